@@ -1,0 +1,62 @@
+//! In-network telemetry: what switches write on a data packet and the receiver returns to the
+//! sender (HPCC paper, §3.1 and Fig. 7).
+
+use crate::units::Time;
+
+/// Switches that one stack can hold.
+pub const MAX_HOPS: usize = 8;
+
+/// What one egress port wrote as the packet left it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IntHop {
+    /// When the packet left the port's queue.
+    pub ts_ps: Time,
+    /// Bytes that the port had sent before this packet.
+    pub tx_bytes: u64,
+    /// Bytes that stay in the port's queues behind this packet.
+    pub qlen_bytes: u32,
+    /// Speed of the port in 10⁶ bits per second.
+    pub rate_mbps: u32,
+}
+
+/// The telemetry of one packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct IntStack {
+    len: u8,
+    path: u16,
+    hops: [IntHop; MAX_HOPS],
+}
+
+impl IntStack {
+    /// Makes it empty.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.len = 0;
+        self.path = 0;
+    }
+
+    /// Adds what switch `switch` says. Past [`MAX_HOPS`] the stack stays as it is; whoever builds
+    /// the network refuses longer paths with INT.
+    #[inline]
+    pub fn push(&mut self, switch: u32, hop: IntHop) {
+        if let Some(slot) = self.hops.get_mut(self.len as usize) {
+            *slot = hop;
+            self.len += 1;
+            self.path ^= switch as u16;
+        }
+    }
+
+    /// The hops so far, in the order of the path.
+    #[inline]
+    #[must_use]
+    pub fn hops(&self) -> &[IntHop] {
+        &self.hops[..self.len as usize]
+    }
+
+    /// XOR of the switches' identifiers (HPCC's pathID): tells that the path changed.
+    #[inline]
+    #[must_use]
+    pub const fn path(&self) -> u16 {
+        self.path
+    }
+}

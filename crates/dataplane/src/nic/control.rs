@@ -1,0 +1,136 @@
+//! Congestion control: how fast, and how much in flight. One file per scheme; this one only
+//! dispatches. Nothing here sets a timer: controls that the papers describe with timers (DCQCN)
+//! catch up with their ticks when they are asked, which is exact because a rate has no effect
+//! before the next packet is sent.
+
+use crate::config::ControlConfig;
+use crate::int::IntStack;
+use crate::nic::dcqcn::Dcqcn;
+use crate::nic::dctcp::Dctcp;
+use crate::nic::hpcc::Hpcc;
+use crate::nic::timely::Timely;
+use crate::units::Time;
+
+/// What a flow knows of its path when it starts.
+#[derive(Clone, Copy, Debug)]
+pub struct PathInfo {
+    /// Base round trip T in ps.
+    pub base_rtt_ps: Time,
+    /// Speed of the sender's port in bits per second.
+    pub line_bps: f64,
+    /// T · line rate, in bytes: the initial window.
+    pub bdp_bytes: f64,
+    /// Payload bytes of a full packet.
+    pub mtu: u32,
+}
+
+/// What an acknowledgement says. Sequence numbers are in payload bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct AckInfo<'a> {
+    /// When it arrived at the sender.
+    pub now: Time,
+    /// Everything below is acknowledged.
+    pub seq: u64,
+    /// Bytes that this ACK acknowledges first.
+    pub newly: u64,
+    /// First byte not yet sent.
+    pub snd_nxt: u64,
+    /// The acknowledged packet carried congestion experienced.
+    pub marked: bool,
+    /// From the start of the packet's transmission to the arrival of its ACK, in ps.
+    pub rtt_ps: Time,
+    /// Telemetry of the packet, if there is any.
+    pub int: Option<&'a IntStack>,
+}
+
+/// The state of one flow's congestion control.
+#[derive(Clone, Debug)]
+pub enum Control {
+    /// As fast as the link, no window.
+    LineRate,
+    /// As fast as the link with a fixed window in bytes.
+    FixedWindow(u64),
+    /// HPCC.
+    Hpcc(Hpcc),
+    /// DCQCN.
+    Dcqcn(Dcqcn),
+    /// TIMELY.
+    Timely(Timely),
+    /// DCTCP.
+    Dctcp(Dctcp),
+}
+
+impl Control {
+    /// The control of a flow that starts at `now`.
+    #[must_use]
+    pub fn new(config: &ControlConfig, path: &PathInfo, now: Time) -> Self {
+        match config {
+            ControlConfig::LineRate => Self::LineRate,
+            ControlConfig::FixedWindow { window } => {
+                Self::FixedWindow(window.unwrap_or(path.bdp_bytes as u64).max(1))
+            }
+            ControlConfig::Hpcc(c) => Self::Hpcc(Hpcc::new(c, path)),
+            ControlConfig::Dcqcn(c) => Self::Dcqcn(Dcqcn::new(c, path, now)),
+            ControlConfig::Timely(c) => Self::Timely(Timely::new(c, path)),
+            ControlConfig::Dctcp(c) => Self::Dctcp(Dctcp::new(c, path)),
+        }
+    }
+
+    /// An acknowledgement came back.
+    #[inline]
+    pub fn on_ack(&mut self, config: &ControlConfig, path: &PathInfo, ack: &AckInfo<'_>) {
+        match (self, config) {
+            (Self::Hpcc(x), ControlConfig::Hpcc(c)) => x.on_ack(c, path, ack),
+            (Self::Timely(x), ControlConfig::Timely(c)) => x.on_ack(c, path, ack),
+            (Self::Dctcp(x), ControlConfig::Dctcp(c)) => x.on_ack(c, path, ack),
+            _ => {}
+        }
+    }
+
+    /// A congestion notification packet came back.
+    pub fn on_cnp(&mut self, config: &ControlConfig, path: &PathInfo, now: Time) {
+        if let (Self::Dcqcn(x), ControlConfig::Dcqcn(c)) = (self, config) {
+            x.on_cnp(c, path, now);
+        }
+    }
+
+    /// A packet of `bytes` payload bytes starts its transmission.
+    #[inline]
+    pub fn on_send(&mut self, config: &ControlConfig, path: &PathInfo, now: Time, bytes: u64) {
+        if let (Self::Dcqcn(x), ControlConfig::Dcqcn(c)) = (self, config) {
+            x.on_send(c, path, now, bytes);
+        }
+    }
+
+    /// Packets were lost (a NAK or a timeout): the flow goes back.
+    pub fn on_loss(&mut self, config: &ControlConfig, path: &PathInfo, snd_nxt: u64) {
+        if let (Self::Dctcp(x), ControlConfig::Dctcp(c)) = (self, config) {
+            x.on_loss(c, path, snd_nxt);
+        }
+    }
+
+    /// Pacing rate at `now` in bits per second; infinity means the port's own speed.
+    #[inline]
+    pub fn rate_bps(&mut self, config: &ControlConfig, path: &PathInfo, now: Time) -> f64 {
+        match (self, config) {
+            (Self::Hpcc(x), _) => x.rate_bps(),
+            (Self::Dcqcn(x), ControlConfig::Dcqcn(c)) => x.rate_bps(c, path, now),
+            (Self::Timely(x), _) => x.rate_bps(),
+            (Self::Dctcp(x), _) => x.rate_bps(path),
+            _ => f64::INFINITY,
+        }
+    }
+
+    /// Most payload bytes in flight at `now`; `u64::MAX` means no limit.
+    #[inline]
+    pub fn window(&mut self, config: &ControlConfig, path: &PathInfo, now: Time) -> u64 {
+        match (self, config) {
+            (Self::FixedWindow(bytes), _) => *bytes,
+            (Self::Hpcc(x), _) => x.window(),
+            (Self::Dcqcn(x), ControlConfig::Dcqcn(c)) => x.window(c, path, now),
+            (Self::Timely(x), ControlConfig::Timely(c)) => x.window(c, path),
+            (Self::Dctcp(x), _) => x.window(),
+            _ => u64::MAX,
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Dctcp (to be written).
+use crate::config::DctcpConfig;
+use crate::nic::control::{AckInfo, PathInfo};
+use crate::units::Time;
+
+/// State of one flow.
+#[derive(Clone, Debug)]
+pub struct Dctcp {}

@@ -1,0 +1,8 @@
+//! Hpcc (to be written).
+use crate::config::HpccConfig;
+use crate::nic::control::{AckInfo, PathInfo};
+use crate::units::Time;
+
+/// State of one flow.
+#[derive(Clone, Debug)]
+pub struct Hpcc {}

@@ -1,0 +1,8 @@
+//! Timely (to be written).
+use crate::config::TimelyConfig;
+use crate::nic::control::{AckInfo, PathInfo};
+use crate::units::Time;
+
+/// State of one flow.
+#[derive(Clone, Debug)]
+pub struct Timely {}

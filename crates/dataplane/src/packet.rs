@@ -1,0 +1,294 @@
+//! One packet is one record in an arena; queues are linked through it.
+//!
+//! The hot part is what every hop touches and fits half a cache line. The cold part is what only
+//! the ends touch. INT stacks lie in a slab of their own and exist only where INT is used.
+
+use crate::int::IntStack;
+use crate::units::Time;
+
+/// Index of a packet in its [`Arena`].
+pub type PacketId = u32;
+
+/// No packet; ends a queue.
+pub const NO_PACKET: PacketId = u32::MAX;
+
+/// No INT stack attached.
+pub const NO_STACK: u32 = u32::MAX;
+
+/// What a frame is. Control frames carry their content in the packet's own fields (see each).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    /// Payload of a flow; `psn` is its packet number.
+    Data = 0,
+    /// Acknowledges everything below `psn`.
+    Ack = 1,
+    /// The receiver expects `psn` and got a later one (go-back-N).
+    Nak = 2,
+    /// DCQCN congestion notification.
+    Cnp = 3,
+    /// IEEE 802.1Qbb: `psn` is 1 for XOFF and 0 for XON, `hash` the mask of classes.
+    Pfc = 4,
+    /// BFC pause (`psn` = 1) or resume (`psn` = 0) of the upstream queue `queue`.
+    BfcPause = 5,
+    /// BFC bitmap of paused upstream queues: 64 of them from queue `queue` on; the low half of
+    /// the mask is `hash`, the high half `dst`.
+    BfcBitmap = 6,
+}
+
+impl Kind {
+    /// Kind from its number. Numbers that name none cannot come from a [`Packet`].
+    #[inline]
+    const fn from_bits(bits: u8) -> Self {
+        match bits {
+            0 => Self::Data,
+            1 => Self::Ack,
+            2 => Self::Nak,
+            3 => Self::Cnp,
+            4 => Self::Pfc,
+            5 => Self::BfcPause,
+            _ => Self::BfcBitmap,
+        }
+    }
+
+    /// Whether it is a frame between two neighbours, which no switch forwards.
+    #[inline]
+    #[must_use]
+    pub const fn is_hop_control(self) -> bool {
+        matches!(self, Self::Pfc | Self::BfcPause | Self::BfcBitmap)
+    }
+}
+
+/// Bits of [`Packet::flags`].
+pub mod flag {
+    /// Congestion experienced (ECN), or on an ACK the echo of it.
+    pub const CE: u8 = 1 << 0;
+    /// Last packet of its flow.
+    pub const LAST: u8 = 1 << 1;
+    /// BFC: this packet incremented its pause counter (`counterIncr`).
+    pub const OVER: u8 = 1 << 2;
+    /// Sent again.
+    pub const RETRANSMITTED: u8 = 1 << 3;
+    /// Belongs to a flow that the traffic calls incast.
+    pub const INCAST: u8 = 1 << 4;
+    /// The packet's bytes are held against the switch's buffer.
+    pub const BUFFERED: u8 = 1 << 5;
+}
+
+/// The hot part: what a hop reads and writes. 32 bytes.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Packet {
+    /// Flow that it belongs to; `u32::MAX` for frames between neighbours.
+    pub flow: u32,
+    /// Packet number inside its flow.
+    pub psn: u32,
+    /// Hash of the flow's identity, the input of ECMP and of flow tables.
+    pub hash: u32,
+    /// Destination endpoint (a port of a host).
+    pub dst: u32,
+    /// Next packet of the queue it stands in.
+    pub next: PacketId,
+    /// Queue it stands in, an index into the switch's queues.
+    pub queue: u32,
+    /// Bytes on the wire.
+    pub size: u16,
+    /// Port by which it entered the switch that it is in.
+    pub ingress: u16,
+    /// Queue that it left at the node upstream (BFC's `upstreamQ`).
+    pub upstream_queue: u16,
+    /// What it is (low four bits) and its traffic class (high four bits); see
+    /// [`Packet::kind`] and [`Packet::class`].
+    pub tag: u8,
+    /// Bits of [`flag`].
+    pub flags: u8,
+}
+
+/// The cold part: what only the ends read and write.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cold {
+    /// When its transmission at the sender's NIC started, echoed by the ACK.
+    pub sent_ps: Time,
+    /// On the ACK of a whole flow: when its last byte arrived.
+    pub done_ps: Time,
+    /// Sending endpoint.
+    pub src: u32,
+    /// Slot of the flow in the sender's NIC, echoed by ACK, NAK and CNP.
+    pub slot: u32,
+    /// Payload bytes left in the flow, this packet included (shortest remaining first).
+    pub remaining: u32,
+    /// Index of the INT stack, or [`NO_STACK`].
+    pub stack: u32,
+    /// Payload bytes.
+    pub payload: u16,
+}
+
+impl Packet {
+    /// A packet with nothing in it but its kind, class and size.
+    #[must_use]
+    pub const fn new(kind: Kind, class: u8, size: u16) -> Self {
+        Self {
+            flow: u32::MAX,
+            psn: 0,
+            hash: 0,
+            dst: u32::MAX,
+            next: NO_PACKET,
+            queue: 0,
+            size,
+            ingress: 0,
+            upstream_queue: 0,
+            tag: kind as u8 | class << 4,
+            flags: 0,
+        }
+    }
+
+    /// What it is.
+    #[inline]
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        Kind::from_bits(self.tag & 15)
+    }
+
+    /// Its traffic class, 0 to 15.
+    #[inline]
+    #[must_use]
+    pub const fn class(&self) -> u8 {
+        self.tag >> 4
+    }
+
+    /// Makes it another kind of packet of another class: a receiver turns data into an ACK.
+    #[inline]
+    pub const fn become_kind(&mut self, kind: Kind, class: u8) {
+        self.tag = kind as u8 | class << 4;
+    }
+
+    /// Whether a bit of [`flag`] is set.
+    #[inline]
+    #[must_use]
+    pub const fn has(&self, bit: u8) -> bool {
+        self.flags & bit != 0
+    }
+}
+
+/// All packets of a partition. Freed records are used again, last freed first, so the arena stays
+/// as small as the largest number of packets that ever were alive at once.
+#[derive(Debug, Default)]
+pub struct Arena {
+    hot: Vec<Packet>,
+    cold: Vec<Cold>,
+    free: Vec<PacketId>,
+    stacks: Vec<IntStack>,
+    free_stacks: Vec<u32>,
+}
+
+impl Arena {
+    /// An empty arena.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts a packet in and returns its index.
+    #[inline]
+    pub fn alloc(&mut self, packet: Packet, cold: Cold) -> PacketId {
+        if let Some(id) = self.free.pop() {
+            self.hot[id as usize] = packet;
+            self.cold[id as usize] = cold;
+            id
+        } else {
+            let id = self.hot.len() as PacketId;
+            self.hot.push(packet);
+            self.cold.push(cold);
+            id
+        }
+    }
+
+    /// Takes a packet out, and its INT stack with it.
+    #[inline]
+    pub fn free(&mut self, id: PacketId) {
+        let stack = self.cold[id as usize].stack;
+        if stack != NO_STACK {
+            self.free_stacks.push(stack);
+        }
+        self.free.push(id);
+    }
+
+    /// Gives an empty INT stack to a packet that has none.
+    pub fn attach_stack(&mut self, id: PacketId) {
+        let stack = self.free_stacks.pop().unwrap_or_else(|| {
+            self.stacks.push(IntStack::default());
+            self.stacks.len() as u32 - 1
+        });
+        self.stacks[stack as usize].clear();
+        self.cold[id as usize].stack = stack;
+    }
+
+    /// The INT stack of a packet, if it has one.
+    #[inline]
+    #[must_use]
+    pub fn stack(&self, id: PacketId) -> Option<&IntStack> {
+        self.stacks.get(self.cold[id as usize].stack as usize)
+    }
+
+    /// The INT stack of a packet, to write on.
+    #[inline]
+    pub fn stack_mut(&mut self, id: PacketId) -> Option<&mut IntStack> {
+        self.stacks.get_mut(self.cold[id as usize].stack as usize)
+    }
+
+    /// Hot part of a packet.
+    #[inline]
+    #[must_use]
+    pub fn hot(&self, id: PacketId) -> &Packet {
+        &self.hot[id as usize]
+    }
+
+    /// Hot part of a packet, to change.
+    #[inline]
+    pub fn hot_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.hot[id as usize]
+    }
+
+    /// Cold part of a packet.
+    #[inline]
+    #[must_use]
+    pub fn cold(&self, id: PacketId) -> &Cold {
+        &self.cold[id as usize]
+    }
+
+    /// Cold part of a packet, to change.
+    #[inline]
+    pub fn cold_mut(&mut self, id: PacketId) -> &mut Cold {
+        &mut self.cold[id as usize]
+    }
+
+    /// Packets alive now.
+    #[must_use]
+    pub fn alive(&self) -> usize {
+        self.hot.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hot_part_is_half_a_cache_line() {
+        assert_eq!(size_of::<Packet>(), 32);
+    }
+
+    #[test]
+    fn freed_records_and_stacks_are_used_again() {
+        let mut arena = Arena::new();
+        let cold = Cold { stack: NO_STACK, ..Cold::default() };
+        let a = arena.alloc(Packet::new(Kind::Data, 1, 1048), cold);
+        arena.attach_stack(a);
+        assert!(arena.stack(a).is_some());
+        arena.free(a);
+        assert_eq!(arena.alive(), 0);
+        let b = arena.alloc(Packet::new(Kind::Ack, 0, 60), cold);
+        assert_eq!(a, b);
+        assert!(arena.stack(b).is_none(), "a new packet has no stack of an old one");
+    }
+}

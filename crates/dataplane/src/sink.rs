@@ -1,0 +1,38 @@
+//! What a state machine may ask of whoever drives it.
+
+use crate::nic::FlowEnd;
+use crate::packet::PacketId;
+use crate::units::Time;
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum DropCause {
+    /// The shared pool, and the headroom where there is one, had no room.
+    Buffer = 0,
+    /// The egress queue or port had reached its dynamic threshold.
+    EgressThreshold = 1,
+    /// No route leads to the destination.
+    NoRoute = 2,
+    /// The link lost it.
+    Link = 3,
+}
+
+/// How many [`DropCause`]s there are.
+pub const DROP_CAUSES: usize = 4;
+
+/// The driver's side: the simulator, or the live switch.
+pub trait Sink {
+    /// `port` may have something to send that it had not before.
+    fn kick(&mut self, port: u16);
+    /// Call `timer` at `at`. A node has one alarm; an earlier wish replaces a later one.
+    fn wake(&mut self, at: Time);
+    /// The packet is about to leave the network without having arrived; the caller frees it.
+    fn dropped(&mut self, packet: PacketId, cause: DropCause);
+    /// 64 random bits from the node's own stream.
+    fn draw(&mut self) -> u64;
+    /// The port's paused classes changed from mask `before` to mask `after` (PFC received).
+    fn paused(&mut self, port: u16, before: u8, after: u8);
+    /// The last acknowledgement of a flow came back to its sender (NICs only).
+    fn finished(&mut self, end: FlowEnd);
+}
