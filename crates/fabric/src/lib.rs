@@ -1,1 +1,4 @@
-//! See docs/ARCHITECTURE.md.
+//! The simulated network: topology, routing, links and probes. Drives the dataplane with the kernel.
+
+pub mod record;
+pub mod topology;

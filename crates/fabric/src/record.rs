@@ -1,0 +1,204 @@
+//! What a run tells while it goes and when it ends. Writing it down is another crate's work.
+
+use dataplane::sink::DROP_CAUSES;
+use dataplane::units::Time;
+use traffic::Flow;
+
+/// One flow, finished or not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowRecord {
+    /// What was asked.
+    pub flow: Flow,
+    /// When the receiver had the last byte, in ps; `None`: it never had.
+    pub received_ps: Option<Time>,
+    /// When the sender had the last acknowledgement, in ps; `None`: it never had.
+    pub acked_ps: Option<Time>,
+    /// FCT to the receiver's last byte of the flow alone in the network, in ps.
+    pub ideal_received_ps: Time,
+    /// FCT to the sender's last ACK of the flow alone in the network, in ps.
+    pub ideal_acked_ps: Time,
+    /// Data packets sent again.
+    pub retransmitted: u32,
+}
+
+/// A probe of one switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferSample {
+    /// When.
+    pub at_ps: Time,
+    /// Which node.
+    pub node: u32,
+    /// Bytes in its shared buffer.
+    pub used_bytes: u64,
+    /// Bytes queued at its fullest port.
+    pub max_port_bytes: u64,
+}
+
+/// One interval during which PFC held a port's class, or that was still open at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseRecord {
+    /// The node that had to wait.
+    pub node: u32,
+    /// Its port.
+    pub port: u16,
+    /// The class.
+    pub class: u8,
+    /// XOFF took effect, ps.
+    pub from_ps: Time,
+    /// XON took effect, or the run ended, ps.
+    pub to_ps: Time,
+}
+
+/// Everything counted at one port (its sending direction), over the whole run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PortRecord {
+    /// Node that sends.
+    pub node: u32,
+    /// Port of the node.
+    pub port: u16,
+    /// Node at the other end.
+    pub peer: u32,
+    /// Speed in bits per second.
+    pub rate_bps: u64,
+    /// Propagation delay in ps.
+    pub delay_ps: Time,
+    /// Frames sent.
+    pub tx_packets: u64,
+    /// Bytes sent.
+    pub tx_bytes: u64,
+    /// Of them bytes of data packets.
+    pub tx_data_bytes: u64,
+    /// Data packets that left marked by this port.
+    pub marked: u64,
+    /// Packets dropped that were to leave by this port, per `DropCause`.
+    pub dropped: [u64; DROP_CAUSES],
+    /// Most bytes ever queued at this port.
+    pub max_queue_bytes: u64,
+    /// XOFF transitions received.
+    pub pauses: u64,
+    /// Time during which at least one class was paused by PFC, ps.
+    pub paused_ps: Time,
+    /// Histogram of active flows (at least one packet queued at the port) over the probes:
+    /// element n counts the probes that saw n; the last element counts those that saw more.
+    pub active_flows: Vec<u64>,
+}
+
+/// What the mechanisms did, summed over the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets (data, ACK, control) that crossed a link: the unit of work.
+    pub packet_hops: u64,
+    /// Events that the engine handled.
+    pub events: u64,
+    /// Data packets injected by NICs, retransmissions included.
+    pub data_packets: u64,
+    /// ACKs sent by receivers.
+    pub acks: u64,
+    /// NAKs sent by receivers.
+    pub naks: u64,
+    /// CNPs sent by receivers.
+    pub cnps: u64,
+    /// Packets marked by ECN.
+    pub marks: u64,
+    /// INT records written.
+    pub int_hops: u64,
+    /// PFC pause frames sent.
+    pub pfc_pauses: u64,
+    /// PFC resume frames sent.
+    pub pfc_resumes: u64,
+    /// BFC pause frames sent.
+    pub bfc_pauses: u64,
+    /// BFC resume frames sent.
+    pub bfc_resumes: u64,
+    /// BFC bitmap frames sent.
+    pub bfc_bitmaps: u64,
+    /// BFC: flows that found all queues taken and shared one.
+    pub bfc_shared_queue: u64,
+    /// BFC: new flows whose flow-table entry was in use by another flow.
+    pub bfc_table_collisions: u64,
+    /// Data packets sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Packets dropped, per `DropCause`.
+    pub drops: [u64; DROP_CAUSES],
+    /// Data packets that arrived at their receiver out of order or twice, and were discarded.
+    pub discarded: u64,
+}
+
+/// A broken law of conservation, or a promise not kept: the run is in error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Short name of the check, such as `conservation`.
+    pub check: &'static str,
+    /// What is wrong, where, with numbers.
+    pub message: String,
+}
+
+/// Why a run stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Nothing that can make progress is left, and every flow finished.
+    Drained,
+    /// The time limit of the scenario.
+    TimeLimit,
+    /// Nothing can make progress, but flows are unfinished.
+    Stalled,
+    /// The user interrupted it.
+    Interrupted,
+}
+
+/// A run as a whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Why it stopped.
+    pub ending: Ending,
+    /// Simulated time at the end, ps.
+    pub end_ps: Time,
+    /// 64-bit digest of the trajectory.
+    pub digest: u64,
+    /// Flows that started.
+    pub started: u64,
+    /// Flows that finished.
+    pub finished: u64,
+    /// What the mechanisms did.
+    pub counters: Counters,
+    /// One record per port of every node, in order of node and port.
+    pub ports: Vec<PortRecord>,
+    /// Checks that were made and held, by name.
+    pub checks: Vec<&'static str>,
+    /// Checks that failed.
+    pub violations: Vec<Violation>,
+    /// For a stalled run: who waits on whom.
+    pub stall: Vec<String>,
+    /// Process time of the event loop in seconds, and the wall-clock time.
+    pub loop_seconds: f64,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Simulated time, ps.
+    pub now_ps: Time,
+    /// When the last flow starts or the run ends at the latest, ps.
+    pub until_ps: Time,
+    /// Flows started.
+    pub started: u64,
+    /// Flows finished.
+    pub finished: u64,
+    /// Flows that the traffic has in all, where that is known beforehand.
+    pub flows: Option<u64>,
+    /// Packet-hops so far.
+    pub packet_hops: u64,
+}
+
+/// Takes what a run tells while it goes. Calls come at probe times, never from inside an event.
+pub trait Recorder {
+    /// Flows that finished since the last call (in order of time, then flow), and at the end of
+    /// the run the unfinished ones.
+    fn flows(&mut self, records: &[FlowRecord]);
+    /// Probes of all switches at one instant.
+    fn buffers(&mut self, samples: &[BufferSample]);
+    /// Pause intervals that ended.
+    fn pauses(&mut self, records: &[PauseRecord]);
+}

@@ -1,0 +1,86 @@
+//! Shapes of networks: what a scenario may ask for, and the graph that it becomes.
+
+use dataplane::units::{Rate, Time};
+
+/// Speed and one-way propagation delay of a link; both directions are alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkSpec {
+    /// Speed of each direction.
+    pub rate: Rate,
+    /// One-way propagation delay in ps.
+    pub delay_ps: Time,
+}
+
+/// A network as a scenario names it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TopologySpec {
+    /// `hosts` hosts on one switch.
+    Star {
+        /// Number of hosts.
+        hosts: u32,
+        /// Host links.
+        link: LinkSpec,
+    },
+    /// Two switches joined by one link, with hosts on both sides.
+    Dumbbell {
+        /// Hosts on the first switch.
+        left: u32,
+        /// Hosts on the second switch.
+        right: u32,
+        /// Host links.
+        link: LinkSpec,
+        /// The link between the switches.
+        core: LinkSpec,
+    },
+    /// Every leaf linked to every spine.
+    LeafSpine {
+        /// Switches with hosts.
+        leaves: u32,
+        /// Switches above.
+        spines: u32,
+        /// Hosts on each leaf.
+        hosts_per_leaf: u32,
+        /// Host links.
+        link: LinkSpec,
+        /// Leaf-spine links.
+        uplink: LinkSpec,
+    },
+    /// Three tiers: pods of ToRs and aggregation switches, cores above. Each ToR is linked to every
+    /// aggregation switch of its pod; aggregation switch i of each pod to the i-th share of the cores.
+    Clos {
+        /// Pods.
+        pods: u32,
+        /// ToRs of a pod.
+        tors_per_pod: u32,
+        /// Aggregation switches of a pod; must divide `cores`.
+        aggs_per_pod: u32,
+        /// Core switches.
+        cores: u32,
+        /// Hosts on each ToR.
+        hosts_per_tor: u32,
+        /// Host links.
+        link: LinkSpec,
+        /// ToR-aggregation links.
+        agg_link: LinkSpec,
+        /// Aggregation-core links.
+        core_link: LinkSpec,
+    },
+    /// k-ary fat-tree: k pods of k/2 edge and k/2 aggregation switches, k²/4 cores, k³/4 hosts.
+    FatTree {
+        /// Ports of every switch; even.
+        k: u32,
+        /// Host links.
+        link: LinkSpec,
+        /// All other links.
+        fabric_link: LinkSpec,
+    },
+    /// Given node by node and link by link.
+    Links {
+        /// Names of the hosts.
+        hosts: Vec<String>,
+        /// Names of the switches.
+        switches: Vec<String>,
+        /// Links as (index of a node, index of a node, link); hosts come first in the numbering.
+        links: Vec<(u32, u32, LinkSpec)>,
+    },
+}
