@@ -3,9 +3,11 @@
 //! Every field says its unit. Where a value comes from (paper, authors' code, our choice) is said
 //! by the preset that sets it, in the `scenario` crate, and by the rules under `specs/`.
 
-use crate::units::{Rate, Time};
+use crate::units::{Rate, Time, US};
 
-/// Classes that a frame can belong to; class 0 is control and always strictly first.
+/// Classes that a frame can belong to. Class 0 carries the frames between neighbours (pauses), class
+/// 1 is for ACK, NAK and CNP where a preset gives them priority, data starts at
+/// [`DATA_CLASS`](crate::switch::DATA_CLASS).
 pub const MAX_CLASSES: usize = 8;
 
 /// How a class of traffic is treated by every switch.
@@ -170,8 +172,6 @@ pub struct BfcConfig {
     pub hrtt_ps: Option<Time>,
     /// Bytes of a pause or resume frame.
     pub frame_bytes: u16,
-    /// Period of the repeated bitmap in ps; `None`: never repeated.
-    pub bitmap_ps: Option<Time>,
     /// Upstream queues that a neighbour may have (size of the pause counters per ingress).
     pub upstream_queues: u16,
 }
@@ -188,7 +188,7 @@ pub enum PathChoice {
 /// A switch: one choice per axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchConfig {
-    /// Classes, index = class; class 0 carries hop control and is never paused nor buffered.
+    /// Classes, index = class (see [`MAX_CLASSES`]); class 0 is never paused nor buffered.
     pub classes: Vec<ClassConfig>,
     /// Which queue.
     pub classify: Classify,
@@ -239,7 +239,7 @@ pub enum ControlConfig {
     Dctcp(DctcpConfig),
 }
 
-/// HPCC's parameters (HPCC paper §3.3, §5.1).
+/// HPCC's parameters (`specs/hpcc.md`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HpccConfig {
     /// Target utilisation η.
@@ -252,12 +252,56 @@ pub struct HpccConfig {
     pub min_rate_bps: f64,
 }
 
-/// DCQCN's parameters.
+impl HpccConfig {
+    /// The paper's values for senders of `line_bps`: η = 0.95, maxStage = 5, W_AI = 80 bytes.
+    /// The lowest rate is a thousandth of the line, 100 Mb/s at 100 Gb/s.
+    #[must_use]
+    pub fn paper(line_bps: f64) -> Self {
+        // HPCC-22, HPCC-21
+        Self {
+            eta: 0.95,
+            max_stage: 5,
+            wai_bytes: 80.0,
+            min_rate_bps: line_bps / 1000.0,
+        }
+    }
+
+    /// The additive increase in bytes that keeps queues near zero with up to `flows` concurrent
+    /// flows on a link, when a flow starts with `initial_window_bytes`.
+    #[must_use]
+    pub fn rule_of_thumb_wai(initial_window_bytes: f64, eta: f64, flows: u32) -> f64 {
+        initial_window_bytes * (1.0 - eta) / f64::from(flows.max(1)) // HPCC-23
+    }
+
+    /// Says what is wrong with the values, if anything is.
+    ///
+    /// # Errors
+    /// A sentence with the field, its value and what was expected.
+    pub fn check(&self) -> Result<(), String> {
+        within("hpcc eta", self.eta, 0.01, 1.0)?;
+        within("hpcc max_stage", f64::from(self.max_stage), 0.0, 1e6)?;
+        within("hpcc wai (bytes)", self.wai_bytes, 0.0, 1e9)?;
+        within("hpcc min_rate (bit/s)", self.min_rate_bps, 1.0, 1e15)
+    }
+}
+
+/// When a DCQCN sender looks at a CNP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CnpReaction {
+    /// The moment it arrives (DCQCN paper).
+    Immediate,
+    /// Timers that sample whether one has arrived since their last tick (a NIC vendor's way).
+    Sampled,
+}
+
+/// DCQCN's parameters (`specs/dcqcn.md`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DcqcnConfig {
+    /// When a CNP acts.
+    pub reaction: CnpReaction,
     /// Gain of the α estimate.
     pub g: f64,
-    /// Period of the α decay in ps.
+    /// Period of the α timer in ps.
     pub alpha_timer_ps: Time,
     /// Period of the rate increase in ps.
     pub increase_timer_ps: Time,
@@ -271,7 +315,8 @@ pub struct DcqcnConfig {
     pub hai_bps: f64,
     /// Lowest rate in bits per second.
     pub min_rate_bps: f64,
-    /// The sender reduces its rate at most once in this time, in ps.
+    /// The sender reduces its rate at most once in this time, in ps. With
+    /// [`CnpReaction::Sampled`] it is the period of the timer that looks for CNPs.
     pub decrease_interval_ps: Time,
     /// Set the target to the current rate on every reduction, also on consecutive ones.
     pub clamp_target: bool,
@@ -279,7 +324,98 @@ pub struct DcqcnConfig {
     pub window: bool,
 }
 
-/// TIMELY's parameters.
+impl DcqcnConfig {
+    /// How far apart the CNPs of one flow are at least in the DCQCN paper, in ps: goes with
+    /// [`DcqcnConfig::paper`].
+    pub const PAPER_CNP_INTERVAL_PS: Time = 50 * US;
+
+    /// The NIC vendor's values as the HPCC paper's authors use them, for senders of `line_bps`:
+    /// meant for a receiver that sends a CNP for each marked packet, or at least one in each
+    /// period of the α timer.
+    #[must_use]
+    pub fn vendor(line_bps: f64) -> Self {
+        // DCQCN-22
+        Self {
+            reaction: CnpReaction::Sampled,
+            g: 1.0 / 256.0,
+            alpha_timer_ps: US,
+            increase_timer_ps: 300 * US,
+            byte_counter: None,
+            fast_recovery: 1,
+            ai_bps: line_bps / 5000.0,
+            hai_bps: line_bps / 500.0,
+            min_rate_bps: line_bps / 1000.0,
+            decrease_interval_ps: 4 * US,
+            clamp_target: false,
+            window: false,
+        }
+    }
+
+    /// The DCQCN paper's values, which are for links of 40 Gb/s.
+    #[must_use]
+    pub fn paper() -> Self {
+        // DCQCN-21
+        Self {
+            reaction: CnpReaction::Immediate,
+            g: 1.0 / 256.0,
+            alpha_timer_ps: 55 * US,
+            increase_timer_ps: 55 * US,
+            byte_counter: Some(10_000_000),
+            fast_recovery: 5,
+            ai_bps: 40e6,
+            hai_bps: 400e6,
+            min_rate_bps: 40e6,
+            decrease_interval_ps: 0,
+            clamp_target: true,
+            window: false,
+        }
+    }
+
+    /// Says what is wrong with the values, if anything is.
+    ///
+    /// # Errors
+    /// A sentence with the field, its value and what was expected.
+    pub fn check(&self) -> Result<(), String> {
+        within("dcqcn g", self.g, 0.0, 1.0)?;
+        within(
+            "dcqcn alpha_timer (ps)",
+            self.alpha_timer_ps as f64,
+            1e3,
+            1e15,
+        )?;
+        within(
+            "dcqcn increase_timer (ps)",
+            self.increase_timer_ps as f64,
+            1e5,
+            1e15,
+        )?;
+        if let Some(bytes) = self.byte_counter {
+            within("dcqcn byte_counter (bytes)", bytes as f64, 1e3, 1e15)?;
+        }
+        within(
+            "dcqcn fast_recovery (stages)",
+            f64::from(self.fast_recovery),
+            0.0,
+            1000.0,
+        )?;
+        within_or_zero("dcqcn ai (bit/s)", self.ai_bps, 1e3, 1e15)?;
+        within_or_zero("dcqcn hai (bit/s)", self.hai_bps, 1e3, 1e15)?;
+        within("dcqcn min_rate (bit/s)", self.min_rate_bps, 1.0, 1e15)?;
+        let shortest = if self.reaction == CnpReaction::Sampled {
+            1e3
+        } else {
+            0.0
+        };
+        within(
+            "dcqcn decrease_interval (ps)",
+            self.decrease_interval_ps as f64,
+            shortest,
+            1e15,
+        )
+    }
+}
+
+/// TIMELY's parameters (`specs/timely.md`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimelyConfig {
     /// Weight of the newest RTT difference in the EWMA.
@@ -296,15 +432,73 @@ pub struct TimelyConfig {
     pub ai_bps: f64,
     /// Increase in hyperactive mode, in bits per second.
     pub hai_bps: f64,
-    /// Completions in a row before hyperactive increase (N in the paper).
+    /// Increases in a row before hyperactive increase (N in the paper).
     pub hai_after: u32,
+    /// Increases below `t_low_ps` count and grow as those by gradient do (authors' code of the
+    /// HPCC paper) instead of always growing by `ai_bps` (TIMELY paper).
+    pub hai_below_low: bool,
     /// Lowest rate in bits per second.
     pub min_rate_bps: f64,
     /// Limit the bytes in flight to BDP · rate / line rate (the "+win" form).
     pub window: bool,
 }
 
-/// DCTCP's parameters.
+impl TimelyConfig {
+    /// The TIMELY paper's values, which are for links of 10 Gb/s.
+    #[must_use]
+    pub fn paper() -> Self {
+        // TIMELY-15
+        Self {
+            alpha: 0.875,
+            beta: 0.8,
+            t_low_ps: 50 * US,
+            t_high_ps: 500 * US,
+            min_rtt_ps: 20 * US,
+            ai_bps: 10e6,
+            hai_bps: 50e6,
+            hai_after: 5,
+            hai_below_low: false,
+            min_rate_bps: 10e6,
+            window: false,
+        }
+    }
+
+    /// The values of the HPCC paper's comparison, for senders of `line_bps`: increases in
+    /// proportion to the line (100 and 500 Mb/s at 100 Gb/s), hyperactive also below `t_low_ps`.
+    #[must_use]
+    pub fn hpcc_comparison(line_bps: f64) -> Self {
+        // TIMELY-16
+        Self {
+            ai_bps: line_bps / 1000.0,
+            hai_bps: line_bps / 200.0,
+            hai_below_low: true,
+            min_rate_bps: line_bps / 1000.0,
+            ..Self::paper()
+        }
+    }
+
+    /// Says what is wrong with the values, if anything is.
+    ///
+    /// # Errors
+    /// A sentence with the field, its value and what was expected.
+    pub fn check(&self) -> Result<(), String> {
+        within("timely alpha", self.alpha, 0.0, 1.0)?;
+        within("timely beta", self.beta, 0.0, 1.0)?;
+        within("timely t_high (ps)", self.t_high_ps as f64, 1.0, 1e15)?;
+        within(
+            "timely t_low (ps)",
+            self.t_low_ps as f64,
+            0.0,
+            self.t_high_ps as f64,
+        )?;
+        within("timely min_rtt (ps)", self.min_rtt_ps as f64, 1.0, 1e15)?;
+        within("timely ai (bit/s)", self.ai_bps, 0.0, 1e15)?;
+        within("timely hai (bit/s)", self.hai_bps, 0.0, 1e15)?;
+        within("timely min_rate (bit/s)", self.min_rate_bps, 1.0, 1e15)
+    }
+}
+
+/// DCTCP's parameters (`specs/dctcp.md`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DctcpConfig {
     /// Gain of the α estimate.
@@ -313,6 +507,62 @@ pub struct DctcpConfig {
     pub slow_start: bool,
     /// Initial window in packets when slow start is on.
     pub initial_packets: u32,
+}
+
+impl DctcpConfig {
+    /// DCTCP as published: g = 1/16, slow start from ten packets.
+    #[must_use]
+    pub fn paper() -> Self {
+        Self {
+            g: 1.0 / 16.0,
+            slow_start: true,
+            initial_packets: 10,
+        } // DCTCP-13
+    }
+
+    /// DCTCP as the HPCC and BFC papers compare with it: no slow start, flows begin with a window
+    /// of one BDP.
+    #[must_use]
+    pub fn line_rate_start() -> Self {
+        Self {
+            slow_start: false,
+            ..Self::paper()
+        } // DCTCP-14
+    }
+
+    /// Says what is wrong with the values, if anything is.
+    ///
+    /// # Errors
+    /// A sentence with the field, its value and what was expected.
+    pub fn check(&self) -> Result<(), String> {
+        within("dctcp g", self.g, 0.0, 1.0)?;
+        within(
+            "dctcp initial_packets",
+            f64::from(self.initial_packets),
+            1.0,
+            1e6,
+        )
+    }
+}
+
+/// Refuses a value outside of `low..=high`, NaN included.
+fn within(what: &str, value: f64, low: f64, high: f64) -> Result<(), String> {
+    if value >= low && value <= high {
+        Ok(())
+    } else {
+        Err(format!(
+            "{what} is {value}; expected a value from {low} to {high}"
+        ))
+    }
+}
+
+/// As [`within`], but 0 (off) is fine too.
+fn within_or_zero(what: &str, value: f64, low: f64, high: f64) -> Result<(), String> {
+    if value == 0.0 {
+        Ok(())
+    } else {
+        within(what, value, low, high).map_err(|error| format!("{error}, or 0"))
+    }
 }
 
 /// What a NIC does when a packet is lost.
@@ -325,15 +575,6 @@ pub enum Recovery {
     },
     /// Nothing can be lost or overtaken, so nothing is resent.
     None,
-}
-
-/// Which flow of a NIC sends next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NicSchedule {
-    /// One packet per flow and round.
-    RoundRobin,
-    /// Flow with the fewest bytes left first.
-    ShortestRemaining,
 }
 
 /// A NIC: one choice per question.
@@ -363,8 +604,6 @@ pub struct NicConfig {
     pub control: ControlConfig,
     /// Loss recovery.
     pub recovery: Recovery,
-    /// Which flow next.
-    pub schedule: NicSchedule,
     /// Queues that the NIC tells apart towards its switch (BFC); flows beyond share them.
     pub queues: u16,
     /// Obey BFC pauses (false: "BFC minus NIC").

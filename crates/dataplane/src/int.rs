@@ -6,14 +6,21 @@ use crate::units::Time;
 /// Switches that one stack can hold.
 pub const MAX_HOPS: usize = 8;
 
-/// What one egress port wrote as the packet left it.
+/// Bytes that telemetry of `hops` switches adds to a packet: two for hop count and pathID, eight
+/// for each switch.
+#[must_use]
+pub const fn padding_bytes(hops: u16) -> u16 {
+    2 + 8 * hops // HPCC-24
+}
+
+/// What one egress port wrote as the packet left it (HPCC-01).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IntHop {
     /// When the packet left the port's queue.
     pub ts_ps: Time,
-    /// Bytes that the port had sent before this packet.
+    /// Bytes that the port had sent before this packet (HPCC-02).
     pub tx_bytes: u64,
-    /// Bytes that stay in the port's queues behind this packet.
+    /// Bytes that stay in the port's queues behind this packet (HPCC-02).
     pub qlen_bytes: u32,
     /// Speed of the port in 10⁶ bits per second.
     pub rate_mbps: u32,
@@ -42,7 +49,7 @@ impl IntStack {
         if let Some(slot) = self.hops.get_mut(self.len as usize) {
             *slot = hop;
             self.len += 1;
-            self.path ^= switch as u16;
+            self.path ^= switch as u16; // HPCC-03
         }
     }
 

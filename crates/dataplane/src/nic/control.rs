@@ -24,6 +24,40 @@ pub struct PathInfo {
     pub mtu: u32,
 }
 
+impl PathInfo {
+    /// The window with which a flow can start at line rate, at least one byte.
+    #[inline]
+    #[must_use]
+    pub fn initial_window_bytes(&self) -> f64 {
+        self.bdp_bytes.max(1.0)
+    }
+
+    /// Bytes that `rate_bps` sends in a base round trip.
+    #[inline]
+    #[must_use]
+    pub fn bytes_per_rtt(&self, rate_bps: f64) -> f64 {
+        rate_bps * self.base_rtt_ps.max(1) as f64 / BITS_PS_PER_BYTE_S
+    }
+
+    /// The rate in bits per second that a window of `window_bytes` reaches in a base round trip,
+    /// the line's at most.
+    #[inline]
+    #[must_use]
+    pub fn rate_of_window(&self, window_bytes: f64) -> f64 {
+        (window_bytes * BITS_PS_PER_BYTE_S / self.base_rtt_ps.max(1) as f64).min(self.line_bps)
+    }
+}
+
+/// Bits in a byte times picoseconds in a second.
+const BITS_PS_PER_BYTE_S: f64 = 8e12;
+
+/// A window in whole bytes, at least one: with it a flow whose bytes are all acknowledged can
+/// always send a packet.
+#[inline]
+pub(crate) fn floor_window(bytes: f64) -> u64 {
+    (bytes as u64).max(1)
+}
+
 /// What an acknowledgement says. Sequence numbers are in payload bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct AckInfo<'a> {
@@ -39,7 +73,7 @@ pub struct AckInfo<'a> {
     pub marked: bool,
     /// From the start of the packet's transmission to the arrival of its ACK, in ps.
     pub rtt_ps: Time,
-    /// Telemetry of the packet, if there is any.
+    /// Telemetry of the packet as the receiver returned it, if there is any (HPCC-04).
     pub int: Option<&'a IntStack>,
 }
 
@@ -61,16 +95,17 @@ pub enum Control {
 }
 
 impl Control {
-    /// The control of a flow that starts at `now`.
+    /// The control of a flow that starts now. None of the schemes here looks at that time: their
+    /// clocks start with the first thing that they hear from the network.
     #[must_use]
-    pub fn new(config: &ControlConfig, path: &PathInfo, now: Time) -> Self {
+    pub fn new(config: &ControlConfig, path: &PathInfo, _now: Time) -> Self {
         match config {
             ControlConfig::LineRate => Self::LineRate,
             ControlConfig::FixedWindow { window } => {
                 Self::FixedWindow(window.unwrap_or(path.bdp_bytes as u64).max(1))
             }
             ControlConfig::Hpcc(c) => Self::Hpcc(Hpcc::new(c, path)),
-            ControlConfig::Dcqcn(c) => Self::Dcqcn(Dcqcn::new(c, path, now)),
+            ControlConfig::Dcqcn(c) => Self::Dcqcn(Dcqcn::new(c, path)),
             ControlConfig::Timely(c) => Self::Timely(Timely::new(c, path)),
             ControlConfig::Dctcp(c) => Self::Dctcp(Dctcp::new(c, path)),
         }
@@ -102,7 +137,8 @@ impl Control {
         }
     }
 
-    /// Packets were lost (a NAK or a timeout): the flow goes back.
+    /// Packets were lost (a NAK or a timeout). `snd_nxt` is the first byte not yet sent, as it was
+    /// before the flow goes back.
     pub fn on_loss(&mut self, config: &ControlConfig, path: &PathInfo, snd_nxt: u64) {
         if let (Self::Dctcp(x), ControlConfig::Dctcp(c)) = (self, config) {
             x.on_loss(c, path, snd_nxt);
@@ -121,7 +157,9 @@ impl Control {
         }
     }
 
-    /// Most payload bytes in flight at `now`; `u64::MAX` means no limit.
+    /// Most payload bytes in flight at `now`; `u64::MAX` means no limit. A packet may start while
+    /// fewer bytes than this are in flight, even if it passes the limit: a window can be smaller
+    /// than a packet.
     #[inline]
     pub fn window(&mut self, config: &ControlConfig, path: &PathInfo, now: Time) -> u64 {
         match (self, config) {

@@ -1,8 +1,283 @@
-//! Dcqcn (to be written).
-use crate::config::DcqcnConfig;
-use crate::nic::control::{AckInfo, PathInfo};
-use crate::units::Time;
+//! DCQCN's sender, the reaction point (rules in `specs/dcqcn.md`).
+//!
+//! The scheme lives on timers: one lets α decay, one raises the rate, and in the vendor's form one
+//! looks for CNPs. None of them is armed. When somebody asks, the ticks that lie in the past are
+//! replayed in order of time; nobody can tell the difference, since a rate acts only when a packet
+//! is sent. Ticks of α that lie between two CNPs are one power of 1 − g, and ticks of the rate end
+//! early once they change nothing, so a long silence costs no more than the way back to line rate.
+
+use crate::config::{CnpReaction, DcqcnConfig};
+use crate::nic::control::{PathInfo, floor_window};
+use crate::units::{NEVER, Time};
 
 /// State of one flow.
 #[derive(Clone, Debug)]
-pub struct Dcqcn {}
+pub struct Dcqcn {
+    /// Current rate R_C.
+    rate_bps: f64,
+    /// Target rate R_T.
+    target_bps: f64,
+    /// α after the ticks before `alpha_at_ps`.
+    alpha: f64,
+    /// Next tick of the α timer.
+    alpha_at_ps: Time,
+    /// Next tick of the increase timer; `NEVER` before the first reduction.
+    increase_at_ps: Time,
+    /// Sampled: next tick of the decrease timer. Immediate: before this no further reduction.
+    decrease_at_ps: Time,
+    /// Bytes sent since the byte counter's last event.
+    sent_bytes: u64,
+    /// Increase events of the timer since the last reduction.
+    timer_stage: u32,
+    /// Increase events of the byte counter since the last reduction.
+    byte_stage: u32,
+    /// A CNP has ever come.
+    started: bool,
+    /// Sampled: a CNP came since the last tick of the α timer.
+    alpha_cnp: bool,
+    /// Sampled: a CNP came since the last tick of the decrease timer.
+    decrease_cnp: bool,
+}
+
+impl Dcqcn {
+    /// A flow that starts at line rate.
+    #[must_use]
+    pub fn new(_config: &DcqcnConfig, path: &PathInfo) -> Self {
+        Self {
+            rate_bps: path.line_bps, // DCQCN-01
+            target_bps: path.line_bps,
+            alpha: 1.0, // DCQCN-02
+            alpha_at_ps: NEVER,
+            increase_at_ps: NEVER, // DCQCN-03
+            decrease_at_ps: 0,
+            sent_bytes: 0,
+            timer_stage: 0,
+            byte_stage: 0,
+            started: false,
+            alpha_cnp: false,
+            decrease_cnp: false,
+        }
+    }
+
+    /// A CNP arrived. Arrivals of an instant come before its timer ticks.
+    pub fn on_cnp(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) {
+        let before = now.saturating_sub(1); // DCQCN-18
+        self.advance(config, path, before);
+        match config.reaction {
+            CnpReaction::Immediate => self.react(config, path, now, before),
+            CnpReaction::Sampled => self.note(config, now, before),
+        }
+    }
+
+    /// A packet of `bytes` bytes starts its transmission.
+    #[inline]
+    pub fn on_send(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time, bytes: u64) {
+        let Some(period_bytes) = config.byte_counter else {
+            return;
+        };
+        self.advance(config, path, now);
+        if self.increase_at_ps == NEVER {
+            return; // DCQCN-03
+        }
+        self.sent_bytes += bytes;
+        while self.sent_bytes >= period_bytes.max(1) {
+            // DCQCN-12
+            self.sent_bytes -= period_bytes.max(1);
+            self.increase(config, path);
+            self.byte_stage = self.byte_stage.saturating_add(1);
+        }
+    }
+
+    /// Pacing rate at `now` in bits per second.
+    #[inline]
+    pub fn rate_bps(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) -> f64 {
+        self.advance(config, path, now);
+        self.rate_bps
+    }
+
+    /// Most bytes in flight at `now`.
+    #[inline]
+    pub fn window(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) -> u64 {
+        if !config.window {
+            return u64::MAX;
+        }
+        self.advance(config, path, now);
+        floor_window(path.initial_window_bytes() * (self.rate_bps / path.line_bps)) // DCQCN-20
+    }
+
+    /// Target rate in bits per second, as of the last call that took a time.
+    #[must_use]
+    pub fn target_bps(&self) -> f64 {
+        self.target_bps
+    }
+
+    /// α at `now`, all ticks up to then included.
+    #[must_use]
+    pub fn alpha(&self, config: &DcqcnConfig, path: &PathInfo, now: Time) -> f64 {
+        let mut copy = self.clone();
+        copy.advance(config, path, now);
+        copy.settle_alpha(config, now);
+        copy.alpha
+    }
+
+    /// Replays the ticks up to and including `now`.
+    #[inline]
+    fn advance(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) {
+        if self.increase_at_ps <= now || (self.decrease_cnp && self.decrease_at_ps <= now) {
+            self.replay(config, path, now);
+        }
+    }
+
+    fn replay(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) {
+        loop {
+            let decrease_ps = if self.decrease_cnp {
+                self.decrease_at_ps
+            } else {
+                NEVER
+            };
+            // DCQCN-18
+            if self.increase_at_ps <= decrease_ps {
+                if self.increase_at_ps > now {
+                    return;
+                }
+                self.increase_tick(config, path, now.min(decrease_ps));
+            } else {
+                if decrease_ps > now {
+                    return;
+                }
+                self.decrease_tick(config, path);
+            }
+        }
+    }
+
+    /// One tick of the increase timer, and all that follow it up to `until` if they change nothing.
+    fn increase_tick(&mut self, config: &DcqcnConfig, path: &PathInfo, until: Time) {
+        let before = (self.rate_bps, self.target_bps);
+        self.increase(config, path);
+        let settled = before == (self.rate_bps, self.target_bps)
+            && (self.target_bps >= path.line_bps || self.timer_stage > config.fast_recovery);
+        let period_ps = config.increase_timer_ps.max(1);
+        // DCQCN-19
+        let ticks = if settled {
+            ticks_until(self.increase_at_ps, period_ps, until)
+        } else {
+            1
+        };
+        self.timer_stage = self
+            .timer_stage
+            .saturating_add(u32::try_from(ticks).unwrap_or(u32::MAX));
+        self.increase_at_ps = self
+            .increase_at_ps
+            .saturating_add(ticks.saturating_mul(period_ps));
+    }
+
+    /// One increase event, of the timer or of the byte counter.
+    fn increase(&mut self, config: &DcqcnConfig, path: &PathInfo) {
+        let most = self.timer_stage.max(self.byte_stage);
+        let least = match config.byte_counter {
+            Some(_) => self.timer_stage.min(self.byte_stage),
+            None => self.timer_stage,
+        };
+        let step_bps = if most < config.fast_recovery {
+            0.0 // DCQCN-13
+        } else if least > config.fast_recovery {
+            config.hai_bps // DCQCN-15
+        } else {
+            config.ai_bps // DCQCN-14
+        };
+        self.target_bps = (self.target_bps + step_bps).min(path.line_bps); // DCQCN-16
+        self.rate_bps = (self.rate_bps + self.target_bps) / 2.0;
+    }
+
+    /// Immediate form: the CNP cuts the rate and raises α.
+    fn react(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time, before: Time) {
+        if now < self.decrease_at_ps {
+            return; // DCQCN-07
+        }
+        self.settle_alpha(config, before);
+        self.cut(config, path, now); // DCQCN-05
+        self.alpha = (1.0 - config.g) * self.alpha + config.g; // DCQCN-06
+        self.alpha_at_ps = now.saturating_add(config.alpha_timer_ps.max(1)); // DCQCN-08
+        self.decrease_at_ps = now.saturating_add(config.decrease_interval_ps);
+        self.started = true;
+    }
+
+    /// Sampled form: the CNP is noted for the timers' next ticks.
+    fn note(&mut self, config: &DcqcnConfig, now: Time, before: Time) {
+        let period_ps = config.decrease_interval_ps.max(1);
+        if self.started {
+            self.settle_alpha(config, before);
+            self.alpha_cnp = true; // DCQCN-09
+            let missed = ticks_until(self.decrease_at_ps, period_ps, before);
+            self.decrease_at_ps = self.decrease_at_ps.saturating_add(missed * period_ps);
+        } else {
+            // DCQCN-11
+            self.started = true;
+            self.alpha_at_ps = now.saturating_add(config.alpha_timer_ps.max(1));
+            self.decrease_at_ps = now.saturating_add(period_ps);
+        }
+        self.decrease_cnp = true; // DCQCN-10
+    }
+
+    /// A tick of the decrease timer that finds a CNP.
+    fn decrease_tick(&mut self, config: &DcqcnConfig, path: &PathInfo) {
+        let now = self.decrease_at_ps;
+        self.settle_alpha(config, now); // DCQCN-18
+        self.cut(config, path, now); // DCQCN-10
+        self.decrease_cnp = false;
+        self.decrease_at_ps = now.saturating_add(config.decrease_interval_ps.max(1));
+    }
+
+    /// Reduces the rate and starts over with the increases.
+    fn cut(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) {
+        if config.clamp_target || self.timer_stage != 0 || self.byte_stage != 0 {
+            self.target_bps = self.rate_bps; // DCQCN-04
+        }
+        let least_bps = config.min_rate_bps.min(path.line_bps);
+        self.rate_bps = (self.rate_bps * (1.0 - self.alpha / 2.0)).max(least_bps); // DCQCN-05, DCQCN-17
+        self.target_bps = self.target_bps.max(self.rate_bps);
+        self.timer_stage = 0;
+        self.byte_stage = 0;
+        self.sent_bytes = 0;
+        self.increase_at_ps = now.saturating_add(config.increase_timer_ps.max(1)); // DCQCN-12
+    }
+
+    /// Brings α to `until`, ticks at `until` included. Called only at CNPs and reductions, so that
+    /// its rounding does not depend on how often somebody looks at the rate.
+    fn settle_alpha(&mut self, config: &DcqcnConfig, until: Time) {
+        let period_ps = config.alpha_timer_ps.max(1);
+        let ticks = ticks_until(self.alpha_at_ps, period_ps, until);
+        if ticks == 0 {
+            return;
+        }
+        let keep = 1.0 - config.g;
+        self.alpha = keep * self.alpha + if self.alpha_cnp { config.g } else { 0.0 }; // DCQCN-09
+        self.alpha_cnp = false;
+        self.alpha *= power(keep, ticks - 1); // DCQCN-08, DCQCN-19
+        self.alpha_at_ps = self
+            .alpha_at_ps
+            .saturating_add(ticks.saturating_mul(period_ps));
+    }
+}
+
+/// Ticks at `first`, `first + period`, … that are not after `until`.
+fn ticks_until(first: Time, period: Time, until: Time) -> u64 {
+    if first > until {
+        0
+    } else {
+        (until - first) / period + 1
+    }
+}
+
+/// `base` to the power `exponent` by squaring: products only, so the same on every machine.
+fn power(base: f64, mut exponent: u64) -> f64 {
+    let (mut result, mut square) = (1.0, base);
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result *= square;
+        }
+        square *= square;
+        exponent >>= 1;
+    }
+    result
+}

@@ -1,8 +1,132 @@
-//! Dctcp (to be written).
+//! DCTCP's sender: the window shrinks by half of the share of marked bytes (rules in
+//! `specs/dctcp.md`).
+
 use crate::config::DctcpConfig;
-use crate::nic::control::{AckInfo, PathInfo};
-use crate::units::Time;
+use crate::nic::control::{AckInfo, PathInfo, floor_window};
 
 /// State of one flow.
 #[derive(Clone, Debug)]
-pub struct Dctcp {}
+pub struct Dctcp {
+    /// Congestion window in bytes.
+    window_bytes: f64,
+    /// Below this window slow start doubles it per round trip, in bytes.
+    slow_start_bytes: f64,
+    /// Smoothed share of marked bytes.
+    alpha: f64,
+    /// Bytes acknowledged in this observation window.
+    acked_bytes: u64,
+    /// Those of them that were marked.
+    marked_bytes: u64,
+    /// The observation window ends with an ACK beyond this byte; 0: none has begun.
+    window_end: u64,
+    /// No further reduction before an ACK beyond this byte.
+    reduced_until: u64,
+    /// The window was reduced and `reduced_until` is not yet acknowledged.
+    reduced: bool,
+}
+
+impl Dctcp {
+    /// A flow that starts with a BDP, or in slow start.
+    #[must_use]
+    pub fn new(config: &DctcpConfig, path: &PathInfo) -> Self {
+        let most = most_bytes(path);
+        let first_bytes = f64::from(config.initial_packets) * f64::from(path.mtu);
+        Self {
+            // DCTCP-01, DCTCP-02
+            window_bytes: if config.slow_start {
+                limit(first_bytes, path)
+            } else {
+                most
+            },
+            slow_start_bytes: if config.slow_start { most } else { 0.0 },
+            alpha: 1.0, // DCTCP-04
+            acked_bytes: 0,
+            marked_bytes: 0,
+            window_end: 0,
+            reduced_until: 0,
+            reduced: false,
+        }
+    }
+
+    /// An acknowledgement came back.
+    pub fn on_ack(&mut self, config: &DctcpConfig, path: &PathInfo, ack: &AckInfo<'_>) {
+        self.acked_bytes += ack.newly;
+        if ack.marked {
+            self.marked_bytes += ack.newly; // DCTCP-03
+        }
+        if self.reduced && ack.seq > self.reduced_until {
+            self.reduced = false;
+        }
+        let round_over = self.end_round(config, ack);
+        if ack.marked && !self.reduced {
+            self.reduce(1.0 - self.alpha / 2.0, path, ack.snd_nxt); // DCTCP-06
+        } else if !ack.marked && self.window_bytes < self.slow_start_bytes {
+            self.window_bytes = limit(self.window_bytes + ack.newly as f64, path); // DCTCP-09
+        } else if round_over && !self.reduced {
+            self.window_bytes = limit(self.window_bytes + f64::from(path.mtu), path); // DCTCP-08
+        }
+    }
+
+    /// Packets were lost; `snd_nxt` is the first byte not yet sent before the flow goes back.
+    pub fn on_loss(&mut self, _config: &DctcpConfig, path: &PathInfo, snd_nxt: u64) {
+        if !self.reduced {
+            self.reduce(0.5, path, snd_nxt); // DCTCP-12
+        }
+    }
+
+    /// Pacing rate in bits per second.
+    #[inline]
+    #[must_use]
+    pub fn rate_bps(&self, path: &PathInfo) -> f64 {
+        path.rate_of_window(self.window_bytes) // DCTCP-11
+    }
+
+    /// Most bytes in flight.
+    #[inline]
+    #[must_use]
+    pub fn window(&self) -> u64 {
+        floor_window(self.window_bytes)
+    }
+
+    /// α, the smoothed share of marked bytes.
+    #[must_use]
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// Once per window of data: α takes in the share of marked bytes. True if a window ended.
+    fn end_round(&mut self, config: &DctcpConfig, ack: &AckInfo<'_>) -> bool {
+        if ack.seq <= self.window_end {
+            return false;
+        }
+        let first = self.window_end == 0;
+        self.window_end = ack.snd_nxt;
+        if first {
+            return false; // DCTCP-05
+        }
+        if self.acked_bytes > 0 {
+            let share = self.marked_bytes as f64 / self.acked_bytes as f64;
+            self.alpha = (1.0 - config.g) * self.alpha + config.g * share; // DCTCP-04
+        }
+        self.acked_bytes = 0;
+        self.marked_bytes = 0;
+        true
+    }
+
+    fn reduce(&mut self, factor: f64, path: &PathInfo, snd_nxt: u64) {
+        self.window_bytes = limit(self.window_bytes * factor, path);
+        self.slow_start_bytes = self.window_bytes;
+        self.reduced = true; // DCTCP-07
+        self.reduced_until = snd_nxt;
+    }
+}
+
+/// One BDP, but at least a packet.
+fn most_bytes(path: &PathInfo) -> f64 {
+    path.initial_window_bytes().max(f64::from(path.mtu))
+}
+
+/// A packet at least, a BDP at most.
+fn limit(window_bytes: f64, path: &PathInfo) -> f64 {
+    window_bytes.max(f64::from(path.mtu)).min(most_bytes(path)) // DCTCP-10
+}
