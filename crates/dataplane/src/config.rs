@@ -611,3 +611,19 @@ pub struct NicConfig {
     /// Obey PFC pauses.
     pub obeys_pfc: bool,
 }
+
+impl NicConfig {
+    /// Bytes on the wire of a data packet with this payload.
+    #[inline]
+    #[must_use]
+    pub const fn data_bytes(&self, payload: u16) -> u16 {
+        self.header + self.int + payload
+    }
+
+    /// Bytes on the wire of an ACK or NAK; INT that came with the data goes back with it.
+    #[inline]
+    #[must_use]
+    pub const fn ack_bytes(&self) -> u16 {
+        self.ack + self.int
+    }
+}

@@ -29,11 +29,8 @@ pub enum Kind {
     Cnp = 3,
     /// IEEE 802.1Qbb: `psn` is 1 for XOFF and 0 for XON, `hash` the mask of classes.
     Pfc = 4,
-    /// BFC pause (`psn` = 1) or resume (`psn` = 0) of the upstream queue `queue`.
+    /// BFC pause (`psn` = 1) or resume (`psn` = 0) of the queue `hash` of the node upstream.
     BfcPause = 5,
-    /// BFC bitmap of paused upstream queues: 64 of them from queue `queue` on; the low half of
-    /// the mask is `hash`, the high half `dst`.
-    BfcBitmap = 6,
 }
 
 impl Kind {
@@ -46,8 +43,7 @@ impl Kind {
             2 => Self::Nak,
             3 => Self::Cnp,
             4 => Self::Pfc,
-            5 => Self::BfcPause,
-            _ => Self::BfcBitmap,
+            _ => Self::BfcPause,
         }
     }
 
@@ -55,7 +51,7 @@ impl Kind {
     #[inline]
     #[must_use]
     pub const fn is_hop_control(self) -> bool {
-        matches!(self, Self::Pfc | Self::BfcPause | Self::BfcBitmap)
+        matches!(self, Self::Pfc | Self::BfcPause)
     }
 }
 
@@ -116,7 +112,7 @@ pub struct Cold {
     /// Slot of the flow in the sender's NIC, echoed by ACK, NAK and CNP.
     pub slot: u32,
     /// Payload bytes left in the flow, this packet included (shortest remaining first).
-    pub remaining: u32,
+    pub remaining: u64,
     /// Index of the INT stack, or [`NO_STACK`].
     pub stack: u32,
     /// Payload bytes.

@@ -110,8 +110,6 @@ pub struct Counters {
     pub bfc_pauses: u64,
     /// BFC resume frames sent.
     pub bfc_resumes: u64,
-    /// BFC bitmap frames sent.
-    pub bfc_bitmaps: u64,
     /// BFC: flows that found all queues taken and shared one.
     pub bfc_shared_queue: u64,
     /// BFC: new flows whose flow-table entry was in use by another flow.

@@ -1,22 +1,279 @@
 //! The NIC: which flow sends next, how fast, and what happens when something is lost.
+//!
+//! `sender.rs` holds the flows that send and their schedule, `receiver.rs` what arrives; control
+//! schemes have one file each. The rules are in `specs/nic.md`.
 
 pub mod control;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod hpcc;
+mod receiver;
+mod sender;
 pub mod timely;
 
-use crate::units::Time;
+use crate::config::NicConfig;
+use crate::packet::{Arena, Kind, NO_PACKET, PacketId};
+use crate::sink::Sink;
+use crate::units::{Rate, Time};
+use control::PathInfo;
+use receiver::Receiver;
+use sender::Sender;
 
 /// What a sender's NIC says when the last acknowledgement of a flow is back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowEnd {
     /// Number of the flow in its run.
     pub flow: u32,
+    /// What [`FlowStart::cookie`] said.
+    pub cookie: u32,
     /// When the receiver had the last byte, in ps.
     pub received_ps: Time,
     /// When the sender had the last acknowledgement, in ps.
     pub acked_ps: Time,
     /// Data packets that were sent again.
     pub retransmitted: u32,
+}
+
+/// A flow that begins.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowStart {
+    /// Number of the flow in its run.
+    pub flow: u32,
+    /// Comes back with [`FlowEnd`].
+    pub cookie: u32,
+    /// Port of this NIC that the flow uses.
+    pub port: u16,
+    /// Endpoint of that port.
+    pub src: u32,
+    /// Endpoint of the receiver.
+    pub dst: u32,
+    /// Payload bytes, at least 1.
+    pub bytes: u64,
+    /// Hash of the flow's identity.
+    pub hash: u32,
+    /// Traffic class; the frames have class `data_class + class`.
+    pub class: u8,
+    /// Belongs to an incast.
+    pub incast: bool,
+    /// What the control knows of the path.
+    pub path: PathInfo,
+}
+
+/// What the mechanisms of one NIC did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NicCounters {
+    /// Data packets sent, repeated ones included.
+    pub data_packets: u64,
+    /// Payload bytes sent for the first time.
+    pub payload_bytes: u64,
+    /// Data packets sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// ACKs sent.
+    pub acks: u64,
+    /// NAKs sent.
+    pub naks: u64,
+    /// CNPs sent.
+    pub cnps: u64,
+    /// Data packets received.
+    pub received: u64,
+    /// Of them discarded: out of order, or had before.
+    pub discarded: u64,
+    /// Payload bytes delivered in order.
+    pub delivered_bytes: u64,
+    /// Pauses of what was paused already and resumes of what was not: must stay 0.
+    pub repeated_pauses: u64,
+}
+
+/// First in, first out, linked through the arena.
+#[derive(Clone, Copy, Debug)]
+struct Fifo {
+    head: PacketId,
+    tail: PacketId,
+}
+
+impl Fifo {
+    const EMPTY: Self = Self { head: NO_PACKET, tail: NO_PACKET };
+
+    fn push(&mut self, id: PacketId, arena: &mut Arena) {
+        arena.hot_mut(id).next = NO_PACKET;
+        if self.head == NO_PACKET {
+            self.head = id;
+        } else {
+            arena.hot_mut(self.tail).next = id;
+        }
+        self.tail = id;
+    }
+
+    fn pop(&mut self, arena: &Arena) -> Option<PacketId> {
+        let id = self.head;
+        if id == NO_PACKET {
+            return None;
+        }
+        self.head = arena.hot(id).next;
+        Some(id)
+    }
+
+    const fn is_empty(&self) -> bool {
+        self.head == NO_PACKET
+    }
+}
+
+/// A NIC with one or several ports. Give it flows, packets and the time.
+#[derive(Debug)]
+pub struct Nic {
+    config: NicConfig,
+    sender: Sender,
+    receiver: Receiver,
+    /// Per (port, class): ACKs, NAKs and CNPs that wait.
+    replies: Vec<Fifo>,
+    classes: usize,
+    counters: NicCounters,
+}
+
+impl Nic {
+    /// A NIC whose ports have these rates, for frames of `classes` classes.
+    #[must_use]
+    pub fn new(config: &NicConfig, classes: usize, ports: &[Rate]) -> Self {
+        Self {
+            config: *config,
+            sender: Sender::new(config, classes, ports),
+            receiver: Receiver::new(),
+            replies: vec![Fifo::EMPTY; ports.len() * classes],
+            classes,
+            counters: NicCounters::default(),
+        }
+    }
+
+    /// A flow begins.
+    pub fn start<S: Sink>(&mut self, now: Time, flow: &FlowStart, sink: &mut S) {
+        self.sender.start(now, &self.config, flow, sink);
+    }
+
+    /// A frame arrived, whole, by `port`.
+    #[inline]
+    pub fn receive<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        match arena.hot(id).kind() {
+            Kind::Data => self.receive_data(now, port, id, arena, sink),
+            Kind::Ack | Kind::Nak => {
+                self.sender.acknowledged(now, &self.config, id, arena, sink);
+                arena.free(id);
+            }
+            Kind::Cnp => {
+                let (flow, slot) = (arena.hot(id).flow, arena.cold(id).slot);
+                self.sender.notified(now, &self.config, flow, slot);
+                arena.free(id);
+            }
+            Kind::Pfc => {
+                let packet = *arena.hot(id);
+                arena.free(id);
+                if self.config.obeys_pfc {
+                    let (on, mask) = (packet.psn != 0, packet.hash as u8);
+                    let (before, after) = self.sender.pause_classes(port, mask, on);
+                    self.counters.repeated_pauses += u64::from(before == after);
+                    sink.paused(port, before, after);
+                    if !on {
+                        sink.kick(port);
+                    }
+                }
+            }
+            Kind::BfcPause => {
+                let packet = *arena.hot(id);
+                arena.free(id);
+                if self.config.obeys_bfc {
+                    let changed = self.sender.pause_queue(port, packet.hash as u16, packet.psn != 0, sink);
+                    self.counters.repeated_pauses += u64::from(!changed);
+                }
+            }
+        }
+    }
+
+    fn receive_data<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        let replies = self.receiver.data(now, &self.config, id, arena, &mut self.counters);
+        for reply in replies.into_iter().flatten() {
+            let class = arena.hot(reply).class() as usize;
+            self.replies[port as usize * self.classes + class].push(reply, arena);
+            self.sender.set_replies(port, class as u8, true);
+            sink.kick(port);
+        }
+    }
+
+    /// The port's link is free: what leaves now?
+    #[inline]
+    pub fn transmit<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) -> Option<PacketId> {
+        // NIC-02: lower classes strictly first; in a class replies before data.
+        while let Some(class) = self.sender.next_class(port) {
+            let replies = &mut self.replies[port as usize * self.classes + class as usize];
+            if let Some(id) = replies.pop(arena) {
+                if replies.is_empty() {
+                    self.sender.set_replies(port, class, false);
+                }
+                return Some(id);
+            }
+            let sent = self.sender.send(now, &self.config, port, class, arena, &mut self.counters, sink);
+            if sent.is_some() {
+                return sent;
+            }
+        }
+        None
+    }
+
+    /// The time that the NIC asked for has come.
+    pub fn timer<S: Sink>(&mut self, now: Time, sink: &mut S) {
+        self.sender.timer(now, &self.config, &mut self.counters, sink);
+    }
+
+    /// Whether `transmit` may find something for this port.
+    #[inline]
+    #[must_use]
+    pub fn waiting(&self, port: u16) -> bool {
+        self.sender.next_class(port).is_some()
+    }
+
+    /// What the mechanisms did.
+    #[must_use]
+    pub const fn counters(&self) -> &NicCounters {
+        &self.counters
+    }
+
+    /// Payload bytes that the flow with this cookie has had acknowledged, and why it does not
+    /// send; for the report of a stalled or interrupted run.
+    pub fn for_each_flow(&self, visit: impl FnMut(u32, u64, &'static str)) {
+        self.sender.for_each_flow(self.config.mtu, visit);
+    }
+
+    /// Packets that wait to be sent as replies, for the books of the network.
+    #[must_use]
+    pub fn queued_replies(&self, arena: &Arena) -> u64 {
+        let mut n = 0;
+        for fifo in &self.replies {
+            let mut id = fifo.head;
+            while id != NO_PACKET {
+                n += 1;
+                id = arena.hot(id).next;
+            }
+        }
+        n
+    }
 }

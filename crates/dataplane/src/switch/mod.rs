@@ -1,1 +1,549 @@
-//! The switch (under construction).
+//! The switch: route → place → verdict → commit → enqueue → pick → mark → depart.
+//!
+//! Each step has one owner: [`Routes`], the classifier (`classify.rs`, and `bfc.rs` for dynamic
+//! assignment), the buffer (`mmu.rs`), the queues and their schedule (`queueing.rs`), the signals
+//! (`signal.rs`). A dropped packet leaves no trace in any table. The rules are in `specs/switch.md`
+//! and `specs/bfc.md`.
+
+mod bfc;
+mod classify;
+mod mmu;
+mod queueing;
+mod signal;
+
+use crate::config::{Classify, Scope, SwitchConfig};
+use crate::int::IntHop;
+use crate::packet::{Arena, Cold, Kind, NO_STACK, Packet, PacketId, flag};
+use crate::route::Routes;
+use crate::sink::{DROP_CAUSES, DropCause, Sink};
+use crate::units::{Rate, Time};
+use bfc::Backpressure;
+use classify::Classifier;
+use mmu::{Mmu, Tell};
+use queueing::Queueing;
+use signal::Marker;
+
+pub use bfc::state_entries;
+pub use classify::MixedMap;
+pub use mmu::{division, headroom_bytes};
+pub use queueing::DATA_CLASS;
+
+/// What the mechanisms of one switch did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SwitchCounters {
+    /// Packets that entered, frames for the switch itself not counted.
+    pub received: u64,
+    /// Packets that left, its own frames not counted.
+    pub sent: u64,
+    /// Packets dropped.
+    pub dropped: u64,
+    /// Packets marked by ECN.
+    pub marks: u64,
+    /// INT records written.
+    pub int_hops: u64,
+    /// PFC pause frames sent.
+    pub pfc_pauses: u64,
+    /// PFC resume frames sent.
+    pub pfc_resumes: u64,
+    /// BFC pause frames sent.
+    pub bfc_pauses: u64,
+    /// BFC resume frames sent.
+    pub bfc_resumes: u64,
+    /// Pauses of what was paused already and resumes of what was not: must stay 0.
+    pub repeated_pauses: u64,
+}
+
+/// What is counted at one port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SwitchPortCounters {
+    /// Packets that left marked by this port.
+    pub marked: u64,
+    /// Packets dropped on their way to this port, per [`DropCause`].
+    pub dropped: [u64; DROP_CAUSES],
+}
+
+/// The part of a port that signals need.
+#[derive(Clone, Copy, Debug)]
+struct Telemetry {
+    /// Queued bytes of the classes that ECN counts.
+    ecn_bytes: u64,
+    /// Queued bytes of the classes that INT counts.
+    int_bytes: u64,
+    /// Bytes sent of the classes that INT counts.
+    int_tx: u64,
+    rate_mbps: u32,
+}
+
+/// Per class, as bits: what `SwitchConfig::classes` says.
+#[derive(Clone, Copy, Debug, Default)]
+struct ClassBits {
+    buffered: u8,
+    ecn: u8,
+    int: u8,
+}
+
+/// A switch. Give it packets and the time.
+#[derive(Debug)]
+pub struct Switch {
+    id: u32,
+    routes: Routes,
+    classifier: Classifier,
+    mmu: Mmu,
+    queueing: Queueing,
+    marker: Option<Marker>,
+    backpressure: Option<Backpressure>,
+    telemetry: Vec<Telemetry>,
+    class: ClassBits,
+    int: bool,
+    counters: SwitchCounters,
+    port_counters: Vec<SwitchPortCounters>,
+}
+
+impl Switch {
+    /// A switch with the given number (its identity in INT's pathID), whose ports have these
+    /// rates and one-way propagation delays.
+    #[must_use]
+    pub fn new(id: u32, config: &SwitchConfig, ports: &[(Rate, Time)], routes: Routes) -> Self {
+        let mut class = ClassBits::default();
+        for (c, of) in config.classes.iter().enumerate() {
+            class.buffered |= u8::from(of.buffered) << c;
+            class.ecn |= u8::from(of.ecn) << c;
+            class.int |= u8::from(of.int) << c;
+        }
+        let telemetry = ports.iter().map(|(rate, _)| Telemetry {
+            ecn_bytes: 0,
+            int_bytes: 0,
+            int_tx: 0,
+            rate_mbps: (rate.bps() / 1_000_000) as u32,
+        });
+        Self {
+            id,
+            routes,
+            classifier: Classifier::new(config, ports.len()),
+            mmu: Mmu::new(config, ports),
+            queueing: Queueing::new(config, ports.len()),
+            marker: config.ecn.as_ref().map(|e| Marker::new(e, ports.iter().map(|p| p.0))),
+            backpressure: config.bfc.map(|b| Backpressure::new(b, ports)),
+            telemetry: telemetry.collect(),
+            class,
+            int: config.int,
+            counters: SwitchCounters::default(),
+            port_counters: vec![SwitchPortCounters::default(); ports.len()],
+        }
+    }
+
+    /// A frame arrived, whole, by `in_port`.
+    #[inline]
+    pub fn receive<S: Sink>(
+        &mut self,
+        now: Time,
+        in_port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        let packet = arena.hot_mut(id);
+        if packet.kind().is_hop_control() {
+            self.obey(in_port, id, arena, sink);
+            return;
+        }
+        packet.ingress = in_port;
+        let packet = *packet;
+        self.counters.received += 1;
+
+        let Some(port) = self.routes.port(&packet) else {
+            return self.drop(None, id, DropCause::NoRoute, arena, sink);
+        };
+        let place = self.classifier.place(now, port, &packet, &self.queueing, &mut || sink.draw());
+        let size = u64::from(packet.size);
+        let class = packet.class();
+        let buffered = self.class.buffered >> class & 1 != 0;
+        if buffered {
+            let waiting = if self.mmu.per_queue() && place.queue != queueing::NO_QUEUE {
+                self.queueing.get(place.queue).bytes
+            } else {
+                self.queueing.ports[port as usize].bytes
+            };
+            match self.mmu.verdict(in_port, class, size, waiting) {
+                Ok(space) => {
+                    arena.hot_mut(id).flags |= flag::BUFFERED;
+                    if self.mmu.enter(in_port, class, size, space) == Tell::Xoff {
+                        self.tell_pfc(in_port, class, true, arena, sink);
+                    }
+                }
+                Err(cause) => return self.drop(Some(port), id, cause, arena, sink),
+            }
+        }
+        let queue = self.classifier.commit(now, port, &packet, place, &mut self.queueing);
+        self.enqueue(port, queue, id, arena, sink);
+    }
+
+    /// The packet joins its queue; backpressure and signals look at what it finds there.
+    #[inline]
+    fn enqueue<S: Sink>(&mut self, port: u16, queue: u32, id: PacketId, arena: &mut Arena, sink: &mut S) {
+        let packet = *arena.hot(id);
+        let found = self.queueing.get(queue).bytes;
+        self.queueing.push(queue, id, arena);
+        let bit = 1u8 << packet.class();
+        let size = u64::from(packet.size);
+        let telemetry = &mut self.telemetry[port as usize];
+        if self.class.int & bit != 0 {
+            telemetry.int_bytes += size;
+        }
+        if self.class.ecn & bit != 0 {
+            telemetry.ecn_bytes += size;
+            self.mark(port, queue, id, false, arena, sink);
+        }
+        if let Some(backpressure) = &mut self.backpressure
+            && bfc::subject(&packet)
+        {
+            // BFC-07, BFC-09: N_active with this packet in place, the queue without it.
+            let active = self.queueing.open(port, packet.class());
+            if found > backpressure.threshold(port, active) {
+                arena.hot_mut(id).flags |= flag::OVER;
+                if backpressure.over(&packet) {
+                    self.tell_bfc(&packet, true, arena, sink);
+                }
+            }
+        }
+        sink.kick(port);
+    }
+
+    /// The port's link is free: what leaves now? `None` changes nothing.
+    #[inline]
+    pub fn transmit<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) -> Option<PacketId> {
+        let (queue, id) = self.queueing.pop(port, arena)?;
+        let number = self.queueing.get(queue).number;
+        let hot = arena.hot_mut(id);
+        let packet = *hot;
+        if packet.kind().is_hop_control() {
+            return Some(id);
+        }
+        hot.upstream_queue = number;
+        hot.flags &= !(flag::BUFFERED | flag::OVER);
+        self.counters.sent += 1;
+        let class = packet.class();
+        let size = u64::from(packet.size);
+        if packet.has(flag::BUFFERED) && self.mmu.leave(packet.ingress, class, size) == Tell::Xon {
+            self.tell_pfc(packet.ingress, class, false, arena, sink);
+        }
+        if packet.has(flag::OVER)
+            && let Some(backpressure) = &mut self.backpressure
+            && backpressure.under(&packet)
+        {
+            self.tell_bfc(&packet, false, arena, sink);
+        }
+        self.signal(now, port, queue, id, &packet, arena, sink);
+        self.classifier.departed(now, port, &packet, queue, &mut self.queueing);
+        Some(id)
+    }
+
+    /// Marks and telemetry of a packet that has left its queue.
+    #[inline]
+    #[allow(clippy::too_many_arguments)]
+    fn signal<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        queue: u32,
+        id: PacketId,
+        packet: &Packet,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        let bit = 1u8 << packet.class();
+        let size = u64::from(packet.size);
+        let telemetry = &mut self.telemetry[port as usize];
+        if self.class.ecn & bit != 0 {
+            telemetry.ecn_bytes -= size;
+        }
+        if self.class.int & bit != 0 {
+            telemetry.int_bytes -= size;
+            let sent_before = telemetry.int_tx;
+            telemetry.int_tx += size;
+            if self.int && packet.kind() == Kind::Data {
+                // SW-33
+                let hop = IntHop {
+                    ts_ps: now,
+                    tx_bytes: sent_before,
+                    qlen_bytes: telemetry.int_bytes.min(u64::from(u32::MAX)) as u32,
+                    rate_mbps: telemetry.rate_mbps,
+                };
+                if let Some(stack) = arena.stack_mut(id) {
+                    stack.push(self.id, hop);
+                    self.counters.int_hops += 1;
+                }
+            }
+        }
+        if self.class.ecn & bit != 0 {
+            self.mark(port, queue, id, true, arena, sink);
+        }
+    }
+
+    /// ECN at the moment that the configuration chose.
+    // SW-30
+    #[inline]
+    fn mark<S: Sink>(
+        &mut self,
+        port: u16,
+        queue: u32,
+        id: PacketId,
+        at_dequeue: bool,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        let Some(marker) = &self.marker else { return };
+        if marker.at_dequeue != at_dequeue {
+            return;
+        }
+        let bytes = match marker.scope {
+            Scope::Queue => self.queueing.get(queue).bytes,
+            Scope::Port => self.telemetry[port as usize].ecn_bytes,
+        };
+        let hot = arena.hot_mut(id);
+        if hot.kind() == Kind::Data && marker.marks(port, bytes, || sink.draw()) {
+            hot.flags |= flag::CE;
+            self.counters.marks += 1;
+            self.port_counters[port as usize].marked += 1;
+        }
+    }
+
+    /// A pause or resume for this switch.
+    fn obey<S: Sink>(&mut self, port: u16, id: PacketId, arena: &mut Arena, sink: &mut S) {
+        let packet = *arena.hot(id);
+        arena.free(id);
+        let on = packet.psn != 0;
+        if packet.kind() == Kind::Pfc {
+            // SW-40
+            let state = &mut self.queueing.ports[port as usize];
+            let before = state.paused;
+            let mask = packet.hash as u8;
+            state.paused = if on { before | mask } else { before & !mask };
+            self.counters.repeated_pauses += u64::from(state.paused == before);
+            sink.paused(port, before, state.paused);
+        } else if let Some(queue) = self.queueing.by_number(port, packet.hash as u16) {
+            // BFC-10
+            self.counters.repeated_pauses += u64::from(self.queueing.get(queue).paused == on);
+            self.queueing.set_paused(queue, on);
+        }
+        if !on {
+            sink.kick(port);
+        }
+    }
+
+    // SW-41
+    fn tell_pfc<S: Sink>(&mut self, port: u16, class: u8, xoff: bool, arena: &mut Arena, sink: &mut S) {
+        if xoff {
+            self.counters.pfc_pauses += 1;
+        } else {
+            self.counters.pfc_resumes += 1;
+        }
+        let frame = Packet {
+            psn: u32::from(xoff),
+            hash: 1 << class,
+            ..Packet::new(Kind::Pfc, 0, self.mmu.pause_frame())
+        };
+        self.emit(port, frame, arena, sink);
+    }
+
+    // BFC-05, BFC-06
+    fn tell_bfc<S: Sink>(&mut self, packet: &Packet, pause: bool, arena: &mut Arena, sink: &mut S) {
+        if pause {
+            self.counters.bfc_pauses += 1;
+        } else {
+            self.counters.bfc_resumes += 1;
+        }
+        let bytes = self.backpressure.as_ref().map_or(0, Backpressure::frame_bytes);
+        let frame = Packet {
+            psn: u32::from(pause),
+            hash: u32::from(packet.upstream_queue),
+            ..Packet::new(Kind::BfcPause, 0, bytes)
+        };
+        self.emit(packet.ingress, frame, arena, sink);
+    }
+
+    /// Puts a frame of our own in front of everything at a port.
+    // SW-42
+    fn emit<S: Sink>(&mut self, port: u16, frame: Packet, arena: &mut Arena, sink: &mut S) {
+        let id = arena.alloc(frame, Cold { stack: NO_STACK, ..Cold::default() });
+        let queue = self.queueing.queue_of(port, 0, 0);
+        self.queueing.push(queue, id, arena);
+        sink.kick(port);
+    }
+
+    fn drop<S: Sink>(
+        &mut self,
+        port: Option<u16>,
+        id: PacketId,
+        cause: DropCause,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        self.counters.dropped += 1;
+        if let Some(port) = port {
+            self.port_counters[port as usize].dropped[cause as usize] += 1;
+        }
+        sink.dropped(id, cause);
+        arena.free(id);
+    }
+
+    /// Whether `transmit` would find something for this port.
+    #[inline]
+    #[must_use]
+    pub fn waiting(&self, port: u16) -> bool {
+        self.queueing.waiting(port)
+    }
+
+    /// Bytes in the shared buffer.
+    #[must_use]
+    pub const fn buffer_used(&self) -> u64 {
+        self.mmu.used
+    }
+
+    /// Most bytes ever in the shared buffer, and most that any ingress had in its headroom.
+    #[must_use]
+    pub const fn buffer_peak(&self) -> (u64, u32) {
+        (self.mmu.max_used, self.mmu.max_headroom)
+    }
+
+    /// Bytes queued at a port now, and the most that ever were.
+    #[must_use]
+    pub fn queued(&self, port: u16) -> (u64, u64) {
+        let p = &self.queueing.ports[port as usize];
+        (p.bytes, p.max_bytes)
+    }
+
+    /// What the mechanisms did.
+    #[must_use]
+    pub const fn counters(&self) -> &SwitchCounters {
+        &self.counters
+    }
+
+    /// What was counted at a port.
+    #[must_use]
+    pub fn port_counters(&self, port: u16) -> &SwitchPortCounters {
+        &self.port_counters[port as usize]
+    }
+
+    /// BFC: flows that had to share a queue, and flow-table collisions.
+    #[must_use]
+    pub const fn bfc_counters(&self) -> (u64, u64) {
+        match &self.classifier {
+            Classifier::Dynamic(table) => (table.shared, table.collisions),
+            _ => (0, 0),
+        }
+    }
+
+    /// Calls `visit` with every packet that waits at a port.
+    pub fn for_each_queued(&self, port: u16, arena: &Arena, visit: impl FnMut(PacketId)) {
+        self.queueing.for_each_packet(port, arena, visit);
+    }
+
+    /// Who holds whom, for a run that stalled: sentences about paused classes and queues with
+    /// packets, and about what this switch holds upstream.
+    pub fn explain_stall(&self, mut say: impl FnMut(String)) {
+        for (port, p) in self.queueing.ports.iter().enumerate() {
+            if p.bytes > 0 {
+                say(format!(
+                    "port {port} has {} B queued, its classes paused by PFC: {:#010b}",
+                    p.bytes, p.paused
+                ));
+            }
+        }
+        for (port, class) in self.mmu.pausing() {
+            say(format!("port {port} holds class {class} of its upstream by PFC"));
+        }
+        for (port, queue) in self.backpressure.iter().flat_map(Backpressure::holding) {
+            say(format!("port {port} holds queue {queue} of its upstream by BFC"));
+        }
+    }
+
+    /// Checks the books: what entered has left, waits or was dropped; the buffer holds what the
+    /// queues hold; nothing is left where nothing waits. Returns what is broken.
+    #[must_use]
+    pub fn audit(&self, arena: &Arena) -> Vec<String> {
+        let mut broken = Vec::new();
+        let (mut packets, mut buffered, mut subject) = (0u64, 0u64, 0u64);
+        for port in 0..self.telemetry.len() as u16 {
+            let mut bytes = 0u64;
+            self.queueing.for_each_packet(port, arena, |id| {
+                let p = arena.hot(id);
+                bytes += u64::from(p.size);
+                packets += u64::from(!p.kind().is_hop_control());
+                subject += u64::from(bfc::subject(p));
+                buffered += if p.has(flag::BUFFERED) { u64::from(p.size) } else { 0 };
+            });
+            if bytes != self.queueing.ports[port as usize].bytes {
+                broken.push(format!("port {port}: {bytes} B queued, {} B counted", self.queued(port).0));
+            }
+        }
+        let c = &self.counters;
+        if c.received != c.sent + c.dropped + packets {
+            broken.push(format!(
+                "{} packets entered, {} left, {} were dropped, {packets} wait",
+                c.received, c.sent, c.dropped
+            ));
+        }
+        if buffered != self.mmu.used {
+            broken.push(format!("queues hold {buffered} B of buffer, {} B are counted", self.mmu.used));
+        }
+        if let Err(what) = self.mmu.audit() {
+            broken.push(what);
+        }
+        if let Classifier::Dynamic(table) = &self.classifier
+            && table.packets() != subject
+        {
+            broken.push(format!("flow table counts {} packets, {subject} wait", table.packets()));
+        }
+        if c.repeated_pauses > 0 {
+            broken.push(format!("{} pauses or resumes that changed nothing", c.repeated_pauses));
+        }
+        if packets == 0 && (self.mmu.pausing().next().is_some() || self.holds_upstream()) {
+            broken.push("nothing waits here, but an upstream is still held".to_owned());
+        }
+        broken
+    }
+
+    fn holds_upstream(&self) -> bool {
+        self.backpressure.as_ref().is_some_and(|b| b.holding().next().is_some())
+    }
+}
+
+/// Data queues that a port has per class; `None`: as many as there are flows.
+#[must_use]
+pub const fn data_queues(classify: &Classify) -> Option<u16> {
+    match classify {
+        Classify::Fifo => Some(1),
+        Classify::Hash { queues } | Classify::Dynamic { queues, .. } => Some(*queues),
+        Classify::PerFlow => None,
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::config::{Admission, ClassConfig, MmuConfig, PathChoice, Schedule};
+
+    /// A plain switch: hop control, priority control, one data class; nothing else switched on.
+    pub fn config() -> SwitchConfig {
+        let control = ClassConfig { pausable: false, buffered: false, ecn: false, int: false };
+        let data = ClassConfig { pausable: true, buffered: true, ecn: true, int: true };
+        SwitchConfig {
+            classes: vec![control, control, data],
+            classify: Classify::Fifo,
+            schedule: Schedule::Fifo,
+            mmu: MmuConfig { buffer_bytes: 1 << 20, reserved_bytes: 0, admission: Admission::SharedPool },
+            ecn: None,
+            int: false,
+            bfc: None,
+            path: PathChoice::Flow,
+            max_frame: 1048,
+        }
+    }
+}

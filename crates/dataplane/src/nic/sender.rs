@@ -1,0 +1,586 @@
+//! The sending half of a NIC: flows, their windows and pace, and the order in which they send.
+//!
+//! A flow is in one of five states: in the ring of its (port, class), waiting for its pace,
+//! waiting for an acknowledgement, waiting for BFC to resume its queue, or finished.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use crate::config::{NicConfig, Recovery};
+use crate::nic::control::{AckInfo, Control};
+use crate::nic::{FlowEnd, FlowStart, NicCounters};
+use crate::packet::{Arena, Cold, Kind, NO_STACK, Packet, PacketId, flag};
+use crate::sink::Sink;
+use crate::units::{Rate, Time};
+
+const NO_SLOT: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Stands in the ring.
+    Ready,
+    /// Must not send before `next_ps`.
+    Paced,
+    /// Has nothing that it may send until an acknowledgement comes.
+    Blocked,
+    /// Its queue is paused by BFC.
+    Parked,
+    /// Finished, but still linked in a ring.
+    Leaving,
+    /// The slot is free.
+    Free,
+}
+
+#[derive(Debug)]
+struct Flow {
+    start: FlowStart,
+    control: Control,
+    state: State,
+    /// Next slot in the ring, among the parked flows of its queue, or among the free slots.
+    link: u32,
+    /// Class of its frames.
+    class: u8,
+    /// Queue of the NIC that it uses.
+    queue: u16,
+    /// Packets in all.
+    packets: u32,
+    /// Next packet number to send.
+    next: u32,
+    /// Everything below is acknowledged.
+    acked: u32,
+    /// Everything below has been sent at least once.
+    reached: u32,
+    retransmitted: u32,
+    /// Earliest start of the next packet.
+    next_ps: Time,
+    /// Last time that anything moved: an ACK, or a first packet in flight.
+    progress_ps: Time,
+}
+
+impl Flow {
+    const fn bytes_below(&self, psn: u32, mtu: u16) -> u64 {
+        let bytes = psn as u64 * mtu as u64;
+        if bytes < self.start.bytes { bytes } else { self.start.bytes }
+    }
+
+    /// NIC-04: something unsent, and less in flight than the window.
+    fn may_send(&mut self, now: Time, config: &NicConfig) -> bool {
+        if self.next >= self.packets {
+            return false;
+        }
+        let in_flight = self.bytes_below(self.next, config.mtu) - self.bytes_below(self.acked, config.mtu);
+        in_flight < self.control.window(&config.control, &self.start.path, now)
+    }
+}
+
+/// Why the NIC wants to be called. Equal times are served by flow, then kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Alarm {
+    at: Time,
+    flow: u32,
+    kind: AlarmKind,
+    slot: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum AlarmKind {
+    Pace,
+    Timeout,
+}
+
+/// A circular list of flows, served one packet at a time.
+#[derive(Clone, Copy, Debug)]
+struct Ring {
+    head: u32,
+    tail: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Port {
+    rate: Rate,
+    /// Classes with flows in the ring.
+    ring_mask: u8,
+    /// Classes with replies.
+    reply_mask: u8,
+    /// Classes that PFC holds.
+    paused: u8,
+    rings: Vec<Ring>,
+    queues: Vec<NicQueue>,
+}
+
+/// What BFC can pause: one flow, or several where there are more flows than queues.
+#[derive(Clone, Copy, Debug)]
+struct NicQueue {
+    users: u32,
+    /// First parked flow.
+    parked: u32,
+    paused: bool,
+}
+
+/// The sending half of a NIC.
+#[derive(Debug)]
+pub(super) struct Sender {
+    flows: Vec<Flow>,
+    free: u32,
+    ports: Vec<Port>,
+    alarms: BinaryHeap<Reverse<Alarm>>,
+    /// First timeouts of flows: they come in order of time, and most flows are gone by then.
+    timeouts: VecDeque<Alarm>,
+}
+
+impl Sender {
+    pub fn new(config: &NicConfig, classes: usize, rates: &[Rate]) -> Self {
+        let ring = Ring { head: NO_SLOT, tail: NO_SLOT };
+        let queue = NicQueue { users: 0, parked: NO_SLOT, paused: false };
+        let port = |&rate: &Rate| Port {
+            rate,
+            ring_mask: 0,
+            reply_mask: 0,
+            paused: 0,
+            rings: vec![ring; classes],
+            queues: vec![queue; config.queues as usize],
+        };
+        let ports = rates.iter().map(port).collect();
+        Self { flows: Vec::new(), free: NO_SLOT, ports, alarms: BinaryHeap::new(), timeouts: VecDeque::new() }
+    }
+
+    /// Lowest class that has something and is not paused.
+    #[inline]
+    pub fn next_class(&self, port: u16) -> Option<u8> {
+        let p = &self.ports[port as usize];
+        let ready = (p.ring_mask | p.reply_mask) & !p.paused;
+        (ready != 0).then(|| ready.trailing_zeros() as u8)
+    }
+
+    pub fn set_replies(&mut self, port: u16, class: u8, some: bool) {
+        let mask = &mut self.ports[port as usize].reply_mask;
+        *mask = if some { *mask | 1 << class } else { *mask & !(1 << class) };
+    }
+
+    pub fn start<S: Sink>(&mut self, now: Time, config: &NicConfig, start: &FlowStart, sink: &mut S) {
+        let flow = Flow {
+            start: *start,
+            control: Control::new(&config.control, &start.path, now),
+            state: State::Blocked,
+            link: NO_SLOT,
+            class: config.data_class + start.class,
+            queue: self.take_queue(start),
+            packets: start.bytes.div_ceil(u64::from(config.mtu)) as u32,
+            next: 0,
+            acked: 0,
+            reached: 0,
+            retransmitted: 0,
+            next_ps: now,
+            progress_ps: now,
+        };
+        let slot = if self.free == NO_SLOT {
+            self.flows.push(flow);
+            self.flows.len() as u32 - 1
+        } else {
+            let slot = self.free;
+            self.free = self.flows[slot as usize].link;
+            self.flows[slot as usize] = flow;
+            slot
+        };
+        if let Recovery::GoBackN { timeout_ps } = config.recovery {
+            let at = now + timeout_ps;
+            if self.timeouts.is_empty() {
+                sink.wake(at);
+            }
+            self.timeouts.push_back(Alarm { at, flow: start.flow, kind: AlarmKind::Timeout, slot });
+        }
+        self.revive(now, config, slot, sink);
+    }
+
+    /// BFC-11: a queue that no flow uses and that is not paused, else one that no flow uses, else
+    /// one by hash.
+    fn take_queue(&mut self, start: &FlowStart) -> u16 {
+        let queues = &mut self.ports[start.port as usize].queues;
+        let queue = queues
+            .iter()
+            .position(|q| q.users == 0 && !q.paused)
+            .or_else(|| queues.iter().position(|q| q.users == 0))
+            .unwrap_or(start.hash as usize % queues.len());
+        queues[queue].users += 1;
+        queue as u16
+    }
+
+    fn alarm<S: Sink>(&mut self, at: Time, kind: AlarmKind, slot: u32, sink: &mut S) {
+        let flow = self.flows[slot as usize].start.flow;
+        let alarm = Alarm { at, flow, kind, slot };
+        if self.alarms.peek().is_none_or(|top| alarm < top.0) {
+            sink.wake(at);
+        }
+        self.alarms.push(Reverse(alarm));
+    }
+
+    /// Puts a blocked flow where it belongs, if it may send again.
+    fn revive<S: Sink>(&mut self, now: Time, config: &NicConfig, slot: u32, sink: &mut S) {
+        let flow = &mut self.flows[slot as usize];
+        if flow.state != State::Blocked || !flow.may_send(now, config) {
+            return;
+        }
+        if flow.next_ps > now {
+            flow.state = State::Paced;
+            let at = flow.next_ps;
+            self.alarm(at, AlarmKind::Pace, slot, sink);
+        } else {
+            self.enter_ring(slot);
+            sink.kick(self.flows[slot as usize].start.port);
+        }
+    }
+
+    fn enter_ring(&mut self, slot: u32) {
+        let flow = &mut self.flows[slot as usize];
+        flow.state = State::Ready;
+        flow.link = NO_SLOT;
+        let class = flow.class;
+        let port = &mut self.ports[flow.start.port as usize];
+        let ring = &mut port.rings[class as usize];
+        let tail = ring.tail;
+        ring.tail = slot;
+        if tail == NO_SLOT {
+            ring.head = slot;
+            port.ring_mask |= 1 << class;
+        } else {
+            self.flows[tail as usize].link = slot;
+        }
+    }
+
+    fn leave_ring(&mut self, port: u16, class: u8) -> Option<u32> {
+        let p = &mut self.ports[port as usize];
+        let ring = &mut p.rings[class as usize];
+        let slot = ring.head;
+        if slot == NO_SLOT {
+            return None;
+        }
+        ring.head = self.flows[slot as usize].link;
+        if ring.head == NO_SLOT {
+            ring.tail = NO_SLOT;
+            p.ring_mask &= !(1 << class);
+        }
+        Some(slot)
+    }
+
+    /// NIC-03: the next packet of the first flow in the ring that may send.
+    #[allow(clippy::too_many_arguments)]
+    pub fn send<S: Sink>(
+        &mut self,
+        now: Time,
+        config: &NicConfig,
+        port: u16,
+        class: u8,
+        arena: &mut Arena,
+        counters: &mut NicCounters,
+        sink: &mut S,
+    ) -> Option<PacketId> {
+        while let Some(slot) = self.leave_ring(port, class) {
+            let flow = &mut self.flows[slot as usize];
+            let queue = &mut self.ports[port as usize].queues[flow.queue as usize];
+            if flow.state == State::Leaving {
+                self.release(slot);
+            } else if queue.paused {
+                flow.state = State::Parked;
+                flow.link = queue.parked;
+                queue.parked = slot;
+            } else if !flow.may_send(now, config) {
+                flow.state = State::Blocked;
+            } else {
+                return Some(self.send_one(now, config, port, slot, arena, counters, sink));
+            }
+        }
+        None
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn send_one<S: Sink>(
+        &mut self,
+        now: Time,
+        config: &NicConfig,
+        port: u16,
+        slot: u32,
+        arena: &mut Arena,
+        counters: &mut NicCounters,
+        sink: &mut S,
+    ) -> PacketId {
+        let rate = self.ports[port as usize].rate;
+        let flow = &mut self.flows[slot as usize];
+        let psn = flow.next;
+        let before = flow.bytes_below(psn, config.mtu);
+        let payload = (flow.start.bytes - before).min(u64::from(config.mtu)) as u16;
+        let size = config.data_bytes(payload);
+        if flow.next == flow.acked {
+            flow.progress_ps = now;
+        }
+        flow.next += 1;
+        let mut flags = if flow.start.incast { flag::INCAST } else { 0 };
+        counters.data_packets += 1;
+        if psn < flow.reached {
+            flags |= flag::RETRANSMITTED;
+            flow.retransmitted += 1;
+            counters.retransmissions += 1;
+        } else {
+            flow.reached = flow.next;
+            counters.payload_bytes += u64::from(payload);
+        }
+        let hot = Packet {
+            flow: flow.start.flow,
+            psn,
+            hash: flow.start.hash,
+            dst: flow.start.dst,
+            upstream_queue: flow.queue,
+            flags,
+            ..Packet::new(Kind::Data, flow.class, size)
+        };
+        let cold = Cold {
+            sent_ps: now,
+            done_ps: 0,
+            src: flow.start.src,
+            slot,
+            remaining: flow.start.bytes - before,
+            stack: NO_STACK,
+            payload,
+        };
+        flow.control.on_send(&config.control, &flow.start.path, now, u64::from(payload));
+        // NIC-05: the rate of this moment sets the earliest start of the next packet.
+        let on_wire = rate.serialisation_ps(u64::from(size));
+        let paced = flow.control.rate_bps(&config.control, &flow.start.path, now);
+        flow.next_ps = now + on_wire.max((f64::from(size) * 8e12 / paced) as Time);
+        if !flow.may_send(now, config) {
+            flow.state = State::Blocked;
+        } else if flow.next_ps <= now + on_wire {
+            self.enter_ring(slot);
+        } else {
+            flow.state = State::Paced;
+            let at = flow.next_ps;
+            self.alarm(at, AlarmKind::Pace, slot, sink);
+        }
+        let id = arena.alloc(hot, cold);
+        if config.int > 0 {
+            arena.attach_stack(id);
+        }
+        id
+    }
+
+    /// An ACK or NAK came back.
+    pub fn acknowledged<S: Sink>(
+        &mut self,
+        now: Time,
+        config: &NicConfig,
+        id: PacketId,
+        arena: &Arena,
+        sink: &mut S,
+    ) {
+        let (packet, cold) = (arena.hot(id), arena.cold(id));
+        let slot = cold.slot;
+        let flow = &mut self.flows[slot as usize];
+        if flow.start.flow != packet.flow || matches!(flow.state, State::Free | State::Leaving) {
+            return; // The flow has finished; this is an echo of a packet that was sent twice.
+        }
+        let had = flow.bytes_below(flow.acked, config.mtu);
+        if packet.psn > flow.acked {
+            flow.acked = packet.psn;
+            flow.next = flow.next.max(flow.acked);
+            flow.progress_ps = now;
+        }
+        let seq = flow.bytes_below(flow.acked, config.mtu);
+        if packet.kind() == Kind::Nak {
+            // NIC-20
+            if packet.psn >= flow.acked && flow.next > flow.acked {
+                self.go_back(slot, config);
+            }
+        } else {
+            let ack = AckInfo {
+                now,
+                seq,
+                newly: seq - had,
+                snd_nxt: flow.bytes_below(flow.next, config.mtu),
+                marked: packet.has(flag::CE),
+                rtt_ps: now - cold.sent_ps,
+                int: arena.stack(id),
+            };
+            flow.control.on_ack(&config.control, &flow.start.path, &ack);
+        }
+        let flow = &self.flows[slot as usize];
+        if flow.acked == flow.packets {
+            sink.finished(FlowEnd {
+                flow: packet.flow,
+                cookie: flow.start.cookie,
+                received_ps: cold.done_ps,
+                acked_ps: now,
+                retransmitted: flow.retransmitted,
+            });
+            self.finish(slot);
+        } else {
+            self.revive(now, config, slot, sink);
+        }
+    }
+
+    /// NIC-20, NIC-21: send again from the first packet that is not acknowledged.
+    fn go_back(&mut self, slot: u32, config: &NicConfig) {
+        let flow = &mut self.flows[slot as usize];
+        flow.next = flow.acked;
+        let snd_nxt = flow.bytes_below(flow.next, config.mtu);
+        flow.control.on_loss(&config.control, &flow.start.path, snd_nxt);
+    }
+
+    /// A CNP came back.
+    pub fn notified(&mut self, now: Time, config: &NicConfig, flow_number: u32, slot: u32) {
+        let flow = &mut self.flows[slot as usize];
+        if flow.start.flow == flow_number && !matches!(flow.state, State::Free | State::Leaving) {
+            flow.control.on_cnp(&config.control, &flow.start.path, now);
+        }
+    }
+
+    fn finish(&mut self, slot: u32) {
+        let flow = &mut self.flows[slot as usize];
+        let port = &mut self.ports[flow.start.port as usize];
+        let queue = &mut port.queues[flow.queue as usize];
+        queue.users -= 1;
+        match flow.state {
+            State::Ready => flow.state = State::Leaving,
+            State::Parked => {
+                // Unlink it from the parked flows of its queue.
+                let link = flow.link;
+                if queue.parked == slot {
+                    queue.parked = link;
+                } else {
+                    let mut at = queue.parked;
+                    while self.flows[at as usize].link != slot {
+                        at = self.flows[at as usize].link;
+                    }
+                    self.flows[at as usize].link = link;
+                }
+                self.release(slot);
+            }
+            _ => self.release(slot),
+        }
+    }
+
+    fn release(&mut self, slot: u32) {
+        let flow = &mut self.flows[slot as usize];
+        flow.state = State::Free;
+        flow.link = self.free;
+        self.free = slot;
+    }
+
+    /// PFC. Returns the paused classes before and after.
+    pub fn pause_classes(&mut self, port: u16, mask: u8, on: bool) -> (u8, u8) {
+        let paused = &mut self.ports[port as usize].paused;
+        let before = *paused;
+        *paused = if on { before | mask } else { before & !mask };
+        (before, *paused)
+    }
+
+    /// BFC-10, BFC-11: pauses or resumes a queue of the NIC. False where that changed nothing.
+    pub fn pause_queue<S: Sink>(&mut self, port: u16, queue: u16, on: bool, sink: &mut S) -> bool {
+        let Some(q) = self.ports[port as usize].queues.get_mut(queue as usize) else { return false };
+        if q.paused == on {
+            return false;
+        }
+        q.paused = on;
+        if !on {
+            let mut slot = std::mem::replace(&mut q.parked, NO_SLOT);
+            while slot != NO_SLOT {
+                let next = self.flows[slot as usize].link;
+                self.enter_ring(slot);
+                slot = next;
+            }
+            sink.kick(port);
+        }
+        true
+    }
+
+    /// Serves every alarm that is due and asks for the next.
+    pub fn timer<S: Sink>(
+        &mut self,
+        now: Time,
+        config: &NicConfig,
+        counters: &mut NicCounters,
+        sink: &mut S,
+    ) {
+        while let Some(alarm) = self.next_alarm() {
+            if alarm.at > now {
+                sink.wake(alarm.at);
+                break;
+            }
+            if self.timeouts.front() == Some(&alarm) {
+                self.timeouts.pop_front();
+            } else {
+                self.alarms.pop();
+            }
+            if self.is_gone(&alarm) {
+                continue;
+            }
+            let flow = &self.flows[alarm.slot as usize];
+            match alarm.kind {
+                AlarmKind::Pace => {
+                    if flow.state == State::Paced && flow.next_ps <= now {
+                        let port = flow.start.port;
+                        self.enter_ring(alarm.slot);
+                        sink.kick(port);
+                    }
+                }
+                AlarmKind::Timeout => self.timeout(now, config, alarm.slot, counters, sink),
+            }
+        }
+    }
+
+    /// Whether the flow of an alarm has finished.
+    fn is_gone(&self, alarm: &Alarm) -> bool {
+        let flow = &self.flows[alarm.slot as usize];
+        flow.start.flow != alarm.flow || matches!(flow.state, State::Free | State::Leaving)
+    }
+
+    /// The earliest alarm; forgets first timeouts of flows that have finished.
+    fn next_alarm(&mut self) -> Option<Alarm> {
+        while self.timeouts.front().is_some_and(|alarm| self.is_gone(alarm)) {
+            self.timeouts.pop_front();
+        }
+        let timeout = self.timeouts.front().copied();
+        let alarm = self.alarms.peek().map(|alarm| alarm.0);
+        match (timeout, alarm) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// NIC-21: nothing moved for the whole timeout though something is in flight.
+    fn timeout<S: Sink>(
+        &mut self,
+        now: Time,
+        config: &NicConfig,
+        slot: u32,
+        counters: &mut NicCounters,
+        sink: &mut S,
+    ) {
+        let Recovery::GoBackN { timeout_ps } = config.recovery else { return };
+        let flow = &mut self.flows[slot as usize];
+        let in_flight = flow.next > flow.acked;
+        let deadline = flow.progress_ps + timeout_ps;
+        if !in_flight || now < deadline {
+            let again = if in_flight { deadline } else { now + timeout_ps };
+            self.alarm(again, AlarmKind::Timeout, slot, sink);
+            return;
+        }
+        counters.timeouts += 1;
+        flow.progress_ps = now;
+        self.go_back(slot, config);
+        self.alarm(now + timeout_ps, AlarmKind::Timeout, slot, sink);
+        self.revive(now, config, slot, sink);
+    }
+
+    /// Calls `visit` with cookie, acknowledged bytes and the state of every unfinished flow.
+    pub fn for_each_flow(&self, mtu: u16, mut visit: impl FnMut(u32, u64, &'static str)) {
+        for flow in &self.flows {
+            let why = match flow.state {
+                State::Ready => "ready to send",
+                State::Paced => "waits for its pace",
+                State::Blocked => "waits for an acknowledgement",
+                State::Parked => "its queue is paused by BFC",
+                State::Leaving | State::Free => continue,
+            };
+            visit(flow.start.cookie, flow.bytes_below(flow.acked, mtu), why);
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! Backpressure Flow Control at a switch (Goyal et al., NSDI 2022, §3.3): the flow table that
+//! assigns flows to queues, and the pause counters that hold queues of the hop upstream.
+//!
+//! The rules are in `specs/bfc.md`.
+
+use crate::config::{BfcConfig, SwitchConfig};
+use crate::packet::Packet;
+use crate::switch::classify::{Assigned, Place};
+use crate::switch::queueing::{DATA_CLASS, Queueing};
+use crate::units::{Rate, Time};
+
+/// One entry: all flows that hash to it share its queue.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// When a packet last came or went.
+    last_ps: Time,
+    /// Flow that came last, to count collisions.
+    flow: u32,
+    /// Packets of its flows in the switch.
+    size: u32,
+    /// Queue number at the port.
+    queue: u16,
+}
+
+/// Flow table of a switch: `table` entries for each egress port.
+#[derive(Debug)]
+pub(crate) struct FlowTable {
+    entries: Vec<Entry>,
+    per_port: u32,
+    queues: u16,
+    sticky_ps: Time,
+    /// Per port, where the search for an empty queue starts.
+    start: Vec<u16>,
+    /// New flows that found their entry in use by another flow.
+    pub collisions: u64,
+    /// Flows that found all queues taken.
+    pub shared: u64,
+}
+
+impl FlowTable {
+    pub fn new(ports: usize, queues: u16, per_port: u32, sticky_ps: Time) -> Self {
+        let empty = Entry { last_ps: 0, flow: u32::MAX, size: 0, queue: u16::MAX };
+        Self {
+            entries: vec![empty; ports * per_port as usize],
+            per_port,
+            queues,
+            sticky_ps,
+            start: vec![0; ports],
+            collisions: 0,
+            shared: 0,
+        }
+    }
+
+    /// Index of the entry of a flow at an egress port.
+    // BFC-01
+    #[inline]
+    fn index(&self, port: u16, packet: &Packet) -> u32 {
+        let slot = (u64::from(packet.hash) * u64::from(self.per_port)) >> 32;
+        u32::from(port) * self.per_port + slot as u32
+    }
+
+    #[inline]
+    pub fn place(
+        &self,
+        now: Time,
+        port: u16,
+        packet: &Packet,
+        queueing: &Queueing,
+        draw: &mut dyn FnMut() -> u64,
+    ) -> Place {
+        let index = self.index(port, packet);
+        let entry = &self.entries[index as usize];
+        // BFC-03, BFC-04: a flow keeps its queue while it has packets here, and for the sticky time.
+        let keeps = entry.size > 0 || now.saturating_sub(entry.last_ps) <= self.sticky_ps;
+        if keeps
+            && let Some(queue) = queueing.by_number(port, entry.queue)
+            && queueing.get(queue).class == packet.class()
+        {
+            return Place { queue, entry: index, assigned: Assigned::Before };
+        }
+        let (queue, assigned) = self.choose(port, packet.class(), queueing, draw);
+        Place { queue, entry: index, assigned }
+    }
+
+    /// BFC-02: an empty queue that downstream has not paused, else one by chance.
+    fn choose(
+        &self,
+        port: u16,
+        class: u8,
+        queueing: &Queueing,
+        draw: &mut dyn FnMut() -> u64,
+    ) -> (u32, Assigned) {
+        let start = self.start[port as usize];
+        for nth in (start..self.queues).chain(0..start) {
+            let queue = queueing.queue_of(port, class, nth);
+            let q = queueing.get(queue);
+            if q.is_empty() && !q.paused {
+                return (queue, Assigned::Empty);
+            }
+        }
+        let nth = (u128::from(draw()) * u128::from(self.queues)) >> 64;
+        (queueing.queue_of(port, class, nth as u16), Assigned::Shared)
+    }
+
+    #[inline]
+    pub fn commit(&mut self, now: Time, packet: &Packet, place: Place, number: u16) {
+        let entry = &mut self.entries[place.entry as usize];
+        if entry.size > 0 && entry.flow != packet.flow {
+            self.collisions += 1;
+        }
+        entry.flow = packet.flow;
+        entry.size += 1;
+        entry.last_ps = now;
+        if place.assigned != Assigned::Before {
+            entry.queue = number;
+            self.shared += u64::from(place.assigned == Assigned::Shared);
+            let start = &mut self.start[(place.entry / self.per_port) as usize];
+            *start = if *start + 1 >= self.queues { 0 } else { *start + 1 };
+        }
+    }
+
+    #[inline]
+    pub fn departed(&mut self, now: Time, port: u16, packet: &Packet) {
+        let index = self.index(port, packet);
+        let entry = &mut self.entries[index as usize];
+        entry.size -= 1;
+        entry.last_ps = now;
+    }
+
+    /// Packets that the table believes to be in the switch.
+    pub fn packets(&self) -> u64 {
+        self.entries.iter().map(|e| u64::from(e.size)).sum()
+    }
+}
+
+/// The backpressure half: which queues upstream must wait.
+#[derive(Debug)]
+pub(crate) struct Backpressure {
+    config: BfcConfig,
+    /// Per (ingress port, upstream queue): packets here that were over the threshold.
+    counters: Vec<u32>,
+    /// Per egress port: bytes that drain in one 1-hop round trip, times the factor.
+    hrtt_bytes: Vec<u64>,
+}
+
+impl Backpressure {
+    pub fn new(config: BfcConfig, ports: &[(Rate, Time)]) -> Self {
+        // BFC-08: the largest 1-hop round trip over all ingresses, each egress at its own speed.
+        let longest = ports.iter().map(|&(_, delay)| 2 * delay).max().unwrap_or(0);
+        let hrtt_ps = config.hrtt_ps.unwrap_or(longest);
+        let scaled = |&(rate, _): &(Rate, Time)| {
+            ((u128::from(rate.bytes_in(hrtt_ps)) * u128::from(config.threshold_factor)) >> 16) as u64
+        };
+        Self {
+            config,
+            counters: vec![0; ports.len() * config.upstream_queues as usize],
+            hrtt_bytes: ports.iter().map(scaled).collect(),
+        }
+    }
+
+    #[inline]
+    fn counter(&mut self, packet: &Packet) -> &mut u32 {
+        let upstream = packet.upstream_queue % self.config.upstream_queues;
+        &mut self.counters[packet.ingress as usize * self.config.upstream_queues as usize + upstream as usize]
+    }
+
+    /// BFC-07: the pause threshold of a queue in bytes when `active` queues of its port may send.
+    #[inline]
+    pub fn threshold(&self, egress: u16, active: u32) -> u64 {
+        self.hrtt_bytes[egress as usize] / u64::from(active.max(1))
+    }
+
+    /// BFC-05: counts a packet that found its queue over the threshold. True on 0 → 1: pause.
+    #[inline]
+    pub fn over(&mut self, packet: &Packet) -> bool {
+        let counter = self.counter(packet);
+        *counter += 1;
+        *counter == 1
+    }
+
+    /// BFC-06: such a packet leaves. True on 1 → 0: resume.
+    #[inline]
+    pub fn under(&mut self, packet: &Packet) -> bool {
+        let counter = self.counter(packet);
+        *counter -= 1;
+        *counter == 0
+    }
+
+    /// Bytes of a pause or resume frame.
+    pub const fn frame_bytes(&self) -> u16 {
+        self.config.frame_bytes
+    }
+
+    /// (ingress port, upstream queue) pairs that are held now.
+    pub fn holding(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
+        let n = self.config.upstream_queues as usize;
+        let held = self.counters.iter().enumerate().filter(|&(_, &c)| c > 0);
+        held.map(move |(at, _)| ((at / n) as u16, (at % n) as u16))
+    }
+}
+
+/// What a BFC switch keeps, in entries and bytes (BFC paper §3.3): flow table and pause counters.
+#[must_use]
+pub fn state_entries(config: &SwitchConfig, ports: u32) -> (u64, u64) {
+    let table = match config.classify {
+        crate::config::Classify::Dynamic { table, .. } => u64::from(table) * u64::from(ports),
+        _ => 0,
+    };
+    let counters = config.bfc.map_or(0, |b| u64::from(b.upstream_queues) * u64::from(ports));
+    (table, counters)
+}
+
+/// Whether a packet takes part in backpressure: all but the control classes.
+#[inline]
+pub(crate) const fn subject(packet: &Packet) -> bool {
+    packet.class() >= DATA_CLASS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Classify;
+    use crate::packet::{Arena, Cold, Kind, NO_STACK};
+    use crate::switch::tests::config;
+    use crate::units::{NS, US};
+
+    fn table(queues: u16) -> (FlowTable, Queueing, Arena) {
+        let mut c = config();
+        c.classify = Classify::Dynamic { queues, table: 100 * u32::from(queues), sticky_ps: 4 * US };
+        (FlowTable::new(2, queues, 100 * u32::from(queues), 4 * US), Queueing::new(&c, 2), Arena::new())
+    }
+
+    fn packet(flow: u32) -> Packet {
+        Packet { flow, hash: flow.wrapping_mul(0x9e37_79b9), ..Packet::new(Kind::Data, 2, 1048) }
+    }
+
+    fn arrive(t: &mut FlowTable, q: &mut Queueing, a: &mut Arena, now: Time, p: Packet) -> Place {
+        let place = t.place(now, 0, &p, q, &mut || 0);
+        t.commit(now, &p, place, q.get(place.queue).number);
+        let id = a.alloc(p, Cold { stack: NO_STACK, ..Cold::default() });
+        q.push(place.queue, id, a);
+        place
+    }
+
+    // BFC-02
+    #[test]
+    fn new_flows_take_different_empty_queues_then_share() {
+        let (mut t, mut q, mut a) = table(4);
+        let mut seen: Vec<u32> = (0..4).map(|f| arrive(&mut t, &mut q, &mut a, 0, packet(f)).queue).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), 4, "no two flows share while a queue is empty");
+        let fifth = arrive(&mut t, &mut q, &mut a, 0, packet(4));
+        assert_eq!(fifth.assigned, Assigned::Shared);
+        assert_eq!(t.shared, 1);
+    }
+
+    // BFC-02
+    #[test]
+    fn an_empty_queue_that_is_paused_is_not_chosen() {
+        let (mut t, mut q, mut a) = table(2);
+        let first = q.queue_of(0, 2, 0);
+        q.set_paused(first, true);
+        assert_eq!(arrive(&mut t, &mut q, &mut a, 0, packet(1)).queue, q.queue_of(0, 2, 1));
+    }
+
+    // BFC-03, BFC-04
+    #[test]
+    fn a_flow_keeps_its_queue_while_active_and_for_the_sticky_time() {
+        let (mut t, mut q, mut a) = table(4);
+        let p = packet(1);
+        let queue = arrive(&mut t, &mut q, &mut a, 0, p).queue;
+        assert_eq!(arrive(&mut t, &mut q, &mut a, 50 * US, p).queue, queue, "active");
+        for _ in 0..2 {
+            q.pop(0, &a).unwrap();
+            t.departed(60 * US, 0, &p);
+        }
+        assert_eq!(t.packets(), 0);
+        let within = t.place(64 * US, 0, &p, &q, &mut || 0);
+        assert_eq!((within.queue, within.assigned), (queue, Assigned::Before));
+        let after = t.place(64 * US + NS, 0, &p, &q, &mut || 0);
+        assert_eq!(after.assigned, Assigned::Empty);
+        assert_ne!(after.queue, queue, "the search goes on where it stopped");
+    }
+
+    // BFC-01
+    #[test]
+    fn flows_of_one_entry_share_its_queue_and_are_counted() {
+        let (mut t, mut q, mut a) = table(4);
+        let (one, two) = (packet(1), Packet { flow: 2, ..packet(1) });
+        let queue = arrive(&mut t, &mut q, &mut a, 0, one).queue;
+        assert_eq!(arrive(&mut t, &mut q, &mut a, 0, two).queue, queue);
+        assert_eq!(t.collisions, 1);
+    }
+
+    fn backpressure() -> Backpressure {
+        let config =
+            BfcConfig { threshold_factor: 65536, hrtt_ps: None, frame_bytes: 64, upstream_queues: 32 };
+        let ports = [(Rate::from_gbps(100), US), (Rate::from_gbps(400), US / 2)];
+        Backpressure::new(config, &ports)
+    }
+
+    // BFC-07, BFC-08
+    #[test]
+    fn the_threshold_is_one_hop_bdp_over_active_queues_at_each_egress_speed() {
+        let b = backpressure();
+        assert_eq!(b.threshold(0, 1), 25_000, "2 us at 100 Gbps");
+        assert_eq!(b.threshold(1, 1), 100_000, "the longest hop counts at every egress");
+        assert_eq!(b.threshold(0, 10), 2_500);
+        assert_eq!(b.threshold(0, 0), 25_000);
+    }
+
+    // BFC-05, BFC-06
+    #[test]
+    fn pause_on_the_first_and_resume_on_the_last_packet_over() {
+        let mut b = backpressure();
+        let p = Packet { ingress: 1, upstream_queue: 7, ..packet(1) };
+        let other = Packet { ingress: 1, upstream_queue: 8, ..packet(1) };
+        assert!(b.over(&p));
+        assert!(!b.over(&p));
+        assert!(b.over(&other), "another queue has a counter of its own");
+        assert_eq!(b.holding().collect::<Vec<_>>(), [(1, 7), (1, 8)]);
+        assert!(!b.under(&p));
+        assert!(b.under(&p));
+        assert!(b.under(&other));
+        assert_eq!(b.holding().count(), 0);
+    }
+}

@@ -1,0 +1,161 @@
+//! Which egress queue a packet joins.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use crate::config::{Classify, SwitchConfig};
+use crate::packet::{Kind, Packet};
+use crate::route::mix32;
+use crate::switch::bfc::FlowTable;
+use crate::switch::queueing::{DATA_CLASS, NO_QUEUE, Queueing};
+use crate::units::Time;
+
+/// Where a packet is to go; `commit` makes it so.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// [`NO_QUEUE`]: a queue of its own that does not exist yet.
+    pub queue: u32,
+    /// Entry of the flow table, where there is one.
+    pub entry: u32,
+    /// The flow gets its queue with this packet.
+    pub assigned: Assigned,
+}
+
+/// How a flow came to its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Assigned {
+    /// It has it already.
+    Before,
+    /// An empty queue was there.
+    Empty,
+    /// All were taken; one was drawn.
+    Shared,
+}
+
+impl Place {
+    const fn at(queue: u32) -> Self {
+        Self { queue, entry: 0, assigned: Assigned::Before }
+    }
+}
+
+/// Hashes keys that are mixed already.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for &b in bytes {
+            self.write_u64(u64::from(b));
+        }
+    }
+    fn write_u32(&mut self, n: u32) {
+        self.write_u64(u64::from(n));
+    }
+    fn write_u64(&mut self, n: u64) {
+        let mixed = (self.0 ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ mixed >> 32;
+    }
+}
+
+/// A map whose hash is the same on every machine.
+pub type MixedMap<K, V> = HashMap<K, V, BuildHasherDefault<Mixed>>;
+
+/// The classifier of a switch.
+#[derive(Debug)]
+pub(crate) enum Classifier {
+    Fifo,
+    Hash { queues: u16 },
+    Dynamic(FlowTable),
+    PerFlow(MixedMap<u64, u32>),
+}
+
+#[inline]
+fn flow_key(port: u16, packet: &Packet) -> u64 {
+    // The two directions of a flow share its number.
+    let backward = u64::from(packet.kind() != Kind::Data);
+    u64::from(packet.flow) | u64::from(port) << 32 | backward << 48
+}
+
+impl Classifier {
+    pub fn new(config: &SwitchConfig, ports: usize) -> Self {
+        match config.classify {
+            Classify::Fifo => Self::Fifo,
+            Classify::Hash { queues } => Self::Hash { queues },
+            Classify::Dynamic { queues, table, sticky_ps } => {
+                Self::Dynamic(FlowTable::new(ports, queues, table, sticky_ps))
+            }
+            Classify::PerFlow => Self::PerFlow(MixedMap::default()),
+        }
+    }
+
+    /// Chooses; changes nothing but the random stream.
+    #[inline]
+    pub fn place(
+        &self,
+        now: Time,
+        port: u16,
+        packet: &Packet,
+        queueing: &Queueing,
+        draw: &mut dyn FnMut() -> u64,
+    ) -> Place {
+        let class = packet.class();
+        if class < DATA_CLASS {
+            return Place::at(queueing.queue_of(port, class, 0));
+        }
+        match self {
+            Self::Fifo => Place::at(queueing.queue_of(port, class, 0)),
+            Self::Hash { queues } => {
+                // SW-24: the same hash at all switches (BFC paper §3.2).
+                let nth = (u64::from(mix32(packet.hash ^ 0x5eed)) * u64::from(*queues)) >> 32;
+                Place::at(queueing.queue_of(port, class, nth as u16))
+            }
+            Self::Dynamic(table) => table.place(now, port, packet, queueing, draw),
+            Self::PerFlow(flows) => {
+                Place::at(flows.get(&flow_key(port, packet)).copied().unwrap_or(NO_QUEUE))
+            }
+        }
+    }
+
+    /// The packet was accepted: keeps what `place` chose and returns the queue.
+    #[inline]
+    pub fn commit(
+        &mut self,
+        now: Time,
+        port: u16,
+        packet: &Packet,
+        place: Place,
+        queueing: &mut Queueing,
+    ) -> u32 {
+        match self {
+            Self::Dynamic(table) if packet.class() >= DATA_CLASS => {
+                table.commit(now, packet, place, queueing.get(place.queue).number);
+            }
+            Self::PerFlow(flows) if place.queue == NO_QUEUE => {
+                let queue = queueing.make(port, packet.class());
+                flows.insert(flow_key(port, packet), queue);
+                return queue;
+            }
+            _ => {}
+        }
+        place.queue
+    }
+
+    /// The packet left `queue`.
+    #[inline]
+    pub fn departed(&mut self, now: Time, port: u16, packet: &Packet, queue: u32, queueing: &mut Queueing) {
+        if packet.class() < DATA_CLASS {
+            return;
+        }
+        match self {
+            Self::Dynamic(table) => table.departed(now, port, packet),
+            Self::PerFlow(flows) if queueing.get(queue).is_empty() => {
+                flows.remove(&flow_key(port, packet));
+                queueing.release(queue);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! The shared buffer of a switch: who may enter, and when an ingress must be paused.
+//!
+//! Each (ingress port, class) owns a small reserve; beyond it packets live in the pool that all
+//! share; with PFC each pausable ingress has headroom for what still arrives after its XOFF.
+
+use crate::config::{Admission, MmuConfig, Pfc, PfcThreshold, SwitchConfig};
+use crate::sink::DropCause;
+use crate::units::{Rate, Time};
+
+/// Bytes of headroom that one ingress port and class needs so that nothing is lost after XOFF
+/// (DESIGN, "Headroom"; IEEE 802.1Qbb Annex O): what is sent during the round trip of the pause,
+/// one largest frame that the upstream is in the middle of, one largest frame that the pause
+/// frame waits for, the pause frame itself, and what is sent during the response time.
+// SW-11
+#[must_use]
+pub fn headroom_bytes(rate: Rate, delay_ps: Time, max_frame: u16, pfc: &Pfc) -> u64 {
+    let in_flight = rate.bytes_in(2 * delay_ps + pfc.response_ps) + 1;
+    in_flight + 2 * u64::from(max_frame) + u64::from(pfc.frame_bytes)
+}
+
+/// Where an accepted packet is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Space {
+    /// The ingress' reserve, and the shared pool for what does not fit it.
+    Pool,
+    Headroom,
+}
+
+/// A change of mind that the upstream must hear of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tell {
+    Nothing,
+    Xoff,
+    Xon,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Ingress {
+    /// Bytes in reserve and pool.
+    bytes: u64,
+    headroom: u32,
+    headroom_limit: u32,
+    xoff: bool,
+}
+
+/// The buffer and its books.
+#[derive(Debug)]
+pub(crate) struct Mmu {
+    admission: Admission,
+    reserved: u64,
+    shared_bytes: u64,
+    shared_used: u64,
+    ingress: Vec<Ingress>,
+    classes: usize,
+    pausable: u8,
+    /// All bytes held: reserve, pool and headroom.
+    pub used: u64,
+    pub max_used: u64,
+    /// Most headroom bytes that any ingress ever used.
+    pub max_headroom: u32,
+}
+
+/// How a buffer is divided: `(reserved, headroom, shared)` bytes of all ports together; `shared`
+/// is negative where reserve and headroom ask for more than there is.
+#[must_use]
+pub fn division(config: &SwitchConfig, ports: &[(Rate, Time)]) -> (u64, u64, i64) {
+    let MmuConfig { buffer_bytes, reserved_bytes, admission } = config.mmu;
+    let buffered = config.classes.iter().filter(|c| c.buffered).count() as u64;
+    let reserved = reserved_bytes * buffered * ports.len() as u64;
+    let headroom = match admission {
+        Admission::Pfc(pfc) => {
+            let pausable = config.classes.iter().filter(|c| c.buffered && c.pausable).count() as u64;
+            let per_port = |&(rate, delay): &(Rate, Time)| {
+                pfc.headroom.unwrap_or_else(|| headroom_bytes(rate, delay, config.max_frame, &pfc))
+            };
+            ports.iter().map(per_port).sum::<u64>() * pausable
+        }
+        _ => 0,
+    };
+    (reserved, headroom, buffer_bytes as i64 - reserved as i64 - headroom as i64)
+}
+
+impl Mmu {
+    pub fn new(config: &SwitchConfig, ports: &[(Rate, Time)]) -> Self {
+        let (_, _, shared) = division(config, ports);
+        let classes = config.classes.len();
+        let mut pausable = 0u8;
+        let mut ingress = vec![Ingress::default(); ports.len() * classes];
+        if let Admission::Pfc(pfc) = config.mmu.admission {
+            for (class, c) in config.classes.iter().enumerate() {
+                if c.pausable && c.buffered {
+                    pausable |= 1 << class;
+                    for (port, &(rate, delay)) in ports.iter().enumerate() {
+                        let formula = || headroom_bytes(rate, delay, config.max_frame, &pfc);
+                        let limit = pfc.headroom.unwrap_or_else(formula);
+                        ingress[port * classes + class].headroom_limit = limit as u32;
+                    }
+                }
+            }
+        }
+        Self {
+            admission: config.mmu.admission,
+            reserved: config.mmu.reserved_bytes,
+            shared_bytes: shared.max(0) as u64,
+            shared_used: 0,
+            ingress,
+            classes,
+            pausable,
+            used: 0,
+            max_used: 0,
+            max_headroom: 0,
+        }
+    }
+
+    #[inline]
+    fn at(&self, port: u16, class: u8) -> usize {
+        port as usize * self.classes + class as usize
+    }
+
+    /// What of `bytes` lies beyond the ingress' reserve.
+    #[inline]
+    const fn beyond(&self, bytes: u64) -> u64 {
+        bytes.saturating_sub(self.reserved)
+    }
+
+    /// Bytes that an ingress may have in the pool before it is paused.
+    #[inline]
+    fn xoff_threshold(&self, pfc: &Pfc) -> u64 {
+        match pfc.threshold {
+            PfcThreshold::Static(bytes) => bytes,
+            PfcThreshold::Dynamic(alpha) => alpha.of(self.shared_bytes.saturating_sub(self.shared_used)),
+        }
+    }
+
+    /// May a packet of `size` bytes enter, and where is it held? Changes nothing.
+    ///
+    /// `egress_bytes` is what waits already where the packet would (its queue or its port, as
+    /// the admission says).
+    #[inline]
+    pub fn verdict(&self, port: u16, class: u8, size: u64, egress_bytes: u64) -> Result<Space, DropCause> {
+        if self.admission == Admission::Unlimited {
+            return Ok(Space::Pool);
+        }
+        let ingress = &self.ingress[self.at(port, class)];
+        let more = self.beyond(ingress.bytes + size) - self.beyond(ingress.bytes);
+        let fits = self.shared_used + more <= self.shared_bytes;
+        match self.admission {
+            Admission::Pfc(_) if self.pausable & 1 << class != 0 => {
+                // SW-12: until XOFF is sent packets go to the pool, from then on to the headroom.
+                if fits && (!ingress.xoff || more == 0) {
+                    Ok(Space::Pool)
+                } else if u64::from(ingress.headroom) + size <= u64::from(ingress.headroom_limit) {
+                    Ok(Space::Headroom)
+                } else {
+                    Err(DropCause::Buffer)
+                }
+            }
+            Admission::EgressDynamic { alpha, .. } => {
+                // SW-15
+                let free = self.shared_bytes.saturating_sub(self.shared_used);
+                if egress_bytes + size > alpha.of(free) {
+                    Err(DropCause::EgressThreshold)
+                } else if fits {
+                    Ok(Space::Pool)
+                } else {
+                    Err(DropCause::Buffer)
+                }
+            }
+            // SW-16
+            _ if fits => Ok(Space::Pool),
+            _ => Err(DropCause::Buffer),
+        }
+    }
+
+    /// Holds an accepted packet.
+    #[inline]
+    pub fn enter(&mut self, port: u16, class: u8, size: u64, space: Space) -> Tell {
+        self.used += size;
+        self.max_used = self.max_used.max(self.used);
+        let at = self.at(port, class);
+        let before = self.beyond(self.ingress[at].bytes);
+        let ingress = &mut self.ingress[at];
+        match space {
+            Space::Pool => {
+                ingress.bytes += size;
+                let after = ingress.bytes.saturating_sub(self.reserved);
+                self.shared_used += after - before;
+            }
+            Space::Headroom => {
+                ingress.headroom += size as u32;
+                self.max_headroom = self.max_headroom.max(ingress.headroom);
+            }
+        }
+        let Admission::Pfc(pfc) = self.admission else { return Tell::Nothing };
+        if self.pausable & 1 << class == 0 || self.ingress[at].xoff {
+            return Tell::Nothing;
+        }
+        // SW-13: paused once the ingress has more than its threshold in the pool.
+        let over = self.beyond(self.ingress[at].bytes) > self.xoff_threshold(&pfc);
+        if over || self.ingress[at].headroom > 0 {
+            self.ingress[at].xoff = true;
+            Tell::Xoff
+        } else {
+            Tell::Nothing
+        }
+    }
+
+    /// Lets a packet go that came in by `port`.
+    #[inline]
+    pub fn leave(&mut self, port: u16, class: u8, size: u64) -> Tell {
+        self.used -= size;
+        let at = self.at(port, class);
+        let before = self.beyond(self.ingress[at].bytes);
+        let ingress = &mut self.ingress[at];
+        // SW-14: what leaves frees the headroom first.
+        let from_headroom = u64::from(ingress.headroom).min(size);
+        ingress.headroom -= from_headroom as u32;
+        ingress.bytes -= size - from_headroom;
+        let after = ingress.bytes.saturating_sub(self.reserved);
+        self.shared_used -= before - after;
+        if !self.ingress[at].xoff || self.ingress[at].headroom > 0 {
+            return Tell::Nothing;
+        }
+        let Admission::Pfc(pfc) = self.admission else { return Tell::Nothing };
+        if after == 0 || after + pfc.xon_offset <= self.xoff_threshold(&pfc) {
+            self.ingress[at].xoff = false;
+            Tell::Xon
+        } else {
+            Tell::Nothing
+        }
+    }
+
+    /// Which bytes the egress threshold compares: the queue's (true) or the port's.
+    #[inline]
+    pub const fn per_queue(&self) -> bool {
+        matches!(self.admission, Admission::EgressDynamic { per_queue: true, .. })
+    }
+
+    /// Bytes that a pause frame of this switch has.
+    pub const fn pause_frame(&self) -> u16 {
+        match self.admission {
+            Admission::Pfc(pfc) => pfc.frame_bytes,
+            _ => 0,
+        }
+    }
+
+    /// Ingresses whose upstream is paused now, as (port, class).
+    pub fn pausing(&self) -> impl Iterator<Item = (u16, u8)> + '_ {
+        let classes = self.classes;
+        self.ingress
+            .iter()
+            .enumerate()
+            .filter(|(_, i)| i.xoff)
+            .map(move |(at, _)| ((at / classes) as u16, (at % classes) as u8))
+    }
+
+    /// Compares the books with each other; tells what does not add up.
+    pub fn audit(&self) -> Result<(), String> {
+        let held: u64 = self.ingress.iter().map(|i| i.bytes + u64::from(i.headroom)).sum();
+        let shared: u64 = self.ingress.iter().map(|i| self.beyond(i.bytes)).sum();
+        if held != self.used {
+            return Err(format!("ingresses hold {held} B, the buffer counts {} B", self.used));
+        }
+        if shared != self.shared_used {
+            return Err(format!("ingresses have {shared} B in the pool, it counts {} B", self.shared_used));
+        }
+        if self.admission != Admission::Unlimited && self.shared_used > self.shared_bytes {
+            return Err(format!("{} B used of a pool of {} B", self.shared_used, self.shared_bytes));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Alpha;
+    use crate::switch::tests::config;
+    use crate::units::US;
+
+    const LINK: (Rate, Time) = (Rate::from_gbps(100), US);
+
+    fn pfc(threshold: PfcThreshold) -> Pfc {
+        Pfc { threshold, xon_offset: 2000, frame_bytes: 64, headroom: Some(5000), response_ps: 0 }
+    }
+
+    fn mmu(buffer: u64, reserved: u64, admission: Admission, ports: usize) -> Mmu {
+        let mut c = config();
+        c.mmu = MmuConfig { buffer_bytes: buffer, reserved_bytes: reserved, admission };
+        Mmu::new(&c, &vec![LINK; ports])
+    }
+
+    // SW-11
+    #[test]
+    fn headroom_formula_adds_round_trip_two_frames_and_the_pause() {
+        let p = Pfc { headroom: None, ..pfc(PfcThreshold::Static(0)) };
+        // 2 us at 100 Gbps are 25 000 B; one byte may be cut by rounding.
+        assert_eq!(headroom_bytes(LINK.0, LINK.1, 1048, &p), 25_001 + 2 * 1048 + 64);
+        let slow = Pfc { response_ps: US, ..p };
+        assert_eq!(headroom_bytes(LINK.0, LINK.1, 1048, &slow), 37_501 + 2 * 1048 + 64);
+    }
+
+    // SW-12, SW-13, SW-14
+    #[test]
+    fn a_static_threshold_pauses_then_fills_headroom_then_drops_and_resumes_in_reverse() {
+        let mut m = mmu(40_000, 0, Admission::Pfc(pfc(PfcThreshold::Static(3000))), 2);
+        for _ in 0..3 {
+            assert_eq!(m.verdict(0, 2, 1000, 0), Ok(Space::Pool));
+            assert_eq!(m.enter(0, 2, 1000, Space::Pool), Tell::Nothing);
+        }
+        assert_eq!(m.verdict(0, 2, 1000, 0), Ok(Space::Pool), "the frame that crosses is in the pool");
+        assert_eq!(m.enter(0, 2, 1000, Space::Pool), Tell::Xoff);
+        for _ in 0..5 {
+            assert_eq!(m.verdict(0, 2, 1000, 0), Ok(Space::Headroom));
+            assert_eq!(m.enter(0, 2, 1000, Space::Headroom), Tell::Nothing, "XOFF is said once");
+        }
+        assert_eq!(m.verdict(0, 2, 1000, 0), Err(DropCause::Buffer));
+        assert_eq!(m.verdict(1, 2, 1000, 0), Ok(Space::Pool), "the other ingress is not concerned");
+        assert_eq!((m.used, m.max_headroom), (9000, 5000));
+        for _ in 0..5 {
+            assert_eq!(m.leave(0, 2, 1000), Tell::Nothing, "headroom drains first");
+        }
+        for _ in 0..2 {
+            assert_eq!(m.leave(0, 2, 1000), Tell::Nothing, "above threshold - offset");
+        }
+        assert_eq!(m.leave(0, 2, 1000), Tell::Xon, "1000 + 2000 <= 3000");
+        assert_eq!(m.leave(0, 2, 1000), Tell::Nothing);
+        assert_eq!(m.used, 0);
+        m.audit().unwrap();
+    }
+
+    // SW-13
+    #[test]
+    fn a_dynamic_threshold_shrinks_as_the_pool_fills() {
+        let alpha = PfcThreshold::Dynamic(Alpha::new(1.0));
+        let mut m = mmu(110_000, 0, Admission::Pfc(pfc(alpha)), 2);
+        // Two headrooms of 5000: a pool of 100 000. Alone, an ingress gets half of it.
+        let mut entered = 0;
+        while m.enter(0, 2, 1000, Space::Pool) == Tell::Nothing {
+            entered += 1000;
+        }
+        assert_eq!(entered, 50_000);
+        // The next one gets half of the 49 000 that are free.
+        let mut entered = 0;
+        while m.enter(1, 2, 1000, Space::Pool) == Tell::Nothing {
+            entered += 1000;
+        }
+        assert_eq!(entered, 24_000);
+    }
+
+    // SW-10
+    #[test]
+    fn the_reserve_is_used_before_the_pool() {
+        let mut m = mmu(14_000, 2000, Admission::SharedPool, 2);
+        assert_eq!(m.enter(0, 2, 1500, Space::Pool), Tell::Nothing);
+        assert_eq!(m.shared_used, 0);
+        m.enter(0, 2, 1500, Space::Pool);
+        assert_eq!(m.shared_used, 1000);
+        m.leave(0, 2, 1500);
+        assert_eq!(m.shared_used, 0);
+        m.audit().unwrap();
+    }
+
+    // SW-16
+    #[test]
+    fn a_shared_pool_drops_only_when_exhausted() {
+        let mut m = mmu(10_000, 0, Admission::SharedPool, 2);
+        for _ in 0..10 {
+            assert_eq!(m.verdict(0, 2, 1000, 0), Ok(Space::Pool));
+            m.enter(0, 2, 1000, Space::Pool);
+        }
+        assert_eq!(m.verdict(1, 2, 1, 0), Err(DropCause::Buffer));
+    }
+
+    // SW-15
+    #[test]
+    fn an_egress_threshold_drops_by_what_waits_at_the_egress() {
+        let admission = Admission::EgressDynamic { alpha: Alpha::new(1.0), per_queue: false };
+        let mut m = mmu(10_000, 0, admission, 2);
+        assert_eq!(m.verdict(0, 2, 1000, 9000), Ok(Space::Pool));
+        assert_eq!(m.verdict(0, 2, 1000, 9001), Err(DropCause::EgressThreshold));
+        m.enter(0, 2, 4000, Space::Pool);
+        assert_eq!(m.verdict(0, 2, 1000, 5000), Ok(Space::Pool));
+        assert_eq!(m.verdict(0, 2, 1000, 5001), Err(DropCause::EgressThreshold));
+    }
+
+    // SW-17
+    #[test]
+    fn an_unlimited_buffer_only_counts() {
+        let mut m = mmu(10, 0, Admission::Unlimited, 1);
+        assert_eq!(m.verdict(0, 2, 1 << 40, 0), Ok(Space::Pool));
+        m.enter(0, 2, 1 << 40, Space::Pool);
+        assert_eq!(m.max_used, 1 << 40);
+        m.audit().unwrap();
+    }
+}

@@ -1,0 +1,94 @@
+//! What a switch writes on packets: ECN marks and INT.
+
+use crate::config::{EcnConfig, Red, Scope};
+use crate::units::Rate;
+
+/// One port's marking profile with the probability in 2^-64.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Profile {
+    kmin: u64,
+    kmax: u64,
+    pmax: f64,
+}
+
+/// ECN of a switch.
+#[derive(Debug)]
+pub(crate) struct Marker {
+    profiles: Vec<Profile>,
+    pub scope: Scope,
+    pub at_dequeue: bool,
+}
+
+impl Marker {
+    /// Every port takes the profile of its rate; one whose rate has no profile of its own takes
+    /// that of the next lower rate (the lowest, if there is none), scaled by the ratio of rates.
+    pub fn new(config: &EcnConfig, rates: impl Iterator<Item = Rate>) -> Self {
+        let profiles = rates.map(|rate| Self::profile(config, rate)).collect();
+        Self { profiles, scope: config.scope, at_dequeue: config.at_dequeue }
+    }
+
+    // SW-31
+    fn profile(config: &EcnConfig, rate: Rate) -> Profile {
+        let below = config.profiles.iter().filter(|(r, _)| r.bps() <= rate.bps()).max_by_key(|(r, _)| r.bps());
+        let nearest = below.or_else(|| config.profiles.iter().min_by_key(|(r, _)| r.bps()));
+        let Some(&(of, Red { kmin_bytes, kmax_bytes, pmax })) = nearest else {
+            return Profile { kmin: u64::MAX, kmax: u64::MAX, pmax: 0.0 };
+        };
+        let scale = |bytes: u64| (u128::from(bytes) * u128::from(rate.bps()) / u128::from(of.bps())) as u64;
+        Profile { kmin: scale(kmin_bytes), kmax: scale(kmax_bytes), pmax }
+    }
+
+    /// Whether a packet that sees `bytes` in its scope is marked.
+    // SW-30
+    #[inline]
+    pub fn marks(&self, port: u16, bytes: u64, draw: impl FnOnce() -> u64) -> bool {
+        let p = &self.profiles[port as usize];
+        if bytes <= p.kmin {
+            false
+        } else if bytes > p.kmax {
+            true
+        } else {
+            let probability = p.pmax * (bytes - p.kmin) as f64 / (p.kmax - p.kmin) as f64;
+            ((draw() >> 11) as f64) < probability * (1u64 << 53) as f64
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marker(rate: Rate) -> Marker {
+        let red = Red { kmin_bytes: 100_000, kmax_bytes: 400_000, pmax: 0.2 };
+        let config = EcnConfig {
+            profiles: vec![(Rate::from_gbps(100), red)],
+            scope: Scope::Port,
+            at_dequeue: true,
+        };
+        Marker::new(&config, [rate].into_iter())
+    }
+
+    // SW-30
+    #[test]
+    fn red_marks_nothing_below_kmin_everything_above_kmax_and_pmax_between() {
+        let m = marker(Rate::from_gbps(100));
+        assert!(!m.marks(0, 100_000, || 0));
+        assert!(m.marks(0, 400_001, || u64::MAX));
+        // Half way the probability is 0.1.
+        let tenth = u64::MAX / 10;
+        assert!(m.marks(0, 250_000, || tenth - (1 << 20)));
+        assert!(!m.marks(0, 250_000, || tenth + (1 << 20)));
+        assert!(!m.marks(0, 400_000, || u64::MAX / 5 + (1 << 20)), "at kmax it is pmax, not 1");
+    }
+
+    // SW-31
+    #[test]
+    fn thresholds_scale_with_the_rate_of_the_port() {
+        let m = marker(Rate::from_gbps(400));
+        assert!(!m.marks(0, 400_000, || 0));
+        assert!(m.marks(0, 1_600_001, || u64::MAX));
+        let m = marker(Rate::from_gbps(25));
+        assert!(!m.marks(0, 25_000, || 0));
+        assert!(m.marks(0, 100_001, || u64::MAX));
+    }
+}
