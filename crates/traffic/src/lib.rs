@@ -1,4 +1,26 @@
 //! Who sends what to whom and when. Knows hosts and bytes, nothing of switches.
+//!
+//! A [`SourceSpec`] says what one source of traffic does; a [`Feed`] turns several of them into
+//! one sequence of [`Flow`]s, made while it is read. No file is read here: callers hand over text.
+//! The rules are in `specs/traffic.md`.
+
+pub mod arrivals;
+mod error;
+pub mod feed;
+pub mod hosts;
+pub mod list;
+pub mod pattern;
+pub mod sizes;
+pub mod source;
+
+pub use arrivals::{ArrivalKind, Arrivals, mean_gap_ps};
+pub use error::{Error, Place};
+pub use feed::{Feed, MAX_FLOWS};
+pub use hosts::{Hosts, Scope};
+pub use list::{ListedFlow, parse_flow_csv};
+pub use pattern::{Incast, Pattern, Receiver};
+pub use sizes::{Distribution, Interpolation};
+pub use source::{Sizes, SourceSpec};
 
 /// One flow (message) to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

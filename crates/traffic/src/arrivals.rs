@@ -1,0 +1,213 @@
+//! When things arrive: gaps between arrivals, added up without drift.
+
+use kernel::Stream;
+
+use crate::error::Error;
+
+/// How the gaps between arrivals are distributed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ArrivalKind {
+    /// Exponential gaps; the first arrival comes one gap after the window opens.
+    Poisson,
+    /// Log-normal gaps, bursty for a large `sigma`; the first comes one gap after the window opens.
+    LogNormal {
+        /// Standard deviation of the gap's logarithm.
+        sigma: f64,
+    },
+    /// Equal gaps.
+    Fixed {
+        /// When the first arrival comes, ps of simulated time; the opening of the window if not said.
+        first_ps: Option<u64>,
+    },
+}
+
+/// Arrivals: their kind and how often they come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrivals {
+    /// How the gaps are distributed.
+    pub kind: ArrivalKind,
+    /// Mean gap between two arrivals, ps.
+    pub mean_gap_ps: f64,
+}
+
+/// Gaps outside of this range are mistakes: 10^15 arrivals per second, or one in three months.
+const MEAN_GAP_RANGE_PS: std::ops::RangeInclusive<f64> = 1e-3..=1e19;
+
+/// Beyond this, a mean over any feasible number of draws says nothing of the mean of the law.
+const MAX_SIGMA: f64 = 10.0;
+
+/// Binary digits after the point in which time is added up. A gap that is rounded to 2^-32 ps
+/// instead of to 1 ps makes no bias that a run could show.
+const FRACTION_BITS: u32 = 32;
+
+impl Arrivals {
+    pub(crate) fn check(&self, from_ps: u64, to_ps: u64) -> Result<(), Error> {
+        if !MEAN_GAP_RANGE_PS.contains(&self.mean_gap_ps) {
+            return Err(Error::new(format!(
+                "mean gap between arrivals is {} ps; expected 0.001 ps to 10^19 ps",
+                self.mean_gap_ps
+            )));
+        }
+        match self.kind {
+            ArrivalKind::LogNormal { sigma } if !(0.0..=MAX_SIGMA).contains(&sigma) => {
+                Err(Error::new(format!(
+                    "sigma of log-normal arrivals is {sigma}; expected 0 to {MAX_SIGMA}"
+                )))
+            }
+            ArrivalKind::Fixed {
+                first_ps: Some(first),
+            } if !(from_ps..to_ps).contains(&first) => Err(Error::new(format!(
+                "the first arrival, at {first} ps, is outside of the window from {from_ps} ps to {to_ps} ps"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// How many arrivals the window holds: exact for fixed gaps, expected otherwise.
+    pub(crate) fn expected(&self, from_ps: u64, to_ps: u64) -> f64 {
+        match self.exact(from_ps, to_ps) {
+            Some(count) => count as f64,
+            None => (to_ps - from_ps) as f64 / self.mean_gap_ps,
+        }
+    }
+
+    /// How many arrivals the window holds, where no chance is in it.
+    pub(crate) fn exact(&self, from_ps: u64, to_ps: u64) -> Option<u64> {
+        let ArrivalKind::Fixed { first_ps } = self.kind else {
+            return None;
+        };
+        let span = u128::from(to_ps - first_ps.unwrap_or(from_ps)) << FRACTION_BITS;
+        u64::try_from(span.div_ceil(fixed_point(self.mean_gap_ps))).ok()
+    }
+}
+
+/// A gap in units of 2^-32 ps, at least 1 for a law's fixed gap of a positive length.
+fn fixed_point(gap_ps: f64) -> u128 {
+    (gap_ps * (1u64 << FRACTION_BITS) as f64 + 0.5) as u128
+}
+
+/// The instants of one source's arrivals, in order.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    law: Law,
+    stream: Stream,
+    /// Next arrival, in units of 2^-32 ps after the window's opening.
+    next: u128,
+    from_ps: u64,
+    to_ps: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Law {
+    Poisson { mean_gap_ps: f64 },
+    LogNormal { mu: f64, sigma: f64 },
+    Fixed { gap: u128 },
+}
+
+impl Clock {
+    /// The arrivals in the window, `from_ps` included and `to_ps` not, drawn from `stream`.
+    ///
+    /// # Errors
+    /// The mean gap, sigma or first instant makes no sense.
+    pub fn new(
+        arrivals: &Arrivals,
+        from_ps: u64,
+        to_ps: u64,
+        stream: Stream,
+    ) -> Result<Self, Error> {
+        arrivals.check(from_ps, to_ps)?;
+        let mean_gap_ps = arrivals.mean_gap_ps;
+        let law = match arrivals.kind {
+            ArrivalKind::Poisson => Law::Poisson { mean_gap_ps },
+            // TRA-06: the mean of a log-normal is exp(mu + sigma^2 / 2).
+            ArrivalKind::LogNormal { sigma } => Law::LogNormal {
+                mu: libm::log(mean_gap_ps) - sigma * sigma / 2.0,
+                sigma,
+            },
+            ArrivalKind::Fixed { .. } => Law::Fixed {
+                gap: fixed_point(mean_gap_ps),
+            },
+        };
+        let mut clock = Self {
+            law,
+            stream,
+            next: 0,
+            from_ps,
+            to_ps,
+        };
+        match arrivals.kind {
+            // TRA-07
+            ArrivalKind::Fixed { first_ps } => {
+                clock.next = u128::from(first_ps.unwrap_or(from_ps) - from_ps) << FRACTION_BITS;
+            }
+            ArrivalKind::Poisson | ArrivalKind::LogNormal { .. } => clock.next = clock.gap(),
+        }
+        Ok(clock)
+    }
+
+    /// The next gap in units of 2^-32 ps.
+    fn gap(&mut self) -> u128 {
+        match self.law {
+            Law::Poisson { mean_gap_ps } => fixed_point(self.stream.exponential() * mean_gap_ps),
+            Law::LogNormal { mu, sigma } => {
+                fixed_point(libm::exp(mu + sigma * self.stream.normal()))
+            }
+            Law::Fixed { gap } => gap,
+        }
+    }
+}
+
+impl Iterator for Clock {
+    type Item = u64;
+
+    /// The next arrival, ps of simulated time. // TRA-08
+    fn next(&mut self) -> Option<u64> {
+        let since_ps = self.next >> FRACTION_BITS;
+        if since_ps >= u128::from(self.to_ps.saturating_sub(self.from_ps)) {
+            return None;
+        }
+        let gap = self.gap();
+        self.next = self.next.saturating_add(gap);
+        Some(self.from_ps + since_ps as u64)
+    }
+}
+
+/// The mean gap, ps, at which arrivals of `mean_bytes` each make a payload load of `load` on links
+/// of together `capacity_bps`, when the share `crossing_fraction` of the bytes crosses them.
+///
+/// Load is payload bytes over capacity of the named links; on the core only the bytes that cross
+/// it count: `load = arrivals/s * mean_bytes * 8 * crossing_fraction / capacity_bps`. Capacity
+/// counts each named link in one direction: a byte that crosses a core goes up once. // TRA-05
+///
+/// # Errors
+/// A load that is not above 0 and at most 1, a capacity or size that is not positive, or nothing
+/// that crosses the links.
+pub fn mean_gap_ps(
+    load: f64,
+    capacity_bps: f64,
+    mean_bytes: f64,
+    crossing_fraction: f64,
+) -> Result<f64, Error> {
+    if load.is_nan() || load <= 0.0 || load > 1.0 {
+        return Err(Error::new(format!(
+            "load is {load}; expected a fraction above 0 and at most 1, such as 0.55 for 55 %"
+        )));
+    }
+    if !(capacity_bps.is_finite() && capacity_bps > 0.0) {
+        return Err(Error::new(format!(
+            "capacity of the loaded links is {capacity_bps} bps; expected more than 0"
+        )));
+    }
+    if !(mean_bytes.is_finite() && mean_bytes > 0.0) {
+        return Err(Error::new(format!(
+            "mean size is {mean_bytes} bytes; expected more than 0"
+        )));
+    }
+    if crossing_fraction.is_nan() || crossing_fraction <= 0.0 || crossing_fraction > 1.0 {
+        return Err(Error::new(format!(
+            "the share of the bytes that cross the loaded links is {crossing_fraction}; expected above 0 and at \
+             most 1 (is there more than one rack?)"
+        )));
+    }
+    Ok(mean_bytes * 8.0 * crossing_fraction * 1e12 / (load * capacity_bps))
+}

@@ -1,0 +1,81 @@
+//! The one error type of this crate.
+
+use std::fmt;
+
+/// Where in a text something is wrong; both count from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Line.
+    pub line: usize,
+    /// Column, in characters.
+    pub column: usize,
+}
+
+/// What is wrong, where, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// Where in the text, if a text is at fault. The file's name is known to the caller only.
+    pub place: Option<Place>,
+    /// What is wrong, what was expected and what to do.
+    pub message: String,
+}
+
+impl Error {
+    /// An error that belongs to no text.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self {
+            place: None,
+            message: message.into(),
+        }
+    }
+
+    /// An error at a place of a text.
+    pub(crate) fn at(line: usize, column: usize, message: impl Into<String>) -> Self {
+        Self {
+            place: Some(Place { line, column }),
+            message: message.into(),
+        }
+    }
+
+    /// The same error, said of something named.
+    pub(crate) fn of(mut self, what: impl fmt::Display) -> Self {
+        self.message = format!("{what}: {}", self.message);
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(Place { line, column }) = self.place {
+            write!(f, "line {line}, column {column}: ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The candidate nearest to `word`, if any is near enough to be meant.
+pub(crate) fn nearest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let word: String = word.chars().take(64).collect();
+    let mut best: Option<(&str, f64)> = None;
+    for candidate in candidates {
+        let score = strsim::jaro_winkler(&word, candidate);
+        if score > best.map_or(0.7, |(_, score)| score) {
+            best = Some((candidate, score));
+        }
+    }
+    best.map(|(candidate, _)| candidate)
+}
+
+/// `word` as shown in a message: short, and without anything that a terminal would obey.
+pub(crate) fn shown(word: &str) -> String {
+    let mut text: String = word.chars().take(40).flat_map(char::escape_debug).collect();
+    if word.chars().nth(40).is_some() {
+        text.push('…');
+    }
+    text
+}

@@ -1,0 +1,360 @@
+//! All sources together: one sequence of flows, made while it is read.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use kernel::{Purpose, Stream};
+
+use crate::Flow;
+use crate::arrivals::Clock;
+use crate::error::Error;
+use crate::hosts::{Hosts, Scope};
+use crate::list::ListedFlow;
+use crate::pattern::{Distinct, Incast, Pattern, Receiver, derangement, divided};
+use crate::source::{Sizes, SourceSpec};
+
+/// Most flows of a run: their ids are 32 bits wide, and one id means none.
+pub const MAX_FLOWS: u64 = u32::MAX as u64 - 1;
+
+/// The flows of all sources in the order of start, source and place in the source. A flow is made
+/// when it is asked for: memory grows with hosts and lists, not with flows. // TRA-15
+#[derive(Debug)]
+pub struct Feed {
+    sources: Vec<Source>,
+    /// The next flow of each source; its id is not given yet.
+    heads: Vec<Option<Flow>>,
+    order: BinaryHeap<Reverse<(u64, u16)>>,
+    made: u64,
+    known_len: Option<u64>,
+    error: Option<Error>,
+}
+
+impl Feed {
+    /// The flows of `sources` among `hosts` hosts; `rack_of` names the rack of each.
+    ///
+    /// The draws of a source depend on `seed` and its place in `sources` alone, so that another
+    /// source behind it, or another scheme, changes none of its flows. // TRA-16
+    ///
+    /// # Errors
+    /// Says which source asks for what cannot be. // TRA-17
+    pub fn new(
+        seed: u64,
+        sources: &[SourceSpec],
+        hosts: u32,
+        rack_of: &[u32],
+    ) -> Result<Self, Error> {
+        if rack_of.len() != hosts as usize {
+            let what = format!("{hosts} hosts, but racks are given for {}", rack_of.len());
+            return Err(Error::new(what));
+        }
+        if sources.len() > usize::from(u16::MAX) {
+            let what = format!(
+                "{} sources of traffic; at most {} are possible",
+                sources.len(),
+                u16::MAX
+            );
+            return Err(Error::new(what));
+        }
+        let layout = Arc::new(Hosts::new(rack_of)?);
+        for source in sources {
+            source.check(&layout)?;
+        }
+        let expected: f64 = sources
+            .iter()
+            .map(|source| source.expected_flows(hosts))
+            .sum();
+        if expected > MAX_FLOWS as f64 {
+            return Err(Error::new(format!(
+                "about {expected:.3e} flows, but at most {MAX_FLOWS} are possible; shorten the windows, lower the \
+                 load or set a limit"
+            )));
+        }
+        let known_len = sources.iter().try_fold(0u64, |sum, source| {
+            sum.checked_add(source.known_flows(hosts)?)
+        });
+        let mut feed = Self {
+            sources: Vec::with_capacity(sources.len()),
+            heads: Vec::with_capacity(sources.len()),
+            order: BinaryHeap::with_capacity(sources.len()),
+            made: 0,
+            known_len,
+            error: None,
+        };
+        for (index, spec) in (0..).zip(sources) {
+            let mut source = Source::new(seed, index, spec, &layout)?;
+            let head = source.next();
+            if let Some(flow) = &head {
+                feed.order.push(Reverse((flow.start_ps, index)));
+            }
+            feed.heads.push(head);
+            feed.sources.push(source);
+        }
+        Ok(feed)
+    }
+
+    /// When the next flow starts, ps.
+    #[must_use]
+    pub fn peek_start_ps(&self) -> Option<u64> {
+        self.order.peek().map(|&Reverse((start_ps, _))| start_ps)
+    }
+
+    /// Flows of the whole feed, those already taken included, where known without drawing.
+    #[must_use]
+    pub const fn known_len(&self) -> Option<u64> {
+        self.known_len
+    }
+
+    /// Why the feed ended before its sources did: chance made more flows than there are ids.
+    /// To be asked once the feed has ended.
+    #[must_use]
+    pub const fn error(&self) -> Option<&Error> {
+        self.error.as_ref()
+    }
+}
+
+impl Iterator for Feed {
+    type Item = Flow;
+
+    fn next(&mut self) -> Option<Flow> {
+        let Reverse((_, index)) = self.order.pop()?;
+        if self.made == MAX_FLOWS {
+            let what = format!(
+                "more than {MAX_FLOWS} flows; shorten the windows, lower the load or set a limit"
+            );
+            self.error = Some(Error::new(what));
+            self.order.clear();
+            return None;
+        }
+        let at = usize::from(index);
+        let next = self.sources[at].next();
+        if let Some(flow) = &next {
+            self.order.push(Reverse((flow.start_ps, index)));
+        }
+        let mut flow = std::mem::replace(&mut self.heads[at], next)?;
+        flow.id = self.made as u32;
+        self.made += 1;
+        Some(flow)
+    }
+}
+
+/// The instants of a source's arrivals.
+#[derive(Debug)]
+enum Instants {
+    /// One, when the window opens.
+    Once(Option<u64>),
+    /// As the clock says, at most so many.
+    Clocked { clock: Clock, left: u64 },
+}
+
+impl Iterator for Instants {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        match self {
+            Self::Once(instant) => instant.take(),
+            Self::Clocked { clock, left } => {
+                *left = left.checked_sub(1)?;
+                clock.next()
+            }
+        }
+    }
+}
+
+/// What a pattern needs to remember.
+#[derive(Debug)]
+enum Draw {
+    Uniform(Scope),
+    /// The partner of each host.
+    Permutation {
+        partners: Vec<u32>,
+        arrivals: bool,
+    },
+    AllToAll,
+    Incast {
+        incast: Incast,
+        receiver: u32,
+        senders: Distinct,
+    },
+    /// In the order of their starts.
+    List(Vec<ListedFlow>),
+}
+
+/// One source at work.
+#[derive(Debug)]
+struct Source {
+    index: u16,
+    class: u8,
+    hosts: Arc<Hosts>,
+    sizes: Option<Sizes>,
+    size_stream: Stream,
+    pair_stream: Stream,
+    instants: Instants,
+    draw: Draw,
+    flows_per_arrival: u64,
+    /// The instant whose flows are being made, and how many of them are.
+    start_ps: u64,
+    place: u64,
+}
+
+impl Source {
+    fn new(seed: u64, index: u16, spec: &SourceSpec, hosts: &Arc<Hosts>) -> Result<Self, Error> {
+        let stream = |purpose| Stream::new(seed, u64::from(index), purpose);
+        let mut pair_stream = stream(Purpose::Pairs);
+        let instants = match &spec.arrivals {
+            None => Instants::Once(Some(spec.window_from_ps)),
+            Some(arrivals) => Instants::Clocked {
+                clock: Clock::new(
+                    arrivals,
+                    spec.window_from_ps,
+                    spec.window_to_ps,
+                    stream(Purpose::Arrivals),
+                )?,
+                left: spec.limit.unwrap_or(u64::MAX),
+            },
+        };
+        let draw = match &spec.pattern {
+            Pattern::Uniform { scope } => Draw::Uniform(*scope),
+            Pattern::Permutation => Draw::Permutation {
+                partners: derangement(hosts.count(), &mut pair_stream),
+                arrivals: spec.arrivals.is_some(),
+            },
+            Pattern::AllToAll => Draw::AllToAll,
+            Pattern::Incast(incast) => Draw::Incast {
+                incast: *incast,
+                receiver: 0,
+                senders: Distinct::new(if incast.with_replacement {
+                    0
+                } else {
+                    hosts.count()
+                }),
+            },
+            Pattern::List(flows) => {
+                let mut flows = flows.clone();
+                flows.sort_by_key(|flow| flow.start_ps); // stable: the list's order breaks ties
+                Draw::List(flows)
+            }
+        };
+        let flows_per_arrival = spec.flows_per_arrival(hosts.count());
+        Ok(Self {
+            index,
+            class: spec.class,
+            hosts: Arc::clone(hosts),
+            sizes: spec.sizes.clone(),
+            size_stream: stream(Purpose::Sizes),
+            pair_stream,
+            instants,
+            draw,
+            flows_per_arrival,
+            start_ps: 0,
+            place: flows_per_arrival,
+        })
+    }
+
+    /// What is drawn once for all flows of an arrival.
+    fn arrive(&mut self) {
+        let Draw::Incast {
+            incast,
+            receiver,
+            senders,
+        } = &mut self.draw
+        else {
+            return;
+        };
+        *receiver = match incast.receiver {
+            Receiver::Host(host) => host,
+            Receiver::Random => self.pair_stream.below(u64::from(self.hosts.count())) as u32,
+        };
+        if !incast.with_replacement {
+            let peers = self.hosts.peers(*receiver, incast.scope);
+            senders.draw(incast.degree, peers, &mut self.pair_stream);
+        }
+    }
+
+    /// Source and destination of the flow at `place` of the arrival.
+    fn pair(&mut self, place: u64) -> (u32, u32) {
+        let count = u64::from(self.hosts.count());
+        match &self.draw {
+            Draw::Uniform(scope) => self.hosts.draw_pair(*scope, &mut self.pair_stream),
+            Draw::Permutation { partners, arrivals } => {
+                let src = if *arrivals {
+                    self.pair_stream.below(count)
+                } else {
+                    place
+                };
+                (src as u32, partners[src as usize])
+            }
+            // TRA-11: by distance, so that no receiver comes first at all senders.
+            Draw::AllToAll => {
+                let (distance, src) = (place / count + 1, place % count);
+                (src as u32, ((src + distance) % count) as u32)
+            }
+            Draw::Incast {
+                incast,
+                receiver,
+                senders,
+            } => {
+                let peer = if incast.with_replacement {
+                    let peers = self.hosts.peers(*receiver, incast.scope);
+                    self.pair_stream.below(u64::from(peers)) as u32
+                } else {
+                    senders.chosen()[place as usize]
+                };
+                (self.hosts.peer(*receiver, incast.scope, peer), *receiver)
+            }
+            Draw::List(flows) => {
+                let flow = &flows[place as usize];
+                (flow.src, flow.dst)
+            }
+        }
+    }
+
+    fn bytes(&mut self, place: u64) -> u64 {
+        match (&self.sizes, &self.draw) {
+            (_, Draw::List(flows)) => flows[place as usize].bytes,
+            (Some(Sizes::Fixed(bytes)), _) => *bytes,
+            (Some(Sizes::Dist(distribution)), _) => distribution.sample(self.size_stream.unit()),
+            (None, Draw::Incast { incast, .. }) => {
+                divided(incast.total_bytes.unwrap_or(0), incast.degree, place).max(1)
+            }
+            (None, _) => 1, // refused by SourceSpec::check
+        }
+    }
+}
+
+impl Iterator for Source {
+    type Item = Flow;
+
+    fn next(&mut self) -> Option<Flow> {
+        if self.place >= self.flows_per_arrival {
+            self.start_ps = self.instants.next()?;
+            self.place = 0;
+            self.arrive();
+        }
+        let place = self.place;
+        if place >= self.flows_per_arrival {
+            return None; // an empty list
+        }
+        self.place += 1;
+        let (src, dst) = self.pair(place);
+        let bytes = self.bytes(place);
+        let (start_ps, class) = match &self.draw {
+            Draw::List(flows) => {
+                let flow = &flows[place as usize];
+                (flow.start_ps, flow.class.unwrap_or(self.class))
+            }
+            _ => (self.start_ps, self.class),
+        };
+        let incast = matches!(self.draw, Draw::Incast { .. });
+        Some(Flow {
+            id: 0,
+            start_ps,
+            src,
+            dst,
+            bytes,
+            class,
+            source: self.index,
+            incast,
+        })
+    }
+}

@@ -1,0 +1,239 @@
+//! Who talks to whom.
+
+use kernel::Stream;
+
+use crate::error::Error;
+use crate::hosts::{Hosts, Scope};
+use crate::list::ListedFlow;
+
+/// Who receives an incast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Receiver {
+    /// A host drawn anew for each event.
+    Random,
+    /// Always this host.
+    Host(u32),
+}
+
+/// Many senders, one receiver, one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Incast {
+    /// Flows of one event.
+    pub degree: u32,
+    /// Bytes of one event over all senders; the first senders get the remainder of the division.
+    /// `None`: each flow has the size that the source's sizes give.
+    pub total_bytes: Option<u64>,
+    /// Who receives.
+    pub receiver: Receiver,
+    /// Whether a host may be drawn as sender more than once in an event.
+    pub with_replacement: bool,
+    /// Which hosts may send to the receiver.
+    pub scope: Scope,
+}
+
+/// Who talks to whom.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pattern {
+    /// Each arrival is one flow between a pair drawn evenly from all pairs of the scope.
+    Uniform {
+        /// Which pairs may talk.
+        scope: Scope,
+    },
+    /// Each host has one partner to send to and one to receive from, drawn once. Without arrivals
+    /// every host sends one flow at the start of the window; with arrivals, each is one flow of a
+    /// host drawn evenly.
+    Permutation,
+    /// Every host sends one flow to every other: once at the start of the window, or at each
+    /// arrival.
+    AllToAll,
+    /// Each arrival is an incast; without arrivals there is one at the start of the window.
+    Incast(Incast),
+    /// These flows. They need no sizes and no arrivals.
+    List(Vec<ListedFlow>),
+}
+
+impl Pattern {
+    /// The name of the pattern in a scenario.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Uniform { .. } => "uniform",
+            Self::Permutation => "permutation",
+            Self::AllToAll => "all-to-all",
+            Self::Incast(_) => "incast",
+            Self::List(_) => "list",
+        }
+    }
+
+    /// Whether hosts, degrees and sizes of the pattern fit these hosts.
+    ///
+    /// # Errors
+    /// Says what does not fit.
+    pub fn check(&self, hosts: &Hosts) -> Result<(), Error> {
+        match self {
+            Self::List(flows) => ListedFlow::check_all(flows, hosts.count()),
+            Self::Permutation | Self::AllToAll => need_pairs(hosts, Scope::Any),
+            Self::Uniform { scope } => need_pairs(hosts, *scope),
+            Self::Incast(incast) => incast.check(hosts),
+        }
+    }
+
+    /// The share of the bytes expected to go from one rack to another.
+    #[must_use]
+    pub fn crossing_fraction(&self, hosts: &Hosts) -> f64 {
+        match self {
+            Self::Uniform { scope } => hosts.crossing_fraction(*scope),
+            // By symmetry a random partner is any other host with equal probability.
+            Self::Permutation | Self::AllToAll => hosts.crossing_fraction(Scope::Any),
+            Self::Incast(incast) => match incast.receiver {
+                // Where any host may send, every pair is as likely; between racks, all bytes cross.
+                Receiver::Random => hosts.crossing_fraction(incast.scope),
+                Receiver::Host(host) if host < hosts.count() => {
+                    hosts.crossing_fraction_to(host, incast.scope)
+                }
+                Receiver::Host(_) => 0.0,
+            },
+            Self::List(flows) => {
+                let known =
+                    |flow: &&ListedFlow| flow.src < hosts.count() && flow.dst < hosts.count();
+                let crosses = |flow: &&ListedFlow| !hosts.same_rack(flow.src, flow.dst);
+                let bytes = |flow: &ListedFlow| u128::from(flow.bytes);
+                let all: u128 = flows.iter().filter(known).map(bytes).sum();
+                let across: u128 = flows.iter().filter(known).filter(crosses).map(bytes).sum();
+                if all == 0 {
+                    0.0
+                } else {
+                    across as f64 / all as f64
+                }
+            }
+        }
+    }
+}
+
+fn need_pairs(hosts: &Hosts, scope: Scope) -> Result<(), Error> {
+    if hosts.count() < 2 {
+        return Err(Error::new(
+            "there is only one host; traffic needs at least two",
+        ));
+    }
+    if hosts.pairs_in(scope) == 0 {
+        return Err(Error::new(
+            "all hosts are in one rack; traffic between racks needs at least two racks",
+        ));
+    }
+    Ok(())
+}
+
+impl Incast {
+    fn check(&self, hosts: &Hosts) -> Result<(), Error> {
+        need_pairs(hosts, self.scope)?;
+        if self.degree == 0 {
+            return Err(Error::new("incast degree is 0; expected at least 1"));
+        }
+        let peers = match self.receiver {
+            Receiver::Random => hosts.fewest_peers(self.scope),
+            Receiver::Host(host) if host < hosts.count() => hosts.peers(host, self.scope),
+            Receiver::Host(host) => {
+                let last = hosts.count() - 1;
+                return Err(Error::new(format!(
+                    "receiver {host} does not exist; hosts are 0 to {last}"
+                )));
+            }
+        };
+        if self.degree > peers && !self.with_replacement {
+            return Err(Error::new(format!(
+                "incast degree {} needs as many senders, but a receiver has only {peers} hosts that may send to it; \
+                 lower the degree or let senders be drawn with replacement",
+                self.degree
+            )));
+        }
+        match self.total_bytes {
+            Some(total) if total < u64::from(self.degree) => Err(Error::new(format!(
+                "{total} bytes over {} senders leave some with 0 bytes; raise the total",
+                self.degree
+            ))),
+            Some(total) if total / u64::from(self.degree) >= crate::sizes::MAX_FLOW_BYTES => {
+                Err(Error::new(format!(
+                    "{total} bytes over {} senders are more than 2^48 bytes each",
+                    self.degree
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The size of the flow of sender `place` when `total` bytes are divided among `degree`. // TRA-13
+pub(crate) fn divided(total: u64, degree: u32, place: u64) -> u64 {
+    let degree = u64::from(degree);
+    total / degree + u64::from(place < total % degree)
+}
+
+/// A random permutation without a fixed point, each being as likely. // TRA-10
+///
+/// Draws permutations until one has no fixed point: one in e has none, so 1000 tries fail practically never;
+/// should they, a random cycle is taken. `count` must be at least 2.
+pub(crate) fn derangement(count: u32, stream: &mut Stream) -> Vec<u32> {
+    let mut partner: Vec<u32> = (0..count).collect();
+    for _ in 0..1000 {
+        shuffle(&mut partner, 1, stream);
+        if (0..)
+            .zip(&partner)
+            .all(|(host, &partner): (u32, _)| host != partner)
+        {
+            return partner;
+        }
+    }
+    partner = (0..count).collect();
+    shuffle(&mut partner, 0, stream);
+    partner
+}
+
+/// Fisher and Yates; with `stay` 0, an element never stays in place (Sattolo: one cycle).
+fn shuffle(items: &mut [u32], stay: u64, stream: &mut Stream) {
+    for last in (1..items.len()).rev() {
+        let other = stream.below(last as u64 + stay) as usize;
+        items.swap(last, other);
+    }
+}
+
+/// Draws distinct numbers without clearing or allocating anything per draw.
+#[derive(Clone, Debug)]
+pub(crate) struct Distinct {
+    /// The identity between two calls.
+    numbers: Vec<u32>,
+    chosen: Vec<u32>,
+    swaps: Vec<u32>,
+}
+
+impl Distinct {
+    pub(crate) fn new(largest_population: u32) -> Self {
+        Self {
+            numbers: (0..largest_population).collect(),
+            chosen: Vec::new(),
+            swaps: Vec::new(),
+        }
+    }
+
+    /// `count` distinct numbers of `0..population`, in random order; every ordered choice is as
+    /// likely. The beginning of a shuffle, undone afterwards. // TRA-12
+    pub(crate) fn draw(&mut self, count: u32, population: u32, stream: &mut Stream) -> &[u32] {
+        self.swaps.clear();
+        for at in 0..count {
+            let other = at + stream.below(u64::from(population - at)) as u32;
+            self.numbers.swap(at as usize, other as usize);
+            self.swaps.push(other);
+        }
+        self.chosen.clear();
+        self.chosen
+            .extend_from_slice(&self.numbers[..count as usize]);
+        for (at, &other) in self.swaps.iter().enumerate().rev() {
+            self.numbers.swap(at, other as usize);
+        }
+        &self.chosen
+    }
+
+    pub(crate) fn chosen(&self) -> &[u32] {
+        &self.chosen
+    }
+}

@@ -1,0 +1,222 @@
+//! What one source of traffic does, and the numbers that follow from it.
+
+use std::sync::Arc;
+
+use crate::arrivals::Arrivals;
+use crate::error::Error;
+use crate::hosts::Hosts;
+use crate::list::MAX_CLASS;
+use crate::pattern::Pattern;
+use crate::sizes::{Distribution, MAX_FLOW_BYTES};
+
+/// How large flows are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sizes {
+    /// All the same, bytes.
+    Fixed(u64),
+    /// Drawn for each flow.
+    Dist(Arc<Distribution>),
+}
+
+impl Sizes {
+    /// Mean size, bytes.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        match self {
+            Self::Fixed(bytes) => *bytes as f64,
+            Self::Dist(distribution) => distribution.mean(),
+        }
+    }
+}
+
+/// One source of traffic.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourceSpec {
+    /// Its name, for messages.
+    pub name: String,
+    /// Who talks to whom.
+    pub pattern: Pattern,
+    /// How large flows are; `None` where the pattern says it (a list, an incast with a total).
+    pub sizes: Option<Sizes>,
+    /// When arrivals come; `None` where everything starts with the window (permutation,
+    /// all-to-all, a single incast) and for a list.
+    pub arrivals: Option<Arrivals>,
+    /// Opening of the window, ps: no flow starts earlier.
+    pub window_from_ps: u64,
+    /// Closing of the window, ps: no flow starts then or later.
+    pub window_to_ps: u64,
+    /// Traffic class of the flows.
+    pub class: u8,
+    /// At most this many arrivals (flows of uniform traffic, events of an incast, rounds of
+    /// all-to-all). Needs arrivals.
+    pub limit: Option<u64>,
+}
+
+impl SourceSpec {
+    /// Whether all that the source says makes sense, alone and on these hosts.
+    ///
+    /// # Errors
+    /// Says what is wrong, and with which source.
+    pub fn check(&self, hosts: &Hosts) -> Result<(), Error> {
+        self.check_unnamed(hosts)
+            .map_err(|error| error.of(format_args!("traffic '{}'", self.name)))
+    }
+
+    fn check_unnamed(&self, hosts: &Hosts) -> Result<(), Error> {
+        if self.window_from_ps >= self.window_to_ps {
+            return Err(Error::new(format!(
+                "the window from {} ps to {} ps is empty",
+                self.window_from_ps, self.window_to_ps
+            )));
+        }
+        if self.class > MAX_CLASS {
+            let what = format!(
+                "class {} does not exist; classes are 0 to {MAX_CLASS}",
+                self.class
+            );
+            return Err(Error::new(what));
+        }
+        self.check_sizes()?;
+        self.check_arrivals()?;
+        self.pattern.check(hosts)?;
+        self.check_listed_starts()
+    }
+
+    fn check_sizes(&self) -> Result<(), Error> {
+        let pattern = self.pattern.as_str();
+        let elsewhere = match &self.pattern {
+            Pattern::List(_) => Some("each listed flow"),
+            Pattern::Incast(incast) => incast.total_bytes.map(|_| "the total"),
+            Pattern::Uniform { .. } | Pattern::Permutation | Pattern::AllToAll => None,
+        };
+        match (&self.sizes, elsewhere) {
+            (None, None) => Err(Error::new(format!("pattern '{pattern}' needs flow sizes"))),
+            (Some(_), Some(given)) => Err(Error::new(format!(
+                "flow sizes are given twice: by {given} and by sizes; leave one out"
+            ))),
+            (Some(Sizes::Fixed(bytes)), None) if !(1..=MAX_FLOW_BYTES).contains(bytes) => Err(
+                Error::new(format!("flows of {bytes} bytes; expected 1 to 2^48")),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_arrivals(&self) -> Result<(), Error> {
+        let pattern = self.pattern.as_str();
+        match (&self.arrivals, &self.pattern) {
+            (Some(_), Pattern::List(_)) => Err(Error::new(
+                "listed flows have their own starts; leave the arrivals out",
+            )),
+            (None, Pattern::Uniform { .. }) => {
+                Err(Error::new(format!("pattern '{pattern}' needs arrivals")))
+            }
+            (None, _) if self.limit.is_some() => Err(Error::new(
+                "a limit counts arrivals, and there are none; leave it out or give arrivals",
+            )),
+            (None, _) => Ok(()),
+            (Some(_), _) if self.limit == Some(0) => {
+                Err(Error::new("a limit of 0 leaves no traffic"))
+            }
+            (Some(arrivals), _) => arrivals.check(self.window_from_ps, self.window_to_ps),
+        }
+    }
+
+    fn check_listed_starts(&self) -> Result<(), Error> {
+        let Pattern::List(flows) = &self.pattern else {
+            return Ok(());
+        };
+        let window = self.window_from_ps..self.window_to_ps;
+        match flows
+            .iter()
+            .position(|flow| !window.contains(&flow.start_ps))
+        {
+            None => Ok(()),
+            Some(index) => Err(Error::new(format!(
+                "flow {} of the list starts at {} ps, outside of the window from {} ps to {} ps",
+                index + 1,
+                flows[index].start_ps,
+                window.start,
+                window.end
+            ))),
+        }
+    }
+
+    /// Flows that one arrival makes; all of them where there are no arrivals.
+    #[must_use]
+    pub fn flows_per_arrival(&self, hosts: u32) -> u64 {
+        let hosts = u64::from(hosts);
+        match &self.pattern {
+            Pattern::Uniform { .. } => 1,
+            Pattern::Permutation if self.arrivals.is_some() => 1,
+            Pattern::Permutation => hosts,
+            Pattern::AllToAll => hosts * hosts.saturating_sub(1),
+            Pattern::Incast(incast) => u64::from(incast.degree),
+            Pattern::List(flows) => flows.len() as u64,
+        }
+    }
+
+    /// Mean payload of a flow, bytes.
+    #[must_use]
+    pub fn mean_flow_bytes(&self) -> f64 {
+        match (&self.pattern, &self.sizes) {
+            (Pattern::List(flows), _) => {
+                let total: u128 = flows.iter().map(|flow| u128::from(flow.bytes)).sum();
+                total as f64 / flows.len().max(1) as f64
+            }
+            (Pattern::Incast(incast), None) => {
+                incast.total_bytes.unwrap_or(0) as f64 / f64::from(incast.degree.max(1))
+            }
+            (_, sizes) => sizes.as_ref().map_or(0.0, Sizes::mean),
+        }
+    }
+
+    /// Mean payload of an arrival, bytes: what [`crate::mean_gap_ps`] needs.
+    #[must_use]
+    pub fn mean_arrival_bytes(&self, hosts: u32) -> f64 {
+        self.mean_flow_bytes() * self.flows_per_arrival(hosts) as f64
+    }
+
+    /// Arrivals in the window: exact without chance, else the length of the window in mean gaps.
+    #[must_use]
+    pub fn expected_arrivals(&self) -> f64 {
+        let limit = self.limit.map_or(f64::INFINITY, |limit| limit as f64);
+        match &self.arrivals {
+            None => 1.0,
+            Some(arrivals) => arrivals
+                .expected(self.window_from_ps, self.window_to_ps)
+                .min(limit),
+        }
+    }
+
+    /// Flows in the window, as [`SourceSpec::expected_arrivals`].
+    #[must_use]
+    pub fn expected_flows(&self, hosts: u32) -> f64 {
+        self.expected_arrivals() * self.flows_per_arrival(hosts) as f64
+    }
+
+    /// Payload in the window, bytes, as [`SourceSpec::expected_arrivals`].
+    #[must_use]
+    pub fn expected_bytes(&self, hosts: u32) -> f64 {
+        self.expected_arrivals() * self.mean_arrival_bytes(hosts)
+    }
+
+    /// Payload offered per second of the window, bits, as [`SourceSpec::expected_arrivals`].
+    #[must_use]
+    pub fn offered_bps(&self, hosts: u32) -> f64 {
+        let window_ps = self.window_to_ps.saturating_sub(self.window_from_ps);
+        self.expected_bytes(hosts) * 8.0 * 1e12 / window_ps as f64
+    }
+
+    /// The number of flows, where it is known without drawing.
+    #[must_use]
+    pub fn known_flows(&self, hosts: u32) -> Option<u64> {
+        let arrivals = match &self.arrivals {
+            None => 1,
+            Some(arrivals) => {
+                let count = arrivals.exact(self.window_from_ps, self.window_to_ps)?;
+                count.min(self.limit.unwrap_or(u64::MAX))
+            }
+        };
+        arrivals.checked_mul(self.flows_per_arrival(hosts))
+    }
+}
