@@ -1,0 +1,91 @@
+//! The directory of a run: who may write there, and how a file gets its final name.
+
+use crate::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Files that a run writes, `summary.json` last.
+pub(crate) const FILES: [&str; 7] = [
+    "resolved.toml",
+    "flows.parquet",
+    "ports.parquet",
+    "queues.parquet",
+    "active.parquet",
+    "pauses.parquet",
+    "summary.json",
+];
+
+/// Made from a run afterwards; stale once the run is replaced.
+const DERIVED: [&str; 1] = ["report.html"];
+
+const TEMPORARY: &str = ".part";
+
+/// Name under which a file is written until it is whole.
+pub(crate) fn temporary(dir: &Path, name: &str) -> PathBuf {
+    dir.join(format!("{name}{TEMPORARY}"))
+}
+
+/// Makes sure that `dir` exists and holds nothing, or an earlier run, or that `force` is given.
+pub(crate) fn claim(dir: &Path, force: bool) -> Result<(), Error> {
+    fs::create_dir_all(dir).map_err(|e| Error::io(dir, "create the directory", &e))?;
+    let entries = fs::read_dir(dir).map_err(|e| Error::io(dir, "list the directory", &e))?;
+    let mut foreign = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|e| Error::io(dir, "list the directory", &e))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !is_ours(&name) {
+            foreign.push(name);
+        }
+    }
+    foreign.sort();
+    match foreign.first() {
+        Some(name) if !force => Err(Error::new(
+            dir,
+            format!(
+                "holds something else than an earlier run (`{name}`); \
+                 choose an empty or new directory, or use --force to write beside it"
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn is_ours(name: &str) -> bool {
+    let name = name.strip_suffix(TEMPORARY).unwrap_or(name);
+    FILES.contains(&name) || DERIVED.contains(&name)
+}
+
+/// Writes a small text file under its temporary name.
+pub(crate) fn write_text(dir: &Path, name: &str, text: &str) -> Result<(), Error> {
+    let path = temporary(dir, name);
+    fs::write(&path, text).map_err(|e| Error::io(&path, "write", &e))
+}
+
+/// Gives all files their final names. The old summary goes first and the new one comes last: a
+/// directory with a summary is whole.
+pub(crate) fn publish(dir: &Path) -> Result<(), Error> {
+    for name in ["summary.json"].iter().chain(&DERIVED) {
+        remove_if_there(&dir.join(name))?;
+    }
+    for name in FILES {
+        let to = dir.join(name);
+        fs::rename(temporary(dir, name), &to)
+            .map_err(|e| Error::io(&to, "rename into place", &e))?;
+    }
+    Ok(())
+}
+
+/// Removes what an unfinished run left under temporary names; for a writer that is given up.
+pub(crate) fn discard(dir: &Path) {
+    for name in FILES {
+        // Nothing can be done about a failure here, and the name says that the file is not whole.
+        let _ = fs::remove_file(temporary(dir, name));
+    }
+}
+
+fn remove_if_there(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path, "remove", &e)),
+        _ => Ok(()),
+    }
+}

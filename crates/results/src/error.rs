@@ -1,0 +1,51 @@
+//! Why results could not be written.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Why results could not be written: what was tried, where, and what the system said.
+#[derive(Debug)]
+pub struct Error {
+    /// The file or directory that it is about.
+    pub path: PathBuf,
+    /// What was tried or what is wrong, and what to do.
+    pub message: String,
+}
+
+impl Error {
+    pub(crate) fn new(path: &Path, message: impl Into<String>) -> Self {
+        Self {
+            path: path.to_owned(),
+            message: message.into(),
+        }
+    }
+
+    pub(crate) fn io(path: &Path, doing: &str, error: &std::io::Error) -> Self {
+        let hint = match error.kind() {
+            std::io::ErrorKind::StorageFull => "; free some space or choose another directory",
+            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+                "; choose a directory that you may write to"
+            }
+            _ => "",
+        };
+        Self::new(path, format!("cannot {doing}: {error}{hint}"))
+    }
+
+    /// An error of the Parquet writer; what the system said is inside it.
+    pub(crate) fn parquet(path: &Path, error: parquet::errors::ParquetError) -> Self {
+        if let parquet::errors::ParquetError::External(inner) = &error
+            && let Some(io) = inner.downcast_ref::<std::io::Error>()
+        {
+            return Self::io(path, "write", io);
+        }
+        Self::new(path, format!("cannot write: {error}"))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.message)
+    }
+}
+
+impl std::error::Error for Error {}

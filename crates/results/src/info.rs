@@ -1,0 +1,56 @@
+//! What the writer has to be told before a run starts.
+
+/// A node of the network, as readers shall see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeInfo {
+    /// Name, such as `leaf3`.
+    pub name: String,
+    /// Tier, such as `host`, `leaf` or `spine`.
+    pub tier: String,
+    /// Height in the network: 0 for hosts, 1 for the switches that hosts hang on, and so on up.
+    pub level: u8,
+    /// For hosts: the rack. Flows between different racks cross the core. Of switches it says
+    /// nothing.
+    pub rack: u32,
+}
+
+/// A load that the scenario asks for.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct AskedLoad {
+    /// Name of the `[[traffic]]` entry.
+    pub source: String,
+    /// Fraction of the capacity of the links that `of` names.
+    pub fraction: f64,
+    /// Which links: `core` or `host`.
+    pub of: String,
+}
+
+/// What the writer has to be told before a run starts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunInfo {
+    /// Name of the scenario.
+    pub name: String,
+    /// Name of the scheme.
+    pub scheme: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Version of the program.
+    pub version: String,
+    /// All nodes, in the numbering of the run.
+    pub nodes: Vec<NodeInfo>,
+    /// Names of the traffic sources, in the numbering of the run.
+    pub sources: Vec<String>,
+    /// Flows that start earlier are warm-up: in the tables, not in the statistics.
+    pub measure_from_ps: u64,
+    /// When the last arrivals window closes; loads and buffer statistics are taken up to here.
+    /// `None`: the end of the run.
+    pub measure_to_ps: Option<u64>,
+    /// Loads that were asked for.
+    pub asked: Vec<AskedLoad>,
+    /// The scenario with every value filled in, as TOML; becomes `resolved.toml`.
+    pub resolved: String,
+    /// What was found doubtful before the run.
+    pub warnings: Vec<String>,
+    /// What this model leaves out, a sentence each.
+    pub not_modelled: Vec<String>,
+}

@@ -1,0 +1,184 @@
+//! Percentiles: exact ones of values that are kept, close ones of values that are too many to keep.
+
+use serde::Serialize;
+
+/// The value at or below which at least the fraction `p` of the sorted values lies (nearest rank).
+#[must_use]
+pub fn nearest_rank(sorted: &[f64], p: f64) -> Option<f64> {
+    let rank = (p * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
+}
+
+/// Mean and percentiles (nearest rank) of some values.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Distribution {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Largest value.
+    pub max: f64,
+}
+
+impl Distribution {
+    /// Sorts `values` and describes them; `None` if there are none.
+    #[must_use]
+    pub fn of(values: &mut [f64]) -> Option<Self> {
+        values.sort_unstable_by(f64::total_cmp);
+        Some(Self {
+            mean: values.iter().sum::<f64>() / values.len() as f64,
+            p50: nearest_rank(values, 0.50)?,
+            p95: nearest_rank(values, 0.95)?,
+            p99: nearest_rank(values, 0.99)?,
+            max: *values.last()?,
+        })
+    }
+}
+
+/// Bits of a value that a [`Histogram`] keeps: relative error below 1/4096.
+const KEPT_BITS: u32 = 12;
+
+/// Counts whole numbers of any size in bounded memory: values up to 8191 exactly, larger ones
+/// with a relative error below 1/4096 (to the smaller side).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Histogram {
+    counts: Vec<u64>,
+    total: u64,
+    max: u64,
+}
+
+impl Histogram {
+    /// Counts one value.
+    pub fn add(&mut self, value: u64) {
+        let slot = slot_of(value);
+        if slot >= self.counts.len() {
+            self.counts.resize(slot + 1, 0);
+        }
+        self.counts[slot] += 1;
+        self.total += 1;
+        self.max = self.max.max(value);
+    }
+
+    /// Counts all that `other` counted.
+    pub fn merge(&mut self, other: &Self) {
+        if other.counts.len() > self.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+            *mine += theirs;
+        }
+        self.total += other.total;
+        self.max = self.max.max(other.max);
+    }
+
+    /// Number of values.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.total
+    }
+
+    /// No value was counted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.total == 0
+    }
+
+    /// Largest value, exactly.
+    #[must_use]
+    pub fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// Percentile by nearest rank; 0 if nothing was counted.
+    #[must_use]
+    pub fn percentile(&self, p: f64) -> u64 {
+        let rank = ((p * self.total as f64).ceil() as u64).clamp(1, self.total.max(1));
+        let mut seen = 0;
+        for (slot, count) in self.counts.iter().enumerate() {
+            seen += count;
+            if seen >= rank {
+                return lowest_of(slot);
+            }
+        }
+        0
+    }
+}
+
+/// Values below 2^13 have a slot each; above, each power of two has 2^12 slots.
+fn slot_of(value: u64) -> usize {
+    let shift = (64 - value.leading_zeros()).saturating_sub(KEPT_BITS + 1);
+    ((shift as usize) << KEPT_BITS) + (value >> shift) as usize
+}
+
+fn lowest_of(slot: usize) -> u64 {
+    let shift = (slot >> KEPT_BITS).saturating_sub(1);
+    ((slot - (shift << KEPT_BITS)) as u64) << shift
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_rank_takes_a_value_that_occurred() {
+        let values = [1.0, 2.0, 3.0, 4.0];
+        assert_eq!(nearest_rank(&values, 0.5), Some(2.0));
+        assert_eq!(nearest_rank(&values, 0.51), Some(3.0));
+        assert_eq!(nearest_rank(&values, 0.99), Some(4.0));
+        assert_eq!(nearest_rank(&values, 0.0), Some(1.0));
+        assert_eq!(nearest_rank(&[], 0.5), None);
+    }
+
+    #[test]
+    fn a_distribution_of_nothing_is_none() {
+        assert_eq!(Distribution::of(&mut []), None);
+        let one = Distribution::of(&mut [7.5]).unwrap();
+        assert_eq!((one.mean, one.p50, one.p99, one.max), (7.5, 7.5, 7.5, 7.5));
+    }
+
+    #[test]
+    fn slots_are_contiguous_and_keep_twelve_bits() {
+        let mut previous = slot_of(0);
+        for value in 1..100_000_u64 {
+            let slot = slot_of(value);
+            assert!(slot == previous || slot == previous + 1, "gap at {value}");
+            previous = slot;
+            let low = lowest_of(slot);
+            assert!(
+                low <= value && (value - low) * 4096 <= value,
+                "{value} became {low}"
+            );
+        }
+        for value in [u64::MAX, 1 << 63, 12_000_000, 8191, 8192, 8193] {
+            let low = lowest_of(slot_of(value));
+            assert!(
+                low <= value && (value - low) <= value / 4096,
+                "{value} became {low}"
+            );
+        }
+    }
+
+    #[test]
+    fn histogram_percentiles_are_nearest_rank() {
+        let mut histogram = Histogram::default();
+        assert_eq!(histogram.percentile(0.99), 0);
+        let mut odd = Histogram::default();
+        for value in 1..=100 {
+            if value % 2 == 0 {
+                histogram.add(value)
+            } else {
+                odd.add(value)
+            }
+        }
+        histogram.merge(&odd);
+        assert_eq!(histogram.len(), 100);
+        assert_eq!(histogram.percentile(0.5), 50);
+        assert_eq!(histogram.percentile(0.99), 99);
+        assert_eq!(histogram.percentile(1.0), 100);
+        assert_eq!(histogram.max(), 100);
+    }
+}

@@ -1,0 +1,722 @@
+//! A run in numbers: what `summary.json` says, and how it is counted.
+
+use crate::info::{AskedLoad, NodeInfo, RunInfo};
+use crate::stats::{Distribution, Histogram};
+use dataplane::sink::DROP_CAUSES;
+use fabric::record::{BufferSample, Counters, Ending, FlowRecord, Outcome, PortRecord};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Flows of at most this many payload bytes are short.
+pub const SHORT_UP_TO_BYTES: u64 = 10_000;
+
+/// Flows of more than this many payload bytes are long; those between are medium.
+pub const LONG_FROM_BYTES: u64 = 1_000_000;
+
+/// Names of the causes of drops, in their numbering.
+pub(crate) const DROP_NAMES: [&str; DROP_CAUSES] =
+    ["buffer", "egress_threshold", "no_route", "link"];
+
+/// Flows faster than their ideal that are told one by one.
+const EXAMPLES: u64 = 10;
+
+/// What `summary.json` says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Version of the program.
+    pub backwater: String,
+    /// Name of the scenario.
+    pub name: String,
+    /// Name of the scheme.
+    pub scheme: String,
+    /// Seed.
+    pub seed: u64,
+    /// Digest of the trajectory, 16 hexadecimal digits.
+    pub digest: String,
+    /// Why the run stopped: `drained`, `time-limit`, `stalled` or `interrupted`.
+    pub ending: &'static str,
+    /// The run was interrupted: everything here is about its first part.
+    pub partial: bool,
+    /// No check was violated.
+    pub ok: bool,
+    /// Simulated time at the end, ps.
+    pub end_ps: u64,
+    /// Flows that started earlier are not in the statistics, ps.
+    pub measure_from_ps: u64,
+    /// Where loads and buffer statistics end, ps.
+    pub measure_to_ps: u64,
+    /// Numbers of flows.
+    pub flows: Flows,
+    /// FCT slowdown and FCT.
+    pub fct: FctBins,
+    /// Occupancy of the switches' buffers.
+    pub buffer: Buffer,
+    /// Load of the core (absent where there is none).
+    pub core: Option<Load>,
+    /// Load of the links of the hosts.
+    pub host: Load,
+    /// Loads that were asked for.
+    pub asked: Vec<AskedLoad>,
+    /// Links by tier and direction.
+    pub links: Vec<LinkGroup>,
+    /// Time during which ports were paused by PFC, summed over all ports, ps.
+    pub pfc_paused_ps: u64,
+    /// Packets dropped, per cause, and `total`.
+    pub drops: BTreeMap<&'static str, u64>,
+    /// What the mechanisms did.
+    pub counters: BTreeMap<&'static str, u64>,
+    /// How fast the simulator was.
+    pub performance: Performance,
+    /// Checks that were made and held.
+    pub checks: Vec<String>,
+    /// Checks that did not hold.
+    pub violations: Vec<ViolationLine>,
+    /// Who waits on whom, if the run stalled.
+    pub stall: Vec<String>,
+    /// What is doubtful.
+    pub warnings: Vec<String>,
+    /// What the model leaves out.
+    pub not_modelled: Vec<String>,
+    /// Names of the tiers, from the hosts upwards.
+    pub tiers: Vec<String>,
+}
+
+/// Numbers of flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Flows {
+    /// That started.
+    pub started: u64,
+    /// That finished: the last byte arrived and the sender knows it.
+    pub finished: u64,
+    /// That started and did not finish.
+    pub unfinished: u64,
+    /// That are in the statistics (started after the warm-up).
+    pub measured: u64,
+}
+
+/// FCT by size of the flow; flows of an incast are apart and in no size bin.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct FctBins {
+    /// Up to [`SHORT_UP_TO_BYTES`].
+    pub short: FctBin,
+    /// Between short and long.
+    pub medium: FctBin,
+    /// Above [`LONG_FROM_BYTES`].
+    pub long: FctBin,
+    /// Flows of an incast, of any size.
+    pub incast: FctBin,
+}
+
+/// FCT of some flows, to the receiver's last byte.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct FctBin {
+    /// Flows that finished.
+    pub finished: u64,
+    /// Flows that did not, and are in none of the distributions.
+    pub unfinished: u64,
+    /// FCT over the FCT of the flow alone in the network.
+    pub slowdown: Option<Distribution>,
+    /// FCT in ps.
+    pub fct_ps: Option<Distribution>,
+}
+
+/// Occupancy of the switches' buffers over the probes of the measured time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Buffer {
+    /// Probes.
+    pub samples: u64,
+    /// Median, bytes.
+    pub p50_bytes: u64,
+    /// 99th percentile, bytes.
+    pub p99_bytes: u64,
+    /// Largest, bytes, over the whole run.
+    pub max_bytes: u64,
+    /// Per tier.
+    pub tiers: Vec<TierBuffer>,
+}
+
+/// Occupancy of the buffers of one tier.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TierBuffer {
+    /// Name of the tier.
+    pub tier: String,
+    /// Median, bytes.
+    pub p50_bytes: u64,
+    /// 99th percentile, bytes.
+    pub p99_bytes: u64,
+    /// Largest, bytes, over the whole run.
+    pub max_bytes: u64,
+}
+
+/// Load of the core or of the hosts' links, as a fraction of their capacity in one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Load {
+    /// Capacity in one direction, bits per second.
+    pub capacity_bps: u64,
+    /// Payload of the flows that started in the measured time.
+    pub offered: f64,
+    /// Payload of the flows that were received whole in the measured time.
+    pub carried: f64,
+    /// All bytes on the wire over the whole run, mean of both directions.
+    pub wire: f64,
+}
+
+/// Links of one tier and direction, over the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LinkGroup {
+    /// Tier that sends.
+    pub from: String,
+    /// Tier that receives.
+    pub to: String,
+    /// Number of ports.
+    pub ports: u64,
+    /// Capacity, bits per second.
+    pub capacity_bps: u64,
+    /// All bytes over capacity.
+    pub wire_utilisation: f64,
+    /// Bytes of data packets (headers and retransmissions included) over capacity.
+    pub data_utilisation: f64,
+    /// Time during which the sending ports were paused by PFC, summed, ps.
+    pub paused_ps: u64,
+    /// The same as a fraction of ports × time.
+    pub paused_fraction: f64,
+    /// XOFF transitions.
+    pub pauses: u64,
+    /// Packets marked.
+    pub marked: u64,
+    /// Packets dropped.
+    pub dropped: u64,
+    /// Most bytes ever queued at one of the ports.
+    pub max_queue_bytes: u64,
+}
+
+/// How fast the simulator was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Performance {
+    /// Packets that crossed a link.
+    pub packet_hops: u64,
+    /// Per second of the event loop.
+    pub packet_hops_per_s: f64,
+    /// Events handled.
+    pub events: u64,
+    /// Events per packet-hop.
+    pub events_per_hop: f64,
+    /// Seconds in the event loop.
+    pub loop_seconds: f64,
+    /// Wall-clock seconds from opening the directory to the summary.
+    pub wall_seconds: f64,
+}
+
+/// A check that did not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ViolationLine {
+    /// Name of the check.
+    pub check: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl Summary {
+    /// As indented JSON.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // Only maps with other keys than text, and writers that fail, make this fail.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+}
+
+/// The flow arrived whole, and its sender knows it.
+pub(crate) fn is_finished(record: &FlowRecord) -> bool {
+    record.received_ps.is_some() && record.acked_ps.is_some()
+}
+
+/// FCT over the ideal FCT.
+pub(crate) fn slowdown(record: &FlowRecord, end_ps: Option<u64>, ideal_ps: u64) -> Option<f64> {
+    let fct_ps = end_ps?.saturating_sub(record.flow.start_ps);
+    Some(fct_ps as f64 / ideal_ps.max(1) as f64)
+}
+
+/// `up`, `down`, or `side` between switches of the same tier.
+pub(crate) fn direction(nodes: &[NodeInfo], port: &PortRecord) -> &'static str {
+    let own = nodes[port.node as usize].level;
+    match nodes[port.peer as usize].level.cmp(&own) {
+        std::cmp::Ordering::Greater => "up",
+        std::cmp::Ordering::Less => "down",
+        std::cmp::Ordering::Equal => "side",
+    }
+}
+
+#[derive(Default)]
+struct BinTally {
+    slowdown: Vec<f64>,
+    fct_ps: Vec<f64>,
+    unfinished: u64,
+}
+
+impl BinTally {
+    fn bin(mut self) -> FctBin {
+        FctBin {
+            finished: self.slowdown.len() as u64,
+            unfinished: self.unfinished,
+            slowdown: Distribution::of(&mut self.slowdown),
+            fct_ps: Distribution::of(&mut self.fct_ps),
+        }
+    }
+}
+
+/// Payload bytes of flows, all of them and those that cross the core.
+#[derive(Clone, Copy, Default)]
+struct Payload {
+    all: u128,
+    core: u128,
+}
+
+impl Payload {
+    fn add(&mut self, bytes: u64, crosses: bool) {
+        self.all += u128::from(bytes);
+        if crosses {
+            self.core += u128::from(bytes);
+        }
+    }
+}
+
+/// Counts while the run goes.
+pub(crate) struct Tally {
+    pub(crate) info: RunInfo,
+    short: BinTally,
+    medium: BinTally,
+    long: BinTally,
+    incast: BinTally,
+    /// Tier of each node as an index into `tiers`.
+    tier_of: Vec<usize>,
+    /// Names of the tiers, lowest first.
+    tiers: Vec<String>,
+    /// Per tier: occupancy in the measured time.
+    occupancy: Vec<Histogram>,
+    /// Per tier: largest occupancy of the whole run.
+    fullest: Vec<u64>,
+    measured: u64,
+    offered: Payload,
+    carried: Payload,
+    too_fast: Vec<ViolationLine>,
+    too_fast_count: u64,
+}
+
+impl Tally {
+    pub(crate) fn new(info: RunInfo) -> Self {
+        let ranked: std::collections::BTreeSet<(u8, &str)> = info
+            .nodes
+            .iter()
+            .map(|n| (n.level, n.tier.as_str()))
+            .collect();
+        let mut tiers: Vec<String> = Vec::new();
+        for (_, name) in ranked {
+            if !tiers.iter().any(|known| known == name) {
+                tiers.push(name.to_owned());
+            }
+        }
+        let place = |node: &NodeInfo| tiers.iter().position(|t| *t == node.tier).unwrap_or(0);
+        Self {
+            tier_of: info.nodes.iter().map(place).collect(),
+            occupancy: vec![Histogram::default(); tiers.len()],
+            fullest: vec![0; tiers.len()],
+            tiers,
+            info,
+            short: BinTally::default(),
+            medium: BinTally::default(),
+            long: BinTally::default(),
+            incast: BinTally::default(),
+            measured: 0,
+            offered: Payload::default(),
+            carried: Payload::default(),
+            too_fast: Vec::new(),
+            too_fast_count: 0,
+        }
+    }
+
+    fn measures(&self, at_ps: u64) -> bool {
+        at_ps >= self.info.measure_from_ps && self.info.measure_to_ps.is_none_or(|to| at_ps <= to)
+    }
+
+    pub(crate) fn flow(&mut self, record: &FlowRecord) {
+        self.check_speed(record);
+        let flow = record.flow;
+        let crosses =
+            self.info.nodes[flow.src as usize].rack != self.info.nodes[flow.dst as usize].rack;
+        if self.measures(flow.start_ps) {
+            self.offered.add(flow.bytes, crosses);
+        }
+        if let Some(at_ps) = record.received_ps
+            && self.measures(at_ps)
+        {
+            self.carried.add(flow.bytes, crosses);
+        }
+        if flow.start_ps < self.info.measure_from_ps {
+            return;
+        }
+        self.measured += 1;
+        let bin = match flow.bytes {
+            _ if flow.incast => &mut self.incast,
+            0..=SHORT_UP_TO_BYTES => &mut self.short,
+            bytes if bytes > LONG_FROM_BYTES => &mut self.long,
+            _ => &mut self.medium,
+        };
+        match slowdown(record, record.received_ps, record.ideal_received_ps) {
+            Some(slowdown) if is_finished(record) => {
+                bin.slowdown.push(slowdown);
+                let received_ps = record.received_ps.unwrap_or(flow.start_ps);
+                bin.fct_ps
+                    .push(received_ps.saturating_sub(flow.start_ps) as f64);
+            }
+            _ => bin.unfinished += 1,
+        }
+    }
+
+    /// No flow can beat the flow that is alone in the network: slowdown ≥ 1. A millionth is left
+    /// for rates whose byte times are rounded.
+    fn check_speed(&mut self, record: &FlowRecord) {
+        let ends = [
+            (
+                "receiver's last byte",
+                record.received_ps,
+                record.ideal_received_ps,
+            ),
+            ("sender's last ACK", record.acked_ps, record.ideal_acked_ps),
+        ];
+        for (what, end_ps, ideal_ps) in ends {
+            let Some(end_ps) = end_ps else { continue };
+            let fct_ps = end_ps.saturating_sub(record.flow.start_ps);
+            if u128::from(fct_ps) * 1_000_000 >= u128::from(ideal_ps) * 999_999 {
+                continue;
+            }
+            self.too_fast_count += 1;
+            if self.too_fast_count <= EXAMPLES {
+                let flow = &record.flow;
+                self.too_fast.push(ViolationLine {
+                    check: "slowdown".into(),
+                    message: format!(
+                        "flow {} ({} bytes, host {} to {}) took {fct_ps} ps to the {what}; \
+                         alone in the network it takes {ideal_ps} ps",
+                        flow.id, flow.bytes, flow.src, flow.dst
+                    ),
+                });
+            }
+        }
+    }
+
+    pub(crate) fn buffer(&mut self, sample: &BufferSample) {
+        let tier = self.tier_of[sample.node as usize];
+        self.fullest[tier] = self.fullest[tier].max(sample.used_bytes);
+        if self.measures(sample.at_ps) {
+            self.occupancy[tier].add(sample.used_bytes);
+        }
+    }
+
+    pub(crate) fn summary(
+        &mut self,
+        outcome: &Outcome,
+        warnings: &[String],
+        wall_seconds: f64,
+    ) -> Summary {
+        let measure_to_ps = self.measure_to_ps(outcome);
+        let violations = self.violations(outcome);
+        let links = self.links(outcome);
+        Summary {
+            backwater: self.info.version.clone(),
+            name: self.info.name.clone(),
+            scheme: self.info.scheme.clone(),
+            seed: self.info.seed,
+            digest: format!("{:016x}", outcome.digest),
+            ending: ending_name(outcome.ending),
+            partial: outcome.ending == Ending::Interrupted,
+            ok: violations.is_empty(),
+            end_ps: outcome.end_ps,
+            measure_from_ps: self.info.measure_from_ps,
+            measure_to_ps,
+            flows: self.flows(outcome),
+            fct: FctBins {
+                short: std::mem::take(&mut self.short).bin(),
+                medium: std::mem::take(&mut self.medium).bin(),
+                long: std::mem::take(&mut self.long).bin(),
+                incast: std::mem::take(&mut self.incast).bin(),
+            },
+            buffer: self.buffers(),
+            core: self.core_load(outcome, measure_to_ps),
+            host: self.host_load(outcome, measure_to_ps),
+            asked: self.info.asked.clone(),
+            pfc_paused_ps: links.iter().map(|group| group.paused_ps).sum(),
+            links,
+            drops: drops(&outcome.counters),
+            counters: counters(&outcome.counters),
+            performance: performance(outcome, wall_seconds),
+            checks: self.checks(outcome),
+            violations,
+            stall: outcome.stall.clone(),
+            warnings: self.warnings(outcome, warnings),
+            not_modelled: self.info.not_modelled.clone(),
+            tiers: self.tiers.clone(),
+        }
+    }
+
+    fn measure_to_ps(&self, outcome: &Outcome) -> u64 {
+        self.info
+            .measure_to_ps
+            .unwrap_or(outcome.end_ps)
+            .min(outcome.end_ps)
+    }
+
+    fn flows(&self, outcome: &Outcome) -> Flows {
+        Flows {
+            started: outcome.started,
+            finished: outcome.finished,
+            unfinished: outcome.started.saturating_sub(outcome.finished),
+            measured: self.measured,
+        }
+    }
+
+    fn checks(&self, outcome: &Outcome) -> Vec<String> {
+        let mut checks: Vec<String> = outcome.checks.iter().map(ToString::to_string).collect();
+        if self.too_fast_count == 0 {
+            checks.push("slowdown".into());
+        }
+        checks
+    }
+
+    fn violations(&self, outcome: &Outcome) -> Vec<ViolationLine> {
+        let mut lines: Vec<ViolationLine> = outcome
+            .violations
+            .iter()
+            .map(|v| ViolationLine {
+                check: v.check.into(),
+                message: v.message.clone(),
+            })
+            .collect();
+        lines.extend(self.too_fast.iter().cloned());
+        if self.too_fast_count > EXAMPLES {
+            lines.push(ViolationLine {
+                check: "slowdown".into(),
+                message: format!("and {} more of this kind", self.too_fast_count - EXAMPLES),
+            });
+        }
+        lines
+    }
+
+    fn warnings(&self, outcome: &Outcome, later: &[String]) -> Vec<String> {
+        let mut warnings = self.info.warnings.clone();
+        warnings.extend_from_slice(later);
+        let unfinished = outcome.started.saturating_sub(outcome.finished);
+        if unfinished > 0 {
+            warnings.push(format!(
+                "{unfinished} of {} flows did not finish; they are in no percentile, \
+                 so the slowdown of the sizes they belong to looks better than it is",
+                outcome.started
+            ));
+        }
+        warnings
+    }
+
+    fn buffers(&self) -> Buffer {
+        let mut all = Histogram::default();
+        let mut tiers = Vec::new();
+        for (tier, occupancy) in self.tiers.iter().zip(&self.occupancy) {
+            if occupancy.is_empty() {
+                continue;
+            }
+            all.merge(occupancy);
+            tiers.push(TierBuffer {
+                tier: tier.clone(),
+                p50_bytes: occupancy.percentile(0.5),
+                p99_bytes: occupancy.percentile(0.99),
+                max_bytes: self.fullest[self.tiers.iter().position(|t| t == tier).unwrap_or(0)],
+            });
+        }
+        Buffer {
+            samples: all.len(),
+            p50_bytes: all.percentile(0.5),
+            p99_bytes: all.percentile(0.99),
+            max_bytes: self.fullest.iter().copied().max().unwrap_or(0),
+            tiers,
+        }
+    }
+
+    /// Links by (sending tier, receiving tier), lowest first.
+    fn links(&self, outcome: &Outcome) -> Vec<LinkGroup> {
+        let mut groups: BTreeMap<(usize, usize), (LinkGroup, u128, u128)> = BTreeMap::new();
+        for port in &outcome.ports {
+            let key = (
+                self.tier_of[port.node as usize],
+                self.tier_of[port.peer as usize],
+            );
+            let (group, wire, data) = groups.entry(key).or_default();
+            group.ports += 1;
+            group.capacity_bps += port.rate_bps;
+            group.paused_ps += port.paused_ps;
+            group.pauses += port.pauses;
+            group.marked += port.marked;
+            group.dropped += port.dropped.iter().sum::<u64>();
+            group.max_queue_bytes = group.max_queue_bytes.max(port.max_queue_bytes);
+            *wire += u128::from(port.tx_bytes);
+            *data += u128::from(port.tx_data_bytes);
+        }
+        let finish =
+            |((from, to), (mut group, wire, data)): ((usize, usize), (LinkGroup, u128, u128))| {
+                group.from = self.tiers[from].clone();
+                group.to = self.tiers[to].clone();
+                group.wire_utilisation = utilisation(wire, group.capacity_bps, outcome.end_ps);
+                group.data_utilisation = utilisation(data, group.capacity_bps, outcome.end_ps);
+                let port_time = group.ports as f64 * outcome.end_ps as f64;
+                group.paused_fraction = if port_time > 0.0 {
+                    group.paused_ps as f64 / port_time
+                } else {
+                    0.0
+                };
+                group
+            };
+        groups.into_iter().map(finish).collect()
+    }
+
+    /// The core: links between two switches of which at least one has hosts.
+    fn core_load(&self, outcome: &Outcome, measure_to_ps: u64) -> Option<Load> {
+        let is_host = |node: u32| self.info.nodes[node as usize].level == 0;
+        let racks: std::collections::BTreeSet<u32> = outcome
+            .ports
+            .iter()
+            .filter(|p| is_host(p.peer))
+            .map(|p| p.node)
+            .collect();
+        let of_core = |p: &&PortRecord| {
+            !is_host(p.node)
+                && !is_host(p.peer)
+                && (racks.contains(&p.node) || racks.contains(&p.peer))
+        };
+        let ports: Vec<&PortRecord> = outcome.ports.iter().filter(of_core).collect();
+        let both_directions: u64 = ports.iter().map(|p| p.rate_bps).sum();
+        let wire = ports.iter().map(|p| u128::from(p.tx_bytes)).sum();
+        if both_directions == 0 {
+            return None;
+        }
+        let load = self.load(
+            both_directions / 2,
+            measure_to_ps,
+            self.offered.core,
+            self.carried.core,
+        );
+        Some(Load {
+            wire: utilisation(wire, both_directions, outcome.end_ps),
+            ..load
+        })
+    }
+
+    fn host_load(&self, outcome: &Outcome, measure_to_ps: u64) -> Load {
+        let is_host = |node: u32| self.info.nodes[node as usize].level == 0;
+        let ports = || {
+            outcome
+                .ports
+                .iter()
+                .filter(|p| is_host(p.node) || is_host(p.peer))
+        };
+        let both_directions: u64 = ports().map(|p| p.rate_bps).sum();
+        let wire = ports().map(|p| u128::from(p.tx_bytes)).sum();
+        let load = self.load(
+            both_directions / 2,
+            measure_to_ps,
+            self.offered.all,
+            self.carried.all,
+        );
+        Load {
+            wire: utilisation(wire, both_directions, outcome.end_ps),
+            ..load
+        }
+    }
+
+    fn load(&self, capacity_bps: u64, measure_to_ps: u64, offered: u128, carried: u128) -> Load {
+        let time_ps = measure_to_ps.saturating_sub(self.info.measure_from_ps);
+        Load {
+            capacity_bps,
+            offered: utilisation(offered, capacity_bps, time_ps),
+            carried: utilisation(carried, capacity_bps, time_ps),
+            wire: 0.0,
+        }
+    }
+}
+
+fn ending_name(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Drained => "drained",
+        Ending::TimeLimit => "time-limit",
+        Ending::Stalled => "stalled",
+        Ending::Interrupted => "interrupted",
+    }
+}
+
+/// Bytes over what the capacity carries in the time; 0 where there is no capacity or no time.
+fn utilisation(bytes: u128, capacity_bps: u64, time_ps: u64) -> f64 {
+    let possible = capacity_bps as f64 * (time_ps as f64 / 1e12);
+    if possible > 0.0 {
+        bytes as f64 * 8.0 / possible
+    } else {
+        0.0
+    }
+}
+
+fn drops(counters: &Counters) -> BTreeMap<&'static str, u64> {
+    let mut drops: BTreeMap<_, _> = DROP_NAMES.into_iter().zip(counters.drops).collect();
+    drops.insert("total", counters.drops.iter().sum());
+    drops
+}
+
+/// All counters; taken apart so that a new one cannot be forgotten here.
+fn counters(counters: &Counters) -> BTreeMap<&'static str, u64> {
+    let Counters {
+        packet_hops: _,
+        events: _,
+        drops: _,
+        data_packets,
+        acks,
+        naks,
+        cnps,
+        marks,
+        int_hops,
+        pfc_pauses,
+        pfc_resumes,
+        bfc_pauses,
+        bfc_resumes,
+        bfc_shared_queue,
+        bfc_table_collisions,
+        retransmissions,
+        timeouts,
+        discarded,
+    } = *counters;
+    BTreeMap::from([
+        ("data_packets", data_packets),
+        ("acks", acks),
+        ("naks", naks),
+        ("cnps", cnps),
+        ("marks", marks),
+        ("int_hops", int_hops),
+        ("pfc_pauses", pfc_pauses),
+        ("pfc_resumes", pfc_resumes),
+        ("bfc_pauses", bfc_pauses),
+        ("bfc_resumes", bfc_resumes),
+        ("bfc_shared_queue", bfc_shared_queue),
+        ("bfc_table_collisions", bfc_table_collisions),
+        ("retransmissions", retransmissions),
+        ("timeouts", timeouts),
+        ("discarded", discarded),
+    ])
+}
+
+fn performance(outcome: &Outcome, wall_seconds: f64) -> Performance {
+    let hops = outcome.counters.packet_hops;
+    let ratio = |a: f64, b: f64| if b > 0.0 { a / b } else { 0.0 };
+    Performance {
+        packet_hops: hops,
+        packet_hops_per_s: ratio(hops as f64, outcome.loop_seconds),
+        events: outcome.counters.events,
+        events_per_hop: ratio(outcome.counters.events as f64, hops as f64),
+        loop_seconds: outcome.loop_seconds,
+        wall_seconds,
+    }
+}

@@ -1,0 +1,531 @@
+//! A run directory as a reader finds it.
+
+use fabric::record::{
+    BufferSample, Counters, Ending, FlowRecord, Outcome, PauseRecord, PortRecord, Recorder,
+    Violation,
+};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use results::{NodeInfo, RunInfo, Writer};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use traffic::Flow;
+
+/// A directory that goes away with the test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("results-{}-{number}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn node(name: &str, tier: &str, level: u8, rack: u32) -> NodeInfo {
+    NodeInfo {
+        name: name.into(),
+        tier: tier.into(),
+        level,
+        rack,
+    }
+}
+
+/// Two racks of one host each, one spine.
+fn info() -> RunInfo {
+    RunInfo {
+        name: "two".into(),
+        scheme: "hpcc".into(),
+        seed: 7,
+        version: "0".into(),
+        nodes: vec![
+            node("a", "host", 0, 0),
+            node("b", "host", 0, 1),
+            node("leaf0", "leaf", 1, 0),
+            node("leaf1", "leaf", 1, 0),
+            node("spine0", "spine", 2, 0),
+        ],
+        sources: vec!["background".into(), "incast".into()],
+        measure_from_ps: 1_000,
+        measure_to_ps: Some(2_000_000),
+        resolved: "seed = 7\n".into(),
+        ..RunInfo::default()
+    }
+}
+
+fn flow(id: u32, bytes: u64, start_ps: u64) -> FlowRecord {
+    FlowRecord {
+        flow: Flow {
+            id,
+            start_ps,
+            src: 0,
+            dst: 1,
+            bytes,
+            class: 0,
+            source: 0,
+            incast: false,
+        },
+        received_ps: Some(start_ps + 2_000),
+        acked_ps: Some(start_ps + 4_000),
+        ideal_received_ps: 1_000,
+        ideal_acked_ps: 4_000,
+        retransmitted: 0,
+    }
+}
+
+fn port(node: u32, peer: u32) -> PortRecord {
+    PortRecord {
+        node,
+        peer,
+        rate_bps: 100_000_000_000,
+        ..PortRecord::default()
+    }
+}
+
+fn outcome() -> Outcome {
+    Outcome {
+        ending: Ending::Drained,
+        end_ps: 4_000_000,
+        digest: 0xab,
+        started: 3,
+        finished: 3,
+        counters: Counters {
+            packet_hops: 10,
+            events: 25,
+            ..Counters::default()
+        },
+        ports: vec![
+            port(0, 2),
+            port(1, 3),
+            port(2, 0),
+            port(2, 4),
+            port(3, 1),
+            port(3, 4),
+            port(4, 2),
+            port(4, 3),
+        ],
+        checks: vec!["conservation"],
+        violations: Vec::new(),
+        stall: Vec::new(),
+        loop_seconds: 2.0,
+    }
+}
+
+fn names_in(dir: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(dir)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn rows(dir: &Path, name: &str) -> i64 {
+    let file = fs::File::open(dir.join(name)).unwrap();
+    SerializedFileReader::new(file)
+        .unwrap()
+        .metadata()
+        .file_metadata()
+        .num_rows()
+}
+
+const WHOLE: [&str; 7] = [
+    "active.parquet",
+    "flows.parquet",
+    "pauses.parquet",
+    "ports.parquet",
+    "queues.parquet",
+    "resolved.toml",
+    "summary.json",
+];
+
+#[test]
+fn a_finished_run_has_all_files_and_no_temporary_one() {
+    let dir = Scratch::new();
+    let mut writer = Writer::create(&dir.0, info(), false).unwrap();
+    assert!(
+        names_in(&dir.0).iter().all(|n| n.ends_with(".part")),
+        "a final name too early"
+    );
+    writer.flows(&[flow(0, 1, 0), flow(1, 1, 1_000)]);
+    writer.buffers(&[BufferSample {
+        at_ps: 0,
+        node: 2,
+        used_bytes: 5,
+        max_port_bytes: 5,
+    }]);
+    writer.pauses(&[PauseRecord {
+        node: 0,
+        port: 0,
+        class: 1,
+        from_ps: 1,
+        to_ps: 2,
+    }]);
+    let mut outcome = outcome();
+    outcome.ports[0].active_flows = vec![3, 0, 1];
+    writer.finish(&outcome, &[]).unwrap();
+    assert_eq!(names_in(&dir.0), WHOLE);
+    let counts = WHOLE[..5]
+        .iter()
+        .map(|name| rows(&dir.0, name))
+        .collect::<Vec<_>>();
+    assert_eq!(counts, [2, 2, 1, 8, 1]);
+    assert_eq!(
+        fs::read_to_string(dir.0.join("resolved.toml")).unwrap(),
+        "seed = 7\n"
+    );
+}
+
+#[test]
+fn many_rows_are_written_in_parts() {
+    let dir = Scratch::new();
+    let mut writer = Writer::create(&dir.0, info(), false).unwrap();
+    let total = 300_000_u32;
+    for id in 0..total {
+        writer.flows(&[flow(id, 1, 1_000)]);
+    }
+    let summary = writer.finish(&outcome(), &[]).unwrap();
+    assert_eq!(rows(&dir.0, "flows.parquet"), i64::from(total));
+    assert_eq!(summary.fct.short.finished, u64::from(total));
+}
+
+#[test]
+fn flows_are_told_apart_by_size_and_incast_and_warm_up() {
+    let dir = Scratch::new();
+    let mut writer = Writer::create(&dir.0, info(), false).unwrap();
+    let mut incast = flow(5, 200_000, 2_000);
+    incast.flow.incast = true;
+    let unfinished = FlowRecord {
+        received_ps: None,
+        acked_ps: None,
+        ..flow(6, 20_000, 2_000)
+    };
+    writer.flows(&[
+        flow(0, 10_000, 999),
+        flow(1, 10_000, 1_000),
+        flow(2, 10_001, 1_000),
+        flow(3, 1_000_000, 1_000),
+        flow(4, 1_000_001, 1_000),
+        incast,
+        unfinished,
+    ]);
+    let summary = writer
+        .finish(
+            &Outcome {
+                started: 7,
+                finished: 6,
+                ..outcome()
+            },
+            &[],
+        )
+        .unwrap();
+    let fct = &summary.fct;
+    let finished = [&fct.short, &fct.medium, &fct.long, &fct.incast].map(|bin| bin.finished);
+    assert_eq!(finished, [1, 2, 1, 1]);
+    assert_eq!((fct.medium.unfinished, summary.flows.unfinished), (1, 1));
+    assert_eq!(summary.flows.measured, 6);
+    assert_eq!(fct.short.slowdown.unwrap().p99, 2.0);
+    assert_eq!(fct.short.fct_ps.unwrap().mean, 2_000.0);
+    assert!(
+        summary
+            .warnings
+            .iter()
+            .any(|w| w.contains("did not finish")),
+        "{:?}",
+        summary.warnings
+    );
+}
+
+#[test]
+fn loads_are_payload_over_capacity_in_the_measured_time() {
+    let dir = Scratch::new();
+    let mut writer = Writer::create(&dir.0, info(), false).unwrap();
+    let mut within_rack = flow(1, 3_000, 5_000);
+    within_rack.flow.dst = 0;
+    let late = FlowRecord {
+        received_ps: Some(2_000_001),
+        ..flow(2, 7_000, 5_000)
+    };
+    writer.flows(&[flow(0, 2_000, 5_000), within_rack, late]);
+    let mut outcome = outcome();
+    outcome.ports[3].tx_bytes = 10_000;
+    let summary = writer.finish(&outcome, &[]).unwrap();
+    // Measured: 1 999 000 ps of 2 · 100 Gbps in one direction, 49 975 bytes.
+    let core = summary.core.unwrap();
+    assert_eq!(core.capacity_bps, 200_000_000_000);
+    assert!(
+        (core.offered - 9_000.0 / 49_975.0).abs() < 1e-12,
+        "{}",
+        core.offered
+    );
+    assert!(
+        (core.carried - 2_000.0 / 49_975.0).abs() < 1e-12,
+        "{}",
+        core.carried
+    );
+    // The wire is counted over the whole run, both directions: 4 · 100 Gbps · 4 µs = 200 000 bytes.
+    assert!(
+        (core.wire - 10_000.0 / 200_000.0).abs() < 1e-12,
+        "{}",
+        core.wire
+    );
+    assert!(
+        (summary.host.offered - 12_000.0 / 49_975.0).abs() < 1e-12,
+        "{}",
+        summary.host.offered
+    );
+    let up = summary
+        .links
+        .iter()
+        .find(|l| l.from == "leaf" && l.to == "spine")
+        .unwrap();
+    assert_eq!((up.ports, up.wire_utilisation), (2, 10_000.0 / 100_000.0));
+}
+
+#[test]
+fn buffers_are_measured_per_tier_within_the_measured_time() {
+    let dir = Scratch::new();
+    let mut writer = Writer::create(&dir.0, info(), false).unwrap();
+    let sample = |at_ps, node, used_bytes| BufferSample {
+        at_ps,
+        node,
+        used_bytes,
+        max_port_bytes: 0,
+    };
+    writer.buffers(&[
+        sample(0, 2, 9_000_000),
+        sample(1_000, 2, 100),
+        sample(1_000, 4, 300),
+        sample(2_000_000, 4, 400),
+        sample(2_000_001, 4, 5_000),
+    ]);
+    let buffer = writer.finish(&outcome(), &[]).unwrap().buffer;
+    assert_eq!(
+        (buffer.samples, buffer.p50_bytes, buffer.p99_bytes),
+        (3, 300, 400)
+    );
+    assert_eq!(buffer.max_bytes, 9_000_000);
+    let spine = buffer.tiers.iter().find(|t| t.tier == "spine").unwrap();
+    assert_eq!((spine.p50_bytes, spine.max_bytes), (300, 5_000));
+}
+
+#[test]
+fn pause_fractions_are_per_direction() {
+    let dir = Scratch::new();
+    let writer = Writer::create(&dir.0, info(), false).unwrap();
+    let mut outcome = outcome();
+    outcome.ports[3].paused_ps = 1_000_000;
+    outcome.ports[3].pauses = 4;
+    let summary = writer.finish(&outcome, &[]).unwrap();
+    let up = summary
+        .links
+        .iter()
+        .find(|l| l.from == "leaf" && l.to == "spine")
+        .unwrap();
+    assert_eq!(
+        (up.paused_fraction, up.pauses, summary.pfc_paused_ps),
+        (0.125, 4, 1_000_000)
+    );
+    let down = summary
+        .links
+        .iter()
+        .find(|l| l.from == "spine" && l.to == "leaf")
+        .unwrap();
+    assert_eq!(down.paused_fraction, 0.0);
+}
+
+#[test]
+fn a_flow_faster_than_its_ideal_is_a_violation() {
+    let dir = Scratch::new();
+    let mut writer = Writer::create(&dir.0, info(), false).unwrap();
+    let good = flow(0, 1, 1_000);
+    let fast = FlowRecord {
+        ideal_received_ps: 2_001,
+        ..flow(1, 1, 1_000)
+    };
+    writer.flows(&[good]);
+    writer.flows(&vec![fast; 12]);
+    let summary = writer.finish(&outcome(), &[]).unwrap();
+    assert!(!summary.ok);
+    assert_eq!(summary.violations.len(), 11, "ten examples and a count");
+    assert!(
+        summary.violations[0].message.contains("flow 1"),
+        "{:?}",
+        summary.violations[0]
+    );
+    assert!(
+        summary.violations[10].message.contains("2 more"),
+        "{:?}",
+        summary.violations[10]
+    );
+    assert!(!summary.checks.contains(&"slowdown".to_string()));
+}
+
+#[test]
+fn exactly_the_ideal_is_no_violation() {
+    let dir = Scratch::new();
+    let mut writer = Writer::create(&dir.0, info(), false).unwrap();
+    writer.flows(&[FlowRecord {
+        ideal_received_ps: 2_000,
+        ..flow(1, 1, 1_000)
+    }]);
+    let summary = writer.finish(&outcome(), &[]).unwrap();
+    assert!(summary.ok && summary.checks.contains(&"slowdown".to_string()));
+}
+
+#[test]
+fn violations_of_the_run_are_in_the_summary() {
+    let dir = Scratch::new();
+    let writer = Writer::create(&dir.0, info(), false).unwrap();
+    let violation = Violation {
+        check: "conservation",
+        message: "one byte is gone".into(),
+    };
+    let outcome = Outcome {
+        violations: vec![violation],
+        ..outcome()
+    };
+    let summary = writer.finish(&outcome, &["later".into()]).unwrap();
+    assert!(!summary.ok && summary.violations[0].message == "one byte is gone");
+    assert_eq!(summary.warnings, ["later"]);
+}
+
+#[test]
+fn an_interrupted_run_is_kept_and_says_so() {
+    let dir = Scratch::new();
+    let mut writer = Writer::create(&dir.0, info(), false).unwrap();
+    writer.flows(&[flow(0, 1, 1_000)]);
+    let outcome = Outcome {
+        ending: Ending::Interrupted,
+        ..outcome()
+    };
+    let summary = writer.finish(&outcome, &[]).unwrap();
+    assert!(summary.partial && summary.ending == "interrupted");
+    assert_eq!(names_in(&dir.0), WHOLE);
+}
+
+#[test]
+fn a_writer_that_is_given_up_leaves_nothing_but_the_earlier_run() {
+    let dir = Scratch::new();
+    Writer::create(&dir.0, info(), false)
+        .unwrap()
+        .finish(&outcome(), &[])
+        .unwrap();
+    let before = fs::read(dir.0.join("summary.json")).unwrap();
+    let mut writer = Writer::create(&dir.0, info(), false).unwrap();
+    writer.flows(&[flow(0, 1, 1_000)]);
+    drop(writer);
+    assert_eq!(names_in(&dir.0), WHOLE);
+    assert_eq!(fs::read(dir.0.join("summary.json")).unwrap(), before);
+}
+
+#[test]
+fn an_earlier_run_is_replaced_with_its_report() {
+    let dir = Scratch::new();
+    Writer::create(&dir.0, info(), false)
+        .unwrap()
+        .finish(&outcome(), &[])
+        .unwrap();
+    fs::write(dir.0.join("report.html"), "old").unwrap();
+    let next = RunInfo { seed: 8, ..info() };
+    Writer::create(&dir.0, next, false)
+        .unwrap()
+        .finish(&outcome(), &[])
+        .unwrap();
+    assert_eq!(names_in(&dir.0), WHOLE);
+    let text = fs::read_to_string(dir.0.join("summary.json")).unwrap();
+    assert!(text.contains("\"seed\": 8"), "{text}");
+}
+
+#[test]
+fn a_directory_with_other_things_is_refused_unless_forced() {
+    let dir = Scratch::new();
+    fs::write(dir.0.join("thesis.tex"), "dear").unwrap();
+    let error = Writer::create(&dir.0, info(), false)
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        error.contains("thesis.tex") && error.contains("--force"),
+        "{error}"
+    );
+    assert_eq!(names_in(&dir.0), ["thesis.tex"]);
+    Writer::create(&dir.0, info(), true)
+        .unwrap()
+        .finish(&outcome(), &[])
+        .unwrap();
+    assert_eq!(
+        fs::read_to_string(dir.0.join("thesis.tex")).unwrap(),
+        "dear"
+    );
+}
+
+#[test]
+fn a_path_that_is_a_file_is_an_error_with_the_path() {
+    let dir = Scratch::new();
+    let path = dir.0.join("file");
+    fs::write(&path, "").unwrap();
+    let error = Writer::create(&path, info(), true)
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(error.contains(&*path.to_string_lossy()), "{error}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_with_the_path_and_no_whole_file() {
+    let dir = Scratch::new();
+    let mut writer = Writer::create(&dir.0, info(), false).unwrap();
+    // What is written from here on goes to a device that is always full.
+    let part = dir.0.join("summary.json.part");
+    std::os::unix::fs::symlink("/dev/full", &part).unwrap();
+    writer.flows(&[flow(0, 1, 1_000)]);
+    let error = writer.finish(&outcome(), &[]).err().unwrap().to_string();
+    assert!(
+        error.contains("summary.json.part") && error.contains("free some space"),
+        "{error}"
+    );
+    assert!(names_in(&dir.0).is_empty(), "{:?}", names_in(&dir.0));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_fills_up_during_the_run_is_told_at_once() {
+    let dir = Scratch::new();
+    std::os::unix::fs::symlink("/dev/full", dir.0.join("flows.parquet.part")).unwrap();
+    let mut writer = Writer::create(&dir.0, info(), false).unwrap();
+    let mut id = 0;
+    while writer.error().is_none() {
+        writer.flows(&[flow(id, u64::from(id) * 7_919, 1_000)]);
+        id += 1;
+        assert!(id < 2_000_000, "the full disk went unnoticed");
+    }
+    let error = writer.finish(&outcome(), &[]).err().unwrap().to_string();
+    assert!(error.contains("flows.parquet.part"), "{error}");
+    assert!(!dir.0.join("flows.parquet").exists());
+}
+
+#[test]
+fn the_summary_is_json_with_the_digest_in_hexadecimal() {
+    let dir = Scratch::new();
+    Writer::create(&dir.0, info(), false)
+        .unwrap()
+        .finish(&outcome(), &[])
+        .unwrap();
+    let text = fs::read_to_string(dir.0.join("summary.json")).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value["digest"], "00000000000000ab");
+    assert_eq!(value["performance"]["packet_hops_per_s"], 5.0);
+    assert_eq!(value["performance"]["events_per_hop"], 2.5);
+    assert_eq!(value["fct"]["long"]["slowdown"], serde_json::Value::Null);
+    assert_eq!(value["tiers"], serde_json::json!(["host", "leaf", "spine"]));
+}
