@@ -59,13 +59,12 @@ impl Dcqcn {
         }
     }
 
-    /// A CNP arrived. Arrivals of an instant come before its timer ticks.
+    /// A CNP arrived.
     pub fn on_cnp(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) {
-        let before = now.saturating_sub(1); // DCQCN-18
-        self.advance(config, path, before);
+        self.advance(config, path, now); // DCQCN-18
         match config.reaction {
-            CnpReaction::Immediate => self.react(config, path, now, before),
-            CnpReaction::Sampled => self.note(config, now, before),
+            CnpReaction::Immediate => self.react(config, path, now),
+            CnpReaction::Sampled => self.note(config, now),
         }
     }
 
@@ -190,11 +189,11 @@ impl Dcqcn {
     }
 
     /// Immediate form: the CNP cuts the rate and raises α.
-    fn react(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time, before: Time) {
+    fn react(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) {
         if now < self.decrease_at_ps {
             return; // DCQCN-07
         }
-        self.settle_alpha(config, before);
+        self.settle_alpha(config, now);
         self.cut(config, path, now); // DCQCN-05
         self.alpha = (1.0 - config.g) * self.alpha + config.g; // DCQCN-06
         self.alpha_at_ps = now.saturating_add(config.alpha_timer_ps.max(1)); // DCQCN-08
@@ -203,13 +202,15 @@ impl Dcqcn {
     }
 
     /// Sampled form: the CNP is noted for the timers' next ticks.
-    fn note(&mut self, config: &DcqcnConfig, now: Time, before: Time) {
+    fn note(&mut self, config: &DcqcnConfig, now: Time) {
         let period_ps = config.decrease_interval_ps.max(1);
         if self.started {
-            self.settle_alpha(config, before);
+            self.settle_alpha(config, now);
             self.alpha_cnp = true; // DCQCN-09
-            let missed = ticks_until(self.decrease_at_ps, period_ps, before);
-            self.decrease_at_ps = self.decrease_at_ps.saturating_add(missed * period_ps);
+            let missed = ticks_until(self.decrease_at_ps, period_ps, now);
+            self.decrease_at_ps = self
+                .decrease_at_ps
+                .saturating_add(missed.saturating_mul(period_ps));
         } else {
             // DCQCN-11
             self.started = true;

@@ -1,0 +1,178 @@
+use crate::{ack, close, path};
+use dataplane::config::DctcpConfig;
+use dataplane::nic::control::AckInfo;
+use dataplane::nic::dctcp::Dctcp;
+
+/// A flow of 100 Gb/s: BDP 100 000 bytes, packets of 1 000.
+struct Flow {
+    config: DctcpConfig,
+    dctcp: Dctcp,
+    seq: u64,
+}
+
+impl Flow {
+    fn new(config: DctcpConfig) -> Self {
+        Self {
+            config,
+            dctcp: Dctcp::new(&config, &path(100.0)),
+            seq: 0,
+        }
+    }
+
+    fn at_line_rate() -> Self {
+        Self::new(DctcpConfig::line_rate_start())
+    }
+
+    /// One packet is acknowledged while `snd_nxt` is next to be sent.
+    fn ack(&mut self, marked: bool, snd_nxt: u64) -> u64 {
+        self.seq += 1_000;
+        let ack = AckInfo {
+            marked,
+            ..ack(self.seq, snd_nxt)
+        };
+        self.dctcp.on_ack(&self.config, &path(100.0), &ack);
+        self.dctcp.window()
+    }
+}
+
+/// DCTCP-01, DCTCP-02, DCTCP-11: where a flow starts, and its pace.
+#[test]
+fn starts_with_a_bdp_or_with_ten_packets() {
+    let flow = Flow::at_line_rate();
+    assert_eq!(flow.dctcp.window(), 100_000);
+    close(flow.dctcp.rate_bps(&path(100.0)), 1e11);
+    let flow = Flow::new(DctcpConfig::paper());
+    assert_eq!(flow.dctcp.window(), 10_000);
+    close(flow.dctcp.rate_bps(&path(100.0)), 1e10);
+    let many = DctcpConfig {
+        initial_packets: 1_000,
+        ..DctcpConfig::paper()
+    };
+    assert_eq!(Flow::new(many).dctcp.window(), 100_000);
+}
+
+/// DCTCP-03, DCTCP-04, DCTCP-05: α takes in each window's share of marked bytes, by hand.
+#[test]
+fn recursion_of_alpha() {
+    let mut flow = Flow::at_line_rate();
+    assert_eq!(flow.dctcp.alpha(), 1.0);
+    // The first ACK begins a window that ends beyond 4 000: its bytes are packets 1 to 5.
+    for (marked, alpha) in [(true, 1.0), (true, 1.0), (false, 1.0), (false, 1.0)] {
+        flow.ack(marked, 4_000);
+        assert_eq!(flow.dctcp.alpha(), alpha);
+    }
+    flow.ack(false, 7_000);
+    let first = 15.0 / 16.0 + 2.0 / 5.0 / 16.0;
+    close(flow.dctcp.alpha(), first);
+    // Packets 6 to 8, none marked.
+    flow.ack(false, 9_000);
+    flow.ack(false, 9_000);
+    close(flow.dctcp.alpha(), first);
+    flow.ack(false, 9_000);
+    close(flow.dctcp.alpha(), first * 15.0 / 16.0);
+    // Packets 9 and 10, both marked.
+    flow.ack(true, 20_000);
+    flow.ack(true, 20_000);
+    close(flow.dctcp.alpha(), first * 225.0 / 256.0 + 1.0 / 16.0);
+}
+
+/// DCTCP-06, DCTCP-07, DCTCP-08: one cut by α/2 per window, then a packet per round trip.
+#[test]
+fn one_cut_per_window_then_a_packet_per_round_trip() {
+    let mut flow = Flow::at_line_rate();
+    // α = 1: half, and no more until byte 3 000 is passed.
+    assert_eq!(flow.ack(true, 3_000), 50_000);
+    assert_eq!(flow.ack(true, 4_000), 50_000);
+    assert_eq!(flow.ack(true, 5_000), 50_000);
+    // Passed, unmarked, and the end of a window of data: all marked but one of four.
+    assert_eq!(flow.ack(false, 6_000), 51_000);
+    let alpha = 15.0 / 16.0 + 0.75 / 16.0;
+    close(flow.dctcp.alpha(), alpha);
+    assert_eq!(flow.ack(false, 7_000), 51_000);
+    assert_eq!(flow.ack(false, 8_000), 51_000);
+    assert_eq!(flow.ack(false, 9_000), 52_000);
+    // Marked: α first takes in nothing, the window of data is not over (9 000 is).
+    let now = alpha * 15.0 / 16.0;
+    assert_eq!(
+        flow.ack(true, 10_000),
+        (52_000.0 * (1.0 - now / 2.0)) as u64
+    );
+}
+
+/// DCTCP-08: at the end of a window of data nothing is added while a reduction holds.
+#[test]
+fn no_increase_while_a_reduction_holds() {
+    let mut flow = Flow::at_line_rate();
+    flow.ack(false, 2_000);
+    flow.ack(false, 9_000);
+    // α after a window of three unmarked packets; the cut holds to 20 000.
+    flow.ack(true, 20_000);
+    let window = flow.dctcp.window();
+    for _ in 4..=20 {
+        assert_eq!(flow.ack(false, 20_000), window);
+    }
+    assert_eq!(flow.ack(false, 22_000), window + 1_000);
+}
+
+/// DCTCP-10: a packet at least, one BDP at most, and a packet where the BDP is less.
+#[test]
+fn bounds_of_the_window() {
+    let mut flow = Flow::at_line_rate();
+    for _ in 0..10 {
+        let beyond = flow.seq;
+        flow.ack(true, beyond);
+    }
+    assert_eq!(flow.dctcp.window(), 1_000);
+    for _ in 0..300 {
+        let beyond = flow.seq;
+        flow.ack(false, beyond);
+    }
+    assert_eq!(flow.dctcp.window(), 100_000);
+    let config = DctcpConfig::line_rate_start();
+    let short = Dctcp::new(&config, &path(0.1));
+    assert_eq!(short.window(), 1_000);
+    close(short.rate_bps(&path(0.1)), 1e8);
+}
+
+/// DCTCP-09: slow start adds what is acknowledged, up to one BDP or the first mark.
+#[test]
+fn slow_start() {
+    let mut flow = Flow::new(DctcpConfig::paper());
+    for packets in 1..=90 {
+        assert_eq!(flow.ack(false, 1 << 40), 10_000 + 1_000 * packets);
+    }
+    assert_eq!(flow.ack(false, 1 << 40), 100_000);
+    let mut flow = Flow::new(DctcpConfig::paper());
+    flow.ack(false, 2_000);
+    assert_eq!(flow.ack(true, 3_000), 5_500);
+    // Over: one packet per window of data.
+    for window in [5_500, 5_500, 6_500, 6_500] {
+        assert_eq!(flow.ack(false, flow.seq + 2_000), window);
+    }
+}
+
+/// DCTCP-12, DCTCP-07: a loss halves, once per window of data.
+#[test]
+fn a_loss_halves_once() {
+    let mut flow = Flow::at_line_rate();
+    flow.ack(false, 5_000);
+    for _ in 0..3 {
+        flow.dctcp.on_loss(&flow.config, &path(100.0), 5_000);
+        assert_eq!(flow.dctcp.window(), 50_000);
+    }
+    // Nor does a mark cut again before byte 5 000 is passed.
+    assert_eq!(flow.ack(true, 5_000), 50_000);
+    flow.seq = 5_000;
+    flow.ack(false, 20_000);
+    let window = flow.dctcp.window();
+    flow.dctcp.on_loss(&flow.config, &path(100.0), 20_000);
+    assert_eq!(flow.dctcp.window(), window / 2);
+}
+
+/// DCTCP-13, DCTCP-14.
+#[test]
+fn parameter_sets() {
+    let paper = DctcpConfig::paper();
+    assert_eq!((paper.g, paper.initial_packets), (1.0 / 16.0, 10));
+    assert!(paper.slow_start && !DctcpConfig::line_rate_start().slow_start);
+}

@@ -1,0 +1,429 @@
+use crate::{ack, close, path};
+use dataplane::config::HpccConfig;
+use dataplane::int::{IntHop, IntStack, MAX_HOPS, padding_bytes};
+use dataplane::nic::control::AckInfo;
+use dataplane::nic::hpcc::Hpcc;
+use proptest::prelude::*;
+
+const US: u64 = 1_000_000;
+
+/// A port of 100 Gb/s.
+fn port(ts_us: u64, tx_bytes: u64, qlen_bytes: u32) -> IntHop {
+    IntHop {
+        ts_ps: ts_us * US,
+        tx_bytes,
+        qlen_bytes,
+        rate_mbps: 100_000,
+    }
+}
+
+fn stack(hops: &[IntHop]) -> IntStack {
+    let mut stack = IntStack::default();
+    for (switch, hop) in (1u32..).zip(hops) {
+        stack.push(switch, *hop);
+    }
+    stack
+}
+
+/// A flow of 100 Gb/s with T = 8 µs, hence W_init = 100 000, and the paper's parameters.
+struct Flow {
+    config: HpccConfig,
+    hpcc: Hpcc,
+}
+
+impl Flow {
+    fn new() -> Self {
+        let config = HpccConfig::paper(1e11);
+        Self {
+            config,
+            hpcc: Hpcc::new(&config, &path(100.0)),
+        }
+    }
+
+    fn ack(&mut self, seq: u64, snd_nxt: u64, int: &IntStack) {
+        let ack = AckInfo {
+            int: Some(int),
+            ..ack(seq, snd_nxt)
+        };
+        self.hpcc.on_ack(&self.config, &path(100.0), &ack);
+    }
+
+    fn window_bytes(&self) -> f64 {
+        self.hpcc.rate_bps() * 8e-6 / 8.0
+    }
+}
+
+/// HPCC-05, HPCC-07, HPCC-08: a flow starts at line rate with B·T.
+#[test]
+fn starts_at_line_rate() {
+    let flow = Flow::new();
+    assert_eq!(flow.hpcc.window(), 100_000);
+    close(flow.hpcc.rate_bps(), 1e11);
+    close(flow.hpcc.reference_bytes(), 100_000.0);
+    close(flow.hpcc.utilisation(), 1.0);
+}
+
+/// Algorithm 1 by hand on one link: HPCC-06, 07, 09, 11, 12, 13, 14, 15, 16, 17, 18, 19.
+#[test]
+fn worked_example_of_algorithm_1() {
+    let mut flow = Flow::new();
+    // HPCC-09: recorded only.
+    flow.ack(1_000, 100_000, &stack(&[port(1, 0, 50_000)]));
+    assert_eq!(flow.hpcc.window(), 100_000);
+
+    // 25 000 bytes in 2 µs is line rate; min(30 000, 50 000) bytes are 0.3 of B·T: u = 1.3.
+    // τ/T = 1/4: U = 3/4 · 1 + 1/4 · 1.3 = 1.075. Above η: W = 100 000 · 0.95 / 1.075 + 80.
+    flow.ack(2_000, 101_000, &stack(&[port(3, 25_000, 30_000)]));
+    close(flow.hpcc.utilisation(), 1.075);
+    close(flow.window_bytes(), 95_000.0 / 1.075 + 80.0);
+    close(flow.hpcc.rate_bps(), (95_000.0 / 1.075 + 80.0) * 1e6);
+    assert_eq!(flow.hpcc.window(), 88_452);
+    // Byte 2 000 was sent before lastUpdateSeq = 100 000: W^c stays.
+    close(flow.hpcc.reference_bytes(), 100_000.0);
+
+    // The first packet sent after the update: 20 000 bytes in 2 µs (0.8) + 10 000 queued (0.1).
+    // U = 3/4 · 1.075 + 1/4 · 0.9 = 1.03125. From W^c, not from W.
+    flow.ack(101_000, 190_000, &stack(&[port(5, 45_000, 10_000)]));
+    close(flow.hpcc.utilisation(), 1.031_25);
+    let reference = 95_000.0 / 1.031_25 + 80.0;
+    close(flow.window_bytes(), reference);
+    close(flow.hpcc.reference_bytes(), reference);
+
+    // 10 µs later: τ is cut to T, so U = u = 62 500 bytes / 10 µs / B = 0.5. Below η: one step
+    // up; byte 150 000 is not beyond 190 000, so that W^c stays.
+    flow.ack(150_000, 240_000, &stack(&[port(15, 107_500, 0)]));
+    close(flow.hpcc.utilisation(), 0.5);
+    close(flow.window_bytes(), reference + 80.0);
+    close(flow.hpcc.reference_bytes(), reference);
+
+    // Again, within the same round trip: still one step above the same W^c.
+    flow.ack(160_000, 250_000, &stack(&[port(25, 170_000, 0)]));
+    close(flow.window_bytes(), reference + 80.0);
+}
+
+/// HPCC-17, HPCC-16, HPCC-18: maxStage additive updates, then a multiplicative one, and again.
+#[test]
+fn after_max_stage_additive_updates_the_window_multiplies() {
+    let mut flow = Flow::new();
+    let mut seq = 0;
+    let mut sent = 0;
+    let mut next = |flow: &mut Flow, bytes_per_10us: u64| {
+        sent += bytes_per_10us;
+        seq += 1;
+        flow.ack(
+            seq * 1_000 + 1,
+            (seq + 1) * 1_000,
+            &stack(&[port(seq * 10, sent, 0)]),
+        );
+        flow.hpcc.reference_bytes()
+    };
+    next(&mut flow, 0);
+    // u = 2 (the counter says so): W = 100 000 · 0.95 / 2 + 80.
+    close(next(&mut flow, 250_000), 47_580.0);
+    // U = 0.76: five steps of 80 bytes, then 0.95 / 0.76 = 1.25 times as much.
+    for step in 1..=5 {
+        close(next(&mut flow, 95_000), 47_580.0 + 80.0 * f64::from(step));
+    }
+    close(next(&mut flow, 95_000), 47_980.0 * 1.25 + 80.0);
+    close(next(&mut flow, 95_000), 47_980.0 * 1.25 + 160.0);
+}
+
+/// HPCC-16: at U = η exactly the multiplicative branch is taken; with U/η = 1 both give the same,
+/// but only the multiplicative one sets incStage back to 0.
+#[test]
+fn utilisation_equal_to_the_target_multiplies() {
+    let mut flow = Flow::new();
+    flow.config.eta = 0.5;
+    flow.config.max_stage = 1;
+    flow.hpcc = Hpcc::new(&flow.config, &path(100.0));
+    let mut sent = 0;
+    for (i, bytes) in [(1, 0), (2, 125_000), (3, 62_500), (4, 62_500), (5, 31_250)] {
+        sent += bytes;
+        flow.ack(
+            i * 1_000 + 1,
+            (i + 1) * 1_000,
+            &stack(&[port(i * 10, sent, 0)]),
+        );
+    }
+    // 100 000 → 50 080 (U = 1) → 50 160 → 50 240 (U = η, twice) → 50 320 (U = 0.25): the last is
+    // additive because the two before it did not count as stages.
+    close(flow.hpcc.reference_bytes(), 50_320.0);
+}
+
+/// HPCC-13: the fullest link counts, with the time between its own stamps as τ.
+#[test]
+fn the_fullest_link_decides() {
+    let mut flow = Flow::new();
+    let slow = |ts_us, tx_bytes| IntHop {
+        rate_mbps: 25_000,
+        ..port(ts_us, tx_bytes, 0)
+    };
+    flow.ack(
+        1,
+        100_000,
+        &stack(&[port(0, 0, 0), slow(0, 0), port(0, 0, 0)]),
+    );
+    // 0.4, 0.8 and 0.5; τ of the second is 2 µs: U = 3/4 + 1/4 · 0.8.
+    flow.ack(
+        2,
+        100_000,
+        &stack(&[port(8, 40_000, 0), slow(2, 5_000), port(4, 25_000, 0)]),
+    );
+    close(flow.hpcc.utilisation(), 0.95);
+    // Two equals: τ of the first one, 8 µs, hence U = u.
+    flow.ack(
+        3,
+        100_000,
+        &stack(&[port(16, 120_000, 0), slow(4, 5_000), port(5, 35_000, 0)]),
+    );
+    close(flow.hpcc.utilisation(), 0.8);
+}
+
+/// HPCC-10: a new pathID, or another number of switches, is recorded and nothing else.
+#[test]
+fn a_new_path_discards_the_record() {
+    let mut flow = Flow::new();
+    let other_path = |hop| {
+        let mut stack = IntStack::default();
+        stack.push(77, hop);
+        stack
+    };
+    flow.ack(1, 100_000, &stack(&[port(0, 0, 0)]));
+    flow.ack(2, 100_000, &stack(&[port(8, 50_000, 0)]));
+    close(flow.hpcc.utilisation(), 0.5);
+    let window = flow.hpcc.window();
+    flow.ack(
+        200_000,
+        300_000,
+        &other_path(port(16, 1_000_000_000, 9_000)),
+    );
+    close(flow.hpcc.utilisation(), 0.5);
+    assert_eq!(flow.hpcc.window(), window);
+    // Measured against the new record: 0.75.
+    flow.ack(3, 300_000, &other_path(port(24, 1_000_075_000, 0)));
+    close(flow.hpcc.utilisation(), 0.75);
+    // Two switches more whose identifiers cancel out.
+    let mut longer = other_path(port(32, 1_000_075_000, 0));
+    longer.push(5, port(32, 0, 0));
+    longer.push(5, port(32, 0, 0));
+    assert_eq!(longer.path(), 77);
+    flow.ack(4, 300_000, &longer);
+    close(flow.hpcc.utilisation(), 0.75);
+}
+
+/// HPCC-20: a link whose clock stands still or that names no rate is left out.
+#[test]
+fn a_clock_that_stands_still_says_nothing() {
+    let mut flow = Flow::new();
+    flow.ack(1, 100_000, &stack(&[port(5, 0, 0), port(5, 0, 0)]));
+    for odd in [port(5, 9_000, 9_000), port(4, 9_000, 9_000)] {
+        flow.ack(200_000, 300_000, &stack(&[odd, odd]));
+        close(flow.hpcc.utilisation(), 1.0);
+        close(flow.hpcc.reference_bytes(), 100_000.0);
+    }
+    // The second link moves on, by 0.5 in T; the first keeps its record of 5 µs.
+    flow.ack(
+        2,
+        100_000,
+        &stack(&[port(5, 9_000, 9_000), port(13, 50_000, 0)]),
+    );
+    close(flow.hpcc.utilisation(), 0.5);
+    let unknown = IntHop {
+        rate_mbps: 0,
+        ..port(90, 100_000, 0)
+    };
+    flow.ack(3, 100_000, &stack(&[port(13, 75_000, 0), unknown]));
+    close(flow.hpcc.utilisation(), 0.75);
+}
+
+/// HPCC-11: a counter that goes backward counts as standing still.
+#[test]
+fn a_counter_that_goes_backward_stands_still() {
+    let mut flow = Flow::new();
+    flow.ack(1, 100_000, &stack(&[port(0, 1_000_000, 0)]));
+    flow.ack(2, 100_000, &stack(&[port(8, 0, 0)]));
+    close(flow.hpcc.utilisation(), 0.0);
+    // HPCC-17 with U = 0; and HPCC-16 would divide by it, but HPCC-21 holds.
+    close(flow.window_bytes(), 100_000.0);
+    flow.config.max_stage = 0;
+    flow.ack(3, 100_000, &stack(&[port(16, 0, 0)]));
+    close(flow.window_bytes(), 100_000.0);
+}
+
+/// HPCC-21: never above W_init, never below lowest rate · T.
+#[test]
+fn window_and_rate_are_clipped() {
+    let mut flow = Flow::new();
+    flow.ack(1, 2, &stack(&[port(0, 0, u32::MAX)]));
+    flow.ack(3, 4, &stack(&[port(10, 1_000_000_000_000, u32::MAX)]));
+    close(flow.hpcc.rate_bps(), 1e8);
+    assert_eq!(flow.hpcc.window(), 100);
+    close(flow.hpcc.reference_bytes(), 100.0);
+    for i in 2..200 {
+        flow.ack(
+            2 * i + 1,
+            2 * i + 2,
+            &stack(&[port(10 * i, 1_000_000_000_000, 0)]),
+        );
+    }
+    close(flow.hpcc.rate_bps(), 1e11);
+    assert_eq!(flow.hpcc.window(), 100_000);
+}
+
+/// HPCC-04: an ACK that carries no telemetry changes nothing.
+#[test]
+fn no_telemetry_no_change() {
+    let mut flow = Flow::new();
+    flow.ack(1, 2, &IntStack::default());
+    flow.hpcc.on_ack(&flow.config, &path(100.0), &ack(3, 4));
+    assert_eq!(flow.hpcc.window(), 100_000);
+    // Neither of them was the first record.
+    flow.ack(5, 6, &stack(&[port(0, 0, 0)]));
+    close(flow.hpcc.utilisation(), 1.0);
+}
+
+/// HPCC-25: HPCC does not look at losses.
+#[test]
+fn a_loss_changes_nothing() {
+    use dataplane::config::ControlConfig;
+    use dataplane::nic::control::Control;
+    let config = ControlConfig::Hpcc(HpccConfig::paper(1e11));
+    let mut control = Control::new(&config, &path(100.0), 0);
+    control.on_loss(&config, &path(100.0), 50_000);
+    assert_eq!(control.window(&config, &path(100.0), 0), 100_000);
+}
+
+/// HPCC-22, HPCC-23: 100 flows at 100 Gb/s and T = 13 µs give about the paper's 80 bytes.
+#[test]
+fn parameters_and_rule_of_thumb() {
+    let config = HpccConfig::paper(1e11);
+    assert_eq!(
+        (config.eta, config.max_stage, config.wai_bytes),
+        (0.95, 5, 80.0)
+    );
+    close(HpccConfig::rule_of_thumb_wai(162_500.0, 0.95, 100), 81.25);
+    assert!(HpccConfig::rule_of_thumb_wai(162_500.0, 0.95, 0).is_finite());
+}
+
+/// HPCC-24: 42 bytes for five switches, 80 for the BFC paper's comparison would be ten at most.
+#[test]
+fn telemetry_of_five_switches_takes_42_bytes() {
+    assert_eq!(padding_bytes(5), 42);
+    assert_eq!(padding_bytes(0), 2);
+}
+
+/// HPCC-01, HPCC-02, HPCC-03: the stack keeps what each port wrote, in order of the path, and the
+/// XOR of the switches; past its size it stays as it is.
+#[test]
+fn a_stack_keeps_what_the_switches_wrote() {
+    let mut stack = IntStack::default();
+    for i in 0..MAX_HOPS as u32 + 3 {
+        stack.push(1 << i, port(u64::from(i), 10 * u64::from(i), i));
+    }
+    assert_eq!(stack.hops().len(), MAX_HOPS);
+    assert_eq!(stack.path(), 0xff);
+    assert_eq!(stack.hops()[3], port(3, 30, 3));
+    stack.push(0x1ff, port(0, 0, 0));
+    assert_eq!(stack.path(), 0xff);
+    stack.clear();
+    assert_eq!((stack.hops().len(), stack.path()), (0, 0));
+}
+
+/// HPCC-27: with a constant U the window settles at W_AI / (1 − η/U).
+#[test]
+fn equilibrium_of_a_constant_utilisation() {
+    let mut flow = Flow::new();
+    let mut sent = 0;
+    for i in 1..3_000 {
+        sent += 125_000; // 1.0 of the link in 10 µs
+        flow.ack(
+            i * 1_000 + 1,
+            (i + 1) * 1_000,
+            &stack(&[port(i * 10, sent, 0)]),
+        );
+    }
+    close(flow.hpcc.reference_bytes(), 80.0 / (1.0 - 0.95));
+}
+
+/// Recursion (5)–(6): one step for all flows. `uses[i][j]`: flow j crosses link i.
+fn step(uses: &[Vec<bool>], capacity: &[f64], rates: &[f64]) -> Vec<f64> {
+    let load = loads(uses, rates);
+    let relative: Vec<f64> = load
+        .iter()
+        .zip(capacity)
+        .map(|(load, c)| load / c)
+        .collect();
+    let most = |j: usize| {
+        let links = (0..uses.len()).filter(|i| uses[*i][j]);
+        links.map(|i| relative[i]).fold(0.0, f64::max)
+    };
+    (0..rates.len()).map(|j| rates[j] / most(j)).collect()
+}
+
+/// Load of each link.
+fn loads(uses: &[Vec<bool>], rates: &[f64]) -> Vec<f64> {
+    let of = |row: &Vec<bool>| {
+        let crossing = rates.iter().zip(row).filter(|(_, on)| **on);
+        crossing.map(|(rate, _)| rate).sum()
+    };
+    uses.iter().map(of).collect()
+}
+
+/// HPCC-26: the paper's bound on the number of steps is too small. Links of 1 and 10, one flow
+/// over both and one over the second only, both at 1: the second flow should get 9, and after as
+/// many steps as there are links it has 8⅓.
+#[test]
+fn the_recursion_can_take_more_steps_than_links() {
+    let uses = [vec![true, false], vec![true, true]];
+    let once = step(&uses, &[1.0, 10.0], &[1.0, 1.0]);
+    assert_eq!(once, [1.0, 5.0]);
+    let twice = step(&uses, &[1.0, 10.0], &once);
+    close(twice[1], 25.0 / 3.0);
+    let mut rates = twice;
+    for _ in 0..20 {
+        rates = step(&uses, &[1.0, 10.0], &rates);
+    }
+    close(rates[1], 9.0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// HPCC-26: on random networks the recursion is feasible after one step, which fills the most
+    /// loaded link; rates never fall after it; and it tends to a Pareto optimum.
+    #[test]
+    fn recursion_tends_to_a_pareto_optimum(
+        (uses, capacity, start) in (1usize..6, 1usize..9).prop_flat_map(|(links, flows)| (
+            prop::collection::vec(prop::collection::vec(any::<bool>(), flows), links),
+            prop::collection::vec(0.5f64..100.0, links),
+            prop::collection::vec(0.01f64..100.0, flows),
+        ))
+    ) {
+        let mut uses = uses;
+        for j in 0..start.len() {
+            let link = j % uses.len();
+            uses[link][j] = true; // every flow crosses some link
+        }
+        let relative: Vec<f64> =
+            loads(&uses, &start).iter().zip(&capacity).map(|(load, c)| load / c).collect();
+        let busiest = (0..relative.len()).max_by(|a, b| relative[*a].total_cmp(&relative[*b]));
+        let busiest = busiest.expect("there is a link");
+        let mut rates = step(&uses, &capacity, &start);
+        close(loads(&uses, &rates)[busiest], capacity[busiest]);
+        for _ in 0..3_000 {
+            let next = step(&uses, &capacity, &rates);
+            for (new, old) in next.iter().zip(&rates) {
+                prop_assert!(*new >= old * (1.0 - 1e-12));
+            }
+            rates = next;
+            for (load, capacity) in loads(&uses, &rates).iter().zip(&capacity) {
+                prop_assert!(*load <= capacity * (1.0 + 1e-9));
+            }
+        }
+        let load = loads(&uses, &rates);
+        for j in 0..rates.len() {
+            let full = (0..uses.len()).any(|i| uses[i][j] && load[i] >= capacity[i] * 0.99);
+            prop_assert!(full, "flow {} crosses no full link", j);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The senders' controls against the rules of `specs/`: worked examples with numbers made by
+//! hand, and properties that hold for whatever the network says.
+
+mod dcqcn;
+mod dctcp;
+mod hpcc;
+mod parameters;
+mod properties;
+mod timely;
+
+use dataplane::nic::control::{AckInfo, PathInfo};
+
+/// 8 µs at `gbps`: 100 000 bytes at 100 Gb/s.
+fn path(gbps: f64) -> PathInfo {
+    PathInfo {
+        base_rtt_ps: 8_000_000,
+        line_bps: gbps * 1e9,
+        bdp_bytes: gbps * 1000.0,
+        mtu: 1000,
+    }
+}
+
+/// An ACK that says nothing but how far things are.
+fn ack(seq: u64, snd_nxt: u64) -> AckInfo<'static> {
+    AckInfo {
+        now: 0,
+        seq,
+        newly: 1000,
+        snd_nxt,
+        marked: false,
+        rtt_ps: 8_000_000,
+        int: None,
+    }
+}
+
+/// Equal but for rounding.
+#[track_caller]
+fn close(got: f64, wanted: f64) {
+    assert!(
+        (got - wanted).abs() <= 1e-9 * wanted.abs().max(1e-300),
+        "got {got}, wanted {wanted}"
+    );
+}

@@ -1,0 +1,168 @@
+use crate::path;
+use dataplane::config::{ControlConfig, DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig};
+use dataplane::int::{IntHop, IntStack};
+use dataplane::nic::control::{AckInfo, Control, PathInfo};
+use proptest::prelude::*;
+
+/// Every control that has a state, by number.
+fn control(kind: usize, line_bps: f64) -> (ControlConfig, f64) {
+    let least_bps = line_bps / 1000.0;
+    let config = match kind {
+        0 => ControlConfig::Hpcc(HpccConfig::paper(line_bps)),
+        1 => ControlConfig::Hpcc(HpccConfig {
+            max_stage: 0,
+            ..HpccConfig::paper(line_bps)
+        }),
+        2 => ControlConfig::Timely(TimelyConfig {
+            window: true,
+            ..TimelyConfig::hpcc_comparison(line_bps)
+        }),
+        3 => ControlConfig::Dctcp(DctcpConfig::line_rate_start()),
+        4 => ControlConfig::Dctcp(DctcpConfig::paper()),
+        5 => ControlConfig::Dcqcn(DcqcnConfig {
+            window: true,
+            ..DcqcnConfig::vendor(line_bps)
+        }),
+        _ => ControlConfig::Dcqcn(DcqcnConfig {
+            window: true,
+            min_rate_bps: least_bps,
+            ..DcqcnConfig::paper()
+        }),
+    };
+    (config, least_bps)
+}
+
+/// Small numbers, so that equal ones and zeros are frequent, or anything.
+fn number() -> impl Strategy<Value = u64> {
+    prop_oneof![3 => 0u64..4, 3 => 0u64..100_000_000, 1 => any::<u64>()]
+}
+
+fn hop() -> impl Strategy<Value = IntHop> {
+    let rate = prop_oneof![1 => Just(0u32), 6 => Just(100_000u32), 1 => any::<u32>()];
+    (number(), number(), any::<u32>(), rate).prop_map(|(ts_ps, tx_bytes, qlen, rate_mbps)| IntHop {
+        ts_ps,
+        tx_bytes,
+        qlen_bytes: qlen,
+        rate_mbps,
+    })
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Ack {
+        seq: u64,
+        snd_nxt: u64,
+        newly: u64,
+        marked: bool,
+        rtt_ps: u64,
+        hops: Vec<IntHop>,
+        switch: u32,
+    },
+    Cnp,
+    Send(u64),
+    Loss(u64),
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let sequences = (number(), number(), 0u64..100_000);
+    let hops = (prop::collection::vec(hop(), 0..4), 0u32..2);
+    let ack = (sequences, any::<bool>(), number(), hops);
+    prop_oneof![
+        8 => ack.prop_map(|((seq, snd_nxt, newly), marked, rtt_ps, (hops, switch))| Op::Ack {
+            seq, snd_nxt, newly, marked, rtt_ps, hops, switch
+        }),
+        2 => Just(Op::Cnp),
+        2 => (1u64..9_001).prop_map(Op::Send),
+        1 => number().prop_map(Op::Loss),
+    ]
+}
+
+fn apply(control: &mut Control, config: &ControlConfig, path: &PathInfo, now: u64, op: &Op) {
+    match op {
+        Op::Ack {
+            seq,
+            snd_nxt,
+            newly,
+            marked,
+            rtt_ps,
+            hops,
+            switch,
+        } => {
+            let mut stack = IntStack::default();
+            for hop in hops {
+                stack.push(*switch, *hop);
+            }
+            let ack = AckInfo {
+                now,
+                seq: *seq,
+                newly: *newly,
+                snd_nxt: *snd_nxt,
+                marked: *marked,
+                rtt_ps: *rtt_ps,
+                int: Some(&stack),
+            };
+            control.on_ack(config, path, &ack);
+        }
+        Op::Cnp => control.on_cnp(config, path, now),
+        Op::Send(bytes) => control.on_send(config, path, now, *bytes),
+        Op::Loss(snd_nxt) => control.on_loss(config, path, *snd_nxt),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1024))]
+
+    /// HPCC-20, HPCC-21, DCQCN-16, DCQCN-17, TIMELY-13, DCTCP-10: whatever the network says, the
+    /// rate is a number between the lowest and the line, and the window one between a byte and
+    /// the larger of BDP and packet.
+    #[test]
+    fn rate_and_window_stay_in_bounds(
+        kind in 0usize..7,
+        gbps in prop_oneof![Just(0.01), Just(1.0), Just(100.0), Just(800.0)],
+        no_rtt in prop::bool::weighted(0.1),
+        ops in prop::collection::vec((0u64..50_000_000, op()), 1..60),
+    ) {
+        let mut path = path(gbps);
+        if no_rtt {
+            (path.base_rtt_ps, path.bdp_bytes) = (0, 0.0);
+        }
+        let (config, least_bps) = control(kind, path.line_bps);
+        let mut control = Control::new(&config, &path, 0);
+        let most = (path.bdp_bytes.max(f64::from(path.mtu))) as u64;
+        // DCTCP has no lowest rate but a lowest window of one packet.
+        let least_bps = least_bps * (1.0 - 1e-9);
+        let mut now = 0;
+        for (gap, op) in ops {
+            now += gap;
+            apply(&mut control, &config, &path, now, &op);
+            let rate = control.rate_bps(&config, &path, now);
+            let window = control.window(&config, &path, now);
+            prop_assert!(rate >= least_bps && rate <= path.line_bps, "rate {} after {:?}", rate, op);
+            prop_assert!((1..=most).contains(&window), "window {} after {:?}", window, op);
+        }
+    }
+}
+
+/// The two plain controls: no pace of their own; a fixed window of a BDP or as given.
+#[test]
+fn line_rate_and_fixed_window() {
+    let path = path(100.0);
+    let mut line = Control::new(&ControlConfig::LineRate, &path, 0);
+    assert_eq!(line.window(&ControlConfig::LineRate, &path, 0), u64::MAX);
+    assert_eq!(
+        line.rate_bps(&ControlConfig::LineRate, &path, 0),
+        f64::INFINITY
+    );
+    for (window, wanted) in [(None, 100_000), (Some(5_000), 5_000), (Some(0), 1)] {
+        let config = ControlConfig::FixedWindow { window };
+        let mut fixed = Control::new(&config, &path, 0);
+        assert_eq!(fixed.window(&config, &path, 0), wanted);
+        assert_eq!(fixed.rate_bps(&config, &path, 0), f64::INFINITY);
+    }
+}
+
+/// A flow's control is small: a hundred thousand of them take some 25 MB.
+#[test]
+fn state_is_small() {
+    assert!(size_of::<Control>() <= 256, "{}", size_of::<Control>());
+}

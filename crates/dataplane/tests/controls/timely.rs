@@ -1,0 +1,175 @@
+use crate::{ack, close, path};
+use dataplane::config::{ControlConfig, TimelyConfig};
+use dataplane::nic::control::{AckInfo, Control};
+use dataplane::nic::timely::Timely;
+
+const US: u64 = 1_000_000;
+
+/// A flow of 10 Gb/s with the paper's values; each ACK is a completion.
+struct Flow {
+    config: TimelyConfig,
+    timely: Timely,
+    seq: u64,
+}
+
+impl Flow {
+    fn new() -> Self {
+        let config = TimelyConfig::paper();
+        Self {
+            config,
+            timely: Timely::new(&config, &path(10.0)),
+            seq: 0,
+        }
+    }
+
+    /// Rate in Mb/s after a completion with a round trip of `rtt_us`.
+    fn rtt(&mut self, rtt_us: u64) -> f64 {
+        self.seq += 1_000;
+        let ack = AckInfo {
+            rtt_ps: rtt_us * US,
+            ..ack(self.seq + 1, self.seq + 1_000)
+        };
+        self.timely.on_ack(&self.config, &path(10.0), &ack);
+        self.timely.rate_bps() / 1e6
+    }
+}
+
+/// TIMELY-01, TIMELY-04, TIMELY-05, TIMELY-06, TIMELY-09, TIMELY-10: by hand.
+#[test]
+fn gradient_between_the_thresholds() {
+    let mut flow = Flow::new();
+    close(flow.timely.rate_bps(), 10e9);
+    close(flow.rtt(60), 10_000.0);
+    // d = 0.875 · 20 µs = 17.5 µs, gradient 0.875, factor 1 − 0.8 · 0.875 = 0.3.
+    close(flow.rtt(80), 3_000.0);
+    // d = 0.125 · 17.5 − 0.875 · 10 = −6.5625 µs: up.
+    close(flow.rtt(70), 3_010.0);
+    // d = −0.8203125 µs, still down with a constant round trip: up.
+    close(flow.rtt(70), 3_020.0);
+    // d = 0.125 · −0.8203125 + 0.875 · 2 = 1.6474609375 µs.
+    close(flow.rtt(72), 3_020.0 * (1.0 - 0.8 * 1.647_460_937_5 / 20.0));
+}
+
+/// TIMELY-07: below T_low the rate grows whatever the gradient, by AI only.
+#[test]
+fn below_t_low_it_grows() {
+    let mut flow = Flow::new();
+    flow.rtt(10);
+    flow.rtt(600); // to get away from the line: 1 − 0.8 · (1 − 500/600)
+    let start = 10_000.0 * (1.0 - 0.8 / 6.0);
+    close(flow.timely.rate_bps() / 1e6, start);
+    for i in 1..=12 {
+        close(flow.rtt(i), start + 10.0 * i as f64);
+    }
+    // 50 µs is not below: with a steep gradient the rate falls.
+    assert!(flow.rtt(50) < start);
+}
+
+/// TIMELY-08: above T_high the rate falls whatever the gradient; 500 µs is not above.
+#[test]
+fn above_t_high_it_falls() {
+    let mut flow = Flow::new();
+    flow.rtt(2_000);
+    close(flow.rtt(1_000), 6_000.0);
+    close(flow.rtt(501), 6_000.0 * (1.0 - 0.8 * (1.0 - 500.0 / 501.0)));
+    let before = flow.timely.rate_bps() / 1e6;
+    close(flow.rtt(500), before + 10.0);
+}
+
+/// TIMELY-10, TIMELY-13: a gradient that would turn the rate negative takes it to the floor; and
+/// it never passes the line.
+#[test]
+fn the_rate_keeps_its_bounds() {
+    let mut flow = Flow::new();
+    flow.rtt(60);
+    close(flow.rtt(400), 10.0);
+    let mut flow = Flow::new();
+    flow.rtt(20);
+    close(flow.rtt(20), 10_000.0);
+    flow.config.min_rate_bps = 1e15;
+    close(flow.rtt(2_000), 10_000.0);
+}
+
+/// TIMELY-11: five increases by AI, then HAI; a decrease starts over.
+#[test]
+fn hyperactive_after_five() {
+    let mut flow = Flow::new();
+    flow.rtt(60);
+    let mut rate = flow.rtt(80);
+    for step in [10.0, 10.0, 10.0, 10.0, 10.0, 50.0, 50.0] {
+        rate += step;
+        close(flow.rtt(60), rate);
+    }
+    rate = flow.rtt(80);
+    close(flow.rtt(60), rate + 10.0);
+}
+
+/// TIMELY-12: with the option increases below T_low count too.
+#[test]
+fn hyperactive_below_t_low() {
+    let mut flow = Flow::new();
+    flow.config.hai_below_low = true;
+    flow.rtt(60);
+    let mut rate = flow.rtt(80);
+    for step in [10.0, 10.0, 10.0, 10.0, 10.0, 50.0] {
+        rate += step;
+        close(flow.rtt(20), rate);
+    }
+}
+
+/// TIMELY-02, TIMELY-03: an update needs an ACK beyond what was next to be sent at the last one.
+#[test]
+fn once_per_round_trip() {
+    let mut flow = Flow::new();
+    let mut on = |seq, snd_nxt, rtt_us| {
+        let ack = AckInfo {
+            rtt_ps: rtt_us * US,
+            ..ack(seq, snd_nxt)
+        };
+        flow.timely.on_ack(&flow.config, &path(10.0), &ack);
+        flow.timely.rate_bps()
+    };
+    on(1_000, 50_000, 60);
+    close(on(2_000, 51_000, 900), 10e9);
+    close(on(50_000, 99_000, 900), 10e9);
+    assert!(on(50_001, 99_000, 900) < 10e9);
+}
+
+/// TIMELY-14: the window is the share of the BDP that the rate is of the line.
+#[test]
+fn window_follows_the_rate() {
+    let mut flow = Flow::new();
+    assert_eq!(flow.timely.window(&flow.config, &path(10.0)), u64::MAX);
+    flow.config.window = true;
+    assert_eq!(flow.timely.window(&flow.config, &path(10.0)), 10_000);
+    flow.rtt(1_000);
+    flow.rtt(1_000);
+    assert_eq!(flow.timely.window(&flow.config, &path(10.0)), 6_000);
+    for _ in 0..40 {
+        flow.rtt(1_000_000);
+    }
+    assert_eq!(flow.timely.window(&flow.config, &path(10.0)), 10);
+}
+
+/// TIMELY-15, TIMELY-16.
+#[test]
+fn parameter_sets() {
+    let paper = TimelyConfig::paper();
+    assert_eq!((paper.alpha, paper.beta, paper.hai_after), (0.875, 0.8, 5));
+    assert_eq!(
+        (paper.t_low_ps, paper.t_high_ps, paper.min_rtt_ps),
+        (50 * US, 500 * US, 20 * US)
+    );
+    let hpcc = TimelyConfig::hpcc_comparison(1e11);
+    assert_eq!((hpcc.ai_bps, hpcc.hai_bps), (100e6, 500e6));
+    assert!(hpcc.hai_below_low && !paper.hai_below_low);
+}
+
+/// TIMELY-17: a loss does not change the rate.
+#[test]
+fn a_loss_changes_nothing() {
+    let config = ControlConfig::Timely(TimelyConfig::paper());
+    let mut control = Control::new(&config, &path(10.0), 0);
+    control.on_loss(&config, &path(10.0), 50_000);
+    close(control.rate_bps(&config, &path(10.0), 0), 10e9);
+}
