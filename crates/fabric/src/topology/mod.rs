@@ -2,6 +2,15 @@
 
 use dataplane::units::{Rate, Time};
 
+pub mod capacity;
+pub mod error;
+pub mod graph;
+mod plan;
+
+pub use capacity::{CapacityOf, PairScope};
+pub use error::TopologyError;
+pub use graph::{Graph, NodeKind, Port};
+
 /// Speed and one-way propagation delay of a link; both directions are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkSpec {
@@ -83,4 +92,29 @@ pub enum TopologySpec {
         /// Links as (index of a node, index of a node, link); hosts come first in the numbering.
         links: Vec<(u32, u32, LinkSpec)>,
     },
+}
+
+/// What is allowed beyond the strict reading of a [`TopologySpec`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BuildOptions {
+    /// Two nodes of a `Links` topology may be joined by several links, each a path of its own.
+    pub parallel_links: bool,
+}
+
+impl TopologySpec {
+    /// The network itself, or what is wrong with the wish.
+    ///
+    /// # Errors
+    /// A [`TopologyError`] says which part cannot be, and why.
+    pub fn build(&self) -> Result<Graph, TopologyError> {
+        self.build_with(BuildOptions::default())
+    }
+
+    /// Like [`TopologySpec::build`], with options.
+    ///
+    /// # Errors
+    /// A [`TopologyError`] says which part cannot be, and why.
+    pub fn build_with(&self, options: BuildOptions) -> Result<Graph, TopologyError> {
+        Graph::compile(plan::Plan::new(self, options)?)
+    }
 }

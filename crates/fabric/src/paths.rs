@@ -1,0 +1,472 @@
+//! What a pair of endpoints can expect of the empty network: ideal completion times, base round
+//! trips, bandwidth-delay products.
+//!
+//! Nothing is kept per pair of hosts. Between two switches with hosts stands a small number that
+//! names the links between them; rows of such numbers are made when a source is first asked about.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use dataplane::units::{Rate, Time};
+
+use crate::topology::Graph;
+use crate::topology::graph::NONE;
+
+/// Equal-cost paths between two switches that are kept apart because none is better than another
+/// in everything. Beyond it they are summed up by one that is at least as good as each. // TOP-16
+const MAX_ALTERNATIVES: usize = 32;
+
+/// The links of a path, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathProfile {
+    /// Rate and one-way delay (ps) of each link, the sender's own first.
+    pub hops: Vec<(Rate, Time)>,
+}
+
+impl PathProfile {
+    /// Time from the first bit sent to the last bit received of one frame alone.
+    #[must_use]
+    pub fn one_way_ps(&self, frame_bytes: u16) -> Time {
+        let total = self.hops.iter().map(|&(rate, delay_ps)| {
+            u128::from(rate.serialisation_ps(frame_bytes.into())) + u128::from(delay_ps)
+        });
+        saturate(total.sum())
+    }
+
+    /// Completion time at the receiver of a flow of `bytes` that is alone on this path: packets of
+    /// `mtu` payload bytes and the rest in a last one, each with `header` bytes more, sent back to
+    /// back, stored and forwarded at every switch. An `mtu` of 0 counts as 1. // TOP-14
+    #[must_use]
+    pub fn ideal_received_ps(&self, bytes: u64, mtu: u16, header: u16) -> Time {
+        let mtu = u64::from(mtu.max(1));
+        let packets = bytes.div_ceil(mtu).max(1);
+        let full_bytes = mtu + u64::from(header);
+        let last_bytes = bytes - (packets - 1) * mtu + u64::from(header);
+
+        // Of full packets, the one before the last leaves link j at
+        //   sum of all serialisations up to j + delays before j + (packets - 2) * the longest.
+        let (mut sum, mut longest) = (0u128, 0u128);
+        // When the last packet has left the link at hand, and when it reaches the next one.
+        let mut arrives = 0u128;
+        for &(rate, delay_ps) in &self.hops {
+            let full = u128::from(rate.serialisation_ps(full_bytes));
+            longest = longest.max(full);
+            sum += full;
+            let free = match packets {
+                1 => 0,
+                _ => sum + u128::from(packets - 2) * longest,
+            };
+            let leaves = arrives.max(free) + u128::from(rate.serialisation_ps(last_bytes));
+            arrives = leaves + u128::from(delay_ps);
+            sum += u128::from(delay_ps);
+        }
+        saturate(arrives)
+    }
+
+    /// The slowest link's rate.
+    #[must_use]
+    pub fn bottleneck(&self) -> Option<Rate> {
+        self.hops
+            .iter()
+            .map(|hop| hop.0)
+            .min_by_key(|rate| rate.bps())
+    }
+}
+
+fn saturate(time: u128) -> Time {
+    Time::try_from(time).unwrap_or(Time::MAX)
+}
+
+/// The links between two switches: rate in bits per second and delay in ps of each.
+type Core = Vec<(u64, Time)>;
+
+/// Sets of equal-cost ways between switches, each set stored once and known by its number.
+#[derive(Clone, Debug)]
+struct Cores {
+    sets: Vec<Vec<Core>>,
+    numbers: HashMap<Vec<Core>, u32>,
+    /// Number of the set that a set becomes by one more link.
+    extended: HashMap<(u32, u32), u32>,
+    /// Number of the set of all ways of two sets.
+    joined: HashMap<(u32, u32), u32>,
+}
+
+/// Number of the set whose one way has no link: from a switch to itself.
+const HERE: u32 = 0;
+
+impl Cores {
+    fn new() -> Self {
+        let here = vec![Core::new()];
+        Self {
+            sets: vec![here.clone()],
+            numbers: HashMap::from([(here, HERE)]),
+            extended: HashMap::new(),
+            joined: HashMap::new(),
+        }
+    }
+
+    fn number(&mut self, ways: Vec<Core>) -> u32 {
+        let ways = best(ways);
+        if let Some(&number) = self.numbers.get(&ways) {
+            return number;
+        }
+        let number = self.sets.len() as u32;
+        self.sets.push(ways.clone());
+        self.numbers.insert(ways, number);
+        number
+    }
+
+    fn extend(&mut self, graph: &Graph, set: u32, kind: u32) -> u32 {
+        if let Some(&number) = self.extended.get(&(set, kind)) {
+            return number;
+        }
+        let link = graph.link_spec(kind);
+        let mut ways = self.sets[set as usize].clone();
+        for way in &mut ways {
+            way.push((link.rate.bps(), link.delay_ps));
+        }
+        let number = self.number(ways);
+        self.extended.insert((set, kind), number);
+        number
+    }
+
+    fn join(&mut self, a: u32, b: u32) -> u32 {
+        if a == b {
+            return a;
+        }
+        if let Some(&number) = self.joined.get(&(a, b)) {
+            return number;
+        }
+        let ways = [a, b]
+            .iter()
+            .flat_map(|&set| self.sets[set as usize].clone())
+            .collect();
+        let number = self.number(ways);
+        self.joined.insert((a, b), number);
+        number
+    }
+}
+
+fn total_delay(way: &Core) -> u128 {
+    way.iter().map(|&(_, delay_ps)| u128::from(delay_ps)).sum()
+}
+
+/// Whether a flow of any size is at least as fast on `a` as on `b`: no link slower, no longer
+/// delay in all. (Where on the way the delay lies does not matter.)
+fn at_least_as_good(a: &Core, b: &Core) -> bool {
+    a.iter().zip(b).all(|(a, b)| a.0 >= b.0) && total_delay(a) <= total_delay(b)
+}
+
+/// Leaves out the ways that are no better than another for any flow. // TOP-16
+fn best(mut ways: Vec<Core>) -> Vec<Core> {
+    ways.sort_unstable();
+    ways.dedup();
+    let beaten = |i: usize| {
+        ways.iter().enumerate().any(|(j, other)| {
+            j != i
+                && at_least_as_good(other, &ways[i])
+                && (j < i || !at_least_as_good(&ways[i], other))
+        })
+    };
+    let beaten: Vec<bool> = (0..ways.len()).map(beaten).collect();
+    let mut beaten = beaten.into_iter();
+    ways.retain(|_| beaten.next() == Some(false));
+    if ways.len() > MAX_ALTERNATIVES {
+        vec![sum_up(&ways)]
+    } else {
+        ways
+    }
+}
+
+/// A way at least as good as each of the given ones: link by link the best rate and delay.
+fn sum_up(ways: &[Core]) -> Core {
+    let mut sum = ways[0].clone();
+    for way in ways {
+        for (best, link) in sum.iter_mut().zip(way) {
+            *best = (best.0.max(link.0), best.1.min(link.1));
+        }
+    }
+    sum
+}
+
+/// Answers for pairs of endpoints; remembers what it found.
+#[derive(Clone, Debug)]
+pub struct Paths {
+    graph: Arc<Graph>,
+    cores: Cores,
+    /// Per source group, if it was asked about: per target group the number of a set of `cores`.
+    rows: Vec<Option<Box<[u32]>>>,
+    /// Whole paths by (kind of the sender's link, set, kind of the receiver's link).
+    numbers: HashMap<(u32, u32, u32), u32>,
+    profiles: Vec<Vec<PathProfile>>,
+}
+
+impl Paths {
+    /// Nothing is computed before it is asked for.
+    #[must_use]
+    pub fn new(graph: Arc<Graph>) -> Self {
+        let rows = vec![None; graph.groups() as usize];
+        Self {
+            graph,
+            cores: Cores::new(),
+            rows,
+            numbers: HashMap::new(),
+            profiles: Vec::new(),
+        }
+    }
+
+    /// The shortest paths from one endpoint to another, without those that are no better than
+    /// another for any flow. In a regular network that is one.
+    ///
+    /// Panics, as all questions here do, where an endpoint does not exist.
+    pub fn alternatives(&mut self, src: u32, dst: u32) -> &[PathProfile] {
+        let (from, to) = (self.graph.group_of(src), self.graph.group_of(dst));
+        let set = self.row(from)[to as usize];
+        let first = self.graph.link_kind(src as usize);
+        let last = self.graph.link_kind(dst as usize);
+        let number = match self.numbers.get(&(first, set, last)) {
+            Some(&number) => number,
+            None => {
+                let number = self.profiles.len() as u32;
+                self.profiles.push(self.profiles_of(first, set, last));
+                self.numbers.insert((first, set, last), number);
+                number
+            }
+        };
+        &self.profiles[number as usize]
+    }
+
+    fn profiles_of(&self, first: u32, set: u32, last: u32) -> Vec<PathProfile> {
+        let end = |kind| {
+            let link = self.graph.link_spec(kind);
+            (link.rate, link.delay_ps)
+        };
+        let profile = |way: &Core| {
+            let core = way
+                .iter()
+                .map(|&(bps, delay_ps)| (Rate::from_bps(bps), delay_ps));
+            let hops = std::iter::once(end(first))
+                .chain(core)
+                .chain(std::iter::once(end(last)));
+            PathProfile {
+                hops: hops.collect(),
+            }
+        };
+        self.cores.sets[set as usize].iter().map(profile).collect()
+    }
+
+    /// The sets of ways from a group to all groups.
+    fn row(&mut self, from: u32) -> &[u32] {
+        if self.rows[from as usize].is_none() {
+            let row = self.find_row(from);
+            self.rows[from as usize] = Some(row);
+        }
+        self.rows[from as usize].as_deref().unwrap_or_default()
+    }
+
+    /// Breadth-first over the switches; a switch is left only when all shortest ways to it are known.
+    fn find_row(&mut self, from: u32) -> Box<[u32]> {
+        let graph = &self.graph;
+        let cores = &mut self.cores;
+        let switches = graph.switches() as usize;
+        let mut distance = vec![NONE; switches];
+        let mut sets = vec![NONE; switches];
+        let start = graph.group_switch(from);
+        distance[start as usize] = 0;
+        sets[start as usize] = HERE;
+        let mut queue = Vec::with_capacity(switches);
+        queue.push(start);
+        let mut next = 0;
+        // The last extension, which most often is also the next one.
+        let mut last = (NONE, NONE, NONE);
+        while next < queue.len() {
+            let switch = queue[next] as usize;
+            next += 1;
+            for index in graph.fabric_ports(switch as u32) {
+                let peer = graph.fabric_peer(index) as usize;
+                if distance[peer] == NONE {
+                    distance[peer] = distance[switch] + 1;
+                    queue.push(peer as u32);
+                } else if distance[peer] != distance[switch] + 1 {
+                    continue;
+                }
+                let kind = graph.link_kind(index);
+                if (last.0, last.1) != (sets[switch], kind) {
+                    last = (sets[switch], kind, cores.extend(graph, sets[switch], kind));
+                }
+                sets[peer] = if sets[peer] == NONE {
+                    last.2
+                } else {
+                    cores.join(sets[peer], last.2)
+                };
+            }
+        }
+        (0..graph.groups())
+            .map(|group| sets[graph.group_switch(group) as usize])
+            .collect()
+    }
+
+    /// Completion time at the receiver of a flow alone in the network, on the fastest of its
+    /// shortest paths; see [`PathProfile::ideal_received_ps`]. // TOP-14
+    pub fn ideal_received_ps(
+        &mut self,
+        src: u32,
+        dst: u32,
+        bytes: u64,
+        mtu: u16,
+        header: u16,
+    ) -> Time {
+        least(self.alternatives(src, dst), |path| {
+            path.ideal_received_ps(bytes, mtu, header)
+        })
+    }
+
+    /// Completion time at the sender: that at the receiver, and the way back of one ACK of
+    /// `ack_bytes` that finds all links free. // TOP-15
+    pub fn ideal_acked_ps(
+        &mut self,
+        src: u32,
+        dst: u32,
+        bytes: u64,
+        mtu: u16,
+        header: u16,
+        ack_bytes: u16,
+    ) -> Time {
+        let paths = self.alternatives(src, dst);
+        least(paths, |path| path.ideal_received_ps(bytes, mtu, header))
+            .saturating_add(least(paths, |path| path.one_way_ps(ack_bytes)))
+    }
+
+    /// Round trip of a frame of `frame_bytes` and its ACK of `ack_bytes` in the empty network. // TOP-10
+    pub fn base_rtt_ps(&mut self, src: u32, dst: u32, frame_bytes: u16, ack_bytes: u16) -> Time {
+        let paths = self.alternatives(src, dst);
+        least(paths, |path| path.one_way_ps(frame_bytes))
+            .saturating_add(least(paths, |path| path.one_way_ps(ack_bytes)))
+    }
+
+    /// The rate at which one flow can send for long: that of the slowest link.
+    pub fn bottleneck(&mut self, src: u32, dst: u32) -> Rate {
+        let rates = self
+            .alternatives(src, dst)
+            .iter()
+            .filter_map(PathProfile::bottleneck);
+        // Every path has at least the two host links.
+        rates
+            .max_by_key(|rate| rate.bps())
+            .unwrap_or(Rate::from_bps(1))
+    }
+
+    /// Bytes that the bottleneck passes in a base round trip, rounded down. // TOP-11
+    pub fn bdp_bytes(&mut self, src: u32, dst: u32, frame_bytes: u16, ack_bytes: u16) -> u64 {
+        let rtt_ps = self.base_rtt_ps(src, dst, frame_bytes, ack_bytes);
+        self.bottleneck(src, dst).bytes_in(rtt_ps)
+    }
+
+    /// Number of links between two endpoints.
+    pub fn hops(&mut self, src: u32, dst: u32) -> usize {
+        self.alternatives(src, dst)[0].hops.len()
+    }
+
+    /// The largest base round trip between endpoints of any two different hosts; exact. A round
+    /// trip is a sum over host links and links between, so per switch only the two slowest hosts
+    /// count; where all racks see the same network, one of them stands for all. // TOP-10
+    pub fn max_base_rtt_ps(&mut self, frame_bytes: u16, ack_bytes: u16) -> Time {
+        let groups = self.graph.groups();
+        let ends: Vec<SlowestHosts> = (0..groups)
+            .map(|g| SlowestHosts::of(&self.graph, g, frame_bytes, ack_bytes))
+            .collect();
+        let mut core_ps: Vec<Option<u128>> = Vec::new();
+        let mut longest = 0;
+        for from in 0..if self.graph.racks_alike() { 1 } else { groups } {
+            let row = match &self.rows[from as usize] {
+                Some(row) => row.clone(),
+                None => self.find_row(from),
+            };
+            core_ps.resize(self.cores.sets.len(), None);
+            for to in 0..groups {
+                let set = row[to as usize] as usize;
+                let Some(ends_ps) = ends[from as usize].with(&ends[to as usize], from == to) else {
+                    continue;
+                };
+                let between = *core_ps[set].get_or_insert_with(|| {
+                    round_trip(&self.cores.sets[set], frame_bytes, ack_bytes)
+                });
+                longest = longest.max(ends_ps + between);
+            }
+        }
+        saturate(longest)
+    }
+}
+
+fn least(paths: &[PathProfile], time: impl Fn(&PathProfile) -> Time) -> Time {
+    paths.iter().map(time).min().unwrap_or(Time::MAX)
+}
+
+/// A frame one way and an ACK back over a link.
+fn link_round_trip(rate: Rate, delay_ps: Time, frame_bytes: u16, ack_bytes: u16) -> u128 {
+    u128::from(rate.serialisation_ps(frame_bytes.into()))
+        + u128::from(rate.serialisation_ps(ack_bytes.into()))
+        + 2 * u128::from(delay_ps)
+}
+
+/// A frame one way and an ACK back between two switches, each on the way that is best for it.
+fn round_trip(ways: &[Core], frame_bytes: u16, ack_bytes: u16) -> u128 {
+    let one_way = |way: &Core, bytes: u64| -> u128 {
+        let links = way.iter().map(|&(bps, delay_ps)| {
+            u128::from(Rate::from_bps(bps).serialisation_ps(bytes)) + u128::from(delay_ps)
+        });
+        links.sum()
+    };
+    let least = |bytes: u64| {
+        ways.iter()
+            .map(|way| one_way(way, bytes))
+            .min()
+            .unwrap_or(0)
+    };
+    least(frame_bytes.into()) + least(ack_bytes.into())
+}
+
+/// The two hosts of a switch whose links take longest, with the round trips over those links.
+struct SlowestHosts {
+    first: (u32, u128),
+    second: Option<(u32, u128)>,
+}
+
+impl SlowestHosts {
+    fn of(graph: &Graph, group: u32, frame_bytes: u16, ack_bytes: u16) -> Self {
+        let mut slowest = Self {
+            first: (NONE, 0),
+            second: None,
+        };
+        for endpoint in graph.endpoints_on(graph.group_switch(group)) {
+            let port = graph.port(endpoint as usize);
+            let time = link_round_trip(port.rate, port.delay_ps, frame_bytes, ack_bytes);
+            slowest.add(graph.host_of(endpoint), time);
+        }
+        slowest
+    }
+
+    fn add(&mut self, host: u32, time: u128) {
+        if self.first.0 == NONE || self.first.0 == host {
+            self.first = (host, time.max(self.first.1));
+        } else if time > self.first.1 {
+            self.second = Some(self.first);
+            self.first = (host, time);
+        } else if self.second.is_none_or(|second| time > second.1) {
+            self.second = Some((host, time));
+        }
+    }
+
+    /// The longest sum for two different hosts, one of each switch; `None` where there are none.
+    fn with(&self, other: &Self, same_switch: bool) -> Option<u128> {
+        if same_switch {
+            return self.second.map(|second| self.first.1 + second.1);
+        }
+        if self.first.0 != other.first.0 {
+            return Some(self.first.1 + other.first.1);
+        }
+        let a = other.second.map(|second| self.first.1 + second.1);
+        let b = self.second.map(|second| second.1 + other.first.1);
+        a.max(b)
+    }
+}

@@ -1,0 +1,243 @@
+//! Routes: at every switch, for every group of endpoints, all ports that begin a shortest path.
+//!
+//! The searches of 64 groups go on at once, one bit each: a level of the breadth-first search
+//! costs a few words per link instead of 64 visits, and the ports that lead to a group are read
+//! off the same words.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use dataplane::config::PathChoice;
+use dataplane::route::{Endpoints, Routes};
+use kernel::{Purpose, Stream};
+
+use crate::topology::Graph;
+
+/// Most entries of all tables together (2 bytes each). There are at most as many groups as switches,
+/// so this also keeps the number of groups, and of sets at a switch, far below 2^16.
+const MAX_ENTRIES: u64 = 1 << 30;
+
+/// Why a network has no routing tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoutingError {
+    /// Switches times switches with hosts is more than memory should hold.
+    TooLarge {
+        /// Entries that the tables would have.
+        entries: u64,
+    },
+}
+
+impl fmt::Display for RoutingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge { entries } => write!(
+                f,
+                "the routing tables would have {entries} entries (switches x switches with hosts); at most {MAX_ENTRIES} are supported; make the network smaller"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for RoutingError {}
+
+/// The routes of all switches, in the order of their numbers (node - hosts).
+///
+/// # Errors
+/// A [`RoutingError`] where the tables would be too large.
+pub fn routes(graph: &Graph, seed: u64, choice: PathChoice) -> Result<Vec<Routes>, RoutingError> {
+    let entries = u64::from(graph.switches()) * u64::from(graph.groups());
+    if entries > MAX_ENTRIES {
+        return Err(RoutingError::TooLarge { entries });
+    }
+    let mut search = Search::new(graph);
+    for first in (0..graph.groups()).step_by(64) {
+        search.batch(first);
+    }
+    let endpoints = Arc::new(endpoints(graph));
+    let finished = search
+        .tables
+        .into_iter()
+        .enumerate()
+        .map(|(switch, table)| Routes {
+            endpoints: Arc::clone(&endpoints),
+            own_group: graph.group_of_switch(switch as u32).unwrap_or(u32::MAX),
+            table: table.entries,
+            sets: table.sets,
+            // TOP-09
+            seed: (Stream::new(seed, switch as u64, Purpose::Routing).next_u64() >> 32) as u32,
+            choice,
+        });
+    Ok(finished.collect())
+}
+
+/// Where every endpoint hangs.
+fn endpoints(graph: &Graph) -> Endpoints {
+    let group = (0..graph.endpoints())
+        .map(|endpoint| graph.group_of(endpoint))
+        .collect();
+    let port = (0..graph.endpoints())
+        .map(|endpoint| graph.port(endpoint as usize).peer_port)
+        .collect();
+    Endpoints { group, port }
+}
+
+/// The table of a switch while it grows.
+struct Table {
+    entries: Vec<u16>,
+    sets: Vec<Box<[u16]>>,
+    /// Number of each set; only looked up, never walked.
+    numbers: HashMap<Box<[u16]>, u16>,
+}
+
+impl Table {
+    /// Every group unreachable: set 0 is the empty one.
+    fn new(groups: u32) -> Self {
+        let empty: Box<[u16]> = Box::new([]);
+        let numbers = HashMap::from([(empty.clone(), 0)]);
+        Self {
+            entries: vec![0; groups as usize],
+            sets: vec![empty],
+            numbers,
+        }
+    }
+
+    /// Number of a set of ports.
+    fn number(&mut self, ports: &[u16]) -> u16 {
+        if let Some(&number) = self.numbers.get(ports) {
+            return number;
+        }
+        let number = self.sets.len() as u16;
+        self.sets.push(ports.into());
+        self.numbers.insert(ports.into(), number);
+        number
+    }
+}
+
+/// Breadth-first searches from 64 groups at once, over switches only: hosts forward nothing.
+struct Search<'a> {
+    graph: &'a Graph,
+    tables: Vec<Table>,
+    /// Per switch: searches that have reached it.
+    seen: Vec<u64>,
+    /// Per switch: searches that reached it in the last level.
+    front: Vec<u64>,
+    /// Per switch: whether it is among the candidates of this level.
+    listed: Vec<bool>,
+    /// Ports of the switch at hand that lead back to searches, with those searches.
+    leads: Vec<(u16, u64)>,
+    /// Searches of the switch at hand, parted by the set of ports that lead to them.
+    parts: Vec<u64>,
+}
+
+impl<'a> Search<'a> {
+    fn new(graph: &'a Graph) -> Self {
+        let switches = graph.switches() as usize;
+        Self {
+            graph,
+            tables: (0..switches).map(|_| Table::new(graph.groups())).collect(),
+            seen: vec![0; switches],
+            front: vec![0; switches],
+            listed: vec![false; switches],
+            leads: Vec::new(),
+            parts: Vec::new(),
+        }
+    }
+
+    /// Fills the tables' columns of the 64 groups from `first` on. // TOP-07
+    fn batch(&mut self, first: u32) {
+        self.seen.fill(0);
+        self.front.fill(0);
+        let mut front: Vec<u32> = Vec::new();
+        for group in first..self.graph.groups().min(first + 64) {
+            let switch = self.graph.group_switch(group);
+            self.seen[switch as usize] = 1 << (group - first);
+            self.front[switch as usize] = 1 << (group - first);
+            front.push(switch);
+        }
+        while !front.is_empty() {
+            let candidates = self.candidates(&front);
+            // Nothing of this level may show in `seen` or `front` before the level is complete.
+            let news: Vec<u64> = candidates
+                .iter()
+                .map(|&switch| self.reach(switch, first))
+                .collect();
+            for switch in front {
+                self.front[switch as usize] = 0;
+            }
+            for (&switch, &new) in candidates.iter().zip(&news) {
+                self.front[switch as usize] = new;
+                self.seen[switch as usize] |= new;
+                self.listed[switch as usize] = false;
+            }
+            front = candidates;
+        }
+    }
+
+    /// Switches that a search reaches in this level.
+    fn candidates(&mut self, front: &[u32]) -> Vec<u32> {
+        let mut candidates = Vec::new();
+        for &switch in front {
+            let searches = self.front[switch as usize];
+            for index in self.graph.fabric_ports(switch) {
+                let peer = self.graph.fabric_peer(index) as usize;
+                if !self.listed[peer] && searches & !self.seen[peer] != 0 {
+                    self.listed[peer] = true;
+                    candidates.push(peer as u32);
+                }
+            }
+        }
+        candidates
+    }
+
+    /// Writes into a switch's table the ports that lead to the searches that reach it now, and
+    /// returns those searches.
+    fn reach(&mut self, switch: u32, first: u32) -> u64 {
+        self.leads.clear();
+        let node_base = self.graph.port_index(self.graph.hosts() + switch, 0);
+        let unseen = !self.seen[switch as usize];
+        let mut new = 0;
+        for index in self.graph.fabric_ports(switch) {
+            let searches = self.front[self.graph.fabric_peer(index) as usize] & unseen;
+            if searches != 0 {
+                self.leads.push(((index - node_base) as u16, searches));
+                new |= searches;
+            }
+        }
+        self.part(new);
+        let table = &mut self.tables[switch as usize];
+        for &part in &self.parts {
+            let one = part & part.wrapping_neg();
+            // Ascending, since ports were visited in order. // TOP-08
+            let ports: Vec<u16> = self
+                .leads
+                .iter()
+                .filter(|lead| lead.1 & one != 0)
+                .map(|lead| lead.0)
+                .collect();
+            let number = table.number(&ports);
+            let mut rest = part;
+            while rest != 0 {
+                table.entries[(first + rest.trailing_zeros()) as usize] = number;
+                rest &= rest - 1;
+            }
+        }
+        new
+    }
+
+    /// Parts the searches so that those of one part are led to by the same ports.
+    fn part(&mut self, all: u64) {
+        self.parts.clear();
+        self.parts.push(all);
+        for &(_, searches) in &self.leads {
+            for i in 0..self.parts.len() {
+                let inside = self.parts[i] & searches;
+                let outside = self.parts[i] & !searches;
+                if inside != 0 && outside != 0 {
+                    self.parts[i] = inside;
+                    self.parts.push(outside);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What load is a fraction of: capacity of the host links or of the core, and how much of uniform
+//! traffic crosses the core.
+
+use super::{Graph, TopologyError};
+
+/// Links whose capacity is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CapacityOf {
+    /// All host links.
+    Hosts,
+    /// All links between a switch with hosts and another switch.
+    Core,
+}
+
+/// Which ordered pairs of hosts are chosen, each as often as any other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PairScope {
+    /// Any two different hosts.
+    Any,
+    /// Any two hosts of different racks.
+    InterRack,
+}
+
+impl Graph {
+    /// Sum of the rates of the links, one direction, in bits per second.
+    ///
+    /// # Errors
+    /// [`TopologyError::NoCore`] where no link joins two switches.
+    pub fn capacity_bps(&self, of: CapacityOf) -> Result<u128, TopologyError> {
+        match of {
+            CapacityOf::Hosts => Ok(self.sum_bps(0..self.endpoints() as usize)),
+            CapacityOf::Core => self.core_bps(),
+        }
+    }
+
+    fn sum_bps(&self, ports: impl Iterator<Item = usize>) -> u128 {
+        ports
+            .map(|index| u128::from(self.port(index).rate.bps()))
+            .sum()
+    }
+
+    /// Every link that leaves a switch with hosts towards another switch, counted once. // TOP-12
+    fn core_bps(&self) -> Result<u128, TopologyError> {
+        let mut sum = 0;
+        for group in 0..self.groups() {
+            let switch = self.group_switch(group);
+            // A link between two such switches is seen from both ends; the first one counts it.
+            sum += self.sum_bps(self.fabric_ports(switch).filter(|&index| {
+                let peer = self.fabric_peer(index);
+                self.group_of_switch(peer).is_none() || peer > switch
+            }));
+        }
+        if sum == 0 {
+            return Err(TopologyError::NoCore {
+                shape: self.shape(),
+            });
+        }
+        Ok(sum)
+    }
+
+    /// Fraction of the pairs of a scope whose hosts lie in different racks, so that their traffic
+    /// crosses the core. // TOP-13
+    ///
+    /// # Errors
+    /// [`TopologyError::OneRack`] where inter-rack pairs are asked for and none exist.
+    pub fn crossing_fraction(&self, scope: PairScope) -> Result<f64, TopologyError> {
+        let mut hosts_in = vec![0u64; self.switches() as usize];
+        for host in 0..self.hosts() {
+            hosts_in[self.rack_of(host) as usize] += 1;
+        }
+        let all = u64::from(self.hosts()) * u64::from(self.hosts() - 1);
+        let inside: u64 = hosts_in.iter().map(|&n| n * n.saturating_sub(1)).sum();
+        match scope {
+            PairScope::Any => Ok((all - inside) as f64 / all as f64),
+            PairScope::InterRack if all == inside => Err(TopologyError::OneRack),
+            PairScope::InterRack => Ok(1.0),
+        }
+    }
+}

@@ -1,0 +1,462 @@
+//! A network as nodes and ports, compiled from a [`TopologySpec`](super::TopologySpec).
+//!
+//! Nodes are numbered hosts first, then switches. All ports of all nodes stand in one list, node
+//! by node, so a port has a number in the network (its *port index*) besides its number at the
+//! node. The ports of hosts come first in that list and are the *endpoints* of traffic: the index
+//! of an endpoint is its port index. // TOP-01
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::Range;
+
+use dataplane::units::{Rate, Time};
+
+use super::plan::{Names, Plan};
+use super::{LinkSpec, TopologyError};
+
+/// No group, no node, not reached.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// Sends and receives flows; forwards nothing.
+    Host,
+    /// Forwards.
+    Switch,
+}
+
+/// A port, seen from the node that owns it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Node at the other end of the link.
+    pub peer: u32,
+    /// Port of that node.
+    pub peer_port: u16,
+    /// Speed of each direction.
+    pub rate: Rate,
+    /// One-way propagation delay in ps.
+    pub delay_ps: Time,
+}
+
+/// The compiled network.
+#[derive(Clone)]
+pub struct Graph {
+    shape: &'static str,
+    hosts: u32,
+    switches: u32,
+    /// Port index of each node's first port, and at the end the number of ports.
+    port_base: Vec<u32>,
+    peer: Vec<u32>,
+    peer_port: Vec<u16>,
+    /// Per port, which of `links`.
+    link: Vec<u32>,
+    /// Distinct kinds of links.
+    links: Vec<LinkSpec>,
+    /// Per switch, port index of its first port that leads to a switch; those to hosts lie before.
+    fabric_base: Vec<u32>,
+    /// Per switch, distance to the nearest host.
+    tier: Vec<u32>,
+    /// Per switch its group, or [`NONE`].
+    group: Vec<u32>,
+    /// Per group its switch.
+    group_switch: Vec<u32>,
+    names: Names,
+    racks_alike: bool,
+}
+
+/// In short: a network of any size prints one line.
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Graph")
+            .field("shape", &self.shape)
+            .field("hosts", &self.hosts)
+            .field("switches", &self.switches)
+            .field("links", &self.link_count())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The links of each node, in the order of the plan: what ports are made of.
+struct Slots {
+    base: Vec<u32>,
+    edge: Vec<u32>,
+}
+
+impl Slots {
+    fn new(plan: &Plan) -> Result<Self, TopologyError> {
+        let nodes = (plan.hosts + plan.switches) as usize;
+        let mut base = vec![0u32; nodes + 1];
+        for edge in &plan.edges {
+            base[edge.a as usize + 1] += 1;
+            base[edge.b as usize + 1] += 1;
+        }
+        if let Some(node) = base[1..]
+            .iter()
+            .position(|&ports| ports > u32::from(u16::MAX))
+        {
+            let (ports, node) = (base[node + 1], plan.names.of(node as u32));
+            return Err(TopologyError::TooManyPorts { node, ports });
+        }
+        if let Some(node) = base[1..].iter().position(|&ports| ports == 0) {
+            return Err(TopologyError::NoLink {
+                node: plan.names.of(node as u32),
+            });
+        }
+        for node in 0..nodes {
+            base[node + 1] += base[node];
+        }
+        let mut next = base.clone();
+        let mut slots = vec![0; 2 * plan.edges.len()];
+        for (number, edge) in plan.edges.iter().enumerate() {
+            for node in [edge.a, edge.b] {
+                let place = &mut next[node as usize];
+                slots[*place as usize] = number as u32;
+                *place += 1;
+            }
+        }
+        Ok(Self { base, edge: slots })
+    }
+
+    fn of(&self, node: u32) -> Range<usize> {
+        self.base[node as usize] as usize..self.base[node as usize + 1] as usize
+    }
+
+    /// Distance of every node to its nearest host; [`NONE`] where there is no way.
+    fn tiers(&self, plan: &Plan) -> Vec<u32> {
+        let mut tier = vec![NONE; (plan.hosts + plan.switches) as usize];
+        let mut queue: VecDeque<u32> = (0..plan.hosts).collect();
+        tier[..plan.hosts as usize].fill(0);
+        while let Some(node) = queue.pop_front() {
+            for slot in self.of(node) {
+                let peer = other_end(plan, self.edge[slot], node);
+                if tier[peer as usize] == NONE {
+                    tier[peer as usize] = tier[node as usize] + 1;
+                    queue.push_back(peer);
+                }
+            }
+        }
+        tier
+    }
+
+    /// Sorts the ports of switches: down, then sideways, then up; each in the order of the plan. // TOP-03
+    fn sort(&mut self, plan: &Plan, tier: &[u32]) {
+        for node in plan.hosts..plan.hosts + plan.switches {
+            let range = self.of(node);
+            self.edge[range].sort_by_key(|&edge| {
+                tier[other_end(plan, edge, node) as usize].cmp(&tier[node as usize])
+            });
+        }
+    }
+}
+
+fn other_end(plan: &Plan, edge: u32, node: u32) -> u32 {
+    let edge = plan.edges[edge as usize];
+    if edge.a == node { edge.b } else { edge.a }
+}
+
+impl Graph {
+    pub(super) fn compile(plan: Plan) -> Result<Self, TopologyError> {
+        let mut slots = Slots::new(&plan)?;
+        let tier = slots.tiers(&plan);
+        slots.sort(&plan, &tier);
+
+        // Port number of each end of each link.
+        let mut ends = vec![[0u16; 2]; plan.edges.len()];
+        for node in 0..plan.hosts + plan.switches {
+            for (port, slot) in slots.of(node).enumerate() {
+                let edge = slots.edge[slot] as usize;
+                ends[edge][usize::from(plan.edges[edge].a != node)] = port as u16;
+            }
+        }
+        let ports = slots.edge.len();
+        let mut peer = Vec::with_capacity(ports);
+        let mut peer_port = Vec::with_capacity(ports);
+        let mut link = Vec::with_capacity(ports);
+        for node in 0..plan.hosts + plan.switches {
+            for slot in slots.of(node) {
+                let number = slots.edge[slot] as usize;
+                let edge = plan.edges[number];
+                peer.push(other_end(&plan, number as u32, node));
+                peer_port.push(ends[number][usize::from(edge.a == node)]);
+                link.push(edge.link);
+            }
+        }
+        let mut graph = Self {
+            shape: plan.shape,
+            hosts: plan.hosts,
+            switches: plan.switches,
+            port_base: slots.base,
+            peer,
+            peer_port,
+            link,
+            links: plan.links,
+            fabric_base: Vec::new(),
+            tier: tier[plan.hosts as usize..].to_vec(),
+            group: Vec::new(),
+            group_switch: Vec::new(),
+            names: plan.names,
+            racks_alike: plan.racks_alike,
+        };
+        graph.find_groups();
+        graph.check_connected()?;
+        Ok(graph)
+    }
+
+    /// Numbers the switches that have hosts.
+    fn find_groups(&mut self) {
+        for switch in 0..self.switches {
+            let ports = self.port_range(self.hosts + switch);
+            let with_hosts = self.peer[ports.clone()].partition_point(|&peer| peer < self.hosts);
+            self.fabric_base.push((ports.start + with_hosts) as u32);
+            if with_hosts > 0 {
+                self.group.push(self.group_switch.len() as u32);
+                self.group_switch.push(switch);
+            } else {
+                self.group.push(NONE);
+            }
+        }
+    }
+
+    /// Refuses endpoints that cannot reach each other, and switches that nobody can reach. // TOP-06
+    fn check_connected(&self) -> Result<(), TopologyError> {
+        let first = self.switch_of(0);
+        let mut reached = vec![false; self.switches as usize];
+        reached[first as usize] = true;
+        let mut open = vec![first];
+        while let Some(switch) = open.pop() {
+            for port in self.fabric_ports(switch) {
+                let peer = self.peer[port] - self.hosts;
+                if !reached[peer as usize] {
+                    reached[peer as usize] = true;
+                    open.push(peer);
+                }
+            }
+        }
+        for endpoint in 0..self.endpoints() {
+            let switch = self.switch_of(endpoint);
+            if !reached[switch as usize] {
+                return Err(TopologyError::Unreachable {
+                    host: self.name(self.host_of(endpoint)),
+                    switch: self.name(self.hosts + switch),
+                    from: self.name(0),
+                });
+            }
+        }
+        match reached.iter().position(|&reached| !reached) {
+            Some(switch) => Err(TopologyError::StraySwitch {
+                switch: self.name(self.hosts + switch as u32),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// The shape, as scenarios call it.
+    #[must_use]
+    pub fn shape(&self) -> &'static str {
+        self.shape
+    }
+
+    /// Number of hosts; they are the nodes `0..hosts`.
+    #[must_use]
+    pub fn hosts(&self) -> u32 {
+        self.hosts
+    }
+
+    /// Number of switches; they are the nodes `hosts..nodes`.
+    #[must_use]
+    pub fn switches(&self) -> u32 {
+        self.switches
+    }
+
+    /// Number of nodes.
+    #[must_use]
+    pub fn nodes(&self) -> u32 {
+        self.hosts + self.switches
+    }
+
+    /// Number of links; each has two directions.
+    #[must_use]
+    pub fn link_count(&self) -> u32 {
+        self.peer.len() as u32 / 2
+    }
+
+    /// Number of ports of all nodes together.
+    #[must_use]
+    pub fn port_count(&self) -> u32 {
+        self.peer.len() as u32
+    }
+
+    /// Number of endpoints (ports of hosts).
+    #[must_use]
+    pub fn endpoints(&self) -> u32 {
+        self.port_base[self.hosts as usize]
+    }
+
+    /// Whether a node is a host or a switch.
+    #[must_use]
+    pub fn kind(&self, node: u32) -> NodeKind {
+        if node < self.hosts {
+            NodeKind::Host
+        } else {
+            NodeKind::Switch
+        }
+    }
+
+    /// Distance of a node to its nearest host: 0 for hosts, 1 for switches with hosts. // TOP-04
+    #[must_use]
+    pub fn tier(&self, node: u32) -> u32 {
+        if node < self.hosts {
+            0
+        } else {
+            self.tier[(node - self.hosts) as usize]
+        }
+    }
+
+    /// Name of a node, such as `host17` or `leaf3`.
+    #[must_use]
+    pub fn name(&self, node: u32) -> String {
+        self.names.of(node)
+    }
+
+    /// The node of a name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<u32> {
+        self.names.find(name)
+    }
+
+    /// Number of ports of a node.
+    #[must_use]
+    pub fn ports(&self, node: u32) -> u16 {
+        self.port_range(node).len() as u16
+    }
+
+    /// Port indices of a node's ports.
+    #[must_use]
+    pub fn port_range(&self, node: u32) -> Range<usize> {
+        self.port_base[node as usize] as usize..self.port_base[node as usize + 1] as usize
+    }
+
+    /// Port index of a node's port.
+    #[must_use]
+    pub fn port_index(&self, node: u32, port: u16) -> usize {
+        self.port_base[node as usize] as usize + usize::from(port)
+    }
+
+    /// A port by its index.
+    #[must_use]
+    pub fn port(&self, index: usize) -> Port {
+        let LinkSpec { rate, delay_ps } = self.links[self.link[index] as usize];
+        Port {
+            peer: self.peer[index],
+            peer_port: self.peer_port[index],
+            rate,
+            delay_ps,
+        }
+    }
+
+    /// Port index of the other end of a port's link.
+    #[must_use]
+    pub fn peer_index(&self, index: usize) -> usize {
+        self.port_index(self.peer[index], self.peer_port[index])
+    }
+
+    /// Node that owns a port.
+    #[must_use]
+    pub fn node_of_port(&self, index: usize) -> u32 {
+        self.port_base
+            .partition_point(|&base| base as usize <= index) as u32
+            - 1
+    }
+
+    /// Host of an endpoint.
+    #[must_use]
+    pub fn host_of(&self, endpoint: u32) -> u32 {
+        if self.endpoints() == self.hosts {
+            endpoint
+        } else {
+            self.node_of_port(endpoint as usize)
+        }
+    }
+
+    /// Endpoints of a host; a flow uses one of them.
+    #[must_use]
+    pub fn endpoints_of(&self, host: u32) -> Range<u32> {
+        self.port_base[host as usize]..self.port_base[host as usize + 1]
+    }
+
+    /// Switch (counted among switches) on which an endpoint hangs.
+    #[must_use]
+    pub fn switch_of(&self, endpoint: u32) -> u32 {
+        self.peer[endpoint as usize] - self.hosts
+    }
+
+    /// Rack of a host: its first port's switch, counted among switches. // TOP-13
+    #[must_use]
+    pub fn rack_of(&self, host: u32) -> u32 {
+        self.switch_of(self.port_base[host as usize])
+    }
+
+    /// Round-trip propagation to the neighbour at a port: twice the delay of its link. // TOP-10
+    #[must_use]
+    pub fn one_hop_rtt_ps(&self, index: usize) -> Time {
+        2 * self.links[self.link[index] as usize].delay_ps
+    }
+
+    /// Number of groups: switches with hosts.
+    #[must_use]
+    pub fn groups(&self) -> u32 {
+        self.group_switch.len() as u32
+    }
+
+    /// Switch (counted among switches) of a group.
+    #[must_use]
+    pub fn group_switch(&self, group: u32) -> u32 {
+        self.group_switch[group as usize]
+    }
+
+    /// Group of a switch (counted among switches), if hosts hang on it.
+    #[must_use]
+    pub fn group_of_switch(&self, switch: u32) -> Option<u32> {
+        let group = self.group[switch as usize];
+        (group != NONE).then_some(group)
+    }
+
+    /// Group of an endpoint.
+    #[must_use]
+    pub fn group_of(&self, endpoint: u32) -> u32 {
+        self.group[self.switch_of(endpoint) as usize]
+    }
+
+    /// Endpoints that hang on a switch (counted among switches), in the order of its ports.
+    pub fn endpoints_on(&self, switch: u32) -> impl Iterator<Item = u32> + '_ {
+        let start = self.port_base[(self.hosts + switch) as usize];
+        (start..self.fabric_base[switch as usize]).map(|port| self.peer_index(port as usize) as u32)
+    }
+
+    /// Port indices of a switch's (counted among switches) ports that lead to switches.
+    pub(crate) fn fabric_ports(&self, switch: u32) -> Range<usize> {
+        self.fabric_base[switch as usize] as usize
+            ..self.port_base[(self.hosts + switch) as usize + 1] as usize
+    }
+
+    /// Switch (counted among switches) at the other end of a port that leads to one.
+    pub(crate) fn fabric_peer(&self, index: usize) -> u32 {
+        self.peer[index] - self.hosts
+    }
+
+    /// Kind of link at a port, an index for [`Graph::link_spec`].
+    pub(crate) fn link_kind(&self, index: usize) -> u32 {
+        self.link[index]
+    }
+
+    /// Rate and delay of a kind of link.
+    pub(crate) fn link_spec(&self, kind: u32) -> LinkSpec {
+        self.links[kind as usize]
+    }
+
+    /// Whether every switch with hosts sees the very same network around it.
+    pub(crate) fn racks_alike(&self) -> bool {
+        self.racks_alike
+    }
+}

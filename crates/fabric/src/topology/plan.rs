@@ -1,0 +1,480 @@
+//! From the wish to lists of nodes and links: the one place that knows the regular shapes.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::{BuildOptions, LinkSpec, TopologyError, TopologySpec};
+
+/// Most hosts of a network.
+pub(super) const MAX_HOSTS: u64 = 1 << 22;
+/// Most switches of a network.
+pub(super) const MAX_SWITCHES: u64 = 1 << 22;
+/// Most links of a network.
+pub(super) const MAX_LINKS: u64 = 1 << 25;
+/// Longest propagation delay: 1000 s.
+const MAX_DELAY_PS: u64 = 1_000_000_000_000_000;
+
+/// How nodes are called.
+#[derive(Clone, Debug)]
+pub(super) enum Names {
+    /// Runs of equal nodes in the order of their numbers: `leaf0`, `leaf1`, ..., `spine0`, ...
+    Runs(Vec<(&'static str, u32)>),
+    /// As the user called them.
+    Given(Vec<String>),
+}
+
+impl Names {
+    /// Name of a node.
+    pub(super) fn of(&self, node: u32) -> String {
+        match self {
+            Self::Given(names) => names[node as usize].clone(),
+            Self::Runs(runs) => {
+                let mut rest = node;
+                for &(prefix, count) in runs {
+                    if rest < count {
+                        return format!("{prefix}{rest}");
+                    }
+                    rest -= count;
+                }
+                format!("node{node}")
+            }
+        }
+    }
+
+    /// The node with this name.
+    pub(super) fn find(&self, name: &str) -> Option<u32> {
+        match self {
+            Self::Given(names) => names.iter().position(|n| n == name).map(|n| n as u32),
+            Self::Runs(runs) => {
+                let mut first = 0;
+                for &(prefix, count) in runs {
+                    if let Some(number) = name.strip_prefix(prefix).and_then(plain_number)
+                        && number < count
+                    {
+                        return Some(first + number);
+                    }
+                    first += count;
+                }
+                None
+            }
+        }
+    }
+}
+
+/// A number as names carry it: digits only, no leading zeros.
+fn plain_number(text: &str) -> Option<u32> {
+    let plain = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    if plain { text.parse().ok() } else { None }
+}
+
+/// A link by the numbers of its nodes and of its kind.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edge {
+    pub(super) a: u32,
+    pub(super) b: u32,
+    pub(super) link: u32,
+}
+
+/// All nodes and links of a network.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// The shape as scenarios call it.
+    pub(super) shape: &'static str,
+    pub(super) hosts: u32,
+    pub(super) switches: u32,
+    pub(super) edges: Vec<Edge>,
+    /// Distinct kinds of links.
+    pub(super) links: Vec<LinkSpec>,
+    pub(super) names: Names,
+    /// Any switch with hosts can be exchanged with any other without changing the network.
+    pub(super) racks_alike: bool,
+}
+
+impl Plan {
+    /// Lays out nodes and links. All counts are checked before anything of their size is made.
+    pub(super) fn new(spec: &TopologySpec, options: BuildOptions) -> Result<Self, TopologyError> {
+        match *spec {
+            TopologySpec::Star { hosts, link } => star(hosts, link),
+            TopologySpec::Dumbbell {
+                left,
+                right,
+                link,
+                core,
+            } => dumbbell(left, right, link, core),
+            TopologySpec::LeafSpine {
+                leaves,
+                spines,
+                hosts_per_leaf,
+                link,
+                uplink,
+            } => leaf_spine(leaves, spines, hosts_per_leaf, link, uplink),
+            TopologySpec::Clos {
+                pods,
+                tors_per_pod,
+                aggs_per_pod,
+                cores,
+                hosts_per_tor,
+                link,
+                agg_link,
+                core_link,
+            } => {
+                let counts = [
+                    ("pods", pods),
+                    ("tors_per_pod", tors_per_pod),
+                    ("aggs_per_pod", aggs_per_pod),
+                    ("cores", cores),
+                    ("hosts_per_tor", hosts_per_tor),
+                ];
+                check_counts("clos", &counts)?;
+                if !cores.is_multiple_of(aggs_per_pod) {
+                    return Err(TopologyError::UnevenCores {
+                        cores,
+                        aggs_per_pod,
+                    });
+                }
+                let shape = ThreeTier {
+                    shape: "clos",
+                    tor_name: "tor",
+                    pods,
+                    tors_per_pod,
+                    aggs_per_pod,
+                    cores,
+                    hosts_per_tor,
+                };
+                shape.plan(link, agg_link, core_link)
+            }
+            TopologySpec::FatTree {
+                k,
+                link,
+                fabric_link,
+            } => {
+                if k == 0 || k % 2 != 0 {
+                    return Err(TopologyError::BadK { k });
+                }
+                let half = k / 2;
+                // Beyond this the number of hosts is refused anyway; here it keeps half² in range.
+                let cores = half.checked_mul(half).ok_or_else(|| too_many_hosts(k))?;
+                let shape = ThreeTier {
+                    shape: "fat-tree",
+                    tor_name: "edge",
+                    pods: k,
+                    tors_per_pod: half,
+                    aggs_per_pod: half,
+                    cores,
+                    hosts_per_tor: half,
+                };
+                shape.plan(link, fabric_link, fabric_link)
+            }
+            TopologySpec::Links {
+                ref hosts,
+                ref switches,
+                ref links,
+            } => given(hosts, switches, links, options),
+        }
+    }
+}
+
+fn too_many_hosts(k: u32) -> TopologyError {
+    let count = u128::from(k).pow(3) / 4;
+    TopologyError::TooLarge {
+        what: "hosts",
+        count,
+        limit: MAX_HOSTS,
+    }
+}
+
+fn check_counts(shape: &'static str, counts: &[(&'static str, u32)]) -> Result<(), TopologyError> {
+    match counts.iter().find(|(_, count)| *count == 0) {
+        Some(&(key, _)) => Err(TopologyError::Zero { shape, key }),
+        None => Ok(()),
+    }
+}
+
+/// Refuses absurd sizes; gives hosts and switches as numbers that fit.
+fn check_size(hosts: u128, switches: u128, links: u128) -> Result<(u32, u32), TopologyError> {
+    let limits = [
+        ("hosts", hosts, MAX_HOSTS),
+        ("switches", switches, MAX_SWITCHES),
+        ("links", links, MAX_LINKS),
+    ];
+    for (what, count, limit) in limits {
+        if count > u128::from(limit) {
+            return Err(TopologyError::TooLarge { what, count, limit });
+        }
+    }
+    if hosts < 2 {
+        return Err(TopologyError::TooFewHosts {
+            hosts: hosts as u32,
+        });
+    }
+    Ok((hosts as u32, switches as u32))
+}
+
+fn check_delays(links: &[LinkSpec]) -> Result<(), TopologyError> {
+    match links.iter().find(|link| link.delay_ps > MAX_DELAY_PS) {
+        Some(link) => Err(TopologyError::DelayTooLong {
+            delay_ps: link.delay_ps,
+        }),
+        None => Ok(()),
+    }
+}
+
+fn star(hosts: u32, link: LinkSpec) -> Result<Plan, TopologyError> {
+    check_counts("star", &[("hosts", hosts)])?;
+    check_size(hosts.into(), 1, hosts.into())?;
+    check_delays(&[link])?;
+    let edges = (0..hosts)
+        .map(|host| Edge {
+            a: host,
+            b: hosts,
+            link: 0,
+        })
+        .collect();
+    Ok(Plan {
+        shape: "star",
+        hosts,
+        switches: 1,
+        edges,
+        links: vec![link],
+        names: Names::Runs(vec![("host", hosts), ("switch", 1)]),
+        racks_alike: true,
+    })
+}
+
+fn dumbbell(left: u32, right: u32, link: LinkSpec, core: LinkSpec) -> Result<Plan, TopologyError> {
+    check_counts("dumbbell", &[("left", left), ("right", right)])?;
+    let count = u128::from(left) + u128::from(right);
+    let (hosts, switches) = check_size(count, 2, count + 1)?;
+    check_delays(&[link, core])?;
+    let mut edges: Vec<Edge> = (0..hosts)
+        .map(|host| Edge {
+            a: host,
+            b: hosts + u32::from(host >= left),
+            link: 0,
+        })
+        .collect();
+    edges.push(Edge {
+        a: hosts,
+        b: hosts + 1,
+        link: 1,
+    });
+    Ok(Plan {
+        shape: "dumbbell",
+        hosts,
+        switches,
+        edges,
+        links: vec![link, core],
+        names: Names::Runs(vec![("host", hosts), ("switch", 2)]),
+        // One side may have a single host and thus no pair of its own.
+        racks_alike: left == right,
+    })
+}
+
+fn leaf_spine(
+    leaves: u32,
+    spines: u32,
+    hosts_per_leaf: u32,
+    link: LinkSpec,
+    uplink: LinkSpec,
+) -> Result<Plan, TopologyError> {
+    let counts = [
+        ("leaves", leaves),
+        ("spines", spines),
+        ("hosts_per_leaf", hosts_per_leaf),
+    ];
+    check_counts("leaf-spine", &counts)?;
+    let [l, s, h] = [leaves, spines, hosts_per_leaf].map(u128::from);
+    let (hosts, switches) = check_size(l * h, l + s, l * h + l * s)?;
+    check_delays(&[link, uplink])?;
+    let mut edges = Vec::with_capacity((l * h + l * s) as usize);
+    edges.extend((0..hosts).map(|host| Edge {
+        a: host,
+        b: hosts + host / hosts_per_leaf,
+        link: 0,
+    }));
+    for leaf in 0..leaves {
+        edges.extend((0..spines).map(|s| Edge {
+            a: hosts + leaf,
+            b: hosts + leaves + s,
+            link: 1,
+        }));
+    }
+    Ok(Plan {
+        shape: "leaf-spine",
+        hosts,
+        switches,
+        edges,
+        links: vec![link, uplink],
+        names: Names::Runs(vec![("host", hosts), ("leaf", leaves), ("spine", spines)]),
+        racks_alike: true,
+    })
+}
+
+/// Pods of ToRs and aggregation switches, and cores: Clos and fat-tree.
+struct ThreeTier {
+    shape: &'static str,
+    tor_name: &'static str,
+    pods: u32,
+    tors_per_pod: u32,
+    aggs_per_pod: u32,
+    cores: u32,
+    hosts_per_tor: u32,
+}
+
+impl ThreeTier {
+    /// Switches are numbered all ToRs pod by pod, then all aggregation switches pod by pod, then
+    /// the cores; aggregation switch i of every pod has the i-th share of the cores. // TOP-02
+    fn plan(
+        &self,
+        link: LinkSpec,
+        agg_link: LinkSpec,
+        core_link: LinkSpec,
+    ) -> Result<Plan, TopologyError> {
+        let [p, t, a, c, h] = [
+            self.pods,
+            self.tors_per_pod,
+            self.aggs_per_pod,
+            self.cores,
+            self.hosts_per_tor,
+        ]
+        .map(u128::from);
+        let links = p * t * (h + a) + p * c;
+        let (hosts, switches) = check_size(p * t * h, p * (t + a) + c, links)?;
+        check_delays(&[link, agg_link, core_link])?;
+        let (tors, aggs) = (self.pods * self.tors_per_pod, self.pods * self.aggs_per_pod);
+        let (first_agg, first_core) = (hosts + tors, hosts + tors + aggs);
+        let share = self.cores / self.aggs_per_pod;
+        let mut edges = Vec::with_capacity(links as usize);
+        edges.extend((0..hosts).map(|host| Edge {
+            a: host,
+            b: hosts + host / self.hosts_per_tor,
+            link: 0,
+        }));
+        for tor in 0..tors {
+            let pod_aggs = first_agg + tor / self.tors_per_pod * self.aggs_per_pod;
+            edges.extend((0..self.aggs_per_pod).map(|i| Edge {
+                a: hosts + tor,
+                b: pod_aggs + i,
+                link: 1,
+            }));
+        }
+        for agg in 0..aggs {
+            let own_cores = first_core + agg % self.aggs_per_pod * share;
+            edges.extend((0..share).map(|i| Edge {
+                a: first_agg + agg,
+                b: own_cores + i,
+                link: 2,
+            }));
+        }
+        let runs = vec![
+            ("host", hosts),
+            (self.tor_name, tors),
+            ("agg", aggs),
+            ("core", self.cores),
+        ];
+        Ok(Plan {
+            shape: self.shape,
+            hosts,
+            switches,
+            edges,
+            links: vec![link, agg_link, core_link],
+            names: Names::Runs(runs),
+            racks_alike: true,
+        })
+    }
+}
+
+fn given(
+    hosts: &[String],
+    switches: &[String],
+    lines: &[(u32, u32, LinkSpec)],
+    options: BuildOptions,
+) -> Result<Plan, TopologyError> {
+    let (host_count, switch_count) = check_size(
+        hosts.len() as u128,
+        switches.len() as u128,
+        lines.len() as u128,
+    )?;
+    let names: Vec<String> = hosts.iter().chain(switches).cloned().collect();
+    check_names(&names)?;
+    check_lines(&names, host_count, lines, options)?;
+
+    let mut links = Vec::new();
+    let mut number = HashMap::new();
+    let edges = lines
+        .iter()
+        .map(|&(a, b, link)| {
+            let link = *number
+                .entry((link.rate.bps(), link.delay_ps))
+                .or_insert_with(|| {
+                    links.push(link);
+                    links.len() as u32 - 1
+                });
+            Edge { a, b, link }
+        })
+        .collect();
+    check_delays(&links)?;
+    Ok(Plan {
+        shape: "links",
+        hosts: host_count,
+        switches: switch_count,
+        edges,
+        links,
+        names: Names::Given(names),
+        racks_alike: false,
+    })
+}
+
+fn check_names(names: &[String]) -> Result<(), TopologyError> {
+    let mut seen = BTreeSet::new();
+    for (node, name) in names.iter().enumerate() {
+        if name.is_empty() {
+            return Err(TopologyError::EmptyName { node: node as u32 });
+        }
+        if !seen.insert(name) {
+            return Err(TopologyError::RepeatedName { name: name.clone() });
+        }
+    }
+    Ok(())
+}
+
+fn check_lines(
+    names: &[String],
+    hosts: u32,
+    lines: &[(u32, u32, LinkSpec)],
+    options: BuildOptions,
+) -> Result<(), TopologyError> {
+    let nodes = names.len() as u32;
+    let name = |node: u32| names[node as usize].clone();
+    let mut seen = HashMap::new();
+    for (line, &(a, b, _)) in lines.iter().enumerate() {
+        let link = line + 1;
+        if let Some(node) = [a, b].into_iter().find(|&node| node >= nodes) {
+            return Err(TopologyError::UnknownNode { link, node, nodes });
+        }
+        if a == b {
+            return Err(TopologyError::SelfLoop {
+                link,
+                node: name(a),
+            });
+        }
+        if a < hosts && b < hosts {
+            return Err(TopologyError::HostToHost {
+                link,
+                a: name(a),
+                b: name(b),
+            });
+        }
+        // TOP-05
+        let first = *seen.entry((a.min(b), a.max(b))).or_insert(link);
+        if first != link && !options.parallel_links {
+            let (a, b) = (name(a), name(b));
+            return Err(TopologyError::RepeatedLink {
+                first,
+                second: link,
+                a,
+                b,
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,574 @@
+//! Shapes, numbering, names, errors, capacities. Rules TOP-01 to TOP-06, TOP-12, TOP-13.
+
+use dataplane::units::{Rate, US};
+use fabric::topology::{
+    BuildOptions, CapacityOf, Graph, LinkSpec, NodeKind, PairScope, TopologyError, TopologySpec,
+};
+
+fn link(gbps: u64) -> LinkSpec {
+    LinkSpec {
+        rate: Rate::from_gbps(gbps),
+        delay_ps: US,
+    }
+}
+
+fn star(hosts: u32) -> TopologySpec {
+    TopologySpec::Star {
+        hosts,
+        link: link(100),
+    }
+}
+
+fn dumbbell(left: u32, right: u32) -> TopologySpec {
+    TopologySpec::Dumbbell {
+        left,
+        right,
+        link: link(100),
+        core: link(40),
+    }
+}
+
+fn leaf_spine(leaves: u32, spines: u32, hosts_per_leaf: u32) -> TopologySpec {
+    TopologySpec::LeafSpine {
+        leaves,
+        spines,
+        hosts_per_leaf,
+        link: link(100),
+        uplink: link(400),
+    }
+}
+
+fn clos(pods: u32, tors: u32, aggs: u32, cores: u32, hosts: u32) -> TopologySpec {
+    TopologySpec::Clos {
+        pods,
+        tors_per_pod: tors,
+        aggs_per_pod: aggs,
+        cores,
+        hosts_per_tor: hosts,
+        link: link(100),
+        agg_link: link(400),
+        core_link: link(800),
+    }
+}
+
+fn fat_tree(k: u32) -> TopologySpec {
+    TopologySpec::FatTree {
+        k,
+        link: link(100),
+        fabric_link: link(100),
+    }
+}
+
+fn links(hosts: &[&str], switches: &[&str], links: &[(u32, u32)]) -> TopologySpec {
+    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    TopologySpec::Links {
+        hosts: names(hosts),
+        switches: names(switches),
+        links: links.iter().map(|&(a, b)| (a, b, link(100))).collect(),
+    }
+}
+
+fn build(spec: &TopologySpec) -> Graph {
+    spec.build().unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn error(spec: &TopologySpec) -> TopologyError {
+    spec.build().expect_err("this topology must be refused")
+}
+
+/// Names of the nodes at a node's ports, in order.
+fn peers(graph: &Graph, name: &str) -> Vec<String> {
+    let node = graph.find(name).expect("the node exists");
+    graph
+        .port_range(node)
+        .map(|index| graph.name(graph.port(index).peer))
+        .collect()
+}
+
+fn counts(graph: &Graph) -> [u32; 4] {
+    [
+        graph.hosts(),
+        graph.switches(),
+        graph.link_count(),
+        graph.groups(),
+    ]
+}
+
+#[test]
+fn every_shape_has_the_nodes_and_links_that_it_should() {
+    assert_eq!(counts(&build(&star(7))), [7, 1, 7, 1]);
+    assert_eq!(counts(&build(&dumbbell(3, 4))), [7, 2, 8, 2]);
+    assert_eq!(
+        counts(&build(&leaf_spine(8, 8, 16))),
+        [128, 16, 128 + 64, 8]
+    );
+    // The HPCC paper's: 20 ToRs, 20 aggregation switches, 16 cores, 320 servers.
+    assert_eq!(
+        counts(&build(&clos(5, 4, 4, 16, 16))),
+        [320, 56, 320 + 80 + 80, 20]
+    );
+    for k in [2, 4, 6, 8, 16] {
+        let hosts = k * k * k / 4;
+        assert_eq!(
+            counts(&build(&fat_tree(k))),
+            [hosts, 5 * k * k / 4, 3 * hosts, k * k / 2]
+        );
+    }
+    // The Floodgate paper's fat-tree.
+    assert_eq!(counts(&build(&fat_tree(8))), [128, 80, 384, 32]);
+}
+
+#[test]
+fn both_ends_of_every_link_agree() {
+    let dual = links(
+        &["a", "b"],
+        &["x", "y"],
+        &[(0, 2), (0, 3), (1, 2), (1, 3), (2, 3)],
+    );
+    let shapes = [
+        star(5),
+        dumbbell(2, 3),
+        leaf_spine(4, 3, 2),
+        clos(3, 2, 2, 4, 2),
+        fat_tree(4),
+        dual,
+    ];
+    for spec in &shapes {
+        let graph = build(spec);
+        let mut next = 0;
+        for node in 0..graph.nodes() {
+            assert_eq!(graph.port_range(node).len(), usize::from(graph.ports(node)));
+            for (port, index) in graph.port_range(node).enumerate() {
+                assert_eq!(index, next, "TOP-01: ports are numbered node by node");
+                next += 1;
+                assert_eq!(graph.port_index(node, port as u16), index);
+                assert_eq!(graph.node_of_port(index), node);
+                let there = graph.port(index);
+                let back = graph.port(graph.peer_index(index));
+                assert_eq!((back.peer, usize::from(back.peer_port)), (node, port));
+                assert_eq!((back.rate, back.delay_ps), (there.rate, there.delay_ps));
+                assert_eq!(graph.one_hop_rtt_ps(index), 2 * US);
+            }
+        }
+        assert_eq!(next as u32, graph.port_count());
+        assert_eq!(graph.port_count(), 2 * graph.link_count());
+    }
+}
+
+#[test]
+fn a_fat_tree_of_four_is_wired_as_drawn_by_hand() {
+    let graph = build(&fat_tree(4));
+    assert_eq!(peers(&graph, "host0"), ["edge0"]);
+    assert_eq!(peers(&graph, "host15"), ["edge7"]);
+    // TOP-03: down-links first.
+    assert_eq!(peers(&graph, "edge0"), ["host0", "host1", "agg0", "agg1"]);
+    assert_eq!(peers(&graph, "edge5"), ["host10", "host11", "agg4", "agg5"]);
+    assert_eq!(peers(&graph, "agg0"), ["edge0", "edge1", "core0", "core1"]);
+    assert_eq!(peers(&graph, "agg1"), ["edge0", "edge1", "core2", "core3"]);
+    assert_eq!(peers(&graph, "agg7"), ["edge6", "edge7", "core2", "core3"]);
+    assert_eq!(peers(&graph, "core0"), ["agg0", "agg2", "agg4", "agg6"]);
+    assert_eq!(peers(&graph, "core3"), ["agg1", "agg3", "agg5", "agg7"]);
+    let tiers: Vec<u32> = ["host3", "edge3", "agg3", "core3"]
+        .iter()
+        .map(|name| graph.tier(graph.find(name).expect("it exists")))
+        .collect();
+    assert_eq!(tiers, [0, 1, 2, 3], "TOP-04");
+}
+
+#[test]
+fn the_clos_shares_its_cores_out_among_the_aggregation_switches() {
+    // TOP-02
+    let graph = build(&clos(5, 4, 4, 16, 16));
+    assert_eq!(
+        peers(&graph, "tor5")[16..],
+        ["agg4", "agg5", "agg6", "agg7"]
+    );
+    assert_eq!(
+        peers(&graph, "agg6"),
+        [
+            "tor4", "tor5", "tor6", "tor7", "core8", "core9", "core10", "core11"
+        ]
+    );
+    assert_eq!(
+        peers(&graph, "core9"),
+        ["agg2", "agg6", "agg10", "agg14", "agg18"]
+    );
+    let rate = |a: &str, port: u16| {
+        let node = graph.find(a).expect("it exists");
+        graph.port(graph.port_index(node, port)).rate.bps() / 1_000_000_000
+    };
+    assert_eq!(
+        [rate("host9", 0), rate("tor0", 15), rate("tor0", 16)],
+        [100, 100, 400]
+    );
+    assert_eq!(
+        [rate("agg0", 3), rate("agg0", 4), rate("core0", 0)],
+        [400, 800, 800]
+    );
+}
+
+#[test]
+fn names_go_both_ways() {
+    for spec in [
+        star(3),
+        dumbbell(1, 2),
+        leaf_spine(3, 2, 2),
+        clos(2, 2, 2, 2, 2),
+        fat_tree(4),
+    ] {
+        let graph = build(&spec);
+        for node in 0..graph.nodes() {
+            assert_eq!(graph.find(&graph.name(node)), Some(node));
+        }
+    }
+    let graph = build(&leaf_spine(8, 8, 16));
+    assert_eq!(
+        [graph.name(17), graph.name(131), graph.name(138)],
+        ["host17", "leaf3", "spine2"]
+    );
+    for unknown in [
+        "", "host", "host128", "host01", "leaf+1", "leaf8", "tor0", "spine-1", "4",
+    ] {
+        assert_eq!(graph.find(unknown), None, "{unknown}");
+    }
+    let graph = build(&links(&["left one", "7"], &["host0"], &[(0, 2), (1, 2)]));
+    assert_eq!(
+        [graph.find("host0"), graph.find("7"), graph.find("host1")],
+        [Some(2), Some(1), None]
+    );
+}
+
+#[test]
+fn racks_and_endpoints_of_single_homed_hosts_follow_the_numbering() {
+    let graph = build(&leaf_spine(3, 2, 4));
+    assert_eq!(graph.endpoints(), 12);
+    for host in 0..12 {
+        assert_eq!(graph.host_of(host), host);
+        assert_eq!(graph.endpoints_of(host), host..host + 1);
+        assert_eq!(
+            [
+                graph.rack_of(host),
+                graph.switch_of(host),
+                graph.group_of(host)
+            ],
+            [host / 4; 3]
+        );
+        assert_eq!(graph.kind(host), NodeKind::Host);
+    }
+    assert_eq!(graph.kind(12), NodeKind::Switch);
+    assert_eq!(graph.endpoints_on(1).collect::<Vec<_>>(), [4, 5, 6, 7]);
+    assert_eq!(
+        [graph.group_of_switch(2), graph.group_of_switch(3)],
+        [Some(2), None]
+    );
+}
+
+#[test]
+fn a_dual_homed_host_has_an_endpoint_for_each_port() {
+    // TOP-01
+    let spec = links(
+        &["a", "b", "c"],
+        &["x", "y"],
+        &[(0, 3), (0, 4), (1, 4), (1, 3), (2, 4), (3, 4)],
+    );
+    let graph = build(&spec);
+    assert_eq!(graph.endpoints(), 5);
+    assert_eq!(
+        (0..5).map(|e| graph.host_of(e)).collect::<Vec<_>>(),
+        [0, 0, 1, 1, 2]
+    );
+    assert_eq!(
+        (0..5).map(|e| graph.switch_of(e)).collect::<Vec<_>>(),
+        [0, 1, 1, 0, 1]
+    );
+    // TOP-13: the rack is that of the first port.
+    assert_eq!(
+        (0..3).map(|h| graph.rack_of(h)).collect::<Vec<_>>(),
+        [0, 1, 1]
+    );
+    assert_eq!(graph.endpoints_on(0).collect::<Vec<_>>(), [0, 3]);
+    assert_eq!(peers(&graph, "y"), ["a", "b", "c", "x"]);
+}
+
+#[test]
+fn ports_of_listed_links_go_down_then_sideways_then_up() {
+    // TOP-03, TOP-04: top is listed first, the hosts last.
+    let lines = [(5, 2), (5, 3), (5, 4), (2, 3), (3, 4), (1, 3), (0, 2)];
+    let graph = build(&links(&["a", "b"], &["s", "t", "u", "top"], &lines));
+    assert_eq!(peers(&graph, "s"), ["a", "t", "top"]);
+    assert_eq!(peers(&graph, "t"), ["b", "s", "top", "u"]);
+    // u has no hosts: one link away from t, so level with top.
+    assert_eq!(peers(&graph, "u"), ["t", "top"]);
+    assert_eq!(peers(&graph, "top"), ["s", "t", "u"]);
+    assert_eq!(
+        (2..6).map(|node| graph.tier(node)).collect::<Vec<_>>(),
+        [1, 1, 2, 2]
+    );
+}
+
+#[test]
+fn counts_of_zero_name_their_key() {
+    let cases = [
+        (star(0), "hosts"),
+        (dumbbell(0, 4), "left"),
+        (dumbbell(4, 0), "right"),
+        (leaf_spine(0, 1, 1), "leaves"),
+        (leaf_spine(1, 0, 1), "spines"),
+        (leaf_spine(1, 1, 0), "hosts_per_leaf"),
+        (clos(0, 1, 1, 1, 1), "pods"),
+        (clos(1, 0, 1, 1, 1), "tors_per_pod"),
+        (clos(1, 1, 0, 1, 1), "aggs_per_pod"),
+        (clos(1, 1, 1, 0, 1), "cores"),
+        (clos(1, 1, 1, 1, 0), "hosts_per_tor"),
+    ];
+    for (spec, expected) in cases {
+        match error(&spec) {
+            TopologyError::Zero { key, .. } => assert_eq!(key, expected),
+            other => panic!("{other}"),
+        }
+    }
+}
+
+#[test]
+fn impossible_regular_shapes_are_refused() {
+    assert_eq!(error(&star(1)), TopologyError::TooFewHosts { hosts: 1 });
+    for k in [0, 1, 5] {
+        assert_eq!(error(&fat_tree(k)), TopologyError::BadK { k });
+    }
+    assert_eq!(
+        error(&clos(2, 2, 4, 6, 2)),
+        TopologyError::UnevenCores {
+            cores: 6,
+            aggs_per_pod: 4
+        }
+    );
+    assert_eq!(
+        error(&star(65_536)),
+        TopologyError::TooManyPorts {
+            node: "switch0".into(),
+            ports: 65_536
+        }
+    );
+    assert_eq!(build(&star(65_535)).ports(65_535), 65_535);
+    let slow = LinkSpec {
+        rate: Rate::from_gbps(1),
+        delay_ps: 1_000_000_000_000_001,
+    };
+    let spec = TopologySpec::Star {
+        hosts: 2,
+        link: slow,
+    };
+    assert_eq!(
+        error(&spec),
+        TopologyError::DelayTooLong {
+            delay_ps: slow.delay_ps
+        }
+    );
+}
+
+#[test]
+fn absurd_sizes_are_refused_before_anything_is_allocated() {
+    let most = u32::MAX;
+    let cases = [
+        (star(most), "hosts"),
+        (dumbbell(most, most), "hosts"),
+        (leaf_spine(most, most, most), "hosts"),
+        (leaf_spine(1 << 22, 1, 1), "switches"),
+        (leaf_spine(1 << 16, 1 << 10, 1), "links"),
+        (clos(most, most, most, most, most), "hosts"),
+        (fat_tree(258), "hosts"),
+        (fat_tree(most - 1), "hosts"),
+    ];
+    for (spec, expected) in cases {
+        match error(&spec) {
+            TopologyError::TooLarge { what, count, limit } => {
+                assert_eq!(what, expected);
+                assert!(count > u128::from(limit));
+            }
+            other => panic!("{other}"),
+        }
+    }
+}
+
+#[test]
+fn wrong_lists_of_links_are_refused() {
+    use TopologyError as E;
+    let hosts = ["a", "b"];
+    let cases: Vec<(TopologySpec, TopologyError)> = vec![
+        (links(&[], &["x"], &[]), E::TooFewHosts { hosts: 0 }),
+        (
+            links(&["a"], &["x"], &[(0, 1)]),
+            E::TooFewHosts { hosts: 1 },
+        ),
+        (links(&["a", ""], &["x"], &[]), E::EmptyName { node: 1 }),
+        (
+            links(&hosts, &["a"], &[]),
+            E::RepeatedName { name: "a".into() },
+        ),
+        (
+            links(&hosts, &["x"], &[(0, 2), (1, 3)]),
+            E::UnknownNode {
+                link: 2,
+                node: 3,
+                nodes: 3,
+            },
+        ),
+        (
+            links(&hosts, &["x"], &[(2, 2)]),
+            E::SelfLoop {
+                link: 1,
+                node: "x".into(),
+            },
+        ),
+        (
+            links(&hosts, &["x"], &[(0, 1)]),
+            E::HostToHost {
+                link: 1,
+                a: "a".into(),
+                b: "b".into(),
+            },
+        ),
+        // TOP-05: also the other way round.
+        (
+            links(&hosts, &["x"], &[(0, 2), (1, 2), (2, 0)]),
+            E::RepeatedLink {
+                first: 1,
+                second: 3,
+                a: "x".into(),
+                b: "a".into(),
+            },
+        ),
+        (
+            links(&hosts, &["x"], &[(0, 2)]),
+            E::NoLink { node: "b".into() },
+        ),
+        (
+            links(&hosts, &["x", "y"], &[(0, 2), (1, 2)]),
+            E::NoLink { node: "y".into() },
+        ),
+        // TOP-06
+        (
+            links(&hosts, &["x", "y"], &[(0, 2), (1, 3)]),
+            E::Unreachable {
+                host: "b".into(),
+                switch: "y".into(),
+                from: "a".into(),
+            },
+        ),
+        (
+            links(&hosts, &["x", "y", "z"], &[(0, 2), (1, 2), (3, 4)]),
+            E::StraySwitch { switch: "y".into() },
+        ),
+    ];
+    for (spec, expected) in cases {
+        assert_eq!(error(&spec), expected);
+    }
+}
+
+#[test]
+fn hosts_are_no_bridge_between_switches() {
+    // TOP-06: a is on both switches, but b and c cannot talk through it.
+    let spec = links(
+        &["a", "b", "c"],
+        &["x", "y"],
+        &[(0, 3), (0, 4), (1, 3), (2, 4)],
+    );
+    let expected = TopologyError::Unreachable {
+        host: "a".into(),
+        switch: "y".into(),
+        from: "a".into(),
+    };
+    assert_eq!(error(&spec), expected);
+}
+
+#[test]
+fn errors_are_sentences_that_say_what_to_do() {
+    let text = error(&links(&["a", "b"], &["x"], &[(0, 2), (1, 2), (0, 2)])).to_string();
+    assert_eq!(
+        text,
+        "links number 1 and 3 both join a and x; remove one, or allow parallel links if two cables are meant"
+    );
+    assert_eq!(
+        error(&leaf_spine(2, 0, 2)).to_string(),
+        "topology leaf-spine: spines is 0; it must be at least 1"
+    );
+    assert_eq!(
+        error(&star(65_536)).to_string(),
+        "switch0 would have 65536 ports; a node can have at most 65535; spread its links over more nodes"
+    );
+}
+
+#[test]
+fn parallel_links_are_built_where_they_are_asked_for() {
+    // TOP-05
+    let spec = links(&["a", "b"], &["x", "y"], &[(0, 2), (1, 3), (2, 3), (3, 2)]);
+    assert!(matches!(
+        error(&spec),
+        TopologyError::RepeatedLink {
+            first: 3,
+            second: 4,
+            ..
+        }
+    ));
+    let graph = spec
+        .build_with(BuildOptions {
+            parallel_links: true,
+        })
+        .expect("it was asked for");
+    assert_eq!(peers(&graph, "x"), ["a", "y", "y"]);
+    for port in [1, 2] {
+        let index = graph.port_index(2, port);
+        assert_eq!(
+            (graph.port(index).peer, graph.port(index).peer_port),
+            (3, port)
+        );
+    }
+    assert_eq!(graph.capacity_bps(CapacityOf::Core), Ok(200_000_000_000));
+}
+
+#[test]
+fn capacities_count_each_link_once() {
+    // TOP-12
+    let capacity =
+        |spec: &TopologySpec, of| build(spec).capacity_bps(of).map(|bps| bps / 1_000_000_000);
+    let core = |spec: &TopologySpec| capacity(spec, CapacityOf::Core);
+    let hosts = |spec: &TopologySpec| capacity(spec, CapacityOf::Hosts);
+    assert_eq!(hosts(&star(10)), Ok(1_000));
+    assert_eq!(
+        core(&star(10)),
+        Err(TopologyError::NoCore { shape: "star" })
+    );
+    assert_eq!(
+        (hosts(&dumbbell(3, 4)), core(&dumbbell(3, 4))),
+        (Ok(700), Ok(40))
+    );
+    assert_eq!(core(&leaf_spine(8, 4, 16)), Ok(8 * 4 * 400));
+    // Links from the ToRs upward; the cores' links (800 Gbps) do not count.
+    assert_eq!(core(&clos(5, 4, 4, 16, 16)), Ok(20 * 4 * 400));
+    assert_eq!(hosts(&clos(5, 4, 4, 16, 16)), Ok(32_000));
+    assert_eq!(core(&fat_tree(4)), Ok(1_600));
+    // Both ports of a dual-homed host count.
+    let dual = links(&["a", "b"], &["x", "y"], &[(0, 2), (0, 3), (1, 2), (2, 3)]);
+    assert_eq!((hosts(&dual), core(&dual)), (Ok(300), Ok(100)));
+}
+
+#[test]
+fn the_crossing_fraction_is_exact() {
+    // TOP-13
+    let any = |spec: &TopologySpec| build(spec).crossing_fraction(PairScope::Any);
+    let inter = |spec: &TopologySpec| build(spec).crossing_fraction(PairScope::InterRack);
+    assert_eq!(any(&star(4)), Ok(0.0));
+    assert_eq!(inter(&star(4)), Err(TopologyError::OneRack));
+    // 128 hosts in racks of 16: 112 of the other 127 lie elsewhere.
+    assert_eq!(any(&leaf_spine(8, 8, 16)), Ok(112.0 / 127.0));
+    assert_eq!(inter(&leaf_spine(8, 8, 16)), Ok(1.0));
+    // 3 and 4 hosts: 2 * 3 * 4 of 7 * 6 ordered pairs.
+    assert_eq!(any(&dumbbell(3, 4)), Ok(24.0 / 42.0));
+    assert_eq!(any(&clos(5, 4, 4, 16, 16)), Ok(304.0 / 319.0));
+    let dual = links(
+        &["a", "b", "c"],
+        &["x", "y"],
+        &[(0, 3), (0, 4), (1, 3), (2, 4), (3, 4)],
+    );
+    assert_eq!(any(&dual), Ok(4.0 / 6.0));
+}
