@@ -1,7 +1,20 @@
 //! Discrete-event engine. Knows time, order and chance, and nothing of networks.
+//!
+//! - [`calendar`]: pending [`Event`]s, popped in an order that their content defines. The
+//!   [`Wheel`] is the fast one, [`Naive`] the plain one it is tested against.
+//! - [`random`]: counter-based [`Stream`]s, one per seed, entity and purpose.
+//! - [`digest`]: a running hash per entity, and the [`Digest`] of all of them.
+//!
+//! Nothing here reads a clock, starts a thread or depends on an address, the order of a hash map
+//! or the system's mathematical library: the same calls give the same results on every machine.
+//! The rules that the crate keeps are in `specs/kernel.md`, and cited as `KER-01` and so on.
 
+pub mod calendar;
+pub mod digest;
 pub mod random;
 
+pub use calendar::{Calendar, Event, Naive, Wheel, phase};
+pub use digest::Digest;
 pub use random::{Purpose, Stream, mix64};
 
 /// Simulated time in integer picoseconds.

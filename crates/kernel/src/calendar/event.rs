@@ -1,0 +1,173 @@
+//! Events and the key that orders them.
+
+use std::fmt;
+
+use crate::Time;
+
+/// The phases of one instant, in the order in which they are served (KER-02).
+pub mod phase {
+    /// The topology changes: a link goes down or comes up.
+    pub const TOPOLOGY: u32 = 0;
+    /// Something arrives at the end of a link.
+    pub const ARRIVAL: u32 = 1;
+    /// A timer expires.
+    pub const TIMER: u32 = 2;
+    /// A flow starts.
+    pub const FLOW_START: u32 = 3;
+    /// An idle egress decides what to send.
+    pub const EGRESS: u32 = 4;
+    /// A probe looks at the state.
+    pub const PROBE: u32 = 5;
+}
+
+const ID_BITS: u32 = 29;
+const ID_MASK: u32 = (1 << ID_BITS) - 1;
+
+/// Something that happens to `id` at `time`; 16 bytes.
+///
+/// Two events are ordered by what they *say*, never by when they were pushed: by time, then phase,
+/// then [`Event::tie`], then `arg`. Events that are equal in all four are the same event.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Event {
+    /// When, in picoseconds.
+    pub time: Time,
+    /// Phase (upper 3 bits) and id (lower 29 bits).
+    pub order: u32,
+    /// What the owner of the event wants to be told; no meaning to the kernel.
+    pub arg: u32,
+}
+
+impl Event {
+    /// The largest id: 2^29 − 1.
+    pub const MAX_ID: u32 = ID_MASK;
+    /// The largest phase that fits; [`phase`] names the ones in use.
+    pub const MAX_PHASE: u32 = 7;
+
+    /// An event of `id` (at most [`Event::MAX_ID`]) in `phase` (at most [`Event::MAX_PHASE`]) of
+    /// the instant `time`.
+    #[inline]
+    #[must_use]
+    pub const fn new(time: Time, phase: u32, id: u32, arg: u32) -> Self {
+        debug_assert!(phase <= Self::MAX_PHASE, "a phase has 3 bits");
+        debug_assert!(id <= Self::MAX_ID, "an id has 29 bits");
+        Self {
+            time,
+            order: phase << ID_BITS | (id & ID_MASK),
+            arg,
+        }
+    }
+
+    /// The phase of the instant in which the event is served, see [`phase`].
+    #[inline]
+    #[must_use]
+    pub const fn phase(self) -> u32 {
+        self.order >> ID_BITS
+    }
+
+    /// Whom the event concerns: a link, node, flow... as the phase says.
+    #[inline]
+    #[must_use]
+    pub const fn id(self) -> u32 {
+        self.order & ID_MASK
+    }
+
+    /// What orders the events of one instant and phase (KER-03): the id, but for arrivals a
+    /// bijection of the id that changes with the time.
+    #[inline]
+    #[must_use]
+    pub const fn tie(self) -> u32 {
+        if self.phase() == phase::ARRIVAL {
+            scatter(self.id(), self.time)
+        } else {
+            self.id()
+        }
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} ps, phase {}, id {}, arg {}",
+            self.time,
+            self.phase(),
+            self.id(),
+            self.arg
+        )
+    }
+}
+
+/// Odd multipliers of [`scatter`]; any odd number is invertible modulo 2^29.
+const FIRST: u32 = 0x1657_3a2d;
+const SECOND: u32 = 0x0b4f_6ac5;
+const FIRST_INVERSE: u32 = inverse(FIRST);
+const SECOND_INVERSE: u32 = inverse(SECOND);
+/// At least half of the id's bits, so that `x ^ x >> FOLD` is its own inverse.
+const FOLD: u32 = ID_BITS.div_ceil(2);
+
+/// The inverse of an odd number modulo 2^32 (and so modulo 2^29): each step of Newton's iteration
+/// doubles the number of right bits, beginning with three.
+const fn inverse(odd: u32) -> u32 {
+    let mut inverse = odd;
+    let mut bits = 3;
+    while bits < u32::BITS {
+        inverse = inverse.wrapping_mul(2u32.wrapping_sub(odd.wrapping_mul(inverse)));
+        bits *= 2;
+    }
+    inverse
+}
+
+/// 29 bits that depend on all of the time.
+#[inline]
+const fn whirl(time: Time) -> u32 {
+    (time.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - ID_BITS)) as u32
+}
+
+/// KER-03: for a given time a bijection of the ids.
+#[inline]
+const fn scatter(id: u32, time: Time) -> u32 {
+    let x = (id ^ whirl(time)).wrapping_mul(FIRST) & ID_MASK;
+    (x ^ x >> FOLD).wrapping_mul(SECOND) & ID_MASK
+}
+
+/// The inverse of [`scatter`].
+#[inline]
+const fn gather(tie: u32, time: Time) -> u32 {
+    let x = tie.wrapping_mul(SECOND_INVERSE) & ID_MASK;
+    ((x ^ x >> FOLD).wrapping_mul(FIRST_INVERSE) ^ whirl(time)) & ID_MASK
+}
+
+/// The whole event as one number that sorts as events do (KER-01): time, phase, tie, arg from the
+/// highest bit down. Calendars store and compare these, and turn them back when an event leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key(u128);
+
+impl Key {
+    #[inline]
+    pub(super) const fn of(event: Event) -> Self {
+        let order = event.phase() << ID_BITS | event.tie();
+        Self((event.time as u128) << 64 | (order as u128) << 32 | event.arg as u128)
+    }
+
+    #[inline]
+    pub(super) const fn time(self) -> Time {
+        (self.0 >> 64) as Time
+    }
+
+    #[inline]
+    pub(super) const fn event(self) -> Event {
+        let (time, order, arg) = (self.time(), (self.0 >> 32) as u32, self.0 as u32);
+        let phase = order >> ID_BITS;
+        let tie = order & ID_MASK;
+        let id = if phase == phase::ARRIVAL {
+            gather(tie, time)
+        } else {
+            tie
+        };
+        Event {
+            time,
+            order: phase << ID_BITS | id,
+            arg,
+        }
+    }
+}

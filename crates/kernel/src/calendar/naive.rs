@@ -1,0 +1,54 @@
+//! The calendar that is plainly right.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::event::Key;
+use super::{Calendar, Event};
+use crate::Time;
+
+/// A binary heap: slow at scale, and so simple that the [`Wheel`](super::Wheel) is tested
+/// against it.
+#[derive(Clone, Debug, Default)]
+pub struct Naive {
+    heap: BinaryHeap<Reverse<Key>>,
+    popped_ps: Time,
+}
+
+impl Naive {
+    /// An empty calendar at time 0.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Calendar for Naive {
+    #[inline]
+    fn push(&mut self, event: Event) {
+        debug_assert!(
+            event.time >= self.popped_ps,
+            "{event:?} is before {} ps",
+            self.popped_ps
+        );
+        self.heap.push(Reverse(Key::of(event)));
+    }
+
+    #[inline]
+    fn pop_before(&mut self, limit: Time) -> Option<Event> {
+        let event = self.peek_before(limit)?;
+        self.heap.pop();
+        self.popped_ps = event.time;
+        Some(event)
+    }
+
+    #[inline]
+    fn peek_before(&mut self, limit: Time) -> Option<Event> {
+        let Reverse(key) = *self.heap.peek()?;
+        (key.time() < limit).then(|| key.event())
+    }
+
+    fn len(&self) -> usize {
+        self.heap.len()
+    }
+}
