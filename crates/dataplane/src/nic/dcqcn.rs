@@ -236,7 +236,6 @@ impl Dcqcn {
         }
         let least_bps = config.min_rate_bps.min(path.line_bps);
         self.rate_bps = (self.rate_bps * (1.0 - self.alpha / 2.0)).max(least_bps); // DCQCN-05, DCQCN-17
-        self.target_bps = self.target_bps.max(self.rate_bps);
         self.timer_stage = 0;
         self.byte_stage = 0;
         self.sent_bytes = 0;

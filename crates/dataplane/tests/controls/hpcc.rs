@@ -63,7 +63,8 @@ fn starts_at_line_rate() {
     close(flow.hpcc.utilisation(), 1.0);
 }
 
-/// Algorithm 1 by hand on one link: HPCC-06, 07, 09, 11, 12, 13, 14, 15, 16, 17, 18, 19.
+/// Algorithm 1 by hand on one link: HPCC-06, HPCC-07, HPCC-09, HPCC-11, HPCC-12, HPCC-14, HPCC-15,
+/// HPCC-16, HPCC-17, HPCC-18, HPCC-19.
 #[test]
 fn worked_example_of_algorithm_1() {
     let mut flow = Flow::new();
@@ -128,26 +129,51 @@ fn after_max_stage_additive_updates_the_window_multiplies() {
     close(next(&mut flow, 95_000), 47_980.0 * 1.25 + 160.0);
 }
 
-/// HPCC-16: at U = η exactly the multiplicative branch is taken; with U/η = 1 both give the same,
-/// but only the multiplicative one sets incStage back to 0.
+/// HPCC-16: at U = η exactly the multiplicative branch is taken. It gives the same window as the
+/// additive one, but sets incStage back to 0.
 #[test]
 fn utilisation_equal_to_the_target_multiplies() {
+    let run = |eta, intervals: &[u64]| {
+        let mut flow = Flow::new();
+        (flow.config.eta, flow.config.max_stage) = (eta, 1);
+        let mut sent = 0;
+        for (i, bytes) in (1..).zip(intervals) {
+            sent += bytes;
+            let hop = port(i * 10, sent, 0);
+            flow.ack(i * 1_000 + 1, (i + 1) * 1_000, &stack(&[hop]));
+        }
+        flow.hpcc
+    };
+    // η to the last bit as it is measured, about 0.5.
+    let eta = run(0.5, &[0, 125_000, 62_500]).utilisation();
+    // 100 000 → 50 080 (U = 1) → 50 160 (U = η) → 50 240 (U = 0.25): the last one is additive,
+    // because the one before did not count as a stage.
+    let hpcc = run(eta, &[0, 125_000, 62_500, 31_250]);
+    close(hpcc.reference_bytes(), 50_240.0);
+}
+
+/// HPCC-12: the smaller of two consecutive queue lengths, whichever came first.
+#[test]
+fn a_passing_burst_is_filtered_out() {
     let mut flow = Flow::new();
-    flow.config.eta = 0.5;
-    flow.config.max_stage = 1;
-    flow.hpcc = Hpcc::new(&flow.config, &path(100.0));
-    let mut sent = 0;
-    for (i, bytes) in [(1, 0), (2, 125_000), (3, 62_500), (4, 62_500), (5, 31_250)] {
-        sent += bytes;
-        flow.ack(
-            i * 1_000 + 1,
-            (i + 1) * 1_000,
-            &stack(&[port(i * 10, sent, 0)]),
-        );
+    for (ts_us, qlen, utilisation) in [(0, 0, 1.0), (8, 90_000, 0.0), (16, 20_000, 0.2)] {
+        flow.ack(1, 100_000, &stack(&[port(ts_us, 0, qlen)]));
+        assert!((flow.hpcc.utilisation() - utilisation).abs() < 1e-12);
     }
-    // 100 000 → 50 080 (U = 1) → 50 160 → 50 240 (U = η, twice) → 50 320 (U = 0.25): the last is
-    // additive because the two before it did not count as stages.
-    close(flow.hpcc.reference_bytes(), 50_320.0);
+}
+
+/// HPCC-18: the packet that ends at lastUpdateSeq was sent before the update.
+#[test]
+fn the_reference_waits_for_a_packet_sent_after_it() {
+    let mut flow = Flow::new();
+    flow.ack(1_000, 5_000, &stack(&[port(0, 0, 0)]));
+    flow.ack(5_000, 9_000, &stack(&[port(8, 200_000, 0)]));
+    close(flow.hpcc.reference_bytes(), 100_000.0);
+    flow.ack(6_000, 10_000, &stack(&[port(16, 400_000, 0)]));
+    close(flow.hpcc.reference_bytes(), 47_580.0);
+    // And lastUpdateSeq has moved on to 10 000.
+    flow.ack(10_000, 14_000, &stack(&[port(24, 600_000, 0)]));
+    close(flow.hpcc.reference_bytes(), 47_580.0);
 }
 
 /// HPCC-13: the fullest link counts, with the time between its own stamps as τ.
@@ -305,7 +331,7 @@ fn parameters_and_rule_of_thumb() {
     assert!(HpccConfig::rule_of_thumb_wai(162_500.0, 0.95, 0).is_finite());
 }
 
-/// HPCC-24: 42 bytes for five switches, 80 for the BFC paper's comparison would be ten at most.
+/// HPCC-24: two bytes, and eight for each switch.
 #[test]
 fn telemetry_of_five_switches_takes_42_bytes() {
     assert_eq!(padding_bytes(5), 42);

@@ -50,6 +50,16 @@ fn gradient_between_the_thresholds() {
     close(flow.rtt(72), 3_020.0 * (1.0 - 0.8 * 1.647_460_937_5 / 20.0));
 }
 
+/// TIMELY-09: a gradient of 0 is not above 0.
+#[test]
+fn a_constant_round_trip_grows() {
+    let mut flow = Flow::new();
+    flow.rtt(1_000);
+    close(flow.rtt(1_000), 6_000.0);
+    flow.config.t_high_ps = 2_000 * US; // from here on 1 000 µs lie between the thresholds
+    close(flow.rtt(1_000), 6_010.0);
+}
+
 /// TIMELY-07: below T_low the rate grows whatever the gradient, by AI only.
 #[test]
 fn below_t_low_it_grows() {
