@@ -200,7 +200,16 @@ def draw_steps(points, share):
             yield i, spread / (size * size) + (size - size_of(i, j)) ** 2 * mass / average**2
 
     path = fewest_then_best(len(sizes) + 1, edges_into, MAX_POINTS + 1)
-    return path and [(chosen[i, j], cdf[j]) for i, j in zip(path, path[1:])]
+    if not path:
+        return None
+    drawn = [(chosen[i, j], cdf[j]) for i, j in zip(path, path[1:])]
+    # What rounding and the tolerances changed of the mean goes into the tail, whose sizes are free.
+    tail = [k for k in range(1, len(drawn) - 1) if drawn[k - 1][1] >= 0.999]
+    weight = sum(drawn[k][0] * (drawn[k][1] - drawn[k - 1][1]) for k in tail)
+    scale = 1 + (average - mean(drawn, "step")) / weight
+    for k in tail:
+        drawn[k] = (round(drawn[k][0] * scale), drawn[k][1])
+    return drawn
 
 
 TAIL = [0.992, 0.994, 0.996, 0.997, 0.998, 0.9985, 0.999, 0.9993, 0.9995, 0.9997, 0.9998, 0.9999, 0.99993,
@@ -327,6 +336,8 @@ def failures(drawn, drawn_mode, points, mode):
     off = mean(drawn, drawn_mode) / mean(points, mode) - 1
     if abs(off) > 0.001:
         wrong.append(f"mean off by {100 * off:.3f} %")
+    if sorted(drawn) != drawn or drawn[-1] != points[-1]:
+        wrong.append("sizes fall, or the largest is not kept")
     for p in PERCENTILES:
         want, got = quantile(points, mode, p), quantile(drawn, drawn_mode, p)
         if abs(got - want) > max(1.0, 0.01 * want):

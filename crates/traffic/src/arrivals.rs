@@ -40,6 +40,10 @@ const MAX_SIGMA: f64 = 10.0;
 /// instead of to 1 ps makes no bias that a run could show.
 const FRACTION_BITS: u32 = 32;
 
+/// Half a picosecond in that unit: instants are rounded to the nearest picosecond, so that gaps
+/// that a division has made a hair too short put no arrival just before the end of the window.
+const HALF: u128 = 1 << (FRACTION_BITS - 1);
+
 impl Arrivals {
     pub(crate) fn check(&self, from_ps: u64, to_ps: u64) -> Result<(), Error> {
         if !MEAN_GAP_RANGE_PS.contains(&self.mean_gap_ps) {
@@ -67,7 +71,7 @@ impl Arrivals {
     pub(crate) fn expected(&self, from_ps: u64, to_ps: u64) -> f64 {
         match self.exact(from_ps, to_ps) {
             Some(count) => count as f64,
-            None => (to_ps - from_ps) as f64 / self.mean_gap_ps,
+            None => to_ps.saturating_sub(from_ps) as f64 / self.mean_gap_ps,
         }
     }
 
@@ -76,12 +80,13 @@ impl Arrivals {
         let ArrivalKind::Fixed { first_ps } = self.kind else {
             return None;
         };
-        let span = u128::from(to_ps - first_ps.unwrap_or(from_ps)) << FRACTION_BITS;
-        u64::try_from(span.div_ceil(fixed_point(self.mean_gap_ps))).ok()
+        let span_ps = to_ps.saturating_sub(first_ps.unwrap_or(from_ps));
+        let span = (u128::from(span_ps) << FRACTION_BITS).saturating_sub(HALF);
+        u64::try_from(span.div_ceil(fixed_point(self.mean_gap_ps).max(1))).ok()
     }
 }
 
-/// A gap in units of 2^-32 ps, at least 1 for a law's fixed gap of a positive length.
+/// A gap in units of 2^-32 ps.
 fn fixed_point(gap_ps: f64) -> u128 {
     (gap_ps * (1u64 << FRACTION_BITS) as f64 + 0.5) as u128
 }
@@ -162,7 +167,7 @@ impl Iterator for Clock {
 
     /// The next arrival, ps of simulated time. // TRA-08
     fn next(&mut self) -> Option<u64> {
-        let since_ps = self.next >> FRACTION_BITS;
+        let since_ps = self.next.saturating_add(HALF) >> FRACTION_BITS;
         if since_ps >= u128::from(self.to_ps.saturating_sub(self.from_ps)) {
             return None;
         }

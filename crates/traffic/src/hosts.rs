@@ -90,7 +90,7 @@ impl Hosts {
         self.grouped.len() as u32
     }
 
-    /// Whether two hosts share a rack.
+    /// Whether two hosts, which must exist, share a rack.
     #[must_use]
     pub fn same_rack(&self, a: u32, b: u32) -> bool {
         self.rack_of[a as usize] == self.rack_of[b as usize]
@@ -126,7 +126,7 @@ impl Hosts {
         }
     }
 
-    /// The share of the other hosts that is in another rack than `host`.
+    /// The share of the peers of `host`, which must exist, that is in another rack.
     #[must_use]
     pub fn crossing_fraction_to(&self, host: u32, scope: Scope) -> f64 {
         let outside = f64::from(self.peers(host, Scope::InterRack));
@@ -148,7 +148,7 @@ impl Hosts {
         }
     }
 
-    /// How many hosts `host` may talk to.
+    /// How many hosts `host`, which must exist, may talk to.
     #[must_use]
     pub fn peers(&self, host: u32, scope: Scope) -> u32 {
         let (from, to) = self.excluded(host, scope);
@@ -164,7 +164,7 @@ impl Hosts {
         }
     }
 
-    /// The peer of `host` with number `index` of its [`Hosts::peers`].
+    /// The peer of `host` with number `index`, which must be below its [`Hosts::peers`].
     #[must_use]
     pub fn peer(&self, host: u32, scope: Scope, index: u32) -> u32 {
         let (from, to) = self.excluded(host, scope);

@@ -536,7 +536,7 @@ fn declared_mean(value: &Value) -> Result<f64, Error> {
     })
 }
 
-/// The files of the named distributions.
+/// The files of the named distributions, long ones drawn anew. // TRA-18
 const FILES: &[&str] = &[
     include_str!("../data/alistorage@hpcc.dist"),
     include_str!("../data/cache-follower@conweave.dist"),
