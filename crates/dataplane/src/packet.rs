@@ -277,7 +277,10 @@ mod tests {
     #[test]
     fn freed_records_and_stacks_are_used_again() {
         let mut arena = Arena::new();
-        let cold = Cold { stack: NO_STACK, ..Cold::default() };
+        let cold = Cold {
+            stack: NO_STACK,
+            ..Cold::default()
+        };
         let a = arena.alloc(Packet::new(Kind::Data, 1, 1048), cold);
         arena.attach_stack(a);
         assert!(arena.stack(a).is_some());
@@ -285,6 +288,9 @@ mod tests {
         assert_eq!(arena.alive(), 0);
         let b = arena.alloc(Packet::new(Kind::Ack, 0, 60), cold);
         assert_eq!(a, b);
-        assert!(arena.stack(b).is_none(), "a new packet has no stack of an old one");
+        assert!(
+            arena.stack(b).is_none(),
+            "a new packet has no stack of an old one"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! What a state machine may ask of whoever drives it.
 
 use crate::nic::FlowEnd;
-use crate::packet::PacketId;
+use crate::packet::Packet;
 use crate::units::Time;
 
 /// Why a packet was dropped.
@@ -27,8 +27,8 @@ pub trait Sink {
     fn kick(&mut self, port: u16);
     /// Call `timer` at `at`. A node has one alarm; an earlier wish replaces a later one.
     fn wake(&mut self, at: Time);
-    /// The packet is about to leave the network without having arrived; the caller frees it.
-    fn dropped(&mut self, packet: PacketId, cause: DropCause);
+    /// A packet leaves the network without having arrived.
+    fn dropped(&mut self, packet: &Packet, cause: DropCause);
     /// 64 random bits from the node's own stream.
     fn draw(&mut self) -> u64;
     /// The port's paused classes changed from mask `before` to mask `after` (PFC received).

@@ -26,7 +26,11 @@ impl Rate {
     #[must_use]
     pub const fn from_bps(bps: u64) -> Self {
         assert!(bps > 0, "a link needs a rate above zero");
-        let ps_per_byte = if 8_000_000_000_000 % bps == 0 { 8_000_000_000_000 / bps } else { 0 };
+        let ps_per_byte = if 8_000_000_000_000 % bps == 0 {
+            8_000_000_000_000 / bps
+        } else {
+            0
+        };
         Self { bps, ps_per_byte }
     }
 

@@ -2,7 +2,8 @@
 //! trips, bandwidth-delay products.
 //!
 //! Nothing is kept per pair of hosts. Between two switches with hosts stands a small number that
-//! names the links between them; rows of such numbers are made when a source is first asked about.
+//! names the links between them; rows of such numbers are made when a source is first asked about,
+//! and in a regular shape the first row serves all sources.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -221,7 +222,7 @@ impl Paths {
     /// Panics, as all questions here do, where an endpoint does not exist.
     pub fn alternatives(&mut self, src: u32, dst: u32) -> &[PathProfile] {
         let (from, to) = (self.graph.group_of(src), self.graph.group_of(dst));
-        let set = self.row(from)[to as usize];
+        let set = self.set(from, to);
         let first = self.graph.link_kind(src as usize);
         let last = self.graph.link_kind(dst as usize);
         let number = match self.numbers.get(&(first, set, last)) {
@@ -255,13 +256,19 @@ impl Paths {
         self.cores.sets[set as usize].iter().map(profile).collect()
     }
 
-    /// The sets of ways from a group to all groups.
-    fn row(&mut self, from: u32) -> &[u32] {
-        if self.rows[from as usize].is_none() {
-            let row = self.find_row(from);
-            self.rows[from as usize] = Some(row);
+    /// Number of the set of ways from a group to another. A regular shape needs one row only. // TOP-17
+    fn set(&mut self, from: u32, to: u32) -> u32 {
+        let (from, to) = match self.graph.like_pair(from, to) {
+            Some(like) => (0, like),
+            None => (from, to),
+        };
+        if let Some(row) = &self.rows[from as usize] {
+            return row[to as usize];
         }
-        self.rows[from as usize].as_deref().unwrap_or_default()
+        let row = self.find_row(from);
+        let set = row[to as usize];
+        self.rows[from as usize] = Some(row);
+        set
     }
 
     /// Breadth-first over the switches; a switch is left only when all shortest ways to it are known.
@@ -369,28 +376,31 @@ impl Paths {
 
     /// The largest base round trip between endpoints of any two different hosts; exact. A round
     /// trip is a sum over host links and links between, so per switch only the two slowest hosts
-    /// count; where all racks see the same network, one of them stands for all. // TOP-10
+    /// count. // TOP-10
     pub fn max_base_rtt_ps(&mut self, frame_bytes: u16, ack_bytes: u16) -> Time {
         let groups = self.graph.groups();
         let ends: Vec<SlowestHosts> = (0..groups)
             .map(|g| SlowestHosts::of(&self.graph, g, frame_bytes, ack_bytes))
             .collect();
+        // In a regular shape one rack stands for all, but for the dumbbell, whose two racks may
+        // differ in the number of hosts. // TOP-17
+        let sources = if self.graph.is_regular() {
+            groups.min(2)
+        } else {
+            groups
+        };
         let mut core_ps: Vec<Option<u128>> = Vec::new();
         let mut longest = 0;
-        for from in 0..if self.graph.racks_alike() { 1 } else { groups } {
-            let row = match &self.rows[from as usize] {
-                Some(row) => row.clone(),
-                None => self.find_row(from),
-            };
-            core_ps.resize(self.cores.sets.len(), None);
+        for from in 0..sources {
             for to in 0..groups {
-                let set = row[to as usize] as usize;
                 let Some(ends_ps) = ends[from as usize].with(&ends[to as usize], from == to) else {
                     continue;
                 };
-                let between = *core_ps[set].get_or_insert_with(|| {
-                    round_trip(&self.cores.sets[set], frame_bytes, ack_bytes)
-                });
+                let set = self.set(from, to) as usize;
+                core_ps.resize(self.cores.sets.len(), None);
+                let ways = &self.cores.sets[set];
+                let between =
+                    *core_ps[set].get_or_insert_with(|| round_trip(ways, frame_bytes, ack_bytes));
                 longest = longest.max(ends_ps + between);
             }
         }

@@ -66,7 +66,9 @@ pub struct PortRecord {
     pub tx_packets: u64,
     /// Bytes sent.
     pub tx_bytes: u64,
-    /// Of them bytes of data packets.
+    /// Of them data packets.
+    pub tx_data_packets: u64,
+    /// Bytes of data packets, headers included.
     pub tx_data_bytes: u64,
     /// Data packets that left marked by this port.
     pub marked: u64,

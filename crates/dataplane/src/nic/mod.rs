@@ -94,7 +94,10 @@ struct Fifo {
 }
 
 impl Fifo {
-    const EMPTY: Self = Self { head: NO_PACKET, tail: NO_PACKET };
+    const EMPTY: Self = Self {
+        head: NO_PACKET,
+        tail: NO_PACKET,
+    };
 
     fn push(&mut self, id: PacketId, arena: &mut Arena) {
         arena.hot_mut(id).next = NO_PACKET;
@@ -189,7 +192,9 @@ impl Nic {
                 let packet = *arena.hot(id);
                 arena.free(id);
                 if self.config.obeys_bfc {
-                    let changed = self.sender.pause_queue(port, packet.hash as u16, packet.psn != 0, sink);
+                    let changed =
+                        self.sender
+                            .pause_queue(port, packet.hash as u16, packet.psn != 0, sink);
                     self.counters.repeated_pauses += u64::from(!changed);
                 }
             }
@@ -204,7 +209,9 @@ impl Nic {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        let replies = self.receiver.data(now, &self.config, id, arena, &mut self.counters);
+        let replies = self
+            .receiver
+            .data(now, &self.config, id, arena, &mut self.counters);
         for reply in replies.into_iter().flatten() {
             let class = arena.hot(reply).class() as usize;
             self.replies[port as usize * self.classes + class].push(reply, arena);
@@ -231,7 +238,15 @@ impl Nic {
                 }
                 return Some(id);
             }
-            let sent = self.sender.send(now, &self.config, port, class, arena, &mut self.counters, sink);
+            let sent = self.sender.send(
+                now,
+                &self.config,
+                port,
+                class,
+                arena,
+                &mut self.counters,
+                sink,
+            );
             if sent.is_some() {
                 return sent;
             }
@@ -241,7 +256,8 @@ impl Nic {
 
     /// The time that the NIC asked for has come.
     pub fn timer<S: Sink>(&mut self, now: Time, sink: &mut S) {
-        self.sender.timer(now, &self.config, &mut self.counters, sink);
+        self.sender
+            .timer(now, &self.config, &mut self.counters, sink);
     }
 
     /// Whether `transmit` may find something for this port.

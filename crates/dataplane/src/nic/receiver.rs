@@ -35,7 +35,9 @@ type Replies = [Option<PacketId>; 2];
 
 impl Receiver {
     pub fn new() -> Self {
-        Self { flows: MixedMap::default() }
+        Self {
+            flows: MixedMap::default(),
+        }
     }
 
     /// Takes a data packet. Its record becomes the ACK where one is due.
@@ -163,5 +165,13 @@ fn notification(config: &NicConfig, packet: &Packet, cold: &Cold) -> (Packet, Co
         hash: backward(packet.hash),
         ..Packet::new(Kind::Cnp, config.cnp_class, config.cnp)
     };
-    (hot, Cold { src: packet.dst, slot: cold.slot, stack: NO_STACK, ..Cold::default() })
+    (
+        hot,
+        Cold {
+            src: packet.dst,
+            slot: cold.slot,
+            stack: NO_STACK,
+            ..Cold::default()
+        },
+    )
 }

@@ -60,7 +60,11 @@ struct Flow {
 impl Flow {
     const fn bytes_below(&self, psn: u32, mtu: u16) -> u64 {
         let bytes = psn as u64 * mtu as u64;
-        if bytes < self.start.bytes { bytes } else { self.start.bytes }
+        if bytes < self.start.bytes {
+            bytes
+        } else {
+            self.start.bytes
+        }
     }
 
     /// NIC-04: something unsent, and less in flight than the window.
@@ -68,7 +72,8 @@ impl Flow {
         if self.next >= self.packets {
             return false;
         }
-        let in_flight = self.bytes_below(self.next, config.mtu) - self.bytes_below(self.acked, config.mtu);
+        let in_flight =
+            self.bytes_below(self.next, config.mtu) - self.bytes_below(self.acked, config.mtu);
         in_flight < self.control.window(&config.control, &self.start.path, now)
     }
 }
@@ -130,8 +135,15 @@ pub(super) struct Sender {
 
 impl Sender {
     pub fn new(config: &NicConfig, classes: usize, rates: &[Rate]) -> Self {
-        let ring = Ring { head: NO_SLOT, tail: NO_SLOT };
-        let queue = NicQueue { users: 0, parked: NO_SLOT, paused: false };
+        let ring = Ring {
+            head: NO_SLOT,
+            tail: NO_SLOT,
+        };
+        let queue = NicQueue {
+            users: 0,
+            parked: NO_SLOT,
+            paused: false,
+        };
         let port = |&rate: &Rate| Port {
             rate,
             ring_mask: 0,
@@ -141,7 +153,13 @@ impl Sender {
             queues: vec![queue; config.queues as usize],
         };
         let ports = rates.iter().map(port).collect();
-        Self { flows: Vec::new(), free: NO_SLOT, ports, alarms: BinaryHeap::new(), timeouts: VecDeque::new() }
+        Self {
+            flows: Vec::new(),
+            free: NO_SLOT,
+            ports,
+            alarms: BinaryHeap::new(),
+            timeouts: VecDeque::new(),
+        }
     }
 
     /// Lowest class that has something and is not paused.
@@ -154,10 +172,20 @@ impl Sender {
 
     pub fn set_replies(&mut self, port: u16, class: u8, some: bool) {
         let mask = &mut self.ports[port as usize].reply_mask;
-        *mask = if some { *mask | 1 << class } else { *mask & !(1 << class) };
+        *mask = if some {
+            *mask | 1 << class
+        } else {
+            *mask & !(1 << class)
+        };
     }
 
-    pub fn start<S: Sink>(&mut self, now: Time, config: &NicConfig, start: &FlowStart, sink: &mut S) {
+    pub fn start<S: Sink>(
+        &mut self,
+        now: Time,
+        config: &NicConfig,
+        start: &FlowStart,
+        sink: &mut S,
+    ) {
         let flow = Flow {
             start: *start,
             control: Control::new(&config.control, &start.path, now),
@@ -187,7 +215,12 @@ impl Sender {
             if self.timeouts.is_empty() {
                 sink.wake(at);
             }
-            self.timeouts.push_back(Alarm { at, flow: start.flow, kind: AlarmKind::Timeout, slot });
+            self.timeouts.push_back(Alarm {
+                at,
+                flow: start.flow,
+                kind: AlarmKind::Timeout,
+                slot,
+            });
         }
         self.revive(now, config, slot, sink);
     }
@@ -207,7 +240,12 @@ impl Sender {
 
     fn alarm<S: Sink>(&mut self, at: Time, kind: AlarmKind, slot: u32, sink: &mut S) {
         let flow = self.flows[slot as usize].start.flow;
-        let alarm = Alarm { at, flow, kind, slot };
+        let alarm = Alarm {
+            at,
+            flow,
+            kind,
+            slot,
+        };
         if self.alarms.peek().is_none_or(|top| alarm < top.0) {
             sink.wake(at);
         }
@@ -341,10 +379,13 @@ impl Sender {
             stack: NO_STACK,
             payload,
         };
-        flow.control.on_send(&config.control, &flow.start.path, now, u64::from(payload));
+        flow.control
+            .on_send(&config.control, &flow.start.path, now, u64::from(payload));
         // NIC-05: the rate of this moment sets the earliest start of the next packet.
         let on_wire = rate.serialisation_ps(u64::from(size));
-        let paced = flow.control.rate_bps(&config.control, &flow.start.path, now);
+        let paced = flow
+            .control
+            .rate_bps(&config.control, &flow.start.path, now);
         flow.next_ps = now + on_wire.max((f64::from(size) * 8e12 / paced) as Time);
         if !flow.may_send(now, config) {
             flow.state = State::Blocked;
@@ -419,9 +460,10 @@ impl Sender {
     /// NIC-20, NIC-21: send again from the first packet that is not acknowledged.
     fn go_back(&mut self, slot: u32, config: &NicConfig) {
         let flow = &mut self.flows[slot as usize];
-        flow.next = flow.acked;
         let snd_nxt = flow.bytes_below(flow.next, config.mtu);
-        flow.control.on_loss(&config.control, &flow.start.path, snd_nxt);
+        flow.next = flow.acked;
+        flow.control
+            .on_loss(&config.control, &flow.start.path, snd_nxt);
     }
 
     /// A CNP came back.
@@ -474,7 +516,9 @@ impl Sender {
 
     /// BFC-10, BFC-11: pauses or resumes a queue of the NIC. False where that changed nothing.
     pub fn pause_queue<S: Sink>(&mut self, port: u16, queue: u16, on: bool, sink: &mut S) -> bool {
-        let Some(q) = self.ports[port as usize].queues.get_mut(queue as usize) else { return false };
+        let Some(q) = self.ports[port as usize].queues.get_mut(queue as usize) else {
+            return false;
+        };
         if q.paused == on {
             return false;
         }
@@ -534,7 +578,11 @@ impl Sender {
 
     /// The earliest alarm; forgets first timeouts of flows that have finished.
     fn next_alarm(&mut self) -> Option<Alarm> {
-        while self.timeouts.front().is_some_and(|alarm| self.is_gone(alarm)) {
+        while self
+            .timeouts
+            .front()
+            .is_some_and(|alarm| self.is_gone(alarm))
+        {
             self.timeouts.pop_front();
         }
         let timeout = self.timeouts.front().copied();
@@ -554,12 +602,18 @@ impl Sender {
         counters: &mut NicCounters,
         sink: &mut S,
     ) {
-        let Recovery::GoBackN { timeout_ps } = config.recovery else { return };
+        let Recovery::GoBackN { timeout_ps } = config.recovery else {
+            return;
+        };
         let flow = &mut self.flows[slot as usize];
         let in_flight = flow.next > flow.acked;
         let deadline = flow.progress_ps + timeout_ps;
         if !in_flight || now < deadline {
-            let again = if in_flight { deadline } else { now + timeout_ps };
+            let again = if in_flight {
+                deadline
+            } else {
+                now + timeout_ps
+            };
             self.alarm(again, AlarmKind::Timeout, slot, sink);
             return;
         }

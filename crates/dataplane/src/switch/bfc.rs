@@ -39,7 +39,12 @@ pub(crate) struct FlowTable {
 
 impl FlowTable {
     pub fn new(ports: usize, queues: u16, per_port: u32, sticky_ps: Time) -> Self {
-        let empty = Entry { last_ps: 0, flow: u32::MAX, size: 0, queue: u16::MAX };
+        let empty = Entry {
+            last_ps: 0,
+            flow: u32::MAX,
+            size: 0,
+            queue: u16::MAX,
+        };
         Self {
             entries: vec![empty; ports * per_port as usize],
             per_port,
@@ -76,10 +81,18 @@ impl FlowTable {
             && let Some(queue) = queueing.by_number(port, entry.queue)
             && queueing.get(queue).class == packet.class()
         {
-            return Place { queue, entry: index, assigned: Assigned::Before };
+            return Place {
+                queue,
+                entry: index,
+                assigned: Assigned::Before,
+            };
         }
         let (queue, assigned) = self.choose(port, packet.class(), queueing, draw);
-        Place { queue, entry: index, assigned }
+        Place {
+            queue,
+            entry: index,
+            assigned,
+        }
     }
 
     /// BFC-02: an empty queue that downstream has not paused, else one by chance.
@@ -115,7 +128,11 @@ impl FlowTable {
             entry.queue = number;
             self.shared += u64::from(place.assigned == Assigned::Shared);
             let start = &mut self.start[(place.entry / self.per_port) as usize];
-            *start = if *start + 1 >= self.queues { 0 } else { *start + 1 };
+            *start = if *start + 1 >= self.queues {
+                0
+            } else {
+                *start + 1
+            };
         }
     }
 
@@ -149,7 +166,8 @@ impl Backpressure {
         let longest = ports.iter().map(|&(_, delay)| 2 * delay).max().unwrap_or(0);
         let hrtt_ps = config.hrtt_ps.unwrap_or(longest);
         let scaled = |&(rate, _): &(Rate, Time)| {
-            ((u128::from(rate.bytes_in(hrtt_ps)) * u128::from(config.threshold_factor)) >> 16) as u64
+            ((u128::from(rate.bytes_in(hrtt_ps)) * u128::from(config.threshold_factor)) >> 16)
+                as u64
         };
         Self {
             config,
@@ -161,7 +179,8 @@ impl Backpressure {
     #[inline]
     fn counter(&mut self, packet: &Packet) -> &mut u32 {
         let upstream = packet.upstream_queue % self.config.upstream_queues;
-        &mut self.counters[packet.ingress as usize * self.config.upstream_queues as usize + upstream as usize]
+        &mut self.counters
+            [packet.ingress as usize * self.config.upstream_queues as usize + upstream as usize]
     }
 
     /// BFC-07: the pause threshold of a queue in bytes when `active` queues of its port may send.
@@ -206,7 +225,9 @@ pub fn state_entries(config: &SwitchConfig, ports: u32) -> (u64, u64) {
         crate::config::Classify::Dynamic { table, .. } => u64::from(table) * u64::from(ports),
         _ => 0,
     };
-    let counters = config.bfc.map_or(0, |b| u64::from(b.upstream_queues) * u64::from(ports));
+    let counters = config
+        .bfc
+        .map_or(0, |b| u64::from(b.upstream_queues) * u64::from(ports));
     (table, counters)
 }
 
@@ -226,18 +247,36 @@ mod tests {
 
     fn table(queues: u16) -> (FlowTable, Queueing, Arena) {
         let mut c = config();
-        c.classify = Classify::Dynamic { queues, table: 100 * u32::from(queues), sticky_ps: 4 * US };
-        (FlowTable::new(2, queues, 100 * u32::from(queues), 4 * US), Queueing::new(&c, 2), Arena::new())
+        c.classify = Classify::Dynamic {
+            queues,
+            table: 100 * u32::from(queues),
+            sticky_ps: 4 * US,
+        };
+        (
+            FlowTable::new(2, queues, 100 * u32::from(queues), 4 * US),
+            Queueing::new(&c, 2),
+            Arena::new(),
+        )
     }
 
     fn packet(flow: u32) -> Packet {
-        Packet { flow, hash: flow.wrapping_mul(0x9e37_79b9), ..Packet::new(Kind::Data, 2, 1048) }
+        Packet {
+            flow,
+            hash: flow.wrapping_mul(0x9e37_79b9),
+            ..Packet::new(Kind::Data, 2, 1048)
+        }
     }
 
     fn arrive(t: &mut FlowTable, q: &mut Queueing, a: &mut Arena, now: Time, p: Packet) -> Place {
         let place = t.place(now, 0, &p, q, &mut || 0);
         t.commit(now, &p, place, q.get(place.queue).number);
-        let id = a.alloc(p, Cold { stack: NO_STACK, ..Cold::default() });
+        let id = a.alloc(
+            p,
+            Cold {
+                stack: NO_STACK,
+                ..Cold::default()
+            },
+        );
         q.push(place.queue, id, a);
         place
     }
@@ -246,7 +285,9 @@ mod tests {
     #[test]
     fn new_flows_take_different_empty_queues_then_share() {
         let (mut t, mut q, mut a) = table(4);
-        let mut seen: Vec<u32> = (0..4).map(|f| arrive(&mut t, &mut q, &mut a, 0, packet(f)).queue).collect();
+        let mut seen: Vec<u32> = (0..4)
+            .map(|f| arrive(&mut t, &mut q, &mut a, 0, packet(f)).queue)
+            .collect();
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen.len(), 4, "no two flows share while a queue is empty");
@@ -261,7 +302,10 @@ mod tests {
         let (mut t, mut q, mut a) = table(2);
         let first = q.queue_of(0, 2, 0);
         q.set_paused(first, true);
-        assert_eq!(arrive(&mut t, &mut q, &mut a, 0, packet(1)).queue, q.queue_of(0, 2, 1));
+        assert_eq!(
+            arrive(&mut t, &mut q, &mut a, 0, packet(1)).queue,
+            q.queue_of(0, 2, 1)
+        );
     }
 
     // BFC-03, BFC-04
@@ -270,7 +314,11 @@ mod tests {
         let (mut t, mut q, mut a) = table(4);
         let p = packet(1);
         let queue = arrive(&mut t, &mut q, &mut a, 0, p).queue;
-        assert_eq!(arrive(&mut t, &mut q, &mut a, 50 * US, p).queue, queue, "active");
+        assert_eq!(
+            arrive(&mut t, &mut q, &mut a, 50 * US, p).queue,
+            queue,
+            "active"
+        );
         for _ in 0..2 {
             q.pop(0, &a).unwrap();
             t.departed(60 * US, 0, &p);
@@ -287,15 +335,25 @@ mod tests {
     #[test]
     fn flows_of_one_entry_share_its_queue_and_are_counted() {
         let (mut t, mut q, mut a) = table(4);
-        let (one, two) = (packet(1), Packet { flow: 2, ..packet(1) });
+        let (one, two) = (
+            packet(1),
+            Packet {
+                flow: 2,
+                ..packet(1)
+            },
+        );
         let queue = arrive(&mut t, &mut q, &mut a, 0, one).queue;
         assert_eq!(arrive(&mut t, &mut q, &mut a, 0, two).queue, queue);
         assert_eq!(t.collisions, 1);
     }
 
     fn backpressure() -> Backpressure {
-        let config =
-            BfcConfig { threshold_factor: 65536, hrtt_ps: None, frame_bytes: 64, upstream_queues: 32 };
+        let config = BfcConfig {
+            threshold_factor: 65536,
+            hrtt_ps: None,
+            frame_bytes: 64,
+            upstream_queues: 32,
+        };
         let ports = [(Rate::from_gbps(100), US), (Rate::from_gbps(400), US / 2)];
         Backpressure::new(config, &ports)
     }
@@ -305,7 +363,11 @@ mod tests {
     fn the_threshold_is_one_hop_bdp_over_active_queues_at_each_egress_speed() {
         let b = backpressure();
         assert_eq!(b.threshold(0, 1), 25_000, "2 us at 100 Gbps");
-        assert_eq!(b.threshold(1, 1), 100_000, "the longest hop counts at every egress");
+        assert_eq!(
+            b.threshold(1, 1),
+            100_000,
+            "the longest hop counts at every egress"
+        );
         assert_eq!(b.threshold(0, 10), 2_500);
         assert_eq!(b.threshold(0, 0), 25_000);
     }
@@ -314,8 +376,16 @@ mod tests {
     #[test]
     fn pause_on_the_first_and_resume_on_the_last_packet_over() {
         let mut b = backpressure();
-        let p = Packet { ingress: 1, upstream_queue: 7, ..packet(1) };
-        let other = Packet { ingress: 1, upstream_queue: 8, ..packet(1) };
+        let p = Packet {
+            ingress: 1,
+            upstream_queue: 7,
+            ..packet(1)
+        };
+        let other = Packet {
+            ingress: 1,
+            upstream_queue: 8,
+            ..packet(1)
+        };
         assert!(b.over(&p));
         assert!(!b.over(&p));
         assert!(b.over(&other), "another queue has a counter of its own");

@@ -34,7 +34,11 @@ pub(crate) enum Assigned {
 
 impl Place {
     const fn at(queue: u32) -> Self {
-        Self { queue, entry: 0, assigned: Assigned::Before }
+        Self {
+            queue,
+            entry: 0,
+            assigned: Assigned::Before,
+        }
     }
 }
 
@@ -84,9 +88,11 @@ impl Classifier {
         match config.classify {
             Classify::Fifo => Self::Fifo,
             Classify::Hash { queues } => Self::Hash { queues },
-            Classify::Dynamic { queues, table, sticky_ps } => {
-                Self::Dynamic(FlowTable::new(ports, queues, table, sticky_ps))
-            }
+            Classify::Dynamic {
+                queues,
+                table,
+                sticky_ps,
+            } => Self::Dynamic(FlowTable::new(ports, queues, table, sticky_ps)),
             Classify::PerFlow => Self::PerFlow(MixedMap::default()),
         }
     }
@@ -113,9 +119,12 @@ impl Classifier {
                 Place::at(queueing.queue_of(port, class, nth as u16))
             }
             Self::Dynamic(table) => table.place(now, port, packet, queueing, draw),
-            Self::PerFlow(flows) => {
-                Place::at(flows.get(&flow_key(port, packet)).copied().unwrap_or(NO_QUEUE))
-            }
+            Self::PerFlow(flows) => Place::at(
+                flows
+                    .get(&flow_key(port, packet))
+                    .copied()
+                    .unwrap_or(NO_QUEUE),
+            ),
         }
     }
 
@@ -145,7 +154,14 @@ impl Classifier {
 
     /// The packet left `queue`.
     #[inline]
-    pub fn departed(&mut self, now: Time, port: u16, packet: &Packet, queue: u32, queueing: &mut Queueing) {
+    pub fn departed(
+        &mut self,
+        now: Time,
+        port: u16,
+        packet: &Packet,
+        queue: u32,
+        queueing: &mut Queueing,
+    ) {
         if packet.class() < DATA_CLASS {
             return;
         }

@@ -64,20 +64,33 @@ pub(crate) struct Mmu {
 /// is negative where reserve and headroom ask for more than there is.
 #[must_use]
 pub fn division(config: &SwitchConfig, ports: &[(Rate, Time)]) -> (u64, u64, i64) {
-    let MmuConfig { buffer_bytes, reserved_bytes, admission } = config.mmu;
+    let MmuConfig {
+        buffer_bytes,
+        reserved_bytes,
+        admission,
+    } = config.mmu;
     let buffered = config.classes.iter().filter(|c| c.buffered).count() as u64;
     let reserved = reserved_bytes * buffered * ports.len() as u64;
     let headroom = match admission {
         Admission::Pfc(pfc) => {
-            let pausable = config.classes.iter().filter(|c| c.buffered && c.pausable).count() as u64;
+            let pausable = config
+                .classes
+                .iter()
+                .filter(|c| c.buffered && c.pausable)
+                .count() as u64;
             let per_port = |&(rate, delay): &(Rate, Time)| {
-                pfc.headroom.unwrap_or_else(|| headroom_bytes(rate, delay, config.max_frame, &pfc))
+                pfc.headroom
+                    .unwrap_or_else(|| headroom_bytes(rate, delay, config.max_frame, &pfc))
             };
             ports.iter().map(per_port).sum::<u64>() * pausable
         }
         _ => 0,
     };
-    (reserved, headroom, buffer_bytes as i64 - reserved as i64 - headroom as i64)
+    (
+        reserved,
+        headroom,
+        buffer_bytes as i64 - reserved as i64 - headroom as i64,
+    )
 }
 
 impl Mmu {
@@ -128,7 +141,9 @@ impl Mmu {
     fn xoff_threshold(&self, pfc: &Pfc) -> u64 {
         match pfc.threshold {
             PfcThreshold::Static(bytes) => bytes,
-            PfcThreshold::Dynamic(alpha) => alpha.of(self.shared_bytes.saturating_sub(self.shared_used)),
+            PfcThreshold::Dynamic(alpha) => {
+                alpha.of(self.shared_bytes.saturating_sub(self.shared_used))
+            }
         }
     }
 
@@ -137,7 +152,13 @@ impl Mmu {
     /// `egress_bytes` is what waits already where the packet would (its queue or its port, as
     /// the admission says).
     #[inline]
-    pub fn verdict(&self, port: u16, class: u8, size: u64, egress_bytes: u64) -> Result<Space, DropCause> {
+    pub fn verdict(
+        &self,
+        port: u16,
+        class: u8,
+        size: u64,
+        egress_bytes: u64,
+    ) -> Result<Space, DropCause> {
         if self.admission == Admission::Unlimited {
             return Ok(Space::Pool);
         }
@@ -191,7 +212,9 @@ impl Mmu {
                 self.max_headroom = self.max_headroom.max(ingress.headroom);
             }
         }
-        let Admission::Pfc(pfc) = self.admission else { return Tell::Nothing };
+        let Admission::Pfc(pfc) = self.admission else {
+            return Tell::Nothing;
+        };
         if self.pausable & 1 << class == 0 || self.ingress[at].xoff {
             return Tell::Nothing;
         }
@@ -221,7 +244,9 @@ impl Mmu {
         if !self.ingress[at].xoff || self.ingress[at].headroom > 0 {
             return Tell::Nothing;
         }
-        let Admission::Pfc(pfc) = self.admission else { return Tell::Nothing };
+        let Admission::Pfc(pfc) = self.admission else {
+            return Tell::Nothing;
+        };
         if after == 0 || after + pfc.xon_offset <= self.xoff_threshold(&pfc) {
             self.ingress[at].xoff = false;
             Tell::Xon
@@ -233,7 +258,13 @@ impl Mmu {
     /// Which bytes the egress threshold compares: the queue's (true) or the port's.
     #[inline]
     pub const fn per_queue(&self) -> bool {
-        matches!(self.admission, Admission::EgressDynamic { per_queue: true, .. })
+        matches!(
+            self.admission,
+            Admission::EgressDynamic {
+                per_queue: true,
+                ..
+            }
+        )
     }
 
     /// Bytes that a pause frame of this switch has.
@@ -256,16 +287,29 @@ impl Mmu {
 
     /// Compares the books with each other; tells what does not add up.
     pub fn audit(&self) -> Result<(), String> {
-        let held: u64 = self.ingress.iter().map(|i| i.bytes + u64::from(i.headroom)).sum();
+        let held: u64 = self
+            .ingress
+            .iter()
+            .map(|i| i.bytes + u64::from(i.headroom))
+            .sum();
         let shared: u64 = self.ingress.iter().map(|i| self.beyond(i.bytes)).sum();
         if held != self.used {
-            return Err(format!("ingresses hold {held} B, the buffer counts {} B", self.used));
+            return Err(format!(
+                "ingresses hold {held} B, the buffer counts {} B",
+                self.used
+            ));
         }
         if shared != self.shared_used {
-            return Err(format!("ingresses have {shared} B in the pool, it counts {} B", self.shared_used));
+            return Err(format!(
+                "ingresses have {shared} B in the pool, it counts {} B",
+                self.shared_used
+            ));
         }
         if self.admission != Admission::Unlimited && self.shared_used > self.shared_bytes {
-            return Err(format!("{} B used of a pool of {} B", self.shared_used, self.shared_bytes));
+            return Err(format!(
+                "{} B used of a pool of {} B",
+                self.shared_used, self.shared_bytes
+            ));
         }
         Ok(())
     }
@@ -281,47 +325,90 @@ mod tests {
     const LINK: (Rate, Time) = (Rate::from_gbps(100), US);
 
     fn pfc(threshold: PfcThreshold) -> Pfc {
-        Pfc { threshold, xon_offset: 2000, frame_bytes: 64, headroom: Some(5000), response_ps: 0 }
+        Pfc {
+            threshold,
+            xon_offset: 2000,
+            frame_bytes: 64,
+            headroom: Some(5000),
+            response_ps: 0,
+        }
     }
 
     fn mmu(buffer: u64, reserved: u64, admission: Admission, ports: usize) -> Mmu {
         let mut c = config();
-        c.mmu = MmuConfig { buffer_bytes: buffer, reserved_bytes: reserved, admission };
+        c.mmu = MmuConfig {
+            buffer_bytes: buffer,
+            reserved_bytes: reserved,
+            admission,
+        };
         Mmu::new(&c, &vec![LINK; ports])
     }
 
     // SW-11
     #[test]
     fn headroom_formula_adds_round_trip_two_frames_and_the_pause() {
-        let p = Pfc { headroom: None, ..pfc(PfcThreshold::Static(0)) };
+        let p = Pfc {
+            headroom: None,
+            ..pfc(PfcThreshold::Static(0))
+        };
         // 2 us at 100 Gbps are 25 000 B; one byte may be cut by rounding.
-        assert_eq!(headroom_bytes(LINK.0, LINK.1, 1048, &p), 25_001 + 2 * 1048 + 64);
-        let slow = Pfc { response_ps: US, ..p };
-        assert_eq!(headroom_bytes(LINK.0, LINK.1, 1048, &slow), 37_501 + 2 * 1048 + 64);
+        assert_eq!(
+            headroom_bytes(LINK.0, LINK.1, 1048, &p),
+            25_001 + 2 * 1048 + 64
+        );
+        let slow = Pfc {
+            response_ps: US,
+            ..p
+        };
+        assert_eq!(
+            headroom_bytes(LINK.0, LINK.1, 1048, &slow),
+            37_501 + 2 * 1048 + 64
+        );
     }
 
     // SW-12, SW-13, SW-14
     #[test]
     fn a_static_threshold_pauses_then_fills_headroom_then_drops_and_resumes_in_reverse() {
-        let mut m = mmu(40_000, 0, Admission::Pfc(pfc(PfcThreshold::Static(3000))), 2);
+        let mut m = mmu(
+            40_000,
+            0,
+            Admission::Pfc(pfc(PfcThreshold::Static(3000))),
+            2,
+        );
         for _ in 0..3 {
             assert_eq!(m.verdict(0, 2, 1000, 0), Ok(Space::Pool));
             assert_eq!(m.enter(0, 2, 1000, Space::Pool), Tell::Nothing);
         }
-        assert_eq!(m.verdict(0, 2, 1000, 0), Ok(Space::Pool), "the frame that crosses is in the pool");
+        assert_eq!(
+            m.verdict(0, 2, 1000, 0),
+            Ok(Space::Pool),
+            "the frame that crosses is in the pool"
+        );
         assert_eq!(m.enter(0, 2, 1000, Space::Pool), Tell::Xoff);
         for _ in 0..5 {
             assert_eq!(m.verdict(0, 2, 1000, 0), Ok(Space::Headroom));
-            assert_eq!(m.enter(0, 2, 1000, Space::Headroom), Tell::Nothing, "XOFF is said once");
+            assert_eq!(
+                m.enter(0, 2, 1000, Space::Headroom),
+                Tell::Nothing,
+                "XOFF is said once"
+            );
         }
         assert_eq!(m.verdict(0, 2, 1000, 0), Err(DropCause::Buffer));
-        assert_eq!(m.verdict(1, 2, 1000, 0), Ok(Space::Pool), "the other ingress is not concerned");
+        assert_eq!(
+            m.verdict(1, 2, 1000, 0),
+            Ok(Space::Pool),
+            "the other ingress is not concerned"
+        );
         assert_eq!((m.used, m.max_headroom), (9000, 5000));
         for _ in 0..5 {
             assert_eq!(m.leave(0, 2, 1000), Tell::Nothing, "headroom drains first");
         }
         for _ in 0..2 {
-            assert_eq!(m.leave(0, 2, 1000), Tell::Nothing, "above threshold - offset");
+            assert_eq!(
+                m.leave(0, 2, 1000),
+                Tell::Nothing,
+                "above threshold - offset"
+            );
         }
         assert_eq!(m.leave(0, 2, 1000), Tell::Xon, "1000 + 2000 <= 3000");
         assert_eq!(m.leave(0, 2, 1000), Tell::Nothing);
@@ -375,7 +462,10 @@ mod tests {
     // SW-15
     #[test]
     fn an_egress_threshold_drops_by_what_waits_at_the_egress() {
-        let admission = Admission::EgressDynamic { alpha: Alpha::new(1.0), per_queue: false };
+        let admission = Admission::EgressDynamic {
+            alpha: Alpha::new(1.0),
+            per_queue: false,
+        };
         let mut m = mmu(10_000, 0, admission, 2);
         assert_eq!(m.verdict(0, 2, 1000, 9000), Ok(Space::Pool));
         assert_eq!(m.verdict(0, 2, 1000, 9001), Err(DropCause::EgressThreshold));

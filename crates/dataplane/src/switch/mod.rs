@@ -122,7 +122,10 @@ impl Switch {
             classifier: Classifier::new(config, ports.len()),
             mmu: Mmu::new(config, ports),
             queueing: Queueing::new(config, ports.len()),
-            marker: config.ecn.as_ref().map(|e| Marker::new(e, ports.iter().map(|p| p.0))),
+            marker: config
+                .ecn
+                .as_ref()
+                .map(|e| Marker::new(e, ports.iter().map(|p| p.0))),
             backpressure: config.bfc.map(|b| Backpressure::new(b, ports)),
             telemetry: telemetry.collect(),
             class,
@@ -154,7 +157,9 @@ impl Switch {
         let Some(port) = self.routes.port(&packet) else {
             return self.drop(None, id, DropCause::NoRoute, arena, sink);
         };
-        let place = self.classifier.place(now, port, &packet, &self.queueing, &mut || sink.draw());
+        let place = self
+            .classifier
+            .place(now, port, &packet, &self.queueing, &mut || sink.draw());
         let size = u64::from(packet.size);
         let class = packet.class();
         let buffered = self.class.buffered >> class & 1 != 0;
@@ -174,13 +179,22 @@ impl Switch {
                 Err(cause) => return self.drop(Some(port), id, cause, arena, sink),
             }
         }
-        let queue = self.classifier.commit(now, port, &packet, place, &mut self.queueing);
+        let queue = self
+            .classifier
+            .commit(now, port, &packet, place, &mut self.queueing);
         self.enqueue(port, queue, id, arena, sink);
     }
 
     /// The packet joins its queue; backpressure and signals look at what it finds there.
     #[inline]
-    fn enqueue<S: Sink>(&mut self, port: u16, queue: u32, id: PacketId, arena: &mut Arena, sink: &mut S) {
+    fn enqueue<S: Sink>(
+        &mut self,
+        port: u16,
+        queue: u32,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
         let packet = *arena.hot(id);
         let found = self.queueing.get(queue).bytes;
         self.queueing.push(queue, id, arena);
@@ -240,7 +254,8 @@ impl Switch {
             self.tell_bfc(&packet, false, arena, sink);
         }
         self.signal(now, port, queue, id, &packet, arena, sink);
-        self.classifier.departed(now, port, &packet, queue, &mut self.queueing);
+        self.classifier
+            .departed(now, port, &packet, queue, &mut self.queueing);
         Some(id)
     }
 
@@ -338,7 +353,14 @@ impl Switch {
     }
 
     // SW-41
-    fn tell_pfc<S: Sink>(&mut self, port: u16, class: u8, xoff: bool, arena: &mut Arena, sink: &mut S) {
+    fn tell_pfc<S: Sink>(
+        &mut self,
+        port: u16,
+        class: u8,
+        xoff: bool,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
         if xoff {
             self.counters.pfc_pauses += 1;
         } else {
@@ -359,7 +381,10 @@ impl Switch {
         } else {
             self.counters.bfc_resumes += 1;
         }
-        let bytes = self.backpressure.as_ref().map_or(0, Backpressure::frame_bytes);
+        let bytes = self
+            .backpressure
+            .as_ref()
+            .map_or(0, Backpressure::frame_bytes);
         let frame = Packet {
             psn: u32::from(pause),
             hash: u32::from(packet.upstream_queue),
@@ -371,7 +396,13 @@ impl Switch {
     /// Puts a frame of our own in front of everything at a port.
     // SW-42
     fn emit<S: Sink>(&mut self, port: u16, frame: Packet, arena: &mut Arena, sink: &mut S) {
-        let id = arena.alloc(frame, Cold { stack: NO_STACK, ..Cold::default() });
+        let id = arena.alloc(
+            frame,
+            Cold {
+                stack: NO_STACK,
+                ..Cold::default()
+            },
+        );
         let queue = self.queueing.queue_of(port, 0, 0);
         self.queueing.push(queue, id, arena);
         sink.kick(port);
@@ -389,7 +420,7 @@ impl Switch {
         if let Some(port) = port {
             self.port_counters[port as usize].dropped[cause as usize] += 1;
         }
-        sink.dropped(id, cause);
+        sink.dropped(arena.hot(id), cause);
         arena.free(id);
     }
 
@@ -457,10 +488,14 @@ impl Switch {
             }
         }
         for (port, class) in self.mmu.pausing() {
-            say(format!("port {port} holds class {class} of its upstream by PFC"));
+            say(format!(
+                "port {port} holds class {class} of its upstream by PFC"
+            ));
         }
         for (port, queue) in self.backpressure.iter().flat_map(Backpressure::holding) {
-            say(format!("port {port} holds queue {queue} of its upstream by BFC"));
+            say(format!(
+                "port {port} holds queue {queue} of its upstream by BFC"
+            ));
         }
     }
 
@@ -477,10 +512,17 @@ impl Switch {
                 bytes += u64::from(p.size);
                 packets += u64::from(!p.kind().is_hop_control());
                 subject += u64::from(bfc::subject(p));
-                buffered += if p.has(flag::BUFFERED) { u64::from(p.size) } else { 0 };
+                buffered += if p.has(flag::BUFFERED) {
+                    u64::from(p.size)
+                } else {
+                    0
+                };
             });
             if bytes != self.queueing.ports[port as usize].bytes {
-                broken.push(format!("port {port}: {bytes} B queued, {} B counted", self.queued(port).0));
+                broken.push(format!(
+                    "port {port}: {bytes} B queued, {} B counted",
+                    self.queued(port).0
+                ));
             }
         }
         let c = &self.counters;
@@ -491,7 +533,10 @@ impl Switch {
             ));
         }
         if buffered != self.mmu.used {
-            broken.push(format!("queues hold {buffered} B of buffer, {} B are counted", self.mmu.used));
+            broken.push(format!(
+                "queues hold {buffered} B of buffer, {} B are counted",
+                self.mmu.used
+            ));
         }
         if let Err(what) = self.mmu.audit() {
             broken.push(what);
@@ -499,10 +544,16 @@ impl Switch {
         if let Classifier::Dynamic(table) = &self.classifier
             && table.packets() != subject
         {
-            broken.push(format!("flow table counts {} packets, {subject} wait", table.packets()));
+            broken.push(format!(
+                "flow table counts {} packets, {subject} wait",
+                table.packets()
+            ));
         }
         if c.repeated_pauses > 0 {
-            broken.push(format!("{} pauses or resumes that changed nothing", c.repeated_pauses));
+            broken.push(format!(
+                "{} pauses or resumes that changed nothing",
+                c.repeated_pauses
+            ));
         }
         if packets == 0 && (self.mmu.pausing().next().is_some() || self.holds_upstream()) {
             broken.push("nothing waits here, but an upstream is still held".to_owned());
@@ -511,7 +562,9 @@ impl Switch {
     }
 
     fn holds_upstream(&self) -> bool {
-        self.backpressure.as_ref().is_some_and(|b| b.holding().next().is_some())
+        self.backpressure
+            .as_ref()
+            .is_some_and(|b| b.holding().next().is_some())
     }
 }
 
@@ -532,13 +585,27 @@ pub(crate) mod tests {
 
     /// A plain switch: hop control, priority control, one data class; nothing else switched on.
     pub fn config() -> SwitchConfig {
-        let control = ClassConfig { pausable: false, buffered: false, ecn: false, int: false };
-        let data = ClassConfig { pausable: true, buffered: true, ecn: true, int: true };
+        let control = ClassConfig {
+            pausable: false,
+            buffered: false,
+            ecn: false,
+            int: false,
+        };
+        let data = ClassConfig {
+            pausable: true,
+            buffered: true,
+            ecn: true,
+            int: true,
+        };
         SwitchConfig {
             classes: vec![control, control, data],
             classify: Classify::Fifo,
             schedule: Schedule::Fifo,
-            mmu: MmuConfig { buffer_bytes: 1 << 20, reserved_bytes: 0, admission: Admission::SharedPool },
+            mmu: MmuConfig {
+                buffer_bytes: 1 << 20,
+                reserved_bytes: 0,
+                admission: Admission::SharedPool,
+            },
             ecn: None,
             int: false,
             bfc: None,

@@ -96,7 +96,11 @@ impl Queueing {
         };
         let mut offsets = [0u16; MAX_CLASSES + 1];
         for class in 0..classes {
-            let n = if class < DATA_CLASS as usize { 1 } else { per_class };
+            let n = if class < DATA_CLASS as usize {
+                1
+            } else {
+                per_class
+            };
             offsets[class + 1] = offsets[class] + n;
         }
         let stride = offsets[classes] as usize;
@@ -108,7 +112,12 @@ impl Queueing {
                 }
             }
         }
-        let round = Round { head: NO_QUEUE, tail: NO_QUEUE, open: 0, served: false };
+        let round = Round {
+            head: NO_QUEUE,
+            tail: NO_QUEUE,
+            open: 0,
+            served: false,
+        };
         Self {
             queues,
             rounds: vec![round; ports * classes],
@@ -129,7 +138,8 @@ impl Queueing {
 
     /// The queue that has this number at its port, if there is one.
     pub fn by_number(&self, port: u16, number: u16) -> Option<u32> {
-        ((number as usize) < self.stride).then(|| (port as usize * self.stride) as u32 + u32::from(number))
+        ((number as usize) < self.stride)
+            .then(|| (port as usize * self.stride) as u32 + u32::from(number))
     }
 
     #[inline]
@@ -277,7 +287,9 @@ impl Queueing {
                 self.leave_round(at);
                 continue;
             }
-            let Schedule::Drr { quantum } = self.schedule else { return queue };
+            let Schedule::Drr { quantum } = self.schedule else {
+                return queue;
+            };
             let round = &mut self.rounds[at];
             if !round.served {
                 round.served = true;
@@ -338,7 +350,9 @@ impl Queueing {
     pub fn for_each_packet(&self, port: u16, arena: &Arena, mut visit: impl FnMut(PacketId)) {
         let first = port as usize * self.stride;
         let own = self.queues[first..first + self.stride].iter();
-        let made = self.queues[self.ports.len() * self.stride..].iter().filter(|q| q.port == port);
+        let made = self.queues[self.ports.len() * self.stride..]
+            .iter()
+            .filter(|q| q.port == port);
         for q in own.chain(made) {
             let mut id = q.head;
             while id != NO_PACKET {
@@ -359,8 +373,17 @@ mod tests {
     use crate::switch::tests::config;
 
     fn packet(arena: &mut Arena, flow: u32, class: u8, size: u16) -> PacketId {
-        let p = Packet { flow, ..Packet::new(Kind::Data, class, size) };
-        arena.alloc(p, Cold { stack: NO_STACK, ..Cold::default() })
+        let p = Packet {
+            flow,
+            ..Packet::new(Kind::Data, class, size)
+        };
+        arena.alloc(
+            p,
+            Cold {
+                stack: NO_STACK,
+                ..Cold::default()
+            },
+        )
     }
 
     fn hashed(schedule: Schedule) -> Queueing {
@@ -389,7 +412,10 @@ mod tests {
             let id = packet(&mut arena, 2, 2, 250);
             queueing.push(b, id, &mut arena);
         }
-        assert_eq!(drain(&mut queueing, 0, &arena), [1, 2, 2, 2, 2, 1, 2, 2, 2, 2, 1, 2]);
+        assert_eq!(
+            drain(&mut queueing, 0, &arena),
+            [1, 2, 2, 2, 2, 1, 2, 2, 2, 2, 1, 2]
+        );
     }
 
     // SW-21
@@ -440,7 +466,10 @@ mod tests {
         assert_eq!(queueing.open(1, 2), 3);
         let q0 = queueing.queue_of(1, 2, 0);
         assert!(!queueing.set_paused(q0, true));
-        assert!(!queueing.set_paused(q0, true), "a repeated pause changes nothing");
+        assert!(
+            !queueing.set_paused(q0, true),
+            "a repeated pause changes nothing"
+        );
         assert_eq!(queueing.open(1, 2), 2);
         assert_eq!(drain(&mut queueing, 1, &arena), [1, 1, 2, 2]);
         assert!(queueing.set_paused(q0, false));

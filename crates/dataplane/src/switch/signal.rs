@@ -24,18 +24,43 @@ impl Marker {
     /// that of the next lower rate (the lowest, if there is none), scaled by the ratio of rates.
     pub fn new(config: &EcnConfig, rates: impl Iterator<Item = Rate>) -> Self {
         let profiles = rates.map(|rate| Self::profile(config, rate)).collect();
-        Self { profiles, scope: config.scope, at_dequeue: config.at_dequeue }
+        Self {
+            profiles,
+            scope: config.scope,
+            at_dequeue: config.at_dequeue,
+        }
     }
 
     // SW-31
     fn profile(config: &EcnConfig, rate: Rate) -> Profile {
-        let below = config.profiles.iter().filter(|(r, _)| r.bps() <= rate.bps()).max_by_key(|(r, _)| r.bps());
+        let below = config
+            .profiles
+            .iter()
+            .filter(|(r, _)| r.bps() <= rate.bps())
+            .max_by_key(|(r, _)| r.bps());
         let nearest = below.or_else(|| config.profiles.iter().min_by_key(|(r, _)| r.bps()));
-        let Some(&(of, Red { kmin_bytes, kmax_bytes, pmax })) = nearest else {
-            return Profile { kmin: u64::MAX, kmax: u64::MAX, pmax: 0.0 };
+        let Some(&(
+            of,
+            Red {
+                kmin_bytes,
+                kmax_bytes,
+                pmax,
+            },
+        )) = nearest
+        else {
+            return Profile {
+                kmin: u64::MAX,
+                kmax: u64::MAX,
+                pmax: 0.0,
+            };
         };
-        let scale = |bytes: u64| (u128::from(bytes) * u128::from(rate.bps()) / u128::from(of.bps())) as u64;
-        Profile { kmin: scale(kmin_bytes), kmax: scale(kmax_bytes), pmax }
+        let scale =
+            |bytes: u64| (u128::from(bytes) * u128::from(rate.bps()) / u128::from(of.bps())) as u64;
+        Profile {
+            kmin: scale(kmin_bytes),
+            kmax: scale(kmax_bytes),
+            pmax,
+        }
     }
 
     /// Whether a packet that sees `bytes` in its scope is marked.
@@ -59,7 +84,11 @@ mod tests {
     use super::*;
 
     fn marker(rate: Rate) -> Marker {
-        let red = Red { kmin_bytes: 100_000, kmax_bytes: 400_000, pmax: 0.2 };
+        let red = Red {
+            kmin_bytes: 100_000,
+            kmax_bytes: 400_000,
+            pmax: 0.2,
+        };
         let config = EcnConfig {
             profiles: vec![(Rate::from_gbps(100), red)],
             scope: Scope::Port,
@@ -78,7 +107,10 @@ mod tests {
         let tenth = u64::MAX / 10;
         assert!(m.marks(0, 250_000, || tenth - (1 << 20)));
         assert!(!m.marks(0, 250_000, || tenth + (1 << 20)));
-        assert!(!m.marks(0, 400_000, || u64::MAX / 5 + (1 << 20)), "at kmax it is pmax, not 1");
+        assert!(
+            !m.marks(0, 400_000, || u64::MAX / 5 + (1 << 20)),
+            "at kmax it is pmax, not 1"
+        );
     }
 
     // SW-31

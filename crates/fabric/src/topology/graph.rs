@@ -62,7 +62,8 @@ pub struct Graph {
     /// Per group its switch.
     group_switch: Vec<u32>,
     names: Names,
-    racks_alike: bool,
+    /// Racks of a pod, in a regular shape.
+    pod_racks: Option<u32>,
 }
 
 /// In short: a network of any size prints one line.
@@ -196,7 +197,7 @@ impl Graph {
             group: Vec::new(),
             group_switch: Vec::new(),
             names: plan.names,
-            racks_alike: plan.racks_alike,
+            pod_racks: plan.pod_racks,
         };
         graph.find_groups();
         graph.check_connected()?;
@@ -455,8 +456,18 @@ impl Graph {
         self.links[kind as usize]
     }
 
-    /// Whether every switch with hosts sees the very same network around it.
-    pub(crate) fn racks_alike(&self) -> bool {
-        self.racks_alike
+    /// Whether this is a regular shape, where [`Graph::like_pair`] says which pairs are alike.
+    pub(crate) fn is_regular(&self) -> bool {
+        self.pod_racks.is_some()
+    }
+
+    /// In a regular shape: a group that lies to group 0 as `to` lies to `from`.
+    pub(crate) fn like_pair(&self, from: u32, to: u32) -> Option<u32> {
+        let racks = self.pod_racks?;
+        Some(match () {
+            () if from == to => 0,
+            () if from / racks == to / racks => 1,
+            () => racks,
+        })
     }
 }

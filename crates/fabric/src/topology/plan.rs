@@ -85,8 +85,9 @@ pub(super) struct Plan {
     /// Distinct kinds of links.
     pub(super) links: Vec<LinkSpec>,
     pub(super) names: Names,
-    /// Any switch with hosts can be exchanged with any other without changing the network.
-    pub(super) racks_alike: bool,
+    /// In a regular shape the racks (switches with hosts) of a pod; pods follow each other in the
+    /// numbering. The links between two racks depend only on whether they are one, or in one pod.
+    pub(super) pod_racks: Option<u32>,
 }
 
 impl Plan {
@@ -236,7 +237,7 @@ fn star(hosts: u32, link: LinkSpec) -> Result<Plan, TopologyError> {
         edges,
         links: vec![link],
         names: Names::Runs(vec![("host", hosts), ("switch", 1)]),
-        racks_alike: true,
+        pod_racks: Some(1),
     })
 }
 
@@ -264,8 +265,7 @@ fn dumbbell(left: u32, right: u32, link: LinkSpec, core: LinkSpec) -> Result<Pla
         edges,
         links: vec![link, core],
         names: Names::Runs(vec![("host", hosts), ("switch", 2)]),
-        // One side may have a single host and thus no pair of its own.
-        racks_alike: left == right,
+        pod_racks: Some(1),
     })
 }
 
@@ -305,7 +305,7 @@ fn leaf_spine(
         edges,
         links: vec![link, uplink],
         names: Names::Runs(vec![("host", hosts), ("leaf", leaves), ("spine", spines)]),
-        racks_alike: true,
+        pod_racks: Some(1),
     })
 }
 
@@ -378,7 +378,7 @@ impl ThreeTier {
             edges,
             links: vec![link, agg_link, core_link],
             names: Names::Runs(runs),
-            racks_alike: true,
+            pod_racks: Some(self.tors_per_pod),
         })
     }
 }
@@ -420,7 +420,7 @@ fn given(
         edges,
         links,
         names: Names::Given(names),
-        racks_alike: false,
+        pod_racks: None,
     })
 }
 

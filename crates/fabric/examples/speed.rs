@@ -1,0 +1,46 @@
+//! Packet-hops per second of the bare engine on a 128-host Clos: `cargo run --release --example speed`.
+#![allow(clippy::print_stdout)]
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use common::*;
+use dataplane::units::MS;
+use kernel::random::{Purpose, Stream};
+
+fn main() {
+    let only = std::env::args().nth(1);
+    for (name, preset) in PRESETS {
+        if only.as_deref().is_some_and(|o| o != name) {
+            continue;
+        }
+        let mut stream = Stream::new(1, 0, Purpose::Test);
+        let mut at = 0.0;
+        let mut flows = Vec::new();
+        // Mean 30 kB at 50 % of 128 host links.
+        while at < 2e9 {
+            at += stream.exponential() * 30_000.0 * 8.0 / (0.3 * 128.0 * 0.1);
+            let src = stream.below(128) as u32;
+            let dst = (src + 1 + stream.below(127) as u32) % 128;
+            let bytes = 1 + (stream.exponential() * 30_000.0) as u64;
+            flows.push(flow(flows.len() as u32, at as u64, src, dst, bytes));
+        }
+        let n = flows.len();
+        let mut s = preset(leaf_spine(8, 8, 16), flows);
+        s.until_ps = 50 * MS;
+        let (o, _) = s.run_raw();
+        let hops = o.counters.packet_hops as f64;
+        println!(
+            "{name:10} {n} flows {:?} {} hops, {:.2} M/s, {:.2} events/hop, {:016x}, {} violations",
+            o.ending,
+            hops,
+            hops / o.loop_seconds / 1e6,
+            o.counters.events as f64 / hops,
+            o.digest,
+            o.violations.len()
+        );
+        for v in o.violations.iter().take(5) {
+            println!("   {}: {}", v.check, v.message);
+        }
+    }
+}

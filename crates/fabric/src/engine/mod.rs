@@ -1,0 +1,815 @@
+//! The simulator: drives switches and NICs in virtual time.
+//!
+//! A handler touches only its own node. What concerns another node travels as a frame on a link.
+//! Inside an instant, all arrivals come first, then timers, then flows that start; then the ports
+//! that were kicked choose what to send, in rounds: a port that is kicked by a choice of this round
+//! has its turn in the next. The rules are in `specs/engine.md`.
+
+mod audit;
+mod links;
+mod probe;
+
+use std::sync::Arc;
+
+use dataplane::config::{Admission, BaseRtt, NicConfig, SwitchConfig};
+use dataplane::nic::control::PathInfo;
+use dataplane::nic::{FlowEnd, FlowStart, Nic};
+use dataplane::packet::{Arena, Kind, Packet, PacketId};
+use dataplane::route::Routes;
+use dataplane::sink::{DROP_CAUSES, DropCause, Sink};
+use dataplane::switch::{MixedMap, Switch};
+use dataplane::units::{NEVER, Rate, Time};
+use kernel::calendar::{Calendar, Event, Wheel, phase};
+use kernel::digest::{Digest, fold};
+use kernel::random::{Purpose, Stream, mix64};
+use traffic::Flow;
+
+use crate::paths::Paths;
+use crate::record::{
+    Counters, Ending, FlowRecord, Outcome, PauseRecord, Progress, Recorder, Violation,
+};
+use crate::topology::Graph;
+use links::Links;
+use probe::Probes;
+
+/// Everything that a run needs.
+pub struct Plan {
+    /// The network.
+    pub graph: Arc<Graph>,
+    /// Routes of every switch, in order of switches.
+    pub routes: Vec<Routes>,
+    /// What every switch is.
+    pub switch: SwitchConfig,
+    /// What every NIC is.
+    pub nic: NicConfig,
+    /// Where T and BDP of the controls come from.
+    pub base_rtt: BaseRtt,
+    /// The flows, in order of start; ids count from 0.
+    pub feed: Box<dyn Iterator<Item = Flow> + Send>,
+    /// How many flows there are, where that is known.
+    pub flows: Option<u64>,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// The run ends here at the latest, ps.
+    pub until_ps: Time,
+    /// Time between probes, ps; above 0.
+    pub probe_ps: Time,
+    /// Leave out port-free events that nothing waits for. Changes speed, never a result.
+    pub elide: bool,
+}
+
+impl std::fmt::Debug for Plan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plan")
+            .field("switch", &self.switch)
+            .field("nic", &self.nic)
+            .field("seed", &self.seed)
+            .field("until_ps", &self.until_ps)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a node owns besides its state machine.
+#[derive(Debug)]
+struct Node {
+    stream: Stream,
+    /// When its alarm goes off; [`NEVER`]: not set.
+    armed_ps: Time,
+    /// Number of its first port.
+    base: u32,
+    /// Running hash over its drops.
+    digest: u64,
+}
+
+/// What handlers of all nodes reach through their sink.
+#[derive(Debug)]
+struct Core<C> {
+    now: Time,
+    calendar: C,
+    links: Links,
+    nodes: Vec<Node>,
+    drops: [u64; DROP_CAUSES],
+    ends: Vec<FlowEnd>,
+    /// Open pauses: (link, class) → since.
+    paused: MixedMap<u32, Time>,
+    pauses: Vec<PauseRecord>,
+    events: u64,
+}
+
+impl<C: Calendar> Core<C> {
+    /// What a port's pause mask was before and is now.
+    fn pause(&mut self, link: u32, before: u8, after: u8) {
+        let now = self.now;
+        let stats = &mut self.links.stats[link as usize];
+        if before == 0 && after != 0 {
+            stats.paused_since = now;
+        } else if before != 0 && after == 0 {
+            stats.paused_ps += now - stats.paused_since;
+            stats.paused_since = NEVER;
+        }
+        for class in 0..8u8 {
+            let bit = 1 << class;
+            if before & bit == after & bit {
+                continue;
+            }
+            let key = link * 8 + u32::from(class);
+            if after & bit != 0 {
+                self.links.stats[link as usize].pauses += 1;
+                self.paused.insert(key, now);
+            } else if let Some(from_ps) = self.paused.remove(&key) {
+                self.pauses.push(self.pause_record(key, from_ps, now));
+            }
+        }
+    }
+
+    fn pause_record(&self, key: u32, from_ps: Time, to_ps: Time) -> PauseRecord {
+        let link = &self.links.hot[(key / 8) as usize];
+        PauseRecord {
+            node: link.node,
+            port: link.port,
+            class: (key % 8) as u8,
+            from_ps,
+            to_ps,
+        }
+    }
+}
+
+/// The sink of one node.
+struct NodeSink<'a, C> {
+    core: &'a mut Core<C>,
+    node: u32,
+}
+
+impl<C: Calendar> Sink for NodeSink<'_, C> {
+    #[inline]
+    fn kick(&mut self, port: u16) {
+        let link = self.core.nodes[self.node as usize].base + u32::from(port);
+        self.core.links.kick(link);
+    }
+
+    #[inline]
+    fn wake(&mut self, at: Time) {
+        let node = &mut self.core.nodes[self.node as usize];
+        if at < node.armed_ps {
+            node.armed_ps = at;
+            let at = at.max(self.core.now);
+            self.core
+                .calendar
+                .push(Event::new(at, phase::TIMER, self.node, 0));
+        }
+    }
+
+    fn dropped(&mut self, packet: &Packet, cause: DropCause) {
+        self.core.drops[cause as usize] += 1;
+        let node = &mut self.core.nodes[self.node as usize];
+        let what = u64::from(packet.flow) << 32 | u64::from(packet.psn);
+        node.digest = fold(fold(node.digest, self.core.now), what);
+    }
+
+    fn draw(&mut self) -> u64 {
+        self.core.nodes[self.node as usize].stream.next_u64()
+    }
+
+    fn paused(&mut self, port: u16, before: u8, after: u8) {
+        let link = self.core.nodes[self.node as usize].base + u32::from(port);
+        self.core.pause(link, before, after);
+    }
+
+    fn finished(&mut self, end: FlowEnd) {
+        self.core.ends.push(end);
+    }
+}
+
+/// Flows that have started and not finished; a finished one leaves its place to the next.
+#[derive(Debug, Default)]
+struct Live {
+    flows: Vec<Option<Flow>>,
+    free: Vec<u32>,
+}
+
+impl Live {
+    fn insert(&mut self, flow: Flow) -> u32 {
+        if let Some(at) = self.free.pop() {
+            self.flows[at as usize] = Some(flow);
+            at
+        } else {
+            self.flows.push(Some(flow));
+            self.flows.len() as u32 - 1
+        }
+    }
+
+    fn remove(&mut self, at: u32) -> Option<Flow> {
+        let flow = self.flows[at as usize].take();
+        self.free.extend(flow.map(|_| at));
+        flow
+    }
+
+    fn len(&self) -> usize {
+        self.flows.len() - self.free.len()
+    }
+}
+
+/// A network in virtual time.
+pub struct Simulation<C = Wheel> {
+    core: Core<C>,
+    graph: Arc<Graph>,
+    paths: Paths,
+    arena: Arena,
+    nics: Vec<Nic>,
+    switches: Vec<Switch>,
+    nic: NicConfig,
+    base_rtt: BaseRtt,
+    /// Largest base round trip of the network, computed when first needed.
+    network_rtt_ps: Option<Time>,
+    feed: Box<dyn Iterator<Item = Flow> + Send>,
+    next_flow: Option<Flow>,
+    flows: Option<u64>,
+    live: Live,
+    finished: Vec<FlowRecord>,
+    probes: Probes,
+    /// Ports of the current round.
+    round: Vec<u32>,
+    started: u64,
+    done: u64,
+    finished_bytes: u64,
+    /// Last time that anything arrived or started.
+    progress_ps: Time,
+    seed: u64,
+    until_ps: Time,
+    probe_ps: Time,
+    elide: bool,
+    lossless: bool,
+    violations: Vec<Violation>,
+}
+
+impl<C> std::fmt::Debug for Simulation<C> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "Simulation({} nodes, now {} ps)",
+            self.graph.nodes(),
+            self.core.now
+        )
+    }
+}
+
+impl Simulation<Wheel> {
+    /// Builds the network of a plan. Buckets of the calendar are as wide as the network is sparse:
+    /// about one frame of every eighth link falls into one.
+    #[must_use]
+    pub fn new(plan: Plan) -> Self {
+        let links = plan.graph.port_count().max(1);
+        let shift = 15u32.saturating_sub(links.ilog2()).clamp(6, 13);
+        Self::with_calendar(plan, Wheel::new(shift))
+    }
+}
+
+impl<C: Calendar> Simulation<C> {
+    /// The same with a calendar of the caller's choice.
+    #[must_use]
+    pub fn with_calendar(plan: Plan, calendar: C) -> Self {
+        let graph = plan.graph;
+        let hosts = graph.hosts();
+        let rates = |node: u32| -> Vec<(Rate, Time)> {
+            graph
+                .port_range(node)
+                .map(|i| (graph.port(i).rate, graph.port(i).delay_ps))
+                .collect()
+        };
+        let classes = plan.switch.classes.len();
+        let nic = |host| {
+            let rates: Vec<Rate> = rates(host).into_iter().map(|(rate, _)| rate).collect();
+            Nic::new(&plan.nic, classes, &rates)
+        };
+        let nics = (0..hosts).map(nic).collect();
+        let switch = |(index, routes): (usize, Routes)| {
+            let node = hosts + index as u32;
+            Switch::new(node, &plan.switch, &rates(node), routes)
+        };
+        let switches = plan.routes.into_iter().enumerate().map(switch).collect();
+        let node = |node: u32| Node {
+            stream: Stream::new(
+                plan.seed,
+                u64::from(node),
+                if node < hosts {
+                    Purpose::Nic
+                } else {
+                    Purpose::Switch
+                },
+            ),
+            armed_ps: NEVER,
+            base: graph.port_range(node).start as u32,
+            digest: 0,
+        };
+        let core = Core {
+            now: 0,
+            calendar,
+            links: Links::new(&graph),
+            nodes: (0..graph.nodes()).map(node).collect(),
+            drops: [0; DROP_CAUSES],
+            ends: Vec::new(),
+            paused: MixedMap::default(),
+            pauses: Vec::new(),
+            events: 0,
+        };
+        let admission = plan.switch.mmu.admission;
+        let mut simulation = Self {
+            core,
+            paths: Paths::new(Arc::clone(&graph)),
+            probes: Probes::new(&graph),
+            graph,
+            arena: Arena::new(),
+            nics,
+            switches,
+            nic: plan.nic,
+            base_rtt: plan.base_rtt,
+            network_rtt_ps: None,
+            feed: plan.feed,
+            next_flow: None,
+            flows: plan.flows,
+            live: Live::default(),
+            finished: Vec::new(),
+            round: Vec::new(),
+            started: 0,
+            done: 0,
+            finished_bytes: 0,
+            progress_ps: 0,
+            seed: plan.seed,
+            until_ps: plan.until_ps,
+            probe_ps: plan.probe_ps.max(1),
+            elide: plan.elide,
+            lossless: matches!(admission, Admission::Pfc(_) | Admission::Unlimited),
+            violations: Vec::new(),
+        };
+        simulation.schedule_next_flow();
+        simulation
+    }
+
+    /// Runs to the end. `watch` sees the progress at every probe and may stop the run with `false`.
+    pub fn run(
+        mut self,
+        recorder: &mut dyn Recorder,
+        watch: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Outcome {
+        let started = std::time::Instant::now();
+        let mut ending = None;
+        let mut probe = self.probe_ps;
+        while ending.is_none() {
+            let until = probe.min(self.until_ps);
+            self.run_before(until + 1);
+            ending = self.ending(until, probe > self.until_ps);
+            if ending.is_none() {
+                self.probes
+                    .look(until, &self.switches, &self.arena, recorder);
+                probe += self.probe_ps;
+                if !watch(&self.progress()) {
+                    ending = Some(Ending::Interrupted);
+                }
+            }
+            self.hand_over(recorder);
+        }
+        let ending = ending.unwrap_or(Ending::Drained);
+        let seconds = started.elapsed().as_secs_f64();
+        self.close(ending, seconds, recorder)
+    }
+
+    /// Whether the run is over now that everything up to `until` has happened.
+    // ENG-07
+    fn ending(&self, until: Time, limit: bool) -> Option<Ending> {
+        let no_flow_to_come = self.next_flow.is_none();
+        if no_flow_to_come && self.live.len() == 0 && self.arena.alive() == 0 {
+            Some(Ending::Drained)
+        } else if self.core.calendar.is_empty() {
+            Some(Ending::Stalled)
+        } else if limit || until >= self.until_ps {
+            Some(Ending::TimeLimit)
+        } else {
+            None
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            now_ps: self.core.now,
+            until_ps: self.until_ps,
+            started: self.started,
+            finished: self.done,
+            flows: self.flows,
+            packet_hops: self.core.links.hot.iter().map(|l| l.arrived).sum(),
+        }
+    }
+
+    /// Handles every event before `limit`.
+    fn run_before(&mut self, limit: Time) {
+        loop {
+            let next = self.core.calendar.peek_before(limit);
+            // ENG-03: the ports choose when everything else of the instant has happened.
+            if !self.core.links.kicks.is_empty() && next.is_none_or(|e| e.time > self.core.now) {
+                self.serve_round();
+                continue;
+            }
+            let Some(event) = next else { return };
+            self.core.calendar.pop_before(limit);
+            self.core.now = event.time;
+            self.core.events += 1;
+            match event.phase() {
+                phase::ARRIVAL => self.arrive(event.id(), event.arg),
+                phase::TIMER => self.timer(event.id()),
+                phase::FLOW_START => self.start_flows(),
+                _ => {
+                    let link = &mut self.core.links.hot[event.id() as usize];
+                    link.armed = false;
+                    self.core.links.kick(event.id());
+                }
+            }
+        }
+    }
+
+    // ENG-01
+    #[inline]
+    fn arrive(&mut self, link: u32, id: PacketId) {
+        let now = self.core.now;
+        self.progress_ps = now;
+        let packet = self.arena.hot(id);
+        let l = &mut self.core.links.hot[link as usize];
+        let what = u64::from(packet.flow) << 32 | u64::from(packet.psn);
+        let how =
+            u64::from(packet.tag) << 24 | u64::from(packet.flags) << 16 | u64::from(packet.size);
+        l.digest = fold(fold(l.digest, now ^ how << 40), what);
+        l.arrived += 1;
+        let (node, port) = (l.peer, l.peer_port);
+        let sink = &mut NodeSink {
+            core: &mut self.core,
+            node,
+        };
+        match (node as usize).checked_sub(self.nics.len()) {
+            Some(switch) => self.switches[switch].receive(now, port, id, &mut self.arena, sink),
+            None => {
+                self.nics[node as usize].receive(now, port, id, &mut self.arena, sink);
+                if !self.core.ends.is_empty() {
+                    self.note_ends();
+                }
+            }
+        }
+    }
+
+    fn timer(&mut self, node: u32) {
+        let now = self.core.now;
+        // An alarm that was set again for an earlier time rings for nothing at the old one.
+        if self.core.nodes[node as usize].armed_ps > now {
+            return;
+        }
+        self.core.nodes[node as usize].armed_ps = NEVER;
+        if let Some(nic) = self.nics.get_mut(node as usize) {
+            nic.timer(
+                now,
+                &mut NodeSink {
+                    core: &mut self.core,
+                    node,
+                },
+            );
+        }
+    }
+
+    /// One round of decisions: the ports that were kicked before it began, in order of links.
+    // ENG-03, ENG-04
+    fn serve_round(&mut self) {
+        let mut round = std::mem::take(&mut self.round);
+        std::mem::swap(&mut round, &mut self.core.links.kicks);
+        if round.len() > 1 {
+            round.sort_unstable();
+        }
+        round.retain(|&link| self.admit_to_round(link));
+        for &link in &round {
+            self.decide(link);
+        }
+        round.clear();
+        self.round = round;
+    }
+
+    /// Whether a kicked port takes part: it has something to send and its link is free. If the link
+    /// is not free, the port is called when it is.
+    fn admit_to_round(&mut self, link: u32) -> bool {
+        let l = &mut self.core.links.hot[link as usize];
+        l.kicked = false;
+        let (node, port, busy_ps) = (l.node, l.port, l.busy_ps);
+        if !self.waiting(node, port) {
+            return false;
+        }
+        if busy_ps > self.core.now {
+            self.arm(link);
+            return false;
+        }
+        true
+    }
+
+    #[inline]
+    fn waiting(&self, node: u32, port: u16) -> bool {
+        match (node as usize).checked_sub(self.nics.len()) {
+            Some(switch) => self.switches[switch].waiting(port),
+            None => self.nics[node as usize].waiting(port),
+        }
+    }
+
+    /// Calls the port when its link is free.
+    fn arm(&mut self, link: u32) {
+        let l = &mut self.core.links.hot[link as usize];
+        if !l.armed {
+            l.armed = true;
+            self.core
+                .calendar
+                .push(Event::new(l.busy_ps, phase::EGRESS, link, 0));
+        }
+    }
+
+    /// A free port chooses a frame and starts to send it.
+    // ENG-02, ENG-05
+    #[inline]
+    fn decide(&mut self, link: u32) {
+        let now = self.core.now;
+        let l = &self.core.links.hot[link as usize];
+        let (node, port) = (l.node, l.port);
+        let sink = &mut NodeSink {
+            core: &mut self.core,
+            node,
+        };
+        let sent = match (node as usize).checked_sub(self.nics.len()) {
+            Some(switch) => self.switches[switch].transmit(now, port, &mut self.arena, sink),
+            None => self.nics[node as usize].transmit(now, port, &mut self.arena, sink),
+        };
+        let Some(id) = sent else { return };
+        let packet = self.arena.hot(id);
+        let size = u64::from(packet.size);
+        let stats = &mut self.core.links.stats[link as usize];
+        stats.packets += 1;
+        stats.bytes += size;
+        if packet.kind() == Kind::Data {
+            stats.data_packets += 1;
+            stats.data_bytes += size;
+        }
+        let l = &mut self.core.links.hot[link as usize];
+        l.busy_ps = now + l.rate.serialisation_ps(size);
+        let arrival = l.busy_ps + l.delay_ps;
+        self.core
+            .calendar
+            .push(Event::new(arrival, phase::ARRIVAL, link, id));
+        if !self.elide || self.waiting(node, port) {
+            self.arm(link);
+        }
+    }
+
+    fn schedule_next_flow(&mut self) {
+        self.next_flow = self.feed.next();
+        if let Some(flow) = &self.next_flow {
+            self.core.calendar.push(Event::new(
+                flow.start_ps.max(self.core.now),
+                phase::FLOW_START,
+                0,
+                0,
+            ));
+        }
+    }
+
+    fn start_flows(&mut self) {
+        let now = self.core.now;
+        self.progress_ps = now;
+        while let Some(flow) = self.next_flow.take_if(|f| f.start_ps <= now) {
+            self.start_flow(flow);
+            self.next_flow = self.feed.next();
+        }
+        if let Some(flow) = &self.next_flow {
+            self.core
+                .calendar
+                .push(Event::new(flow.start_ps, phase::FLOW_START, 0, 0));
+        }
+    }
+
+    fn start_flow(&mut self, flow: Flow) {
+        let now = self.core.now;
+        // ENG-10: the flow's identity is its number; every run of a scenario hashes it alike.
+        let hash = mix64(self.seed ^ mix64(u64::from(flow.id) + 1));
+        let (src, dst) = self.endpoints(&flow, hash);
+        let port = (src - self.graph.endpoints_of(flow.src).start) as u16;
+        let rate = self.core.links.hot
+            [(self.core.nodes[flow.src as usize].base + u32::from(port)) as usize]
+            .rate;
+        let base_rtt_ps = self.base_rtt_of(src, dst);
+        let start = FlowStart {
+            flow: flow.id,
+            cookie: self.live.insert(flow),
+            port,
+            src,
+            dst,
+            bytes: flow.bytes,
+            hash: hash as u32,
+            class: flow.class,
+            incast: flow.incast,
+            path: PathInfo {
+                base_rtt_ps,
+                line_bps: rate.bps() as f64,
+                bdp_bytes: rate.bytes_in(base_rtt_ps) as f64,
+                mtu: u32::from(self.nic.mtu),
+            },
+        };
+        self.started += 1;
+        self.nics[flow.src as usize].start(
+            now,
+            &start,
+            &mut NodeSink {
+                core: &mut self.core,
+                node: flow.src,
+            },
+        );
+    }
+
+    /// Ports of the two hosts that a flow uses; hosts with several spread their flows over them.
+    // ENG-11
+    fn endpoints(&self, flow: &Flow, hash: u64) -> (u32, u32) {
+        let pick = |host: u32, salt: u64| {
+            let all = self.graph.endpoints_of(host);
+            let n = u64::from(all.end - all.start);
+            all.start
+                + if n > 1 {
+                    (mix64(hash ^ salt) % n) as u32
+                } else {
+                    0
+                }
+        };
+        (pick(flow.src, 1), pick(flow.dst, 2))
+    }
+
+    fn base_rtt_of(&mut self, src: u32, dst: u32) -> Time {
+        let (frame, ack) = (self.nic.mtu + self.nic.header, self.nic.ack);
+        match self.base_rtt {
+            BaseRtt::Fixed(rtt_ps) => rtt_ps,
+            BaseRtt::Pair => self.paths.base_rtt_ps(src, dst, frame, ack),
+            BaseRtt::Network => {
+                let paths = &mut self.paths;
+                *self
+                    .network_rtt_ps
+                    .get_or_insert_with(|| paths.max_base_rtt_ps(frame, ack))
+            }
+        }
+    }
+
+    /// Turns the flows that finished in this event into records.
+    fn note_ends(&mut self) {
+        let ends = std::mem::take(&mut self.core.ends);
+        for end in &ends {
+            let Some(flow) = self.live.remove(end.cookie) else {
+                continue;
+            };
+            self.done += 1;
+            self.finished_bytes += flow.bytes;
+            let mut record = self.record(flow);
+            record.received_ps = Some(end.received_ps);
+            record.acked_ps = Some(end.acked_ps);
+            record.retransmitted = end.retransmitted;
+            self.check_slowdown(&record, end);
+            self.finished.push(record);
+        }
+        self.core.ends = ends;
+        self.core.ends.clear();
+    }
+
+    /// The record of a flow that has not finished yet.
+    fn record(&mut self, flow: Flow) -> FlowRecord {
+        let hash = mix64(self.seed ^ mix64(u64::from(flow.id) + 1));
+        let (src, dst) = self.endpoints(&flow, hash);
+        let NicConfig {
+            mtu, header, ack, ..
+        } = self.nic;
+        FlowRecord {
+            flow,
+            received_ps: None,
+            acked_ps: None,
+            ideal_received_ps: self
+                .paths
+                .ideal_received_ps(src, dst, flow.bytes, mtu, header),
+            ideal_acked_ps: self
+                .paths
+                .ideal_acked_ps(src, dst, flow.bytes, mtu, header, ack),
+            retransmitted: 0,
+        }
+    }
+
+    /// ENG-21: nothing is faster than a flow alone.
+    fn check_slowdown(&mut self, record: &FlowRecord, end: &FlowEnd) {
+        let took_ps = end.received_ps.saturating_sub(record.flow.start_ps);
+        if took_ps < record.ideal_received_ps && self.violations.len() < 20 {
+            self.violations.push(Violation {
+                check: "slowdown",
+                message: format!(
+                    "flow {} of {} bytes took {took_ps} ps, alone it takes {} ps",
+                    record.flow.id, record.flow.bytes, record.ideal_received_ps
+                ),
+            });
+        }
+    }
+
+    /// Gives what has gathered to the recorder.
+    fn hand_over(&mut self, recorder: &mut dyn Recorder) {
+        if !self.finished.is_empty() {
+            recorder.flows(&self.finished);
+            self.finished.clear();
+        }
+        if !self.core.pauses.is_empty() {
+            recorder.pauses(&self.core.pauses);
+            self.core.pauses.clear();
+        }
+    }
+
+    /// The end: open things are closed, books are compared, everything counted is told.
+    fn close(mut self, ending: Ending, loop_seconds: f64, recorder: &mut dyn Recorder) -> Outcome {
+        let end_ps = match ending {
+            Ending::TimeLimit => self.until_ps,
+            Ending::Interrupted => self.core.now,
+            Ending::Drained | Ending::Stalled => self.progress_ps,
+        };
+        let digest = self.digest();
+        let mut open: Vec<(u32, Time)> = self.core.paused.drain().collect();
+        open.sort_unstable();
+        for (key, from_ps) in open {
+            let record = self.core.pause_record(key, from_ps, end_ps.max(from_ps));
+            self.core.pauses.push(record);
+        }
+        for stats in &mut self.core.links.stats {
+            if stats.paused_since != NEVER {
+                stats.paused_ps += end_ps.saturating_sub(stats.paused_since);
+            }
+        }
+        self.hand_over(recorder);
+        let mut unfinished: Vec<Flow> = self.live.flows.iter().flatten().copied().collect();
+        unfinished.sort_unstable_by_key(|flow| flow.id);
+        let records: Vec<FlowRecord> = unfinished
+            .into_iter()
+            .map(|flow| self.record(flow))
+            .collect();
+        if !records.is_empty() {
+            recorder.flows(&records);
+        }
+        let checks = self.audit(ending);
+        Outcome {
+            ending,
+            end_ps,
+            digest,
+            started: self.started,
+            finished: self.done,
+            counters: self.counters(),
+            ports: self.port_records(),
+            checks,
+            stall: if ending == Ending::Stalled {
+                self.explain_stall()
+            } else {
+                Vec::new()
+            },
+            violations: self.violations,
+            loop_seconds,
+        }
+    }
+
+    /// ENG-20: the digest of the trajectory.
+    fn digest(&self) -> u64 {
+        let links = self.core.links.hot.len();
+        let mut digest = Digest::default();
+        for link in 0..links {
+            digest.add(link as u64, self.core.links.digest(link));
+        }
+        for (node, of) in self.core.nodes.iter().enumerate() {
+            digest.add((links + node) as u64, of.digest);
+        }
+        digest.0
+    }
+
+    fn counters(&self) -> Counters {
+        let mut c = Counters {
+            packet_hops: self.core.links.hot.iter().map(|l| l.arrived).sum(),
+            events: self.core.events,
+            drops: self.core.drops,
+            ..Counters::default()
+        };
+        for nic in &self.nics {
+            let n = nic.counters();
+            c.data_packets += n.data_packets;
+            c.acks += n.acks;
+            c.naks += n.naks;
+            c.cnps += n.cnps;
+            c.retransmissions += n.retransmissions;
+            c.timeouts += n.timeouts;
+            c.discarded += n.discarded;
+        }
+        for switch in &self.switches {
+            let s = switch.counters();
+            c.marks += s.marks;
+            c.int_hops += s.int_hops;
+            c.pfc_pauses += s.pfc_pauses;
+            c.pfc_resumes += s.pfc_resumes;
+            c.bfc_pauses += s.bfc_pauses;
+            c.bfc_resumes += s.bfc_resumes;
+            let (shared, collisions) = switch.bfc_counters();
+            c.bfc_shared_queue += shared;
+            c.bfc_table_collisions += collisions;
+        }
+        c
+    }
+}

@@ -1,0 +1,168 @@
+//! Looks at all switches every few microseconds of simulated time. Changes nothing.
+
+use dataplane::packet::{Arena, Kind};
+use dataplane::switch::Switch;
+use dataplane::units::Time;
+
+use crate::record::{BufferSample, Recorder};
+use crate::topology::Graph;
+
+/// Active flows are told apart up to this many; more count as this many.
+const MOST_FLOWS: usize = 4096;
+
+/// A set of numbers that is emptied at no cost.
+#[derive(Debug)]
+struct Stamps {
+    slots: Vec<(u32, u32)>,
+    stamp: u32,
+    len: usize,
+}
+
+impl Stamps {
+    fn new() -> Self {
+        Self {
+            slots: vec![(0, 0); 1024],
+            stamp: 0,
+            len: 0,
+        }
+    }
+
+    fn clear(&mut self) {
+        self.len = 0;
+        self.stamp += 1;
+        if self.stamp == u32::MAX {
+            self.slots.fill((0, 0));
+            self.stamp = 1;
+        }
+    }
+
+    fn insert(&mut self, key: u32) {
+        if self.len * 2 >= self.slots.len() {
+            self.grow();
+        }
+        let mask = self.slots.len() - 1;
+        let mut at = key.wrapping_mul(0x9e37_79b1) as usize & mask;
+        while self.slots[at].0 == self.stamp {
+            if self.slots[at].1 == key {
+                return;
+            }
+            at = (at + 1) & mask;
+        }
+        self.slots[at] = (self.stamp, key);
+        self.len += 1;
+    }
+
+    fn grow(&mut self) {
+        let old = std::mem::take(&mut self.slots);
+        self.slots = vec![(0, 0); old.len() * 2];
+        self.len = 0;
+        for (stamp, key) in old {
+            if stamp == self.stamp {
+                self.insert(key);
+            }
+        }
+    }
+}
+
+/// The probes of a run.
+#[derive(Debug)]
+pub(super) struct Probes {
+    /// Per port of all switches: element n counts the probes that saw n active flows.
+    active: Vec<Vec<u64>>,
+    ports: Vec<u16>,
+    first_switch: u32,
+    seen: Stamps,
+    samples: Vec<BufferSample>,
+}
+
+impl Probes {
+    pub fn new(graph: &Graph) -> Self {
+        let ports: Vec<u16> = (graph.hosts()..graph.nodes())
+            .map(|node| graph.ports(node))
+            .collect();
+        let all = ports.iter().map(|&n| n as usize).sum();
+        Self {
+            active: vec![Vec::new(); all],
+            ports,
+            first_switch: graph.hosts(),
+            seen: Stamps::new(),
+            samples: Vec::new(),
+        }
+    }
+
+    /// Looks at every switch.
+    // ENG-30, ENG-31
+    pub fn look(
+        &mut self,
+        at_ps: Time,
+        switches: &[Switch],
+        arena: &Arena,
+        recorder: &mut dyn Recorder,
+    ) {
+        self.samples.clear();
+        let mut first = 0usize;
+        for (index, switch) in switches.iter().enumerate() {
+            let ports = self.ports[index];
+            let mut max_port_bytes = 0;
+            for port in 0..ports {
+                let (bytes, _) = switch.queued(port);
+                max_port_bytes = max_port_bytes.max(bytes);
+                let flows = if bytes == 0 {
+                    0
+                } else {
+                    self.active_flows(switch, port, arena)
+                };
+                let counts = &mut self.active[first + port as usize];
+                if counts.len() <= flows {
+                    counts.resize(flows + 1, 0);
+                }
+                counts[flows] += 1;
+            }
+            first += ports as usize;
+            self.samples.push(BufferSample {
+                at_ps,
+                node: self.first_switch + index as u32,
+                used_bytes: switch.buffer_used(),
+                max_port_bytes,
+            });
+        }
+        recorder.buffers(&self.samples);
+    }
+
+    /// Flows with at least one data packet queued at the port.
+    fn active_flows(&mut self, switch: &Switch, port: u16, arena: &Arena) -> usize {
+        self.seen.clear();
+        let seen = &mut self.seen;
+        switch.for_each_queued(port, arena, |id| {
+            let packet = arena.hot(id);
+            if packet.kind() == Kind::Data {
+                seen.insert(packet.flow);
+            }
+        });
+        self.seen.len.min(MOST_FLOWS)
+    }
+
+    /// The histogram of a switch's port, counted from the first port of the first switch.
+    pub fn take_active(&mut self, port: usize) -> Vec<u64> {
+        std::mem::take(&mut self.active[port])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_count_distinct_keys_and_forget_at_once() {
+        let mut s = Stamps::new();
+        s.clear();
+        for key in 0..5000u32 {
+            s.insert(key % 1700);
+        }
+        assert_eq!(s.len, 1700);
+        s.clear();
+        s.insert(3);
+        s.insert(3);
+        assert_eq!(s.len, 1);
+    }
+}

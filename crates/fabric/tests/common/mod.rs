@@ -1,0 +1,281 @@
+//! Networks, presets and recorders for the engine's tests. The presets here are the smallest ones
+//! that show a mechanism; the product's presets are in the `scenario` crate.
+#![allow(dead_code)]
+
+use std::sync::Arc;
+
+use dataplane::config::{
+    Admission, Alpha, BaseRtt, BfcConfig, ClassConfig, Classify, ControlConfig, DcqcnConfig,
+    DctcpConfig, EcnConfig, HpccConfig, MmuConfig, NicConfig, PathChoice, Pfc, PfcThreshold,
+    Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
+};
+use dataplane::units::{MS, Rate, Time, US};
+use fabric::engine::{Plan, Simulation};
+use fabric::record::{BufferSample, FlowRecord, Outcome, PauseRecord, Recorder};
+use fabric::routing::routes;
+use fabric::topology::{LinkSpec, TopologySpec};
+use traffic::Flow;
+
+pub const GBPS_100: Rate = Rate::from_gbps(100);
+pub const LINK: LinkSpec = LinkSpec {
+    rate: GBPS_100,
+    delay_ps: US,
+};
+
+/// Keeps everything.
+#[derive(Default)]
+pub struct Keep {
+    pub flows: Vec<FlowRecord>,
+    pub buffers: Vec<BufferSample>,
+    pub pauses: Vec<PauseRecord>,
+}
+
+impl Recorder for Keep {
+    fn flows(&mut self, records: &[FlowRecord]) {
+        self.flows.extend_from_slice(records);
+    }
+    fn buffers(&mut self, samples: &[BufferSample]) {
+        self.buffers.extend_from_slice(samples);
+    }
+    fn pauses(&mut self, records: &[PauseRecord]) {
+        self.pauses.extend_from_slice(records);
+    }
+}
+
+impl Keep {
+    /// FCT to the receiver's last byte, of the flow with this number.
+    pub fn fct(&self, id: u32) -> Time {
+        let record = self
+            .flows
+            .iter()
+            .find(|r| r.flow.id == id)
+            .expect("the flow is recorded");
+        record.received_ps.expect("the flow finished") - record.flow.start_ps
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Setup {
+    pub topology: TopologySpec,
+    pub switch: SwitchConfig,
+    pub nic: NicConfig,
+    pub base_rtt: BaseRtt,
+    pub flows: Vec<Flow>,
+    pub seed: u64,
+    pub until_ps: Time,
+    pub elide: bool,
+}
+
+pub fn flow(id: u32, start_ps: Time, src: u32, dst: u32, bytes: u64) -> Flow {
+    Flow {
+        id,
+        start_ps,
+        src,
+        dst,
+        bytes,
+        class: 0,
+        source: 0,
+        incast: false,
+    }
+}
+
+pub fn star(hosts: u32) -> TopologySpec {
+    TopologySpec::Star { hosts, link: LINK }
+}
+
+pub fn leaf_spine(leaves: u32, spines: u32, hosts_per_leaf: u32) -> TopologySpec {
+    TopologySpec::LeafSpine {
+        leaves,
+        spines,
+        hosts_per_leaf,
+        link: LINK,
+        uplink: LINK,
+    }
+}
+
+/// Line rate over lossless FIFO switches.
+pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
+    let control = ClassConfig {
+        pausable: false,
+        buffered: false,
+        ecn: false,
+        int: false,
+    };
+    let data = ClassConfig {
+        pausable: true,
+        buffered: true,
+        ecn: true,
+        int: true,
+    };
+    let pfc = Pfc {
+        threshold: PfcThreshold::Dynamic(Alpha::new(0.11)),
+        xon_offset: 3000,
+        frame_bytes: 64,
+        headroom: None,
+        response_ps: 0,
+    };
+    let switch = SwitchConfig {
+        classes: vec![control, control, data],
+        classify: Classify::Fifo,
+        schedule: Schedule::Fifo,
+        mmu: MmuConfig {
+            buffer_bytes: 12_000_000,
+            reserved_bytes: 4000,
+            admission: Admission::Pfc(pfc),
+        },
+        ecn: None,
+        int: false,
+        bfc: None,
+        path: PathChoice::Flow,
+        max_frame: 1048,
+    };
+    let nic = NicConfig {
+        mtu: 1000,
+        header: 48,
+        int: 0,
+        ack: 60,
+        cnp: 64,
+        ack_class: 1,
+        cnp_class: 1,
+        data_class: 2,
+        ack_every: 1,
+        cnp_interval_ps: None,
+        control: ControlConfig::LineRate,
+        recovery: Recovery::GoBackN { timeout_ps: 4 * MS },
+        queues: 1,
+        obeys_bfc: false,
+        obeys_pfc: true,
+    };
+    Setup {
+        topology,
+        switch,
+        nic,
+        base_rtt: BaseRtt::Pair,
+        flows,
+        seed: 1,
+        until_ps: 1000 * MS,
+        elide: true,
+    }
+}
+
+pub fn hpcc(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
+    let mut s = line_rate(topology, flows);
+    s.nic.ack_class = 2;
+    s.nic.int = 80;
+    s.switch.int = true;
+    s.switch.max_frame = 1128;
+    s.base_rtt = BaseRtt::Network;
+    s.nic.control = ControlConfig::Hpcc(HpccConfig::paper(1e11));
+    s
+}
+
+pub fn red(kmin_bytes: u64, kmax_bytes: u64, pmax: f64) -> EcnConfig {
+    let red = Red {
+        kmin_bytes,
+        kmax_bytes,
+        pmax,
+    };
+    EcnConfig {
+        profiles: vec![(GBPS_100, red)],
+        scope: Scope::Queue,
+        at_dequeue: true,
+    }
+}
+
+pub fn dcqcn(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
+    let mut s = line_rate(topology, flows);
+    s.switch.ecn = Some(red(100_000, 400_000, 0.2));
+    s.nic.cnp_interval_ps = Some(US);
+    s.nic.control = ControlConfig::Dcqcn(DcqcnConfig::vendor(1e11));
+    s
+}
+
+pub fn dctcp(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
+    let mut s = line_rate(topology, flows);
+    s.switch.ecn = Some(red(100_000, 400_000, 1.0));
+    s.nic.control = ControlConfig::Dctcp(DctcpConfig::line_rate_start());
+    s
+}
+
+pub fn timely(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
+    let mut s = line_rate(topology, flows);
+    s.nic.control = ControlConfig::Timely(TimelyConfig::hpcc_comparison(1e11));
+    s
+}
+
+pub fn bfc(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
+    let mut s = line_rate(topology, flows);
+    s.switch.classify = Classify::Dynamic {
+        queues: 31,
+        table: 3200,
+        sticky_ps: 4 * US,
+    };
+    s.switch.schedule = Schedule::Drr { quantum: 1048 };
+    s.switch.mmu.admission = Admission::SharedPool;
+    s.switch.mmu.reserved_bytes = 0;
+    s.switch.bfc = Some(BfcConfig {
+        threshold_factor: 65536,
+        hrtt_ps: None,
+        frame_bytes: 64,
+        upstream_queues: 256,
+    });
+    s.nic.queues = 256;
+    s.nic.obeys_bfc = true;
+    s
+}
+
+pub fn ideal_fq(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
+    let mut s = line_rate(topology, flows);
+    s.switch.classify = Classify::PerFlow;
+    s.switch.schedule = Schedule::Drr { quantum: 1048 };
+    s.switch.mmu.admission = Admission::Unlimited;
+    s.nic.control = ControlConfig::FixedWindow { window: None };
+    s
+}
+
+type Preset = fn(TopologySpec, Vec<Flow>) -> Setup;
+
+/// Every preset of this file.
+pub const PRESETS: [(&str, Preset); 7] = [
+    ("line-rate", line_rate),
+    ("hpcc", hpcc),
+    ("dcqcn", dcqcn),
+    ("dctcp", dctcp),
+    ("timely", timely),
+    ("bfc", bfc),
+    ("ideal-fq", ideal_fq),
+];
+
+impl Setup {
+    pub fn plan(self) -> Plan {
+        let graph = Arc::new(self.topology.build().expect("a sound topology"));
+        let routes = routes(&graph, self.seed, self.switch.path).expect("a connected network");
+        Plan {
+            graph,
+            routes,
+            switch: self.switch,
+            nic: self.nic,
+            base_rtt: self.base_rtt,
+            flows: Some(self.flows.len() as u64),
+            feed: Box::new(self.flows.into_iter()),
+            seed: self.seed,
+            until_ps: self.until_ps,
+            probe_ps: 10 * US,
+            elide: self.elide,
+        }
+    }
+
+    /// Runs without expecting anything.
+    pub fn run_raw(self) -> (Outcome, Keep) {
+        let mut keep = Keep::default();
+        let outcome = Simulation::new(self.plan()).run(&mut keep, &mut |_| true);
+        (outcome, keep)
+    }
+
+    /// Runs; every audit must hold.
+    pub fn run(self) -> (Outcome, Keep) {
+        let (outcome, keep) = self.run_raw();
+        assert_eq!(outcome.violations, [], "all audits hold");
+        (outcome, keep)
+    }
+}

@@ -1,0 +1,134 @@
+//! Small networks whose results are known on paper.
+
+mod common;
+
+use common::*;
+use dataplane::config::{Admission, ControlConfig};
+use dataplane::units::{MS, NS, US};
+use fabric::record::Ending;
+
+/// Store-and-forward time of a flow alone over `links` links at 100 Gbps and 1 µs.
+fn alone_ps(bytes: u64, links: u64) -> u64 {
+    let full = bytes.div_ceil(1000) - 1;
+    let last = bytes - full * 1000;
+    let (frame, tail) = ((1000 + 48) * 80, (last + 48) * 80);
+    // The pipeline is as long as the packets at the first link and one of them at each other link;
+    // the last packet, which may be shorter, follows the one before it.
+    if full == 0 {
+        links * (tail + US)
+    } else {
+        (full + links - 1) * frame + tail + links * US
+    }
+}
+
+// ENG-01, ENG-02, ENG-05
+#[test]
+fn a_single_flow_takes_exactly_its_store_and_forward_time() {
+    for bytes in [1, 999, 1000, 1001, 10_000, 123_456, 1_000_000, 10_000_000] {
+        let (_, keep) = line_rate(star(2), vec![flow(0, 0, 0, 1, bytes)]).run();
+        assert_eq!(keep.fct(0), alone_ps(bytes, 2), "{bytes} B over one switch");
+        let across = vec![flow(0, 7 * NS, 0, 3, bytes)];
+        let (_, keep) = line_rate(leaf_spine(2, 1, 2), across).run();
+        assert_eq!(
+            keep.fct(0),
+            alone_ps(bytes, 4),
+            "{bytes} B over three switches"
+        );
+        let record = keep.flows[0];
+        assert_eq!(record.ideal_received_ps, keep.fct(0), "that is the ideal");
+        let back = 4 * (60 * 80 + US);
+        assert_eq!(record.ideal_acked_ps, alone_ps(bytes, 4) + back);
+        // The ACK of a last packet that is shorter than an ACK waits for the ACK before it.
+        let last = (bytes - 1) % 1000 + 1;
+        let waits = if bytes > 1000 {
+            60u64.saturating_sub(last + 48) * 80
+        } else {
+            0
+        };
+        assert_eq!(
+            record.acked_ps.unwrap() - 7 * NS,
+            alone_ps(bytes, 4) + back + waits
+        );
+    }
+}
+
+#[test]
+fn a_window_of_one_bdp_does_not_slow_a_flow_down() {
+    let mut s = line_rate(leaf_spine(2, 1, 2), vec![flow(0, 0, 0, 3, 1_000_000)]);
+    s.nic.control = ControlConfig::FixedWindow { window: None };
+    let (_, keep) = s.run();
+    assert_eq!(keep.fct(0), alone_ps(1_000_000, 4));
+}
+
+#[test]
+fn every_preset_gives_a_lone_flow_the_whole_network() {
+    for (name, preset) in PRESETS {
+        let (outcome, keep) = preset(leaf_spine(2, 2, 2), vec![flow(0, 0, 0, 3, 10_000_000)]).run();
+        let slowdown = keep.fct(0) as f64 / alone_ps(10_000_000, 4) as f64;
+        // HPCC aims at 95 % of the link and carries 80 B of INT in frames of 1128 B.
+        let most = if name == "hpcc" {
+            1.001 * (1128.0 / 1048.0) / 0.95
+        } else {
+            1.0
+        };
+        assert!(slowdown <= most, "{name}: slowdown {slowdown}");
+        let c = outcome.counters;
+        assert_eq!((c.marks, c.pfc_pauses, c.bfc_pauses), (0, 0, 0), "{name}");
+        assert_eq!(outcome.ending, Ending::Drained);
+    }
+}
+
+#[test]
+fn n_to_one_drains_at_the_speed_of_one_link_and_fills_what_arithmetic_says() {
+    for senders in [2u64, 7, 16] {
+        let bytes = 100_000;
+        let flows = (0..senders as u32)
+            .map(|i| flow(i, 0, i, senders as u32, bytes))
+            .collect();
+        let mut s = line_rate(star(senders as u32 + 1), flows);
+        s.switch.mmu.admission = Admission::Unlimited;
+        let (outcome, keep) = s.run();
+        let last = (0..senders as u32).map(|i| keep.fct(i)).max().unwrap();
+        let packets = senders * 100;
+        // First packets arrive together after one hop; then the last link never idles.
+        assert_eq!(
+            last,
+            (83_840 + US) + packets * 83_840 + US,
+            "{senders} senders"
+        );
+        // While the senders send 100 packets each, the switch sends 99; it holds the packet in
+        // transmission no more.
+        let queue = (senders * 100 - 100) * 1048;
+        let port = outcome
+            .ports
+            .iter()
+            .find(|p| p.peer == senders as u32)
+            .unwrap();
+        assert_eq!(port.max_queue_bytes, queue + 1048, "{senders} senders");
+    }
+}
+
+#[test]
+fn two_long_flows_get_fair_halves_under_drr() {
+    let flows = vec![flow(0, 0, 0, 2, 10_000_000), flow(1, 0, 1, 2, 10_000_000)];
+    let (_, keep) = ideal_fq(star(3), flows).run();
+    let (a, b) = (keep.fct(0), keep.fct(1));
+    let both = 20_000 * 83_840;
+    assert!(a.abs_diff(b) <= 2 * 83_840, "{a} and {b} end together");
+    assert!(a.max(b) < both + 3 * US, "and the link never idles");
+}
+
+#[test]
+fn runs_end_at_the_time_limit_and_count_what_is_unfinished() {
+    let mut s = line_rate(
+        star(2),
+        vec![flow(0, 0, 0, 1, 10_000_000), flow(1, 2 * MS, 0, 1, 1)],
+    );
+    s.until_ps = MS / 2;
+    let (outcome, keep) = s.run();
+    assert_eq!(outcome.ending, Ending::TimeLimit);
+    assert_eq!(outcome.end_ps, MS / 2);
+    assert_eq!((outcome.started, outcome.finished), (1, 0));
+    assert_eq!(keep.flows.len(), 1, "the unfinished flow is recorded");
+    assert_eq!(keep.flows[0].received_ps, None);
+}
