@@ -271,6 +271,20 @@ impl Paths {
         set
     }
 
+    /// The sets of ways from a group to all groups, not remembered: to ask for all rows in turn
+    /// shall not fill the memory.
+    fn whole_row(&mut self, from: u32) -> Box<[u32]> {
+        if self.graph.is_regular() {
+            return (0..self.graph.groups())
+                .map(|to| self.set(from, to))
+                .collect();
+        }
+        match &self.rows[from as usize] {
+            Some(row) => row.clone(),
+            None => self.find_row(from),
+        }
+    }
+
     /// Breadth-first over the switches; a switch is left only when all shortest ways to it are known.
     fn find_row(&mut self, from: u32) -> Box<[u32]> {
         let graph = &self.graph;
@@ -392,11 +406,12 @@ impl Paths {
         let mut core_ps: Vec<Option<u128>> = Vec::new();
         let mut longest = 0;
         for from in 0..sources {
+            let row = self.whole_row(from);
             for to in 0..groups {
                 let Some(ends_ps) = ends[from as usize].with(&ends[to as usize], from == to) else {
                     continue;
                 };
-                let set = self.set(from, to) as usize;
+                let set = row[to as usize] as usize;
                 core_ps.resize(self.cores.sets.len(), None);
                 let ways = &self.cores.sets[set];
                 let between =
