@@ -1,7 +1,7 @@
 //! One packet is one record in an arena; queues are linked through it.
 //!
 //! The hot part is what every hop touches and fits half a cache line. The cold part is what only
-//! the ends touch. INT stacks lie in a slab of their own and exist only where INT is used.
+//! the ends touch. INT stacks lie beside them and exist only where INT is used.
 
 use crate::int::IntStack;
 use crate::units::Time;
@@ -11,9 +11,6 @@ pub type PacketId = u32;
 
 /// No packet; ends a queue.
 pub const NO_PACKET: PacketId = u32::MAX;
-
-/// No INT stack attached.
-pub const NO_STACK: u32 = u32::MAX;
 
 /// What a frame is. Control frames carry their content in the packet's own fields (see each).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -69,6 +66,8 @@ pub mod flag {
     pub const INCAST: u8 = 1 << 4;
     /// The packet's bytes are held against the switch's buffer.
     pub const BUFFERED: u8 = 1 << 5;
+    /// The packet has an INT stack.
+    pub const INT: u8 = 1 << 6;
 }
 
 /// The hot part: what a hop reads and writes. 32 bytes.
@@ -113,8 +112,6 @@ pub struct Cold {
     pub slot: u32,
     /// Payload bytes left in the flow, this packet included (shortest remaining first).
     pub remaining: u64,
-    /// Index of the INT stack, or [`NO_STACK`].
-    pub stack: u32,
     /// Payload bytes.
     pub payload: u16,
 }
@@ -173,8 +170,8 @@ pub struct Arena {
     hot: Vec<Packet>,
     cold: Vec<Cold>,
     free: Vec<PacketId>,
+    /// Stack of each packet; as long as the highest packet that ever had one.
     stacks: Vec<IntStack>,
-    free_stacks: Vec<u32>,
 }
 
 impl Arena {
@@ -202,34 +199,35 @@ impl Arena {
     /// Takes a packet out, and its INT stack with it.
     #[inline]
     pub fn free(&mut self, id: PacketId) {
-        let stack = self.cold[id as usize].stack;
-        if stack != NO_STACK {
-            self.free_stacks.push(stack);
-        }
         self.free.push(id);
     }
 
-    /// Gives an empty INT stack to a packet that has none.
+    /// Gives an empty INT stack to a packet.
+    #[inline]
     pub fn attach_stack(&mut self, id: PacketId) {
-        let stack = self.free_stacks.pop().unwrap_or_else(|| {
-            self.stacks.push(IntStack::default());
-            self.stacks.len() as u32 - 1
-        });
-        self.stacks[stack as usize].clear();
-        self.cold[id as usize].stack = stack;
+        let at = id as usize;
+        if at >= self.stacks.len() {
+            self.stacks.resize_with(self.hot.len(), IntStack::default);
+        }
+        self.stacks[at].clear();
+        self.hot[at].flags |= flag::INT;
     }
 
     /// The INT stack of a packet, if it has one.
     #[inline]
     #[must_use]
     pub fn stack(&self, id: PacketId) -> Option<&IntStack> {
-        self.stacks.get(self.cold[id as usize].stack as usize)
+        self.hot(id)
+            .has(flag::INT)
+            .then(|| &self.stacks[id as usize])
     }
 
     /// The INT stack of a packet, to write on.
     #[inline]
     pub fn stack_mut(&mut self, id: PacketId) -> Option<&mut IntStack> {
-        self.stacks.get_mut(self.cold[id as usize].stack as usize)
+        self.hot(id)
+            .has(flag::INT)
+            .then(|| &mut self.stacks[id as usize])
     }
 
     /// Hot part of a packet.
@@ -277,10 +275,7 @@ mod tests {
     #[test]
     fn freed_records_and_stacks_are_used_again() {
         let mut arena = Arena::new();
-        let cold = Cold {
-            stack: NO_STACK,
-            ..Cold::default()
-        };
+        let cold = Cold::default();
         let a = arena.alloc(Packet::new(Kind::Data, 1, 1048), cold);
         arena.attach_stack(a);
         assert!(arena.stack(a).is_some());

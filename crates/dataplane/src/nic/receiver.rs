@@ -2,7 +2,7 @@
 
 use crate::config::{NicConfig, Recovery};
 use crate::nic::NicCounters;
-use crate::packet::{Arena, Cold, Kind, NO_STACK, Packet, PacketId, flag};
+use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::route::mix32;
 use crate::switch::MixedMap;
 use crate::units::{NEVER, Time};
@@ -150,7 +150,7 @@ fn become_reply(
     hot.size = config.ack_bytes();
     hot.psn = expected;
     hot.hash = backward(hot.hash);
-    hot.flags = (hot.flags & flag::INCAST) | if echo { flag::CE } else { 0 };
+    hot.flags = (hot.flags & (flag::INCAST | flag::INT)) | if echo { flag::CE } else { 0 };
     hot.upstream_queue = 0;
     let cold = arena.cold_mut(id);
     let back = std::mem::replace(&mut cold.src, to);
@@ -170,7 +170,6 @@ fn notification(config: &NicConfig, packet: &Packet, cold: &Cold) -> (Packet, Co
         Cold {
             src: packet.dst,
             slot: cold.slot,
-            stack: NO_STACK,
             ..Cold::default()
         },
     )

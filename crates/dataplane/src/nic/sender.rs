@@ -9,7 +9,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use crate::config::{NicConfig, Recovery};
 use crate::nic::control::{AckInfo, Control};
 use crate::nic::{FlowEnd, FlowStart, NicCounters};
-use crate::packet::{Arena, Cold, Kind, NO_STACK, Packet, PacketId, flag};
+use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::sink::Sink;
 use crate::units::{Rate, Time};
 
@@ -376,7 +376,6 @@ impl Sender {
             src: flow.start.src,
             slot,
             remaining: flow.start.bytes - before,
-            stack: NO_STACK,
             payload,
         };
         flow.control

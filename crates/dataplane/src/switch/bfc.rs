@@ -241,7 +241,7 @@ pub(crate) const fn subject(packet: &Packet) -> bool {
 mod tests {
     use super::*;
     use crate::config::Classify;
-    use crate::packet::{Arena, Cold, Kind, NO_STACK};
+    use crate::packet::{Arena, Cold, Kind};
     use crate::switch::tests::config;
     use crate::units::{NS, US};
 
@@ -270,13 +270,7 @@ mod tests {
     fn arrive(t: &mut FlowTable, q: &mut Queueing, a: &mut Arena, now: Time, p: Packet) -> Place {
         let place = t.place(now, 0, &p, q, &mut || 0);
         t.commit(now, &p, place, q.get(place.queue).number);
-        let id = a.alloc(
-            p,
-            Cold {
-                stack: NO_STACK,
-                ..Cold::default()
-            },
-        );
+        let id = a.alloc(p, Cold::default());
         q.push(place.queue, id, a);
         place
     }

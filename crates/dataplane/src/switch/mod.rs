@@ -13,7 +13,7 @@ mod signal;
 
 use crate::config::{Classify, Scope, SwitchConfig};
 use crate::int::IntHop;
-use crate::packet::{Arena, Cold, Kind, NO_STACK, Packet, PacketId, flag};
+use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::route::Routes;
 use crate::sink::{DROP_CAUSES, DropCause, Sink};
 use crate::units::{Rate, Time};
@@ -396,13 +396,7 @@ impl Switch {
     /// Puts a frame of our own in front of everything at a port.
     // SW-42
     fn emit<S: Sink>(&mut self, port: u16, frame: Packet, arena: &mut Arena, sink: &mut S) {
-        let id = arena.alloc(
-            frame,
-            Cold {
-                stack: NO_STACK,
-                ..Cold::default()
-            },
-        );
+        let id = arena.alloc(frame, Cold::default());
         let queue = self.queueing.queue_of(port, 0, 0);
         self.queueing.push(queue, id, arena);
         sink.kick(port);

@@ -369,7 +369,7 @@ pub const DATA_CLASS: u8 = 2;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Cold, Kind, NO_STACK, Packet};
+    use crate::packet::{Cold, Kind, Packet};
     use crate::switch::tests::config;
 
     fn packet(arena: &mut Arena, flow: u32, class: u8, size: u16) -> PacketId {
@@ -377,13 +377,7 @@ mod tests {
             flow,
             ..Packet::new(Kind::Data, class, size)
         };
-        arena.alloc(
-            p,
-            Cold {
-                stack: NO_STACK,
-                ..Cold::default()
-            },
-        )
+        arena.alloc(p, Cold::default())
     }
 
     fn hashed(schedule: Schedule) -> Queueing {
