@@ -25,7 +25,12 @@ impl<C: Calendar> Simulation<C> {
         let mut held = Vec::new();
         for (check, messages) in found {
             let failed_before = self.violations.iter().any(|v| v.check == check);
-            if messages.is_empty() && !failed_before && (check != "lossless" || self.lossless) {
+            let applies = match check {
+                "lossless" => self.lossless,
+                "slowdown" => !self.spraying,
+                _ => true,
+            };
+            if messages.is_empty() && !failed_before && applies {
                 held.push(check);
             }
             for message in messages.into_iter().take(MOST_VIOLATIONS) {
