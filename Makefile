@@ -1,3 +1,73 @@
-.PHONY: help
-help:
-	@echo soon
+# Everything that a developer or a user of the source needs. `make help` lists it.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+# A fresh machine may have Rust in its usual place but not on the path of this shell.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SCHEMES ?= bfc,hpcc,dcqcn,dctcp,timely,ideal-fq
+
+# What the extension module is made of. A directory of its own keeps maturin and cargo from
+# rebuilding each other's work.
+RUST_SOURCES := $(shell find crates Cargo.toml Cargo.lock -type f \
+	-not -path '*/tests/*' -not -path '*/examples/*' -not -path '*/benches/*' 2>/dev/null)
+DEPENDENCIES := $(VENV)/.dependencies
+EXTENSION := $(VENV)/.extension
+
+.PHONY: help setup build demo test test-rust test-python lint format bench clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(EXTENSION) ## Make .venv with the backwater command in it
+
+$(DEPENDENCIES): requirements.txt
+	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust first" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "$(PYTHON) is too old: Python 3.11 or newer is needed (make PYTHON=...)" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	touch $@
+
+$(EXTENSION): $(DEPENDENCIES) pyproject.toml $(RUST_SOURCES)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) CARGO_TARGET_DIR=target-maturin \
+		$(BIN)/maturin develop --release --locked --quiet
+	touch $@
+
+build: $(EXTENSION) ## Build the extension module in release mode, and all crates
+	cargo build --release --locked
+
+demo: $(EXTENSION) ## Compare six schemes on a 128-host Clos: out/demo/report.html
+	$(BIN)/backwater compare scenarios/demo.toml --schemes $(SCHEMES) -o out/demo
+
+test: test-rust test-python ## Run all tests
+
+test-rust: ## Run the tests of the crates
+	cargo test --locked
+
+test-python: $(EXTENSION) ## Run the tests of the package and of the command
+	$(BIN)/python -m pytest
+
+lint: $(DEPENDENCIES) ## Check formats and lints; warnings are errors
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff check python
+	$(BIN)/ruff format --check python
+
+format: $(DEPENDENCIES) ## Format all sources
+	cargo fmt --all
+	$(BIN)/ruff check --fix --quiet python
+	$(BIN)/ruff format python
+
+bench: ## Measure the speed of the simulator
+	cargo bench --locked
+
+clean: ## Remove everything that was built
+	rm -rf $(VENV) target target-maturin out .pytest_cache .ruff_cache .hypothesis
+	rm -f python/backwater/_core*.so

@@ -1,1 +1,270 @@
-//! See docs/ARCHITECTURE.md.
+//! The Python face of Backwater: the private module `backwater._core`.
+//!
+//! It only translates. What it offers to users, and the documentation of that, is in the Python
+//! package `backwater`.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use scenario::{Changes, Options, Problem, Scenario, ScenarioError, Severity};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often Python is told how far a run is.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+
+/// Asks running simulations, on whichever thread, to stop and to keep what they have.
+#[pyclass(frozen, module = "backwater._core")]
+#[derive(Debug, Default)]
+struct Interrupt {
+    flag: Arc<AtomicBool>,
+}
+
+#[pymethods]
+impl Interrupt {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn set(&self) {
+        self.flag.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The scenario with every value filled in, as TOML, and what is doubtful in it.
+#[pyfunction]
+#[pyo3(signature = (path, overrides, seed=None, scheme=None))]
+fn resolve(
+    py: Python<'_>,
+    path: PathBuf,
+    overrides: Vec<String>,
+    seed: Option<u64>,
+    scheme: Option<String>,
+) -> PyResult<(String, Vec<String>)> {
+    let scenario = load(py, &path, overrides, seed, scheme)?;
+    let warnings = scenario.warnings.iter().map(ToString::to_string).collect();
+    Ok((scenario.resolved, warnings))
+}
+
+/// Everything that is wrong or doubtful.
+#[pyfunction]
+#[pyo3(signature = (path, overrides, seed=None, scheme=None))]
+fn check<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    overrides: Vec<String>,
+    seed: Option<u64>,
+    scheme: Option<String>,
+) -> PyResult<Bound<'py, PyList>> {
+    let changes = Changes {
+        set: overrides,
+        scheme,
+        seed,
+    };
+    let problems = match py.detach(|| Scenario::load(&path, &changes)) {
+        Ok(scenario) => scenario.warnings,
+        Err(error) => error.problems,
+    };
+    problem_list(py, &problems)
+}
+
+/// Runs a scenario, writes its results, and returns the summary as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, scheme, overrides, seed, out_dir, force, progress, interrupt))]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "a flat list keeps the boundary to Python plain"
+)]
+fn run(
+    py: Python<'_>,
+    path: PathBuf,
+    scheme: Option<String>,
+    overrides: Vec<String>,
+    seed: Option<u64>,
+    out_dir: PathBuf,
+    force: bool,
+    progress: Option<Py<PyAny>>,
+    interrupt: &Interrupt,
+) -> PyResult<String> {
+    let scenario = load(py, &path, overrides, seed, scheme)?;
+    let flag = interrupt.flag.clone();
+    let mut teller = Teller {
+        told: None,
+        progress,
+        failed: None,
+        interrupt: flag.clone(),
+    };
+    let result = py.detach(|| {
+        let mut tell = |now: &fabric::record::Progress| teller.tell(now);
+        let options = Options {
+            out_dir,
+            force,
+            progress: Some(&mut tell),
+            interrupt: Some(&flag),
+        };
+        scenario.run(options)
+    });
+    if let Some(error) = teller.failed {
+        return Err(error);
+    }
+    match result {
+        Ok(summary) => Ok(summary.to_json()),
+        Err(error) => Err(raise(py, "RunError", (error.to_string(),))),
+    }
+}
+
+/// What is built in, as JSON.
+#[pyfunction]
+fn catalogue(what: &str) -> PyResult<String> {
+    let list: Vec<Value> = match what {
+        "schemes" => scenario::PRESETS.iter().map(scheme_entry).collect(),
+        "workloads" => traffic::sizes::all()
+            .iter()
+            .map(|d| workload_entry(d))
+            .collect(),
+        "topologies" => scenario::topology::TOPOLOGIES
+            .iter()
+            .map(topology_entry)
+            .collect(),
+        _ => {
+            let message =
+                format!("`{what}` is no list; there are schemes, workloads and topologies");
+            return Err(PyValueError::new_err(message));
+        }
+    };
+    Ok(Value::Array(list).to_string())
+}
+
+/// Tells a Python callable how far a run is, now and then.
+struct Teller {
+    told: Option<Instant>,
+    progress: Option<Py<PyAny>>,
+    failed: Option<PyErr>,
+    interrupt: Arc<AtomicBool>,
+}
+
+impl Teller {
+    fn tell(&mut self, now: &fabric::record::Progress) {
+        let Some(callable) = &self.progress else {
+            return;
+        };
+        if self.failed.is_some()
+            || self
+                .told
+                .is_some_and(|told| told.elapsed() < PROGRESS_EVERY)
+        {
+            return;
+        }
+        self.told = Some(Instant::now());
+        let numbers = (
+            now.now_ps,
+            now.until_ps,
+            now.started,
+            now.finished,
+            now.flows,
+            now.packet_hops,
+        );
+        if let Err(error) = Python::attach(|py| callable.call1(py, numbers)) {
+            // There is nobody left to tell: end the run, and raise what the listener raised.
+            self.failed = Some(error);
+            self.interrupt.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+fn load(
+    py: Python<'_>,
+    path: &Path,
+    overrides: Vec<String>,
+    seed: Option<u64>,
+    scheme: Option<String>,
+) -> PyResult<Scenario> {
+    let changes = Changes {
+        set: overrides,
+        scheme,
+        seed,
+    };
+    py.detach(|| Scenario::load(path, &changes))
+        .map_err(|error| scenario_error(py, &error))
+}
+
+fn scenario_error(py: Python<'_>, error: &ScenarioError) -> PyErr {
+    match problem_list(py, &error.problems) {
+        Ok(problems) => raise(py, "ScenarioError", (error.to_string(), problems)),
+        Err(error) => error,
+    }
+}
+
+/// An exception of the package, which Python defines so that users can look at its source.
+fn raise<'py>(py: Python<'py>, class: &str, arguments: impl pyo3::call::PyCallArgs<'py>) -> PyErr {
+    let made = py
+        .import("backwater.errors")
+        .and_then(|module| module.getattr(class))
+        .and_then(|class| class.call1(arguments));
+    match made {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(error) => error,
+    }
+}
+
+fn problem_list<'py>(py: Python<'py>, problems: &[Problem]) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for problem in problems {
+        let entry = PyDict::new(py);
+        entry.set_item("severity", severity(problem.severity))?;
+        entry.set_item("key", &problem.key)?;
+        entry.set_item("message", &problem.message)?;
+        entry.set_item("hint", &problem.hint)?;
+        entry.set_item(
+            "source",
+            problem.at.as_ref().map(|at| at.source.name.as_str()),
+        )?;
+        entry.set_item("line", problem.line())?;
+        entry.set_item("column", problem.column())?;
+        entry.set_item("text", problem.to_string())?;
+        list.append(entry)?;
+    }
+    Ok(list)
+}
+
+fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    }
+}
+
+fn scheme_entry(preset: &scenario::Preset) -> Value {
+    json!({ "name": preset.name, "summary": preset.summary() })
+}
+
+fn workload_entry(distribution: &traffic::sizes::Distribution) -> Value {
+    json!({
+        "name": distribution.full_name(),
+        "mean_bytes": distribution.mean(),
+        "median_bytes": distribution.quantile(0.5),
+        "max_bytes": distribution.max(),
+        "interpolation": distribution.interpolation.as_str(),
+        "source": distribution.source,
+        "note": distribution.note,
+    })
+}
+
+fn topology_entry((name, summary): &(&str, &str)) -> Value {
+    json!({ "name": name, "summary": summary })
+}
+
+/// The module `backwater._core`.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::{Interrupt, catalogue, check, resolve, run};
+
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

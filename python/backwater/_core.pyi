@@ -1,0 +1,37 @@
+"""The compiled part. Private: use the functions of :mod:`backwater`."""
+
+from collections.abc import Callable
+from typing import Any, final
+
+__version__: str
+
+@final
+class Interrupt:
+    """Asks running simulations, on whichever thread, to stop and to keep what they have."""
+
+    def __init__(self) -> None: ...
+    def set(self) -> None: ...
+
+def resolve(
+    path: str,
+    overrides: list[str],
+    seed: int | None = None,
+    scheme: str | None = None,
+) -> tuple[str, list[str]]: ...
+def check(
+    path: str,
+    overrides: list[str],
+    seed: int | None = None,
+    scheme: str | None = None,
+) -> list[dict[str, Any]]: ...
+def run(
+    path: str,
+    scheme: str | None,
+    overrides: list[str],
+    seed: int | None,
+    out_dir: str,
+    force: bool,
+    progress: Callable[[int, int, int, int, int | None, int], None] | None,
+    interrupt: Interrupt,
+) -> str: ...
+def catalogue(what: str) -> str: ...

@@ -1,0 +1,274 @@
+"""The command line.
+
+Exit codes: 0 all is well; 1 a run failed or violated a check; 2 the input is wrong; 130 Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from backwater.errors import Interrupted, RunError, ScenarioError
+
+if TYPE_CHECKING:
+    from backwater.results import Comparison, Run
+
+GOOD, FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 130
+
+app = typer.Typer(
+    help="Simulate flow control and congestion control in lossless data-centre networks.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Catalogue(StrEnum):
+    """What can be listed."""
+
+    SCHEMES = "schemes"
+    WORKLOADS = "workloads"
+    TOPOLOGIES = "topologies"
+
+
+Scenario = Annotated[Path, typer.Argument(help="Scenario, a TOML file.", show_default=False)]
+Scheme = Annotated[
+    str | None, typer.Option("--scheme", metavar="NAME", help="Use this preset instead.")
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a value, such as switch.buffer=24MB."),
+]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Use this seed instead.")]
+Out = Annotated[
+    Path | None,
+    typer.Option("-o", "--out", metavar="DIR", help="Where results go.", show_default="out/…"),
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Write into DIR even if it holds other things.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from backwater._core import __version__
+
+        print(f"backwater {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def run(
+    scenario: Scenario,
+    scheme: Scheme = None,
+    overrides: Overrides = None,
+    seed: Seed = None,
+    out: Out = None,
+    as_json: Json = False,
+    force: Force = False,
+) -> None:
+    """Simulate a scenario with one scheme."""
+    from backwater import simulate
+    from backwater.progress import display
+
+    _warn(scenario, overrides, seed, [scheme])
+    try:
+        with display([scheme or scenario.stem]) as shown:
+            result = simulate.run(
+                scenario,
+                scheme=scheme,
+                overrides=overrides or [],
+                seed=seed,
+                out=out,
+                force=force,
+                listener=lambda _, progress: shown(scheme or scenario.stem, progress),
+            )
+    except Interrupted as stop:
+        _end_of_run(stop.result, as_json)  # type: ignore[arg-type]
+        _say(f"Interrupted. What was computed is in {_shown(stop.result)}.")
+        raise typer.Exit(STOPPED) from None
+    _end_of_run(result, as_json)
+    raise typer.Exit(GOOD if result.ok else FAILED)
+
+
+@app.command()
+def compare(
+    scenario: Scenario,
+    schemes: Annotated[
+        str,
+        typer.Option("--schemes", metavar="A,B,…", help="Presets to compare.", show_default=False),
+    ],
+    overrides: Overrides = None,
+    seed: Seed = None,
+    out: Out = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", min=1, help="Runs at a time.", show_default="one per processor"),
+    ] = None,
+    as_json: Json = False,
+    force: Force = False,
+) -> None:
+    """Simulate a scenario with several schemes, all on the same flows, and report."""
+    from backwater import simulate
+    from backwater.progress import display
+
+    names = [name.strip() for name in schemes.split(",") if name.strip()]
+    _warn(scenario, overrides, seed, list(names))
+    stopped = False
+    try:
+        with display(names) as shown:
+            result = simulate.compare(
+                scenario,
+                names,
+                overrides=overrides or [],
+                seed=seed,
+                jobs=jobs,
+                out=out,
+                force=force,
+                listener=shown,
+            )
+    except Interrupted as stop:
+        result, stopped = stop.result, True  # type: ignore[assignment]
+    _end_of_comparison(result, as_json)
+    if stopped:
+        _say(f"Interrupted. What was computed is in {_shown(result)}.")
+        raise typer.Exit(STOPPED)
+    raise typer.Exit(GOOD if result.ok else FAILED)
+
+
+@app.command()
+def check(
+    scenario: Scenario,
+    scheme: Scheme = None,
+    overrides: Overrides = None,
+    seed: Seed = None,
+    resolved: Annotated[
+        bool, typer.Option("--resolved", help="Print every value, defaults included.")
+    ] = False,
+) -> None:
+    """Say what is wrong or doubtful in a scenario."""
+    from backwater import simulate
+
+    problems = simulate.check(scenario, scheme=scheme, overrides=overrides or [], seed=seed)
+    for problem in problems:
+        _say(problem["text"] + "\n")
+    errors = sum(problem["severity"] == "error" for problem in problems)
+    if errors:
+        raise typer.Exit(BAD_INPUT)
+    if resolved:
+        print(
+            simulate.resolve(scenario, scheme=scheme, overrides=overrides or [], seed=seed), end=""
+        )
+    else:
+        doubts = f", {len(problems)} doubtful" if problems else ""
+        print(f"{scenario}: good{doubts}")
+
+
+@app.command("list")
+def list_(
+    what: Annotated[Catalogue, typer.Argument(help="What to list.", show_default=False)],
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """List what is built in."""
+    from backwater import simulate
+
+    entries = simulate.catalogue(what.value)
+    if as_json:
+        print(json.dumps(entries, indent=2, ensure_ascii=False))
+        return
+    lines = [(entry["name"], _described(entry)) for entry in entries]
+    width = max((len(name) for name, _ in lines), default=0)
+    for name, words in lines:
+        print(f"{name:<{width}}  {words}".rstrip())
+
+
+def _described(entry: dict[str, Any]) -> str:
+    if "mean_bytes" not in entry:
+        return entry["summary"]
+    from backwater.units import bytes_text
+
+    sizes = (f"{part} {bytes_text(entry[f'{part}_bytes'])}" for part in ("mean", "median", "max"))
+    return ", ".join(sizes)
+
+
+def _warn(
+    scenario: Path, overrides: list[str] | None, seed: int | None, schemes: list[str | None]
+) -> None:
+    """Tell once what is doubtful; errors are left to the run, which tells them better."""
+    from backwater import simulate
+
+    told = set()
+    for scheme in schemes:
+        for problem in simulate.check(
+            scenario, scheme=scheme, overrides=overrides or [], seed=seed
+        ):
+            if problem["severity"] == "warning" and problem["text"] not in told:
+                told.add(problem["text"])
+                _say(problem["text"] + "\n")
+
+
+def _end_of_run(result: Run, as_json: bool) -> None:
+    from backwater.terminal import print_audit, print_table
+
+    if as_json:
+        print(json.dumps(result.summary, indent=2, ensure_ascii=False))
+    else:
+        print_table({result.scheme: result})
+    print_audit({result.scheme: result})
+    _say(f"results: {_shown(result)}")
+
+
+def _end_of_comparison(result: Comparison, as_json: bool) -> None:
+    from backwater.results import REPORT
+    from backwater.terminal import print_audit, print_table
+
+    if as_json:
+        summaries = {name: one.summary for name, one in result.items()}
+        print(json.dumps({"runs": summaries, "failed": result.failed}, indent=2))
+    elif len(result):
+        print_table(result.runs)
+    print_audit(result.runs)
+    for scheme, why in result.failed.items():
+        _say(f"error: {scheme} failed: {why}")
+    if len(result):
+        _say(f"report: {_shown(result)}/{REPORT}")
+
+
+def _shown(result: Run | Comparison | None) -> str:
+    return "nowhere" if result is None else str(result.path)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    try:
+        app()
+    except ScenarioError as error:
+        _say(str(error))
+        sys.exit(BAD_INPUT)
+    except RunError as error:
+        _say(f"error: {error}")
+        sys.exit(FAILED)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""What can go wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from backwater.results import Comparison, Run
+
+
+class ScenarioError(ValueError):
+    """A scenario that cannot be run.
+
+    The message says what is wrong, where, and what to do. ``problems`` has the same as a list of
+    dictionaries with the keys ``severity``, ``key``, ``message``, ``hint``, ``source``, ``line``
+    and ``column``.
+    """
+
+    def __init__(self, message: str, problems: list[dict[str, Any]] | None = None) -> None:
+        super().__init__(message)
+        self.problems = problems or []
+
+
+class RunError(RuntimeError):
+    """A run that failed, or whose results cannot be written or read."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a run. What was computed is kept and can be read from ``result``."""
+
+    def __init__(self, result: Run | Comparison | None) -> None:
+        super().__init__("interrupted")
+        self.result = result

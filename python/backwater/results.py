@@ -1,0 +1,222 @@
+"""What runs left behind, as data frames."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from backwater.errors import RunError
+
+if TYPE_CHECKING:
+    import polars
+
+    from backwater.plots import Plots
+
+SUMMARY = "summary.json"
+COMPARISON = "comparison.json"
+REPORT = "report.html"
+
+
+class Run:
+    """One finished (or interrupted) run: a directory, read when asked for.
+
+    Times are in picoseconds, sizes in bytes, rates in bits per second; the names of the columns
+    say so.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.summary: dict[str, Any] = _read_json(self.path / SUMMARY)
+
+    def __repr__(self) -> str:
+        partial = ", partial" if self.partial else ""
+        return f"Run({self.scheme!r}, digest={self.digest}{partial}, path={str(self.path)!r})"
+
+    @property
+    def name(self) -> str:
+        """Name of the scenario."""
+        return self.summary["name"]
+
+    @property
+    def scheme(self) -> str:
+        """Name of the scheme."""
+        return self.summary["scheme"]
+
+    @property
+    def seed(self) -> int:
+        """Seed of the random streams."""
+        return self.summary["seed"]
+
+    @property
+    def digest(self) -> str:
+        """64 bits, in hexadecimal, that are the same if and only if the trajectory is."""
+        return self.summary["digest"]
+
+    @property
+    def partial(self) -> bool:
+        """The run was interrupted: everything is about its first part."""
+        return self.summary["partial"]
+
+    @property
+    def ok(self) -> bool:
+        """No check was violated, and the network did not come to a standstill."""
+        return self.summary["ok"] and self.summary["ending"] != "stalled"
+
+    @cached_property
+    def flows(self) -> polars.DataFrame:
+        """A row per flow: size, times, slowdown."""
+        return self._table("flows")
+
+    @cached_property
+    def ports(self) -> polars.DataFrame:
+        """A row per port (its sending direction): what it carried, marked, dropped, waited."""
+        return self._table("ports")
+
+    @cached_property
+    def queues(self) -> polars.DataFrame:
+        """A row per probe and switch: bytes in its buffer."""
+        return self._table("queues")
+
+    @cached_property
+    def active(self) -> polars.DataFrame:
+        """A row per port and number of active flows: how many probes saw that number."""
+        return self._table("active")
+
+    @cached_property
+    def pauses(self) -> polars.DataFrame:
+        """A row per interval during which PFC held a port's class."""
+        return self._table("pauses")
+
+    @cached_property
+    def resolved(self) -> str:
+        """The scenario with every value filled in, as TOML."""
+        try:
+            return (self.path / "resolved.toml").read_text(encoding="utf-8")
+        except OSError as error:
+            raise RunError(f"{self.path}: cannot read resolved.toml: {error.strerror}") from error
+
+    @property
+    def plot(self) -> Plots:
+        """Figures of this run."""
+        from backwater.plots import Plots
+
+        return Plots({self.scheme: self})
+
+    def report(self) -> Path:
+        """Write ``report.html`` into the directory of the run."""
+        from backwater.report import write_report
+
+        return write_report(self.path / REPORT, {self.scheme: self})
+
+    def measured_flows(self) -> polars.DataFrame:
+        """Flows that finished and started after the warm-up: those of the statistics."""
+        import polars as pl
+
+        started = pl.col("start_ps") >= self.summary["measure_from_ps"]
+        return self.flows.filter(pl.col("finished") & started)
+
+    def measured_queues(self) -> polars.DataFrame:
+        """Probes of the measured time: those of the statistics."""
+        import polars as pl
+
+        window = self.summary["measure_from_ps"], self.summary["measure_to_ps"]
+        return self.queues.filter(pl.col("at_ps").is_between(*window))
+
+    def _table(self, name: str) -> polars.DataFrame:
+        import polars as pl
+
+        path = self.path / f"{name}.parquet"
+        try:
+            return pl.read_parquet(path)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise RunError(f"{path}: cannot be read ({error}); repeat the run") from error
+
+
+class Comparison(Mapping[str, Run]):
+    """Several schemes on the same flows, by name of the scheme."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.about: dict[str, Any] = _read_json(self.path / COMPARISON)
+        self._runs = {name: Run(self.path / name) for name in self.about["schemes"]}
+
+    def __repr__(self) -> str:
+        failed = f", failed={list(self.failed)}" if self.failed else ""
+        return f"Comparison({list(self._runs)}{failed}, path={str(self.path)!r})"
+
+    def __getitem__(self, scheme: str) -> Run:
+        return self._runs[scheme]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._runs)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    @property
+    def runs(self) -> dict[str, Run]:
+        """The runs by scheme."""
+        return dict(self._runs)
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Why schemes that are missing have failed."""
+        return self.about["failed"]
+
+    @property
+    def partial(self) -> bool:
+        """The comparison was interrupted: runs are missing, or only their first part is there."""
+        return self.about["interrupted"] or any(run.partial for run in self.values())
+
+    @property
+    def ok(self) -> bool:
+        """Every scheme ran, and no check was violated."""
+        return not self.failed and all(run.ok for run in self.values())
+
+    @cached_property
+    def summary(self) -> polars.DataFrame:
+        """The table of results: a row per scheme."""
+        import polars as pl
+
+        from backwater.tables import ROWS
+
+        return pl.DataFrame(
+            [
+                {"scheme": name} | {row.key: row.value(run.summary) for row in ROWS}
+                for name, run in self.items()
+            ],
+            infer_schema_length=None,
+        )
+
+    @property
+    def plot(self) -> Plots:
+        """Figures with all schemes."""
+        from backwater.plots import Plots
+
+        return Plots(self._runs)
+
+    def report(self) -> Path:
+        """Write ``report.html`` into the directory of the comparison."""
+        from backwater.report import write_report
+
+        return write_report(self.path / REPORT, self._runs, self.about)
+
+
+def load(path: str | Path) -> Run | Comparison:
+    """Open the directory of an earlier run or comparison."""
+    path = Path(path)
+    if (path / COMPARISON).exists():
+        return Comparison(path)
+    return Run(path)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise RunError(f"{path.parent}: no finished run here ({path.name} is missing)") from error
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path}: cannot be read ({error}); repeat the run") from error

@@ -1,0 +1,293 @@
+"""Runs simulations: one, or several schemes side by side."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from backwater import _core
+from backwater.errors import Interrupted, RunError, ScenarioError
+from backwater.results import COMPARISON, REPORT, Comparison, Run
+
+# How long the main thread sleeps at most before it looks for Ctrl-C again.
+_PATIENCE_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is."""
+
+    now_ps: int
+    until_ps: int
+    started: int
+    finished: int
+    flows: int | None
+    packet_hops: int
+    seconds: float
+    """Wall-clock time since the run began."""
+
+    @property
+    def fraction(self) -> float:
+        """Part of the work that is done, between 0 and 1."""
+        by_time = self.now_ps / self.until_ps if self.until_ps else 0.0
+        by_flows = self.finished / self.flows if self.flows else 1.0
+        return min(by_time, by_flows, 1.0)
+
+    @property
+    def packet_hops_per_s(self) -> float:
+        """Packet-hops per second of wall-clock time."""
+        return self.packet_hops / self.seconds if self.seconds else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimate of the time left; ``None`` while there is too little to tell."""
+        done = self.fraction
+        return self.seconds * (1 - done) / done if done > 0.01 else None
+
+
+Listener = Callable[[str, Progress], None]
+"""Is told the scheme and how far it is. Called from other threads."""
+
+
+def check(
+    scenario: str | Path,
+    *,
+    scheme: str | None = None,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+) -> list[dict[str, Any]]:
+    """Say what is wrong or doubtful in a scenario; an empty list means nothing."""
+    return _core.check(str(scenario), list(overrides), seed, scheme)
+
+
+def resolve(
+    scenario: str | Path,
+    *,
+    scheme: str | None = None,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+) -> str:
+    """Fill every default in and return the scenario as TOML."""
+    return _core.resolve(str(scenario), list(overrides), seed, scheme)[0]
+
+
+def catalogue(what: str) -> list[dict[str, Any]]:
+    """List what is built in: ``schemes``, ``workloads`` or ``topologies``."""
+    return json.loads(_core.catalogue(what))
+
+
+def run(
+    scenario: str | Path,
+    *,
+    scheme: str | None = None,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+    out: str | Path | None = None,
+    force: bool = False,
+    listener: Listener | None = None,
+) -> Run:
+    """Simulate a scenario and return what it left in the directory ``out``.
+
+    ``overrides`` are texts such as ``"switch.buffer=24MB"``. Ctrl-C raises
+    :class:`~backwater.Interrupted`, whose ``result`` is the part that was computed.
+    """
+    path = Path(out) if out is not None else default_out(scenario, scheme)
+    _core.resolve(str(scenario), list(overrides), seed, scheme)
+    job = _Job(str(scenario), scheme, list(overrides), seed, path, force)
+    outcome = _run_all({scheme or "": job}, 1, listener)
+    for error in outcome.errors.values():
+        raise error
+    result = Run(path)
+    if outcome.interrupted:
+        raise Interrupted(result)
+    return result
+
+
+def compare(
+    scenario: str | Path,
+    schemes: Sequence[str],
+    *,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+    jobs: int | None = None,
+    out: str | Path | None = None,
+    force: bool = False,
+    listener: Listener | None = None,
+    report: bool = True,
+) -> Comparison:
+    """Simulate a scenario with several schemes, all on the very same flows.
+
+    At most ``jobs`` of them (by default as many as there are processors) run at a time. A scheme
+    that fails does not stop the others: see ``failed`` of the result. Ctrl-C raises
+    :class:`~backwater.Interrupted`, whose ``result`` has what was computed.
+    """
+    _check_names(schemes)
+    for scheme in schemes:
+        # All mistakes are told before anything is written.
+        _core.resolve(str(scenario), list(overrides), seed, scheme)
+    path = Path(out) if out is not None else default_out(scenario, "compare")
+    _claim(path, schemes, force)
+    jobs = jobs or os.cpu_count() or 1
+    outcome = _run_all(
+        {s: _Job(str(scenario), s, list(overrides), seed, path / s, force) for s in schemes},
+        jobs,
+        listener,
+    )
+    about = {
+        "scenario": str(scenario),
+        "scenario_text": Path(scenario).read_text(encoding="utf-8"),
+        "command": _command(scenario, schemes, overrides, seed),
+        "schemes": [s for s in schemes if s in outcome.finished],
+        "failed": {s: str(e) for s, e in outcome.errors.items()},
+        "interrupted": outcome.interrupted,
+    }
+    _write_whole(path / COMPARISON, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
+    result = Comparison(path)
+    if report and len(result) > 0:
+        result.report()
+    if outcome.interrupted:
+        raise Interrupted(result)
+    return result
+
+
+def default_out(scenario: str | Path, suffix: str | None) -> Path:
+    """Where results go that are not told where to go."""
+    stem = Path(scenario).stem
+    return Path("out") / (f"{stem}-{suffix}" if suffix else stem)
+
+
+@dataclass(frozen=True)
+class _Job:
+    scenario: str
+    scheme: str | None
+    overrides: list[str]
+    seed: int | None
+    out: Path
+    force: bool
+
+    def work(self, listener: Callable[[Progress], None] | None, interrupt: _core.Interrupt) -> None:
+        began = time.monotonic()
+
+        def progress(*numbers: Any) -> None:
+            if listener is not None:
+                listener(Progress(*numbers, seconds=time.monotonic() - began))
+
+        _core.run(
+            self.scenario,
+            self.scheme,
+            self.overrides,
+            self.seed,
+            str(self.out),
+            self.force,
+            progress if listener is not None else None,
+            interrupt,
+        )
+
+
+@dataclass
+class _Outcome:
+    finished: set[str]
+    errors: dict[str, Exception]
+    interrupted: bool
+
+
+def _run_all(jobs: dict[str, _Job], workers: int, listener: Listener | None) -> _Outcome:
+    """Run jobs on threads, while this one waits for them or for Ctrl-C."""
+    interrupt = _core.Interrupt()
+    stopped = threading.Event()
+    outcome = _Outcome(set(), {}, False)
+
+    def work(name: str, job: _Job) -> bool:
+        if stopped.is_set():
+            return False
+        tell = None if listener is None else lambda progress: listener(name, progress)
+        job.work(tell, interrupt)
+        return True
+
+    with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="backwater") as pool:
+        futures = {pool.submit(work, name, job): name for name, job in jobs.items()}
+        pending: set[Future[bool]] = set(futures)
+        while pending:
+            try:
+                _, pending = wait(pending, timeout=_PATIENCE_S, return_when=FIRST_COMPLETED)
+            except KeyboardInterrupt:
+                outcome.interrupted = True
+                stopped.set()
+                interrupt.set()
+    for future, name in futures.items():
+        error = future.exception()
+        if error is None:
+            if future.result():
+                outcome.finished.add(name)
+        elif isinstance(error, Exception):
+            outcome.errors[name] = error
+        else:
+            raise error
+    return outcome
+
+
+def _check_names(schemes: Sequence[str]) -> None:
+    if not schemes:
+        raise ScenarioError("no scheme to compare; name at least one, such as bfc,hpcc")
+    for scheme in schemes:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9+._-]*", scheme):
+            raise ScenarioError(f"`{scheme}` cannot be the name of a scheme")
+        if list(schemes).count(scheme) > 1:
+            raise ScenarioError(f"scheme `{scheme}` is named twice")
+
+
+def _claim(path: Path, schemes: Sequence[str], force: bool) -> None:
+    """Refuse a directory that holds something else than an earlier comparison."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        entries = sorted(path.iterdir())
+    except OSError as error:
+        raise RunError(f"{path}: cannot use the directory: {error.strerror}") from error
+    ours = {COMPARISON, REPORT, f"{COMPARISON}.part", f"{REPORT}.part", *schemes}
+    if (path / COMPARISON).exists():
+        try:
+            earlier = Comparison(path)
+            ours |= {*earlier, *earlier.failed}
+        except (RunError, KeyError, TypeError):
+            pass  # Not what it seems: everything beside it is foreign.
+    foreign = [entry.name for entry in entries if entry.name not in ours]
+    if foreign and not force:
+        raise RunError(
+            f"{path}: holds something else than an earlier comparison (`{foreign[0]}`); "
+            "choose an empty or new directory, or use --force to write beside it"
+        )
+    for stale in (path / COMPARISON, path / REPORT):
+        stale.unlink(missing_ok=True)
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write under a temporary name and rename, so that no half file has the final name."""
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise RunError(f"{path}: cannot write: {error.strerror}") from error
+
+
+def _command(
+    scenario: str | Path, schemes: Sequence[str], overrides: Sequence[str], seed: int | None
+) -> str:
+    """Return the command line that repeats a comparison."""
+    import shlex
+
+    words = ["backwater", "compare", str(scenario), "--schemes", ",".join(schemes)]
+    for override in overrides:
+        words += ["--set", override]
+    if seed is not None:
+        words += ["--seed", str(seed)]
+    return shlex.join(words)

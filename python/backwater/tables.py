@@ -1,0 +1,192 @@
+"""The table of results, for the terminal and for the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Summary = dict[str, Any]
+"""What ``summary.json`` says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table."""
+
+    group: str
+    label: str
+    key: str
+    value: Callable[[Summary], Any]
+    text: Callable[[Any], str]
+    lower_is_better: bool = False
+
+
+def _number(value: float) -> str:
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if value < 100 else f"{value:.1f}"
+
+
+def _megabytes(value: int) -> str:
+    return "0" if value == 0 else f"{value / 1e6:.3g}" if value < 1e8 else f"{value / 1e6:,.0f}"
+
+
+def _milliseconds(value: int) -> str:
+    return "0" if value == 0 else f"{value / 1e9:,.3g}" if value < 1e12 else f"{value / 1e9:,.0f}"
+
+
+def _percent(value: float) -> str:
+    if value == 0:
+        return "0"
+    return f"{value * 100:.1f}" if value >= 0.001 else f"{value * 100:.2g}"
+
+
+def _count(value: int) -> str:
+    return f"{value:,}"
+
+
+def _millions(value: float) -> str:
+    return f"{value / 1e6:.2f}"
+
+
+def _slowdown(bin_name: str, statistic: str) -> Callable[[Summary], float | None]:
+    def value(summary: Summary) -> float | None:
+        slowdown = summary["fct"][bin_name]["slowdown"]
+        return None if slowdown is None else slowdown[statistic]
+
+    return value
+
+
+_BINS = {
+    "short": "short, ≤ 10 KB",
+    "medium": "medium",
+    "long": "long, > 1 MB",
+    "incast": "incast",
+}
+
+
+def _slowdown_rows() -> list[Row]:
+    return [
+        Row(
+            f"FCT slowdown, {label}",
+            statistic,
+            f"slowdown_{name}_{statistic}",
+            _slowdown(name, statistic),
+            _number,
+            lower_is_better=True,
+        )
+        for name, label in _BINS.items()
+        for statistic in ("p50", "p95", "p99")
+    ]
+
+
+def _core_wire(summary: Summary) -> float | None:
+    return None if summary["core"] is None else summary["core"]["wire"]
+
+
+def _carried(summary: Summary) -> float | None:
+    return None if summary["core"] is None else summary["core"]["carried"]
+
+
+ROWS: list[Row] = [
+    *_slowdown_rows(),
+    Row(
+        "Buffer",
+        "p99 (MB)",
+        "buffer_p99_bytes",
+        lambda s: s["buffer"]["p99_bytes"],
+        _megabytes,
+        lower_is_better=True,
+    ),
+    Row(
+        "Buffer",
+        "max (MB)",
+        "buffer_max_bytes",
+        lambda s: s["buffer"]["max_bytes"],
+        _megabytes,
+        lower_is_better=True,
+    ),
+    Row(
+        "Losses and pauses",
+        "PFC pause time (ms)",
+        "pfc_paused_ps",
+        lambda s: s["pfc_paused_ps"],
+        _milliseconds,
+        lower_is_better=True,
+    ),
+    Row(
+        "Losses and pauses",
+        "drops",
+        "drops",
+        lambda s: s["drops"]["total"],
+        _count,
+        lower_is_better=True,
+    ),
+    Row(
+        "Losses and pauses",
+        "unfinished flows",
+        "unfinished",
+        lambda s: s["flows"]["unfinished"],
+        _count,
+        lower_is_better=True,
+    ),
+    Row("Utilisation", "core, payload (%)", "core_carried", _carried, _percent),
+    Row("Utilisation", "core, wire (%)", "core_wire", _core_wire, _percent),
+    Row("Utilisation", "hosts, wire (%)", "host_wire", lambda s: s["host"]["wire"], _percent),
+    Row(
+        "Simulation",
+        "simulated time (ms)",
+        "end_ps",
+        lambda s: s["end_ps"],
+        _milliseconds,
+    ),
+    Row(
+        "Simulation",
+        "packet-hops/s (millions)",
+        "packet_hops_per_s",
+        lambda s: s["performance"]["packet_hops_per_s"],
+        _millions,
+    ),
+    Row("Simulation", "digest", "digest", lambda s: s["digest"], str),
+    Row(
+        "Simulation",
+        "audit",
+        "audit",
+        lambda s: audit(s),
+        str,
+    ),
+]
+
+
+def audit(summary: Summary) -> str:
+    """Say in a word or two how a run ended."""
+    if summary["violations"]:
+        return f"{len(summary['violations'])} violated"
+    if summary["ending"] == "stalled":
+        return "stalled"
+    if summary["partial"]:
+        return "interrupted"
+    return "ok"
+
+
+def text(row: Row, summary: Summary) -> str:
+    """Write one cell; a dash where there is nothing to say."""
+    value = row.value(summary)
+    return "–" if value is None else row.text(value)
+
+
+def best(row: Row, summaries: dict[str, Summary]) -> set[str]:
+    """Tell which schemes have the lowest value of a row; none where all are alike.
+
+    Ideals cannot be built, so they do not compete.
+    """
+    values = {
+        name: value
+        for name, summary in summaries.items()
+        if not name.startswith("ideal") and (value := row.value(summary)) is not None
+    }
+    if not row.lower_is_better or len(set(values.values())) < 2:
+        return set()
+    lowest = min(values.values())
+    return {name for name, value in values.items() if value == lowest}

@@ -1,0 +1,53 @@
+"""Tables for the terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from backwater.tables import ROWS, best, text
+
+if TYPE_CHECKING:
+    from backwater.results import Run
+
+
+def print_table(runs: Mapping[str, Run]) -> None:
+    """Print the table of results on standard output."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    summaries = {name: run.summary for name, run in runs.items()}
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("", no_wrap=True)
+    for name in runs:
+        table.add_column(name, justify="right", no_wrap=True)
+    for group, rows in groupby(ROWS, key=lambda row: row.group):
+        table.add_row(Text(group, style="cyan"))
+        for row in rows:
+            winners = best(row, summaries)
+            cells = [
+                Text(text(row, summary), style="bold" if name in winners else "")
+                for name, summary in summaries.items()
+            ]
+            table.add_row(Text(f"  {row.label}"), *cells)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        # A file or a pipe has no width: nothing may be cut.
+        console = Console(highlight=False, width=max(80, console.measure(table).maximum))
+    console.print(table)
+
+
+def print_audit(runs: Mapping[str, Run]) -> None:
+    """Print on standard error what is wrong or doubtful about finished runs."""
+    for name, run in runs.items():
+        summary = run.summary
+        lines = [f"warning: {name}: {warning}" for warning in summary["warnings"]]
+        lines += [f"error: {name}: {v['check']}: {v['message']}" for v in summary["violations"]]
+        if summary["ending"] == "stalled":
+            lines.append(f"error: {name}: nothing can go on any more, and flows are unfinished")
+        lines += [f"  {line}" for line in summary["stall"]]
+        for line in lines:
+            print(line, file=sys.stderr)

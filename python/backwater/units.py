@@ -1,0 +1,27 @@
+"""Quantities as people read them."""
+
+from __future__ import annotations
+
+
+def bytes_text(value: float) -> str:
+    """Write a size with its decimal unit and at most three digits, such as ``10 KB``."""
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
+        if value >= scale:
+            return f"{value / scale:.3g} {unit}"
+    return f"{value:.3g} B"
+
+
+def time_text(ps: float) -> str:
+    """Write a time with its unit and at most three digits, such as ``1.25 ms``."""
+    for unit, scale in (("s", 1e12), ("ms", 1e9), ("µs", 1e6), ("ns", 1e3)):
+        if ps >= scale:
+            return f"{ps / scale:.3g} {unit}"
+    return f"{ps:.3g} ps"
+
+
+def clock_text(seconds: float | None) -> str:
+    """Write a time to wait as ``m:ss``; ``–`` where it is not known."""
+    if seconds is None:
+        return "–"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02d}"
