@@ -1,1 +1,33 @@
-//! See docs/ARCHITECTURE.md.
+//! TOML in, validated configuration, build, run.
+//!
+//! A scenario is read into a tree in which every value knows its place ([`problem`]), walked once,
+//! and everything that is wrong is reported together. What comes out is a [`Scenario`]: the values
+//! with all defaults ([`Spec`]), the network, and `resolved.toml`. Presets live in `presets/`;
+//! where each value comes from is said there and in `specs/presets.md`.
+
+mod build;
+mod check;
+mod document;
+mod load;
+mod presets;
+pub mod problem;
+mod reader;
+mod resolve;
+mod run;
+pub mod scheme;
+pub mod topology;
+mod traffic_spec;
+pub mod units;
+
+pub use build::{BuildError, Built};
+pub use check::{AskedLoad, asked_loads, surroundings};
+pub use load::{Changes, RunSpec, Scenario, Spec};
+pub use presets::{PARAMETER_SETS, PRESETS, Preset};
+pub use problem::{Problem, ScenarioError, Severity};
+pub use reader::Origin;
+pub use run::{NOT_MODELLED, Options, RunError};
+pub use scheme::{SchemeConfig, SchemeSpec, Surroundings};
+pub use traffic_spec::{Frequency, MAX_FLOW_BYTES, MAX_TRAFFIC_CLASS, TrafficSpec};
+
+/// The preset of a scenario that names none (PRE-44).
+pub(crate) const DEFAULT_PRESET: &str = "bfc";

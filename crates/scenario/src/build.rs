@@ -1,0 +1,117 @@
+//! From a checked scenario to everything that the engine needs.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use fabric::engine::Plan;
+use fabric::routing::{RoutingError, routes};
+use traffic::{Feed, Flow, Hosts};
+
+use crate::check::{racks, source, surroundings};
+use crate::load::Scenario;
+
+/// Why a checked scenario cannot be built after all.
+#[derive(Debug)]
+pub enum BuildError {
+    /// The routing tables would be too large.
+    Routing(RoutingError),
+    /// The traffic cannot be made.
+    Traffic(String),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Routing(e) => write!(f, "{e}"),
+            Self::Traffic(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+/// A plan, and where the generator of flows says why it ended early, if it did.
+#[derive(Debug)]
+pub struct Built {
+    /// What the engine takes.
+    pub plan: Plan,
+    /// Set when chance made more flows than a run can number.
+    pub traffic_error: Arc<OnceLock<String>>,
+}
+
+/// The flows, with an ear for the reason of their end.
+struct Heard {
+    feed: Feed,
+    error: Arc<OnceLock<String>>,
+}
+
+impl Iterator for Heard {
+    type Item = Flow;
+
+    fn next(&mut self) -> Option<Flow> {
+        let flow = self.feed.next();
+        if flow.is_none()
+            && let Some(e) = self.feed.error()
+        {
+            // Only the first reason counts; it is the same every time.
+            let _ = self.error.set(e.to_string());
+        }
+        flow
+    }
+}
+
+impl Scenario {
+    /// The flows of the scenario, in order of start; the same for every scheme.
+    ///
+    /// # Errors
+    /// The sources cannot be made into flows.
+    pub fn feed(&self) -> Result<Feed, BuildError> {
+        let racks = racks(&self.graph);
+        let wrong = |e: traffic::Error| BuildError::Traffic(e.to_string());
+        let hosts = Hosts::new(&racks).map_err(wrong)?;
+        let sources: Result<Vec<_>, String> = self
+            .spec
+            .traffic
+            .iter()
+            .map(|t| source(t, &self.graph, &hosts))
+            .collect();
+        let sources = sources.map_err(BuildError::Traffic)?;
+        Feed::new(self.spec.seed, &sources, self.graph.hosts(), &racks).map_err(wrong)
+    }
+
+    /// Everything that the engine needs.
+    ///
+    /// # Errors
+    /// The network is too large, or the flows cannot be made.
+    pub fn build(&self) -> Result<Built, BuildError> {
+        let config = self
+            .spec
+            .scheme
+            .configure(&surroundings(&self.spec, &self.graph));
+        let feed = self.feed()?;
+        let flows = feed.known_len();
+        let traffic_error = Arc::new(OnceLock::new());
+        let routes =
+            routes(&self.graph, self.spec.seed, config.switch.path).map_err(BuildError::Routing)?;
+        let plan = Plan {
+            graph: self.graph.clone(),
+            routes,
+            switch: config.switch,
+            nic: config.nic,
+            base_rtt: config.base_rtt,
+            feed: Box::new(Heard {
+                feed,
+                error: traffic_error.clone(),
+            }),
+            flows,
+            seed: self.spec.seed,
+            until_ps: self.spec.run.until_ps,
+            probe_ps: self.spec.run.probe_ps,
+            elide: true,
+        };
+        Ok(Built {
+            plan,
+            traffic_error,
+        })
+    }
+}

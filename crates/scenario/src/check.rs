@@ -1,0 +1,500 @@
+//! What can only be said when the network, the traffic and the scheme are seen together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dataplane::config::{Admission, ControlConfig, PfcThreshold, SwitchConfig};
+use dataplane::int::MAX_HOPS;
+use dataplane::switch::{division, state_entries};
+use dataplane::units::{Rate, Time};
+use fabric::paths::Paths;
+use fabric::topology::{CapacityOf, Graph, NodeKind, TopologySpec};
+use traffic::{Arrivals, Hosts, Pattern, SourceSpec, mean_gap_ps};
+
+use crate::load::Spec;
+use crate::problem::{At, Problem, Severity, SourceKind};
+use crate::scheme::{SchemeConfig, Surroundings};
+use crate::traffic_spec::{Frequency, TrafficSpec};
+use crate::units::{show_size, show_time};
+
+/// Flow-table entries and pause counters that all switches together may have.
+const MAX_STATE_ENTRIES: u64 = 400_000_000;
+
+/// What the scheme has to know of the network.
+#[must_use]
+pub fn surroundings(spec: &Spec, graph: &Graph) -> Surroundings {
+    let mut rates = BTreeSet::new();
+    let mut max_delay_ps = 0;
+    for index in 0..graph.port_count() as usize {
+        let port = graph.port(index);
+        rates.insert(port.rate.bps());
+        max_delay_ps = max_delay_ps.max(port.delay_ps);
+    }
+    let highest = |t: &TrafficSpec| match &t.pattern {
+        Pattern::List(flows) => flows
+            .iter()
+            .map(|f| f.class.unwrap_or(t.class))
+            .max()
+            .unwrap_or(0),
+        _ => t.class,
+    };
+    Surroundings {
+        rates: rates.into_iter().map(Rate::from_bps).collect(),
+        max_delay_ps,
+        max_class: spec.traffic.iter().map(highest).max().unwrap_or(0),
+        buffer_bytes: spec.buffer_bytes,
+        reserved_bytes: spec.reserved_bytes,
+    }
+}
+
+/// The rack of every host.
+pub(crate) fn racks(graph: &Graph) -> Vec<u32> {
+    (0..graph.hosts()).map(|host| graph.rack_of(host)).collect()
+}
+
+/// A source as the generator of flows wants it: loads turned into gaps.
+pub(crate) fn source(t: &TrafficSpec, graph: &Graph, hosts: &Hosts) -> Result<SourceSpec, String> {
+    let mut source = SourceSpec {
+        name: t.name.clone(),
+        pattern: t.pattern.clone(),
+        sizes: t.sizes.clone(),
+        arrivals: None,
+        window_from_ps: t.window_ps.0,
+        window_to_ps: t.window_ps.1,
+        class: t.class,
+        limit: t.limit,
+    };
+    let Some((kind, frequency)) = t.arrivals else {
+        return Ok(source);
+    };
+    // The number of flows of an arrival depends on whether there are arrivals.
+    source.arrivals = Some(Arrivals {
+        kind,
+        mean_gap_ps: 1.0,
+    });
+    let gap_ps = match frequency {
+        Frequency::Every(ps) => ps as f64,
+        Frequency::Load { fraction, of } => {
+            let capacity = graph.capacity_bps(of).map_err(|e| e.to_string())? as f64;
+            let crossing = match of {
+                CapacityOf::Core => t.pattern.crossing_fraction(hosts),
+                CapacityOf::Hosts => 1.0,
+            };
+            let bytes = source.mean_arrival_bytes(graph.hosts());
+            mean_gap_ps(fraction, capacity, bytes, crossing).map_err(|e| e.message)?
+        }
+    };
+    source.arrivals = Some(Arrivals {
+        kind,
+        mean_gap_ps: gap_ps,
+    });
+    Ok(source)
+}
+
+/// A load that a scenario asks for, in payload bytes over capacity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AskedLoad {
+    /// Name of the source.
+    pub source: String,
+    /// Fraction of the host links, senders' side.
+    pub of_hosts: f64,
+    /// Fraction of the core, of the bytes that cross it; `None` without a core.
+    pub of_core: Option<f64>,
+}
+
+/// What every source that goes on for a while asks of the host links and of the core, within its
+/// window.
+#[must_use]
+pub fn asked_loads(spec: &Spec, graph: &Graph) -> Vec<AskedLoad> {
+    let Ok(hosts) = Hosts::new(&racks(graph)) else {
+        return Vec::new();
+    };
+    let of = |t: &TrafficSpec| {
+        let source = source(t, graph, &hosts).ok()?;
+        let gap_ps = source.arrivals.as_ref()?.mean_gap_ps;
+        let bps = source.mean_arrival_bytes(graph.hosts()) * 8e12 / gap_ps;
+        let over = |of| graph.capacity_bps(of).ok().map(|c| bps / c as f64);
+        let core = over(CapacityOf::Core).map(|l| l * t.pattern.crossing_fraction(&hosts));
+        Some(AskedLoad {
+            source: t.name.clone(),
+            of_hosts: over(CapacityOf::Hosts)?,
+            of_core: core,
+        })
+    };
+    spec.traffic.iter().filter_map(of).collect()
+}
+
+/// Collects what is wrong, at the place of a key.
+struct Findings<'a> {
+    places: &'a BTreeMap<String, At>,
+    problems: Vec<Problem>,
+}
+
+impl Findings<'_> {
+    fn add(&mut self, severity: Severity, keys: &[&str], message: String, hint: &str) {
+        let places = || keys.iter().filter_map(|k| self.places.get(*k));
+        let at = places()
+            .find(|at| at.source.kind != SourceKind::BuiltIn)
+            .cloned();
+        let key = keys.first().copied().unwrap_or_default().to_owned();
+        self.problems.push(Problem {
+            severity,
+            key,
+            message,
+            hint: Some(hint.to_owned()),
+            at,
+        });
+    }
+
+    fn error(&mut self, keys: &[&str], message: String, hint: &str) {
+        self.add(Severity::Error, keys, message, hint);
+    }
+
+    fn warn(&mut self, keys: &[&str], message: String, hint: &str) {
+        self.add(Severity::Warning, keys, message, hint);
+    }
+}
+
+/// Checks a scenario that is well formed.
+pub(crate) fn network(
+    spec: &Spec,
+    graph: &Arc<Graph>,
+    places: &BTreeMap<String, At>,
+) -> Vec<Problem> {
+    let mut findings = Findings {
+        places,
+        problems: Vec::new(),
+    };
+    let config = spec.scheme.configure(&surroundings(spec, graph));
+    traffic(spec, graph, &mut findings);
+    buffers(graph, &config.switch, &mut findings);
+    telemetry(spec, graph, &config, &mut findings);
+    let last_start = spec
+        .traffic
+        .iter()
+        .map(|t| t.window_ps.1)
+        .max()
+        .unwrap_or(0);
+    if spec.run.until_ps < last_start {
+        let message = format!(
+            "the run ends at {}, before the last flow may start, at {}",
+            show_time(spec.run.until_ps),
+            show_time(last_start)
+        );
+        findings.warn(
+            &["run.until"],
+            message,
+            "flows that start later are not sent",
+        );
+    }
+    findings.problems
+}
+
+fn traffic(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
+    let hosts = match Hosts::new(&racks(graph)) {
+        Ok(hosts) => hosts,
+        Err(e) => return findings.error(&["topology"], e.message, "traffic needs hosts"),
+    };
+    let mut flows = 0.0;
+    for (i, t) in spec.traffic.iter().enumerate() {
+        let of = |key: &str| format!("traffic.{i}{key}");
+        match source(t, graph, &hosts) {
+            Err(message) => findings.error(
+                &[&of(".load.of"), &of(".load"), &of("")],
+                message,
+                "change `load`: { fraction = .., of = \"hosts\" } fits every network",
+            ),
+            Ok(source) => {
+                if let Err(e) = source.check(&hosts) {
+                    let key = blame(&e.message);
+                    findings.error(
+                        &[&of(key), &of("")],
+                        e.message,
+                        "see docs/scenario.md, [[traffic]]",
+                    );
+                } else {
+                    flows += source.expected_flows(graph.hosts());
+                }
+            }
+        }
+    }
+    if flows > traffic::MAX_FLOWS as f64 {
+        let message = format!(
+            "about {flows:.2e} flows, and a run can have {}",
+            traffic::MAX_FLOWS
+        );
+        findings.error(
+            &["traffic"],
+            message,
+            "shorten the windows, lower the load, or set a limit",
+        );
+    }
+    overload(spec, graph, findings);
+}
+
+/// The key that a complaint of the generator is about.
+fn blame(message: &str) -> &'static str {
+    const WORDS: &[(&str, &str)] = &[
+        ("degree", ".degree"),
+        ("senders", ".degree"),
+        ("receiver", ".receiver"),
+        ("sigma", ".arrivals"),
+        ("first arrival", ".arrivals"),
+        ("gap", ".every"),
+        ("rack", ".scope"),
+        ("list", ".flows"),
+    ];
+    WORDS
+        .iter()
+        .find(|(word, _)| message.contains(word))
+        .map_or("", |(_, key)| key)
+}
+
+/// Warns where all sources together ask for more than the links carry.
+fn overload(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
+    let loads = asked_loads(spec, graph);
+    let core: f64 = loads.iter().filter_map(|l| l.of_core).sum();
+    let hosts: f64 = loads.iter().map(|l| l.of_hosts).sum();
+    for (load, links) in [(core, "core"), (hosts, "host links")] {
+        if load > 1.0 {
+            let message = format!(
+                "all traffic together asks for {:.0} % of the {links}",
+                load * 100.0
+            );
+            findings.warn(
+                &["traffic"],
+                message,
+                "queues grow as long as arrivals last; lower the loads",
+            );
+        } else if load > 0.95 {
+            let message = format!(
+                "all traffic together asks for {:.1} % of the {links}, in payload",
+                load * 100.0
+            );
+            findings.warn(
+                &["traffic"],
+                message,
+                "headers come on top, so the links may be overloaded",
+            );
+        }
+    }
+}
+
+/// Rates and delays of the ports of a switch.
+fn ports_of(graph: &Graph, node: u32) -> Vec<(Rate, Time)> {
+    graph
+        .port_range(node)
+        .map(|i| (graph.port(i).rate, graph.port(i).delay_ps))
+        .collect()
+}
+
+fn buffers(graph: &Graph, config: &SwitchConfig, findings: &mut Findings<'_>) {
+    let mut seen = BTreeSet::new();
+    let mut entries = 0u64;
+    for node in graph.hosts()..graph.nodes() {
+        if graph.kind(node) != NodeKind::Switch {
+            continue;
+        }
+        let ports = ports_of(graph, node);
+        let (table, counters) = state_entries(config, ports.len() as u32);
+        entries = entries.saturating_add(table).saturating_add(counters);
+        // Switches with the same ports are judged once.
+        let mut kinds: Vec<(u64, Time)> = ports.iter().map(|p| (p.0.bps(), p.1)).collect();
+        kinds.sort_unstable();
+        if seen.insert(kinds) {
+            one_buffer(&graph.name(node), config, &ports, findings);
+        }
+    }
+    if entries > MAX_STATE_ENTRIES {
+        let message =
+            format!("flow tables and pause counters of all switches would have {entries} entries");
+        findings.error(
+            &["scheme.dynamic.table", "scheme.queues", "scheme.nic.queues"],
+            message,
+            "lower scheme.dynamic.table, scheme.queues or scheme.nic.queues",
+        );
+    }
+}
+
+/// Whether the buffer of a switch is large enough for what is set apart in it.
+fn one_buffer(
+    name: &str,
+    config: &SwitchConfig,
+    ports: &[(Rate, Time)],
+    findings: &mut Findings<'_>,
+) {
+    let buffer = config.mmu.buffer_bytes;
+    if config.mmu.admission == Admission::Unlimited {
+        return;
+    }
+    let (reserved, headroom, shared) = division(config, ports);
+    let keys = [
+        "switch.buffer",
+        "switch.reserved",
+        "scheme.pfc.headroom",
+        "topology",
+    ];
+    if shared < i64::from(config.max_frame) {
+        let message = format!(
+            "the buffer of {name}, {}, is smaller than what is set apart in it: {} of headroom and {} reserved \
+             for {} ports, and one frame of the shared pool",
+            show_size(buffer),
+            show_size(headroom),
+            show_size(reserved),
+            ports.len()
+        );
+        findings.error(
+            &keys,
+            message,
+            "raise switch.buffer, or lower switch.reserved or scheme.pfc.headroom",
+        );
+        return;
+    }
+    let Admission::Pfc(pfc) = config.mmu.admission else {
+        return;
+    };
+    let shared = shared as u64;
+    let threshold = match pfc.threshold {
+        PfcThreshold::Static(bytes) => bytes,
+        PfcThreshold::Dynamic(alpha) => alpha.of(shared),
+    };
+    if threshold > shared {
+        let message = format!(
+            "PFC of {name} pauses at {}, but its shared pool has only {}: it is full before anyone is told to stop",
+            show_size(threshold),
+            show_size(shared)
+        );
+        findings.warn(
+            &["scheme.pfc.xoff", "switch.buffer"],
+            message,
+            "lower scheme.pfc.xoff",
+        );
+    }
+    if threshold < u64::from(config.max_frame) {
+        let message = format!(
+            "PFC of {name} pauses at {} of an empty pool, less than one frame",
+            show_size(threshold)
+        );
+        findings.warn(
+            &["scheme.pfc.xoff", "switch.buffer"],
+            message,
+            "raise scheme.pfc.xoff or switch.buffer",
+        );
+    }
+    if threshold <= pfc.xon_offset {
+        let message = format!(
+            "PFC of {name} resumes {} below a threshold of {}: only when the ingress is empty",
+            show_size(pfc.xon_offset),
+            show_size(threshold)
+        );
+        findings.warn(
+            &["scheme.pfc.xon_offset", "switch.buffer"],
+            message,
+            "lower scheme.pfc.xon_offset",
+        );
+    }
+    let needed: u64 = ports
+        .iter()
+        .map(|&(rate, delay)| {
+            dataplane::switch::headroom_bytes(rate, delay, config.max_frame, &pfc)
+        })
+        .max()
+        .unwrap_or(0);
+    if let Some(given) = pfc.headroom
+        && given < needed
+    {
+        let message = format!(
+            "a headroom of {} per port is below the {} that a link of {name} needs",
+            show_size(given),
+            show_size(needed)
+        );
+        findings.warn(
+            &["scheme.pfc.headroom"],
+            message,
+            "packets can be dropped; \"formula\" gives what is needed",
+        );
+    }
+    marks_before_pauses(name, config, ports, threshold, findings);
+}
+
+/// ECN that starts above the PFC threshold comes too late.
+fn marks_before_pauses(
+    name: &str,
+    config: &SwitchConfig,
+    ports: &[(Rate, Time)],
+    threshold: u64,
+    findings: &mut Findings<'_>,
+) {
+    let Some(ecn) = &config.ecn else { return };
+    let lowest = ports
+        .iter()
+        .filter_map(|(rate, _)| ecn.profiles.iter().find(|(r, _)| r == rate))
+        .map(|(_, red)| red.kmin_bytes)
+        .min();
+    if let Some(kmin) = lowest
+        && kmin > threshold
+    {
+        let message = format!(
+            "at {name} PFC pauses a single ingress at {}, before ECN starts to mark at {}",
+            show_size(threshold),
+            show_size(kmin)
+        );
+        findings.warn(
+            &["scheme.ecn.kmin", "scheme.pfc.xoff"],
+            message,
+            "lower scheme.ecn.kmin or raise scheme.pfc.xoff",
+        );
+    }
+}
+
+/// Refuses paths that are longer than an INT stack; warns where T is shorter than the network.
+fn telemetry(spec: &Spec, graph: &Arc<Graph>, config: &SchemeConfig, findings: &mut Findings<'_>) {
+    if config.switch.int
+        && let TopologySpec::Links { .. } = spec.topology
+    {
+        // The other shapes have at most five switches on a path.
+        let longest = longest_path(graph);
+        if longest > MAX_HOPS {
+            let message = format!("a path has {longest} switches, and INT has room for {MAX_HOPS}");
+            findings.error(
+                &["scheme.signal", "scheme.preset", "topology.links"],
+                message,
+                "use a scheme without INT, or shorter paths",
+            );
+        }
+    }
+    if let dataplane::config::BaseRtt::Fixed(given) = config.base_rtt {
+        let mut paths = Paths::new(graph.clone());
+        let longest = paths.max_base_rtt_ps(config.switch.max_frame, config.nic.ack_bytes());
+        let uses = !matches!(config.nic.control, ControlConfig::LineRate);
+        if given < longest && uses {
+            let message = format!(
+                "base_rtt is {}, but the longest round trip of the empty network is {}",
+                show_time(given),
+                show_time(longest)
+            );
+            findings.warn(
+                &["scheme.base_rtt"],
+                message,
+                "a flow then cannot reach the full rate on its own",
+            );
+        }
+    }
+}
+
+/// Most switches on a shortest path between two hosts.
+fn longest_path(graph: &Arc<Graph>) -> usize {
+    let mut paths = Paths::new(graph.clone());
+    let ends: Vec<u32> = (0..graph.groups())
+        .filter_map(|g| graph.endpoints_on(graph.group_switch(g)).next())
+        .collect();
+    let mut longest = 1;
+    for &a in &ends {
+        for &b in &ends {
+            if a != b {
+                longest = longest.max(paths.hops(a, b).saturating_sub(1));
+            }
+        }
+    }
+    longest
+}

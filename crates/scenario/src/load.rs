@@ -1,0 +1,491 @@
+//! From text to a checked [`Scenario`].
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dataplane::units::Time;
+use fabric::topology::{Graph, TopologySpec};
+
+use crate::check;
+use crate::document::{Entry, Node, Table, Value, apply_override, parse};
+use crate::presets::{PARAMETER_SETS, PRESETS, Preset, defaults, merge};
+use crate::problem::{At, Problem, ScenarioError, Severity, Source, SourceKind};
+use crate::reader::{Context, Section, choice, count, name, quantity, refuse};
+use crate::resolve;
+use crate::scheme::{self, SchemeSpec};
+use crate::topology;
+use crate::traffic_spec::{self, Around, TrafficSpec};
+use crate::units::{MAX_TIME_PS, SIZE, TIME};
+
+/// Largest scenario file.
+const MAX_SCENARIO_BYTES: u64 = 64 << 20;
+/// How long a run may go on after the last flow may start.
+const GRACE_PS: Time = 100_000_000_000;
+
+/// `[run]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunSpec {
+    /// The run ends here at the latest, ps.
+    pub until_ps: Time,
+    /// Buffers and active flows are sampled this often, ps.
+    pub probe_ps: Time,
+    /// Flows that start earlier are left out of the statistics, ps.
+    pub warmup_ps: Time,
+}
+
+/// Everything that a scenario says, with all defaults filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Its name.
+    pub name: String,
+    /// Where all chance comes from.
+    pub seed: u64,
+    /// The network.
+    pub topology: TopologySpec,
+    /// Buffer of every switch.
+    pub buffer_bytes: u64,
+    /// Bytes reserved per port and buffered class.
+    pub reserved_bytes: u64,
+    /// Who sends what.
+    pub traffic: Vec<TrafficSpec>,
+    /// How long, and what is measured.
+    pub run: RunSpec,
+    /// One answer per axis.
+    pub scheme: SchemeSpec,
+}
+
+/// A checked scenario.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// What it says.
+    pub spec: Spec,
+    /// The network, built.
+    pub graph: Arc<Graph>,
+    /// What is doubtful in it.
+    pub warnings: Vec<Problem>,
+    /// The scenario with every value and where it comes from, as TOML.
+    pub resolved: String,
+    /// Where the keys were written, by dotted path.
+    pub(crate) places: BTreeMap<String, At>,
+}
+
+/// What the command line adds to a scenario.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// `a.b=c`, in order.
+    pub set: Vec<String>,
+    /// A preset to use in the place of the scenario's own.
+    pub scheme: Option<String>,
+    /// A seed to use in the place of the scenario's own.
+    pub seed: Option<u64>,
+}
+
+impl Scenario {
+    /// Reads and checks the scenario in a file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn load(path: &Path, changes: &Changes) -> Result<Self, ScenarioError> {
+        let text = read_text(path)?;
+        let base = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
+        Self::parse(&text, &path.display().to_string(), &base, changes)
+    }
+
+    /// Checks a scenario that is already in memory. `name` is how messages call it; relative file
+    /// names in it start from `base`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse(
+        text: &str,
+        name: &str,
+        base: &Path,
+        changes: &Changes,
+    ) -> Result<Self, ScenarioError> {
+        let source = Arc::new(Source {
+            name: name.to_owned(),
+            text: text.to_owned(),
+            kind: SourceKind::File,
+        });
+        let context = Context::default();
+        let user = match parse(&source) {
+            Ok(table) => with_changes(table, changes, &context),
+            Err(problems) => return Err(ScenarioError { problems }),
+        };
+        let mut root = defaults();
+        merge(&mut root, &user);
+        let scenario = read_root(&mut root, &source, base, &context);
+        finish(scenario, &root, context)
+    }
+}
+
+fn read_text(path: &Path) -> Result<String, ScenarioError> {
+    let fail = |message: String| {
+        ScenarioError::plain(
+            message,
+            Some("name a TOML file; scenarios/ has some".into()),
+        )
+    };
+    let shown = path.display();
+    let meta = std::fs::metadata(path).map_err(|e| fail(format!("cannot read {shown}: {e}")))?;
+    if !meta.is_file() {
+        return Err(fail(format!("{shown} is not a file")));
+    }
+    if meta.len() > MAX_SCENARIO_BYTES {
+        return Err(fail(format!(
+            "{shown} is larger than 64 MiB, which is no scenario"
+        )));
+    }
+    let bytes = std::fs::read(path).map_err(|e| fail(format!("cannot read {shown}: {e}")))?;
+    String::from_utf8(bytes).map_err(|e| {
+        let place = e.utf8_error().valid_up_to();
+        fail(format!(
+            "{shown} is not text in UTF-8: byte {place} is wrong"
+        ))
+    })
+}
+
+/// Applies what the command line says.
+fn with_changes(mut user: Table, changes: &Changes, context: &Context) -> Table {
+    if let Some(preset) = &changes.scheme {
+        choose_scheme(&mut user, preset, context);
+    }
+    let seed = changes.seed.map(|seed| format!("seed={seed}"));
+    for text in changes.set.iter().chain(&seed) {
+        if let Err(problem) = apply_override(&mut user, text) {
+            context.problems.borrow_mut().push(problem);
+        }
+    }
+    user
+}
+
+/// Keys of `[scheme]` that say what is compared, not how one scheme is made; they stay when the
+/// preset changes.
+const SHARED_KEYS: &[&str] = &["parameters", "mtu", "path"];
+
+/// Puts another preset in the place of the scenario's. Axes that the scenario set for its own
+/// preset say nothing about another one, so they go, with a warning.
+fn choose_scheme(user: &mut Table, preset: &str, context: &Context) {
+    let source = Arc::new(Source {
+        name: "--scheme".to_owned(),
+        text: preset.to_owned(),
+        kind: SourceKind::Override,
+    });
+    let at = At {
+        source,
+        span: 0..preset.len(),
+    };
+    let node = |value| Node {
+        value,
+        at: at.clone(),
+    };
+    let entry = |key: &str, value| Entry {
+        key: key.to_owned(),
+        key_at: at.clone(),
+        node: node(value),
+    };
+    if user.get("scheme").is_none() {
+        user.set(entry("scheme", Value::Table(Table::default())));
+    }
+    let Some(scheme) = user.entries.iter_mut().find(|e| e.key == "scheme") else {
+        return;
+    };
+    let Value::Table(scheme) = &mut scheme.node.value else {
+        return;
+    };
+    let own = match scheme.get("preset").map(|e| &e.node.value) {
+        Some(Value::String(own)) => own.clone(),
+        _ => crate::DEFAULT_PRESET.to_owned(),
+    };
+    if own != preset {
+        scheme.entries.retain(|e| {
+            let stays = e.key == "preset" || SHARED_KEYS.contains(&e.key.as_str());
+            if !stays {
+                let message = format!(
+                    "`{}` is set for {own}, so it is left out for {preset}",
+                    e.key
+                );
+                let hint = format!("to set it for every scheme use --set scheme.{}=..", e.key);
+                context.warn(
+                    Some(&e.key_at),
+                    &format!("scheme.{}", e.key),
+                    message,
+                    Some(hint),
+                );
+            }
+            stays
+        });
+    }
+    scheme.set(entry("preset", Value::String(preset.to_owned())));
+}
+
+/// Reads the whole scenario; `None` where something is wrong (the context knows what).
+fn read_root(
+    root: &mut Table,
+    source: &Arc<Source>,
+    base: &Path,
+    context: &Context,
+) -> Option<(Spec, Arc<Graph>)> {
+    complete_scheme(root, context);
+    let end = source.text.len();
+    let at = At {
+        source: source.clone(),
+        span: if end == 0 { 0..0 } else { 0..1 },
+    };
+    let s = Section::new(context, root, "", at);
+    let title = s.required("name", "\"my-first\"", name);
+    let seed = s.required("seed", "1", |n| count(n, 0, u64::MAX));
+    let topology = topology::read(&s);
+    let graph = topology.as_ref().and_then(|t| build_graph(&s, t));
+    let switch = read_switch(&s);
+    let names = host_names(topology.as_ref());
+    let traffic = traffic_spec::read(
+        &s,
+        &Around {
+            graph: graph.as_ref(),
+            names,
+            base,
+        },
+    );
+    let run = read_run(&s, &traffic);
+    let scheme = s.section("scheme").and_then(|inner| scheme::read(&inner));
+    s.finish();
+    let (buffer_bytes, reserved_bytes) = switch?;
+    let spec = Spec {
+        name: title?,
+        seed: seed?,
+        topology: topology?,
+        buffer_bytes,
+        reserved_bytes,
+        traffic,
+        run: run?,
+        scheme: scheme?,
+    };
+    Some((spec, Arc::new(graph?)))
+}
+
+/// Lays `[scheme]` over the preset that it names.
+fn complete_scheme(root: &mut Table, context: &Context) {
+    let Some(entry) = root.entries.iter_mut().find(|e| e.key == "scheme") else {
+        return;
+    };
+    let Value::Table(user) = &entry.node.value else {
+        return;
+    };
+    let text = |key: &str| match user.get(key).map(|e| &e.node) {
+        Some(Node {
+            value: Value::String(text),
+            ..
+        }) => Some(text.clone()),
+        _ => None,
+    };
+    let presets: Vec<(&'static str, &'static Preset)> =
+        PRESETS.iter().map(|p| (p.name, p)).collect();
+    let sets: Vec<(&'static str, &'static str)> = PARAMETER_SETS.iter().map(|s| (*s, *s)).collect();
+    let mut good = true;
+    for key in ["preset", "parameters"] {
+        let Some(e) = user.get(key) else { continue };
+        let checked = if key == "preset" {
+            choice(&e.node, &presets).map(|_| ())
+        } else {
+            choice(&e.node, &sets).map(|_| ())
+        };
+        if let Err(refusal) = checked {
+            let message = format!("`{key}`: {}", refusal.message);
+            context.error(&e.node.at, &format!("scheme.{key}"), message, refusal.hint);
+            good = false;
+        }
+    }
+    let preset = text("preset").and_then(|p| Preset::find(&p));
+    if let (true, Some(preset), Some(parameters)) = (good, preset, text("parameters")) {
+        let mut full = preset.scheme(&parameters);
+        merge(&mut full, user);
+        entry.node.value = Value::Table(full);
+    } else {
+        // Without a preset every axis would be missing; only the wrong name is worth a word.
+        let mut fallback = PRESETS[0].scheme(PARAMETER_SETS[0]);
+        for key in ["preset", "parameters"] {
+            if let Some(e) = defaults().get("scheme").and_then(|e| match &e.node.value {
+                Value::Table(t) => t.get(key).cloned(),
+                _ => None,
+            }) {
+                fallback.set(e);
+            }
+        }
+        entry.node.value = Value::Table(fallback);
+    }
+}
+
+/// The network, or what the builder says is wrong with it.
+fn build_graph(s: &Section<'_>, spec: &TopologySpec) -> Option<Graph> {
+    match spec.build() {
+        Ok(graph) => Some(graph),
+        Err(error) => {
+            s.complain(
+                "topology",
+                error.to_string(),
+                "see docs/scenario.md, [topology]",
+            );
+            None
+        }
+    }
+}
+
+/// Hosts by name, where the scenario names them itself.
+fn host_names(topology: Option<&TopologySpec>) -> BTreeMap<&str, u32> {
+    match topology {
+        Some(TopologySpec::Links { hosts, .. }) => {
+            hosts.iter().map(String::as_str).zip(0..).collect()
+        }
+        _ => BTreeMap::new(),
+    }
+}
+
+fn read_switch(root: &Section<'_>) -> Option<(u64, u64)> {
+    let s = root.section("switch")?;
+    let buffer = s.required("buffer", "\"12MB\"", |n| {
+        quantity(n, &SIZE, 1, scheme::MAX_BUFFER_BYTES)
+    });
+    let reserved = s.required("reserved", "\"4096B\"", |n| {
+        quantity(n, &SIZE, 0, scheme::MAX_BUFFER_BYTES)
+    });
+    s.finish();
+    Some((buffer?, reserved?))
+}
+
+fn read_run(root: &Section<'_>, traffic: &[TrafficSpec]) -> Option<RunSpec> {
+    let s = root.section("run")?;
+    let last_start = traffic.iter().map(|t| t.window_ps.1).max().unwrap_or(0);
+    let until = if s.has("until") {
+        s.optional("until", |n| quantity(n, &TIME, 1, MAX_TIME_PS))
+    } else {
+        let until = last_start + GRACE_PS;
+        let why = "default: 100 ms after the last flow may start";
+        s.context
+            .compute(&s.path, "until", format!("\"{}\"", TIME.show(until)), why);
+        Some(until)
+    };
+    let probe = s.required("probe", "\"10us\"", |n| {
+        quantity(n, &TIME, 10_000, MAX_TIME_PS)
+    });
+    let warmup = s.required("warmup", "\"0us\"", |n| {
+        let value = quantity(n, &TIME, 0, MAX_TIME_PS)?;
+        if value < last_start || last_start == 0 {
+            return Ok(value);
+        }
+        refuse(
+            "every flow starts within the warm-up, so nothing would be measured",
+            "shorten it",
+        )
+    });
+    s.finish();
+    Some(RunSpec {
+        until_ps: until?,
+        probe_ps: probe?,
+        warmup_ps: warmup?,
+    })
+}
+
+/// Makes the scenario, or the error with all its problems.
+fn finish(
+    read: Option<(Spec, Arc<Graph>)>,
+    root: &Table,
+    context: Context,
+) -> Result<Scenario, ScenarioError> {
+    let places = places(root);
+    if let Some((spec, graph)) = &read
+        && !context.failed()
+    {
+        let found = check::network(spec, graph, &places);
+        context.problems.borrow_mut().extend(found);
+    }
+    let failed = context.failed();
+    let note = format!(
+        "Written by backwater {}: every value, and where it comes from.",
+        env!("CARGO_PKG_VERSION")
+    );
+    let resolved = if failed {
+        String::new()
+    } else {
+        resolve::write(root, &context, &note)
+    };
+    let mut problems = context.problems.into_inner();
+    problems.sort_by_key(order);
+    problems.dedup();
+    if failed {
+        problems.retain(|p| p.severity == Severity::Error);
+        return Err(ScenarioError { problems });
+    }
+    match read {
+        Some((spec, graph)) => Ok(Scenario {
+            spec,
+            graph,
+            warnings: problems,
+            resolved,
+            places,
+        }),
+        // Every way to fail reports itself; should one be forgotten, this is said and not hidden.
+        None => Err(ScenarioError::plain(
+            "the scenario could not be read, and no reason was given: this is a mistake in backwater",
+            Some("please report it, with the scenario".into()),
+        )),
+    }
+}
+
+/// Problems come in the order of the file, those of overrides after them.
+fn order(problem: &Problem) -> (u8, String, usize) {
+    match &problem.at {
+        Some(at) => {
+            let rank = match at.source.kind {
+                SourceKind::File => 0,
+                SourceKind::Override => 1,
+                SourceKind::BuiltIn => 2,
+            };
+            (
+                rank,
+                if rank == 0 {
+                    String::new()
+                } else {
+                    at.source.text.clone()
+                },
+                at.span.start,
+            )
+        }
+        None => (3, String::new(), 0),
+    }
+}
+
+/// Where every key stands.
+fn places(root: &Table) -> BTreeMap<String, At> {
+    fn walk(path: &str, node: &Node, places: &mut BTreeMap<String, At>) {
+        let child = |key: &str| {
+            if path.is_empty() {
+                key.to_owned()
+            } else {
+                format!("{path}.{key}")
+            }
+        };
+        match &node.value {
+            Value::Table(table) => {
+                for e in &table.entries {
+                    places.insert(child(&e.key), e.node.at.clone());
+                    walk(&child(&e.key), &e.node, places);
+                }
+            }
+            Value::Array(items) if path == "traffic" => {
+                for (i, item) in items.iter().enumerate() {
+                    places.insert(child(&i.to_string()), item.at.clone());
+                    walk(&child(&i.to_string()), item, places);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut places = BTreeMap::new();
+    for e in &root.entries {
+        places.insert(e.key.clone(), e.node.at.clone());
+        walk(&e.key, &e.node, &mut places);
+    }
+    places
+}

@@ -1,0 +1,110 @@
+//! Presets: named sets of answers, kept as TOML beside this crate so that each value stands next
+//! to the rule that it follows (specs/presets.md).
+
+use std::sync::Arc;
+
+use crate::document::{Table, Value, parse};
+use crate::problem::{Source, SourceKind};
+
+/// A preset as it is listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preset {
+    /// Its name.
+    pub name: &'static str,
+    text: &'static str,
+}
+
+macro_rules! presets {
+    ($($name:literal),* $(,)?) => {
+        &[$(Preset { name: $name, text: include_str!(concat!("../presets/", $name, ".toml")) }),*]
+    };
+}
+
+/// All presets.
+pub const PRESETS: &[Preset] = presets![
+    "bfc",
+    "bfc-single",
+    "bfc-stochastic",
+    "bfc-nic-deaf",
+    "hpcc",
+    "hpcc+sfq",
+    "dcqcn",
+    "dcqcn+win",
+    "dctcp",
+    "timely",
+    "timely+win",
+    "ideal-fq",
+    "line-rate",
+    "fixed-window",
+];
+
+/// Names of the sets of parameters: whose comparison the values are taken from.
+pub const PARAMETER_SETS: &[&str] = &["bfc-paper", "hpcc-paper"];
+
+const COMMON: &str = include_str!("../presets/common.toml");
+const DEFAULTS: &str = include_str!("../presets/defaults.toml");
+
+impl Preset {
+    /// The preset of a name.
+    #[must_use]
+    pub fn find(name: &str) -> Option<&'static Self> {
+        PRESETS.iter().find(|p| p.name == name)
+    }
+
+    /// What it is, in a line.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        match built_in(self.name, self.text)
+            .get("summary")
+            .map(|e| &e.node.value)
+        {
+            Some(Value::String(text)) => text.clone(),
+            _ => String::new(),
+        }
+    }
+
+    /// Its answers, on top of what all presets start from.
+    pub(crate) fn scheme(&self, parameters: &str) -> Table {
+        let mut result = Table::default();
+        for table in [built_in("common", COMMON), built_in(self.name, self.text)] {
+            for part in ["scheme", parameters] {
+                if let Some(Value::Table(part)) = table.get(part).map(|e| &e.node.value) {
+                    merge(&mut result, part);
+                }
+            }
+        }
+        result
+    }
+}
+
+/// Defaults of keys outside the scheme.
+pub(crate) fn defaults() -> Table {
+    built_in("defaults", DEFAULTS)
+}
+
+fn built_in(name: &str, text: &str) -> Table {
+    let source = Arc::new(Source {
+        name: format!("presets/{name}.toml"),
+        text: text.to_owned(),
+        kind: SourceKind::BuiltIn,
+    });
+    parse(&source).expect("the built-in presets are valid TOML, which a test checks")
+}
+
+/// Lays `over` on `base`: tables key by key, everything else whole.
+pub(crate) fn merge(base: &mut Table, over: &Table) {
+    for entry in &over.entries {
+        let Some(old) = base.entries.iter_mut().find(|e| e.key == entry.key) else {
+            base.entries.push(entry.clone());
+            continue;
+        };
+        match (&mut old.node.value, &entry.node.value) {
+            (Value::Table(inner), Value::Table(above)) => {
+                merge(inner, above);
+                old.key_at = entry.key_at.clone();
+                old.node.at = entry.node.at.clone();
+            }
+            _ => *old = entry.clone(),
+        }
+    }
+}

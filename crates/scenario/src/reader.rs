@@ -1,0 +1,481 @@
+//! Walks the tree of a scenario and collects everything that is wrong with it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+
+use crate::document::{Entry, Node, Table, Value, error};
+use crate::problem::{At, Problem, Severity, SourceKind, nearest};
+use crate::units::{Dimension, parse_fraction};
+
+/// Where a value came from, for `resolved.toml`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Written in the scenario.
+    Scenario,
+    /// Set on the command line.
+    Override,
+    /// A default or a preset, with the words that explain it.
+    BuiltIn(String),
+}
+
+/// What one reading of a scenario has found so far.
+#[derive(Default)]
+pub(crate) struct Context {
+    pub problems: RefCell<Vec<Problem>>,
+    /// Where each value that was read came from, by dotted path.
+    pub origins: RefCell<BTreeMap<String, Origin>>,
+    /// Values that the code works out, by the path of their table.
+    pub computed: RefCell<BTreeMap<String, Vec<Computed>>>,
+    /// Values that are written out otherwise than they were given, by path.
+    pub rewritten: RefCell<BTreeMap<String, String>>,
+}
+
+/// A default that the code works out.
+#[derive(Clone, Debug)]
+pub(crate) struct Computed {
+    pub key: String,
+    /// The value as TOML.
+    pub text: String,
+    pub why: String,
+}
+
+/// Why a value is refused, and what was expected.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub message: String,
+    pub hint: Option<String>,
+}
+
+/// The answer of a function that reads one value.
+pub(crate) type Read<T> = Result<T, Refusal>;
+
+pub(crate) fn refuse<T>(message: impl Into<String>, hint: impl Into<String>) -> Read<T> {
+    Err(Refusal {
+        message: message.into(),
+        hint: Some(hint.into()),
+    })
+}
+
+impl Context {
+    pub fn error(&self, at: &At, key: &str, message: impl Into<String>, hint: Option<String>) {
+        self.problems
+            .borrow_mut()
+            .push(error(at.clone(), key, message, hint));
+    }
+
+    pub fn warn(
+        &self,
+        at: Option<&At>,
+        key: &str,
+        message: impl Into<String>,
+        hint: Option<String>,
+    ) {
+        self.problems.borrow_mut().push(Problem {
+            severity: Severity::Warning,
+            key: key.to_owned(),
+            message: message.into(),
+            hint,
+            at: at.cloned(),
+        });
+    }
+
+    /// Notes where a value came from.
+    pub fn note(&self, path: &str, at: &At) {
+        let origin = match at.source.kind {
+            SourceKind::File => Origin::Scenario,
+            SourceKind::Override => Origin::Override,
+            SourceKind::BuiltIn => Origin::BuiltIn(at.comment().unwrap_or_default().to_owned()),
+        };
+        self.origins.borrow_mut().insert(path.to_owned(), origin);
+    }
+
+    /// Notes a default that the code works out, with its value as TOML.
+    pub fn compute(&self, table: &str, key: &str, text: String, why: &str) {
+        let value = Computed {
+            key: key.to_owned(),
+            text,
+            why: why.to_owned(),
+        };
+        self.computed
+            .borrow_mut()
+            .entry(table.to_owned())
+            .or_default()
+            .push(value);
+    }
+
+    /// Notes that a file is written out by its full path, for the run's own folder is elsewhere.
+    pub fn rewrite(&self, path: &str, file: &std::path::Path) {
+        self.rewritten
+            .borrow_mut()
+            .insert(path.to_owned(), file.to_string_lossy().into_owned());
+    }
+
+    /// Whether an error was found.
+    pub fn failed(&self) -> bool {
+        self.problems
+            .borrow()
+            .iter()
+            .any(|p| p.severity == Severity::Error)
+    }
+}
+
+/// One table that is being read. Keys that were asked for are the ones that it may have.
+pub(crate) struct Section<'a> {
+    pub context: &'a Context,
+    pub table: &'a Table,
+    /// Dotted path, empty for the root.
+    pub path: String,
+    /// Where the table is.
+    pub at: At,
+    known: RefCell<Vec<&'static str>>,
+    open: Cell<bool>,
+}
+
+impl<'a> Section<'a> {
+    pub fn new(context: &'a Context, table: &'a Table, path: impl Into<String>, at: At) -> Self {
+        Self {
+            context,
+            table,
+            path: path.into(),
+            at,
+            known: RefCell::default(),
+            open: Cell::default(),
+        }
+    }
+
+    /// The dotted path of a key.
+    pub fn child(&self, key: &str) -> String {
+        if self.path.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{}.{key}", self.path)
+        }
+    }
+
+    /// How the table is called in messages.
+    fn title(&self) -> String {
+        if self.path.is_empty() {
+            "the scenario".to_owned()
+        } else {
+            format!("[{}]", self.path)
+        }
+    }
+
+    /// The entry under a key that the table may have.
+    pub fn entry(&self, key: &'static str) -> Option<&'a Entry> {
+        self.known.borrow_mut().push(key);
+        self.table.get(key)
+    }
+
+    /// Whether the key is there.
+    pub fn has(&self, key: &'static str) -> bool {
+        self.entry(key).is_some()
+    }
+
+    /// Reads a key that may be left out.
+    pub fn optional<T>(&self, key: &'static str, read: impl FnOnce(&Node) -> Read<T>) -> Option<T> {
+        let entry = self.entry(key)?;
+        self.read(entry, read)
+    }
+
+    /// Reads a key that must be there.
+    pub fn required<T>(
+        &self,
+        key: &'static str,
+        example: &str,
+        read: impl FnOnce(&Node) -> Read<T>,
+    ) -> Option<T> {
+        match self.entry(key) {
+            Some(entry) => self.read(entry, read),
+            None => {
+                self.missing(key, example);
+                None
+            }
+        }
+    }
+
+    /// Reports that a key is missing.
+    pub fn missing(&self, key: &str, example: &str) {
+        let message = format!("{} needs `{key}`", self.title());
+        let hint = format!("for example {key} = {example}");
+        self.context
+            .error(&self.at, &self.child(key), message, Some(hint));
+    }
+
+    fn read<T>(&self, entry: &Entry, read: impl FnOnce(&Node) -> Read<T>) -> Option<T> {
+        let path = self.child(&entry.key);
+        match read(&entry.node) {
+            Ok(value) => {
+                self.context.note(&path, &entry.node.at);
+                Some(value)
+            }
+            Err(refusal) => {
+                let message = format!("`{}`: {}", entry.key, refusal.message);
+                self.context
+                    .error(&entry.node.at, &path, message, refusal.hint);
+                None
+            }
+        }
+    }
+
+    /// The table under a key, if it is there and is one.
+    pub fn section(&self, key: &'static str) -> Option<Section<'a>> {
+        let entry = self.entry(key)?;
+        match &entry.node.value {
+            Value::Table(table) => {
+                // A table made by dotted keys or a header is best shown at its key.
+                let at = if entry.node.at.span.is_empty() {
+                    &entry.key_at
+                } else {
+                    &entry.node.at
+                };
+                Some(Section::new(
+                    self.context,
+                    table,
+                    self.child(key),
+                    at.clone(),
+                ))
+            }
+            _ => {
+                let message = format!("`{key}` is {}, not a table", entry.node.kind());
+                let hint = format!("write [{}] or {key} = {{ ... }}", self.child(key));
+                self.context
+                    .error(&entry.node.at, &self.child(key), message, Some(hint));
+                None
+            }
+        }
+    }
+
+    /// An error at a key's value, or at the table where it has no such key.
+    pub fn complain(&self, key: &str, message: impl Into<String>, hint: impl Into<String>) {
+        self.complain_of(&[key], message, hint);
+    }
+
+    /// An error that several keys make together, shown at the first that the user wrote.
+    pub fn complain_of(&self, keys: &[&str], message: impl Into<String>, hint: impl Into<String>) {
+        self.context.error(
+            self.blame(keys),
+            &self.child(keys[0]),
+            message,
+            Some(hint.into()),
+        );
+    }
+
+    /// A warning about several keys together.
+    pub fn warn_of(&self, keys: &[&str], message: impl Into<String>, hint: impl Into<String>) {
+        let at = self.blame(keys);
+        let at = (at.source.kind != SourceKind::BuiltIn).then_some(at);
+        self.context
+            .warn(at, &self.child(keys[0]), message, Some(hint.into()));
+    }
+
+    /// Where the user wrote one of the keys; else the first of them that there is; else the table.
+    fn blame(&self, keys: &[&str]) -> &At {
+        let places = || {
+            keys.iter()
+                .filter_map(|k| self.table.get(k))
+                .map(|e| &e.node.at)
+        };
+        places()
+            .find(|at| at.source.kind != SourceKind::BuiltIn)
+            .or_else(|| places().next())
+            .unwrap_or(&self.at)
+    }
+
+    /// Refuses a key that has no effect next to what else the table says.
+    pub fn refuse_useless(&self, key: &'static str, why: &str) {
+        if let Some(entry) = self.entry(key)
+            && entry.key_at.source.kind != SourceKind::BuiltIn
+        {
+            let message = format!("`{key}` would do nothing: {why}");
+            let hint = "take it out, or change what it depends on".to_owned();
+            self.context
+                .error(&entry.key_at, &self.child(key), message, Some(hint));
+        }
+    }
+
+    /// Takes every key as known: used where a wrong key hides which others are right.
+    pub fn accept_all(&self) {
+        self.open.set(true);
+    }
+
+    /// Reports every key that nobody asked for.
+    pub fn finish(&self) {
+        if self.open.get() {
+            return;
+        }
+        let known = self.known.borrow();
+        for entry in &self.table.entries {
+            if known.contains(&entry.key.as_str()) {
+                continue;
+            }
+            let hint = match nearest(&entry.key, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => {
+                    let mut names: Vec<&str> = known.clone();
+                    names.sort_unstable();
+                    names.dedup();
+                    format!("known here: {}", names.join(", "))
+                }
+            };
+            let message = format!("unknown key `{}` in {}", entry.key, self.title());
+            self.context
+                .error(&entry.key_at, &self.child(&entry.key), message, Some(hint));
+        }
+    }
+}
+
+/// A string.
+pub(crate) fn string(node: &Node) -> Read<String> {
+    match &node.value {
+        Value::String(s) => Ok(s.clone()),
+        _ => refuse(
+            format!("expected a string, found {}", node.kind()),
+            "write it in quotes",
+        ),
+    }
+}
+
+/// A string that is not empty and is fit for a name.
+pub(crate) fn name(node: &Node) -> Read<String> {
+    let text = string(node)?;
+    let fine = !text.is_empty() && text.len() <= 200 && !text.chars().any(char::is_control);
+    if fine {
+        return Ok(text);
+    }
+    refuse(
+        "a name has 1 to 200 printable characters",
+        "for example \"background\"",
+    )
+}
+
+/// One of a few words.
+pub(crate) fn choice<'c, T: Copy>(node: &Node, options: &'c [(&'static str, T)]) -> Read<T> {
+    let text = string(node)?;
+    if let Some((_, value)) = options.iter().find(|(name, _)| *name == text) {
+        return Ok(*value);
+    }
+    let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
+    let hint = match nearest(&text, names.iter().copied()) {
+        Some(near) => format!("did you mean \"{near}\"? There are: {}", names.join(", ")),
+        None => format!("there are: {}", names.join(", ")),
+    };
+    refuse(format!("there is no \"{text}\""), hint)
+}
+
+/// True or false.
+pub(crate) fn boolean(node: &Node) -> Read<bool> {
+    match &node.value {
+        Value::Bool(b) => Ok(*b),
+        _ => refuse(
+            format!("expected true or false, found {}", node.kind()),
+            "true or false",
+        ),
+    }
+}
+
+/// A quantity with a unit, from `min` to `max` in the base unit.
+pub(crate) fn quantity(node: &Node, of: &Dimension, min: u64, max: u64) -> Read<u64> {
+    let example = format!("write a {} with its unit, such as {}", of.noun, of.example);
+    let text = match &node.value {
+        Value::String(text) => text,
+        Value::Integer(..) | Value::Float(_) => {
+            return refuse(format!("a {} needs a unit", of.noun), example);
+        }
+        _ => {
+            return refuse(
+                format!("expected a {}, found {}", of.noun, node.kind()),
+                example,
+            );
+        }
+    };
+    let value = match of.parse(text) {
+        Ok(value) => value,
+        Err(message) => return refuse(message, example),
+    };
+    if value < min || value > max {
+        let range = format!("it must be from {} to {}", of.show(min), of.show(max));
+        return refuse(format!("{} is out of range", of.show(value)), range);
+    }
+    Ok(value)
+}
+
+/// A whole number from `min` to `max`.
+pub(crate) fn count(node: &Node, min: u64, max: u64) -> Read<u64> {
+    let expected = format!("a whole number from {min} to {max}");
+    match &node.value {
+        Value::Integer(digits, radix) => match u64::from_str_radix(digits, *radix) {
+            Ok(value) if (min..=max).contains(&value) => Ok(value),
+            _ => refuse(
+                format!("{digits} is out of range"),
+                format!("it must be {expected}"),
+            ),
+        },
+        Value::Float(text) => refuse(
+            format!("{text} is not a whole number"),
+            format!("it must be {expected}"),
+        ),
+        _ => refuse(
+            format!("expected {expected}, found {}", node.kind()),
+            expected,
+        ),
+    }
+}
+
+/// A number from `min` to `max`.
+pub(crate) fn number(node: &Node, min: f64, max: f64) -> Read<f64> {
+    let expected = format!("a number from {min} to {max}");
+    let value = match &node.value {
+        Value::Integer(digits, radix) => {
+            i64::from_str_radix(digits, *radix).map_or(f64::INFINITY, |i| i as f64)
+        }
+        Value::Float(text) => text.parse().unwrap_or(f64::NAN),
+        _ => {
+            return refuse(
+                format!("expected {expected}, found {}", node.kind()),
+                expected,
+            );
+        }
+    };
+    in_range(value, min, max, &expected)
+}
+
+/// A fraction, as a number or a percentage, from `min` to `max`.
+pub(crate) fn fraction(node: &Node, min: f64, max: f64) -> Read<f64> {
+    let expected = format!("a fraction from {min} to {max}, such as 0.55 or \"55%\"");
+    match &node.value {
+        Value::String(text) => match parse_fraction(text) {
+            Ok(value) => in_range(value, min, max, &expected),
+            Err(message) => refuse(message, format!("write {expected}")),
+        },
+        Value::Integer(..) | Value::Float(_) => match number(node, min, max) {
+            Ok(value) => Ok(value),
+            Err(refusal) => refuse(refusal.message, format!("write {expected}")),
+        },
+        _ => refuse(
+            format!("expected {expected}, found {}", node.kind()),
+            expected,
+        ),
+    }
+}
+
+fn in_range(value: f64, min: f64, max: f64, expected: &str) -> Read<f64> {
+    if value >= min && value <= max {
+        return Ok(value);
+    }
+    refuse(
+        format!("{value} is out of range"),
+        format!("it must be {expected}"),
+    )
+}
+
+/// The items of an array.
+pub(crate) fn array<'n>(node: &'n Node, what: &str) -> Read<&'n [Node]> {
+    match &node.value {
+        Value::Array(items) => Ok(items),
+        _ => refuse(
+            format!("expected {what}, found {}", node.kind()),
+            what.to_owned(),
+        ),
+    }
+}

@@ -1,0 +1,297 @@
+//! One run: scenario in, directory of results out.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use dataplane::config::ControlConfig;
+use fabric::engine::Simulation;
+use fabric::record::{BufferSample, FlowRecord, Outcome, PauseRecord, Progress, Recorder};
+use fabric::topology::{Graph, NodeKind, TopologySpec};
+use kernel::mix64;
+use results::{NodeInfo, RunInfo, Summary, Writer};
+
+use crate::build::BuildError;
+use crate::check::asked_loads;
+use crate::load::Scenario;
+use crate::problem::Problem;
+
+/// What a model leaves out has to be known by whoever reads its results; docs/NOT-MODELLED.md says
+/// more.
+pub const NOT_MODELLED: &[&str] = &[
+    "Switches forward and hosts answer in no time: links and queues make all delay.",
+    "Frames have no preamble, gap or checksum beyond the header bytes of the scheme.",
+    "Links neither fail nor corrupt frames.",
+    "The memory bus, PCIe and the host's software set no limit.",
+    "Flows need no handshake: the first packet may leave when the flow starts.",
+    "PFC holds from XOFF until XON; pauses do not expire.",
+];
+
+/// How to run.
+pub struct Options<'a> {
+    /// Directory for the results.
+    pub out_dir: PathBuf,
+    /// Write into the directory whatever is in it already.
+    pub force: bool,
+    /// Is told now and then how far the run is.
+    pub progress: Option<&'a mut dyn FnMut(&Progress)>,
+    /// Set from outside to end the run soon and keep what was computed.
+    pub interrupt: Option<&'a AtomicBool>,
+}
+
+impl fmt::Debug for Options<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("out_dir", &self.out_dir)
+            .field("force", &self.force)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a run gave no results.
+#[derive(Debug)]
+pub enum RunError {
+    /// It could not be built.
+    Build(BuildError),
+    /// The results could not be written.
+    Results(results::Error),
+    /// The generator of flows gave up half way.
+    Traffic(String),
+    /// The engine broke down: a mistake in this program.
+    Engine {
+        /// What it said.
+        message: String,
+        /// [`Scenario::hash`].
+        scenario_hash: u64,
+        /// Seed of the run.
+        seed: u64,
+    },
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Build(e) => write!(f, "{e}"),
+            Self::Results(e) => write!(f, "{e}"),
+            Self::Traffic(message) => write!(f, "the traffic ended early: {message}"),
+            Self::Engine {
+                message,
+                scenario_hash,
+                seed,
+            } => write!(
+                f,
+                "the simulator broke down: {message}\nThis is a mistake in backwater {}, not in your \
+                 scenario. Please report it with the scenario (hash {scenario_hash:016x}, seed {seed}).",
+                env!("CARGO_PKG_VERSION")
+            ),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// Passes on what is recorded, and says when it can no longer be written.
+struct Recording {
+    writer: Writer,
+    failed: Rc<Cell<bool>>,
+}
+
+impl Recording {
+    fn look(&self) {
+        self.failed.set(self.writer.error().is_some());
+    }
+}
+
+impl Recorder for Recording {
+    fn flows(&mut self, records: &[FlowRecord]) {
+        self.writer.flows(records);
+        self.look();
+    }
+
+    fn buffers(&mut self, samples: &[BufferSample]) {
+        self.writer.buffers(samples);
+        self.look();
+    }
+
+    fn pauses(&mut self, records: &[PauseRecord]) {
+        self.writer.pauses(records);
+        self.look();
+    }
+}
+
+impl Scenario {
+    /// A hash of everything that the scenario says: equal for equal runs.
+    #[must_use]
+    pub fn hash(&self) -> u64 {
+        // Comments say where a value came from, which does not change the run.
+        let values = self
+            .resolved
+            .lines()
+            .map(|l| l.split("  # ").next().unwrap_or(l));
+        values
+            .flat_map(str::bytes)
+            .fold(0, |hash, byte| mix64(hash ^ u64::from(byte)))
+    }
+
+    /// What the writer of results has to know.
+    #[must_use]
+    pub fn info(&self) -> RunInfo {
+        let spec = &self.spec;
+        let arrivals = spec.traffic.iter().filter(|t| t.arrivals.is_some());
+        let asked = asked_loads(spec, &self.graph).into_iter().flat_map(|load| {
+            let of = |fraction, of: &str| results::AskedLoad {
+                source: load.source.clone(),
+                fraction,
+                of: of.to_owned(),
+            };
+            let core = load.of_core.map(|fraction| of(fraction, "core"));
+            [Some(of(load.of_hosts, "host")), core]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+        });
+        RunInfo {
+            name: spec.name.clone(),
+            scheme: spec.scheme.preset.clone(),
+            seed: spec.seed,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            nodes: (0..self.graph.nodes())
+                .map(|n| node_info(&spec.topology, &self.graph, n))
+                .collect(),
+            sources: spec.traffic.iter().map(|t| t.name.clone()).collect(),
+            measure_from_ps: spec.run.warmup_ps,
+            measure_to_ps: arrivals
+                .map(|t| t.window_ps.1)
+                .max()
+                .map(|to| to.min(spec.run.until_ps)),
+            asked: asked.collect(),
+            resolved: self.resolved.clone(),
+            warnings: self.warnings.iter().map(one_line).collect(),
+            not_modelled: NOT_MODELLED.iter().map(|s| (*s).to_owned()).collect(),
+        }
+    }
+
+    /// Runs the scenario and writes its results.
+    ///
+    /// # Errors
+    /// It cannot be built, its results cannot be written, or the engine breaks down. Nothing is
+    /// left half written.
+    pub fn run(&self, options: Options<'_>) -> Result<Summary, RunError> {
+        let built = self.build().map_err(RunError::Build)?;
+        let writer = Writer::create(&options.out_dir, self.info(), options.force)
+            .map_err(RunError::Results)?;
+        let failed = Rc::new(Cell::new(false));
+        let mut recording = Recording {
+            writer,
+            failed: failed.clone(),
+        };
+        let mut progress = options.progress;
+        let mut watch = |now: &Progress| {
+            if let Some(progress) = &mut progress {
+                progress(now);
+            }
+            let stop = options
+                .interrupt
+                .is_some_and(|flag| flag.load(Ordering::Relaxed));
+            !stop && !failed.get()
+        };
+        let plan = built.plan;
+        // A panic must not take a whole comparison down: what has been written is thrown away with
+        // the recording, so nothing that it left inconsistent is ever looked at again.
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            Simulation::new(plan).run(&mut recording, &mut watch)
+        }));
+        let outcome = outcome.map_err(|panic| RunError::Engine {
+            message: panic_text(panic.as_ref()),
+            scenario_hash: self.hash(),
+            seed: self.spec.seed,
+        })?;
+        if let Some(message) = built.traffic_error.get() {
+            return Err(RunError::Traffic(message.clone()));
+        }
+        recording
+            .writer
+            .finish(&outcome, &self.idle(&outcome))
+            .map_err(RunError::Results)
+    }
+
+    /// Mechanisms that were chosen and never acted. PFC is not among them: it is a safety net.
+    fn idle(&self, outcome: &Outcome) -> Vec<String> {
+        let scheme = &self.spec.scheme;
+        let counters = &outcome.counters;
+        let mut warnings = Vec::new();
+        let mut say = |idle: bool, what: &str| {
+            if idle && counters.data_packets > 0 {
+                warnings.push(format!(
+                    "{what}; a lighter load than meant, or too high a threshold?"
+                ));
+            }
+        };
+        say(
+            scheme.ecn.is_some() && counters.marks == 0,
+            "ECN marked no packet",
+        );
+        say(
+            scheme.int_bytes.is_some() && counters.int_hops == 0,
+            "INT wrote nothing",
+        );
+        say(
+            scheme.bfc.is_some() && counters.bfc_pauses == 0,
+            "BFC paused no queue",
+        );
+        let dcqcn = matches!(scheme.control, ControlConfig::Dcqcn(_));
+        say(
+            dcqcn && counters.marks > 0 && counters.cnps == 0,
+            "no CNP was sent",
+        );
+        warnings
+    }
+}
+
+/// A problem in one line, for the summary of a run.
+fn one_line(problem: &Problem) -> String {
+    match &problem.at {
+        Some(at) => {
+            let (line, column) = at.line_column();
+            format!("{}:{line}:{column}: {}", at.source.name, problem.message)
+        }
+        None => problem.message.clone(),
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
+}
+
+fn node_info(spec: &TopologySpec, graph: &Graph, node: u32) -> NodeInfo {
+    let level = graph.tier(node).min(255) as u8;
+    let rack = match graph.kind(node) {
+        NodeKind::Host => graph.rack_of(node),
+        NodeKind::Switch => 0,
+    };
+    NodeInfo {
+        name: graph.name(node),
+        tier: tier(spec, level),
+        level,
+        rack,
+    }
+}
+
+/// What the nodes of a level are called in this shape.
+fn tier(spec: &TopologySpec, level: u8) -> String {
+    let names: &[&str] = match spec {
+        TopologySpec::Star { .. } | TopologySpec::Dumbbell { .. } => &["host", "switch"],
+        TopologySpec::LeafSpine { .. } => &["host", "leaf", "spine"],
+        TopologySpec::Clos { .. } => &["host", "tor", "agg", "core"],
+        TopologySpec::FatTree { .. } => &["host", "edge", "agg", "core"],
+        TopologySpec::Links { .. } => &["host"],
+    };
+    let name = names.get(usize::from(level)).map(|s| (*s).to_owned());
+    name.unwrap_or_else(|| format!("switch{level}"))
+}

@@ -1,0 +1,1060 @@
+//! `[scheme]`: a preset and any axis set alone.
+//!
+//! An axis is a word (`control = "hpcc"`); its parameters are a table of that word
+//! (`hpcc = { eta = 0.95 }`). A table whose word was not chosen would do nothing, so it is refused.
+
+use dataplane::config::{
+    Admission, Alpha, BaseRtt, BfcConfig, ClassConfig, Classify, CnpReaction, ControlConfig,
+    DcqcnConfig, DctcpConfig, EcnConfig, HpccConfig, MAX_CLASSES, MmuConfig, NicConfig, PathChoice,
+    Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
+};
+use dataplane::switch::DATA_CLASS;
+use dataplane::units::{Rate, Time};
+
+use crate::document::{Node, Value};
+use crate::reader::{
+    Read, Section, array, boolean, choice, count, fraction, number, quantity, refuse, string,
+};
+use crate::units::{MAX_RATE_BPS, RATE, SIZE, TIME, parse_fraction};
+
+/// A size that makes no sense beyond this: the counters of INT and of ports hold 4 GB.
+pub(crate) const MAX_BUFFER_BYTES: u64 = 4_000_000_000;
+const SECOND: u64 = 1_000_000_000_000;
+
+/// Class of ACK, NAK and CNP where a preset gives them priority; class 0 is for pauses.
+const CONTROL_CLASS: u8 = 1;
+
+/// Which of the two standing classes a frame belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameClass {
+    /// The class of data of traffic class 0.
+    Data,
+    /// The control class: strictly first, never paused, not in the buffer.
+    Control,
+}
+
+impl FrameClass {
+    const fn number(self) -> u8 {
+        match self {
+            Self::Data => DATA_CLASS,
+            Self::Control => CONTROL_CLASS,
+        }
+    }
+}
+
+/// How long a flow keeps its queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sticky {
+    /// This many 1-hop round trips.
+    HopRtts(f64),
+    /// This long, in ps.
+    Fixed(Time),
+}
+
+/// The answer to the classification axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ClassifySpec {
+    /// One FIFO per class.
+    Fifo,
+    /// By a hash of the flow.
+    Hash,
+    /// BFC's assignment.
+    Dynamic {
+        /// Flow-table entries per queue.
+        table: u32,
+        /// How long a flow keeps its queue.
+        sticky: Sticky,
+    },
+    /// One queue per flow.
+    PerFlow,
+}
+
+/// The answer to the scheduling axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScheduleSpec {
+    /// Order of arrival.
+    Fifo,
+    /// Deficit round robin; `None`: a quantum of the largest frame.
+    Drr(Option<u32>),
+    /// A packet per queue and round.
+    RoundRobin,
+}
+
+/// ECN thresholds at one rate; other rates scale.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EcnSpec {
+    /// Nothing is marked below, bytes at `rate_bps`.
+    pub kmin_bytes: u64,
+    /// Everything is marked above, bytes at `rate_bps`.
+    pub kmax_bytes: u64,
+    /// Probability at `kmax_bytes`.
+    pub pmax: f64,
+    /// The rate that the thresholds are for.
+    pub rate_bps: u64,
+    /// Which bytes are compared.
+    pub scope: Scope,
+    /// Mark when the packet leaves.
+    pub at_dequeue: bool,
+}
+
+/// BFC's parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BfcSpec {
+    /// Pause threshold in hop BDP / active queues.
+    pub threshold: f64,
+    /// 1-hop round trip; `None`: from the links.
+    pub hrtt_ps: Option<Time>,
+    /// Bytes of a pause frame.
+    pub frame_bytes: u16,
+}
+
+/// Everything that `[scheme]` says, with the preset filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemeSpec {
+    /// Name of the preset.
+    pub preset: String,
+    /// Whose parameters.
+    pub parameters: String,
+    /// ECMP or spraying.
+    pub path: PathChoice,
+    /// Payload of a full packet.
+    pub mtu: u16,
+    /// Header of a data packet.
+    pub header: u16,
+    /// Round trip of T and BDP.
+    pub base_rtt: BaseRtt,
+    /// Which queue.
+    pub classify: ClassifySpec,
+    /// Queues of a port, the control queue included; used by hash and dynamic.
+    pub queues: u16,
+    /// Which queue next.
+    pub schedule: ScheduleSpec,
+    /// What happens when the buffer gets full.
+    pub admission: Admission,
+    /// BFC backpressure.
+    pub bfc: Option<BfcSpec>,
+    /// ECN.
+    pub ecn: Option<EcnSpec>,
+    /// INT bytes on a packet.
+    pub int_bytes: Option<u16>,
+    /// Congestion control.
+    pub control: ControlConfig,
+    /// CNPs: interval, bytes, class.
+    pub cnp: Option<(Time, u16, FrameClass)>,
+    /// Loss recovery.
+    pub recovery: Recovery,
+    /// Bytes of an ACK.
+    pub ack_bytes: u16,
+    /// Class of an ACK.
+    pub ack_class: FrameClass,
+    /// Packets per ACK.
+    pub ack_every: u32,
+    /// Queues of a NIC.
+    pub nic_queues: u16,
+    /// NICs obey BFC pauses.
+    pub obeys_bfc: bool,
+    /// NICs obey PFC.
+    pub obeys_pfc: bool,
+}
+
+/// What the engine needs to know of a scheme.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemeConfig {
+    /// Every switch.
+    pub switch: SwitchConfig,
+    /// Every NIC.
+    pub nic: NicConfig,
+    /// Round trip of T and BDP.
+    pub base_rtt: BaseRtt,
+}
+
+/// What the scheme has to know of the network that it runs in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Surroundings {
+    /// Distinct rates of links, ascending.
+    pub rates: Vec<Rate>,
+    /// Largest propagation delay of a link, ps.
+    pub max_delay_ps: Time,
+    /// Highest traffic class in use.
+    pub max_class: u8,
+    /// Bytes of a switch's buffer.
+    pub buffer_bytes: u64,
+    /// Reserved bytes per port and class.
+    pub reserved_bytes: u64,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum ClassifyWord {
+    Fifo,
+    Hash,
+    Dynamic,
+    PerFlow,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum AdmissionWord {
+    Pfc,
+    EgressDynamic,
+    SharedPool,
+    Unlimited,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum ControlWord {
+    LineRate,
+    FixedWindow,
+    Hpcc,
+    Dcqcn,
+    Timely,
+    Dctcp,
+}
+
+/// Reads a complete `[scheme]` (preset and overrides already merged).
+pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
+    let preset = s.required("preset", "\"bfc\"", string);
+    let parameters = s.required("parameters", "\"bfc-paper\"", string);
+    let paths = [("flow", PathChoice::Flow), ("packet", PathChoice::Packet)];
+    let path = s.required("path", "\"flow\"", |n| choice(n, &paths));
+    let mtu = s.required("mtu", "\"1000B\"", |n| bytes(n, 64, 16_000));
+    let header = s.required("header", "\"48B\"", |n| bytes(n, 1, 1_000));
+    let base_rtt = s.required("base_rtt", "\"network\"", base_rtt);
+    let (classify, queues) = read_classify(s);
+    let schedule = read_schedule(s, classify);
+    let admission = read_admission(s);
+    let bfc = read_backpressure(s);
+    let (ecn, int_bytes) = read_signal(s);
+    let (control, cnp) = read_control(s);
+    let recovery = read_recovery(s);
+    let ack = read_ack(s);
+    let nic = read_nic(s, &bfc);
+    s.finish();
+    let (ack_bytes, ack_class, ack_every) = ack?;
+    let (nic_queues, obeys_pfc, obeys_bfc) = nic?;
+    let spec = SchemeSpec {
+        preset: preset?,
+        parameters: parameters?,
+        path: path?,
+        mtu: mtu?,
+        header: header?,
+        base_rtt: base_rtt?,
+        classify: classify?,
+        queues: queues?,
+        schedule: schedule?,
+        admission: admission?,
+        bfc: bfc?,
+        ecn: ecn?,
+        int_bytes: int_bytes?,
+        control: control?,
+        cnp: cnp?,
+        recovery: recovery?,
+        ack_bytes,
+        ack_class,
+        ack_every,
+        nic_queues,
+        obeys_bfc,
+        obeys_pfc,
+    };
+    combinations(s, &spec);
+    Some(spec)
+}
+
+fn bytes(node: &Node, min: u64, max: u64) -> Read<u16> {
+    quantity(node, &SIZE, min, max).map(|v| v as u16)
+}
+
+/// A word, or something else that `read` takes.
+fn word_or<T>(node: &Node, word: &str, default: T, read: impl FnOnce(&Node) -> Read<T>) -> Read<T> {
+    match &node.value {
+        Value::String(text) if text == word => Ok(default),
+        _ => read(node).map_err(|mut refusal| {
+            refusal.hint = refusal.hint.map(|h| format!("\"{word}\", or {h}"));
+            refusal
+        }),
+    }
+}
+
+fn some_time(node: &Node) -> Read<Option<Time>> {
+    quantity(node, &TIME, 1, SECOND).map(Some)
+}
+
+fn time(s: &Section<'_>, key: &'static str, min: u64) -> Option<Time> {
+    s.required(key, "\"10us\"", |n| quantity(n, &TIME, min, SECOND))
+}
+
+fn rate(s: &Section<'_>, key: &'static str) -> Option<f64> {
+    s.required(key, "\"100Mbps\"", |n| quantity(n, &RATE, 1, MAX_RATE_BPS))
+        .map(|v| v as f64)
+}
+
+fn real(s: &Section<'_>, key: &'static str, min: f64, max: f64) -> Option<f64> {
+    s.required(key, "0.5", |n| number(n, min, max))
+}
+
+fn base_rtt(node: &Node) -> Read<BaseRtt> {
+    if let Value::String(text) = &node.value {
+        match text.as_str() {
+            "pair" => return Ok(BaseRtt::Pair),
+            "network" => return Ok(BaseRtt::Network),
+            _ => {}
+        }
+    }
+    match quantity(node, &TIME, 1_000, SECOND) {
+        Ok(ps) => Ok(BaseRtt::Fixed(ps)),
+        Err(r) => refuse(
+            r.message,
+            "\"pair\", \"network\", or a time such as \"13us\"",
+        ),
+    }
+}
+
+/// Reads the table of a word where the word was chosen, and refuses it elsewhere.
+fn parameters<'a, T>(
+    s: &Section<'a>,
+    table: &'static str,
+    chosen: bool,
+    why: &str,
+    read: impl FnOnce(&Section<'a>) -> Option<T>,
+) -> Option<T> {
+    if !chosen {
+        s.refuse_useless(table, why);
+        return None;
+    }
+    let Some(inner) = s.section(table) else {
+        if s.table.get(table).is_none() {
+            s.missing(table, "{ ... }");
+        }
+        return None;
+    };
+    let value = read(&inner);
+    inner.finish();
+    value
+}
+
+fn read_classify(s: &Section<'_>) -> (Option<ClassifySpec>, Option<u16>) {
+    let words = [
+        ("fifo", ClassifyWord::Fifo),
+        ("hash", ClassifyWord::Hash),
+        ("dynamic", ClassifyWord::Dynamic),
+        ("per-flow", ClassifyWord::PerFlow),
+    ];
+    let word = s.required("classify", "\"dynamic\"", |n| choice(n, &words));
+    let dynamic = parameters(
+        s,
+        "dynamic",
+        word == Some(ClassifyWord::Dynamic),
+        "`classify` is not \"dynamic\"",
+        |t| {
+            let table = t.required("table", "100", |n| count(n, 1, 1_000_000));
+            let sticky = t.required("sticky", "2.0", sticky);
+            Some(ClassifySpec::Dynamic {
+                table: table? as u32,
+                sticky: sticky?,
+            })
+        },
+    );
+    if matches!(word, Some(ClassifyWord::Fifo | ClassifyWord::PerFlow)) {
+        s.refuse_useless("queues", "`classify` is neither \"hash\" nor \"dynamic\"");
+        let spec = if word == Some(ClassifyWord::Fifo) {
+            ClassifySpec::Fifo
+        } else {
+            ClassifySpec::PerFlow
+        };
+        return (Some(spec), Some(0));
+    }
+    let queues = s
+        .required("queues", "32", |n| count(n, 2, 4_096))
+        .map(|q| q as u16);
+    let spec = match word {
+        Some(ClassifyWord::Hash) => Some(ClassifySpec::Hash),
+        Some(ClassifyWord::Dynamic) => dynamic,
+        _ => None,
+    };
+    (spec, queues)
+}
+
+/// A number of hop round trips, or a time.
+fn sticky(node: &Node) -> Read<Sticky> {
+    let result = match &node.value {
+        Value::String(_) => quantity(node, &TIME, 0, SECOND).map(Sticky::Fixed),
+        _ => number(node, 0.0, 1e6).map(Sticky::HopRtts),
+    };
+    result.map_err(|mut r| {
+        r.hint =
+            Some("a number of 1-hop round trips such as 2.0, or a time such as \"4us\"".into());
+        r
+    })
+}
+
+fn read_schedule(s: &Section<'_>, classify: Option<ClassifySpec>) -> Option<ScheduleSpec> {
+    let words = [("fifo", 0u8), ("drr", 1), ("round-robin", 2)];
+    let word = s.required("schedule", "\"round-robin\"", |n| choice(n, &words));
+    let drr = parameters(
+        s,
+        "drr",
+        word == Some(1),
+        "`schedule` is not \"drr\"",
+        |t| {
+            t.required("quantum", "\"frame\"", |n| {
+                word_or(n, "frame", None, |n| {
+                    quantity(n, &SIZE, 64, 1_000_000).map(|v| Some(v as u32))
+                })
+            })
+        },
+    );
+    let spec = match word? {
+        0 => ScheduleSpec::Fifo,
+        1 => ScheduleSpec::Drr(drr?),
+        _ => ScheduleSpec::RoundRobin,
+    };
+    let one_queue = matches!(classify?, ClassifySpec::Fifo);
+    if one_queue && spec != ScheduleSpec::Fifo {
+        s.complain(
+            "schedule",
+            "with `classify` = \"fifo\" a class has a single queue, so there is nothing to schedule",
+            "set schedule = \"fifo\", or classify to \"hash\", \"dynamic\" or \"per-flow\"",
+        );
+    }
+    if !one_queue && spec == ScheduleSpec::Fifo {
+        s.complain(
+            "schedule",
+            "\"fifo\" is the order of a single queue, and `classify` makes several",
+            "set schedule = \"round-robin\" or \"drr\", or classify = \"fifo\"",
+        );
+    }
+    Some(spec)
+}
+
+fn read_admission(s: &Section<'_>) -> Option<Admission> {
+    let words = [
+        ("pfc", AdmissionWord::Pfc),
+        ("egress-dynamic", AdmissionWord::EgressDynamic),
+        ("shared-pool", AdmissionWord::SharedPool),
+        ("unlimited", AdmissionWord::Unlimited),
+    ];
+    let word = s.required("admission", "\"pfc\"", |n| choice(n, &words));
+    let pfc = parameters(
+        s,
+        "pfc",
+        word == Some(AdmissionWord::Pfc),
+        "`admission` is not \"pfc\"",
+        read_pfc,
+    );
+    let why = "`admission` is not \"egress-dynamic\"";
+    let chosen = word == Some(AdmissionWord::EgressDynamic);
+    let egress = parameters(s, "egress-dynamic", chosen, why, |t| {
+        let alpha = t.required("alpha", "1.0", |n| fraction(n, 0.001, 1000.0));
+        let per = t.required("per", "\"port\"", |n| {
+            choice(n, &[("port", false), ("queue", true)])
+        });
+        Some(Admission::EgressDynamic {
+            alpha: Alpha::new(alpha?),
+            per_queue: per?,
+        })
+    });
+    match word? {
+        AdmissionWord::Pfc => pfc.map(Admission::Pfc),
+        AdmissionWord::EgressDynamic => egress,
+        AdmissionWord::SharedPool => Some(Admission::SharedPool),
+        AdmissionWord::Unlimited => Some(Admission::Unlimited),
+    }
+}
+
+fn read_pfc(t: &Section<'_>) -> Option<Pfc> {
+    let threshold = t.required("xoff", "\"11%\"", xoff);
+    let xon_offset = t.required("xon_offset", "\"3KB\"", |n| {
+        quantity(n, &SIZE, 0, MAX_BUFFER_BYTES)
+    });
+    let headroom = t.required("headroom", "\"formula\"", |n| {
+        word_or(n, "formula", None, |n| {
+            quantity(n, &SIZE, 0, MAX_BUFFER_BYTES).map(Some)
+        })
+    });
+    let response = time(t, "response", 0);
+    let frame = t.required("frame", "\"64B\"", |n| bytes(n, 1, 1_518));
+    Some(Pfc {
+        threshold: threshold?,
+        xon_offset: xon_offset?,
+        frame_bytes: frame?,
+        headroom: headroom?,
+        response_ps: response?,
+    })
+}
+
+/// A share of the free buffer, or a size.
+fn xoff(node: &Node) -> Read<PfcThreshold> {
+    let hint = "a share of the free buffer such as \"11%\" or 2.0 (dynamic), or a size such as \
+                \"500KB\" (static)";
+    let result = match &node.value {
+        Value::String(text) if parse_fraction(text).is_err() => {
+            quantity(node, &SIZE, 1, MAX_BUFFER_BYTES).map(PfcThreshold::Static)
+        }
+        _ => fraction(node, 0.001, 1000.0).map(|f| PfcThreshold::Dynamic(Alpha::new(f))),
+    };
+    result.map_err(|mut r| {
+        r.hint = Some(hint.to_owned());
+        r
+    })
+}
+
+fn read_backpressure(s: &Section<'_>) -> Option<Option<BfcSpec>> {
+    let word = s.required("backpressure", "\"bfc\"", |n| {
+        choice(n, &[("none", false), ("bfc", true)])
+    });
+    let why = "`backpressure` is not \"bfc\"";
+    let bfc = parameters(s, "bfc", word == Some(true), why, |t| {
+        let threshold = t.required("threshold", "1.0", |n| number(n, 0.001, 1000.0));
+        let hrtt = t.required("hrtt", "\"links\"", |n| {
+            word_or(n, "links", None, some_time)
+        });
+        let frame = t.required("frame", "\"64B\"", |n| bytes(n, 1, 1_518));
+        Some(BfcSpec {
+            threshold: threshold?,
+            hrtt_ps: hrtt?,
+            frame_bytes: frame?,
+        })
+    });
+    if word? { bfc.map(Some) } else { Some(None) }
+}
+
+type Signals = (Option<Option<EcnSpec>>, Option<Option<u16>>);
+
+fn read_signal(s: &Section<'_>) -> Signals {
+    let words = [
+        ("none", (false, false)),
+        ("ecn", (true, false)),
+        ("int", (false, true)),
+        ("ecn+int", (true, true)),
+    ];
+    let word = s.required("signal", "\"ecn\"", |n| choice(n, &words));
+    let (ecn_on, int_on) = word.unwrap_or((false, false));
+    let ecn = parameters(s, "ecn", ecn_on, "`signal` has no ECN", read_ecn);
+    let int = parameters(s, "int", int_on, "`signal` has no INT", |t| {
+        t.required("bytes", "\"42B\"", |n| bytes(n, 1, 1_000))
+    });
+    if word.is_none() {
+        return (None, None);
+    }
+    (
+        if ecn_on { ecn.map(Some) } else { Some(None) },
+        if int_on { int.map(Some) } else { Some(None) },
+    )
+}
+
+fn read_ecn(t: &Section<'_>) -> Option<EcnSpec> {
+    let kmin = t.required("kmin", "\"100KB\"", |n| {
+        quantity(n, &SIZE, 0, MAX_BUFFER_BYTES)
+    });
+    let kmax = t.required("kmax", "\"400KB\"", |n| {
+        quantity(n, &SIZE, 0, MAX_BUFFER_BYTES)
+    });
+    let pmax = t.required("pmax", "0.2", |n| fraction(n, 0.0, 1.0));
+    let rate = t.required("rate", "\"100Gbps\"", |n| {
+        quantity(n, &RATE, 1_000_000, MAX_RATE_BPS)
+    });
+    let scopes = [("queue", Scope::Queue), ("port", Scope::Port)];
+    let scope = t.required("scope", "\"queue\"", |n| choice(n, &scopes));
+    let places = [("dequeue", true), ("enqueue", false)];
+    let at = t.required("at", "\"dequeue\"", |n| choice(n, &places));
+    if let (Some(kmin), Some(kmax)) = (kmin, kmax)
+        && kmin > kmax
+    {
+        let message = format!("kmin {} is above kmax {}", SIZE.show(kmin), SIZE.show(kmax));
+        t.complain(
+            "kmin",
+            message,
+            "marking starts at kmin and is certain above kmax",
+        );
+    }
+    Some(EcnSpec {
+        kmin_bytes: kmin?,
+        kmax_bytes: kmax?,
+        pmax: pmax?,
+        rate_bps: rate?,
+        scope: scope?,
+        at_dequeue: at?,
+    })
+}
+
+type Cnp = Option<(Time, u16, FrameClass)>;
+
+fn read_control(s: &Section<'_>) -> (Option<ControlConfig>, Option<Cnp>) {
+    let words = [
+        ("line-rate", ControlWord::LineRate),
+        ("fixed-window", ControlWord::FixedWindow),
+        ("hpcc", ControlWord::Hpcc),
+        ("dcqcn", ControlWord::Dcqcn),
+        ("timely", ControlWord::Timely),
+        ("dctcp", ControlWord::Dctcp),
+    ];
+    let word = s.required("control", "\"hpcc\"", |n| choice(n, &words));
+    let chosen = |w: ControlWord| word == Some(w);
+    let why = |w: &str| format!("`control` is not \"{w}\"");
+    let window = parameters(
+        s,
+        "fixed-window",
+        chosen(ControlWord::FixedWindow),
+        &why("fixed-window"),
+        |t| {
+            t.required("window", "\"bdp\"", |n| {
+                word_or(n, "bdp", None, |n| {
+                    quantity(n, &SIZE, 1, MAX_BUFFER_BYTES).map(Some)
+                })
+            })
+        },
+    );
+    let hpcc = parameters(
+        s,
+        "hpcc",
+        chosen(ControlWord::Hpcc),
+        &why("hpcc"),
+        read_hpcc,
+    );
+    let dcqcn = parameters(
+        s,
+        "dcqcn",
+        chosen(ControlWord::Dcqcn),
+        &why("dcqcn"),
+        read_dcqcn,
+    );
+    let timely = parameters(
+        s,
+        "timely",
+        chosen(ControlWord::Timely),
+        &why("timely"),
+        read_timely,
+    );
+    let dctcp = parameters(
+        s,
+        "dctcp",
+        chosen(ControlWord::Dctcp),
+        &why("dctcp"),
+        read_dctcp,
+    );
+    let control = match word {
+        None => None,
+        Some(ControlWord::LineRate) => Some(ControlConfig::LineRate),
+        Some(ControlWord::FixedWindow) => {
+            window.map(|window| ControlConfig::FixedWindow { window })
+        }
+        Some(ControlWord::Hpcc) => hpcc.map(ControlConfig::Hpcc),
+        Some(ControlWord::Dcqcn) => dcqcn.map(|(config, _)| ControlConfig::Dcqcn(config)),
+        Some(ControlWord::Timely) => timely.map(ControlConfig::Timely),
+        Some(ControlWord::Dctcp) => dctcp.map(ControlConfig::Dctcp),
+    };
+    let cnp = dcqcn.map(|(_, cnp)| cnp);
+    (control, Some(cnp))
+}
+
+fn read_hpcc(t: &Section<'_>) -> Option<HpccConfig> {
+    let eta = t.required("eta", "0.95", |n| fraction(n, 0.01, 1.0));
+    let max_stage = t.required("max_stage", "5", |n| count(n, 0, 1_000));
+    let wai = t.required("wai", "\"80B\"", |n| quantity(n, &SIZE, 1, 10_000_000));
+    let min_rate = rate(t, "min_rate");
+    Some(HpccConfig {
+        eta: eta?,
+        max_stage: max_stage? as u32,
+        wai_bytes: wai? as f64,
+        min_rate_bps: min_rate?,
+    })
+}
+
+fn read_dcqcn(t: &Section<'_>) -> Option<(DcqcnConfig, (Time, u16, FrameClass))> {
+    let reactions = [
+        ("sampled", CnpReaction::Sampled),
+        ("immediate", CnpReaction::Immediate),
+    ];
+    let reaction = t.required("reaction", "\"sampled\"", |n| choice(n, &reactions));
+    let g = real(t, "g", 1e-6, 1.0);
+    let alpha_timer = time(t, "alpha_timer", 1_000);
+    let increase_timer = time(t, "increase_timer", 1_000);
+    let byte_counter = t.required("byte_counter", "\"off\"", |n| {
+        word_or(n, "off", None, |n| {
+            quantity(n, &SIZE, 1, MAX_BUFFER_BYTES).map(Some)
+        })
+    });
+    let fast_recovery = t.required("fast_recovery", "1", |n| count(n, 0, 1_000));
+    let (ai, hai, min_rate) = (rate(t, "ai"), rate(t, "hai"), rate(t, "min_rate"));
+    let decrease_interval = time(t, "decrease_interval", 0);
+    let clamp_target = t.required("clamp_target", "false", boolean);
+    let window = t.required("window", "false", boolean);
+    let cnp_interval = time(t, "cnp_interval", 0);
+    let cnp = t.required("cnp", "\"60B\"", |n| bytes(n, 1, 1_518));
+    let cnp_class = t.required("cnp_class", "\"data\"", frame_class);
+    let config = DcqcnConfig {
+        reaction: reaction?,
+        g: g?,
+        alpha_timer_ps: alpha_timer?,
+        increase_timer_ps: increase_timer?,
+        byte_counter: byte_counter?,
+        fast_recovery: fast_recovery? as u32,
+        ai_bps: ai?,
+        hai_bps: hai?,
+        min_rate_bps: min_rate?,
+        decrease_interval_ps: decrease_interval?,
+        clamp_target: clamp_target?,
+        window: window?,
+    };
+    Some((config, (cnp_interval?, cnp?, cnp_class?)))
+}
+
+fn read_timely(t: &Section<'_>) -> Option<TimelyConfig> {
+    let (alpha, beta) = (real(t, "alpha", 0.0, 1.0), real(t, "beta", 0.0, 1.0));
+    let (t_low, t_high) = (time(t, "t_low", 1), time(t, "t_high", 1));
+    let min_rtt = time(t, "min_rtt", 1);
+    let (ai, hai, min_rate) = (rate(t, "ai"), rate(t, "hai"), rate(t, "min_rate"));
+    let hai_after = t.required("hai_after", "5", |n| count(n, 0, 1_000));
+    let hai_below_low = t.required("hai_below_low", "true", boolean);
+    let window = t.required("window", "false", boolean);
+    if let (Some(low), Some(high)) = (t_low, t_high)
+        && low > high
+    {
+        let message = format!(
+            "t_low {} is above t_high {}",
+            TIME.show(low),
+            TIME.show(high)
+        );
+        t.complain(
+            "t_low",
+            message,
+            "below t_low rates rise, above t_high they fall",
+        );
+    }
+    Some(TimelyConfig {
+        alpha: alpha?,
+        beta: beta?,
+        t_low_ps: t_low?,
+        t_high_ps: t_high?,
+        min_rtt_ps: min_rtt?,
+        ai_bps: ai?,
+        hai_bps: hai?,
+        hai_after: hai_after? as u32,
+        hai_below_low: hai_below_low?,
+        min_rate_bps: min_rate?,
+        window: window?,
+    })
+}
+
+fn read_dctcp(t: &Section<'_>) -> Option<DctcpConfig> {
+    let g = real(t, "g", 1e-6, 1.0);
+    let slow_start = t.required("slow_start", "false", boolean);
+    let initial_packets = t.required("initial_packets", "10", |n| count(n, 1, 100_000));
+    Some(DctcpConfig {
+        g: g?,
+        slow_start: slow_start?,
+        initial_packets: initial_packets? as u32,
+    })
+}
+
+fn read_recovery(s: &Section<'_>) -> Option<Recovery> {
+    let words = [("go-back-n", true), ("none", false)];
+    let word = s.required("recovery", "\"go-back-n\"", |n| choice(n, &words));
+    let why = "`recovery` is not \"go-back-n\"";
+    let timeout = parameters(s, "go-back-n", word == Some(true), why, |t| {
+        time(t, "timeout", 1_000_000)
+    });
+    if word? {
+        timeout.map(|timeout_ps| Recovery::GoBackN { timeout_ps })
+    } else {
+        Some(Recovery::None)
+    }
+}
+
+fn frame_class(node: &Node) -> Read<FrameClass> {
+    choice(
+        node,
+        &[("data", FrameClass::Data), ("control", FrameClass::Control)],
+    )
+}
+
+fn read_ack(s: &Section<'_>) -> Option<(u16, FrameClass, u32)> {
+    parameters(s, "ack", true, "", |t| {
+        let size = t.required("bytes", "\"60B\"", |n| bytes(n, 1, 1_518));
+        let class = t.required("class", "\"data\"", frame_class);
+        let every = t.required("every", "1", |n| count(n, 1, 100_000));
+        Some((size?, class?, every? as u32))
+    })
+}
+
+fn read_nic(s: &Section<'_>, bfc: &Option<Option<BfcSpec>>) -> Option<(u16, bool, bool)> {
+    parameters(s, "nic", true, "", |t| {
+        let obeys = t.required("obeys", "[\"pfc\", \"bfc\"]", obeys);
+        let listens = matches!(bfc, Some(Some(_))) && obeys.is_some_and(|(_, b)| b);
+        let queues = if listens || bfc.is_none() {
+            t.required("queues", "1024", |n| count(n, 1, 32_768))
+                .map(|q| q as u16)
+        } else {
+            t.refuse_useless("queues", "no BFC pause tells the NIC's queues apart");
+            Some(1)
+        };
+        let (obeys_pfc, obeys_bfc) = obeys?;
+        Some((queues?, obeys_pfc, obeys_bfc))
+    })
+}
+
+/// What a NIC obeys, as a list of words.
+fn obeys(node: &Node) -> Read<(bool, bool)> {
+    let (mut pfc, mut bfc) = (false, false);
+    for item in array(node, "a list such as [\"pfc\", \"bfc\"]")? {
+        match choice(item, &[("pfc", true), ("bfc", false)])? {
+            true => pfc = true,
+            false => bfc = true,
+        }
+    }
+    Ok((pfc, bfc))
+}
+
+/// Refuses what cannot work, and warns of what is doubtful. Each axis says what it requires.
+fn combinations(s: &Section<'_>, x: &SchemeSpec) {
+    if x.bfc.is_some() && x.classify == ClassifySpec::Fifo {
+        s.complain_of(
+            &["backpressure", "classify"],
+            "BFC pauses single queues, and `classify` = \"fifo\" has but one for all flows of a class",
+            "set classify to \"dynamic\" or \"hash\"",
+        );
+    }
+    if x.bfc.is_some() && x.classify == ClassifySpec::PerFlow {
+        s.complain_of(
+            &["backpressure", "classify"],
+            "BFC pauses queues by their number, and the queues of `classify` = \"per-flow\" come and go",
+            "set classify to \"dynamic\" or \"hash\"",
+        );
+    }
+    if x.bfc.is_some() && matches!(x.admission, Admission::Pfc(_)) {
+        s.warn_of(
+            &["admission", "backpressure"],
+            "BFC and PFC are both on: whichever acts first hides the other",
+            "BFC's paper has PFC off: admission = \"shared-pool\"",
+        );
+    }
+    let needs_ecn = matches!(x.control, ControlConfig::Dcqcn(_) | ControlConfig::Dctcp(_));
+    if needs_ecn && x.ecn.is_none() {
+        s.complain_of(
+            &["control", "signal"],
+            "this control reacts to ECN marks, and `signal` sets none",
+            "set signal = \"ecn\"",
+        );
+    }
+    if !needs_ecn && x.ecn.is_some() {
+        s.warn_of(
+            &["signal", "control"],
+            "ECN marks are set, but `control` does not look at them",
+            "leave ECN out of `signal`",
+        );
+    }
+    let needs_int = matches!(x.control, ControlConfig::Hpcc(_));
+    if needs_int && x.int_bytes.is_none() {
+        s.complain_of(
+            &["control", "signal"],
+            "HPCC reads INT, and `signal` writes none",
+            "set signal = \"int\"",
+        );
+    }
+    if !needs_int && x.int_bytes.is_some() {
+        s.warn_of(
+            &["signal", "control"],
+            "INT takes its bytes on every packet, but only HPCC reads it",
+            "leave INT out of `signal`",
+        );
+    }
+    let lossy = matches!(
+        x.admission,
+        Admission::SharedPool | Admission::EgressDynamic { .. }
+    );
+    if x.recovery == Recovery::None && lossy {
+        s.complain_of(
+            &["recovery", "admission"],
+            "packets can be dropped under this `admission`, and nothing would send them again",
+            "set recovery = \"go-back-n\", or admission to \"pfc\" or \"unlimited\"",
+        );
+    }
+    if x.recovery == Recovery::None && x.path == PathChoice::Packet {
+        s.complain_of(
+            &["path", "recovery"],
+            "packets of a flow overtake each other when sprayed, and `recovery` = \"none\" expects order",
+            "set path = \"flow\" or recovery = \"go-back-n\"",
+        );
+    } else if x.path == PathChoice::Packet {
+        s.warn_of(
+            &["path"],
+            "go-back-N takes every packet that overtakes another for a loss",
+            "expect retransmissions, or set path = \"flow\"",
+        );
+    }
+    if matches!(x.admission, Admission::Pfc(_)) && !x.obeys_pfc {
+        s.complain_of(
+            &["nic", "admission"],
+            "`admission` = \"pfc\" promises no loss, but NICs that do not obey PFC overrun their switch",
+            "put \"pfc\" into nic.obeys, or choose a lossy admission",
+        );
+    }
+    let unbounded = matches!(x.control, ControlConfig::LineRate);
+    if x.bfc.is_some() && !x.obeys_bfc && unbounded {
+        s.warn_of(
+            &["nic", "control"],
+            "NICs neither obey BFC nor limit what is in flight: the first switch fills and drops",
+            "set control = \"fixed-window\", as the BFC paper does",
+        );
+    }
+    let frame = u32::from(x.mtu) + u32::from(x.header) + u32::from(x.int_bytes.unwrap_or(0));
+    if let ScheduleSpec::Drr(Some(quantum)) = x.schedule
+        && quantum < frame
+    {
+        let message = format!("a DRR quantum of {quantum} B is below the largest frame, {frame} B");
+        s.warn_of(
+            &["drr"],
+            message,
+            "a queue then waits several rounds for one packet",
+        );
+    }
+    if x.ack_every > 1 && needs_int {
+        s.warn_of(
+            &["ack"],
+            "HPCC reacts per ACK, and only every n-th packet gets one",
+            "set ack.every = 1",
+        );
+    }
+}
+
+impl SchemeSpec {
+    /// Bytes of the largest frame.
+    #[must_use]
+    pub fn max_frame(&self) -> u16 {
+        self.mtu + self.header + self.int_bytes.unwrap_or(0)
+    }
+
+    /// Fills in what depends on the network.
+    #[must_use]
+    pub fn configure(&self, around: &Surroundings) -> SchemeConfig {
+        SchemeConfig {
+            switch: self.switch(around),
+            nic: self.nic(),
+            base_rtt: self.base_rtt,
+        }
+    }
+
+    fn switch(&self, around: &Surroundings) -> SwitchConfig {
+        // One of a port's queues is for control (PRE-06).
+        let data_queues = self.queues.saturating_sub(1).max(1);
+        let hrtt_ps = self
+            .bfc
+            .and_then(|b| b.hrtt_ps)
+            .unwrap_or(2 * around.max_delay_ps);
+        let max_frame = self.max_frame();
+        SwitchConfig {
+            classes: self.classes(around.max_class),
+            classify: match self.classify {
+                ClassifySpec::Fifo => Classify::Fifo,
+                ClassifySpec::Hash => Classify::Hash {
+                    queues: data_queues,
+                },
+                ClassifySpec::Dynamic { table, sticky } => Classify::Dynamic {
+                    queues: data_queues,
+                    table: table.saturating_mul(u32::from(self.queues)).min(1 << 22),
+                    sticky_ps: match sticky {
+                        Sticky::HopRtts(n) => (n * hrtt_ps as f64 + 0.5) as Time,
+                        Sticky::Fixed(ps) => ps,
+                    },
+                },
+                ClassifySpec::PerFlow => Classify::PerFlow,
+            },
+            schedule: match self.schedule {
+                ScheduleSpec::Fifo => Schedule::Fifo,
+                ScheduleSpec::Drr(quantum) => Schedule::Drr {
+                    quantum: quantum.unwrap_or(u32::from(max_frame)),
+                },
+                ScheduleSpec::RoundRobin => Schedule::RoundRobin,
+            },
+            mmu: MmuConfig {
+                buffer_bytes: around.buffer_bytes,
+                reserved_bytes: around.reserved_bytes,
+                admission: self.admission,
+            },
+            ecn: self.ecn.map(|ecn| profile(&ecn, &around.rates)),
+            int: self.int_bytes.is_some(),
+            bfc: self.bfc.map(|b| BfcConfig {
+                threshold_factor: Alpha::new(b.threshold).0,
+                hrtt_ps: b.hrtt_ps,
+                frame_bytes: b.frame_bytes,
+                upstream_queues: self.upstream_queues(data_queues, around.max_class),
+            }),
+            path: self.path,
+            max_frame,
+        }
+    }
+
+    /// The classes of pauses and of prior ACKs, and one per traffic class (PRE-09, PRE-26).
+    fn classes(&self, max_class: u8) -> Vec<ClassConfig> {
+        let control = ClassConfig {
+            pausable: false,
+            buffered: false,
+            ecn: false,
+            int: true,
+        };
+        let data = ClassConfig {
+            pausable: matches!(self.admission, Admission::Pfc(_)),
+            buffered: true,
+            ecn: self.ecn.is_some(),
+            int: true,
+        };
+        let mut classes = vec![control; usize::from(DATA_CLASS)];
+        classes.resize(
+            (classes.len() + 1 + usize::from(max_class)).min(MAX_CLASSES),
+            data,
+        );
+        classes
+    }
+
+    /// Queue numbers that a neighbour may put on its packets: a NIC's, or a switch's of all classes.
+    fn upstream_queues(&self, data_queues: u16, max_class: u8) -> u16 {
+        let data = data_queues.saturating_mul(u16::from(max_class) + 1);
+        let of_switch = data.saturating_add(u16::from(DATA_CLASS));
+        of_switch.max(self.nic_queues)
+    }
+
+    fn nic(&self) -> NicConfig {
+        let (cnp_interval, cnp, cnp_class) = match self.cnp {
+            Some((interval, size, class)) => (Some(interval), size, class),
+            None => (None, self.ack_bytes, self.ack_class),
+        };
+        NicConfig {
+            mtu: self.mtu,
+            header: self.header,
+            int: self.int_bytes.unwrap_or(0),
+            ack: self.ack_bytes,
+            cnp,
+            ack_class: self.ack_class.number(),
+            cnp_class: cnp_class.number(),
+            data_class: DATA_CLASS,
+            ack_every: self.ack_every,
+            cnp_interval_ps: cnp_interval,
+            control: self.control,
+            recovery: self.recovery,
+            queues: self.nic_queues,
+            obeys_bfc: self.obeys_bfc,
+            obeys_pfc: self.obeys_pfc,
+        }
+    }
+}
+
+/// The RED profile of every link rate, scaled in proportion (PRE-15).
+fn profile(ecn: &EcnSpec, rates: &[Rate]) -> EcnConfig {
+    let scale = |bytes: u64, rate: Rate| {
+        (u128::from(bytes) * u128::from(rate.bps()) / u128::from(ecn.rate_bps)) as u64
+    };
+    let profiles = rates.iter().map(|&rate| {
+        let kmin_bytes = scale(ecn.kmin_bytes, rate);
+        (
+            rate,
+            Red {
+                kmin_bytes,
+                kmax_bytes: scale(ecn.kmax_bytes, rate),
+                pmax: ecn.pmax,
+            },
+        )
+    });
+    EcnConfig {
+        profiles: profiles.collect(),
+        scope: ecn.scope,
+        at_dequeue: ecn.at_dequeue,
+    }
+}

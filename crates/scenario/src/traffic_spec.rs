@@ -1,0 +1,744 @@
+//! `[[traffic]]`: who sends what to whom and when, as the scenario says it.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dataplane::config::MAX_CLASSES;
+use dataplane::switch::DATA_CLASS;
+use fabric::topology::{CapacityOf, Graph, NodeKind};
+use traffic::{ArrivalKind, Distribution, Incast, ListedFlow, Pattern, Receiver, Scope, Sizes};
+
+use crate::document::{Node, Value};
+use crate::reader::{
+    Read, Refusal, Section, boolean, choice, count, fraction, name, number, quantity, refuse,
+    string,
+};
+use crate::units::{MAX_TIME_PS, SIZE, TIME};
+
+/// Largest flow: a packet counts the bytes that are left in 32 bits.
+pub const MAX_FLOW_BYTES: u64 = u32::MAX as u64;
+/// Highest traffic class: the first classes of a switch are for control.
+pub const MAX_TRAFFIC_CLASS: u64 = MAX_CLASSES as u64 - 1 - DATA_CLASS as u64;
+/// Most entries of `[[traffic]]`.
+const MAX_SOURCES: usize = 256;
+/// Largest file that a scenario may name.
+const MAX_FILE_BYTES: u64 = 1 << 30;
+/// Latest instant that a window may name: a thousand seconds of simulated time.
+const MAX_WINDOW_PS: u64 = MAX_TIME_PS / 1_000;
+
+/// How often arrivals come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Frequency {
+    /// So often that the source loads these links by this fraction.
+    Load {
+        /// Payload over capacity.
+        fraction: f64,
+        /// Of which links.
+        of: CapacityOf,
+    },
+    /// One per this time on average, ps.
+    Every(u64),
+}
+
+/// One entry of `[[traffic]]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrafficSpec {
+    /// Its name.
+    pub name: String,
+    /// Who talks to whom.
+    pub pattern: Pattern,
+    /// Sizes of its flows; none for lists and for incasts with a total.
+    pub sizes: Option<Sizes>,
+    /// Kind of arrivals and how often; `None`: once, when the window opens.
+    pub arrivals: Option<(ArrivalKind, Frequency)>,
+    /// When its flows start: from (included), to (not included), ps.
+    pub window_ps: (u64, u64),
+    /// Traffic class.
+    pub class: u8,
+    /// At most this many arrivals.
+    pub limit: Option<u64>,
+}
+
+/// What reading traffic needs to know.
+pub(crate) struct Around<'a> {
+    /// The network; `None` where the topology is wrong, and then no host can be checked.
+    pub graph: Option<&'a Graph>,
+    /// Hosts by name, where the scenario names them itself.
+    pub names: BTreeMap<&'a str, u32>,
+    /// Folder that relative file names start from.
+    pub base: &'a Path,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Word {
+    Uniform,
+    Permutation,
+    AllToAll,
+    Incast,
+    List,
+}
+
+const PATTERNS: &[(&str, Word)] = &[
+    ("uniform", Word::Uniform),
+    ("permutation", Word::Permutation),
+    ("all-to-all", Word::AllToAll),
+    ("incast", Word::Incast),
+    ("list", Word::List),
+];
+
+/// Reads all of `[[traffic]]`.
+pub(crate) fn read(root: &Section<'_>, around: &Around<'_>) -> Vec<TrafficSpec> {
+    let example = "[[traffic]] with name, pattern, sizes, load and window";
+    let Some(entry) = root.entry("traffic") else {
+        let hint = format!("add {example}");
+        root.context.error(
+            &root.at,
+            "traffic",
+            "the scenario has no traffic",
+            Some(hint),
+        );
+        return Vec::new();
+    };
+    let Value::Array(items) = &entry.node.value else {
+        let hint = format!("write [[traffic]] in double brackets: {example}");
+        let message = format!("`traffic` is {}, not an array of tables", entry.node.kind());
+        root.context
+            .error(&entry.key_at, "traffic", message, Some(hint));
+        return Vec::new();
+    };
+    if items.is_empty() || items.len() > MAX_SOURCES {
+        let message = format!("`traffic` has {} entries", items.len());
+        root.context.error(
+            &entry.node.at,
+            "traffic",
+            message,
+            Some(format!("1 to {MAX_SOURCES} are needed")),
+        );
+        return Vec::new();
+    }
+    let mut names = BTreeMap::new();
+    let mut specs = Vec::new();
+    for (i, item) in items.iter().enumerate() {
+        let path = format!("traffic.{i}");
+        let Value::Table(table) = &item.value else {
+            let message = format!("an entry of `traffic` is {}, not a table", item.kind());
+            root.context
+                .error(&item.at, &path, message, Some(format!("write {example}")));
+            continue;
+        };
+        let section = Section::new(root.context, table, path, item.at.clone());
+        let spec = source(&section, around);
+        section.finish();
+        if let Some(spec) = spec {
+            if let Some(first) = names.insert(spec.name.clone(), i) {
+                let message = format!("traffic.{first} is called \"{}\" already", spec.name);
+                section.complain("name", message, "give each source its own name");
+            }
+            specs.push(spec);
+        }
+    }
+    specs
+}
+
+fn source(s: &Section<'_>, around: &Around<'_>) -> Option<TrafficSpec> {
+    let title = s.required("name", "\"background\"", name);
+    let word = s.required("pattern", "\"uniform\"", |n| choice(n, PATTERNS));
+    let class = s.optional("class", |n| count(n, 0, MAX_TRAFFIC_CLASS));
+    if s.table.get("class").is_none() {
+        s.context.compute(
+            &s.path,
+            "class",
+            "0".into(),
+            "default: the first data class",
+        );
+    }
+    let Some(word) = word else {
+        // Which further keys are right is not known, so none of them is called unknown.
+        s.accept_all();
+        return None;
+    };
+    let rest = if word == Word::List {
+        list(s, around)
+    } else {
+        generated(s, word, around)
+    };
+    let limit = read_limit(s, &rest);
+    let (pattern, sizes, arrivals, window_ps) = rest?;
+    Some(TrafficSpec {
+        name: title?,
+        pattern,
+        sizes,
+        arrivals,
+        window_ps,
+        class: class.unwrap_or(0) as u8,
+        limit,
+    })
+}
+
+/// `limit` counts arrivals, so it needs some.
+fn read_limit(s: &Section<'_>, rest: &Option<Rest>) -> Option<u64> {
+    if matches!(rest, Some((_, _, None, _))) {
+        s.refuse_useless("limit", "it counts arrivals, and the flows start once");
+        return None;
+    }
+    s.optional("limit", |n| count(n, 1, u64::from(u32::MAX)))
+}
+
+type Rest = (
+    Pattern,
+    Option<Sizes>,
+    Option<(ArrivalKind, Frequency)>,
+    (u64, u64),
+);
+
+fn generated(s: &Section<'_>, word: Word, around: &Around<'_>) -> Option<Rest> {
+    let (sizes, total) = sizes(s, word, around);
+    let arrivals = arrivals(s, word);
+    let window = window(s, matches!(arrivals, Ok(Some(_)) | Err(())));
+    let scope = match word {
+        Word::Uniform | Word::Incast => scope(s),
+        _ => Some(Scope::Any),
+    };
+    let incast = (word == Word::Incast).then(|| incast(s, total, around));
+    let scope = scope?;
+    let pattern = match word {
+        Word::Uniform => Pattern::Uniform { scope },
+        Word::Permutation => Pattern::Permutation,
+        Word::AllToAll => Pattern::AllToAll,
+        Word::Incast | Word::List => {
+            let (degree, receiver, with_replacement) = incast??;
+            Pattern::Incast(Incast {
+                degree,
+                total_bytes: total,
+                receiver,
+                with_replacement,
+                scope,
+            })
+        }
+    };
+    if sizes.is_none() && total.is_none() {
+        return None;
+    }
+    Some((pattern, sizes, arrivals.ok()?, window?))
+}
+
+fn scope(s: &Section<'_>) -> Option<Scope> {
+    if s.table.get("scope").is_none() {
+        s.has("scope");
+        s.context.compute(
+            &s.path,
+            "scope",
+            "\"any\"".into(),
+            "default: any two hosts (BFC paper 6.2.1)",
+        );
+        return Some(Scope::Any);
+    }
+    s.optional("scope", |n| {
+        choice(n, &[("any", Scope::Any), ("inter-rack", Scope::InterRack)])
+    })
+}
+
+fn flow_bytes(node: &Node) -> Read<u64> {
+    quantity(node, &SIZE, 1, MAX_FLOW_BYTES)
+}
+
+/// `sizes`, `size` or (incast) `total`: exactly one of them.
+fn sizes(s: &Section<'_>, word: Word, around: &Around<'_>) -> (Option<Sizes>, Option<u64>) {
+    let keys: &[&'static str] = if word == Word::Incast {
+        &["total", "size", "sizes"]
+    } else {
+        &["sizes", "size"]
+    };
+    let given: Vec<&'static str> = keys.iter().copied().filter(|k| s.has(k)).collect();
+    let example = if word == Word::Incast {
+        "total = \"20MB\" for all senders together, or size = \"200KB\" for each"
+    } else {
+        "sizes = \"google-allrpc@bfc\", or size = \"1MB\" for flows of one size"
+    };
+    if given.len() > 1 {
+        let message = format!("`{}` and `{}` contradict each other", given[0], given[1]);
+        s.complain(given[1], message, format!("keep one of them: {example}"));
+        return (None, None);
+    }
+    match given.first() {
+        None => {
+            let message = format!("[{}] does not say how large its flows are", s.path);
+            s.context.error(
+                &s.at,
+                &s.path,
+                message,
+                Some(format!("for example {example}")),
+            );
+            (None, None)
+        }
+        Some(&"total") => (
+            None,
+            s.optional("total", |n| quantity(n, &SIZE, 1, 1 << 48)),
+        ),
+        Some(&"size") => (s.optional("size", flow_bytes).map(Sizes::Fixed), None),
+        Some(_) => (read_sizes(s, around), None),
+    }
+}
+
+/// A name, `{ fixed = .. }` or `{ file = .. }`.
+fn read_sizes(s: &Section<'_>, around: &Around<'_>) -> Option<Sizes> {
+    let entry = s.entry("sizes")?;
+    if !matches!(entry.node.value, Value::Table(_)) {
+        let named = s.optional("sizes", |n| match &n.value {
+            Value::String(text) => traffic::sizes::find(text).map_err(|e| Refusal {
+                message: e.to_string(),
+                hint: Some("`backwater list workloads` shows all names".into()),
+            }),
+            _ => refuse(
+                format!("expected a distribution, found {}", n.kind()),
+                "a name such as \"google-allrpc@bfc\", { fixed = \"1MB\" } or { file = \"my.dist\" }",
+            ),
+        });
+        return named.and_then(|d| fits(s, "sizes", d));
+    }
+    let inner = s.section("sizes")?;
+    let (has_fixed, has_file) = (inner.has("fixed"), inner.has("file"));
+    let spec = if has_fixed && has_file {
+        inner.complain(
+            "file",
+            "`fixed` and `file` contradict each other",
+            "keep one of them",
+        );
+        None
+    } else if has_file {
+        let parsed = inner.optional("file", |n| {
+            let (path, bytes) = load_file(n, around.base)?;
+            let found = Distribution::parse_bytes(&bytes).map_err(|e| in_file(&path, &e))?;
+            inner.context.rewrite(&inner.child("file"), &path);
+            Ok(Arc::new(found))
+        });
+        parsed.and_then(|d| fits(&inner, "file", d))
+    } else {
+        inner
+            .required("fixed", "\"1MB\"", flow_bytes)
+            .map(Sizes::Fixed)
+    };
+    inner.finish();
+    spec
+}
+
+/// Refuses distributions with flows that are too large to be sent.
+fn fits(s: &Section<'_>, key: &str, distribution: Arc<Distribution>) -> Option<Sizes> {
+    if distribution.max() > MAX_FLOW_BYTES {
+        let message = format!("its largest flow has {}", SIZE.show(distribution.max()));
+        s.complain(
+            key,
+            message,
+            format!("a flow has at most {}", SIZE.show(MAX_FLOW_BYTES)),
+        );
+        return None;
+    }
+    Some(Sizes::Dist(distribution))
+}
+
+/// An error of a file's content, with its place there.
+fn in_file(path: &Path, error: &traffic::Error) -> Refusal {
+    let place = error
+        .place
+        .map(|p| format!(":{}:{}", p.line, p.column))
+        .unwrap_or_default();
+    Refusal {
+        message: format!("{}{place}: {}", path.display(), error.message),
+        hint: Some("docs/scenario.md shows the format of the file".into()),
+    }
+}
+
+/// Reads a whole file that a key names.
+fn load_file(node: &Node, base: &Path) -> Read<(PathBuf, Vec<u8>)> {
+    let text = string(node)?;
+    if text.is_empty() || text.contains('\0') {
+        return refuse(
+            "this is no file name",
+            "a path, relative to the folder of the scenario",
+        );
+    }
+    let path = base.join(&text);
+    let failed = |e: std::io::Error| Refusal {
+        message: format!("cannot read {}: {e}", path.display()),
+        hint: Some("the path is relative to the folder of the scenario".into()),
+    };
+    let file = File::open(&path).map_err(failed)?;
+    // Only plain files: a pipe or a device could keep us waiting for ever.
+    if !file.metadata().map_err(failed)?.is_file() {
+        return refuse(
+            format!("{} is not a file", path.display()),
+            "name a plain file",
+        );
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return refuse(
+            format!("{} is larger than 1 GiB", path.display()),
+            "use a shorter file",
+        );
+    }
+    let path = path.canonicalize().unwrap_or(path);
+    Ok((path, bytes))
+}
+
+/// `arrivals`, `load` and `every`; `Err` where they were wrong.
+fn arrivals(s: &Section<'_>, word: Word) -> Result<Option<(ArrivalKind, Frequency)>, ()> {
+    let (has_load, has_every) = (s.has("load"), s.has("every"));
+    if has_load && has_every {
+        s.complain(
+            "every",
+            "`load` and `every` contradict each other",
+            "keep one of them",
+        );
+        s.has("arrivals");
+        return Err(());
+    }
+    if !has_load && !has_every {
+        if word == Word::Uniform {
+            s.missing(
+                "load",
+                "{ fraction = 0.3, of = \"hosts\" }, or every = \"10us\"",
+            );
+            s.has("arrivals");
+            return Err(());
+        }
+        s.refuse_useless(
+            "arrivals",
+            "without `load` or `every` the flows start once, when the window opens",
+        );
+        return Ok(None);
+    }
+    let frequency = if has_load {
+        load(s)
+    } else {
+        s.optional("every", |n| quantity(n, &TIME, 1, MAX_WINDOW_PS))
+            .map(Frequency::Every)
+    };
+    let kind = arrival_kind(s, word, has_every);
+    match (kind, frequency) {
+        (Some(kind), Some(frequency)) => Ok(Some((kind, frequency))),
+        _ => Err(()),
+    }
+}
+
+fn load(s: &Section<'_>) -> Option<Frequency> {
+    let inner = s.section("load")?;
+    let share = inner.required("fraction", "0.55", |n| {
+        let value = fraction(n, 0.0, 1.0)?;
+        if value > 0.0 {
+            return Ok(value);
+        }
+        refuse(
+            "a load of 0 sends nothing",
+            "a fraction above 0 and at most 1, such as 0.55 or \"55%\"",
+        )
+    });
+    let of = inner.required("of", "\"core\"", |n| {
+        choice(
+            n,
+            &[("core", CapacityOf::Core), ("hosts", CapacityOf::Hosts)],
+        )
+    });
+    inner.finish();
+    Some(Frequency::Load {
+        fraction: share?,
+        of: of?,
+    })
+}
+
+fn arrival_kind(s: &Section<'_>, word: Word, periodic: bool) -> Option<ArrivalKind> {
+    if s.table.get("arrivals").is_none() {
+        s.has("arrivals");
+        let fixed = word != Word::Uniform && periodic;
+        let text = if fixed {
+            "{ kind = \"fixed\" }"
+        } else {
+            "{ kind = \"poisson\" }"
+        };
+        let why = if fixed {
+            "default: equal gaps"
+        } else {
+            "default: exponential gaps"
+        };
+        s.context.compute(&s.path, "arrivals", text.into(), why);
+        return Some(if fixed {
+            ArrivalKind::Fixed { first_ps: None }
+        } else {
+            ArrivalKind::Poisson
+        });
+    }
+    let inner = s.section("arrivals")?;
+    let words = [("poisson", 0u8), ("lognormal", 1), ("fixed", 2)];
+    let kind = inner.required("kind", "\"poisson\"", |n| choice(n, &words));
+    let result = match kind {
+        Some(0) => Some(ArrivalKind::Poisson),
+        Some(1) => inner
+            .required("sigma", "2.0", |n| number(n, 0.0, 10.0))
+            .map(|sigma| ArrivalKind::LogNormal { sigma }),
+        Some(_) => {
+            let first_ps = inner.optional("first", |n| quantity(n, &TIME, 0, MAX_WINDOW_PS));
+            Some(ArrivalKind::Fixed { first_ps })
+        }
+        None => None,
+    };
+    match kind {
+        Some(0) => inner.refuse_useless("sigma", "only log-normal arrivals have it"),
+        Some(2) => inner.refuse_useless("sigma", "only log-normal arrivals have it"),
+        None => inner.accept_all(),
+        _ => {}
+    }
+    inner.finish();
+    result
+}
+
+/// `["0us", "5ms"]`; for flows that start once, `start` is the better word, and the same thing.
+fn window(s: &Section<'_>, arrivals: bool) -> Option<(u64, u64)> {
+    if arrivals {
+        s.refuse_useless("start", "arrivals follow `window`");
+        let window = s.required("window", "[\"0us\", \"5ms\"]", |n| {
+            let hint = "two times, from and to: [\"0us\", \"5ms\"]";
+            let Value::Array(items) = &n.value else {
+                return refuse(format!("expected two times, found {}", n.kind()), hint);
+            };
+            let [from, to] = &items[..] else {
+                return refuse(
+                    format!("{} values, but a window has two", items.len()),
+                    hint,
+                );
+            };
+            let from = quantity(from, &TIME, 0, MAX_WINDOW_PS)?;
+            let to = quantity(to, &TIME, 0, MAX_WINDOW_PS)?;
+            if from >= to {
+                return refuse("the window ends before it begins", hint);
+            }
+            Ok((from, to))
+        });
+        return window;
+    }
+    s.refuse_useless("window", "the flows start once; `start` says when");
+    if s.table.get("start").is_none() {
+        s.has("start");
+        s.context.compute(
+            &s.path,
+            "start",
+            "\"0s\"".into(),
+            "default: at the beginning",
+        );
+        return Some((0, 1));
+    }
+    s.optional("start", |n| quantity(n, &TIME, 0, MAX_WINDOW_PS))
+        .map(|from| (from, from + 1))
+}
+
+fn incast(
+    s: &Section<'_>,
+    total: Option<u64>,
+    around: &Around<'_>,
+) -> Option<(u32, Receiver, bool)> {
+    let degree = s.required("degree", "100", |n| count(n, 1, 1_000_000));
+    let receiver = if s.table.get("receiver").is_none() {
+        s.has("receiver");
+        s.context.compute(
+            &s.path,
+            "receiver",
+            "\"random\"".into(),
+            "default: a host drawn for each event",
+        );
+        Some(Receiver::Random)
+    } else {
+        s.optional("receiver", |n| match &n.value {
+            Value::String(text) if text == "random" => Ok(Receiver::Random),
+            _ => host(n, around).map(Receiver::Host),
+        })
+    };
+    let replacement = if s.table.get("with_replacement").is_none() {
+        s.has("with_replacement");
+        s.context.compute(
+            &s.path,
+            "with_replacement",
+            "false".into(),
+            "default: distinct senders",
+        );
+        Some(false)
+    } else {
+        s.optional("with_replacement", boolean)
+    };
+    let degree = degree? as u32;
+    if let Some(total) = total
+        && total.div_ceil(u64::from(degree)) > MAX_FLOW_BYTES
+    {
+        let message = format!("{} over {degree} senders", SIZE.show(total));
+        s.complain(
+            "total",
+            message,
+            format!("a flow has at most {}", SIZE.show(MAX_FLOW_BYTES)),
+        );
+        return None;
+    }
+    Some((degree, receiver?, replacement?))
+}
+
+/// A host by its number or its name.
+fn host(node: &Node, around: &Around<'_>) -> Read<u32> {
+    let Some(graph) = around.graph else {
+        // The topology is wrong already; more cannot be said.
+        return Ok(0);
+    };
+    let last = u64::from(graph.hosts()).saturating_sub(1);
+    match &node.value {
+        Value::Integer(..) => count(node, 0, last).map(|h| h as u32).map_err(|r| Refusal {
+            message: format!("there is no such host: {}", r.message),
+            hint: Some(format!("hosts are 0 to {last}")),
+        }),
+        Value::String(text) => match around
+            .names
+            .get(text.as_str())
+            .copied()
+            .or_else(|| graph.find(text))
+        {
+            Some(node) if graph.kind(node) == NodeKind::Host => Ok(node),
+            Some(_) => refuse(
+                format!("\"{text}\" is a switch"),
+                "traffic runs between hosts",
+            ),
+            None => refuse(
+                format!("there is no host \"{text}\""),
+                format!(
+                    "a number from 0 to {last}, or a name such as \"{}\"",
+                    graph.name(0)
+                ),
+            ),
+        },
+        _ => refuse(
+            format!("expected a host, found {}", node.kind()),
+            format!("a number from 0 to {last}"),
+        ),
+    }
+}
+
+fn list(s: &Section<'_>, around: &Around<'_>) -> Option<Rest> {
+    let (has_flows, has_file) = (s.has("flows"), s.has("file"));
+    let flows = if has_flows && has_file {
+        s.complain(
+            "file",
+            "`flows` and `file` contradict each other",
+            "keep one of them",
+        );
+        None
+    } else if has_file {
+        s.optional("file", |n| {
+            let (path, bytes) = load_file(n, around.base)?;
+            let flows =
+                traffic::list::parse_flow_csv_bytes(&bytes).map_err(|e| in_file(&path, &e))?;
+            s.context.rewrite(&s.child("file"), &path);
+            check_listed(&flows, around, &path)?;
+            Ok(flows)
+        })
+    } else {
+        listed(s, around)
+    };
+    let flows = flows?;
+    let first = flows.iter().map(|f| f.start_ps).min().unwrap_or(0);
+    let last = flows.iter().map(|f| f.start_ps).max().unwrap_or(0);
+    Some((Pattern::List(flows), None, None, (first, last + 1)))
+}
+
+/// Checks what the parser of flow files cannot know.
+fn check_listed(flows: &[ListedFlow], around: &Around<'_>, path: &Path) -> Read<()> {
+    let refused = |message: String| Refusal {
+        message: format!("{}: {message}", path.display()),
+        hint: Some("hosts are numbered from 0 in the order of the topology".into()),
+    };
+    if let Some(graph) = around.graph {
+        ListedFlow::check_all(flows, graph.hosts()).map_err(|e| refused(e.message))?;
+    }
+    for (i, flow) in flows.iter().enumerate() {
+        if flow.bytes > MAX_FLOW_BYTES {
+            return Err(refused(format!(
+                "flow {} has {}",
+                i + 1,
+                SIZE.show(flow.bytes)
+            )));
+        }
+        if flow.class.is_some_and(|c| u64::from(c) > MAX_TRAFFIC_CLASS) {
+            return Err(refused(format!(
+                "flow {} has a class above {MAX_TRAFFIC_CLASS}",
+                i + 1
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// `flows = [{ src, dst, bytes, start, class }, ..]`.
+fn listed(s: &Section<'_>, around: &Around<'_>) -> Option<Vec<ListedFlow>> {
+    let example = "[{ src = 0, dst = 1, bytes = \"1MB\", start = \"0us\" }]";
+    let Some(entry) = s.entry("flows") else {
+        s.missing("flows", &format!("{example}, or file = \"flows.csv\""));
+        return None;
+    };
+    let Value::Array(items) = &entry.node.value else {
+        let message = format!("`flows` is {}, not an array", entry.node.kind());
+        s.complain("flows", message, example);
+        return None;
+    };
+    s.context.note(&s.child("flows"), &entry.node.at);
+    if items.is_empty() {
+        s.complain("flows", "the list of flows is empty", example);
+    }
+    let flows: Vec<Option<ListedFlow>> = items
+        .iter()
+        .enumerate()
+        .map(|(i, item)| one_flow(s, item, i, around))
+        .collect();
+    flows
+        .into_iter()
+        .collect::<Option<Vec<_>>>()
+        .filter(|f| !f.is_empty())
+}
+
+fn one_flow(s: &Section<'_>, item: &Node, i: usize, around: &Around<'_>) -> Option<ListedFlow> {
+    let path = s.child(&format!("flows.{i}"));
+    let Value::Table(table) = &item.value else {
+        let hint = "{ src = 0, dst = 1, bytes = \"1MB\" }".to_owned();
+        let message = format!("a flow is a table, not {}", item.kind());
+        s.context.error(&item.at, &path, message, Some(hint));
+        return None;
+    };
+    let inner = Section::new(s.context, table, path, item.at.clone());
+    let src = inner.required("src", "0", |n| host(n, around));
+    let dst = inner.required("dst", "1", |n| host(n, around));
+    let bytes = inner.required("bytes", "\"1MB\"", flow_bytes);
+    let start = inner.optional("start", |n| quantity(n, &TIME, 0, MAX_WINDOW_PS));
+    let start = if inner.table.get("start").is_some() {
+        start?
+    } else {
+        0
+    };
+    let class = inner
+        .optional("class", |n| count(n, 0, MAX_TRAFFIC_CLASS))
+        .map(|c| c as u8);
+    inner.finish();
+    let (src, dst) = (src?, dst?);
+    if src == dst && around.graph.is_some() {
+        inner.complain(
+            "dst",
+            "a flow from a host to itself",
+            "`src` and `dst` must differ",
+        );
+        return None;
+    }
+    Some(ListedFlow {
+        src,
+        dst,
+        bytes: bytes?,
+        start_ps: start,
+        class,
+    })
+}
