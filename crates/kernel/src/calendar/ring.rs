@@ -1,136 +1,92 @@
-//! A level of the wheel: a ring of unsorted buckets, and the storage that levels share.
+//! A level of the wheel: a ring of unsorted buckets, and the memory that levels share.
 
 use super::event::Key;
 
 /// Buckets of a ring: 64 words of 64 bits, so that two looks find the next one in use.
 pub(super) const SLOTS: u64 = 4096;
 const MASK: u64 = SLOTS - 1;
-const NIL: u32 = u32::MAX;
+const WORDS: usize = 64;
 
-/// A pending event in a bucket, or a link of the free list.
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    key: Key,
-    next: u32,
+/// Buckets of up to this many events keep their memory in any case.
+const SMALL: usize = 256;
+/// Larger ones, if they held more than this part of what they can hold.
+const WASTE: usize = 8;
+
+/// The memory of empty buckets, used again latest first. So the buckets in use lie in memory that
+/// is warm in the cache, however few they are, and in the steady state nothing is allocated.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Spares {
+    buckets: Vec<Vec<Key>>,
 }
 
-/// All nodes of a wheel. Freed nodes are used again, latest first, so they are warm in the cache
-/// and memory grows to the largest number of events that were ever pending.
-#[derive(Clone, Debug)]
-pub(super) struct Store {
-    nodes: Vec<Node>,
-    free: u32,
-}
-
-impl Store {
-    pub(super) fn new() -> Self {
-        Self {
-            nodes: Vec::new(),
-            free: NIL,
-        }
-    }
-
-    /// Puts a node before `next` and gives its place.
+impl Spares {
     #[inline]
-    fn link(&mut self, key: Key, next: u32) -> u32 {
-        let at = self.free;
-        if let Some(node) = self.nodes.get_mut(at as usize) {
-            self.free = node.next;
-            *node = Node { key, next };
-            at
-        } else {
-            self.grow(Node { key, next })
-        }
+    fn take(&mut self) -> Vec<Key> {
+        self.buckets.pop().unwrap_or_default()
     }
 
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self, node: Node) -> u32 {
-        let at = self.nodes.len();
-        assert!(at < NIL as usize, "more than {NIL} events are pending");
-        self.nodes.push(node);
-        at as u32
+    /// Gives back the memory of a bucket that held `held` events.
+    #[inline]
+    pub(super) fn put(&mut self, mut bucket: Vec<Key>, held: usize) {
+        if bucket.capacity() == 0 {
+            return;
+        }
+        bucket.clear();
+        // Otherwise each burst of events would leave one more giant among the spares.
+        if bucket.capacity() > SMALL.max(WASTE * held) {
+            bucket.shrink_to(SMALL);
+        }
+        self.buckets.push(bucket);
     }
 }
 
-/// A ring of buckets with a map of those in use.
+/// A ring of buckets with a map of those in use. A bucket's number, of which the ring knows the
+/// lower bits, is that of its stretch of time.
 #[derive(Clone, Debug)]
 pub(super) struct Ring {
-    heads: Box<[u32; SLOTS as usize]>,
-    words: [u64; 64],
+    /// A bucket that is not in use has no memory.
+    buckets: Vec<Vec<Key>>,
+    /// A bit for each bucket in use.
+    words: [u64; WORDS],
+    /// A bit for each word that is not zero.
     summary: u64,
 }
 
 impl Ring {
     pub(super) fn new() -> Self {
         Self {
-            heads: Box::new([NIL; SLOTS as usize]),
-            words: [0; 64],
+            buckets: vec![Vec::new(); SLOTS as usize],
+            words: [0; WORDS],
             summary: 0,
         }
     }
 
+    /// Adds an event to the bucket `number`.
     #[inline]
-    pub(super) fn insert(&mut self, store: &mut Store, number: u64, key: Key) {
+    pub(super) fn insert(&mut self, spares: &mut Spares, number: u64, key: Key) {
         let slot = (number & MASK) as usize;
-        self.heads[slot] = store.link(key, self.heads[slot]);
-        self.mark(slot);
-    }
-
-    #[inline]
-    fn mark(&mut self, slot: usize) {
+        let bucket = &mut self.buckets[slot];
+        if bucket.capacity() == 0 {
+            *bucket = spares.take();
+        }
+        bucket.push(key);
         self.words[slot >> 6] |= 1 << (slot & 63);
         self.summary |= 1 << (slot >> 6);
     }
 
-    /// Unhooks the list of a bucket and gives its head.
+    /// Takes the bucket `number` out of use, with all that is in it.
     #[inline]
-    fn take(&mut self, number: u64) -> u32 {
+    pub(super) fn take(&mut self, number: u64) -> Vec<Key> {
         let slot = (number & MASK) as usize;
         let word = &mut self.words[slot >> 6];
         *word &= !(1 << (slot & 63));
         if *word == 0 {
             self.summary &= !(1 << (slot >> 6));
         }
-        std::mem::replace(&mut self.heads[slot], NIL)
+        std::mem::take(&mut self.buckets[slot])
     }
 
-    /// Empties a bucket, handing its keys to `give`.
-    #[inline]
-    pub(super) fn drain(&mut self, store: &mut Store, number: u64, mut give: impl FnMut(Key)) {
-        let head = self.take(number);
-        let mut at = head;
-        while at != NIL {
-            let node = &mut store.nodes[at as usize];
-            give(node.key);
-            at = node.next;
-            if at == NIL {
-                node.next = std::mem::replace(&mut store.free, head);
-            }
-        }
-    }
-
-    /// Moves the events of a bucket of this ring to their buckets of a finer one; no event is
-    /// copied.
-    pub(super) fn pour(
-        &mut self,
-        store: &mut Store,
-        number: u64,
-        finer: &mut Self,
-        bucket: impl Fn(Key) -> u64,
-    ) {
-        let mut at = self.take(number);
-        while at != NIL {
-            let node = &mut store.nodes[at as usize];
-            let slot = (bucket(node.key) & MASK) as usize;
-            let next = std::mem::replace(&mut node.next, finer.heads[slot]);
-            finer.heads[slot] = at;
-            finer.mark(slot);
-            at = next;
-        }
-    }
-
-    /// The first bucket in use at or after `number`, within one turn.
+    /// The number of the first bucket in use at or after `number`, within one turn of the ring.
     #[inline]
     pub(super) fn next(&self, number: u64) -> Option<u64> {
         let slot = number & MASK;
@@ -141,7 +97,7 @@ impl Ring {
             .map(|found| number + (SLOTS - slot) + found)
     }
 
-    /// The first slot in use at or after `slot`, up to the end of the ring's slots.
+    /// The first slot in use at or after `slot`.
     #[inline]
     fn next_slot(&self, slot: u64) -> Option<u64> {
         let word = slot >> 6;
@@ -156,5 +112,66 @@ impl Ring {
         }
         let word = u64::from(later.trailing_zeros());
         Some(word << 6 | u64::from(self.words[word as usize & 63].trailing_zeros()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Event;
+
+    fn key(time: u64) -> Key {
+        Key::of(Event::new(time, 2, 0, 0))
+    }
+
+    /// The map of buckets in use, against a look at each of them, around the turn of the ring.
+    #[test]
+    fn next_is_the_first_in_use() {
+        let mut ring = Ring::new();
+        let mut spares = Spares::default();
+        let start = 10 * SLOTS + 4_000;
+        let used = [0, 1, 62, 63, 64, 95, 96, 97, 159, 160, 1_000, 4_094, 4_095].map(|n| start + n);
+        for number in used {
+            ring.insert(&mut spares, number, key(number));
+        }
+        for from in start..start + SLOTS {
+            let expected = used.iter().copied().find(|&number| number >= from);
+            // Past the last one in use, the ring's turn ends in buckets that were passed.
+            let found = ring.next(from).filter(|&number| number < start + SLOTS);
+            assert_eq!(found, expected, "from {from}");
+        }
+        for number in used {
+            assert_eq!(ring.next(start), Some(number));
+            assert_eq!(ring.take(number), [key(number)]);
+        }
+        assert_eq!(ring.next(start), None);
+        assert_eq!(ring.summary, 0);
+    }
+
+    /// Bursts that visit all buckets in turn leave memory for one burst, not for one per bucket.
+    #[test]
+    fn memory_follows_what_is_pending() {
+        let mut ring = Ring::new();
+        let mut spares = Spares::default();
+        let room = |spares: &Spares| spares.buckets.iter().map(Vec::capacity).sum::<usize>();
+        for number in 0..2 * SLOTS {
+            let burst = if number % 2 == 0 { 5_000 } else { 3 };
+            ring.insert(&mut spares, number + 1, key(0));
+            (0..burst).for_each(|n| ring.insert(&mut spares, number, key(n)));
+            let drained = ring.take(number);
+            let held = drained.len();
+            spares.put(drained, held);
+            assert!(room(&spares) <= 2 * 8_192, "{} at {number}", room(&spares));
+            assert!(spares.buckets.len() <= 2);
+        }
+    }
+
+    /// A bucket without memory is no spare.
+    #[test]
+    fn nothing_is_no_spare() {
+        let mut spares = Spares::default();
+        let empty = Ring::new().take(5);
+        spares.put(empty, 0);
+        assert!(spares.buckets.is_empty());
     }
 }

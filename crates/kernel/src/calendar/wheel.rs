@@ -1,8 +1,10 @@
+//! The calendar that is fast.
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::event::Key;
-use super::ring::{Ring, SLOTS, Store};
+use super::ring::{Ring, SLOTS, Spares};
 use super::{Calendar, Event};
 use crate::Time;
 
@@ -11,49 +13,78 @@ const SLOT_BITS: u32 = SLOTS.trailing_zeros();
 /// How far from the end of the sorted bucket an event is inserted by moving others.
 const SHALLOW: usize = 32;
 
-/// Wheel.
+/// A hierarchical timing wheel with sorted buckets.
+///
+/// Time is cut into buckets of 2^`shift` ps, and 4096 buckets make a block. Three levels hold what
+/// is pending, the nearer the finer:
+///
+/// | level | holds | as |
+/// |---|---|---|
+/// | near | the next 4096 buckets | a ring of unsorted buckets |
+/// | far | the next 4096 blocks | a ring of unsorted blocks |
+/// | beyond | the rest | a heap |
+///
+/// With the default of 2^10 ps these reach 4.2 µs and 17 ms. A bucket is sorted when it becomes
+/// the current one, and popped from its end; a block is poured into its buckets when the cursor
+/// enters it. Empty buckets are skipped by a map of those in use, so that sparse events cost no
+/// more than dense ones.
+///
+/// The shift changes only the speed, never the order.
 #[derive(Clone, Debug)]
 pub struct Wheel {
-    /// All events of buckets up to `cursor`, in descending order: the next one is last.
+    /// The current bucket, in descending order: the next event is the last.
     current: Vec<Key>,
-    /// More events of these buckets, in no order.
+    /// How many events `current` had when it was sorted.
+    loaded: usize,
+    /// More events of buckets before the cursor: those that came too late to be sorted, and are
+    /// not due soon. Nearly always empty.
     late: BinaryHeap<Reverse<Key>>,
-    /// The first bucket that is not in `current`.
+    /// The first bucket that is neither popped nor in `current`.
     cursor: u64,
-    /// The block whose events are in `near`; the cursor is in it or at its end.
+    /// The block that was poured last; the cursor is in it or at its end.
     block: u64,
     shift: u32,
-    popped_ps: Time,
     len: usize,
-    /// Buckets `cursor + 1 .. cursor + SLOTS`.
+    popped_ps: Time,
     near: Ring,
-    /// Blocks of `SLOTS` buckets, from the one after the cursor's.
     far: Ring,
-    store: Store,
-    /// Blocks beyond `far`.
     beyond: BinaryHeap<Reverse<Key>>,
+    spares: Spares,
 }
 
 impl Wheel {
-    /// An empty.
+    /// The widest bucket is 2^32 ps, about 4 ms.
+    pub const MAX_SHIFT: u32 = 32;
+
+    /// Buckets of 2^10 ps, about a nanosecond.
+    pub const DEFAULT_SHIFT: u32 = 10;
+
+    /// An empty calendar at time 0 with buckets of 2^`shift` ps (at most 2^[`Self::MAX_SHIFT`]).
+    ///
+    /// The default of 2^10 ps is the best from ten pending events to a million
+    /// (docs/calendar.md); other widths suit links of other orders of speed and length.
+    #[must_use]
     pub fn new(shift: u32) -> Self {
         Self {
-            current: Vec::with_capacity(64),
+            current: Vec::new(),
+            loaded: 0,
             late: BinaryHeap::new(),
             cursor: 0,
             block: 0,
-            shift: shift.min(32),
-            popped_ps: 0,
+            shift: shift.min(Self::MAX_SHIFT),
             len: 0,
+            popped_ps: 0,
             near: Ring::new(),
             far: Ring::new(),
-            store: Store::new(),
             beyond: BinaryHeap::new(),
+            spares: Spares::default(),
         }
     }
 
-    /// Upcoming.
+    /// The event `n` after the next one (0: the next itself), as far as the current bucket tells:
+    /// a hint of what to prefetch. Events of later buckets, and a few of this one, are not seen.
     #[inline]
+    #[must_use]
     pub fn upcoming(&self, n: usize) -> Option<Event> {
         let at = self.current.len().checked_sub(n)?.checked_sub(1)?;
         self.current.get(at).map(|key| key.event())
@@ -64,104 +95,110 @@ impl Wheel {
         key.time() >> self.shift
     }
 
-    /// Adds to the bucket being drained. An event that is due soon goes to its place; others go
-    /// to the heap, so that a burst of them is not moved again and again.
+    /// Adds an event of a bucket before the cursor. One that is due soon goes to its place, others
+    /// to the heap: a burst of them must not be moved again and again.
     #[inline(never)]
     fn push_current(&mut self, key: Key) {
-        let len = self.current.len();
-        let near = len.saturating_sub(SHALLOW);
-        match self.current[near..].iter().rposition(|&other| other > key) {
-            Some(above) => self.current.insert(near + above + 1, key),
-            None if near == 0 => self.current.insert(0, key),
+        let deep = self.current.len().saturating_sub(SHALLOW);
+        match self.current[deep..].iter().rposition(|&other| other > key) {
+            Some(above) => self.current.insert(deep + above + 1, key),
+            None if deep == 0 => self.current.insert(0, key),
             None => self.late.push(Reverse(key)),
         }
     }
 
+    /// Adds an event that is out of reach of the near level.
     #[inline(never)]
     fn push_far(&mut self, key: Key) {
         let block = self.bucket(key) >> SLOT_BITS;
         if block - self.block < SLOTS {
-            self.far.insert(&mut self.store, block, key);
+            self.far.insert(&mut self.spares, block, key);
         } else {
             self.beyond.push(Reverse(key));
         }
     }
 
-    /// fill
+    /// Makes the next bucket in use the current one, which is empty; false if that bucket does not
+    /// begin before `limit`. KER-05: the cursor passes no bucket that does not.
     fn advance(&mut self, limit: Time) -> bool {
         loop {
-            let block = self.block;
-            let next_block = match self.near.next(self.cursor) {
-                Some(next) if next >> SLOT_BITS == block => {
-                    if next << self.shift >= limit {
-                        return false;
-                    }
-                    self.load(next);
-                    return true;
+            let near = self.near.next(self.cursor);
+            if let Some(bucket) = near.filter(|bucket| bucket >> SLOT_BITS == self.block) {
+                if bucket << self.shift >= limit {
+                    return false;
                 }
-                Some(_) => block + 1,
-                None => match self.far.next(block + 1) {
-                    Some(next) => next,
-                    None => match self.beyond.peek() {
-                        Some(&Reverse(key)) => self.bucket(key) >> SLOT_BITS,
-                        None => return false,
-                    },
-                },
+                self.load(bucket);
+                return true;
+            }
+            let Some(block) = self.next_block(near.is_some()) else {
+                return false;
             };
-            if next_block << SLOT_BITS << self.shift >= limit {
+            if block << SLOT_BITS << self.shift >= limit {
                 return false;
             }
-            self.enter(next_block);
+            self.enter(block);
         }
     }
 
+    /// The next block with events. The near level reaches into one block more than the current.
+    fn next_block(&self, near: bool) -> Option<u64> {
+        if near {
+            return Some(self.block + 1);
+        }
+        self.far.next(self.block + 1).or_else(|| {
+            let Reverse(key) = *self.beyond.peek()?;
+            Some(self.bucket(key) >> SLOT_BITS)
+        })
+    }
+
+    /// Sorts a bucket and makes it the current one.
     fn load(&mut self, bucket: u64) {
+        let drained = std::mem::replace(&mut self.current, self.near.take(bucket));
+        self.spares.put(drained, self.loaded);
         self.cursor = bucket + 1;
-        let current = &mut self.current;
-        self.near
-            .drain(&mut self.store, bucket, |key| current.push(key));
-        if current.len() > 1 {
-            current.sort_unstable_by(|a, b| b.cmp(a));
+        self.loaded = self.current.len();
+        if self.loaded > 1 {
+            self.current.sort_unstable_by(|a, b| b.cmp(a));
         }
     }
 
+    /// Moves the cursor to the start of a block, and everything down that is now within reach of
+    /// a finer level.
     #[inline(never)]
     fn enter(&mut self, block: u64) {
         self.block = block;
         self.cursor = block << SLOT_BITS;
-        let shift = self.shift;
-        self.far
-            .pour(&mut self.store, block, &mut self.near, |key| {
-                key.time() >> shift
-            });
+        let poured = self.far.take(block);
+        for &key in &poured {
+            self.near
+                .insert(&mut self.spares, key.time() >> self.shift, key);
+        }
+        let held = poured.len();
+        self.spares.put(poured, held);
         while let Some(&Reverse(key)) = self.beyond.peek() {
             let bucket = self.bucket(key);
-            let of_key = bucket >> SLOT_BITS;
-            if of_key - block >= SLOTS {
+            if (bucket >> SLOT_BITS) - block >= SLOTS {
                 break;
             }
             self.beyond.pop();
-            if of_key == block {
-                self.near.insert(&mut self.store, bucket, key);
+            if bucket >> SLOT_BITS == block {
+                self.near.insert(&mut self.spares, bucket, key);
             } else {
-                self.far.insert(&mut self.store, of_key, key);
+                self.far.insert(&mut self.spares, bucket >> SLOT_BITS, key);
             }
         }
     }
 
     #[inline]
     fn next_key(&mut self, limit: Time) -> Option<Key> {
-        if self.late.is_empty() {
-            if self.current.is_empty() && !self.advance(limit) {
-                return None;
-            }
-            return self
-                .current
-                .last()
-                .copied()
-                .filter(|key| key.time() < limit);
-        }
-        self.next_of_two().filter(|key| key.time() < limit)
+        let next = if !self.late.is_empty() {
+            self.next_of_two()
+        } else if !self.current.is_empty() || self.advance(limit) {
+            self.current.last().copied()
+        } else {
+            None
+        };
+        next.filter(|key| key.time() < limit)
     }
 
     #[cold]
@@ -173,15 +210,16 @@ impl Wheel {
 }
 
 impl Default for Wheel {
-    /// Buckets of 2^10 ps.
+    /// Buckets of 2^[`Wheel::DEFAULT_SHIFT`] ps.
     fn default() -> Self {
-        Self::new(10)
+        Self::new(Self::DEFAULT_SHIFT)
     }
 }
 
 impl Calendar for Wheel {
     #[inline]
     fn push(&mut self, event: Event) {
+        // KER-04
         debug_assert!(
             event.time >= self.popped_ps,
             "{event:?} is before {} ps",
@@ -193,7 +231,7 @@ impl Calendar for Wheel {
         if bucket < self.cursor {
             self.push_current(key);
         } else if bucket - self.cursor < SLOTS {
-            self.near.insert(&mut self.store, bucket, key);
+            self.near.insert(&mut self.spares, bucket, key);
         } else {
             self.push_far(key);
         }
