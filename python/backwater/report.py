@@ -175,8 +175,9 @@ def _table(runs: Mapping[str, Run]) -> str:
         '<section><h2>Results</h2><div class="scroll"><table class="results">'
         f"<thead><tr><td></td>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
         '<p class="note">Lowest values are bold, ideals aside. Percentiles are of flows that '
-        "finished; MB = 10⁶ bytes. Pause time is summed over all ports. Payload utilisation counts flows received "
-        "whole in the measured time; wire utilisation counts every byte of the whole run.</p>"
+        "finished; MB = 10⁶ bytes. Pause time is summed over all ports. Payload utilisation counts "
+        "flows received whole in the measured time; wire utilisation counts every byte of the "
+        "whole run.</p>"
         "</section>"
     )
 

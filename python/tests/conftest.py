@@ -1,0 +1,110 @@
+"""Runs that many tests look at, made once, by the command as a user calls it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import backwater
+
+COMMAND = Path(sys.executable).with_name("backwater")
+
+TINY = """\
+name = "tiny"
+seed = 3
+topology = { kind = "leaf-spine", leaves = 2, spines = 2, hosts_per_leaf = 4, link = { rate = "100Gbps", delay = "1us" } }
+
+[[traffic]]
+name = "background"
+pattern = "uniform"
+sizes = "web-search@hpcc"
+load = { fraction = 0.5, of = "hosts" }
+window = ["0us", "400us"]
+
+[[traffic]]
+name = "incast"
+pattern = "incast"
+degree = 5
+total = "200KB"
+every = "100us"
+window = ["0us", "400us"]
+"""  # noqa: E501
+
+Backwater = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def command() -> Backwater:
+    """Call the installed command and return what it said."""
+
+    def call(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [COMMAND, *map(str, words)],
+            capture_output=True,
+            text=True,
+            cwd=cwd,
+            timeout=100,
+            check=False,
+            env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"},
+        )
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A scenario that runs in no time."""
+    path = tmp_path_factory.mktemp("scenario") / "tiny.toml"
+    path.write_text(TINY, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A scenario that runs for much longer than any test waits."""
+    path = tmp_path_factory.mktemp("scenario") / "long.toml"
+    path.write_text(TINY.replace('"400us"', '"5s"'), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def compared(
+    command: Backwater, tiny: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[subprocess.CompletedProcess[str], Path]:
+    """Two schemes compared: what the command said, and its directory."""
+    out = tmp_path_factory.mktemp("compared") / "out"
+    return command("compare", tiny, "--schemes", "bfc,dcqcn", "-o", out), out
+
+
+@pytest.fixture(scope="session")
+def comparison(compared: tuple[subprocess.CompletedProcess[str], Path]) -> backwater.Comparison:
+    done, out = compared
+    assert done.returncode == 0, done.stderr
+    result = backwater.load(out)
+    assert isinstance(result, backwater.Comparison)
+    return result
+
+
+@pytest.fixture
+def bare(comparison: backwater.Comparison, tmp_path: Path) -> backwater.Run:
+    """A run in which nothing happened: all tables are there, and none has a row."""
+    import json
+
+    path = tmp_path / "bare"
+    shutil.copytree(comparison["bfc"].path, path)
+    for table in path.glob("*.parquet"):
+        frame = getattr(comparison["bfc"], table.stem)
+        frame.clear().write_parquet(table)
+    summary = json.loads((path / "summary.json").read_text(encoding="utf-8"))
+    empty = {"finished": 0, "unfinished": 0, "slowdown": None, "fct_ps": None}
+    summary["fct"] = dict.fromkeys(summary["fct"], empty)
+    summary["core"] = None
+    summary["links"] = []
+    (path / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    return backwater.Run(path)

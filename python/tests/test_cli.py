@@ -1,0 +1,284 @@
+"""The command as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND, Backwater
+
+RUN_FILES = {
+    "active.parquet",
+    "flows.parquet",
+    "pauses.parquet",
+    "ports.parquet",
+    "queues.parquet",
+    "resolved.toml",
+    "summary.json",
+}
+
+
+def names(path: Path) -> set[str]:
+    return {entry.name for entry in path.iterdir()}
+
+
+def test_run_leaves_a_run_directory_and_prints_the_table(
+    command: Backwater, tiny: Path, tmp_path: Path
+) -> None:
+    done = command("run", tiny, "--scheme", "hpcc", "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert names(tmp_path / "out") == RUN_FILES
+    summary = json.loads((tmp_path / "out/summary.json").read_text(encoding="utf-8"))
+    assert "FCT slowdown, incast" in done.stdout
+    assert summary["digest"] in done.stdout
+    assert str(tmp_path / "out") in done.stderr
+
+
+def test_the_same_seed_gives_the_same_digest_and_another_seed_another(
+    command: Backwater, tiny: Path, tmp_path: Path
+) -> None:
+    def digest(*more: str) -> str:
+        done = command("run", tiny, "--json", "-o", tmp_path / "out", *more)
+        return json.loads(done.stdout)["digest"]
+
+    assert digest() == digest("--seed", "3") != digest("--seed", "4")
+
+
+def test_set_changes_a_value(command: Backwater, tiny: Path, tmp_path: Path) -> None:
+    done = command("run", tiny, "--json", "-o", tmp_path / "out", "--set", 'name="other"')
+    assert json.loads(done.stdout)["name"] == "other"
+    assert '"other"' in (tmp_path / "out/resolved.toml").read_text(encoding="utf-8")
+
+
+def test_results_go_to_a_default_directory(command: Backwater, tiny: Path, tmp_path: Path) -> None:
+    done = command("run", tiny, "--scheme", "hpcc", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert names(tmp_path / "out/tiny-hpcc") == RUN_FILES
+
+
+def test_compare_writes_runs_a_table_and_a_report(
+    compared: tuple[subprocess.CompletedProcess[str], Path],
+) -> None:
+    done, out = compared
+    assert done.returncode == 0, done.stderr
+    assert names(out) == {"bfc", "dcqcn", "comparison.json", "report.html"}
+    assert names(out / "bfc") == names(out / "dcqcn") == RUN_FILES
+    for label in ("p50", "p95", "p99", "PFC pause time", "drops", "packet-hops/s", "digest"):
+        assert label in done.stdout
+    assert str(out / "report.html") in done.stderr
+
+
+def test_all_schemes_meet_the_same_flows(
+    compared: tuple[subprocess.CompletedProcess[str], Path],
+) -> None:
+    import backwater
+
+    runs = backwater.load(compared[1])
+    asked = ["id", "source", "src", "dst", "bytes", "start_ps", "ideal_received_ps"]
+    bfc, dcqcn = (runs[scheme].flows.sort("id").select(asked) for scheme in runs)
+    assert bfc.height > 20
+    assert bfc.equals(dcqcn)
+
+
+def test_compare_prints_json(command: Backwater, tiny: Path, tmp_path: Path) -> None:
+    done = command("compare", tiny, "--schemes", "hpcc,ideal-fq", "--json", "-o", tmp_path / "out")
+    said = json.loads(done.stdout)
+    assert set(said["runs"]) == {"hpcc", "ideal-fq"}
+    assert said["failed"] == {}
+
+
+def test_check_says_that_all_is_well(command: Backwater, tiny: Path) -> None:
+    done = command("check", tiny)
+    assert (done.returncode, done.stdout) == (0, f"{tiny}: good\n")
+
+
+def test_check_prints_every_value_on_request(command: Backwater, tiny: Path) -> None:
+    import tomllib
+
+    done = command("check", tiny, "--resolved", "--scheme", "hpcc")
+    assert tomllib.loads(done.stdout)["scheme"]["preset"] == "hpcc"
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [("schemes", "ideal-fq"), ("workloads", "google-allrpc@bfc"), ("topologies", "leaf-spine")],
+)
+def test_list(command: Backwater, what: str, expected: str) -> None:
+    done = command("list", what)
+    assert done.returncode == 0
+    assert expected in [line.split()[0] for line in done.stdout.splitlines()]
+    entries = json.loads(command("list", what, "--json").stdout)
+    assert expected in [entry["name"] for entry in entries]
+
+
+def test_version(command: Backwater) -> None:
+    done = command("--version")
+    assert re.fullmatch(r"backwater \d+\.\d+\.\d+\n", done.stdout)
+
+
+def test_help_does_not_load_what_it_does_not_need() -> None:
+    script = (
+        "import sys\nsys.argv = ['backwater', '--help']\n"
+        "from backwater.cli import app\napp(standalone_mode=False)\n"
+        "print({'polars', 'matplotlib', 'numpy', 'backwater._core'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert "compare" in done.stdout
+    assert done.stdout.splitlines()[-1] == "set()"
+
+
+# --- Bad input: one clear message, exit code 2, nothing written -------------------------------
+
+
+def refused(done: subprocess.CompletedProcess[str], out: Path, *expected: str) -> None:
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    for words in expected:
+        assert words in done.stderr
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("sede = 4", ["sede", "seed", "tiny.toml:1:1"]),
+        ("name = ", ["tiny.toml:1"]),
+        ('seed = "4 apples"', ["seed", "tiny.toml:1"]),
+    ],
+)
+def test_a_mistake_in_the_scenario_is_told_with_its_place(
+    command: Backwater, tiny: Path, tmp_path: Path, line: str, expected: list[str]
+) -> None:
+    scenario = tmp_path / "tiny.toml"
+    rest = tiny.read_text(encoding="utf-8").split("\n", 2)[2]
+    scenario.write_text(f"{line}\n{rest}", encoding="utf-8")
+    out = tmp_path / "out"
+    refused(command("run", scenario, "-o", out), out, *expected)
+    refused(command("compare", scenario, "--schemes", "bfc", "-o", out), out, *expected)
+    assert command("check", scenario).returncode == 2
+
+
+def test_bad_words_on_the_command_line(command: Backwater, tiny: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    refused(command("run", tmp_path / "none.toml", "-o", out), out, "none.toml")
+    refused(command("run", tiny, "--scheme", "bcf", "-o", out), out, "bcf", "bfc")
+    refused(command("run", tiny, "--set", "switch.bufer=1MB", "-o", out), out, "bufer", "buffer")
+    refused(command("compare", tiny, "--schemes", "bfc,nope", "-o", out), out, "nope")
+    refused(command("compare", tiny, "--schemes", "bfc,bfc", "-o", out), out, "twice")
+    refused(command("compare", tiny, "--schemes", "../bfc", "-o", out), out, "../bfc")
+    refused(command("compare", tiny, "--schemes", ",", "-o", out), out, "no scheme")
+    refused(command("run", tiny, "--seed", "-1", "-o", out), out, "--seed")
+    refused(command("list", "fruit"), out, "schemes")
+
+
+def test_a_directory_with_other_things_is_left_alone(
+    command: Backwater, tiny: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "thesis.tex").write_text("dear")
+    for words in (["run", tiny], ["compare", tiny, "--schemes", "bfc"]):
+        done = command(*words, "-o", tmp_path)
+        assert done.returncode == 1
+        assert "thesis.tex" in done.stderr
+        assert "--force" in done.stderr
+        assert names(tmp_path) == {"thesis.tex"}
+    assert command("run", tiny, "-o", tmp_path, "--force").returncode == 0
+    assert names(tmp_path) == {"thesis.tex", *RUN_FILES}
+
+
+def test_a_comparison_replaces_an_earlier_one(
+    command: Backwater, tiny: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    assert command("compare", tiny, "--schemes", "bfc", "-o", out).returncode == 0
+    assert command("compare", tiny, "--schemes", "hpcc", "-o", out).returncode == 0
+    about = json.loads((out / "comparison.json").read_text(encoding="utf-8"))
+    assert about["schemes"] == ["hpcc"]
+
+
+def test_one_failure_does_not_lose_the_others(
+    command: Backwater, tiny: Path, tmp_path: Path
+) -> None:
+    # The place of one scheme's results is taken by something that is no run.
+    out = tmp_path / "out"
+    (out / "dcqcn").mkdir(parents=True)
+    (out / "dcqcn/thesis.tex").write_text("dear")
+    done = command("compare", tiny, "--schemes", "bfc,dcqcn", "-o", out)
+    assert done.returncode == 1
+    assert "dcqcn failed" in done.stderr
+    assert names(out / "bfc") == RUN_FILES
+    assert "dcqcn" in (out / "report.html").read_text(encoding="utf-8")
+    assert names(out / "dcqcn") == {"thesis.tex"}
+
+
+# --- Ctrl-C -----------------------------------------------------------------------------------
+
+
+def interrupted(words: list[str], part: Path) -> tuple[int, str, str]:
+    """Start a command, press Ctrl-C once it has begun to write, and return what it said."""
+    with subprocess.Popen(
+        [COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not part.exists():
+            assert process.poll() is None, process.communicate()[1]
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        said, errors = process.communicate(timeout=60)
+    return process.returncode, said, errors
+
+
+def test_ctrl_c_keeps_what_a_run_has_computed(long: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    code, said, errors = interrupted(
+        ["run", str(long), "-o", str(out), "--json"], out / "flows.parquet.part"
+    )
+    assert code == 130, errors
+    summary = json.loads(said)
+    assert summary["partial"]
+    assert summary["flows"]["finished"] > 0
+    assert names(out) == RUN_FILES
+    assert f"What was computed is in {out}" in errors
+    assert "Traceback" not in errors
+
+
+def test_ctrl_c_keeps_what_a_comparison_has_computed(long: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = ["compare", str(long), "--schemes", "bfc,hpcc,dcqcn", "--jobs", "1", "-o", str(out)]
+    code, _, errors = interrupted(words, out / "bfc/flows.parquet.part")
+    assert code == 130, errors
+    assert names(out) == {"bfc", "comparison.json", "report.html"}
+    about = json.loads((out / "comparison.json").read_text(encoding="utf-8"))
+    assert about["interrupted"]
+    assert about["schemes"] == ["bfc"]
+    assert "interrupted" in (out / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_terminal_gets_bars(tiny: Path, tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        [COMMAND, "compare", str(tiny), "--schemes", "bfc,hpcc", "-o", str(tmp_path / "out")],
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        check=False,
+        timeout=60,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "140"},
+    )
+    os.close(theirs)
+    os.set_blocking(ours, False)
+    shown = os.read(ours, 1 << 20).decode()
+    os.close(ours)
+    assert done.returncode == 0, shown
+    assert "packet-hops/s" in shown
+    assert "100%" in shown

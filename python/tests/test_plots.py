@@ -1,0 +1,112 @@
+"""Figures: what they show, and that they hold when there is little to show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+
+import backwater
+from backwater import plots
+
+FIGURES = ["slowdown", "buffer", "pauses", "active", "incast"]
+
+
+def words(figure: Figure) -> set[str]:
+    """Return every text of a figure, of its axes too."""
+    figure.canvas.draw()
+    return {text.get_text() for text in figure.findobj(lambda a: hasattr(a, "get_text"))}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", ["slowdown", "buffer", "active", "incast"])
+def test_lines_carry_the_names_of_their_schemes(
+    comparison: backwater.Comparison, name: str
+) -> None:
+    figure = getattr(comparison.plot, name)()
+    assert {"bfc", "dcqcn"} <= words(figure)
+
+
+@pytest.mark.parametrize("name", ["slowdown", "buffer", "active", "incast"])
+def test_a_scheme_has_one_colour_in_all_figures(
+    comparison: backwater.Comparison, name: str
+) -> None:
+    figure = getattr(comparison.plot, name)()
+    drawn = {line.get_color() for axes in figure.axes for line in axes.lines}
+    look = plots.styles(["bfc", "dcqcn"])
+    assert drawn == {look["bfc"].colour, look["dcqcn"].colour}
+
+
+def test_pauses_are_bars_per_tier_and_direction(comparison: backwater.Comparison) -> None:
+    run = comparison["dcqcn"]
+    run.summary["links"][0]["paused_fraction"] = 0.25
+    try:
+        figure = plots.pauses({"dcqcn": run, "bfc": comparison["bfc"]})
+    finally:
+        run.summary["links"][0]["paused_fraction"] = 0.0
+    (axes,) = figure.axes
+    assert max(bar.get_height() for bar in axes.patches) == 0.25
+    assert {"host → leaf", "leaf → spine", "spine → leaf", "leaf → host"} <= words(figure)
+    assert "dcqcn  25 %" in words(figure)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_nothing_to_show_is_said_in_words(bare: backwater.Run, name: str) -> None:
+    figure = getattr(bare.plot, name)()
+    (sentence,) = [text for text in words(figure) if text]
+    assert sentence.endswith(".")
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_run_with_nothing_stands_beside_one_with_something(
+    comparison: backwater.Comparison, bare: backwater.Run, name: str
+) -> None:
+    figure = getattr(plots, name)({"bfc": comparison["bfc"], "hpcc": bare})
+    figure.canvas.draw()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_single_flow_is_enough(
+    bare: backwater.Run, comparison: backwater.Comparison, name: str
+) -> None:
+    bare.__dict__["flows"] = comparison["bfc"].flows.head(1)
+    bare.__dict__["queues"] = comparison["bfc"].queues.head(1)
+    bare.__dict__["active"] = comparison["bfc"].active.tail(1)
+    getattr(bare.plot, name)().canvas.draw()
+
+
+def test_schemes_keep_their_styles_apart() -> None:
+    schemes = ["bfc", "hpcc", "dcqcn", "dctcp", "timely", "ideal-fq", *(f"x{i}" for i in range(20))]
+    look = plots.styles(schemes)
+    assert len({(style.colour, style.line) for style in look.values()}) == len(schemes)
+    assert plots.styles(["bfc"])["bfc"] == look["bfc"]
+
+
+sizes = st.lists(st.integers(1, 10**9), min_size=1, max_size=400).map(np.array)
+
+
+@given(sizes, st.integers(1, 30))
+def test_every_flow_is_in_one_size_bin(sample: np.ndarray, bins: int) -> None:
+    edges = plots._equal_count_edges([sample], bins)
+    assert (np.diff(edges) > 0).all()
+    _, counts = plots._binned(sample, np.ones(len(sample)), edges, np.sum)
+    assert sum(counts) == len(sample)
+    assert len(counts) <= bins
+
+
+def test_bins_hold_about_the_same_number_of_flows() -> None:
+    sample = np.arange(1, 4001)
+    edges = plots._equal_count_edges([sample])
+    _, counts = plots._binned(sample, np.ones(len(sample)), edges, np.sum)
+    assert counts == [200.0] * plots.BINS
+
+
+@given(st.lists(st.floats(0, 1e12), min_size=1, max_size=3000))
+def test_a_distribution_rises_to_one(values: list[float]) -> None:
+    x, share = plots._cdf(np.array(values), points=50)
+    assert (np.diff(x) > 0).all()
+    assert (np.diff(share) > 0).all()
+    assert share[-1] == 1.0
+    assert x[-1] == max(values)
+    assert len(x) <= 52

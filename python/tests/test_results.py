@@ -1,0 +1,167 @@
+"""What a run leaves behind, as data frames."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import backwater
+
+COLUMNS = {
+    "flows": [
+        "id",
+        "source",
+        "src",
+        "dst",
+        "bytes",
+        "class",
+        "incast",
+        "start_ps",
+        "received_ps",
+        "acked_ps",
+        "ideal_received_ps",
+        "ideal_acked_ps",
+        "slowdown",
+        "slowdown_acked",
+        "retransmitted",
+        "finished",
+    ],
+    "queues": ["at_ps", "node", "name", "tier", "used_bytes", "max_port_bytes"],
+    "pauses": ["node", "name", "tier", "port", "class", "from_ps", "to_ps"],
+    "active": ["node", "name", "tier", "port", "direction", "active", "probes"],
+}
+
+
+@pytest.mark.parametrize("table", COLUMNS)
+def test_tables_have_their_columns(comparison: backwater.Comparison, table: str) -> None:
+    assert getattr(comparison["bfc"], table).columns == COLUMNS[table]
+
+
+def test_slowdown_is_fct_over_ideal(comparison: backwater.Comparison) -> None:
+    flows = comparison["dcqcn"].flows.filter("finished")
+    expected = (pl.col("received_ps") - pl.col("start_ps")) / pl.col("ideal_received_ps")
+    assert flows.height > 20
+    assert flows.filter((pl.col("slowdown") - expected).abs() > 1e-12).is_empty()
+    assert flows["slowdown"].min() >= 1  # type: ignore[operator]
+
+
+def test_the_summary_agrees_with_the_flows(comparison: backwater.Comparison) -> None:
+    for run in comparison.values():
+        flows = run.measured_flows().filter(pl.col("incast"))
+        said = run.summary["fct"]["incast"]
+        slowdown = flows["slowdown"].sort()
+        assert said["finished"] == flows.height > 0
+        assert said["slowdown"]["max"] == slowdown[-1]
+        rank = -(-95 * flows.height // 100)
+        assert said["slowdown"]["p95"] == slowdown[rank - 1]
+        assert run.summary["flows"]["started"] == run.flows.height
+
+
+def test_ports_carry_what_the_summary_says(comparison: backwater.Comparison) -> None:
+    run = comparison["bfc"]
+    up = run.ports.filter(
+        (pl.col("tier").cast(pl.String) == "leaf") & (pl.col("direction") == "up")
+    )
+    said = next(g for g in run.summary["links"] if (g["from"], g["to"]) == ("leaf", "spine"))
+    capacity = up["rate_bps"].sum() * run.summary["end_ps"] / 8e12
+    assert said["ports"] == up.height == 4
+    assert said["wire_utilisation"] == pytest.approx(up["tx_bytes"].sum() / capacity)
+
+
+def test_names_and_tiers_are_those_of_the_network(comparison: backwater.Comparison) -> None:
+    run = comparison["bfc"]
+    assert run.summary["tiers"] == ["host", "leaf", "spine"]
+    assert set(run.queues["tier"].cast(pl.String).unique()) == {"leaf", "spine"}
+
+
+def test_the_summary_of_a_comparison_has_a_row_per_scheme(
+    comparison: backwater.Comparison,
+) -> None:
+    table = comparison.summary
+    assert table["scheme"].to_list() == ["bfc", "dcqcn"]
+    bfc = table.row(0, named=True)
+    assert bfc["digest"] == comparison["bfc"].digest
+    assert (
+        bfc["slowdown_incast_p99"]
+        == (comparison["bfc"].summary["fct"]["incast"]["slowdown"]["p99"])
+    )
+
+
+def test_a_run_from_python_is_the_run_of_the_command(
+    comparison: backwater.Comparison, tiny: Path, tmp_path: Path
+) -> None:
+    told: list[backwater.Progress] = []
+    run = backwater.run(
+        tiny, scheme="bfc", out=tmp_path / "out", listener=lambda _, p: told.append(p)
+    )
+    assert run.digest == comparison["bfc"].digest
+    assert run.resolved == comparison["bfc"].resolved
+    assert told
+    assert all(0 <= progress.fraction <= 1 for progress in told)
+    assert "bfc" in repr(run)
+
+
+def test_problems_are_listed_with_their_places(tiny: Path, tmp_path: Path) -> None:
+    scenario = tmp_path / "bad.toml"
+    scenario.write_text("sede = 1\n" + tiny.read_text(encoding="utf-8"), encoding="utf-8")
+    with pytest.raises(backwater.ScenarioError) as caught:
+        backwater.run(scenario, out=tmp_path / "out")
+    (problem,) = caught.value.problems
+    assert (problem["line"], problem["column"], problem["key"]) == (1, 1, "sede")
+    assert problem["severity"] == "error"
+    assert backwater.check(scenario) == caught.value.problems
+    assert not (tmp_path / "out").exists()
+
+
+def test_overrides_show_in_the_resolved_scenario(tiny: Path) -> None:
+    assert "seed = 77" in backwater.resolve(tiny, seed=77)
+
+
+def test_a_listener_that_fails_ends_the_run_with_its_error(long: Path, tmp_path: Path) -> None:
+    def listener(_: str, progress: backwater.Progress) -> None:
+        raise ZeroDivisionError(progress.now_ps)
+
+    with pytest.raises(ZeroDivisionError):
+        backwater.run(long, out=tmp_path / "out", listener=listener)
+
+
+def test_an_interrupted_run_is_in_the_exception(long: Path, tmp_path: Path) -> None:
+    import _thread
+
+    def listener(_: str, progress: backwater.Progress) -> None:
+        if progress.finished and not pressed.is_set():
+            pressed.set()
+            _thread.interrupt_main()
+
+    pressed = threading.Event()
+    with pytest.raises(backwater.Interrupted) as caught:
+        backwater.run(long, scheme="hpcc", out=tmp_path / "out", listener=listener)
+    run = caught.value.result
+    assert isinstance(run, backwater.Run)
+    assert run.partial
+    assert run.flows["finished"].any()
+
+
+def test_what_is_no_run_is_said_to_be_none(
+    comparison: backwater.Comparison, tmp_path: Path
+) -> None:
+    with pytest.raises(backwater.RunError, match="no finished run"):
+        backwater.load(tmp_path)
+    (tmp_path / "summary.json").write_text("{", encoding="utf-8")
+    with pytest.raises(backwater.RunError, match="cannot be read"):
+        backwater.load(tmp_path)
+    summary = json.dumps(comparison["bfc"].summary)
+    (tmp_path / "summary.json").write_text(summary, encoding="utf-8")
+    (tmp_path / "flows.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(backwater.RunError, match=r"flows\.parquet"):
+        _ = backwater.Run(tmp_path).flows
+
+
+def test_the_package_names_what_it_has() -> None:
+    assert all(getattr(backwater, name) is not None for name in backwater.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'runn'"):
+        _ = backwater.runn  # type: ignore[attr-defined]

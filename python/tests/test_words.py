@@ -1,0 +1,93 @@
+"""Numbers as people read them: in the table and in messages."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import backwater
+from backwater import tables, units
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(1, "1 B"), (999, "999 B"), (10_000, "10 KB"), (1_250_000, "1.25 MB"), (3e9, "3 GB")],
+)
+def test_sizes(value: float, expected: str) -> None:
+    assert units.bytes_text(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (0, "0 ps"),
+        (80, "80 ps"),
+        (1_500, "1.5 ns"),
+        (2_000_000, "2 µs"),
+        (5e9, "5 ms"),
+        (1e12, "1 s"),
+    ],
+)
+def test_times(value: float, expected: str) -> None:
+    assert units.time_text(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(None, "–"), (0, "0:00"), (59.6, "1:00"), (125, "2:05")]
+)
+def test_time_left(value: float | None, expected: str) -> None:
+    assert units.clock_text(value) == expected
+
+
+def row(key: str) -> tables.Row:
+    return next(row for row in tables.ROWS if row.key == key)
+
+
+def test_keys_of_rows_are_unique() -> None:
+    keys = [row.key for row in tables.ROWS]
+    assert len(keys) == len(set(keys))
+
+
+def test_what_is_not_there_is_a_dash(bare: backwater.Run) -> None:
+    assert tables.text(row("slowdown_short_p99"), bare.summary) == "–"
+    assert tables.text(row("core_wire"), bare.summary) == "–"
+
+
+def with_drops(drops: int) -> tables.Summary:
+    return {"drops": {"total": drops}}
+
+
+def test_the_lowest_is_the_best_but_ideals_do_not_compete() -> None:
+    runs = {"a": with_drops(3), "b": with_drops(2), "ideal-fq": with_drops(0), "c": with_drops(2)}
+    assert tables.best(row("drops"), runs) == {"b", "c"}
+
+
+def test_nobody_is_best_where_all_are_alike() -> None:
+    assert tables.best(row("drops"), {"a": with_drops(2), "b": with_drops(2)}) == set()
+    assert tables.best(row("drops"), {"a": with_drops(2)}) == set()
+
+
+@given(st.floats(0, 1e15))
+def test_every_number_has_a_short_text(value: float) -> None:
+    for each in tables.ROWS:
+        if each.text is str:
+            continue
+        assert (
+            0 < len(each.text(int(value) if each.key.endswith(("_ps", "_bytes")) else value)) < 24
+        )
+
+
+@given(
+    st.integers(0, 10**12),
+    st.integers(0, 10**12),
+    st.integers(0, 100),
+    st.none() | st.integers(0, 100),
+    st.floats(0, 1e6),
+)
+def test_progress_never_leaves_its_bar(
+    now: int, until: int, finished: int, flows: int | None, seconds: float
+) -> None:
+    progress = backwater.Progress(now, until, finished, finished, flows, 7, seconds)
+    assert 0 <= progress.fraction <= 1
+    assert progress.seconds_left is None or progress.seconds_left >= 0
