@@ -138,7 +138,8 @@ impl Control {
     }
 
     /// Packets were lost (a NAK or a timeout). `snd_nxt` is the first byte not yet sent, as it was
-    /// before the flow goes back.
+    /// before the flow goes back. Only DCTCP reacts.
+    // HPCC-25, TIMELY-17
     pub fn on_loss(&mut self, config: &ControlConfig, path: &PathInfo, snd_nxt: u64) {
         if let (Self::Dctcp(x), ControlConfig::Dctcp(c)) = (self, config) {
             x.on_loss(c, path, snd_nxt);

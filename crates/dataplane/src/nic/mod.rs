@@ -178,6 +178,7 @@ impl Nic {
             Kind::Pfc => {
                 let packet = *arena.hot(id);
                 arena.free(id);
+                // NIC-07
                 if self.config.obeys_pfc {
                     let (on, mask) = (packet.psn != 0, packet.hash as u8);
                     let (before, after) = self.sender.pause_classes(port, mask, on);

@@ -73,7 +73,7 @@ impl Receiver {
         };
         let cnp = cnp.map(|(hot, cold)| arena.alloc(hot, cold));
 
-        flow.marked |= marked;
+        flow.marked |= marked; // NIC-16
         // NIC-12: where nothing is lost, packets may overtake each other and are counted.
         let in_order = packet.psn == flow.expected || config.recovery == Recovery::None;
         let reply = if in_order && flow.done_ps == NEVER {
@@ -84,7 +84,7 @@ impl Receiver {
             // Packet numbers and remaining bytes say where the flow ends, also out of order.
             let last = flow.expected == packets_in_all(&packet, cold, config.mtu);
             if last {
-                flow.done_ps = now;
+                flow.done_ps = now; // NIC-17
             }
             if last || flow.unacknowledged >= config.ack_every {
                 flow.unacknowledged = 0;

@@ -79,6 +79,7 @@ impl Flow {
 }
 
 /// Why the NIC wants to be called. Equal times are served by flow, then kind.
+// NIC-06
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Alarm {
     at: Time,
@@ -193,7 +194,7 @@ impl Sender {
             link: NO_SLOT,
             class: config.data_class + start.class,
             queue: self.take_queue(start),
-            packets: start.bytes.div_ceil(u64::from(config.mtu)) as u32,
+            packets: start.bytes.div_ceil(u64::from(config.mtu)) as u32, // NIC-01
             next: 0,
             acked: 0,
             reached: 0,
@@ -415,7 +416,7 @@ impl Sender {
         let slot = cold.slot;
         let flow = &mut self.flows[slot as usize];
         if flow.start.flow != packet.flow || matches!(flow.state, State::Free | State::Leaving) {
-            return; // The flow has finished; this is an echo of a packet that was sent twice.
+            return; // NIC-22: the flow has finished; this is an echo of a packet that was sent twice.
         }
         let had = flow.bytes_below(flow.acked, config.mtu);
         if packet.psn > flow.acked {

@@ -79,7 +79,7 @@ impl FlowTable {
         let keeps = entry.size > 0 || now.saturating_sub(entry.last_ps) <= self.sticky_ps;
         if keeps
             && let Some(queue) = queueing.by_number(port, entry.queue)
-            && queueing.get(queue).class == packet.class()
+            && queueing.get(queue).class == packet.class() // BFC-13
         {
             return Place {
                 queue,
@@ -218,7 +218,8 @@ impl Backpressure {
     }
 }
 
-/// What a BFC switch keeps, in entries and bytes (BFC paper §3.3): flow table and pause counters.
+/// What a BFC switch keeps, in entries (BFC paper §3.3): flow table and pause counters.
+// BFC-16
 #[must_use]
 pub fn state_entries(config: &SwitchConfig, ports: u32) -> (u64, u64) {
     let table = match config.classify {
@@ -232,6 +233,7 @@ pub fn state_entries(config: &SwitchConfig, ports: u32) -> (u64, u64) {
 }
 
 /// Whether a packet takes part in backpressure: all but the control classes.
+// BFC-14
 #[inline]
 pub(crate) const fn subject(packet: &Packet) -> bool {
     packet.class() >= DATA_CLASS

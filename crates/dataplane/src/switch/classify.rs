@@ -73,7 +73,7 @@ pub(crate) enum Classifier {
     Fifo,
     Hash { queues: u16 },
     Dynamic(FlowTable),
-    PerFlow(MixedMap<u64, u32>),
+    PerFlow(MixedMap<u64, u32>), // SW-25
 }
 
 #[inline]

@@ -62,6 +62,7 @@ pub(crate) struct Mmu {
 
 /// How a buffer is divided: `(reserved, headroom, shared)` bytes of all ports together; `shared`
 /// is negative where reserve and headroom ask for more than there is.
+// SW-19
 #[must_use]
 pub fn division(config: &SwitchConfig, ports: &[(Rate, Time)]) -> (u64, u64, i64) {
     let MmuConfig {
@@ -131,6 +132,7 @@ impl Mmu {
     }
 
     /// What of `bytes` lies beyond the ingress' reserve.
+    // SW-10
     #[inline]
     const fn beyond(&self, bytes: u64) -> u64 {
         bytes.saturating_sub(self.reserved)
@@ -160,7 +162,7 @@ impl Mmu {
         egress_bytes: u64,
     ) -> Result<Space, DropCause> {
         if self.admission == Admission::Unlimited {
-            return Ok(Space::Pool);
+            return Ok(Space::Pool); // SW-17
         }
         let ingress = &self.ingress[self.at(port, class)];
         let more = self.beyond(ingress.bytes + size) - self.beyond(ingress.bytes);
@@ -187,7 +189,7 @@ impl Mmu {
                     Err(DropCause::Buffer)
                 }
             }
-            // SW-16
+            // SW-16, BFC-15
             _ if fits => Ok(Space::Pool),
             _ => Err(DropCause::Buffer),
         }

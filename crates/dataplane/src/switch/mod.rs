@@ -136,6 +136,7 @@ impl Switch {
     }
 
     /// A frame arrived, whole, by `in_port`.
+    // SW-01, SW-04: nothing but a count changes before the packet is accepted.
     #[inline]
     pub fn receive<S: Sink>(
         &mut self,
@@ -155,7 +156,7 @@ impl Switch {
         self.counters.received += 1;
 
         let Some(port) = self.routes.port(&packet) else {
-            return self.drop(None, id, DropCause::NoRoute, arena, sink);
+            return self.drop(None, id, DropCause::NoRoute, arena, sink); // SW-02
         };
         let place = self
             .classifier
@@ -208,6 +209,7 @@ impl Switch {
             telemetry.ecn_bytes += size;
             self.mark(port, queue, id, false, arena, sink);
         }
+        // BFC-17: whatever chose the queue.
         if let Some(backpressure) = &mut self.backpressure
             && bfc::subject(&packet)
         {
@@ -302,7 +304,7 @@ impl Switch {
     }
 
     /// ECN at the moment that the configuration chose.
-    // SW-30
+    // SW-30, SW-32, SW-34
     #[inline]
     fn mark<S: Sink>(
         &mut self,
@@ -335,7 +337,7 @@ impl Switch {
         arena.free(id);
         let on = packet.psn != 0;
         if packet.kind() == Kind::Pfc {
-            // SW-40
+            // SW-40, SW-43
             let state = &mut self.queueing.ports[port as usize];
             let before = state.paused;
             let mask = packet.hash as u8;

@@ -204,7 +204,8 @@ impl Queueing {
         }
     }
 
-    /// A queue has packets and is not paused: it takes part from now on.
+    /// A queue has packets and is not paused: it takes part from now on, at the end of the round.
+    // SW-26
     fn enter_round(&mut self, queue: u32) {
         let q = &mut self.queues[queue as usize];
         let round = &mut self.rounds[q.port as usize * self.classes + q.class as usize];
@@ -271,13 +272,14 @@ impl Queueing {
         if ready == 0 {
             return None;
         }
-        let class = ready.trailing_zeros() as usize;
+        let class = ready.trailing_zeros() as usize; // SW-22
         let at = port as usize * self.classes + class;
         let queue = self.pick(at, arena);
         Some((queue, self.take(at, queue, arena)))
     }
 
     /// The queue of this round that sends next. The round has an open queue.
+    // SW-20, SW-23, BFC-12
     #[inline]
     fn pick(&mut self, at: usize, arena: &Arena) -> u32 {
         loop {
@@ -322,7 +324,7 @@ impl Queueing {
             self.close(queue);
             self.leave_round(at);
         } else if self.schedule == Schedule::RoundRobin {
-            self.rotate(at);
+            self.rotate(at); // SW-21
         }
         id
     }
@@ -364,6 +366,7 @@ impl Queueing {
 }
 
 /// First class that carries data; below it, classes have one FIFO queue per port.
+// SW-03
 pub const DATA_CLASS: u8 = 2;
 
 #[cfg(test)]

@@ -152,7 +152,7 @@ impl<C: Calendar> Simulation<C> {
         broken
     }
 
-    /// Who waits on whom, in sentences.
+    /// AUD-08: who waits on whom, in sentences.
     pub(super) fn explain_stall(&self) -> Vec<String> {
         const MOST: usize = 200;
         let mut said = Vec::new();

@@ -98,6 +98,7 @@ struct Core<C> {
 
 impl<C: Calendar> Core<C> {
     /// What a port's pause mask was before and is now.
+    // ENG-32
     fn pause(&mut self, link: u32, before: u8, after: u8) {
         let now = self.now;
         let stats = &mut self.links.stats[link as usize];
@@ -134,7 +135,8 @@ impl<C: Calendar> Core<C> {
     }
 }
 
-/// The sink of one node.
+/// The sink of one node: its own ports, alarm and random stream, nothing of others.
+// ENG-08
 struct NodeSink<'a, C> {
     core: &'a mut Core<C>,
     node: u32,
@@ -150,6 +152,7 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
     #[inline]
     fn wake(&mut self, at: Time) {
         let node = &mut self.core.nodes[self.node as usize];
+        // ENG-09
         if at < node.armed_ps {
             node.armed_ps = at;
             let at = at.max(self.core.now);
@@ -515,6 +518,7 @@ impl<C: Calendar> Simulation<C> {
     }
 
     /// Calls the port when its link is free.
+    // ENG-06
     fn arm(&mut self, link: u32) {
         let l = &mut self.core.links.hot[link as usize];
         if !l.armed {
@@ -576,6 +580,7 @@ impl<C: Calendar> Simulation<C> {
     fn start_flows(&mut self) {
         let now = self.core.now;
         self.progress_ps = now;
+        // ENG-12
         while let Some(flow) = self.next_flow.take_if(|f| f.start_ps <= now) {
             self.start_flow(flow);
             self.next_flow = self.feed.next();
@@ -696,7 +701,7 @@ impl<C: Calendar> Simulation<C> {
         }
     }
 
-    /// ENG-21: nothing is faster than a flow alone.
+    /// ENG-21, AUD-07: nothing is faster than a flow alone.
     fn check_slowdown(&mut self, record: &FlowRecord, end: &FlowEnd) {
         let took_ps = end.received_ps.saturating_sub(record.flow.start_ps);
         if !self.spraying && took_ps < record.ideal_received_ps && self.violations.len() < 20 {
