@@ -79,7 +79,8 @@ impl FlowTable {
         let keeps = entry.size > 0 || now.saturating_sub(entry.last_ps) <= self.sticky_ps;
         if keeps
             && let Some(queue) = queueing.by_number(port, entry.queue)
-            && queueing.get(queue).class == packet.class() // BFC-13
+            && queueing.get(queue).class == packet.class()
+        // BFC-13
         {
             return Place {
                 queue,

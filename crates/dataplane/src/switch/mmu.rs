@@ -53,6 +53,8 @@ pub(crate) struct Mmu {
     ingress: Vec<Ingress>,
     classes: usize,
     pausable: u8,
+    /// One largest frame for every pausable ingress: the end of the pool that nothing may count on.
+    last_frames: u64,
     /// All bytes held: reserve, pool and headroom.
     pub used: u64,
     pub max_used: u64,
@@ -100,10 +102,12 @@ impl Mmu {
         let classes = config.classes.len();
         let mut pausable = 0u8;
         let mut ingress = vec![Ingress::default(); ports.len() * classes];
+        let mut last_frames = 0;
         if let Admission::Pfc(pfc) = config.mmu.admission {
             for (class, c) in config.classes.iter().enumerate() {
                 if c.pausable && c.buffered {
                     pausable |= 1 << class;
+                    last_frames += u64::from(config.max_frame) * ports.len() as u64;
                     for (port, &(rate, delay)) in ports.iter().enumerate() {
                         let formula = || headroom_bytes(rate, delay, config.max_frame, &pfc);
                         let limit = pfc.headroom.unwrap_or_else(formula);
@@ -120,6 +124,7 @@ impl Mmu {
             ingress,
             classes,
             pausable,
+            last_frames,
             used: 0,
             max_used: 0,
             max_headroom: 0,
@@ -136,6 +141,13 @@ impl Mmu {
     #[inline]
     const fn beyond(&self, bytes: u64) -> u64 {
         bytes.saturating_sub(self.reserved)
+    }
+
+    /// SW-18: each ingress that is not paused can still put the frame in the pool that crosses its
+    /// threshold.
+    #[inline]
+    const fn room_for_last_frames(&self) -> bool {
+        self.shared_used + self.last_frames <= self.shared_bytes
     }
 
     /// Bytes that an ingress may have in the pool before it is paused.
@@ -189,8 +201,10 @@ impl Mmu {
                     Err(DropCause::Buffer)
                 }
             }
-            // SW-16, BFC-15
-            _ if fits => Ok(Space::Pool),
+            // SW-16, BFC-15, SW-18
+            _ if more == 0 || self.shared_used + more + self.last_frames <= self.shared_bytes => {
+                Ok(Space::Pool)
+            }
             _ => Err(DropCause::Buffer),
         }
     }
@@ -221,8 +235,10 @@ impl Mmu {
             return Tell::Nothing;
         }
         // SW-13: paused once the ingress has more than its threshold in the pool.
-        let over = self.beyond(self.ingress[at].bytes) > self.xoff_threshold(&pfc);
-        if over || self.ingress[at].headroom > 0 {
+        let inside = self.beyond(self.ingress[at].bytes);
+        let over = inside > self.xoff_threshold(&pfc);
+        let last = inside > 0 && !self.room_for_last_frames();
+        if over || last || self.ingress[at].headroom > 0 {
             self.ingress[at].xoff = true;
             Tell::Xoff
         } else {
@@ -249,7 +265,8 @@ impl Mmu {
         let Admission::Pfc(pfc) = self.admission else {
             return Tell::Nothing;
         };
-        if after == 0 || after + pfc.xon_offset <= self.xoff_threshold(&pfc) {
+        let below = after + pfc.xon_offset <= self.xoff_threshold(&pfc);
+        if after == 0 || below && self.room_for_last_frames() {
             self.ingress[at].xoff = false;
             Tell::Xon
         } else {
@@ -474,6 +491,30 @@ mod tests {
         m.enter(0, 2, 4000, Space::Pool);
         assert_eq!(m.verdict(0, 2, 1000, 5000), Ok(Space::Pool));
         assert_eq!(m.verdict(0, 2, 1000, 5001), Err(DropCause::EgressThreshold));
+    }
+
+    // SW-18
+    #[test]
+    fn the_frame_that_crosses_finds_room_in_the_pool_however_full_it_is() {
+        // A static threshold that three ingresses together can exceed by far: the pool runs dry.
+        let admission = Admission::Pfc(pfc(PfcThreshold::Static(20_000)));
+        let mut m = mmu(15_000 + 24_000, 0, admission, 3);
+        assert_eq!(m.shared_bytes, 24_000);
+        let mut told = [false; 3];
+        for nth in 0..60 {
+            let port = nth % 3;
+            if !told[port as usize] {
+                assert_eq!(m.verdict(port, 2, 1048, 0), Ok(Space::Pool), "port {port}");
+                told[port as usize] = m.enter(port, 2, 1048, Space::Pool) == Tell::Xoff;
+            }
+        }
+        assert_eq!(told, [true; 3]);
+        assert!(m.shared_used > 24_000 - 3 * 1048 && m.shared_used <= 24_000);
+        // Nobody is below its threshold by the offset before the last frames have room again.
+        assert_eq!(m.leave(0, 2, 1048), Tell::Nothing);
+        assert_eq!(m.leave(0, 2, 1048), Tell::Nothing);
+        assert_eq!(m.leave(0, 2, 1048), Tell::Xon);
+        m.audit().unwrap();
     }
 
     // SW-17
