@@ -53,6 +53,9 @@ pub struct Wheel {
 }
 
 impl Wheel {
+    /// Buckets of the first wheel.
+    pub const SLOTS: u64 = SLOTS;
+
     /// The widest bucket is 2^32 ps, about 4 ms.
     pub const MAX_SHIFT: u32 = 32;
 
@@ -258,5 +261,48 @@ impl Calendar for Wheel {
     #[inline]
     fn len(&self) -> usize {
         self.len
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phase;
+
+    /// KER-05: whatever is asked, no bucket that begins at or after the limit becomes current, and
+    /// no block that does is entered, on any level.
+    #[test]
+    fn cursor_stays_before_the_limit() {
+        let times = [
+            1_500,
+            90_000,
+            5_000_000,
+            9_000_000,
+            40_000_000_000,
+            70_000_000_000_000,
+        ];
+        for shift in [0, 6, 10, 14] {
+            for limit in times
+                .into_iter()
+                .flat_map(|time| [time - 1, time, time + 1, time + 3_000])
+            {
+                let mut wheel = Wheel::new(shift);
+                for time in times {
+                    wheel.push(Event::new(time, phase::TIMER, 1, 0));
+                }
+                while wheel.pop_before(limit).is_some() {}
+                assert_eq!(wheel.peek_before(limit), None);
+                let entered_ps = wheel.block << SLOT_BITS << shift;
+                let current_ps = wheel.cursor.saturating_sub(1) << shift;
+                assert!(
+                    entered_ps < limit && current_ps < limit,
+                    "2^{shift} ps, limit {limit} ps"
+                );
+                assert_eq!(
+                    wheel.len(),
+                    times.iter().filter(|&&time| time >= limit).count()
+                );
+            }
+        }
     }
 }
