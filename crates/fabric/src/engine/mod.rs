@@ -259,14 +259,27 @@ impl<C> std::fmt::Debug for Simulation<C> {
 }
 
 impl Simulation<Wheel> {
-    /// Builds the network of a plan. Buckets of the calendar are as wide as the network is sparse:
-    /// about one frame of every eighth link falls into one.
+    /// Builds the network of a plan.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
-        let links = plan.graph.port_count().max(1);
-        let shift = 15u32.saturating_sub(links.ilog2()).clamp(6, 13);
+        let shift = bucket_shift(&plan.graph, plan.switch.max_frame);
         Self::with_calendar(plan, Wheel::new(shift))
     }
+}
+
+/// Width of the calendar's buckets, as a power of two of ps: its first wheel must reach as far as
+/// nearly all arrivals do, or they are sorted twice.
+fn bucket_shift(graph: &Graph, max_frame: u16) -> u32 {
+    let mut reach: Vec<Time> = (0..graph.port_count() as usize)
+        .map(|index| graph.port(index))
+        .map(|port| port.delay_ps + port.rate.serialisation_ps(u64::from(max_frame)))
+        .collect();
+    let most = reach.len() * 9 / 10;
+    let reach_ps = match reach.len() {
+        0 => 0,
+        _ => *reach.select_nth_unstable(most).1,
+    };
+    (reach_ps / 4 * 5 / Wheel::SLOTS + 1).next_power_of_two().ilog2().clamp(8, 24)
 }
 
 impl<C: Calendar> Simulation<C> {
