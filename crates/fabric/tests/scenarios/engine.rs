@@ -1,0 +1,267 @@
+//! Rules of the engine that no scheme hangs on; hosts with several ports; several classes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::*;
+use common::*;
+use dataplane::config::{Admission, Alpha, ClassConfig, Pfc, PfcThreshold, Recovery};
+use dataplane::units::{MS, US};
+use fabric::engine::Simulation;
+use traffic::Flow;
+
+/// Two switches, every host on both, one link between the switches.
+fn dual_homed(hosts: u32) -> TopologySpec {
+    let mut links = Vec::new();
+    for host in 0..hosts {
+        links.push((host, hosts, LINK));
+        links.push((host, hosts + 1, LINK));
+    }
+    links.push((hosts, hosts + 1, LINK));
+    named(hosts, 2, links)
+}
+
+// ENG-11
+#[test]
+fn flows_of_a_host_with_two_ports_are_spread_over_both() {
+    let flows: Vec<Flow> = (0..60)
+        .map(|i| flow(i, u64::from(i) * 20 * US, 0, 1, 5000))
+        .collect();
+    let (outcome, keep) = line_rate(dual_homed(2), flows).run();
+    let sent = [port(&outcome, 0, 2), port(&outcome, 0, 3)].map(|p| p.tx_data_packets);
+    assert_eq!(sent[0] + sent[1], 300);
+    assert!(sent[0] % 5 == 0, "a flow stays on its port");
+    assert!(sent.iter().all(|&n| n > 100), "{sent:?}");
+    let received = [port(&outcome, 2, 1), port(&outcome, 3, 1)].map(|p| p.tx_data_packets);
+    assert!(received.iter().all(|&n| n > 100), "{received:?}");
+    // The sending and the receiving side choose apart: some flows cross between the switches.
+    let crossing = port(&outcome, 2, 3).tx_data_packets + port(&outcome, 3, 2).tx_data_packets;
+    assert!(crossing > 80 && crossing < 220, "{crossing} packets cross");
+    // Alone as they are, all take their ideal time, which knows the way of each.
+    for r in &keep.flows {
+        assert_eq!(
+            r.received_ps.unwrap() - r.flow.start_ps,
+            r.ideal_received_ps
+        );
+    }
+}
+
+// ENG-11
+#[test]
+fn two_ports_carry_twice_as_much_as_one() {
+    let flows: Vec<Flow> = (0..40).map(|i| flow(i, 0, 0, 1, 250_000)).collect();
+    let (outcome, keep) = line_rate(dual_homed(2), flows).run();
+    let last = (0..40).map(|i| keep.fct(i)).max().unwrap();
+    let one_port = 40 * 250 * FRAME_PS;
+    assert!(last < one_port * 8 / 10, "{last} ps of {one_port}");
+    assert_eq!(outcome.finished, 40);
+}
+
+/// Same seed and number, same path, whatever the scheme is.
+// ENG-10
+#[test]
+fn all_schemes_send_a_flow_over_the_same_path() {
+    let flows: Vec<Flow> = (0..50)
+        .map(|i| flow(i, u64::from(i) * US, i % 8, 8 + (i * 5) % 8, 3000))
+        .collect();
+    let uplinks = |setup: Setup| -> Vec<u64> {
+        let (outcome, _) = setup.run();
+        assert_eq!(outcome.counters.retransmissions, 0);
+        let up = outcome.ports.iter().filter(|p| p.node == 16);
+        up.map(|p| p.tx_data_packets).collect()
+    };
+    let first = uplinks(line_rate(leaf_spine(2, 8, 8), flows.clone()));
+    assert!(
+        first.iter().filter(|&&n| n > 0).count() > 4,
+        "several spines are used"
+    );
+    for (name, preset) in PRESETS {
+        let same = uplinks(preset(leaf_spine(2, 8, 8), flows.clone()));
+        assert_eq!(first, same, "{name}");
+    }
+    let mut other = line_rate(leaf_spine(2, 8, 8), flows);
+    other.seed = 2;
+    assert_ne!(first, uplinks(other), "another seed, other paths");
+}
+
+// ENG-12
+#[test]
+fn flows_are_drawn_from_the_traffic_as_their_time_comes() {
+    let drawn = Arc::new(AtomicU32::new(0));
+    let counter = Arc::clone(&drawn);
+    let mut plan = line_rate(star(2), Vec::new()).plan();
+    plan.feed = Box::new((0..1000).map(move |i| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        flow(i, u64::from(i) * US, 0, 1, 500)
+    }));
+    let mut keep = Keep::default();
+    let outcome = Simulation::new(plan).run(&mut keep, &mut |progress| {
+        let ahead = u64::from(drawn.load(Ordering::Relaxed)) - progress.started;
+        assert!(ahead <= 1, "{ahead} flows were drawn before their time");
+        true
+    });
+    assert_eq!(outcome.finished, 1000);
+}
+
+/// A node's results and random numbers do not hang on what happens at other nodes.
+// ENG-08
+#[test]
+fn what_happens_elsewhere_changes_nothing_here() {
+    let topology = TopologySpec::Dumbbell {
+        left: 4,
+        right: 4,
+        link: LINK,
+        core: LINK,
+    };
+    let here: Vec<Flow> = (0..3).map(|i| flow(i, 0, i, 3, 400_000)).collect();
+    let mut both = here.clone();
+    both.extend((0..3).map(|i| flow(3 + i, 0, 4 + i, 7, 300_000)));
+    let run = |flows| {
+        let mut s = dctcp(topology.clone(), flows);
+        // Probabilistic marks, so that the streams matter.
+        s.switch.ecn = Some(red(20_000, 400_000, 0.5));
+        let (outcome, keep) = s.run();
+        assert!(outcome.counters.marks > 20);
+        [keep.fct(0), keep.fct(1), keep.fct(2)]
+    };
+    assert_eq!(run(here), run(both));
+}
+
+/// A decision may kick another port: a packet that leaves lets the switch resume its upstream, in the
+/// same instant but the next round.
+// ENG-04, ENG-32
+#[test]
+fn a_resume_leaves_at_the_instant_of_the_departure_that_caused_it() {
+    let slow = link(1, US);
+    let mut s = line_rate(
+        named(2, 1, vec![(0, 2, LINK), (1, 2, slow)]),
+        vec![flow(0, 0, 0, 1, 100_000)],
+    );
+    s.switch.mmu.admission = Admission::Pfc(Pfc {
+        threshold: PfcThreshold::Static(10_000),
+        xon_offset: 4000,
+        frame_bytes: 64,
+        headroom: None,
+        response_ps: 0,
+    });
+    s.nic.ack_every = 1 << 20;
+    let (outcome, keep) = s.run();
+    assert!(keep.pauses.len() >= 2, "{:?}", keep.pauses);
+    // The first frame leaves when it arrives, every other one when the one before has left.
+    let (first, each) = (FRAME_PS + US, slow.rate.serialisation_ps(FRAME));
+    for pause in &keep.pauses {
+        assert_eq!((pause.node, pause.port, pause.class), (0, 0, 2));
+        let left = pause.to_ps - US - 64 * 80;
+        assert_eq!((left - first) % each, 0, "XON was sent as a packet left");
+    }
+    let paused: u64 = keep.pauses.iter().map(|p| p.to_ps - p.from_ps).sum();
+    let nic = port(&outcome, 0, 2);
+    assert_eq!(
+        (nic.pauses, nic.paused_ps),
+        (keep.pauses.len() as u64, paused)
+    );
+}
+
+/// Three data classes; PFC may pause all but the first.
+fn classes(mut s: Setup) -> Setup {
+    let data = s.switch.classes[2];
+    s.switch.classes.push(data);
+    s.switch.classes.push(data);
+    s.switch.classes[2] = ClassConfig {
+        pausable: false,
+        ..data
+    };
+    s
+}
+
+fn of_class(class: u8, f: Flow) -> Flow {
+    Flow { class, ..f }
+}
+
+// SW-22, SW-03, NIC-02
+#[test]
+fn a_lower_class_waits_for_at_most_one_frame_of_a_higher() {
+    let flows = vec![
+        of_class(2, flow(0, 0, 0, 3, 1_000_000)),
+        of_class(1, flow(1, 10 * US, 0, 3, 100_000)),
+        of_class(1, flow(2, 20 * US, 1, 3, 1_000_000)),
+        of_class(0, flow(3, 30 * US, 2, 3, 200_000)),
+    ];
+    let (_, keep) = classes(line_rate(star(4), flows)).run();
+    let late = |id: u32| {
+        let r = keep.flows.iter().find(|r| r.flow.id == id).unwrap();
+        keep.fct(id) - r.ideal_received_ps
+    };
+    // At the NIC and at the switch a frame of a higher class may just have started.
+    assert!(late(3) <= 2 * FRAME_PS, "class 0 is {} ps late", late(3));
+    assert!(late(1) <= 2 * FRAME_PS, "class 1 is {} ps late", late(1));
+    // The flow of class 1 waits for 200 packets of class 0, that of class 2 for all.
+    assert!(
+        late(2) >= 200 * FRAME_PS && late(2) < 203 * FRAME_PS,
+        "{}",
+        late(2)
+    );
+    assert!(late(0) >= 1290 * FRAME_PS, "{}", late(0));
+}
+
+// SW-22, SW-40, NIC-07
+#[test]
+fn pfc_stops_the_class_that_it_names_and_no_other() {
+    // Two senders of class 2 congest host 3; class 0 of host 0 goes to host 2, and is not held up.
+    let flows = vec![
+        of_class(2, flow(0, 0, 0, 3, 1_000_000)),
+        of_class(2, flow(1, 0, 1, 3, 1_000_000)),
+        of_class(0, flow(2, 50 * US, 0, 2, 500_000)),
+    ];
+    let mut s = classes(line_rate(star(4), flows));
+    s.switch.mmu.buffer_bytes = 400_000;
+    s.switch.mmu.reserved_bytes = 0;
+    s.switch.mmu.admission = Admission::Pfc(Pfc {
+        threshold: PfcThreshold::Dynamic(Alpha::new(0.1)),
+        xon_offset: 3000,
+        frame_bytes: 64,
+        headroom: None,
+        response_ps: 0,
+    });
+    let (outcome, keep) = s.run();
+    assert!(outcome.counters.pfc_pauses > 0);
+    assert!(
+        keep.pauses.iter().all(|p| p.class == 4),
+        "data class 2 is class 4 of the wire"
+    );
+    let r = keep.flows.iter().find(|r| r.flow.id == 2).unwrap();
+    assert!(keep.fct(2) <= r.ideal_received_ps + 2 * FRAME_PS);
+}
+
+/// Random flows of all classes on small buffers: lossless in the classes that promise it.
+// SW-16, SW-18
+#[test]
+fn several_classes_share_a_small_buffer() {
+    let mut flows: Vec<Flow> = (0..90)
+        .map(|i| {
+            of_class(
+                (i % 3) as u8,
+                flow(
+                    i,
+                    u64::from(i / 9) * 5 * US,
+                    i % 9,
+                    (i + 1 + i % 7) % 9,
+                    30_000,
+                ),
+            )
+        })
+        .collect();
+    flows.sort_by_key(|f| f.start_ps);
+    let mut s = classes(line_rate(star(9), flows));
+    s.switch.mmu.reserved_bytes = 2000;
+    s.switch.mmu.buffer_bytes = 900_000;
+    s.nic.recovery = Recovery::GoBackN { timeout_ps: MS };
+    let (outcome, _) = s.run_raw();
+    assert_eq!(outcome.finished, 90);
+    let broken: Vec<_> = outcome
+        .violations
+        .iter()
+        .filter(|v| v.check != "lossless")
+        .collect();
+    assert!(broken.is_empty(), "{broken:?}");
+}

@@ -1,0 +1,123 @@
+//! Networks that lose packets, or change their order.
+
+use super::*;
+use common::*;
+use dataplane::config::{Admission, Alpha, PathChoice, Recovery};
+use dataplane::sink::DropCause;
+use dataplane::units::{MS, US};
+use fabric::record::Ending;
+use traffic::Flow;
+
+fn incast(senders: u32, bytes: u64) -> Vec<Flow> {
+    (0..senders)
+        .map(|i| flow(i, 0, i, senders, bytes))
+        .collect()
+}
+
+// SW-15, NIC-13, NIC-20, NIC-21
+#[test]
+fn an_egress_threshold_drops_and_go_back_n_brings_every_flow_home() {
+    for per_queue in [false, true] {
+        let mut s = line_rate(star(9), incast(8, 200_000));
+        s.switch.mmu.buffer_bytes = 300_000;
+        s.switch.mmu.reserved_bytes = 0;
+        s.switch.mmu.admission = Admission::EgressDynamic {
+            alpha: Alpha::new(1.0),
+            per_queue,
+        };
+        let (outcome, keep) = s.run();
+        let c = outcome.counters;
+        assert_eq!(outcome.ending, Ending::Drained);
+        assert_eq!(outcome.finished, 8);
+        assert!(c.drops[DropCause::EgressThreshold as usize] > 0);
+        assert_eq!(
+            c.drops[DropCause::Buffer as usize],
+            0,
+            "half of it is always free"
+        );
+        assert!(c.naks > 0 && c.retransmissions > 0 && c.discarded > 0);
+        let most = port(&outcome, 9, 8).max_queue_bytes;
+        assert!(
+            most <= 150_000,
+            "{most} B queued, α = 1 allows half of the buffer"
+        );
+        let resent: u64 = keep.flows.iter().map(|r| u64::from(r.retransmitted)).sum();
+        assert_eq!(resent, c.retransmissions);
+    }
+}
+
+/// The last packets of a flow are lost, and nothing comes after them that could be missed: only the
+/// timeout helps.
+// NIC-21
+#[test]
+fn a_lost_tail_is_sent_again_after_the_timeout() {
+    // Seven packets find room, the eighth does not: it is the last of the second flow.
+    let mut s = line_rate(
+        star(3),
+        vec![flow(0, 0, 0, 2, 4000), flow(1, 0, 1, 2, 4000)],
+    );
+    s.switch.mmu.reserved_bytes = 0;
+    s.switch.mmu.buffer_bytes = 4 * FRAME;
+    s.switch.mmu.admission = Admission::SharedPool;
+    s.nic.recovery = Recovery::GoBackN { timeout_ps: MS };
+    let (outcome, keep) = s.run();
+    let c = outcome.counters;
+    assert_eq!(c.drops[DropCause::Buffer as usize], 1);
+    assert_eq!((c.naks, c.timeouts, c.retransmissions), (0, 1, 1));
+    let late = keep.fct(0).max(keep.fct(1));
+    assert!(late > MS && late < MS + 20 * US, "{late} ps");
+}
+
+fn sprayed(recovery: Recovery) -> (Outcome, Keep) {
+    let flows: Vec<Flow> = (0..8)
+        .map(|i| flow(i, 0, i, 8 + (i * 3) % 8, 500_000))
+        .collect();
+    let mut s = line_rate(leaf_spine(2, 4, 8), flows);
+    s.switch.path = PathChoice::Packet;
+    s.switch.mmu.admission = Admission::Unlimited;
+    s.nic.recovery = recovery;
+    s.run()
+}
+
+// NIC-12, NIC-13
+#[test]
+fn sprayed_packets_overtake_and_are_taken_once_each() {
+    let (ordered, _) = sprayed(Recovery::GoBackN { timeout_ps: 4 * MS });
+    assert!(ordered.counters.naks > 0, "spraying changes the order");
+    let (any, keep) = sprayed(Recovery::None);
+    let c = any.counters;
+    assert_eq!((c.naks, c.discarded, c.retransmissions), (0, 0, 0));
+    assert_eq!((c.data_packets, c.acks), (4000, 4000));
+    assert!(
+        keep.flows
+            .iter()
+            .all(|r| r.received_ps.is_some() && r.retransmitted == 0)
+    );
+    assert_eq!(any.violations, [], "every byte was delivered once");
+}
+
+/// Without recovery a lost packet is never sent again; the run says who waits for what.
+// ENG-07, AUD-08
+#[test]
+fn a_run_that_stalls_says_so() {
+    let mut s = line_rate(star(5), incast(4, 100_000));
+    s.switch.mmu.reserved_bytes = 0;
+    s.switch.mmu.buffer_bytes = 20 * FRAME;
+    s.switch.mmu.admission = Admission::SharedPool;
+    s.nic.recovery = Recovery::None;
+    let (outcome, keep) = s.run();
+    assert_eq!(outcome.ending, Ending::Stalled);
+    assert!(outcome.finished < 4);
+    let unfinished = keep
+        .flows
+        .iter()
+        .filter(|r| r.received_ps.is_none())
+        .count();
+    assert_eq!(unfinished as u64, 4 - outcome.finished, "none is left out");
+    assert_eq!(outcome.stall.len(), unfinished);
+    assert!(
+        outcome.stall[0].contains("waits for an acknowledgement"),
+        "{:?}",
+        outcome.stall
+    );
+}

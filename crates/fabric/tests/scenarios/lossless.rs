@@ -1,0 +1,245 @@
+//! PFC: the headroom of the formula is enough at the worst instant, and no byte too much.
+
+use super::*;
+use common::*;
+use dataplane::config::{Admission, Alpha, Pfc, PfcThreshold, Recovery};
+use dataplane::switch::headroom_bytes;
+use dataplane::units::{MS, US};
+use fabric::record::Ending;
+use kernel::random::{Purpose, Stream};
+
+/// Frames in the pool when XOFF is sent, the one that crosses the threshold included.
+const POOL_FRAMES: u64 = 21;
+
+/// Hosts: 0 the one that will be paused, 1 keeps the way back to it busy, 2 the receiver behind a
+/// link that hardly moves, and two more that only fill the pool. All links have the same delay.
+struct Corner {
+    delay_ps: u64,
+    /// Start of the paused host after that of the busy one.
+    offset_ps: u64,
+    headroom: Option<u64>,
+    /// The pool is filled by others, so that it runs dry before the threshold is reached.
+    dry: bool,
+}
+
+impl Corner {
+    fn pfc(&self) -> Pfc {
+        let threshold = if self.dry {
+            1 << 30
+        } else {
+            (POOL_FRAMES - 1) * FRAME
+        };
+        Pfc {
+            threshold: PfcThreshold::Static(threshold),
+            xon_offset: 2 * FRAME,
+            frame_bytes: 64,
+            headroom: self.headroom,
+            response_ps: 0,
+        }
+    }
+
+    fn formula(&self) -> u64 {
+        headroom_bytes(GBPS_100, self.delay_ps, FRAME as u16, &self.pfc())
+    }
+
+    fn setup(&self) -> Setup {
+        let fast = link(100, self.delay_ps);
+        let slow = LinkSpec {
+            rate: Rate::from_bps(10_000_000),
+            delay_ps: self.delay_ps,
+        };
+        let links = (0..5)
+            .map(|h| (h, 5, if h == 2 { slow } else { fast }))
+            .collect();
+        // The busy host starts on a grid of frames, and so do all its frames at the switch.
+        let start = 100 * FRAME_PS;
+        let mut flows = vec![
+            flow(0, start, 1, 0, 300_000),
+            flow(1, start + self.offset_ps, 0, 2, 70_000),
+        ];
+        if self.dry {
+            flows.insert(0, flow(0, 0, 3, 2, 40_000));
+            flows.insert(1, flow(1, 0, 4, 2, 40_000));
+            flows[2].id = 2;
+            flows[3].id = 3;
+        }
+        let mut s = line_rate(named(5, 1, links), flows);
+        s.switch.mmu.admission = Admission::Pfc(self.pfc());
+        s.switch.mmu.reserved_bytes = 0;
+        if self.dry {
+            // 70 frames, of which the two others take 80 less one that is on its slow way, until they
+            // are paused; what they still send goes to their own headroom.
+            let slow_headroom = headroom_bytes(slow.rate, self.delay_ps, FRAME as u16, &self.pfc());
+            let headrooms = self
+                .headroom
+                .map_or(4 * self.formula() + slow_headroom, |h| 5 * h);
+            s.switch.mmu.buffer_bytes = headrooms + 70 * FRAME;
+        }
+        // No ACK disturbs the grid before the last, and no timeout the silence.
+        s.nic.ack_every = 1 << 20;
+        s.nic.recovery = Recovery::GoBackN {
+            timeout_ps: 900 * MS,
+        };
+        s
+    }
+
+    /// Most headroom that the paused host's ingress used: nothing leaves it while it fills.
+    fn peak(&self) -> u64 {
+        let (outcome, keep) = self.setup().run();
+        assert_eq!(outcome.ending, Ending::Drained);
+        assert!(outcome.counters.pfc_pauses > 0);
+        let most = keep.buffers.iter().map(|b| b.used_bytes).max().unwrap();
+        most - POOL_FRAMES * FRAME
+    }
+}
+
+/// The round trip is such that the pause, sent behind a whole frame but for 1 ps, arrives 1 ps after
+/// the upstream has started one more frame.
+const WORST_DELAY_PS: u64 = (24 * FRAME_PS - 64 * 80 + 2) / 2;
+
+// SW-11, SW-12, SW-13, SW-40, SW-41, SW-42
+#[test]
+fn at_the_worst_instant_the_headroom_is_full_to_the_last_byte() {
+    let worst = Corner {
+        delay_ps: WORST_DELAY_PS,
+        offset_ps: 1,
+        headroom: None,
+        dry: false,
+    };
+    assert_eq!(worst.formula(), 26 * FRAME + 1, "one byte is rounded up");
+    assert_eq!(worst.peak(), 26 * FRAME);
+    let exact = Corner {
+        headroom: Some(26 * FRAME),
+        ..worst
+    };
+    assert_eq!(exact.peak(), 26 * FRAME);
+}
+
+// SW-11, AUD-05
+#[test]
+fn headroom_that_is_one_frame_short_loses_a_frame() {
+    for short in [1, FRAME] {
+        let corner = Corner {
+            delay_ps: WORST_DELAY_PS,
+            offset_ps: 1,
+            headroom: Some(26 * FRAME - short),
+            dry: false,
+        };
+        let (outcome, _) = corner.setup().run_raw();
+        assert_eq!(
+            outcome.counters.drops.iter().sum::<u64>(),
+            1,
+            "{short} B short"
+        );
+        assert_eq!(outcome.violations.len(), 1);
+        assert_eq!(outcome.violations[0].check, "lossless");
+    }
+}
+
+/// What arrives at an instant counts in the decisions of that instant: a pause that comes just when a
+/// frame would start stops it.
+// ENG-03
+#[test]
+fn one_picosecond_decides() {
+    let peak = |delay_ps, offset_ps| {
+        Corner {
+            delay_ps,
+            offset_ps,
+            headroom: None,
+            dry: false,
+        }
+        .peak()
+    };
+    // The way back is free at the very instant of XOFF: the pause does not wait for a frame.
+    assert_eq!(peak(WORST_DELAY_PS, 0), 25 * FRAME);
+    assert_eq!(peak(WORST_DELAY_PS, 1), 26 * FRAME);
+    // The pause comes at the very instant at which the last of these frames would start.
+    assert_eq!(peak(WORST_DELAY_PS, 2), 25 * FRAME);
+    assert_eq!(peak(WORST_DELAY_PS + 1, 2), 26 * FRAME);
+}
+
+// SW-11, SW-12
+#[test]
+fn no_phase_needs_more_headroom_than_the_formula_gives() {
+    let mut closest = u64::MAX;
+    for delay_ps in [0, 1, 300_007, WORST_DELAY_PS, 1_000_000, 1_500_000] {
+        for step in 0..24 {
+            let corner = Corner {
+                delay_ps,
+                offset_ps: step * FRAME_PS / 24 + step % 3,
+                headroom: None,
+                dry: false,
+            };
+            let left = corner.formula() - corner.peak();
+            closest = closest.min(left);
+        }
+    }
+    assert!(closest < FRAME, "the sweep came within {closest} B");
+}
+
+// SW-18
+#[test]
+fn nothing_is_lost_where_the_pool_runs_dry_before_the_threshold() {
+    for step in 0..40 {
+        let corner = Corner {
+            delay_ps: WORST_DELAY_PS,
+            offset_ps: step * FRAME_PS / 40 + step % 3,
+            headroom: None,
+            dry: true,
+        };
+        let (outcome, _) = corner.setup().run();
+        assert!(
+            outcome.counters.pfc_pauses >= 3,
+            "all three senders are paused"
+        );
+    }
+}
+
+/// Random load on small buffers: every PFC preset, thresholds of every kind.
+// SW-12, SW-13, SW-14, SW-18, AUD-05, AUD-06
+#[test]
+fn random_traffic_on_small_buffers_loses_nothing_under_pfc() {
+    let thresholds = [
+        PfcThreshold::Dynamic(Alpha::new(0.11)),
+        PfcThreshold::Dynamic(Alpha::new(1.0)),
+        PfcThreshold::Dynamic(Alpha::new(8.0)),
+        PfcThreshold::Static(5_000),
+        PfcThreshold::Static(1 << 30),
+    ];
+    let mut pauses = 0;
+    for (name, preset) in PRESETS {
+        if matches!(name, "bfc" | "ideal-fq") {
+            continue;
+        }
+        for (seed, threshold) in (0u64..).zip(thresholds) {
+            let mut random = Stream::new(seed, 7, Purpose::Test);
+            let mut flows: Vec<_> = (0..150)
+                .map(|_| {
+                    let src = random.below(12) as u32;
+                    let dst = if random.below(3) == 0 {
+                        u32::from(src == 0)
+                    } else {
+                        (src + 1 + random.below(11) as u32) % 12
+                    };
+                    flow(0, random.below(60 * US), src, dst, 1 + random.below(60_000))
+                })
+                .collect();
+            flows.sort_by_key(|f| f.start_ps);
+            for (id, f) in (0..).zip(&mut flows) {
+                f.id = id;
+            }
+            let mut s = preset(leaf_spine(3, 2, 4), flows);
+            let Admission::Pfc(pfc) = s.switch.mmu.admission else {
+                panic!("{name} is lossless by PFC");
+            };
+            s.switch.mmu.admission = Admission::Pfc(Pfc { threshold, ..pfc });
+            s.switch.mmu.reserved_bytes = 0;
+            let headroom = headroom_bytes(GBPS_100, US, s.switch.max_frame, &pfc);
+            s.switch.mmu.buffer_bytes = 6 * headroom + 20_000 * (1 + seed);
+            let (outcome, _) = s.run();
+            assert_eq!(outcome.finished, 150, "{name}, {threshold:?}");
+            pauses += outcome.counters.pfc_pauses;
+        }
+    }
+    assert!(pauses > 1000, "{pauses} pauses are no test");
+}

@@ -1,0 +1,60 @@
+//! Networks whose behaviour is known on paper, or from another simulator: queueing theory, buffers at
+//! the worst instant, backpressure, fairness, losses, and laws of conservation under random load.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod backpressure;
+mod conservation;
+mod engine;
+mod fairness;
+mod loss;
+mod lossless;
+mod queueing;
+mod reference;
+
+use common::{GBPS_100, LINK};
+use dataplane::units::{Rate, Time};
+use fabric::record::Outcome;
+use fabric::topology::{LinkSpec, TopologySpec};
+
+/// Bytes of a full data frame in the plain presets, and its time at 100 Gbps.
+const FRAME: u64 = 1048;
+const FRAME_PS: Time = FRAME * 80;
+
+const fn link(gbps: u64, delay_ps: Time) -> LinkSpec {
+    LinkSpec {
+        rate: Rate::from_gbps(gbps),
+        delay_ps,
+    }
+}
+
+/// `senders` hosts with links of their own speed, and one last host behind a link at 100 Gbps, all on
+/// one switch.
+fn funnel(senders: u32, feeding: LinkSpec) -> TopologySpec {
+    let mut links: Vec<_> = (0..senders).map(|h| (h, senders + 1, feeding)).collect();
+    links.push((senders, senders + 1, LINK));
+    named(senders + 1, 1, links)
+}
+
+/// A listed network of `hosts` hosts and `switches` switches, numbered in this order.
+fn named(hosts: u32, switches: u32, links: Vec<(u32, u32, LinkSpec)>) -> TopologySpec {
+    TopologySpec::Links {
+        hosts: (0..hosts).map(|i| format!("h{i}")).collect(),
+        switches: (0..switches).map(|i| format!("s{i}")).collect(),
+        links,
+    }
+}
+
+/// What the port of `node` that leads to `peer` counted.
+fn port(outcome: &Outcome, node: u32, peer: u32) -> &fabric::record::PortRecord {
+    let mut ports = outcome.ports.iter();
+    ports
+        .find(|p| p.node == node && p.peer == peer)
+        .expect("the two are neighbours")
+}
+
+#[test]
+fn frames_of_these_tests_are_what_they_say() {
+    assert_eq!(GBPS_100.serialisation_ps(FRAME), FRAME_PS);
+}
