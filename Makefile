@@ -65,8 +65,8 @@ format: $(DEPENDENCIES) ## Format all sources
 	$(BIN)/ruff check --fix --quiet python
 	$(BIN)/ruff format python
 
-bench: ## Measure the speed of the simulator
-	cargo bench --locked
+bench: $(EXTENSION) ## Measure packet-hops per second, one run at a time on one core
+	$(BIN)/backwater compare scenarios/demo.toml --schemes hpcc,bfc --jobs 1 -o out/bench
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) target target-maturin out .pytest_cache .ruff_cache .hypothesis

@@ -62,8 +62,9 @@ def _lines() -> Shown:
 
 def _facts(progress: Progress) -> str:
     of = f" of {progress.flows:,}" if progress.flows is not None else ""
+    draining = " (drains)" if progress.now_ps > progress.until_ps else ""
     return (
-        f"{time_text(progress.now_ps)} of {time_text(progress.until_ps)}, "
+        f"{time_text(progress.now_ps)} of {time_text(progress.until_ps)}{draining}, "
         f"{progress.finished:,}{of} flows, "
         f"{progress.packet_hops_per_s / 1e6:.2f} M packet-hops/s, "
         f"{clock_text(progress.seconds_left)} left"

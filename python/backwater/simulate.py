@@ -26,20 +26,29 @@ class Progress:
     """How far a run is."""
 
     now_ps: int
+    """Simulated time."""
+
     until_ps: int
+    """When the last flow may start; what is on its way then takes as long as it takes."""
+
     started: int
     finished: int
     flows: int | None
+    """Flows in all, where that is known beforehand."""
+
     packet_hops: int
+
     seconds: float
     """Wall-clock time since the run began."""
 
     @property
     def fraction(self) -> float:
         """Part of the work that is done, between 0 and 1."""
-        by_time = self.now_ps / self.until_ps if self.until_ps else 0.0
-        by_flows = self.finished / self.flows if self.flows else 1.0
-        return min(by_time, by_flows, 1.0)
+        if self.flows:
+            return min(self.finished / self.flows, 1.0)
+        arrived = min(self.now_ps / self.until_ps, 1.0) if self.until_ps else 1.0
+        served = min(self.finished / self.started, 1.0) if self.started else 0.0
+        return arrived * served
 
     @property
     def packet_hops_per_s(self) -> float:
@@ -180,7 +189,7 @@ class _Job:
             if listener is not None:
                 listener(Progress(*numbers, seconds=time.monotonic() - began))
 
-        _core.run(
+        said = _core.run(
             self.scenario,
             self.scheme,
             self.overrides,
@@ -190,6 +199,11 @@ class _Job:
             progress if listener is not None else None,
             interrupt,
         )
+        summary = json.loads(said)
+        flows, hops = summary["flows"], summary["performance"]["packet_hops"]
+        started = None if summary["partial"] else flows["started"]
+        end_ps = summary["end_ps"]
+        progress(end_ps, end_ps, flows["started"], flows["finished"], started, hops)
 
 
 @dataclass

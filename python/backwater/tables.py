@@ -59,9 +59,9 @@ def _slowdown(bin_name: str, statistic: str) -> Callable[[Summary], float | None
 
 
 _BINS = {
-    "short": "short, ≤ 10 KB",
+    "short": "short ≤ 10 KB",
     "medium": "medium",
-    "long": "long, > 1 MB",
+    "long": "long > 1 MB",
     "incast": "incast",
 }
 
@@ -69,7 +69,7 @@ _BINS = {
 def _slowdown_rows() -> list[Row]:
     return [
         Row(
-            f"FCT slowdown, {label}",
+            f"Slowdown, {label}",
             statistic,
             f"slowdown_{name}_{statistic}",
             _slowdown(name, statistic),
@@ -143,7 +143,7 @@ ROWS: list[Row] = [
     ),
     Row(
         "Simulation",
-        "packet-hops/s (millions)",
+        "M packet-hops/s",
         "packet_hops_per_s",
         lambda s: s["performance"]["packet_hops_per_s"],
         _millions,

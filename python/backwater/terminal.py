@@ -16,28 +16,32 @@ if TYPE_CHECKING:
 def print_table(runs: Mapping[str, Run]) -> None:
     """Print the table of results on standard output."""
     from rich.console import Console
+    from rich.measure import measure_renderables
     from rich.table import Table
     from rich.text import Text
 
     summaries = {name: run.summary for name, run in runs.items()}
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column("", no_wrap=True)
     for name in runs:
         table.add_column(name, justify="right", no_wrap=True)
     for group, rows in groupby(ROWS, key=lambda row: row.group):
         table.add_row(Text(group, style="cyan"))
         for row in rows:
+            if row.key == "digest":
+                continue
             winners = best(row, summaries)
             cells = [
                 Text(text(row, summary), style="bold" if name in winners else "")
                 for name, summary in summaries.items()
             ]
             table.add_row(Text(f"  {row.label}"), *cells)
+    # Nothing is cut: where the window is too narrow, lines go on in the next.
     console = Console(highlight=False)
-    if not console.is_terminal:
-        # A file or a pipe has no width: nothing may be cut.
-        console = Console(highlight=False, width=max(80, console.measure(table).maximum))
-    console.print(table)
+    needed = measure_renderables(console, console.options.update(width=10_000), [table]).maximum
+    console.print(table, width=max(needed, min(console.width, 80)), crop=False, soft_wrap=True)
+    for name, run in runs.items():
+        console.print(f"digest {run.digest}  {name}", soft_wrap=True)
 
 
 def print_audit(runs: Mapping[str, Run]) -> None:

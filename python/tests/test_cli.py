@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
@@ -37,7 +38,7 @@ def test_run_leaves_a_run_directory_and_prints_the_table(
     assert done.returncode == 0, done.stderr
     assert names(tmp_path / "out") == RUN_FILES
     summary = json.loads((tmp_path / "out/summary.json").read_text(encoding="utf-8"))
-    assert "FCT slowdown, incast" in done.stdout
+    assert "Slowdown, incast" in done.stdout
     assert summary["digest"] in done.stdout
     assert str(tmp_path / "out") in done.stderr
 
@@ -267,18 +268,20 @@ def test_ctrl_c_keeps_what_a_comparison_has_computed(long: Path, tmp_path: Path)
 
 def test_a_terminal_gets_bars(tiny: Path, tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
-    done = subprocess.run(
+    with subprocess.Popen(
         [COMMAND, "compare", str(tiny), "--schemes", "bfc,hpcc", "-o", str(tmp_path / "out")],
         stdout=subprocess.DEVNULL,
         stderr=theirs,
-        check=False,
-        timeout=60,
         env={**os.environ, "TERM": "xterm", "COLUMNS": "140"},
-    )
-    os.close(theirs)
-    os.set_blocking(ours, False)
-    shown = os.read(ours, 1 << 20).decode()
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        # Reading fails once the other side is closed.
+        with contextlib.suppress(OSError):
+            while part := os.read(ours, 65536):
+                shown += part
     os.close(ours)
-    assert done.returncode == 0, shown
-    assert "packet-hops/s" in shown
-    assert "100%" in shown
+    last = shown.decode().rsplit("bfc", 1)[-1]
+    assert process.returncode == 0, shown
+    assert "packet-hops/s" in last
+    assert last.count("100%") == 2

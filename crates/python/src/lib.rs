@@ -92,7 +92,9 @@ fn run(
 ) -> PyResult<String> {
     let scenario = load(py, &path, overrides, seed, scheme)?;
     let flag = interrupt.flag.clone();
+    let arrivals_end_ps = scenario.info().measure_to_ps;
     let mut teller = Teller {
+        arrivals_end_ps,
         told: None,
         progress,
         failed: None,
@@ -141,6 +143,8 @@ fn catalogue(what: &str) -> PyResult<String> {
 
 /// Tells a Python callable how far a run is, now and then.
 struct Teller {
+    /// A run goes on after this, but nobody knows for how long.
+    arrivals_end_ps: Option<u64>,
     told: Option<Instant>,
     progress: Option<Py<PyAny>>,
     failed: Option<PyErr>,
@@ -160,9 +164,10 @@ impl Teller {
             return;
         }
         self.told = Some(Instant::now());
+        let until_ps = now.until_ps.min(self.arrivals_end_ps.unwrap_or(u64::MAX));
         let numbers = (
             now.now_ps,
-            now.until_ps,
+            until_ps,
             now.started,
             now.finished,
             now.flows,
