@@ -106,6 +106,14 @@ pub struct AskedLoad {
 /// window.
 #[must_use]
 pub fn asked_loads(spec: &Spec, graph: &Graph) -> Vec<AskedLoad> {
+    loads(spec, graph)
+        .into_iter()
+        .map(|(load, _)| load)
+        .collect()
+}
+
+/// The same, each with its window in ps.
+fn loads(spec: &Spec, graph: &Graph) -> Vec<(AskedLoad, (Time, Time))> {
     let Ok(hosts) = Hosts::new(&racks(graph)) else {
         return Vec::new();
     };
@@ -115,11 +123,12 @@ pub fn asked_loads(spec: &Spec, graph: &Graph) -> Vec<AskedLoad> {
         let bps = source.mean_arrival_bytes(graph.hosts()) * 8e12 / gap_ps;
         let over = |of| graph.capacity_bps(of).ok().map(|c| bps / c as f64);
         let core = over(CapacityOf::Core).map(|l| l * t.pattern.crossing_fraction(&hosts));
-        Some(AskedLoad {
+        let load = AskedLoad {
             source: t.name.clone(),
             of_hosts: over(CapacityOf::Hosts)?,
             of_core: core,
-        })
+        };
+        Some((load, t.window_ps))
     };
     spec.traffic.iter().filter_map(of).collect()
 }
@@ -250,27 +259,37 @@ fn blame(message: &str) -> &'static str {
         .map_or("", |(_, key)| key)
 }
 
-/// Warns where all sources together ask for more than the links carry.
+/// Warns where the sources that are active together ask for more than the links carry.
 fn overload(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
-    let loads = asked_loads(spec, graph);
-    let core: f64 = loads.iter().filter_map(|l| l.of_core).sum();
-    let hosts: f64 = loads.iter().map(|l| l.of_hosts).sum();
+    let loads = loads(spec, graph);
+    // The most is asked for at an instant where some window opens.
+    let most = |load: &dyn Fn(&AskedLoad) -> f64| {
+        let at = |now: Time| -> f64 {
+            let active = loads
+                .iter()
+                .filter(|(_, (from, to))| (*from..*to).contains(&now));
+            active.map(|(l, _)| load(l)).sum()
+        };
+        loads
+            .iter()
+            .map(|(_, window)| at(window.0))
+            .fold(0.0, f64::max)
+    };
+    let core = most(&|l| l.of_core.unwrap_or(0.0));
+    let hosts = most(&|l| l.of_hosts);
     for (load, links) in [(core, "core"), (hosts, "host links")] {
+        let asked = format!(
+            "all traffic together asks for {:.1} % of the {links}",
+            load * 100.0
+        );
         if load > 1.0 {
-            let message = format!(
-                "all traffic together asks for {:.0} % of the {links}",
-                load * 100.0
-            );
             findings.warn(
                 &["traffic"],
-                message,
+                asked,
                 "queues grow as long as arrivals last; lower the loads",
             );
         } else if load > 0.95 {
-            let message = format!(
-                "all traffic together asks for {:.1} % of the {links}, in payload",
-                load * 100.0
-            );
+            let message = format!("{asked}, in payload");
             findings.warn(
                 &["traffic"],
                 message,

@@ -66,8 +66,6 @@ pub struct Scenario {
     pub warnings: Vec<Problem>,
     /// The scenario with every value and where it comes from, as TOML.
     pub resolved: String,
-    /// Where the keys were written, by dotted path.
-    pub(crate) places: BTreeMap<String, At>,
 }
 
 /// What the command line adds to a scenario.
@@ -423,7 +421,6 @@ fn finish(
             graph,
             warnings: problems,
             resolved,
-            places,
         }),
         // Every way to fail reports itself; should one be forgotten, this is said and not hidden.
         None => Err(ScenarioError::plain(

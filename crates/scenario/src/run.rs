@@ -124,16 +124,12 @@ impl Recorder for Recording {
 }
 
 impl Scenario {
-    /// A hash of everything that the scenario says: equal for equal runs.
+    /// A hash of everything that the scenario says, however it is written: equal for equal runs of
+    /// one version.
     #[must_use]
     pub fn hash(&self) -> u64 {
-        // Comments say where a value came from, which does not change the run.
-        let values = self
-            .resolved
-            .lines()
-            .map(|l| l.split("  # ").next().unwrap_or(l));
-        values
-            .flat_map(str::bytes)
+        let text = format!("{:?}", self.spec);
+        text.bytes()
             .fold(0, |hash, byte| mix64(hash ^ u64::from(byte)))
     }
 

@@ -1,0 +1,829 @@
+//! Everything that can be wrong with a scenario gives one clear error, at its place, with a hint.
+
+use std::path::Path;
+
+use scenario::{Changes, Problem, Scenario};
+
+/// A scenario that is right; line numbers below count from its first line.
+const GOOD: &str = r#"name = "good"
+
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+link = { rate = "100Gbps", delay = "1us" }
+
+[switch]
+buffer = "12MB"
+
+[[traffic]]
+name = "background"
+pattern = "uniform"
+sizes = "google-allrpc@bfc"
+arrivals = { kind = "lognormal", sigma = 2.0 }
+load = { fraction = 0.55, of = "core" }
+window = ["0us", "5ms"]
+
+[[traffic]]
+name = "incast"
+pattern = "incast"
+degree = 4
+total = "2MB"
+every = "500us"
+window = ["0us", "5ms"]
+
+[scheme]
+preset = "bfc"
+queues = 32
+"#;
+
+const LINKS: &str = r#"name = "links"
+[topology]
+kind = "links"
+hosts = ["a", "b", "c"]
+switches = ["s", "t"]
+links = [
+    { a = "a", b = "s", rate = "100Gbps", delay = "1us" },
+    { a = "b", b = "s", rate = "100Gbps", delay = "1us" },
+    { a = "c", b = "t", rate = "100Gbps", delay = "1us" },
+    { a = "s", b = "t", rate = "100Gbps", delay = "1us" },
+]
+[[traffic]]
+name = "two"
+pattern = "list"
+flows = [
+    { src = "a", dst = "c", bytes = "1MB" },
+    { src = 1, dst = 2, bytes = "1MB", start = "2us" },
+]
+"#;
+
+fn load_in(text: &str, base: &Path, set: &[&str]) -> Result<Scenario, Vec<Problem>> {
+    let set = set.iter().map(|s| (*s).to_owned()).collect();
+    let changes = Changes {
+        set,
+        ..Changes::default()
+    };
+    Scenario::parse(text, "test.toml", base, &changes).map_err(|e| e.problems)
+}
+
+fn load(text: &str) -> Result<Scenario, Vec<Problem>> {
+    load_in(text, Path::new("."), &[])
+}
+
+/// `text` with one place changed, which must be there once.
+fn changed(text: &str, from: &str, to: &str) -> String {
+    assert_eq!(
+        text.matches(from).count(),
+        1,
+        "`{from}` must stand in the text once"
+    );
+    text.replace(from, to)
+}
+
+/// The one problem of a text.
+#[track_caller]
+fn only(text: &str) -> Problem {
+    let problems = load(text).expect_err("this must be refused");
+    let shown: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        problems.len(),
+        1,
+        "one error was expected:\n{}",
+        shown.join("\n\n")
+    );
+    problems.into_iter().next().unwrap()
+}
+
+/// Checks place and words of the one problem of a text.
+#[track_caller]
+fn refused(text: &str, line: usize, column: usize, message: &str, hint: &str) {
+    let problem = only(text);
+    assert_eq!(
+        (problem.line(), problem.column()),
+        (Some(line), Some(column)),
+        "{problem}"
+    );
+    assert!(
+        problem.message.contains(message),
+        "{problem}\nlacks {message:?}"
+    );
+    let given = problem.hint.clone().unwrap_or_default();
+    assert!(given.contains(hint), "{problem}\nlacks the hint {hint:?}");
+}
+
+#[test]
+fn the_good_ones_are_good() {
+    for text in [GOOD, LINKS] {
+        let scenario = load(text).unwrap_or_else(|p| panic!("{}", p[0]));
+        assert_eq!(scenario.warnings, []);
+    }
+}
+
+#[test]
+fn unknown_key() {
+    let text = changed(GOOD, "buffer = \"12MB\"", "bufer = \"12MB\"");
+    refused(
+        &text,
+        11,
+        1,
+        "unknown key `bufer` in [switch]",
+        "did you mean `buffer`?",
+    );
+    let text = changed(GOOD, "[switch]", "[swich]");
+    refused(
+        &text,
+        10,
+        2,
+        "unknown key `swich`",
+        "did you mean `switch`?",
+    );
+    let text = changed(GOOD, "queues = 32", "quues = 32");
+    refused(
+        &text,
+        31,
+        1,
+        "unknown key `quues` in [scheme]",
+        "did you mean `queues`?",
+    );
+    let text = changed(GOOD, "sigma = 2.0", "sigma = 2.0, tail = 3");
+    refused(&text, 17, 47, "unknown key `tail`", "known here: ");
+}
+
+#[test]
+fn the_excerpt_points_at_the_word() {
+    let text = changed(GOOD, "buffer = \"12MB\"", "bufer = \"12MB\"");
+    let shown = only(&text).to_string();
+    let expected = "error: unknown key `bufer` in [switch]\n  --> test.toml:11:1\n   |\n11 | bufer = \"12MB\"\n   \
+                    | ^^^^^\n   = did you mean `buffer`?";
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn wrong_unit() {
+    let text = changed(GOOD, "\"12MB\"", "\"12us\"");
+    refused(
+        &text,
+        11,
+        10,
+        "`us` is not a unit of size but of time",
+        "such as \"12MB\"",
+    );
+    let text = changed(GOOD, "\"12MB\"", "12000000");
+    refused(&text, 11, 10, "a size needs a unit", "such as \"12MB\"");
+    let text = changed(GOOD, "rate = \"100Gbps\"", "rate = \"100gbps\"");
+    refused(&text, 8, 17, "did you mean `Gbps`?", "such as \"100Gbps\"");
+    let text = changed(GOOD, "every = \"500us\"", "every = 500");
+    refused(&text, 26, 9, "a time needs a unit", "such as \"1us\"");
+}
+
+#[test]
+fn wrong_type() {
+    let text = changed(GOOD, "leaves = 2", "leaves = \"two\"");
+    refused(
+        &text,
+        5,
+        10,
+        "expected a whole number from 1 to 65535, found a string",
+        "whole number",
+    );
+    let text = changed(GOOD, "name = \"good\"", "name = 7");
+    refused(&text, 1, 8, "expected a string, found an integer", "quotes");
+    let text = changed(GOOD, "leaves = 2", "leaves = 2.5");
+    refused(&text, 5, 10, "2.5 is not a whole number", "1 to 65535");
+    let text = changed(
+        GOOD,
+        "load = { fraction = 0.55, of = \"core\" }",
+        "load = 0.55",
+    );
+    refused(
+        &text,
+        18,
+        8,
+        "`load` is a number, not a table",
+        "load = { ... }",
+    );
+}
+
+#[test]
+fn missing_key() {
+    let text = changed(GOOD, "spines = 2\n", "");
+    refused(&text, 3, 1, "[topology] needs `spines`", "spines = 8");
+    let text = changed(GOOD, "load = { fraction = 0.55, of = \"core\" }\n", "");
+    refused(&text, 13, 1, "[traffic.0] needs `load`", "every = \"10us\"");
+    let text = changed(GOOD, "total = \"2MB\"\n", "");
+    refused(
+        &text,
+        21,
+        1,
+        "does not say how large its flows are",
+        "total = \"20MB\"",
+    );
+}
+
+#[test]
+fn load_above_one() {
+    let text = changed(GOOD, "fraction = 0.55", "fraction = 1.2");
+    refused(&text, 18, 21, "1.2 is out of range", "0.55 or \"55%\"");
+    let text = changed(GOOD, "fraction = 0.55", "fraction = \"120%\"");
+    refused(&text, 18, 21, "1.2 is out of range", "0.55 or \"55%\"");
+    let text = changed(GOOD, "fraction = 0.55", "fraction = 0");
+    refused(&text, 18, 21, "a load of 0 sends nothing", "above 0");
+    let text = changed(GOOD, "fraction = 0.55", "fraction = nan");
+    refused(&text, 18, 21, "out of range", "0.55");
+}
+
+#[test]
+fn unreachable_host() {
+    let text = changed(
+        LINKS,
+        "    { a = \"s\", b = \"t\", rate = \"100Gbps\", delay = \"1us\" },\n",
+        "",
+    );
+    refused(&text, 6, 9, "no path leads from host a to c", "add links");
+    let text = changed(
+        LINKS,
+        "hosts = [\"a\", \"b\", \"c\"]",
+        "hosts = [\"a\", \"b\", \"c\", \"d\"]",
+    );
+    refused(&text, 6, 9, "no path leads from host a to d", "add links");
+    let text = changed(LINKS, "a = \"c\", b = \"t\"", "a = \"cc\", b = \"t\"");
+    refused(
+        &text,
+        9,
+        11,
+        "there is no node \"cc\"",
+        "did you mean \"c\"?",
+    );
+}
+
+#[test]
+fn missing_and_damaged_files() {
+    let folder = std::env::temp_dir().join(format!("backwater-files-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let with = |sizes: &str| {
+        changed(
+            GOOD,
+            "sizes = \"google-allrpc@bfc\"",
+            &format!("sizes = {sizes}"),
+        )
+    };
+    let refused = |text: &str, content: Option<&[u8]>, message: &str| {
+        if let Some(content) = content {
+            std::fs::write(folder.join("my.dist"), content).unwrap();
+        }
+        let problems = load_in(text, &folder, &[]).expect_err("this must be refused");
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert_eq!(
+            (problems[0].line(), problems[0].column()),
+            (Some(16), Some(18)),
+            "{}",
+            problems[0]
+        );
+        assert!(
+            problems[0].message.contains(message),
+            "{}\nlacks {message:?}",
+            problems[0]
+        );
+        assert!(problems[0].hint.is_some());
+    };
+    let text = with("{ file = \"my.dist\" }");
+    let header = "name = x\norigin = me\nunit = bytes\ninterpolation = linear\n";
+    let file = |points: &str| format!("{header}{points}").into_bytes();
+    refused(&text, None, "cannot read");
+    refused(&text, Some(b""), "my.dist");
+    refused(&text, Some(&file("")), "my.dist");
+    // Not monotone, and cut off in the middle of a line.
+    refused(
+        &text,
+        Some(&file("0 0\n100 0.9\n200 0.5\n300 1\n")),
+        "my.dist:7",
+    );
+    refused(&text, Some(&file("0 0\n100 0.9\n20")), "my.dist:7");
+    refused(&text, Some(b"\xff\xfe\x00"), "my.dist");
+    refused(&with("{ file = \"nothing/here\" }"), None, "cannot read");
+    let directory = with("{ file = \".\" }");
+    refused(&directory, None, "is not a file");
+    std::fs::write(folder.join("my.dist"), file("0 0\n100 0.5\n1000 1\n")).unwrap();
+    assert!(load_in(&text, &folder, &[]).is_ok(), "a good file is taken");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn flow_files() {
+    let folder = std::env::temp_dir().join(format!("backwater-flows-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let start = LINKS.find("flows = [").unwrap();
+    let text = format!("{}file = \"flows.csv\"\n", &LINKS[..start]);
+    let attempt = |content: &str| {
+        std::fs::write(folder.join("flows.csv"), content).unwrap();
+        load_in(&text, &folder, &[])
+    };
+    let refused = |content: &str, message: &str| {
+        let problems = attempt(content).expect_err("this must be refused");
+        assert_eq!(
+            (problems[0].line(), problems[0].column()),
+            (Some(15), Some(8)),
+            "{}",
+            problems[0]
+        );
+        assert!(
+            problems[0].message.contains(message),
+            "{}\nlacks {message:?}",
+            problems[0]
+        );
+    };
+    refused("src,dst,bytes,start\n0,1,0,1us\n", "flows.csv:2:5");
+    refused(
+        "src,dst,bytes,start\n0,9,10,1us\n",
+        "destination 9 does not exist",
+    );
+    refused("src,dst,bytes,start\n0,1,10,-1us\n", "negative");
+    refused("src,dst,bytes,start\n0,1,1", "flows.csv:2");
+    refused("src,dst,bytes,start,class\n0,1,10,1us,7\n", "class above");
+    let good = attempt("src,dst,bytes,start\n0,1,10,1us\n").unwrap();
+    // The run's own folder is elsewhere, so the file is written out by its full path.
+    let full = folder.canonicalize().unwrap().join("flows.csv");
+    assert!(
+        good.resolved
+            .contains(&format!("file = \"{}\"", full.display())),
+        "{}",
+        good.resolved
+    );
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn named_distributions() {
+    let text = changed(GOOD, "google-allrpc@bfc", "google-alrpc@bfc");
+    refused(
+        &text,
+        16,
+        9,
+        "google-allrpc@bfc",
+        "backwater list workloads",
+    );
+}
+
+#[test]
+fn zero_size_flow() {
+    let text = changed(
+        LINKS,
+        "dst = \"c\", bytes = \"1MB\"",
+        "dst = \"c\", bytes = \"0B\"",
+    );
+    refused(&text, 16, 37, "0B is out of range", "from 1B");
+    let text = changed(GOOD, "sizes = \"google-allrpc@bfc\"", "size = \"0B\"");
+    refused(&text, 16, 8, "0B is out of range", "from 1B");
+    let text = changed(GOOD, "total = \"2MB\"", "total = \"3B\"");
+    refused(&text, 24, 10, "0 bytes", "docs/scenario.md");
+}
+
+#[test]
+fn no_hosts() {
+    let text = changed(GOOD, "hosts_per_leaf = 4", "hosts_per_leaf = 0");
+    refused(&text, 7, 18, "0 is out of range", "from 1");
+    let text = changed(LINKS, "hosts = [\"a\", \"b\", \"c\"]", "hosts = []");
+    refused(&text, 4, 9, "at least 2 needed", "h0");
+}
+
+#[test]
+fn duplicate_link() {
+    let text = changed(LINKS, "a = \"b\", b = \"s\"", "a = \"s\", b = \"a\"");
+    refused(
+        &text,
+        8,
+        5,
+        "already linked by links.0",
+        "take one of the two out",
+    );
+    let text = changed(LINKS, "a = \"s\", b = \"t\"", "a = \"s\", b = \"s\"");
+    refused(&text, 10, 20, "from a node to itself", "must differ");
+    let text = changed(
+        LINKS,
+        "switches = [\"s\", \"t\"]",
+        "switches = [\"s\", \"a\"]",
+    );
+    refused(&text, 5, 12, "two nodes are called `a`", "its own name");
+}
+
+#[test]
+fn negative_and_absurd() {
+    let text = changed(GOOD, "delay = \"1us\"", "delay = \"-1us\"");
+    refused(&text, 8, 36, "`-1us` is negative", "such as \"1us\"");
+    let text = changed(GOOD, "\"12MB\"", "\"1e30B\"");
+    refused(&text, 11, 10, "beyond the largest size", "such as \"12MB\"");
+    let text = changed(GOOD, "\"12MB\"", "1e30");
+    refused(&text, 11, 10, "a size needs a unit", "such as \"12MB\"");
+    let text = changed(
+        GOOD,
+        "leaves = 2",
+        "leaves = 1000000000000000000000000000000",
+    );
+    refused(&text, 5, 10, "out of range", "1 to 65535");
+    let text = changed(GOOD, "leaves = 2", "leaves = 60000");
+    let text = changed(&text, "hosts_per_leaf = 4", "hosts_per_leaf = 60000");
+    refused(&text, 5, 10, "would have 3600000000 hosts", "at most");
+    let text = changed(
+        GOOD,
+        "\"core\" }\nwindow = [\"0us\", \"5ms\"]",
+        "\"core\" }\nwindow = [\"5ms\", \"5ms\"]",
+    );
+    refused(&text, 19, 10, "ends before it begins", "[\"0us\", \"5ms\"]");
+    let text = changed(
+        GOOD,
+        "\"core\" }\nwindow = [\"0us\", \"5ms\"]",
+        "\"core\" }\nwindow = [\"0us\", \"900s\"]",
+    );
+    refused(&text, 13, 1, "flows", "shorten the windows");
+}
+
+#[test]
+fn truncated_and_broken_text() {
+    let problem = only(&GOOD[..GOOD.find("12MB").unwrap() + 2]);
+    assert_eq!(problem.line(), Some(11), "{problem}");
+    assert!(problem.message.contains("not valid TOML"), "{problem}");
+    assert!(
+        load("")
+            .unwrap_err()
+            .iter()
+            .any(|p| p.message.contains("needs `name`"))
+    );
+    let text = changed(GOOD, "leaves = 2", "leaves = 2\nleaves = 3");
+    let problem = only(&text);
+    assert_eq!(problem.line(), Some(6), "{problem}");
+    // Much nesting is refused, not followed until the stack ends.
+    let deep = format!("a = {}{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(load(&deep).is_err());
+}
+
+#[test]
+fn everything_is_said_at_once_and_in_order() {
+    let text = changed(GOOD, "buffer", "bufer");
+    let text = changed(&text, "leaves = 2", "leaves = 0");
+    let text = changed(&text, "fraction = 0.55", "fraction = 5");
+    let text = changed(&text, "preset = \"bfc\"", "preset = \"bcf\"");
+    let lines: Vec<_> = load(&text)
+        .unwrap_err()
+        .iter()
+        .map(|p| p.line().unwrap())
+        .collect();
+    assert_eq!(lines, [5, 11, 18, 30]);
+}
+
+#[test]
+fn contradictions() {
+    let text = changed(
+        GOOD,
+        "every = \"500us\"",
+        "every = \"500us\"\nload = { fraction = 0.1, of = \"hosts\" }",
+    );
+    refused(
+        &text,
+        26,
+        9,
+        "`load` and `every` contradict each other",
+        "keep one",
+    );
+    let text = changed(GOOD, "total = \"2MB\"", "total = \"2MB\"\nsize = \"1MB\"");
+    refused(
+        &text,
+        26,
+        8,
+        "`total` and `size` contradict each other",
+        "keep one",
+    );
+    let text = changed(GOOD, "kind = \"lognormal\"", "kind = \"poisson\"");
+    refused(&text, 17, 32, "`sigma` would do nothing", "take it out");
+    let text = changed(GOOD, "queues = 32", "hpcc = { eta = 0.9 }");
+    refused(
+        &text,
+        31,
+        1,
+        "`hpcc` would do nothing: `control` is not \"hpcc\"",
+        "take it out",
+    );
+    let text = changed(GOOD, "name = \"incast\"", "name = \"background\"");
+    refused(
+        &text,
+        22,
+        8,
+        "traffic.0 is called \"background\" already",
+        "its own name",
+    );
+    let text = changed(GOOD, "degree = 4", "degree = 9");
+    refused(&text, 24, 10, "degree 9", "docs/scenario.md");
+}
+
+/// Scheme keys that must not go together, laid over GOOD's scheme.
+#[track_caller]
+fn scheme_refused(preset: &str, keys: &str, line: usize, message: &str, hint: &str) {
+    let text = changed(
+        GOOD,
+        "preset = \"bfc\"\nqueues = 32\n",
+        &format!("preset = \"{preset}\"\n{keys}"),
+    );
+    let problems = load(&text).expect_err("this must be refused");
+    let said = problems.iter().find(|p| p.message.contains(message));
+    let said = said.unwrap_or_else(|| panic!("{problems:#?}\nlacks {message:?}"));
+    assert_eq!(said.line(), Some(line), "{said}");
+    assert!(
+        said.hint.as_ref().is_some_and(|h| h.contains(hint)),
+        "{said}\nlacks {hint:?}"
+    );
+}
+
+#[test]
+fn impossible_schemes() {
+    scheme_refused(
+        "bfc",
+        "classify = \"fifo\"\nschedule = \"fifo\"\n",
+        31,
+        "BFC pauses single queues",
+        "dynamic",
+    );
+    scheme_refused(
+        "bfc",
+        "classify = \"per-flow\"\n",
+        31,
+        "BFC pauses queues by their number",
+        "dynamic",
+    );
+    scheme_refused(
+        "hpcc",
+        "signal = \"none\"\n",
+        31,
+        "HPCC reads INT",
+        "signal = \"int\"",
+    );
+    scheme_refused(
+        "dcqcn",
+        "signal = \"none\"\n",
+        31,
+        "reacts to ECN marks",
+        "signal = \"ecn\"",
+    );
+    scheme_refused(
+        "dctcp",
+        "signal = \"int\"\n",
+        31,
+        "reacts to ECN marks",
+        "signal = \"ecn\"",
+    );
+    scheme_refused(
+        "bfc",
+        "recovery = \"none\"\n",
+        31,
+        "packets can be dropped",
+        "go-back-n",
+    );
+    scheme_refused(
+        "ideal-fq",
+        "path = \"packet\"\n",
+        31,
+        "overtake each other",
+        "path = \"flow\"",
+    );
+    scheme_refused(
+        "hpcc",
+        "nic.obeys = []\n",
+        31,
+        "do not obey PFC",
+        "nic.obeys",
+    );
+    scheme_refused(
+        "hpcc",
+        "schedule = \"drr\"\n",
+        31,
+        "nothing to schedule",
+        "classify",
+    );
+    scheme_refused(
+        "bfc",
+        "schedule = \"fifo\"\n",
+        31,
+        "order of a single queue",
+        "round-robin",
+    );
+    scheme_refused(
+        "hpcc",
+        "egress-dynamic.alpha = 2.0\n",
+        31,
+        "`egress-dynamic` would do nothing",
+        "take it out",
+    );
+    scheme_refused(
+        "dcqcn",
+        "ecn.kmin = \"1MB\"\n",
+        31,
+        "kmin 1MB is above kmax 400KB",
+        "certain above kmax",
+    );
+    scheme_refused(
+        "hpcc",
+        "pfc.headroom = \"5MB\"\n",
+        11,
+        "is smaller than what is set apart",
+        "raise switch.buffer",
+    );
+}
+
+#[test]
+fn a_small_buffer_names_both_sums() {
+    let text = changed(
+        GOOD,
+        "preset = \"bfc\"\nqueues = 32",
+        "preset = \"line-rate\"",
+    );
+    let text = changed(&text, "\"12MB\"", "\"100KB\"");
+    let problem = only(&text);
+    assert_eq!((problem.line(), problem.column()), (Some(11), Some(10)));
+    // 6 ports: 2 us at 100 Gbps + 1 + two frames of 1048 + 64 bytes each; 4096 bytes each.
+    let headroom = 6 * (25_000 + 1 + 2 * 1_048 + 64);
+    assert!(
+        problem
+            .message
+            .contains(&format!("{headroom}B of headroom")),
+        "{problem}"
+    );
+    assert!(problem.message.contains("24KiB reserved"), "{problem}");
+}
+
+#[test]
+fn int_needs_short_paths() {
+    let mut text =
+        "name = \"long\"\n[topology]\nkind = \"links\"\nhosts = 2\nswitches = 9\nlinks = [\n"
+            .to_owned();
+    let mut link = |a: &str, b: &str| {
+        text += &format!("{{ a = \"{a}\", b = \"{b}\", rate = \"100Gbps\", delay = \"1us\" }},\n");
+    };
+    link("h0", "s0");
+    for i in 0..8 {
+        link(&format!("s{i}"), &format!("s{}", i + 1));
+    }
+    link("s8", "h1");
+    text += "]\n[[traffic]]\nname = \"one\"\npattern = \"permutation\"\nsize = \"1MB\"\n[scheme]\npreset = \"hpcc\"\n";
+    let problem = only(&text);
+    assert!(
+        problem
+            .message
+            .contains("9 switches, and INT has room for 8"),
+        "{problem}"
+    );
+    assert_eq!(problem.line(), Some(23), "{problem}");
+    let text = changed(&text, "\"hpcc\"", "\"dcqcn\"");
+    assert!(load(&text).is_ok());
+}
+
+#[test]
+fn doubtful_things_are_said() {
+    let warns = |from: &str, to: &str, message: &str| {
+        let scenario = load(&changed(GOOD, from, to)).unwrap_or_else(|p| panic!("{}", p[0]));
+        let said = scenario
+            .warnings
+            .iter()
+            .any(|w| w.message.contains(message));
+        assert!(said, "{:#?}\nlacks {message:?}", scenario.warnings);
+    };
+    let scheme = "preset = \"bfc\"\nqueues = 32";
+    warns(
+        scheme,
+        "preset = \"bfc\"\nadmission = \"pfc\"",
+        "BFC and PFC are both on",
+    );
+    warns(
+        scheme,
+        "preset = \"line-rate\"\nsignal = \"ecn\"",
+        "does not look at them",
+    );
+    warns(
+        scheme,
+        "preset = \"hpcc\"\npath = \"packet\"",
+        "takes every packet that overtakes",
+    );
+    warns(
+        scheme,
+        "preset = \"hpcc\"\nbase_rtt = \"2us\"",
+        "longest round trip of the empty network",
+    );
+    warns(
+        scheme,
+        "preset = \"hpcc\"\npfc.headroom = \"20KB\"",
+        "below the",
+    );
+    warns(
+        scheme,
+        "preset = \"hpcc\"\npfc.xoff = \"20MB\"",
+        "full before anyone is told",
+    );
+    warns(
+        scheme,
+        "preset = \"dcqcn\"\npfc.xoff = \"50KB\"",
+        "before ECN starts to mark",
+    );
+    warns(
+        scheme,
+        "preset = \"bfc\"\nnic.obeys = []",
+        "neither obey BFC nor limit",
+    );
+    warns("fraction = 0.55", "fraction = 1.0", "of the core");
+    warns(
+        scheme,
+        "preset = \"bfc\"\n[run]\nuntil = \"1ms\"",
+        "before the last flow may start",
+    );
+}
+
+#[test]
+fn overrides() {
+    let load = |set: &[&str]| load_in(GOOD, Path::new("."), set);
+    let spec = load(&[
+        "traffic.0.load.fraction=0.3",
+        "traffic.incast.degree=3",
+        "switch.buffer=8MB",
+        "seed=7",
+    ])
+    .unwrap()
+    .spec;
+    assert_eq!((spec.buffer_bytes, spec.seed), (8_000_000, 7));
+    let shown = format!("{:?}", spec.traffic);
+    assert!(
+        shown.contains("fraction: 0.3") && shown.contains("degree: 3"),
+        "{shown}"
+    );
+    let refused = |set: &str, column: usize, message: &str, hint: &str| {
+        let problems = load(&[set]).expect_err("this must be refused");
+        let problem = &problems[0];
+        assert_eq!(problem.at.as_ref().unwrap().source.name, "--set");
+        assert_eq!(problem.column(), Some(column), "{problem}");
+        assert!(problem.message.contains(message), "{problem}");
+        assert!(problem.hint.as_ref().unwrap().contains(hint), "{problem}");
+    };
+    refused("switch.buffer=8", 15, "a size needs a unit", "12MB");
+    refused(
+        "switch.bufer=8MB",
+        1,
+        "unknown key `bufer`",
+        "did you mean `buffer`?",
+    );
+    refused(
+        "traffic.incst.degree=8",
+        1,
+        "there is no `incst`",
+        "did you mean `incast`?",
+    );
+    refused(
+        "scheme.preset=hpc",
+        15,
+        "there is no \"hpc\"",
+        "did you mean \"hpcc\"?",
+    );
+    refused("seed", 1, "has no `=`", "key=value");
+}
+
+#[test]
+fn another_scheme_leaves_the_first_ones_axes_out() {
+    let changes = Changes {
+        scheme: Some("hpcc".into()),
+        seed: Some(9),
+        ..Changes::default()
+    };
+    let scenario = Scenario::parse(GOOD, "test.toml", Path::new("."), &changes).unwrap();
+    assert_eq!(
+        (scenario.spec.scheme.preset.as_str(), scenario.spec.seed),
+        ("hpcc", 9)
+    );
+    assert!(
+        scenario.warnings[0]
+            .message
+            .contains("`queues` is set for bfc"),
+        "{}",
+        scenario.warnings[0]
+    );
+    let changes = Changes {
+        scheme: Some("bfc".into()),
+        ..Changes::default()
+    };
+    let scenario = Scenario::parse(GOOD, "test.toml", Path::new("."), &changes).unwrap();
+    assert_eq!(scenario.spec.scheme.queues, 32);
+    assert_eq!(scenario.warnings, []);
+}
+
+#[test]
+fn unreadable_scenarios() {
+    let says = |path: &Path, part: &str| {
+        let error = Scenario::load(path, &Changes::default())
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(part), "{error}");
+    };
+    says(
+        Path::new("no/such/file.toml"),
+        "cannot read no/such/file.toml",
+    );
+    says(&std::env::temp_dir(), "is not a file");
+    let file = std::env::temp_dir().join(format!("backwater-latin1-{}.toml", std::process::id()));
+    std::fs::write(&file, b"name = \"caf\xe9\"").unwrap();
+    says(&file, "not text in UTF-8: byte 11");
+    std::fs::remove_file(&file).unwrap();
+}

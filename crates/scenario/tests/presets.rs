@@ -1,0 +1,334 @@
+//! What every preset is, pinned; and that each value has its rule.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use dataplane::config::{
+    Admission, Alpha, BaseRtt, Classify, CnpReaction, ControlConfig, PathChoice, PfcThreshold,
+    Recovery, Schedule,
+};
+use dataplane::switch::DATA_CLASS;
+use dataplane::units::{MS, US};
+use scenario::{Changes, PARAMETER_SETS, PRESETS, Preset, Scenario, SchemeConfig, surroundings};
+
+const NETWORK: &str = "name = \"x\"\ntopology = { kind = \"leaf-spine\", leaves = 2, spines = 2, hosts_per_leaf = 2, \
+                       link = { rate = \"100Gbps\", delay = \"1us\" }, uplink = { rate = \"400Gbps\", delay = \"1us\" \
+                       } }\n[[traffic]]\nname = \"t\"\npattern = \"permutation\"\nsize = \"1MB\"\n";
+
+fn config(preset: &str, set: &[&str]) -> SchemeConfig {
+    let changes = Changes {
+        scheme: Some(preset.to_owned()),
+        set: set.iter().map(|s| (*s).to_owned()).collect(),
+        seed: None,
+    };
+    let scenario = Scenario::parse(NETWORK, "x.toml", Path::new("."), &changes)
+        .unwrap_or_else(|e| panic!("{e}"));
+    scenario
+        .spec
+        .scheme
+        .configure(&surroundings(&scenario.spec, &scenario.graph))
+}
+
+#[test]
+fn every_preset_has_a_summary_and_works_with_every_set() {
+    for preset in PRESETS {
+        assert!(!preset.summary().is_empty(), "{}", preset.name);
+        for set in PARAMETER_SETS {
+            config(preset.name, &[&format!("scheme.parameters={set}")]);
+        }
+    }
+    assert!(Preset::find("bfc").is_some() && Preset::find("nothing").is_none());
+}
+
+// PRE-01, PRE-02, PRE-03, PRE-04, PRE-42: what all have in common.
+#[test]
+fn common() {
+    for preset in PRESETS {
+        let c = config(preset.name, &[]);
+        let timely = matches!(c.nic.control, ControlConfig::Timely(_));
+        let hpcc = matches!(c.nic.control, ControlConfig::Hpcc(_));
+        assert_eq!(
+            (c.nic.mtu, c.nic.header),
+            (1000, if timely { 56 } else { 48 }),
+            "{}",
+            preset.name
+        );
+        assert_eq!(c.nic.ack, if hpcc { 46 } else { 60 }, "{}", preset.name); // PRE-19
+        assert_eq!(c.switch.path, PathChoice::Flow);
+        assert_eq!(c.base_rtt, BaseRtt::Network);
+        assert_eq!(
+            (c.switch.mmu.buffer_bytes, c.switch.mmu.reserved_bytes),
+            (12_000_000, 4_096)
+        );
+        assert_eq!(c.nic.data_class, DATA_CLASS);
+        assert_eq!(c.nic.ack_every, 1);
+        assert_eq!(c.switch.classes.len(), usize::from(DATA_CLASS) + 1);
+        assert!(!c.switch.classes[0].pausable && !c.switch.classes[0].buffered);
+    }
+}
+
+// PRE-06, PRE-20 to PRE-26, PRE-08, PRE-39.
+#[test]
+fn bfc() {
+    let c = config("bfc", &[]);
+    assert_eq!(
+        c.switch.classify,
+        Classify::Dynamic {
+            queues: 31,
+            table: 3200,
+            sticky_ps: 4 * US
+        }
+    );
+    assert_eq!(c.switch.schedule, Schedule::RoundRobin);
+    assert_eq!(c.switch.mmu.admission, Admission::SharedPool);
+    let bfc = c.switch.bfc.unwrap();
+    assert_eq!(
+        (bfc.threshold_factor, bfc.hrtt_ps, bfc.frame_bytes),
+        (65_536, None, 64)
+    );
+    assert_eq!(bfc.upstream_queues, 1024);
+    assert!(c.switch.ecn.is_none() && !c.switch.int);
+    assert_eq!(c.nic.control, ControlConfig::LineRate);
+    assert_eq!(
+        c.nic.recovery,
+        Recovery::GoBackN {
+            timeout_ps: 10 * MS
+        }
+    );
+    assert_eq!(c.nic.ack_class, 1);
+    assert!(c.nic.obeys_bfc);
+    assert_eq!(c.nic.queues, 1024);
+    // 128 queues bring 128 x 100 entries with them.
+    let wide = config(
+        "bfc",
+        &["scheme.queues=128", "scheme.dynamic.sticky=\"7us\""],
+    );
+    assert_eq!(
+        wide.switch.classify,
+        Classify::Dynamic {
+            queues: 127,
+            table: 12_800,
+            sticky_ps: 7 * US
+        }
+    );
+}
+
+// PRE-27, PRE-28.
+#[test]
+fn bfc_variants() {
+    let c = config("bfc-single", &[]);
+    assert!(matches!(
+        c.switch.classify,
+        Classify::Dynamic { queues: 1, .. }
+    ));
+    assert!(c.switch.bfc.is_some());
+    let c = config("bfc-stochastic", &[]);
+    assert_eq!(c.switch.classify, Classify::Hash { queues: 31 });
+    assert!(c.switch.bfc.is_some());
+    let c = config("bfc-nic-deaf", &[]);
+    assert!(!c.nic.obeys_bfc);
+    assert_eq!(c.nic.control, ControlConfig::FixedWindow { window: None });
+}
+
+// PRE-09, PRE-11, PRE-12, PRE-13, PRE-18, PRE-31, PRE-32, PRE-40.
+#[test]
+fn hpcc() {
+    let c = config("hpcc", &[]);
+    let ControlConfig::Hpcc(hpcc) = c.nic.control else {
+        panic!()
+    };
+    assert_eq!(
+        (hpcc.eta, hpcc.max_stage, hpcc.wai_bytes, hpcc.min_rate_bps),
+        (0.95, 5, 80.0, 1e8)
+    );
+    assert!(c.switch.int);
+    assert_eq!(
+        (c.nic.int, c.nic.data_bytes(1000), c.nic.ack_bytes()),
+        (80, 1128, 126)
+    );
+    assert_eq!(c.switch.max_frame, 1128);
+    let Admission::Pfc(pfc) = c.switch.mmu.admission else {
+        panic!()
+    };
+    assert_eq!(pfc.threshold, PfcThreshold::Dynamic(Alpha::new(0.11)));
+    assert_eq!(
+        (
+            pfc.xon_offset,
+            pfc.frame_bytes,
+            pfc.headroom,
+            pfc.response_ps
+        ),
+        (3_072, 64, None, 0)
+    );
+    assert_eq!(
+        (c.nic.ack_class, c.switch.classify, c.switch.schedule),
+        (DATA_CLASS, Classify::Fifo, Schedule::Fifo)
+    );
+    assert!(c.switch.classes[usize::from(DATA_CLASS)].pausable);
+    assert!(c.nic.obeys_pfc);
+    let paper = config("hpcc", &["scheme.parameters=hpcc-paper"]);
+    assert_eq!((paper.nic.int, paper.nic.ack_bytes()), (42, 88));
+}
+
+// PRE-29.
+#[test]
+fn hpcc_sfq() {
+    let c = config("hpcc+sfq", &[]);
+    assert_eq!(
+        (c.switch.classify, c.switch.schedule),
+        (Classify::Hash { queues: 31 }, Schedule::RoundRobin)
+    );
+    assert!(matches!(c.nic.control, ControlConfig::Hpcc(_)) && c.switch.int);
+}
+
+// PRE-15, PRE-16, PRE-17, PRE-33, PRE-34, PRE-35, PRE-40.
+#[test]
+fn dcqcn() {
+    let c = config("dcqcn", &[]);
+    let red = |c: &SchemeConfig, gbps: u64| {
+        let ecn = c.switch.ecn.clone().unwrap();
+        assert!(ecn.at_dequeue);
+        let (_, red) = ecn
+            .profiles
+            .into_iter()
+            .find(|(r, _)| r.bps() == gbps * 1_000_000_000)
+            .unwrap();
+        (red.kmin_bytes, red.kmax_bytes, red.pmax)
+    };
+    assert_eq!(red(&c, 100), (100_000, 400_000, 0.2));
+    assert_eq!(red(&c, 400), (400_000, 1_600_000, 0.2));
+    let ControlConfig::Dcqcn(d) = c.nic.control else {
+        panic!()
+    };
+    assert_eq!(
+        d,
+        dataplane::config::DcqcnConfig::vendor(1e11),
+        "as the vendor's values in the dataplane"
+    );
+    assert_eq!(d.reaction, CnpReaction::Sampled);
+    assert_eq!(
+        (c.nic.cnp_interval_ps, c.nic.cnp, c.nic.cnp_class),
+        (Some(US), 60, DATA_CLASS)
+    );
+    let paper = config("dcqcn", &["scheme.parameters=hpcc-paper"]);
+    assert_eq!(red(&paper, 100), (400_000, 1_600_000, 0.2));
+    let ControlConfig::Dcqcn(d) = config("dcqcn+win", &[]).nic.control else {
+        panic!()
+    };
+    assert!(d.window);
+}
+
+// PRE-36, PRE-34.
+#[test]
+fn timely() {
+    let ControlConfig::Timely(t) = config("timely", &[]).nic.control else {
+        panic!()
+    };
+    assert_eq!(t, dataplane::config::TimelyConfig::hpcc_comparison(1e11));
+    let ControlConfig::Timely(t) = config("timely+win", &[]).nic.control else {
+        panic!()
+    };
+    assert!(t.window);
+}
+
+// PRE-37, PRE-40.
+#[test]
+fn dctcp() {
+    let c = config("dctcp", &[]);
+    let ControlConfig::Dctcp(d) = c.nic.control else {
+        panic!()
+    };
+    assert_eq!(d, dataplane::config::DctcpConfig::line_rate_start());
+    let first = |c: SchemeConfig| c.switch.ecn.unwrap().profiles[0].1;
+    assert_eq!(first(c).kmin_bytes, 100_000);
+    let step = first(config("dctcp", &["scheme.parameters=hpcc-paper"]));
+    assert_eq!(
+        (step.kmin_bytes, step.kmax_bytes, step.pmax),
+        (300_000, 300_000, 1.0)
+    );
+}
+
+// PRE-30, PRE-05, PRE-07.
+#[test]
+fn ideal_and_plain() {
+    let c = config("ideal-fq", &[]);
+    assert_eq!(
+        (c.switch.classify, c.switch.mmu.admission),
+        (Classify::PerFlow, Admission::Unlimited)
+    );
+    assert_eq!(
+        (c.nic.control, c.nic.recovery),
+        (ControlConfig::FixedWindow { window: None }, Recovery::None)
+    );
+    assert_eq!(c.nic.ack_class, 1);
+    let c = config("line-rate", &[]);
+    assert_eq!(
+        (c.nic.control, c.switch.classify),
+        (ControlConfig::LineRate, Classify::Fifo)
+    );
+    assert!(matches!(c.switch.mmu.admission, Admission::Pfc(_)) && c.switch.bfc.is_none());
+    let c = config("fixed-window", &["scheme.fixed-window.window=\"64KB\""]);
+    assert_eq!(
+        c.nic.control,
+        ControlConfig::FixedWindow {
+            window: Some(64_000)
+        }
+    );
+}
+
+// PRE-10, PRE-14: axes that no preset uses.
+#[test]
+fn axes_alone() {
+    let c = config("hpcc", &["scheme.classify=hash", "scheme.schedule=drr"]);
+    assert_eq!(c.switch.schedule, Schedule::Drr { quantum: 1128 });
+    let c = config("dctcp", &["scheme.admission=egress-dynamic"]);
+    assert_eq!(
+        c.switch.mmu.admission,
+        Admission::EgressDynamic {
+            alpha: Alpha(65_536),
+            per_queue: false
+        }
+    );
+    assert!(!c.switch.classes[usize::from(DATA_CLASS)].pausable);
+    let c = config("hpcc", &["scheme.pfc.xoff=500KB"]);
+    assert!(
+        matches!(c.switch.mmu.admission, Admission::Pfc(p) if p.threshold == PfcThreshold::Static(500_000))
+    );
+    let c = config("hpcc", &["scheme.pfc.xoff=2"]);
+    assert!(
+        matches!(c.switch.mmu.admission, Admission::Pfc(p) if p.threshold == PfcThreshold::Dynamic(Alpha(131_072)))
+    );
+}
+
+/// Words that start with `PRE-`.
+fn rules(text: &str) -> BTreeSet<String> {
+    let found = text
+        .match_indices("PRE-")
+        .map(|(at, _)| &text[at..(at + 6).min(text.len())]);
+    found
+        .filter(|r| r[4..].bytes().all(|b| b.is_ascii_digit()))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn every_value_names_a_rule_and_every_rule_is_named() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let stated = rules(&std::fs::read_to_string(folder.join("../../specs/presets.md")).unwrap());
+    let mut cited = BTreeSet::new();
+    for entry in std::fs::read_dir(folder.join("presets")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        for line in text.lines() {
+            let value =
+                line.contains(" = ") && !line.starts_with('#') && !line.starts_with("summary");
+            assert!(
+                !value || !rules(line).is_empty(),
+                "{}: `{line}` names no rule",
+                path.display()
+            );
+        }
+        cited.extend(rules(&text));
+    }
+    assert_eq!(stated, cited);
+}

@@ -1,0 +1,258 @@
+//! Scenarios that come with the product, round trips, and texts that nobody would write.
+
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use scenario::{Changes, PRESETS, Scenario};
+
+fn shipped() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let entries = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|e| e.unwrap().path());
+    let mut files: Vec<_> = entries
+        .filter(|p| p.extension().is_some_and(|e| e == "toml"))
+        .collect();
+    files.sort();
+    assert!(files.len() >= 6, "{files:?}");
+    files
+}
+
+fn with_scheme(name: &str) -> Changes {
+    Changes {
+        scheme: Some(name.to_owned()),
+        ..Changes::default()
+    }
+}
+
+#[test]
+fn shipped_scenarios_are_sound_under_every_preset_and_read_back_as_themselves() {
+    for file in shipped() {
+        let own = Scenario::load(&file, &Changes::default())
+            .unwrap_or_else(|e| panic!("{}:\n{e}", file.display()));
+        assert_eq!(own.warnings, [], "{} warns", file.display());
+        for preset in PRESETS {
+            let what = format!("{} with {}", file.display(), preset.name);
+            let first = Scenario::load(&file, &with_scheme(preset.name))
+                .unwrap_or_else(|e| panic!("{what}:\n{e}"));
+            let again = Scenario::parse(
+                &first.resolved,
+                "resolved.toml",
+                Path::new("/"),
+                &Changes::default(),
+            )
+            .unwrap_or_else(|e| panic!("{what}:\n{e}\n{}", first.resolved));
+            assert_eq!(first.spec, again.spec, "{what}");
+            assert_eq!(first.hash(), again.hash(), "{what}");
+            assert!(first.build().is_ok(), "{what}");
+        }
+    }
+}
+
+#[test]
+fn every_scheme_meets_the_same_flows() {
+    let file = shipped()
+        .into_iter()
+        .find(|f| f.ends_with("demo.toml"))
+        .unwrap();
+    let flows = |scheme: &str| {
+        let scenario = Scenario::load(&file, &with_scheme(scheme)).unwrap();
+        scenario.feed().unwrap().take(2_000).collect::<Vec<_>>()
+    };
+    let bfc = flows("bfc");
+    assert_eq!(bfc.len(), 2_000);
+    for preset in PRESETS {
+        assert!(
+            flows(preset.name) == bfc,
+            "{} meets other flows",
+            preset.name
+        );
+    }
+}
+
+#[test]
+fn the_demo_is_what_it_says() {
+    let file = shipped()
+        .into_iter()
+        .find(|f| f.ends_with("demo.toml"))
+        .unwrap();
+    let scenario = Scenario::load(&file, &Changes::default()).unwrap();
+    assert_eq!(scenario.graph.hosts(), 128);
+    assert_eq!(scenario.spec.buffer_bytes, 12_000_000);
+    let loads = scenario::asked_loads(&scenario.spec, &scenario.graph);
+    let core: Vec<f64> = loads.iter().map(|l| l.of_core.unwrap()).collect();
+    assert!((core[0] - 0.55).abs() < 1e-9, "{core:?}");
+    // 20 MB per 500 us is 320 Gbps; 112 of 127 senders are in other racks; the core has 6.4 Tbps.
+    assert!((core[1] - 0.05 * 112.0 / 127.0).abs() < 1e-9, "{core:?}");
+}
+
+#[test]
+fn resolved_says_where_values_come_from() {
+    let text = "name = \"x\"\ntopology = { kind = \"leaf-spine\", leaves = 2, spines = 2, hosts_per_leaf = 2, link = { \
+                rate = \"0.1Tbps\", delay = \"1000ns\" } }\n[[traffic]]\nname = \"t\"\npattern = \
+                \"uniform\"\nsize = \"1MB\"\nload = { fraction = \"30%\", of = \"core\" }\nwindow = [\"0us\", \"1ms\"]\n";
+    let changes = Changes {
+        set: vec!["scheme.bfc.threshold=1.5".into()],
+        ..Changes::default()
+    };
+    let resolved = Scenario::parse(text, "x.toml", Path::new("."), &changes)
+        .unwrap()
+        .resolved;
+    for line in [
+        "name = \"x\"  # scenario",
+        "seed = 1  # default: PRE-41, our choice",
+        "uplink = { rate = \"100Gbps\", delay = \"1us\" }  # default: as link",
+        "fraction = \"30%\"  # scenario",
+        "arrivals = { kind = \"poisson\" }  # default: exponential gaps",
+        "until = \"101ms\"  # default: 100 ms after the last flow may start",
+        "threshold = 1.5  # --set",
+        "classify = \"dynamic\"  # PRE-20: flow table and empty queues (BFC paper 3.3.1)",
+    ] {
+        assert!(
+            resolved.lines().any(|l| l == line),
+            "{resolved}\nlacks {line}"
+        );
+    }
+    assert!(
+        !resolved.contains("[scheme.hpcc]"),
+        "what has no effect is not written:\n{resolved}"
+    );
+}
+
+/// Short runs write results and agree with themselves.
+#[test]
+fn a_run_leaves_results() {
+    let folder = std::env::temp_dir().join(format!("backwater-run-{}", std::process::id()));
+    let text = "name = \"small\"\ntopology = { kind = \"star\", hosts = 3, link = { rate = \"100Gbps\", delay = \"1us\" } \
+                }\n[[traffic]]\nname = \"t\"\npattern = \"incast\"\ndegree = 2\nsize = \"100KB\"\nreceiver = 0\n";
+    let mut digests = Vec::new();
+    for preset in PRESETS {
+        let scenario =
+            Scenario::parse(text, "x.toml", Path::new("."), &with_scheme(preset.name)).unwrap();
+        let mut calls = 0;
+        let mut progress = |_: &fabric::record::Progress| calls += 1;
+        let options = scenario::Options {
+            out_dir: folder.join(preset.name),
+            force: false,
+            progress: Some(&mut progress),
+            interrupt: None,
+        };
+        let summary = scenario
+            .run(options)
+            .unwrap_or_else(|e| panic!("{}: {e}", preset.name));
+        assert!(summary.ok, "{}: {summary:?}", preset.name);
+        assert_eq!(summary.ending, "drained", "{}", preset.name);
+        assert!(calls > 0, "progress is told");
+        let written =
+            std::fs::read_to_string(folder.join(preset.name).join("resolved.toml")).unwrap();
+        assert_eq!(written, scenario.resolved);
+        digests.push(summary.digest);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_computed() {
+    let folder = std::env::temp_dir().join(format!("backwater-stop-{}", std::process::id()));
+    let file = shipped()
+        .into_iter()
+        .find(|f| f.ends_with("two-flows.toml"))
+        .unwrap();
+    let scenario = Scenario::load(&file, &Changes::default()).unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(true);
+    let options = scenario::Options {
+        out_dir: folder.clone(),
+        force: false,
+        progress: None,
+        interrupt: Some(&stop),
+    };
+    let summary = scenario.run(options).unwrap();
+    assert_eq!(summary.ending, "interrupted");
+    assert!(summary.partial && folder.join("summary.json").exists());
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A shipped scenario with some bytes taken out, put in or changed.
+fn mutated() -> impl Strategy<Value = String> {
+    let texts: Vec<String> = shipped()
+        .iter()
+        .map(|f| std::fs::read_to_string(f).unwrap())
+        .collect();
+    let pieces = prop::sample::select(vec![
+        "\"",
+        "[",
+        "]",
+        "{",
+        "}",
+        "=",
+        "\n",
+        "-",
+        "0",
+        "9999999999999999999999",
+        "1e30",
+        "nan",
+        "inf",
+        "us",
+        "\"1e30B\"",
+        "true",
+        "[[traffic]]",
+        "[scheme]",
+        ".",
+        ",",
+        "\u{feff}",
+        "µ",
+        "\0",
+        "#",
+        "1979-05-27",
+    ]);
+    let edit = (any::<prop::sample::Index>(), 0usize..12, pieces);
+    (
+        prop::sample::select(texts),
+        prop::collection::vec(edit, 1..6),
+    )
+        .prop_map(|(mut text, edits)| {
+            for (at, length, piece) in edits {
+                let mut from = at.index(text.len() + 1);
+                while !text.is_char_boundary(from) {
+                    from -= 1;
+                }
+                let mut to = (from + length).min(text.len());
+                while !text.is_char_boundary(to) {
+                    to -= 1;
+                }
+                text.replace_range(from..to.max(from), piece);
+            }
+            text
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_is_answered(text in "\\PC{0,200}", set in "\\PC{0,40}") {
+        let changes = Changes { set: vec![set], ..Changes::default() };
+        if let Err(error) = Scenario::parse(&text, "x.toml", Path::new("."), &changes) {
+            prop_assert!(!error.problems.is_empty());
+            prop_assert!(!error.to_string().is_empty());
+        }
+    }
+
+    #[test]
+    fn mutated_scenarios_are_answered(text in mutated()) {
+        match Scenario::parse(&text, "x.toml", Path::new("."), &Changes::default()) {
+            Err(error) => {
+                prop_assert!(!error.problems.is_empty());
+                for problem in &error.problems {
+                    prop_assert!(!problem.message.contains("a mistake in backwater"), "{}", problem);
+                    prop_assert!(!problem.to_string().is_empty());
+                }
+            }
+            Ok(scenario) => {
+                let again = Scenario::parse(&scenario.resolved, "r.toml", Path::new("/"), &Changes::default());
+                let again = again.map_err(|e| TestCaseError::fail(format!("{e}\n{}", scenario.resolved)))?;
+                prop_assert_eq!(scenario.spec, again.spec);
+            }
+        }
+    }
+}
