@@ -1,0 +1,172 @@
+//! The switch against its rules: a fuzz of operations against a naive model, and one test a rule.
+
+mod model;
+mod rules;
+
+use std::sync::Arc;
+
+use dataplane::config::*;
+use dataplane::nic::FlowEnd;
+use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId};
+use dataplane::route::{Endpoints, Routes};
+use dataplane::sink::{DropCause, Sink};
+use dataplane::switch::Switch;
+use dataplane::units::{Rate, Time, US};
+
+/// Ports of the switch under test; endpoint n is behind port n.
+const PORTS: u16 = 4;
+const LINK: (Rate, Time) = (Rate::from_gbps(100), US);
+
+/// Records what the switch asks for.
+#[derive(Default)]
+struct Ears {
+    drops: Vec<(u32, DropCause)>,
+    kicks: Vec<u16>,
+    pauses: Vec<(u16, u8, u8)>,
+    draw: u64,
+}
+
+impl Sink for Ears {
+    fn kick(&mut self, port: u16) {
+        self.kicks.push(port);
+    }
+    fn wake(&mut self, _: Time) {
+        panic!("a switch has no timers yet");
+    }
+    fn dropped(&mut self, packet: &Packet, cause: DropCause) {
+        self.drops.push((packet.psn, cause));
+    }
+    fn draw(&mut self) -> u64 {
+        self.draw
+    }
+    fn paused(&mut self, port: u16, before: u8, after: u8) {
+        self.pauses.push((port, before, after));
+    }
+    fn finished(&mut self, _: FlowEnd) {
+        panic!("flows end at NICs");
+    }
+}
+
+/// A switch on a bench.
+struct Bench {
+    switch: Switch,
+    arena: Arena,
+    ears: Ears,
+    now: Time,
+}
+
+impl Bench {
+    fn new(config: &SwitchConfig) -> Self {
+        let endpoints = Endpoints {
+            group: vec![0, 0, 0, 0, 1],
+            port: vec![0, 1, 2, 3, 0],
+        };
+        let routes = Routes {
+            endpoints: Arc::new(endpoints),
+            own_group: 0,
+            table: vec![0, 0],
+            sets: vec![Box::new([])],
+            seed: 1,
+            choice: PathChoice::Flow,
+        };
+        Self {
+            switch: Switch::new(9, config, &[LINK; PORTS as usize], routes),
+            arena: Arena::new(),
+            ears: Ears::default(),
+            now: 0,
+        }
+    }
+
+    fn put(&mut self, packet: Packet) -> PacketId {
+        let cold = Cold {
+            payload: packet.size,
+            ..Cold::default()
+        };
+        self.arena.alloc(packet, cold)
+    }
+
+    fn receive(&mut self, port: u16, packet: Packet) {
+        let id = self.put(packet);
+        self.switch
+            .receive(self.now, port, id, &mut self.arena, &mut self.ears);
+    }
+
+    /// What a port sends now.
+    fn send(&mut self, port: u16) -> Option<Packet> {
+        let id = self
+            .switch
+            .transmit(self.now, port, &mut self.arena, &mut self.ears)?;
+        let packet = *self.arena.hot(id);
+        self.arena.free(id);
+        Some(packet)
+    }
+
+    fn all(&mut self, port: u16) -> Vec<Packet> {
+        std::iter::from_fn(|| self.send(port)).collect()
+    }
+
+    #[track_caller]
+    fn sound(&self) {
+        assert_eq!(self.switch.audit(&self.arena), Vec::<String>::new());
+    }
+}
+
+fn data(flow: u32, dst: u32, psn: u32) -> Packet {
+    Packet {
+        flow,
+        dst,
+        psn,
+        hash: flow.wrapping_mul(0x9e37_79b9),
+        ..Packet::new(Kind::Data, 2, 1000)
+    }
+}
+
+fn frame(kind: Kind, on: bool, what: u32) -> Packet {
+    Packet {
+        psn: u32::from(on),
+        hash: what,
+        ..Packet::new(kind, 0, 64)
+    }
+}
+
+/// Hop control, priority control, two data classes of which PFC may pause the first.
+fn config() -> SwitchConfig {
+    let control = ClassConfig {
+        pausable: false,
+        buffered: false,
+        ecn: false,
+        int: false,
+    };
+    let data = ClassConfig {
+        pausable: true,
+        buffered: true,
+        ecn: true,
+        int: true,
+    };
+    let second = ClassConfig {
+        pausable: false,
+        ..data
+    };
+    SwitchConfig {
+        classes: vec![control, control, data, second],
+        classify: Classify::Fifo,
+        schedule: Schedule::Fifo,
+        mmu: MmuConfig {
+            buffer_bytes: 1 << 20,
+            reserved_bytes: 0,
+            admission: Admission::SharedPool,
+        },
+        ecn: None,
+        int: false,
+        bfc: None,
+        path: PathChoice::Flow,
+        max_frame: 1500,
+    }
+}
+
+const BFC: BfcConfig = BfcConfig {
+    threshold_factor: 65536,
+    hrtt_ps: None,
+    frame_bytes: 64,
+    upstream_queues: 32,
+};

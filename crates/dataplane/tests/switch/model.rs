@@ -1,0 +1,655 @@
+//! Random operations on the switch and on a naive model of it: lists instead of linked queues, sums over
+//! all packets instead of counters. They must agree after every step.
+
+use std::collections::{HashMap, VecDeque};
+
+use dataplane::route::mix32;
+use proptest::prelude::*;
+
+use super::*;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Sent {
+    Packet { psn: u32, queue: u16 },
+    Frame { kind: Kind, on: bool, what: u32 },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    sent: Sent,
+    size: u64,
+    class: u8,
+    ingress: u16,
+    upstream: u16,
+    entry: Option<(u16, u32)>,
+    over: bool,
+    buffered: bool,
+}
+
+/// An egress queue; `number` counts over all classes of a port.
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    class: u8,
+    items: VecDeque<Item>,
+    paused: bool,
+    deficit: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Port {
+    queues: Vec<Queue>,
+    /// Per class, queue numbers in the order of service.
+    rounds: Vec<VecDeque<u16>>,
+    /// The head of the round has its quantum.
+    served: Vec<bool>,
+    paused: u8,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    packets: u32,
+    last_ps: Time,
+    queue: Option<u16>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Ingress {
+    pool: u64,
+    headroom: u64,
+    xoff: bool,
+}
+
+struct Model {
+    config: SwitchConfig,
+    ports: Vec<Port>,
+    table: HashMap<(u16, u32), Entry>,
+    start: Vec<u16>,
+    ingress: Vec<Ingress>,
+    drops: Vec<(u32, DropCause)>,
+    pool_bytes: u64,
+    now: Time,
+}
+
+impl Model {
+    fn new(config: &SwitchConfig) -> Self {
+        let mut port = Port::default();
+        for class in 0..config.classes.len() as u8 {
+            let n = match config.classify {
+                Classify::Hash { queues } | Classify::Dynamic { queues, .. } if class >= 2 => {
+                    queues
+                }
+                _ => 1,
+            };
+            for _ in 0..n {
+                port.queues.push(Queue {
+                    class,
+                    ..Queue::default()
+                });
+            }
+            port.rounds.push(VecDeque::new());
+            port.served.push(false);
+        }
+        let ports: Vec<_> = (0..PORTS).map(|_| LINK).collect();
+        let (_, _, pool) = dataplane::switch::division(config, &ports);
+        Self {
+            config: config.clone(),
+            ports: vec![port; PORTS as usize],
+            table: HashMap::new(),
+            start: vec![0; PORTS as usize],
+            ingress: vec![Ingress::default(); PORTS as usize * 8],
+            drops: Vec::new(),
+            pool_bytes: pool as u64,
+            now: 0,
+        }
+    }
+
+    fn first_of(&self, class: u8) -> u16 {
+        let queues = &self.ports[0].queues;
+        queues.iter().position(|q| q.class == class).unwrap() as u16
+    }
+
+    fn queues_per_class(&self) -> u16 {
+        self.ports[0].queues.iter().filter(|q| q.class == 2).count() as u16
+    }
+
+    fn items(&self) -> impl Iterator<Item = &Item> {
+        self.ports
+            .iter()
+            .flat_map(|p| p.queues.iter().flat_map(|q| &q.items))
+    }
+
+    fn used(&self) -> u64 {
+        self.items().filter(|i| i.buffered).map(|i| i.size).sum()
+    }
+
+    fn beyond(&self, bytes: u64) -> u64 {
+        bytes.saturating_sub(self.config.mmu.reserved_bytes)
+    }
+
+    fn pool_used(&self) -> u64 {
+        self.ingress.iter().map(|i| self.beyond(i.pool)).sum()
+    }
+
+    fn pfc(&self, class: u8) -> Option<Pfc> {
+        match self.config.mmu.admission {
+            Admission::Pfc(pfc) if self.config.classes[class as usize].pausable => Some(pfc),
+            _ => None,
+        }
+    }
+
+    /// One largest frame for each pausable ingress.
+    fn last_frames(&self) -> u64 {
+        match self.config.mmu.admission {
+            Admission::Pfc(_) => u64::from(PORTS) * u64::from(self.config.max_frame),
+            _ => 0,
+        }
+    }
+
+    fn xoff_at(&self, pfc: &Pfc) -> u64 {
+        match pfc.threshold {
+            PfcThreshold::Static(bytes) => bytes,
+            PfcThreshold::Dynamic(alpha) => alpha.of(self.pool_bytes - self.pool_used()),
+        }
+    }
+
+    fn receive(&mut self, in_port: u16, packet: &Packet, draw: u64) {
+        let (class, size) = (packet.class(), u64::from(packet.size));
+        let port = packet.dst as u16;
+        let (number, entry, searched) = self.place(port, packet, draw);
+        let mut buffered = false;
+        if self.config.classes[class as usize].buffered {
+            if !self.admit(in_port, class, size, port, packet.psn) {
+                return;
+            }
+            buffered = true;
+        }
+        if let Some(key) = entry {
+            let e = self.table.entry(key).or_default();
+            e.packets += 1;
+            e.last_ps = self.now;
+            e.queue = Some(number);
+            if searched {
+                self.start[port as usize] =
+                    (self.start[port as usize] + 1) % self.queues_per_class();
+            }
+        }
+        let found: u64 = self.ports[port as usize].queues[number as usize]
+            .items
+            .iter()
+            .map(|i| i.size)
+            .sum();
+        let mut item = Item {
+            sent: Sent::Packet {
+                psn: packet.psn,
+                queue: number,
+            },
+            size,
+            class,
+            ingress: in_port,
+            upstream: packet.upstream_queue,
+            entry,
+            over: false,
+            buffered,
+        };
+        self.push(port, number, item);
+        if self.config.bfc.is_some() && class >= 2 {
+            let open = self.ports[port as usize].queues.iter();
+            let open = open.filter(|q| q.class == class && !q.paused && !q.items.is_empty());
+            let threshold = 25_000 / (open.count() as u64).max(1);
+            if found > threshold {
+                item.over = true;
+                let held = self.holds(in_port, packet.upstream_queue);
+                *self.ports[port as usize].queues[number as usize]
+                    .items
+                    .back_mut()
+                    .unwrap() = item;
+                if !held {
+                    self.tell(
+                        in_port,
+                        Kind::BfcPause,
+                        true,
+                        u32::from(packet.upstream_queue),
+                    );
+                }
+            }
+        }
+    }
+
+    /// Whether any queued packet that was over the threshold came from this queue upstream.
+    fn holds(&self, ingress: u16, upstream: u16) -> bool {
+        self.items()
+            .any(|i| i.over && (i.ingress, i.upstream) == (ingress, upstream))
+    }
+
+    /// Queue number, flow-table key, and whether a queue was searched for.
+    fn place(&self, port: u16, packet: &Packet, draw: u64) -> (u16, Option<(u16, u32)>, bool) {
+        let class = packet.class();
+        let first = self.first_of(class);
+        if class < 2 {
+            return (first, None, false);
+        }
+        let n = self.queues_per_class();
+        match self.config.classify {
+            Classify::Hash { .. } => {
+                let hash = u64::from(mix32(packet.hash ^ 0x5eed));
+                (first + ((hash * u64::from(n)) >> 32) as u16, None, false)
+            }
+            Classify::Dynamic {
+                table, sticky_ps, ..
+            } => {
+                let key = (
+                    port,
+                    ((u64::from(packet.hash) * u64::from(table)) >> 32) as u32,
+                );
+                let queues = &self.ports[port as usize].queues;
+                if let Some(e) = self.table.get(&key)
+                    && (e.packets > 0 || self.now - e.last_ps <= sticky_ps)
+                    && let Some(number) = e.queue
+                    && queues[number as usize].class == class
+                {
+                    return (number, Some(key), false);
+                }
+                let start = self.start[port as usize];
+                let empty = (0..n).map(|i| first + (start + i) % n).find(|&number| {
+                    let q = &queues[number as usize];
+                    q.items.is_empty() && !q.paused
+                });
+                let drawn = first + ((u128::from(draw) * u128::from(n)) >> 64) as u16;
+                (empty.unwrap_or(drawn), Some(key), true)
+            }
+            _ => (first, None, false),
+        }
+    }
+
+    fn admit(&mut self, port: u16, class: u8, size: u64, egress: u16, psn: u32) -> bool {
+        let at = port as usize * 8 + class as usize;
+        let ingress = self.ingress[at];
+        let more = self.beyond(ingress.pool + size) - self.beyond(ingress.pool);
+        let free = self.pool_bytes - self.pool_used();
+        if let Some(pfc) = self.pfc(class) {
+            if more == 0 || !ingress.xoff && more <= free {
+                self.ingress[at].pool += size;
+            } else if ingress.headroom + size <= pfc.headroom.unwrap() {
+                self.ingress[at].headroom += size;
+            } else {
+                self.drops.push((psn, DropCause::Buffer));
+                return false;
+            }
+            let inside = self.beyond(self.ingress[at].pool);
+            let free = self.pool_bytes - self.pool_used();
+            let full = inside > 0 && free < self.last_frames();
+            if !ingress.xoff
+                && (inside > self.xoff_at(&pfc) || full || self.ingress[at].headroom > 0)
+            {
+                self.ingress[at].xoff = true;
+                self.tell(port, Kind::Pfc, true, 1 << class);
+            }
+            return true;
+        }
+        if let Admission::EgressDynamic { alpha, per_queue } = self.config.mmu.admission {
+            assert!(!per_queue, "the fuzz uses the port's bytes");
+            let queues = self.ports[egress as usize].queues.iter();
+            let waiting: u64 = queues.flat_map(|q| &q.items).map(|i| i.size).sum();
+            if waiting + size > alpha.of(free) {
+                self.drops.push((psn, DropCause::EgressThreshold));
+                return false;
+            }
+        }
+        if more > 0 && more + self.last_frames() > free {
+            self.drops.push((psn, DropCause::Buffer));
+            return false;
+        }
+        self.ingress[at].pool += size;
+        true
+    }
+
+    fn push(&mut self, port: u16, number: u16, item: Item) {
+        let p = &mut self.ports[port as usize];
+        let q = &mut p.queues[number as usize];
+        q.items.push_back(item);
+        if q.items.len() == 1 && !q.paused {
+            self.join(port, number);
+        }
+    }
+
+    fn join(&mut self, port: u16, number: u16) {
+        let p = &mut self.ports[port as usize];
+        let round = &mut p.rounds[p.queues[number as usize].class as usize];
+        if !round.contains(&number) {
+            round.push_back(number);
+        }
+    }
+
+    fn tell(&mut self, port: u16, kind: Kind, on: bool, what: u32) {
+        let item = Item {
+            sent: Sent::Frame { kind, on, what },
+            size: 64,
+            class: 0,
+            ingress: 0,
+            upstream: 0,
+            entry: None,
+            over: false,
+            buffered: false,
+        };
+        self.push(port, 0, item);
+    }
+
+    fn set_queue_paused(&mut self, port: u16, number: u16, on: bool) {
+        let q = &mut self.ports[port as usize].queues[number as usize];
+        q.paused = on;
+        if !on && !q.items.is_empty() {
+            self.join(port, number);
+        }
+    }
+
+    fn transmit(&mut self, port: u16) -> Option<Sent> {
+        let p = &self.ports[port as usize];
+        let open = |q: &&Queue| !q.paused && !q.items.is_empty() && p.paused >> q.class & 1 == 0;
+        let class = p.queues.iter().filter(open).map(|q| q.class).min()? as usize;
+        let number = self.pick(port, class);
+        let p = &mut self.ports[port as usize];
+        let q = &mut p.queues[number as usize];
+        let item = q.items.pop_front().unwrap();
+        if q.items.is_empty() {
+            q.deficit = 0;
+            p.rounds[class].pop_front();
+            p.served[class] = false;
+        } else if self.config.schedule == Schedule::RoundRobin {
+            p.rounds[class].rotate_left(1);
+            p.served[class] = false;
+        }
+        self.leave(&item, port);
+        Some(item.sent)
+    }
+
+    fn pick(&mut self, port: u16, class: usize) -> u16 {
+        let p = &mut self.ports[port as usize];
+        loop {
+            let number = p.rounds[class][0];
+            let q = &mut p.queues[number as usize];
+            if q.paused || q.items.is_empty() {
+                q.deficit = 0;
+                p.rounds[class].pop_front();
+                p.served[class] = false;
+                continue;
+            }
+            let Schedule::Drr { quantum } = self.config.schedule else {
+                return number;
+            };
+            if !p.served[class] {
+                p.served[class] = true;
+                q.deficit += u64::from(quantum);
+            }
+            if q.deficit >= q.items[0].size {
+                q.deficit -= q.items[0].size;
+                return number;
+            }
+            p.rounds[class].rotate_left(1);
+            p.served[class] = false;
+        }
+    }
+
+    fn leave(&mut self, item: &Item, _egress: u16) {
+        if item.buffered {
+            let at = item.ingress as usize * 8 + item.class as usize;
+            let from_headroom = self.ingress[at].headroom.min(item.size);
+            self.ingress[at].headroom -= from_headroom;
+            self.ingress[at].pool -= item.size - from_headroom;
+            if let Some(pfc) = self.pfc(item.class)
+                && self.ingress[at].xoff
+                && self.ingress[at].headroom == 0
+            {
+                let inside = self.beyond(self.ingress[at].pool);
+                let room = self.pool_used() + self.last_frames() <= self.pool_bytes;
+                if inside == 0 || inside + pfc.xon_offset <= self.xoff_at(&pfc) && room {
+                    self.ingress[at].xoff = false;
+                    self.tell(item.ingress, Kind::Pfc, false, 1 << item.class);
+                }
+            }
+        }
+        if item.over && !self.holds(item.ingress, item.upstream) {
+            self.tell(
+                item.ingress,
+                Kind::BfcPause,
+                false,
+                u32::from(item.upstream),
+            );
+        }
+        if let Some(key) = item.entry {
+            let e = self.table.get_mut(&key).unwrap();
+            e.packets -= 1;
+            e.last_ps = self.now;
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Arrive {
+        port: u16,
+        dst: u32,
+        flow: u32,
+        size: u16,
+        class: u8,
+        upstream: u16,
+    },
+    Transmit {
+        port: u16,
+    },
+    Pfc {
+        port: u16,
+        class: u8,
+    },
+    Pause {
+        port: u16,
+        queue: u16,
+    },
+    Wait {
+        ps: Time,
+    },
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let port = 0..PORTS;
+    prop_oneof![
+        6 => (port.clone(), 0..2u32, 0..12u32, 60u16..1500, 1u8..4, 0u16..4).prop_map(
+            |(port, dst, flow, size, class, upstream)| Op::Arrive { port, dst, flow, size, class, upstream }
+        ),
+        5 => port.clone().prop_map(|port| Op::Transmit { port }),
+        1 => (port.clone(), 1u8..4).prop_map(|(port, class)| Op::Pfc { port, class }),
+        1 => (port, 1u16..12).prop_map(|(port, queue)| Op::Pause { port, queue }),
+        1 => (0..6 * US).prop_map(|ps| Op::Wait { ps }),
+    ]
+}
+
+fn any_config() -> impl Strategy<Value = SwitchConfig> {
+    let classify = prop_oneof![
+        Just(Classify::Fifo),
+        (1u16..6).prop_map(|queues| Classify::Hash { queues }),
+        (1u16..6).prop_map(|queues| Classify::Dynamic {
+            queues,
+            table: 8,
+            sticky_ps: 4 * US
+        }),
+    ];
+    let schedule = prop_oneof![
+        (300u32..3000).prop_map(|quantum| Schedule::Drr { quantum }),
+        Just(Schedule::RoundRobin),
+    ];
+    let threshold = prop_oneof![
+        (0u64..20_000).prop_map(PfcThreshold::Static),
+        (0.1f64..4.0).prop_map(|a| PfcThreshold::Dynamic(Alpha::new(a))),
+    ];
+    let admission = prop_oneof![
+        Just(Admission::SharedPool),
+        Just(Admission::Unlimited),
+        (0.2f64..2.0).prop_map(|a| Admission::EgressDynamic {
+            alpha: Alpha::new(a),
+            per_queue: false
+        }),
+        (threshold, 0u64..4000, 0u64..6000).prop_map(|(threshold, xon_offset, headroom)| {
+            Admission::Pfc(Pfc {
+                threshold,
+                xon_offset,
+                frame_bytes: 64,
+                headroom: Some(headroom),
+                response_ps: 0,
+            })
+        }),
+    ];
+    (
+        classify,
+        schedule,
+        admission,
+        any::<bool>(),
+        0u64..60_000,
+        0u64..2000,
+    )
+        .prop_map(
+            |(classify, schedule, admission, bfc, pool, reserved_bytes)| {
+                let mut c = config();
+                c.classify = classify;
+                c.schedule = schedule;
+                c.bfc = bfc.then_some(BFC);
+                c.mmu = MmuConfig {
+                    buffer_bytes: 0,
+                    reserved_bytes,
+                    admission,
+                };
+                // Whatever reserve and headroom ask for, and a pool.
+                let ports = [LINK; PORTS as usize];
+                let (reserved, headroom, _) = dataplane::switch::division(&c, &ports);
+                c.mmu.buffer_bytes = reserved + headroom + pool;
+                if admission == Admission::Unlimited {
+                    c.mmu.buffer_bytes = 1 << 40;
+                }
+                c
+            },
+        )
+}
+
+/// What was sent, as the model says it.
+fn as_sent(packet: &Packet) -> Sent {
+    if packet.kind().is_hop_control() {
+        Sent::Frame {
+            kind: packet.kind(),
+            on: packet.psn != 0,
+            what: packet.hash,
+        }
+    } else {
+        Sent::Packet {
+            psn: packet.psn,
+            queue: packet.upstream_queue,
+        }
+    }
+}
+
+/// Does one thing to both.
+fn step(bench: &mut Bench, model: &mut Model, psn: u32, op: Op) {
+    match op {
+        Op::Arrive {
+            port,
+            dst,
+            flow,
+            size,
+            class,
+            upstream,
+        } => {
+            let kind = if class == 1 { Kind::Ack } else { Kind::Data };
+            let packet = Packet {
+                upstream_queue: upstream,
+                size,
+                tag: Packet::new(kind, class, 0).tag,
+                ..data(flow, dst, psn)
+            };
+            bench.receive(port, packet);
+            model.receive(port, &packet, bench.ears.draw);
+        }
+        Op::Transmit { port } => transmit(bench, model, port),
+        Op::Pfc { port, class } => {
+            let on = model.ports[port as usize].paused >> class & 1 == 0;
+            bench.receive(port, frame(Kind::Pfc, on, 1 << class));
+            model.ports[port as usize].paused ^= 1 << class;
+        }
+        Op::Pause { port, queue } => {
+            if let Some(q) = model.ports[port as usize].queues.get(queue as usize) {
+                let on = !q.paused;
+                bench.receive(port, frame(Kind::BfcPause, on, u32::from(queue)));
+                model.set_queue_paused(port, queue, on);
+            }
+        }
+        Op::Wait { ps } => {
+            bench.now += ps;
+            model.now += ps;
+        }
+    }
+}
+
+#[track_caller]
+fn transmit(bench: &mut Bench, model: &mut Model, port: u16) {
+    let waits = bench.switch.waiting(port);
+    let (ours, theirs) = (bench.send(port), model.transmit(port));
+    assert_eq!(ours.as_ref().map(as_sent), theirs, "port {port}");
+    assert_eq!(
+        waits,
+        theirs.is_some(),
+        "`waiting` tells what `transmit` finds"
+    );
+}
+
+#[track_caller]
+fn agree(bench: &Bench, model: &Model) {
+    bench.sound();
+    assert_eq!(bench.ears.drops, model.drops);
+    assert_eq!(bench.switch.buffer_used(), model.used());
+    for (port, p) in (0u16..).zip(&model.ports) {
+        let bytes: u64 = p.queues.iter().flat_map(|q| &q.items).map(|i| i.size).sum();
+        assert_eq!(bench.switch.queued(port).0, bytes, "port {port}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    // SW-01, SW-10, SW-12, SW-13, SW-14, SW-15, SW-16, SW-17, SW-18, SW-19, SW-20, SW-21, SW-22, SW-23, SW-24,
+    // SW-26, SW-40, SW-41, SW-42, BFC-01, BFC-02, BFC-03, BFC-04, BFC-05, BFC-06, BFC-07, BFC-09, BFC-10, BFC-12,
+    // BFC-13, BFC-14, BFC-17, AUD-01, AUD-06
+    #[test]
+    fn the_switch_does_what_the_naive_model_does(
+        config in any_config(),
+        draw in any::<u64>(),
+        ops in proptest::collection::vec(op(), 1..400),
+    ) {
+        let mut bench = Bench::new(&config);
+        bench.ears.draw = draw;
+        let mut model = Model::new(&config);
+        for (psn, &op) in (0u32..).zip(&ops) {
+            step(&mut bench, &mut model, psn, op);
+            agree(&bench, &model);
+        }
+        // Resumed and drained, nothing is left anywhere.
+        for port in 0..PORTS {
+            for class in 1..4 {
+                if model.ports[port as usize].paused >> class & 1 != 0 {
+                    step(&mut bench, &mut model, 0, Op::Pfc { port, class });
+                }
+            }
+            for queue in 1..model.ports[0].queues.len() as u16 {
+                if model.ports[port as usize].queues[queue as usize].paused {
+                    step(&mut bench, &mut model, 0, Op::Pause { port, queue });
+                }
+            }
+        }
+        // A departure can put frames on ports that are drained already.
+        for port in (0..PORTS).chain(0..PORTS) {
+            while bench.switch.waiting(port) {
+                transmit(&mut bench, &mut model, port);
+                agree(&bench, &model);
+            }
+        }
+        prop_assert_eq!(bench.switch.buffer_used(), 0);
+        prop_assert_eq!(bench.arena.alive(), 0);
+        let c = bench.switch.counters();
+        prop_assert_eq!((c.pfc_pauses, c.bfc_pauses), (c.pfc_resumes, c.bfc_resumes));
+    }
+}

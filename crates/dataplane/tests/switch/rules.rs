@@ -1,0 +1,376 @@
+//! One test a rule, for those that the model does not cover.
+
+use super::*;
+use dataplane::config::{EcnConfig, Red, Scope};
+use dataplane::packet::flag;
+use dataplane::switch::state_entries;
+
+fn psns(packets: &[Packet]) -> Vec<u32> {
+    packets.iter().map(|p| p.psn).collect()
+}
+
+// SW-02
+#[test]
+fn a_packet_without_a_route_is_dropped_and_told() {
+    let mut b = Bench::new(&config());
+    b.receive(0, data(1, 4, 7));
+    assert_eq!(b.ears.drops, [(7, DropCause::NoRoute)]);
+    assert_eq!((b.switch.counters().dropped, b.arena.alive()), (1, 0));
+    b.sound();
+}
+
+// SW-01
+#[test]
+fn a_dropped_packet_leaves_no_trace() {
+    let mut c = config();
+    c.classify = Classify::Dynamic {
+        queues: 4,
+        table: 400,
+        sticky_ps: 4 * US,
+    };
+    c.schedule = Schedule::Drr { quantum: 1500 };
+    c.bfc = Some(BFC);
+    c.mmu.buffer_bytes = 30_500;
+    let mut b = Bench::new(&c);
+    for psn in 0..26 {
+        b.receive(0, data(1, 2, psn));
+    }
+    assert_eq!(
+        b.switch.counters().bfc_pauses,
+        0,
+        "25 000 B were found, not more"
+    );
+    for psn in 26..30 {
+        b.receive(
+            1,
+            Packet {
+                upstream_queue: 3,
+                ..data(1, 2, psn)
+            },
+        );
+    }
+    assert_eq!(b.switch.counters().bfc_pauses, 1);
+    for flow in 50..60 {
+        b.receive(3, data(flow, 2, 99));
+    }
+    assert_eq!(b.ears.drops.len(), 10);
+    assert_eq!(
+        b.switch.counters().bfc_pauses,
+        1,
+        "no upstream is held for them"
+    );
+    assert_eq!(
+        b.switch.bfc_counters(),
+        (0, 0),
+        "no queue was taken for them"
+    );
+    b.sound();
+    assert_eq!(b.all(2).len(), 30);
+    assert_eq!(
+        psns(&b.all(1)),
+        [1, 0],
+        "one pause, one resume, nothing for port 3"
+    );
+    assert_eq!(b.all(3).len(), 0);
+    b.sound();
+}
+
+// SW-04
+#[test]
+fn a_packet_may_leave_at_the_instant_of_its_arrival() {
+    let mut b = Bench::new(&config());
+    b.now = 5 * US;
+    b.receive(0, data(1, 2, 0));
+    assert_eq!(b.ears.kicks, [2]);
+    assert_eq!(b.send(2).map(|p| p.psn), Some(0));
+    assert_eq!(b.switch.queued(2), (0, 1000));
+}
+
+// SW-03, SW-22, BFC-14
+#[test]
+fn acks_of_the_control_class_have_one_queue_and_take_no_part() {
+    let mut c = config();
+    c.classify = Classify::Dynamic {
+        queues: 2,
+        table: 200,
+        sticky_ps: US,
+    };
+    c.bfc = Some(BFC);
+    c.mmu.buffer_bytes = 0;
+    let mut b = Bench::new(&c);
+    for psn in 0..50 {
+        let ack = Packet {
+            size: 1000,
+            tag: Packet::new(Kind::Ack, 1, 0).tag,
+            ..data(psn, 2, psn)
+        };
+        b.receive(0, ack);
+    }
+    assert_eq!(
+        b.switch.counters().bfc_pauses,
+        0,
+        "50 kB are over any threshold"
+    );
+    assert_eq!(b.switch.buffer_used(), 0);
+    let sent = b.all(2);
+    assert_eq!(
+        psns(&sent),
+        (0..50).collect::<Vec<_>>(),
+        "one queue, in order"
+    );
+    assert!(sent.iter().all(|p| p.upstream_queue == 1));
+    b.sound();
+}
+
+// SW-24
+#[test]
+fn stochastic_queues_are_by_flow_and_alike_at_all_ports() {
+    let mut c = config();
+    c.classify = Classify::Hash { queues: 8 };
+    c.schedule = Schedule::RoundRobin;
+    let mut b = Bench::new(&c);
+    let mut used = [0; 16];
+    for flow in 0..400 {
+        let queue_at = |b: &mut Bench, dst: u32| {
+            b.receive(3, data(flow, dst, 0));
+            b.send(dst as u16).unwrap().upstream_queue
+        };
+        let queue = queue_at(&mut b, 0);
+        assert_eq!(queue, queue_at(&mut b, 1), "the same at every port");
+        used[queue as usize] += 1;
+    }
+    assert!(
+        used[2..10].iter().all(|&n| n > 20),
+        "{used:?}: all are used"
+    );
+    assert_eq!(used[2..10].iter().sum::<i32>(), 400);
+}
+
+// SW-25, SW-20
+#[test]
+fn every_flow_has_a_queue_of_its_own_while_it_has_packets() {
+    let mut c = config();
+    c.classify = Classify::PerFlow;
+    c.schedule = Schedule::RoundRobin;
+    let mut b = Bench::new(&c);
+    for round in 0..3 {
+        for flow in 0..500 {
+            for n in 0..2 {
+                b.receive(0, data(flow, 1, 1000 * n + flow));
+            }
+        }
+        let sent = psns(&b.all(1));
+        let order: Vec<u32> = (0..500).chain(1000..1500).collect();
+        assert_eq!(
+            sent, order,
+            "round {round}: one packet of each flow, then the next"
+        );
+        b.sound();
+    }
+}
+
+fn marking(at_dequeue: bool, scope: Scope) -> SwitchConfig {
+    let mut c = config();
+    let red = Red {
+        kmin_bytes: 2000,
+        kmax_bytes: 2000,
+        pmax: 1.0,
+    };
+    c.ecn = Some(EcnConfig {
+        profiles: vec![(LINK.0, red)],
+        scope,
+        at_dequeue,
+    });
+    c
+}
+
+fn marked(packets: &[Packet]) -> Vec<bool> {
+    packets.iter().map(|p| p.has(flag::CE)).collect()
+}
+
+// SW-30, SW-32
+#[test]
+fn marks_go_by_what_stays_behind_or_by_what_was_there() {
+    let five = |c: &SwitchConfig| {
+        let mut b = Bench::new(c);
+        for psn in 0..5 {
+            b.receive(0, data(1, 2, psn));
+        }
+        let sent = b.all(2);
+        let marks = marked(&sent);
+        let count = marks.iter().filter(|&&m| m).count() as u64;
+        assert_eq!(b.switch.counters().marks, count);
+        assert_eq!(b.switch.port_counters(2).marked, count);
+        marks
+    };
+    // 4000, 3000, 2000, … bytes stay behind; more than 2000 mark.
+    assert_eq!(
+        five(&marking(true, Scope::Port)),
+        [true, true, false, false, false]
+    );
+    // 1000, 2000, 3000, … bytes with itself as it joins.
+    assert_eq!(
+        five(&marking(false, Scope::Port)),
+        [false, false, true, true, true]
+    );
+}
+
+// SW-32, SW-34
+#[test]
+fn only_data_of_the_classes_that_ecn_counts_is_marked() {
+    let mut c = marking(true, Scope::Port);
+    c.classes[3].ecn = false;
+    let mut b = Bench::new(&c);
+    let of = |kind, class, psn| Packet {
+        tag: Packet::new(kind, class, 0).tag,
+        ..data(1, 2, psn)
+    };
+    b.receive(0, of(Kind::Ack, 2, 0));
+    b.receive(0, of(Kind::Data, 2, 1));
+    for psn in 2..5 {
+        b.receive(0, of(Kind::Ack, 2, psn));
+    }
+    for psn in 5..9 {
+        b.receive(0, of(Kind::Data, 3, psn));
+    }
+    let sent = b.all(2);
+    assert_eq!(psns(&sent), (0..9).collect::<Vec<_>>());
+    // Behind the ACK at the head are 4000 B, behind the data packet 3000 B of its class; class 3 counts not.
+    let marks: Vec<u32> = sent
+        .iter()
+        .filter(|p| p.has(flag::CE))
+        .map(|p| p.psn)
+        .collect();
+    assert_eq!(marks, [1]);
+}
+
+// SW-32
+#[test]
+fn the_scope_of_a_mark_is_the_queue_or_the_port() {
+    for (scope, count) in [(Scope::Queue, 0), (Scope::Port, 3)] {
+        let mut c = marking(true, scope);
+        c.classify = Classify::PerFlow;
+        c.schedule = Schedule::RoundRobin;
+        let mut b = Bench::new(&c);
+        for flow in 0..6 {
+            b.receive(0, data(flow, 2, flow));
+        }
+        let marks = marked(&b.all(2)).iter().filter(|&&m| m).count();
+        assert_eq!(marks, count, "{scope:?}");
+    }
+}
+
+// SW-33, HPCC-01, HPCC-02
+#[test]
+fn telemetry_tells_of_the_port_as_the_packet_leaves_it() {
+    let mut c = config();
+    c.int = true;
+    c.classes[3].int = false;
+    let mut b = Bench::new(&c);
+    let mut ids = Vec::new();
+    for psn in 0..3 {
+        let id = b.put(data(1, 2, psn));
+        b.arena.attach_stack(id);
+        b.switch.receive(0, 0, id, &mut b.arena, &mut b.ears);
+        ids.push(id);
+    }
+    // Neither a control frame nor a class that INT does not count shows.
+    b.receive(
+        1,
+        Packet {
+            tag: Packet::new(Kind::Data, 3, 0).tag,
+            ..data(2, 2, 9)
+        },
+    );
+    b.receive(
+        1,
+        Packet {
+            tag: Packet::new(Kind::Ack, 1, 0).tag,
+            ..data(2, 2, 8)
+        },
+    );
+    let ack = b.switch.transmit(7, 2, &mut b.arena, &mut b.ears);
+    assert_eq!(b.arena.hot(ack.unwrap()).psn, 8);
+    for (nth, id) in ids.into_iter().enumerate() {
+        let now = 100 * nth as u64;
+        assert_eq!(
+            b.switch.transmit(now, 2, &mut b.arena, &mut b.ears),
+            Some(id)
+        );
+        let hop = b.arena.stack(id).unwrap().hops()[0];
+        assert_eq!((hop.ts_ps, hop.rate_mbps), (now, 100_000));
+        assert_eq!(hop.tx_bytes, 1000 * nth as u64, "before this packet");
+        assert_eq!(
+            hop.qlen_bytes,
+            2000 - 1000 * nth as u32,
+            "behind this packet"
+        );
+    }
+    assert_eq!(b.switch.counters().int_hops, 3);
+}
+
+// SW-43, AUD-06
+#[test]
+fn a_repeated_pause_is_noticed() {
+    let mut b = Bench::new(&config());
+    b.receive(0, frame(Kind::Pfc, true, 4));
+    assert_eq!(b.ears.pauses, [(0, 0, 4)]);
+    b.sound();
+    b.receive(0, frame(Kind::Pfc, true, 4));
+    assert_eq!(b.switch.counters().repeated_pauses, 1);
+    b.receive(0, frame(Kind::BfcPause, false, 2));
+    assert_eq!(b.switch.counters().repeated_pauses, 2);
+    assert_eq!(
+        b.switch.audit(&b.arena).len(),
+        1,
+        "and is an error of the run"
+    );
+}
+
+// SW-42, SW-41
+#[test]
+fn frames_between_neighbours_go_first_and_no_pause_stops_them() {
+    let mut c = config();
+    c.mmu.admission = Admission::Pfc(Pfc {
+        threshold: PfcThreshold::Static(2500),
+        xon_offset: 0,
+        frame_bytes: 64,
+        headroom: Some(5000),
+        response_ps: 0,
+    });
+    let mut b = Bench::new(&c);
+    b.receive(2, data(9, 0, 77));
+    b.receive(0, frame(Kind::Pfc, true, 0b1110));
+    for psn in 0..3 {
+        b.receive(0, data(1, 2, psn));
+    }
+    let sent = b.all(0);
+    assert_eq!(
+        sent.len(),
+        1,
+        "all classes are paused but that of the frame"
+    );
+    assert_eq!(
+        (sent[0].kind(), sent[0].psn, sent[0].hash, sent[0].size),
+        (Kind::Pfc, 1, 4, 64)
+    );
+    assert_eq!(b.switch.buffer_used(), 4000, "the frame uses no buffer");
+    b.sound();
+}
+
+// BFC-16
+#[test]
+fn state_is_in_proportion_to_queues() {
+    let mut c = config();
+    c.classify = Classify::Dynamic {
+        queues: 32,
+        table: 3200,
+        sticky_ps: US,
+    };
+    c.bfc = Some(BfcConfig {
+        upstream_queues: 128,
+        ..BFC
+    });
+    // The paper: 128 queues upstream and 32 ports are 4096 counters.
+    assert_eq!(state_entries(&c, 32), (32 * 3200, 4096));
+}
