@@ -1,0 +1,181 @@
+//! The NIC against its rules, on a bench: frames in, frames out, wishes recorded.
+
+mod receiving;
+mod sending;
+
+use dataplane::config::*;
+use dataplane::nic::control::PathInfo;
+use dataplane::nic::{FlowEnd, FlowStart, Nic};
+use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
+use dataplane::sink::{DropCause, Sink};
+use dataplane::units::{MS, NEVER, Rate, Time, US};
+
+/// A full frame: 1048 bytes, 83 840 ps at 100 Gbps.
+const FRAME_PS: Time = 83_840;
+
+/// Records what the NIC asks for.
+#[derive(Default)]
+struct Ears {
+    kicks: Vec<u16>,
+    wakes: Vec<Time>,
+    pauses: Vec<(u16, u8, u8)>,
+    ends: Vec<FlowEnd>,
+}
+
+impl Sink for Ears {
+    fn kick(&mut self, port: u16) {
+        self.kicks.push(port);
+    }
+    fn wake(&mut self, at: Time) {
+        self.wakes.push(at);
+    }
+    fn dropped(&mut self, _: &Packet, _: DropCause) {
+        panic!("a NIC drops nothing on its own");
+    }
+    fn draw(&mut self) -> u64 {
+        panic!("a NIC leaves nothing to chance");
+    }
+    fn paused(&mut self, port: u16, before: u8, after: u8) {
+        self.pauses.push((port, before, after));
+    }
+    fn finished(&mut self, end: FlowEnd) {
+        self.ends.push(end);
+    }
+}
+
+struct Bench {
+    nic: Nic,
+    arena: Arena,
+    ears: Ears,
+    now: Time,
+}
+
+impl Bench {
+    fn new(config: &NicConfig) -> Self {
+        Self {
+            nic: Nic::new(config, 4, &[Rate::from_gbps(100); 2]),
+            arena: Arena::new(),
+            ears: Ears::default(),
+            now: 0,
+        }
+    }
+
+    /// A flow of `bytes` from port 0 of this NIC.
+    fn start(&mut self, flow: u32, bytes: u64) {
+        self.start_with(start(flow, bytes));
+    }
+
+    fn start_with(&mut self, start: FlowStart) {
+        self.nic.start(self.now, &start, &mut self.ears);
+    }
+
+    fn send_id(&mut self) -> Option<PacketId> {
+        self.nic
+            .transmit(self.now, 0, &mut self.arena, &mut self.ears)
+    }
+
+    /// What port 0 sends now.
+    fn send(&mut self) -> Option<Packet> {
+        let id = self.send_id()?;
+        let packet = *self.arena.hot(id);
+        self.arena.free(id);
+        Some(packet)
+    }
+
+    /// All that port 0 sends now and after each frame, at the speed of the link.
+    fn send_all(&mut self) -> Vec<Packet> {
+        let mut sent = Vec::new();
+        while let Some(packet) = self.send() {
+            self.now += Rate::from_gbps(100).serialisation_ps(u64::from(packet.size));
+            sent.push(packet);
+        }
+        sent
+    }
+
+    fn receive(&mut self, packet: Packet, cold: Cold) {
+        let id = self.arena.alloc(packet, cold);
+        self.nic
+            .receive(self.now, 0, id, &mut self.arena, &mut self.ears);
+    }
+
+    /// An ACK, NAK or CNP of a flow in the sender's slot `slot`.
+    fn answer(&mut self, kind: Kind, flow: u32, slot: u32, psn: u32) {
+        let packet = Packet {
+            flow,
+            psn,
+            ..Packet::new(kind, 1, 60)
+        };
+        let cold = Cold {
+            slot,
+            done_ps: NEVER,
+            ..Cold::default()
+        };
+        self.receive(packet, cold);
+    }
+
+    fn hop_control(&mut self, kind: Kind, on: bool, what: u32) {
+        let packet = Packet {
+            psn: u32::from(on),
+            hash: what,
+            ..Packet::new(kind, 0, 64)
+        };
+        self.receive(packet, Cold::default());
+    }
+
+    fn timer(&mut self) {
+        self.nic.timer(self.now, &mut self.ears);
+    }
+}
+
+fn start(flow: u32, bytes: u64) -> FlowStart {
+    FlowStart {
+        flow,
+        cookie: flow + 1000,
+        port: 0,
+        src: 3,
+        dst: 5,
+        bytes,
+        hash: flow.wrapping_mul(0x9e37_79b9),
+        class: 0,
+        incast: false,
+        path: PathInfo {
+            base_rtt_ps: 8 * US,
+            line_bps: 1e11,
+            bdp_bytes: 1e5,
+            mtu: 1000,
+        },
+    }
+}
+
+fn config() -> NicConfig {
+    NicConfig {
+        mtu: 1000,
+        header: 48,
+        int: 0,
+        ack: 60,
+        cnp: 64,
+        ack_class: 1,
+        cnp_class: 1,
+        data_class: 2,
+        ack_every: 1,
+        cnp_interval_ps: None,
+        control: ControlConfig::LineRate,
+        recovery: Recovery::GoBackN { timeout_ps: MS },
+        queues: 4,
+        obeys_bfc: true,
+        obeys_pfc: true,
+    }
+}
+
+fn window(bytes: u64) -> NicConfig {
+    NicConfig {
+        control: ControlConfig::FixedWindow {
+            window: Some(bytes),
+        },
+        ..config()
+    }
+}
+
+fn numbers(packets: &[Packet]) -> Vec<(u32, u32)> {
+    packets.iter().map(|p| (p.flow, p.psn)).collect()
+}

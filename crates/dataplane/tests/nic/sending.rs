@@ -1,0 +1,286 @@
+//! Order, window, pace, pauses and losses at the sender.
+
+use super::*;
+
+// NIC-01
+#[test]
+fn a_flow_is_cut_into_full_packets_and_a_rest() {
+    let mut b = Bench::new(&NicConfig {
+        int: 42,
+        ..config()
+    });
+    b.start(0, 2001);
+    assert_eq!(b.ears.kicks, [0], "it may send at once");
+    let sent = b.send_all();
+    assert_eq!(numbers(&sent), [(0, 0), (0, 1), (0, 2)]);
+    let sizes: Vec<u16> = sent.iter().map(|p| p.size).collect();
+    assert_eq!(sizes, [1090, 1090, 91]);
+    assert!(
+        sent.iter()
+            .all(|p| (p.dst, p.class(), p.kind()) == (5, 2, Kind::Data))
+    );
+    assert_eq!(b.nic.counters().payload_bytes, 2001);
+}
+
+// NIC-02
+#[test]
+fn lower_classes_first_and_replies_before_data_of_their_class() {
+    let mut b = Bench::new(&NicConfig {
+        ack_class: 2,
+        ..config()
+    });
+    b.start_with(FlowStart {
+        class: 1,
+        ..start(1, 1000)
+    });
+    b.start(0, 2000);
+    let data = Packet {
+        flow: 9,
+        ..Packet::new(Kind::Data, 2, 1048)
+    };
+    b.receive(
+        data,
+        Cold {
+            remaining: 1000,
+            ..Cold::default()
+        },
+    );
+    let sent = b.send_all();
+    assert_eq!(numbers(&sent), [(9, 1), (0, 0), (0, 1), (1, 0)]);
+    assert_eq!(sent[0].kind(), Kind::Ack);
+}
+
+// NIC-03
+#[test]
+fn flows_take_turns_packet_by_packet() {
+    let mut b = Bench::new(&config());
+    for flow in 0..3 {
+        b.start(flow, 1000 * (1 + u64::from(flow)));
+    }
+    let order: Vec<u32> = b.send_all().iter().map(|p| p.flow).collect();
+    assert_eq!(order, [0, 1, 2, 1, 2, 2]);
+}
+
+// NIC-04
+#[test]
+fn a_packet_may_pass_the_window_by_less_than_itself() {
+    let mut b = Bench::new(&window(2500));
+    b.start(0, 10_000);
+    assert_eq!(b.send_all().len(), 3, "0, 1000 and 2000 are below 2500");
+    b.answer(Kind::Ack, 0, 0, 1);
+    assert_eq!(b.send_all().len(), 1, "2000 are in flight");
+    assert_eq!(b.send_all().len(), 0);
+    let mut tiny = Bench::new(&window(1));
+    tiny.start(0, 10_000);
+    assert_eq!(
+        tiny.send_all().len(),
+        1,
+        "a window smaller than a packet does not block it"
+    );
+}
+
+/// DCTCP shows it without an ACK: its rate is
+/// its window over T, and a loss halves the window.
+// NIC-05
+#[test]
+fn the_rate_at_the_start_of_a_packet_sets_the_earliest_start_of_the_next() {
+    let mut b = Bench::new(&NicConfig {
+        control: ControlConfig::Dctcp(DctcpConfig::line_rate_start()),
+        ..config()
+    });
+    b.start(0, 500_000);
+    for _ in 0..10 {
+        assert!(b.send().is_some());
+        assert!(
+            b.send().is_some(),
+            "the link sets the pace, not the NIC's memory of it"
+        );
+        b.now += 2 * FRAME_PS;
+    }
+    b.answer(Kind::Nak, 0, 0, 5);
+    // W is 50 000 B now: half of the line.
+    let sent_at = b.now;
+    assert_eq!(b.send().map(|p| p.psn), Some(5));
+    assert_eq!(b.send().map(|p| p.psn), None);
+    assert_eq!(*b.ears.wakes.last().unwrap(), sent_at + 2 * FRAME_PS);
+    b.now = sent_at + 2 * FRAME_PS - 1;
+    b.timer();
+    assert!(b.send().is_none(), "1 ps too early");
+    b.now += 1;
+    b.ears.kicks.clear();
+    b.timer();
+    assert_eq!(b.ears.kicks, [0]);
+    assert_eq!(b.send().map(|p| p.psn), Some(6));
+}
+
+// NIC-06
+#[test]
+fn flows_whose_pace_lets_them_go_together_go_in_order_of_their_numbers() {
+    let mut b = Bench::new(&NicConfig {
+        control: ControlConfig::Dctcp(DctcpConfig::line_rate_start()),
+        ..config()
+    });
+    // Slots and starts in another order than the numbers.
+    for flow in [7, 3, 5] {
+        b.start(flow, 500_000);
+    }
+    for slot in 0..3 {
+        assert!(b.send().is_some(), "slot {slot}");
+    }
+    for (slot, flow) in [(0, 7), (1, 3), (2, 5)] {
+        b.answer(Kind::Nak, flow, slot, 0);
+    }
+    for _ in 0..3 {
+        b.send();
+    }
+    b.now = MS / 2;
+    b.timer();
+    let order: Vec<u32> = (0..3).map(|_| b.send().unwrap().flow).collect();
+    assert_eq!(order, [3, 5, 7]);
+}
+
+// NIC-07
+#[test]
+fn pfc_stops_a_class_of_a_port_until_xon() {
+    let mut b = Bench::new(&config());
+    b.start(0, 5000);
+    b.start_with(FlowStart {
+        class: 1,
+        ..start(1, 1000)
+    });
+    assert!(b.send().is_some());
+    b.hop_control(Kind::Pfc, true, 1 << 2);
+    assert_eq!(numbers(&b.send_all()), [(1, 0)], "the other class goes on");
+    assert!(!b.nic.waiting(0));
+    b.ears.kicks.clear();
+    b.hop_control(Kind::Pfc, false, 1 << 2);
+    assert_eq!(b.ears.kicks, [0]);
+    assert_eq!(b.send_all().len(), 4);
+    assert_eq!(b.ears.pauses, [(0, 0, 4), (0, 4, 0)]);
+    let mut deaf = Bench::new(&NicConfig {
+        obeys_pfc: false,
+        ..config()
+    });
+    deaf.start(0, 5000);
+    deaf.hop_control(Kind::Pfc, true, 1 << 2);
+    assert_eq!(deaf.send_all().len(), 5);
+}
+
+// BFC-10, BFC-11
+#[test]
+fn a_bfc_pause_stops_the_flow_of_its_queue_and_no_other() {
+    let mut b = Bench::new(&config());
+    b.start(0, 3000);
+    b.start(1, 3000);
+    let queues: Vec<u16> = (0..2).map(|_| b.send().unwrap().upstream_queue).collect();
+    assert_eq!(queues, [0, 1], "each flow has a queue of its own");
+    b.hop_control(Kind::BfcPause, true, 0);
+    assert_eq!(numbers(&b.send_all()), [(1, 1), (1, 2)]);
+    b.hop_control(Kind::BfcPause, false, 0);
+    assert_eq!(numbers(&b.send_all()), [(0, 1), (0, 2)]);
+    assert_eq!(b.nic.counters().repeated_pauses, 0);
+    b.hop_control(Kind::BfcPause, false, 0);
+    assert_eq!(b.nic.counters().repeated_pauses, 1);
+}
+
+// BFC-11
+#[test]
+fn new_flows_avoid_paused_queues_then_take_unused_ones_then_share() {
+    let mut b = Bench::new(&config());
+    b.hop_control(Kind::BfcPause, true, 0);
+    b.hop_control(Kind::BfcPause, true, 2);
+    b.start(0, 1000);
+    b.start(1, 1000);
+    let queues: Vec<u16> = b.send_all().iter().map(|p| p.upstream_queue).collect();
+    assert_eq!(queues, [1, 3]);
+    // Both still wait for their ACKs, so their queues are in use; what is left is paused.
+    b.start(2, 1000);
+    b.start(3, 1000);
+    assert!(b.send().is_none());
+    b.hop_control(Kind::BfcPause, false, 2);
+    assert_eq!(b.send().map(|p| (p.flow, p.upstream_queue)), Some((3, 2)));
+    b.hop_control(Kind::BfcPause, false, 0);
+    assert_eq!(b.send().map(|p| (p.flow, p.upstream_queue)), Some((2, 0)));
+    b.start(4, 1000);
+    assert_eq!(
+        b.send().map(|p| p.upstream_queue),
+        Some((start(4, 0).hash % 4) as u16)
+    );
+}
+
+// BFC-11
+#[test]
+fn a_deaf_nic_sends_through_a_pause() {
+    let mut b = Bench::new(&NicConfig {
+        obeys_bfc: false,
+        ..config()
+    });
+    b.start(0, 3000);
+    b.hop_control(Kind::BfcPause, true, 0);
+    assert_eq!(b.send_all().len(), 3);
+}
+
+// NIC-20
+#[test]
+fn a_nak_acknowledges_what_is_below_and_sends_the_rest_again() {
+    let mut b = Bench::new(&config());
+    b.start(0, 6000);
+    assert_eq!(b.send_all().len(), 6);
+    b.answer(Kind::Nak, 0, 0, 2);
+    let again = b.send_all();
+    assert_eq!(numbers(&again), [(0, 2), (0, 3), (0, 4), (0, 5)]);
+    assert!(again.iter().all(|p| p.has(flag::RETRANSMITTED)));
+    assert_eq!(b.nic.counters().retransmissions, 4);
+    // A NAK that is older than what is acknowledged is late news.
+    b.answer(Kind::Ack, 0, 0, 4);
+    b.answer(Kind::Nak, 0, 0, 3);
+    assert_eq!(b.send_all().len(), 0);
+    b.answer(Kind::Ack, 0, 0, 6);
+    assert_eq!(b.ears.ends.len(), 1);
+    assert_eq!(b.ears.ends[0].retransmitted, 4);
+}
+
+// NIC-21
+#[test]
+fn silence_for_the_whole_timeout_starts_over_from_what_is_not_acknowledged() {
+    let mut b = Bench::new(&window(3000));
+    b.start(0, 6000);
+    assert_eq!(b.ears.wakes, [MS], "asked for at the start");
+    assert_eq!(b.send_all().len(), 3);
+    b.now = MS / 2;
+    b.answer(Kind::Ack, 0, 0, 1);
+    assert_eq!(numbers(&b.send_all()), [(0, 3)]);
+    b.now = MS;
+    b.timer();
+    assert_eq!(
+        b.nic.counters().timeouts,
+        0,
+        "something moved half a millisecond ago"
+    );
+    assert_eq!(*b.ears.wakes.last().unwrap(), MS / 2 + MS);
+    b.now = MS / 2 + MS;
+    b.timer();
+    assert_eq!(b.nic.counters().timeouts, 1);
+    assert_eq!(numbers(&b.send_all()), [(0, 1), (0, 2), (0, 3)]);
+}
+
+// NIC-22
+#[test]
+fn echoes_of_a_finished_flow_are_ignored_also_when_its_slot_is_used_again() {
+    let mut b = Bench::new(&window(2000));
+    b.start(0, 2000);
+    b.send_all();
+    b.answer(Kind::Ack, 0, 0, 2);
+    assert_eq!(b.ears.ends.len(), 1);
+    assert_eq!((b.ears.ends[0].flow, b.ears.ends[0].cookie), (0, 1000));
+    b.answer(Kind::Ack, 0, 0, 2);
+    b.answer(Kind::Nak, 0, 0, 1);
+    b.answer(Kind::Cnp, 0, 0, 0);
+    b.start(1, 4000);
+    b.send_all();
+    b.answer(Kind::Ack, 0, 0, 2);
+    assert_eq!(b.send_all().len(), 0, "the new flow's window has not moved");
+    assert_eq!(b.ears.ends.len(), 1);
+    b.answer(Kind::Ack, 1, 0, 2);
+    assert_eq!(numbers(&b.send_all()), [(1, 2), (1, 3)]);
+}
