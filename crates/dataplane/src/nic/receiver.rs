@@ -61,7 +61,7 @@ impl Receiver {
         });
         let marked = packet.has(flag::CE);
         let cnp = match config.cnp_interval_ps {
-            // NIC-11
+            // NIC-11, DCQCN-23
             Some(interval)
                 if marked && (flow.notified_ps == NEVER || now - flow.notified_ps >= interval) =>
             {

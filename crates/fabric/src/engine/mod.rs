@@ -279,7 +279,10 @@ fn bucket_shift(graph: &Graph, max_frame: u16) -> u32 {
         0 => 0,
         _ => *reach.select_nth_unstable(most).1,
     };
-    (reach_ps / 4 * 5 / Wheel::SLOTS + 1).next_power_of_two().ilog2().clamp(8, 24)
+    (reach_ps / 4 * 5 / Wheel::SLOTS + 1)
+        .next_power_of_two()
+        .ilog2()
+        .clamp(8, 24)
 }
 
 impl<C: Calendar> Simulation<C> {
@@ -474,7 +477,7 @@ impl<C: Calendar> Simulation<C> {
 
     fn timer(&mut self, node: u32) {
         let now = self.core.now;
-        // An alarm that was set again for an earlier time rings for nothing at the old one.
+        // An alarm that was set again for an earlier time rings for nothing at the old one (KER-06).
         if self.core.nodes[node as usize].armed_ps > now {
             return;
         }
