@@ -350,7 +350,7 @@ pub(crate) fn name(node: &Node) -> Read<String> {
 }
 
 /// One of a few words.
-pub(crate) fn choice<'c, T: Copy>(node: &Node, options: &'c [(&'static str, T)]) -> Read<T> {
+pub(crate) fn choice<T: Copy>(node: &Node, options: &[(&'static str, T)]) -> Read<T> {
     let text = string(node)?;
     if let Some((_, value)) = options.iter().find(|(name, _)| *name == text) {
         return Ok(*value);

@@ -67,7 +67,7 @@ fn common() {
     }
 }
 
-// PRE-06, PRE-20 to PRE-26, PRE-08, PRE-39.
+// PRE-06, PRE-08, PRE-20, PRE-21, PRE-22, PRE-23, PRE-24, PRE-25, PRE-26, PRE-39.
 #[test]
 fn bfc() {
     let c = config("bfc", &[]);
@@ -273,6 +273,23 @@ fn ideal_and_plain() {
         ControlConfig::FixedWindow {
             window: Some(64_000)
         }
+    );
+}
+
+// PRE-41, PRE-42, PRE-43, PRE-44: a scenario that says nothing of them.
+#[test]
+fn defaults() {
+    let scenario = Scenario::parse(NETWORK, "x.toml", Path::new("."), &Changes::default()).unwrap();
+    let spec = &scenario.spec;
+    assert_eq!(spec.seed, 1);
+    assert_eq!(
+        (spec.buffer_bytes, spec.reserved_bytes),
+        (12_000_000, 4_096)
+    );
+    assert_eq!((spec.run.probe_ps, spec.run.warmup_ps), (10 * US, 0));
+    assert_eq!(
+        (spec.scheme.preset.as_str(), spec.scheme.parameters.as_str()),
+        ("bfc", "bfc-paper")
     );
 }
 
