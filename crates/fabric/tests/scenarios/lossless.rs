@@ -2,11 +2,12 @@
 
 use super::*;
 use common::*;
-use dataplane::config::{Admission, Alpha, Pfc, PfcThreshold, Recovery};
+use dataplane::config::{Admission, Alpha, ClassConfig, Pfc, PfcThreshold, Recovery};
 use dataplane::switch::headroom_bytes;
 use dataplane::units::{MS, US};
 use fabric::record::Ending;
 use kernel::random::{Purpose, Stream};
+use traffic::Flow;
 
 /// Frames in the pool when XOFF is sent, the one that crosses the threshold included.
 const POOL_FRAMES: u64 = 21;
@@ -54,7 +55,10 @@ impl Corner {
         // The busy host starts on a grid of frames, and so do all its frames at the switch.
         let start = 100 * FRAME_PS;
         let mut flows = vec![
-            flow(0, start, 1, 0, 300_000),
+            Flow {
+                class: 1,
+                ..flow(0, start, 1, 0, 300_000)
+            },
             flow(1, start + self.offset_ps, 0, 2, 70_000),
         ];
         if self.dry {
@@ -66,6 +70,13 @@ impl Corner {
         let mut s = line_rate(named(5, 1, links), flows);
         s.switch.mmu.admission = Admission::Pfc(self.pfc());
         s.switch.mmu.reserved_bytes = 0;
+        // The busy host's frames use no buffer, so that nothing stops them.
+        s.switch.classes.push(ClassConfig {
+            pausable: false,
+            buffered: false,
+            ecn: false,
+            int: false,
+        });
         if self.dry {
             // 70 frames, of which the two others take 80 less one that is on its slow way, until they
             // are paused; what they still send goes to their own headroom.
@@ -183,7 +194,7 @@ fn nothing_is_lost_where_the_pool_runs_dry_before_the_threshold() {
     for step in 0..40 {
         let corner = Corner {
             delay_ps: WORST_DELAY_PS,
-            offset_ps: step * FRAME_PS / 40 + step % 3,
+            offset_ps: step * FRAME_PS / 40 + (step + 1) % 3,
             headroom: None,
             dry: true,
         };

@@ -109,7 +109,7 @@ fn distance(shares: &[f64], load: f64) -> f64 {
         ours += share;
         theirs += p;
         p *= load;
-        most = most.max((ours - theirs as f64).abs());
+        most = most.max((ours - theirs).abs());
     }
     most
 }
