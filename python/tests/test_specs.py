@@ -1,8 +1,8 @@
-"""Every rule under specs/ has code that decides it and a test that checks it, and the other way round.
+"""Every rule under specs/ has code that decides it and a test that checks it, and vice versa.
 
-A rule is an entry `- **SW-12** (where from; rank: ...) text`. It is cited by its id in a comment. Two
-remarks in its text excuse it: `not built: reason` (neither code nor test) and `no code: reason` (a
-consequence of other rules, held by a test alone).
+A rule is an entry `- **SW-12** (where from; rank: ...) text`. It is cited by its id in a comment.
+Two remarks in its text excuse it: `not built: reason` (neither code nor test) and `no code: reason`
+(a consequence of other rules, held by a test alone).
 """
 
 import re
@@ -63,7 +63,8 @@ def split_rust(text: str) -> tuple[str, str]:
         end = line[: len(line) - len(line.lstrip())] + "}"
         for line in lines:
             tests.append(line)
-            if line == end or line.rstrip().endswith(";") and "{" not in line and line[:1] != " ":
+            elsewhere = line.endswith(";") and "{" not in line and not line.startswith(" ")
+            if line == end or elsewhere:
                 break
     return "\n".join(code), "\n".join(tests)
 
@@ -136,11 +137,12 @@ def test_every_rule_says_its_rank() -> None:
 
 
 def test_a_remark_that_excuses_a_rule_gives_its_reason() -> None:
-    broken = []
-    for rule in RULES:
-        for remark in re.findall(r"\*?(?:not built|no code)\*?:\s*(.*)", rule.text):
-            if len(remark) < 15:
-                broken.append(f"{rule.id} ({rule.place}): {remark!r}")
+    broken = [
+        f"{rule.id} ({rule.place}): {remark!r}"
+        for rule in RULES
+        for remark in re.findall(r"\*?(?:not built|no code)\*?:\s*(.*)", rule.text)
+        if len(remark) < 15
+    ]
     complain("a reason stands after the colon", broken)
 
 
@@ -194,8 +196,12 @@ def test_sources_are_split_into_code_and_tests(text: str, code: str, tests: str)
 
 
 def test_entries_of_a_spec_are_found_with_all_their_lines() -> None:
-    spec = "# X\n\n- **X-01** (rank: paper) one\n  two *not built*: because\n\n- other\n  three\n- **X-02** (rank: our choice) four\n"
+    one = "# X\n\n- **X-01** (rank: paper) one\n  two *not built*: because\n\n"
+    spec = one + "- other\n  three\n- **X-02** (rank: our choice) four\n"
     first, second = rules_of(spec, "x.md")
     assert (first.id, first.place) == ("X-01", "x.md:3")
-    assert first.not_built and "two" in first.text and "three" not in first.text
-    assert not second.not_built and second.id == "X-02"
+    assert first.not_built
+    assert "two" in first.text
+    assert "three" not in first.text
+    assert not second.not_built
+    assert second.id == "X-02"
