@@ -119,8 +119,8 @@ impl<C: Calendar> Simulation<C> {
 
     /// AUD-05: no drop where none may be.
     fn audit_lossless(&self) -> Vec<String> {
-        let dropped: u64 = self.core.drops.iter().sum();
-        if self.lossless && dropped > 0 {
+        let dropped = self.core.broken_promises;
+        if dropped > 0 {
             return vec![format!("{dropped} packets dropped where none may be lost")];
         }
         Vec::new()

@@ -89,6 +89,9 @@ struct Core<C> {
     links: Links,
     nodes: Vec<Node>,
     drops: [u64; DROP_CAUSES],
+    /// Classes of which nothing may be lost, as bits, and how many packets of them were.
+    lossless: u8,
+    broken_promises: u64,
     ends: Vec<FlowEnd>,
     /// Open pauses: (link, class) → since.
     paused: MixedMap<u32, Time>,
@@ -164,6 +167,7 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
 
     fn dropped(&mut self, packet: &Packet, cause: DropCause) {
         self.core.drops[cause as usize] += 1;
+        self.core.broken_promises += u64::from(self.core.lossless >> packet.class() & 1);
         let node = &mut self.core.nodes[self.node as usize];
         let what = u64::from(packet.flow) << 32 | u64::from(packet.psn);
         node.digest = fold(fold(node.digest, self.core.now), what);
@@ -181,6 +185,20 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
     fn finished(&mut self, end: FlowEnd) {
         self.core.ends.push(end);
     }
+}
+
+/// Classes of which no packet may be lost, as bits.
+// AUD-05
+fn lossless_classes(config: &SwitchConfig) -> u8 {
+    let promised = |pausable: bool| match config.mmu.admission {
+        Admission::Unlimited => true,
+        Admission::Pfc(_) => pausable,
+        _ => false,
+    };
+    let classes = config.classes.iter().enumerate();
+    classes.fold(0, |bits, (nth, class)| {
+        bits | u8::from(promised(class.pausable || !class.buffered)) << nth
+    })
 }
 
 /// Flows that have started and not finished; a finished one leaves its place to the next.
@@ -328,6 +346,8 @@ impl<C: Calendar> Simulation<C> {
             links: Links::new(&graph),
             nodes: (0..graph.nodes()).map(node).collect(),
             drops: [0; DROP_CAUSES],
+            lossless: lossless_classes(&plan.switch),
+            broken_promises: 0,
             ends: Vec::new(),
             paused: MixedMap::default(),
             pauses: Vec::new(),

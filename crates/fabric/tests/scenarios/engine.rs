@@ -233,35 +233,26 @@ fn pfc_stops_the_class_that_it_names_and_no_other() {
     assert!(keep.fct(2) <= r.ideal_received_ps + 2 * FRAME_PS);
 }
 
-/// Random flows of all classes on small buffers: lossless in the classes that promise it.
-// SW-16, SW-18
+/// Flows of all classes on a small buffer: lossless in the classes that promise it, which is no promise
+/// for the first.
+// SW-16, SW-18, AUD-05
 #[test]
 fn several_classes_share_a_small_buffer() {
-    let mut flows: Vec<Flow> = (0..90)
+    // Ten at a time, of all classes in turn, to one host.
+    let flows: Vec<Flow> = (0..90u32)
         .map(|i| {
-            of_class(
-                (i % 3) as u8,
-                flow(
-                    i,
-                    u64::from(i / 9) * 5 * US,
-                    i % 9,
-                    (i + 1 + i % 7) % 9,
-                    30_000,
-                ),
-            )
+            let at = u64::from(i / 10) * 20 * US;
+            of_class((i % 3) as u8, flow(i, at, i % 8, 8, 30_000))
         })
         .collect();
-    flows.sort_by_key(|f| f.start_ps);
     let mut s = classes(line_rate(star(9), flows));
     s.switch.mmu.reserved_bytes = 2000;
-    s.switch.mmu.buffer_bytes = 900_000;
+    s.switch.mmu.buffer_bytes = 600_000;
     s.nic.recovery = Recovery::GoBackN { timeout_ps: MS };
-    let (outcome, _) = s.run_raw();
+    let (outcome, _) = s.run();
     assert_eq!(outcome.finished, 90);
-    let broken: Vec<_> = outcome
-        .violations
-        .iter()
-        .filter(|v| v.check != "lossless")
-        .collect();
-    assert!(broken.is_empty(), "{broken:?}");
+    assert!(
+        outcome.counters.drops.iter().sum::<u64>() > 0,
+        "the class without PFC loses packets"
+    );
 }
