@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from backwater.units import bytes_text
 
@@ -101,8 +102,11 @@ class Plots:
 
 # --- The figures -----------------------------------------------------------------------------
 
-BINS = 20
+BINS = 16
 """Size bins of the slowdown figure, with about the same number of flows each."""
+
+ENOUGH = 100
+"""Flows of a bin into which the largest flows are split further."""
 
 
 def slowdown(runs: Runs) -> Figure:
@@ -152,11 +156,9 @@ def buffer(runs: Runs) -> Figure:
         for name, table in tables.items():
             used = table.filter(pl.col("tier").cast(pl.String) == tier)["used_bytes"].to_numpy()
             lines.append((name, *_cdf(used / 1e6)))
-        # Most probes see little: lines lie apart near the top.
-        _draw_cdfs(panel, lines, look, names_between=(0.97, 0.66))
+        _draw_cdfs(panel, lines, look)
         panel.set_title(f"{tier} switches")
         panel.set_xlabel("buffer occupancy of a switch (MB)")
-        panel.set_xlim(left=0)
     return figure
 
 
@@ -193,7 +195,7 @@ def pauses(runs: Runs) -> Figure:
     panel.set_xticks(range(len(groups)), [f"{a} → {b}" for a, b in groups])
     panel.tick_params(axis="x", length=0)
     panel.grid(visible=False, axis="x")
-    panel.yaxis.set_major_formatter(PercentFormatter(1.0))
+    panel.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v * 100:.4g} %"))
     panel.margins(y=0.45)
     panel.set_ylim(bottom=0)
     panel.set_xlabel("links, from the port that has to wait")
@@ -221,7 +223,6 @@ def active(runs: Runs) -> Figure:
     figure, (panel,) = _figure(1, "share of probes with at most this", height=3.4)
     panel.set_xscale("symlog", linthresh=1, linscale=0.35)
     _draw_cdfs(panel, lines, styles(list(runs)))
-    panel.set_xlim(left=0)
     panel.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
     panel.xaxis.set_minor_formatter(NullFormatter())
     panel.set_xlabel("active flows at a switch port (with at least one packet queued)")
@@ -269,14 +270,21 @@ def _sizes_and_slowdowns(run: Run) -> tuple[Array, Array]:
 def _equal_count_edges(samples: Sequence[Array], bins: int = BINS) -> Array:
     """Upper edges of size bins with about equally many flows, the lowest edge in front.
 
-    The same for all schemes. Sizes that are frequent make bins of their own, so there may be
-    fewer bins.
+    The same for all schemes. Most flows are small, and papers look at the large ones too: the
+    last bin is halved again and again, as long as its parts hold enough flows to speak of a
+    percentile. Sizes that are frequent make bins of their own, so there may be fewer bins.
     """
     sizes = np.concatenate(samples) if samples else np.array([])
     if not len(sizes):
         return np.array([])
-    bins = int(np.clip(len(sizes) // (20 * len(samples)), 1, bins))
-    upper = np.quantile(sizes, np.arange(1, bins + 1) / bins, method="inverted_cdf")
+    flows = len(sizes) / len(samples)
+    bins = int(np.clip(flows // 20, 1, bins))
+    shares = [*np.arange(1, bins) / bins]
+    rest = 1 / bins
+    while bins > 1 and rest * flows / 2 >= ENOUGH:
+        rest /= 2
+        shares.append(1 - rest)
+    upper = np.quantile(sizes, [*shares, 1.0], method="inverted_cdf")
     return np.concatenate([[sizes.min() - 1], np.unique(upper)])
 
 
@@ -284,14 +292,14 @@ def _binned(
     sizes: Array, values: Array, edges: Array, statistic: Any
 ) -> tuple[list[float], list[float]]:
     """Median size and a statistic of the values, for every bin that holds anything."""
-    which = np.searchsorted(edges, sizes, side="left")
-    x, y = [], []
-    for number in range(1, len(edges)):
-        inside = which == number
-        if inside.any():
-            x.append(float(np.median(sizes[inside])))
-            y.append(float(statistic(values[inside])))
-    return x, y
+    order = np.argsort(sizes, kind="stable")
+    sizes, values = sizes[order], values[order]
+    starts = np.searchsorted(sizes, edges, side="right")
+    filled = [(a, b) for a, b in pairwise(starts) if b > a]
+    return (
+        [float(np.median(sizes[a:b])) for a, b in filled],
+        [float(statistic(values[a:b])) for a, b in filled],
+    )
 
 
 def _cdf(values: Array, points: int = 600) -> tuple[Array, Array]:
@@ -344,12 +352,9 @@ def _draw(panel: Axes, x: Any, y: Any, style: Style, **more: Any) -> None:
 
 
 def _draw_cdfs(
-    panel: Axes,
-    lines: Sequence[tuple[str, Array, Array]],
-    look: Mapping[str, Style],
-    names_between: tuple[float, float] = (0.9, 0.42),
+    panel: Axes, lines: Sequence[tuple[str, Array, Array]], look: Mapping[str, Style]
 ) -> None:
-    """Draw distributions as steps, each named beside its line, at heights between two shares."""
+    """Draw distributions as steps, each named beside its line. The scale of x is set before."""
     lines = [line for line in lines if len(line[1])]
     for name, x, share in lines:
         _draw(
@@ -359,14 +364,66 @@ def _draw_cdfs(
             look[name],
             drawstyle="steps-post",
         )
-    panel.set_ylim(0, 1.02)
     panel.margins(x=0.08)
-    # The names stand at different heights, so that lines that lie together keep theirs apart.
-    in_order = sorted(lines, key=lambda line: float(np.interp(0.9, line[2], line[1])))
-    levels = np.linspace(*names_between, len(in_order))
-    for (name, x, share), level in zip(in_order, levels, strict=True):
-        at = x[min(int(np.searchsorted(share, level)), len(x) - 1)]
-        _name(panel, name, (at, level), look[name].colour, (5, 0))
+    panel.autoscale_view()
+    if panel.get_xscale() != "log":
+        panel.set_xlim(left=0)
+    # Where most of every distribution lies at its first value, the rest is looked at closely.
+    first = min((float(share[0]) for _, _, share in lines), default=0.0)
+    bottom = 0.5 if first > 0.55 else 0.0
+    panel.set_ylim(bottom, 1 + 0.02 * (1 - bottom))
+    tracks = {name: _track(panel, x, share) for name, x, share in lines}
+    _name_tracks(panel, tracks, look)
+
+
+def _track(panel: Axes, x: Array, share: Array) -> Array:
+    """Points along a drawn step line, close together, as fractions of the panel."""
+    corners = np.column_stack([np.repeat(x, 2), np.concatenate([[0.0], np.repeat(share, 2)[:-1]])])
+    ends = panel.transAxes.inverted().transform(panel.transData.transform(corners))
+    way = np.concatenate([[0.0], np.abs(np.diff(ends, axis=0)).sum(axis=1).cumsum()])
+    marks = np.arange(0, way[-1] + 0.01, 0.01)
+    return np.column_stack([np.interp(marks, way, ends[:, i]) for i in (0, 1)])
+
+
+def _name_tracks(panel: Axes, tracks: Mapping[str, Array], look: Mapping[str, Style]) -> None:
+    """Write every name to the right of its line, where fewest other things are in the way."""
+    if panel.figure is None or not tracks:
+        return
+    inches = panel.figure.get_size_inches() * [1 / len(panel.figure.axes), 1]
+    height, letter, space = 0.16 / inches[1], 0.075 / inches[0], 0.06 / inches[0]
+    lines = np.concatenate(list(tracks.values()))
+    names = np.empty((0, 2))
+    for name, track in tracks.items():
+        width = letter * len(name)
+        fits = (track[:, 0] > 0.01) & (track[:, 0] < 0.99 - width - space)
+        fits &= (track[:, 1] > 0.06) & (track[:, 1] < 0.95)
+        candidates = track[fits] if fits.any() else track[len(track) // 2 :][:1]
+        left = candidates[:, 0] + space
+        size = (width + space, height * 1.5)
+        middles = np.column_stack([left + width / 2, candidates[:, 1]])
+        # Names never lie on names, if there is room; and on lines as little as can be. Among
+        # good places the upper ones are better: there lines are told apart.
+        score = _clearance(middles, lines, size).clip(max=1.0) + 0.02 * candidates[:, 1]
+        score[_clearance(middles, names, size) < 1.5] -= 10
+        best = int(np.argmax(score))
+        at = (left[best], candidates[best, 1])
+        text = panel.annotate(
+            name,
+            at,
+            xycoords="axes fraction",
+            va="center",
+            fontsize=8.5,
+            color=look[name].colour,
+        )
+        text.set_path_effects([patheffects.withStroke(linewidth=3, foreground="white")])
+        written = np.column_stack([at[0] + np.linspace(0, width, 12), np.full(12, at[1])])
+        names = np.concatenate([names, written])
+
+
+def _clearance(middles: Array, obstacles: Array, size: tuple[float, float]) -> Array:
+    """How far the nearest obstacle is from the middle of a text, in halves of its size."""
+    away = np.abs(obstacles[None, :, :] - middles[:, None, :]) / (np.array(size) / 2)
+    return away.max(axis=2).min(axis=1, initial=np.inf)
 
 
 def _name_line_ends(panel: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
@@ -394,21 +451,6 @@ def _name_line_ends(panel: Axes, ends: Sequence[tuple[float, str, str]]) -> None
             color=colour,
             annotation_clip=False,
         )
-
-
-def _name(
-    panel: Axes, name: str, at: tuple[float, float], colour: str, offset: tuple[int, int]
-) -> None:
-    text = panel.annotate(
-        name,
-        at,
-        xytext=offset,
-        textcoords="offset points",
-        va="center",
-        fontsize=8.5,
-        color=colour,
-    )
-    text.set_path_effects([patheffects.withStroke(linewidth=3, foreground="white")])
 
 
 def _plain_log_ticks(panel: Axes, axis: str = "y") -> None:

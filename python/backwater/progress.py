@@ -13,7 +13,7 @@ from backwater.units import clock_text, time_text
 if TYPE_CHECKING:
     from backwater.simulate import Progress
 
-_LINES_EVERY_S = 5.0
+_LINES_EVERY_S = 10.0
 
 Shown = Callable[[str, "Progress"], None]
 

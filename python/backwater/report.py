@@ -28,7 +28,7 @@ _FIGURES = [
         "FCT slowdown against flow size",
         "FCT to the receiver's last byte, divided by the FCT of the same flow alone in the network "
         "(base headers, no INT). Each point stands for a bin of flow sizes with about the same "
-        "number of flows. Flows of an incast are left out here.",
+        "number of flows, of which the last is split further. Flows of an incast are left out.",
     ),
     (
         "incast",
@@ -119,13 +119,12 @@ def _header(first: Run, runs: Mapping[str, Run]) -> str:
 
 
 def _load(summary: dict[str, Any]) -> str:
-    """Asked and offered load, as far as there are any."""
-    asked = [f"{a['source']} {a['fraction']:.0%} of the {a['of']}" for a in summary["asked"]]
-    if summary["core"] is None:
-        offered = f"offered {summary['host']['offered']:.1%} of the hosts' links"
-    else:
-        offered = f"offered {summary['core']['offered']:.1%} of the core"
-    return "; ".join([*asked, offered])
+    """Asked and offered load: of the core, or where there is none, of the hosts' links."""
+    links = "host" if summary["core"] is None else "core"
+    named = {"host": "the hosts' links", "core": "the core"}[links]
+    asked = [f"{a['source']} {a['fraction']:.1%}" for a in summary["asked"] if a["of"] == links]
+    offered = f"{summary[links]['offered']:.1%} of {named} offered"
+    return f"{' + '.join(asked)} asked, {offered}" if asked else offered
 
 
 def _notices(runs: Mapping[str, Run], about: Mapping[str, Any]) -> str:

@@ -92,14 +92,29 @@ def test_every_flow_is_in_one_size_bin(sample: np.ndarray, bins: int) -> None:
     assert (np.diff(edges) > 0).all()
     _, counts = plots._binned(sample, np.ones(len(sample)), edges, np.sum)
     assert sum(counts) == len(sample)
-    assert len(counts) <= bins
+    assert len(counts) <= bins + 8
 
 
-def test_bins_hold_about_the_same_number_of_flows() -> None:
-    sample = np.arange(1, 4001)
+def test_bins_hold_about_the_same_number_of_flows_and_the_largest_are_split() -> None:
+    sample = np.arange(1, 8001)
     edges = plots._equal_count_edges([sample])
     _, counts = plots._binned(sample, np.ones(len(sample)), edges, np.sum)
-    assert counts == [200.0] * plots.BINS
+    assert counts == [500.0] * (plots.BINS - 1) + [250.0, 125.0, 125.0]
+
+
+def test_names_of_lines_do_not_lie_on_each_other() -> None:
+    from matplotlib.axes import Axes
+
+    figure, (panel,) = plots._figure(1, "share", height=3.4)
+    assert isinstance(panel, Axes)
+    rising = np.linspace(1, 2, 300)
+    lines = [(f"scheme{i}", rising + i / 500, np.linspace(0.001, 1, 300)) for i in range(6)]
+    plots._draw_cdfs(panel, lines, plots.styles([name for name, _, _ in lines]))
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in panel.texts]
+    assert len(boxes) == 6
+    for i, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:i])
 
 
 @given(st.lists(st.floats(0, 1e12), min_size=1, max_size=3000))
