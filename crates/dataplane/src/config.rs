@@ -168,6 +168,10 @@ pub struct EcnConfig {
 pub struct BfcConfig {
     /// Pause threshold = `threshold_factor`/65536 · HRTT · rate / N_active.
     pub threshold_factor: u32,
+    /// The arriving packet counts in the queue length that is compared with the threshold.
+    pub count_arriving: bool,
+    /// A packet whose flow has no other packet in the switch never pauses its upstream queue.
+    pub first_exempt: bool,
     /// 1-hop round trip in ps; `None`: from the port's links (propagation both ways).
     pub hrtt_ps: Option<Time>,
     /// Bytes of a pause or resume frame.

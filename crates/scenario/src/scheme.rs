@@ -106,6 +106,10 @@ pub struct BfcSpec {
     pub hrtt_ps: Option<Time>,
     /// Bytes of a pause frame.
     pub frame_bytes: u16,
+    /// The arriving packet counts in the queue length.
+    pub count_arriving: bool,
+    /// A flow's only packet never pauses.
+    pub first_exempt: bool,
 }
 
 /// Everything that `[scheme]` says, with the preset filled in.
@@ -507,10 +511,14 @@ fn read_backpressure(s: &Section<'_>) -> Option<Option<BfcSpec>> {
             word_or(n, "links", None, some_time)
         });
         let frame = t.required("frame", "\"64B\"", |n| bytes(n, 1, 1_518));
+        let count_arriving = t.required("count_arriving", "false", boolean);
+        let first_exempt = t.required("first_exempt", "true", boolean);
         Some(BfcSpec {
             threshold: threshold?,
             hrtt_ps: hrtt?,
             frame_bytes: frame?,
+            count_arriving: count_arriving?,
+            first_exempt: first_exempt?,
         })
     });
     if word? { bfc.map(Some) } else { Some(None) }
@@ -973,6 +981,8 @@ impl SchemeSpec {
             int: self.int_bytes.is_some(),
             bfc: self.bfc.map(|b| BfcConfig {
                 threshold_factor: Alpha::new(b.threshold).0,
+                count_arriving: b.count_arriving,
+                first_exempt: b.first_exempt,
                 hrtt_ps: b.hrtt_ps,
                 frame_bytes: b.frame_bytes,
                 upstream_queues: self.upstream_queues(data_queues, around.max_class),

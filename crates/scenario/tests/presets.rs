@@ -79,13 +79,15 @@ fn bfc() {
             sticky_ps: 4 * US
         }
     );
-    assert_eq!(c.switch.schedule, Schedule::RoundRobin);
+    assert_eq!(c.switch.schedule, Schedule::Drr { quantum: 1048 });
     assert_eq!(c.switch.mmu.admission, Admission::SharedPool);
     let bfc = c.switch.bfc.unwrap();
     assert_eq!(
         (bfc.threshold_factor, bfc.hrtt_ps, bfc.frame_bytes),
         (65_536, None, 64)
     );
+    // PRE-45
+    assert!(bfc.first_exempt && !bfc.count_arriving);
     assert_eq!(bfc.upstream_queues, 1024);
     assert!(c.switch.ecn.is_none() && !c.switch.int);
     assert_eq!(c.nic.control, ControlConfig::LineRate);
@@ -176,7 +178,10 @@ fn hpcc_sfq() {
     let c = config("hpcc+sfq", &[]);
     assert_eq!(
         (c.switch.classify, c.switch.schedule),
-        (Classify::Hash { queues: 31 }, Schedule::RoundRobin)
+        (
+            Classify::Hash { queues: 31 },
+            Schedule::Drr { quantum: 1128 }
+        )
     );
     assert!(matches!(c.nic.control, ControlConfig::Hpcc(_)) && c.switch.int);
 }

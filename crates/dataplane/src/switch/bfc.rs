@@ -116,8 +116,9 @@ impl FlowTable {
         (queueing.queue_of(port, class, nth as u16), Assigned::Shared)
     }
 
+    /// Returns whether the packet is the only one of its entry.
     #[inline]
-    pub fn commit(&mut self, now: Time, packet: &Packet, place: Place, number: u16) {
+    pub fn commit(&mut self, now: Time, packet: &Packet, place: Place, number: u16) -> bool {
         let entry = &mut self.entries[place.entry as usize];
         if entry.size > 0 && entry.flow != packet.flow {
             self.collisions += 1;
@@ -135,6 +136,7 @@ impl FlowTable {
                 *start + 1
             };
         }
+        entry.size == 1
     }
 
     #[inline]
@@ -188,6 +190,18 @@ impl Backpressure {
     #[inline]
     pub fn threshold(&self, egress: u16, active: u32) -> u64 {
         self.hrtt_bytes[egress as usize] / u64::from(active.max(1))
+    }
+
+    /// BFC-09: whether a packet of `size` bytes that found `found` bytes in its queue is over the
+    /// threshold; `alone` says that its flow had no packet here.
+    #[inline]
+    pub fn is_over(&self, egress: u16, active: u32, found: u64, size: u64, alone: bool) -> bool {
+        let queued = if self.config.count_arriving {
+            found + size
+        } else {
+            found
+        };
+        !(alone && self.config.first_exempt) && queued > self.threshold(egress, active)
     }
 
     /// BFC-05: counts a packet that found its queue over the threshold. True on 0 → 1: pause.
@@ -347,6 +361,8 @@ mod tests {
     fn backpressure() -> Backpressure {
         let config = BfcConfig {
             threshold_factor: 65536,
+            count_arriving: false,
+            first_exempt: true,
             hrtt_ps: None,
             frame_bytes: 64,
             upstream_queues: 32,
@@ -367,6 +383,20 @@ mod tests {
         );
         assert_eq!(b.threshold(0, 10), 2_500);
         assert_eq!(b.threshold(0, 0), 25_000);
+    }
+
+    // BFC-09
+    #[test]
+    fn a_packet_is_over_by_what_it_finds_and_a_lone_one_never() {
+        let mut b = backpressure();
+        assert!(!b.is_over(0, 1, 25_000, 1048, false));
+        assert!(b.is_over(0, 1, 25_001, 1048, false));
+        assert!(!b.is_over(0, 1, 25_001, 1048, true), "alone");
+        b.config.first_exempt = false;
+        assert!(b.is_over(0, 1, 25_001, 1048, true));
+        b.config.count_arriving = true;
+        assert!(b.is_over(0, 1, 23_953, 1048, false));
+        assert!(!b.is_over(0, 1, 23_952, 1048, false));
     }
 
     // BFC-05, BFC-06

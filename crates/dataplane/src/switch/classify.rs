@@ -128,7 +128,8 @@ impl Classifier {
         }
     }
 
-    /// The packet was accepted: keeps what `place` chose and returns the queue.
+    /// The packet was accepted: keeps what `place` chose and returns the queue, and whether the
+    /// flow table knows of no other packet of its flow here.
     #[inline]
     pub fn commit(
         &mut self,
@@ -137,19 +138,19 @@ impl Classifier {
         packet: &Packet,
         place: Place,
         queueing: &mut Queueing,
-    ) -> u32 {
+    ) -> (u32, bool) {
         match self {
             Self::Dynamic(table) if packet.class() >= DATA_CLASS => {
-                table.commit(now, packet, place, queueing.get(place.queue).number);
+                let number = queueing.get(place.queue).number;
+                (place.queue, table.commit(now, packet, place, number))
             }
             Self::PerFlow(flows) if place.queue == NO_QUEUE => {
                 let queue = queueing.make(port, packet.class());
                 flows.insert(flow_key(port, packet), queue);
-                return queue;
+                (queue, false)
             }
-            _ => {}
+            _ => (place.queue, false),
         }
-        place.queue
     }
 
     /// The packet left `queue`.

@@ -180,10 +180,10 @@ impl Switch {
                 Err(cause) => return self.drop(Some(port), id, cause, arena, sink),
             }
         }
-        let queue = self
+        let (queue, alone) = self
             .classifier
             .commit(now, port, &packet, place, &mut self.queueing);
-        self.enqueue(port, queue, id, arena, sink);
+        self.enqueue(port, queue, alone, id, arena, sink);
     }
 
     /// The packet joins its queue; backpressure and signals look at what it finds there.
@@ -192,6 +192,7 @@ impl Switch {
         &mut self,
         port: u16,
         queue: u32,
+        alone: bool,
         id: PacketId,
         arena: &mut Arena,
         sink: &mut S,
@@ -213,9 +214,9 @@ impl Switch {
         if let Some(backpressure) = &mut self.backpressure
             && bfc::subject(&packet)
         {
-            // BFC-07, BFC-09: N_active with this packet in place, the queue without it.
+            // BFC-07: N_active with this packet in place.
             let active = self.queueing.open(port, packet.class());
-            if found > backpressure.threshold(port, active) {
+            if backpressure.is_over(port, active, found, size, alone) {
                 arena.hot_mut(id).flags |= flag::OVER;
                 if backpressure.over(&packet) {
                     self.tell_bfc(&packet, true, arena, sink);

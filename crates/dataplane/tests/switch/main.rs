@@ -166,6 +166,9 @@ fn config() -> SwitchConfig {
 
 const BFC: BfcConfig = BfcConfig {
     threshold_factor: 65536,
+    count_arriving: false,
+    // The model has no flow table; the exemption has a test of its own.
+    first_exempt: false,
     hrtt_ps: None,
     frame_bytes: 64,
     upstream_queues: 32,

@@ -215,6 +215,8 @@ pub fn bfc(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s.switch.mmu.reserved_bytes = 0;
     s.switch.bfc = Some(BfcConfig {
         threshold_factor: 65536,
+        count_arriving: false,
+        first_exempt: true,
         hrtt_ps: None,
         frame_bytes: 64,
         upstream_queues: 256,
