@@ -8,6 +8,7 @@ pub mod config;
 pub mod int;
 pub mod nic;
 pub mod packet;
+pub mod prefetch;
 pub mod route;
 pub mod sink;
 pub mod switch;

@@ -4,6 +4,7 @@
 //! the ends touch. INT stacks lie beside them and exist only where INT is used.
 
 use crate::int::IntStack;
+use crate::prefetch::prefetch;
 use crate::units::Time;
 
 /// Index of a packet in its [`Arena`].
@@ -241,6 +242,24 @@ impl Arena {
     #[inline]
     pub fn hot_mut(&mut self, id: PacketId) -> &mut Packet {
         &mut self.hot[id as usize]
+    }
+
+    /// Asks for a packet that will be touched soon.
+    #[inline]
+    pub fn prefetch(&self, id: PacketId) {
+        prefetch(&self.hot, id as usize);
+    }
+
+    /// Asks for the cold part of a packet.
+    #[inline]
+    pub fn prefetch_cold(&self, id: PacketId) {
+        prefetch(&self.cold, id as usize);
+    }
+
+    /// Asks for the INT stack of a packet.
+    #[inline]
+    pub fn prefetch_stack(&self, id: PacketId) {
+        prefetch(&self.stacks, id as usize);
     }
 
     /// Cold part of a packet.

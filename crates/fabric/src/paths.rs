@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use dataplane::switch::MixedMap;
 use dataplane::units::{Rate, Time};
 
 use crate::topology::Graph;
@@ -198,7 +199,7 @@ pub struct Paths {
     /// Per source group, if it was asked about: per target group the number of a set of `cores`.
     rows: Vec<Option<Box<[u32]>>>,
     /// Whole paths by (kind of the sender's link, set, kind of the receiver's link).
-    numbers: HashMap<(u32, u32, u32), u32>,
+    numbers: MixedMap<(u32, u32, u32), u32>,
     profiles: Vec<Vec<PathProfile>>,
 }
 
@@ -211,7 +212,7 @@ impl Paths {
             graph,
             cores: Cores::new(),
             rows,
-            numbers: HashMap::new(),
+            numbers: MixedMap::default(),
             profiles: Vec::new(),
         }
     }

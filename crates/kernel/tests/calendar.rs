@@ -24,6 +24,8 @@ enum Operation {
     Peek {
         ahead_ps: u64,
     },
+    /// Pops what is left of the instant of the last popped event.
+    Instant,
     /// Pops up to `count` events, whatever their time.
     Drain {
         count: usize,
@@ -55,6 +57,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => Just(Operation::PushTwin),
         3 => span_ps().prop_map(|ahead_ps| Operation::Pop { ahead_ps }),
         1 => span_ps().prop_map(|ahead_ps| Operation::Peek { ahead_ps }),
+        2 => Just(Operation::Instant),
         2 => (1..6usize).prop_map(|count| Operation::Drain { count }),
         1 => (span_ps(), id).prop_map(|(ahead_ps, id)| Operation::Window { ahead_ps, id }),
     ]
@@ -82,6 +85,17 @@ fn replay(calendar: &mut impl Calendar, start_ps: u64, operations: &[Operation])
             }
             Operation::Peek { ahead_ps } => {
                 seen.push(Seen::Peeked(calendar.peek_before(last.time + ahead_ps)));
+            }
+            Operation::Instant => {
+                let some = seen.iter().any(|s| matches!(s, Seen::Popped(Some(_))));
+                while some && let Some(popped) = calendar.pop_now() {
+                    assert_eq!(popped.time, last.time);
+                    last = popped;
+                    seen.push(Seen::Popped(Some(popped)));
+                }
+                if some {
+                    assert_eq!(calendar.peek_before(last.time + 1), None);
+                }
             }
             Operation::Drain { count } => {
                 for _ in 0..count {

@@ -154,6 +154,14 @@ impl Nic {
         self.sender.start(now, &self.config, flow, sink);
     }
 
+    /// Asks for the flow that an ACK which arrives soon is for. Changes nothing.
+    #[inline]
+    pub fn prefetch(&self, id: PacketId, arena: &Arena) {
+        if arena.hot(id).kind() == Kind::Ack {
+            self.sender.prefetch(arena.cold(id).slot);
+        }
+    }
+
     /// A frame arrived, whole, by `port`.
     #[inline]
     pub fn receive<S: Sink>(

@@ -7,7 +7,7 @@ use crate::route::mix32;
 use crate::switch::MixedMap;
 use crate::units::{NEVER, Time};
 
-/// One flow at its receiver.
+/// One flow at its receiver, until its last byte is there.
 #[derive(Clone, Copy, Debug)]
 struct Incoming {
     /// Next packet number in order (or packets had, where order does not matter).
@@ -20,14 +20,63 @@ struct Incoming {
     marked: bool,
     /// Last CNP; [`NEVER`]: none yet.
     notified_ps: Time,
-    /// When the last byte was there; [`NEVER`]: not yet.
-    done_ps: Time,
+}
+
+impl Incoming {
+    const NEW: Self = Self {
+        expected: 0,
+        unacknowledged: 0,
+        complained: u32::MAX,
+        marked: false,
+        notified_ps: NEVER,
+    };
+
+    /// What a data packet calls for: an answer, and whether the flow is complete with it.
+    fn take(
+        &mut self,
+        config: &NicConfig,
+        packet: &Packet,
+        cold: &Cold,
+        counters: &mut NicCounters,
+    ) -> (Option<Kind>, bool) {
+        // NIC-12: where nothing is lost, packets may overtake each other and are counted.
+        let in_order = packet.psn == self.expected || config.recovery == Recovery::None;
+        if in_order {
+            self.expected += 1;
+            self.unacknowledged += 1;
+            counters.delivered_bytes += u64::from(cold.payload);
+            // NIC-17: packet number and remaining bytes say where the flow ends, also out of order.
+            let last = self.expected == packets_in_all(packet, cold, config.mtu);
+            if !last && self.unacknowledged < config.ack_every {
+                return (None, false);
+            }
+            self.unacknowledged = 0;
+            counters.acks += 1;
+            return (Some(Kind::Ack), last);
+        }
+        counters.discarded += 1;
+        if packet.psn < self.expected {
+            // NIC-14: had before; the ACK may have been lost, so say it again.
+            counters.acks += 1;
+            (Some(Kind::Ack), false)
+        } else if self.complained == self.expected {
+            (None, false)
+        } else {
+            // NIC-13: one complaint for each packet that is missing.
+            self.complained = self.expected;
+            counters.naks += 1;
+            (Some(Kind::Nak), false)
+        }
+    }
 }
 
 /// The receiving half of a NIC.
 #[derive(Debug)]
 pub(super) struct Receiver {
     flows: MixedMap<u32, Incoming>,
+    /// NIC-32: flows that are complete, and since when. A repetition may still come for them, but
+    /// most never appear again, so they lie apart from those that every packet looks for.
+    complete: MixedMap<u32, Time>,
 }
 
 /// Frames that one data packet causes: an ACK or NAK, and a CNP.
@@ -37,6 +86,7 @@ impl Receiver {
     pub fn new() -> Self {
         Self {
             flows: MixedMap::default(),
+            complete: MixedMap::default(),
         }
     }
 
@@ -51,75 +101,70 @@ impl Receiver {
     ) -> Replies {
         let packet = *arena.hot(id);
         counters.received += 1;
-        let flow = self.flows.entry(packet.flow).or_insert(Incoming {
-            expected: 0,
-            unacknowledged: 0,
-            complained: u32::MAX,
-            marked: false,
-            notified_ps: NEVER,
-            done_ps: NEVER,
-        });
+        let mut fresh = Incoming::NEW;
+        let (flow, is_new) = match self.flows.get_mut(&packet.flow) {
+            Some(flow) => (flow, false),
+            None => {
+                if let Some(&done_ps) = self.complete.get(&packet.flow) {
+                    return Self::repeated(config, &packet, done_ps, id, arena, counters);
+                }
+                (&mut fresh, true)
+            }
+        };
         let marked = packet.has(flag::CE);
-        let cnp = match config.cnp_interval_ps {
-            // NIC-11, DCQCN-23
-            Some(interval)
-                if marked && (flow.notified_ps == NEVER || now - flow.notified_ps >= interval) =>
-            {
-                flow.notified_ps = now;
-                counters.cnps += 1;
-                Some(notification(config, &packet, arena.cold(id)))
-            }
-            _ => None,
-        };
-        let cnp = cnp.map(|(hot, cold)| arena.alloc(hot, cold));
-
         flow.marked |= marked; // NIC-16
-        // NIC-12: where nothing is lost, packets may overtake each other and are counted.
-        let in_order = packet.psn == flow.expected || config.recovery == Recovery::None;
-        let reply = if in_order && flow.done_ps == NEVER {
-            flow.expected += 1;
-            flow.unacknowledged += 1;
-            let cold = arena.cold(id);
-            counters.delivered_bytes += u64::from(cold.payload);
-            // Packet numbers and remaining bytes say where the flow ends, also out of order.
-            let last = flow.expected == packets_in_all(&packet, cold, config.mtu);
-            if last {
-                flow.done_ps = now; // NIC-17
+        // NIC-11, DCQCN-23
+        let notify = marked
+            && config.cnp_interval_ps.is_some_and(|interval| {
+                flow.notified_ps == NEVER || now - flow.notified_ps >= interval
+            });
+        let (reply, last) = flow.take(config, &packet, arena.cold(id), counters);
+        if notify {
+            flow.notified_ps = now;
+            counters.cnps += 1;
+        }
+        let expected = flow.expected;
+        let echo = flow.marked;
+        flow.marked &= reply.is_none();
+        if last {
+            if !is_new {
+                self.flows.remove(&packet.flow);
             }
-            if last || flow.unacknowledged >= config.ack_every {
-                flow.unacknowledged = 0;
-                counters.acks += 1;
-                Some(Kind::Ack)
-            } else {
-                None
+            if config.recovery != Recovery::None {
+                self.complete.insert(packet.flow, now);
             }
-        } else if packet.psn > flow.expected {
-            // NIC-13: one complaint for each packet that is missing.
-            counters.discarded += 1;
-            if flow.complained == flow.expected {
-                None
-            } else {
-                flow.complained = flow.expected;
-                counters.naks += 1;
-                Some(Kind::Nak)
-            }
-        } else {
-            // NIC-14: had before; the ACK may have been lost, so say it again.
-            counters.discarded += 1;
-            counters.acks += 1;
-            Some(Kind::Ack)
-        };
+        } else if is_new {
+            self.flows.insert(packet.flow, fresh);
+        }
+        let cnp = notify.then(|| {
+            let (hot, cold) = notification(config, &packet, arena.cold(id));
+            arena.alloc(hot, cold)
+        });
         let Some(kind) = reply else {
             arena.free(id);
             return [None, cnp];
         };
-        let (expected, done_ps) = (flow.expected, flow.done_ps);
-        let echo = std::mem::take(&mut flow.marked);
-        if done_ps != NEVER && config.recovery == Recovery::None {
-            self.flows.remove(&packet.flow);
-        }
+        let done_ps = if last { now } else { NEVER };
         become_reply(config, kind, id, expected, echo, done_ps, arena);
         [Some(id), cnp]
+    }
+
+    /// NIC-14: a packet of a flow that is complete. The last ACK may have been lost, so it is said
+    /// again.
+    fn repeated(
+        config: &NicConfig,
+        packet: &Packet,
+        done_ps: Time,
+        id: PacketId,
+        arena: &mut Arena,
+        counters: &mut NicCounters,
+    ) -> Replies {
+        counters.discarded += 1;
+        counters.acks += 1;
+        let all = packets_in_all(packet, arena.cold(id), config.mtu);
+        let echo = packet.has(flag::CE);
+        become_reply(config, Kind::Ack, id, all, echo, done_ps, arena);
+        [Some(id), None]
     }
 }
 

@@ -10,6 +10,7 @@ use crate::config::{NicConfig, Recovery};
 use crate::nic::control::{AckInfo, Control};
 use crate::nic::{FlowEnd, FlowStart, NicCounters};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
+use crate::prefetch::prefetch;
 use crate::sink::Sink;
 use crate::units::{Rate, Time};
 
@@ -401,6 +402,11 @@ impl Sender {
             arena.attach_stack(id);
         }
         id
+    }
+
+    /// Asks for a flow.
+    pub fn prefetch(&self, slot: u32) {
+        prefetch(&self.flows, slot as usize);
     }
 
     /// An ACK or NAK came back.

@@ -5,7 +5,7 @@
 
 use crate::config::{BfcConfig, SwitchConfig};
 use crate::packet::Packet;
-use crate::switch::classify::{Assigned, Place};
+use crate::switch::classify::{Assigned, MixedMap, Place};
 use crate::switch::queueing::{DATA_CLASS, Queueing};
 use crate::units::{Rate, Time};
 
@@ -22,10 +22,30 @@ struct Entry {
     queue: u16,
 }
 
-/// Flow table of a switch: `table` entries for each egress port.
+/// Fewer entries than this are not worth a sweep.
+const LEAST_SWEEP: usize = 256;
+
+impl Entry {
+    const IDLE: Self = Self {
+        last_ps: 0,
+        flow: u32::MAX,
+        size: 0,
+        queue: u16::MAX,
+    };
+
+    /// BFC-03, BFC-04: a flow keeps its queue while it has packets here, and for the sticky time.
+    const fn keeps(&self, now: Time, sticky_ps: Time) -> bool {
+        self.size > 0 || now.saturating_sub(self.last_ps) <= sticky_ps
+    }
+}
+
+/// Flow table of a switch: `table` entries for each egress port. Nearly all of them are idle at any
+/// time, and an idle entry says nothing, so only the others are held.
 #[derive(Debug)]
 pub(crate) struct FlowTable {
-    entries: Vec<Entry>,
+    entries: MixedMap<u32, Entry>,
+    /// Idle entries are thrown out when there are more entries than this.
+    most: usize,
     per_port: u32,
     queues: u16,
     sticky_ps: Time,
@@ -39,14 +59,9 @@ pub(crate) struct FlowTable {
 
 impl FlowTable {
     pub fn new(ports: usize, queues: u16, per_port: u32, sticky_ps: Time) -> Self {
-        let empty = Entry {
-            last_ps: 0,
-            flow: u32::MAX,
-            size: 0,
-            queue: u16::MAX,
-        };
         Self {
-            entries: vec![empty; ports * per_port as usize],
+            entries: MixedMap::default(),
+            most: LEAST_SWEEP,
             per_port,
             queues,
             sticky_ps,
@@ -74,10 +89,8 @@ impl FlowTable {
         draw: &mut dyn FnMut() -> u64,
     ) -> Place {
         let index = self.index(port, packet);
-        let entry = &self.entries[index as usize];
-        // BFC-03, BFC-04: a flow keeps its queue while it has packets here, and for the sticky time.
-        let keeps = entry.size > 0 || now.saturating_sub(entry.last_ps) <= self.sticky_ps;
-        if keeps
+        if let Some(entry) = self.entries.get(&index)
+            && entry.keeps(now, self.sticky_ps)
             && let Some(queue) = queueing.by_number(port, entry.queue)
             && queueing.get(queue).class == packet.class()
         // BFC-13
@@ -119,7 +132,12 @@ impl FlowTable {
     /// Returns whether the packet is the only one of its entry.
     #[inline]
     pub fn commit(&mut self, now: Time, packet: &Packet, place: Place, number: u16) -> bool {
-        let entry = &mut self.entries[place.entry as usize];
+        if self.entries.len() > self.most {
+            let sticky_ps = self.sticky_ps;
+            self.entries.retain(|_, entry| entry.keeps(now, sticky_ps));
+            self.most = LEAST_SWEEP.max(2 * self.entries.len());
+        }
+        let entry = self.entries.entry(place.entry).or_insert(Entry::IDLE);
         if entry.size > 0 && entry.flow != packet.flow {
             self.collisions += 1;
         }
@@ -142,14 +160,16 @@ impl FlowTable {
     #[inline]
     pub fn departed(&mut self, now: Time, port: u16, packet: &Packet) {
         let index = self.index(port, packet);
-        let entry = &mut self.entries[index as usize];
-        entry.size -= 1;
-        entry.last_ps = now;
+        // A packet that is here keeps its entry.
+        if let Some(entry) = self.entries.get_mut(&index) {
+            entry.size -= 1;
+            entry.last_ps = now;
+        }
     }
 
     /// Packets that the table believes to be in the switch.
     pub fn packets(&self) -> u64 {
-        self.entries.iter().map(|e| u64::from(e.size)).sum()
+        self.entries.values().map(|e| u64::from(e.size)).sum()
     }
 }
 

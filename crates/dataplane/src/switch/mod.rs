@@ -135,6 +135,22 @@ impl Switch {
         }
     }
 
+    /// Asks for what a frame that arrives soon will touch here. Changes nothing.
+    #[inline]
+    pub fn prefetch(&self, id: PacketId, arena: &Arena) {
+        let packet = arena.hot(id);
+        if packet.kind().is_hop_control() {
+            return;
+        }
+        let Some(port) = self.routes.port(packet) else {
+            return;
+        };
+        self.queueing.prefetch(port);
+        if self.int {
+            arena.prefetch_stack(id);
+        }
+    }
+
     /// A frame arrived, whole, by `in_port`.
     // SW-01, SW-04: nothing but a count changes before the packet is accepted.
     #[inline]

@@ -5,6 +5,7 @@
 
 use crate::config::{Classify, MAX_CLASSES, Schedule, SwitchConfig};
 use crate::packet::{Arena, NO_PACKET, PacketId};
+use crate::prefetch::prefetch;
 
 /// No queue; ends a round.
 pub(crate) const NO_QUEUE: u32 = u32::MAX;
@@ -140,6 +141,13 @@ impl Queueing {
     pub fn by_number(&self, port: u16, number: u16) -> Option<u32> {
         ((number as usize) < self.stride)
             .then(|| (port as usize * self.stride) as u32 + u32::from(number))
+    }
+
+    /// Asks for the state of a port.
+    #[inline]
+    pub fn prefetch(&self, port: u16) {
+        prefetch(&self.ports, port as usize);
+        prefetch(&self.rounds, port as usize * self.classes);
     }
 
     #[inline]

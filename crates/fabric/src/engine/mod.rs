@@ -15,6 +15,7 @@ use dataplane::config::{Admission, BaseRtt, NicConfig, PathChoice, SwitchConfig}
 use dataplane::nic::control::PathInfo;
 use dataplane::nic::{FlowEnd, FlowStart, Nic};
 use dataplane::packet::{Arena, Kind, Packet, PacketId};
+use dataplane::prefetch::prefetch;
 use dataplane::route::Routes;
 use dataplane::sink::{DROP_CAUSES, DropCause, Sink};
 use dataplane::switch::{MixedMap, Switch};
@@ -285,6 +286,10 @@ impl Simulation<Wheel> {
     }
 }
 
+/// How many events ahead memory is asked for, in three steps: the packet and its link; what they
+/// lead to; what that leads to. An event takes about as long as a miss or two.
+const AHEAD: [usize; 3] = [5, 3, 1];
+
 /// Width of the calendar's buckets, as a power of two of ps: its first wheel must reach as far as
 /// nearly all arrivals do, or they are sorted twice.
 fn bucket_shift(graph: &Graph, max_frame: u16) -> u32 {
@@ -300,7 +305,7 @@ fn bucket_shift(graph: &Graph, max_frame: u16) -> u32 {
     (reach_ps / 4 * 5 / Wheel::SLOTS + 1)
         .next_power_of_two()
         .ilog2()
-        .clamp(8, 24)
+        .clamp(11, 24)
 }
 
 impl<C: Calendar> Simulation<C> {
@@ -441,28 +446,63 @@ impl<C: Calendar> Simulation<C> {
         }
     }
 
-    /// Handles every event before `limit`.
+    /// Handles every event before `limit`, instant by instant.
     fn run_before(&mut self, limit: Time) {
-        loop {
-            let next = self.core.calendar.peek_before(limit);
-            // ENG-03: the ports choose when everything else of the instant has happened.
-            if !self.core.links.kicks.is_empty() && next.is_none_or(|e| e.time > self.core.now) {
-                self.serve_round();
-                continue;
-            }
-            let Some(event) = next else { return };
-            self.core.calendar.pop_before(limit);
-            self.core.now = event.time;
-            self.core.events += 1;
-            match event.phase() {
-                phase::ARRIVAL => self.arrive(event.id(), event.arg),
-                phase::TIMER => self.timer(event.id()),
-                phase::FLOW_START => self.start_flows(),
-                _ => {
-                    let link = &mut self.core.links.hot[event.id() as usize];
-                    link.armed = false;
-                    self.core.links.kick(event.id());
+        while let Some(first) = self.core.calendar.pop_before(limit) {
+            self.core.now = first.time;
+            self.handle(first);
+            loop {
+                while let Some(event) = self.core.calendar.pop_now() {
+                    self.handle(event);
                 }
+                // ENG-03: the ports choose when everything else of the instant has happened.
+                if self.core.links.kicks.is_empty() {
+                    break;
+                }
+                self.serve_round();
+            }
+        }
+    }
+
+    #[inline]
+    fn handle(&mut self, event: Event) {
+        self.look_ahead();
+        self.core.events += 1;
+        match event.phase() {
+            phase::ARRIVAL => self.arrive(event.id(), event.arg),
+            phase::TIMER => self.timer(event.id()),
+            phase::FLOW_START => self.start_flows(),
+            _ => {
+                let link = &mut self.core.links.hot[event.id() as usize];
+                link.armed = false;
+                self.core.links.kick(event.id());
+            }
+        }
+    }
+
+    /// Asks for the memory that events a little ahead will touch: first for the packet and its
+    /// link, then for what they lead to. Decides nothing.
+    #[inline]
+    fn look_ahead(&self) {
+        let arrival = |n| {
+            let event = self.core.calendar.upcoming(n);
+            event.filter(|e| e.phase() == phase::ARRIVAL)
+        };
+        if let Some(far) = arrival(AHEAD[0]) {
+            self.arena.prefetch(far.arg);
+            prefetch(&self.core.links.hot, far.id() as usize);
+        }
+        if let Some(near) = arrival(AHEAD[1]) {
+            let node = self.core.links.hot[near.id() as usize].peer as usize;
+            match node.checked_sub(self.nics.len()) {
+                Some(switch) => self.switches[switch].prefetch(near.arg, &self.arena),
+                None => self.arena.prefetch_cold(near.arg),
+            }
+        }
+        if let Some(next) = arrival(AHEAD[2]) {
+            let node = self.core.links.hot[next.id() as usize].peer as usize;
+            if let Some(nic) = self.nics.get(node) {
+                nic.prefetch(next.arg, &self.arena);
             }
         }
     }
@@ -516,11 +556,16 @@ impl<C: Calendar> Simulation<C> {
     /// One round of decisions: the ports that were kicked before it began, in order of links.
     // ENG-03, ENG-04
     fn serve_round(&mut self) {
+        if let [link] = self.core.links.kicks[..] {
+            self.core.links.kicks.clear();
+            if self.admit_to_round(link) {
+                self.decide(link);
+            }
+            return;
+        }
         let mut round = std::mem::take(&mut self.round);
         std::mem::swap(&mut round, &mut self.core.links.kicks);
-        if round.len() > 1 {
-            round.sort_unstable();
-        }
+        round.sort_unstable();
         round.retain(|&link| self.admit_to_round(link));
         for &link in &round {
             self.decide(link);

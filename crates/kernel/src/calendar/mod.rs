@@ -41,6 +41,17 @@ pub trait Calendar {
     /// follows: the work is done only once.
     fn peek_before(&mut self, limit: Time) -> Option<Event>;
 
+    /// Takes the first event if it is at the time of the last one popped: another of the same
+    /// instant. Only after a first pop. Cheaper than [`pop_before`](Self::pop_before) when there is none.
+    fn pop_now(&mut self) -> Option<Event>;
+
+    /// The event `n` after the next one (0: the next itself), as far as that can be told without
+    /// work: a hint of what to prefetch, which may miss events and must decide nothing.
+    fn upcoming(&self, n: usize) -> Option<Event> {
+        let _ = n;
+        None
+    }
+
     /// The number of pending events.
     fn len(&self) -> usize;
 

@@ -43,6 +43,11 @@ impl Calendar for Naive {
     }
 
     #[inline]
+    fn pop_now(&mut self) -> Option<Event> {
+        self.pop_before(self.popped_ps.saturating_add(1))
+    }
+
+    #[inline]
     fn peek_before(&mut self, limit: Time) -> Option<Event> {
         let Reverse(key) = *self.heap.peek()?;
         (key.time() < limit).then(|| key.event())

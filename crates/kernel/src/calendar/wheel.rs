@@ -84,15 +84,6 @@ impl Wheel {
         }
     }
 
-    /// The event `n` after the next one (0: the next itself), as far as the current bucket tells:
-    /// a hint of what to prefetch. Events of later buckets, and a few of this one, are not seen.
-    #[inline]
-    #[must_use]
-    pub fn upcoming(&self, n: usize) -> Option<Event> {
-        let at = self.current.len().checked_sub(n)?.checked_sub(1)?;
-        self.current.get(at).map(|key| key.event())
-    }
-
     #[inline]
     fn bucket(&self, key: Key) -> u64 {
         key.time() >> self.shift
@@ -221,6 +212,12 @@ impl Default for Wheel {
 
 impl Calendar for Wheel {
     #[inline]
+    fn upcoming(&self, n: usize) -> Option<Event> {
+        let at = self.current.len().checked_sub(n)?.checked_sub(1)?;
+        self.current.get(at).map(|key| key.event())
+    }
+
+    #[inline]
     fn push(&mut self, event: Event) {
         // KER-04
         debug_assert!(
@@ -251,6 +248,18 @@ impl Calendar for Wheel {
         self.len -= 1;
         self.popped_ps = key.time();
         Some(key.event())
+    }
+
+    #[inline]
+    fn pop_now(&mut self) -> Option<Event> {
+        // The bucket of the last event popped is the current one.
+        if self.late.is_empty() {
+            let key = self.current.pop_if(|key| key.time() == self.popped_ps)?;
+            self.len -= 1;
+            Some(key.event())
+        } else {
+            self.pop_before(self.popped_ps.saturating_add(1))
+        }
     }
 
     #[inline]
