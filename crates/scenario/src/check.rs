@@ -373,6 +373,19 @@ fn one_buffer(
         return;
     };
     let shared = shared as u64;
+    // SW-18: the end of the pool that is kept for the frames that cross a threshold.
+    let pausable = config.classes.iter().filter(|c| c.pausable && c.buffered);
+    let frames = pausable.count() as u64 * ports.len() as u64 * u64::from(config.max_frame);
+    if shared < 2 * frames {
+        let message = format!(
+            "the shared pool of {name}, {}, has no room for two frames of every port and class, {}: \
+             everyone would be paused at once",
+            show_size(shared),
+            show_size(2 * frames)
+        );
+        findings.error(&keys, message, "raise switch.buffer");
+        return;
+    }
     let threshold = match pfc.threshold {
         PfcThreshold::Static(bytes) => bytes,
         PfcThreshold::Dynamic(alpha) => alpha.of(shared),

@@ -827,6 +827,13 @@ fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             "set classify to \"dynamic\" or \"hash\"",
         );
     }
+    if x.bfc.is_some() && x.ack_class.number() >= DATA_CLASS {
+        s.complain_of(
+            &["ack", "backpressure"],
+            "BFC cannot pause ACKs: a NIC sends them from no queue that a pause could name",
+            "set ack.class = \"control\"",
+        );
+    }
     if x.bfc.is_some() && matches!(x.admission, Admission::Pfc(_)) {
         s.warn_of(
             &["admission", "backpressure"],
@@ -875,17 +882,11 @@ fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             "set recovery = \"go-back-n\", or admission to \"pfc\" or \"unlimited\"",
         );
     }
-    if x.recovery == Recovery::None && x.path == PathChoice::Packet {
-        s.complain_of(
-            &["path", "recovery"],
-            "packets of a flow overtake each other when sprayed, and `recovery` = \"none\" expects order",
-            "set path = \"flow\" or recovery = \"go-back-n\"",
-        );
-    } else if x.path == PathChoice::Packet {
+    if x.path == PathChoice::Packet && x.recovery != Recovery::None {
         s.warn_of(
-            &["path"],
+            &["path", "recovery"],
             "go-back-N takes every packet that overtakes another for a loss",
-            "expect retransmissions, or set path = \"flow\"",
+            "on a lossless network set recovery = \"none\", which takes packets in any order",
         );
     }
     if matches!(x.admission, Admission::Pfc(_)) && !x.obeys_pfc {

@@ -578,11 +578,11 @@ fn impossible_schemes() {
         "go-back-n",
     );
     scheme_refused(
-        "ideal-fq",
-        "path = \"packet\"\n",
+        "bfc",
+        "ack.class = \"data\"\n",
         31,
-        "overtake each other",
-        "path = \"flow\"",
+        "BFC cannot pause ACKs",
+        "ack.class = \"control\"",
     );
     scheme_refused(
         "hpcc",
