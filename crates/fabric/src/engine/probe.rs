@@ -114,7 +114,7 @@ impl Probes {
             for port in 0..ports {
                 let (bytes, _) = switch.queued(port);
                 max_port_bytes = max_port_bytes.max(bytes);
-                if (first + port as usize + self.round) % TURN != 0 {
+                if !(first + port as usize + self.round).is_multiple_of(TURN) {
                     continue;
                 }
                 let flows = if bytes == 0 {
