@@ -6,6 +6,8 @@ Exit codes: 0 all is well; 1 a run failed or violated a check; 2 the input is wr
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -46,7 +48,9 @@ Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a value, such as switch.buffer=24MB."),
 ]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Use this seed instead.")]
+Seed = Annotated[
+    int | None, typer.Option("--seed", min=0, max=2**64 - 1, help="Use this seed instead.")
+]
 Out = Annotated[
     Path | None,
     typer.Option("-o", "--out", metavar="DIR", help="Where results go.", show_default="out/…"),
@@ -261,14 +265,32 @@ def _say(text: str) -> None:
 
 def main() -> None:
     """Run the command line and exit."""
+    # Batch systems say SIGTERM where a person presses Ctrl-C: what was computed is kept.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
+        sys.stdout.flush()
     except ScenarioError as error:
         _say(str(error))
         sys.exit(BAD_INPUT)
     except RunError as error:
         _say(f"error: {error}")
         sys.exit(FAILED)
+    except UnicodeEncodeError as error:
+        _say(f"error: an argument is not valid UTF-8 ({error.reason}): {error.object!r}")
+        sys.exit(BAD_INPUT)
+    except BrokenPipeError:
+        _drop_output()
+        sys.exit(FAILED)
+    except OSError as error:
+        _say(f"error: cannot write to standard output: {error.strerror}")
+        _drop_output()
+        sys.exit(FAILED)
+
+
+def _drop_output() -> None:
+    """Let nothing more be written to standard output, also not at the end of the process."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -135,18 +135,28 @@ def compare(
     """Simulate a scenario with several schemes, all on the very same flows.
 
     At most ``jobs`` of them (by default as many as there are processors) run at a time. A scheme
-    that fails does not stop the others: see ``failed`` of the result. Ctrl-C raises
+    that fails does not stop the others: see ``failed`` of the result. Parameters of a choice, such
+    as ``scheme.hpcc.eta=0.9``, concern the schemes that made it. Ctrl-C raises
     :class:`~backwater.Interrupted`, whose ``result`` has what was computed.
     """
     _check_names(schemes)
+    fitting = _fitting(scenario, schemes, overrides, seed)
+    # All mistakes are told before anything is written.
+    mistakes: dict[str, ScenarioError] = {}
     for scheme in schemes:
-        # All mistakes are told before anything is written.
-        _core.resolve(str(scenario), list(overrides), seed, scheme)
+        try:
+            _core.resolve(str(scenario), fitting[scheme], seed, scheme)
+        except ScenarioError as error:
+            mistakes[scheme] = error
+    for scheme, error in mistakes.items():
+        if len({str(other) for other in mistakes.values()}) == 1 and len(mistakes) == len(schemes):
+            raise error
+        raise ScenarioError(f"with the scheme {scheme}:\n{error}", error.problems)
     path = Path(out) if out is not None else default_out(scenario, "compare")
     _claim(path, schemes, force)
     jobs = jobs or os.cpu_count() or 1
     outcome = _run_all(
-        {s: _Job(str(scenario), s, list(overrides), seed, path / s, force) for s in schemes},
+        {s: _Job(str(scenario), s, fitting[s], seed, path / s, force) for s in schemes},
         jobs,
         listener,
     )
@@ -246,6 +256,25 @@ def _run_all(jobs: dict[str, _Job], workers: int, listener: Listener | None) -> 
         else:
             raise error
     return outcome
+
+
+def _fitting(
+    scenario: str | Path, schemes: Sequence[str], overrides: Sequence[str], seed: int | None
+) -> dict[str, list[str]]:
+    """Per scheme the overrides that concern it.
+
+    A parameter of a choice that a scheme did not make is left out, if some other scheme made it.
+    """
+    idle: dict[str, set[str]] = {}
+    for scheme in schemes:
+        tables = [
+            problem["key"] + "."
+            for problem in check(scenario, scheme=scheme, overrides=overrides, seed=seed)
+            if "would do nothing" in problem["message"] and problem["key"]
+        ]
+        idle[scheme] = {o for o in overrides if o.partition("=")[0].startswith(tuple(tables))}
+    nowhere = set.intersection(*idle.values()) if idle else set()
+    return {s: [o for o in overrides if o not in idle[s] - nowhere] for s in schemes}
 
 
 def _check_names(schemes: Sequence[str]) -> None:

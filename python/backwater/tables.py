@@ -131,9 +131,15 @@ ROWS: list[Row] = [
         _count,
         lower_is_better=True,
     ),
-    Row("Utilisation", "core, payload (%)", "core_carried", _carried, _percent),
-    Row("Utilisation", "core, wire (%)", "core_wire", _core_wire, _percent),
-    Row("Utilisation", "hosts, wire (%)", "host_wire", lambda s: s["host"]["wire"], _percent),
+    Row("Utilisation", "core, payload, window (%)", "core_carried", _carried, _percent),
+    Row("Utilisation", "core, wire, whole run (%)", "core_wire", _core_wire, _percent),
+    Row(
+        "Utilisation",
+        "hosts, wire, whole run (%)",
+        "host_wire",
+        lambda s: s["host"]["wire"],
+        _percent,
+    ),
     Row(
         "Simulation",
         "simulated time (ms)",

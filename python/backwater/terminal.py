@@ -39,7 +39,8 @@ def print_table(runs: Mapping[str, Run]) -> None:
     # Nothing is cut: where the window is too narrow, lines go on in the next.
     console = Console(highlight=False)
     needed = measure_renderables(console, console.options.update(width=10_000), [table]).maximum
-    console.print(table, width=max(needed, min(console.width, 80)), crop=False, soft_wrap=True)
+    wide = Console(highlight=False, width=max(needed, min(console.width, 80)))
+    wide.print(table, crop=False, soft_wrap=True)
     for name, run in runs.items():
         console.print(f"digest {run.digest}  {name}", soft_wrap=True)
 

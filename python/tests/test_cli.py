@@ -77,6 +77,26 @@ def test_compare_writes_runs_a_table_and_a_report(
     assert str(out / "report.html") in done.stderr
 
 
+def test_a_comparison_sets_the_parameters_of_the_schemes_that_have_them(
+    command: Backwater, tiny: Path, tmp_path: Path
+) -> None:
+    words = ["compare", tiny, "--schemes", "bfc,hpcc", "-o", tmp_path / "out"]
+    done = command(*words, "--set", "scheme.hpcc.eta=0.9")
+    assert done.returncode == 0, done.stderr
+    resolved = {s: (tmp_path / "out" / s / "resolved.toml").read_text() for s in ("bfc", "hpcc")}
+    assert "eta = 0.9 " in resolved["hpcc"] and "eta" not in resolved["bfc"]
+    refused(command(*words, "--set", "scheme.dcqcn.g=0.5"), tmp_path / "none", "would do nothing")
+    one = command(*words, "--set", 'scheme.recovery="none"')
+    refused(one, tmp_path / "none", "with the scheme bfc:", "packets can be dropped")
+
+
+def test_a_wide_table_is_not_cut(command: Backwater, tiny: Path, tmp_path: Path) -> None:
+    schemes = "bfc,bfc-single,bfc-stochastic,hpcc,hpcc+sfq,dcqcn,dcqcn+win,dctcp,timely,ideal-fq"
+    done = command("compare", tiny, "--schemes", schemes, "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "…" not in done.stdout and schemes.replace(",", " ").split() == done.stdout.split()[:10]
+
+
 def test_all_schemes_meet_the_same_flows(
     compared: tuple[subprocess.CompletedProcess[str], Path],
 ) -> None:
@@ -224,17 +244,22 @@ def test_one_failure_does_not_lose_the_others(
 # --- Ctrl-C -----------------------------------------------------------------------------------
 
 
+def wait_for(part: Path, process: subprocess.Popen[str]) -> None:
+    """Wait until a command has begun to write."""
+    deadline = time.monotonic() + 60
+    while not part.exists():
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    time.sleep(0.5)
+
+
 def interrupted(words: list[str], part: Path) -> tuple[int, str, str]:
     """Start a command, press Ctrl-C once it has begun to write, and return what it said."""
     with subprocess.Popen(
         [COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        deadline = time.monotonic() + 60
-        while not part.exists():
-            assert process.poll() is None, process.communicate()[1]
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        time.sleep(0.5)
+        wait_for(part, process)
         process.send_signal(signal.SIGINT)
         said, errors = process.communicate(timeout=60)
     return process.returncode, said, errors
@@ -264,6 +289,37 @@ def test_ctrl_c_keeps_what_a_comparison_has_computed(long: Path, tmp_path: Path)
     assert about["interrupted"]
     assert about["schemes"] == ["bfc"]
     assert "interrupted" in (out / "report.html").read_text(encoding="utf-8")
+
+
+def test_two_runs_do_not_share_a_directory(long: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = [str(w) for w in (COMMAND, "run", long, "-o", out)]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as first:
+        wait_for(out / "flows.parquet.part", first)
+        second = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+        # Batch systems stop a job with SIGTERM: as Ctrl-C.
+        first.send_signal(signal.SIGTERM)
+        _, said = first.communicate(timeout=60)
+    assert second.returncode == 1 and "another run is writing here" in second.stderr
+    assert first.returncode == 130 and "What was computed is in" in said
+    assert names(out) == RUN_FILES
+
+
+def test_nothing_that_a_shell_can_say_gives_a_traceback(tiny: Path, tmp_path: Path) -> None:
+    out = ["-o", str(tmp_path / "out")]
+    run = [str(COMMAND), "run", str(tiny), *out]
+    with open("/dev/full", "w") as full:
+        cases = [
+            ([*run, "--seed", str(2**64)], subprocess.PIPE, 2),
+            ([*run, b"--set", b"name=\xff"], subprocess.PIPE, 2),
+            ([str(COMMAND), "list", "schemes"], full, 1),
+        ]
+        for words, stdout, code in cases:
+            done = subprocess.run(
+                words, stdout=stdout, stderr=subprocess.PIPE, timeout=60, check=False
+            )
+            assert done.returncode == code, done.stderr
+            assert done.stderr and b"Traceback" not in done.stderr
 
 
 def test_a_terminal_gets_bars(tiny: Path, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 //! The directory of a run: who may write there, and how a file gets its final name.
 
 use crate::Error;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 /// Files that a run writes, `summary.json` last.
@@ -20,13 +20,45 @@ const DERIVED: [&str; 1] = ["report.html"];
 
 const TEMPORARY: &str = ".part";
 
+/// Held while a run writes.
+const LOCK: &str = ".lock";
+
+/// The right to write into a directory; ends when it is dropped, or with the process.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    path: PathBuf,
+    _file: File,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Nothing can be done about a failure here, and an empty lock file that nobody holds does
+        // no harm.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn lock(dir: &Path) -> Result<Lock, Error> {
+    let path = dir.join(LOCK);
+    let file = File::create(&path).map_err(|e| Error::io(&path, "create", &e))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Lock { path, _file: file }),
+        Err(TryLockError::WouldBlock) => Err(Error::new(
+            dir,
+            "another run is writing here; wait for it, or choose another directory".to_owned(),
+        )),
+        Err(TryLockError::Error(e)) => Err(Error::io(&path, "lock", &e)),
+    }
+}
+
 /// Name under which a file is written until it is whole.
 pub(crate) fn temporary(dir: &Path, name: &str) -> PathBuf {
     dir.join(format!("{name}{TEMPORARY}"))
 }
 
-/// Makes sure that `dir` exists and holds nothing, or an earlier run, or that `force` is given.
-pub(crate) fn claim(dir: &Path, force: bool) -> Result<(), Error> {
+/// Makes sure that `dir` exists and holds nothing, or an earlier run, or that `force` is given; and
+/// that nobody else writes there.
+pub(crate) fn claim(dir: &Path, force: bool) -> Result<Lock, Error> {
     fs::create_dir_all(dir).map_err(|e| Error::io(dir, "create the directory", &e))?;
     let entries = fs::read_dir(dir).map_err(|e| Error::io(dir, "list the directory", &e))?;
     let mut foreign = Vec::new();
@@ -46,13 +78,13 @@ pub(crate) fn claim(dir: &Path, force: bool) -> Result<(), Error> {
                  choose an empty or new directory, or use --force to write beside it"
             ),
         )),
-        _ => Ok(()),
+        _ => lock(dir),
     }
 }
 
 fn is_ours(name: &str) -> bool {
     let name = name.strip_suffix(TEMPORARY).unwrap_or(name);
-    FILES.contains(&name) || DERIVED.contains(&name)
+    name == LOCK || FILES.contains(&name) || DERIVED.contains(&name)
 }
 
 /// Writes a small text file under its temporary name.

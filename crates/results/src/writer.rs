@@ -28,6 +28,8 @@ pub struct Writer {
     dir: PathBuf,
     began: Instant,
     error: Option<Error>,
+    /// Nobody else writes here meanwhile.
+    _lock: directory::Lock,
     node_names: Names,
     node_tiers: Names,
     source_names: Names,
@@ -51,8 +53,9 @@ impl Writer {
     /// Opens the directory `dir` for a run. What is there already must be an earlier run (which
     /// is replaced when this one finishes), unless `force` is given.
     pub fn create(dir: &Path, info: RunInfo, force: bool) -> Result<Self, Error> {
-        directory::claim(dir, force)?;
+        let lock = directory::claim(dir, force)?;
         let writer = Self {
+            _lock: lock,
             dir: dir.to_owned(),
             began: Instant::now(),
             error: None,

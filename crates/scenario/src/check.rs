@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dataplane::config::{Admission, ControlConfig, PfcThreshold, SwitchConfig};
 use dataplane::int::MAX_HOPS;
-use dataplane::switch::{division, state_entries};
+use dataplane::switch::division;
 use dataplane::units::{Rate, Time};
 use fabric::paths::Paths;
 use fabric::topology::{CapacityOf, Graph, NodeKind, TopologySpec};
@@ -16,9 +16,6 @@ use crate::problem::{At, Problem, Severity, SourceKind};
 use crate::scheme::{SchemeConfig, Surroundings};
 use crate::traffic_spec::{Frequency, TrafficSpec};
 use crate::units::{show_size, show_time};
-
-/// Flow-table entries and pause counters that all switches together may have.
-const MAX_STATE_ENTRIES: u64 = 400_000_000;
 
 /// What the scheme has to know of the network.
 #[must_use]
@@ -309,29 +306,17 @@ fn ports_of(graph: &Graph, node: u32) -> Vec<(Rate, Time)> {
 
 fn buffers(graph: &Graph, config: &SwitchConfig, findings: &mut Findings<'_>) {
     let mut seen = BTreeSet::new();
-    let mut entries = 0u64;
     for node in graph.hosts()..graph.nodes() {
         if graph.kind(node) != NodeKind::Switch {
             continue;
         }
         let ports = ports_of(graph, node);
-        let (table, counters) = state_entries(config, ports.len() as u32);
-        entries = entries.saturating_add(table).saturating_add(counters);
         // Switches with the same ports are judged once.
         let mut kinds: Vec<(u64, Time)> = ports.iter().map(|p| (p.0.bps(), p.1)).collect();
         kinds.sort_unstable();
         if seen.insert(kinds) {
             one_buffer(&graph.name(node), config, &ports, findings);
         }
-    }
-    if entries > MAX_STATE_ENTRIES {
-        let message =
-            format!("flow tables and pause counters of all switches would have {entries} entries");
-        findings.error(
-            &["scheme.dynamic.table", "scheme.queues", "scheme.nic.queues"],
-            message,
-            "lower scheme.dynamic.table, scheme.queues or scheme.nic.queues",
-        );
     }
 }
 

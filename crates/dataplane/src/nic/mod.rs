@@ -141,7 +141,7 @@ impl Nic {
     pub fn new(config: &NicConfig, classes: usize, ports: &[Rate]) -> Self {
         Self {
             config: *config,
-            sender: Sender::new(config, classes, ports),
+            sender: Sender::new(classes, ports),
             receiver: Receiver::new(),
             replies: vec![Fifo::EMPTY; ports.len() * classes],
             classes,

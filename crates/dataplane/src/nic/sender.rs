@@ -124,6 +124,14 @@ struct NicQueue {
     paused: bool,
 }
 
+impl NicQueue {
+    const NEW: Self = Self {
+        users: 0,
+        parked: NO_SLOT,
+        paused: false,
+    };
+}
+
 /// The sending half of a NIC.
 #[derive(Debug)]
 pub(super) struct Sender {
@@ -136,15 +144,10 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    pub fn new(config: &NicConfig, classes: usize, rates: &[Rate]) -> Self {
+    pub fn new(classes: usize, rates: &[Rate]) -> Self {
         let ring = Ring {
             head: NO_SLOT,
             tail: NO_SLOT,
-        };
-        let queue = NicQueue {
-            users: 0,
-            parked: NO_SLOT,
-            paused: false,
         };
         let port = |&rate: &Rate| Port {
             rate,
@@ -152,7 +155,7 @@ impl Sender {
             reply_mask: 0,
             paused: 0,
             rings: vec![ring; classes],
-            queues: vec![queue; config.queues as usize],
+            queues: Vec::new(),
         };
         let ports = rates.iter().map(port).collect();
         Self {
@@ -194,7 +197,7 @@ impl Sender {
             state: State::Blocked,
             link: NO_SLOT,
             class: config.data_class + start.class,
-            queue: self.take_queue(start),
+            queue: self.take_queue(config, start),
             packets: start.bytes.div_ceil(u64::from(config.mtu)) as u32, // NIC-01
             next: 0,
             acked: 0,
@@ -229,13 +232,24 @@ impl Sender {
 
     /// BFC-11: a queue that no flow uses and that is not paused, else one that no flow uses, else
     /// one by hash.
-    fn take_queue(&mut self, start: &FlowStart) -> u16 {
+    fn take_queue(&mut self, config: &NicConfig, start: &FlowStart) -> u16 {
         let queues = &mut self.ports[start.port as usize].queues;
-        let queue = queues
-            .iter()
-            .position(|q| q.users == 0 && !q.paused)
-            .or_else(|| queues.iter().position(|q| q.users == 0))
-            .unwrap_or(start.hash as usize % queues.len());
+        let unused = |queues: &[NicQueue], open: bool| {
+            queues
+                .iter()
+                .position(|q| q.users == 0 && !(open && q.paused))
+        };
+        let queue = unused(queues, true)
+            .or_else(|| {
+                // Queues come into being when they are first needed.
+                let more = queues.len() < config.queues as usize;
+                more.then(|| {
+                    queues.push(NicQueue::NEW);
+                    queues.len() - 1
+                })
+            })
+            .or_else(|| unused(queues, false))
+            .unwrap_or_else(|| start.hash as usize % queues.len());
         queues[queue].users += 1;
         queue as u16
     }

@@ -177,8 +177,9 @@ impl FlowTable {
 #[derive(Debug)]
 pub(crate) struct Backpressure {
     config: BfcConfig,
-    /// Per (ingress port, upstream queue): packets here that were over the threshold.
-    counters: Vec<u32>,
+    /// Per (ingress port, upstream queue): packets here that were over the threshold. Only those
+    /// that are not 0 are held.
+    counters: MixedMap<(u16, u16), u32>,
     /// Per egress port: bytes that drain in one 1-hop round trip, times the factor.
     hrtt_bytes: Vec<u64>,
 }
@@ -194,16 +195,17 @@ impl Backpressure {
         };
         Self {
             config,
-            counters: vec![0; ports.len() * config.upstream_queues as usize],
+            counters: MixedMap::default(),
             hrtt_bytes: ports.iter().map(scaled).collect(),
         }
     }
 
     #[inline]
-    fn counter(&mut self, packet: &Packet) -> &mut u32 {
-        let upstream = packet.upstream_queue % self.config.upstream_queues;
-        &mut self.counters
-            [packet.ingress as usize * self.config.upstream_queues as usize + upstream as usize]
+    const fn key(&self, packet: &Packet) -> (u16, u16) {
+        (
+            packet.ingress,
+            packet.upstream_queue % self.config.upstream_queues,
+        )
     }
 
     /// BFC-07: the pause threshold of a queue in bytes when `active` queues of its port may send.
@@ -227,7 +229,7 @@ impl Backpressure {
     /// BFC-05: counts a packet that found its queue over the threshold. True on 0 → 1: pause.
     #[inline]
     pub fn over(&mut self, packet: &Packet) -> bool {
-        let counter = self.counter(packet);
+        let counter = self.counters.entry(self.key(packet)).or_insert(0);
         *counter += 1;
         *counter == 1
     }
@@ -235,9 +237,16 @@ impl Backpressure {
     /// BFC-06: such a packet leaves. True on 1 → 0: resume.
     #[inline]
     pub fn under(&mut self, packet: &Packet) -> bool {
-        let counter = self.counter(packet);
+        let key = self.key(packet);
+        let Some(counter) = self.counters.get_mut(&key) else {
+            return false;
+        };
         *counter -= 1;
-        *counter == 0
+        let last = *counter == 0;
+        if last {
+            self.counters.remove(&key);
+        }
+        last
     }
 
     /// Bytes of a pause or resume frame.
@@ -245,11 +254,11 @@ impl Backpressure {
         self.config.frame_bytes
     }
 
-    /// (ingress port, upstream queue) pairs that are held now.
-    pub fn holding(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
-        let n = self.config.upstream_queues as usize;
-        let held = self.counters.iter().enumerate().filter(|&(_, &c)| c > 0);
-        held.map(move |(at, _)| ((at / n) as u16, (at % n) as u16))
+    /// (ingress port, upstream queue) pairs that are held now, in order.
+    pub fn holding(&self) -> impl Iterator<Item = (u16, u16)> {
+        let mut held: Vec<(u16, u16)> = self.counters.keys().copied().collect();
+        held.sort_unstable();
+        held.into_iter()
     }
 }
 

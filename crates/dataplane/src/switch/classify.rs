@@ -55,6 +55,9 @@ impl Hasher for Mixed {
             self.write_u64(u64::from(b));
         }
     }
+    fn write_u16(&mut self, n: u16) {
+        self.write_u64(u64::from(n));
+    }
     fn write_u32(&mut self, n: u32) {
         self.write_u64(u64::from(n));
     }

@@ -155,7 +155,7 @@ fn a_gap_is_complained_of_once() {
     );
 }
 
-// NIC-14
+// NIC-14, NIC-32
 #[test]
 fn what_was_there_before_is_acknowledged_again() {
     let mut b = Bench::new(&config());

@@ -64,6 +64,7 @@ pub struct Setup {
     pub seed: u64,
     pub until_ps: Time,
     pub elide: bool,
+    pub probe_ps: Time,
 }
 
 pub fn flow(id: u32, start_ps: Time, src: u32, dst: u32, bytes: u64) -> Flow {
@@ -155,6 +156,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         seed: 1,
         until_ps: 1000 * MS,
         elide: true,
+        probe_ps: 10 * US,
     }
 }
 
@@ -262,7 +264,7 @@ impl Setup {
             feed: Box::new(self.flows.into_iter()),
             seed: self.seed,
             until_ps: self.until_ps,
-            probe_ps: 10 * US,
+            probe_ps: self.probe_ps,
             elide: self.elide,
         }
     }

@@ -90,6 +90,8 @@ fn active_flows(load: f64, seed: u64, fair: bool) -> Vec<f64> {
         timeout_ps: 900 * MS,
     };
     s.until_ps = until;
+    // A port is looked at by every eighth probe.
+    s.probe_ps = 10 * US / 8;
     let (outcome, _) = s.run();
     let counts = &port(&outcome, 51, 50).active_flows;
     let all: u64 = counts.iter().sum();
