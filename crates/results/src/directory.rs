@@ -21,7 +21,7 @@ const DERIVED: [&str; 1] = ["report.html"];
 const TEMPORARY: &str = ".part";
 
 /// Held while a run writes.
-const LOCK: &str = ".lock";
+const LOCK: &str = "lock.part";
 
 /// The right to write into a directory; ends when it is dropped, or with the process.
 #[derive(Debug)]
@@ -83,8 +83,11 @@ pub(crate) fn claim(dir: &Path, force: bool) -> Result<Lock, Error> {
 }
 
 fn is_ours(name: &str) -> bool {
+    if name == LOCK {
+        return true;
+    }
     let name = name.strip_suffix(TEMPORARY).unwrap_or(name);
-    name == LOCK || FILES.contains(&name) || DERIVED.contains(&name)
+    FILES.contains(&name) || DERIVED.contains(&name)
 }
 
 /// Writes a small text file under its temporary name.

@@ -148,6 +148,18 @@ const WHOLE: [&str; 7] = [
 ];
 
 #[test]
+fn a_directory_has_one_writer_at_a_time() {
+    let dir = Scratch::new();
+    let first = Writer::create(&dir.0, info(), false).unwrap();
+    let second = Writer::create(&dir.0, info(), true)
+        .map(|_| ())
+        .unwrap_err();
+    assert!(second.to_string().contains("another run is writing here"));
+    drop(first);
+    assert!(Writer::create(&dir.0, info(), false).is_ok());
+}
+
+#[test]
 fn a_finished_run_has_all_files_and_no_temporary_one() {
     let dir = Scratch::new();
     let mut writer = Writer::create(&dir.0, info(), false).unwrap();

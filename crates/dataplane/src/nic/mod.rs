@@ -201,9 +201,13 @@ impl Nic {
                 let packet = *arena.hot(id);
                 arena.free(id);
                 if self.config.obeys_bfc {
-                    let changed =
-                        self.sender
-                            .pause_queue(port, packet.hash as u16, packet.psn != 0, sink);
+                    let changed = self.sender.pause_queue(
+                        &self.config,
+                        port,
+                        packet.hash as u16,
+                        packet.psn != 0,
+                        sink,
+                    );
                     self.counters.repeated_pauses += u64::from(!changed);
                 }
             }

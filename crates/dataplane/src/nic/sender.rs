@@ -535,8 +535,19 @@ impl Sender {
     }
 
     /// BFC-10, BFC-11: pauses or resumes a queue of the NIC. False where that changed nothing.
-    pub fn pause_queue<S: Sink>(&mut self, port: u16, queue: u16, on: bool, sink: &mut S) -> bool {
-        let Some(q) = self.ports[port as usize].queues.get_mut(queue as usize) else {
+    pub fn pause_queue<S: Sink>(
+        &mut self,
+        config: &NicConfig,
+        port: u16,
+        queue: u16,
+        on: bool,
+        sink: &mut S,
+    ) -> bool {
+        let queues = &mut self.ports[port as usize].queues;
+        if queues.len() <= queue as usize && queue < config.queues {
+            queues.resize(queue as usize + 1, NicQueue::NEW);
+        }
+        let Some(q) = queues.get_mut(queue as usize) else {
             return false;
         };
         if q.paused == on {
