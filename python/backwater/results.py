@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 SUMMARY = "summary.json"
 COMPARISON = "comparison.json"
 REPORT = "report.html"
+RUN_FILES = (
+    "resolved.toml",
+    "flows.parquet",
+    "ports.parquet",
+    "queues.parquet",
+    "active.parquet",
+    "pauses.parquet",
+    "summary.json",
+)
+"""What a run leaves; the `results` crate writes them."""
 
 
 class Run:

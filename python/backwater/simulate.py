@@ -15,7 +15,7 @@ from typing import Any
 
 from backwater import _core
 from backwater.errors import Interrupted, RunError, ScenarioError
-from backwater.results import COMPARISON, REPORT, Comparison, Run
+from backwater.results import COMPARISON, REPORT, RUN_FILES, Comparison, Run
 
 # How long the main thread sleeps at most before it looks for Ctrl-C again.
 _PATIENCE_S = 0.1
@@ -301,6 +301,8 @@ def _claim(path: Path, schemes: Sequence[str], force: bool) -> None:
             ours |= {*earlier, *earlier.failed}
         except (RunError, KeyError, TypeError):
             pass  # Not what it seems: everything beside it is foreign.
+    # A comparison that was killed leaves runs that say nothing about it.
+    ours |= {entry.name for entry in entries if _is_run(entry)}
     foreign = [entry.name for entry in entries if entry.name not in ours]
     if foreign and not force:
         raise RunError(
@@ -309,6 +311,14 @@ def _claim(path: Path, schemes: Sequence[str], force: bool) -> None:
         )
     for stale in (path / COMPARISON, path / REPORT):
         stale.unlink(missing_ok=True)
+
+
+def _is_run(path: Path) -> bool:
+    """Whether a directory holds a run, whole or not, and nothing else."""
+    if not path.is_dir():
+        return False
+    names = {entry.name.removesuffix(".part") for entry in path.iterdir()}
+    return "resolved.toml" in names and names <= {*RUN_FILES, "lock"}
 
 
 def _write_whole(path: Path, text: str) -> None:

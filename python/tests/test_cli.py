@@ -228,6 +228,20 @@ def test_a_comparison_replaces_an_earlier_one(
     assert about["schemes"] == ["hpcc"]
 
 
+def test_a_comparison_replaces_one_that_was_killed(
+    command: Backwater, tiny: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    assert command("compare", tiny, "--schemes", "bfc", "-o", out).returncode == 0
+    (out / "comparison.json").unlink()
+    (out / "bfc/summary.json").rename(out / "bfc/summary.json.part")
+    assert command("compare", tiny, "--schemes", "hpcc", "-o", out).returncode == 0
+    (out / "bfc/mine.txt").touch()
+    refusal = command("compare", tiny, "--schemes", "hpcc", "-o", out)
+    assert refusal.returncode == 1
+    assert "holds something else" in refusal.stderr
+
+
 def test_one_failure_does_not_lose_the_others(
     command: Backwater, tiny: Path, tmp_path: Path
 ) -> None:
