@@ -43,7 +43,7 @@ impl Entry {
 /// time, and an idle entry says nothing, so only the others are held.
 #[derive(Debug)]
 pub(crate) struct FlowTable {
-    entries: MixedMap<u32, Entry>,
+    entries: MixedMap<u64, Entry>,
     /// Idle entries are thrown out when there are more entries than this.
     most: usize,
     per_port: u32,
@@ -74,9 +74,9 @@ impl FlowTable {
     /// Index of the entry of a flow at an egress port.
     // BFC-01
     #[inline]
-    fn index(&self, port: u16, packet: &Packet) -> u32 {
+    fn index(&self, port: u16, packet: &Packet) -> u64 {
         let slot = (u64::from(packet.hash) * u64::from(self.per_port)) >> 32;
-        u32::from(port) * self.per_port + slot as u32
+        u64::from(port) * u64::from(self.per_port) + slot
     }
 
     #[inline]
@@ -147,7 +147,7 @@ impl FlowTable {
         if place.assigned != Assigned::Before {
             entry.queue = number;
             self.shared += u64::from(place.assigned == Assigned::Shared);
-            let start = &mut self.start[(place.entry / self.per_port) as usize];
+            let start = &mut self.start[(place.entry / u64::from(self.per_port)) as usize];
             *start = if *start + 1 >= self.queues {
                 0
             } else {
@@ -385,6 +385,19 @@ mod tests {
         let queue = arrive(&mut t, &mut q, &mut a, 0, one).queue;
         assert_eq!(arrive(&mut t, &mut q, &mut a, 0, two).queue, queue);
         assert_eq!(t.collisions, 1);
+    }
+
+    // BFC-01
+    #[test]
+    fn entries_of_different_ports_differ_however_large_the_table_is() {
+        let t = FlowTable::new(65_535, 31, 1 << 22, US);
+        let last = Packet {
+            hash: u32::MAX,
+            ..packet(1)
+        };
+        assert_eq!(t.index(65_534, &last), 65_535 * (1 << 22) - 1);
+        let first = Packet { hash: 0, ..last };
+        assert_eq!(t.index(1, &first), t.index(0, &last) + 1);
     }
 
     fn backpressure() -> Backpressure {

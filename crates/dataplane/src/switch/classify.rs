@@ -16,7 +16,7 @@ pub(crate) struct Place {
     /// [`NO_QUEUE`]: a queue of its own that does not exist yet.
     pub queue: u32,
     /// Entry of the flow table, where there is one.
-    pub entry: u32,
+    pub entry: u64,
     /// The flow gets its queue with this packet.
     pub assigned: Assigned,
 }

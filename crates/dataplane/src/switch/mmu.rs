@@ -38,8 +38,8 @@ pub(crate) enum Tell {
 struct Ingress {
     /// Bytes in reserve and pool.
     bytes: u64,
-    headroom: u32,
-    headroom_limit: u32,
+    headroom: u64,
+    headroom_limit: u64,
     xoff: bool,
 }
 
@@ -59,7 +59,13 @@ pub(crate) struct Mmu {
     pub used: u64,
     pub max_used: u64,
     /// Most headroom bytes that any ingress ever used.
-    pub max_headroom: u32,
+    pub max_headroom: u64,
+}
+
+/// Headroom of a port and class: as configured, or by the formula.
+fn headroom_of(config: &SwitchConfig, pfc: &Pfc, (rate, delay_ps): (Rate, Time)) -> u64 {
+    pfc.headroom
+        .unwrap_or_else(|| headroom_bytes(rate, delay_ps, config.max_frame, pfc))
 }
 
 /// How a buffer is divided: `(reserved, headroom, shared)` bytes of all ports together; `shared`
@@ -81,11 +87,8 @@ pub fn division(config: &SwitchConfig, ports: &[(Rate, Time)]) -> (u64, u64, i64
                 .iter()
                 .filter(|c| c.buffered && c.pausable)
                 .count() as u64;
-            let per_port = |&(rate, delay): &(Rate, Time)| {
-                pfc.headroom
-                    .unwrap_or_else(|| headroom_bytes(rate, delay, config.max_frame, &pfc))
-            };
-            ports.iter().map(per_port).sum::<u64>() * pausable
+            let all = ports.iter().map(|&link| headroom_of(config, &pfc, link));
+            all.sum::<u64>() * pausable
         }
         _ => 0,
     };
@@ -108,10 +111,9 @@ impl Mmu {
                 if c.pausable && c.buffered {
                     pausable |= 1 << class;
                     last_frames += u64::from(config.max_frame) * ports.len() as u64;
-                    for (port, &(rate, delay)) in ports.iter().enumerate() {
-                        let formula = || headroom_bytes(rate, delay, config.max_frame, &pfc);
-                        let limit = pfc.headroom.unwrap_or_else(formula);
-                        ingress[port * classes + class].headroom_limit = limit as u32;
+                    for (port, &link) in ports.iter().enumerate() {
+                        ingress[port * classes + class].headroom_limit =
+                            headroom_of(config, &pfc, link);
                     }
                 }
             }
@@ -184,7 +186,7 @@ impl Mmu {
                 // SW-12: until XOFF is sent packets go to the pool, from then on to the headroom.
                 if fits && (!ingress.xoff || more == 0) {
                     Ok(Space::Pool)
-                } else if u64::from(ingress.headroom) + size <= u64::from(ingress.headroom_limit) {
+                } else if ingress.headroom + size <= ingress.headroom_limit {
                     Ok(Space::Headroom)
                 } else {
                     Err(DropCause::Buffer)
@@ -224,7 +226,7 @@ impl Mmu {
                 self.shared_used += after - before;
             }
             Space::Headroom => {
-                ingress.headroom += size as u32;
+                ingress.headroom += size;
                 self.max_headroom = self.max_headroom.max(ingress.headroom);
             }
         }
@@ -254,8 +256,8 @@ impl Mmu {
         let before = self.beyond(self.ingress[at].bytes);
         let ingress = &mut self.ingress[at];
         // SW-14: what leaves frees the headroom first.
-        let from_headroom = u64::from(ingress.headroom).min(size);
-        ingress.headroom -= from_headroom as u32;
+        let from_headroom = ingress.headroom.min(size);
+        ingress.headroom -= from_headroom;
         ingress.bytes -= size - from_headroom;
         let after = ingress.bytes.saturating_sub(self.reserved);
         self.shared_used -= before - after;
@@ -306,11 +308,7 @@ impl Mmu {
 
     /// Compares the books with each other; tells what does not add up.
     pub fn audit(&self) -> Result<(), String> {
-        let held: u64 = self
-            .ingress
-            .iter()
-            .map(|i| i.bytes + u64::from(i.headroom))
-            .sum();
+        let held: u64 = self.ingress.iter().map(|i| i.bytes + i.headroom).sum();
         let shared: u64 = self.ingress.iter().map(|i| self.beyond(i.bytes)).sum();
         if held != self.used {
             return Err(format!(
@@ -452,6 +450,21 @@ mod tests {
             entered += 1000;
         }
         assert_eq!(entered, 24_000);
+    }
+
+    // SW-12
+    #[test]
+    fn the_headroom_of_a_long_fast_link_is_not_cut() {
+        let long = Pfc {
+            headroom: Some(6_000_000_000),
+            ..pfc(PfcThreshold::Static(0))
+        };
+        let mut m = mmu(20_000_000_000, 0, Admission::Pfc(long), 1);
+        assert_eq!(m.enter(0, 2, 1000, Space::Pool), Tell::Xoff);
+        m.enter(0, 2, 5_000_000_000, Space::Headroom);
+        assert_eq!(m.verdict(0, 2, 1_000_000_000, 0), Ok(Space::Headroom));
+        assert_eq!(m.verdict(0, 2, 1_000_000_001, 0), Err(DropCause::Buffer));
+        m.audit().unwrap();
     }
 
     // SW-10

@@ -452,7 +452,7 @@ impl Switch {
 
     /// Most bytes ever in the shared buffer, and most that any ingress had in its headroom.
     #[must_use]
-    pub const fn buffer_peak(&self) -> (u64, u32) {
+    pub const fn buffer_peak(&self) -> (u64, u64) {
         (self.mmu.max_used, self.mmu.max_headroom)
     }
 

@@ -3,7 +3,7 @@
 use crate::config::{EcnConfig, Red, Scope};
 use crate::units::Rate;
 
-/// One port's marking profile with the probability in 2^-64.
+/// One port's marking profile, thresholds in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Profile {
     kmin: u64,

@@ -388,7 +388,8 @@ impl<C: Calendar> Simulation<C> {
             spraying: plan.switch.path == PathChoice::Packet,
             violations: Vec::new(),
         };
-        simulation.schedule_next_flow();
+        simulation.next_flow = simulation.feed.next();
+        simulation.announce_flow();
         simulation
     }
 
@@ -646,37 +647,35 @@ impl<C: Calendar> Simulation<C> {
         }
     }
 
-    fn schedule_next_flow(&mut self) {
-        self.next_flow = self.feed.next();
+    /// Puts the start of the next flow into the calendar.
+    fn announce_flow(&mut self) {
         if let Some(flow) = &self.next_flow {
-            self.core.calendar.push(Event::new(
-                flow.start_ps.max(self.core.now),
-                phase::FLOW_START,
-                0,
-                0,
-            ));
+            let at = flow.start_ps.max(self.core.now);
+            self.core
+                .calendar
+                .push(Event::new(at, phase::FLOW_START, 0, 0));
         }
     }
 
+    // ENG-12
     fn start_flows(&mut self) {
         let now = self.core.now;
         self.progress_ps = now;
-        // ENG-12
         while let Some(flow) = self.next_flow.take_if(|f| f.start_ps <= now) {
             self.start_flow(flow);
             self.next_flow = self.feed.next();
         }
-        if let Some(flow) = &self.next_flow {
-            self.core
-                .calendar
-                .push(Event::new(flow.start_ps, phase::FLOW_START, 0, 0));
-        }
+        self.announce_flow();
+    }
+
+    /// ENG-10: the flow's identity is its number; every run of a scenario hashes it alike.
+    fn flow_hash(&self, flow: &Flow) -> u64 {
+        mix64(self.seed ^ mix64(u64::from(flow.id) + 1))
     }
 
     fn start_flow(&mut self, flow: Flow) {
         let now = self.core.now;
-        // ENG-10: the flow's identity is its number; every run of a scenario hashes it alike.
-        let hash = mix64(self.seed ^ mix64(u64::from(flow.id) + 1));
+        let hash = self.flow_hash(&flow);
         let (src, dst) = self.endpoints(&flow, hash);
         let port = (src - self.graph.endpoints_of(flow.src).start) as u16;
         let rate = self.core.links.hot
@@ -763,7 +762,7 @@ impl<C: Calendar> Simulation<C> {
 
     /// The record of a flow that has not finished yet.
     fn record(&mut self, flow: Flow) -> FlowRecord {
-        let hash = mix64(self.seed ^ mix64(u64::from(flow.id) + 1));
+        let hash = self.flow_hash(&flow);
         let (src, dst) = self.endpoints(&flow, hash);
         let NicConfig {
             mtu, header, ack, ..
