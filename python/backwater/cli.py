@@ -10,17 +10,30 @@ import os
 import signal
 import sys
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from backwater.commands.common import (
+    BAD_INPUT,
+    FAILED,
+    GOOD,
+    STOPPED,
+    Force,
+    Json,
+    Out,
+    Overrides,
+    Scenario,
+    Scheme,
+    Seed,
+    say,
+    shown,
+    warn,
+)
 from backwater.errors import Interrupted, RunError, ScenarioError
 
 if TYPE_CHECKING:
     from backwater.results import Comparison, Run
-
-GOOD, FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 130
 
 app = typer.Typer(
     help="Simulate flow control and congestion control in lossless data-centre networks.",
@@ -38,27 +51,6 @@ class Catalogue(StrEnum):
     SCHEMES = "schemes"
     WORKLOADS = "workloads"
     TOPOLOGIES = "topologies"
-
-
-Scenario = Annotated[Path, typer.Argument(help="Scenario, a TOML file.", show_default=False)]
-Scheme = Annotated[
-    str | None, typer.Option("--scheme", metavar="NAME", help="Use this preset instead.")
-]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a value, such as switch.buffer=24MB."),
-]
-Seed = Annotated[
-    int | None, typer.Option("--seed", min=0, max=2**64 - 1, help="Use this seed instead.")
-]
-Out = Annotated[
-    Path | None,
-    typer.Option("-o", "--out", metavar="DIR", help="Where results go.", show_default="out/…"),
-]
-Force = Annotated[
-    bool, typer.Option("--force", help="Write into DIR even if it holds other things.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 
 
 def _version(wanted: bool) -> None:
@@ -92,9 +84,9 @@ def run(
     from backwater import simulate
     from backwater.progress import display
 
-    _warn(scenario, overrides, seed, [scheme])
+    warn(scenario, overrides, seed, [scheme])
     try:
-        with display([scheme or scenario.stem]) as shown:
+        with display([scheme or scenario.stem]) as tell:
             result = simulate.run(
                 scenario,
                 scheme=scheme,
@@ -102,11 +94,11 @@ def run(
                 seed=seed,
                 out=out,
                 force=force,
-                listener=lambda _, progress: shown(scheme or scenario.stem, progress),
+                listener=lambda _, progress: tell(scheme or scenario.stem, progress),
             )
     except Interrupted as stop:
         _end_of_run(stop.result, as_json)  # type: ignore[arg-type]
-        _say(f"Interrupted. What was computed is in {_shown(stop.result)}.")
+        say(f"Interrupted. What was computed is in {shown(stop.result)}.")
         raise typer.Exit(STOPPED) from None
     _end_of_run(result, as_json)
     raise typer.Exit(GOOD if result.ok else FAILED)
@@ -134,10 +126,10 @@ def compare(
     from backwater.progress import display
 
     names = [name.strip() for name in schemes.split(",") if name.strip()]
-    _warn(scenario, overrides, seed, list(names))
+    warn(scenario, overrides, seed, list(names))
     stopped = False
     try:
-        with display(names) as shown:
+        with display(names) as tell:
             result = simulate.compare(
                 scenario,
                 names,
@@ -146,13 +138,13 @@ def compare(
                 jobs=jobs,
                 out=out,
                 force=force,
-                listener=shown,
+                listener=tell,
             )
     except Interrupted as stop:
         result, stopped = stop.result, True  # type: ignore[assignment]
     _end_of_comparison(result, as_json)
     if stopped:
-        _say(f"Interrupted. What was computed is in {_shown(result)}.")
+        say(f"Interrupted. What was computed is in {shown(result)}.")
         raise typer.Exit(STOPPED)
     raise typer.Exit(GOOD if result.ok else FAILED)
 
@@ -172,7 +164,7 @@ def check(
 
     problems = simulate.check(scenario, scheme=scheme, overrides=overrides or [], seed=seed)
     for problem in problems:
-        _say(problem["text"] + "\n")
+        say(problem["text"] + "\n")
     errors = sum(problem["severity"] == "error" for problem in problems)
     if errors:
         raise typer.Exit(BAD_INPUT)
@@ -212,22 +204,6 @@ def _described(entry: dict[str, Any]) -> str:
     return ", ".join(sizes)
 
 
-def _warn(
-    scenario: Path, overrides: list[str] | None, seed: int | None, schemes: list[str | None]
-) -> None:
-    """Tell once what is doubtful; errors are left to the run, which tells them better."""
-    from backwater import simulate
-
-    told = set()
-    for scheme in schemes:
-        for problem in simulate.check(
-            scenario, scheme=scheme, overrides=overrides or [], seed=seed
-        ):
-            if problem["severity"] == "warning" and problem["text"] not in told:
-                told.add(problem["text"])
-                _say(problem["text"] + "\n")
-
-
 def _end_of_run(result: Run, as_json: bool) -> None:
     from backwater.terminal import print_audit, print_table
 
@@ -236,7 +212,7 @@ def _end_of_run(result: Run, as_json: bool) -> None:
     else:
         print_table({result.scheme: result})
     print_audit({result.scheme: result})
-    _say(f"results: {_shown(result)}")
+    say(f"results: {shown(result)}")
 
 
 def _end_of_comparison(result: Comparison, as_json: bool) -> None:
@@ -250,17 +226,9 @@ def _end_of_comparison(result: Comparison, as_json: bool) -> None:
         print_table(result.runs)
     print_audit(result.runs)
     for scheme, why in result.failed.items():
-        _say(f"error: {scheme} failed: {why}")
+        say(f"error: {scheme} failed: {why}")
     if len(result):
-        _say(f"report: {_shown(result)}/{REPORT}")
-
-
-def _shown(result: Run | Comparison | None) -> str:
-    return "nowhere" if result is None else str(result.path)
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)
+        say(f"report: {shown(result)}/{REPORT}")
 
 
 def main() -> None:
@@ -271,19 +239,19 @@ def main() -> None:
         app()
         sys.stdout.flush()
     except ScenarioError as error:
-        _say(str(error))
+        say(str(error))
         sys.exit(BAD_INPUT)
     except RunError as error:
-        _say(f"error: {error}")
+        say(f"error: {error}")
         sys.exit(FAILED)
     except UnicodeEncodeError as error:
-        _say(f"error: an argument is not valid UTF-8 ({error.reason}): {error.object!r}")
+        say(f"error: an argument is not valid UTF-8 ({error.reason}): {error.object!r}")
         sys.exit(BAD_INPUT)
     except BrokenPipeError:
         _drop_output()
         sys.exit(FAILED)
     except OSError as error:
-        _say(f"error: cannot write to standard output: {error.strerror}")
+        say(f"error: cannot write to standard output: {error.strerror}")
         _drop_output()
         sys.exit(FAILED)
 

@@ -1,0 +1,60 @@
+"""What several commands share: exit codes, options, and ways to speak to the user."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from backwater.results import Comparison, Run
+
+GOOD, FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 130
+
+Scenario = Annotated[Path, typer.Argument(help="Scenario, a TOML file.", show_default=False)]
+Scheme = Annotated[
+    str | None, typer.Option("--scheme", metavar="NAME", help="Use this preset instead.")
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a value, such as switch.buffer=24MB."),
+]
+Seed = Annotated[
+    int | None, typer.Option("--seed", min=0, max=2**64 - 1, help="Use this seed instead.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("-o", "--out", metavar="DIR", help="Where results go.", show_default="out/…"),
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Write into DIR even if it holds other things.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+
+
+def warn(
+    scenario: Path, overrides: list[str] | None, seed: int | None, schemes: list[str | None]
+) -> None:
+    """Tell once what is doubtful; errors are left to the run, which tells them better."""
+    from backwater import simulate
+
+    told = set()
+    for scheme in schemes:
+        for problem in simulate.check(
+            scenario, scheme=scheme, overrides=overrides or [], seed=seed
+        ):
+            if problem["severity"] == "warning" and problem["text"] not in told:
+                told.add(problem["text"])
+                say(problem["text"] + "\n")
+
+
+def shown(result: Run | Comparison | None) -> str:
+    """Return the place of results, as it is shown."""
+    return "nowhere" if result is None else str(result.path)
+
+
+def say(text: str) -> None:
+    """Print a line for the user beside the output."""
+    print(text, file=sys.stderr)
