@@ -32,6 +32,9 @@ pub struct RunSpec {
     pub probe_ps: Time,
     /// Flows that start earlier are left out of the statistics, ps.
     pub warmup_ps: Time,
+    /// What the clock of another simulator shows at time 0 of this run, ps. Exports count from it;
+    /// nothing in the simulated network does.
+    pub epoch_ps: Time,
 }
 
 /// Everything that a scenario says, with all defaults filled in.
@@ -377,11 +380,14 @@ fn read_run(root: &Section<'_>, traffic: &[TrafficSpec]) -> Option<RunSpec> {
             "shorten it",
         )
     });
+    // PRE-90
+    let epoch = s.required("epoch", "\"0us\"", |n| quantity(n, &TIME, 0, MAX_TIME_PS));
     s.finish();
     Some(RunSpec {
         until_ps: until?,
         probe_ps: probe?,
         warmup_ps: warmup?,
+        epoch_ps: epoch?,
     })
 }
 

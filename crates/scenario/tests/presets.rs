@@ -281,7 +281,7 @@ fn ideal_and_plain() {
     );
 }
 
-// PRE-41, PRE-42, PRE-43, PRE-44: a scenario that says nothing of them.
+// PRE-41, PRE-42, PRE-43, PRE-44, PRE-90: a scenario that says nothing of them.
 #[test]
 fn defaults() {
     let scenario = Scenario::parse(NETWORK, "x.toml", Path::new("."), &Changes::default()).unwrap();
@@ -292,6 +292,7 @@ fn defaults() {
         (12_000_000, 4_096)
     );
     assert_eq!((spec.run.probe_ps, spec.run.warmup_ps), (10 * US, 0));
+    assert_eq!(spec.run.epoch_ps, 0);
     assert_eq!(
         (spec.scheme.preset.as_str(), spec.scheme.parameters.as_str()),
         ("bfc", "bfc-paper")
@@ -353,4 +354,16 @@ fn every_value_names_a_rule_and_every_rule_is_named() {
         cited.extend(rules(&text));
     }
     assert_eq!(stated, cited);
+}
+
+// PRE-90: another epoch is kept, also in the resolved scenario, and moves nothing.
+#[test]
+fn epoch() {
+    let text = format!("{NETWORK}\n[run]\nepoch = \"2s\"\n");
+    let scenario = Scenario::parse(&text, "x.toml", Path::new("."), &Changes::default()).unwrap();
+    let plain = Scenario::parse(NETWORK, "x.toml", Path::new("."), &Changes::default()).unwrap();
+    assert_eq!(scenario.spec.run.epoch_ps, 2_000_000 * US);
+    assert!(scenario.resolved.contains("epoch = \"2s\"  # scenario"));
+    assert_eq!(scenario.spec.run.until_ps, plain.spec.run.until_ps);
+    assert_eq!(scenario.spec.traffic, plain.spec.traffic);
 }
