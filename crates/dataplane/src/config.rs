@@ -88,9 +88,25 @@ pub enum PfcThreshold {
     Dynamic(Alpha),
 }
 
+/// Whose books say when an ingress is paused and which space a packet takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accounting {
+    /// The pool until XOFF, the headroom from then on (`specs/switch.md`).
+    Pool,
+    /// Of the ns-3 simulator of HPCC (`specs/ns3.md`).
+    Ns3 {
+        /// α of a port that is not faster than the NICs is 2 to the power of minus this.
+        shift: u32,
+        /// Rate of the NICs in bits per second: a port twice as fast has twice the α.
+        nic_bps: u64,
+    },
+}
+
 /// PFC: ingress thresholds, headroom, pause frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pfc {
+    /// Whose books.
+    pub accounting: Accounting,
     /// When XOFF is sent.
     pub threshold: PfcThreshold,
     /// XON is sent when the ingress is this many bytes below the XOFF threshold.
@@ -161,6 +177,9 @@ pub struct EcnConfig {
     pub scope: Scope,
     /// Mark when the packet leaves (the default) or when it joins the queue.
     pub at_dequeue: bool,
+    /// Draw as the ns-3 simulator does: for ACKs too, which are not marked then, and once for each
+    /// pause frame. All switches share one sequence of numbers.
+    pub replay: bool,
 }
 
 /// BFC at a switch.
@@ -187,6 +206,8 @@ pub enum PathChoice {
     Flow,
     /// By a hash of flow and packet number.
     Packet,
+    /// By a hash of addresses and ports, as the ns-3 simulator does.
+    Tuple,
 }
 
 /// A switch: one choice per axis.
@@ -221,6 +242,21 @@ pub enum BaseRtt {
     Network,
     /// Given, in ps.
     Fixed(Time),
+    /// Of the flow's own pair, by the formula of the ns-3 simulator.
+    Ns3Pair,
+    /// The largest of the network, by the formula of the ns-3 simulator; the BDP is the largest as well.
+    Ns3Network,
+}
+
+/// With what numbers a control computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// Real ones, as papers do.
+    #[default]
+    Real,
+    /// Whole bits per second, each product cut, times in ns; HPCC and DCTCP adjust a rate, which
+    /// the window follows. As the ns-3 simulator does.
+    Integer,
 }
 
 /// Congestion control of a NIC.
@@ -252,8 +288,12 @@ pub struct HpccConfig {
     pub max_stage: u32,
     /// Additive increase in bytes (W_AI).
     pub wai_bytes: f64,
+    /// The same as a rate in bits per second, W_AI / T; where given it replaces `wai_bytes`.
+    pub ai_bps: Option<f64>,
     /// Lowest rate in bits per second.
     pub min_rate_bps: f64,
+    /// With what numbers.
+    pub arithmetic: Arithmetic,
 }
 
 impl HpccConfig {
@@ -266,7 +306,9 @@ impl HpccConfig {
             eta: 0.95,
             max_stage: 5,
             wai_bytes: 80.0,
+            ai_bps: None,
             min_rate_bps: line_bps / 1000.0,
+            arithmetic: Arithmetic::Real,
         }
     }
 
@@ -326,6 +368,10 @@ pub struct DcqcnConfig {
     pub clamp_target: bool,
     /// Limit the bytes in flight to BDP · rate / line rate (the "+win" form).
     pub window: bool,
+    /// With `window`: the limit stays one BDP.
+    pub fixed_window: bool,
+    /// With what numbers.
+    pub arithmetic: Arithmetic,
 }
 
 impl DcqcnConfig {
@@ -352,6 +398,8 @@ impl DcqcnConfig {
             decrease_interval_ps: 4 * US,
             clamp_target: false,
             window: false,
+            fixed_window: false,
+            arithmetic: Arithmetic::Real,
         }
     }
 
@@ -372,6 +420,8 @@ impl DcqcnConfig {
             decrease_interval_ps: 0,
             clamp_target: true,
             window: false,
+            fixed_window: false,
+            arithmetic: Arithmetic::Real,
         }
     }
 
@@ -445,6 +495,10 @@ pub struct TimelyConfig {
     pub min_rate_bps: f64,
     /// Limit the bytes in flight to BDP · rate / line rate (the "+win" form).
     pub window: bool,
+    /// With `window`: the limit stays one BDP.
+    pub fixed_window: bool,
+    /// With what numbers.
+    pub arithmetic: Arithmetic,
 }
 
 impl TimelyConfig {
@@ -464,6 +518,8 @@ impl TimelyConfig {
             hai_below_low: false,
             min_rate_bps: 10e6,
             window: false,
+            fixed_window: false,
+            arithmetic: Arithmetic::Real,
         }
     }
 
@@ -511,6 +567,12 @@ pub struct DctcpConfig {
     pub slow_start: bool,
     /// Initial window in packets when slow start is on.
     pub initial_packets: u32,
+    /// Additive increase per round trip as a rate in bits per second; `None`: one packet.
+    pub ai_bps: Option<f64>,
+    /// Lowest rate in bits per second; `None`: one packet per round trip.
+    pub min_rate_bps: Option<f64>,
+    /// With what numbers.
+    pub arithmetic: Arithmetic,
 }
 
 impl DctcpConfig {
@@ -521,6 +583,9 @@ impl DctcpConfig {
             g: 1.0 / 16.0,
             slow_start: true,
             initial_packets: 10,
+            ai_bps: None,
+            min_rate_bps: None,
+            arithmetic: Arithmetic::Real,
         } // DCTCP-13
     }
 
@@ -581,6 +646,46 @@ pub enum Recovery {
     None,
 }
 
+/// How a NIC finds the flow that sends next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arbiter {
+    /// A ring of the flows that may send.
+    #[default]
+    Ring,
+    /// A scan over the list of all flows, with one alarm for the port, as the ns-3 simulator does.
+    Scan,
+}
+
+/// Habits of a host in which simulators differ. The default is what `specs/nic.md` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostConfig {
+    /// How the next flow is found.
+    pub arbiter: Arbiter,
+    /// PFC holds ACKs, where they are of a class that it can pause, at the host too.
+    pub ack_pausable: bool,
+    /// An ACK whose packet was marked is a CNP too.
+    pub cnp_on_ack: bool,
+    /// Complain again about the same missing packet after this long, in ps; `None`: never.
+    pub nak_interval_ps: Option<Time>,
+    /// Acknowledge packets that were had before.
+    pub ack_repeats: bool,
+    /// `hash` of a packet holds its ports ([`crate::route::ports`]), and an ACK swaps them.
+    pub ports_in_hash: bool,
+}
+
+impl Default for HostConfig {
+    fn default() -> Self {
+        Self {
+            arbiter: Arbiter::Ring,
+            ack_pausable: true,
+            cnp_on_ack: false,
+            nak_interval_ps: None,
+            ack_repeats: true,
+            ports_in_hash: false,
+        }
+    }
+}
+
 /// A NIC: one choice per question.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NicConfig {
@@ -608,6 +713,8 @@ pub struct NicConfig {
     pub control: ControlConfig,
     /// Loss recovery.
     pub recovery: Recovery,
+    /// The habits of the host besides.
+    pub host: HostConfig,
     /// Queues that the NIC tells apart towards its switch (BFC); flows beyond share them.
     pub queues: u16,
     /// Obey BFC pauses (false: "BFC minus NIC").

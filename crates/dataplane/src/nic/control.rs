@@ -39,12 +39,19 @@ impl PathInfo {
         rate_bps * self.base_rtt_ps.max(1) as f64 / BITS_PS_PER_BYTE_S
     }
 
+    /// The rate in bits per second that sends `bytes` in a base round trip.
+    #[inline]
+    #[must_use]
+    pub fn rate_of_bytes(&self, bytes: f64) -> f64 {
+        bytes * BITS_PS_PER_BYTE_S / self.base_rtt_ps.max(1) as f64
+    }
+
     /// The rate in bits per second that a window of `window_bytes` reaches in a base round trip,
     /// the line's at most.
     #[inline]
     #[must_use]
     pub fn rate_of_window(&self, window_bytes: f64) -> f64 {
-        (window_bytes * BITS_PS_PER_BYTE_S / self.base_rtt_ps.max(1) as f64).min(self.line_bps)
+        self.rate_of_bytes(window_bytes).min(self.line_bps)
     }
 }
 

@@ -100,6 +100,9 @@ impl Dcqcn {
         if !config.window {
             return u64::MAX;
         }
+        if config.fixed_window {
+            return floor_window(path.initial_window_bytes()); // NS3-33
+        }
         self.advance(config, path, now);
         floor_window(path.initial_window_bytes() * (self.rate_bps / path.line_bps)) // DCQCN-20
     }

@@ -127,11 +127,15 @@ impl Hpcc {
 
     /// Function ComputeWind, and what NewAck does with its result.
     fn adjust(&mut self, config: &HpccConfig, path: &PathInfo, ack: &AckInfo<'_>) {
+        let wai_bytes = match config.ai_bps {
+            Some(bps) => path.bytes_per_rtt(bps), // NS3-34
+            None => config.wai_bytes,
+        };
         let multiply = self.utilisation >= config.eta || self.inc_stage >= config.max_stage;
         let wanted = if multiply {
-            self.reference_bytes / (self.utilisation / config.eta) + config.wai_bytes // HPCC-16
+            self.reference_bytes / (self.utilisation / config.eta) + wai_bytes // HPCC-16
         } else {
-            self.reference_bytes + config.wai_bytes // HPCC-17
+            self.reference_bytes + wai_bytes // HPCC-17
         };
         let most = path.initial_window_bytes();
         let least = path.bytes_per_rtt(config.min_rate_bps).min(most);

@@ -16,6 +16,8 @@ struct Incoming {
     unacknowledged: u32,
     /// Packet number of the last NAK; `u32::MAX`: none.
     complained: u32,
+    /// When that was, in ps.
+    complained_ps: Time,
     /// A marked packet came since the last ACK.
     marked: bool,
     /// Last CNP; [`NEVER`]: none yet.
@@ -27,6 +29,7 @@ impl Incoming {
         expected: 0,
         unacknowledged: 0,
         complained: u32::MAX,
+        complained_ps: 0,
         marked: false,
         notified_ps: NEVER,
     };
@@ -34,6 +37,7 @@ impl Incoming {
     /// What a data packet calls for: an answer, and whether the flow is complete with it.
     fn take(
         &mut self,
+        now: Time,
         config: &NicConfig,
         packet: &Packet,
         cold: &Cold,
@@ -56,17 +60,29 @@ impl Incoming {
         }
         counters.discarded += 1;
         if packet.psn < self.expected {
+            if !config.host.ack_repeats {
+                return (None, false); // NS3-22
+            }
             // NIC-14: had before; the ACK may have been lost, so say it again.
             counters.acks += 1;
             (Some(Kind::Ack), false)
-        } else if self.complained == self.expected {
+        } else if self.complained == self.expected && !self.complains_again(now, config) {
             (None, false)
         } else {
             // NIC-13: one complaint for each packet that is missing.
             self.complained = self.expected;
+            self.complained_ps = now;
             counters.naks += 1;
             (Some(Kind::Nak), false)
         }
+    }
+
+    /// NS3-22: whether the last complaint about the same packet is so old that it may be lost.
+    fn complains_again(&self, now: Time, config: &NicConfig) -> bool {
+        config
+            .host
+            .nak_interval_ps
+            .is_some_and(|interval| now - self.complained_ps >= interval)
     }
 }
 
@@ -118,7 +134,7 @@ impl Receiver {
             && config.cnp_interval_ps.is_some_and(|interval| {
                 flow.notified_ps == NEVER || now - flow.notified_ps >= interval
             });
-        let (reply, last) = flow.take(config, &packet, arena.cold(id), counters);
+        let (reply, last) = flow.take(now, config, &packet, arena.cold(id), counters);
         if notify {
             flow.notified_ps = now;
             counters.cnps += 1;
@@ -160,6 +176,10 @@ impl Receiver {
         counters: &mut NicCounters,
     ) -> Replies {
         counters.discarded += 1;
+        if !config.host.ack_repeats {
+            arena.free(id);
+            return [None, None]; // NS3-22
+        }
         counters.acks += 1;
         let all = packets_in_all(packet, arena.cold(id), config.mtu);
         let echo = packet.has(flag::CE);
@@ -175,7 +195,10 @@ fn packets_in_all(packet: &Packet, cold: &Cold, mtu: u16) -> u32 {
 
 /// The hash of the way back, which may take other links than the way there.
 // NIC-15
-const fn backward(hash: u32) -> u32 {
+const fn backward(config: &NicConfig, hash: u32) -> u32 {
+    if config.host.ports_in_hash {
+        return hash.rotate_left(16); // NS3-41
+    }
     mix32(hash ^ 0x0ac0_ffee)
 }
 
@@ -194,7 +217,7 @@ fn become_reply(
     hot.become_kind(kind, config.ack_class);
     hot.size = config.ack_bytes();
     hot.psn = expected;
-    hot.hash = backward(hot.hash);
+    hot.hash = backward(config, hot.hash);
     hot.flags = (hot.flags & (flag::INCAST | flag::INT)) | if echo { flag::CE } else { 0 };
     hot.upstream_queue = 0;
     let cold = arena.cold_mut(id);
@@ -207,7 +230,7 @@ fn notification(config: &NicConfig, packet: &Packet, cold: &Cold) -> (Packet, Co
     let hot = Packet {
         flow: packet.flow,
         dst: cold.src,
-        hash: backward(packet.hash),
+        hash: backward(config, packet.hash),
         ..Packet::new(Kind::Cnp, config.cnp_class, config.cnp)
     };
     (

@@ -12,7 +12,7 @@ use crate::nic::{FlowEnd, FlowStart, NicCounters};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::prefetch::prefetch;
 use crate::sink::Sink;
-use crate::units::{Rate, Time};
+use crate::units::{NEVER, Rate, Time};
 
 const NO_SLOT: u32 = u32::MAX;
 
@@ -167,11 +167,17 @@ impl Sender {
         }
     }
 
-    /// Lowest class that has something and is not paused.
+    /// Lowest class that has something and is not paused; of paused ones, where PFC does not hold
+    /// replies at the host, those with replies.
     #[inline]
-    pub fn next_class(&self, port: u16) -> Option<u8> {
+    pub fn next_class(&self, config: &NicConfig, port: u16) -> Option<u8> {
         let p = &self.ports[port as usize];
-        let ready = (p.ring_mask | p.reply_mask) & !p.paused;
+        let free = if config.host.ack_pausable {
+            0
+        } else {
+            p.reply_mask
+        }; // NS3-21
+        let ready = (p.ring_mask | p.reply_mask) & !p.paused | free;
         (ready != 0).then(|| ready.trailing_zeros() as u8)
     }
 
@@ -215,7 +221,9 @@ impl Sender {
             self.flows[slot as usize] = flow;
             slot
         };
-        if let Recovery::GoBackN { timeout_ps } = config.recovery {
+        if let Recovery::GoBackN { timeout_ps } = config.recovery
+            && timeout_ps != NEVER
+        {
             let at = now + timeout_ps;
             if self.timeouts.is_empty() {
                 sink.wake(at);
@@ -461,6 +469,11 @@ impl Sender {
                 int: arena.stack(id),
             };
             flow.control.on_ack(&config.control, &flow.start.path, &ack);
+        }
+        if config.host.cnp_on_ack && packet.has(flag::CE) {
+            // NS3-23
+            let flow = &mut self.flows[slot as usize];
+            flow.control.on_cnp(&config.control, &flow.start.path, now);
         }
         let flow = &self.flows[slot as usize];
         if flow.acked == flow.packets {

@@ -62,6 +62,9 @@ impl Timely {
         if !config.window {
             return u64::MAX;
         }
+        if config.fixed_window {
+            return floor_window(path.initial_window_bytes()); // NS3-33
+        }
         floor_window(path.initial_window_bytes() * (self.rate_bps / path.line_bps)) // TIMELY-14
     }
 

@@ -8,6 +8,7 @@
 mod bfc;
 mod classify;
 mod mmu;
+mod mmu_ns3;
 mod queueing;
 mod signal;
 
@@ -142,7 +143,7 @@ impl Switch {
         if packet.kind().is_hop_control() {
             return;
         }
-        let Some(port) = self.routes.port(packet) else {
+        let Some(port) = self.routes.port(packet, || arena.cold(id).src) else {
             return;
         };
         self.queueing.prefetch(port);
@@ -171,7 +172,7 @@ impl Switch {
         let packet = *packet;
         self.counters.received += 1;
 
-        let Some(port) = self.routes.port(&packet) else {
+        let Some(port) = self.routes.port(&packet, || arena.cold(id).src) else {
             return self.drop(None, id, DropCause::NoRoute, arena, sink); // SW-02
         };
         let place = self
@@ -263,7 +264,13 @@ impl Switch {
         self.counters.sent += 1;
         let class = packet.class();
         let size = u64::from(packet.size);
-        if packet.has(flag::BUFFERED) && self.mmu.leave(packet.ingress, class, size) == Tell::Xon {
+        let tell = if packet.has(flag::BUFFERED) {
+            self.mmu.leave(packet.ingress, class, size)
+        } else {
+            Tell::Nothing
+        };
+        self.signal(now, port, queue, id, &packet, arena, sink);
+        if tell == Tell::Xon {
             self.tell_pfc(packet.ingress, class, false, arena, sink);
         }
         if packet.has(flag::OVER)
@@ -272,7 +279,6 @@ impl Switch {
         {
             self.tell_bfc(&packet, false, arena, sink);
         }
-        self.signal(now, port, queue, id, &packet, arena, sink);
         self.classifier
             .departed(now, port, &packet, queue, &mut self.queueing);
         Some(id)
@@ -341,7 +347,9 @@ impl Switch {
             Scope::Port => self.telemetry[port as usize].ecn_bytes,
         };
         let hot = arena.hot_mut(id);
-        if hot.kind() == Kind::Data && marker.marks(port, bytes, || sink.draw()) {
+        let data = hot.kind() == Kind::Data;
+        // NS3-16: the draw of an ACK has no effect but on those after it.
+        if (data || marker.replay) && marker.marks(port, bytes, || sink.unit()) && data {
             hot.flags |= flag::CE;
             self.counters.marks += 1;
             self.port_counters[port as usize].marked += 1;
@@ -384,6 +392,9 @@ impl Switch {
             self.counters.pfc_pauses += 1;
         } else {
             self.counters.pfc_resumes += 1;
+        }
+        if self.marker.as_ref().is_some_and(|marker| marker.replay) {
+            sink.unit(); // NS3-17
         }
         let frame = Packet {
             psn: u32::from(xoff),

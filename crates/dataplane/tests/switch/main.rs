@@ -33,6 +33,9 @@ impl Sink for Ears {
     fn wake(&mut self, _: Time) {
         panic!("a switch has no timers yet");
     }
+    fn call(&mut self, _: Time, _: u32) {
+        panic!("a switch has no timers yet");
+    }
     fn dropped(&mut self, packet: &Packet, cause: DropCause) {
         self.drops.push((packet.psn, cause));
     }
@@ -60,6 +63,7 @@ impl Bench {
         let endpoints = Endpoints {
             group: vec![0, 0, 0, 0, 1],
             port: vec![0, 1, 2, 3, 0],
+            address: Vec::new(),
         };
         let routes = Routes {
             endpoints: Arc::new(endpoints),

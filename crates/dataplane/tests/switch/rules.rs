@@ -1,7 +1,7 @@
 //! One test a rule, for those that the model does not cover.
 
 use super::*;
-use dataplane::config::{EcnConfig, Red, Scope};
+use dataplane::config::{Accounting, EcnConfig, Red, Scope};
 use dataplane::packet::flag;
 use dataplane::switch::state_entries;
 
@@ -180,6 +180,7 @@ fn marking(at_dequeue: bool, scope: Scope) -> SwitchConfig {
         profiles: vec![(LINK.0, red)],
         scope,
         at_dequeue,
+        replay: false,
     });
     c
 }
@@ -332,6 +333,7 @@ fn a_repeated_pause_is_noticed() {
 fn frames_between_neighbours_go_first_and_no_pause_stops_them() {
     let mut c = config();
     c.mmu.admission = Admission::Pfc(Pfc {
+        accounting: Accounting::Pool,
         threshold: PfcThreshold::Static(2500),
         xon_offset: 0,
         frame_bytes: 64,

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use dataplane::config::{
-    Admission, Alpha, BaseRtt, BfcConfig, ClassConfig, Classify, ControlConfig, DcqcnConfig,
-    DctcpConfig, EcnConfig, HpccConfig, MmuConfig, NicConfig, PathChoice, Pfc, PfcThreshold,
-    Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
+    Accounting, Admission, Alpha, BaseRtt, BfcConfig, ClassConfig, Classify, ControlConfig,
+    DcqcnConfig, DctcpConfig, EcnConfig, HostConfig, HpccConfig, MmuConfig, NicConfig, PathChoice,
+    Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
 };
 use dataplane::units::{MS, Rate, Time, US};
 use fabric::engine::{Plan, Simulation};
@@ -109,6 +109,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         int: true,
     };
     let pfc = Pfc {
+        accounting: Accounting::Pool,
         threshold: PfcThreshold::Dynamic(Alpha::new(0.11)),
         xon_offset: 3000,
         frame_bytes: 64,
@@ -143,6 +144,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         cnp_interval_ps: None,
         control: ControlConfig::LineRate,
         recovery: Recovery::GoBackN { timeout_ps: 4 * MS },
+        host: HostConfig::default(),
         queues: 1,
         obeys_bfc: false,
         obeys_pfc: true,
@@ -181,6 +183,7 @@ pub fn red(kmin_bytes: u64, kmax_bytes: u64, pmax: f64) -> EcnConfig {
         profiles: vec![(GBPS_100, red)],
         scope: Scope::Queue,
         at_dequeue: true,
+        replay: false,
     }
 }
 
