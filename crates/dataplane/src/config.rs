@@ -3,6 +3,7 @@
 //! Every field says its unit. Where a value comes from (paper, authors' code, our choice) is said
 //! by the preset that sets it, in the `scenario` crate, and by the rules under `specs/`.
 
+use crate::int::{Counter, IntFormat};
 use crate::units::{Rate, Time, US};
 
 /// Classes that a frame can belong to. Class 0 carries the frames between neighbours (pauses), class
@@ -163,6 +164,16 @@ pub struct EcnConfig {
     pub at_dequeue: bool,
 }
 
+/// INT on a switch. Which bytes count is said per class, in [`ClassConfig::int`]; class 0 stands
+/// for the pause frames that the switch sends itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IntConfig {
+    /// Exact numbers, or the records of 8 bytes.
+    pub format: IntFormat,
+    /// Bytes that left, or bytes that arrived.
+    pub counter: Counter,
+}
+
 /// BFC at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BfcConfig {
@@ -202,8 +213,8 @@ pub struct SwitchConfig {
     pub mmu: MmuConfig,
     /// ECN, if used.
     pub ecn: Option<EcnConfig>,
-    /// INT is written on data packets.
-    pub int: bool,
+    /// INT, if it is written on data packets.
+    pub int: Option<IntConfig>,
     /// BFC's backpressure, if used.
     pub bfc: Option<BfcConfig>,
     /// ECMP or spraying.
@@ -254,6 +265,8 @@ pub struct HpccConfig {
     pub wai_bytes: f64,
     /// Lowest rate in bits per second.
     pub min_rate_bps: f64,
+    /// How the switches write telemetry.
+    pub telemetry: IntFormat,
 }
 
 impl HpccConfig {
@@ -267,6 +280,7 @@ impl HpccConfig {
             max_stage: 5,
             wai_bytes: 80.0,
             min_rate_bps: line_bps / 1000.0,
+            telemetry: IntFormat::Exact,
         }
     }
 

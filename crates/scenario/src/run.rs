@@ -232,7 +232,7 @@ impl Scenario {
             "ECN marked no packet",
         );
         say(
-            scheme.int_bytes.is_some() && counters.int_hops == 0,
+            scheme.int.is_some() && counters.int_hops == 0,
             "INT wrote nothing",
         );
         say(

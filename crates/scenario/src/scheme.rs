@@ -5,9 +5,10 @@
 
 use dataplane::config::{
     Admission, Alpha, BaseRtt, BfcConfig, ClassConfig, Classify, CnpReaction, ControlConfig,
-    DcqcnConfig, DctcpConfig, EcnConfig, HpccConfig, MAX_CLASSES, MmuConfig, NicConfig, PathChoice,
-    Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
+    DcqcnConfig, DctcpConfig, EcnConfig, HpccConfig, IntConfig, MAX_CLASSES, MmuConfig, NicConfig,
+    PathChoice, Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
 };
+use dataplane::int::{Counter, IntFormat, Layout};
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::{Rate, Time};
 
@@ -97,6 +98,17 @@ pub struct EcnSpec {
     pub at_dequeue: bool,
 }
 
+/// INT's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IntSpec {
+    /// Bytes on a packet.
+    pub bytes: u16,
+    /// Exact numbers, or records to the bit.
+    pub format: IntFormat,
+    /// The pause frames that a switch sends count too.
+    pub pauses: bool,
+}
+
 /// BFC's parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BfcSpec {
@@ -139,8 +151,8 @@ pub struct SchemeSpec {
     pub bfc: Option<BfcSpec>,
     /// ECN.
     pub ecn: Option<EcnSpec>,
-    /// INT bytes on a packet.
-    pub int_bytes: Option<u16>,
+    /// INT.
+    pub int: Option<IntSpec>,
     /// Congestion control.
     pub control: ControlConfig,
     /// CNPs: interval, bytes, class.
@@ -226,7 +238,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let schedule = read_schedule(s, classify);
     let admission = read_admission(s);
     let bfc = read_backpressure(s);
-    let (ecn, int_bytes) = read_signal(s);
+    let (ecn, int) = read_signal(s);
     let (control, cnp) = read_control(s);
     let recovery = read_recovery(s);
     let ack = read_ack(s);
@@ -247,7 +259,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         admission: admission?,
         bfc: bfc?,
         ecn: ecn?,
-        int_bytes: int_bytes?,
+        int: int?,
         control: control?,
         cnp: cnp?,
         recovery: recovery?,
@@ -524,7 +536,7 @@ fn read_backpressure(s: &Section<'_>) -> Option<Option<BfcSpec>> {
     if word? { bfc.map(Some) } else { Some(None) }
 }
 
-type Signals = (Option<Option<EcnSpec>>, Option<Option<u16>>);
+type Signals = (Option<Option<EcnSpec>>, Option<Option<IntSpec>>);
 
 fn read_signal(s: &Section<'_>) -> Signals {
     let words = [
@@ -536,9 +548,7 @@ fn read_signal(s: &Section<'_>) -> Signals {
     let word = s.required("signal", "\"ecn\"", |n| choice(n, &words));
     let (ecn_on, int_on) = word.unwrap_or((false, false));
     let ecn = parameters(s, "ecn", ecn_on, "`signal` has no ECN", read_ecn);
-    let int = parameters(s, "int", int_on, "`signal` has no INT", |t| {
-        t.required("bytes", "\"42B\"", |n| bytes(n, 1, 1_000))
-    });
+    let int = parameters(s, "int", int_on, "`signal` has no INT", read_int);
     if word.is_none() {
         return (None, None);
     }
@@ -546,6 +556,32 @@ fn read_signal(s: &Section<'_>) -> Signals {
         if ecn_on { ecn.map(Some) } else { Some(None) },
         if int_on { int.map(Some) } else { Some(None) },
     )
+}
+
+fn read_int(t: &Section<'_>) -> Option<IntSpec> {
+    let size = t.required("bytes", "\"42B\"", |n| bytes(n, 1, 1_000));
+    let words = [("exact", false), ("wire", true)];
+    let wire = t.required("format", "\"exact\"", |n| choice(n, &words));
+    let pauses = t.required("pauses", "false", boolean);
+    let format = if wire == Some(false) {
+        let why = "`format` is not \"wire\"";
+        t.refuse_useless("multiplier", why);
+        t.refuse_useless("qlen_bits", why);
+        Some(IntFormat::Exact)
+    } else {
+        let most = u64::from(Layout::MAX_MULTIPLIER);
+        let multiplier = t.required("multiplier", "1", |n| count(n, 1, most));
+        let qlen_bits = t.required("qlen_bits", "16", |n| count(n, 16, 17));
+        multiplier
+            .zip(qlen_bits)
+            .map(|(multiplier, bits)| IntFormat::Wire(Layout::new(multiplier as u32, bits as u8)))
+    };
+    wire?;
+    Some(IntSpec {
+        bytes: size?,
+        format: format?,
+        pauses: pauses?,
+    })
 }
 
 fn read_ecn(t: &Section<'_>) -> Option<EcnSpec> {
@@ -663,6 +699,7 @@ fn read_hpcc(t: &Section<'_>) -> Option<HpccConfig> {
         max_stage: max_stage? as u32,
         wai_bytes: wai? as f64,
         min_rate_bps: min_rate?,
+        telemetry: IntFormat::Exact, // as the switches write, see `SchemeSpec::control`
     })
 }
 
@@ -857,14 +894,14 @@ fn combinations(s: &Section<'_>, x: &SchemeSpec) {
         );
     }
     let needs_int = matches!(x.control, ControlConfig::Hpcc(_));
-    if needs_int && x.int_bytes.is_none() {
+    if needs_int && x.int.is_none() {
         s.complain_of(
             &["control", "signal"],
             "HPCC reads INT, and `signal` writes none",
             "set signal = \"int\"",
         );
     }
-    if !needs_int && x.int_bytes.is_some() {
+    if !needs_int && x.int.is_some() {
         s.warn_of(
             &["signal", "control"],
             "INT takes its bytes on every packet, but only HPCC reads it",
@@ -904,7 +941,7 @@ fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             "set control = \"fixed-window\", as the BFC paper does",
         );
     }
-    let frame = u32::from(x.mtu) + u32::from(x.header) + u32::from(x.int_bytes.unwrap_or(0));
+    let frame = u32::from(x.max_frame());
     if let ScheduleSpec::Drr(Some(quantum)) = x.schedule
         && quantum < frame
     {
@@ -925,10 +962,14 @@ fn combinations(s: &Section<'_>, x: &SchemeSpec) {
 }
 
 impl SchemeSpec {
+    fn int_bytes(&self) -> u16 {
+        self.int.map_or(0, |int| int.bytes)
+    }
+
     /// Bytes of the largest frame.
     #[must_use]
     pub fn max_frame(&self) -> u16 {
-        self.mtu + self.header + self.int_bytes.unwrap_or(0)
+        self.mtu + self.header + self.int_bytes()
     }
 
     /// Fills in what depends on the network.
@@ -979,7 +1020,10 @@ impl SchemeSpec {
                 admission: self.admission,
             },
             ecn: self.ecn.map(|ecn| profile(&ecn, &around.rates)),
-            int: self.int_bytes.is_some(),
+            int: self.int.map(|int| IntConfig {
+                format: int.format,
+                counter: Counter::Sent,
+            }),
             bfc: self.bfc.map(|b| BfcConfig {
                 threshold_factor: Alpha::new(b.threshold).0,
                 count_arriving: b.count_arriving,
@@ -1008,6 +1052,7 @@ impl SchemeSpec {
             int: true,
         };
         let mut classes = vec![control; usize::from(DATA_CLASS)];
+        classes[0].int = self.int.is_some_and(|int| int.pauses);
         classes.resize(
             (classes.len() + 1 + usize::from(max_class)).min(MAX_CLASSES),
             data,
@@ -1022,6 +1067,17 @@ impl SchemeSpec {
         of_switch.max(self.nic_queues)
     }
 
+    /// HPCC reads telemetry as the switches write it.
+    fn control(&self) -> ControlConfig {
+        match (self.control, self.int) {
+            (ControlConfig::Hpcc(hpcc), Some(int)) => ControlConfig::Hpcc(HpccConfig {
+                telemetry: int.format,
+                ..hpcc
+            }),
+            (control, _) => control,
+        }
+    }
+
     fn nic(&self) -> NicConfig {
         let (cnp_interval, cnp, cnp_class) = match self.cnp {
             Some((interval, size, class)) => (Some(interval), size, class),
@@ -1030,7 +1086,7 @@ impl SchemeSpec {
         NicConfig {
             mtu: self.mtu,
             header: self.header,
-            int: self.int_bytes.unwrap_or(0),
+            int: self.int_bytes(),
             ack: self.ack_bytes,
             cnp,
             ack_class: self.ack_class.number(),
@@ -1038,7 +1094,7 @@ impl SchemeSpec {
             data_class: DATA_CLASS,
             ack_every: self.ack_every,
             cnp_interval_ps: cnp_interval,
-            control: self.control,
+            control: self.control(),
             recovery: self.recovery,
             queues: self.nic_queues,
             obeys_bfc: self.obeys_bfc,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use dataplane::config::{
     Admission, Alpha, BaseRtt, BfcConfig, ClassConfig, Classify, ControlConfig, DcqcnConfig,
-    DctcpConfig, EcnConfig, HpccConfig, MmuConfig, NicConfig, PathChoice, Pfc, PfcThreshold,
-    Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
+    DctcpConfig, EcnConfig, HpccConfig, IntConfig, MmuConfig, NicConfig, PathChoice, Pfc,
+    PfcThreshold, Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
 };
 use dataplane::units::{MS, Rate, Time, US};
 use fabric::engine::{Plan, Simulation};
@@ -125,7 +125,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
             admission: Admission::Pfc(pfc),
         },
         ecn: None,
-        int: false,
+        int: None,
         bfc: None,
         path: PathChoice::Flow,
         max_frame: 1048,
@@ -164,7 +164,7 @@ pub fn hpcc(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let mut s = line_rate(topology, flows);
     s.nic.ack_class = 2;
     s.nic.int = 80;
-    s.switch.int = true;
+    s.switch.int = Some(IntConfig::default());
     s.switch.max_frame = 1128;
     s.base_rtt = BaseRtt::Network;
     s.nic.control = ControlConfig::Hpcc(HpccConfig::paper(1e11));
