@@ -3,6 +3,7 @@
 //! Every field says its unit. Where a value comes from (paper, authors' code, our choice) is said
 //! by the preset that sets it, in the `scenario` crate, and by the rules under `specs/`.
 
+use crate::int::{Counter, IntFormat};
 use crate::units::{Rate, Time, US};
 
 /// Classes that a frame can belong to. Class 0 carries the frames between neighbours (pauses), class
@@ -182,6 +183,16 @@ pub struct EcnConfig {
     pub replay: bool,
 }
 
+/// INT on a switch. Which bytes count is said per class, in [`ClassConfig::int`]; class 0 stands
+/// for the pause frames that the switch sends itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IntConfig {
+    /// Exact numbers, or the records of 8 bytes.
+    pub format: IntFormat,
+    /// Bytes that left, or bytes that arrived.
+    pub counter: Counter,
+}
+
 /// BFC at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BfcConfig {
@@ -223,8 +234,8 @@ pub struct SwitchConfig {
     pub mmu: MmuConfig,
     /// ECN, if used.
     pub ecn: Option<EcnConfig>,
-    /// INT is written on data packets.
-    pub int: bool,
+    /// INT, if it is written on data packets.
+    pub int: Option<IntConfig>,
     /// BFC's backpressure, if used.
     pub bfc: Option<BfcConfig>,
     /// ECMP or spraying.
@@ -294,6 +305,8 @@ pub struct HpccConfig {
     pub min_rate_bps: f64,
     /// With what numbers.
     pub arithmetic: Arithmetic,
+    /// How the switches write telemetry.
+    pub telemetry: IntFormat,
 }
 
 impl HpccConfig {
@@ -309,6 +322,7 @@ impl HpccConfig {
             ai_bps: None,
             min_rate_bps: line_bps / 1000.0,
             arithmetic: Arithmetic::Real,
+            telemetry: IntFormat::Exact,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The simulated network: topology, routing, links and probes. Drives the dataplane with the kernel.
 
 pub mod engine;
+pub mod ns3;
 pub mod paths;
 pub mod record;
 pub mod routing;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use fabric::engine::Plan;
+use fabric::engine::{Clock, Plan};
 use fabric::routing::{RoutingError, routes};
 use traffic::{Feed, Flow, Hosts};
 
@@ -107,6 +107,14 @@ impl Scenario {
             seed: self.spec.seed,
             until_ps: self.spec.run.until_ps,
             probe_ps: self.spec.run.probe_ps,
+            clock: if self.spec.scheme.cut_times {
+                Clock::Nanoseconds {
+                    epoch_ps: self.spec.run.epoch_ps,
+                }
+            } else {
+                Clock::Exact
+            },
+            in_order: self.spec.scheme.in_order,
             elide: true,
         };
         Ok(Built {

@@ -9,7 +9,7 @@ use fabric::topology::{Graph, TopologySpec};
 
 use crate::check;
 use crate::document::{Entry, Node, Table, Value, apply_override, parse};
-use crate::presets::{PARAMETER_SETS, PRESETS, Preset, defaults, merge};
+use crate::presets::{PARAMETER_SETS, PRESETS, Preset, Profile, defaults, merge};
 use crate::problem::{At, Problem, ScenarioError, Severity, Source, SourceKind};
 use crate::reader::{Context, Section, choice, count, name, quantity, refuse};
 use crate::resolve;
@@ -80,6 +80,8 @@ pub struct Changes {
     pub scheme: Option<String>,
     /// A seed to use in the place of the scenario's own.
     pub seed: Option<u64>,
+    /// A profile to use in the place of the scenario's own.
+    pub profile: Option<String>,
 }
 
 impl Scenario {
@@ -152,6 +154,9 @@ fn with_changes(mut user: Table, changes: &Changes, context: &Context) -> Table 
     if let Some(preset) = &changes.scheme {
         choose_scheme(&mut user, preset, context);
     }
+    if let Some(profile) = &changes.profile {
+        set_scheme(&mut user, "profile", profile, "--profile");
+    }
     let seed = changes.seed.map(|seed| format!("seed={seed}"));
     for text in changes.set.iter().chain(&seed) {
         if let Err(problem) = apply_override(&mut user, text) {
@@ -163,7 +168,35 @@ fn with_changes(mut user: Table, changes: &Changes, context: &Context) -> Table 
 
 /// Keys of `[scheme]` that say what is compared, not how one scheme is made; they stay when the
 /// preset changes.
-const SHARED_KEYS: &[&str] = &["parameters", "mtu", "path"];
+const SHARED_KEYS: &[&str] = &["parameters", "profile", "mtu", "path"];
+
+/// Sets a word of `[scheme]` as an option of the command line says.
+fn set_scheme(user: &mut Table, key: &str, word: &str, option: &str) {
+    let source = Arc::new(Source {
+        name: option.to_owned(),
+        text: word.to_owned(),
+        kind: SourceKind::Override,
+    });
+    let at = At {
+        source,
+        span: 0..word.len(),
+    };
+    let entry = |key: &str, value| Entry {
+        key: key.to_owned(),
+        key_at: at.clone(),
+        node: Node {
+            value,
+            at: at.clone(),
+        },
+    };
+    if user.get("scheme").is_none() {
+        user.set(entry("scheme", Value::Table(Table::default())));
+    }
+    let scheme = user.entries.iter_mut().find(|e| e.key == "scheme");
+    if let Some(Value::Table(scheme)) = scheme.map(|e| &mut e.node.value) {
+        scheme.set(entry(key, Value::String(word.to_owned())));
+    }
+}
 
 /// Puts another preset in the place of the scenario's. Axes that the scenario set for its own
 /// preset say nothing about another one, so they go, with a warning.
@@ -301,6 +334,15 @@ fn complete_scheme(root: &mut Table, context: &Context) {
     let preset = text("preset").and_then(|p| Preset::find(&p));
     if let (true, Some(preset), Some(parameters)) = (good, preset, text("parameters")) {
         let mut full = preset.scheme(&parameters);
+        if let Some(profile) = text("profile").and_then(|p| Profile::find(&p)) {
+            let of_preset = full.get("control").map(|e| &e.node.value);
+            let control = match (text("control"), of_preset) {
+                (Some(control), _) => control,
+                (None, Some(Value::String(control))) => control.clone(),
+                _ => String::new(),
+            };
+            merge(&mut full, &profile.scheme(&control));
+        }
         merge(&mut full, user);
         entry.node.value = Value::Table(full);
     } else {

@@ -4,12 +4,14 @@
 //! (`hpcc = { eta = 0.95 }`). A table whose word was not chosen would do nothing, so it is refused.
 
 use dataplane::config::{
-    Admission, Alpha, BaseRtt, BfcConfig, ClassConfig, Classify, CnpReaction, ControlConfig,
-    DcqcnConfig, DctcpConfig, EcnConfig, HpccConfig, MAX_CLASSES, MmuConfig, NicConfig, PathChoice,
-    Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
+    Accounting, Admission, Alpha, Arbiter, Arithmetic, BaseRtt, BfcConfig, ClassConfig, Classify,
+    CnpReaction, ControlConfig, DcqcnConfig, DctcpConfig, EcnConfig, HostConfig, HpccConfig,
+    IntConfig, MAX_CLASSES, MmuConfig, NicConfig, PathChoice, Pfc, PfcThreshold, Recovery, Red,
+    Schedule, Scope, SwitchConfig, TimelyConfig,
 };
+use dataplane::int::{Counter, IntFormat, Layout};
 use dataplane::switch::DATA_CLASS;
-use dataplane::units::{Rate, Time};
+use dataplane::units::{NEVER, Rate, Time};
 
 use crate::document::{Node, Value};
 use crate::reader::{
@@ -95,6 +97,19 @@ pub struct EcnSpec {
     pub scope: Scope,
     /// Mark when the packet leaves.
     pub at_dequeue: bool,
+    /// Draw as the ns-3 simulator does.
+    pub replay: bool,
+}
+
+/// INT's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IntSpec {
+    /// Bytes on a packet.
+    pub bytes: u16,
+    /// Exact numbers, or records to the bit.
+    pub format: IntFormat,
+    /// The pause frames that a switch sends count too.
+    pub pauses: bool,
 }
 
 /// BFC's parameters.
@@ -121,6 +136,14 @@ pub struct SchemeSpec {
     pub parameters: String,
     /// ECMP or spraying.
     pub path: PathChoice,
+    /// Whose habits, if those of another simulator.
+    pub profile: Option<&'static str>,
+    /// Times are cut to nanoseconds.
+    pub cut_times: bool,
+    /// Events of one instant come in the order of scheduling.
+    pub in_order: bool,
+    /// Habits of the hosts.
+    pub host: HostConfig,
     /// Payload of a full packet.
     pub mtu: u16,
     /// Header of a data packet.
@@ -139,8 +162,8 @@ pub struct SchemeSpec {
     pub bfc: Option<BfcSpec>,
     /// ECN.
     pub ecn: Option<EcnSpec>,
-    /// INT bytes on a packet.
-    pub int_bytes: Option<u16>,
+    /// INT.
+    pub int: Option<IntSpec>,
     /// Congestion control.
     pub control: ControlConfig,
     /// CNPs: interval, bytes, class.
@@ -185,6 +208,8 @@ pub struct Surroundings {
     pub buffer_bytes: u64,
     /// Reserved bytes per port and class.
     pub reserved_bytes: u64,
+    /// Rate of the first host's link, in bits per second.
+    pub nic_bps: u64,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -217,7 +242,17 @@ enum ControlWord {
 pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let preset = s.required("preset", "\"bfc\"", string);
     let parameters = s.required("parameters", "\"bfc-paper\"", string);
-    let paths = [("flow", PathChoice::Flow), ("packet", PathChoice::Packet)];
+    let profiles = [("none", None), ("ns3", Some("ns3"))];
+    let profile = s.required("profile", "\"none\"", |n| choice(n, &profiles));
+    let clocks = [("exact", false), ("ns", true)];
+    let cut_times = s.required("clock", "\"exact\"", |n| choice(n, &clocks));
+    let ties = [("phases", false), ("scheduling", true)];
+    let in_order = s.required("ties", "\"phases\"", |n| choice(n, &ties));
+    let paths = [
+        ("flow", PathChoice::Flow),
+        ("packet", PathChoice::Packet),
+        ("tuple", PathChoice::Tuple),
+    ];
     let path = s.required("path", "\"flow\"", |n| choice(n, &paths));
     let mtu = s.required("mtu", "\"1000B\"", |n| bytes(n, 64, 16_000));
     let header = s.required("header", "\"48B\"", |n| bytes(n, 1, 1_000));
@@ -226,18 +261,32 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let schedule = read_schedule(s, classify);
     let admission = read_admission(s);
     let bfc = read_backpressure(s);
-    let (ecn, int_bytes) = read_signal(s);
-    let (control, cnp) = read_control(s);
-    let recovery = read_recovery(s);
+    let (ecn, int) = read_signal(s);
+    let (control, cnp, cnp_on_ack) = read_control(s);
+    let (recovery, naks) = read_recovery(s);
     let ack = read_ack(s);
     let nic = read_nic(s, &bfc);
     s.finish();
-    let (ack_bytes, ack_class, ack_every) = ack?;
-    let (nic_queues, obeys_pfc, obeys_bfc) = nic?;
+    let (ack_bytes, ack_class, ack_every, ack_pausable) = ack?;
+    let (nic_queues, obeys_pfc, obeys_bfc, arbiter) = nic?;
+    let (nak_interval_ps, ack_repeats) = naks?;
+    let path = path?;
+    let host = HostConfig {
+        arbiter,
+        ack_pausable,
+        cnp_on_ack,
+        nak_interval_ps,
+        ack_repeats,
+        ports_in_hash: path == PathChoice::Tuple,
+    };
     let spec = SchemeSpec {
         preset: preset?,
         parameters: parameters?,
-        path: path?,
+        profile: profile?,
+        cut_times: cut_times?,
+        in_order: in_order?,
+        host,
+        path,
         mtu: mtu?,
         header: header?,
         base_rtt: base_rtt?,
@@ -247,7 +296,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         admission: admission?,
         bfc: bfc?,
         ecn: ecn?,
-        int_bytes: int_bytes?,
+        int: int?,
         control: control?,
         cnp: cnp?,
         recovery: recovery?,
@@ -299,6 +348,8 @@ fn base_rtt(node: &Node) -> Read<BaseRtt> {
         match text.as_str() {
             "pair" => return Ok(BaseRtt::Pair),
             "network" => return Ok(BaseRtt::Network),
+            "ns3-pair" => return Ok(BaseRtt::Ns3Pair),
+            "ns3-network" => return Ok(BaseRtt::Ns3Network),
             _ => {}
         }
     }
@@ -306,7 +357,7 @@ fn base_rtt(node: &Node) -> Read<BaseRtt> {
         Ok(ps) => Ok(BaseRtt::Fixed(ps)),
         Err(r) => refuse(
             r.message,
-            "\"pair\", \"network\", or a time such as \"13us\"",
+            "\"pair\", \"network\", \"ns3-pair\", \"ns3-network\", or a time such as \"13us\"",
         ),
     }
 }
@@ -475,13 +526,39 @@ fn read_pfc(t: &Section<'_>) -> Option<Pfc> {
     });
     let response = time(t, "response", 0);
     let frame = t.required("frame", "\"64B\"", |n| bytes(n, 1, 1_518));
+    let accounts = [("pool", false), ("ns3", true)];
+    let ns3 = t.required("accounting", "\"pool\"", |n| choice(n, &accounts));
+    let accounting = match (ns3?, threshold) {
+        (false, _) => Accounting::Pool,
+        (true, threshold) => Accounting::Ns3 {
+            shift: threshold.and_then(halvings).unwrap_or_else(|| {
+                t.complain_of(
+                    &["accounting", "xoff"],
+                    "the books of \"ns3\" find thresholds by halving the free buffer",
+                    "set pfc.xoff to 1, 0.5, 0.25, 0.125 or a smaller half",
+                );
+                0
+            }),
+            nic_bps: 0, // filled in when the network is known
+        },
+    };
     Some(Pfc {
+        accounting,
         threshold: threshold?,
         xon_offset: xon_offset?,
         frame_bytes: frame?,
         headroom: headroom?,
         response_ps: response?,
     })
+}
+
+/// How many times the free buffer is halved, where a threshold is that.
+// NS3-11
+fn halvings(threshold: PfcThreshold) -> Option<u32> {
+    let PfcThreshold::Dynamic(alpha) = threshold else {
+        return None;
+    };
+    (0..=10).find(|shift| Alpha::new(1.0 / f64::from(1u32 << shift)) == alpha)
 }
 
 /// A share of the free buffer, or a size.
@@ -524,7 +601,7 @@ fn read_backpressure(s: &Section<'_>) -> Option<Option<BfcSpec>> {
     if word? { bfc.map(Some) } else { Some(None) }
 }
 
-type Signals = (Option<Option<EcnSpec>>, Option<Option<u16>>);
+type Signals = (Option<Option<EcnSpec>>, Option<Option<IntSpec>>);
 
 fn read_signal(s: &Section<'_>) -> Signals {
     let words = [
@@ -536,9 +613,7 @@ fn read_signal(s: &Section<'_>) -> Signals {
     let word = s.required("signal", "\"ecn\"", |n| choice(n, &words));
     let (ecn_on, int_on) = word.unwrap_or((false, false));
     let ecn = parameters(s, "ecn", ecn_on, "`signal` has no ECN", read_ecn);
-    let int = parameters(s, "int", int_on, "`signal` has no INT", |t| {
-        t.required("bytes", "\"42B\"", |n| bytes(n, 1, 1_000))
-    });
+    let int = parameters(s, "int", int_on, "`signal` has no INT", read_int);
     if word.is_none() {
         return (None, None);
     }
@@ -546,6 +621,32 @@ fn read_signal(s: &Section<'_>) -> Signals {
         if ecn_on { ecn.map(Some) } else { Some(None) },
         if int_on { int.map(Some) } else { Some(None) },
     )
+}
+
+fn read_int(t: &Section<'_>) -> Option<IntSpec> {
+    let size = t.required("bytes", "\"42B\"", |n| bytes(n, 1, 1_000));
+    let words = [("exact", false), ("wire", true)];
+    let wire = t.required("format", "\"exact\"", |n| choice(n, &words));
+    let pauses = t.required("pauses", "false", boolean);
+    let format = if wire == Some(false) {
+        let why = "`format` is not \"wire\"";
+        t.refuse_useless("multiplier", why);
+        t.refuse_useless("qlen_bits", why);
+        Some(IntFormat::Exact)
+    } else {
+        let most = u64::from(Layout::MAX_MULTIPLIER);
+        let multiplier = t.required("multiplier", "1", |n| count(n, 1, most));
+        let qlen_bits = t.required("qlen_bits", "16", |n| count(n, 16, 17));
+        multiplier
+            .zip(qlen_bits)
+            .map(|(multiplier, bits)| IntFormat::Wire(Layout::new(multiplier as u32, bits as u8)))
+    };
+    wire?;
+    Some(IntSpec {
+        bytes: size?,
+        format: format?,
+        pauses: pauses?,
+    })
 }
 
 fn read_ecn(t: &Section<'_>) -> Option<EcnSpec> {
@@ -563,6 +664,8 @@ fn read_ecn(t: &Section<'_>) -> Option<EcnSpec> {
     let scope = t.required("scope", "\"queue\"", |n| choice(n, &scopes));
     let places = [("dequeue", true), ("enqueue", false)];
     let at = t.required("at", "\"dequeue\"", |n| choice(n, &places));
+    let draws = [("own", false), ("ns3", true)];
+    let replay = t.required("draws", "\"own\"", |n| choice(n, &draws));
     if let (Some(kmin), Some(kmax)) = (kmin, kmax)
         && kmin > kmax
     {
@@ -580,12 +683,50 @@ fn read_ecn(t: &Section<'_>) -> Option<EcnSpec> {
         rate_bps: rate?,
         scope: scope?,
         at_dequeue: at?,
+        replay: replay?,
     })
 }
 
 type Cnp = Option<(Time, u16, FrameClass)>;
 
-fn read_control(s: &Section<'_>) -> (Option<ControlConfig>, Option<Cnp>) {
+/// With what numbers a control computes.
+fn arithmetic(t: &Section<'_>) -> Option<Arithmetic> {
+    let words = [("real", Arithmetic::Real), ("integer", Arithmetic::Integer)];
+    t.required("arithmetic", "\"real\"", |n| choice(n, &words))
+}
+
+/// Whether bytes in flight are limited, and whether by one BDP whatever the rate.
+fn window(node: &Node) -> Read<(bool, bool)> {
+    match &node.value {
+        Value::String(word) if word == "bdp" => Ok((true, true)),
+        Value::Bool(on) => Ok((*on, false)),
+        _ => refuse(
+            format!("expected true, false or \"bdp\", not {}", node.kind()),
+            "true limits bytes in flight to BDP x rate / line rate, \"bdp\" to one BDP",
+        ),
+    }
+}
+
+/// A rate in bits per second.
+fn bps(node: &Node) -> Read<f64> {
+    quantity(node, &RATE, 1, MAX_RATE_BPS).map(|v| v as f64)
+}
+
+/// An increase per round trip in bytes, or as the rate that sends them.
+// NS3-34
+fn increase(node: &Node) -> Read<(f64, Option<f64>)> {
+    let as_rate = bps(node);
+    match (quantity(node, &SIZE, 1, 10_000_000), as_rate) {
+        (Ok(bytes), _) => Ok((bytes as f64, None)),
+        (_, Ok(bps)) => Ok((0.0, Some(bps))),
+        (Err(mut refusal), _) => {
+            refusal.hint = Some("a size such as \"80B\", or a rate such as \"50Mbps\"".to_owned());
+            Err(refusal)
+        }
+    }
+}
+
+fn read_control(s: &Section<'_>) -> (Option<ControlConfig>, Option<Cnp>, bool) {
     let words = [
         ("line-rate", ControlWord::LineRate),
         ("fixed-window", ControlWord::FixedWindow),
@@ -645,28 +786,36 @@ fn read_control(s: &Section<'_>) -> (Option<ControlConfig>, Option<Cnp>) {
             window.map(|window| ControlConfig::FixedWindow { window })
         }
         Some(ControlWord::Hpcc) => hpcc.map(ControlConfig::Hpcc),
-        Some(ControlWord::Dcqcn) => dcqcn.map(|(config, _)| ControlConfig::Dcqcn(config)),
+        Some(ControlWord::Dcqcn) => dcqcn.map(|(config, ..)| ControlConfig::Dcqcn(config)),
         Some(ControlWord::Timely) => timely.map(ControlConfig::Timely),
         Some(ControlWord::Dctcp) => dctcp.map(ControlConfig::Dctcp),
     };
-    let cnp = dcqcn.map(|(_, cnp)| cnp);
-    (control, Some(cnp))
+    let cnp = dcqcn.and_then(|(_, cnp)| cnp);
+    (
+        control,
+        Some(cnp),
+        dcqcn.is_some_and(|(_, cnp)| cnp.is_none()),
+    )
 }
 
 fn read_hpcc(t: &Section<'_>) -> Option<HpccConfig> {
     let eta = t.required("eta", "0.95", |n| fraction(n, 0.01, 1.0));
     let max_stage = t.required("max_stage", "5", |n| count(n, 0, 1_000));
-    let wai = t.required("wai", "\"80B\"", |n| quantity(n, &SIZE, 1, 10_000_000));
+    let wai = t.required("wai", "\"80B\"", increase);
+    let arithmetic = arithmetic(t);
     let min_rate = rate(t, "min_rate");
     Some(HpccConfig {
         eta: eta?,
         max_stage: max_stage? as u32,
-        wai_bytes: wai? as f64,
+        wai_bytes: wai?.0,
+        ai_bps: wai?.1,
         min_rate_bps: min_rate?,
+        arithmetic: arithmetic?,
+        telemetry: IntFormat::Exact, // as the switches write, see `SchemeSpec::control`
     })
 }
 
-fn read_dcqcn(t: &Section<'_>) -> Option<(DcqcnConfig, (Time, u16, FrameClass))> {
+fn read_dcqcn(t: &Section<'_>) -> Option<(DcqcnConfig, Cnp)> {
     let reactions = [
         ("sampled", CnpReaction::Sampled),
         ("immediate", CnpReaction::Immediate),
@@ -684,10 +833,9 @@ fn read_dcqcn(t: &Section<'_>) -> Option<(DcqcnConfig, (Time, u16, FrameClass))>
     let (ai, hai, min_rate) = (rate(t, "ai"), rate(t, "hai"), rate(t, "min_rate"));
     let decrease_interval = time(t, "decrease_interval", 0);
     let clamp_target = t.required("clamp_target", "false", boolean);
-    let window = t.required("window", "false", boolean);
-    let cnp_interval = time(t, "cnp_interval", 0);
-    let cnp = t.required("cnp", "\"60B\"", |n| bytes(n, 1, 1_518));
-    let cnp_class = t.required("cnp_class", "\"data\"", frame_class);
+    let window = t.required("window", "false", window);
+    let arithmetic = arithmetic(t);
+    let cnp = read_cnp(t);
     let config = DcqcnConfig {
         reaction: reaction?,
         g: g?,
@@ -700,9 +848,31 @@ fn read_dcqcn(t: &Section<'_>) -> Option<(DcqcnConfig, (Time, u16, FrameClass))>
         min_rate_bps: min_rate?,
         decrease_interval_ps: decrease_interval?,
         clamp_target: clamp_target?,
-        window: window?,
+        window: window?.0,
+        fixed_window: window?.1,
+        arithmetic: arithmetic?,
     };
-    Some((config, (cnp_interval?, cnp?, cnp_class?)))
+    Some((config, cnp?))
+}
+
+/// CNPs of their own, or `None`: carried by ACKs.
+// NS3-23
+fn read_cnp(t: &Section<'_>) -> Option<Cnp> {
+    let size = t.required("cnp", "\"60B\"", |n| {
+        word_or(n, "on-ack", None, |n| bytes(n, 1, 1_518).map(Some))
+    });
+    if size == Some(None) {
+        for key in ["cnp_interval", "cnp_class"] {
+            t.refuse_useless(
+                key,
+                "`cnp` = \"on-ack\": every ACK of a marked packet is a CNP",
+            );
+        }
+        return Some(None);
+    }
+    let interval = time(t, "cnp_interval", 0);
+    let class = t.required("cnp_class", "\"data\"", frame_class);
+    Some(Some((interval?, size??, class?)))
 }
 
 fn read_timely(t: &Section<'_>) -> Option<TimelyConfig> {
@@ -712,7 +882,8 @@ fn read_timely(t: &Section<'_>) -> Option<TimelyConfig> {
     let (ai, hai, min_rate) = (rate(t, "ai"), rate(t, "hai"), rate(t, "min_rate"));
     let hai_after = t.required("hai_after", "5", |n| count(n, 0, 1_000));
     let hai_below_low = t.required("hai_below_low", "true", boolean);
-    let window = t.required("window", "false", boolean);
+    let window = t.required("window", "false", window);
+    let arithmetic = arithmetic(t);
     if let (Some(low), Some(high)) = (t_low, t_high)
         && low > high
     {
@@ -738,7 +909,9 @@ fn read_timely(t: &Section<'_>) -> Option<TimelyConfig> {
         hai_after: hai_after? as u32,
         hai_below_low: hai_below_low?,
         min_rate_bps: min_rate?,
-        window: window?,
+        window: window?.0,
+        fixed_window: window?.1,
+        arithmetic: arithmetic?,
     })
 }
 
@@ -746,24 +919,45 @@ fn read_dctcp(t: &Section<'_>) -> Option<DctcpConfig> {
     let g = real(t, "g", 1e-6, 1.0);
     let slow_start = t.required("slow_start", "false", boolean);
     let initial_packets = t.required("initial_packets", "10", |n| count(n, 1, 100_000));
+    let packet_or_rate = |n: &Node| word_or(n, "packet", None, |n| bps(n).map(Some));
+    let ai = t.required("ai", "\"packet\"", packet_or_rate);
+    let min_rate = t.required("min_rate", "\"packet\"", packet_or_rate);
+    let arithmetic = arithmetic(t);
     Some(DctcpConfig {
         g: g?,
         slow_start: slow_start?,
         initial_packets: initial_packets? as u32,
+        ai_bps: ai?,
+        min_rate_bps: min_rate?,
+        arithmetic: arithmetic?,
     })
 }
 
-fn read_recovery(s: &Section<'_>) -> Option<Recovery> {
+/// How often a missing packet is complained about, and whether repeated ones are acknowledged.
+type Naks = (Option<Time>, bool);
+
+fn read_recovery(s: &Section<'_>) -> (Option<Recovery>, Option<Naks>) {
     let words = [("go-back-n", true), ("none", false)];
     let word = s.required("recovery", "\"go-back-n\"", |n| choice(n, &words));
     let why = "`recovery` is not \"go-back-n\"";
-    let timeout = parameters(s, "go-back-n", word == Some(true), why, |t| {
-        time(t, "timeout", 1_000_000)
+    let read = parameters(s, "go-back-n", word == Some(true), why, |t| {
+        let timeout = t.required("timeout", "\"10ms\"", |n| {
+            word_or(n, "never", NEVER, |n| quantity(n, &TIME, 1_000_000, SECOND))
+        });
+        // NS3-22
+        let interval = t.required("nak_interval", "\"never\"", |n| {
+            word_or(n, "never", None, some_time)
+        });
+        let repeats = [("acknowledge", true), ("ignore", false)];
+        let repeats = t.required("repeats", "\"acknowledge\"", |n| choice(n, &repeats));
+        Some((timeout?, (interval?, repeats?)))
     });
-    if word? {
-        timeout.map(|timeout_ps| Recovery::GoBackN { timeout_ps })
-    } else {
-        Some(Recovery::None)
+    match (word, read) {
+        (Some(true), Some((timeout_ps, naks))) => {
+            (Some(Recovery::GoBackN { timeout_ps }), Some(naks))
+        }
+        (Some(false), _) => (Some(Recovery::None), Some((None, true))),
+        _ => (None, None),
     }
 }
 
@@ -774,17 +968,20 @@ fn frame_class(node: &Node) -> Read<FrameClass> {
     )
 }
 
-fn read_ack(s: &Section<'_>) -> Option<(u16, FrameClass, u32)> {
+fn read_ack(s: &Section<'_>) -> Option<(u16, FrameClass, u32, bool)> {
     parameters(s, "ack", true, "", |t| {
         let size = t.required("bytes", "\"60B\"", |n| bytes(n, 1, 1_518));
         let class = t.required("class", "\"data\"", frame_class);
         let every = t.required("every", "1", |n| count(n, 1, 100_000));
-        Some((size?, class?, every? as u32))
+        let pausable = t.required("pausable", "true", boolean);
+        Some((size?, class?, every? as u32, pausable?))
     })
 }
 
-fn read_nic(s: &Section<'_>, bfc: &Option<Option<BfcSpec>>) -> Option<(u16, bool, bool)> {
+fn read_nic(s: &Section<'_>, bfc: &Option<Option<BfcSpec>>) -> Option<(u16, bool, bool, Arbiter)> {
     parameters(s, "nic", true, "", |t| {
+        let arbiters = [("ring", Arbiter::Ring), ("scan", Arbiter::Scan)];
+        let arbiter = t.required("arbiter", "\"ring\"", |n| choice(n, &arbiters));
         let obeys = t.required("obeys", "[\"pfc\", \"bfc\"]", obeys);
         let listens = matches!(bfc, Some(Some(_))) && obeys.is_some_and(|(_, b)| b);
         let queues = if listens || bfc.is_none() {
@@ -795,7 +992,7 @@ fn read_nic(s: &Section<'_>, bfc: &Option<Option<BfcSpec>>) -> Option<(u16, bool
             Some(1)
         };
         let (obeys_pfc, obeys_bfc) = obeys?;
-        Some((queues?, obeys_pfc, obeys_bfc))
+        Some((queues?, obeys_pfc, obeys_bfc, arbiter?))
     })
 }
 
@@ -811,8 +1008,73 @@ fn obeys(node: &Node) -> Read<(bool, bool)> {
     Ok((pfc, bfc))
 }
 
+/// What of another simulator's habits cannot go without, or with, something else.
+// NS3-60
+fn habits(s: &Section<'_>, x: &SchemeSpec) {
+    let integer = match x.control {
+        ControlConfig::Hpcc(c) => c.arithmetic == Arithmetic::Integer,
+        ControlConfig::Dcqcn(c) => c.arithmetic == Arithmetic::Integer,
+        ControlConfig::Timely(c) => c.arithmetic == Arithmetic::Integer,
+        ControlConfig::Dctcp(c) => c.arithmetic == Arithmetic::Integer,
+        ControlConfig::LineRate | ControlConfig::FixedWindow { .. } => {
+            x.host.arbiter == Arbiter::Scan
+        }
+    };
+    if integer != (x.host.arbiter == Arbiter::Scan) {
+        s.complain_of(
+            &["nic", "control"],
+            "nic.arbiter = \"scan\" works with whole rates, and only it does",
+            "set both: nic.arbiter = \"scan\" and arithmetic = \"integer\" of the control, or neither",
+        );
+    }
+    if x.in_order && !x.cut_times {
+        s.complain_of(
+            &["ties", "clock"],
+            "events stand in the order of scheduling only where times are whole nanoseconds",
+            "set clock = \"ns\", or ties = \"phases\"",
+        );
+    }
+    let scan = x.host.arbiter == Arbiter::Scan;
+    if scan && x.bfc.is_some() && x.obeys_bfc {
+        s.complain_of(
+            &["nic", "backpressure"],
+            "nic.arbiter = \"scan\" has no queues that BFC could pause",
+            "set nic.arbiter = \"ring\", or nic.obeys = [\"pfc\"]",
+        );
+    }
+    if let ControlConfig::Dcqcn(c) = x.control
+        && scan
+        && (c.byte_counter.is_some() || c.reaction == CnpReaction::Immediate)
+    {
+        s.complain_of(
+            &["dcqcn"],
+            "DCQCN with whole rates has the vendor's timers only",
+            "set dcqcn.reaction = \"sampled\" and dcqcn.byte_counter = \"off\"",
+        );
+    }
+    if let ControlConfig::Dctcp(c) = x.control
+        && scan
+        && c.slow_start
+    {
+        s.complain_of(
+            &["dctcp"],
+            "DCTCP with whole rates starts at line rate",
+            "set dctcp.slow_start = false",
+        );
+    }
+    let by_hash = !matches!(x.classify, ClassifySpec::Fifo | ClassifySpec::PerFlow);
+    if x.path == PathChoice::Tuple && by_hash {
+        s.complain_of(
+            &["path", "classify"],
+            "path = \"tuple\" puts ports in the place of the hash that `classify` goes by",
+            "set path = \"flow\", or classify = \"fifo\"",
+        );
+    }
+}
+
 /// Refuses what cannot work, and warns of what is doubtful. Each axis says what it requires.
 fn combinations(s: &Section<'_>, x: &SchemeSpec) {
+    habits(s, x);
     if x.bfc.is_some() && x.classify == ClassifySpec::Fifo {
         s.complain_of(
             &["backpressure", "classify"],
@@ -857,14 +1119,14 @@ fn combinations(s: &Section<'_>, x: &SchemeSpec) {
         );
     }
     let needs_int = matches!(x.control, ControlConfig::Hpcc(_));
-    if needs_int && x.int_bytes.is_none() {
+    if needs_int && x.int.is_none() {
         s.complain_of(
             &["control", "signal"],
             "HPCC reads INT, and `signal` writes none",
             "set signal = \"int\"",
         );
     }
-    if !needs_int && x.int_bytes.is_some() {
+    if !needs_int && x.int.is_some() {
         s.warn_of(
             &["signal", "control"],
             "INT takes its bytes on every packet, but only HPCC reads it",
@@ -904,7 +1166,7 @@ fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             "set control = \"fixed-window\", as the BFC paper does",
         );
     }
-    let frame = u32::from(x.mtu) + u32::from(x.header) + u32::from(x.int_bytes.unwrap_or(0));
+    let frame = u32::from(x.max_frame());
     if let ScheduleSpec::Drr(Some(quantum)) = x.schedule
         && quantum < frame
     {
@@ -925,10 +1187,14 @@ fn combinations(s: &Section<'_>, x: &SchemeSpec) {
 }
 
 impl SchemeSpec {
+    fn int_bytes(&self) -> u16 {
+        self.int.map_or(0, |int| int.bytes)
+    }
+
     /// Bytes of the largest frame.
     #[must_use]
     pub fn max_frame(&self) -> u16 {
-        self.mtu + self.header + self.int_bytes.unwrap_or(0)
+        self.mtu + self.header + self.int_bytes()
     }
 
     /// Fills in what depends on the network.
@@ -976,10 +1242,21 @@ impl SchemeSpec {
             mmu: MmuConfig {
                 buffer_bytes: around.buffer_bytes,
                 reserved_bytes: around.reserved_bytes,
-                admission: self.admission,
+                admission: match self.admission {
+                    Admission::Pfc(mut pfc) => {
+                        if let Accounting::Ns3 { nic_bps, .. } = &mut pfc.accounting {
+                            *nic_bps = around.nic_bps;
+                        }
+                        Admission::Pfc(pfc)
+                    }
+                    other => other,
+                },
             },
             ecn: self.ecn.map(|ecn| profile(&ecn, &around.rates)),
-            int: self.int_bytes.is_some(),
+            int: self.int.map(|int| IntConfig {
+                format: int.format,
+                counter: Counter::Sent,
+            }),
             bfc: self.bfc.map(|b| BfcConfig {
                 threshold_factor: Alpha::new(b.threshold).0,
                 count_arriving: b.count_arriving,
@@ -1008,6 +1285,7 @@ impl SchemeSpec {
             int: true,
         };
         let mut classes = vec![control; usize::from(DATA_CLASS)];
+        classes[0].int = self.int.is_some_and(|int| int.pauses);
         classes.resize(
             (classes.len() + 1 + usize::from(max_class)).min(MAX_CLASSES),
             data,
@@ -1022,6 +1300,17 @@ impl SchemeSpec {
         of_switch.max(self.nic_queues)
     }
 
+    /// HPCC reads telemetry as the switches write it.
+    fn control(&self) -> ControlConfig {
+        match (self.control, self.int) {
+            (ControlConfig::Hpcc(hpcc), Some(int)) => ControlConfig::Hpcc(HpccConfig {
+                telemetry: int.format,
+                ..hpcc
+            }),
+            (control, _) => control,
+        }
+    }
+
     fn nic(&self) -> NicConfig {
         let (cnp_interval, cnp, cnp_class) = match self.cnp {
             Some((interval, size, class)) => (Some(interval), size, class),
@@ -1030,7 +1319,7 @@ impl SchemeSpec {
         NicConfig {
             mtu: self.mtu,
             header: self.header,
-            int: self.int_bytes.unwrap_or(0),
+            int: self.int_bytes(),
             ack: self.ack_bytes,
             cnp,
             ack_class: self.ack_class.number(),
@@ -1038,8 +1327,9 @@ impl SchemeSpec {
             data_class: DATA_CLASS,
             ack_every: self.ack_every,
             cnp_interval_ps: cnp_interval,
-            control: self.control,
+            control: self.control(),
             recovery: self.recovery,
+            host: self.host,
             queues: self.nic_queues,
             obeys_bfc: self.obeys_bfc,
             obeys_pfc: self.obeys_pfc,
@@ -1067,5 +1357,6 @@ fn profile(ecn: &EcnSpec, rates: &[Rate]) -> EcnConfig {
         profiles: profiles.collect(),
         scope: ecn.scope,
         at_dequeue: ecn.at_dequeue,
+        replay: ecn.replay,
     }
 }

@@ -515,6 +515,23 @@ fn contradictions() {
     refused(&text, 24, 10, "degree 9", "docs/scenario.md");
 }
 
+/// HPCC-30: a link whose speed a record cannot state is named.
+#[test]
+fn a_link_rate_that_a_record_of_int_cannot_state() {
+    let odd = changed(
+        GOOD,
+        "rate = \"100Gbps\", delay",
+        "rate = \"56Gbps\", delay",
+    );
+    let scheme = |keys: &str| changed(&odd, "preset = \"bfc\"\nqueues = 32\n", keys);
+    assert!(load(&scheme("preset = \"hpcc\"\n")).is_ok());
+    let problem = only(&scheme("preset = \"hpcc\"\nint.format = \"wire\"\n"));
+    assert_eq!(problem.line(), Some(32), "{problem}");
+    let wanted = "has 56Gbps, and a record of INT states the rate by a number that stands for one of 1Gbps, 2.5Gbps";
+    assert!(problem.message.contains(wanted), "{problem}");
+    assert!(problem.message.starts_with("the link from "), "{problem}");
+}
+
 /// Scheme keys that must not go together, laid over GOOD's scheme.
 #[track_caller]
 fn scheme_refused(preset: &str, keys: &str, line: usize, message: &str, hint: &str) {
@@ -583,6 +600,21 @@ fn impossible_schemes() {
         31,
         "BFC cannot pause ACKs",
         "ack.class = \"control\"",
+    );
+    scheme_refused(
+        "hpcc",
+        "int.multiplier = 4\n",
+        31,
+        "`multiplier` would do nothing: `format` is not \"wire\"",
+        "take it out",
+    );
+    // HPCC-30: three switches on the longest path.
+    scheme_refused(
+        "hpcc",
+        "int = { format = \"wire\", bytes = \"25B\" }\n",
+        31,
+        "the records of a path of 3 switches take 26 B",
+        "26B",
     );
     scheme_refused(
         "hpcc",

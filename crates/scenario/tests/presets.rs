@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use dataplane::config::{
-    Admission, Alpha, BaseRtt, Classify, CnpReaction, ControlConfig, PathChoice, PfcThreshold,
-    Recovery, Schedule,
+    Admission, Alpha, BaseRtt, Classify, CnpReaction, ControlConfig, IntConfig, PathChoice,
+    PfcThreshold, Recovery, Schedule,
 };
+use dataplane::int::{IntFormat, Layout};
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::{MS, US};
 use scenario::{Changes, PARAMETER_SETS, PRESETS, Preset, Scenario, SchemeConfig, surroundings};
@@ -89,7 +90,7 @@ fn bfc() {
     // PRE-45
     assert!(bfc.first_exempt && !bfc.count_arriving);
     assert_eq!(bfc.upstream_queues, 1024);
-    assert!(c.switch.ecn.is_none() && !c.switch.int);
+    assert!(c.switch.ecn.is_none() && c.switch.int.is_none());
     assert_eq!(c.nic.control, ControlConfig::LineRate);
     assert_eq!(
         c.nic.recovery,
@@ -143,7 +144,7 @@ fn hpcc() {
         (hpcc.eta, hpcc.max_stage, hpcc.wai_bytes, hpcc.min_rate_bps),
         (0.95, 5, 80.0, 1e8)
     );
-    assert!(c.switch.int);
+    assert!(c.switch.int.is_some());
     assert_eq!(
         (c.nic.int, c.nic.data_bytes(1000), c.nic.ack_bytes()),
         (80, 1128, 126)
@@ -172,6 +173,31 @@ fn hpcc() {
     assert_eq!((paper.nic.int, paper.nic.ack_bytes()), (42, 88));
 }
 
+// PRE-60: how INT is written, and how HPCC then reads it.
+#[test]
+fn telemetry() {
+    let both = |set: &[&str]| {
+        let c = config("hpcc", set);
+        let ControlConfig::Hpcc(hpcc) = c.nic.control else {
+            panic!()
+        };
+        let int = c.switch.int.expect("INT is on");
+        assert_eq!(hpcc.telemetry, int.format, "written and read alike");
+        (int, c.switch.classes.iter().map(|c| c.int).collect())
+    };
+    assert_eq!(both(&[]), (IntConfig::default(), vec![false, true, true]));
+    let (int, classes) = both(&[
+        "scheme.int.format=wire",
+        "scheme.int.multiplier=4",
+        "scheme.int.qlen_bits=17",
+        "scheme.int.pauses=true",
+    ]);
+    assert_eq!(int.format, IntFormat::Wire(Layout::new(4, 17)));
+    assert_eq!(classes, [true; 3]);
+    let (int, _) = both(&["scheme.int.format=wire"]);
+    assert_eq!(int.format, IntFormat::Wire(Layout::new(1, 16)));
+}
+
 // PRE-29.
 #[test]
 fn hpcc_sfq() {
@@ -183,7 +209,7 @@ fn hpcc_sfq() {
             Schedule::Drr { quantum: 1128 }
         )
     );
-    assert!(matches!(c.nic.control, ControlConfig::Hpcc(_)) && c.switch.int);
+    assert!(matches!(c.nic.control, ControlConfig::Hpcc(_)) && c.switch.int.is_some());
 }
 
 // PRE-15, PRE-16, PRE-17, PRE-33, PRE-34, PRE-35, PRE-40.

@@ -61,7 +61,7 @@ impl Hpcc {
             self.record(stack);
         } else if self.path != stack.path() || usize::from(self.hops) != stack.hops().len() {
             self.record(stack); // HPCC-10
-        } else if self.measure(path, stack) {
+        } else if self.measure(config, path, stack) {
             self.adjust(config, path, ack);
         }
     }
@@ -100,16 +100,17 @@ impl Hpcc {
     }
 
     /// Function MeasureInflight; records the links on the way. False if the ACK says nothing new.
-    fn measure(&mut self, path: &PathInfo, stack: &IntStack) -> bool {
+    fn measure(&mut self, config: &HpccConfig, path: &PathInfo, stack: &IntStack) -> bool {
         let base_rtt_ps = path.base_rtt_ps.max(1) as f64; // HPCC-08
         let mut fullest: Option<(f64, f64)> = None;
         for (last, new) in self.links.iter_mut().zip(stack.hops()) {
-            if new.ts_ps <= last.ts_ps || new.rate_mbps == 0 {
+            let (elapsed_ps, sent_bytes) = config.telemetry.since(last, new);
+            if elapsed_ps == 0 || new.rate_mbps == 0 {
                 continue; // HPCC-20
             }
-            let elapsed_ps = (new.ts_ps - last.ts_ps) as f64;
+            let elapsed_ps = elapsed_ps as f64;
             let bytes_per_ps = f64::from(new.rate_mbps) * 1.25e-7;
-            let tx_rate = new.tx_bytes.saturating_sub(last.tx_bytes) as f64 / elapsed_ps; // HPCC-11
+            let tx_rate = sent_bytes as f64 / elapsed_ps; // HPCC-11
             let queued = f64::from(new.qlen_bytes.min(last.qlen_bytes));
             let in_flight = (queued / base_rtt_ps + tx_rate) / bytes_per_ps; // HPCC-12
             if fullest.is_none_or(|(most, _)| in_flight > most) {

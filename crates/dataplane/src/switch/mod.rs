@@ -12,8 +12,8 @@ mod mmu_ns3;
 mod queueing;
 mod signal;
 
-use crate::config::{Classify, Scope, SwitchConfig};
-use crate::int::IntHop;
+use crate::config::{Classify, IntConfig, Scope, SwitchConfig};
+use crate::int::{IntFormat, IntHop, wire};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::route::Routes;
 use crate::sink::{DROP_CAUSES, DropCause, Sink};
@@ -86,7 +86,6 @@ struct ClassBits {
 /// A switch. Give it packets and the time.
 #[derive(Debug)]
 pub struct Switch {
-    id: u32,
     routes: Routes,
     classifier: Classifier,
     mmu: Mmu,
@@ -96,6 +95,10 @@ pub struct Switch {
     telemetry: Vec<Telemetry>,
     class: ClassBits,
     int: bool,
+    /// How INT is written, if not exactly and of what was sent.
+    int_as: Option<IntConfig>,
+    /// What INT's pathID takes of the switch's number.
+    path_id: u32,
     counters: SwitchCounters,
     port_counters: Vec<SwitchPortCounters>,
 }
@@ -118,7 +121,6 @@ impl Switch {
             rate_mbps: (rate.bps() / 1_000_000) as u32,
         });
         Self {
-            id,
             routes,
             classifier: Classifier::new(config, ports.len()),
             mmu: Mmu::new(config, ports),
@@ -130,7 +132,12 @@ impl Switch {
             backpressure: config.bfc.map(|b| Backpressure::new(b, ports)),
             telemetry: telemetry.collect(),
             class,
-            int: config.int,
+            int: config.int.is_some(),
+            int_as: config.int.filter(|int| *int != IntConfig::default()),
+            path_id: match config.int.unwrap_or_default().format {
+                IntFormat::Exact => id,
+                IntFormat::Wire(_) => wire::path_id(id),
+            },
             counters: SwitchCounters::default(),
             port_counters: vec![SwitchPortCounters::default(); ports.len()],
         }
@@ -257,6 +264,11 @@ impl Switch {
         let hot = arena.hot_mut(id);
         let packet = *hot;
         if packet.kind().is_hop_control() {
+            if self.class.int & 1 != 0 {
+                let telemetry = &mut self.telemetry[port as usize];
+                telemetry.int_bytes -= u64::from(packet.size);
+                telemetry.int_tx += u64::from(packet.size);
+            }
             return Some(id);
         }
         hot.upstream_queue = number;
@@ -309,14 +321,17 @@ impl Switch {
             telemetry.int_tx += size;
             if self.int && packet.kind() == Kind::Data {
                 // SW-33
-                let hop = IntHop {
+                let mut hop = IntHop {
                     ts_ps: now,
                     tx_bytes: sent_before,
                     qlen_bytes: telemetry.int_bytes.min(u64::from(u32::MAX)) as u32,
                     rate_mbps: telemetry.rate_mbps,
                 };
+                if let Some(int) = self.int_as {
+                    hop = signal::written(int, hop, telemetry.int_tx + telemetry.int_bytes);
+                }
                 if let Some(stack) = arena.stack_mut(id) {
-                    stack.push(self.id, hop);
+                    stack.push(self.path_id, hop);
                     self.counters.int_hops += 1;
                 }
             }
@@ -426,6 +441,9 @@ impl Switch {
     /// Puts a frame of our own in front of everything at a port.
     // SW-42
     fn emit<S: Sink>(&mut self, port: u16, frame: Packet, arena: &mut Arena, sink: &mut S) {
+        if self.class.int & 1 != 0 {
+            self.telemetry[port as usize].int_bytes += u64::from(frame.size);
+        }
         let id = arena.alloc(frame, Cold::default());
         let queue = self.queueing.queue_of(port, 0, 0);
         self.queueing.push(queue, id, arena);
@@ -631,7 +649,7 @@ pub(crate) mod tests {
                 admission: Admission::SharedPool,
             },
             ecn: None,
-            int: false,
+            int: None,
             bfc: None,
             path: PathChoice::Flow,
             max_frame: 1048,

@@ -1,6 +1,7 @@
 //! What a switch writes on packets: ECN marks and INT.
 
-use crate::config::{EcnConfig, Red, Scope};
+use crate::config::{EcnConfig, IntConfig, Red, Scope};
+use crate::int::{Counter, IntFormat, IntHop};
 use crate::units::Rate;
 
 /// One port's marking profile, thresholds in bytes.
@@ -78,6 +79,19 @@ impl Marker {
         } else {
             unit() < p.pmax * (bytes - p.kmin) as f64 / (p.kmax - p.kmin) as f64
         }
+    }
+}
+
+/// A hop as the configuration has it written, from the exact one of a packet that left. All bytes
+/// that ever joined the port's queues have left, this packet with them, or still wait: `arrived`.
+// HPCC-30, HPCC-31
+pub(crate) fn written(int: IntConfig, mut hop: IntHop, arrived: u64) -> IntHop {
+    if int.counter == Counter::Arrived {
+        hop.tx_bytes = arrived;
+    }
+    match int.format {
+        IntFormat::Exact => hop,
+        IntFormat::Wire(layout) => layout.decode(layout.encode(&hop)),
     }
 }
 

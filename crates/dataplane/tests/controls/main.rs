@@ -7,6 +7,7 @@ mod hpcc;
 mod parameters;
 mod properties;
 mod timely;
+mod wire;
 
 use dataplane::nic::control::{AckInfo, PathInfo};
 

@@ -161,7 +161,7 @@ fn config() -> SwitchConfig {
             admission: Admission::SharedPool,
         },
         ecn: None,
-        int: false,
+        int: None,
         bfc: None,
         path: PathChoice::Flow,
         max_frame: 1500,

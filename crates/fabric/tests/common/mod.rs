@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use dataplane::config::{
     Accounting, Admission, Alpha, BaseRtt, BfcConfig, ClassConfig, Classify, ControlConfig,
-    DcqcnConfig, DctcpConfig, EcnConfig, HostConfig, HpccConfig, MmuConfig, NicConfig, PathChoice,
-    Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
+    DcqcnConfig, DctcpConfig, EcnConfig, HostConfig, HpccConfig, IntConfig, MmuConfig, NicConfig,
+    PathChoice, Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
 };
 use dataplane::units::{MS, Rate, Time, US};
-use fabric::engine::{Plan, Simulation};
+use fabric::engine::{Clock, Plan, Simulation};
 use fabric::record::{BufferSample, FlowRecord, Outcome, PauseRecord, Recorder};
 use fabric::routing::routes;
 use fabric::topology::{LinkSpec, TopologySpec};
@@ -64,6 +64,8 @@ pub struct Setup {
     pub seed: u64,
     pub until_ps: Time,
     pub elide: bool,
+    pub clock: Clock,
+    pub in_order: bool,
     pub probe_ps: Time,
 }
 
@@ -77,6 +79,7 @@ pub fn flow(id: u32, start_ps: Time, src: u32, dst: u32, bytes: u64) -> Flow {
         class: 0,
         source: 0,
         incast: false,
+        port: traffic::DEFAULT_PORT,
     }
 }
 
@@ -126,7 +129,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
             admission: Admission::Pfc(pfc),
         },
         ecn: None,
-        int: false,
+        int: None,
         bfc: None,
         path: PathChoice::Flow,
         max_frame: 1048,
@@ -158,6 +161,8 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         seed: 1,
         until_ps: 1000 * MS,
         elide: true,
+        clock: Clock::Exact,
+        in_order: false,
         probe_ps: 10 * US,
     }
 }
@@ -166,7 +171,7 @@ pub fn hpcc(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let mut s = line_rate(topology, flows);
     s.nic.ack_class = 2;
     s.nic.int = 80;
-    s.switch.int = true;
+    s.switch.int = Some(IntConfig::default());
     s.switch.max_frame = 1128;
     s.base_rtt = BaseRtt::Network;
     s.nic.control = ControlConfig::Hpcc(HpccConfig::paper(1e11));
@@ -268,6 +273,8 @@ impl Setup {
             seed: self.seed,
             until_ps: self.until_ps,
             probe_ps: self.probe_ps,
+            clock: self.clock,
+            in_order: self.in_order,
             elide: self.elide,
         }
     }

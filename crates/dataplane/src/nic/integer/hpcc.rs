@@ -70,7 +70,8 @@ impl Hpcc {
         let base_ns = ns(path.base_rtt_ps) as f64;
         let (mut most, mut most_ns) = (0.0, 0.0);
         for (last, new) in self.links.iter_mut().zip(stack.hops()) {
-            let (elapsed_ns, sent_bytes) = since(config, last, new);
+            let (elapsed_ps, sent_bytes) = config.telemetry.since(last, new);
+            let elapsed_ns = ns(elapsed_ps);
             let queued = new.qlen_bytes.min(last.qlen_bytes);
             *last = *new;
             if elapsed_ns == 0 || new.rate_mbps == 0 {
@@ -87,12 +88,4 @@ impl Hpcc {
         let dt = if most_ns < base_ns { most_ns } else { base_ns };
         self.utilisation = (self.utilisation * (base_ns - dt) + most * dt) / base_ns;
     }
-}
-
-/// Nanoseconds and bytes between two records of a hop.
-fn since(_config: &HpccConfig, last: &IntHop, new: &IntHop) -> (u64, u64) {
-    (
-        ns(new.ts_ps.saturating_sub(last.ts_ps)),
-        new.tx_bytes.saturating_sub(last.tx_bytes),
-    )
 }
