@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from backwater.commands import interchange
 from backwater.commands.common import (
     BAD_INPUT,
     FAILED,
@@ -229,6 +230,9 @@ def _end_of_comparison(result: Comparison, as_json: bool) -> None:
         say(f"error: {scheme} failed: {why}")
     if len(result):
         say(f"report: {shown(result)}/{REPORT}")
+
+
+interchange.register(app)
 
 
 def main() -> None:
