@@ -1,0 +1,94 @@
+"""Numbers with a dimension, as figure files write them and as people read them."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from backwater.units import bytes_text, time_text
+
+
+class Dimension(Enum):
+    """What a number counts, and the unit that is 1."""
+
+    TIME = "a time such as 20us"
+    SIZE = "a size such as 4KB"
+    RATE = "a rate such as 10Gbps"
+    SHARE = "a share such as 5%"
+    NUMBER = "a number"
+
+
+_UNITS: dict[str, tuple[Dimension, float]] = {
+    "ps": (Dimension.TIME, 1),
+    "ns": (Dimension.TIME, 1e3),
+    "us": (Dimension.TIME, 1e6),
+    "µs": (Dimension.TIME, 1e6),
+    "ms": (Dimension.TIME, 1e9),
+    "s": (Dimension.TIME, 1e12),
+    "B": (Dimension.SIZE, 1),
+    "KB": (Dimension.SIZE, 1e3),
+    "MB": (Dimension.SIZE, 1e6),
+    "GB": (Dimension.SIZE, 1e9),
+    "KiB": (Dimension.SIZE, 2**10),
+    "MiB": (Dimension.SIZE, 2**20),
+    "GiB": (Dimension.SIZE, 2**30),
+    "bps": (Dimension.RATE, 1),
+    "kbps": (Dimension.RATE, 1e3),
+    "Mbps": (Dimension.RATE, 1e6),
+    "Gbps": (Dimension.RATE, 1e9),
+    "Tbps": (Dimension.RATE, 1e12),
+    "%": (Dimension.SHARE, 0.01),
+}
+_WRITTEN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-zµ%]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number in the unit of its dimension: ps, bytes, bits per second, or plain."""
+
+    value: float
+    dimension: Dimension
+
+    def __str__(self) -> str:
+        return text(self.value, self.dimension)
+
+
+def parse(written: object) -> Quantity | None:
+    """Read ``20us``, ``4KB``, ``10Gbps``, ``5%`` or a plain number; ``None`` if it is none."""
+    if isinstance(written, bool):
+        return None
+    if isinstance(written, int | float):
+        return Quantity(float(written), Dimension.NUMBER)
+    if not isinstance(written, str):
+        return None
+    match = _WRITTEN.fullmatch(written.strip())
+    if match is None or match[2] not in _UNITS:
+        return None
+    dimension, scale = _UNITS[match[2]]
+    return Quantity(float(match[1]) * scale, dimension)
+
+
+def text(value: float, dimension: Dimension) -> str:
+    """Write a number with its unit and about three digits."""
+    if math.isnan(value):
+        return "no data"
+    if math.isinf(value):
+        return "never" if dimension is Dimension.TIME else "∞"
+    if value < 0:
+        return "−" + text(-value, dimension)
+    match dimension:
+        case Dimension.TIME:
+            return "0" if value == 0 else time_text(value)
+        case Dimension.SIZE:
+            return bytes_text(value)
+        case Dimension.RATE:
+            for unit, scale in (("Gbps", 1e9), ("Mbps", 1e6), ("kbps", 1e3)):
+                if value >= scale:
+                    return f"{value / scale:.3g} {unit}"
+            return f"{value:.3g} bps"
+        case Dimension.SHARE:
+            return f"{value * 100:.3g} %"
+        case Dimension.NUMBER:
+            return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
