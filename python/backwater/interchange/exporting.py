@@ -1,7 +1,8 @@
 """From the results of a run to the files that ns-3's analysis scripts read.
 
 Lines are as HPCC's simulator writes them: `fct.txt` in the order in which flows end, `pfc.txt` in
-the order in which pauses are heard, `qlen.txt` as the last of its histograms.
+the order in which pauses are heard, `qlen.txt` as the last of its histograms. `topology.txt` and
+`flow.txt` are what the simulator would have been given.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ import tomllib
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from backwater.errors import RunError
-from backwater.interchange.importing import DEFAULT_PORT
+from backwater.interchange.importing import DATA_GROUP, DEFAULT_PORT
 from backwater.interchange.ns3_flows import INCAST_PORT, MAX_SIZE
 from backwater.interchange.ns3_topology import MAX_HOST
 from backwater.interchange.source import time_ps
@@ -43,11 +45,13 @@ class Exported:
 
 
 def export_ns3(run: Run, out: Path, force: bool = False) -> Exported:
-    """Write `fct.txt`, `pfc.txt` and, where the run has a histogram, `qlen.txt` into a folder."""
+    """Write ns-3's results and, where the run has a histogram, `qlen.txt` into a folder."""
     network = Network(run)
     result = Exported()
     _claim(out, force)
     flows = _FctFile(run, network)
+    _write(out / "topology.txt", network.topology_lines(), result)
+    _write(out / "flow.txt", flows.inputs(), result)
     _write(out / "fct.txt", flows.lines(), result)
     _write(out / "pfc.txt", _pfc_lines(run, network), result)
     _qlen(run, network, out / "qlen.txt", result)
@@ -58,7 +62,7 @@ def export_ns3(run: Run, out: Path, force: bool = False) -> Exported:
 
 
 def _claim(out: Path, force: bool) -> None:
-    ours = {"fct.txt", "pfc.txt", "qlen.txt"}
+    ours = {"topology.txt", "flow.txt", "fct.txt", "pfc.txt", "qlen.txt"}
     try:
         out.mkdir(parents=True, exist_ok=True)
         foreign = sorted(p.name for p in out.iterdir() if p.name.removesuffix(".part") not in ours)
@@ -105,6 +109,7 @@ class Network:
         for ports in self._ports.values():
             ports.sort()
         self.hosts = hosts
+        self.names = names
         self.numbers = _numbers(names)
         self._from: dict[int, dict[int, tuple[int, int, int]]] = {}
 
@@ -114,6 +119,32 @@ class Network:
         switches = [n for n in self._ports if n not in self.hosts]
         ordered = sorted(switches, key=lambda n: self.numbers[n])
         return [(node, port) for node in ordered for port, _, _, _ in self._ports[node]]
+
+    def topology_lines(self) -> Iterator[str]:
+        """Write `topology.txt`: nodes without a link count, so that numbers stay what they are."""
+        links = list(self._links())
+        switches = [n for n in self._ports if n not in self.hosts]
+        yield f"{max(self.numbers.values()) + 1} {len(switches)} {len(links)}"
+        yield " ".join(str(self.numbers[n]) for n in sorted(switches))
+        for a, b, rate, delay, loss in links:
+            yield f"{a} {b} {rate}bps {Decimal(delay) / _NS:f}ns {loss:f}"
+
+    def _links(self) -> Iterator[tuple[int, int, int, int, Decimal]]:
+        """All links, where they were listed in the order of the list, which numbers ports."""
+        listed = self.resolved["topology"].get("links")
+        if listed is None:
+            for node, ports in self._ports.items():
+                for _, peer, rate, delay in ports:
+                    if node < peer:
+                        yield self.numbers[node], self.numbers[peer], rate, delay, Decimal(0)
+            return
+        nodes = {name: node for node, name in self.names.items()}
+        for link in listed:
+            a, b = nodes[link["a"]], nodes[link["b"]]
+            rate, delay = next((r, d) for _, peer, r, d in self._ports[a] if peer == b)
+            loss = Decimal(str(link.get("loss", 0)).rstrip("%"))
+            share = loss / 100 if str(link.get("loss", "")).endswith("%") else loss
+            yield self.numbers[a], self.numbers[b], rate, delay, share
 
     def address(self, node: int) -> str:
         """Address of a host as ns-3 writes it."""
@@ -212,6 +243,7 @@ class _FctFile:
         self.flows = every.filter(pl.col("acked_ps").is_not_null() & pl.col("finished")).sort(
             "acked_ps", "id"
         )
+        self.every = every
         self._look(every)
 
     def _look(self, every: polars.DataFrame) -> None:
@@ -223,6 +255,22 @@ class _FctFile:
             self.notes.append(f"fct.txt has {large} flows of more than 32 bits, which ns-3 has not")
         if max((self.network.numbers[n] for n in self.network.hosts), default=0) > MAX_HOST:
             self.notes.append(f"hosts above {MAX_HOST} share addresses with others in fct.txt")
+        if every["class"].n_unique() > 1:
+            self.notes.append(
+                f"classes are written as priority groups from {DATA_GROUP} on; ns-3 serves groups "
+                "in turns, not one before the other"
+            )
+
+    def inputs(self) -> Iterator[str]:
+        """Write `flow.txt`."""
+        numbers, epoch = self.network.numbers, self.network.epoch_ps
+        yield str(self.every.height)
+        columns = ("src", "dst", "class", "dport", "bytes", "start_ps")
+        for src, dst, group, dport, size, start in self.every.select(columns).iter_rows():
+            seconds = Decimal(start + epoch) / 10**12
+            yield (
+                f"{numbers[src]} {numbers[dst]} {DATA_GROUP + group} {dport} {size} {seconds:.12f}"
+            )
 
     def lines(self) -> Iterator[str]:
         network, epoch = self.network, self.network.epoch_ps
@@ -278,7 +326,8 @@ def _qlen(run: Run, network: Network, path: Path, result: Exported) -> None:
 def _qlen_lines(run: Run, network: Network, spec: dict[str, Any]) -> Iterator[str]:
     import polars as pl
 
-    first, last = (_time(text) for text in spec["window"])
+    window = spec.get("window", ["0ps", f"{run.summary['end_ps']}ps"])
+    first, last = (_time(text) for text in window)
     every = _time(spec["every"])
     counts: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
     bins = pl.read_parquet(run.path / HISTOGRAM)

@@ -88,6 +88,10 @@ def print_verdicts(verdicts: Sequence[Verdict]) -> None:
     console.print(f"{held} of {len(verdicts)} cases hold", soft_wrap=True)
 
 
+TOLD = 6
+"""How many broken limits of a case are told in words."""
+
+
 def broken(verdict: Verdict) -> list[str]:
     """Say in words why a case does not hold."""
     lines = [verdict.failed] if verdict.failed else []
@@ -103,6 +107,8 @@ def broken(verdict: Verdict) -> list[str]:
                 f"{check.what}{of}: {check.theirs:.6g} there, {check.ours:.6g} here, "
                 f"{_apart(check)} apart, limit {limit}"
             )
+    if len(lines) > TOLD:
+        lines[TOLD:] = [f"and {len(lines) - TOLD} more limits; validation.json has them all"]
     return lines
 
 
@@ -227,8 +233,9 @@ def slowdown_figure(verdicts: Mapping[str, Verdict]) -> Figure:
 
     figure, panels = plots._figure(len(PERCENTILES), "FCT slowdown", height=3.7)
     look = plots.styles(list(verdicts))
-    for panel, (what, (p, _)) in zip(panels, PERCENTILES.items(), strict=True):
-        ends, highest = [], 1.0
+    ends: list[list[tuple[float, str, str]]] = [[] for _ in panels]
+    highest = 1.0
+    for i, (panel, (what, (p, _))) in enumerate(zip(panels, PERCENTILES.items(), strict=True)):
         for name, verdict in verdicts.items():
             sizes = [one.middle for one in verdict.bins]
             ours, theirs = (
@@ -236,15 +243,16 @@ def slowdown_figure(verdicts: Mapping[str, Verdict]) -> Figure:
             )
             plots._draw(panel, sizes, ours, look[name])
             _circles(panel, sizes, theirs, look[name].colour)
-            ends.append((ours[-1], name, look[name].colour))
+            ends[i].append((ours[-1], name, look[name].colour))
             highest = max(highest, *ours, *theirs)
+        panel.set_title(what)
+    for panel, names in zip(panels, ends, strict=True):
         panel.set_xscale("log")
         panel.set_yscale("log")
         panel.set_ylim(0.97, highest * 1.1)
-        panel.set_title(what)
         panel.set_xlabel("flow size (B)")
         plots._plain_log_ticks(panel)
-        plots._name_line_ends(panel, ends)
+        plots._name_line_ends(panel, names)
     _explain(figure, verdicts)
     return figure
 
