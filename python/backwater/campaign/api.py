@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,7 @@ def sweep(
     retry_failed: bool = False,
     force: bool = False,
     listener: Listener | None = None,
+    notify: Callable[[str], None] | None = None,
     report: bool = True,
 ) -> Campaign:
     """Make all runs of a sweep that are not there yet, and return them as a campaign.
@@ -65,6 +67,7 @@ def sweep(
     Runs are kept in ``store``, by default inside of ``out``; several campaigns may share one. See
     :func:`backwater.campaign.run_tasks` for the rest. Ctrl-C raises
     :class:`~backwater.Interrupted`, whose ``result`` is the campaign as far as it came.
+    ``notify`` is told of runs that were found damaged, set aside, and made again.
     """
     asked = Sweep(sweep)
     points = asked.points()
@@ -73,10 +76,11 @@ def sweep(
     _claim(path, force)
     _write_plan(path, place, asked, points)
     stop: Interrupted | None = None
+    kept = Store(place)
     try:
         run_tasks(
             [point.task for point in points],
-            Store(place),
+            kept,
             jobs=jobs,
             scheduler=scheduler,
             timeout_s=timeout_s,
@@ -86,6 +90,10 @@ def sweep(
         )
     except Interrupted as interruption:
         stop = interruption
+    finally:
+        # Runs that were found damaged: the user may want to know why.
+        for notice in kept.notices if notify is not None else ():
+            notify(notice)
     campaign = Campaign(path)
     if stop is not None:
         raise Interrupted(campaign)
@@ -179,6 +187,7 @@ def _write_plan(path: Path, store: Path, asked: Sweep, points: list[Point]) -> N
         # A campaign with a store of its own can be moved as one directory.
         "store": os.path.relpath(store, path) if inside else str(store.resolve()),
         "keys": asked.keys,
+        "axes": [list(axis.keys) for axis in asked.axes],
         "points": [
             {
                 "key": point.task.key,

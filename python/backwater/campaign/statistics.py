@@ -4,7 +4,7 @@ Means have Student's interval. A percentile over seeds has the interval between 
 order statistics: exact for every distribution, without chance, and missing where there are too
 few seeds for one (a median needs six). A share has the interval of Clopper and Pearson.
 Percentiles of the flows of all seeds together are resampled by whole seeds, because flows of one
-run depend on each other. SciPy would be forty megabytes for the two functions that this needs of it.
+run depend on each other. SciPy would be forty megabytes for the two functions needed of it.
 """
 
 from __future__ import annotations
