@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from backwater.commands import interchange, paper
+from backwater.commands import campaign, interchange, paper
 from backwater.commands.common import (
     BAD_INPUT,
     FAILED,
@@ -232,6 +232,7 @@ def _end_of_comparison(result: Comparison, as_json: bool) -> None:
         say(f"report: {shown(result)}/{REPORT}")
 
 
+campaign.register(app)
 interchange.register(app)
 paper.register(app)
 
