@@ -136,23 +136,35 @@ def _read(path: Path, findings: Findings) -> _Inputs:
 
 
 def _beside(config: Config, key: str) -> Path:
-    """Find a file that a configuration names.
+    """Find a file that a configuration names, or give up."""
+    places = _places(config, key)
+    found = _first_file(places)
+    if found is None:
+        tried = ", ".join(dict.fromkeys(str(place) for place in places))
+        config.error(key, f"there is no file {config[key]}", f"looked for {tried}")
+        config.words.findings.stop_if_wrong()
+        raise AssertionError  # `stop_if_wrong` has raised
+    return found
+
+
+def _places(config: Config, key: str) -> list[Path]:
+    """Where a file may be that a configuration names.
 
     ns-3 looks from where it was started, which is most often one folder above the configuration.
     """
     name = Path(config[key])
     base = config.path.parent
-    places = [name] if name.is_absolute() else [base / name, name, base.parent / name]
+    return [name] if name.is_absolute() else [base / name, name, base.parent / name]
+
+
+def _first_file(places: list[Path]) -> Path | None:
     for place in places:
         try:
             if place.is_file():
                 return place
         except (OSError, ValueError):
             continue
-    tried = ", ".join(dict.fromkeys(str(place) for place in places))
-    config.error(key, f"there is no file {config[key]}", f"looked for {tried}")
-    config.words.findings.stop_if_wrong()
-    raise AssertionError  # `stop_if_wrong` has raised
+    return None
 
 
 def _check_dialect(config: Config) -> None:
@@ -182,18 +194,11 @@ def _check_trace(config: Config, topology: Topology) -> None:
     """Look for mistakes in the list of traced nodes, which has no meaning here."""
     if not config["TRACE_FILE"] or not config["ENABLE_TRACE"]:
         return
-    findings = config.words.findings
-    trial = Findings()
-    try:
-        words = Words.read(_beside(config, "TRACE_FILE"), trial, "list of traced nodes")
-    except ValueError:
-        words = None
-    if words is None:
-        # The search has noted an error; without the list ns-3 reads a number from nowhere.
-        findings.problems[:] = [p for p in findings.problems if p["severity"] != "error"]
+    path = _first_file(_places(config, "TRACE_FILE"))
+    if path is None:
         config.warning("TRACE_FILE", f"there is no file {config['TRACE_FILE']}; nothing is traced")
         return
-    words.findings = findings
+    words = Words.read(path, config.words.findings, "list of traced nodes")
     for _ in range(words.integer("the number of traced nodes")):
         node = words.integer("a traced node", 0, 2**64)
         if node >= topology.nodes:
