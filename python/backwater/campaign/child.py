@@ -21,6 +21,9 @@ from backwater.errors import RunError
 _LOOK_EVERY_S = 0.05
 """How often memory is looked at."""
 
+ORDER = ("-m", "backwater.campaign.worker")
+"""What the interpreter of a process is told to run."""
+
 _START_S = 60.0
 """A process that is not ready by then never will be."""
 
@@ -94,7 +97,7 @@ class Child:
         # A fresh interpreter and no fork: the caller may have threads, and need not guard its
         # main module. A process group of its own keeps Ctrl-C of the terminal away from it.
         self._process = process = subprocess.Popen(
-            [sys.executable, "-m", "backwater.campaign.worker"],
+            [sys.executable, *ORDER],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,

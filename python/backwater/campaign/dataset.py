@@ -184,7 +184,7 @@ class Campaign:
                 name = f"p{share * 100:g}"
                 row |= _columns(name, statistics.percentile(numbers, share))
             rows.append(row)
-        return _frame(rows)
+        return _frame(rows, self.keys)
 
     def differences(self, column: str, baseline: str | None = None) -> polars.DataFrame:
         """Mean difference of a column to a baseline scheme at the same seed, with 95 % intervals.
@@ -205,7 +205,7 @@ class Campaign:
             difference = statistics.paired(by_seed, against)
             row |= {"seeds": difference.count if difference else 0}
             rows.append(row | _columns("difference", difference))
-        return _frame(rows)
+        return _frame(rows, self.keys)
 
     def report(self) -> Path:
         """Write ``report.html`` into the directory of the campaign."""
@@ -225,10 +225,12 @@ def _columns(name: str, interval: statistics.Interval | None) -> dict[str, float
     return {name: interval.estimate, f"{name}_low": interval.low, f"{name}_high": interval.high}
 
 
-def _frame(rows: list[Mapping[str, Any]]) -> polars.DataFrame:
+def _frame(rows: list[Mapping[str, Any]], keys: list[str]) -> polars.DataFrame:
     import polars as pl
 
-    return pl.DataFrame(rows, infer_schema_length=None)
+    told = {*keys, "scheme", "baseline", "seeds"}
+    numbers = {name: pl.Float64 for row in rows for name in row if name not in told}
+    return pl.DataFrame(rows, infer_schema_length=None, schema_overrides=numbers)
 
 
 def _read(path: Path) -> dict[str, Any]:
