@@ -354,10 +354,10 @@ def _scheme(inputs: _Inputs) -> list[str]:
     table.put("preset", _quoted(preset), "CC_MODE, HAS_WIN, VAR_WIN")
     table.put("parameters", '"hpcc-paper"')
     table.put("mtu", f'"{config["PACKET_PAYLOAD_SIZE"]}B"', "PACKET_PAYLOAD_SIZE")
-    table.put("base_rtt", '"network"' if config["GLOBAL_T"] == 1 else '"pair"', "GLOBAL_T")
+    if config["GLOBAL_T"] != 1:
+        table.put("base_rtt", '"pair"', "GLOBAL_T")
     table.put("recovery", '"go-back-n"', "L2_BACK_TO_ZERO 0")
-    priority = "control" if config["ACK_HIGH_PRIO"] else "data"
-    table.put("nic.ack_class", _quoted(priority), "ACK_HIGH_PRIO")
+    table.put("nic.ack_pausable", _bool(not config["ACK_HIGH_PRIO"]), "ACK_HIGH_PRIO")
     missing = [k for k in _used(mode) if not config.said(k)]
     if missing:
         told = ", ".join(f"{k} = {_told(config[k])}" for k in missing)
@@ -472,8 +472,6 @@ def _hpcc(inputs: _Inputs, out: _Table) -> str:
         config.error(
             "MULTI_RATE", "a rate for each hop (MULTI_RATE 1) is not modelled", "set MULTI_RATE 0"
         )
-    if config["SAMPLE_FEEDBACK"]:
-        config.error("SAMPLE_FEEDBACK", "SAMPLE_FEEDBACK 1 is not modelled", "set it to 0")
     target = config["U_TARGET"]
     if not 0 < target <= 1:
         config.error("U_TARGET", f"a target utilisation of {target}; expected up to 1")
@@ -481,6 +479,8 @@ def _hpcc(inputs: _Inputs, out: _Table) -> str:
     out.put("hpcc.eta", _number(target), "U_TARGET")
     out.put("hpcc.max_stage", str(config["MI_THRESH"]), "MI_THRESH")
     out.put("hpcc.reaction", _quoted(reaction), "FAST_REACT")
+    if config["SAMPLE_FEEDBACK"]:
+        out.put("hpcc.sample_feedback", "true", "SAMPLE_FEEDBACK")
     _rates(inputs, out, "hpcc", ("RATE_AI", "ai"), ("MIN_RATE", "min_rate"))
     if config["INT_MULTI"] == 0:
         config.error("INT_MULTI", "units of 0 bytes", "the default is 1")
