@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,11 +12,9 @@ from backwater.commands.common import BAD_INPUT, FAILED, GOOD, STOPPED, say
 from backwater.errors import Interrupted, RunError, ScenarioError
 
 if TYPE_CHECKING:
-    from backwater.campaign import Failure, Outcome, Status, Task
+    from backwater.campaign import Failure, Outcome, Task
     from backwater.paper.files import Figure
     from backwater.paper.reproduce import Place, Reproduced
-
-_LINES_EVERY_S = 10.0
 
 
 def register(app: typer.Typer) -> None:
@@ -101,10 +96,11 @@ class _Work:
     def run(self, store: Path, jobs: int | None, retry_failed: bool) -> int:
         """Run everything that is missing, then finish figure after figure."""
         from backwater.campaign import Store, run_tasks
+        from backwater.campaign.display import display
 
         self._resolve()
         wanted = [task for tasks in self.tasks.values() for task in tasks.values()]
-        with _Progress() as tell:
+        with display("paper") as tell:
             try:
                 outcome = run_tasks(
                     wanted, Store(store), jobs=jobs, retry_failed=retry_failed, listener=tell
@@ -213,36 +209,3 @@ def _print(done: Reproduced) -> None:
         if verdict.cause and not holds:
             console.print(Text(f"           cause: {verdict.cause}"))
     console.print(Text(f"  picture: {done.picture}\n"))
-
-
-class _Progress:
-    """A line on standard error that says how far the runs are."""
-
-    def __enter__(self) -> Callable[[Status], None]:
-        self._told = time.monotonic()
-        self._length = 0
-        self._live = sys.stderr.isatty()
-        return self._tell
-
-    def __exit__(self, *_: Any) -> None:
-        if self._length:
-            print("\r" + " " * self._length + "\r", end="", file=sys.stderr, flush=True)
-
-    def _tell(self, status: Status) -> None:
-        from backwater.units import clock_text
-
-        now = time.monotonic()
-        if now - self._told < (0.5 if self._live else _LINES_EVERY_S):
-            return
-        self._told = now
-        kept = f" ({status.there} were there)" if status.there else ""
-        failed = f", {status.failed} failed" if status.failed else ""
-        line = (
-            f"{status.there + status.done} of {status.total} runs{kept}{failed}, "
-            f"{len(status.running)} at work, {clock_text(status.seconds_left)} left"
-        )
-        if self._live:
-            print("\r" + line.ljust(self._length), end="", file=sys.stderr, flush=True)
-            self._length = max(self._length, len(line))
-        else:
-            say(line)

@@ -563,7 +563,7 @@ def _overrides(table: _Table, key: str) -> tuple[str, ...]:
     overrides = table.texts(key)
     for override in overrides:
         if not re.match(r"[^=\s]+=.", override):
-            raise table.fail(key, f'expected texts such as "switch.buffer=24MB", not {override!r}')
+            raise table.fail(key, f"expected texts such as switch.buffer=24MB, not {override!r}")
     return overrides
 
 
@@ -594,7 +594,7 @@ def _values(table: _Table) -> tuple[list[Point], Dimension | None]:
     key, values = table.text("key"), table.list("values")
     labels = table.texts("labels") or tuple(str(value) for value in values)
     if len(labels) != len(values):
-        raise table.fail("labels", f"{len(values)} values need {len(values)} labels")
+        raise table.fail("labels", f"there are {len(labels)} labels for {len(values)} values")
     numbers = [parse(value) for value in values]
     dimensions = {number.dimension for number in numbers if number is not None}
     numeric = None not in numbers and len(dimensions) == 1

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from enum import Enum
 
+from backwater.campaign import quantity
 from backwater.units import bytes_text, time_text
 
 
@@ -20,28 +20,13 @@ class Dimension(Enum):
     NUMBER = "a number"
 
 
-_UNITS: dict[str, tuple[Dimension, float]] = {
-    "ps": (Dimension.TIME, 1),
-    "ns": (Dimension.TIME, 1e3),
-    "us": (Dimension.TIME, 1e6),
-    "µs": (Dimension.TIME, 1e6),
-    "ms": (Dimension.TIME, 1e9),
-    "s": (Dimension.TIME, 1e12),
-    "B": (Dimension.SIZE, 1),
-    "KB": (Dimension.SIZE, 1e3),
-    "MB": (Dimension.SIZE, 1e6),
-    "GB": (Dimension.SIZE, 1e9),
-    "KiB": (Dimension.SIZE, 2**10),
-    "MiB": (Dimension.SIZE, 2**20),
-    "GiB": (Dimension.SIZE, 2**30),
-    "bps": (Dimension.RATE, 1),
-    "kbps": (Dimension.RATE, 1e3),
-    "Mbps": (Dimension.RATE, 1e6),
-    "Gbps": (Dimension.RATE, 1e9),
-    "Tbps": (Dimension.RATE, 1e12),
-    "%": (Dimension.SHARE, 0.01),
+_OF_KIND = {
+    "time": Dimension.TIME,
+    "size": Dimension.SIZE,
+    "rate": Dimension.RATE,
+    "fraction": Dimension.SHARE,
+    "number": Dimension.NUMBER,
 }
-_WRITTEN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-zµ%]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +42,8 @@ class Quantity:
 
 def parse(written: object) -> Quantity | None:
     """Read ``20us``, ``4KB``, ``10Gbps``, ``5%`` or a plain number; ``None`` if it is none."""
-    if isinstance(written, bool):
-        return None
-    if isinstance(written, int | float):
-        return Quantity(float(written), Dimension.NUMBER)
-    if not isinstance(written, str):
-        return None
-    match = _WRITTEN.fullmatch(written.strip())
-    if match is None or match[2] not in _UNITS:
-        return None
-    dimension, scale = _UNITS[match[2]]
-    return Quantity(float(match[1]) * scale, dimension)
+    found = quantity.parse(written)
+    return Quantity(float(found.value), _OF_KIND[found.kind]) if found else None
 
 
 def text(value: float, dimension: Dimension) -> str:
