@@ -18,7 +18,7 @@ _UNITS = {
 }
 _WRITTEN = re.compile(r"\s*([+-]?\d+(?:\.\d*)?)\s*(%|[A-Za-zµ]+)\s*")
 _DIGITS = 6
-"""Of a value on a logarithmic range: more would not be read."""
+"""Of a value between the ends of a range: nobody would read more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +93,12 @@ def _whole(value: Fraction, first: Quantity, last: Quantity) -> Fraction:
 
 
 def written(value: Fraction, like: Quantity) -> object:
-    """Write a value in the unit of another one, or in the base unit if that has no end."""
+    """Write a value in the unit of another one, or in the base unit if that takes many digits."""
     if not like.unit:
         return int(value) if value.denominator == 1 else float(value)
     inside = value / like.scale
     text = decimal(inside)
-    if text is not None:
+    if text is not None and len(text.partition(".")[2]) <= _DIGITS - 2:
         return f"{text}{like.unit}"
     if like.unit == "%":
         return float(value)

@@ -377,11 +377,11 @@ class _Reader:
             return []
         if not value:
             self.complain(where, "a list without values", "name at least one value")
-        seen = []
+        seen = set()
         for number, one in enumerate(value):
-            if one in seen:
+            if toml(one) in seen:
                 self.complain((*where, number), "the same value twice", "name it once")
-            seen.append(one)
+            seen.add(toml(one))
         return value
 
     def _elements(self, key: str, example: str) -> Iterator[tuple[positions.Path, Any]]:
