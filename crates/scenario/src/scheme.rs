@@ -5,10 +5,12 @@
 
 use dataplane::config::{
     Admission, Alpha, BaseRtt, BfcConfig, ClassConfig, Classify, CnpReaction, ControlConfig,
-    DcqcnConfig, DctcpConfig, EcnConfig, HpccConfig, IntConfig, MAX_CLASSES, MmuConfig, NicConfig,
-    PathChoice, Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
+    DcqcnConfig, DctcpConfig, Division, EcnConfig, HpccConfig, IntConfig, MAX_CLASSES, MmuConfig,
+    NicConfig, PathChoice, Pfc, PfcThreshold, Reaction, Recovery, Red, Schedule, Scope,
+    SwitchConfig, TimelyConfig,
 };
 use dataplane::int::{Counter, IntFormat, Layout};
+use dataplane::nic::hpcc::Reciprocals;
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::{Rate, Time};
 
@@ -692,15 +694,81 @@ fn read_control(s: &Section<'_>) -> (Option<ControlConfig>, Option<Cnp>) {
 fn read_hpcc(t: &Section<'_>) -> Option<HpccConfig> {
     let eta = t.required("eta", "0.95", |n| fraction(n, 0.01, 1.0));
     let max_stage = t.required("max_stage", "5", |n| count(n, 0, 1_000));
-    let wai = t.required("wai", "\"80B\"", |n| quantity(n, &SIZE, 1, 10_000_000));
+    let wai = t.required("wai", "\"80B\"", wai);
     let min_rate = rate(t, "min_rate");
+    let reactions = [
+        ("combined", Reaction::Combined),
+        ("per-ack", Reaction::PerAck),
+        ("per-rtt", Reaction::PerRtt),
+    ];
+    let reaction = t.required("reaction", "\"combined\"", |n| choice(n, &reactions));
+    let counters = [("tx", Counter::Sent), ("rx", Counter::Arrived)];
+    let counter = t.required("rate", "\"tx\"", |n| choice(n, &counters));
+    let alpha = t.required("alpha_fair", "\"off\"", alpha_fair);
+    let division = read_division(t);
+    let sample_feedback = t.required("sample_feedback", "false", boolean);
+    let (wai_bytes, wai_flows) = wai?;
     Some(HpccConfig {
         eta: eta?,
         max_stage: max_stage? as u32,
-        wai_bytes: wai? as f64,
+        wai_bytes,
+        wai_flows,
         min_rate_bps: min_rate?,
-        telemetry: IntFormat::Exact, // as the switches write, see `SchemeSpec::control`
+        // Its format is that of the switches, see `SchemeSpec::control`.
+        telemetry: IntConfig {
+            format: IntFormat::Exact,
+            counter: counter?,
+        },
+        reaction: reaction?,
+        alpha: alpha?,
+        division: division?,
+        sample_feedback: sample_feedback?,
     })
+}
+
+/// A size, or the number of flows of the rule of thumb.
+fn wai(node: &Node) -> Read<(f64, Option<u32>)> {
+    let result = match &node.value {
+        Value::String(text) if text.ends_with(" flows") => {
+            let number = text.trim_end_matches(" flows").parse::<u32>();
+            match number {
+                Ok(flows @ 1..=1_000_000) => Ok((0.0, Some(flows))),
+                _ => refuse(
+                    format!("`{text}` is not a number of flows from 1 to 1000000"),
+                    "",
+                ),
+            }
+        }
+        _ => quantity(node, &SIZE, 1, 10_000_000).map(|bytes| (bytes as f64, None)),
+    };
+    result.map_err(|mut r| {
+        r.hint = Some(
+            "a size such as \"80B\", or the flows of the rule of thumb such as \"100 flows\""
+                .into(),
+        );
+        r
+    })
+}
+
+/// "off", "max-min", or the α of Eq. 7.
+fn alpha_fair(node: &Node) -> Read<Option<f64>> {
+    word_or(node, "off", None, |node| {
+        word_or(node, "max-min", Some(f64::INFINITY), |node| {
+            number(node, 0.05, 100.0).map(Some)
+        })
+    })
+}
+
+fn read_division(t: &Section<'_>) -> Option<Division> {
+    let words = [("exact", false), ("table", true)];
+    let table = t.required("division", "\"exact\"", |n| choice(n, &words));
+    if table == Some(false) {
+        t.refuse_useless("epsilon", "`division` is not \"table\"");
+        return Some(Division::Exact);
+    }
+    let epsilon = t.required("epsilon", "0.01", |n| fraction(n, 0.0001, 0.5));
+    table?;
+    Some(Division::Table(Reciprocals::shared(epsilon?)))
 }
 
 fn read_dcqcn(t: &Section<'_>) -> Option<(DcqcnConfig, (Time, u16, FrameClass))> {
@@ -1022,7 +1090,10 @@ impl SchemeSpec {
             ecn: self.ecn.map(|ecn| profile(&ecn, &around.rates)),
             int: self.int.map(|int| IntConfig {
                 format: int.format,
-                counter: Counter::Sent,
+                counter: match &self.control {
+                    ControlConfig::Hpcc(hpcc) => hpcc.telemetry.counter,
+                    _ => Counter::Sent,
+                },
             }),
             bfc: self.bfc.map(|b| BfcConfig {
                 threshold_factor: Alpha::new(b.threshold).0,
@@ -1071,7 +1142,10 @@ impl SchemeSpec {
     fn control(&self) -> ControlConfig {
         match (self.control, self.int) {
             (ControlConfig::Hpcc(hpcc), Some(int)) => ControlConfig::Hpcc(HpccConfig {
-                telemetry: int.format,
+                telemetry: IntConfig {
+                    format: int.format,
+                    ..hpcc.telemetry
+                },
                 ..hpcc
             }),
             (control, _) => control,
