@@ -12,7 +12,7 @@ mod reciprocals;
 mod registers;
 
 use crate::config::{Division, HpccConfig, Reaction};
-use crate::int::{IntHop, IntStack, MAX_HOPS};
+use crate::int::{IntFormat, IntHop, IntStack, MAX_HOPS};
 use crate::nic::control::{AckInfo, PathInfo, floor_window};
 use registers::Registers;
 
@@ -119,7 +119,10 @@ impl Hpcc {
         if let Some(alpha) = config.alpha {
             // HPCC-32
             let registers = Registers::new(alpha, hops.len(), self.window_bytes);
-            self.registers = Some(Box::new(registers));
+            match &mut self.registers {
+                Some(old) => **old = registers,
+                none => *none = Some(Box::new(registers)),
+            }
         }
     }
 
@@ -148,9 +151,10 @@ impl Hpcc {
         stack: &IntStack,
         newer: bool,
     ) -> bool {
+        let reading = Reading::new(config, path, newer);
         let mut fullest: Option<Measured> = None;
         for (last, new) in self.links.iter_mut().zip(stack.hops()) {
-            let Some(link) = measure_link(config, path, last, new, newer) else {
+            let Some(link) = reading.link(last, new) else {
                 continue;
             };
             if fullest.is_none_or(|most| link.in_flight > most.in_flight) {
@@ -160,7 +164,7 @@ impl Hpcc {
         let Some(link) = fullest else {
             return false;
         };
-        self.utilisation = smooth(self.utilisation, link, path);
+        self.utilisation = reading.smooth(self.utilisation, link);
         true
     }
 
@@ -195,10 +199,11 @@ impl Hpcc {
         let Some(registers) = &mut self.registers else {
             return false;
         };
+        let reading = Reading::new(config, path, newer);
         let mut heard = false;
         for (at, (last, new)) in self.links.iter_mut().zip(stack.hops()).enumerate() {
-            if let Some(link) = measure_link(config, path, last, new, newer) {
-                registers.hear(at, link, path);
+            if let Some(link) = reading.link(last, new) {
+                registers.hear(at, |utilisation| reading.smooth(utilisation, link));
                 heard = true;
             }
         }
@@ -222,41 +227,52 @@ impl Hpcc {
     }
 }
 
-/// u' of one link, which becomes its record. `None` if the ACK says nothing of it.
-#[inline]
-fn measure_link(
-    config: &HpccConfig,
-    path: &PathInfo,
-    last: &mut IntHop,
-    new: &IntHop,
-    newer: bool,
-) -> Option<Measured> {
-    let (elapsed_ps, sent_bytes) = config.telemetry.format.since(last, new);
-    if elapsed_ps == 0 || new.rate_mbps == 0 {
-        return None; // HPCC-20
-    }
-    if config.sample_feedback && !newer && new.qlen_bytes == 0 {
-        return None; // HPCC-38
-    }
-    let base_rtt_ps = path.base_rtt_ps.max(1) as f64; // HPCC-08
-    let elapsed_ps = elapsed_ps as f64;
-    let bytes_per_ps = f64::from(new.rate_mbps) * 1.25e-7;
-    let tx_rate = sent_bytes as f64 / elapsed_ps; // HPCC-11, HPCC-31
-    let queued = f64::from(new.qlen_bytes.min(last.qlen_bytes));
-    let in_flight = (queued / base_rtt_ps + tx_rate) / bytes_per_ps; // HPCC-12
-    *last = *new; // HPCC-19
-    Some(Measured {
-        in_flight,
-        elapsed_ps,
-    })
+/// How an ACK is read: what is the same for all its links.
+struct Reading {
+    format: IntFormat,
+    /// Links that report no queue are left out.
+    skip_empty: bool,
+    base_rtt_ps: f64,
 }
 
-/// U after a measurement.
-#[inline]
-fn smooth(utilisation: f64, link: Measured, path: &PathInfo) -> f64 {
-    let base_rtt_ps = path.base_rtt_ps.max(1) as f64; // HPCC-08
-    let weight = link.elapsed_ps.min(base_rtt_ps) / base_rtt_ps; // HPCC-14
-    (1.0 - weight) * utilisation + weight * link.in_flight // HPCC-15
+impl Reading {
+    #[inline]
+    fn new(config: &HpccConfig, path: &PathInfo, newer: bool) -> Self {
+        Self {
+            format: config.telemetry.format,
+            skip_empty: config.sample_feedback && !newer, // HPCC-38
+            base_rtt_ps: path.base_rtt_ps.max(1) as f64,  // HPCC-08
+        }
+    }
+
+    /// u' of one link, which becomes its record. `None` if the ACK says nothing of it.
+    #[inline]
+    fn link(&self, last: &mut IntHop, new: &IntHop) -> Option<Measured> {
+        let (elapsed_ps, sent_bytes) = self.format.since(last, new);
+        if elapsed_ps == 0 || new.rate_mbps == 0 {
+            return None; // HPCC-20
+        }
+        if self.skip_empty && new.qlen_bytes == 0 {
+            return None;
+        }
+        let elapsed_ps = elapsed_ps as f64;
+        let bytes_per_ps = f64::from(new.rate_mbps) * 1.25e-7;
+        let tx_rate = sent_bytes as f64 / elapsed_ps; // HPCC-11, HPCC-31
+        let queued = f64::from(new.qlen_bytes.min(last.qlen_bytes));
+        let in_flight = (queued / self.base_rtt_ps + tx_rate) / bytes_per_ps; // HPCC-12
+        *last = *new; // HPCC-19
+        Some(Measured {
+            in_flight,
+            elapsed_ps,
+        })
+    }
+
+    /// U after a measurement.
+    #[inline]
+    fn smooth(&self, utilisation: f64, link: Measured) -> f64 {
+        let weight = link.elapsed_ps.min(self.base_rtt_ps) / self.base_rtt_ps; // HPCC-14
+        (1.0 - weight) * utilisation + weight * link.in_flight // HPCC-15
+    }
 }
 
 /// W of a reference window, by the multiplicative or the additive branch.

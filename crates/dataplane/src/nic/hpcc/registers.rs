@@ -2,7 +2,7 @@
 //! other, and the flow's window is their α-mean. Large α comes to max-min fairness, 1 to
 //! proportional fairness.
 
-use super::{Measured, compute_window, smooth};
+use super::compute_window;
 use crate::config::HpccConfig;
 use crate::int::MAX_HOPS;
 use crate::nic::control::PathInfo;
@@ -45,9 +45,9 @@ impl Registers {
     }
 
     /// An ACK told of a link.
-    pub fn hear(&mut self, at: usize, link: Measured, path: &PathInfo) {
+    pub fn hear(&mut self, at: usize, smooth: impl FnOnce(f64) -> f64) {
         let utilisation = &mut self.links[at].utilisation;
-        *utilisation = smooth(*utilisation, link, path);
+        *utilisation = smooth(*utilisation);
     }
 
     /// U of the fullest link.
