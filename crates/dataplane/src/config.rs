@@ -4,6 +4,8 @@
 //! by the preset that sets it, in the `scenario` crate, and by the rules under `specs/`.
 
 use crate::int::{Counter, IntFormat};
+use crate::nic::control::PathInfo;
+use crate::nic::hpcc::Reciprocals;
 use crate::units::{Rate, Time, US};
 
 /// Classes that a frame can belong to. Class 0 carries the frames between neighbours (pauses), class
@@ -290,6 +292,28 @@ pub enum ControlConfig {
     Dctcp(DctcpConfig),
 }
 
+/// When HPCC changes its window, and from what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reaction {
+    /// On every ACK, from a reference that changes once per round trip (Algorithm 1).
+    #[default]
+    Combined,
+    /// On every ACK, from the last window.
+    PerAck,
+    /// On the ACK of the first packet sent after the last change only.
+    PerRtt,
+}
+
+/// How HPCC divides by U/η.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Division {
+    /// As numbers are divided.
+    #[default]
+    Exact,
+    /// By a table of reciprocals.
+    Table(&'static Reciprocals),
+}
+
 /// HPCC's parameters (`specs/hpcc.md`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HpccConfig {
@@ -301,12 +325,22 @@ pub struct HpccConfig {
     pub wai_bytes: f64,
     /// The same as a rate in bits per second, W_AI / T; where given it replaces `wai_bytes`.
     pub ai_bps: Option<f64>,
+    /// W_AI by the rule of thumb for this many flows on a link, in the place of `wai_bytes`.
+    pub wai_flows: Option<u32>,
     /// Lowest rate in bits per second.
     pub min_rate_bps: f64,
     /// With what numbers.
     pub arithmetic: Arithmetic,
-    /// How the switches write telemetry.
-    pub telemetry: IntFormat,
+    /// How the switches write telemetry, and of which bytes.
+    pub telemetry: IntConfig,
+    /// When the window changes.
+    pub reaction: Reaction,
+    /// A window per link, and the flow's window as their α-mean; infinity: as the smallest.
+    pub alpha: Option<f64>,
+    /// How the window is divided.
+    pub division: Division,
+    /// Links without a queue are left out, but once per round trip.
+    pub sample_feedback: bool,
 }
 
 impl HpccConfig {
@@ -320,9 +354,25 @@ impl HpccConfig {
             max_stage: 5,
             wai_bytes: 80.0,
             ai_bps: None,
+            wai_flows: None,
             min_rate_bps: line_bps / 1000.0,
             arithmetic: Arithmetic::Real,
-            telemetry: IntFormat::Exact,
+            telemetry: IntConfig::default(),
+            reaction: Reaction::Combined,
+            alpha: None,
+            division: Division::Exact,
+            sample_feedback: false,
+        }
+    }
+
+    /// W_AI in bytes of a flow on this path.
+    #[inline]
+    #[must_use]
+    pub fn additive_bytes(&self, path: &PathInfo) -> f64 {
+        match (self.ai_bps, self.wai_flows) {
+            (Some(bps), _) => path.bytes_per_rtt(bps), // NS3-34
+            (None, None) => self.wai_bytes,
+            (None, Some(n)) => Self::rule_of_thumb_wai(path.initial_window_bytes(), self.eta, n),
         }
     }
 
@@ -341,7 +391,11 @@ impl HpccConfig {
         within("hpcc eta", self.eta, 0.01, 1.0)?;
         within("hpcc max_stage", f64::from(self.max_stage), 0.0, 1e6)?;
         within("hpcc wai (bytes)", self.wai_bytes, 0.0, 1e9)?;
-        within("hpcc min_rate (bit/s)", self.min_rate_bps, 1.0, 1e15)
+        within("hpcc min_rate (bit/s)", self.min_rate_bps, 1.0, 1e15)?;
+        match self.alpha {
+            Some(alpha) if alpha != f64::INFINITY => within("hpcc alpha_fair", alpha, 0.05, 100.0),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -83,14 +83,21 @@ impl IntStack {
     }
 
     /// Adds what switch `switch` says. Past [`MAX_HOPS`] the stack stays as it is; whoever builds
-    /// the network refuses longer paths with INT.
+    /// the network refuses longer paths with INT. Says whether there was room.
     #[inline]
-    pub fn push(&mut self, switch: u32, hop: IntHop) {
-        if let Some(slot) = self.hops.get_mut(self.len as usize) {
-            *slot = hop;
-            self.len += 1;
-            self.path ^= switch as u16; // HPCC-03
-        }
+    pub fn push(&mut self, switch: u32, hop: IntHop) -> bool {
+        let Some(slot) = self.hops.get_mut(self.len as usize) else {
+            return false;
+        };
+        *slot = hop;
+        self.len += 1;
+        self.path ^= switch as u16; // HPCC-03
+        true
+    }
+
+    /// The last hop, to change.
+    pub(crate) fn last_mut(&mut self) -> Option<&mut IntHop> {
+        self.hops[..self.len as usize].last_mut()
     }
 
     /// The hops so far, in the order of the path.

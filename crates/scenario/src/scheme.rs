@@ -5,11 +5,12 @@
 
 use dataplane::config::{
     Accounting, Admission, Alpha, Arbiter, Arithmetic, BaseRtt, BfcConfig, ClassConfig, Classify,
-    CnpReaction, ControlConfig, DcqcnConfig, DctcpConfig, EcnConfig, HostConfig, HpccConfig,
-    IntConfig, MAX_CLASSES, MmuConfig, NicConfig, PathChoice, Pfc, PfcThreshold, Recovery, Red,
-    Schedule, Scope, SwitchConfig, TimelyConfig,
+    CnpReaction, ControlConfig, DcqcnConfig, DctcpConfig, Division, EcnConfig, HostConfig,
+    HpccConfig, IntConfig, MAX_CLASSES, MmuConfig, NicConfig, PathChoice, Pfc, PfcThreshold,
+    Reaction, Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
 };
 use dataplane::int::{Counter, IntFormat, Layout};
+use dataplane::nic::hpcc::Reciprocals;
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::{NEVER, Rate, Time};
 
@@ -712,20 +713,6 @@ fn bps(node: &Node) -> Read<f64> {
     quantity(node, &RATE, 1, MAX_RATE_BPS).map(|v| v as f64)
 }
 
-/// An increase per round trip in bytes, or as the rate that sends them.
-// NS3-34
-fn increase(node: &Node) -> Read<(f64, Option<f64>)> {
-    let as_rate = bps(node);
-    match (quantity(node, &SIZE, 1, 10_000_000), as_rate) {
-        (Ok(bytes), _) => Ok((bytes as f64, None)),
-        (_, Ok(bps)) => Ok((0.0, Some(bps))),
-        (Err(mut refusal), _) => {
-            refusal.hint = Some("a size such as \"80B\", or a rate such as \"50Mbps\"".to_owned());
-            Err(refusal)
-        }
-    }
-}
-
 fn read_control(s: &Section<'_>) -> (Option<ControlConfig>, Option<Cnp>, bool) {
     let words = [
         ("line-rate", ControlWord::LineRate),
@@ -801,18 +788,91 @@ fn read_control(s: &Section<'_>) -> (Option<ControlConfig>, Option<Cnp>, bool) {
 fn read_hpcc(t: &Section<'_>) -> Option<HpccConfig> {
     let eta = t.required("eta", "0.95", |n| fraction(n, 0.01, 1.0));
     let max_stage = t.required("max_stage", "5", |n| count(n, 0, 1_000));
-    let wai = t.required("wai", "\"80B\"", increase);
+    let wai = t.required("wai", "\"80B\"", wai);
     let arithmetic = arithmetic(t);
     let min_rate = rate(t, "min_rate");
+    let reactions = [
+        ("combined", Reaction::Combined),
+        ("per-ack", Reaction::PerAck),
+        ("per-rtt", Reaction::PerRtt),
+    ];
+    let reaction = t.required("reaction", "\"combined\"", |n| choice(n, &reactions));
+    let counters = [("tx", Counter::Sent), ("rx", Counter::Arrived)];
+    let counter = t.required("rate", "\"tx\"", |n| choice(n, &counters));
+    let alpha = t.required("alpha_fair", "\"off\"", alpha_fair);
+    let division = read_division(t);
+    let sample_feedback = t.required("sample_feedback", "false", boolean);
+    let (wai_bytes, wai_flows, ai_bps) = wai?;
     Some(HpccConfig {
         eta: eta?,
         max_stage: max_stage? as u32,
-        wai_bytes: wai?.0,
-        ai_bps: wai?.1,
+        wai_bytes,
+        ai_bps,
+        wai_flows,
         min_rate_bps: min_rate?,
         arithmetic: arithmetic?,
-        telemetry: IntFormat::Exact, // as the switches write, see `SchemeSpec::control`
+        // Its format is that of the switches, see `SchemeSpec::control`.
+        telemetry: IntConfig {
+            format: IntFormat::Exact,
+            counter: counter?,
+        },
+        reaction: reaction?,
+        alpha: alpha?,
+        division: division?,
+        sample_feedback: sample_feedback?,
     })
+}
+
+/// A size, the number of flows of the rule of thumb, or the rate that sends the bytes in T.
+// NS3-34
+fn wai(node: &Node) -> Read<(f64, Option<u32>, Option<f64>)> {
+    let result = match &node.value {
+        Value::String(text) if text.ends_with(" flows") => {
+            let number = text.trim_end_matches(" flows").parse::<u32>();
+            match number {
+                Ok(flows @ 1..=1_000_000) => Ok((0.0, Some(flows), None)),
+                _ => refuse(
+                    format!("`{text}` is not a number of flows from 1 to 1000000"),
+                    "",
+                ),
+            }
+        }
+        _ => quantity(node, &SIZE, 1, 10_000_000)
+            .map(|bytes| (bytes as f64, None, None))
+            .or_else(|refusal| match bps(node) {
+                Ok(bps) => Ok((0.0, None, Some(bps))),
+                Err(_) => Err(refusal),
+            }),
+    };
+    result.map_err(|mut r| {
+        r.hint = Some(
+            "a size such as \"80B\", a rate such as \"50Mbps\", or the flows of the rule of thumb \
+             such as \"100 flows\""
+                .into(),
+        );
+        r
+    })
+}
+
+/// "off", "max-min", or the α of Eq. 7.
+fn alpha_fair(node: &Node) -> Read<Option<f64>> {
+    word_or(node, "off", None, |node| {
+        word_or(node, "max-min", Some(f64::INFINITY), |node| {
+            number(node, 0.05, 100.0).map(Some)
+        })
+    })
+}
+
+fn read_division(t: &Section<'_>) -> Option<Division> {
+    let words = [("exact", false), ("table", true)];
+    let table = t.required("division", "\"exact\"", |n| choice(n, &words));
+    if table == Some(false) {
+        t.refuse_useless("epsilon", "`division` is not \"table\"");
+        return Some(Division::Exact);
+    }
+    let epsilon = t.required("epsilon", "0.01", |n| fraction(n, 0.0001, 0.5));
+    table?;
+    Some(Division::Table(Reciprocals::shared(epsilon?)))
 }
 
 fn read_dcqcn(t: &Section<'_>) -> Option<(DcqcnConfig, Cnp)> {
@@ -1052,6 +1112,16 @@ fn habits(s: &Section<'_>, x: &SchemeSpec) {
             "set dcqcn.reaction = \"sampled\" and dcqcn.byte_counter = \"off\"",
         );
     }
+    if let ControlConfig::Hpcc(c) = x.control
+        && scan
+        && (c.reaction == Reaction::PerAck || c.alpha.is_some() || c.division != Division::Exact)
+    {
+        s.complain_of(
+            &["hpcc"],
+            "HPCC with whole rates reacts per ACK and round trip or per round trip, to one link, and divides exactly",
+            "set hpcc.reaction to \"combined\" or \"per-rtt\", alpha_fair = \"off\" and division = \"exact\"",
+        );
+    }
     if let ControlConfig::Dctcp(c) = x.control
         && scan
         && c.slow_start
@@ -1255,7 +1325,10 @@ impl SchemeSpec {
             ecn: self.ecn.map(|ecn| profile(&ecn, &around.rates)),
             int: self.int.map(|int| IntConfig {
                 format: int.format,
-                counter: Counter::Sent,
+                counter: match &self.control {
+                    ControlConfig::Hpcc(hpcc) => hpcc.telemetry.counter,
+                    _ => Counter::Sent,
+                },
             }),
             bfc: self.bfc.map(|b| BfcConfig {
                 threshold_factor: Alpha::new(b.threshold).0,
@@ -1304,7 +1377,10 @@ impl SchemeSpec {
     fn control(&self) -> ControlConfig {
         match (self.control, self.int) {
             (ControlConfig::Hpcc(hpcc), Some(int)) => ControlConfig::Hpcc(HpccConfig {
-                telemetry: int.format,
+                telemetry: IntConfig {
+                    format: int.format,
+                    ..hpcc.telemetry
+                },
                 ..hpcc
             }),
             (control, _) => control,

@@ -526,7 +526,7 @@ fn a_link_rate_that_a_record_of_int_cannot_state() {
     let scheme = |keys: &str| changed(&odd, "preset = \"bfc\"\nqueues = 32\n", keys);
     assert!(load(&scheme("preset = \"hpcc\"\n")).is_ok());
     let problem = only(&scheme("preset = \"hpcc\"\nint.format = \"wire\"\n"));
-    assert_eq!(problem.line(), Some(32), "{problem}");
+    assert_eq!(problem.line(), Some(31), "{problem}");
     let wanted = "has 56Gbps, and a record of INT states the rate by a number that stands for one of 1Gbps, 2.5Gbps";
     assert!(problem.message.contains(wanted), "{problem}");
     assert!(problem.message.starts_with("the link from "), "{problem}");
@@ -607,6 +607,27 @@ fn impossible_schemes() {
         31,
         "`multiplier` would do nothing: `format` is not \"wire\"",
         "take it out",
+    );
+    scheme_refused(
+        "hpcc",
+        "hpcc.epsilon = 0.02\n",
+        31,
+        "`epsilon` would do nothing: `division` is not \"table\"",
+        "take it out",
+    );
+    scheme_refused(
+        "hpcc",
+        "hpcc.alpha_fair = \"fair\"\n",
+        31,
+        "",
+        "\"off\", or \"max-min\", or ",
+    );
+    scheme_refused(
+        "hpcc",
+        "hpcc.wai = \"0 flows\"\n",
+        31,
+        "`0 flows` is not a number of flows",
+        "\"100 flows\"",
     );
     // HPCC-30: three switches on the longest path.
     scheme_refused(

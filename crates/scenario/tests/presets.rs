@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use dataplane::config::{
-    Admission, Alpha, BaseRtt, Classify, CnpReaction, ControlConfig, IntConfig, PathChoice,
-    PfcThreshold, Recovery, Schedule,
+    Admission, Alpha, BaseRtt, Classify, CnpReaction, ControlConfig, Division, HpccConfig,
+    IntConfig, PathChoice, PfcThreshold, Reaction, Recovery, Schedule,
 };
-use dataplane::int::{IntFormat, Layout};
+use dataplane::int::{Counter, IntFormat, Layout};
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::{MS, US};
 use scenario::{Changes, PARAMETER_SETS, PRESETS, Preset, Scenario, SchemeConfig, surroundings};
@@ -182,7 +182,7 @@ fn telemetry() {
             panic!()
         };
         let int = c.switch.int.expect("INT is on");
-        assert_eq!(hpcc.telemetry, int.format, "written and read alike");
+        assert_eq!(hpcc.telemetry, int, "written and read alike");
         (int, c.switch.classes.iter().map(|c| c.int).collect())
     };
     assert_eq!(both(&[]), (IntConfig::default(), vec![false, true, true]));
@@ -196,6 +196,33 @@ fn telemetry() {
     assert_eq!(classes, [true; 3]);
     let (int, _) = both(&["scheme.int.format=wire"]);
     assert_eq!(int.format, IntFormat::Wire(Layout::new(1, 16)));
+}
+
+// PRE-61: the variants, and what says nothing of them.
+#[test]
+fn variants_of_hpcc() {
+    let hpcc = |set: &[&str]| match config("hpcc", set).nic.control {
+        ControlConfig::Hpcc(hpcc) => hpcc,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(hpcc(&[]), HpccConfig::paper(1e11));
+    let one = |set: &str| hpcc(&[&format!("scheme.hpcc.{set}")]);
+    assert_eq!(one("reaction=per-ack").reaction, Reaction::PerAck);
+    assert_eq!(one("reaction=per-rtt").reaction, Reaction::PerRtt);
+    assert_eq!(one("rate=rx").telemetry.counter, Counter::Arrived);
+    let c = config("hpcc", &["scheme.hpcc.rate=rx"]);
+    assert_eq!(c.switch.int.unwrap().counter, Counter::Arrived);
+    assert_eq!(one("alpha_fair=2").alpha, Some(2.0));
+    assert_eq!(one("alpha_fair=max-min").alpha, Some(f64::INFINITY));
+    assert!(one("sample_feedback=true").sample_feedback);
+    let flows = one("wai=100 flows");
+    assert_eq!(flows.wai_flows, Some(100));
+    let Division::Table(table) = one("division=table").division else {
+        panic!()
+    };
+    assert_eq!(table.epsilon(), 0.01);
+    let coarse = hpcc(&["scheme.hpcc.division=table", "scheme.hpcc.epsilon=5%"]);
+    assert!(matches!(coarse.division, Division::Table(t) if t.epsilon() == 0.05));
 }
 
 // PRE-29.

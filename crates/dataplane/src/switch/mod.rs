@@ -321,17 +321,18 @@ impl Switch {
             telemetry.int_tx += size;
             if self.int && packet.kind() == Kind::Data {
                 // SW-33
-                let mut hop = IntHop {
+                let hop = IntHop {
                     ts_ps: now,
                     tx_bytes: sent_before,
                     qlen_bytes: telemetry.int_bytes.min(u64::from(u32::MAX)) as u32,
                     rate_mbps: telemetry.rate_mbps,
                 };
-                if let Some(int) = self.int_as {
-                    hop = signal::written(int, hop, telemetry.int_tx + telemetry.int_bytes);
-                }
                 if let Some(stack) = arena.stack_mut(id) {
-                    stack.push(self.path_id, hop);
+                    if stack.push(self.path_id, hop)
+                        && let Some(int) = self.int_as
+                    {
+                        signal::rewrite(int, stack, telemetry.int_tx + telemetry.int_bytes);
+                    }
                     self.counters.int_hops += 1;
                 }
             }

@@ -1,7 +1,7 @@
 //! What a switch writes on packets: ECN marks and INT.
 
 use crate::config::{EcnConfig, IntConfig, Red, Scope};
-use crate::int::{Counter, IntFormat, IntHop};
+use crate::int::{Counter, IntFormat, IntStack};
 use crate::units::Rate;
 
 /// One port's marking profile, thresholds in bytes.
@@ -82,16 +82,17 @@ impl Marker {
     }
 }
 
-/// A hop as the configuration has it written, from the exact one of a packet that left. All bytes
+/// Makes the last hop of a stack, which is exact, what the configuration has written. All bytes
 /// that ever joined the port's queues have left, this packet with them, or still wait: `arrived`.
 // HPCC-30, HPCC-31
-pub(crate) fn written(int: IntConfig, mut hop: IntHop, arrived: u64) -> IntHop {
+#[inline(never)]
+pub(crate) fn rewrite(int: IntConfig, stack: &mut IntStack, arrived: u64) {
+    let Some(hop) = stack.last_mut() else { return };
     if int.counter == Counter::Arrived {
         hop.tx_bytes = arrived;
     }
-    match int.format {
-        IntFormat::Exact => hop,
-        IntFormat::Wire(layout) => layout.decode(layout.encode(&hop)),
+    if let IntFormat::Wire(layout) = int.format {
+        *hop = layout.decode(layout.encode(hop));
     }
 }
 

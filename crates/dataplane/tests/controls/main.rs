@@ -4,6 +4,8 @@
 mod dcqcn;
 mod dctcp;
 mod hpcc;
+mod hpcc_theory;
+mod hpcc_variants;
 mod parameters;
 mod properties;
 mod timely;

@@ -1,7 +1,7 @@
 //! Telemetry to the bit: HPCC-30.
 
 use crate::{ack, close, path};
-use dataplane::config::HpccConfig;
+use dataplane::config::{HpccConfig, IntConfig};
 use dataplane::int::wire::{self, WireError};
 use dataplane::int::{IntFormat, IntHop, IntStack, Layout, MAX_HOPS};
 use dataplane::nic::control::AckInfo;
@@ -180,7 +180,10 @@ proptest! {
 #[test]
 fn a_sender_measures_across_a_wrap() {
     let config = HpccConfig {
-        telemetry: IntFormat::Wire(PAPER),
+        telemetry: IntConfig {
+            format: IntFormat::Wire(PAPER),
+            ..IntConfig::default()
+        },
         ..HpccConfig::paper(1e11)
     };
     let mut flow = Hpcc::new(&config, &path(100.0));

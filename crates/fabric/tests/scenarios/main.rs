@@ -8,6 +8,7 @@ mod backpressure;
 mod conservation;
 mod engine;
 mod fairness;
+mod hpcc;
 mod loss;
 mod lossless;
 mod queueing;

@@ -1,7 +1,7 @@
 //! HPCC over rates.
 
 use super::{increase_bps, line_bps, ns};
-use crate::config::HpccConfig;
+use crate::config::{HpccConfig, Reaction};
 use crate::int::{IntHop, IntStack, MAX_HOPS};
 use crate::nic::control::{AckInfo, PathInfo};
 
@@ -45,9 +45,12 @@ impl Hpcc {
             return false;
         }
         let full = ack.seq > self.last_update_seq;
-        self.measure(config, path, stack);
+        if !full && config.reaction == Reaction::PerRtt {
+            return false;
+        }
+        self.measure(config, path, stack, full);
         let line = line_bps(path);
-        let step = increase_bps(config.ai_bps, config.wai_bytes, path);
+        let step = increase_bps(config.ai_bps, config.additive_bytes(path), path);
         let over = self.utilisation / config.eta;
         let multiply = over >= 1.0 || self.stage >= config.max_stage;
         let wanted = if multiply {
@@ -66,11 +69,14 @@ impl Hpcc {
     }
 
     /// NS3-51: the utilisation of the fullest hop, smoothed.
-    fn measure(&mut self, config: &HpccConfig, path: &PathInfo, stack: &IntStack) {
+    fn measure(&mut self, config: &HpccConfig, path: &PathInfo, stack: &IntStack, full: bool) {
         let base_ns = ns(path.base_rtt_ps) as f64;
         let (mut most, mut most_ns) = (0.0, 0.0);
         for (last, new) in self.links.iter_mut().zip(stack.hops()) {
-            let (elapsed_ps, sent_bytes) = config.telemetry.since(last, new);
+            if config.sample_feedback && !full && new.qlen_bytes == 0 {
+                continue;
+            }
+            let (elapsed_ps, sent_bytes) = config.telemetry.format.since(last, new);
             let elapsed_ns = ns(elapsed_ps);
             let queued = new.qlen_bytes.min(last.qlen_bytes);
             *last = *new;
