@@ -3,7 +3,7 @@
 //! Every field says its unit. Where a value comes from (paper, authors' code, our choice) is said
 //! by the preset that sets it, in the `scenario` crate, and by the rules under `specs/`.
 
-use crate::units::{Rate, Time, US};
+use crate::units::{NEVER, Rate, Time, US};
 
 /// Classes that a frame can belong to. Class 0 carries the frames between neighbours (pauses), class
 /// 1 is for ACK, NAK and CNP where a preset gives them priority, data starts at
@@ -569,16 +569,98 @@ fn within_or_zero(what: &str, value: f64, low: f64, high: f64) -> Result<(), Str
     }
 }
 
-/// What a NIC does when a packet is lost.
+/// What a NIC does when a packet is lost (`specs/recovery.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
     /// Go-back-N: NAK on a gap, timeout for the rest.
     GoBackN {
-        /// Without progress for this long, send again from the first unacknowledged packet, ps.
+        /// Without progress for this long, send again from the first unacknowledged packet, ps;
+        /// [`NEVER`]: no timeout.
         timeout_ps: Time,
+    },
+    /// IRN: the receiver takes packets in any order, the sender repeats single ones.
+    Irn(IrnConfig),
+    /// Whoever drops a packet tells its sender, who sends it again; nothing else is needed.
+    Ideal {
+        /// The news takes this long, in ps; `None`: the propagation of the way back.
+        delay_ps: Option<Time>,
     },
     /// Nothing can be lost or overtaken, so nothing is resent.
     None,
+}
+
+impl Recovery {
+    /// Silence that means loss, with this many packets in flight; `None`: no silence does.
+    #[inline]
+    #[must_use]
+    pub const fn timeout_ps(&self, in_flight: u32) -> Option<Time> {
+        match self {
+            Self::GoBackN { timeout_ps } if *timeout_ps != NEVER => Some(*timeout_ps),
+            // REC-16
+            Self::Irn(irn) if in_flight < irn.few => Some(irn.rto_low_ps),
+            Self::Irn(irn) => Some(irn.rto_high_ps),
+            _ => None,
+        }
+    }
+
+    /// The shortest silence that can mean loss.
+    #[inline]
+    #[must_use]
+    pub const fn shortest_timeout_ps(&self) -> Option<Time> {
+        match self {
+            Self::Irn(irn) if irn.rto_low_ps < irn.rto_high_ps => Some(irn.rto_low_ps),
+            Self::Irn(irn) => Some(irn.rto_high_ps),
+            _ => self.timeout_ps(u32::MAX),
+        }
+    }
+
+    /// Whether a receiver only counts packets, in whatever order they come: nothing comes twice.
+    #[inline]
+    #[must_use]
+    pub const fn counts(&self) -> bool {
+        matches!(self, Self::None | Self::Ideal { .. })
+    }
+}
+
+/// The limit that IRN itself puts on what is in flight (BDP-FC).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IrnWindow {
+    /// One BDP of the path.
+    Bdp,
+    /// This many payload bytes.
+    Bytes(u64),
+    /// None.
+    Off,
+}
+
+/// IRN's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IrnConfig {
+    /// Limit of what is in flight.
+    pub window: IrnWindow,
+    /// Timeout with few packets in flight, ps.
+    pub rto_low_ps: Time,
+    /// Timeout else, ps.
+    pub rto_high_ps: Time,
+    /// Fewer packets in flight than this are few.
+    pub few: u32,
+    /// A packet counts as lost once one that is this many numbers higher has arrived, at least 1.
+    pub lost_after: u32,
+}
+
+impl IrnConfig {
+    /// IRN as published, for links of 40 Gb/s.
+    #[must_use]
+    pub const fn paper() -> Self {
+        // REC-21
+        Self {
+            window: IrnWindow::Bdp,
+            rto_low_ps: 100 * US,
+            rto_high_ps: 320 * US,
+            few: 3,
+            lost_after: 1,
+        }
+    }
 }
 
 /// A NIC: one choice per question.

@@ -1,7 +1,7 @@
 //! What a state machine may ask of whoever drives it.
 
 use crate::nic::FlowEnd;
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketId};
 use crate::units::Time;
 
 /// Why a packet was dropped.
@@ -29,6 +29,11 @@ pub trait Sink {
     fn wake(&mut self, at: Time);
     /// A packet leaves the network without having arrived.
     fn dropped(&mut self, packet: &Packet, cause: DropCause);
+    /// Offers the record of that packet. True: the driver keeps it, to hand it back to the NIC that
+    /// sent it ([`Nic::returned`](crate::nic::Nic::returned)); false: it is freed.
+    fn keep(&mut self, _id: PacketId, _cause: DropCause) -> bool {
+        false
+    }
     /// 64 random bits from the node's own stream.
     fn draw(&mut self) -> u64;
     /// The port's paused classes changed from mask `before` to mask `after` (PFC received).

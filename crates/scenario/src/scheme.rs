@@ -5,11 +5,11 @@
 
 use dataplane::config::{
     Admission, Alpha, BaseRtt, BfcConfig, ClassConfig, Classify, CnpReaction, ControlConfig,
-    DcqcnConfig, DctcpConfig, EcnConfig, HpccConfig, MAX_CLASSES, MmuConfig, NicConfig, PathChoice,
+    DcqcnConfig, DctcpConfig, EcnConfig, HpccConfig, IrnConfig, IrnWindow, MAX_CLASSES, MmuConfig, NicConfig, PathChoice,
     Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
 };
 use dataplane::switch::DATA_CLASS;
-use dataplane::units::{Rate, Time};
+use dataplane::units::{NEVER, Rate, Time};
 
 use crate::document::{Node, Value};
 use crate::reader::{
@@ -211,6 +211,14 @@ enum ControlWord {
     Dcqcn,
     Timely,
     Dctcp,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum RecoveryWord {
+    GoBackN,
+    Irn,
+    Ideal,
+    None,
 }
 
 /// Reads a complete `[scheme]` (preset and overrides already merged).
@@ -754,17 +762,80 @@ fn read_dctcp(t: &Section<'_>) -> Option<DctcpConfig> {
 }
 
 fn read_recovery(s: &Section<'_>) -> Option<Recovery> {
-    let words = [("go-back-n", true), ("none", false)];
+    let words = [
+        ("go-back-n", RecoveryWord::GoBackN),
+        ("irn", RecoveryWord::Irn),
+        ("ideal", RecoveryWord::Ideal),
+        ("none", RecoveryWord::None),
+    ];
     let word = s.required("recovery", "\"go-back-n\"", |n| choice(n, &words));
-    let why = "`recovery` is not \"go-back-n\"";
-    let timeout = parameters(s, "go-back-n", word == Some(true), why, |t| {
-        time(t, "timeout", 1_000_000)
-    });
-    if word? {
-        timeout.map(|timeout_ps| Recovery::GoBackN { timeout_ps })
-    } else {
-        Some(Recovery::None)
+    let chosen = |w: RecoveryWord| word == Some(w);
+    let why = |w: &str| format!("`recovery` is not \"{w}\"");
+    let timeout = parameters(
+        s,
+        "go-back-n",
+        chosen(RecoveryWord::GoBackN),
+        &why("go-back-n"),
+        |t| {
+            t.required("timeout", "\"10ms\"", |n| {
+                word_or(n, "off", NEVER, |n| quantity(n, &TIME, 1_000_000, SECOND))
+            })
+        },
+    );
+    let irn = parameters(s, "irn", chosen(RecoveryWord::Irn), &why("irn"), read_irn);
+    let ideal = parameters(
+        s,
+        "ideal",
+        chosen(RecoveryWord::Ideal),
+        &why("ideal"),
+        |t| {
+            t.required("delay", "\"path\"", |n| {
+                word_or(n, "path", None, |n| {
+                    quantity(n, &TIME, 0, SECOND).map(Some)
+                })
+            })
+        },
+    );
+    match word? {
+        RecoveryWord::GoBackN => timeout.map(|timeout_ps| Recovery::GoBackN { timeout_ps }),
+        RecoveryWord::Irn => irn.map(Recovery::Irn),
+        RecoveryWord::Ideal => ideal.map(|delay_ps| Recovery::Ideal { delay_ps }),
+        RecoveryWord::None => Some(Recovery::None),
     }
+}
+
+fn read_irn(t: &Section<'_>) -> Option<IrnConfig> {
+    let window = t.required("window", "\"bdp\"", |n| {
+        word_or(n, "bdp", IrnWindow::Bdp, |n| {
+            word_or(n, "off", IrnWindow::Off, |n| {
+                quantity(n, &SIZE, 1, MAX_BUFFER_BYTES).map(IrnWindow::Bytes)
+            })
+        })
+    });
+    let (rto_low, rto_high) = (time(t, "rto_low", 1_000_000), time(t, "rto_high", 1_000_000));
+    let few = t.required("few", "3", |n| count(n, 0, 1_000_000));
+    let lost_after = t.required("lost_after", "1", |n| count(n, 1, 1_000_000));
+    if let (Some(low), Some(high)) = (rto_low, rto_high)
+        && low > high
+    {
+        let message = format!(
+            "rto_low {} is above rto_high {}",
+            TIME.show(low),
+            TIME.show(high)
+        );
+        t.complain(
+            "rto_low",
+            message,
+            "rto_low is for flows with few packets in flight, whose queues are short",
+        );
+    }
+    Some(IrnConfig {
+        window: window?,
+        rto_low_ps: rto_low?,
+        rto_high_ps: rto_high?,
+        few: few? as u32,
+        lost_after: lost_after? as u32,
+    })
 }
 
 fn frame_class(node: &Node) -> Read<FrameClass> {
@@ -879,16 +950,10 @@ fn combinations(s: &Section<'_>, x: &SchemeSpec) {
         s.complain_of(
             &["recovery", "admission"],
             "packets can be dropped under this `admission`, and nothing would send them again",
-            "set recovery = \"go-back-n\", or admission to \"pfc\" or \"unlimited\"",
+            "set recovery = \"go-back-n\", \"irn\" or \"ideal\", or admission to \"pfc\" or \"unlimited\"",
         );
     }
-    if x.path == PathChoice::Packet && x.recovery != Recovery::None {
-        s.warn_of(
-            &["path", "recovery"],
-            "go-back-N takes every packet that overtakes another for a loss",
-            "on a lossless network set recovery = \"none\", which takes packets in any order",
-        );
-    }
+    recoveries(s, x, lossy);
     if matches!(x.admission, Admission::Pfc(_)) && !x.obeys_pfc {
         s.complain_of(
             &["nic", "admission"],
@@ -921,6 +986,35 @@ fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             "HPCC reacts per ACK, and only every n-th packet gets one",
             "set ack.every = 1",
         );
+    }
+}
+
+/// Doubtful choices of the recovery.
+fn recoveries(s: &Section<'_>, x: &SchemeSpec, lossy: bool) {
+    let sprays = x.path == PathChoice::Packet;
+    match x.recovery {
+        Recovery::GoBackN { .. } if sprays => s.warn_of(
+            &["path", "recovery"],
+            "go-back-N takes every packet that overtakes another for a loss",
+            "set recovery = \"none\" on a lossless network, or \"irn\" or \"ideal\", which take packets in any order",
+        ),
+        Recovery::GoBackN { timeout_ps: NEVER } if lossy => s.warn_of(
+            &["go-back-n", "admission"],
+            "without a timeout a flow whose last packet is dropped waits for ever",
+            "give go-back-n.timeout a time",
+        ),
+        // REC-20
+        Recovery::Irn(irn) if sprays && irn.lost_after == 1 => s.warn_of(
+            &["path", "recovery"],
+            "IRN sends every packet again that another overtakes",
+            "raise irn.lost_after to how far packets of a flow get out of order",
+        ),
+        Recovery::Irn(_) if matches!(x.admission, Admission::Pfc(_)) => s.warn_of(
+            &["recovery", "admission"],
+            "with PFC nothing is lost, but IRN's timeouts send packets again that pauses hold up",
+            "set admission = \"egress-dynamic\", or raise irn.rto_low and irn.rto_high",
+        ),
+        _ => {}
     }
 }
 

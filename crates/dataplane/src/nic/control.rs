@@ -9,7 +9,7 @@ use crate::nic::dcqcn::Dcqcn;
 use crate::nic::dctcp::Dctcp;
 use crate::nic::hpcc::Hpcc;
 use crate::nic::timely::Timely;
-use crate::units::Time;
+use crate::units::{NEVER, Time};
 
 /// What a flow knows of its path when it starts.
 #[derive(Clone, Copy, Debug)]
@@ -155,6 +155,18 @@ impl Control {
             (Self::Timely(x), _) => x.rate_bps(),
             (Self::Dctcp(x), _) => x.rate_bps(path),
             _ => f64::INFINITY,
+        }
+    }
+
+    /// When the window may next grow though nothing comes back; [`NEVER`]: it cannot. As of the last
+    /// call that took a time.
+    // NIC-08, DCQCN-24
+    #[inline]
+    #[must_use]
+    pub fn rises_ps(&self, config: &ControlConfig, path: &PathInfo) -> Time {
+        match (self, config) {
+            (Self::Dcqcn(x), ControlConfig::Dcqcn(c)) => x.rises_ps(c, path),
+            _ => NEVER,
         }
     }
 

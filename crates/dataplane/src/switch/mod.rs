@@ -434,7 +434,15 @@ impl Switch {
             self.port_counters[port as usize].dropped[cause as usize] += 1;
         }
         sink.dropped(arena.hot(id), cause);
-        arena.free(id);
+        if !sink.keep(id, cause) {
+            arena.free(id);
+        }
+    }
+
+    /// The port by which this switch would forward a packet; `None` where no port leads there.
+    #[must_use]
+    pub fn way(&self, packet: &Packet) -> Option<u16> {
+        self.routes.port(packet)
     }
 
     /// Whether `transmit` would find something for this port.
