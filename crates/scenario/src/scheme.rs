@@ -5,8 +5,9 @@
 
 use dataplane::config::{
     Admission, Alpha, BaseRtt, BfcConfig, ClassConfig, Classify, CnpReaction, ControlConfig,
-    DcqcnConfig, DctcpConfig, EcnConfig, HpccConfig, IrnConfig, IrnWindow, MAX_CLASSES, MmuConfig, NicConfig, PathChoice,
-    Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
+    DcqcnConfig, DctcpConfig, EcnConfig, HpccConfig, IrnConfig, IrnWindow, MAX_CLASSES, MmuConfig,
+    NicConfig, PathChoice, Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, SwitchConfig,
+    TimelyConfig,
 };
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::{NEVER, Rate, Time};
@@ -790,9 +791,7 @@ fn read_recovery(s: &Section<'_>) -> Option<Recovery> {
         &why("ideal"),
         |t| {
             t.required("delay", "\"path\"", |n| {
-                word_or(n, "path", None, |n| {
-                    quantity(n, &TIME, 0, SECOND).map(Some)
-                })
+                word_or(n, "path", None, |n| quantity(n, &TIME, 0, SECOND).map(Some))
             })
         },
     );
@@ -812,7 +811,10 @@ fn read_irn(t: &Section<'_>) -> Option<IrnConfig> {
             })
         })
     });
-    let (rto_low, rto_high) = (time(t, "rto_low", 1_000_000), time(t, "rto_high", 1_000_000));
+    let (rto_low, rto_high) = (
+        time(t, "rto_low", 1_000_000),
+        time(t, "rto_high", 1_000_000),
+    );
     let few = t.required("few", "3", |n| count(n, 0, 1_000_000));
     let lost_after = t.required("lost_after", "1", |n| count(n, 1, 1_000_000));
     if let (Some(low), Some(high)) = (rto_low, rto_high)

@@ -434,6 +434,7 @@ impl Switch {
             self.port_counters[port as usize].dropped[cause as usize] += 1;
         }
         sink.dropped(arena.hot(id), cause);
+        // SW-52
         if !sink.keep(id, cause) {
             arena.free(id);
         }

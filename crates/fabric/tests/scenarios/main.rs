@@ -11,6 +11,7 @@ mod fairness;
 mod loss;
 mod lossless;
 mod queueing;
+mod recovery;
 mod reference;
 
 use common::{GBPS_100, LINK};

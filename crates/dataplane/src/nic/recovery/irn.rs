@@ -61,10 +61,7 @@ impl Irn {
             return Some(acked); // REC-17
         }
         // REC-13, REC-18
-        let limit = self
-            .top
-            .saturating_sub(self.lost_after)
-            .max(self.overtaken);
+        let limit = self.top.saturating_sub(self.lost_after).max(self.overtaken);
         let from = self.looked.max(acked);
         if from >= limit {
             return None;

@@ -89,7 +89,9 @@ impl Repair {
         window: u64,
     ) -> (u64, u64) {
         match (self, recovery) {
-            (Self::Irn(_), Recovery::Irn(config)) => (in_flight, window.min(irn::cap(config, path))),
+            (Self::Irn(_), Recovery::Irn(config)) => {
+                (in_flight, window.min(irn::cap(config, path)))
+            }
             (Self::Ideal(ideal), _) => (in_flight.saturating_sub(ideal.lost_bytes()), window),
             _ => (in_flight, window),
         }
