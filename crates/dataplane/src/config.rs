@@ -445,6 +445,57 @@ pub struct TimelyConfig {
     pub min_rate_bps: f64,
     /// Limit the bytes in flight to BDP · rate / line rate (the "+win" form).
     pub window: bool,
+    /// What happens between `t_low_ps` and `t_high_ps`.
+    pub band: TimelyBand,
+}
+
+/// What TIMELY does between its two thresholds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum TimelyBand {
+    /// It follows the sign and size of the gradient (TIMELY paper).
+    #[default]
+    Gradient,
+    /// The gradient only weighs an increase against a pull towards a round trip ("ECN or Delay").
+    Patched {
+        /// Decrease factor in the band.
+        beta: f64,
+        /// The round trip that rates are pulled to, in ps.
+        reference_ps: Time,
+        /// Gradients from minus this to plus this are weighed; beyond, one of the two acts alone.
+        range: f64,
+    },
+}
+
+impl TimelyBand {
+    /// The patched band with its authors' values, for links of 10 Gb/s.
+    #[must_use]
+    pub const fn patched() -> Self {
+        // TIMELY-33
+        Self::Patched {
+            beta: 0.008,
+            reference_ps: 50 * US,
+            range: 0.25,
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let Self::Patched {
+            beta,
+            reference_ps,
+            range,
+        } = *self
+        else {
+            return Ok(());
+        };
+        within("timely patched beta", beta, 0.0, 1.0)?;
+        within(
+            "timely patched reference (ps)",
+            reference_ps as f64,
+            1.0,
+            1e15,
+        )?;
+        within("timely patched range", range, 1e-6, 1e6)
+    }
 }
 
 impl TimelyConfig {
@@ -464,6 +515,7 @@ impl TimelyConfig {
             hai_below_low: false,
             min_rate_bps: 10e6,
             window: false,
+            band: TimelyBand::Gradient,
         }
     }
 
@@ -498,6 +550,7 @@ impl TimelyConfig {
         within("timely min_rtt (ps)", self.min_rtt_ps as f64, 1.0, 1e15)?;
         within("timely ai (bit/s)", self.ai_bps, 0.0, 1e15)?;
         within("timely hai (bit/s)", self.hai_bps, 0.0, 1e15)?;
+        self.band.check()?;
         within("timely min_rate (bit/s)", self.min_rate_bps, 1.0, 1e15)
     }
 }
@@ -511,6 +564,8 @@ pub struct DctcpConfig {
     pub slow_start: bool,
     /// Initial window in packets when slow start is on.
     pub initial_packets: u32,
+    /// Limit the bytes in flight to the window; false: it only sets the rate.
+    pub window: bool,
 }
 
 impl DctcpConfig {
@@ -521,6 +576,7 @@ impl DctcpConfig {
             g: 1.0 / 16.0,
             slow_start: true,
             initial_packets: 10,
+            window: true,
         } // DCTCP-13
     }
 

@@ -7,7 +7,7 @@ use dataplane::config::{
     Admission, Alpha, BaseRtt, BfcConfig, ClassConfig, Classify, CnpReaction, ControlConfig,
     DcqcnConfig, DctcpConfig, EcnConfig, HpccConfig, IrnConfig, IrnWindow, MAX_CLASSES, MmuConfig,
     NicConfig, PathChoice, Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, SwitchConfig,
-    TimelyConfig,
+    TimelyBand, TimelyConfig,
 };
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::{NEVER, Rate, Time};
@@ -81,17 +81,20 @@ pub enum ScheduleSpec {
     RoundRobin,
 }
 
-/// ECN thresholds at one rate; other rates scale.
+/// ECN thresholds of links of one rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct EcnSpec {
-    /// Nothing is marked below, bytes at `rate_bps`.
-    pub kmin_bytes: u64,
-    /// Everything is marked above, bytes at `rate_bps`.
-    pub kmax_bytes: u64,
-    /// Probability at `kmax_bytes`.
-    pub pmax: f64,
+pub struct EcnProfile {
     /// The rate that the thresholds are for.
     pub rate_bps: u64,
+    /// Thresholds in bytes, and the probability at the upper one.
+    pub red: Red,
+}
+
+/// ECN: what is marked where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EcnSpec {
+    /// By ascending rate, at least one; other rates scale from the next lower one, else the lowest.
+    pub profiles: Vec<EcnProfile>,
     /// Which bytes are compared.
     pub scope: Scope,
     /// Mark when the packet leaves.
@@ -558,6 +561,27 @@ fn read_signal(s: &Section<'_>) -> Signals {
 }
 
 fn read_ecn(t: &Section<'_>) -> Option<EcnSpec> {
+    let profiles = if t.has("profiles") {
+        for key in ["kmin", "kmax", "pmax", "rate"] {
+            t.refuse_useless(key, "`profiles` has the thresholds of each rate");
+        }
+        read_profiles(t)
+    } else {
+        read_profile(t).map(|profile| vec![profile])
+    };
+    let scopes = [("queue", Scope::Queue), ("port", Scope::Port)];
+    let scope = t.required("scope", "\"queue\"", |n| choice(n, &scopes));
+    let places = [("dequeue", true), ("enqueue", false)];
+    let at = t.required("at", "\"dequeue\"", |n| choice(n, &places));
+    Some(EcnSpec {
+        profiles: profiles?,
+        scope: scope?,
+        at_dequeue: at?,
+    })
+}
+
+/// Thresholds and the rate that they are for.
+fn read_profile(t: &Section<'_>) -> Option<EcnProfile> {
     let kmin = t.required("kmin", "\"100KB\"", |n| {
         quantity(n, &SIZE, 0, MAX_BUFFER_BYTES)
     });
@@ -568,10 +592,6 @@ fn read_ecn(t: &Section<'_>) -> Option<EcnSpec> {
     let rate = t.required("rate", "\"100Gbps\"", |n| {
         quantity(n, &RATE, 1_000_000, MAX_RATE_BPS)
     });
-    let scopes = [("queue", Scope::Queue), ("port", Scope::Port)];
-    let scope = t.required("scope", "\"queue\"", |n| choice(n, &scopes));
-    let places = [("dequeue", true), ("enqueue", false)];
-    let at = t.required("at", "\"dequeue\"", |n| choice(n, &places));
     if let (Some(kmin), Some(kmax)) = (kmin, kmax)
         && kmin > kmax
     {
@@ -582,14 +602,50 @@ fn read_ecn(t: &Section<'_>) -> Option<EcnSpec> {
             "marking starts at kmin and is certain above kmax",
         );
     }
-    Some(EcnSpec {
-        kmin_bytes: kmin?,
-        kmax_bytes: kmax?,
-        pmax: pmax?,
+    Some(EcnProfile {
         rate_bps: rate?,
-        scope: scope?,
-        at_dequeue: at?,
+        red: Red {
+            kmin_bytes: kmin?,
+            kmax_bytes: kmax?,
+            pmax: pmax?,
+        },
     })
+}
+
+/// A profile for each of several rates, in any order.
+fn read_profiles(t: &Section<'_>) -> Option<Vec<EcnProfile>> {
+    const EXAMPLE: &str = "[{ rate = \"25Gbps\", kmin = \"100KB\", kmax = \"400KB\", pmax = 0.2 }]";
+    let items: Vec<Node> = t.optional("profiles", |n| {
+        match array(n, "a list of profiles")?.to_vec() {
+            items if items.is_empty() => refuse("there is no profile in it", EXAMPLE),
+            items => Ok(items),
+        }
+    })?;
+    let mut profiles: Vec<EcnProfile> = Vec::new();
+    let mut good = true;
+    for (i, item) in items.iter().enumerate() {
+        let path = format!("{}.{i}", t.child("profiles"));
+        let Value::Table(table) = &item.value else {
+            let message = format!("a profile is a table, not {}", item.kind());
+            t.context
+                .error(&item.at, &path, message, Some(EXAMPLE.to_owned()));
+            return None;
+        };
+        let inner = Section::new(t.context, table, path, item.at.clone());
+        let profile = read_profile(&inner);
+        inner.finish();
+        let Some(profile) = profile else {
+            good = false;
+            continue;
+        };
+        if profiles.iter().any(|p| p.rate_bps == profile.rate_bps) {
+            let message = format!("{} has a profile already", RATE.show(profile.rate_bps));
+            inner.complain("rate", message, "one profile for each rate");
+        }
+        profiles.push(profile);
+    }
+    profiles.sort_by_key(|p| p.rate_bps);
+    good.then_some(profiles)
 }
 
 type Cnp = Option<(Time, u16, FrameClass)>;
@@ -722,6 +778,7 @@ fn read_timely(t: &Section<'_>) -> Option<TimelyConfig> {
     let hai_after = t.required("hai_after", "5", |n| count(n, 0, 1_000));
     let hai_below_low = t.required("hai_below_low", "true", boolean);
     let window = t.required("window", "false", boolean);
+    let band = read_timely_band(t);
     if let (Some(low), Some(high)) = (t_low, t_high)
         && low > high
     {
@@ -748,17 +805,41 @@ fn read_timely(t: &Section<'_>) -> Option<TimelyConfig> {
         hai_below_low: hai_below_low?,
         min_rate_bps: min_rate?,
         window: window?,
+        band: band?,
     })
+}
+
+fn read_timely_band(t: &Section<'_>) -> Option<TimelyBand> {
+    let words = [("original", false), ("patched", true)];
+    let word = t.required("gradient", "\"original\"", |n| choice(n, &words));
+    let why = "`gradient` is not \"patched\"";
+    let patched = parameters(t, "patched", word == Some(true), why, |p| {
+        let beta = real(p, "beta", 0.0, 1.0);
+        let reference = time(p, "reference", 1);
+        let range = real(p, "range", 1e-6, 1e6);
+        Some(TimelyBand::Patched {
+            beta: beta?,
+            reference_ps: reference?,
+            range: range?,
+        })
+    });
+    if word? {
+        patched
+    } else {
+        Some(TimelyBand::Gradient)
+    }
 }
 
 fn read_dctcp(t: &Section<'_>) -> Option<DctcpConfig> {
     let g = real(t, "g", 1e-6, 1.0);
     let slow_start = t.required("slow_start", "false", boolean);
     let initial_packets = t.required("initial_packets", "10", |n| count(n, 1, 100_000));
+    let window = t.required("window", "true", boolean);
     Some(DctcpConfig {
         g: g?,
         slow_start: slow_start?,
         initial_packets: initial_packets? as u32,
+        window: window?,
     })
 }
 
@@ -1074,7 +1155,7 @@ impl SchemeSpec {
                 reserved_bytes: around.reserved_bytes,
                 admission: self.admission,
             },
-            ecn: self.ecn.map(|ecn| profile(&ecn, &around.rates)),
+            ecn: self.ecn.as_ref().map(|ecn| profile(ecn, &around.rates)),
             int: self.int_bytes.is_some(),
             bfc: self.bfc.map(|b| BfcConfig {
                 threshold_factor: Alpha::new(b.threshold).0,
@@ -1143,24 +1224,25 @@ impl SchemeSpec {
     }
 }
 
-/// The RED profile of every link rate, scaled in proportion (PRE-15).
+/// The RED profile of every link rate (PRE-15, SW-31): that of the next lower rate that has one, else of the
+/// lowest, scaled in proportion.
 fn profile(ecn: &EcnSpec, rates: &[Rate]) -> EcnConfig {
-    let scale = |bytes: u64, rate: Rate| {
-        (u128::from(bytes) * u128::from(rate.bps()) / u128::from(ecn.rate_bps)) as u64
+    let of = |rate: &Rate| {
+        let at_most = |p: &&EcnProfile| p.rate_bps <= rate.bps();
+        let near = ecn.profiles.iter().rfind(at_most);
+        let near = near.or(ecn.profiles.first())?;
+        let scale = |bytes: u64| {
+            (u128::from(bytes) * u128::from(rate.bps()) / u128::from(near.rate_bps)) as u64
+        };
+        let red = Red {
+            kmin_bytes: scale(near.red.kmin_bytes),
+            kmax_bytes: scale(near.red.kmax_bytes),
+            pmax: near.red.pmax,
+        };
+        Some((*rate, red))
     };
-    let profiles = rates.iter().map(|&rate| {
-        let kmin_bytes = scale(ecn.kmin_bytes, rate);
-        (
-            rate,
-            Red {
-                kmin_bytes,
-                kmax_bytes: scale(ecn.kmax_bytes, rate),
-                pmax: ecn.pmax,
-            },
-        )
-    });
     EcnConfig {
-        profiles: profiles.collect(),
+        profiles: rates.iter().filter_map(of).collect(),
         scope: ecn.scope,
         at_dequeue: ecn.at_dequeue,
     }

@@ -180,7 +180,7 @@ impl Control {
             (Self::Hpcc(x), _) => x.window(),
             (Self::Dcqcn(x), ControlConfig::Dcqcn(c)) => x.window(c, path, now),
             (Self::Timely(x), ControlConfig::Timely(c)) => x.window(c, path),
-            (Self::Dctcp(x), _) => x.window(),
+            (Self::Dctcp(x), ControlConfig::Dctcp(c)) => x.window(c),
             _ => u64::MAX,
         }
     }
