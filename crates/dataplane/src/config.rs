@@ -6,7 +6,7 @@
 use crate::int::{Counter, IntFormat};
 use crate::nic::control::PathInfo;
 use crate::nic::hpcc::Reciprocals;
-use crate::units::{Rate, Time, US};
+use crate::units::{NEVER, Rate, Time, US};
 
 /// Classes that a frame can belong to. Class 0 carries the frames between neighbours (pauses), class
 /// 1 is for ACK, NAK and CNP where a preset gives them priority, data starts at
@@ -567,6 +567,57 @@ pub struct TimelyConfig {
     pub fixed_window: bool,
     /// With what numbers.
     pub arithmetic: Arithmetic,
+    /// What happens between `t_low_ps` and `t_high_ps`.
+    pub band: TimelyBand,
+}
+
+/// What TIMELY does between its two thresholds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum TimelyBand {
+    /// It follows the sign and size of the gradient (TIMELY paper).
+    #[default]
+    Gradient,
+    /// The gradient only weighs an increase against a pull towards a round trip ("ECN or Delay").
+    Patched {
+        /// Decrease factor in the band.
+        beta: f64,
+        /// The round trip that rates are pulled to, in ps.
+        reference_ps: Time,
+        /// Gradients from minus this to plus this are weighed; beyond, one of the two acts alone.
+        range: f64,
+    },
+}
+
+impl TimelyBand {
+    /// The patched band with its authors' values, for links of 10 Gb/s.
+    #[must_use]
+    pub const fn patched() -> Self {
+        // TIMELY-33
+        Self::Patched {
+            beta: 0.008,
+            reference_ps: 50 * US,
+            range: 0.25,
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let Self::Patched {
+            beta,
+            reference_ps,
+            range,
+        } = *self
+        else {
+            return Ok(());
+        };
+        within("timely patched beta", beta, 0.0, 1.0)?;
+        within(
+            "timely patched reference (ps)",
+            reference_ps as f64,
+            1.0,
+            1e15,
+        )?;
+        within("timely patched range", range, 1e-6, 1e6)
+    }
 }
 
 impl TimelyConfig {
@@ -588,6 +639,7 @@ impl TimelyConfig {
             window: false,
             fixed_window: false,
             arithmetic: Arithmetic::Real,
+            band: TimelyBand::Gradient,
         }
     }
 
@@ -622,6 +674,7 @@ impl TimelyConfig {
         within("timely min_rtt (ps)", self.min_rtt_ps as f64, 1.0, 1e15)?;
         within("timely ai (bit/s)", self.ai_bps, 0.0, 1e15)?;
         within("timely hai (bit/s)", self.hai_bps, 0.0, 1e15)?;
+        self.band.check()?;
         within("timely min_rate (bit/s)", self.min_rate_bps, 1.0, 1e15)
     }
 }
@@ -641,6 +694,8 @@ pub struct DctcpConfig {
     pub min_rate_bps: Option<f64>,
     /// With what numbers.
     pub arithmetic: Arithmetic,
+    /// Limit the bytes in flight to the window; false: it only sets the rate.
+    pub window: bool,
 }
 
 impl DctcpConfig {
@@ -654,6 +709,7 @@ impl DctcpConfig {
             ai_bps: None,
             min_rate_bps: None,
             arithmetic: Arithmetic::Real,
+            window: true,
         } // DCTCP-13
     }
 
@@ -702,16 +758,98 @@ fn within_or_zero(what: &str, value: f64, low: f64, high: f64) -> Result<(), Str
     }
 }
 
-/// What a NIC does when a packet is lost.
+/// What a NIC does when a packet is lost (`specs/recovery.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
     /// Go-back-N: NAK on a gap, timeout for the rest.
     GoBackN {
-        /// Without progress for this long, send again from the first unacknowledged packet, ps.
+        /// Without progress for this long, send again from the first unacknowledged packet, ps;
+        /// [`NEVER`]: no timeout.
         timeout_ps: Time,
+    },
+    /// IRN: the receiver takes packets in any order, the sender repeats single ones.
+    Irn(IrnConfig),
+    /// Whoever drops a packet tells its sender, who sends it again; nothing else is needed.
+    Ideal {
+        /// The news takes this long, in ps; `None`: the propagation of the way back.
+        delay_ps: Option<Time>,
     },
     /// Nothing can be lost or overtaken, so nothing is resent.
     None,
+}
+
+impl Recovery {
+    /// Silence that means loss, with this many packets in flight; `None`: no silence does.
+    #[inline]
+    #[must_use]
+    pub const fn timeout_ps(&self, in_flight: u32) -> Option<Time> {
+        match self {
+            Self::GoBackN { timeout_ps } if *timeout_ps != NEVER => Some(*timeout_ps),
+            // REC-16
+            Self::Irn(irn) if in_flight < irn.few => Some(irn.rto_low_ps),
+            Self::Irn(irn) => Some(irn.rto_high_ps),
+            _ => None,
+        }
+    }
+
+    /// The shortest silence that can mean loss.
+    #[inline]
+    #[must_use]
+    pub const fn shortest_timeout_ps(&self) -> Option<Time> {
+        match self {
+            Self::Irn(irn) if irn.rto_low_ps < irn.rto_high_ps => Some(irn.rto_low_ps),
+            Self::Irn(irn) => Some(irn.rto_high_ps),
+            _ => self.timeout_ps(u32::MAX),
+        }
+    }
+
+    /// Whether a receiver only counts packets, in whatever order they come: nothing comes twice.
+    #[inline]
+    #[must_use]
+    pub const fn counts(&self) -> bool {
+        matches!(self, Self::None | Self::Ideal { .. })
+    }
+}
+
+/// The limit that IRN itself puts on what is in flight (BDP-FC).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IrnWindow {
+    /// One BDP of the path.
+    Bdp,
+    /// This many payload bytes.
+    Bytes(u64),
+    /// None.
+    Off,
+}
+
+/// IRN's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IrnConfig {
+    /// Limit of what is in flight.
+    pub window: IrnWindow,
+    /// Timeout with few packets in flight, ps.
+    pub rto_low_ps: Time,
+    /// Timeout else, ps.
+    pub rto_high_ps: Time,
+    /// Fewer packets in flight than this are few.
+    pub few: u32,
+    /// A packet counts as lost once one that is this many numbers higher has arrived, at least 1.
+    pub lost_after: u32,
+}
+
+impl IrnConfig {
+    /// IRN as published, for links of 40 Gb/s.
+    #[must_use]
+    pub const fn paper() -> Self {
+        // REC-21
+        Self {
+            window: IrnWindow::Bdp,
+            rto_low_ps: 100 * US,
+            rto_high_ps: 320 * US,
+            few: 3,
+            lost_after: 1,
+        }
+    }
 }
 
 /// How a NIC finds the flow that sends next.

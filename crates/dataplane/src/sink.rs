@@ -1,7 +1,7 @@
 //! What a state machine may ask of whoever drives it.
 
 use crate::nic::FlowEnd;
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketId};
 use crate::units::Time;
 
 /// Why a packet was dropped.
@@ -31,6 +31,11 @@ pub trait Sink {
     fn dropped(&mut self, packet: &Packet, cause: DropCause);
     /// Call `timer` at `at` with `what`, which is not 0, besides the alarm; nothing takes it back.
     fn call(&mut self, at: Time, what: u32);
+    /// Offers the record of that packet. True: the driver keeps it, to hand it back to the NIC that
+    /// sent it ([`Nic::returned`](crate::nic::Nic::returned)); false: it is freed.
+    fn keep(&mut self, _id: PacketId, _cause: DropCause) -> bool {
+        false
+    }
     /// 64 random bits from the node's own stream.
     fn draw(&mut self) -> u64;
     /// A random number in [0, 1) for a decision that has a probability.

@@ -6,8 +6,9 @@
 use dataplane::config::{
     Accounting, Admission, Alpha, Arbiter, Arithmetic, BaseRtt, BfcConfig, ClassConfig, Classify,
     CnpReaction, ControlConfig, DcqcnConfig, DctcpConfig, Division, EcnConfig, HostConfig,
-    HpccConfig, IntConfig, MAX_CLASSES, MmuConfig, NicConfig, PathChoice, Pfc, PfcThreshold,
-    Reaction, Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
+    HpccConfig, IntConfig, IrnConfig, IrnWindow, MAX_CLASSES, MmuConfig, NicConfig, PathChoice,
+    Pfc, PfcThreshold, Reaction, Recovery, Red, Schedule, Scope, SwitchConfig, TimelyBand,
+    TimelyConfig,
 };
 use dataplane::int::{Counter, IntFormat, Layout};
 use dataplane::nic::hpcc::Reciprocals;
@@ -83,17 +84,20 @@ pub enum ScheduleSpec {
     RoundRobin,
 }
 
-/// ECN thresholds at one rate; other rates scale.
+/// ECN thresholds of links of one rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct EcnSpec {
-    /// Nothing is marked below, bytes at `rate_bps`.
-    pub kmin_bytes: u64,
-    /// Everything is marked above, bytes at `rate_bps`.
-    pub kmax_bytes: u64,
-    /// Probability at `kmax_bytes`.
-    pub pmax: f64,
+pub struct EcnProfile {
     /// The rate that the thresholds are for.
     pub rate_bps: u64,
+    /// Thresholds in bytes, and the probability at the upper one.
+    pub red: Red,
+}
+
+/// ECN: what is marked where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EcnSpec {
+    /// By ascending rate, at least one; other rates scale from the next lower one, else the lowest.
+    pub profiles: Vec<EcnProfile>,
     /// Which bytes are compared.
     pub scope: Scope,
     /// Mark when the packet leaves.
@@ -237,6 +241,14 @@ enum ControlWord {
     Dcqcn,
     Timely,
     Dctcp,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum RecoveryWord {
+    GoBackN,
+    Irn,
+    Ideal,
+    None,
 }
 
 /// Reads a complete `[scheme]` (preset and overrides already merged).
@@ -651,6 +663,30 @@ fn read_int(t: &Section<'_>) -> Option<IntSpec> {
 }
 
 fn read_ecn(t: &Section<'_>) -> Option<EcnSpec> {
+    let profiles = if t.has("profiles") {
+        for key in ["kmin", "kmax", "pmax", "rate"] {
+            t.refuse_useless(key, "`profiles` has the thresholds of each rate");
+        }
+        read_profiles(t)
+    } else {
+        read_profile(t).map(|profile| vec![profile])
+    };
+    let scopes = [("queue", Scope::Queue), ("port", Scope::Port)];
+    let scope = t.required("scope", "\"queue\"", |n| choice(n, &scopes));
+    let places = [("dequeue", true), ("enqueue", false)];
+    let at = t.required("at", "\"dequeue\"", |n| choice(n, &places));
+    let draws = [("own", false), ("ns3", true)];
+    let replay = t.required("draws", "\"own\"", |n| choice(n, &draws));
+    Some(EcnSpec {
+        profiles: profiles?,
+        scope: scope?,
+        at_dequeue: at?,
+        replay: replay?,
+    })
+}
+
+/// Thresholds and the rate that they are for.
+fn read_profile(t: &Section<'_>) -> Option<EcnProfile> {
     let kmin = t.required("kmin", "\"100KB\"", |n| {
         quantity(n, &SIZE, 0, MAX_BUFFER_BYTES)
     });
@@ -661,12 +697,6 @@ fn read_ecn(t: &Section<'_>) -> Option<EcnSpec> {
     let rate = t.required("rate", "\"100Gbps\"", |n| {
         quantity(n, &RATE, 1_000_000, MAX_RATE_BPS)
     });
-    let scopes = [("queue", Scope::Queue), ("port", Scope::Port)];
-    let scope = t.required("scope", "\"queue\"", |n| choice(n, &scopes));
-    let places = [("dequeue", true), ("enqueue", false)];
-    let at = t.required("at", "\"dequeue\"", |n| choice(n, &places));
-    let draws = [("own", false), ("ns3", true)];
-    let replay = t.required("draws", "\"own\"", |n| choice(n, &draws));
     if let (Some(kmin), Some(kmax)) = (kmin, kmax)
         && kmin > kmax
     {
@@ -677,15 +707,50 @@ fn read_ecn(t: &Section<'_>) -> Option<EcnSpec> {
             "marking starts at kmin and is certain above kmax",
         );
     }
-    Some(EcnSpec {
-        kmin_bytes: kmin?,
-        kmax_bytes: kmax?,
-        pmax: pmax?,
+    Some(EcnProfile {
         rate_bps: rate?,
-        scope: scope?,
-        at_dequeue: at?,
-        replay: replay?,
+        red: Red {
+            kmin_bytes: kmin?,
+            kmax_bytes: kmax?,
+            pmax: pmax?,
+        },
     })
+}
+
+/// A profile for each of several rates, in any order.
+fn read_profiles(t: &Section<'_>) -> Option<Vec<EcnProfile>> {
+    const EXAMPLE: &str = "[{ rate = \"25Gbps\", kmin = \"100KB\", kmax = \"400KB\", pmax = 0.2 }]";
+    let items: Vec<Node> = t.optional("profiles", |n| {
+        match array(n, "a list of profiles")?.to_vec() {
+            items if items.is_empty() => refuse("there is no profile in it", EXAMPLE),
+            items => Ok(items),
+        }
+    })?;
+    let mut profiles: Vec<EcnProfile> = Vec::new();
+    let mut good = true;
+    for (i, item) in items.iter().enumerate() {
+        let path = format!("{}.{i}", t.child("profiles"));
+        let Value::Table(table) = &item.value else {
+            let message = format!("a profile is a table, not {}", item.kind());
+            t.context
+                .error(&item.at, &path, message, Some(EXAMPLE.to_owned()));
+            return None;
+        };
+        let inner = Section::new(t.context, table, path, item.at.clone());
+        let profile = read_profile(&inner);
+        inner.finish();
+        let Some(profile) = profile else {
+            good = false;
+            continue;
+        };
+        if profiles.iter().any(|p| p.rate_bps == profile.rate_bps) {
+            let message = format!("{} has a profile already", RATE.show(profile.rate_bps));
+            inner.complain("rate", message, "one profile for each rate");
+        }
+        profiles.push(profile);
+    }
+    profiles.sort_by_key(|p| p.rate_bps);
+    good.then_some(profiles)
 }
 
 type Cnp = Option<(Time, u16, FrameClass)>;
@@ -944,6 +1009,7 @@ fn read_timely(t: &Section<'_>) -> Option<TimelyConfig> {
     let hai_below_low = t.required("hai_below_low", "true", boolean);
     let window = t.required("window", "false", window);
     let arithmetic = arithmetic(t);
+    let band = read_timely_band(t);
     if let (Some(low), Some(high)) = (t_low, t_high)
         && low > high
     {
@@ -972,7 +1038,29 @@ fn read_timely(t: &Section<'_>) -> Option<TimelyConfig> {
         window: window?.0,
         fixed_window: window?.1,
         arithmetic: arithmetic?,
+        band: band?,
     })
+}
+
+fn read_timely_band(t: &Section<'_>) -> Option<TimelyBand> {
+    let words = [("original", false), ("patched", true)];
+    let word = t.required("gradient", "\"original\"", |n| choice(n, &words));
+    let why = "`gradient` is not \"patched\"";
+    let patched = parameters(t, "patched", word == Some(true), why, |p| {
+        let beta = real(p, "beta", 0.0, 1.0);
+        let reference = time(p, "reference", 1);
+        let range = real(p, "range", 1e-6, 1e6);
+        Some(TimelyBand::Patched {
+            beta: beta?,
+            reference_ps: reference?,
+            range: range?,
+        })
+    });
+    if word? {
+        patched
+    } else {
+        Some(TimelyBand::Gradient)
+    }
 }
 
 fn read_dctcp(t: &Section<'_>) -> Option<DctcpConfig> {
@@ -983,6 +1071,7 @@ fn read_dctcp(t: &Section<'_>) -> Option<DctcpConfig> {
     let ai = t.required("ai", "\"packet\"", packet_or_rate);
     let min_rate = t.required("min_rate", "\"packet\"", packet_or_rate);
     let arithmetic = arithmetic(t);
+    let window = t.required("window", "true", boolean);
     Some(DctcpConfig {
         g: g?,
         slow_start: slow_start?,
@@ -990,6 +1079,7 @@ fn read_dctcp(t: &Section<'_>) -> Option<DctcpConfig> {
         ai_bps: ai?,
         min_rate_bps: min_rate?,
         arithmetic: arithmetic?,
+        window: window?,
     })
 }
 
@@ -997,28 +1087,96 @@ fn read_dctcp(t: &Section<'_>) -> Option<DctcpConfig> {
 type Naks = (Option<Time>, bool);
 
 fn read_recovery(s: &Section<'_>) -> (Option<Recovery>, Option<Naks>) {
-    let words = [("go-back-n", true), ("none", false)];
+    let words = [
+        ("go-back-n", RecoveryWord::GoBackN),
+        ("irn", RecoveryWord::Irn),
+        ("ideal", RecoveryWord::Ideal),
+        ("none", RecoveryWord::None),
+    ];
     let word = s.required("recovery", "\"go-back-n\"", |n| choice(n, &words));
-    let why = "`recovery` is not \"go-back-n\"";
-    let read = parameters(s, "go-back-n", word == Some(true), why, |t| {
-        let timeout = t.required("timeout", "\"10ms\"", |n| {
-            word_or(n, "never", NEVER, |n| quantity(n, &TIME, 1_000_000, SECOND))
-        });
-        // NS3-22
-        let interval = t.required("nak_interval", "\"never\"", |n| {
-            word_or(n, "never", None, some_time)
-        });
-        let repeats = [("acknowledge", true), ("ignore", false)];
-        let repeats = t.required("repeats", "\"acknowledge\"", |n| choice(n, &repeats));
-        Some((timeout?, (interval?, repeats?)))
-    });
-    match (word, read) {
-        (Some(true), Some((timeout_ps, naks))) => {
-            (Some(Recovery::GoBackN { timeout_ps }), Some(naks))
+    let chosen = |w: RecoveryWord| word == Some(w);
+    let why = |w: &str| format!("`recovery` is not \"{w}\"");
+    let go_back = parameters(
+        s,
+        "go-back-n",
+        chosen(RecoveryWord::GoBackN),
+        &why("go-back-n"),
+        |t| {
+            let timeout = t.required("timeout", "\"10ms\"", |n| {
+                word_or(n, "off", NEVER, |n| quantity(n, &TIME, 1_000_000, SECOND))
+            });
+            // NS3-22
+            let interval = t.required("nak_interval", "\"off\"", |n| {
+                word_or(n, "off", None, some_time)
+            });
+            let words = [("acknowledge", true), ("ignore", false)];
+            let repeats = t.required("repeats", "\"acknowledge\"", |n| choice(n, &words));
+            Some((timeout?, (interval?, repeats?)))
+        },
+    );
+    let irn = parameters(s, "irn", chosen(RecoveryWord::Irn), &why("irn"), read_irn);
+    let ideal = parameters(
+        s,
+        "ideal",
+        chosen(RecoveryWord::Ideal),
+        &why("ideal"),
+        |t| {
+            t.required("delay", "\"path\"", |n| {
+                word_or(n, "path", None, |n| quantity(n, &TIME, 0, SECOND).map(Some))
+            })
+        },
+    );
+    let naks = match (word, go_back) {
+        (Some(RecoveryWord::GoBackN), go_back) => go_back.map(|(_, naks)| naks),
+        _ => Some((None, true)),
+    };
+    let recovery = match word {
+        None => None,
+        Some(RecoveryWord::GoBackN) => {
+            go_back.map(|(timeout_ps, _)| Recovery::GoBackN { timeout_ps })
         }
-        (Some(false), _) => (Some(Recovery::None), Some((None, true))),
-        _ => (None, None),
+        Some(RecoveryWord::Irn) => irn.map(Recovery::Irn),
+        Some(RecoveryWord::Ideal) => ideal.map(|delay_ps| Recovery::Ideal { delay_ps }),
+        Some(RecoveryWord::None) => Some(Recovery::None),
+    };
+    (recovery, naks)
+}
+
+fn read_irn(t: &Section<'_>) -> Option<IrnConfig> {
+    let window = t.required("window", "\"bdp\"", |n| {
+        word_or(n, "bdp", IrnWindow::Bdp, |n| {
+            word_or(n, "off", IrnWindow::Off, |n| {
+                quantity(n, &SIZE, 1, MAX_BUFFER_BYTES).map(IrnWindow::Bytes)
+            })
+        })
+    });
+    let (rto_low, rto_high) = (
+        time(t, "rto_low", 1_000_000),
+        time(t, "rto_high", 1_000_000),
+    );
+    let few = t.required("few", "3", |n| count(n, 0, 1_000_000));
+    let lost_after = t.required("lost_after", "1", |n| count(n, 1, 1_000_000));
+    if let (Some(low), Some(high)) = (rto_low, rto_high)
+        && low > high
+    {
+        let message = format!(
+            "rto_low {} is above rto_high {}",
+            TIME.show(low),
+            TIME.show(high)
+        );
+        t.complain(
+            "rto_low",
+            message,
+            "rto_low is for flows with few packets in flight, whose queues are short",
+        );
     }
+    Some(IrnConfig {
+        window: window?,
+        rto_low_ps: rto_low?,
+        rto_high_ps: rto_high?,
+        few: few? as u32,
+        lost_after: lost_after? as u32,
+    })
 }
 
 fn frame_class(node: &Node) -> Read<FrameClass> {
@@ -1110,6 +1268,23 @@ fn habits(s: &Section<'_>, x: &SchemeSpec) {
             &["dcqcn"],
             "DCQCN with whole rates has the vendor's timers only",
             "set dcqcn.reaction = \"sampled\" and dcqcn.byte_counter = \"off\"",
+        );
+    }
+    if scan && matches!(x.recovery, Recovery::Irn(_) | Recovery::Ideal { .. }) {
+        s.complain_of(
+            &["nic", "recovery"],
+            "nic.arbiter = \"scan\" goes back to the first missing packet, or loses none",
+            "set nic.arbiter = \"ring\", or recovery = \"go-back-n\"",
+        );
+    }
+    if let ControlConfig::Timely(c) = x.control
+        && scan
+        && c.band != TimelyBand::Gradient
+    {
+        s.complain_of(
+            &["timely"],
+            "TIMELY with whole rates has the original band",
+            "set timely.gradient = \"original\"",
         );
     }
     if let ControlConfig::Hpcc(c) = x.control
@@ -1211,16 +1386,10 @@ fn combinations(s: &Section<'_>, x: &SchemeSpec) {
         s.complain_of(
             &["recovery", "admission"],
             "packets can be dropped under this `admission`, and nothing would send them again",
-            "set recovery = \"go-back-n\", or admission to \"pfc\" or \"unlimited\"",
+            "set recovery = \"go-back-n\", \"irn\" or \"ideal\", or admission to \"pfc\" or \"unlimited\"",
         );
     }
-    if x.path == PathChoice::Packet && x.recovery != Recovery::None {
-        s.warn_of(
-            &["path", "recovery"],
-            "go-back-N takes every packet that overtakes another for a loss",
-            "on a lossless network set recovery = \"none\", which takes packets in any order",
-        );
-    }
+    recoveries(s, x, lossy);
     if matches!(x.admission, Admission::Pfc(_)) && !x.obeys_pfc {
         s.complain_of(
             &["nic", "admission"],
@@ -1253,6 +1422,35 @@ fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             "HPCC reacts per ACK, and only every n-th packet gets one",
             "set ack.every = 1",
         );
+    }
+}
+
+/// Doubtful choices of the recovery.
+fn recoveries(s: &Section<'_>, x: &SchemeSpec, lossy: bool) {
+    let sprays = x.path == PathChoice::Packet;
+    match x.recovery {
+        Recovery::GoBackN { .. } if sprays => s.warn_of(
+            &["path", "recovery"],
+            "go-back-N takes every packet that overtakes another for a loss",
+            "set recovery = \"none\" on a lossless network, or \"irn\" or \"ideal\", which take packets in any order",
+        ),
+        Recovery::GoBackN { timeout_ps: NEVER } if lossy => s.warn_of(
+            &["go-back-n", "admission"],
+            "without a timeout a flow whose last packet is dropped waits for ever",
+            "give go-back-n.timeout a time",
+        ),
+        // REC-20
+        Recovery::Irn(irn) if sprays && irn.lost_after == 1 => s.warn_of(
+            &["path", "recovery"],
+            "IRN sends every packet again that another overtakes",
+            "raise irn.lost_after to how far packets of a flow get out of order",
+        ),
+        Recovery::Irn(_) if matches!(x.admission, Admission::Pfc(_)) => s.warn_of(
+            &["recovery", "admission"],
+            "with PFC nothing is lost, but IRN's timeouts send packets again that pauses hold up",
+            "set admission = \"egress-dynamic\", or raise irn.rto_low and irn.rto_high",
+        ),
+        _ => {}
     }
 }
 
@@ -1322,7 +1520,7 @@ impl SchemeSpec {
                     other => other,
                 },
             },
-            ecn: self.ecn.map(|ecn| profile(&ecn, &around.rates)),
+            ecn: self.ecn.as_ref().map(|ecn| profile(ecn, &around.rates)),
             int: self.int.map(|int| IntConfig {
                 format: int.format,
                 counter: match &self.control {
@@ -1413,24 +1611,25 @@ impl SchemeSpec {
     }
 }
 
-/// The RED profile of every link rate, scaled in proportion (PRE-15).
+/// The RED profile of every link rate (PRE-15, SW-31): that of the next lower rate that has one, else of the
+/// lowest, scaled in proportion.
 fn profile(ecn: &EcnSpec, rates: &[Rate]) -> EcnConfig {
-    let scale = |bytes: u64, rate: Rate| {
-        (u128::from(bytes) * u128::from(rate.bps()) / u128::from(ecn.rate_bps)) as u64
+    let of = |rate: &Rate| {
+        let at_most = |p: &&EcnProfile| p.rate_bps <= rate.bps();
+        let near = ecn.profiles.iter().rfind(at_most);
+        let near = near.or(ecn.profiles.first())?;
+        let scale = |bytes: u64| {
+            (u128::from(bytes) * u128::from(rate.bps()) / u128::from(near.rate_bps)) as u64
+        };
+        let red = Red {
+            kmin_bytes: scale(near.red.kmin_bytes),
+            kmax_bytes: scale(near.red.kmax_bytes),
+            pmax: near.red.pmax,
+        };
+        Some((*rate, red))
     };
-    let profiles = rates.iter().map(|&rate| {
-        let kmin_bytes = scale(ecn.kmin_bytes, rate);
-        (
-            rate,
-            Red {
-                kmin_bytes,
-                kmax_bytes: scale(ecn.kmax_bytes, rate),
-                pmax: ecn.pmax,
-            },
-        )
-    });
     EcnConfig {
-        profiles: profiles.collect(),
+        profiles: rates.iter().filter_map(of).collect(),
         scope: ecn.scope,
         at_dequeue: ecn.at_dequeue,
         replay: ecn.replay,

@@ -595,6 +595,63 @@ fn impossible_schemes() {
         "go-back-n",
     );
     scheme_refused(
+        "dcqcn",
+        "irn.few = 2\n",
+        31,
+        "`irn` would do nothing",
+        "take it out",
+    );
+    scheme_refused(
+        "dcqcn",
+        "admission = \"egress-dynamic\"\nrecovery = \"irn\"\nirn.rto_low = \"1ms\"\n",
+        33,
+        "rto_low 1ms is above rto_high 320us",
+        "few packets in flight",
+    );
+    scheme_refused(
+        "timely",
+        "timely.patched.beta = 0.1\n",
+        31,
+        "`patched` would do nothing",
+        "take it out",
+    );
+    scheme_refused(
+        "dcqcn",
+        "ecn.profiles = []\n",
+        31,
+        "no profile in it",
+        "rate = ",
+    );
+    scheme_refused(
+        "dcqcn",
+        "ecn.profiles = [3]\n",
+        31,
+        "a profile is a table",
+        "rate = ",
+    );
+    scheme_refused(
+        "dcqcn",
+        "ecn.profiles = [{ rate = \"25Gbps\", kmin = \"2KB\", kmax = \"1KB\", pmax = 1.0 }]\n",
+        31,
+        "kmin 2KB is above kmax 1KB",
+        "certain above kmax",
+    );
+    scheme_refused(
+        "dcqcn",
+        "ecn.profiles = [{ rate = \"25Gbps\", kmin = \"1KB\", kmax = \"1KB\", pmax = 1.0 }, { rate = \"25Gbps\", kmin \
+         = \"1KB\", kmax = \"1KB\", pmax = 1.0 }]\n",
+        31,
+        "25Gbps has a profile already",
+        "one profile",
+    );
+    scheme_refused(
+        "dcqcn",
+        "ecn.kmin = \"10KB\"\necn.profiles = [{ rate = \"25Gbps\", kmin = \"1KB\", kmax = \"1KB\", pmax = 1.0 }]\n",
+        31,
+        "`kmin` would do nothing",
+        "take it out",
+    );
+    scheme_refused(
         "bfc",
         "ack.class = \"data\"\n",
         31,

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use dataplane::config::{
     Admission, Alpha, BaseRtt, Classify, CnpReaction, ControlConfig, Division, HpccConfig,
-    IntConfig, PathChoice, PfcThreshold, Reaction, Recovery, Schedule,
+    IntConfig, IrnConfig, IrnWindow, PathChoice, PfcThreshold, Reaction, Recovery, Schedule,
+    TimelyBand,
 };
 use dataplane::int::{Counter, IntFormat, Layout};
 use dataplane::switch::DATA_CLASS;
-use dataplane::units::{MS, US};
+use dataplane::units::{MS, NEVER, US};
 use scenario::{Changes, PARAMETER_SETS, PRESETS, Preset, Scenario, SchemeConfig, surroundings};
 
 const NETWORK: &str = "name = \"x\"\ntopology = { kind = \"leaf-spine\", leaves = 2, spines = 2, hosts_per_leaf = 2, \
@@ -21,6 +22,7 @@ fn config(preset: &str, set: &[&str]) -> SchemeConfig {
         scheme: Some(preset.to_owned()),
         set: set.iter().map(|s| (*s).to_owned()).collect(),
         seed: None,
+        profile: None,
     };
     let scenario = Scenario::parse(NETWORK, "x.toml", Path::new("."), &changes)
         .unwrap_or_else(|e| panic!("{e}"));
@@ -374,6 +376,189 @@ fn axes_alone() {
     assert!(
         matches!(c.switch.mmu.admission, Admission::Pfc(p) if p.threshold == PfcThreshold::Dynamic(Alpha(131_072)))
     );
+}
+
+const LOSSY: &str = "scheme.admission=egress-dynamic";
+
+/// HPCC paper, Fig. 12: two controls under three flow controls, by configuration alone.
+// PRE-08, PRE-14, PRE-60
+#[test]
+fn flow_control_choices_of_the_hpcc_paper() {
+    for control in ["dcqcn", "hpcc"] {
+        let paper = "scheme.parameters=hpcc-paper";
+        let pfc = config(control, &[paper]);
+        let back = config(control, &[paper, LOSSY]);
+        let irn = config(control, &[paper, LOSSY, "scheme.recovery=irn"]);
+        assert!(matches!(pfc.switch.mmu.admission, Admission::Pfc(_)));
+        for lossy in [&back, &irn] {
+            let Admission::EgressDynamic { alpha, per_queue } = lossy.switch.mmu.admission else {
+                panic!("{control}")
+            };
+            assert_eq!((alpha, per_queue), (Alpha(65_536), false));
+            assert!(lossy.switch.classes.iter().all(|c| !c.pausable));
+            assert_eq!(lossy.nic.control, pfc.nic.control, "nothing else changes");
+            assert_eq!(lossy.switch.ecn, pfc.switch.ecn);
+        }
+        assert!(matches!(pfc.nic.recovery, Recovery::GoBackN { .. }));
+        assert_eq!(back.nic.recovery, pfc.nic.recovery);
+        assert_eq!(irn.nic.recovery, Recovery::Irn(IrnConfig::paper()));
+    }
+}
+
+/// They run, on a network small enough that all three are put to the test: PFC pauses, the others
+/// drop.
+// PRE-14, PRE-60
+#[test]
+fn flow_control_choices_run() {
+    let text = "name = \"fig12\"\ntopology = { kind = \"star\", hosts = 17, link = { rate = \"100Gbps\", delay = \"1us\" } \
+                }\nswitch.buffer = \"1500KB\"\nswitch.reserved = \"0B\"\n[[traffic]]\nname = \"t\"\npattern = \"incast\"\n\
+                degree = 16\nsize = \"500KB\"\nreceiver = 16\n[scheme]\nparameters = \"hpcc-paper\"\n";
+    for control in ["dcqcn", "hpcc"] {
+        for (choice, set) in [
+            ("pfc", vec![]),
+            ("go-back-n", vec![LOSSY]),
+            ("irn", vec![LOSSY, "scheme.recovery=irn"]),
+        ] {
+            let changes = Changes {
+                scheme: Some(control.to_owned()),
+                set: set.iter().map(|s| (*s).to_owned()).collect(),
+                seed: None,
+                profile: None,
+            };
+            let scenario = Scenario::parse(text, "x.toml", Path::new("."), &changes)
+                .unwrap_or_else(|e| panic!("{e}"));
+            let plan = scenario.build().expect("a sound scenario").plan;
+            let outcome = fabric::engine::Simulation::new(plan).run(&mut Nobody, &mut |_| true);
+            let what = format!("{control} {choice}");
+            assert_eq!(outcome.violations, [], "{what}");
+            assert_eq!(outcome.finished, 16, "{what}");
+            let drops: u64 = outcome.counters.drops.iter().sum();
+            assert_eq!(outcome.counters.pfc_pauses > 0, choice == "pfc", "{what}");
+            assert_eq!(drops > 0, choice != "pfc", "{what}: {drops}");
+        }
+    }
+}
+
+/// Takes no notes.
+struct Nobody;
+
+impl fabric::record::Recorder for Nobody {
+    fn flows(&mut self, _: &[fabric::record::FlowRecord]) {}
+    fn buffers(&mut self, _: &[fabric::record::BufferSample]) {}
+    fn pauses(&mut self, _: &[fabric::record::PauseRecord]) {}
+}
+
+// PRE-60, PRE-61, REC-15, NIC-21
+#[test]
+fn recoveries() {
+    let of = |set: &[&str]| {
+        let mut all = vec![LOSSY];
+        all.extend(set);
+        config("dcqcn", &all).nic.recovery
+    };
+    assert_eq!(
+        of(&["scheme.go-back-n.timeout=off"]),
+        Recovery::GoBackN { timeout_ps: NEVER }
+    );
+    let irn = |set: &str| match of(&["scheme.recovery=irn", set]) {
+        Recovery::Irn(irn) => irn,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(irn("scheme.irn.window=off").window, IrnWindow::Off);
+    assert_eq!(
+        irn("scheme.irn.window=64KB").window,
+        IrnWindow::Bytes(64_000)
+    );
+    assert_eq!(irn("scheme.irn.rto_high=1ms").rto_high_ps, MS);
+    assert_eq!(irn("scheme.irn.lost_after=8").lost_after, 8);
+    assert_eq!(irn("scheme.irn.few=5").few, 5);
+    let ideal = |set: &[&str]| {
+        let mut all = vec!["scheme.recovery=ideal"];
+        all.extend(set);
+        of(&all)
+    };
+    assert_eq!(ideal(&[]), Recovery::Ideal { delay_ps: None });
+    assert_eq!(
+        ideal(&["scheme.ideal.delay=0us"]),
+        Recovery::Ideal { delay_ps: Some(0) }
+    );
+}
+
+// PRE-64
+#[test]
+fn hpcc_without_pfc() {
+    for (name, classify) in [
+        ("hpcc-no-pfc", Classify::Fifo),
+        ("hpcc-no-pfc+sfq", Classify::Hash { queues: 31 }),
+        (
+            "hpcc-no-pfc+dqa",
+            Classify::Dynamic {
+                queues: 31,
+                table: 3200,
+                sticky_ps: 4 * US,
+            },
+        ),
+    ] {
+        let c = config(name, &[]);
+        assert_eq!(c.switch.classify, classify);
+        assert!(matches!(
+            c.switch.mmu.admission,
+            Admission::EgressDynamic { .. }
+        ));
+        assert_eq!(c.nic.recovery, Recovery::Ideal { delay_ps: None });
+        assert!(matches!(c.nic.control, ControlConfig::Hpcc(_)) && c.switch.int.is_some());
+    }
+}
+
+// PRE-62, PRE-63, TIMELY-33, DCTCP-15
+#[test]
+fn variants_of_the_rivals() {
+    let ControlConfig::Timely(t) = config("timely+win", &["scheme.timely.gradient=patched"])
+        .nic
+        .control
+    else {
+        panic!()
+    };
+    assert_eq!(t.band, TimelyBand::patched());
+    let set = [
+        "scheme.timely.gradient=patched",
+        "scheme.timely.patched.beta=0.1",
+    ];
+    let ControlConfig::Timely(t) = config("timely", &set).nic.control else {
+        panic!()
+    };
+    assert!(matches!(t.band, TimelyBand::Patched { beta: 0.1, .. }));
+    let ControlConfig::Dctcp(d) = config("dctcp", &["scheme.dctcp.window=false"]).nic.control
+    else {
+        panic!()
+    };
+    assert!(!d.window);
+}
+
+// SW-31, PRE-15
+#[test]
+fn ecn_profiles_by_rate() {
+    let profiles = "scheme.ecn.profiles=[{ rate = \"400Gbps\", kmin = \"1MB\", kmax = \"2MB\", pmax = 0.5 }, \
+                    { rate = \"40Gbps\", kmin = \"10KB\", kmax = \"20KB\", pmax = 1.0 }]";
+    let ecn = config("dcqcn", &[profiles]).switch.ecn.unwrap();
+    let found: Vec<_> = ecn
+        .profiles
+        .iter()
+        .map(|(rate, red)| (rate.bps(), red.kmin_bytes, red.kmax_bytes, red.pmax))
+        .collect();
+    // 100 Gbps has none of its own: 2.5 times that of 40.
+    assert_eq!(
+        found,
+        [
+            (100_000_000_000, 25_000, 50_000, 1.0),
+            (400_000_000_000, 1_000_000, 2_000_000, 0.5)
+        ]
+    );
+    // With none below, the lowest.
+    let high =
+        "scheme.ecn.profiles=[{ rate = \"400Gbps\", kmin = \"1MB\", kmax = \"2MB\", pmax = 0.5 }]";
+    let ecn = config("dcqcn", &[high]).switch.ecn.unwrap();
+    assert_eq!(ecn.profiles[0].1.kmin_bytes, 250_000);
 }
 
 /// Words that start with `PRE-`.

@@ -9,7 +9,7 @@ use crate::nic::dcqcn::Dcqcn;
 use crate::nic::dctcp::Dctcp;
 use crate::nic::hpcc::Hpcc;
 use crate::nic::timely::Timely;
-use crate::units::Time;
+use crate::units::{NEVER, Time};
 
 /// What a flow knows of its path when it starts.
 #[derive(Clone, Copy, Debug)]
@@ -165,6 +165,18 @@ impl Control {
         }
     }
 
+    /// When the window may next grow though nothing comes back; [`NEVER`]: it cannot. As of the last
+    /// call that took a time.
+    // NIC-08, DCQCN-24
+    #[inline]
+    #[must_use]
+    pub fn rises_ps(&self, config: &ControlConfig, path: &PathInfo) -> Time {
+        match (self, config) {
+            (Self::Dcqcn(x), ControlConfig::Dcqcn(c)) => x.rises_ps(c, path),
+            _ => NEVER,
+        }
+    }
+
     /// Most payload bytes in flight at `now`; `u64::MAX` means no limit. A packet may start while
     /// fewer bytes than this are in flight, even if it passes the limit: a window can be smaller
     /// than a packet.
@@ -175,7 +187,7 @@ impl Control {
             (Self::Hpcc(x), _) => x.window(),
             (Self::Dcqcn(x), ControlConfig::Dcqcn(c)) => x.window(c, path, now),
             (Self::Timely(x), ControlConfig::Timely(c)) => x.window(c, path),
-            (Self::Dctcp(x), _) => x.window(),
+            (Self::Dctcp(x), ControlConfig::Dctcp(c)) => x.window(c),
             _ => u64::MAX,
         }
     }

@@ -84,8 +84,12 @@ impl Dctcp {
     /// Most bytes in flight.
     #[inline]
     #[must_use]
-    pub fn window(&self) -> u64 {
-        floor_window(self.window_bytes)
+    pub fn window(&self, config: &DctcpConfig) -> u64 {
+        if config.window {
+            floor_window(self.window_bytes)
+        } else {
+            u64::MAX // DCTCP-15
+        }
     }
 
     /// α, the smoothed share of marked bytes.

@@ -10,6 +10,7 @@ pub mod dctcp;
 pub mod hpcc;
 mod integer;
 mod receiver;
+mod recovery;
 mod scan;
 mod sender;
 pub mod timely;
@@ -246,16 +247,47 @@ impl Nic {
             .receiver
             .data(now, &self.config, id, arena, &mut self.counters);
         for reply in replies.into_iter().flatten() {
-            if let Some(scan) = &mut self.scan {
-                scan.reply(reply, arena);
-                sink.kick(port);
-                continue;
-            }
-            let class = arena.hot(reply).class() as usize;
-            self.replies[port as usize * self.classes + class].push(reply, arena);
-            self.sender.set_replies(port, class as u8, true);
-            sink.kick(port);
+            self.reply(port, reply, arena, sink);
         }
+    }
+
+    /// A frame that left this NIC by `port` was dropped on its way, and here is its record: data is
+    /// sent again in its turn, a reply at once.
+    // REC-30, REC-33
+    pub fn returned<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        if arena.hot(id).kind() == Kind::Data {
+            let (packet, cold) = (*arena.hot(id), *arena.cold(id));
+            arena.free(id);
+            self.sender.told(now, &self.config, &packet, &cold, sink);
+            return;
+        }
+        let hot = arena.hot_mut(id);
+        hot.upstream_queue = 0;
+        match hot.kind() {
+            Kind::Ack => self.counters.acks += 1,
+            Kind::Nak => self.counters.naks += 1,
+            _ => self.counters.cnps += 1,
+        }
+        self.reply(port, id, arena, sink);
+    }
+
+    /// Puts an ACK, NAK or CNP in its queue.
+    fn reply<S: Sink>(&mut self, port: u16, id: PacketId, arena: &mut Arena, sink: &mut S) {
+        if let Some(scan) = &mut self.scan {
+            scan.reply(id, arena);
+        } else {
+            let class = arena.hot(id).class();
+            self.replies[port as usize * self.classes + class as usize].push(id, arena);
+            self.sender.set_replies(port, class, true);
+        }
+        sink.kick(port);
     }
 
     /// The port's link is free: what leaves now?

@@ -2,6 +2,7 @@
 
 use crate::config::{NicConfig, Recovery};
 use crate::nic::NicCounters;
+use crate::nic::recovery::Arrivals;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::route::mix32;
 use crate::switch::MixedMap;
@@ -44,7 +45,7 @@ impl Incoming {
         counters: &mut NicCounters,
     ) -> (Option<Kind>, bool) {
         // NIC-12: where nothing is lost, packets may overtake each other and are counted.
-        let in_order = packet.psn == self.expected || config.recovery == Recovery::None;
+        let in_order = packet.psn == self.expected || config.recovery.counts();
         if in_order {
             self.expected += 1;
             self.unacknowledged += 1;
@@ -84,6 +85,40 @@ impl Incoming {
             .nak_interval_ps
             .is_some_and(|interval| now - self.complained_ps >= interval)
     }
+
+    /// The same where packets are taken in any order and told apart (IRN).
+    fn take_any(
+        &mut self,
+        config: &NicConfig,
+        packet: &Packet,
+        cold: &Cold,
+        arrivals: &mut Arrivals,
+        counters: &mut NicCounters,
+    ) -> (Option<Kind>, bool) {
+        let before = self.expected;
+        let (fresh, expected) = arrivals.take(packet.flow, packet.psn, before);
+        self.expected = expected;
+        if fresh {
+            counters.delivered_bytes += u64::from(cold.payload);
+        } else {
+            counters.discarded += 1;
+        }
+        if packet.psn > before {
+            // REC-11
+            counters.naks += 1;
+            return (Some(Kind::Nak), false);
+        }
+        let last = fresh && expected == packets_in_all(packet, cold, config.mtu);
+        self.unacknowledged += expected - before;
+        // REC-11: where something is or was missing, the sender waits for the news.
+        let urgent = last || expected != before + 1 || arrivals.has_gap(packet.flow);
+        if !urgent && self.unacknowledged < config.ack_every {
+            return (None, false);
+        }
+        self.unacknowledged = 0;
+        counters.acks += 1;
+        (Some(Kind::Ack), last)
+    }
 }
 
 /// The receiving half of a NIC.
@@ -93,6 +128,8 @@ pub(super) struct Receiver {
     /// NIC-32: flows that are complete, and since when. A repetition may still come for them, but
     /// most never appear again, so they lie apart from those that every packet looks for.
     complete: MixedMap<u32, Time>,
+    /// IRN: what came too early.
+    arrivals: Arrivals,
 }
 
 /// Frames that one data packet causes: an ACK or NAK, and a CNP.
@@ -103,6 +140,7 @@ impl Receiver {
         Self {
             flows: MixedMap::default(),
             complete: MixedMap::default(),
+            arrivals: Arrivals::default(),
         }
     }
 
@@ -134,7 +172,14 @@ impl Receiver {
             && config.cnp_interval_ps.is_some_and(|interval| {
                 flow.notified_ps == NEVER || now - flow.notified_ps >= interval
             });
-        let (reply, last) = flow.take(now, config, &packet, arena.cold(id), counters);
+        let selective = matches!(config.recovery, Recovery::Irn(_))
+            && (packet.psn != flow.expected || !self.arrivals.is_empty());
+        let cold = arena.cold(id);
+        let (reply, last) = if selective {
+            flow.take_any(config, &packet, cold, &mut self.arrivals, counters)
+        } else {
+            flow.take(now, config, &packet, cold, counters)
+        };
         if notify {
             flow.notified_ps = now;
             counters.cnps += 1;
@@ -146,7 +191,7 @@ impl Receiver {
             if !is_new {
                 self.flows.remove(&packet.flow);
             }
-            if config.recovery != Recovery::None {
+            if !config.recovery.counts() {
                 self.complete.insert(packet.flow, now);
             }
         } else if is_new {

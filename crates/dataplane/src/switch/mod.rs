@@ -464,7 +464,17 @@ impl Switch {
             self.port_counters[port as usize].dropped[cause as usize] += 1;
         }
         sink.dropped(arena.hot(id), cause);
-        arena.free(id);
+        // SW-52
+        if !sink.keep(id, cause) {
+            arena.free(id);
+        }
+    }
+
+    /// The port by which this switch would forward a packet from endpoint `src`; `None` where no port
+    /// leads there.
+    #[must_use]
+    pub fn way(&self, packet: &Packet, src: u32) -> Option<u16> {
+        self.routes.port(packet, || src)
     }
 
     /// Whether `transmit` would find something for this port.

@@ -1,6 +1,8 @@
 //! The NIC against its rules, on a bench: frames in, frames out, wishes recorded.
 
+mod lossy;
 mod receiving;
+mod repair;
 mod sending;
 
 use dataplane::config::*;

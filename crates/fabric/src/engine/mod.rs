@@ -7,6 +7,7 @@
 
 mod audit;
 mod links;
+mod notices;
 mod order;
 mod probe;
 
@@ -34,6 +35,7 @@ use crate::record::{
 };
 use crate::topology::Graph;
 use links::Links;
+use notices::Notices;
 use order::SourcePorts;
 pub use order::{Clock, run};
 use probe::Probes;
@@ -103,6 +105,7 @@ struct Core<C> {
     lossless: u8,
     broken_promises: u64,
     ends: Vec<FlowEnd>,
+    notices: Notices,
     /// Open pauses: (link, class) → since.
     paused: MixedMap<u32, Time>,
     pauses: Vec<PauseRecord>,
@@ -195,6 +198,14 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
         let node = &mut self.core.nodes[self.node as usize];
         let what = u64::from(packet.flow) << 32 | u64::from(packet.psn);
         node.digest = fold(fold(node.digest, self.core.now), what);
+    }
+
+    fn keep(&mut self, id: PacketId, cause: DropCause) -> bool {
+        let told = self.core.notices.on && cause != DropCause::NoRoute;
+        if told {
+            self.core.notices.dropped.push((self.node, id));
+        }
+        told
     }
 
     fn draw(&mut self) -> u64 {
@@ -384,6 +395,7 @@ impl<C: Calendar> Simulation<C> {
             lossless: lossless_classes(&plan.switch),
             broken_promises: 0,
             ends: Vec::new(),
+            notices: Notices::new(&plan.nic),
             paused: MixedMap::default(),
             pauses: Vec::new(),
             events: 0,
@@ -572,7 +584,12 @@ impl<C: Calendar> Simulation<C> {
             node,
         };
         match (node as usize).checked_sub(self.nics.len()) {
-            Some(switch) => self.switches[switch].receive(now, port, id, &mut self.arena, sink),
+            Some(switch) => {
+                self.switches[switch].receive(now, port, id, &mut self.arena, sink);
+                if !self.core.notices.dropped.is_empty() {
+                    self.send_notices();
+                }
+            }
             None => {
                 self.nics[node as usize].receive(now, port, id, &mut self.arena, sink);
                 if !self.core.ends.is_empty() {
@@ -582,8 +599,44 @@ impl<C: Calendar> Simulation<C> {
         }
     }
 
+    /// News of drops set out for the senders. They arrive after the timers of their instant.
+    // REC-34
+    fn send_notices(&mut self) {
+        let Core {
+            now,
+            calendar,
+            links,
+            nodes,
+            notices,
+            ..
+        } = &mut self.core;
+        let id = nodes.len() as u32;
+        notices.send(
+            *now,
+            (&self.graph, &self.switches, links),
+            &self.arena,
+            |at| calendar.push(Event::new(at, phase::TIMER, id, 0)),
+        );
+    }
+
+    fn deliver_notices(&mut self) {
+        let now = self.core.now;
+        while let Some((host, port, id)) = self.core.notices.due(now) {
+            self.progress_ps = now;
+            let sink = &mut NodeSink {
+                core: &mut self.core,
+                node: host,
+            };
+            self.nics[host as usize].returned(now, port, id, &mut self.arena, sink);
+        }
+    }
+
     fn timer(&mut self, node: u32) {
         let now = self.core.now;
+        if node as usize == self.core.nodes.len() {
+            self.deliver_notices();
+            return;
+        }
         // An alarm that was set again for an earlier time rings for nothing at the old one (KER-06).
         if self.core.nodes[node as usize].armed_ps > now {
             return;

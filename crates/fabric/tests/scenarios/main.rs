@@ -12,6 +12,7 @@ mod hpcc;
 mod loss;
 mod lossless;
 mod queueing;
+mod recovery;
 mod reference;
 
 use common::{GBPS_100, LINK};

@@ -62,7 +62,8 @@ impl Control {
         let (limited, fixed) = match config {
             ControlConfig::LineRate => (false, false),
             ControlConfig::FixedWindow { window } => return window.unwrap_or(bdp).max(1),
-            ControlConfig::Hpcc(_) | ControlConfig::Dctcp(_) => (true, false),
+            ControlConfig::Hpcc(_) => (true, false),
+            ControlConfig::Dctcp(c) => (c.window, false),
             ControlConfig::Dcqcn(c) => (c.window, c.fixed_window),
             ControlConfig::Timely(c) => (c.window, c.fixed_window),
         };
