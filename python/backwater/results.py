@@ -28,6 +28,13 @@ RUN_FILES = (
     "summary.json",
 )
 """What a run leaves; the `results` crate writes them."""
+RECORDED_FILES = (
+    "throughput.parquet",
+    "port_queues.parquet",
+    "queue_histogram.parquet",
+    "rtt.parquet",
+)
+"""What a run leaves besides, where ``[record]`` of its scenario asks for it."""
 
 
 class Run:
@@ -97,8 +104,47 @@ class Run:
 
     @cached_property
     def pauses(self) -> polars.DataFrame:
-        """A row per interval during which PFC held a port's class."""
+        """A row per interval during which PFC held a port's class.
+
+        ``node`` and ``port`` had to wait, from ``from_ps`` to ``to_ps``. Where ``open`` is true the
+        pause had not ended when the run did, and ``to_ps`` is the end of the run.
+        """
         return self._table("pauses")
+
+    @cached_property
+    def throughput(self) -> polars.DataFrame:
+        """A row per interval and flow whose receiver got something: ``[record] throughput``.
+
+        ``at_ps`` is the end of the interval, ``bytes`` the payload received in order within it.
+        """
+        return self._recorded("throughput", 'throughput = { every = "10us" }')
+
+    @cached_property
+    def port_queues(self) -> polars.DataFrame:
+        """Queues of switch ports over time: ``[record] queues``.
+
+        ``bytes`` are those of all classes that wait for the port of ``node`` towards ``peer``. There
+        is a row where the value differs from the port's sample before, so it holds until the port's
+        next row: draw it in steps (``drawstyle="steps-post"``).
+        """
+        return self._recorded("port_queues", 'queues = { every = "1us", ports = "switches" }')
+
+    @cached_property
+    def queue_histogram(self) -> polars.DataFrame:
+        """A row per switch port and bin of its queue: ``[record] histogram``.
+
+        ``samples`` instants saw a queue of at least ``bin_bytes`` and less than the next bin's.
+        """
+        return self._recorded("queue_histogram", 'histogram = { every = "100ns", bin = "1KB" }')
+
+    @cached_property
+    def rtt(self) -> polars.DataFrame:
+        """A row per bin of the round trips that senders saw: ``[record] rtt``.
+
+        ``samples`` ACKs came back at least ``bin_ps`` and less than the next bin's picoseconds after
+        the transmission of their packet had begun.
+        """
+        return self._recorded("rtt", 'rtt = { bin = "100ns" }')
 
     @cached_property
     def resolved(self) -> str:
@@ -134,6 +180,11 @@ class Run:
 
         window = self.summary["measure_from_ps"], self.summary["measure_to_ps"]
         return self.queues.filter(pl.col("at_ps").is_between(*window))
+
+    def _recorded(self, name: str, ask: str) -> polars.DataFrame:
+        if not (self.path / f"{name}.parquet").exists():
+            raise RunError(f"{self.path}: {name} was not recorded; add [record] with {ask}")
+        return self._table(name)
 
     def _table(self, name: str) -> polars.DataFrame:
         import polars as pl

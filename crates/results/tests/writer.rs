@@ -1,8 +1,9 @@
 //! A run directory as a reader finds it.
 
 use fabric::record::{
-    BufferSample, Counters, Ending, FlowRecord, Outcome, PauseRecord, PortRecord, Recorder,
-    Violation,
+    BufferSample, Counters, Ending, FlowRecord, Outcome, PauseRecord, PortRecord, QueueBin,
+    QueueHistogram, QueueSample, QueueSeries, RecordSpec, RecordedPorts, Recorder, RttBin,
+    RttHistogram, ThroughputRecord, Violation,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use results::{NodeInfo, RunInfo, Writer};
@@ -180,6 +181,7 @@ fn a_finished_run_has_all_files_and_no_temporary_one() {
         class: 1,
         from_ps: 1,
         to_ps: 2,
+        open: false,
     }]);
     let mut outcome = outcome();
     outcome.ports[0].active_flows = vec![3, 0, 1];
@@ -194,6 +196,100 @@ fn a_finished_run_has_all_files_and_no_temporary_one() {
         fs::read_to_string(dir.0.join("resolved.toml")).unwrap(),
         "seed = 7\n"
     );
+}
+
+fn recording() -> RunInfo {
+    let window_ps = (0, 1_000_000);
+    let record = RecordSpec {
+        throughput_ps: Some(1_000),
+        queues: Some(QueueSeries {
+            every_ps: 1_000,
+            ports: RecordedPorts::Switches,
+        }),
+        histogram: Some(QueueHistogram {
+            every_ps: 1_000,
+            bin_bytes: 1_000,
+            window_ps,
+        }),
+        rtt: Some(RttHistogram {
+            bin_ps: 1_000,
+            window_ps,
+        }),
+    };
+    RunInfo { record, ..info() }
+}
+
+// RCD-09
+#[test]
+fn what_is_recorded_besides_has_files_and_percentiles() {
+    let dir = Scratch::new();
+    let mut writer = Writer::create(&dir.0, recording(), false).unwrap();
+    let total = 70_000;
+    for at in 1..=total {
+        writer.throughput(&[ThroughputRecord {
+            at_ps: at * 1_000,
+            flow: 3,
+            bytes: 9,
+        }]);
+    }
+    writer.port_queues(&[QueueSample {
+        at_ps: 0,
+        node: 2,
+        port: 1,
+        peer: 4,
+        bytes: 7,
+    }]);
+    let bin = |node, bin_bytes, samples| QueueBin {
+        node,
+        port: 1,
+        peer: 4,
+        bin_bytes,
+        samples,
+    };
+    writer.queue_histogram(&[
+        bin(2, 0, 94),
+        bin(2, 5_000, 2),
+        bin(3, 0, 1),
+        bin(3, 1_000, 3),
+    ]);
+    writer.rtt(&[
+        RttBin {
+            bin_ps: 4_000,
+            samples: 1,
+        },
+        RttBin {
+            bin_ps: 9_000,
+            samples: 1,
+        },
+    ]);
+    let summary = writer.finish(&outcome(), &[]).unwrap();
+    let mut names: Vec<&str> = WHOLE.to_vec();
+    let recorded = [
+        ("throughput.parquet", total as i64),
+        ("port_queues.parquet", 1),
+        ("queue_histogram.parquet", 4),
+        ("rtt.parquet", 2),
+    ];
+    names.extend(recorded.map(|(name, _)| name));
+    names.sort_unstable();
+    assert_eq!(names_in(&dir.0), names);
+    for (name, count) in recorded {
+        assert_eq!(rows(&dir.0, name), count, "{name}");
+    }
+    let queue = summary.queue.unwrap();
+    assert_eq!(
+        (queue.samples, queue.p50_bytes, queue.p95_bytes),
+        (100, 0, 0)
+    );
+    assert_eq!((queue.p99_bytes, queue.max_bytes), (5_000, 5_000));
+    let rtt = summary.rtt.unwrap();
+    assert_eq!((rtt.samples, rtt.p50_ps, rtt.p99_ps), (2, 4_000, 9_000));
+
+    // The next run records nothing: its directory has nothing of this one.
+    let again = Writer::create(&dir.0, info(), false).unwrap();
+    let summary = again.finish(&outcome(), &[]).unwrap();
+    assert_eq!(names_in(&dir.0), WHOLE);
+    assert_eq!((summary.queue, summary.rtt), (None, None));
 }
 
 #[test]

@@ -256,3 +256,60 @@ proptest! {
         }
     }
 }
+
+fn parse(text: &str) -> Result<Scenario, scenario::ScenarioError> {
+    Scenario::parse(text, "test.toml", Path::new("/"), &Changes::default())
+}
+
+const RECORDING: &str = r#"
+name = "recording"
+topology = { kind = "star", hosts = 4, link = { rate = "100Gbps", delay = "1us" } }
+[[traffic]]
+name = "web"
+pattern = "uniform"
+sizes = "web-search@hpcc"
+load = 0.3
+window = ["0us", "200us"]
+[run]
+warmup = "20us"
+[record]
+throughput = { every = "10us" }
+queues = { every = "1us", ports = ["switch0->host2", "switch0 -> host0"] }
+histogram = { every = "100ns", bin = "1KB" }
+rtt = { bin = "100ns", window = ["0us", "50us"] }
+"#;
+
+// RCD-01, RCD-08
+#[test]
+fn what_is_recorded_is_read_filled_in_and_read_back() {
+    let text = RECORDING.replace("load = 0.3", "load = { fraction = 0.3, of = \"hosts\" }");
+    let scenario = parse(&text).unwrap_or_else(|e| panic!("{e}"));
+    let record = &scenario.spec.record;
+    assert_eq!(record.throughput_ps, Some(10_000_000));
+    let queues = record.queues.as_ref().unwrap();
+    assert_eq!(queues.every_ps, 1_000_000);
+    assert_eq!(
+        queues.ports,
+        fabric::record::RecordedPorts::Listed(vec![(4, 0), (4, 2)])
+    );
+    let histogram = record.histogram.unwrap();
+    assert_eq!((histogram.every_ps, histogram.bin_bytes), (100_000, 1000));
+    assert_eq!(
+        histogram.window_ps,
+        (20_000_000, 200_000_000),
+        "the measured time"
+    );
+    let info = scenario.info();
+    assert_eq!(
+        histogram.window_ps,
+        (info.measure_from_ps, info.measure_to_ps.unwrap())
+    );
+    assert_eq!(record.rtt.unwrap().window_ps, (0, 50_000_000));
+    assert_eq!(scenario.build().unwrap().plan.record, *record);
+    let again = parse(&scenario.resolved).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(again.spec, scenario.spec, "{}", scenario.resolved);
+
+    let nothing = text.split("[record]").next().unwrap();
+    let plain = parse(nothing).unwrap().spec.record;
+    assert_eq!(plain, fabric::record::RecordSpec::default());
+}

@@ -8,6 +8,7 @@
 mod audit;
 mod links;
 mod probe;
+mod recording;
 
 use std::sync::Arc;
 
@@ -27,11 +28,12 @@ use traffic::Flow;
 
 use crate::paths::Paths;
 use crate::record::{
-    Counters, Ending, FlowRecord, Outcome, PauseRecord, Progress, Recorder, Violation,
+    Counters, Ending, FlowRecord, Outcome, PauseRecord, Progress, RecordSpec, Recorder, Violation,
 };
 use crate::topology::Graph;
 use links::Links;
 use probe::Probes;
+use recording::Recording;
 
 /// Everything that a run needs.
 pub struct Plan {
@@ -55,6 +57,8 @@ pub struct Plan {
     pub until_ps: Time,
     /// Time between probes, ps; above 0.
     pub probe_ps: Time,
+    /// What is recorded besides. Changes no result.
+    pub record: RecordSpec,
     /// Leave out port-free events that nothing waits for. Changes speed, never a result.
     pub elide: bool,
 }
@@ -122,12 +126,14 @@ impl<C: Calendar> Core<C> {
                 self.links.stats[link as usize].pauses += 1;
                 self.paused.insert(key, now);
             } else if let Some(from_ps) = self.paused.remove(&key) {
-                self.pauses.push(self.pause_record(key, from_ps, now));
+                self.pauses
+                    .push(self.pause_record(key, from_ps, now, false));
             }
         }
     }
 
-    fn pause_record(&self, key: u32, from_ps: Time, to_ps: Time) -> PauseRecord {
+    // RCD-10
+    fn pause_record(&self, key: u32, from_ps: Time, to_ps: Time, open: bool) -> PauseRecord {
         let link = &self.links.hot[(key / 8) as usize];
         PauseRecord {
             node: link.node,
@@ -135,6 +141,7 @@ impl<C: Calendar> Core<C> {
             class: (key % 8) as u8,
             from_ps,
             to_ps,
+            open,
         }
     }
 }
@@ -249,6 +256,8 @@ pub struct Simulation<C = Wheel> {
     live: Live,
     finished: Vec<FlowRecord>,
     probes: Probes,
+    /// `None`: nothing is recorded besides.
+    recording: Option<Box<Recording>>,
     /// Ports of the current round.
     round: Vec<u32>,
     started: u64,
@@ -363,6 +372,7 @@ impl<C: Calendar> Simulation<C> {
             core,
             paths: Paths::new(Arc::clone(&graph)),
             probes: Probes::new(&graph),
+            recording: Recording::new(&plan.record, &graph),
             graph,
             arena: Arena::new(),
             nics,
@@ -409,6 +419,9 @@ impl<C: Calendar> Simulation<C> {
             if ending.is_none() {
                 self.probes
                     .look(until, &self.switches, &self.arena, recorder);
+                if let Some(recording) = &mut self.recording {
+                    recording.hand_over(until, recorder);
+                }
                 probe += self.probe_ps;
                 if !watch(&self.progress()) {
                     ending = Some(Ending::Interrupted);
@@ -461,6 +474,9 @@ impl<C: Calendar> Simulation<C> {
                     break;
                 }
                 self.serve_round();
+            }
+            if let Some(recording) = &mut self.recording {
+                recording.settle(first.time, &self.switches);
             }
         }
     }
@@ -528,7 +544,13 @@ impl<C: Calendar> Simulation<C> {
         match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => self.switches[switch].receive(now, port, id, &mut self.arena, sink),
             None => {
-                self.nics[node as usize].receive(now, port, id, &mut self.arena, sink);
+                let nic = &mut self.nics[node as usize];
+                let recording = self.recording.as_deref_mut();
+                let heard = recording.and_then(|r| r.hear(now, id, &self.arena, nic));
+                nic.receive(now, port, id, &mut self.arena, sink);
+                if let (Some(heard), Some(recording)) = (heard, &mut self.recording) {
+                    recording.heard(now, heard, nic);
+                }
                 if !self.core.ends.is_empty() {
                     self.note_ends();
                 }
@@ -581,6 +603,9 @@ impl<C: Calendar> Simulation<C> {
         let l = &mut self.core.links.hot[link as usize];
         l.kicked = false;
         let (node, port, busy_ps) = (l.node, l.port, l.busy_ps);
+        if let Some(recording) = &mut self.recording {
+            recording.touch(link);
+        }
         if !self.waiting(node, port) {
             return false;
         }
@@ -818,7 +843,9 @@ impl<C: Calendar> Simulation<C> {
         let mut open: Vec<(u32, Time)> = self.core.paused.drain().collect();
         open.sort_unstable();
         for (key, from_ps) in open {
-            let record = self.core.pause_record(key, from_ps, end_ps.max(from_ps));
+            let record = self
+                .core
+                .pause_record(key, from_ps, end_ps.max(from_ps), true);
             self.core.pauses.push(record);
         }
         for stats in &mut self.core.links.stats {
@@ -827,6 +854,9 @@ impl<C: Calendar> Simulation<C> {
             }
         }
         self.hand_over(recorder);
+        if let Some(recording) = &mut self.recording {
+            recording.finish(end_ps, recorder);
+        }
         let mut unfinished: Vec<Flow> = self.live.flows.iter().flatten().copied().collect();
         unfinished.sort_unstable_by_key(|flow| flow.id);
         let records: Vec<FlowRecord> = unfinished

@@ -11,7 +11,10 @@ use dataplane::config::{
 };
 use dataplane::units::{MS, Rate, Time, US};
 use fabric::engine::{Plan, Simulation};
-use fabric::record::{BufferSample, FlowRecord, Outcome, PauseRecord, Recorder};
+use fabric::record::{
+    BufferSample, FlowRecord, Outcome, PauseRecord, QueueBin, QueueSample, RecordSpec, Recorder,
+    RttBin, ThroughputRecord,
+};
 use fabric::routing::routes;
 use fabric::topology::{LinkSpec, TopologySpec};
 use traffic::Flow;
@@ -28,6 +31,10 @@ pub struct Keep {
     pub flows: Vec<FlowRecord>,
     pub buffers: Vec<BufferSample>,
     pub pauses: Vec<PauseRecord>,
+    pub throughput: Vec<ThroughputRecord>,
+    pub port_queues: Vec<QueueSample>,
+    pub histogram: Vec<QueueBin>,
+    pub rtt: Vec<RttBin>,
 }
 
 impl Recorder for Keep {
@@ -39,6 +46,18 @@ impl Recorder for Keep {
     }
     fn pauses(&mut self, records: &[PauseRecord]) {
         self.pauses.extend_from_slice(records);
+    }
+    fn throughput(&mut self, records: &[ThroughputRecord]) {
+        self.throughput.extend_from_slice(records);
+    }
+    fn port_queues(&mut self, samples: &[QueueSample]) {
+        self.port_queues.extend_from_slice(samples);
+    }
+    fn queue_histogram(&mut self, bins: &[QueueBin]) {
+        self.histogram.extend_from_slice(bins);
+    }
+    fn rtt(&mut self, bins: &[RttBin]) {
+        self.rtt.extend_from_slice(bins);
     }
 }
 
@@ -65,6 +84,7 @@ pub struct Setup {
     pub until_ps: Time,
     pub elide: bool,
     pub probe_ps: Time,
+    pub record: RecordSpec,
 }
 
 pub fn flow(id: u32, start_ps: Time, src: u32, dst: u32, bytes: u64) -> Flow {
@@ -157,6 +177,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         until_ps: 1000 * MS,
         elide: true,
         probe_ps: 10 * US,
+        record: RecordSpec::default(),
     }
 }
 
@@ -265,6 +286,7 @@ impl Setup {
             seed: self.seed,
             until_ps: self.until_ps,
             probe_ps: self.probe_ps,
+            record: self.record,
             elide: self.elide,
         }
     }
