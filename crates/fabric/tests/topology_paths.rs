@@ -258,7 +258,15 @@ fn one_rack_stands_for_all_where_all_are_alike() {
             fabric_link: slow_host,
         },
     ];
-    for spec in &shapes {
+    let dual_homed = |pairs, hosts| TopologySpec::DualHomed {
+        pairs,
+        hosts,
+        aggs: 2,
+        link: slow_host,
+        uplink: link(40),
+    };
+    let dual = [(1, 2), (2, 2), (2, 5), (3, 4)].map(|(pairs, hosts)| dual_homed(pairs, hosts));
+    for spec in shapes.iter().chain(&dual) {
         let graph = graph(spec);
         let fast = Paths::new(Arc::clone(&graph)).max_base_rtt_ps(1_048, 60);
         assert_eq!(fast, slow_max_rtt_ps(&graph, 1_048, 60), "{spec:?}");
@@ -311,7 +319,15 @@ fn a_regular_shape_answers_like_its_list_of_links() {
         hosts: 3,
         link: link(100),
     };
+    let dual_homed = TopologySpec::DualHomed {
+        pairs: 3,
+        hosts: 7,
+        aggs: 2,
+        link: link(25),
+        uplink: link(100),
+    };
     for regular in [
+        graph(&dual_homed),
         graph(&clos),
         graph(&dumbbell),
         graph(&fat_tree),
@@ -323,8 +339,8 @@ fn a_regular_shape_answers_like_its_list_of_links() {
             assert_eq!(regular.port(index), listed.port(index));
         }
         let (mut a, mut b) = (Paths::new(Arc::clone(&regular)), Paths::new(listed));
-        for src in 0..regular.hosts() {
-            for dst in 0..regular.hosts() {
+        for src in 0..regular.endpoints() {
+            for dst in 0..regular.endpoints() {
                 assert_eq!(a.alternatives(src, dst), b.alternatives(src, dst));
             }
         }

@@ -313,6 +313,7 @@ fn tier(spec: &TopologySpec, level: u8) -> String {
         TopologySpec::Star { .. } | TopologySpec::Dumbbell { .. } => &["host", "switch"],
         TopologySpec::LeafSpine { .. } => &["host", "leaf", "spine"],
         TopologySpec::Clos { .. } => &["host", "tor", "agg", "core"],
+        TopologySpec::DualHomed { .. } => &["host", "tor", "agg"],
         TopologySpec::FatTree { .. } => &["host", "edge", "agg", "core"],
         TopologySpec::Links { .. } => &["host"],
     };

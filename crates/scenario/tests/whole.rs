@@ -313,3 +313,21 @@ fn what_is_recorded_is_read_filled_in_and_read_back() {
     let plain = parse(nothing).unwrap().spec.record;
     assert_eq!(plain, fabric::record::RecordSpec::default());
 }
+
+// TOP-19
+#[test]
+fn the_testbed_has_the_round_trips_of_the_paper() {
+    let file = |name: &str| {
+        let files = shipped();
+        let file = files.iter().find(|f| f.ends_with(name)).unwrap();
+        Scenario::load(file, &Changes::default()).unwrap()
+    };
+    let testbed = file("hpcc-testbed.toml").graph;
+    assert_eq!((testbed.hosts(), testbed.switches()), (32, 5));
+    let mut paths = fabric::paths::Paths::new(testbed);
+    // The first two ports are those of host 0; its neighbour has the next two.
+    assert_eq!(paths.base_rtt_ps(0, 2, 1048, 60), 5_400_000);
+    assert_eq!(paths.base_rtt_ps(0, 63, 1048, 60), 8_500_000);
+    let pod = file("hpcc-pod.toml").graph;
+    assert_eq!((pod.hosts(), pod.switches()), (230, 16 + 8));
+}

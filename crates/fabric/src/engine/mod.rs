@@ -737,18 +737,23 @@ impl<C: Calendar> Simulation<C> {
 
     /// Ports of the two hosts that a flow uses; hosts with several spread their flows over them.
     // ENG-11
-    fn endpoints(&self, flow: &Flow, hash: u64) -> (u32, u32) {
-        let pick = |host: u32, salt: u64| {
-            let all = self.graph.endpoints_of(host);
-            let n = u64::from(all.end - all.start);
-            all.start
-                + if n > 1 {
-                    (mix64(hash ^ salt) % n) as u32
-                } else {
-                    0
-                }
+    fn endpoints(&mut self, flow: &Flow, hash: u64) -> (u32, u32) {
+        let nth = |salt: u64, of: usize| match of {
+            1 => 0,
+            _ => (mix64(hash ^ salt) % of as u64) as usize,
         };
-        (pick(flow.src, 1), pick(flow.dst, 2))
+        let from = self.graph.endpoints_of(flow.src);
+        let src = from.start + nth(1, from.len()) as u32;
+        let to = self.graph.endpoints_of(flow.dst);
+        if to.len() == 1 {
+            return (src, to.start);
+        }
+        let mut nearest: Vec<(usize, u32)> =
+            to.map(|dst| (self.paths.hops(src, dst), dst)).collect();
+        nearest.sort_unstable();
+        let fewest = nearest[0].0;
+        nearest.retain(|end| end.0 == fewest);
+        (src, nearest[nth(2, nearest.len())].1)
     }
 
     fn base_rtt_of(&mut self, src: u32, dst: u32) -> Time {

@@ -83,6 +83,21 @@ pub enum TopologySpec {
         /// All other links.
         fabric_link: LinkSpec,
     },
+    /// Pairs of ToRs; every host has one link to each ToR of its pair, every ToR one to each
+    /// aggregation switch. The hosts are shared out evenly, the first pairs having one more where
+    /// that does not come out even.
+    DualHomed {
+        /// Pairs of ToRs.
+        pairs: u32,
+        /// All hosts; at least one for each pair.
+        hosts: u32,
+        /// Switches above the ToRs.
+        aggs: u32,
+        /// Host links.
+        link: LinkSpec,
+        /// ToR-aggregation links.
+        uplink: LinkSpec,
+    },
     /// Given node by node and link by link.
     Links {
         /// Names of the hosts.
