@@ -8,9 +8,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from conftest import TINY
 
 import backwater
-from conftest import TINY
 
 COLUMNS = {
     "flows": [
@@ -31,7 +31,16 @@ COLUMNS = {
         "retransmitted",
         "finished",
     ],
-    "queues": ["at_ps", "node", "name", "tier", "used_bytes", "max_port_bytes"],
+    "queues": [
+        "at_ps",
+        "node",
+        "name",
+        "tier",
+        "used_bytes",
+        "max_port_bytes",
+        "from_ps",
+        "probes",
+    ],
     "pauses": ["node", "name", "tier", "port", "class", "from_ps", "to_ps", "open"],
     "active": ["node", "name", "tier", "port", "direction", "active", "probes"],
 }
@@ -166,6 +175,31 @@ def test_the_package_names_what_it_has() -> None:
     assert all(getattr(backwater, name) is not None for name in backwater.__all__)
     with pytest.raises(AttributeError, match="no attribute 'runn'"):
         _ = backwater.runn  # type: ignore[attr-defined]
+
+
+FAR = """
+name = "far"
+topology = { kind = "star", hosts = 2, link = { rate = "100Gbps", delay = "1us" } }
+[[traffic]]
+name = "late"
+pattern = "list"
+flows = [{ src = 0, dst = 1, bytes = "10KB", start = "1s" }]
+"""
+
+
+def test_waiting_for_a_flow_in_the_far_future_takes_two_rows(tmp_path: Path) -> None:
+    scenario = tmp_path / "far.toml"
+    scenario.write_text(FAR)
+    run = backwater.run(scenario, out=tmp_path / "out")
+    idle = run.queues.filter(pl.col("probes") > 1)
+    assert idle.select("from_ps", "at_ps", "probes").rows() == [
+        (20_000_000, 1_000_000_000_000 - 10_000_000, 99_998)
+    ]
+    assert run.queues.height < 5
+    probes = run.measured_queues()
+    assert probes.height == run.summary["buffer"]["samples"] == run.queues["probes"].sum()
+    assert (probes["at_ps"] == pl.Series(range(1, probes.height + 1)) * 10_000_000).all()
+    assert run.active["probes"].sum() * 8 == pytest.approx(2 * probes.height, rel=0.001)
 
 
 RECORD = """

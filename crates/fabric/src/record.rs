@@ -21,11 +21,15 @@ pub struct FlowRecord {
     pub retransmitted: u32,
 }
 
-/// A probe of one switch.
+/// A probe of one switch, or equal ones in a row: while the network is empty, all see the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferSample {
-    /// When.
+    /// When; of several, the last.
     pub at_ps: Time,
+    /// When the first of them was; equal to `at_ps` where it is one.
+    pub from_ps: Time,
+    /// How many probes, at equal distances; at least 1.
+    pub probes: u64,
     /// Which node.
     pub node: u32,
     /// Bytes in its shared buffer.
@@ -176,7 +180,8 @@ pub struct PortRecord {
     pub tx_data_bytes: u64,
     /// Data packets that left marked by this port.
     pub marked: u64,
-    /// Packets dropped that were to leave by this port, per `DropCause`.
+    /// Packets dropped that were to leave by this port, per `DropCause`; by `Link`: that left by it
+    /// and were lost on its link.
     pub dropped: [u64; DROP_CAUSES],
     /// Most bytes ever queued at this port.
     pub max_queue_bytes: u64,

@@ -300,3 +300,68 @@ fn pauses_that_are_open_at_the_end_say_so() {
     let counted: u64 = cut.ports.iter().map(|p| p.paused_ps).sum();
     assert_eq!(paused, counted, "one class, so the intervals add up");
 }
+
+// ENG-33
+#[test]
+fn idle_probes_are_told_together_and_count_one_by_one() {
+    // Two bursts with nothing between them, the second starting on a probe, and a long wait before.
+    for second in [3000 * US, 3000 * US + 1, 3010 * US - 1, 140 * US] {
+        let flows = vec![
+            flow(0, 105 * US, 0, 3, 50_000),
+            flow(1, second, 3, 0, 50_000),
+        ];
+        let (outcome, keep) = line_rate(leaf_spine(2, 1, 2), flows).run();
+        let mut expanded = Vec::new();
+        for b in keep.buffers.iter().filter(|b| b.node == 4) {
+            let every = (b.at_ps - b.from_ps) / (b.probes - 1).max(1);
+            assert!(b.probes == 1 || (every == 10 * US && b.used_bytes == 0));
+            expanded.extend((0..b.probes).map(|k| (b.from_ps + k * every, b.max_port_bytes)));
+        }
+        // The times of all probes are there, each once.
+        let times: Vec<Time> = expanded.iter().map(|e| e.0).collect();
+        let all: Vec<Time> = (1..=times.len() as u64).map(|k| k * 10 * US).collect();
+        assert_eq!(times, all, "second flow at {second}");
+        let rows = keep.buffers.iter().filter(|b| b.node == 4).count();
+        assert!(rows < 20 && outcome.end_ps > second, "{rows} rows");
+        // Every port had its turn as often as it would have had.
+        for port in outcome.ports.iter().filter(|p| p.node >= 4) {
+            let turns: u64 = port.active_flows.iter().sum();
+            assert!(turns.abs_diff(times.len() as u64 / 8) <= 1, "{turns} turns");
+        }
+    }
+}
+
+// ENG-31, ENG-33
+#[test]
+fn turns_of_ports_are_the_same_whether_probes_are_told_together_or_not() {
+    let starts = [7 * US, 1234 * US, 2222 * US];
+    let flows: Vec<Flow> = (0..)
+        .zip(starts)
+        .map(|(id, at)| flow(id, at, id % 3, 3, 400_000))
+        .collect();
+    let s = line_rate(star(6), flows.clone());
+    let (idle, _) = s.clone().run();
+    // The same with a trickle between two other hosts that leaves no probe idle.
+    let mut busy = s;
+    let mut with_trickle = flows;
+    with_trickle.extend((0..230).map(|k| flow(0, k * 10 * US + 9 * US, 4, 5, 10_000)));
+    with_trickle.sort_by_key(|f| f.start_ps);
+    for (id, f) in with_trickle.iter_mut().enumerate() {
+        f.id = id as u32;
+    }
+    busy.flows = with_trickle;
+    let (awake, keep) = busy.run();
+    assert!(
+        keep.buffers.iter().all(|b| b.probes == 1),
+        "no probe was idle"
+    );
+    let probes = |outcome: &fabric::record::Outcome| outcome.end_ps / (10 * US);
+    assert!(probes(&awake) >= probes(&idle));
+    let of = |o: &fabric::record::Outcome, peer| {
+        let ports = o.ports.iter().filter(|p| p.node == 6 && p.peer == peer);
+        let counts: Vec<u64> = ports.flat_map(|p| p.active_flows.clone()).collect();
+        counts
+    };
+    // Port 3 has one flow at a time, so what its probes saw beyond 0 is the same in both.
+    assert_eq!(of(&idle, 3)[1..], of(&awake, 3)[1..]);
+}

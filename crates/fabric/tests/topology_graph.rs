@@ -2,13 +2,15 @@
 
 use dataplane::units::{Rate, US};
 use fabric::topology::{
-    BuildOptions, CapacityOf, Graph, LinkSpec, NodeKind, PairScope, TopologyError, TopologySpec,
+    BuildOptions, CapacityOf, Graph, LinkSpec, Loss, NodeKind, PairScope, TopologyError,
+    TopologySpec,
 };
 
 fn link(gbps: u64) -> LinkSpec {
     LinkSpec {
         rate: Rate::from_gbps(gbps),
         delay_ps: US,
+        loss: Loss::NONE,
     }
 }
 
@@ -353,6 +355,7 @@ fn impossible_regular_shapes_are_refused() {
     let slow = LinkSpec {
         rate: Rate::from_gbps(1),
         delay_ps: 1_000_000_000_000_001,
+        loss: Loss::NONE,
     };
     let spec = TopologySpec::Star {
         hosts: 2,

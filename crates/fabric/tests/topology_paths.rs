@@ -7,7 +7,7 @@ use dataplane::route::Routes;
 use dataplane::units::{NS, Rate, Time, US};
 use fabric::paths::{PathProfile, Paths};
 use fabric::routing::routes;
-use fabric::topology::{BuildOptions, Graph, LinkSpec, TopologySpec};
+use fabric::topology::{BuildOptions, Graph, LinkSpec, Loss, TopologySpec};
 use kernel::{Purpose, Stream};
 use proptest::prelude::*;
 
@@ -15,6 +15,7 @@ fn link(gbps: u64) -> LinkSpec {
     LinkSpec {
         rate: Rate::from_gbps(gbps),
         delay_ps: US,
+        loss: Loss::NONE,
     }
 }
 
@@ -214,6 +215,7 @@ fn one_rack_stands_for_all_where_all_are_alike() {
     let slow_host = LinkSpec {
         rate: Rate::from_gbps(10),
         delay_ps: 3 * US,
+        loss: Loss::NONE,
     };
     let dumbbell = |left, right, core| TopologySpec::Dumbbell {
         left,
@@ -283,6 +285,7 @@ fn as_links(graph: &Graph) -> Arc<Graph> {
                 let link = LinkSpec {
                     rate: port.rate,
                     delay_ps: port.delay_ps,
+                    loss: Loss::NONE,
                 };
                 lines.push((node, port.peer, link));
             }
@@ -405,6 +408,7 @@ prop_compose! {
         let mut kind = || LinkSpec {
             rate: Rate::from_bps([10_000_000_000, 25_000_000_000, 99_999_999_977][below(3) as usize]),
             delay_ps: [0, 100 * NS, 333_333][below(3) as usize],
+            loss: Loss::NONE,
         };
         links(hosts, switches, pairs.into_iter().map(|(a, b)| (a, b, kind())).collect())
     }
@@ -452,6 +456,7 @@ fn two_hosts_that_share_both_switches_are_not_their_own_farthest_pair() {
     let slow = LinkSpec {
         rate: Rate::from_gbps(100),
         delay_ps: 50 * US,
+        loss: Loss::NONE,
     };
     let lines = vec![
         (0, 2, slow),
@@ -470,10 +475,12 @@ fn short_flows_take_the_near_path_and_long_ones_the_fast_one() {
     let far = LinkSpec {
         rate: Rate::from_gbps(100),
         delay_ps: 50 * US,
+        loss: Loss::NONE,
     };
     let near = LinkSpec {
         rate: Rate::from_gbps(10),
         delay_ps: US,
+        loss: Loss::NONE,
     };
     let lines = vec![
         (0, 2, link(100)),
@@ -505,6 +512,7 @@ fn too_many_incomparable_paths_are_summed_up_from_below() {
     let way = |i: u32| LinkSpec {
         rate: Rate::from_gbps(10 + u64::from(i)),
         delay_ps: US * (1 + Time::from(i)),
+        loss: Loss::NONE,
     };
     let network = |ways: u32| {
         let mut lines = vec![(0, 2, link(100)), (1, 3, link(100))];

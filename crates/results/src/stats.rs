@@ -54,12 +54,20 @@ pub struct Histogram {
 impl Histogram {
     /// Counts one value.
     pub fn add(&mut self, value: u64) {
+        self.add_many(value, 1);
+    }
+
+    /// Counts one value several times.
+    pub fn add_many(&mut self, value: u64, times: u64) {
+        if times == 0 {
+            return;
+        }
         let slot = slot_of(value);
         if slot >= self.counts.len() {
             self.counts.resize(slot + 1, 0);
         }
-        self.counts[slot] += 1;
-        self.total += 1;
+        self.counts[slot] += times;
+        self.total += times;
         self.max = self.max.max(value);
     }
 

@@ -452,9 +452,22 @@ impl Tally {
     pub(crate) fn buffer(&mut self, sample: &BufferSample) {
         let tier = self.tier_of[sample.node as usize];
         self.fullest[tier] = self.fullest[tier].max(sample.used_bytes);
-        if self.measures(sample.at_ps) {
-            self.occupancy[tier].add(sample.used_bytes);
+        let measured = self.measured_probes(sample);
+        self.occupancy[tier].add_many(sample.used_bytes, measured);
+    }
+
+    /// How many of the probes that a sample stands for fall into the measured time.
+    fn measured_probes(&self, sample: &BufferSample) -> u64 {
+        if sample.probes == 1 {
+            return u64::from(self.measures(sample.at_ps));
         }
+        let every_ps = (sample.at_ps - sample.from_ps) / (sample.probes - 1).max(1);
+        let before = |at_ps: u64| {
+            let elapsed = at_ps.saturating_sub(sample.from_ps);
+            elapsed.div_ceil(every_ps.max(1)).min(sample.probes)
+        };
+        let to_ps = self.info.measure_to_ps.unwrap_or(u64::MAX);
+        before(to_ps.saturating_add(1)).saturating_sub(before(self.info.measure_from_ps))
     }
 
     pub(crate) fn queue_histogram(&mut self, bins: &[QueueBin]) {

@@ -222,6 +222,10 @@ impl Writer {
             Arc::new(UInt64Array::from_iter_values(
                 rows.iter().map(|r| r.max_port_bytes),
             )),
+            Arc::new(UInt64Array::from_iter_values(
+                rows.iter().map(|r| r.from_ps),
+            )),
+            Arc::new(UInt64Array::from_iter_values(rows.iter().map(|r| r.probes))),
         ]
     }
 
@@ -412,6 +416,8 @@ fn queue_fields() -> Vec<Field> {
         name_field("tier"),
         field("used_bytes", UInt64),
         field("max_port_bytes", UInt64),
+        field("from_ps", UInt64),
+        field("probes", UInt64),
     ]
 }
 

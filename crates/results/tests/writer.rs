@@ -171,6 +171,8 @@ fn a_finished_run_has_all_files_and_no_temporary_one() {
     writer.flows(&[flow(0, 1, 0), flow(1, 1, 1_000)]);
     writer.buffers(&[BufferSample {
         at_ps: 0,
+        from_ps: 0,
+        probes: 1,
         node: 2,
         used_bytes: 5,
         max_port_bytes: 5,
@@ -404,6 +406,8 @@ fn buffers_are_measured_per_tier_within_the_measured_time() {
     let mut writer = Writer::create(&dir.0, info(), false).unwrap();
     let sample = |at_ps, node, used_bytes| BufferSample {
         at_ps,
+        from_ps: at_ps,
+        probes: 1,
         node,
         used_bytes,
         max_port_bytes: 0,
@@ -423,6 +427,46 @@ fn buffers_are_measured_per_tier_within_the_measured_time() {
     assert_eq!(buffer.max_bytes, 9_000_000);
     let spine = buffer.tiers.iter().find(|t| t.tier == "spine").unwrap();
     assert_eq!((spine.p50_bytes, spine.max_bytes), (300, 5_000));
+}
+
+// ENG-33
+#[test]
+fn a_sample_that_stands_for_many_probes_counts_as_many_within_the_measured_time() {
+    let many = |from_ps, at_ps, probes| BufferSample {
+        at_ps,
+        from_ps,
+        probes,
+        node: 2,
+        used_bytes: 0,
+        max_port_bytes: 0,
+    };
+    // The measured time is from 1 000 to 2 000 000, both included.
+    let cases = [
+        (many(0, 999, 1000), 0),
+        (many(0, 1_000, 1001), 1),
+        (many(0, 4_000_000, 5), 2),
+        (many(500, 3_000_500, 4), 1),
+        (many(1_000, 2_000_000, 2), 2),
+        (many(999, 2_000_001, 2), 0),
+        (many(2_000_001, 9_000_001, 8), 0),
+    ];
+    for (sample, measured) in cases {
+        let dir = Scratch::new();
+        let mut writer = Writer::create(&dir.0, info(), false).unwrap();
+        writer.buffers(&[sample]);
+        let buffer = writer.finish(&outcome(), &[]).unwrap().buffer;
+        assert_eq!(buffer.samples, measured, "{sample:?}");
+        // One by one they count the same.
+        let dir = Scratch::new();
+        let mut writer = Writer::create(&dir.0, info(), false).unwrap();
+        let every = (sample.at_ps - sample.from_ps) / (sample.probes - 1).max(1);
+        for k in 0..sample.probes {
+            let at_ps = sample.from_ps + k * every;
+            writer.buffers(&[many(at_ps, at_ps, 1)]);
+        }
+        let one_by_one = writer.finish(&outcome(), &[]).unwrap().buffer;
+        assert_eq!(one_by_one.samples, measured, "{sample:?}");
+    }
 }
 
 #[test]

@@ -30,7 +30,7 @@ use crate::traffic_spec::TrafficSpec;
 pub const NOT_MODELLED: &[&str] = &[
     "Switches forward and hosts answer in no time: links and queues make all delay.",
     "Frames have no preamble, gap or checksum beyond the header bytes of the scheme.",
-    "Links neither fail nor corrupt frames.",
+    "Links do not fail; they lose no frames but those of their `loss`, each on its own.",
     "The memory bus, PCIe and the host's software set no limit.",
     "Flows need no handshake: the first packet may leave when the flow starts.",
     "PFC holds from XOFF until XON; pauses do not expire.",

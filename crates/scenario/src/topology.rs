@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use dataplane::units::Rate;
-use fabric::topology::{LinkSpec, TopologySpec};
+use fabric::topology::{LinkSpec, Loss, TopologySpec};
 
 use crate::document::{Node, Value};
 use crate::problem::nearest;
-use crate::reader::{Read, Section, array, choice, count, name, quantity, refuse};
+use crate::reader::{Read, Section, array, choice, count, fraction, name, quantity, refuse};
 use crate::units::{MAX_RATE_BPS, RATE, TIME};
 
 /// Most hosts of a scenario.
@@ -142,9 +142,14 @@ fn link_values(section: &Section<'_>) -> Option<LinkSpec> {
         quantity(n, &RATE, MIN_RATE_BPS, MAX_RATE_BPS)
     });
     let delay = section.required("delay", "\"1us\"", |n| quantity(n, &TIME, 0, MAX_DELAY_PS));
+    let loss = match section.has("loss") {
+        true => section.optional("loss", |n| fraction(n, 0.0, 1.0)),
+        false => Some(0.0),
+    };
     Some(LinkSpec {
         rate: Rate::from_bps(rate?),
         delay_ps: delay?,
+        loss: Loss::of(loss?),
     })
 }
 
@@ -157,8 +162,12 @@ fn other_link(
     if section.table.get(key).is_none() {
         section.has(key);
         let base = base?;
+        let loss = match base.loss {
+            Loss::NONE => String::new(),
+            loss => format!(", loss = {:?}", loss.probability()),
+        };
         let text = format!(
-            "{{ rate = \"{}\", delay = \"{}\" }}",
+            "{{ rate = \"{}\", delay = \"{}\"{loss} }}",
             RATE.show(base.rate.bps()),
             TIME.show(base.delay_ps)
         );

@@ -331,3 +331,47 @@ fn the_testbed_has_the_round_trips_of_the_paper() {
     let pod = file("hpcc-pod.toml").graph;
     assert_eq!((pod.hosts(), pod.switches()), (230, 16 + 8));
 }
+
+// TOP-20
+#[test]
+fn loss_of_links_is_read_handed_down_and_read_back() {
+    let text = r#"
+name = "lossy"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 1
+hosts_per_leaf = 2
+link = { rate = "100Gbps", delay = "1us", loss = "0.1%" }
+[[traffic]]
+name = "one"
+pattern = "list"
+flows = [{ src = 0, dst = 3, bytes = "1MB" }]
+[scheme]
+preset = "ideal-fq"
+recovery = "go-back-n"
+"#;
+    let scenario = parse(text).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(scenario.warnings, []);
+    for index in 0..scenario.graph.port_count() as usize {
+        let p = scenario.graph.loss(index).probability();
+        assert!((p - 1e-3).abs() < 1e-12, "also of the uplinks: {p}");
+    }
+    let again = parse(&scenario.resolved).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(again.spec, scenario.spec, "{}", scenario.resolved);
+
+    let warned = parse(&text.replace("ideal-fq", "hpcc")).unwrap().warnings;
+    assert_eq!(warned.len(), 1);
+    assert!(
+        warned[0].message.contains("pauses and resumes of PFC"),
+        "{}",
+        warned[0]
+    );
+    let error = parse(&text.replace("go-back-n", "none")).unwrap_err();
+    assert!(error.to_string().contains("is not sent again"), "{error}");
+    let error = parse(&text.replace("0.1%", "101%")).unwrap_err();
+    assert!(
+        error.to_string().contains("`loss`: 1.01 is out of range"),
+        "{error}"
+    );
+}

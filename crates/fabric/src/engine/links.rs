@@ -3,7 +3,7 @@
 use dataplane::units::{NEVER, Rate, Time};
 use kernel::digest::fold;
 
-use crate::topology::Graph;
+use crate::topology::{Graph, Loss};
 
 /// One direction of one link. The global number of a link is the number of the port that sends.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub(super) struct Link {
     pub kicked: bool,
     /// A port-free event is in the calendar.
     pub armed: bool,
+    /// Some frames are lost on it.
+    pub lossy: bool,
 }
 
 /// What is counted on a link but not needed to run it.
@@ -82,6 +84,7 @@ impl Links {
                     peer_port: of.peer_port,
                     kicked: false,
                     armed: false,
+                    lossy: graph.loss(index) != Loss::NONE,
                 });
             }
         }

@@ -7,6 +7,7 @@
 
 mod audit;
 mod links;
+mod loss;
 mod probe;
 mod recording;
 
@@ -32,6 +33,7 @@ use crate::record::{
 };
 use crate::topology::Graph;
 use links::Links;
+use loss::Losses;
 use probe::Probes;
 use recording::Recording;
 
@@ -175,7 +177,9 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
 
     fn dropped(&mut self, packet: &Packet, cause: DropCause) {
         self.core.drops[cause as usize] += 1;
-        self.core.broken_promises += u64::from(self.core.lossless >> packet.class() & 1);
+        if cause != DropCause::Link {
+            self.core.broken_promises += u64::from(self.core.lossless >> packet.class() & 1);
+        }
         let node = &mut self.core.nodes[self.node as usize];
         let what = u64::from(packet.flow) << 32 | u64::from(packet.psn);
         node.digest = fold(fold(node.digest, self.core.now), what);
@@ -195,12 +199,13 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
     }
 }
 
-/// Classes of which no packet may be lost, as bits.
+/// Classes of which no packet may be lost, as bits. A link that loses pauses leaves PFC without a
+/// promise.
 // AUD-05
-fn lossless_classes(config: &SwitchConfig) -> u8 {
+fn lossless_classes(config: &SwitchConfig, links_lose: bool) -> u8 {
     let promised = |pausable: bool| match config.mmu.admission {
         Admission::Unlimited => true,
-        Admission::Pfc(_) => pausable,
+        Admission::Pfc(_) => pausable && !links_lose,
         _ => false,
     };
     let classes = config.classes.iter().enumerate();
@@ -258,6 +263,7 @@ pub struct Simulation<C = Wheel> {
     probes: Probes,
     /// `None`: nothing is recorded besides.
     recording: Option<Box<Recording>>,
+    losses: Losses,
     /// Ports of the current round.
     round: Vec<u32>,
     started: u64,
@@ -354,25 +360,31 @@ impl<C: Calendar> Simulation<C> {
             base: graph.port_range(node).start as u32,
             digest: 0,
         };
+        let losses = Losses::new(&graph, plan.seed);
         let core = Core {
             now: 0,
             calendar,
             links: Links::new(&graph),
             nodes: (0..graph.nodes()).map(node).collect(),
             drops: [0; DROP_CAUSES],
-            lossless: lossless_classes(&plan.switch),
+            lossless: lossless_classes(&plan.switch, !losses.none()),
             broken_promises: 0,
             ends: Vec::new(),
             paused: MixedMap::default(),
             pauses: Vec::new(),
             events: 0,
         };
-        let admission = plan.switch.mmu.admission;
+        let lossless = match plan.switch.mmu.admission {
+            Admission::Unlimited => true,
+            Admission::Pfc(_) => losses.none(),
+            _ => false,
+        };
         let mut simulation = Self {
             core,
             paths: Paths::new(Arc::clone(&graph)),
             probes: Probes::new(&graph),
             recording: Recording::new(&plan.record, &graph),
+            losses,
             graph,
             arena: Arena::new(),
             nics,
@@ -394,7 +406,7 @@ impl<C: Calendar> Simulation<C> {
             until_ps: plan.until_ps,
             probe_ps: plan.probe_ps.max(1),
             elide: plan.elide,
-            lossless: matches!(admission, Admission::Pfc(_) | Admission::Unlimited),
+            lossless,
             spraying: plan.switch.path == PathChoice::Packet,
             violations: Vec::new(),
         };
@@ -422,7 +434,7 @@ impl<C: Calendar> Simulation<C> {
                 if let Some(recording) = &mut self.recording {
                     recording.hand_over(until, recorder);
                 }
-                probe += self.probe_ps;
+                probe = self.skip_idle_probes(until, recorder);
                 if !watch(&self.progress()) {
                     ending = Some(Ending::Interrupted);
                 }
@@ -432,6 +444,27 @@ impl<C: Calendar> Simulation<C> {
         let ending = ending.unwrap_or(Ending::Drained);
         let seconds = started.elapsed().as_secs_f64();
         self.close(ending, seconds, recorder)
+    }
+
+    /// The time of the next probe. While nothing is in the network no probe sees anything: those are
+    /// told together, so that a flow in the far future costs nothing.
+    // ENG-33
+    fn skip_idle_probes(&mut self, now: Time, recorder: &mut dyn Recorder) -> Time {
+        let next = now + self.probe_ps;
+        let Some(flow) = &self.next_flow else {
+            return next;
+        };
+        if self.live.len() > 0 || self.arena.alive() > 0 {
+            return next;
+        }
+        // A probe at the start of the flow, or at the end of the run, is no idle one.
+        let idle = flow.start_ps.min(self.until_ps).saturating_sub(now + 1) / self.probe_ps;
+        if idle == 0 {
+            return next;
+        }
+        let last = now + idle * self.probe_ps;
+        self.probes.look_at_nothing(next, last, idle, recorder);
+        last + self.probe_ps
     }
 
     /// Whether the run is over now that everything up to `until` has happened.
@@ -537,6 +570,9 @@ impl<C: Calendar> Simulation<C> {
         l.digest = fold(fold(l.digest, now ^ how << 40), what);
         l.arrived += 1;
         let (node, port) = (l.peer, l.peer_port);
+        if l.lossy && self.losses.takes(link) {
+            return self.lose(node, id);
+        }
         let sink = &mut NodeSink {
             core: &mut self.core,
             node,
@@ -556,6 +592,15 @@ impl<C: Calendar> Simulation<C> {
                 }
             }
         }
+    }
+
+    /// The frame came to the end of its link and cannot be read there.
+    // TOP-20
+    #[cold]
+    fn lose(&mut self, node: u32, id: PacketId) {
+        let core = &mut self.core;
+        NodeSink { core, node }.dropped(self.arena.hot(id), DropCause::Link);
+        self.arena.free(id);
     }
 
     fn timer(&mut self, node: u32) {

@@ -12,7 +12,7 @@ use std::ops::Range;
 use dataplane::units::{Rate, Time};
 
 use super::plan::{Names, Plan};
-use super::{LinkSpec, TopologyError};
+use super::{LinkSpec, Loss, TopologyError};
 
 /// No group, no node, not reached.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -368,13 +368,19 @@ impl Graph {
     /// A port by its index.
     #[must_use]
     pub fn port(&self, index: usize) -> Port {
-        let LinkSpec { rate, delay_ps } = self.links[self.link[index] as usize];
+        let LinkSpec { rate, delay_ps, .. } = self.links[self.link[index] as usize];
         Port {
             peer: self.peer[index],
             peer_port: self.peer_port[index],
             rate,
             delay_ps,
         }
+    }
+
+    /// How likely a frame is lost that leaves by this port. // TOP-20
+    #[must_use]
+    pub fn loss(&self, index: usize) -> Loss {
+        self.links[self.link[index] as usize].loss
     }
 
     /// Port index of the other end of a port's link.

@@ -460,7 +460,7 @@ fn given(
         .iter()
         .map(|&(a, b, link)| {
             let link = *number
-                .entry((link.rate.bps(), link.delay_ps))
+                .entry((link.rate.bps(), link.delay_ps, link.loss))
                 .or_insert_with(|| {
                     links.push(link);
                     links.len() as u32 - 1

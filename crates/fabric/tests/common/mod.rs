@@ -16,13 +16,14 @@ use fabric::record::{
     RttBin, ThroughputRecord,
 };
 use fabric::routing::routes;
-use fabric::topology::{LinkSpec, TopologySpec};
+use fabric::topology::{LinkSpec, Loss, TopologySpec};
 use traffic::Flow;
 
 pub const GBPS_100: Rate = Rate::from_gbps(100);
 pub const LINK: LinkSpec = LinkSpec {
     rate: GBPS_100,
     delay_ps: US,
+    loss: Loss::NONE,
 };
 
 /// Keeps everything.
