@@ -13,10 +13,12 @@ from backwater.errors import RunError
 if TYPE_CHECKING:
     import polars
 
+    from backwater.campaign.dataset import Campaign
     from backwater.plots import Plots
 
 SUMMARY = "summary.json"
 COMPARISON = "comparison.json"
+CAMPAIGN = "campaign.json"
 REPORT = "report.html"
 RUN_FILES = (
     "resolved.toml",
@@ -35,6 +37,11 @@ RECORDED_FILES = (
     "rtt.parquet",
 )
 """What a run leaves besides, where ``[record]`` of its scenario asks for it."""
+
+
+def run_files(path: Path) -> list[str]:
+    """Name the files of the run in a directory: all that it must have, and what it recorded."""
+    return [*RUN_FILES, *(name for name in RECORDED_FILES if (path / name).exists())]
 
 
 class Run:
@@ -288,9 +295,13 @@ def _one_by_one(queues: polars.DataFrame) -> polars.DataFrame:
     )
 
 
-def load(path: str | Path) -> Run | Comparison:
-    """Open the directory of an earlier run or comparison."""
+def load(path: str | Path) -> Run | Comparison | Campaign:
+    """Open the directory of an earlier run, comparison or campaign."""
     path = Path(path)
+    if (path / CAMPAIGN).exists():
+        from backwater.campaign.dataset import Campaign
+
+        return Campaign(path)
     if (path / COMPARISON).exists():
         return Comparison(path)
     return Run(path)
