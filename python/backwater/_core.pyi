@@ -19,12 +19,14 @@ def resolve(
     overrides: list[str],
     seed: int | None = None,
     scheme: str | None = None,
+    profile: str | None = None,
 ) -> tuple[str, list[str]]: ...
 def check(
     path: str,
     overrides: list[str],
     seed: int | None = None,
     scheme: str | None = None,
+    profile: str | None = None,
 ) -> list[dict[str, Any]]: ...
 def run(
     path: str,
@@ -35,5 +37,6 @@ def run(
     force: bool,
     progress: Callable[[int, int, int, int, int | None, int], None] | None,
     interrupt: Interrupt,
+    profile: str | None = None,
 ) -> str: ...
 def catalogue(what: str) -> str: ...

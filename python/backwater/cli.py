@@ -24,6 +24,7 @@ from backwater.commands.common import (
     Json,
     Out,
     Overrides,
+    Profile,
     Scenario,
     Scheme,
     Seed,
@@ -80,12 +81,13 @@ def run(
     out: Out = None,
     as_json: Json = False,
     force: Force = False,
+    profile: Profile = None,
 ) -> None:
     """Simulate a scenario with one scheme."""
     from backwater import simulate
     from backwater.progress import display
 
-    warn(scenario, overrides, seed, [scheme])
+    warn(scenario, overrides, seed, [scheme], profile)
     try:
         with display([scheme or scenario.stem]) as tell:
             result = simulate.run(
@@ -96,6 +98,7 @@ def run(
                 out=out,
                 force=force,
                 listener=lambda _, progress: tell(scheme or scenario.stem, progress),
+                profile=profile,
             )
     except Interrupted as stop:
         _end_of_run(stop.result, as_json)  # type: ignore[arg-type]
@@ -121,13 +124,14 @@ def compare(
     ] = None,
     as_json: Json = False,
     force: Force = False,
+    profile: Profile = None,
 ) -> None:
     """Simulate a scenario with several schemes, all on the same flows, and report."""
     from backwater import simulate
     from backwater.progress import display
 
     names = [name.strip() for name in schemes.split(",") if name.strip()]
-    warn(scenario, overrides, seed, list(names))
+    warn(scenario, overrides, seed, list(names), profile)
     stopped = False
     try:
         with display(names) as tell:
@@ -140,6 +144,7 @@ def compare(
                 out=out,
                 force=force,
                 listener=tell,
+                profile=profile,
             )
     except Interrupted as stop:
         result, stopped = stop.result, True  # type: ignore[assignment]
@@ -159,20 +164,24 @@ def check(
     resolved: Annotated[
         bool, typer.Option("--resolved", help="Print every value, defaults included.")
     ] = False,
+    profile: Profile = None,
 ) -> None:
     """Say what is wrong or doubtful in a scenario."""
     from backwater import simulate
 
-    problems = simulate.check(scenario, scheme=scheme, overrides=overrides or [], seed=seed)
+    problems = simulate.check(
+        scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
+    )
     for problem in problems:
         say(problem["text"] + "\n")
     errors = sum(problem["severity"] == "error" for problem in problems)
     if errors:
         raise typer.Exit(BAD_INPUT)
     if resolved:
-        print(
-            simulate.resolve(scenario, scheme=scheme, overrides=overrides or [], seed=seed), end=""
+        text = simulate.resolve(
+            scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
         )
+        print(text, end="")
     else:
         doubts = f", {len(problems)} doubtful" if problems else ""
         print(f"{scenario}: good{doubts}")

@@ -72,9 +72,10 @@ def check(
     scheme: str | None = None,
     overrides: Sequence[str] = (),
     seed: int | None = None,
+    profile: str | None = None,
 ) -> list[dict[str, Any]]:
     """Say what is wrong or doubtful in a scenario; an empty list means nothing."""
-    return _core.check(str(scenario), list(overrides), seed, scheme)
+    return _core.check(str(scenario), list(overrides), seed, scheme, profile)
 
 
 def resolve(
@@ -83,9 +84,10 @@ def resolve(
     scheme: str | None = None,
     overrides: Sequence[str] = (),
     seed: int | None = None,
+    profile: str | None = None,
 ) -> str:
     """Fill every default in and return the scenario as TOML."""
-    return _core.resolve(str(scenario), list(overrides), seed, scheme)[0]
+    return _core.resolve(str(scenario), list(overrides), seed, scheme, profile)[0]
 
 
 def catalogue(what: str) -> list[dict[str, Any]]:
@@ -102,15 +104,17 @@ def run(
     out: str | Path | None = None,
     force: bool = False,
     listener: Listener | None = None,
+    profile: str | None = None,
 ) -> Run:
     """Simulate a scenario and return what it left in the directory ``out``.
 
-    ``overrides`` are texts such as ``"switch.buffer=24MB"``. Ctrl-C raises
+    ``overrides`` are texts such as ``"switch.buffer=24MB"``. ``profile`` names a simulator whose
+    habits are taken on, such as ``"ns3"``. Ctrl-C raises
     :class:`~backwater.Interrupted`, whose ``result`` is the part that was computed.
     """
     path = Path(out) if out is not None else default_out(scenario, scheme)
-    _core.resolve(str(scenario), list(overrides), seed, scheme)
-    job = _Job(str(scenario), scheme, list(overrides), seed, path, force)
+    _core.resolve(str(scenario), list(overrides), seed, scheme, profile)
+    job = _Job(str(scenario), scheme, list(overrides), seed, path, force, profile)
     outcome = _run_all({scheme or "": job}, 1, listener)
     for error in outcome.errors.values():
         raise error
@@ -131,6 +135,7 @@ def compare(
     force: bool = False,
     listener: Listener | None = None,
     report: bool = True,
+    profile: str | None = None,
 ) -> Comparison:
     """Simulate a scenario with several schemes, all on the very same flows.
 
@@ -140,12 +145,12 @@ def compare(
     :class:`~backwater.Interrupted`, whose ``result`` has what was computed.
     """
     _check_names(schemes)
-    fitting = _fitting(scenario, schemes, overrides, seed)
+    fitting = _fitting(scenario, schemes, overrides, seed, profile)
     # All mistakes are told before anything is written.
     mistakes: dict[str, ScenarioError] = {}
     for scheme in schemes:
         try:
-            _core.resolve(str(scenario), fitting[scheme], seed, scheme)
+            _core.resolve(str(scenario), fitting[scheme], seed, scheme, profile)
         except ScenarioError as error:
             mistakes[scheme] = error
     for scheme, error in mistakes.items():
@@ -156,14 +161,17 @@ def compare(
     _claim(path, schemes, force)
     jobs = jobs or os.cpu_count() or 1
     outcome = _run_all(
-        {s: _Job(str(scenario), s, fitting[s], seed, path / s, force) for s in schemes},
+        {
+            s: _Job(str(scenario), s, fitting[s], seed, path / s, force, profile)
+            for s in schemes
+        },
         jobs,
         listener,
     )
     about = {
         "scenario": str(scenario),
         "scenario_text": Path(scenario).read_text(encoding="utf-8"),
-        "command": _command(scenario, schemes, overrides, seed),
+        "command": _command(scenario, schemes, overrides, seed, profile),
         "schemes": [s for s in schemes if s in outcome.finished],
         "failed": {s: str(e) for s, e in outcome.errors.items()},
         "interrupted": outcome.interrupted,
@@ -191,6 +199,7 @@ class _Job:
     seed: int | None
     out: Path
     force: bool
+    profile: str | None = None
 
     def work(self, listener: Callable[[Progress], None] | None, interrupt: _core.Interrupt) -> None:
         began = time.monotonic()
@@ -208,6 +217,7 @@ class _Job:
             self.force,
             progress if listener is not None else None,
             interrupt,
+            self.profile,
         )
         summary = json.loads(said)
         flows, hops = summary["flows"], summary["performance"]["packet_hops"]
@@ -259,7 +269,11 @@ def _run_all(jobs: dict[str, _Job], workers: int, listener: Listener | None) -> 
 
 
 def _fitting(
-    scenario: str | Path, schemes: Sequence[str], overrides: Sequence[str], seed: int | None
+    scenario: str | Path,
+    schemes: Sequence[str],
+    overrides: Sequence[str],
+    seed: int | None,
+    profile: str | None = None,
 ) -> dict[str, list[str]]:
     """Per scheme the overrides that concern it.
 
@@ -269,7 +283,9 @@ def _fitting(
     for scheme in schemes:
         tables = [
             problem["key"] + "."
-            for problem in check(scenario, scheme=scheme, overrides=overrides, seed=seed)
+            for problem in check(
+                scenario, scheme=scheme, overrides=overrides, seed=seed, profile=profile
+            )
             if "would do nothing" in problem["message"] and problem["key"]
         ]
         idle[scheme] = {o for o in overrides if o.partition("=")[0].startswith(tuple(tables))}
@@ -333,7 +349,11 @@ def _write_whole(path: Path, text: str) -> None:
 
 
 def _command(
-    scenario: str | Path, schemes: Sequence[str], overrides: Sequence[str], seed: int | None
+    scenario: str | Path,
+    schemes: Sequence[str],
+    overrides: Sequence[str],
+    seed: int | None,
+    profile: str | None = None,
 ) -> str:
     """Return the command line that repeats a comparison."""
     import shlex
@@ -343,4 +363,6 @@ def _command(
         words += ["--set", override]
     if seed is not None:
         words += ["--seed", str(seed)]
+    if profile is not None:
+        words += ["--profile", profile]
     return shlex.join(words)

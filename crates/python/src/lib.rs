@@ -37,33 +37,36 @@ impl Interrupt {
 
 /// The scenario with every value filled in, as TOML, and what is doubtful in it.
 #[pyfunction]
-#[pyo3(signature = (path, overrides, seed=None, scheme=None))]
+#[pyo3(signature = (path, overrides, seed=None, scheme=None, profile=None))]
 fn resolve(
     py: Python<'_>,
     path: PathBuf,
     overrides: Vec<String>,
     seed: Option<u64>,
     scheme: Option<String>,
+    profile: Option<String>,
 ) -> PyResult<(String, Vec<String>)> {
-    let scenario = load(py, &path, overrides, seed, scheme)?;
+    let scenario = load(py, &path, overrides, seed, scheme, profile)?;
     let warnings = scenario.warnings.iter().map(ToString::to_string).collect();
     Ok((scenario.resolved, warnings))
 }
 
 /// Everything that is wrong or doubtful.
 #[pyfunction]
-#[pyo3(signature = (path, overrides, seed=None, scheme=None))]
+#[pyo3(signature = (path, overrides, seed=None, scheme=None, profile=None))]
 fn check<'py>(
     py: Python<'py>,
     path: PathBuf,
     overrides: Vec<String>,
     seed: Option<u64>,
     scheme: Option<String>,
+    profile: Option<String>,
 ) -> PyResult<Bound<'py, PyList>> {
     let changes = Changes {
         set: overrides,
         scheme,
         seed,
+        profile,
     };
     let problems = match py.detach(|| Scenario::load(&path, &changes)) {
         Ok(scenario) => scenario.warnings,
@@ -74,7 +77,7 @@ fn check<'py>(
 
 /// Runs a scenario, writes its results, and returns the summary as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, scheme, overrides, seed, out_dir, force, progress, interrupt))]
+#[pyo3(signature = (path, scheme, overrides, seed, out_dir, force, progress, interrupt, profile=None))]
 #[expect(
     clippy::too_many_arguments,
     reason = "a flat list keeps the boundary to Python plain"
@@ -89,8 +92,9 @@ fn run(
     force: bool,
     progress: Option<Py<PyAny>>,
     interrupt: &Interrupt,
+    profile: Option<String>,
 ) -> PyResult<String> {
-    let scenario = load(py, &path, overrides, seed, scheme)?;
+    let scenario = load(py, &path, overrides, seed, scheme, profile)?;
     let flag = interrupt.flag.clone();
     let arrivals_end_ps = scenario.info().measure_to_ps;
     let mut teller = Teller {
@@ -187,11 +191,13 @@ fn load(
     overrides: Vec<String>,
     seed: Option<u64>,
     scheme: Option<String>,
+    profile: Option<String>,
 ) -> PyResult<Scenario> {
     let changes = Changes {
         set: overrides,
         scheme,
         seed,
+        profile,
     };
     py.detach(|| Scenario::load(path, &changes))
         .map_err(|error| scenario_error(py, &error))

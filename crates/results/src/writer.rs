@@ -188,6 +188,7 @@ impl Writer {
                     .map(|f| Some(f.incast))
                     .collect::<BooleanArray>(),
             ),
+            Arc::new(UInt16Array::from_iter_values(flow.clone().map(|f| f.port))),
             Arc::new(UInt64Array::from_iter_values(flow.map(|f| f.start_ps))),
             Arc::new(rows.iter().map(|r| r.received_ps).collect::<UInt64Array>()),
             Arc::new(rows.iter().map(|r| r.acked_ps).collect::<UInt64Array>()),
@@ -396,6 +397,7 @@ fn flow_fields() -> Vec<Field> {
         field("bytes", UInt64),
         field("class", UInt8),
         field("incast", Boolean),
+        field("port", UInt16),
         field("start_ps", UInt64),
         Field::new("received_ps", UInt64, true),
         Field::new("acked_ps", UInt64, true),

@@ -296,6 +296,7 @@ fn mixture() -> Vec<SourceSpec> {
     let mut background = source(Pattern::Uniform { scope: Scope::Any }, poisson(1e5));
     background.sizes = Some(Sizes::Dist(find("fb-hadoop@hpcc").expect("known")));
     let listed = |src, dst, start_ps, class| ListedFlow {
+        port: 100,
         src,
         dst,
         bytes: 77,

@@ -9,6 +9,7 @@ use traffic::{ListedFlow, parse_flow_csv};
 fn columns_come_in_any_order_and_starts_carry_their_unit() {
     let text = "\u{feff}# my flows\r\nstart, bytes, dst ,src,class\r\n\r\n 1.5us,1000,2,1,3\r\n\"0ns\",7,0,2,\r\n";
     let flow = |src, dst, bytes, start_ps, class| ListedFlow {
+        port: 100,
         src,
         dst,
         bytes,

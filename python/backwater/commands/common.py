@@ -24,6 +24,10 @@ Overrides = Annotated[
 Seed = Annotated[
     int | None, typer.Option("--seed", min=0, max=2**64 - 1, help="Use this seed instead.")
 ]
+Profile = Annotated[
+    str | None,
+    typer.Option("--profile", metavar="NAME", help="Imitate another simulator, such as ns3."),
+]
 Out = Annotated[
     Path | None,
     typer.Option("-o", "--out", metavar="DIR", help="Where results go.", show_default="out/…"),
@@ -35,7 +39,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")
 
 
 def warn(
-    scenario: Path, overrides: list[str] | None, seed: int | None, schemes: list[str | None]
+    scenario: Path,
+    overrides: list[str] | None,
+    seed: int | None,
+    schemes: list[str | None],
+    profile: str | None = None,
 ) -> None:
     """Tell once what is doubtful; errors are left to the run, which tells them better."""
     from backwater import simulate
@@ -43,7 +51,7 @@ def warn(
     told = set()
     for scheme in schemes:
         for problem in simulate.check(
-            scenario, scheme=scheme, overrides=overrides or [], seed=seed
+            scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
         ):
             if problem["severity"] == "warning" and problem["text"] not in told:
                 told.add(problem["text"])

@@ -3,6 +3,7 @@
 mod lossy;
 mod receiving;
 mod repair;
+mod scanning;
 mod sending;
 
 use dataplane::config::*;
@@ -20,6 +21,7 @@ const FRAME_PS: Time = 83_840;
 struct Ears {
     kicks: Vec<u16>,
     wakes: Vec<Time>,
+    calls: Vec<(Time, u32)>,
     pauses: Vec<(u16, u8, u8)>,
     ends: Vec<FlowEnd>,
 }
@@ -31,8 +33,8 @@ impl Sink for Ears {
     fn wake(&mut self, at: Time) {
         self.wakes.push(at);
     }
-    fn call(&mut self, _: Time, _: u32) {
-        panic!("only a scan calls");
+    fn call(&mut self, at: Time, what: u32) {
+        self.calls.push((at, what));
     }
     fn dropped(&mut self, _: &Packet, _: DropCause) {
         panic!("a NIC drops nothing on its own");

@@ -24,6 +24,7 @@ struct Ears {
     kicks: Vec<u16>,
     pauses: Vec<(u16, u8, u8)>,
     draw: u64,
+    draws: u32,
 }
 
 impl Sink for Ears {
@@ -40,6 +41,7 @@ impl Sink for Ears {
         self.drops.push((packet.psn, cause));
     }
     fn draw(&mut self) -> u64 {
+        self.draws += 1;
         self.draw
     }
     fn paused(&mut self, port: u16, before: u8, after: u8) {

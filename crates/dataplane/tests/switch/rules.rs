@@ -448,3 +448,44 @@ fn state_is_in_proportion_to_queues() {
     // The paper: 128 queues upstream and 32 ports are 4096 counters.
     assert_eq!(state_entries(&c, 32), (32 * 3200, 4096));
 }
+
+/// What is marked, and how many numbers were drawn, with a queue that lies between the thresholds: three
+/// packets of data and three ACKs, and a pause and a resume of port 0.
+fn drawn(replay: bool) -> (usize, u32) {
+    let mut c = marking(true, Scope::Queue);
+    if let Some(ecn) = &mut c.ecn {
+        ecn.replay = replay;
+        ecn.profiles[0].1 = Red {
+            kmin_bytes: 0,
+            kmax_bytes: 1 << 20,
+            pmax: 0.5,
+        };
+    }
+    c.mmu.admission = Admission::Pfc(Pfc {
+        accounting: Accounting::Pool,
+        threshold: PfcThreshold::Static(3500),
+        xon_offset: 0,
+        frame_bytes: 64,
+        headroom: None,
+        response_ps: 0,
+    });
+    let mut b = Bench::new(&c);
+    for psn in 0..3 {
+        b.receive(0, data(1, 2, psn));
+        let ack = Packet {
+            dst: 2,
+            ..Packet::new(Kind::Ack, 2, 1000)
+        };
+        b.receive(0, ack);
+    }
+    let sent = b.all(2);
+    assert_eq!(b.all(0).len(), 2, "a pause and a resume");
+    (marked(&sent).iter().filter(|&&m| m).count(), b.ears.draws)
+}
+
+// NS3-15, NS3-16, NS3-17: of six packets the last leaves an empty queue behind and draws nothing.
+#[test]
+fn acks_and_pauses_draw_where_another_simulator_is_replayed() {
+    assert_eq!(drawn(false), (3, 3), "data only");
+    assert_eq!(drawn(true), (3, 5 + 2));
+}

@@ -132,3 +132,186 @@ fn times(rate_bps: u64, factor: f64) -> u64 {
 fn increase_bps(as_rate: Option<f64>, bytes: f64, path: &PathInfo) -> u64 {
     as_rate.unwrap_or_else(|| path.rate_of_bytes(bytes)) as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Arithmetic, DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig};
+    use crate::int::{IntHop, IntStack};
+    use crate::units::US;
+
+    const PATH: PathInfo = PathInfo {
+        base_rtt_ps: 8 * US,
+        line_bps: 1e11,
+        bdp_bytes: 1e5,
+        mtu: 1000,
+    };
+    const LINE: u64 = 100_000_000_000;
+
+    fn ack(seq: u64, snd_nxt: u64, marked: bool, rtt_ps: Time) -> AckInfo<'static> {
+        AckInfo {
+            now: 0,
+            seq,
+            newly: 0,
+            snd_nxt,
+            marked,
+            rtt_ps,
+            int: None,
+        }
+    }
+
+    // NS3-30, NS3-33
+    #[test]
+    fn windows_follow_the_rate_in_whole_bytes_or_stay() {
+        let mut config = DcqcnConfig {
+            window: true,
+            ..DcqcnConfig::vendor(1e11)
+        };
+        let mut control = Control::new(&ControlConfig::Dcqcn(config), &PATH);
+        assert_eq!(control.rate_bps(), LINE);
+        control.rate_bps = 33_333_333_333;
+        let window = |c| control.window(&ControlConfig::Dcqcn(c), &PATH);
+        assert_eq!(window(config), 33_333);
+        config.fixed_window = true;
+        assert_eq!(window(config), 100_000);
+        config.window = false;
+        assert_eq!(window(config), u64::MAX);
+    }
+
+    // NS3-31, NS3-52, NS3-53, NS3-54, NS3-55
+    #[test]
+    fn dcqcn_ticks() {
+        let config = ControlConfig::Dcqcn(DcqcnConfig {
+            arithmetic: Arithmetic::Integer,
+            ..DcqcnConfig::vendor(1e11)
+        });
+        let mut control = Control::new(&config, &PATH);
+        let first = control.on_cnp(&config, 0);
+        let decrease_ps = 4 * US + NS;
+        assert_eq!(
+            first,
+            [Some((US, Tick::Alpha)), Some((decrease_ps, Tick::Decrease))]
+        );
+        assert_eq!(
+            control.on_cnp(&config, 10),
+            [None, None],
+            "clocks run already"
+        );
+        // The second CNP counts for α at 1 µs; then it decays three times.
+        for nth in 1..=4 {
+            let next = control.tick(&config, &PATH, nth * US, Tick::Alpha);
+            assert_eq!(next, [Some(((nth + 1) * US, Tick::Alpha)), None]);
+        }
+        let next = control.tick(&config, &PATH, decrease_ps, Tick::Decrease);
+        let increase_ps = decrease_ps + 300 * US;
+        assert_eq!(next[1], Some((increase_ps, Tick::Increase)));
+        // α = (255/256)³, so 10¹¹ · (1 - α/2) = 50 583 651 661.8…, cut.
+        assert_eq!(control.rate_bps(), 50_583_651_661);
+        let idle = control.tick(&config, &PATH, decrease_ps + 4 * US, Tick::Decrease);
+        assert_eq!(idle[1], None, "no CNP, no reduction");
+        let stale = control.tick(&config, &PATH, increase_ps - NS, Tick::Increase);
+        assert_eq!(stale, [None, None], "called off");
+        control.tick(&config, &PATH, increase_ps, Tick::Increase);
+        // Half of each, each cut: 25 291 825 830 + 50 000 000 000.
+        assert_eq!(control.rate_bps(), 75_291_825_830);
+        control.tick(&config, &PATH, increase_ps + 300 * US, Tick::Increase);
+        // Stage 1 is F: the target would rise by AI, but is the line.
+        assert_eq!(control.rate_bps(), 37_645_912_915 + LINE / 2);
+    }
+
+    // NS3-56
+    #[test]
+    fn timely_steps() {
+        let config = ControlConfig::Timely(TimelyConfig {
+            min_rate_bps: 1e9,
+            arithmetic: Arithmetic::Integer,
+            ..TimelyConfig::hpcc_comparison(1e11)
+        });
+        let mut control = Control::new(&config, &PATH);
+        let mut rtt = |seq, snd_nxt, us: u64| {
+            control.on_ack(&config, &PATH, &ack(seq, snd_nxt, false, us * US));
+            control.rate_bps()
+        };
+        assert_eq!(rtt(1000, 10_000, 10), LINE, "only noted");
+        assert_eq!(rtt(9000, 20_000, 90), LINE, "not beyond the mark");
+        // Up 50 µs: gradient 0.875 · 50 / 20, decrease by 0.8 of it: below the lowest rate.
+        assert_eq!(rtt(11_000, 30_000, 60), 1_000_000_000);
+        assert_eq!(rtt(31_000, 40_000, 40), 1_100_000_000, "below Tlow");
+        assert_eq!(rtt(41_000, 41_000, 40), 1_200_000_000);
+        // Up 20 µs: 0.125 · (0.125 · (0.125 · 43.75 - 17.5) + 0) + 17.5 = 17.31 µs, gradient 0.8656.
+        assert_eq!(rtt(42_000, 50_000, 60), 1_000_000_000);
+    }
+
+    // NS3-57, NS3-34
+    #[test]
+    fn dctcp_batches() {
+        let config = ControlConfig::Dctcp(DctcpConfig {
+            ai_bps: Some(615e6),
+            min_rate_bps: Some(1e9),
+            arithmetic: Arithmetic::Integer,
+            ..DctcpConfig::line_rate_start()
+        });
+        let mut control = Control::new(&config, &PATH);
+        let mut on = |seq, snd_nxt, marked| {
+            control.on_ack(&config, &PATH, &ack(seq, snd_nxt, marked, 0));
+            control.rate_bps()
+        };
+        assert_eq!(on(1000, 10_000, true), LINE / 2, "α is 1 at first");
+        assert_eq!(
+            on(2000, 11_000, true),
+            LINE / 2,
+            "once until 10 000 are acknowledged"
+        );
+        assert_eq!(on(11_000, 20_000, false), LINE / 2 + 615_000_000);
+        // Two of eleven ACKs were marked: α = 15/16 + 1/16 · 2/11.
+        let alpha = 15.0 / 16.0 + 2.0 / 11.0 / 16.0;
+        let expected = (50_615_000_000.0 * (1.0 - alpha / 2.0)) as u64;
+        assert_eq!(on(12_000, 21_000, true), expected);
+    }
+
+    fn stack(ts_ps: Time, tx_bytes: u64, qlen_bytes: u32) -> IntStack {
+        let mut stack = IntStack::default();
+        let hop = IntHop {
+            ts_ps,
+            tx_bytes,
+            qlen_bytes,
+            rate_mbps: 100_000,
+        };
+        stack.push(1, hop);
+        stack
+    }
+
+    // NS3-50, NS3-51, NS3-34
+    #[test]
+    fn hpcc_adjusts_a_rate() {
+        let config = ControlConfig::Hpcc(HpccConfig {
+            max_stage: 0,
+            ai_bps: Some(5e7),
+            arithmetic: Arithmetic::Integer,
+            ..HpccConfig::paper(1e11)
+        });
+        let mut control = Control::new(&config, &PATH);
+        let mut on = |seq, stack: &IntStack| {
+            let ack = AckInfo {
+                int: Some(stack),
+                ..ack(seq, seq + 50_000, false, 0)
+            };
+            let set = control.on_ack(&config, &PATH, &ack);
+            (set, control.rate_bps())
+        };
+        assert_eq!(on(1000, &stack(0, 0, 50_000)), (false, LINE), "only noted");
+        // 6250 bytes in 1 µs are half of the link, and of the two queues 25 000 bytes, a quarter of the
+        // BDP: 0.75 with weight 1/8, so U = 0.96875 and the rate 10¹¹ / (U / 0.95) + AI.
+        let rate = (1e11 / (0.968_75 / 0.95)) as u64 + 50_000_000;
+        assert_eq!(rate, 98_114_516_129);
+        assert_eq!(on(2000, &stack(US, 6250, 25_000)), (true, rate));
+        // The same again: U falls below η, and from the same reference, since 51 000 is not passed,
+        // the rate would rise above the line.
+        assert_eq!(on(3000, &stack(2 * US, 12_500, 25_000)), (true, LINE));
+        // Nothing sent and no queue: no hop is above 0, and U stays.
+        assert_eq!(on(4000, &stack(3 * US, 12_500, 0)), (true, LINE));
+        // A full T at twice the rate: half of it, from the reference again.
+        let halved = (1e11 / (2.0 / 0.95)) as u64 + 50_000_000;
+        assert_eq!(on(5000, &stack(11 * US, 212_500, 0)), (true, halved));
+    }
+}
