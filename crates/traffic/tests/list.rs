@@ -15,7 +15,6 @@ fn columns_come_in_any_order_and_starts_carry_their_unit() {
         bytes,
         start_ps,
         class,
-        port: 100,
     };
     let wanted = vec![flow(1, 2, 1000, 1_500_000, Some(3)), flow(2, 0, 7, 0, None)];
     assert_eq!(parse_flow_csv(text), Ok(wanted));
