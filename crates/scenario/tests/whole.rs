@@ -49,6 +49,38 @@ fn shipped_scenarios_are_sound_under_every_preset_and_read_back_as_themselves() 
     }
 }
 
+/// Options with values that only they read.
+#[test]
+fn variants_of_hpcc_read_back_as_themselves() {
+    let file = shipped()
+        .into_iter()
+        .find(|f| f.ends_with("demo.toml"))
+        .unwrap();
+    let set = [
+        "scheme.int.format=wire",
+        "scheme.int.multiplier=4",
+        "scheme.hpcc.reaction=per-rtt",
+        "scheme.hpcc.rate=rx",
+        "scheme.hpcc.alpha_fair=max-min",
+        "scheme.hpcc.division=table",
+        "scheme.hpcc.wai=100 flows",
+    ];
+    let changes = Changes {
+        set: set.iter().map(|s| (*s).to_owned()).collect(),
+        ..with_scheme("hpcc")
+    };
+    let first = Scenario::load(&file, &changes).unwrap_or_else(|e| panic!("{e}"));
+    let again = Scenario::parse(
+        &first.resolved,
+        "resolved.toml",
+        Path::new("/"),
+        &Changes::default(),
+    )
+    .unwrap_or_else(|e| panic!("{e}\n{}", first.resolved));
+    assert_eq!(first.spec, again.spec);
+    assert_eq!(first.hash(), again.hash());
+}
+
 #[test]
 fn every_scheme_meets_the_same_flows() {
     let file = shipped()

@@ -152,20 +152,35 @@ impl Hpcc {
         newer: bool,
     ) -> bool {
         let reading = Reading::new(config, path, newer);
+        let fullest = if reading.is_plain() {
+            self.fullest::<true>(&reading, stack)
+        } else {
+            self.fullest::<false>(&reading, stack)
+        };
+        let Some(link) = fullest else {
+            return false;
+        };
+        self.utilisation = reading.smooth(self.utilisation, link);
+        true
+    }
+
+    /// The fullest link of the path. `PLAIN`: of a plain reading, whose loop is the shorter one.
+    #[inline]
+    fn fullest<const PLAIN: bool>(
+        &mut self,
+        reading: &Reading,
+        stack: &IntStack,
+    ) -> Option<Measured> {
         let mut fullest: Option<Measured> = None;
         for (last, new) in self.links.iter_mut().zip(stack.hops()) {
-            let Some(link) = reading.link(last, new) else {
+            let Some(link) = reading.link::<PLAIN>(last, new) else {
                 continue;
             };
             if fullest.is_none_or(|most| link.in_flight > most.in_flight) {
                 fullest = Some(link); // HPCC-13
             }
         }
-        let Some(link) = fullest else {
-            return false;
-        };
-        self.utilisation = reading.smooth(self.utilisation, link);
-        true
+        fullest
     }
 
     /// Function ComputeWind, and what NewAck does with its result.
@@ -202,7 +217,7 @@ impl Hpcc {
         let reading = Reading::new(config, path, newer);
         let mut heard = false;
         for (at, (last, new)) in self.links.iter_mut().zip(stack.hops()).enumerate() {
-            if let Some(link) = reading.link(last, new) {
+            if let Some(link) = reading.link::<false>(last, new) {
                 registers.hear(at, |utilisation| reading.smooth(utilisation, link));
                 heard = true;
             }
@@ -245,14 +260,21 @@ impl Reading {
         }
     }
 
+    /// Exact telemetry, of which nothing is left out.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        self.format == IntFormat::Exact && !self.skip_empty
+    }
+
     /// u' of one link, which becomes its record. `None` if the ACK says nothing of it.
     #[inline]
-    fn link(&self, last: &mut IntHop, new: &IntHop) -> Option<Measured> {
-        let (elapsed_ps, sent_bytes) = self.format.since(last, new);
+    fn link<const PLAIN: bool>(&self, last: &mut IntHop, new: &IntHop) -> Option<Measured> {
+        let format = if PLAIN { IntFormat::Exact } else { self.format };
+        let (elapsed_ps, sent_bytes) = format.since(last, new);
         if elapsed_ps == 0 || new.rate_mbps == 0 {
             return None; // HPCC-20
         }
-        if self.skip_empty && new.qlen_bytes == 0 {
+        if !PLAIN && self.skip_empty && new.qlen_bytes == 0 {
             return None;
         }
         let elapsed_ps = elapsed_ps as f64;

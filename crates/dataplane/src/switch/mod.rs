@@ -328,17 +328,27 @@ impl Switch {
                     rate_mbps: telemetry.rate_mbps,
                 };
                 if let Some(stack) = arena.stack_mut(id) {
-                    if stack.push(self.path_id, hop)
-                        && let Some(int) = self.int_as
-                    {
-                        signal::rewrite(int, stack, telemetry.int_tx + telemetry.int_bytes);
-                    }
+                    let fits = stack.push(self.path_id, hop);
                     self.counters.int_hops += 1;
+                    if fits && self.int_as.is_some() {
+                        self.rewrite_int(port, id, arena);
+                    }
                 }
             }
         }
         if self.class.ecn & bit != 0 {
             self.mark(port, queue, id, true, arena, sink);
+        }
+    }
+
+    /// Makes the record that a packet just got, which is exact, what the configuration asks for.
+    #[cold]
+    #[inline(never)]
+    fn rewrite_int(&self, port: u16, id: PacketId, arena: &mut Arena) {
+        let telemetry = &self.telemetry[port as usize];
+        let arrived = telemetry.int_tx + telemetry.int_bytes;
+        if let (Some(int), Some(stack)) = (self.int_as, arena.stack_mut(id)) {
+            signal::rewrite(int, stack, arrived);
         }
     }
 

@@ -85,7 +85,6 @@ impl Marker {
 /// Makes the last hop of a stack, which is exact, what the configuration has written. All bytes
 /// that ever joined the port's queues have left, this packet with them, or still wait: `arrived`.
 // HPCC-30, HPCC-31
-#[inline(never)]
 pub(crate) fn rewrite(int: IntConfig, stack: &mut IntStack, arrived: u64) {
     let Some(hop) = stack.last_mut() else { return };
     if int.counter == Counter::Arrived {
