@@ -3,6 +3,7 @@
 mod common;
 
 use common::*;
+use dataplane::config::{Admission, Alpha, IrnConfig, Recovery};
 use dataplane::units::US;
 use fabric::engine::Simulation;
 use kernel::calendar::{Naive, Wheel};
@@ -52,6 +53,21 @@ fn setups() -> Vec<(&'static str, Setup)> {
         let mut s = of(preset);
         s.switch.mmu.buffer_bytes = buffer;
         s.switch.mmu.reserved_bytes = 0;
+        all.push((name, s));
+    }
+    // No PFC, and too little room for the incast.
+    for (name, recovery) in [
+        ("irn", Recovery::Irn(IrnConfig::paper())),
+        ("ideal", Recovery::Ideal { delay_ps: None }),
+    ] {
+        let mut s = of(hpcc);
+        s.switch.mmu.buffer_bytes = 200_000;
+        s.switch.mmu.reserved_bytes = 0;
+        s.switch.mmu.admission = Admission::EgressDynamic {
+            alpha: Alpha::new(1.0),
+            per_queue: false,
+        };
+        s.nic.recovery = recovery;
         all.push((name, s));
     }
     all
@@ -148,6 +164,11 @@ fn what_the_small_buffers_are_for_does_happen() {
         bfc.finished, bfc.started,
         "go-back-N brings every flow home"
     );
+    for name in ["irn", "ideal"] {
+        let lossy = of(name);
+        assert!(lossy.counters.retransmissions > 0, "{name}");
+        assert_eq!(lossy.finished, lossy.started, "{name}");
+    }
     assert!(of("bfc").counters.bfc_pauses > 0);
     assert!(of("dcqcn").counters.cnps > 0);
     assert!(of("hpcc").counters.int_hops > 0);

@@ -811,6 +811,22 @@ fn doubtful_things_are_said() {
         "preset = \"hpcc\"\npath = \"packet\"",
         "takes every packet that overtakes",
     );
+    // REC-20
+    warns(
+        scheme,
+        "preset = \"bfc\"\npath = \"packet\"\nrecovery = \"irn\"",
+        "IRN sends every packet again that another overtakes",
+    );
+    warns(
+        scheme,
+        "preset = \"hpcc\"\nrecovery = \"irn\"",
+        "timeouts send packets again that pauses hold up",
+    );
+    warns(
+        scheme,
+        "preset = \"bfc\"\ngo-back-n.timeout = \"off\"",
+        "waits for ever",
+    );
     warns(
         scheme,
         "preset = \"hpcc\"\nbase_rtt = \"2us\"",
