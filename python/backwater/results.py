@@ -30,6 +30,18 @@ RUN_FILES = (
     "summary.json",
 )
 """What a run leaves; the `results` crate writes them."""
+RECORDED_FILES = (
+    "throughput.parquet",
+    "port_queues.parquet",
+    "queue_histogram.parquet",
+    "rtt.parquet",
+)
+"""What a run leaves besides, where ``[record]`` of its scenario asks for it."""
+
+
+def run_files(path: Path) -> list[str]:
+    """Name the files of the run in a directory: all that it must have, and what it recorded."""
+    return [*RUN_FILES, *(name for name in RECORDED_FILES if (path / name).exists())]
 
 
 class Run:
@@ -89,7 +101,11 @@ class Run:
 
     @cached_property
     def queues(self) -> polars.DataFrame:
-        """A row per probe and switch: bytes in its buffer."""
+        """A row per probe and switch: bytes in its buffer.
+
+        While the network is empty a row stands for ``probes`` probes at equal distances, the first
+        at ``from_ps``, the last at ``at_ps``; ``measured_queues`` has a row for each of them.
+        """
         return self._table("queues")
 
     @cached_property
@@ -99,8 +115,47 @@ class Run:
 
     @cached_property
     def pauses(self) -> polars.DataFrame:
-        """A row per interval during which PFC held a port's class."""
+        """A row per interval during which PFC held a port's class.
+
+        ``node`` and ``port`` had to wait, from ``from_ps`` to ``to_ps``. Where ``open`` is true the
+        pause had not ended when the run did, and ``to_ps`` is the end of the run.
+        """
         return self._table("pauses")
+
+    @cached_property
+    def throughput(self) -> polars.DataFrame:
+        """A row per interval and flow whose receiver got something: ``[record] throughput``.
+
+        ``at_ps`` is the end of the interval, ``bytes`` the payload received in order within it.
+        """
+        return self._recorded("throughput", 'throughput = { every = "10us" }')
+
+    @cached_property
+    def port_queues(self) -> polars.DataFrame:
+        """Queues of switch ports over time: ``[record] queues``.
+
+        ``bytes`` are those of all classes that wait for the port of ``node`` towards ``peer``.
+        There is a row where the value differs from the port's sample before, so it holds until the
+        port's next row: draw it in steps (``drawstyle="steps-post"``).
+        """
+        return self._recorded("port_queues", 'queues = { every = "1us", ports = "switches" }')
+
+    @cached_property
+    def queue_histogram(self) -> polars.DataFrame:
+        """A row per switch port and bin of its queue: ``[record] histogram``.
+
+        ``samples`` instants saw a queue of at least ``bin_bytes`` and less than the next bin's.
+        """
+        return self._recorded("queue_histogram", 'histogram = { every = "100ns", bin = "1KB" }')
+
+    @cached_property
+    def rtt(self) -> polars.DataFrame:
+        """A row per bin of the round trips that senders saw: ``[record] rtt``.
+
+        ``samples`` ACKs came back at least ``bin_ps`` and less than the next bin's picoseconds
+        after the transmission of their packet had begun.
+        """
+        return self._recorded("rtt", 'rtt = { bin = "100ns" }')
 
     @cached_property
     def resolved(self) -> str:
@@ -131,11 +186,20 @@ class Run:
         return self.flows.filter(pl.col("finished") & started)
 
     def measured_queues(self) -> polars.DataFrame:
-        """Probes of the measured time: those of the statistics."""
+        """Probes of the measured time, a row for each: those of the statistics."""
         import polars as pl
 
-        window = self.summary["measure_from_ps"], self.summary["measure_to_ps"]
-        return self.queues.filter(pl.col("at_ps").is_between(*window))
+        first, last = self.summary["measure_from_ps"], self.summary["measure_to_ps"]
+        table = self.queues
+        if "probes" in table.columns:
+            touching = (pl.col("at_ps") >= first) & (pl.col("from_ps") <= last)
+            table = _one_by_one(table.filter(touching))
+        return table.filter(pl.col("at_ps").is_between(first, last))
+
+    def _recorded(self, name: str, ask: str) -> polars.DataFrame:
+        if not (self.path / f"{name}.parquet").exists():
+            raise RunError(f"{self.path}: {name} was not recorded; add [record] with {ask}")
+        return self._table(name)
 
     def _table(self, name: str) -> polars.DataFrame:
         import polars as pl
@@ -215,6 +279,20 @@ class Comparison(Mapping[str, Run]):
         from backwater.report import write_report
 
         return write_report(self.path / REPORT, self._runs, self.about)
+
+
+def _one_by_one(queues: polars.DataFrame) -> polars.DataFrame:
+    """Probes that share a row get one each."""
+    import polars as pl
+
+    between = (pl.col("at_ps") - pl.col("from_ps")) // (pl.col("probes") - 1).clip(1)
+    number = pl.int_ranges(0, pl.col("probes").cast(pl.Int64), dtype=pl.UInt64)
+    spread = queues.with_columns(between.alias("between"), number.alias("number"))
+    at = pl.col("from_ps") + pl.col("number") * pl.col("between")
+    return spread.explode("number").select(
+        at.alias("at_ps"),
+        pl.exclude("at_ps", "from_ps", "probes", "between", "number"),
+    )
 
 
 def load(path: str | Path) -> Run | Comparison | Campaign:

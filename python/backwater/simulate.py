@@ -15,7 +15,7 @@ from typing import Any
 
 from backwater import _core
 from backwater.errors import Interrupted, RunError, ScenarioError
-from backwater.results import COMPARISON, REPORT, RUN_FILES, Comparison, Run
+from backwater.results import COMPARISON, RECORDED_FILES, REPORT, RUN_FILES, Comparison, Run
 
 # How long the main thread sleeps at most before it looks for Ctrl-C again.
 _PATIENCE_S = 0.1
@@ -334,7 +334,7 @@ def _is_run(path: Path) -> bool:
     if not path.is_dir():
         return False
     names = {entry.name.removesuffix(".part") for entry in path.iterdir()}
-    return "resolved.toml" in names and names <= {*RUN_FILES, "lock"}
+    return "resolved.toml" in names and names <= {*RUN_FILES, *RECORDED_FILES, "lock"}
 
 
 def _write_whole(path: Path, text: str) -> None:

@@ -321,6 +321,21 @@ def test_a_damaged_run_is_set_aside_and_made_again(scenario: Path, store: Store,
     assert set(store.keys()) == {task.key for task in wanted}
 
 
+def test_what_a_run_records_is_kept_and_guarded(tmp_path: Path, store: Store) -> None:
+    path = tmp_path / "recorded.toml"
+    path.write_text(SHORT + '[record]\nrtt = { bin = "100ns" }\n', encoding="utf-8")
+    task = Task(path)
+    (before,) = run_tasks([task], store).runs.values()
+    samples = before.rtt["samples"].sum()
+    assert samples == before.summary["rtt"]["samples"] > 0
+    (store.path_of(task.key) / "rtt.parquet").unlink()
+    outcome = run_tasks([task], store)
+    assert outcome.made == 1
+    assert "rtt.parquet is missing" in outcome.notices[0]
+    (again,) = outcome.runs.values()
+    assert again.rtt["samples"].sum() == samples
+
+
 def test_clocks_do_not_matter(scenario: Path, store: Store) -> None:
     wanted = tasks(scenario, 4)
     run_tasks(wanted[:3], store)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from conftest import TINY
 
 import backwater
 
@@ -30,8 +31,17 @@ COLUMNS = {
         "retransmitted",
         "finished",
     ],
-    "queues": ["at_ps", "node", "name", "tier", "used_bytes", "max_port_bytes"],
-    "pauses": ["node", "name", "tier", "port", "class", "from_ps", "to_ps"],
+    "queues": [
+        "at_ps",
+        "node",
+        "name",
+        "tier",
+        "used_bytes",
+        "max_port_bytes",
+        "from_ps",
+        "probes",
+    ],
+    "pauses": ["node", "name", "tier", "port", "class", "from_ps", "to_ps", "open"],
     "active": ["node", "name", "tier", "port", "direction", "active", "probes"],
 }
 
@@ -165,3 +175,95 @@ def test_the_package_names_what_it_has() -> None:
     assert all(getattr(backwater, name) is not None for name in backwater.__all__)
     with pytest.raises(AttributeError, match="no attribute 'runn'"):
         _ = backwater.runn  # type: ignore[attr-defined]
+
+
+FAR = """
+name = "far"
+topology = { kind = "star", hosts = 2, link = { rate = "100Gbps", delay = "1us" } }
+[[traffic]]
+name = "late"
+pattern = "list"
+flows = [{ src = 0, dst = 1, bytes = "10KB", start = "1s" }]
+"""
+
+
+def test_waiting_for_a_flow_in_the_far_future_takes_two_rows(tmp_path: Path) -> None:
+    scenario = tmp_path / "far.toml"
+    scenario.write_text(FAR)
+    run = backwater.run(scenario, out=tmp_path / "out")
+    idle = run.queues.filter(pl.col("probes") > 1)
+    assert idle.select("from_ps", "at_ps", "probes").rows() == [
+        (20_000_000, 1_000_000_000_000 - 10_000_000, 99_998)
+    ]
+    assert run.queues.height < 5
+    probes = run.measured_queues()
+    assert probes.height == run.summary["buffer"]["samples"] == run.queues["probes"].sum()
+    assert (probes["at_ps"] == pl.Series(range(1, probes.height + 1)) * 10_000_000).all()
+    assert run.active["probes"].sum() * 8 == pytest.approx(2 * probes.height, rel=0.001)
+
+
+RECORD = """
+[record]
+throughput = { every = "10us" }
+queues = { every = "1us", ports = ["leaf0->host1", "leaf1->spine0"] }
+histogram = { every = "100ns", bin = "1KB" }
+rtt = { bin = "100ns" }
+"""
+
+RECORDED = {
+    "throughput": ["at_ps", "flow", "bytes"],
+    "port_queues": ["at_ps", "node", "name", "port", "peer", "peer_name", "bytes"],
+    "queue_histogram": [
+        "node",
+        "name",
+        "tier",
+        "port",
+        "peer",
+        "peer_name",
+        "bin_bytes",
+        "samples",
+    ],
+    "rtt": ["bin_ps", "samples"],
+}
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> backwater.Run:
+    """A run that records everything."""
+    folder = tmp_path_factory.mktemp("recorded")
+    scenario = folder / "tiny.toml"
+    scenario.write_text(TINY + RECORD)
+    return backwater.run(scenario, out=folder / "out")
+
+
+def test_what_is_recorded_has_tables(recorded: backwater.Run) -> None:
+    for table, columns in RECORDED.items():
+        assert getattr(recorded, table).columns == columns
+    by_flow = recorded.throughput.group_by("flow").agg(pl.col("bytes").sum())
+    flows = recorded.flows.filter("finished").join(by_flow, left_on="id", right_on="flow")
+    assert flows.height > 20
+    assert flows.filter(pl.col("bytes") != pl.col("bytes_right")).is_empty()
+    ends = recorded.port_queues.select(pl.col("name", "peer_name").cast(pl.String)).unique()
+    assert set(ends.rows()) == {("leaf0", "host1"), ("leaf1", "spine0")}
+
+
+def test_the_summary_has_the_percentiles_of_what_is_recorded(recorded: backwater.Run) -> None:
+    said = recorded.summary["queue"]
+    # 400 us every 100 ns at 12 ports of leaves and 4 of spines.
+    assert said["samples"] == recorded.queue_histogram["samples"].sum() == 4000 * 16
+    assert said["max_bytes"] == recorded.queue_histogram["bin_bytes"].max() > 0
+    rtt = recorded.rtt.sort("bin_ps").with_columns(pl.col("samples").cum_sum().alias("below"))
+    half = rtt.filter(pl.col("below") * 2 >= recorded.summary["rtt"]["samples"])["bin_ps"][0]
+    assert recorded.summary["rtt"]["p50_ps"] == half > 4_000_000
+
+
+def test_recording_changes_no_digest_and_says_what_was_not_recorded(
+    recorded: backwater.Run, tmp_path: Path
+) -> None:
+    scenario = tmp_path / "tiny.toml"
+    scenario.write_text(TINY)
+    plain = backwater.run(scenario, out=tmp_path / "out")
+    assert plain.digest == recorded.digest
+    assert plain.summary["queue"] is None
+    with pytest.raises(backwater.RunError, match=r"rtt was not recorded; add \[record\]"):
+        plain.rtt  # noqa: B018

@@ -21,11 +21,15 @@ pub struct FlowRecord {
     pub retransmitted: u32,
 }
 
-/// A probe of one switch.
+/// A probe of one switch, or equal ones in a row: while the network is empty, all see the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferSample {
-    /// When.
+    /// When; of several, the last.
     pub at_ps: Time,
+    /// When the first of them was; equal to `at_ps` where it is one.
+    pub from_ps: Time,
+    /// How many probes, at equal distances; at least 1.
+    pub probes: u64,
     /// Which node.
     pub node: u32,
     /// Bytes in its shared buffer.
@@ -47,6 +51,110 @@ pub struct PauseRecord {
     pub from_ps: Time,
     /// XON took effect, or the run ended, ps.
     pub to_ps: Time,
+    /// XON never came: the interval was still open when the run ended.
+    pub open: bool,
+}
+
+/// What is recorded besides what every run tells; nothing by default. The rules are in
+/// `specs/record.md`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordSpec {
+    /// Bytes that each flow's receiver got, per interval of this length, ps.
+    pub throughput_ps: Option<Time>,
+    /// Queues of chosen ports over time.
+    pub queues: Option<QueueSeries>,
+    /// How often the queues of switch ports had which length.
+    pub histogram: Option<QueueHistogram>,
+    /// How often senders saw which round trip.
+    pub rtt: Option<RttHistogram>,
+}
+
+/// Queues of chosen ports over time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueSeries {
+    /// Time between two samples, ps; above 0.
+    pub every_ps: Time,
+    /// Of which ports.
+    pub ports: RecordedPorts,
+}
+
+/// Ports that are recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordedPorts {
+    /// All ports of all switches.
+    Switches,
+    /// These ports of switches, as (node, port).
+    Listed(Vec<(u32, u16)>),
+}
+
+/// How often the queues of switch ports had which length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueHistogram {
+    /// Time between two samples, ps; above 0.
+    pub every_ps: Time,
+    /// Width of a bin, bytes; above 0.
+    pub bin_bytes: u64,
+    /// Samples are taken from the first (included) to the second (not included), ps.
+    pub window_ps: (Time, Time),
+}
+
+/// How often senders saw which round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RttHistogram {
+    /// Width of a bin, ps; above 0.
+    pub bin_ps: Time,
+    /// ACKs count that arrive from the first (included) to the second (not included), ps.
+    pub window_ps: (Time, Time),
+}
+
+/// Payload that one flow's receiver got in order in one interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThroughputRecord {
+    /// End of the interval, ps.
+    pub at_ps: Time,
+    /// Number of the flow.
+    pub flow: u32,
+    /// Payload bytes, at least 1.
+    pub bytes: u64,
+}
+
+/// A sample of one port's queue that differs from the sample before it, or is the port's first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueSample {
+    /// When.
+    pub at_ps: Time,
+    /// The node that holds the queue.
+    pub node: u32,
+    /// Its port.
+    pub port: u16,
+    /// The node at the other end.
+    pub peer: u32,
+    /// Bytes queued for the port, of all classes.
+    pub bytes: u64,
+}
+
+/// How many samples of one port's queue fell into one bin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueBin {
+    /// The node that holds the queue.
+    pub node: u32,
+    /// Its port.
+    pub port: u16,
+    /// The node at the other end.
+    pub peer: u32,
+    /// Lower edge of the bin, bytes.
+    pub bin_bytes: u64,
+    /// Samples, at least 1.
+    pub samples: u64,
+}
+
+/// How many round trips fell into one bin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RttBin {
+    /// Lower edge of the bin, ps.
+    pub bin_ps: Time,
+    /// Round trips, at least 1.
+    pub samples: u64,
 }
 
 /// Everything counted at one port (its sending direction), over the whole run.
@@ -72,7 +180,8 @@ pub struct PortRecord {
     pub tx_data_bytes: u64,
     /// Data packets that left marked by this port.
     pub marked: u64,
-    /// Packets dropped that were to leave by this port, per `DropCause`.
+    /// Packets dropped that were to leave by this port, per `DropCause`; by `Link`: that left by it
+    /// and were lost on its link.
     pub dropped: [u64; DROP_CAUSES],
     /// Most bytes ever queued at this port.
     pub max_queue_bytes: u64,
@@ -199,6 +308,15 @@ pub trait Recorder {
     fn flows(&mut self, records: &[FlowRecord]);
     /// Probes of all switches at one instant.
     fn buffers(&mut self, samples: &[BufferSample]);
-    /// Pause intervals that ended.
+    /// Pause intervals that ended, and at the end of the run those that did not.
     fn pauses(&mut self, records: &[PauseRecord]);
+    /// Throughput of intervals that are over, in order of time, then flow. Like all that follows
+    /// only called where a [`RecordSpec`] asks for it.
+    fn throughput(&mut self, _records: &[ThroughputRecord]) {}
+    /// Samples of queues, in order of time, then node and port.
+    fn port_queues(&mut self, _samples: &[QueueSample]) {}
+    /// At the end of the run: the histogram of queues, in order of node, port and bin.
+    fn queue_histogram(&mut self, _bins: &[QueueBin]) {}
+    /// At the end of the run: the histogram of round trips, in order of the bins.
+    fn rtt(&mut self, _bins: &[RttBin]) {}
 }

@@ -2,13 +2,15 @@
 
 use dataplane::units::{Rate, US};
 use fabric::topology::{
-    BuildOptions, CapacityOf, Graph, LinkSpec, NodeKind, PairScope, TopologyError, TopologySpec,
+    BuildOptions, CapacityOf, Graph, LinkSpec, Loss, NodeKind, PairScope, TopologyError,
+    TopologySpec,
 };
 
 fn link(gbps: u64) -> LinkSpec {
     LinkSpec {
         rate: Rate::from_gbps(gbps),
         delay_ps: US,
+        loss: Loss::NONE,
     }
 }
 
@@ -281,10 +283,10 @@ fn a_dual_homed_host_has_an_endpoint_for_each_port() {
         (0..5).map(|e| graph.switch_of(e)).collect::<Vec<_>>(),
         [0, 1, 1, 0, 1]
     );
-    // TOP-13: the rack is that of the first port.
+    // TOP-13: hosts on the same switches share a rack, whichever port is the first.
     assert_eq!(
         (0..3).map(|h| graph.rack_of(h)).collect::<Vec<_>>(),
-        [0, 1, 1]
+        [0, 0, 1]
     );
     assert_eq!(graph.endpoints_on(0).collect::<Vec<_>>(), [0, 3]);
     assert_eq!(peers(&graph, "y"), ["a", "b", "c", "x"]);
@@ -353,6 +355,7 @@ fn impossible_regular_shapes_are_refused() {
     let slow = LinkSpec {
         rate: Rate::from_gbps(1),
         delay_ps: 1_000_000_000_000_001,
+        loss: Loss::NONE,
     };
     let spec = TopologySpec::Star {
         hosts: 2,
@@ -570,5 +573,67 @@ fn the_crossing_fraction_is_exact() {
         &["x", "y"],
         &[(0, 3), (0, 4), (1, 3), (2, 4), (3, 4)],
     );
-    assert_eq!(any(&dual), Ok(4.0 / 6.0));
+    // No two of them hang on the same switches, though a shares one with each of the others.
+    assert_eq!(any(&dual), Ok(1.0));
+}
+
+fn dual_homed(pairs: u32, hosts: u32, aggs: u32) -> TopologySpec {
+    TopologySpec::DualHomed {
+        pairs,
+        hosts,
+        aggs,
+        link: link(25),
+        uplink: link(100),
+    }
+}
+
+// TOP-18
+#[test]
+fn dual_homed_hosts_hang_on_both_tors_of_their_pair() {
+    let graph = build(&dual_homed(2, 5, 3));
+    assert_eq!((graph.hosts(), graph.switches()), (5, 7));
+    assert_eq!(graph.link_count(), 2 * 5 + 4 * 3);
+    for host in 0..3 {
+        assert_eq!(peers(&graph, &format!("host{host}")), ["tor0", "tor1"]);
+    }
+    for host in 3..5 {
+        assert_eq!(peers(&graph, &format!("host{host}")), ["tor2", "tor3"]);
+    }
+    assert_eq!(
+        peers(&graph, "tor1"),
+        ["host0", "host1", "host2", "agg0", "agg1", "agg2"]
+    );
+    assert_eq!(peers(&graph, "agg2"), ["tor0", "tor1", "tor2", "tor3"]);
+    // TOP-13
+    let racks: Vec<u32> = (0..5).map(|host| graph.rack_of(host)).collect();
+    assert_eq!(racks, [0, 0, 0, 1, 1]);
+}
+
+// TOP-18
+#[test]
+fn dual_homed_hosts_are_shared_out_as_evenly_as_can_be() {
+    let graph = build(&dual_homed(8, 230, 8));
+    let mut hosts_in = [0; 8];
+    for host in 0..230 {
+        hosts_in[graph.rack_of(host) as usize] += 1;
+    }
+    assert_eq!(hosts_in, [29, 29, 29, 29, 29, 29, 28, 28]);
+    assert_eq!(
+        dual_homed(3, 2, 1).build().unwrap_err(),
+        TopologyError::EmptyPair { pairs: 3, hosts: 2 }
+    );
+}
+
+// TOP-12, TOP-13
+#[test]
+fn load_of_dual_homed_hosts_counts_both_their_links_and_crosses_between_pairs() {
+    let graph = build(&dual_homed(2, 32, 1));
+    let gbps = 1_000_000_000;
+    assert_eq!(graph.capacity_bps(CapacityOf::Hosts), Ok(32 * 50 * gbps));
+    assert_eq!(graph.capacity_bps(CapacityOf::Core), Ok(4 * 100 * gbps));
+    assert_eq!(graph.crossing_fraction(PairScope::Any), Ok(16.0 / 31.0));
+    assert_eq!(
+        build(&dual_homed(1, 4, 1)).crossing_fraction(PairScope::InterRack),
+        Err(TopologyError::OneRack)
+    );
 }

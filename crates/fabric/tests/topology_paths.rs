@@ -7,7 +7,7 @@ use dataplane::route::Routes;
 use dataplane::units::{NS, Rate, Time, US};
 use fabric::paths::{PathProfile, Paths};
 use fabric::routing::routes;
-use fabric::topology::{BuildOptions, Graph, LinkSpec, TopologySpec};
+use fabric::topology::{BuildOptions, Graph, LinkSpec, Loss, TopologySpec};
 use kernel::{Purpose, Stream};
 use proptest::prelude::*;
 
@@ -15,6 +15,7 @@ fn link(gbps: u64) -> LinkSpec {
     LinkSpec {
         rate: Rate::from_gbps(gbps),
         delay_ps: US,
+        loss: Loss::NONE,
     }
 }
 
@@ -214,6 +215,7 @@ fn one_rack_stands_for_all_where_all_are_alike() {
     let slow_host = LinkSpec {
         rate: Rate::from_gbps(10),
         delay_ps: 3 * US,
+        loss: Loss::NONE,
     };
     let dumbbell = |left, right, core| TopologySpec::Dumbbell {
         left,
@@ -258,7 +260,15 @@ fn one_rack_stands_for_all_where_all_are_alike() {
             fabric_link: slow_host,
         },
     ];
-    for spec in &shapes {
+    let dual_homed = |pairs, hosts| TopologySpec::DualHomed {
+        pairs,
+        hosts,
+        aggs: 2,
+        link: slow_host,
+        uplink: link(40),
+    };
+    let dual = [(1, 2), (2, 2), (2, 5), (3, 4)].map(|(pairs, hosts)| dual_homed(pairs, hosts));
+    for spec in shapes.iter().chain(&dual) {
         let graph = graph(spec);
         let fast = Paths::new(Arc::clone(&graph)).max_base_rtt_ps(1_048, 60);
         assert_eq!(fast, slow_max_rtt_ps(&graph, 1_048, 60), "{spec:?}");
@@ -275,6 +285,7 @@ fn as_links(graph: &Graph) -> Arc<Graph> {
                 let link = LinkSpec {
                     rate: port.rate,
                     delay_ps: port.delay_ps,
+                    loss: Loss::NONE,
                 };
                 lines.push((node, port.peer, link));
             }
@@ -311,7 +322,15 @@ fn a_regular_shape_answers_like_its_list_of_links() {
         hosts: 3,
         link: link(100),
     };
+    let dual_homed = TopologySpec::DualHomed {
+        pairs: 3,
+        hosts: 7,
+        aggs: 2,
+        link: link(25),
+        uplink: link(100),
+    };
     for regular in [
+        graph(&dual_homed),
         graph(&clos),
         graph(&dumbbell),
         graph(&fat_tree),
@@ -323,8 +342,8 @@ fn a_regular_shape_answers_like_its_list_of_links() {
             assert_eq!(regular.port(index), listed.port(index));
         }
         let (mut a, mut b) = (Paths::new(Arc::clone(&regular)), Paths::new(listed));
-        for src in 0..regular.hosts() {
-            for dst in 0..regular.hosts() {
+        for src in 0..regular.endpoints() {
+            for dst in 0..regular.endpoints() {
                 assert_eq!(a.alternatives(src, dst), b.alternatives(src, dst));
             }
         }
@@ -389,6 +408,7 @@ prop_compose! {
         let mut kind = || LinkSpec {
             rate: Rate::from_bps([10_000_000_000, 25_000_000_000, 99_999_999_977][below(3) as usize]),
             delay_ps: [0, 100 * NS, 333_333][below(3) as usize],
+            loss: Loss::NONE,
         };
         links(hosts, switches, pairs.into_iter().map(|(a, b)| (a, b, kind())).collect())
     }
@@ -436,6 +456,7 @@ fn two_hosts_that_share_both_switches_are_not_their_own_farthest_pair() {
     let slow = LinkSpec {
         rate: Rate::from_gbps(100),
         delay_ps: 50 * US,
+        loss: Loss::NONE,
     };
     let lines = vec![
         (0, 2, slow),
@@ -454,10 +475,12 @@ fn short_flows_take_the_near_path_and_long_ones_the_fast_one() {
     let far = LinkSpec {
         rate: Rate::from_gbps(100),
         delay_ps: 50 * US,
+        loss: Loss::NONE,
     };
     let near = LinkSpec {
         rate: Rate::from_gbps(10),
         delay_ps: US,
+        loss: Loss::NONE,
     };
     let lines = vec![
         (0, 2, link(100)),
@@ -489,6 +512,7 @@ fn too_many_incomparable_paths_are_summed_up_from_below() {
     let way = |i: u32| LinkSpec {
         rate: Rate::from_gbps(10 + u64::from(i)),
         delay_ps: US * (1 + Time::from(i)),
+        loss: Loss::NONE,
     };
     let network = |ways: u32| {
         let mut lines = vec![(0, 2, link(100)), (1, 3, link(100))];

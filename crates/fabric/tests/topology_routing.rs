@@ -8,7 +8,7 @@ use dataplane::packet::{Kind, Packet};
 use dataplane::route::Routes;
 use dataplane::units::{Rate, US};
 use fabric::routing::{RoutingError, routes};
-use fabric::topology::{BuildOptions, Graph, LinkSpec, TopologySpec};
+use fabric::topology::{BuildOptions, Graph, LinkSpec, Loss, TopologySpec};
 use kernel::{Purpose, Stream};
 use proptest::prelude::*;
 
@@ -16,6 +16,7 @@ fn link() -> LinkSpec {
     LinkSpec {
         rate: Rate::from_gbps(100),
         delay_ps: US,
+        loss: Loss::NONE,
     }
 }
 

@@ -21,6 +21,8 @@ pub enum Purpose {
     Nic = 6,
     /// Anything in tests.
     Test = 7,
+    /// Frames that a link loses.
+    Link = 8,
 }
 
 /// SplitMix64's finaliser: a bijection of `u64` with full avalanche.

@@ -15,6 +15,14 @@ pub(crate) const FILES: [&str; 7] = [
     "summary.json",
 ];
 
+/// Files that a run writes only where its scenario asks for them.
+pub(crate) const RECORDED: [&str; 4] = [
+    "throughput.parquet",
+    "port_queues.parquet",
+    "queue_histogram.parquet",
+    "rtt.parquet",
+];
+
 /// Made from a run afterwards; stale once the run is replaced.
 const DERIVED: [&str; 1] = ["report.html"];
 
@@ -87,7 +95,7 @@ fn is_ours(name: &str) -> bool {
         return true;
     }
     let name = name.strip_suffix(TEMPORARY).unwrap_or(name);
-    FILES.contains(&name) || DERIVED.contains(&name)
+    FILES.contains(&name) || RECORDED.contains(&name) || DERIVED.contains(&name)
 }
 
 /// Writes a small text file under its temporary name.
@@ -96,13 +104,13 @@ pub(crate) fn write_text(dir: &Path, name: &str, text: &str) -> Result<(), Error
     fs::write(&path, text).map_err(|e| Error::io(&path, "write", &e))
 }
 
-/// Gives all files their final names. The old summary goes first and the new one comes last: a
-/// directory with a summary is whole.
-pub(crate) fn publish(dir: &Path) -> Result<(), Error> {
-    for name in ["summary.json"].iter().chain(&DERIVED) {
+/// Gives all files their final names, those of `recorded` too. The old summary goes first and the
+/// new one comes last: a directory with a summary is whole, and nothing in it is of another run.
+pub(crate) fn publish(dir: &Path, recorded: &[&str]) -> Result<(), Error> {
+    for name in ["summary.json"].iter().chain(&DERIVED).chain(&RECORDED) {
         remove_if_there(&dir.join(name))?;
     }
-    for name in FILES {
+    for name in recorded.iter().copied().chain(FILES) {
         let to = dir.join(name);
         fs::rename(temporary(dir, name), &to)
             .map_err(|e| Error::io(&to, "rename into place", &e))?;
@@ -112,7 +120,7 @@ pub(crate) fn publish(dir: &Path) -> Result<(), Error> {
 
 /// Removes what an unfinished run left under temporary names; for a writer that is given up.
 pub(crate) fn discard(dir: &Path) {
-    for name in FILES {
+    for name in FILES.into_iter().chain(RECORDED) {
         // Nothing can be done about a failure here, and the name says that the file is not whole.
         let _ = fs::remove_file(temporary(dir, name));
     }

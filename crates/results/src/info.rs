@@ -1,5 +1,7 @@
 //! What the writer has to be told before a run starts.
 
+use fabric::record::RecordSpec;
+
 /// A node of the network, as readers shall see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeInfo {
@@ -45,6 +47,8 @@ pub struct RunInfo {
     /// When the last arrivals window closes; loads and buffer statistics are taken up to here.
     /// `None`: the end of the run.
     pub measure_to_ps: Option<u64>,
+    /// What is recorded besides: each has a file of its own.
+    pub record: RecordSpec,
     /// Loads that were asked for.
     pub asked: Vec<AskedLoad>,
     /// The scenario with every value filled in, as TOML; becomes `resolved.toml`.

@@ -54,12 +54,20 @@ pub struct Histogram {
 impl Histogram {
     /// Counts one value.
     pub fn add(&mut self, value: u64) {
+        self.add_many(value, 1);
+    }
+
+    /// Counts one value several times.
+    pub fn add_many(&mut self, value: u64, times: u64) {
+        if times == 0 {
+            return;
+        }
         let slot = slot_of(value);
         if slot >= self.counts.len() {
             self.counts.resize(slot + 1, 0);
         }
-        self.counts[slot] += 1;
-        self.total += 1;
+        self.counts[slot] += times;
+        self.total += times;
         self.max = self.max.max(value);
     }
 
@@ -105,6 +113,35 @@ impl Histogram {
             }
         }
         0
+    }
+}
+
+/// Counts by bin, for percentiles of what was already counted in bins.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bins(std::collections::BTreeMap<u64, u64>);
+
+impl Bins {
+    /// Counts `samples` values of the bin with this lower edge.
+    pub(crate) fn add(&mut self, edge: u64, samples: u64) {
+        *self.0.entry(edge).or_default() += samples;
+    }
+
+    /// Number of values.
+    pub(crate) fn len(&self) -> u64 {
+        self.0.values().sum()
+    }
+
+    /// Lower edge of the bin that holds the percentile by nearest rank; `None` without values.
+    // RCD-09
+    pub(crate) fn percentile(&self, p: f64) -> Option<u64> {
+        let total = self.len();
+        let rank = ((p * total as f64).ceil() as u64).clamp(1, total.max(1));
+        let mut seen = 0;
+        let mut bins = self.0.iter();
+        bins.find_map(|(&edge, samples)| {
+            seen += samples;
+            (seen >= rank).then_some(edge)
+        })
     }
 }
 
@@ -160,6 +197,20 @@ mod tests {
                 "{value} became {low}"
             );
         }
+    }
+
+    // RCD-09
+    #[test]
+    fn percentiles_of_bins_are_lower_edges_by_nearest_rank() {
+        let mut bins = Bins::default();
+        assert_eq!(bins.percentile(0.5), None);
+        for (edge, samples) in [(3000, 4), (0, 95), (1000, 1)] {
+            bins.add(edge, samples);
+        }
+        assert_eq!(bins.len(), 100);
+        let of = |p| bins.percentile(p).unwrap();
+        assert_eq!([of(0.0), of(0.95), of(0.96), of(0.961)], [0, 0, 1000, 3000]);
+        assert_eq!(of(1.0), 3000);
     }
 
     #[test]

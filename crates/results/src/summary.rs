@@ -1,9 +1,11 @@
 //! A run in numbers: what `summary.json` says, and how it is counted.
 
 use crate::info::{AskedLoad, NodeInfo, RunInfo};
-use crate::stats::{Distribution, Histogram};
+use crate::stats::{Bins, Distribution, Histogram};
 use dataplane::sink::DROP_CAUSES;
-use fabric::record::{BufferSample, Counters, Ending, FlowRecord, Outcome, PortRecord};
+use fabric::record::{
+    BufferSample, Counters, Ending, FlowRecord, Outcome, PortRecord, QueueBin, RttBin,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -51,6 +53,10 @@ pub struct Summary {
     pub fct: FctBins,
     /// Occupancy of the switches' buffers.
     pub buffer: Buffer,
+    /// Queues of switch ports, where their histogram was recorded.
+    pub queue: Option<QueueLength>,
+    /// Round trips that senders saw, where they were recorded.
+    pub rtt: Option<RoundTrip>,
     /// Load of the core (absent where there is none).
     pub core: Option<Load>,
     /// Load of the links of the hosts.
@@ -146,6 +152,37 @@ pub struct TierBuffer {
     pub p99_bytes: u64,
     /// Largest, bytes, over the whole run.
     pub max_bytes: u64,
+}
+
+/// Queues of all switch ports over the samples of their histogram. Each value is the lower edge of
+/// its bin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct QueueLength {
+    /// Samples, all ports together.
+    pub samples: u64,
+    /// Median, bytes.
+    pub p50_bytes: u64,
+    /// 95th percentile, bytes.
+    pub p95_bytes: u64,
+    /// 99th percentile, bytes.
+    pub p99_bytes: u64,
+    /// Largest, bytes.
+    pub max_bytes: u64,
+}
+
+/// Round trips that senders saw. Each value is the lower edge of its bin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct RoundTrip {
+    /// Round trips: ACKs that came back.
+    pub samples: u64,
+    /// Median, ps.
+    pub p50_ps: u64,
+    /// 95th percentile, ps.
+    pub p95_ps: u64,
+    /// 99th percentile, ps.
+    pub p99_ps: u64,
+    /// Largest, ps.
+    pub max_ps: u64,
 }
 
 /// Load of the core or of the hosts' links, as a fraction of their capacity in one direction.
@@ -302,6 +339,10 @@ pub(crate) struct Tally {
     carried: Payload,
     too_fast: Vec<ViolationLine>,
     too_fast_count: u64,
+    /// Samples of the queues of all switch ports, by bin.
+    queue_bins: Option<Bins>,
+    /// Round trips by bin.
+    rtt_bins: Option<Bins>,
 }
 
 impl Tally {
@@ -333,6 +374,8 @@ impl Tally {
             carried: Payload::default(),
             too_fast: Vec::new(),
             too_fast_count: 0,
+            queue_bins: None,
+            rtt_bins: None,
         }
     }
 
@@ -409,9 +452,58 @@ impl Tally {
     pub(crate) fn buffer(&mut self, sample: &BufferSample) {
         let tier = self.tier_of[sample.node as usize];
         self.fullest[tier] = self.fullest[tier].max(sample.used_bytes);
-        if self.measures(sample.at_ps) {
-            self.occupancy[tier].add(sample.used_bytes);
+        let measured = self.measured_probes(sample);
+        self.occupancy[tier].add_many(sample.used_bytes, measured);
+    }
+
+    /// How many of the probes that a sample stands for fall into the measured time.
+    fn measured_probes(&self, sample: &BufferSample) -> u64 {
+        if sample.probes == 1 {
+            return u64::from(self.measures(sample.at_ps));
         }
+        let every_ps = (sample.at_ps - sample.from_ps) / (sample.probes - 1).max(1);
+        let before = |at_ps: u64| {
+            let elapsed = at_ps.saturating_sub(sample.from_ps);
+            elapsed.div_ceil(every_ps.max(1)).min(sample.probes)
+        };
+        let to_ps = self.info.measure_to_ps.unwrap_or(u64::MAX);
+        before(to_ps.saturating_add(1)).saturating_sub(before(self.info.measure_from_ps))
+    }
+
+    pub(crate) fn queue_histogram(&mut self, bins: &[QueueBin]) {
+        let counts = self.queue_bins.get_or_insert_default();
+        for bin in bins {
+            counts.add(bin.bin_bytes, bin.samples);
+        }
+    }
+
+    pub(crate) fn rtt(&mut self, bins: &[RttBin]) {
+        let counts = self.rtt_bins.get_or_insert_default();
+        for bin in bins {
+            counts.add(bin.bin_ps, bin.samples);
+        }
+    }
+
+    fn queue_length(&self) -> Option<QueueLength> {
+        let bins = self.queue_bins.as_ref()?;
+        Some(QueueLength {
+            samples: bins.len(),
+            p50_bytes: bins.percentile(0.50)?,
+            p95_bytes: bins.percentile(0.95)?,
+            p99_bytes: bins.percentile(0.99)?,
+            max_bytes: bins.percentile(1.0)?,
+        })
+    }
+
+    fn round_trip(&self) -> Option<RoundTrip> {
+        let bins = self.rtt_bins.as_ref()?;
+        Some(RoundTrip {
+            samples: bins.len(),
+            p50_ps: bins.percentile(0.50)?,
+            p95_ps: bins.percentile(0.95)?,
+            p99_ps: bins.percentile(0.99)?,
+            max_ps: bins.percentile(1.0)?,
+        })
     }
 
     pub(crate) fn summary(
@@ -443,6 +535,8 @@ impl Tally {
                 incast: std::mem::take(&mut self.incast).bin(),
             },
             buffer: self.buffers(),
+            queue: self.queue_length(),
+            rtt: self.round_trip(),
             core: self.core_load(outcome, measure_to_ps),
             host: self.host_load(outcome, measure_to_ps),
             asked: self.info.asked.clone(),

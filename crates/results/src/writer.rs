@@ -2,6 +2,7 @@
 
 use crate::directory;
 use crate::info::RunInfo;
+use crate::recorded::Recorded;
 use crate::summary::{Summary, Tally, direction};
 use crate::table::{Names, ROWS_PER_PART, Table, field, name_field};
 use crate::{Error, summary};
@@ -11,7 +12,10 @@ use arrow_array::{
 };
 use arrow_schema::DataType::{Boolean, Float64, UInt8, UInt16, UInt32, UInt64, Utf8};
 use arrow_schema::Field;
-use fabric::record::{BufferSample, FlowRecord, Outcome, PauseRecord, PortRecord, Recorder};
+use fabric::record::{
+    BufferSample, FlowRecord, Outcome, PauseRecord, PortRecord, QueueBin, QueueSample, Recorder,
+    RttBin, ThroughputRecord,
+};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -38,6 +42,8 @@ pub struct Writer {
     pauses: Vec<PauseRecord>,
     /// `None` once they are closed.
     tables: Option<Tables>,
+    /// What the scenario asks for besides.
+    recorded: Recorded,
     tally: Tally,
 }
 
@@ -66,6 +72,7 @@ impl Writer {
             buffers: Vec::new(),
             pauses: Vec::new(),
             tables: Some(Tables::create(dir)?),
+            recorded: Recorded::create(dir, &info)?,
             tally: Tally::new(info),
         };
         directory::write_text(dir, "resolved.toml", &writer.tally.info.resolved)?;
@@ -92,10 +99,11 @@ impl Writer {
             self.write_active(&mut tables.active, &outcome.ports)?;
             tables.close()?;
         }
+        let recorded = self.recorded.close(&self.node_names)?;
         let wall_seconds = self.began.elapsed().as_secs_f64();
         let summary = self.tally.summary(outcome, warnings, wall_seconds);
         directory::write_text(&self.dir, "summary.json", &summary.to_json())?;
-        directory::publish(&self.dir)?;
+        directory::publish(&self.dir, &recorded)?;
         Ok(summary)
     }
 
@@ -145,6 +153,13 @@ impl Writer {
         if !rows.is_empty() && self.error.is_none() {
             let columns = self.pause_columns(&rows);
             self.put(|tables| tables.pauses.write(columns));
+        }
+    }
+
+    /// Keeps the first error.
+    fn note(&mut self, done: Result<(), Error>) {
+        if let Err(error) = done {
+            self.error.get_or_insert(error);
         }
     }
 
@@ -208,6 +223,10 @@ impl Writer {
             Arc::new(UInt64Array::from_iter_values(
                 rows.iter().map(|r| r.max_port_bytes),
             )),
+            Arc::new(UInt64Array::from_iter_values(
+                rows.iter().map(|r| r.from_ps),
+            )),
+            Arc::new(UInt64Array::from_iter_values(rows.iter().map(|r| r.probes))),
         ]
     }
 
@@ -222,6 +241,7 @@ impl Writer {
                 rows.iter().map(|r| r.from_ps),
             )),
             Arc::new(UInt64Array::from_iter_values(rows.iter().map(|r| r.to_ps))),
+            Arc::new(rows.iter().map(|r| Some(r.open)).collect::<BooleanArray>()),
         ]
     }
 
@@ -307,6 +327,38 @@ impl Recorder for Writer {
             }
         }
     }
+
+    fn throughput(&mut self, records: &[ThroughputRecord]) {
+        if self.error.is_none() {
+            let done = self.recorded.throughput(records);
+            self.note(done);
+        }
+    }
+
+    fn port_queues(&mut self, samples: &[QueueSample]) {
+        if self.error.is_none() {
+            let done = self.recorded.port_queues(samples, &self.node_names);
+            self.note(done);
+        }
+    }
+
+    fn queue_histogram(&mut self, bins: &[QueueBin]) {
+        self.tally.queue_histogram(bins);
+        if self.error.is_none() {
+            let done = self
+                .recorded
+                .queue_histogram(bins, &self.node_names, &self.node_tiers);
+            self.note(done);
+        }
+    }
+
+    fn rtt(&mut self, bins: &[RttBin]) {
+        self.tally.rtt(bins);
+        if self.error.is_none() {
+            let done = self.recorded.rtt(bins);
+            self.note(done);
+        }
+    }
 }
 
 impl Drop for Writer {
@@ -366,6 +418,8 @@ fn queue_fields() -> Vec<Field> {
         name_field("tier"),
         field("used_bytes", UInt64),
         field("max_port_bytes", UInt64),
+        field("from_ps", UInt64),
+        field("probes", UInt64),
     ]
 }
 
@@ -378,6 +432,7 @@ fn pause_fields() -> Vec<Field> {
         field("class", UInt8),
         field("from_ps", UInt64),
         field("to_ps", UInt64),
+        field("open", Boolean),
     ]
 }
 

@@ -1,8 +1,9 @@
 //! A run directory as a reader finds it.
 
 use fabric::record::{
-    BufferSample, Counters, Ending, FlowRecord, Outcome, PauseRecord, PortRecord, Recorder,
-    Violation,
+    BufferSample, Counters, Ending, FlowRecord, Outcome, PauseRecord, PortRecord, QueueBin,
+    QueueHistogram, QueueSample, QueueSeries, RecordSpec, RecordedPorts, Recorder, RttBin,
+    RttHistogram, ThroughputRecord, Violation,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use results::{NodeInfo, RunInfo, Writer};
@@ -171,6 +172,8 @@ fn a_finished_run_has_all_files_and_no_temporary_one() {
     writer.flows(&[flow(0, 1, 0), flow(1, 1, 1_000)]);
     writer.buffers(&[BufferSample {
         at_ps: 0,
+        from_ps: 0,
+        probes: 1,
         node: 2,
         used_bytes: 5,
         max_port_bytes: 5,
@@ -181,6 +184,7 @@ fn a_finished_run_has_all_files_and_no_temporary_one() {
         class: 1,
         from_ps: 1,
         to_ps: 2,
+        open: false,
     }]);
     let mut outcome = outcome();
     outcome.ports[0].active_flows = vec![3, 0, 1];
@@ -195,6 +199,100 @@ fn a_finished_run_has_all_files_and_no_temporary_one() {
         fs::read_to_string(dir.0.join("resolved.toml")).unwrap(),
         "seed = 7\n"
     );
+}
+
+fn recording() -> RunInfo {
+    let window_ps = (0, 1_000_000);
+    let record = RecordSpec {
+        throughput_ps: Some(1_000),
+        queues: Some(QueueSeries {
+            every_ps: 1_000,
+            ports: RecordedPorts::Switches,
+        }),
+        histogram: Some(QueueHistogram {
+            every_ps: 1_000,
+            bin_bytes: 1_000,
+            window_ps,
+        }),
+        rtt: Some(RttHistogram {
+            bin_ps: 1_000,
+            window_ps,
+        }),
+    };
+    RunInfo { record, ..info() }
+}
+
+// RCD-09
+#[test]
+fn what_is_recorded_besides_has_files_and_percentiles() {
+    let dir = Scratch::new();
+    let mut writer = Writer::create(&dir.0, recording(), false).unwrap();
+    let total = 70_000;
+    for at in 1..=total {
+        writer.throughput(&[ThroughputRecord {
+            at_ps: at * 1_000,
+            flow: 3,
+            bytes: 9,
+        }]);
+    }
+    writer.port_queues(&[QueueSample {
+        at_ps: 0,
+        node: 2,
+        port: 1,
+        peer: 4,
+        bytes: 7,
+    }]);
+    let bin = |node, bin_bytes, samples| QueueBin {
+        node,
+        port: 1,
+        peer: 4,
+        bin_bytes,
+        samples,
+    };
+    writer.queue_histogram(&[
+        bin(2, 0, 94),
+        bin(2, 5_000, 2),
+        bin(3, 0, 1),
+        bin(3, 1_000, 3),
+    ]);
+    writer.rtt(&[
+        RttBin {
+            bin_ps: 4_000,
+            samples: 1,
+        },
+        RttBin {
+            bin_ps: 9_000,
+            samples: 1,
+        },
+    ]);
+    let summary = writer.finish(&outcome(), &[]).unwrap();
+    let mut names: Vec<&str> = WHOLE.to_vec();
+    let recorded = [
+        ("throughput.parquet", total as i64),
+        ("port_queues.parquet", 1),
+        ("queue_histogram.parquet", 4),
+        ("rtt.parquet", 2),
+    ];
+    names.extend(recorded.map(|(name, _)| name));
+    names.sort_unstable();
+    assert_eq!(names_in(&dir.0), names);
+    for (name, count) in recorded {
+        assert_eq!(rows(&dir.0, name), count, "{name}");
+    }
+    let queue = summary.queue.unwrap();
+    assert_eq!(
+        (queue.samples, queue.p50_bytes, queue.p95_bytes),
+        (100, 0, 0)
+    );
+    assert_eq!((queue.p99_bytes, queue.max_bytes), (5_000, 5_000));
+    let rtt = summary.rtt.unwrap();
+    assert_eq!((rtt.samples, rtt.p50_ps, rtt.p99_ps), (2, 4_000, 9_000));
+
+    // The next run records nothing: its directory has nothing of this one.
+    let again = Writer::create(&dir.0, info(), false).unwrap();
+    let summary = again.finish(&outcome(), &[]).unwrap();
+    assert_eq!(names_in(&dir.0), WHOLE);
+    assert_eq!((summary.queue, summary.rtt), (None, None));
 }
 
 #[test]
@@ -309,6 +407,8 @@ fn buffers_are_measured_per_tier_within_the_measured_time() {
     let mut writer = Writer::create(&dir.0, info(), false).unwrap();
     let sample = |at_ps, node, used_bytes| BufferSample {
         at_ps,
+        from_ps: at_ps,
+        probes: 1,
         node,
         used_bytes,
         max_port_bytes: 0,
@@ -328,6 +428,46 @@ fn buffers_are_measured_per_tier_within_the_measured_time() {
     assert_eq!(buffer.max_bytes, 9_000_000);
     let spine = buffer.tiers.iter().find(|t| t.tier == "spine").unwrap();
     assert_eq!((spine.p50_bytes, spine.max_bytes), (300, 5_000));
+}
+
+// ENG-33
+#[test]
+fn a_sample_that_stands_for_many_probes_counts_as_many_within_the_measured_time() {
+    let many = |from_ps, at_ps, probes| BufferSample {
+        at_ps,
+        from_ps,
+        probes,
+        node: 2,
+        used_bytes: 0,
+        max_port_bytes: 0,
+    };
+    // The measured time is from 1 000 to 2 000 000, both included.
+    let cases = [
+        (many(0, 999, 1000), 0),
+        (many(0, 1_000, 1001), 1),
+        (many(0, 4_000_000, 5), 2),
+        (many(500, 3_000_500, 4), 1),
+        (many(1_000, 2_000_000, 2), 2),
+        (many(999, 2_000_001, 2), 0),
+        (many(2_000_001, 9_000_001, 8), 0),
+    ];
+    for (sample, measured) in cases {
+        let dir = Scratch::new();
+        let mut writer = Writer::create(&dir.0, info(), false).unwrap();
+        writer.buffers(&[sample]);
+        let buffer = writer.finish(&outcome(), &[]).unwrap().buffer;
+        assert_eq!(buffer.samples, measured, "{sample:?}");
+        // One by one they count the same.
+        let dir = Scratch::new();
+        let mut writer = Writer::create(&dir.0, info(), false).unwrap();
+        let every = (sample.at_ps - sample.from_ps) / (sample.probes - 1).max(1);
+        for k in 0..sample.probes {
+            let at_ps = sample.from_ps + k * every;
+            writer.buffers(&[many(at_ps, at_ps, 1)]);
+        }
+        let one_by_one = writer.finish(&outcome(), &[]).unwrap().buffer;
+        assert_eq!(one_by_one.samples, measured, "{sample:?}");
+    }
 }
 
 #[test]

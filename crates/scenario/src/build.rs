@@ -115,6 +115,7 @@ impl Scenario {
                 Clock::Exact
             },
             in_order: self.spec.scheme.in_order,
+            record: self.spec.record.clone(),
             elide: true,
         };
         Ok(Built {

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dataplane::config::{Admission, ControlConfig, IntConfig, PfcThreshold, SwitchConfig};
+use dataplane::config::{
+    Admission, ControlConfig, IntConfig, PfcThreshold, Recovery, SwitchConfig,
+};
 use dataplane::int::{IntFormat, MAX_HOPS, padding_bytes};
 use dataplane::switch::division;
 use dataplane::units::{Rate, Time};
 use fabric::paths::Paths;
-use fabric::topology::{CapacityOf, Graph, NodeKind, TopologySpec};
+use fabric::topology::{CapacityOf, Graph, Loss, NodeKind, TopologySpec};
 use traffic::{Arrivals, Hosts, Pattern, SourceSpec, mean_gap_ps};
 
 use crate::load::Spec;
@@ -184,6 +186,7 @@ pub(crate) fn network(
     traffic(spec, graph, &mut findings);
     buffers(graph, &config.switch, &mut findings);
     telemetry(spec, graph, &config, &mut findings);
+    losses(graph, &config, &mut findings);
     let last_start = spec
         .traffic
         .iter()
@@ -469,6 +472,37 @@ fn marks_before_pauses(
             &["scheme.ecn.kmin", "scheme.pfc.xoff"],
             message,
             "lower scheme.ecn.kmin or raise scheme.pfc.xoff",
+        );
+    }
+}
+
+/// Refuses lossy links where nothing is sent again; warns where a pause can get lost.
+fn losses(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
+    let ports = 0..graph.port_count() as usize;
+    let lossy = ports.filter(|&index| graph.loss(index) != Loss::NONE);
+    if lossy.count() == 0 {
+        return;
+    }
+    if config.nic.recovery == Recovery::None {
+        findings.error(
+            &["scheme.recovery", "scheme.preset", "topology"],
+            "links lose frames, and what is lost is not sent again".to_owned(),
+            "set scheme.recovery, or take `loss` out of the links",
+        );
+        return;
+    }
+    let pausing = [
+        (
+            matches!(config.switch.mmu.admission, Admission::Pfc(_)),
+            "PFC",
+        ),
+        (config.switch.bfc.is_some(), "BFC"),
+    ];
+    for (_, what) in pausing.iter().filter(|(on, _)| *on) {
+        findings.warn(
+            &["topology"],
+            format!("links also lose the pauses and resumes of {what}, and nothing repeats them"),
+            "a port whose resume is lost stays paused until the next one; see docs/NOT-MODELLED.md",
         );
     }
 }

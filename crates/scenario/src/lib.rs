@@ -12,6 +12,7 @@ mod load;
 mod presets;
 pub mod problem;
 mod reader;
+mod record;
 mod resolve;
 mod run;
 pub mod scheme;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dataplane::units::Time;
+use fabric::record::RecordSpec;
 use fabric::topology::{Graph, TopologySpec};
 
 use crate::check;
@@ -12,6 +13,7 @@ use crate::document::{Entry, Node, Table, Value, apply_override, parse};
 use crate::presets::{PARAMETER_SETS, PRESETS, Preset, Profile, defaults, merge};
 use crate::problem::{At, Problem, ScenarioError, Severity, Source, SourceKind};
 use crate::reader::{Context, Section, choice, count, name, quantity, refuse};
+use crate::record;
 use crate::resolve;
 use crate::scheme::{self, SchemeSpec};
 use crate::topology;
@@ -54,6 +56,8 @@ pub struct Spec {
     pub traffic: Vec<TrafficSpec>,
     /// How long, and what is measured.
     pub run: RunSpec,
+    /// What is recorded besides.
+    pub record: RecordSpec,
     /// One answer per axis.
     pub scheme: SchemeSpec,
 }
@@ -283,6 +287,7 @@ fn read_root(
         },
     );
     let run = read_run(&s, &traffic);
+    let record = record::read(&s, graph.as_ref(), &traffic, run.as_ref());
     let scheme = s.section("scheme").and_then(|inner| scheme::read(&inner));
     s.finish();
     let (buffer_bytes, reserved_bytes) = switch?;
@@ -294,6 +299,7 @@ fn read_root(
         reserved_bytes,
         traffic,
         run: run?,
+        record: record?,
         scheme: scheme?,
     };
     Some((spec, Arc::new(graph?)))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::document::{Entry, Node, Table, Value, error};
 use crate::problem::{At, Problem, Severity, SourceKind, nearest};
-use crate::units::{Dimension, parse_fraction};
+use crate::units::{Dimension, TIME, parse_fraction};
 
 /// Where a value came from, for `resolved.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -398,6 +398,26 @@ pub(crate) fn quantity(node: &Node, of: &Dimension, min: u64, max: u64) -> Read<
         return refuse(format!("{} is out of range", of.show(value)), range);
     }
     Ok(value)
+}
+
+/// Two times, the first before the second, both up to `max` ps.
+pub(crate) fn time_window(node: &Node, max: u64) -> Read<(u64, u64)> {
+    let hint = "two times, from and to: [\"0us\", \"5ms\"]";
+    let Value::Array(items) = &node.value else {
+        return refuse(format!("expected two times, found {}", node.kind()), hint);
+    };
+    let [from, to] = &items[..] else {
+        return refuse(
+            format!("{} values, but a window has two", items.len()),
+            hint,
+        );
+    };
+    let from = quantity(from, &TIME, 0, max)?;
+    let to = quantity(to, &TIME, 0, max)?;
+    if from >= to {
+        return refuse("the window ends before it begins", hint);
+    }
+    Ok((from, to))
 }
 
 /// A whole number from `min` to `max`.

@@ -9,8 +9,12 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dataplane::config::ControlConfig;
+use dataplane::units::Time;
 use fabric::engine;
-use fabric::record::{BufferSample, FlowRecord, Outcome, PauseRecord, Progress, Recorder};
+use fabric::record::{
+    BufferSample, FlowRecord, Outcome, PauseRecord, Progress, QueueBin, QueueSample, Recorder,
+    RttBin, ThroughputRecord,
+};
 use fabric::topology::{Graph, NodeKind, TopologySpec};
 use kernel::mix64;
 use results::{NodeInfo, RunInfo, Summary, Writer};
@@ -19,13 +23,14 @@ use crate::build::BuildError;
 use crate::check::asked_loads;
 use crate::load::Scenario;
 use crate::problem::Problem;
+use crate::traffic_spec::TrafficSpec;
 
 /// What a model leaves out has to be known by whoever reads its results; docs/NOT-MODELLED.md says
 /// more.
 pub const NOT_MODELLED: &[&str] = &[
     "Switches forward and hosts answer in no time: links and queues make all delay.",
     "Frames have no preamble, gap or checksum beyond the header bytes of the scheme.",
-    "Links neither fail nor corrupt frames.",
+    "Links do not fail; they lose no frames but those of their `loss`, each on its own.",
     "The memory bus, PCIe and the host's software set no limit.",
     "Flows need no handshake: the first packet may leave when the flow starts.",
     "PFC holds from XOFF until XON; pauses do not expire.",
@@ -121,6 +126,26 @@ impl Recorder for Recording {
         self.writer.pauses(records);
         self.look();
     }
+
+    fn throughput(&mut self, records: &[ThroughputRecord]) {
+        self.writer.throughput(records);
+        self.look();
+    }
+
+    fn port_queues(&mut self, samples: &[QueueSample]) {
+        self.writer.port_queues(samples);
+        self.look();
+    }
+
+    fn queue_histogram(&mut self, bins: &[QueueBin]) {
+        self.writer.queue_histogram(bins);
+        self.look();
+    }
+
+    fn rtt(&mut self, bins: &[RttBin]) {
+        self.writer.rtt(bins);
+        self.look();
+    }
 }
 
 impl Scenario {
@@ -137,7 +162,6 @@ impl Scenario {
     #[must_use]
     pub fn info(&self) -> RunInfo {
         let spec = &self.spec;
-        let arrivals = spec.traffic.iter().filter(|t| t.arrivals.is_some());
         let asked = asked_loads(spec, &self.graph).into_iter().flat_map(|load| {
             let of = |fraction, of: &str| results::AskedLoad {
                 source: load.source.clone(),
@@ -160,10 +184,8 @@ impl Scenario {
                 .collect(),
             sources: spec.traffic.iter().map(|t| t.name.clone()).collect(),
             measure_from_ps: spec.run.warmup_ps,
-            measure_to_ps: arrivals
-                .map(|t| t.window_ps.1)
-                .max()
-                .map(|to| to.min(spec.run.until_ps)),
+            measure_to_ps: last_arrival_ps(&spec.traffic).map(|to| to.min(spec.run.until_ps)),
+            record: spec.record.clone(),
             asked: asked.collect(),
             resolved: self.resolved.clone(),
             warnings: self.warnings.iter().map(one_line).collect(),
@@ -248,6 +270,12 @@ impl Scenario {
     }
 }
 
+/// When the last window of arrivals closes; `None`: nothing arrives over time.
+pub(crate) fn last_arrival_ps(traffic: &[TrafficSpec]) -> Option<Time> {
+    let arrivals = traffic.iter().filter(|t| t.arrivals.is_some());
+    arrivals.map(|t| t.window_ps.1).max()
+}
+
 /// A problem in one line, for the summary of a run.
 fn one_line(problem: &Problem) -> String {
     match &problem.at {
@@ -285,6 +313,7 @@ fn tier(spec: &TopologySpec, level: u8) -> String {
         TopologySpec::Star { .. } | TopologySpec::Dumbbell { .. } => &["host", "switch"],
         TopologySpec::LeafSpine { .. } => &["host", "leaf", "spine"],
         TopologySpec::Clos { .. } => &["host", "tor", "agg", "core"],
+        TopologySpec::DualHomed { .. } => &["host", "tor", "agg"],
         TopologySpec::FatTree { .. } => &["host", "edge", "agg", "core"],
         TopologySpec::Links { .. } => &["host"],
     };

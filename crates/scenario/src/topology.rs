@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use dataplane::units::Rate;
-use fabric::topology::{LinkSpec, TopologySpec};
+use fabric::topology::{LinkSpec, Loss, TopologySpec};
 
 use crate::document::{Node, Value};
 use crate::problem::nearest;
-use crate::reader::{Read, Section, array, choice, count, name, quantity, refuse};
+use crate::reader::{Read, Section, array, choice, count, fraction, name, quantity, refuse};
 use crate::units::{MAX_RATE_BPS, RATE, TIME};
 
 /// Most hosts of a scenario.
@@ -28,6 +28,7 @@ enum Kind {
     LeafSpine,
     Clos,
     FatTree,
+    DualHomed,
     Links,
 }
 
@@ -37,6 +38,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("leaf-spine", Kind::LeafSpine),
     ("clos", Kind::Clos),
     ("fat-tree", Kind::FatTree),
+    ("dual-homed", Kind::DualHomed),
     ("links", Kind::Links),
 ];
 
@@ -57,6 +59,10 @@ pub const TOPOLOGIES: &[(&str, &str)] = &[
          cores, hosts_per_tor, link, agg_link, core_link",
     ),
     ("fat-tree", "k-ary fat-tree: k, link, fabric_link"),
+    (
+        "dual-homed",
+        "pairs of ToRs with hosts on both, below aggregation switches: pairs, hosts, aggs, link, uplink",
+    ),
     (
         "links",
         "nodes and links one by one: hosts, switches, links",
@@ -81,6 +87,7 @@ pub(crate) fn read(root: &Section<'_>) -> Option<TopologySpec> {
         Kind::LeafSpine => leaf_spine(&section),
         Kind::Clos => clos(&section),
         Kind::FatTree => fat_tree(&section),
+        Kind::DualHomed => dual_homed(&section),
         Kind::Links => links(&section),
     };
     section.finish();
@@ -91,7 +98,9 @@ pub(crate) fn read(root: &Section<'_>) -> Option<TopologySpec> {
 #[must_use]
 pub fn hosts(spec: &TopologySpec) -> u64 {
     match spec {
-        TopologySpec::Star { hosts, .. } => u64::from(*hosts),
+        TopologySpec::Star { hosts, .. } | TopologySpec::DualHomed { hosts, .. } => {
+            u64::from(*hosts)
+        }
         TopologySpec::Dumbbell { left, right, .. } => u64::from(*left) + u64::from(*right),
         TopologySpec::LeafSpine {
             leaves,
@@ -133,9 +142,14 @@ fn link_values(section: &Section<'_>) -> Option<LinkSpec> {
         quantity(n, &RATE, MIN_RATE_BPS, MAX_RATE_BPS)
     });
     let delay = section.required("delay", "\"1us\"", |n| quantity(n, &TIME, 0, MAX_DELAY_PS));
+    let loss = match section.has("loss") {
+        true => section.optional("loss", |n| fraction(n, 0.0, 1.0)),
+        false => Some(0.0),
+    };
     Some(LinkSpec {
         rate: Rate::from_bps(rate?),
         delay_ps: delay?,
+        loss: Loss::of(loss?),
     })
 }
 
@@ -148,8 +162,12 @@ fn other_link(
     if section.table.get(key).is_none() {
         section.has(key);
         let base = base?;
+        let loss = match base.loss {
+            Loss::NONE => String::new(),
+            loss => format!(", loss = {:?}", loss.probability()),
+        };
         let text = format!(
-            "{{ rate = \"{}\", delay = \"{}\" }}",
+            "{{ rate = \"{}\", delay = \"{}\"{loss} }}",
             RATE.show(base.rate.bps()),
             TIME.show(base.delay_ps)
         );
@@ -295,6 +313,32 @@ fn fat_tree(section: &Section<'_>) -> Option<TopologySpec> {
         k,
         link: link?,
         fabric_link: fabric_link?,
+    })
+}
+
+fn dual_homed(section: &Section<'_>) -> Option<TopologySpec> {
+    let pairs = size(section, "pairs", "2");
+    let hosts = section
+        .required("hosts", "32", |n| count(n, 2, MAX_HOSTS))
+        .map(|v| v as u32);
+    let aggs = size(section, "aggs", "1");
+    let link = link(section);
+    let uplink = other_link(section, "uplink", link);
+    let (pairs, hosts, aggs) = (pairs?, hosts?, aggs?);
+    if hosts < pairs {
+        let message = format!("{hosts} hosts cannot be shared out among {pairs} pairs of ToRs");
+        section.complain("hosts", message, "every pair needs at least one host");
+        return None;
+    }
+    let [p, h, a] = [pairs, hosts, aggs].map(u64::from);
+    let ports = (h.div_ceil(p) + a).max(2 * p);
+    check_totals(section, h, 2 * h + 2 * p * a, ports, "pairs").then_some(())?;
+    Some(TopologySpec::DualHomed {
+        pairs,
+        hosts,
+        aggs,
+        link: link?,
+        uplink: uplink?,
     })
 }
 

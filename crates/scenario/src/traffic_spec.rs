@@ -16,7 +16,7 @@ use traffic::{
 use crate::document::{Node, Value};
 use crate::reader::{
     Read, Refusal, Section, boolean, choice, count, fraction, name, number, quantity, refuse,
-    string,
+    string, time_window,
 };
 use crate::units::{MAX_TIME_PS, SIZE, TIME};
 
@@ -503,25 +503,9 @@ fn arrival_kind(s: &Section<'_>, word: Word, periodic: bool) -> Option<ArrivalKi
 fn window(s: &Section<'_>, arrivals: bool) -> Option<(u64, u64)> {
     if arrivals {
         s.refuse_useless("start", "arrivals follow `window`");
-        let window = s.required("window", "[\"0us\", \"5ms\"]", |n| {
-            let hint = "two times, from and to: [\"0us\", \"5ms\"]";
-            let Value::Array(items) = &n.value else {
-                return refuse(format!("expected two times, found {}", n.kind()), hint);
-            };
-            let [from, to] = &items[..] else {
-                return refuse(
-                    format!("{} values, but a window has two", items.len()),
-                    hint,
-                );
-            };
-            let from = quantity(from, &TIME, 0, MAX_WINDOW_PS)?;
-            let to = quantity(to, &TIME, 0, MAX_WINDOW_PS)?;
-            if from >= to {
-                return refuse("the window ends before it begins", hint);
-            }
-            Ok((from, to))
+        return s.required("window", "[\"0us\", \"5ms\"]", |n| {
+            time_window(n, MAX_WINDOW_PS)
         });
-        return window;
     }
     s.refuse_useless("window", "the flows start once; `start` says when");
     if s.table.get("start").is_none() {

@@ -953,3 +953,63 @@ fn unreadable_scenarios() {
     says(&file, "not text in UTF-8: byte 11");
     std::fs::remove_file(&file).unwrap();
 }
+
+#[test]
+fn records() {
+    let text = |record: &str| format!("{GOOD}[record]\n{record}\n");
+    let cases = [
+        (
+            "queues = { every = \"1us\", ports = \"all\" }",
+            35,
+            "there is no \"all\"",
+            "\"switches\" for all",
+        ),
+        (
+            "queues = { every = \"1us\", ports = [\"leaf0->spine2\"] }",
+            35,
+            "there is no node \"spine2\"",
+            "did you mean \"spine1\"?",
+        ),
+        (
+            "queues = { every = \"1us\", ports = [\"host0->leaf0\"] }",
+            35,
+            "only switches have queues",
+            "\"leaf0->host0\"",
+        ),
+        (
+            "queues = { every = \"1us\", ports = [\"leaf0->host5\"] }",
+            35,
+            "no link joins leaf0 and host5",
+            "linked to host0, host1",
+        ),
+        (
+            "queues = { every = \"1us\", ports = [\"leaf0\"] }",
+            35,
+            "names no port",
+            "the switch and its neighbour",
+        ),
+        (
+            "throughput = { every = \"1ps\" }",
+            24,
+            "out of range",
+            "from 1ns",
+        ),
+        (
+            "rtt = { bin = \"1us\", window = [\"2us\", \"1us\"] }",
+            31,
+            "ends before it begins",
+            "two times",
+        ),
+        ("rtt = 5", 7, "not a table", "write [record.rtt]"),
+        ("rrt = { bin = \"1us\" }", 1, "unknown key `rrt`", "`rtt`"),
+        (
+            "histogram = { every = \"1us\" }",
+            13,
+            "needs `bin`",
+            "bin = \"1KB\"",
+        ),
+    ];
+    for (record, column, message, hint) in cases {
+        refused(&text(record), 33, column, message, hint);
+    }
+}

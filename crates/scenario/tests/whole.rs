@@ -288,3 +288,122 @@ proptest! {
         }
     }
 }
+
+fn parse(text: &str) -> Result<Scenario, scenario::ScenarioError> {
+    Scenario::parse(text, "test.toml", Path::new("/"), &Changes::default())
+}
+
+const RECORDING: &str = r#"
+name = "recording"
+topology = { kind = "star", hosts = 4, link = { rate = "100Gbps", delay = "1us" } }
+[[traffic]]
+name = "web"
+pattern = "uniform"
+sizes = "web-search@hpcc"
+load = 0.3
+window = ["0us", "200us"]
+[run]
+warmup = "20us"
+[record]
+throughput = { every = "10us" }
+queues = { every = "1us", ports = ["switch0->host2", "switch0 -> host0"] }
+histogram = { every = "100ns", bin = "1KB" }
+rtt = { bin = "100ns", window = ["0us", "50us"] }
+"#;
+
+// RCD-01, RCD-08
+#[test]
+fn what_is_recorded_is_read_filled_in_and_read_back() {
+    let text = RECORDING.replace("load = 0.3", "load = { fraction = 0.3, of = \"hosts\" }");
+    let scenario = parse(&text).unwrap_or_else(|e| panic!("{e}"));
+    let record = &scenario.spec.record;
+    assert_eq!(record.throughput_ps, Some(10_000_000));
+    let queues = record.queues.as_ref().unwrap();
+    assert_eq!(queues.every_ps, 1_000_000);
+    assert_eq!(
+        queues.ports,
+        fabric::record::RecordedPorts::Listed(vec![(4, 0), (4, 2)])
+    );
+    let histogram = record.histogram.unwrap();
+    assert_eq!((histogram.every_ps, histogram.bin_bytes), (100_000, 1000));
+    assert_eq!(
+        histogram.window_ps,
+        (20_000_000, 200_000_000),
+        "the measured time"
+    );
+    let info = scenario.info();
+    assert_eq!(
+        histogram.window_ps,
+        (info.measure_from_ps, info.measure_to_ps.unwrap())
+    );
+    assert_eq!(record.rtt.unwrap().window_ps, (0, 50_000_000));
+    assert_eq!(scenario.build().unwrap().plan.record, *record);
+    let again = parse(&scenario.resolved).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(again.spec, scenario.spec, "{}", scenario.resolved);
+
+    let nothing = text.split("[record]").next().unwrap();
+    let plain = parse(nothing).unwrap().spec.record;
+    assert_eq!(plain, fabric::record::RecordSpec::default());
+}
+
+// TOP-19
+#[test]
+fn the_testbed_has_the_round_trips_of_the_paper() {
+    let file = |name: &str| {
+        let files = shipped();
+        let file = files.iter().find(|f| f.ends_with(name)).unwrap();
+        Scenario::load(file, &Changes::default()).unwrap()
+    };
+    let testbed = file("hpcc-testbed.toml").graph;
+    assert_eq!((testbed.hosts(), testbed.switches()), (32, 5));
+    let mut paths = fabric::paths::Paths::new(testbed);
+    // The first two ports are those of host 0; its neighbour has the next two.
+    assert_eq!(paths.base_rtt_ps(0, 2, 1048, 60), 5_400_000);
+    assert_eq!(paths.base_rtt_ps(0, 63, 1048, 60), 8_500_000);
+    let pod = file("hpcc-pod.toml").graph;
+    assert_eq!((pod.hosts(), pod.switches()), (230, 16 + 8));
+}
+
+// TOP-20
+#[test]
+fn loss_of_links_is_read_handed_down_and_read_back() {
+    let text = r#"
+name = "lossy"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 1
+hosts_per_leaf = 2
+link = { rate = "100Gbps", delay = "1us", loss = "0.1%" }
+[[traffic]]
+name = "one"
+pattern = "list"
+flows = [{ src = 0, dst = 3, bytes = "1MB" }]
+[scheme]
+preset = "ideal-fq"
+recovery = "go-back-n"
+"#;
+    let scenario = parse(text).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(scenario.warnings, []);
+    for index in 0..scenario.graph.port_count() as usize {
+        let p = scenario.graph.loss(index).probability();
+        assert!((p - 1e-3).abs() < 1e-12, "also of the uplinks: {p}");
+    }
+    let again = parse(&scenario.resolved).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(again.spec, scenario.spec, "{}", scenario.resolved);
+
+    let warned = parse(&text.replace("ideal-fq", "hpcc")).unwrap().warnings;
+    assert_eq!(warned.len(), 1);
+    assert!(
+        warned[0].message.contains("pauses and resumes of PFC"),
+        "{}",
+        warned[0]
+    );
+    let error = parse(&text.replace("go-back-n", "none")).unwrap_err();
+    assert!(error.to_string().contains("is not sent again"), "{error}");
+    let error = parse(&text.replace("0.1%", "101%")).unwrap_err();
+    assert!(
+        error.to_string().contains("`loss`: 1.01 is out of range"),
+        "{error}"
+    );
+}

@@ -26,7 +26,7 @@ from backwater.campaign.job import Job, Reply
 from backwater.campaign.store import Session, commit
 from backwater.campaign.task import version
 from backwater.errors import RunError
-from backwater.results import RUN_FILES
+from backwater.results import run_files
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -193,7 +193,7 @@ def make_here(order: str, wanted: str, limits: tuple[float | None, int | None]) 
             kind = "error" if reply.kind == "storage" else reply.kind
             return replace(reply, kind=kind)
         made = folder.path / "work" / "run"
-        return replace(reply, files={name: (made / name).read_bytes() for name in RUN_FILES})
+        return replace(reply, files={name: (made / name).read_bytes() for name in run_files(made)})
 
 
 def _child(limits: Limits) -> Child:

@@ -30,7 +30,7 @@ from backwater.campaign import files
 from backwater.campaign.facts import facts
 from backwater.campaign.task import hash_file
 from backwater.errors import RunError
-from backwater.results import RUN_FILES, SUMMARY, Run
+from backwater.results import RUN_FILES, SUMMARY, Run, run_files
 
 STORED = "stored.json"
 RUNS, FAILURES, INDEX, WORK = "runs", "failures", "index.jsonl", "work"
@@ -269,7 +269,7 @@ def _remove(path: Path) -> None:
 def commit(made: Path, final: Path, about: dict[str, Any]) -> None:
     """Give a run its final name, once all of it is on the disk."""
     entries = {}
-    for name in RUN_FILES:
+    for name in run_files(made):
         path = made / name
         files.sync_file(path)
         stat = path.stat()
@@ -311,7 +311,7 @@ def damage(path: Path) -> str | None:
     """
     try:
         entries = json.loads((path / STORED).read_text(encoding="utf-8"))["files"]
-        for name in RUN_FILES:
+        for name in dict.fromkeys((*RUN_FILES, *entries)):
             entry = entries[name]
             try:
                 stat = (path / name).stat()

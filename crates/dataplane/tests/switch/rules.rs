@@ -393,11 +393,8 @@ fn a_repeated_pause_is_noticed() {
     assert_eq!(b.switch.counters().repeated_pauses, 1);
     b.receive(0, frame(Kind::BfcPause, false, 2));
     assert_eq!(b.switch.counters().repeated_pauses, 2);
-    assert_eq!(
-        b.switch.audit(&b.arena).len(),
-        1,
-        "and is an error of the run"
-    );
+    // Whether that is an error says who knows whether links lose frames: the network's audit.
+    b.sound();
 }
 
 // SW-42, SW-41

@@ -4,7 +4,7 @@ use dataplane::units::{NEVER, Rate, Time};
 use kernel::digest::fold;
 
 use super::Clock;
-use crate::topology::Graph;
+use crate::topology::{Graph, Loss};
 
 /// One direction of one link. The global number of a link is the number of the port that sends.
 #[derive(Clone, Debug)]
@@ -28,6 +28,8 @@ pub(super) struct Link {
     pub kicked: bool,
     /// A port-free event is in the calendar.
     pub armed: bool,
+    /// Some frames are lost on it.
+    pub lossy: bool,
 }
 
 /// What is counted on a link but not needed to run it.
@@ -83,6 +85,7 @@ impl Links {
                     peer_port: of.peer_port,
                     kicked: false,
                     armed: false,
+                    lossy: graph.loss(index) != Loss::NONE,
                 });
             }
         }

@@ -7,9 +7,11 @@
 
 mod audit;
 mod links;
+mod loss;
 mod notices;
 mod order;
 mod probe;
+mod recording;
 
 use std::sync::Arc;
 
@@ -31,14 +33,16 @@ use traffic::Flow;
 use crate::ns3::Baselines;
 use crate::paths::Paths;
 use crate::record::{
-    Counters, Ending, FlowRecord, Outcome, PauseRecord, Progress, Recorder, Violation,
+    Counters, Ending, FlowRecord, Outcome, PauseRecord, Progress, RecordSpec, Recorder, Violation,
 };
 use crate::topology::Graph;
 use links::Links;
+use loss::Losses;
 use notices::Notices;
 use order::SourcePorts;
 pub use order::{Clock, run};
 use probe::Probes;
+use recording::Recording;
 
 /// Everything that a run needs.
 pub struct Plan {
@@ -66,6 +70,8 @@ pub struct Plan {
     pub clock: Clock,
     /// Events of one instant come in the order of scheduling; [`run`] looks at it.
     pub in_order: bool,
+    /// What is recorded besides. Changes no result.
+    pub record: RecordSpec,
     /// Leave out port-free events that nothing waits for. Changes speed, never a result.
     pub elide: bool,
 }
@@ -136,12 +142,14 @@ impl<C: Calendar> Core<C> {
                 self.links.stats[link as usize].pauses += 1;
                 self.paused.insert(key, now);
             } else if let Some(from_ps) = self.paused.remove(&key) {
-                self.pauses.push(self.pause_record(key, from_ps, now));
+                self.pauses
+                    .push(self.pause_record(key, from_ps, now, false));
             }
         }
     }
 
-    fn pause_record(&self, key: u32, from_ps: Time, to_ps: Time) -> PauseRecord {
+    // RCD-10
+    fn pause_record(&self, key: u32, from_ps: Time, to_ps: Time, open: bool) -> PauseRecord {
         let link = &self.links.hot[(key / 8) as usize];
         PauseRecord {
             node: link.node,
@@ -149,6 +157,7 @@ impl<C: Calendar> Core<C> {
             class: (key % 8) as u8,
             from_ps,
             to_ps,
+            open,
         }
     }
 }
@@ -194,7 +203,9 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
 
     fn dropped(&mut self, packet: &Packet, cause: DropCause) {
         self.core.drops[cause as usize] += 1;
-        self.core.broken_promises += u64::from(self.core.lossless >> packet.class() & 1);
+        if cause != DropCause::Link {
+            self.core.broken_promises += u64::from(self.core.lossless >> packet.class() & 1);
+        }
         let node = &mut self.core.nodes[self.node as usize];
         let what = u64::from(packet.flow) << 32 | u64::from(packet.psn);
         node.digest = fold(fold(node.digest, self.core.now), what);
@@ -222,13 +233,14 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
     }
 }
 
-/// Classes of which no packet may be lost, as bits.
+/// Classes of which no packet may be lost, as bits. A link that loses pauses leaves PFC without a
+/// promise.
 // AUD-05
-fn lossless_classes(config: &SwitchConfig) -> u8 {
+fn lossless_classes(config: &SwitchConfig, links_lose: bool) -> u8 {
     let promised = |pausable: bool| match config.mmu.admission {
         Admission::Unlimited => true,
         // NS3-10: its headroom is a rule of thumb.
-        Admission::Pfc(pfc) => pausable && pfc.accounting == Accounting::Pool,
+        Admission::Pfc(pfc) => pausable && !links_lose && pfc.accounting == Accounting::Pool,
         _ => false,
     };
     let classes = config.classes.iter().enumerate();
@@ -289,6 +301,9 @@ pub struct Simulation<C = Wheel> {
     live: Live,
     finished: Vec<FlowRecord>,
     probes: Probes,
+    /// `None`: nothing is recorded besides.
+    recording: Option<Box<Recording>>,
+    losses: Losses,
     /// Ports of the current round.
     round: Vec<u32>,
     started: u64,
@@ -386,13 +401,14 @@ impl<C: Calendar> Simulation<C> {
             base: graph.port_range(node).start as u32,
             digest: 0,
         };
+        let losses = Losses::new(&graph, plan.seed);
         let core = Core {
             now: 0,
             calendar,
             links: Links::new(&graph, clock),
             nodes: (0..graph.nodes()).map(node).collect(),
             drops: [0; DROP_CAUSES],
-            lossless: lossless_classes(&plan.switch),
+            lossless: lossless_classes(&plan.switch, !losses.none()),
             broken_promises: 0,
             ends: Vec::new(),
             notices: Notices::new(&plan.nic),
@@ -401,7 +417,11 @@ impl<C: Calendar> Simulation<C> {
             events: 0,
             replayed: order::draws(&plan.switch, &graph),
         };
-        let admission = plan.switch.mmu.admission;
+        let lossless = match plan.switch.mmu.admission {
+            Admission::Unlimited => true,
+            Admission::Pfc(pfc) => losses.none() && pfc.accounting == Accounting::Pool,
+            _ => false,
+        };
         let mut simulation = Self {
             core,
             paths: match clock {
@@ -413,6 +433,8 @@ impl<C: Calendar> Simulation<C> {
             clock,
             starting: std::collections::VecDeque::new(),
             probes: Probes::new(&graph),
+            recording: Recording::new(&plan.record, &graph),
+            losses,
             graph,
             arena: Arena::new(),
             nics,
@@ -434,10 +456,7 @@ impl<C: Calendar> Simulation<C> {
             until_ps: plan.until_ps,
             probe_ps: plan.probe_ps.max(1),
             elide: plan.elide,
-            lossless: match admission {
-                Admission::Pfc(pfc) => pfc.accounting == Accounting::Pool,
-                other => other == Admission::Unlimited,
-            },
+            lossless,
             spraying: plan.switch.path == PathChoice::Packet,
             violations: Vec::new(),
         };
@@ -462,7 +481,10 @@ impl<C: Calendar> Simulation<C> {
             if ending.is_none() {
                 self.probes
                     .look(until, &self.switches, &self.arena, recorder);
-                probe += self.probe_ps;
+                if let Some(recording) = &mut self.recording {
+                    recording.hand_over(until, recorder);
+                }
+                probe = self.skip_idle_probes(until, recorder);
                 if !watch(&self.progress()) {
                     ending = Some(Ending::Interrupted);
                 }
@@ -472,6 +494,27 @@ impl<C: Calendar> Simulation<C> {
         let ending = ending.unwrap_or(Ending::Drained);
         let seconds = started.elapsed().as_secs_f64();
         self.close(ending, seconds, recorder)
+    }
+
+    /// The time of the next probe. While nothing is in the network no probe sees anything: those are
+    /// told together, so that a flow in the far future costs nothing.
+    // ENG-33
+    fn skip_idle_probes(&mut self, now: Time, recorder: &mut dyn Recorder) -> Time {
+        let next = now + self.probe_ps;
+        let Some(flow) = &self.next_flow else {
+            return next;
+        };
+        if self.live.len() > 0 || self.arena.alive() > 0 {
+            return next;
+        }
+        // A probe at the start of the flow, or at the end of the run, is no idle one.
+        let idle = flow.start_ps.min(self.until_ps).saturating_sub(now + 1) / self.probe_ps;
+        if idle == 0 {
+            return next;
+        }
+        let last = now + idle * self.probe_ps;
+        self.probes.look_at_nothing(next, last, idle, recorder);
+        last + self.probe_ps
     }
 
     /// Whether the run is over now that everything up to `until` has happened.
@@ -517,6 +560,9 @@ impl<C: Calendar> Simulation<C> {
                     break;
                 }
                 self.serve_round();
+            }
+            if let Some(recording) = &mut self.recording {
+                recording.settle(first.time, &self.switches);
             }
         }
     }
@@ -579,6 +625,9 @@ impl<C: Calendar> Simulation<C> {
         l.digest = fold(fold(l.digest, now ^ how << 40), what);
         l.arrived += 1;
         let (node, port) = (l.peer, l.peer_port);
+        if l.lossy && self.losses.takes(link) {
+            return self.lose(node, id);
+        }
         let sink = &mut NodeSink {
             core: &mut self.core,
             node,
@@ -591,7 +640,13 @@ impl<C: Calendar> Simulation<C> {
                 }
             }
             None => {
-                self.nics[node as usize].receive(now, port, id, &mut self.arena, sink);
+                let nic = &mut self.nics[node as usize];
+                let recording = self.recording.as_deref_mut();
+                let heard = recording.and_then(|r| r.hear(now, id, &self.arena, nic));
+                nic.receive(now, port, id, &mut self.arena, sink);
+                if let (Some(heard), Some(recording)) = (heard, &mut self.recording) {
+                    recording.heard(now, heard, nic);
+                }
                 if !self.core.ends.is_empty() {
                     self.note_ends();
                 }
@@ -629,6 +684,15 @@ impl<C: Calendar> Simulation<C> {
             };
             self.nics[host as usize].returned(now, port, id, &mut self.arena, sink);
         }
+    }
+
+    /// The frame came to the end of its link and cannot be read there.
+    // TOP-20
+    #[cold]
+    fn lose(&mut self, node: u32, id: PacketId) {
+        let core = &mut self.core;
+        NodeSink { core, node }.dropped(self.arena.hot(id), DropCause::Link);
+        self.arena.free(id);
     }
 
     fn timer(&mut self, node: u32) {
@@ -680,6 +744,9 @@ impl<C: Calendar> Simulation<C> {
         let l = &mut self.core.links.hot[link as usize];
         l.kicked = false;
         let (node, port, busy_ps) = (l.node, l.port, l.busy_ps);
+        if let Some(recording) = &mut self.recording {
+            recording.touch(link);
+        }
         if !self.waiting(node, port) {
             return false;
         }
@@ -825,18 +892,23 @@ impl<C: Calendar> Simulation<C> {
 
     /// Ports of the two hosts that a flow uses; hosts with several spread their flows over them.
     // ENG-11
-    fn endpoints(&self, flow: &Flow, hash: u64) -> (u32, u32) {
-        let pick = |host: u32, salt: u64| {
-            let all = self.graph.endpoints_of(host);
-            let n = u64::from(all.end - all.start);
-            all.start
-                + if n > 1 {
-                    (mix64(hash ^ salt) % n) as u32
-                } else {
-                    0
-                }
+    fn endpoints(&mut self, flow: &Flow, hash: u64) -> (u32, u32) {
+        let nth = |salt: u64, of: usize| match of {
+            1 => 0,
+            _ => (mix64(hash ^ salt) % of as u64) as usize,
         };
-        (pick(flow.src, 1), pick(flow.dst, 2))
+        let from = self.graph.endpoints_of(flow.src);
+        let src = from.start + nth(1, from.len()) as u32;
+        let to = self.graph.endpoints_of(flow.dst);
+        if to.len() == 1 {
+            return (src, to.start);
+        }
+        let mut nearest: Vec<(usize, u32)> =
+            to.map(|dst| (self.paths.hops(src, dst), dst)).collect();
+        nearest.sort_unstable();
+        let fewest = nearest[0].0;
+        nearest.retain(|end| end.0 == fewest);
+        (src, nearest[nth(2, nearest.len())].1)
     }
 
     /// T and BDP of a flow that sends at `rate`.
@@ -935,7 +1007,9 @@ impl<C: Calendar> Simulation<C> {
         let mut open: Vec<(u32, Time)> = self.core.paused.drain().collect();
         open.sort_unstable();
         for (key, from_ps) in open {
-            let record = self.core.pause_record(key, from_ps, end_ps.max(from_ps));
+            let record = self
+                .core
+                .pause_record(key, from_ps, end_ps.max(from_ps), true);
             self.core.pauses.push(record);
         }
         for stats in &mut self.core.links.stats {
@@ -944,6 +1018,9 @@ impl<C: Calendar> Simulation<C> {
             }
         }
         self.hand_over(recorder);
+        if let Some(recording) = &mut self.recording {
+            recording.finish(end_ps, recorder);
+        }
         let mut unfinished: Vec<Flow> = self.live.flows.iter().flatten().copied().collect();
         unfinished.sort_unstable_by_key(|flow| flow.id);
         let records: Vec<FlowRecord> = unfinished

@@ -131,12 +131,47 @@ impl Probes {
             first += ports as usize;
             self.samples.push(BufferSample {
                 at_ps,
+                from_ps: at_ps,
+                probes: 1,
                 node: self.first_switch + index as u32,
                 used_bytes: switch.buffer_used(),
                 max_port_bytes,
             });
         }
         self.round += 1;
+        recorder.buffers(&self.samples);
+    }
+
+    /// The same for `probes` probes of an empty network, the first at `from_ps`, the last at `at_ps`.
+    // ENG-33
+    pub fn look_at_nothing(
+        &mut self,
+        from_ps: Time,
+        at_ps: Time,
+        probes: u64,
+        recorder: &mut dyn Recorder,
+    ) {
+        for (port, counts) in self.active.iter_mut().enumerate() {
+            // ENG-31: probes at which it is this port's turn.
+            let first = (TURN - (port + self.round) % TURN) % TURN;
+            let turns = (probes + (TURN - 1 - first) as u64) / TURN as u64;
+            if turns > 0 {
+                counts.resize(counts.len().max(1), 0);
+                counts[0] += turns;
+            }
+        }
+        // Only what is left of it by the turns matters.
+        self.round += (probes % TURN as u64) as usize;
+        self.samples.clear();
+        let nodes = self.first_switch..self.first_switch + self.ports.len() as u32;
+        self.samples.extend(nodes.map(|node| BufferSample {
+            at_ps,
+            from_ps,
+            probes,
+            node,
+            used_bytes: 0,
+            max_port_bytes: 0,
+        }));
         recorder.buffers(&self.samples);
     }
 

@@ -1,6 +1,8 @@
 //! What load is a fraction of: capacity of the host links or of the core, and how much of uniform
 //! traffic crosses the core.
 
+use std::collections::BTreeMap;
+
 use super::{Graph, TopologyError};
 
 /// Links whose capacity is meant.
@@ -64,12 +66,12 @@ impl Graph {
     /// # Errors
     /// [`TopologyError::OneRack`] where inter-rack pairs are asked for and none exist.
     pub fn crossing_fraction(&self, scope: PairScope) -> Result<f64, TopologyError> {
-        let mut hosts_in = vec![0u64; self.switches() as usize];
+        let mut hosts_in = BTreeMap::new();
         for host in 0..self.hosts() {
-            hosts_in[self.rack_of(host) as usize] += 1;
+            *hosts_in.entry(self.rack_of(host)).or_insert(0u64) += 1;
         }
         let all = u64::from(self.hosts()) * u64::from(self.hosts() - 1);
-        let inside: u64 = hosts_in.iter().map(|&n| n * n.saturating_sub(1)).sum();
+        let inside: u64 = hosts_in.values().map(|&n| n * n.saturating_sub(1)).sum();
         match scope {
             PairScope::Any => Ok((all - inside) as f64 / all as f64),
             PairScope::InterRack if all == inside => Err(TopologyError::OneRack),

@@ -25,6 +25,13 @@ pub enum TopologyError {
         /// Aggregation switches of a pod.
         aggs_per_pod: u32,
     },
+    /// Fewer hosts than pairs of ToRs.
+    EmptyPair {
+        /// Pairs of ToRs.
+        pairs: u32,
+        /// Hosts.
+        hosts: u32,
+    },
     /// Larger than anything that is simulated here.
     TooLarge {
         /// What there is too much of: `hosts`, `switches` or `links`.
@@ -142,6 +149,10 @@ impl fmt::Display for TopologyError {
                 f,
                 "topology clos: cores = {cores} cannot be shared evenly among aggs_per_pod = {aggs_per_pod}; cores must be a multiple of aggs_per_pod"
             ),
+            Self::EmptyPair { pairs, hosts } => write!(
+                f,
+                "topology dual-homed: hosts = {hosts} cannot be shared out among pairs = {pairs}; every pair of ToRs needs at least one host"
+            ),
             Self::TooLarge { what, count, limit } => write!(
                 f,
                 "the topology would have {count} {what}; at most {limit} are supported; make it smaller"
@@ -207,7 +218,7 @@ impl fmt::Display for TopologyError {
             ),
             Self::OneRack => write!(
                 f,
-                "all hosts hang on one switch, so no pair of hosts lies in different racks; choose among all pairs"
+                "all hosts are in one rack, so no pair of hosts lies in different racks; choose among all pairs"
             ),
         }
     }

@@ -5,14 +5,14 @@
 //! node. The ports of hosts come first in that list and are the *endpoints* of traffic: the index
 //! of an endpoint is its port index. // TOP-01
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::ops::Range;
 
 use dataplane::units::{Rate, Time};
 
 use super::plan::{Names, Plan};
-use super::{LinkSpec, TopologyError};
+use super::{LinkSpec, Loss, TopologyError};
 
 /// No group, no node, not reached.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -61,6 +61,8 @@ pub struct Graph {
     group: Vec<u32>,
     /// Per group its switch.
     group_switch: Vec<u32>,
+    /// Per host its rack, where hosts have several ports; else empty.
+    rack: Vec<u32>,
     names: Names,
     /// Racks of a pod, in a regular shape.
     pod_racks: Option<u32>,
@@ -196,10 +198,12 @@ impl Graph {
             tier: tier[plan.hosts as usize..].to_vec(),
             group: Vec::new(),
             group_switch: Vec::new(),
+            rack: Vec::new(),
             names: plan.names,
             pod_racks: plan.pod_racks,
         };
         graph.find_groups();
+        graph.find_racks();
         graph.check_connected()?;
         Ok(graph)
     }
@@ -216,6 +220,23 @@ impl Graph {
             } else {
                 self.group.push(NONE);
             }
+        }
+    }
+
+    /// Numbers the sets of switches that hosts hang on, where there is more than one port to a
+    /// host. // TOP-13
+    fn find_racks(&mut self) {
+        if self.endpoints() == self.hosts {
+            return;
+        }
+        let mut number = BTreeMap::new();
+        for host in 0..self.hosts {
+            let mut switches: Vec<u32> =
+                self.endpoints_of(host).map(|e| self.switch_of(e)).collect();
+            switches.sort_unstable();
+            switches.dedup();
+            let next = number.len() as u32;
+            self.rack.push(*number.entry(switches).or_insert(next));
         }
     }
 
@@ -347,13 +368,19 @@ impl Graph {
     /// A port by its index.
     #[must_use]
     pub fn port(&self, index: usize) -> Port {
-        let LinkSpec { rate, delay_ps } = self.links[self.link[index] as usize];
+        let LinkSpec { rate, delay_ps, .. } = self.links[self.link[index] as usize];
         Port {
             peer: self.peer[index],
             peer_port: self.peer_port[index],
             rate,
             delay_ps,
         }
+    }
+
+    /// How likely a frame is lost that leaves by this port. // TOP-20
+    #[must_use]
+    pub fn loss(&self, index: usize) -> Loss {
+        self.links[self.link[index] as usize].loss
     }
 
     /// Port index of the other end of a port's link.
@@ -392,10 +419,13 @@ impl Graph {
         self.peer[endpoint as usize] - self.hosts
     }
 
-    /// Rack of a host: its first port's switch, counted among switches. // TOP-13
+    /// Rack of a host: hosts that hang on the same switches share one. // TOP-13
     #[must_use]
     pub fn rack_of(&self, host: u32) -> u32 {
-        self.switch_of(self.port_base[host as usize])
+        match self.rack.get(host as usize) {
+            Some(&rack) => rack,
+            None => self.switch_of(self.port_base[host as usize]),
+        }
     }
 
     /// Round-trip propagation to the neighbour at a port: twice the delay of its link. // TOP-10

@@ -11,13 +11,45 @@ pub use capacity::{CapacityOf, PairScope};
 pub use error::TopologyError;
 pub use graph::{Graph, NodeKind, Port};
 
-/// Speed and one-way propagation delay of a link; both directions are alike.
+/// How likely a link loses a frame: a threshold for 64 random bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Loss(u64);
+
+impl Loss {
+    /// Every frame arrives.
+    pub const NONE: Self = Self(0);
+    /// 2^64.
+    const ALL: f64 = 18_446_744_073_709_551_616.0;
+
+    /// Frames are lost with this probability, from 0 to 1, each on its own.
+    #[must_use]
+    pub fn of(probability: f64) -> Self {
+        Self((probability * Self::ALL) as u64)
+    }
+
+    /// The probability.
+    #[must_use]
+    pub fn probability(self) -> f64 {
+        self.0 as f64 / Self::ALL
+    }
+
+    /// Whether the frame for which these random bits were drawn is lost.
+    #[inline]
+    #[must_use]
+    pub const fn takes(self, draw: u64) -> bool {
+        draw < self.0
+    }
+}
+
+/// Speed, one-way propagation delay and loss of a link; both directions are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkSpec {
     /// Speed of each direction.
     pub rate: Rate,
     /// One-way propagation delay in ps.
     pub delay_ps: Time,
+    /// How likely each frame is lost.
+    pub loss: Loss,
 }
 
 /// A network as a scenario names it.
@@ -82,6 +114,21 @@ pub enum TopologySpec {
         link: LinkSpec,
         /// All other links.
         fabric_link: LinkSpec,
+    },
+    /// Pairs of ToRs; every host has one link to each ToR of its pair, every ToR one to each
+    /// aggregation switch. The hosts are shared out evenly, the first pairs having one more where
+    /// that does not come out even.
+    DualHomed {
+        /// Pairs of ToRs.
+        pairs: u32,
+        /// All hosts; at least one for each pair.
+        hosts: u32,
+        /// Switches above the ToRs.
+        aggs: u32,
+        /// Host links.
+        link: LinkSpec,
+        /// ToR-aggregation links.
+        uplink: LinkSpec,
     },
     /// Given node by node and link by link.
     Links {

@@ -165,6 +165,13 @@ impl Plan {
                 };
                 shape.plan(link, fabric_link, fabric_link)
             }
+            TopologySpec::DualHomed {
+                pairs,
+                hosts,
+                aggs,
+                link,
+                uplink,
+            } => dual_homed(pairs, hosts, aggs, link, uplink),
             TopologySpec::Links {
                 ref hosts,
                 ref switches,
@@ -383,6 +390,55 @@ impl ThreeTier {
     }
 }
 
+/// ToRs 2p and 2p + 1 are pair p; its hosts follow those of the pairs before it. // TOP-18
+fn dual_homed(
+    pairs: u32,
+    hosts: u32,
+    aggs: u32,
+    link: LinkSpec,
+    uplink: LinkSpec,
+) -> Result<Plan, TopologyError> {
+    let counts = [("pairs", pairs), ("hosts", hosts), ("aggs", aggs)];
+    check_counts("dual-homed", &counts)?;
+    if hosts < pairs {
+        return Err(TopologyError::EmptyPair { pairs, hosts });
+    }
+    let [p, h, a] = [pairs, hosts, aggs].map(u128::from);
+    let links = 2 * h + 2 * p * a;
+    let (_, switches) = check_size(h, 2 * p + a, links)?;
+    check_delays(&[link, uplink])?;
+    let mut edges = Vec::with_capacity(links as usize);
+    let mut host = 0;
+    for pair in 0..pairs {
+        let own = hosts / pairs + u32::from(pair < hosts % pairs);
+        for a in host..host + own {
+            edges.extend([0, 1].map(|side| Edge {
+                a,
+                b: hosts + 2 * pair + side,
+                link: 0,
+            }));
+        }
+        host += own;
+    }
+    let tors = 2 * pairs;
+    for tor in 0..tors {
+        edges.extend((0..aggs).map(|agg| Edge {
+            a: hosts + tor,
+            b: hosts + tors + agg,
+            link: 1,
+        }));
+    }
+    Ok(Plan {
+        shape: "dual-homed",
+        hosts,
+        switches,
+        edges,
+        links: vec![link, uplink],
+        names: Names::Runs(vec![("host", hosts), ("tor", tors), ("agg", aggs)]),
+        pod_racks: Some(1),
+    })
+}
+
 fn given(
     hosts: &[String],
     switches: &[String],
@@ -404,7 +460,7 @@ fn given(
         .iter()
         .map(|&(a, b, link)| {
             let link = *number
-                .entry((link.rate.bps(), link.delay_ps))
+                .entry((link.rate.bps(), link.delay_ps, link.loss))
                 .or_insert_with(|| {
                     links.push(link);
                     links.len() as u32 - 1

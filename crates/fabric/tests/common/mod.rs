@@ -11,15 +11,19 @@ use dataplane::config::{
 };
 use dataplane::units::{MS, Rate, Time, US};
 use fabric::engine::{Clock, Plan, Simulation};
-use fabric::record::{BufferSample, FlowRecord, Outcome, PauseRecord, Recorder};
+use fabric::record::{
+    BufferSample, FlowRecord, Outcome, PauseRecord, QueueBin, QueueSample, RecordSpec, Recorder,
+    RttBin, ThroughputRecord,
+};
 use fabric::routing::routes;
-use fabric::topology::{LinkSpec, TopologySpec};
+use fabric::topology::{LinkSpec, Loss, TopologySpec};
 use traffic::Flow;
 
 pub const GBPS_100: Rate = Rate::from_gbps(100);
 pub const LINK: LinkSpec = LinkSpec {
     rate: GBPS_100,
     delay_ps: US,
+    loss: Loss::NONE,
 };
 
 /// Keeps everything.
@@ -28,6 +32,10 @@ pub struct Keep {
     pub flows: Vec<FlowRecord>,
     pub buffers: Vec<BufferSample>,
     pub pauses: Vec<PauseRecord>,
+    pub throughput: Vec<ThroughputRecord>,
+    pub port_queues: Vec<QueueSample>,
+    pub histogram: Vec<QueueBin>,
+    pub rtt: Vec<RttBin>,
 }
 
 impl Recorder for Keep {
@@ -39,6 +47,18 @@ impl Recorder for Keep {
     }
     fn pauses(&mut self, records: &[PauseRecord]) {
         self.pauses.extend_from_slice(records);
+    }
+    fn throughput(&mut self, records: &[ThroughputRecord]) {
+        self.throughput.extend_from_slice(records);
+    }
+    fn port_queues(&mut self, samples: &[QueueSample]) {
+        self.port_queues.extend_from_slice(samples);
+    }
+    fn queue_histogram(&mut self, bins: &[QueueBin]) {
+        self.histogram.extend_from_slice(bins);
+    }
+    fn rtt(&mut self, bins: &[RttBin]) {
+        self.rtt.extend_from_slice(bins);
     }
 }
 
@@ -67,6 +87,7 @@ pub struct Setup {
     pub clock: Clock,
     pub in_order: bool,
     pub probe_ps: Time,
+    pub record: RecordSpec,
 }
 
 pub fn flow(id: u32, start_ps: Time, src: u32, dst: u32, bytes: u64) -> Flow {
@@ -164,6 +185,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         clock: Clock::Exact,
         in_order: false,
         probe_ps: 10 * US,
+        record: RecordSpec::default(),
     }
 }
 
@@ -275,6 +297,7 @@ impl Setup {
             probe_ps: self.probe_ps,
             clock: self.clock,
             in_order: self.in_order,
+            record: self.record,
             elide: self.elide,
         }
     }

@@ -124,6 +124,7 @@ fn model(x_percent: u64, factor: u32) -> (f64, Outcome) {
     let fast = LinkSpec {
         rate: Rate::from_bps(x_percent * 1_000_000_000),
         delay_ps: US,
+        loss: Loss::NONE,
     };
     let bytes = 10_000_000;
     let mut s = bfc(funnel(1, fast), vec![flow(0, 0, 0, 1, bytes)]);

@@ -49,6 +49,7 @@ impl Corner {
         let slow = LinkSpec {
             rate: Rate::from_bps(10_000_000),
             delay_ps: self.delay_ps,
+            loss: Loss::NONE,
         };
         let links = (0..5)
             .map(|h| (h, 5, if h == 2 { slow } else { fast }))

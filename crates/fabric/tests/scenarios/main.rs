@@ -18,7 +18,7 @@ mod reference;
 use common::{GBPS_100, LINK};
 use dataplane::units::{Rate, Time};
 use fabric::record::Outcome;
-use fabric::topology::{LinkSpec, TopologySpec};
+use fabric::topology::{LinkSpec, Loss, TopologySpec};
 
 /// Bytes of a full data frame in the plain presets, and its time at 100 Gbps.
 const FRAME: u64 = 1048;
@@ -28,6 +28,7 @@ const fn link(gbps: u64, delay_ps: Time) -> LinkSpec {
     LinkSpec {
         rate: Rate::from_gbps(gbps),
         delay_ps,
+        loss: Loss::NONE,
     }
 }
 

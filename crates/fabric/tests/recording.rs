@@ -1,0 +1,367 @@
+//! What is recorded besides: exact where paper arithmetic says what it must be, equal to a naive
+//! count elsewhere, and without any influence on the run.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::*;
+use dataplane::config::Admission;
+use dataplane::units::{NS, Time, US};
+use fabric::record::{
+    PauseRecord, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts, RttHistogram,
+};
+use kernel::random::{Purpose, Stream};
+use traffic::Flow;
+
+/// One frame of 1048 B at 100 Gbps.
+const FRAME_PS: Time = 83_840;
+
+/// Everything is recorded, on grids that have nothing in common.
+fn everything() -> RecordSpec {
+    RecordSpec {
+        throughput_ps: Some(7 * US),
+        queues: Some(QueueSeries {
+            every_ps: US,
+            ports: RecordedPorts::Switches,
+        }),
+        histogram: Some(QueueHistogram {
+            every_ps: 130 * NS,
+            bin_bytes: 1000,
+            window_ps: (5 * US, 50 * US),
+        }),
+        rtt: Some(RttHistogram {
+            bin_ps: 100 * NS,
+            window_ps: (0, 1000 * US),
+        }),
+    }
+}
+
+fn busy() -> Vec<Flow> {
+    let mut random = Stream::new(11, 0, Purpose::Test);
+    let mut flows: Vec<Flow> = (0..200)
+        .map(|id| {
+            let src = random.below(8) as u32;
+            let dst = (src + 1 + random.below(7) as u32) % 8;
+            flow(
+                id,
+                random.below(40) * US,
+                src,
+                dst,
+                1 + random.below(60_000),
+            )
+        })
+        .collect();
+    flows.sort_by_key(|f| f.start_ps);
+    for (id, f) in flows.iter_mut().enumerate() {
+        f.id = id as u32;
+    }
+    flows
+}
+
+// RCD-01
+#[test]
+fn recording_changes_no_result_and_neither_does_elision_change_what_is_recorded() {
+    for (name, preset) in PRESETS {
+        let plain = preset(leaf_spine(2, 2, 4), busy());
+        let (without, nothing) = plain.clone().run();
+        let recorded = Setup {
+            record: everything(),
+            ..plain
+        };
+        let (with, a) = recorded.clone().run();
+        assert_eq!(without.digest, with.digest, "{name}");
+        assert_eq!(without.counters, with.counters, "{name}");
+        assert_eq!(nothing.flows, a.flows, "{name}");
+        assert!(nothing.throughput.is_empty() && nothing.port_queues.is_empty());
+        assert!(nothing.histogram.is_empty() && nothing.rtt.is_empty());
+        let full = Setup {
+            elide: false,
+            ..recorded.clone()
+        };
+        let other_probe = Setup {
+            probe_ps: 3 * US,
+            ..recorded
+        };
+        for (what, setup) in [("all events", full), ("other probes", other_probe)] {
+            let b = setup.run().1;
+            assert_eq!(a.throughput, b.throughput, "{name}, {what}");
+            assert_eq!(a.port_queues, b.port_queues, "{name}, {what}");
+            assert_eq!(a.histogram, b.histogram, "{name}, {what}");
+            assert_eq!(a.rtt, b.rtt, "{name}, {what}");
+        }
+    }
+}
+
+// RCD-02
+#[test]
+fn the_throughput_of_a_lone_flow_is_what_its_frames_say() {
+    let mut s = line_rate(star(2), vec![flow(0, 0, 0, 1, 500_000)]);
+    s.record.throughput_ps = Some(10 * US);
+    let (_, keep) = s.run();
+    // Frame n (from 0) arrives at (n + 2) frames and two links; an arrival at the end of an
+    // interval belongs to the next one.
+    let arrived_before = |t: Time| ((t - 1 - 2 * US - FRAME_PS) / FRAME_PS).min(500) * 1000;
+    for record in &keep.throughput {
+        let before = match record.at_ps {
+            10_000_000 => 0,
+            at => arrived_before(at - 10 * US),
+        };
+        assert_eq!(record.bytes, arrived_before(record.at_ps) - before);
+    }
+    assert_eq!(keep.throughput.len(), 5, "44 us in steps of 10 us");
+    let total: u64 = keep.throughput.iter().map(|r| r.bytes).sum();
+    assert_eq!(total, 500_000);
+}
+
+// RCD-02
+#[test]
+fn throughput_adds_up_to_the_flows_also_after_losses() {
+    let mut s = bfc(leaf_spine(2, 2, 4), busy());
+    s.switch.mmu.buffer_bytes = 40_000;
+    s.record = everything();
+    let (outcome, keep) = s.run();
+    assert!(outcome.counters.retransmissions > 0, "something was lost");
+    let mut bytes: BTreeMap<u32, u64> = BTreeMap::new();
+    for record in &keep.throughput {
+        assert!(record.bytes > 0 && record.at_ps.is_multiple_of(7 * US));
+        *bytes.entry(record.flow).or_default() += record.bytes;
+    }
+    for record in &keep.flows {
+        assert_eq!(bytes[&record.flow.id], record.flow.bytes);
+    }
+    let order =
+        |r: &&[fabric::record::ThroughputRecord]| (r[0].at_ps, r[0].flow) < (r[1].at_ps, r[1].flow);
+    assert!(keep.throughput.windows(2).all(|w| order(&w)));
+}
+
+/// Bytes of every switch port at the instants `k * every_ps` up to `end_ps`, from the series.
+fn unfolded(keep: &Keep, every_ps: Time, end_ps: Time) -> BTreeMap<(u32, u16), Vec<u64>> {
+    let mut ports: BTreeMap<(u32, u16), Vec<u64>> = BTreeMap::new();
+    for s in &keep.port_queues {
+        let values = ports.entry((s.node, s.port)).or_default();
+        let at = (s.at_ps / every_ps) as usize;
+        assert!(s.at_ps.is_multiple_of(every_ps));
+        let last = values.last().copied();
+        assert_ne!(last, Some(s.bytes), "only changes are told");
+        assert_eq!(values.is_empty(), at == 0, "the first sample is at 0");
+        values.resize(at, last.unwrap_or(0));
+        values.push(s.bytes);
+    }
+    let samples = (end_ps / every_ps + 1) as usize;
+    for values in ports.values_mut() {
+        let last = values[values.len() - 1];
+        values.resize(samples, last);
+    }
+    ports
+}
+
+// RCD-03, RCD-04
+#[test]
+fn series_agree_with_probes_at_every_instant() {
+    for (name, preset) in PRESETS {
+        let mut s = preset(leaf_spine(2, 2, 4), busy());
+        s.probe_ps = US;
+        s.record = everything();
+        let (outcome, keep) = s.run();
+        let ports = unfolded(&keep, US, outcome.end_ps);
+        assert_eq!(ports.len(), 2 * (4 + 2) + 2 * 2, "{name}: all switch ports");
+        let mut busiest = 0;
+        for sample in keep.buffers.iter().filter(|b| b.at_ps <= outcome.end_ps) {
+            let at = (sample.at_ps / US) as usize;
+            let of = ports.iter().filter(|(port, _)| port.0 == sample.node);
+            let most = of.map(|(_, values)| values[at]).max().unwrap();
+            assert_eq!(most, sample.max_port_bytes, "{name} at {}", sample.at_ps);
+            busiest = busiest.max(most);
+        }
+        assert!(busiest > 50_000, "{name}: something queued");
+    }
+}
+
+// RCD-05, RCD-06
+#[test]
+fn histograms_count_what_series_on_the_same_grid_show() {
+    for (name, preset) in PRESETS {
+        let mut s = preset(leaf_spine(2, 2, 4), busy());
+        s.record = everything();
+        let every_ps = 130 * NS;
+        s.record.queues.as_mut().unwrap().every_ps = every_ps;
+        // The window starts on that grid, 40 steps in, and ends between two of its instants.
+        let (from, to) = (40, 300);
+        s.record.histogram.as_mut().unwrap().window_ps = (from * every_ps, to * every_ps - 50 * NS);
+        let (outcome, keep) = s.run();
+        assert!(outcome.end_ps > to * every_ps);
+        let mut expected: BTreeMap<(u32, u16, u64), u64> = BTreeMap::new();
+        for ((node, port), values) in unfolded(&keep, every_ps, outcome.end_ps) {
+            for bytes in &values[from as usize..to as usize] {
+                *expected
+                    .entry((node, port, bytes / 1000 * 1000))
+                    .or_default() += 1;
+            }
+        }
+        let counted: BTreeMap<(u32, u16, u64), u64> = keep
+            .histogram
+            .iter()
+            .map(|b| ((b.node, b.port, b.bin_bytes), b.samples))
+            .collect();
+        assert_eq!(counted, expected, "{name}");
+        assert_eq!(counted.len(), keep.histogram.len(), "each bin once");
+    }
+}
+
+// RCD-03, RCD-06
+#[test]
+fn a_sample_sees_its_own_instant_when_it_is_over() {
+    // Two hosts send one frame each at once: the second waits for the first at the switch, from
+    // their arrival until the first has left.
+    let flows = vec![flow(0, 0, 0, 2, 1000), flow(1, 0, 1, 2, 1000)];
+    let arrival = FRAME_PS + US;
+    let mut s = line_rate(star(3), flows);
+    s.switch.mmu.admission = Admission::Unlimited;
+    s.record.histogram = Some(QueueHistogram {
+        every_ps: FRAME_PS,
+        bin_bytes: 1,
+        window_ps: (arrival - FRAME_PS, arrival + 2 * FRAME_PS),
+    });
+    let (_, keep) = s.run();
+    let of: Vec<(u64, u64)> = keep
+        .histogram
+        .iter()
+        .filter(|b| b.peer == 2)
+        .map(|b| (b.bin_bytes, b.samples))
+        .collect();
+    // Before: empty. At the arrival: one frame is under way, one waits. One frame later: empty.
+    assert_eq!(of, [(0, 2), (1048, 1)]);
+}
+
+// RCD-07
+#[test]
+fn round_trips_are_from_first_bit_to_acknowledgement() {
+    let flows = vec![flow(0, 0, 0, 1, 100_000), flow(1, 100 * US, 0, 1, 1)];
+    let mut s = line_rate(star(2), flows);
+    s.record.rtt = Some(RttHistogram {
+        bin_ps: 1,
+        window_ps: (0, 50 * US),
+    });
+    let (_, keep) = s.clone().run();
+    let rtt = 2 * (FRAME_PS + US) + 2 * (60 * 80 + US);
+    let bins = |keep: &Keep| -> Vec<(u64, u64)> {
+        keep.rtt.iter().map(|b| (b.bin_ps, b.samples)).collect()
+    };
+    assert_eq!(bins(&keep), [(rtt, 100)], "the second flow is outside");
+    s.record.rtt = Some(RttHistogram {
+        bin_ps: US,
+        window_ps: (0, 500 * US),
+    });
+    let (_, keep) = s.run();
+    assert_eq!(bins(&keep), [(4 * US, 101)], "lower edges");
+}
+
+#[test]
+fn only_the_ports_that_are_named_are_in_the_series() {
+    let mut s = line_rate(leaf_spine(2, 1, 2), vec![flow(0, 0, 0, 3, 100_000)]);
+    s.record.queues = Some(QueueSeries {
+        every_ps: US,
+        ports: RecordedPorts::Listed(vec![(5, 1)]),
+    });
+    let (_, keep) = s.run();
+    assert!(!keep.port_queues.is_empty());
+    assert!(
+        keep.port_queues
+            .iter()
+            .all(|q| (q.node, q.port, q.peer) == (5, 1, 3))
+    );
+}
+
+// RCD-10
+#[test]
+fn pauses_that_are_open_at_the_end_say_so() {
+    let flows = (0..7).map(|src| flow(src, 0, src, 7, 400_000)).collect();
+    let mut s = line_rate(star(8), flows);
+    s.switch.mmu.buffer_bytes = 600_000;
+    s.switch.mmu.reserved_bytes = 0;
+    let (outcome, whole) = s.clone().run();
+    assert!(!whole.pauses.is_empty() && whole.pauses.iter().all(|p| !p.open));
+    // Cut in the middle of a pause.
+    let middle = whole.pauses[0];
+    s.until_ps = middle.from_ps + (middle.to_ps - middle.from_ps) / 2;
+    let (cut, keep) = s.run();
+    assert!(cut.end_ps < outcome.end_ps);
+    let (open, closed): (Vec<PauseRecord>, Vec<PauseRecord>) =
+        keep.pauses.iter().partition(|p| p.open);
+    assert!(open.iter().all(|p| p.to_ps == cut.end_ps));
+    let same = |p: &&PauseRecord| {
+        (p.node, p.port, p.class, p.from_ps)
+            == (middle.node, middle.port, middle.class, middle.from_ps)
+    };
+    assert_eq!(open.iter().filter(same).count(), 1);
+    assert!(closed.iter().all(|p| p.to_ps <= cut.end_ps));
+    let paused: u64 = keep.pauses.iter().map(|p| p.to_ps - p.from_ps).sum();
+    let counted: u64 = cut.ports.iter().map(|p| p.paused_ps).sum();
+    assert_eq!(paused, counted, "one class, so the intervals add up");
+}
+
+// ENG-33
+#[test]
+fn idle_probes_are_told_together_and_count_one_by_one() {
+    // Two bursts with nothing between them, the second starting on a probe, and a long wait before.
+    for second in [3000 * US, 3000 * US + 1, 3010 * US - 1, 140 * US] {
+        let flows = vec![
+            flow(0, 105 * US, 0, 3, 50_000),
+            flow(1, second, 3, 0, 50_000),
+        ];
+        let (outcome, keep) = line_rate(leaf_spine(2, 1, 2), flows).run();
+        let mut expanded = Vec::new();
+        for b in keep.buffers.iter().filter(|b| b.node == 4) {
+            let every = (b.at_ps - b.from_ps) / (b.probes - 1).max(1);
+            assert!(b.probes == 1 || (every == 10 * US && b.used_bytes == 0));
+            expanded.extend((0..b.probes).map(|k| (b.from_ps + k * every, b.max_port_bytes)));
+        }
+        // The times of all probes are there, each once.
+        let times: Vec<Time> = expanded.iter().map(|e| e.0).collect();
+        let all: Vec<Time> = (1..=times.len() as u64).map(|k| k * 10 * US).collect();
+        assert_eq!(times, all, "second flow at {second}");
+        let rows = keep.buffers.iter().filter(|b| b.node == 4).count();
+        assert!(rows < 20 && outcome.end_ps > second, "{rows} rows");
+        // Every port had its turn as often as it would have had.
+        for port in outcome.ports.iter().filter(|p| p.node >= 4) {
+            let turns: u64 = port.active_flows.iter().sum();
+            assert!(turns.abs_diff(times.len() as u64 / 8) <= 1, "{turns} turns");
+        }
+    }
+}
+
+// ENG-31, ENG-33
+#[test]
+fn turns_of_ports_are_the_same_whether_probes_are_told_together_or_not() {
+    let starts = [7 * US, 1234 * US, 2222 * US];
+    let flows: Vec<Flow> = (0..)
+        .zip(starts)
+        .map(|(id, at)| flow(id, at, id % 3, 3, 400_000))
+        .collect();
+    let s = line_rate(star(6), flows.clone());
+    let (idle, _) = s.clone().run();
+    // The same with a trickle between two other hosts that leaves no probe idle.
+    let mut busy = s;
+    let mut with_trickle = flows;
+    with_trickle.extend((0..230).map(|k| flow(0, k * 10 * US + 9 * US, 4, 5, 10_000)));
+    with_trickle.sort_by_key(|f| f.start_ps);
+    for (id, f) in with_trickle.iter_mut().enumerate() {
+        f.id = id as u32;
+    }
+    busy.flows = with_trickle;
+    let (awake, keep) = busy.run();
+    assert!(
+        keep.buffers.iter().all(|b| b.probes == 1),
+        "no probe was idle"
+    );
+    let probes = |outcome: &fabric::record::Outcome| outcome.end_ps / (10 * US);
+    assert!(probes(&awake) >= probes(&idle));
+    let of = |o: &fabric::record::Outcome, peer| {
+        let ports = o.ports.iter().filter(|p| p.node == 6 && p.peer == peer);
+        let counts: Vec<u64> = ports.flat_map(|p| p.active_flows.clone()).collect();
+        counts
+    };
+    // Port 3 has one flow at a time, so what its probes saw beyond 0 is the same in both.
+    assert_eq!(of(&idle, 3)[1..], of(&awake, 3)[1..]);
+}
