@@ -107,6 +107,7 @@ impl Scenario {
             seed: self.spec.seed,
             until_ps: self.spec.run.until_ps,
             probe_ps: self.spec.run.probe_ps,
+            backpressure: None,
             elide: true,
         };
         Ok(Built {

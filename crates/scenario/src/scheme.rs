@@ -4,9 +4,10 @@
 //! (`hpcc = { eta = 0.95 }`). A table whose word was not chosen would do nothing, so it is refused.
 
 use dataplane::config::{
-    Admission, Alpha, BaseRtt, BfcConfig, ClassConfig, Classify, CnpReaction, ControlConfig,
-    DcqcnConfig, DctcpConfig, EcnConfig, HpccConfig, MAX_CLASSES, MmuConfig, NicConfig, PathChoice,
-    Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
+    Admission, Alpha, AssignConfig, BaseRtt, BfcConfig, BitmapConfig, ClassConfig, Classify,
+    CnpReaction, ControlConfig, DcqcnConfig, DctcpConfig, DelayWindowConfig, EcnConfig, HpccConfig,
+    MAX_CLASSES, MmuConfig, NicConfig, PathChoice, PauseBy, Pfc, PfcThreshold, Recovery, Red,
+    Schedule, Scope, SearchStart, SwitchConfig, TimelyConfig, WhenFull,
 };
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::{Rate, Time};
@@ -64,6 +65,8 @@ pub enum ClassifySpec {
         table: u32,
         /// How long a flow keeps its queue.
         sticky: Sticky,
+        /// How it takes empty queues.
+        assign: AssignConfig,
     },
     /// One queue per flow.
     PerFlow,
@@ -78,6 +81,37 @@ pub enum ScheduleSpec {
     Drr(Option<u32>),
     /// A packet per queue and round.
     RoundRobin,
+    /// The flow with the least left first.
+    ShortestRemaining,
+}
+
+/// A threshold's floor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Floor {
+    /// One largest frame.
+    Frame,
+    /// Bytes.
+    Bytes(u64),
+}
+
+/// How a switch tells what is to be paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tell {
+    /// A frame for each change.
+    Edges,
+    /// That, and all of it at intervals.
+    EdgesAndBitmap,
+    /// All of it at intervals, and for each resume.
+    Bitmap,
+}
+
+/// How the queues of a port are shared out among traffic classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueuesPer {
+    /// The port has so many, split evenly among the classes in use.
+    Port,
+    /// Each class has so many.
+    Class,
 }
 
 /// ECN thresholds at one rate; other rates scale.
@@ -110,6 +144,20 @@ pub struct BfcSpec {
     pub count_arriving: bool,
     /// A flow's only packet never pauses.
     pub first_exempt: bool,
+    /// Least threshold.
+    pub floor: Floor,
+    /// Added to the 1-hop round trip in the threshold, ps.
+    pub tau_ps: Time,
+    /// What a pause names.
+    pub by: PauseBy,
+    /// How it is told.
+    pub tell: Tell,
+    /// Bitmaps: period in ps, and bytes of the frame (`None`: a bit per queue upstream).
+    pub bitmap: Option<(Time, Option<u16>)>,
+    /// Share of the packets that are counted.
+    pub sampling: f64,
+    /// Pairs of ports whose backpressure could close a circle hold nobody.
+    pub elide: bool,
 }
 
 /// Everything that `[scheme]` says, with the preset filled in.
@@ -131,6 +179,8 @@ pub struct SchemeSpec {
     pub classify: ClassifySpec,
     /// Queues of a port, the control queue included; used by hash and dynamic.
     pub queues: u16,
+    /// Whose queues these are.
+    pub queues_per: QueuesPer,
     /// Which queue next.
     pub schedule: ScheduleSpec,
     /// What happens when the buffer gets full.
@@ -153,6 +203,8 @@ pub struct SchemeSpec {
     pub ack_class: FrameClass,
     /// Packets per ACK.
     pub ack_every: u32,
+    /// NICs send the flow with the least left first.
+    pub nic_shortest_first: bool,
     /// Queues of a NIC.
     pub nic_queues: u16,
     /// NICs obey BFC pauses.
@@ -211,6 +263,7 @@ enum ControlWord {
     Dcqcn,
     Timely,
     Dctcp,
+    DelayWindow,
 }
 
 /// Reads a complete `[scheme]` (preset and overrides already merged).
@@ -222,7 +275,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let mtu = s.required("mtu", "\"1000B\"", |n| bytes(n, 64, 16_000));
     let header = s.required("header", "\"48B\"", |n| bytes(n, 1, 1_000));
     let base_rtt = s.required("base_rtt", "\"network\"", base_rtt);
-    let (classify, queues) = read_classify(s);
+    let (classify, queues, queues_per) = read_classify(s);
     let schedule = read_schedule(s, classify);
     let admission = read_admission(s);
     let bfc = read_backpressure(s);
@@ -233,7 +286,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let nic = read_nic(s, &bfc);
     s.finish();
     let (ack_bytes, ack_class, ack_every) = ack?;
-    let (nic_queues, obeys_pfc, obeys_bfc) = nic?;
+    let (nic_queues, obeys_pfc, obeys_bfc, nic_shortest_first) = nic?;
     let spec = SchemeSpec {
         preset: preset?,
         parameters: parameters?,
@@ -243,6 +296,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         base_rtt: base_rtt?,
         classify: classify?,
         queues: queues?,
+        queues_per: queues_per?,
         schedule: schedule?,
         admission: admission?,
         bfc: bfc?,
@@ -254,6 +308,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         ack_bytes,
         ack_class,
         ack_every,
+        nic_shortest_first,
         nic_queues,
         obeys_bfc,
         obeys_pfc,
@@ -334,7 +389,9 @@ fn parameters<'a, T>(
     value
 }
 
-fn read_classify(s: &Section<'_>) -> (Option<ClassifySpec>, Option<u16>) {
+type Queues = (Option<ClassifySpec>, Option<u16>, Option<QueuesPer>);
+
+fn read_classify(s: &Section<'_>) -> Queues {
     let words = [
         ("fifo", ClassifyWord::Fifo),
         ("hash", ClassifyWord::Hash),
@@ -350,30 +407,66 @@ fn read_classify(s: &Section<'_>) -> (Option<ClassifySpec>, Option<u16>) {
         |t| {
             let table = t.required("table", "100", |n| count(n, 1, 1_000_000));
             let sticky = t.required("sticky", "2.0", sticky);
+            let assign = read_assign(t);
             Some(ClassifySpec::Dynamic {
                 table: table? as u32,
                 sticky: sticky?,
+                assign: assign?,
             })
         },
     );
     if matches!(word, Some(ClassifyWord::Fifo | ClassifyWord::PerFlow)) {
-        s.refuse_useless("queues", "`classify` is neither \"hash\" nor \"dynamic\"");
+        let why = "`classify` is neither \"hash\" nor \"dynamic\"";
+        s.refuse_useless("queues", why);
+        s.refuse_useless("queues_per", why);
         let spec = if word == Some(ClassifyWord::Fifo) {
             ClassifySpec::Fifo
         } else {
             ClassifySpec::PerFlow
         };
-        return (Some(spec), Some(0));
+        return (Some(spec), Some(0), Some(QueuesPer::Class));
     }
     let queues = s
         .required("queues", "32", |n| count(n, 2, 4_096))
         .map(|q| q as u16);
+    let per = [("port", QueuesPer::Port), ("class", QueuesPer::Class)];
+    let per = s.required("queues_per", "\"port\"", |n| choice(n, &per));
     let spec = match word {
         Some(ClassifyWord::Hash) => Some(ClassifySpec::Hash),
         Some(ClassifyWord::Dynamic) => dynamic,
         _ => None,
     };
-    (spec, queues)
+    (spec, queues, per)
+}
+
+fn read_assign(t: &Section<'_>) -> Option<AssignConfig> {
+    let bitmap = t.required("bitmap", "\"immediate\"", |n| {
+        word_or(n, "immediate", None, |n| {
+            quantity(n, &TIME, 1_000, SECOND).map(Some)
+        })
+    });
+    let paused = t.required("paused_eligible", "false", boolean);
+    let starts = [
+        ("rotating", SearchStart::Rotating),
+        ("random", SearchStart::Random),
+    ];
+    let start = t.required("start", "\"rotating\"", |n| choice(n, &starts));
+    let full = [
+        ("random", WhenFull::Random),
+        ("by-entry", WhenFull::ByEntry),
+    ];
+    let when_full = t.required("when_full", "\"random\"", |n| choice(n, &full));
+    let incast_queue = t.required("incast_queue", "false", boolean);
+    let pipelines = t.required("pipelines", "1", |n| count(n, 1, 64));
+    Some(AssignConfig {
+        sticky_hrtts: None,
+        bitmap_ps: bitmap?,
+        paused_eligible: paused?,
+        start: start?,
+        when_full: when_full?,
+        incast_queue: incast_queue?,
+        pipelines: pipelines? as u16,
+    })
 }
 
 /// A number of hop round trips, or a time.
@@ -390,7 +483,7 @@ fn sticky(node: &Node) -> Read<Sticky> {
 }
 
 fn read_schedule(s: &Section<'_>, classify: Option<ClassifySpec>) -> Option<ScheduleSpec> {
-    let words = [("fifo", 0u8), ("drr", 1), ("round-robin", 2)];
+    let words = [("fifo", 0u8), ("drr", 1), ("round-robin", 2), ("srf", 3)];
     let word = s.required("schedule", "\"round-robin\"", |n| choice(n, &words));
     let drr = parameters(
         s,
@@ -408,6 +501,7 @@ fn read_schedule(s: &Section<'_>, classify: Option<ClassifySpec>) -> Option<Sche
     let spec = match word? {
         0 => ScheduleSpec::Fifo,
         1 => ScheduleSpec::Drr(drr?),
+        3 => ScheduleSpec::ShortestRemaining,
         _ => ScheduleSpec::RoundRobin,
     };
     let one_queue = matches!(classify?, ClassifySpec::Fifo);
@@ -422,7 +516,7 @@ fn read_schedule(s: &Section<'_>, classify: Option<ClassifySpec>) -> Option<Sche
         s.complain(
             "schedule",
             "\"fifo\" is the order of a single queue, and `classify` makes several",
-            "set schedule = \"round-robin\" or \"drr\", or classify = \"fifo\"",
+            "set schedule = \"round-robin\", \"drr\" or \"srf\", or classify = \"fifo\"",
         );
     }
     Some(spec)
@@ -513,15 +607,57 @@ fn read_backpressure(s: &Section<'_>) -> Option<Option<BfcSpec>> {
         let frame = t.required("frame", "\"64B\"", |n| bytes(n, 1, 1_518));
         let count_arriving = t.required("count_arriving", "false", boolean);
         let first_exempt = t.required("first_exempt", "true", boolean);
+        let floor = t.required("floor", "\"0B\"", |n| {
+            word_or(n, "frame", Floor::Frame, |n| {
+                quantity(n, &SIZE, 0, MAX_BUFFER_BYTES).map(Floor::Bytes)
+            })
+        });
+        let tau = time(t, "tau", 0);
+        let by = [("queue", PauseBy::Queue), ("flow", PauseBy::Flow)];
+        let by = t.required("pause", "\"queue\"", |n| choice(n, &by));
+        let (tell, bitmap) = read_tell(t);
+        let sampling = t.required("sampling", "1.0", |n| fraction(n, 0.001, 1.0));
+        let elide = [("auto", true), ("off", false)];
+        let elide = t.required("elide", "\"auto\"", |n| choice(n, &elide));
         Some(BfcSpec {
             threshold: threshold?,
             hrtt_ps: hrtt?,
             frame_bytes: frame?,
             count_arriving: count_arriving?,
             first_exempt: first_exempt?,
+            floor: floor?,
+            tau_ps: tau?,
+            by: by?,
+            tell: tell?,
+            bitmap: bitmap?,
+            sampling: sampling?,
+            elide: elide?,
         })
     });
     if word? { bfc.map(Some) } else { Some(None) }
+}
+
+type Bitmap = Option<(Time, Option<u16>)>;
+
+/// How pauses are told, and the bitmaps where they are used.
+fn read_tell(t: &Section<'_>) -> (Option<Tell>, Option<Bitmap>) {
+    let words = [
+        ("edges", Tell::Edges),
+        ("edges+bitmap", Tell::EdgesAndBitmap),
+        ("bitmap", Tell::Bitmap),
+    ];
+    let tell = t.required("tell", "\"edges\"", |n| choice(n, &words));
+    if tell == Some(Tell::Edges) {
+        let why = "`tell` = \"edges\" sends no bitmaps";
+        t.refuse_useless("bitmap", why);
+        t.refuse_useless("bitmap_frame", why);
+        return (tell, Some(None));
+    }
+    let period = time(t, "bitmap", 10_000);
+    let frame = t.required("bitmap_frame", "\"fit\"", |n| {
+        word_or(n, "fit", None, |n| bytes(n, 1, 9_000).map(Some))
+    });
+    (tell, period.zip(frame).map(Some))
 }
 
 type Signals = (Option<Option<EcnSpec>>, Option<Option<u16>>);
@@ -593,6 +729,7 @@ fn read_control(s: &Section<'_>) -> (Option<ControlConfig>, Option<Cnp>) {
         ("dcqcn", ControlWord::Dcqcn),
         ("timely", ControlWord::Timely),
         ("dctcp", ControlWord::Dctcp),
+        ("delay-window", ControlWord::DelayWindow),
     ];
     let word = s.required("control", "\"hpcc\"", |n| choice(n, &words));
     let chosen = |w: ControlWord| word == Some(w);
@@ -638,6 +775,20 @@ fn read_control(s: &Section<'_>) -> (Option<ControlConfig>, Option<Cnp>) {
         &why("dctcp"),
         read_dctcp,
     );
+    let delay_window = parameters(
+        s,
+        "delay-window",
+        chosen(ControlWord::DelayWindow),
+        &why("delay-window"),
+        |t| {
+            let target = t.required("target", "2.5", |n| number(n, 1.0, 1e6));
+            let capped = t.required("capped", "true", boolean);
+            Some(DelayWindowConfig {
+                target: target?,
+                capped: capped?,
+            })
+        },
+    );
     let control = match word {
         None => None,
         Some(ControlWord::LineRate) => Some(ControlConfig::LineRate),
@@ -648,6 +799,7 @@ fn read_control(s: &Section<'_>) -> (Option<ControlConfig>, Option<Cnp>) {
         Some(ControlWord::Dcqcn) => dcqcn.map(|(config, _)| ControlConfig::Dcqcn(config)),
         Some(ControlWord::Timely) => timely.map(ControlConfig::Timely),
         Some(ControlWord::Dctcp) => dctcp.map(ControlConfig::Dctcp),
+        Some(ControlWord::DelayWindow) => delay_window.map(ControlConfig::DelayWindow),
     };
     let cnp = dcqcn.map(|(_, cnp)| cnp);
     (control, Some(cnp))
@@ -783,8 +935,12 @@ fn read_ack(s: &Section<'_>) -> Option<(u16, FrameClass, u32)> {
     })
 }
 
-fn read_nic(s: &Section<'_>, bfc: &Option<Option<BfcSpec>>) -> Option<(u16, bool, bool)> {
+type Nic = (u16, bool, bool, bool);
+
+fn read_nic(s: &Section<'_>, bfc: &Option<Option<BfcSpec>>) -> Option<Nic> {
     parameters(s, "nic", true, "", |t| {
+        let schedules = [("round-robin", false), ("srf", true)];
+        let srf = t.required("schedule", "\"round-robin\"", |n| choice(n, &schedules));
         let obeys = t.required("obeys", "[\"pfc\", \"bfc\"]", obeys);
         let listens = matches!(bfc, Some(Some(_))) && obeys.is_some_and(|(_, b)| b);
         let queues = if listens || bfc.is_none() {
@@ -795,7 +951,7 @@ fn read_nic(s: &Section<'_>, bfc: &Option<Option<BfcSpec>>) -> Option<(u16, bool
             Some(1)
         };
         let (obeys_pfc, obeys_bfc) = obeys?;
-        Some((queues?, obeys_pfc, obeys_bfc))
+        Some((queues?, obeys_pfc, obeys_bfc, srf?))
     })
 }
 
@@ -820,11 +976,30 @@ fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             "set classify to \"dynamic\" or \"hash\"",
         );
     }
-    if x.bfc.is_some() && x.classify == ClassifySpec::PerFlow {
+    if x.bfc.is_some_and(|b| b.by == PauseBy::Queue) && x.classify == ClassifySpec::PerFlow {
         s.complain_of(
             &["backpressure", "classify"],
             "BFC pauses queues by their number, and the queues of `classify` = \"per-flow\" come and go",
-            "set classify to \"dynamic\" or \"hash\"",
+            "set bfc.pause = \"flow\", or classify to \"dynamic\" or \"hash\"",
+        );
+    }
+    if x.bfc
+        .is_some_and(|b| b.by == PauseBy::Flow && b.tell != Tell::Edges)
+    {
+        s.complain_of(
+            &["bfc", "backpressure"],
+            "a bitmap names queues, and `bfc.pause` = \"flow\" pauses flows",
+            "set bfc.tell = \"edges\", or bfc.pause = \"queue\"",
+        );
+    }
+    if let ClassifySpec::Dynamic { assign, .. } = x.classify
+        && assign.incast_queue
+        && x.queues < 3
+    {
+        s.complain_of(
+            &["dynamic", "queues", "classify"],
+            "`dynamic.incast_queue` sets a queue apart, and there is one queue for data in all",
+            "raise queues to 3 or more",
         );
     }
     if x.bfc.is_some() && x.ack_class.number() >= DATA_CLASS {
@@ -942,8 +1117,7 @@ impl SchemeSpec {
     }
 
     fn switch(&self, around: &Surroundings) -> SwitchConfig {
-        // One of a port's queues is for control (PRE-06).
-        let data_queues = self.queues.saturating_sub(1).max(1);
+        let data_queues = self.data_queues(around.max_class);
         let hrtt_ps = self
             .bfc
             .and_then(|b| b.hrtt_ps)
@@ -956,7 +1130,7 @@ impl SchemeSpec {
                 ClassifySpec::Hash => Classify::Hash {
                     queues: data_queues,
                 },
-                ClassifySpec::Dynamic { table, sticky } => Classify::Dynamic {
+                ClassifySpec::Dynamic { table, sticky, .. } => Classify::Dynamic {
                     queues: data_queues,
                     table: table.saturating_mul(u32::from(self.queues)).min(1 << 22),
                     sticky_ps: match sticky {
@@ -972,7 +1146,9 @@ impl SchemeSpec {
                     quantum: quantum.unwrap_or(u32::from(max_frame)),
                 },
                 ScheduleSpec::RoundRobin => Schedule::RoundRobin,
+                ScheduleSpec::ShortestRemaining => Schedule::ShortestRemaining,
             },
+            assign: self.assign(),
             mmu: MmuConfig {
                 buffer_bytes: around.buffer_bytes,
                 reserved_bytes: around.reserved_bytes,
@@ -980,16 +1156,61 @@ impl SchemeSpec {
             },
             ecn: self.ecn.map(|ecn| profile(&ecn, &around.rates)),
             int: self.int_bytes.is_some(),
-            bfc: self.bfc.map(|b| BfcConfig {
-                threshold_factor: Alpha::new(b.threshold).0,
-                count_arriving: b.count_arriving,
-                first_exempt: b.first_exempt,
-                hrtt_ps: b.hrtt_ps,
-                frame_bytes: b.frame_bytes,
-                upstream_queues: self.upstream_queues(data_queues, around.max_class),
-            }),
+            bfc: self
+                .bfc
+                .map(|b| self.backpressure(&b, data_queues, around.max_class)),
             path: self.path,
             max_frame,
+        }
+    }
+
+    /// Queues of each data class at a port.
+    fn data_queues(&self, max_class: u8) -> u16 {
+        let classes = u16::from(max_class) + 1;
+        if self.queues_per == QueuesPer::Port && classes > 1 {
+            return (self.queues / classes).max(1); // PRE-80
+        }
+        // One of a port's queues is for control (PRE-06).
+        self.queues.saturating_sub(1).max(1)
+    }
+
+    fn assign(&self) -> AssignConfig {
+        let ClassifySpec::Dynamic { sticky, assign, .. } = self.classify else {
+            return AssignConfig::PAPER;
+        };
+        AssignConfig {
+            sticky_hrtts: match sticky {
+                Sticky::HopRtts(n) => Some(Alpha::new(n).0),
+                Sticky::Fixed(_) => None,
+            },
+            ..assign
+        }
+    }
+
+    fn backpressure(&self, b: &BfcSpec, data_queues: u16, max_class: u8) -> BfcConfig {
+        let upstream_queues = self.upstream_queues(data_queues, max_class);
+        // BFC-30: a bit per queue, and 28 bytes of headers.
+        let fit = (upstream_queues.div_ceil(8) + 28).max(64);
+        let bitmap = b.bitmap.map(|(period_ps, frame)| BitmapConfig {
+            period_ps,
+            frame_bytes: frame.unwrap_or(fit),
+            edges: b.tell == Tell::EdgesAndBitmap,
+        });
+        BfcConfig {
+            threshold_factor: Alpha::new(b.threshold).0,
+            floor_bytes: match b.floor {
+                Floor::Frame => u64::from(self.max_frame()),
+                Floor::Bytes(bytes) => bytes,
+            },
+            tau_ps: b.tau_ps,
+            count_arriving: b.count_arriving,
+            first_exempt: b.first_exempt,
+            hrtt_ps: b.hrtt_ps,
+            frame_bytes: b.frame_bytes,
+            upstream_queues,
+            by: b.by,
+            bitmap,
+            sampling: Alpha::new(b.sampling).0,
         }
     }
 
@@ -1041,6 +1262,7 @@ impl SchemeSpec {
             control: self.control,
             recovery: self.recovery,
             queues: self.nic_queues,
+            shortest_first: self.nic_shortest_first,
             obeys_bfc: self.obeys_bfc,
             obeys_pfc: self.obeys_pfc,
         }

@@ -7,6 +7,7 @@ use crate::config::ControlConfig;
 use crate::int::IntStack;
 use crate::nic::dcqcn::Dcqcn;
 use crate::nic::dctcp::Dctcp;
+use crate::nic::delay_window::DelayWindow;
 use crate::nic::hpcc::Hpcc;
 use crate::nic::timely::Timely;
 use crate::units::Time;
@@ -92,6 +93,8 @@ pub enum Control {
     Timely(Timely),
     /// DCTCP.
     Dctcp(Dctcp),
+    /// Delay window.
+    DelayWindow(DelayWindow),
 }
 
 impl Control {
@@ -108,6 +111,7 @@ impl Control {
             ControlConfig::Dcqcn(c) => Self::Dcqcn(Dcqcn::new(c, path)),
             ControlConfig::Timely(c) => Self::Timely(Timely::new(c, path)),
             ControlConfig::Dctcp(c) => Self::Dctcp(Dctcp::new(c, path)),
+            ControlConfig::DelayWindow(c) => Self::DelayWindow(DelayWindow::new(c, path)),
         }
     }
 
@@ -118,6 +122,7 @@ impl Control {
             (Self::Hpcc(x), ControlConfig::Hpcc(c)) => x.on_ack(c, path, ack),
             (Self::Timely(x), ControlConfig::Timely(c)) => x.on_ack(c, path, ack),
             (Self::Dctcp(x), ControlConfig::Dctcp(c)) => x.on_ack(c, path, ack),
+            (Self::DelayWindow(x), _) => x.on_ack(path, ack),
             _ => {}
         }
     }
@@ -169,6 +174,7 @@ impl Control {
             (Self::Dcqcn(x), ControlConfig::Dcqcn(c)) => x.window(c, path, now),
             (Self::Timely(x), ControlConfig::Timely(c)) => x.window(c, path),
             (Self::Dctcp(x), _) => x.window(),
+            (Self::DelayWindow(x), _) => x.window(),
             _ => u64::MAX,
         }
     }

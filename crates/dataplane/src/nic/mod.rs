@@ -6,6 +6,7 @@
 pub mod control;
 pub mod dcqcn;
 pub mod dctcp;
+pub mod delay_window;
 pub mod hpcc;
 mod receiver;
 mod sender;
@@ -80,6 +81,8 @@ pub struct NicCounters {
     pub received: u64,
     /// Of them discarded: out of order, or had before.
     pub discarded: u64,
+    /// Data packets that came, for the first time, after one that was sent later.
+    pub overtaken: u64,
     /// Payload bytes delivered in order.
     pub delivered_bytes: u64,
     /// Pauses of what was paused already and resumes of what was not: must stay 0.
@@ -141,7 +144,7 @@ impl Nic {
     pub fn new(config: &NicConfig, classes: usize, ports: &[Rate]) -> Self {
         Self {
             config: *config,
-            sender: Sender::new(classes, ports),
+            sender: Sender::new(config, classes, ports),
             receiver: Receiver::new(),
             replies: vec![Fifo::EMPTY; ports.len() * classes],
             classes,
@@ -195,6 +198,21 @@ impl Nic {
                     if !on {
                         sink.kick(port);
                     }
+                }
+            }
+            Kind::BfcBitmap => {
+                if self.config.obeys_bfc {
+                    let queues = arena.named(id);
+                    self.sender.pause_exactly(&self.config, port, queues, sink);
+                }
+                arena.free(id);
+            }
+            Kind::BfcPause if arena.hot(id).flow != u32::MAX => {
+                let packet = *arena.hot(id);
+                arena.free(id);
+                if self.config.obeys_bfc {
+                    let changed = self.sender.pause_flow(port, &packet, sink);
+                    self.counters.repeated_pauses += u64::from(!changed);
                 }
             }
             Kind::BfcPause => {
@@ -278,6 +296,12 @@ impl Nic {
     #[must_use]
     pub fn waiting(&self, port: u16) -> bool {
         self.sender.next_class(port).is_some()
+    }
+
+    /// Whether a flow waits for its pace, which lets it send at some time.
+    #[must_use]
+    pub fn is_pacing(&self) -> bool {
+        self.sender.is_pacing()
     }
 
     /// What the mechanisms did.

@@ -162,6 +162,7 @@ fn config() -> NicConfig {
         control: ControlConfig::LineRate,
         recovery: Recovery::GoBackN { timeout_ps: MS },
         queues: 4,
+        shortest_first: false,
         obeys_bfc: true,
         obeys_pfc: true,
     }

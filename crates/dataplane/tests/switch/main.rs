@@ -23,6 +23,7 @@ struct Ears {
     drops: Vec<(u32, DropCause)>,
     kicks: Vec<u16>,
     pauses: Vec<(u16, u8, u8)>,
+    wakes: Vec<Time>,
     draw: u64,
 }
 
@@ -30,8 +31,8 @@ impl Sink for Ears {
     fn kick(&mut self, port: u16) {
         self.kicks.push(port);
     }
-    fn wake(&mut self, _: Time) {
-        panic!("a switch has no timers yet");
+    fn wake(&mut self, at: Time) {
+        self.wakes.push(at);
     }
     fn dropped(&mut self, packet: &Packet, cause: DropCause) {
         self.drops.push((packet.psn, cause));
@@ -150,6 +151,7 @@ fn config() -> SwitchConfig {
     SwitchConfig {
         classes: vec![control, control, data, second],
         classify: Classify::Fifo,
+        assign: AssignConfig::PAPER,
         schedule: Schedule::Fifo,
         mmu: MmuConfig {
             buffer_bytes: 1 << 20,
@@ -165,11 +167,8 @@ fn config() -> SwitchConfig {
 }
 
 const BFC: BfcConfig = BfcConfig {
-    threshold_factor: 65536,
-    count_arriving: false,
     // The model has no flow table; the exemption has a test of its own.
     first_exempt: false,
-    hrtt_ps: None,
-    frame_bytes: 64,
     upstream_queues: 32,
+    ..BfcConfig::PAPER
 };

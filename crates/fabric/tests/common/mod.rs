@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use dataplane::config::{
-    Admission, Alpha, BaseRtt, BfcConfig, ClassConfig, Classify, ControlConfig, DcqcnConfig,
-    DctcpConfig, EcnConfig, HpccConfig, MmuConfig, NicConfig, PathChoice, Pfc, PfcThreshold,
-    Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
+    Admission, Alpha, AssignConfig, BaseRtt, BfcConfig, ClassConfig, Classify, ControlConfig,
+    DcqcnConfig, DctcpConfig, EcnConfig, HpccConfig, MmuConfig, NicConfig, PathChoice, Pfc,
+    PfcThreshold, Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
 };
+use dataplane::switch::Pairs;
 use dataplane::units::{MS, Rate, Time, US};
 use fabric::engine::{Plan, Simulation};
 use fabric::record::{BufferSample, FlowRecord, Outcome, PauseRecord, Recorder};
@@ -63,6 +64,7 @@ pub struct Setup {
     pub flows: Vec<Flow>,
     pub seed: u64,
     pub until_ps: Time,
+    pub backpressure: Option<Vec<Pairs>>,
     pub elide: bool,
     pub probe_ps: Time,
 }
@@ -118,6 +120,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let switch = SwitchConfig {
         classes: vec![control, control, data],
         classify: Classify::Fifo,
+        assign: AssignConfig::PAPER,
         schedule: Schedule::Fifo,
         mmu: MmuConfig {
             buffer_bytes: 12_000_000,
@@ -144,6 +147,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         control: ControlConfig::LineRate,
         recovery: Recovery::GoBackN { timeout_ps: 4 * MS },
         queues: 1,
+        shortest_first: false,
         obeys_bfc: false,
         obeys_pfc: true,
     };
@@ -155,6 +159,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         flows,
         seed: 1,
         until_ps: 1000 * MS,
+        backpressure: None,
         elide: true,
         probe_ps: 10 * US,
     }
@@ -216,12 +221,8 @@ pub fn bfc(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s.switch.mmu.admission = Admission::SharedPool;
     s.switch.mmu.reserved_bytes = 0;
     s.switch.bfc = Some(BfcConfig {
-        threshold_factor: 65536,
-        count_arriving: false,
-        first_exempt: true,
-        hrtt_ps: None,
-        frame_bytes: 64,
         upstream_queues: 256,
+        ..BfcConfig::PAPER
     });
     s.nic.queues = 256;
     s.nic.obeys_bfc = true;
@@ -265,6 +266,7 @@ impl Setup {
             seed: self.seed,
             until_ps: self.until_ps,
             probe_ps: self.probe_ps,
+            backpressure: self.backpressure,
             elide: self.elide,
         }
     }
