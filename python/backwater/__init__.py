@@ -14,10 +14,13 @@ from backwater.errors import Interrupted, RunError, ScenarioError
 
 if TYPE_CHECKING:
     from backwater._core import __version__
+    from backwater.campaign.api import sweep
+    from backwater.campaign.dataset import Campaign
     from backwater.results import Comparison, Run, load
     from backwater.simulate import Progress, catalogue, check, compare, resolve, run
 
 __all__ = [
+    "Campaign",
     "Comparison",
     "Interrupted",
     "Progress",
@@ -31,11 +34,13 @@ __all__ = [
     "load",
     "resolve",
     "run",
+    "sweep",
 ]
 
 # Read on first use, so that `backwater --help` does not wait for what it does not need.
 _HOME = {
     "__version__": "backwater._core",
+    "Campaign": "backwater.campaign.dataset",
     "Comparison": "backwater.results",
     "Run": "backwater.results",
     "load": "backwater.results",
@@ -45,6 +50,7 @@ _HOME = {
     "compare": "backwater.simulate",
     "resolve": "backwater.simulate",
     "run": "backwater.simulate",
+    "sweep": "backwater.campaign.api",
 }
 
 

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Any, final
 
 __version__: str
+__sources__: str
+"""Hash of the sources that this was made from."""
 
 @final
 class Interrupt:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from backwater.commands import campaign, interchange, paper
 from backwater.commands.common import (
     BAD_INPUT,
     FAILED,
@@ -229,6 +230,11 @@ def _end_of_comparison(result: Comparison, as_json: bool) -> None:
         say(f"error: {scheme} failed: {why}")
     if len(result):
         say(f"report: {shown(result)}/{REPORT}")
+
+
+campaign.register(app)
+interchange.register(app)
+paper.register(app)
 
 
 def main() -> None:

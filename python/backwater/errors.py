@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from backwater.campaign import Outcome
+    from backwater.campaign.dataset import Campaign
     from backwater.results import Comparison, Run
 
 
@@ -28,6 +30,6 @@ class RunError(RuntimeError):
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a run. What was computed is kept and can be read from ``result``."""
 
-    def __init__(self, result: Run | Comparison | None) -> None:
+    def __init__(self, result: Run | Comparison | Campaign | Outcome | None) -> None:
         super().__init__("interrupted")
         self.result = result

@@ -92,7 +92,7 @@ def render(runs: Mapping[str, Run], about: Mapping[str, Any] | None = None) -> s
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title} · Backwater</title>\n<style>{_css()}</style>\n</head>\n"
+        f"<title>{title} · Backwater</title>\n<style>{css()}</style>\n</head>\n"
         f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
 
@@ -243,7 +243,8 @@ def _foot(runs: Mapping[str, Run]) -> str:
     return f"<footer>{left_out}<p>Backwater {version}</p></footer>"
 
 
-def _css() -> str:
+def css() -> str:
+    """Return the style of all pages."""
     return (resources.files("backwater") / "report.css").read_text(encoding="utf-8")
 
 

@@ -13,10 +13,12 @@ from backwater.errors import RunError
 if TYPE_CHECKING:
     import polars
 
+    from backwater.campaign.dataset import Campaign
     from backwater.plots import Plots
 
 SUMMARY = "summary.json"
 COMPARISON = "comparison.json"
+CAMPAIGN = "campaign.json"
 REPORT = "report.html"
 RUN_FILES = (
     "resolved.toml",
@@ -215,9 +217,13 @@ class Comparison(Mapping[str, Run]):
         return write_report(self.path / REPORT, self._runs, self.about)
 
 
-def load(path: str | Path) -> Run | Comparison:
-    """Open the directory of an earlier run or comparison."""
+def load(path: str | Path) -> Run | Comparison | Campaign:
+    """Open the directory of an earlier run, comparison or campaign."""
     path = Path(path)
+    if (path / CAMPAIGN).exists():
+        from backwater.campaign.dataset import Campaign
+
+        return Campaign(path)
     if (path / COMPARISON).exists():
         return Comparison(path)
     return Run(path)

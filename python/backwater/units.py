@@ -25,3 +25,16 @@ def clock_text(seconds: float | None) -> str:
         return "–"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes}:{rest:02d}"
+
+
+def duration_text(seconds: float) -> str:
+    """Write a time to wait as people say it: ``45 s``, ``12 min`` or ``3 h 20 min``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} min"
+    return f"{hours / 24:.1f} days"

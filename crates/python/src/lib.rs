@@ -272,4 +272,9 @@ mod _core {
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    /// Hash of the sources that this was made from; see `build.rs`.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __sources__: &str = env!("BACKWATER_SOURCES");
 }

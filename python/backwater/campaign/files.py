@@ -1,0 +1,63 @@
+"""Files that are whole or not there, whatever happens in between."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from pathlib import Path
+
+STORAGE_ERRORS = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
+)
+"""The place itself cannot take more: trying the next file there is of no use."""
+
+_HINTS = {
+    errno.ENOSPC: "free some space or choose another directory",
+    errno.EDQUOT: "free some space or choose another directory",
+    errno.EROFS: "choose a directory that you may write to",
+    errno.EACCES: "choose a directory that you may write to",
+    errno.EPERM: "choose a directory that you may write to",
+}
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that after a crash it is there whole, or as it was before."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+        sync_directory(path.parent)
+    except OSError:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise
+
+
+def sync_file(path: Path) -> None:
+    """Wait until the contents of a file are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_directory(path: Path) -> None:
+    """Wait until the names in a directory are on the disk."""
+    sync_file(path)
+
+
+def explain(error: OSError) -> str:
+    """Say what the system said, and what to do."""
+    hint = _HINTS.get(error.errno or 0)
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}cannot write: {error.strerror}" + (f"; {hint}" if hint else "")
+
+
+def is_storage_trouble(message: str) -> bool:
+    """Whether a message of the simulator is about the disk and not about the run."""
+    return any(os.strerror(number) in message for number in STORAGE_ERRORS)

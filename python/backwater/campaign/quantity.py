@@ -1,0 +1,118 @@
+"""Numbers with units, as scenarios write them, and steps between two of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+_UNITS = {
+    "rate": {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12},
+    "time": {"ps": 1, "ns": 10**3, "us": 10**6, "µs": 10**6, "ms": 10**9, "s": 10**12},
+    "size": {
+        "B": 1,
+        **{f"{p}B": 10 ** (3 * n) for n, p in enumerate("KMGT", 1)},
+        **{f"{p}iB": 2 ** (10 * n) for n, p in enumerate("KMGT", 1)},
+    },
+}
+_WRITTEN = re.compile(r"\s*([+-]?\d+(?:\.\d*)?)\s*(%|[A-Za-zµ]+)\s*")
+_DIGITS = 6
+"""Of a value between the ends of a range: nobody would read more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number and the unit it was written with; without one the unit is empty."""
+
+    value: Fraction
+    """In the base unit: bps, ps, B, or a plain number."""
+
+    kind: str
+    unit: str
+
+    @property
+    def scale(self) -> Fraction:
+        """Base units in the unit that it was written with."""
+        if self.unit == "%":
+            return Fraction(1, 100)
+        return Fraction(_UNITS[self.kind][self.unit]) if self.unit else Fraction(1)
+
+
+def parse(value: object) -> Quantity | None:
+    """Read a number or a text with a unit; ``None`` if it is neither."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float | Decimal):
+        return Quantity(Fraction(str(value)), "number", "")
+    if not isinstance(value, str) or (match := _WRITTEN.fullmatch(value)) is None:
+        return None
+    number, unit = Fraction(match[1]), match[2]
+    if unit == "%":
+        return Quantity(number / 100, "fraction", "%")
+    for kind, units in _UNITS.items():
+        if unit in units:
+            return Quantity(number * units[unit], kind, unit)
+    return None
+
+
+def number(value: object) -> float | None:
+    """Return a value in its base unit, for axes of figures; ``None`` for words."""
+    quantity = parse(value)
+    return None if quantity is None else float(quantity.value)
+
+
+def by_steps(first: Quantity, last: Quantity, steps: int, log: bool) -> list[object]:
+    """Return values from one to another, both included."""
+    if steps == 1:
+        return [written(first.value, first)]
+    values = []
+    for i in range(steps):
+        part = Fraction(i, steps - 1)
+        if i in (0, steps - 1):
+            value = last.value if i else first.value
+        elif log:
+            exact = float(first.value) * float(last.value / first.value) ** float(part)
+            value = Fraction(f"{exact / float(first.scale):.{_DIGITS - 1}e}") * first.scale
+        else:
+            value = first.value + part * (last.value - first.value)
+        values.append(written(_whole(value, first, last), first))
+    return list(dict.fromkeys(values))
+
+
+def by_distance(first: Quantity, last: Quantity, distance: Quantity) -> list[object]:
+    """Return values at a distance from each other, the last one included where it is met."""
+    count = int((last.value - first.value) / distance.value)
+    return [written(first.value + i * distance.value, first) for i in range(count + 1)]
+
+
+def _whole(value: Fraction, first: Quantity, last: Quantity) -> Fraction:
+    """Between whole numbers lie whole numbers; bits, bytes and picoseconds have no parts."""
+    counts = first.kind == "number" and first.value.denominator == last.value.denominator == 1
+    return Fraction(round(value)) if counts or first.kind in _UNITS else value
+
+
+def written(value: Fraction, like: Quantity) -> object:
+    """Write a value in the unit of another one, or in the base unit if that takes many digits."""
+    if not like.unit:
+        return int(value) if value.denominator == 1 else float(value)
+    inside = value / like.scale
+    text = decimal(inside)
+    if text is not None and len(text.partition(".")[2]) <= _DIGITS - 2:
+        return f"{text}{like.unit}"
+    if like.unit == "%":
+        return float(value)
+    base = next(unit for unit, scale in _UNITS[like.kind].items() if scale == 1)
+    return f"{int(value)}{base}"
+
+
+def decimal(value: Fraction) -> str | None:
+    """Write a fraction as a decimal; ``None`` if that has no end."""
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    if rest != 1:
+        return None
+    text = f"{Decimal(value.numerator) / Decimal(value.denominator):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,0 +1,194 @@
+"""Campaigns, and the report of whatever is in a directory."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from backwater.commands.common import FAILED, GOOD, STOPPED, Force, Out, say, shown
+from backwater.errors import Interrupted, RunError
+
+if TYPE_CHECKING:
+    from backwater.campaign.api import Plan
+    from backwater.campaign.dataset import Campaign
+
+_SHOWN = 20
+"""Failures that are told one by one."""
+
+_DURATIONS = {"s": 1, "min": 60, "m": 60, "h": 3600, "ms": 0.001}
+_SIZES = {
+    f"{p}{i}B": base**n
+    for i, base in (("", 1000), ("i", 1024))
+    for n, p in enumerate(("", "K", "M", "G", "T"))
+    if p or not i
+}
+
+
+def _quantity(text: str, units: dict[str, float], example: str) -> float:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", text)
+    if match is None or match[2] not in units or float(match[1]) == 0:
+        raise typer.BadParameter(f"`{text}`: expected a number with its unit, such as {example}")
+    return float(match[1]) * units[match[2]]
+
+
+def _seconds(text: str) -> float:
+    return _quantity(text, _DURATIONS, "90s, 10min or 2h")
+
+
+def _bytes(text: str) -> int:
+    return int(_quantity(text, _SIZES, "4GB or 512MiB"))
+
+
+def register(app: typer.Typer) -> None:
+    """Add `sweep` and `report`."""
+    app.command()(sweep)
+    app.command()(report)
+
+
+def sweep(
+    sweep: Annotated[
+        Path, typer.Argument(metavar="SWEEP", help="Sweep, a TOML file.", show_default=False)
+    ],
+    out: Out = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", min=1, help="Runs at a time.", show_default="one per processor"),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option("--scheduler", metavar="ADDRESS", help="Use this Dask cluster."),
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            "--store", metavar="DIR", help="Where runs are kept.", show_default="DIR/store"
+        ),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--timeout", metavar="TIME", parser=_seconds, help="End a run after it, as in 10min."
+        ),
+    ] = None,
+    memory: Annotated[
+        int | None,
+        typer.Option(
+            "--memory", metavar="SIZE", parser=_bytes, help="End a run above it, as in 4GB."
+        ),
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Try again what failed before.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be done.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print how it ended as JSON.")] = False,
+    force: Force = False,
+) -> None:
+    """Make all runs of a sweep over keys, schemes and seeds, each once, and report."""
+    from backwater.campaign import api
+
+    if jobs is not None and scheduler is not None:
+        raise typer.BadParameter("--jobs is for this machine, and --scheduler for a cluster")
+    limits = {"timeout_s": timeout, "memory_bytes": memory, "retry_failed": retry_failed}
+    if dry_run:
+        _tell_plan(
+            api.plan(sweep, out=out, store=store, jobs=jobs, **limits),
+            as_json,  # type: ignore[arg-type]
+        )
+        return
+    from backwater.campaign.display import display
+
+    stopped = False
+    try:
+        with display(sweep.stem) as tell:
+            campaign = api.sweep(
+                sweep,
+                out=out,
+                store=store,
+                jobs=jobs,
+                scheduler=scheduler,
+                force=force,
+                listener=tell,
+                notify=lambda notice: say(f"warning: {notice}"),
+                **limits,  # type: ignore[arg-type]
+            )
+    except Interrupted as stop:
+        campaign, stopped = stop.result, True  # type: ignore[assignment]
+    _tell_end(campaign, as_json)
+    if stopped:
+        say("Interrupted. What was finished is kept; the same command goes on from there.")
+        raise typer.Exit(STOPPED)
+    raise typer.Exit(GOOD if campaign.ok else FAILED)
+
+
+def _tell_plan(plan: Plan, as_json: bool) -> None:
+    from backwater.units import duration_text
+
+    if as_json:
+        about = {
+            "runs": plan.runs,
+            "there": plan.there,
+            "failed": plan.failed,
+            "todo": plan.todo,
+            "seconds": plan.seconds,
+            "basis": plan.basis,
+        }
+        print(json.dumps(about, indent=2, ensure_ascii=False))
+        return
+    print(f"runs            {plan.runs:,}")
+    print(f"  are there     {plan.there:,}")
+    print(f"  failed before {plan.failed:,}" + (" (--retry-failed)" if plan.failed else ""))
+    print(f"  to be made    {plan.todo:,}")
+    took = "unknown" if plan.seconds is None else f"about {duration_text(plan.seconds)}"
+    print(f"time            {took} ({plan.basis})")
+
+
+def _tell_end(campaign: Campaign, as_json: bool) -> None:
+    violated, stalled = campaign.violated, campaign.stalled
+    counts = {
+        "runs": len({row.key for row in campaign.rows}),
+        "finished": len(campaign.facts),
+        "failed": len(campaign.failed),
+        "violated": len({row.key for row in violated}),
+        "stalled": len({row.key for row in stalled}),
+    }
+    if as_json:
+        failures = {
+            key: {"kind": f.kind, "message": f.message, "seed": f.seed, "command": f.command}
+            for key, f in campaign.failed.items()
+        }
+        print(json.dumps({**counts, "failures": failures}, indent=2, ensure_ascii=False))
+    else:
+        print(", ".join(f"{n:,} {word}" for word, n in counts.items() if n or word == "finished"))
+    for failure in list(campaign.failed.values())[:_SHOWN]:
+        say(f"error: {failure.kind}: {failure.message}\n  {failure.command}")
+    if len(campaign.failed) > _SHOWN:
+        say(f"… and {len(campaign.failed) - _SHOWN:,} more failed")
+    for row in violated[:_SHOWN]:
+        say(f"error: violated a check: {campaign.store.path_of(row.key)}\n  {row.command}")
+    if len(violated) > _SHOWN:
+        say(f"… and {len(violated) - _SHOWN:,} more violated a check")
+    say(f"results: {shown(campaign)}")
+
+
+def report(
+    directory: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR", help="Of a run, a comparison or a campaign.", show_default=False
+        ),
+    ],
+) -> None:
+    """Write the report of a finished run, comparison or campaign, and say where it is."""
+    from backwater.results import load
+
+    if not directory.is_dir():
+        raise RunError(f"{directory}: no such directory")
+    print(load(directory).report())
+    sys.stdout.flush()

@@ -1,0 +1,211 @@
+"""``backwater paper``: reproduces figures of papers and says which of their claims hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from backwater.commands.common import BAD_INPUT, FAILED, GOOD, STOPPED, say
+from backwater.errors import Interrupted, RunError, ScenarioError
+
+if TYPE_CHECKING:
+    from backwater.campaign import Failure, Outcome, Task
+    from backwater.paper.files import Figure
+    from backwater.paper.reproduce import Place, Reproduced
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("paper")(paper)
+
+
+def paper(
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FIGURE…",
+            help="Figures such as hpcc/fig13, a paper such as hpcc, all; or list.",
+            show_default=False,
+        ),
+    ],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Run a reduced size, to see that it works.")
+    ] = False,
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="DIR", help="Where pictures and tables go.")
+    ] = Path("out/paper"),
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            "--store", metavar="DIR", help="Where runs are kept.", show_default="DIR of -o, /runs"
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", min=1, help="Runs at a time.", show_default="one per processor"),
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Try runs again that failed before.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print claims as JSON.")] = False,
+) -> None:
+    """Reproduce figures of papers: runs, pictures, and which claims hold.
+
+    Runs are kept and used again, so an interrupted figure goes on where it was. A claim that
+    differs is a result and no failure.
+    """
+    from backwater.paper import files
+
+    if names == ["list"]:
+        _list(as_json)
+        return
+    figures = [files.load(name) for name in files.wanted(names)]
+    work = _Work(figures, quick, out, as_json)
+    raise typer.Exit(work.run(store or out / "runs", jobs, retry_failed))
+
+
+def _list(as_json: bool) -> None:
+    from backwater.paper import files
+
+    figures = [files.load(name) for name in files.available()]
+    if as_json:
+        entries = [
+            {"name": f.name, "title": f.title, "place": f.place, "claims": len(f.claims)}
+            for f in figures
+        ]
+        print(json.dumps(entries, indent=2, ensure_ascii=False))
+        return
+    width = max((len(figure.name) for figure in figures), default=0)
+    for figure in figures:
+        count = f"{len(figure.claims)} claim{'s' if len(figure.claims) != 1 else ''}"
+        print(f"{figure.name:<{width}}  {figure.title} ({count})")
+
+
+class _Work:
+    """Some figures that are to be reproduced."""
+
+    def __init__(self, figures: list[Figure], quick: bool, out: Path, as_json: bool) -> None:
+        self.figures, self.quick, self.out, self.as_json = figures, quick, out, as_json
+        self.tasks: dict[str, dict[Place, Task]] = {}
+        self.done: list[Reproduced] = []
+        self.code = GOOD
+
+    def run(self, store: Path, jobs: int | None, retry_failed: bool) -> int:
+        """Run everything that is missing, then finish figure after figure."""
+        from backwater.campaign import Store, run_tasks
+        from backwater.campaign.display import display
+
+        self._resolve()
+        wanted = [task for tasks in self.tasks.values() for task in tasks.values()]
+        with display("paper") as tell:
+            try:
+                outcome = run_tasks(
+                    wanted, Store(store), jobs=jobs, retry_failed=retry_failed, listener=tell
+                )
+            except Interrupted as stop:
+                outcome, self.code = stop.result, STOPPED  # type: ignore[assignment]
+        for notice in outcome.notices:
+            say(f"warning: {notice}")
+        for figure in self.figures:
+            if figure.name in self.tasks:
+                self._finish(figure, outcome)
+        self._tables()
+        if self.code == STOPPED:
+            say(f"Interrupted. Finished runs are kept in {store}; the same command goes on there.")
+        return self.code
+
+    def _resolve(self) -> None:
+        """Find out which runs are needed; a figure that cannot be run does not stop the others."""
+        from backwater.paper.reproduce import tasks
+
+        for figure in self.figures:
+            found = tasks(figure, self.quick)
+            try:
+                for task in found.values():
+                    _ = task.key
+            except ScenarioError as error:
+                say(f"error: {figure.name} cannot be run:\n{error}\n  run: {task.command}")
+                self.code = BAD_INPUT
+            else:
+                self.tasks[figure.name] = found
+
+    def _finish(self, figure: Figure, outcome: Outcome) -> None:
+        from backwater.paper import reproduce
+
+        tasks = self.tasks[figure.name]
+        failures = {t.command: outcome.failed[t] for t in tasks.values() if t in outcome.failed}
+        if failures:
+            _tell_failures(figure, failures)
+            self.code = self.code or FAILED
+            return
+        missing = sum(task not in outcome.runs for task in tasks.values())
+        if missing:
+            say(f"{figure.name}: {missing} of {len(tasks)} runs are missing")
+            return
+        runs = {place: outcome.runs[task] for place, task in tasks.items()}
+        for place, run in runs.items():
+            if not run.ok:
+                said = "; ".join(v["message"] for v in run.summary["violations"]) or "stalled"
+                say(f"error: {figure.name}: {tasks[place].command}: {said}")
+                self.code = self.code or FAILED
+        command = f"backwater paper {figure.name}{' --quick' if self.quick else ''}"
+        try:
+            done = reproduce.finish(reproduce.Results(figure, runs, self.quick), self.out, command)
+        except RunError as error:
+            say(f"error: {figure.name}: {error}")
+            self.code = self.code or FAILED
+            return
+        self.done.append(done)
+        if not self.as_json:
+            _print(done)
+
+    def _tables(self) -> None:
+        from backwater.paper import files, reproduce
+
+        names = [*files.available(), *(done.figure.name for done in self.done)]
+        for paper in dict.fromkeys(done.figure.name.partition("/")[0] for done in self.done):
+            table = reproduce.write_table(self.out, paper, list(dict.fromkeys(names)))
+            if table is not None:
+                say(f"claims: {table}")
+        if self.as_json:
+            abouts = [done.about for done in self.done]
+            print(json.dumps(abouts, indent=2, ensure_ascii=False))
+
+
+def _tell_failures(figure: Figure, failures: dict[str, Failure]) -> None:
+    for command, failure in failures.items():
+        say(f"error: {figure.name}: a run failed ({failure.kind}): {failure.message}")
+        say(f"  run: {command}")
+    say("  --retry-failed tries them again")
+
+
+def _print(done: Reproduced) -> None:
+    """Print the claims of a figure: the paper's value, ours, and the verdict."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from backwater.paper.reproduce import size_text
+
+    console = Console(highlight=False, soft_wrap=True)
+    figure = done.figure
+    console.print(Text(f"{figure.name}  {figure.title}  ({figure.place})", style="bold"))
+    console.print(Text(f"  {size_text(done.about)}"))
+    for verdict in done.verdicts:
+        holds = verdict.verdict == "holds"
+        words = Text("  ")
+        words.append(f"{verdict.verdict:<8}", style="green" if holds else "red")
+        words.append(f" {verdict.text} ({verdict.place})")
+        console.print(words)
+        seeds = f"; holds in {verdict.seeds_that_hold} of {verdict.seeds} seeds"
+        console.print(
+            Text(
+                f"           paper: {verdict.paper}; ours: {verdict.ours}; "
+                f"expected: {verdict.expected}{seeds if verdict.seeds > 1 else ''}"
+            )
+        )
+        if verdict.cause and not holds:
+            console.print(Text(f"           cause: {verdict.cause}"))
+    console.print(Text(f"  picture: {done.picture}\n"))

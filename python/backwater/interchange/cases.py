@@ -1,0 +1,185 @@
+"""Cases whose results another simulator has left: where they are, and how they are run here.
+
+A kind of case knows its folder when it sees one, reads what the other simulator found, and gets
+the same from Backwater. Another simulator is another class with the methods of :class:`Case` and a
+line in :data:`FINDERS`.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from backwater.errors import RunError
+
+
+class FlowKey(NamedTuple):
+    """What tells one flow from all others in both simulators."""
+
+    src: int
+    dst: int
+    sport: int
+    dport: int
+    bytes: int
+
+
+class FlowTimes(NamedTuple):
+    """When a flow started, how long it took, and how long it takes alone."""
+
+    start_ns: int
+    fct_ns: int
+    alone_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What a simulator found."""
+
+    flows: dict[FlowKey, FlowTimes]
+    pauses: int | None
+    """PFC pauses heard; ``None`` where nobody wrote them down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What Backwater found, and how."""
+
+    observed: Observed
+    digest: str
+    wrong: str | None
+    """What its own audit says."""
+
+    warnings: list[str]
+
+
+class Case(Protocol):
+    """One simulation that somebody else has done."""
+
+    @property
+    def name(self) -> str:
+        """Name, with the folders above it."""
+
+    @property
+    def simulator(self) -> str:
+        """Whose results these are."""
+
+    def expected(self) -> Observed:
+        """Read what the other simulator found."""
+
+    def measure(self, folder: Path) -> Measured:
+        """Run it with Backwater, with all files in a folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ns3Case:
+    """A folder with `config.txt` and `fct.txt` of HPCC's simulator."""
+
+    folder: Path
+    name: str
+    simulator: str = "ns-3"
+
+    def expected(self) -> Observed:
+        """Read `fct.txt` and, where it is, `pfc.txt`."""
+        return read_ns3(self.folder)
+
+    def measure(self, folder: Path) -> Measured:
+        """Import, run with ns-3's profile, export, and read what was exported."""
+        from backwater import simulate
+        from backwater.interchange import exporting, importing
+
+        scenario = folder / "scenario.toml"
+        imported = importing.write(self.folder / "config.txt", scenario, force=True)
+        run = simulate.run(scenario, profile="ns3", out=folder / "run", force=True)
+        exporting.export_ns3(run, folder / "ns3", force=True)
+        wrong = [v["message"] for v in run.summary["violations"]]
+        if run.summary["ending"] == "stalled":
+            wrong.append("nothing can go on any more, and flows are unfinished")
+        warnings = [w["message"] for w in imported.warnings]
+        found = read_ns3(folder / "ns3")
+        return Measured(found, run.digest, "; ".join(wrong) or None, warnings)
+
+
+def find_ns3(root: Path) -> Iterator[Ns3Case]:
+    """Find the folders of ns-3's cases at and below a folder."""
+    for config in sorted(root.rglob("config.txt")):
+        if _lines_file(config.parent, "fct.txt") is None:
+            continue
+        inner = config.parent.relative_to(root).as_posix()
+        yield Ns3Case(config.parent, root.resolve().name if inner == "." else inner)
+
+
+FINDERS: list[Callable[[Path], Iterator[Case]]] = [find_ns3]
+"""One for each kind of case."""
+
+
+def find(root: Path) -> list[Case]:
+    """Find all cases at and below a folder."""
+    if not root.is_dir():
+        raise RunError(f"{root}: is no folder")
+    found = [case for finder in FINDERS for case in finder(root)]
+    if not found:
+        raise RunError(
+            f"{root}: no case here; a case is a folder with the config.txt and the fct.txt of "
+            "an ns-3 run"
+        )
+    return found
+
+
+def read_ns3(folder: Path) -> Observed:
+    """Read `fct.txt` and `pfc.txt`, packed or not."""
+    path = _lines_file(folder, "fct.txt")
+    if path is None:
+        raise RunError(f"{folder}: fct.txt is missing")
+    flows: dict[FlowKey, FlowTimes] = {}
+    for number, words in _lines(path):
+        key, times = _fct_line(path, number, words)
+        if key in flows:
+            raise RunError(f"{path}:{number}: this flow has a line already")
+        flows[key] = times
+    pfc = _lines_file(folder, "pfc.txt")
+    pauses = None
+    if pfc is not None:
+        pauses = sum(_is_pause(pfc, number, words) for number, words in _lines(pfc))
+    return Observed(flows, pauses)
+
+
+def _fct_line(path: Path, number: int, words: list[str]) -> tuple[FlowKey, FlowTimes]:
+    try:
+        src, dst = (_node(word) for word in words[:2])
+        sport, dport, size, start, fct, alone = map(int, words[2:])
+    except ValueError:
+        raise RunError(
+            f"{path}:{number}: expected `sip dip sport dport bytes start_ns fct_ns alone_ns`, "
+            f"found `{' '.join(words)[:80]}`"
+        ) from None
+    return FlowKey(src, dst, sport, dport, size), FlowTimes(start, fct, alone)
+
+
+def _node(word: str) -> int:
+    """Read a host: its address in 8 hexadecimal digits, or its number (ConWeave)."""
+    return int(word, 16) >> 8 & 0xFFFF if len(word) == 8 else int(word)
+
+
+def _is_pause(path: Path, number: int, words: list[str]) -> bool:
+    if len(words) != 5 or words[4] not in ("0", "1"):
+        raise RunError(f"{path}:{number}: expected `time node type port 0|1`")
+    return words[4] == "1"
+
+
+def _lines_file(folder: Path, name: str) -> Path | None:
+    return next((p for p in (folder / name, folder / f"{name}.gz") if p.is_file()), None)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    opener: Any = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opener(path, "rt", encoding="ascii") as file:
+            for number, line in enumerate(file, 1):
+                words = line.split()
+                if words:
+                    yield number, words
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise RunError(f"{path}: cannot be read ({error})") from error

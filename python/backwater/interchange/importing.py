@@ -1,0 +1,619 @@
+"""From the inputs of ns-3 to a scenario.
+
+What a key of `config.txt` says is written down; what ns-3 does whatever it says (rounding, header
+sizes, thresholds, ties) is the affair of ``--profile ns3``. `docs/ns3.md` has the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from backwater.errors import RunError
+from backwater.interchange import ns3_config, ns3_flows, ns3_topology
+from backwater.interchange.ns3_config import Config
+from backwater.interchange.ns3_flows import Flow
+from backwater.interchange.ns3_topology import Topology
+from backwater.interchange.source import Findings, Words
+
+MARK = "# Imported from ns-3 by backwater"
+"""How every scenario begins that was imported."""
+
+DATA_GROUP = 3
+"""The priority group in which ns-3's switches keep ACKs, and by convention data."""
+
+DEFAULT_PORT = 100
+
+_MS = 10**9
+_SAMPLE_PS = 100_000
+_DCQCN, _HPCC, _TIMELY, _DCTCP, _PINT = 1, 3, 7, 8, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A scenario made of ns-3's files."""
+
+    scenario: str
+    """TOML."""
+
+    flows: str
+    """The list of flows that the scenario names, CSV."""
+
+    warnings: list[dict[str, Any]]
+
+
+@dataclass(slots=True)
+class _Inputs:
+    config: Config
+    topology: Topology
+    flows: list[Flow]
+    findings: Findings
+
+    @property
+    def epoch_ps(self) -> int:
+        """What ns-3's clock shows at time 0: the whole millisecond before the first flow."""
+        return min(flow.start_ps for flow in self.flows) // _MS * _MS
+
+
+@dataclass(slots=True)
+class _Table:
+    """Lines of a TOML table, each with the key of `config.txt` that it comes from."""
+
+    lines: list[str] = field(default_factory=list)
+
+    def put(self, key: str, value: str, why: str = "") -> None:
+        self.lines.append(f"{key} = {value}" + (f"  # {why}" if why else ""))
+
+
+def import_ns3(config: Path, name: str, flow_file: str) -> Imported:
+    """Read a configuration and the files that it names.
+
+    The scenario is called ``name`` and names ``flow_file`` as the list of its flows, whose text
+    is part of the result. Raises :class:`~backwater.ScenarioError` with everything that is wrong.
+    """
+    findings = Findings()
+    inputs = _read(config, findings)
+    parts = [_head(inputs, name), _topology(inputs), _switch(inputs), _traffic(inputs, flow_file)]
+    parts += [_run(inputs), _record(inputs), _scheme(inputs)]
+    findings.stop_if_wrong()
+    text = "\n".join("\n".join(lines) + "\n" for lines in parts if lines)
+    return Imported(text, _flow_list(inputs), findings.warnings())
+
+
+def write(config: Path, out: Path, force: bool = False) -> Imported:
+    """Import a configuration into the file ``out``, with the list of flows beside it."""
+    flow_file = out.with_name(f"{out.stem}.flows.csv")
+    result = import_ns3(config, scenario_name(out.stem), flow_file.name)
+    if not force:
+        _refuse_foreign(out)
+    for path, text in ((flow_file, result.flows), (out, result.scenario)):
+        part = path.with_name(f"{path.name}.part")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            part.write_text(text, encoding="utf-8")
+            part.replace(path)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise RunError(f"{path}: cannot write: {error.strerror}") from error
+    return result
+
+
+def scenario_name(stem: str) -> str:
+    """Make a name that a scenario may have."""
+    kept = "".join(c if c.isascii() and (c.isalnum() or c in "._+-") else "-" for c in stem)
+    return kept.strip("-._+") or "imported"
+
+
+def _refuse_foreign(out: Path) -> None:
+    """Do not write over a file that no import made."""
+    try:
+        with out.open(encoding="utf-8", errors="replace") as file:
+            first = file.readline(200)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise RunError(f"{out}: cannot write: {error.strerror}") from error
+    if not first.startswith(MARK):
+        raise RunError(f"{out}: exists and was not imported; choose another name, or use --force")
+
+
+# --- Reading ---------------------------------------------------------------------------------
+
+
+def _read(path: Path, findings: Findings) -> _Inputs:
+    config = ns3_config.read(path, findings)
+    config.need("TOPOLOGY_FILE")
+    _check_dialect(config)
+    config.need("FLOW_FILE")
+    topology = ns3_topology.read(_beside(config, "TOPOLOGY_FILE"), findings)
+    flows = ns3_flows.read(_beside(config, "FLOW_FILE"), topology, findings)
+    findings.stop_if_wrong()
+    _check_trace(config, topology)
+    return _Inputs(config, topology, flows, findings)
+
+
+def _beside(config: Config, key: str) -> Path:
+    """Find a file that a configuration names, or give up."""
+    places = _places(config, key)
+    found = _first_file(places)
+    if found is None:
+        tried = ", ".join(dict.fromkeys(str(place) for place in places))
+        config.error(key, f"there is no file {config[key]}", f"looked for {tried}")
+        config.words.findings.stop_if_wrong()
+        raise AssertionError  # `stop_if_wrong` has raised
+    return found
+
+
+def _places(config: Config, key: str) -> list[Path]:
+    """Where a file may be that a configuration names.
+
+    ns-3 looks from where it was started, which is most often one folder above the configuration.
+    """
+    name = Path(config[key])
+    base = config.path.parent
+    return [name] if name.is_absolute() else [base / name, name, base.parent / name]
+
+
+def _first_file(places: list[Path]) -> Path | None:
+    for place in places:
+        try:
+            if place.is_file():
+                return place
+        except (OSError, ValueError):
+            continue
+    return None
+
+
+def _check_dialect(config: Config) -> None:
+    foreign = config.foreign
+    findings = config.words.findings
+    if foreign.get("USE_FLOODGATE", "0") != "0":
+        findings.error(
+            f"{config.words.name}: USE_FLOODGATE {foreign['USE_FLOODGATE']}: Floodgate is not "
+            "among the schemes that are imported",
+            "set it to 0 to import the network and its congestion control",
+        )
+    if foreign.get("FLOW_FROM_FILE", "1") == "0":
+        findings.error(
+            f"{config.words.name}: FLOW_FROM_FILE 0: the simulator draws its flows itself",
+            "write the flows that it drew into FLOW_FILE, and set FLOW_FROM_FILE to 1",
+        )
+    others = sorted(foreign)
+    if others:
+        findings.warning(
+            f"{config.words.name}: keys of Floodgate's or SimAI's simulator have no counterpart "
+            f"and are left out: {', '.join(others)}"
+        )
+    findings.stop_if_wrong()
+
+
+def _check_trace(config: Config, topology: Topology) -> None:
+    """Look for mistakes in the list of traced nodes, which has no meaning here."""
+    if not config["TRACE_FILE"] or not config["ENABLE_TRACE"]:
+        return
+    path = _first_file(_places(config, "TRACE_FILE"))
+    if path is None:
+        config.warning("TRACE_FILE", f"there is no file {config['TRACE_FILE']}; nothing is traced")
+        return
+    words = Words.read(path, config.words.findings, "list of traced nodes")
+    for _ in range(words.integer("the number of traced nodes")):
+        node = words.integer("a traced node", 0, 2**64)
+        if node >= topology.nodes:
+            words.warning(
+                words.at - 1,
+                f"node {node} does not exist; ns-3 skips it silently",
+                kind="traced nodes that do not exist",
+            )
+    config.warning(
+        "ENABLE_TRACE", "packets are not traced here; the list of traced nodes is left out"
+    )
+
+
+# --- Writing ---------------------------------------------------------------------------------
+
+
+def _head(inputs: _Inputs, name: str) -> list[str]:
+    from backwater import __version__
+
+    config = inputs.config
+    files = f"{config['TOPOLOGY_FILE']}, {config['FLOW_FILE']}"
+    return [
+        f"{MARK} {__version__}: {_one_line(config.path.name)}, {_one_line(files)}.",
+        "# What ns-3 does whatever these files say is added by `backwater run --profile ns3`.",
+        f"name = {_quoted(name)}",
+    ]
+
+
+def _topology(inputs: _Inputs) -> list[str]:
+    topology, config = inputs.topology, inputs.config
+    linked = topology.linked()
+    everywhere = config["ERROR_RATE_PER_LINK"]
+    if everywhere > 1:
+        config.error("ERROR_RATE_PER_LINK", f"a share of lost packets of {everywhere}")
+    links, lossy = [], False
+    for link in topology.links:
+        loss = link.loss or everywhere
+        lossy |= loss > 0
+        lost = f", loss = {_number(loss)}" if loss > 0 else ""
+        links.append(
+            f'    {{ a = "{link.a}", b = "{link.b}", rate = "{_rate(link.rate_bps)}", '
+            f'delay = "{_time(link.delay_ps)}"{lost} }},'
+        )
+    if lossy:
+        inputs.findings.warning(
+            "frames get lost on links: each simulator draws its own, so results can only agree on "
+            "average; and ns-3 never sends the lost end of a flow again"
+        )
+    return [
+        "[topology]",
+        'kind = "links"',
+        f"hosts = {_names(n for n in topology.hosts if n in linked)}",
+        f"switches = {_names(n for n in topology.switches if n in linked)}",
+        f"# In the order of {_one_line(config['TOPOLOGY_FILE'])}: it numbers the ports.",
+        "links = [",
+        *links,
+        "]",
+    ]
+
+
+def _switch(inputs: _Inputs) -> list[str]:
+    table = _Table()
+    table.put("buffer", f'"{inputs.config["BUFFER_SIZE"]}MiB"', "BUFFER_SIZE")
+    if inputs.config["BUFFER_SIZE"] == 0:
+        inputs.config.error("BUFFER_SIZE", "switches without a buffer")
+    return ["[switch]", *table.lines]
+
+
+def _traffic(inputs: _Inputs, flow_file: str) -> list[str]:
+    groups = {flow.group for flow in inputs.flows}
+    if len(groups) > 1:
+        inputs.findings.error(
+            f"{inputs.config['FLOW_FILE']}: flows have the priority groups "
+            f"{', '.join(map(str, sorted(groups)))}; ns-3 serves groups in turns, packet by "
+            "packet, while classes are served strictly one before the other here",
+            f"put all flows into group {DATA_GROUP}",
+        )
+    elif groups == {0}:
+        inputs.findings.error(
+            f"{inputs.config['FLOW_FILE']}: all flows have priority group 0, which ns-3's switches "
+            "keep for PFC frames: never paused and not counted",
+            f"put all flows into group {DATA_GROUP}",
+        )
+    elif groups != {DATA_GROUP}:
+        inputs.findings.warning(
+            f"{inputs.config['FLOW_FILE']}: all flows have priority group {groups.pop()}: ns-3 "
+            f"would keep ACKs apart from them, in group {DATA_GROUP}; here they share a queue"
+        )
+    return [
+        "[[traffic]]",
+        'name = "flows"',
+        'pattern = "list"',
+        f"file = {_quoted(flow_file)}",
+    ]
+
+
+def _run(inputs: _Inputs) -> list[str]:
+    config, epoch = inputs.config, inputs.epoch_ps
+    stop = int(config["SIMULATOR_STOP_TIME"] * 10**12)
+    last = inputs.flows[-1].start_ps
+    table = _Table()
+    table.put("epoch", f'"{_time(epoch)}"', "what ns-3's clock shows at time 0 of this scenario")
+    if stop <= inputs.flows[0].start_ps:
+        config.error("SIMULATOR_STOP_TIME", "the simulation stops before the first flow starts")
+    else:
+        if stop <= last:
+            config.warning(
+                "SIMULATOR_STOP_TIME",
+                f"the simulation stops before the last flow starts, at {Decimal(last) / 10**12} s",
+            )
+        table.put("until", f'"{_time(stop - epoch)}"', "SIMULATOR_STOP_TIME")
+    return ["[run]", *table.lines]
+
+
+def _record(inputs: _Inputs) -> list[str]:
+    config, epoch = inputs.config, inputs.epoch_ps
+    start, end = (config[f"QLEN_MON_{x}"] * 1000 for x in ("START", "END"))
+    # ns-3 samples at the start, and goes on as long as the end is still to come.
+    samples = max(0, -(-(end - start) // _SAMPLE_PS)) + 1
+    early = min(samples, max(0, -(-(epoch - start) // _SAMPLE_PS)))
+    if early == samples:
+        return []
+    first = start + early * _SAMPLE_PS - epoch
+    window = f'["{_time(first)}", "{_time(first + (samples - early) * _SAMPLE_PS)}"]'
+    return [
+        "[record]",
+        "# QLEN_MON_START, QLEN_MON_END",
+        f'histogram = {{ every = "100ns", bin = "1KB", window = {window} }}',
+    ]
+
+
+# --- The scheme ------------------------------------------------------------------------------
+
+
+def _scheme(inputs: _Inputs) -> list[str]:
+    config = inputs.config
+    makers: dict[int, Callable[[_Inputs, _Table], str]] = {
+        _DCQCN: _dcqcn,
+        _HPCC: _hpcc,
+        _TIMELY: _timely,
+        _DCTCP: _dctcp,
+    }
+    mode = config["CC_MODE"]
+    if mode not in makers:
+        known = "1 DCQCN, 3 HPCC, 7 TIMELY, 8 DCTCP"
+        what = "HPCC-PINT is not modelled" if mode == _PINT else "unknown"
+        config.error("CC_MODE", f"CC_MODE {mode}: {what}", f"imported are {known}")
+        inputs.findings.stop_if_wrong()
+    _check_common(inputs)
+    parameters = _Table()
+    preset = makers[mode](inputs, parameters)
+    table = _Table()
+    table.put("preset", _quoted(preset), "CC_MODE, HAS_WIN, VAR_WIN")
+    table.put("parameters", '"hpcc-paper"')
+    table.put("mtu", f'"{config["PACKET_PAYLOAD_SIZE"]}B"', "PACKET_PAYLOAD_SIZE")
+    if config["GLOBAL_T"] != 1:
+        table.put("base_rtt", '"pair"', "GLOBAL_T")
+    table.put("recovery", '"go-back-n"', "L2_BACK_TO_ZERO 0")
+    table.put("nic.ack_pausable", _bool(not config["ACK_HIGH_PRIO"]), "ACK_HIGH_PRIO")
+    missing = [k for k in _used(mode) if not config.said(k)]
+    if missing:
+        told = ", ".join(f"{k} = {_told(config[k])}" for k in missing)
+        inputs.findings.warning(
+            f"{config.words.name}: ns-3's own defaults are taken for what is not said: {told}"
+        )
+    return ["[scheme]", *table.lines, *parameters.lines]
+
+
+_COMMON = (
+    "CC_MODE PACKET_PAYLOAD_SIZE SIMULATOR_STOP_TIME MIN_RATE HAS_WIN GLOBAL_T VAR_WIN RATE_BOUND "
+    "ACK_HIGH_PRIO BUFFER_SIZE"
+)
+_OWN = {
+    _DCQCN: "ALPHA_RESUME_INTERVAL RATE_DECREASE_INTERVAL CLAMP_TARGET_RATE FAST_RECOVERY_TIMES",
+    _HPCC: "FAST_REACT U_TARGET MI_THRESH INT_MULTI MULTI_RATE SAMPLE_FEEDBACK",
+    _TIMELY: "",
+    _DCTCP: "DCTCP_RATE_AI",
+}
+
+
+def _used(mode: int) -> list[str]:
+    """Keys with a default that decide something under a control."""
+    return f"{_COMMON} {_OWN[mode]}".split()
+
+
+def _told(value: Any) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def _check_common(inputs: _Inputs) -> None:
+    config = inputs.config
+    payload = config["PACKET_PAYLOAD_SIZE"]
+    if not 64 <= payload <= 9000:
+        config.error("PACKET_PAYLOAD_SIZE", f"packets of {payload} bytes; expected 64 to 9000")
+    if config["L2_BACK_TO_ZERO"]:
+        config.error(
+            "L2_BACK_TO_ZERO", "going back to the start of a chunk is not modelled", "set it to 0"
+        )
+    if config["L2_ACK_INTERVAL"] > payload:
+        config.error(
+            "L2_ACK_INTERVAL",
+            "fewer ACKs than packets are not modelled as ns-3 has them",
+            f"set it to 1 to {payload}, which is an ACK for each packet",
+        )
+    elif config["L2_ACK_INTERVAL"] == 0:
+        config.error(
+            "L2_ACK_INTERVAL",
+            "without it ns-3 acknowledges only the ends of chunks, which is not modelled",
+            "set it to 1: an ACK for each packet",
+        )
+    if any(config["LINK_DOWN"]):
+        config.error(
+            "LINK_DOWN", "links that fail are not modelled", "set it to 0 0 0, or remove it"
+        )
+    if not config["RATE_BOUND"]:
+        config.error(
+            "RATE_BOUND",
+            "flows that are not paced are not modelled for these controls",
+            "set it to 1",
+        )
+    if not config["USE_DYNAMIC_PFC_THRESHOLD"]:
+        config.warning(
+            "USE_DYNAMIC_PFC_THRESHOLD",
+            "it has no effect in ns-3, whose thresholds are always dynamic",
+        )
+
+
+def _window(inputs: _Inputs, control: str) -> bool:
+    """Whether a window that follows the rate limits what is in flight."""
+    config = inputs.config
+    if config["HAS_WIN"] and not config["VAR_WIN"]:
+        config.error(
+            "VAR_WIN" if config.said("VAR_WIN") else "HAS_WIN",
+            f"{control} with a window that does not follow the rate is not modelled",
+            "set VAR_WIN to 1, or HAS_WIN to 0",
+        )
+    return config["HAS_WIN"] and config["VAR_WIN"]
+
+
+def _need_window(inputs: _Inputs, control: str) -> None:
+    if not _window(inputs, control) and not inputs.config["HAS_WIN"]:
+        inputs.config.error(
+            "HAS_WIN", f"{control} without a window is not modelled", "set HAS_WIN and VAR_WIN to 1"
+        )
+
+
+def _dcqcn(inputs: _Inputs, out: _Table) -> str:
+    config = inputs.config
+    config.need("EWMA_GAIN", "RATE_AI", "RATE_HAI", "RP_TIMER")
+    window = _window(inputs, "DCQCN")
+    _marks(inputs, out)
+    out.put("dcqcn.g", _number(config["EWMA_GAIN"]), "EWMA_GAIN")
+    for key, ours in (
+        ("ALPHA_RESUME_INTERVAL", "alpha_timer"),
+        ("RATE_DECREASE_INTERVAL", "decrease_interval"),
+        ("RP_TIMER", "increase_timer"),
+    ):
+        out.put(f"dcqcn.{ours}", f'"{_microseconds(config, key)}"', key)
+    out.put("dcqcn.fast_recovery", str(config["FAST_RECOVERY_TIMES"]), "FAST_RECOVERY_TIMES")
+    out.put("dcqcn.clamp_target", _bool(config["CLAMP_TARGET_RATE"]), "CLAMP_TARGET_RATE")
+    _rates(inputs, out, "dcqcn", ("RATE_AI", "ai"), ("RATE_HAI", "hai"), ("MIN_RATE", "min_rate"))
+    return "dcqcn+win" if window else "dcqcn"
+
+
+def _hpcc(inputs: _Inputs, out: _Table) -> str:
+    config = inputs.config
+    config.need("RATE_AI")
+    _need_window(inputs, "HPCC")
+    _maps_if_missing(inputs)
+    if config["MULTI_RATE"]:
+        config.error(
+            "MULTI_RATE", "a rate for each hop (MULTI_RATE 1) is not modelled", "set MULTI_RATE 0"
+        )
+    target = config["U_TARGET"]
+    if not 0 < target <= 1:
+        config.error("U_TARGET", f"a target utilisation of {target}; expected up to 1")
+    reaction = "combined" if config["FAST_REACT"] else "per-rtt"
+    out.put("hpcc.eta", _number(target), "U_TARGET")
+    out.put("hpcc.max_stage", str(config["MI_THRESH"]), "MI_THRESH")
+    out.put("hpcc.reaction", _quoted(reaction), "FAST_REACT")
+    if config["SAMPLE_FEEDBACK"]:
+        out.put("hpcc.sample_feedback", "true", "SAMPLE_FEEDBACK")
+    _rates(inputs, out, "hpcc", ("RATE_AI", "ai"), ("MIN_RATE", "min_rate"))
+    if config["INT_MULTI"] == 0:
+        config.error("INT_MULTI", "units of 0 bytes", "the default is 1")
+    out.put("int.format", '"wire"')
+    out.put("int.multiplier", str(config["INT_MULTI"]), "INT_MULTI")
+    return "hpcc"
+
+
+def _timely(inputs: _Inputs, out: _Table) -> str:
+    inputs.config.need("RATE_AI", "RATE_HAI")
+    window = _window(inputs, "TIMELY")
+    _maps_if_missing(inputs)
+    _rates(inputs, out, "timely", ("RATE_AI", "ai"), ("RATE_HAI", "hai"), ("MIN_RATE", "min_rate"))
+    return "timely+win" if window else "timely"
+
+
+def _dctcp(inputs: _Inputs, out: _Table) -> str:
+    config = inputs.config
+    config.need("EWMA_GAIN")
+    _need_window(inputs, "DCTCP")
+    _marks(inputs, out)
+    out.put("dctcp.g", _number(config["EWMA_GAIN"]), "EWMA_GAIN")
+    _rates(inputs, out, "dctcp", ("DCTCP_RATE_AI", "ai"), ("MIN_RATE", "min_rate"))
+    return "dctcp"
+
+
+def _rates(inputs: _Inputs, out: _Table, table: str, *keys: tuple[str, str]) -> None:
+    for key, ours in keys:
+        out.put(f"{table}.{ours}", f'"{_rate(inputs.config[key])}"', key)
+
+
+def _marks(inputs: _Inputs, out: _Table) -> None:
+    """ECN thresholds for each rate of a switch port."""
+    config = inputs.config
+    if not config["ENABLE_QCN"]:
+        config.error("ENABLE_QCN", "this control needs the marks that ENABLE_QCN 0 takes away")
+    maps = [config[key] for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP")]
+    profiles = []
+    for rate in inputs.topology.switch_rates():
+        lacking = _lacking(config, rate)
+        if lacking:
+            config.error(
+                lacking[0],
+                f"{' and '.join(lacking)} without the rate {rate} of a switch port",
+                "without assertions ns-3 would mark with thresholds of 0",
+            )
+            continue
+        kmin, kmax, pmax = (one[rate] for one in maps)
+        if kmin > kmax:
+            config.error("KMIN_MAP", f"at {rate} bit/s Kmin {kmin} KB is above Kmax {kmax} KB")
+        profiles.append(
+            f'{{ rate = "{_rate(rate)}", kmin = "{kmin}KB", kmax = "{kmax}KB", '
+            f"pmax = {_number(pmax)} }}"
+        )
+    out.put("ecn.profiles", f"[{', '.join(profiles)}]", "KMIN_MAP, KMAX_MAP, PMAX_MAP")
+
+
+def _maps_if_missing(inputs: _Inputs) -> None:
+    """Warn of missing rates also where marks do not count: ns-3 refuses them."""
+    config = inputs.config
+    for rate in inputs.topology.switch_rates():
+        lacking = _lacking(config, rate)
+        if lacking:
+            config.warning(
+                lacking[0],
+                f"{' and '.join(lacking)} without the rate {rate} of a switch port: ns-3 with "
+                "assertions stops here; this control looks at no marks",
+            )
+
+
+def _lacking(config: Config, rate: int) -> list[str]:
+    return [key for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP") if rate not in config[key]]
+
+
+# --- The list of flows -----------------------------------------------------------------------
+
+
+def _flow_list(inputs: _Inputs) -> str:
+    linked = inputs.topology.linked()
+    hosts = [n for n in inputs.topology.hosts if n in linked]
+    index = {number: i for i, number in enumerate(hosts)}
+    epoch = inputs.epoch_ps
+    lines = ["src,dst,bytes,start,port"]
+    lines += [
+        f"{index[f.src]},{index[f.dst]},{f.bytes},{_time(f.start_ps - epoch)},{f.port}"
+        for f in inputs.flows
+    ]
+    return "\n".join(lines) + "\n"
+
+
+# --- Words of TOML ---------------------------------------------------------------------------
+
+
+def _names(numbers: Any) -> str:
+    return "[" + ", ".join(f'"{n}"' for n in numbers) + "]"
+
+
+def _rate(bps: int) -> str:
+    for unit, scale in (("Tbps", 10**12), ("Gbps", 10**9), ("Mbps", 10**6), ("kbps", 10**3)):
+        if bps and bps % scale == 0:
+            return f"{bps // scale}{unit}"
+    return f"{bps}bps"
+
+
+def _time(ps: int) -> str:
+    for unit, scale in (("s", 10**12), ("ms", 10**9), ("us", 10**6), ("ns", 10**3)):
+        if ps % scale == 0:
+            return f"{ps // scale}{unit}"
+    return f"{ps}ps"
+
+
+def _microseconds(config: Config, key: str) -> str:
+    ps = config[key] * 10**6
+    if ps != int(ps) or ps == 0:
+        config.error(key, f"{key} is {config[key]}; expected a time in µs above 0")
+    return _time(int(ps))
+
+
+def _number(value: Decimal) -> str:
+    """Write a number as TOML has it, never with an exponent."""
+    text = f"{value:f}"
+    return text if "." in text else f"{text}.0"
+
+
+def _bool(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04X}" for c in escaped) + '"'
+
+
+def _one_line(text: str) -> str:
+    """Write text into a comment."""
+    return "".join(c if c.isprintable() else "?" for c in text)

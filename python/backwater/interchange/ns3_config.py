@@ -1,0 +1,270 @@
+"""`config.txt` of HPCC's simulator and its descendants: keys, values, and ns-3's own defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum, auto
+from pathlib import Path
+from typing import Any
+
+from backwater.interchange.source import Findings, Words, nearest, rate_bps, shown
+
+REQUIRED = object()
+"""In the place of a default: ns-3 has none that could be used."""
+
+
+class Kind(Enum):
+    """What the value of a key looks like."""
+
+    FLAG = auto()
+    WHOLE = auto()
+    NUMBER = auto()
+    RATE = auto()
+    WORD = auto()
+    KILOBYTES_OF_RATE = auto()
+    SHARE_OF_RATE = auto()
+    LINK = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key that the simulator knows."""
+
+    kind: Kind
+    default: Any = REQUIRED
+    """What ns-3 takes where the key is missing."""
+
+    high: int = 2**32 - 1
+
+
+KEYS: dict[str, Key] = {
+    "ENABLE_QCN": Key(Kind.FLAG, True),
+    "USE_DYNAMIC_PFC_THRESHOLD": Key(Kind.FLAG, True),
+    "PAUSE_TIME": Key(Kind.NUMBER, Decimal(5)),
+    "DATA_RATE": Key(Kind.WORD, ""),
+    "LINK_DELAY": Key(Kind.WORD, ""),
+    "PACKET_PAYLOAD_SIZE": Key(Kind.WHOLE, 1000),
+    "TOPOLOGY_FILE": Key(Kind.WORD),
+    "FLOW_FILE": Key(Kind.WORD),
+    "TRACE_FILE": Key(Kind.WORD, ""),
+    "TRACE_OUTPUT_FILE": Key(Kind.WORD, ""),
+    "FCT_OUTPUT_FILE": Key(Kind.WORD, "fct.txt"),
+    "PFC_OUTPUT_FILE": Key(Kind.WORD, "pfc.txt"),
+    "SIMULATOR_STOP_TIME": Key(Kind.NUMBER, Decimal("3.01")),
+    "CC_MODE": Key(Kind.WHOLE, 1),
+    "ALPHA_RESUME_INTERVAL": Key(Kind.NUMBER, Decimal(55)),
+    "RATE_DECREASE_INTERVAL": Key(Kind.NUMBER, Decimal(4)),
+    "CLAMP_TARGET_RATE": Key(Kind.FLAG, False),
+    "RP_TIMER": Key(Kind.NUMBER),
+    # Its default is 1/16 in whole numbers, which is 0: nobody wants that.
+    "EWMA_GAIN": Key(Kind.NUMBER),
+    "FAST_RECOVERY_TIMES": Key(Kind.WHOLE, 5),
+    "RATE_AI": Key(Kind.RATE),
+    "RATE_HAI": Key(Kind.RATE),
+    "MIN_RATE": Key(Kind.RATE, 100_000_000),
+    "DCTCP_RATE_AI": Key(Kind.RATE, 1_000_000_000),
+    "ERROR_RATE_PER_LINK": Key(Kind.NUMBER, Decimal(0)),
+    "L2_CHUNK_SIZE": Key(Kind.WHOLE, 0),
+    "L2_ACK_INTERVAL": Key(Kind.WHOLE, 0),
+    "L2_BACK_TO_ZERO": Key(Kind.FLAG, False),
+    "HAS_WIN": Key(Kind.FLAG, True),
+    "GLOBAL_T": Key(Kind.WHOLE, 1),
+    "VAR_WIN": Key(Kind.FLAG, False),
+    "FAST_REACT": Key(Kind.FLAG, True),
+    "U_TARGET": Key(Kind.NUMBER, Decimal("0.95")),
+    "MI_THRESH": Key(Kind.WHOLE, 5),
+    "INT_MULTI": Key(Kind.WHOLE, 1),
+    "MULTI_RATE": Key(Kind.FLAG, True),
+    "SAMPLE_FEEDBACK": Key(Kind.FLAG, False),
+    "PINT_LOG_BASE": Key(Kind.NUMBER, Decimal("1.05")),
+    "PINT_PROB": Key(Kind.NUMBER, Decimal(1)),
+    "RATE_BOUND": Key(Kind.FLAG, True),
+    "ACK_HIGH_PRIO": Key(Kind.FLAG, False),
+    "LINK_DOWN": Key(Kind.LINK, (0, 0, 0)),
+    "ENABLE_TRACE": Key(Kind.FLAG, True),
+    "KMAX_MAP": Key(Kind.KILOBYTES_OF_RATE, {}),
+    "KMIN_MAP": Key(Kind.KILOBYTES_OF_RATE, {}),
+    "PMAX_MAP": Key(Kind.SHARE_OF_RATE, {}),
+    # In MiB, and multiplied in 32 bits.
+    "BUFFER_SIZE": Key(Kind.WHOLE, 16, 4095),
+    "QLEN_MON_FILE": Key(Kind.WORD, ""),
+    "QLEN_MON_START": Key(Kind.WHOLE, 2_000_000_000, 2**63),
+    "QLEN_MON_END": Key(Kind.WHOLE, 2_100_000_000, 2**63),
+}
+
+FLOODGATE_KEYS = frozenset(
+    {
+        "SRCTOR_DST_PFC",
+        "USE_FLOODGATE",
+        "SWTICH_ACK_MODE",
+        "SWITCH_WIN_M",
+        "SWITCH_ACK_TH_M",
+        "RESET_ONLY_TOR_SWITCH_WIN",
+        "SWTICH_BYTE_COUNTER",
+        "SWTICH_CREDIT_INTERVAL",
+        "SWITCH_ABSOLUTE_PSN",
+        "SWITCH_SYN_TIMEOUT_US",
+        "FLOODGATE_CONFIG_FILE",
+        "ROUTING_MODE",
+        "DRILL_LOAD_MODE",
+        "QUEUE_STATISTIC_INTERVAL_US",
+        "SYMMETRIC_ROUTING_MODE",
+        "QP_MODE",
+        "RESET_PER_QP_MSG",
+        "RESET_QP_RATE",
+        "FLOW_CDF",
+        "FLOW_NUM",
+        "LOAD",
+        "FLOW_FROM_FILE",
+        "SEED",
+        "INCAST_MIX",
+        "INCAST_LOAD",
+        "INCAST_CDF",
+        "BW_OUTPUT_FILE",
+        "QUEUEING_OUTPUT_FILE",
+        "REALTIME_BUFFER_BW_FILE",
+        "BW_INTERVAL",
+        "BUFFER_INTERVAL",
+        "RTO_us",
+    }
+)
+"""Keys of Floodgate's simulator; each has one value."""
+
+SIMAI_KEYS = frozenset(
+    {
+        "BW_MON_FILE",
+        "RATE_MON_FILE",
+        "CNP_MON_FILE",
+        "MON_START",
+        "MON_END",
+        "QP_MON_INTERVAL",
+        "BW_MON_INTERVAL",
+        "QLEN_MON_INTERVAL",
+        "TOTAL_FLOW_FILE",
+        "SEND_LAT",
+        "NIC_TOTAL_PAUSE_TIME",
+    }
+)
+"""Keys of SimAI's simulator; each has one value."""
+
+ALL_KEYS = frozenset({*KEYS, *FLOODGATE_KEYS, *SIMAI_KEYS})
+
+
+@dataclass(slots=True)
+class Config:
+    """What a configuration says, and where."""
+
+    path: Path
+    words: Words
+    values: dict[str, Any]
+    places: dict[str, int]
+    """Index of the key's word; missing for ns-3's defaults."""
+
+    foreign: dict[str, str]
+    """Keys of other dialects with their word."""
+
+    def __getitem__(self, key: str) -> Any:
+        return self.values[key]
+
+    def said(self, key: str) -> bool:
+        """Whether the file has a key."""
+        return key in self.places
+
+    def error(self, key: str, message: str, hint: str | None = None) -> None:
+        """Note what is wrong with the value of a key."""
+        if key in self.places:
+            self.words.error(self.places[key], message, hint)
+        else:
+            self.words.findings.error(f"{self.words.name}: {message}", hint)
+
+    def warning(self, key: str, message: str, hint: str | None = None) -> None:
+        """Note what is doubtful about the value of a key."""
+        if key in self.places:
+            self.words.warning(self.places[key], message, hint)
+        else:
+            self.words.findings.warning(f"{self.words.name}: {message}", hint)
+
+    def need(self, *keys: str) -> None:
+        """Give up if keys without a usable default are missing."""
+        for key in keys:
+            if self.values.get(key) is REQUIRED:
+                why = "ns-3 has no default for it"
+                if key == "EWMA_GAIN":
+                    why = "ns-3's own default comes out as 0, so that marks would teach nothing"
+                self.words.findings.error(f"{self.words.name}: {key} is missing", why)
+        self.words.findings.stop_if_wrong()
+
+
+def read(path: Path, findings: Findings) -> Config:
+    """Read a configuration file."""
+    return parse(path, Words.read(path, findings, "configuration", 1 << 22))
+
+
+def parse(path: Path, words: Words) -> Config:
+    """Read the words of a configuration; the path is where relative file names start."""
+    config = Config(path, words, {k: key.default for k, key in KEYS.items()}, {}, {})
+    lines = words.line_starts()
+    while words.left:
+        at = words.at
+        word = words.next("a key")
+        if word in KEYS:
+            if word in config.places:
+                words.warning(at, f"{word} is said twice; as in ns-3 the later one holds")
+            config.values[word] = _value(words, word, config.values[word])
+            config.places[word] = at
+        elif word in FLOODGATE_KEYS or word in SIMAI_KEYS:
+            config.foreign[word] = words.next(f"the value of {word}")
+        else:
+            _skip(words, at, lines)
+    return config
+
+
+def _skip(words: Words, first: int, lines: set[int]) -> None:
+    """Pass over a word that is no key, and what follows it up to a key or the next line."""
+    while words.left and words.at not in lines and words.words[words.at] not in ALL_KEYS:
+        words.at += 1
+    if not words.findings.wanted("warning", "unknown keys"):
+        return
+    skipped = words.words[first : words.at]
+    meant = nearest(skipped[0], sorted(ALL_KEYS))
+    words.findings.add(
+        "warning",
+        f"{shown(' '.join(skipped[:4]))}: no such key; ns-3 skips it silently, and so does this "
+        "import",
+        words.place(first),
+        f"did you mean {meant}?" if meant else None,
+    )
+
+
+def _value(words: Words, key: str, old: Any) -> Any:
+    about = KEYS[key]
+    takers: dict[Kind, Callable[[], Any]] = {
+        Kind.FLAG: lambda: words.flag(key),
+        Kind.WHOLE: lambda: words.integer(key, 0, about.high),
+        Kind.NUMBER: lambda: words.number(key),
+        Kind.RATE: lambda: words.rate(key),
+        Kind.WORD: lambda: words.next(f"the value of {key}"),
+        Kind.KILOBYTES_OF_RATE: lambda: _map(words, key, old, lambda: words.integer(key)),
+        Kind.SHARE_OF_RATE: lambda: _map(words, key, old, lambda: words.number(key, "0", "1")),
+        Kind.LINK: lambda: tuple(words.integer(key, 0, 2**63) for _ in range(3)),
+    }
+    return takers[about.kind]()
+
+
+def _map(words: Words, key: str, old: dict[int, Any], take: Callable[[], Any]) -> dict[int, Any]:
+    """Take `count (rate value){count}`; further maps of a key add to the first, as in ns-3."""
+    count = words.integer(f"the number of rates of {key}", 0, 10_000)
+    result = dict(old)
+    for _ in range(count):
+        word = words.next(f"a rate of {key}")
+        rate = rate_bps(word) if word.isascii() and word.isdigit() else None
+        if rate is None:
+            words.wrong(
+                f"a rate of {key} should be a whole number of bit/s, found {shown(word)}",
+                f"{key} is the number of rates, then a rate and its value for each",
+            )
+            raise AssertionError  # `wrong` has raised
+        result[rate] = take()
+    return result

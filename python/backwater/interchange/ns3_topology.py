@@ -1,0 +1,209 @@
+"""`topology.txt` of HPCC's simulator, and its dialects of Floodgate and SimAI."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from pathlib import Path
+
+from backwater.interchange.source import Findings, Words, decimal
+
+MAX_HOST = 65_535
+"""A host's number stands in two bytes of its address."""
+
+MAX_NODES = 1 << 20
+
+_RATES = (10**6, 10**15)
+_MAX_DELAY_PS = 10**12
+
+
+class Dialect(StrEnum):
+    """Who wrote a topology file."""
+
+    HPCC = "HPCC"
+    FLOODGATE = "Floodgate"
+    SIMAI = "SimAI"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A full-duplex link between two nodes."""
+
+    a: int
+    b: int
+    rate_bps: int
+    delay_ps: int
+    loss: Decimal
+    """Share of frames that are lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """Nodes by number, and links in the order of the file, which numbers the ports."""
+
+    dialect: Dialect
+    nodes: int
+    switches: tuple[int, ...]
+    links: tuple[Link, ...]
+
+    @property
+    def hosts(self) -> tuple[int, ...]:
+        """Numbers of the nodes that are no switches, ascending."""
+        switches = set(self.switches)
+        return tuple(n for n in range(self.nodes) if n not in switches)
+
+    def linked(self) -> set[int]:
+        """Nodes with at least one link."""
+        return {n for link in self.links for n in (link.a, link.b)}
+
+    def switch_rates(self) -> list[int]:
+        """Rates of all switch ports, ascending."""
+        switches = set(self.switches)
+        return sorted({x.rate_bps for x in self.links if x.a in switches or x.b in switches})
+
+
+def read(path: Path, findings: Findings) -> Topology:
+    """Read a topology file."""
+    return parse(Words.read(path, findings, "topology"))
+
+
+def parse(words: Words) -> Topology:
+    """Read the words of a topology file."""
+    dialect = _dialect(words)
+    nodes, switch_count, link_count = _header(words, dialect)
+    switches = _switches(words, nodes, switch_count)
+    width = 4 if dialect is Dialect.FLOODGATE else 5
+    if words.left < width * link_count:
+        lines = "source, target, rate, delay" + (", loss" if width == 5 else "")
+        words.findings.fail(
+            f"the header announces {link_count} links, but after the switches there are only "
+            f"{words.left} words, and a link has {width} ({lines})",
+            words.place(len(words)),
+        )
+    links = tuple(_link(words, dialect, nodes) for _ in range(link_count))
+    if words.left:
+        words.warning(
+            words.at,
+            f"{words.left} words after the {link_count} links that the header announces: ns-3 "
+            "ignores them silently, and so does this import",
+        )
+    topology = Topology(dialect, nodes, switches, links)
+    _check(topology, words)
+    return topology
+
+
+def _dialect(words: Words) -> Dialect:
+    first = next((line.split() for line in words.text.splitlines() if line.strip()), [])
+    if len(first) == 6:
+        return Dialect.FLOODGATE if all(_whole(word) for word in first) else Dialect.SIMAI
+    return Dialect.HPCC
+
+
+def _whole(word: str) -> bool:
+    return word.isascii() and word.isdigit()
+
+
+def _header(words: Words, dialect: Dialect) -> tuple[int, int, int]:
+    nodes = words.integer("the number of nodes", 2, MAX_NODES)
+    if dialect is Dialect.FLOODGATE:
+        switches = words.integer("the number of switches", 0, nodes)
+        for what in ("hosts per rack", "ToRs", "cores"):
+            words.integer(f"the number of {what}")
+    elif dialect is Dialect.SIMAI:
+        words.integer("the number of GPUs per server")
+        switches = words.integer("the number of NVSwitches", 0, nodes)
+        if switches:
+            words.warning(
+                words.at - 1,
+                "NVSwitches become plain switches: SimAI sends traffic inside a server over them "
+                "in its own way",
+            )
+        switches += words.integer("the number of switches", 0, nodes - switches)
+    else:
+        switches = words.integer("the number of switches", 0, nodes)
+    links = words.integer("the number of links", 0, 4_000_000)
+    if dialect is Dialect.SIMAI:
+        words.next("the type of GPU")
+    return nodes, switches, links
+
+
+def _switches(words: Words, nodes: int, count: int) -> tuple[int, ...]:
+    seen: dict[int, None] = {}
+    for _ in range(count):
+        number = words.integer("the number of a switch", 0, nodes - 1)
+        if number in seen:
+            words.wrong(f"switch {number} is named twice")
+        seen[number] = None
+    return tuple(seen)
+
+
+def _link(words: Words, dialect: Dialect, nodes: int) -> Link:
+    a = words.integer("one end of a link", 0, nodes - 1)
+    b = words.integer("the other end of a link", 0, nodes - 1)
+    if a == b:
+        words.wrong(f"node {a} is linked to itself")
+    bare = dialect is Dialect.FLOODGATE
+    rate = _gigabits(words) if bare else words.rate("the rate of a link")
+    if not _RATES[0] <= rate <= _RATES[1]:
+        words.wrong(f"a link of {rate} bit/s; expected 1Mbps to 1000Tbps")
+    delay = Decimal(1000) * words.number("the delay of a link in ns") if bare else None
+    exact = words.time("the delay of a link") if delay is None else delay
+    if exact > _MAX_DELAY_PS:
+        words.wrong("the delay of a link is more than a second")
+    delay_ps = _whole_ns(words, exact)
+    loss = Decimal(0) if bare else words.number("the loss of a link", "0", "1")
+    return Link(a, b, rate, delay_ps, loss)
+
+
+def _gigabits(words: Words) -> int:
+    """Take a rate as a bare number of Gbit/s; with a unit it is as everywhere."""
+    word = words.words[words.at] if words.left else ""
+    bare = decimal(word)
+    if bare is None:
+        return words.rate("the rate of a link")
+    words.next("the rate of a link")
+    return int(bare * 10**9)
+
+
+def _whole_ns(words: Words, delay_ps: Decimal) -> int:
+    whole = int(delay_ps) // 1000 * 1000
+    if whole != delay_ps:
+        words.warning(
+            words.at - 1,
+            f"ns-3 counts whole nanoseconds: this delay becomes {whole // 1000} ns",
+            kind="delays that are no whole number of nanoseconds",
+        )
+    return whole
+
+
+def _check(topology: Topology, words: Words) -> None:
+    findings = words.findings
+    pairs = Counter(frozenset((link.a, link.b)) for link in topology.links)
+    for pair, count in pairs.items():
+        if count > 1:
+            a, b = sorted(pair)
+            findings.error(
+                f"{words.name}: nodes {a} and {b} have {count} links",
+                "ns-3 routes over the last of them only; two nodes have at most one link here",
+                kind="pairs of nodes with several links",
+            )
+    ends = Counter(n for link in topology.links for n in (link.a, link.b))
+    for host in topology.hosts:
+        if host > MAX_HOST:
+            findings.error(
+                f"{words.name}: host {host} has no address of its own in ns-3",
+                f"hosts are numbered up to {MAX_HOST}; give the higher numbers to switches",
+            )
+            break
+        if ends[host] > 1:
+            findings.warning(
+                f"host {host} has {ends[host]} links: `--profile ns3` was compared with ns-3 for "
+                "hosts with one link only",
+                kind="hosts with several links",
+            )
+    for node in sorted(set(range(topology.nodes)) - set(ends)):
+        findings.warning(f"node {node} has no link and is left out", kind="nodes without a link")
+    if not topology.links:
+        findings.error(f"{words.name}: the topology has no link")

@@ -1,0 +1,6 @@
+"""Figures of papers: what runs, what is drawn, and which statements of the paper hold here.
+
+A figure is a TOML file (``figures/PAPER/NAME.toml``). :mod:`~backwater.paper.files` reads it,
+:mod:`~backwater.paper.reproduce` runs it, :mod:`~backwater.paper.measures` makes numbers of the
+runs, :mod:`~backwater.paper.claims` judges, and :mod:`~backwater.paper.drawing` draws.
+"""

@@ -1,0 +1,395 @@
+"""Draws the panels of a figure: our runs in colour, the paper's values faintly behind them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Picture
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+from backwater.paper.files import Axis, Group, Mark, Measure, Panel, Pick, Selection
+from backwater.paper.measures import Array, Samples, evaluate, quantile
+from backwater.paper.quantities import Dimension
+from backwater.plots import GRID, INK, MUTED, Style, styles
+from backwater.units import bytes_text
+
+if TYPE_CHECKING:
+    from backwater.paper.reproduce import Results
+
+_WIDTH, _HEIGHT = 5.1, 3.4
+_NAMES = {
+    "slowdown": "FCT slowdown",
+    "fct": "flow completion time",
+    "fct-acked": "flow completion time, to the ACK",
+    "rtt": "round-trip time",
+    "queue": "queue length",
+    "queue-samples": "queue length",
+    "buffer": "buffer occupancy of a switch",
+    "throughput": "throughput",
+    "pauses": "duration of a pause",
+    "paused": "share of time paused by PFC",
+}
+_PALETTE = ("#d55e00", "#0072b2", "#009e73", "#b5578f", "#c98a00", "#3c4650", "#56b4e9", "#8c564b")
+
+
+def draw(results: Results) -> Picture:
+    """Draw all panels of a figure."""
+    figure = results.figure
+    columns = min(figure.columns, len(figure.panels))
+    rows = math.ceil(len(figure.panels) / columns)
+    picture = Picture(figsize=(_WIDTH * columns, _HEIGHT * rows + 0.5), layout="constrained")
+    picture.get_layout_engine().set(w_pad=0.1, h_pad=0.08)  # type: ignore[union-attr]
+    title = f"{figure.title}  ({figure.place})"
+    if results.quick:
+        title += "  — quick: reduced size, the numbers say little"
+    picture.suptitle(title, color=INK, fontsize=11, x=0.01, ha="left")
+    for i, panel in enumerate(figure.panels):
+        axes = picture.add_subplot(rows, columns, i + 1)
+        _prepare(axes, panel)
+        _DRAWERS[panel.kind](axes, panel, results)
+        _finish(axes, panel)
+    return picture
+
+
+# --- The kinds of panels ---------------------------------------------------------------------
+
+
+def _cdf(axes: Axes, panel: Panel, results: Results) -> None:
+    assert panel.source is not None
+    largest = _largest(panel, results) if panel.x_scale == "linear" else 0.0
+    unit = _Unit.of(panel.source.dimension, largest)
+    for label, select, style in _lines(panel, results):
+        samples = results.data.samples(panel.source, results.runs(select))
+        x, share = _distribution(samples)
+        if len(x):
+            axes.step(x / unit.scale, share, where="post", label=label, **_look(style))
+    axes.set_ylim(0, 1.02)
+    axes.set_xlabel(panel.x_label or unit.label(_NAMES[panel.source.of]))
+    axes.set_ylabel(panel.y_label or "share with at most this")
+    _marks(axes, panel.marks, unit, None)
+    _limits(axes, panel, unit, _Unit(1))
+
+
+def _by_size(axes: Axes, panel: Panel, results: Results) -> None:
+    assert panel.source is not None
+    assert panel.statistic is not None
+    unit = _Unit.of(panel.source.dimension, 0)
+    lines = [
+        (label, results.data.samples(panel.source, results.runs(select)), style)
+        for label, select, style in _lines(panel, results)
+    ]
+    edges = _equal_count_edges([samples for _, samples, _ in lines], panel.bins)
+    for label, samples, style in lines:
+        sizes = samples.sizes if samples.sizes is not None else np.empty(0)
+        heights = []
+        for low, high in pairwise(edges):
+            inside = (sizes > low) & (sizes <= high)
+            heights.append(evaluate(panel.statistic, Samples(samples.values[inside])))
+        y = np.array(heights) / unit.scale
+        axes.plot(range(len(heights)), y, label=label, marker="o", markersize=3, **_look(style))
+    ticks = range(0, max(len(edges) - 1, 0), max(1, (len(edges) - 1) // 7))
+    axes.set_xticks(list(ticks), [bytes_text(edges[i + 1]) for i in ticks])
+    axes.set_xlabel(panel.x_label or "flow size, up to (equally many flows per step)")
+    axes.set_ylabel(
+        panel.y_label or f"{unit.label(_NAMES[panel.source.of])}, {panel.statistic.name}"
+    )
+    if not axes.lines or panel.y_scale == "linear":
+        axes.set_ylim(bottom=0)
+    _marks(axes, panel.marks, _Unit(1), unit)
+    _limits(axes, panel, _Unit(1), unit)
+
+
+def _series(axes: Axes, panel: Panel, results: Results) -> None:
+    assert panel.source is not None
+    unit = _Unit.of(panel.source.dimension, _largest(panel, results))
+    drawn: list[tuple[str, Style, Array, Array]] = []
+    for label, select, style in _lines(panel, results):
+        for run in results.runs(select)[:1]:
+            lines = results.data.lines(panel.source, run)
+            several = len(lines.values) > 1
+            for i, (name, values) in enumerate(lines.values.items()):
+                look = Style(_PALETTE[i % len(_PALETTE)]) if several and not panel.by else style
+                title = " ".join(part for part in (label, name if several else "") if part)
+                drawn.append((title, look, lines.times_ps, values))
+    clock = _Unit.of(Dimension.TIME, max((t[-1] for _, _, t, _ in drawn if len(t)), default=0.0))
+    for title, look, times, values in drawn:
+        axes.plot(times / clock.scale, values / unit.scale, label=title or None, **_look(look))
+    axes.set_xlabel(panel.x_label or clock.label("time"))
+    axes.set_ylabel(panel.y_label or unit.label(_NAMES[panel.source.of]))
+    axes.set_ylim(bottom=0)
+    axes.set_xlim(left=0)
+    _marks(axes, panel.marks, clock, unit)
+    _limits(axes, panel, clock, unit)
+
+
+def _bars(axes: Axes, panel: Panel, results: Results) -> None:
+    group = results.figure.group(panel.select)
+    places = _points(group, panel, panel.x) or [("", panel.select)]
+    unit = _Unit.of(panel.measures[0].dimension, 0)
+    bars: list[tuple[str, Style, list[float]]] = []
+    for label, select, style in _lines(panel, results):
+        for i, measure in enumerate(panel.measures):
+            heights = [
+                results.value(Pick(measure, {**select, **place})).value for _, place in places
+            ]
+            several = len(panel.measures) > 1
+            look = Style(_PALETTE[i % len(_PALETTE)]) if several and not panel.by else style
+            title = " ".join(x for x in (label, _spoken(measure) if several else "") if x)
+            bars.append((title, look, heights))
+    width = 0.8 / max(len(bars), 1)
+    unit = _Unit.of(panel.measures[0].dimension, max((max(h) for _, _, h in bars), default=0.0))
+    for i, (title, look, heights) in enumerate(bars):
+        x = np.arange(len(places)) + (i - (len(bars) - 1) / 2) * width
+        y = np.array(heights) / unit.scale
+        axes.bar(x, y, width * 0.92, color=look.colour, label=title or None)
+        for at, height in zip(x, y, strict=True):
+            axes.annotate(
+                "–" if math.isnan(height) else f"{height:.3g}",
+                (at, 0 if math.isnan(height) else height),
+                xytext=(0, 2),
+                textcoords="offset points",
+                ha="center",
+                fontsize=7,
+                color=MUTED,
+            )
+    axes.set_xticks(range(len(places)), [label for label, _ in places])
+    axes.tick_params(axis="x", length=0)
+    axes.grid(visible=False, axis="x")
+    axes.margins(y=0.15)
+    axes.set_xlabel(panel.x_label or "")
+    axes.set_ylabel(panel.y_label or unit.label(_spoken(panel.measures[0])))
+    _marks(axes, panel.marks, None, unit)
+    _limits(axes, panel, _Unit(1), unit)
+
+
+def _over_axis(axes: Axes, panel: Panel, results: Results) -> None:
+    axis = _axis(results.figure.group(panel.select), panel.x)
+    assert axis is not None
+    points = [
+        point
+        for point in axis.points
+        if panel.x not in panel.select or point.label in panel.select[axis.name]
+    ]
+    across = np.array([point.number for point in points], dtype=float)
+    unit_x = _Unit.of(axis.dimension or Dimension.NUMBER, float(across.max()))
+    found: list[tuple[str, Style, Array]] = []
+    for label, select, style in _lines(panel, results):
+        for measure in panel.measures:
+            heights = [
+                results.value(Pick(measure, {**select, axis.name: (point.label,)})).value
+                for point in points
+            ]
+            title = label or (_spoken(measure) if len(panel.measures) > 1 else "")
+            found.append((title, style, np.array(heights)))
+    largest = max((float(np.nanmax(y)) for _, _, y in found if not np.isnan(y).all()), default=0.0)
+    unit = _Unit.of(panel.measures[0].dimension, largest)
+    for i, (title, style, y) in enumerate(found):
+        look = style if panel.by or len(found) == 1 else Style(_PALETTE[i % len(_PALETTE)])
+        axes.plot(
+            across / unit_x.scale, y / unit.scale, label=title or None, marker="o",
+            markersize=4, **_look(look),
+        )  # fmt: skip
+    if len(points) <= 8:
+        axes.set_xticks(across / unit_x.scale)
+    axes.set_xlabel(panel.x_label or unit_x.label(axis.name))
+    axes.set_ylabel(panel.y_label or unit.label(_spoken(panel.measures[0])))
+    axes.set_ylim(bottom=0)
+    _marks(axes, panel.marks, unit_x, unit)
+    _limits(axes, panel, unit_x, unit)
+
+
+_DRAWERS: dict[str, Callable[[Axes, Panel, Results], None]] = {
+    "cdf": _cdf,
+    "by-size": _by_size,
+    "series": _series,
+    "bars": _bars,
+    "lines": _over_axis,
+}
+
+
+# --- Lines and their data --------------------------------------------------------------------
+
+
+def _lines(panel: Panel, results: Results) -> list[tuple[str, Selection, Style]]:
+    """Each line of a panel: its name, what it shows, and how it looks."""
+    group = results.figure.group(panel.select)
+    axis = _axis(group, panel.by)
+    if axis is None:
+        return [("", panel.select, Style(_PALETTE[0]))]
+    looks = _looks(axis)
+    return [
+        (label, {**panel.select, **select}, looks[label])
+        for label, select in _points(group, panel, panel.by)
+    ]
+
+
+def _points(group: Group, panel: Panel, name: str | None) -> list[tuple[str, Selection]]:
+    axis = _axis(group, name)
+    if axis is None:
+        return []
+    labels = panel.select.get(axis.name, axis.labels())
+    return [(label, {axis.name: (label,)}) for label in labels]
+
+
+def _axis(group: Group, name: str | None) -> Axis | None:
+    return None if name is None else group.axis(name)
+
+
+def _looks(axis: Axis) -> dict[str, Style]:
+    """Points that are schemes look as these do in all figures; others have colours in order."""
+    schemes = [point.scheme for point in axis.points]
+    if None not in schemes and len(set(schemes)) == len(schemes):
+        known = styles([scheme for scheme in schemes if scheme is not None])
+        return {point.label: known[point.scheme or ""] for point in axis.points}
+    dashes = ("-", (0, (5, 1.5)), (0, (1, 1)))
+    return {
+        label: Style(_PALETTE[i % len(_PALETTE)], dashes[i // len(_PALETTE) % len(dashes)])
+        for i, label in enumerate(axis.labels())
+    }
+
+
+def _largest(panel: Panel, results: Results) -> float:
+    """Return the largest value that a panel draws: its unit follows from it."""
+    assert panel.source is not None
+    found = [0.0]
+    for _, select, _ in _lines(panel, results):
+        samples = results.data.samples(panel.source, results.runs(select))
+        if len(samples.values):
+            weights = np.ones(len(samples.values)) if samples.weights is None else samples.weights
+            found.append(quantile(samples.values, weights, 0.999))
+    return max(found)
+
+
+def _distribution(samples: Samples, points: int = 800) -> tuple[Array, Array]:
+    """Value and share at or below it, thinned where values are many."""
+    if not len(samples.values):
+        return np.empty(0), np.empty(0)
+    weights = np.ones(len(samples.values)) if samples.weights is None else samples.weights
+    order = np.argsort(samples.values, kind="stable")
+    x, share = samples.values[order], np.cumsum(weights[order]) / weights.sum()
+    if len(x) > points:
+        keep = np.searchsorted(share, np.linspace(0, 1, points), side="left").clip(max=len(x) - 1)
+        keep = np.unique(np.concatenate([[0], keep, [len(x) - 1]]))
+        x, share = x[keep], share[keep]
+    return np.concatenate([x[:1], x]), np.concatenate([[0.0], share])
+
+
+def _equal_count_edges(lines: Sequence[Samples], bins: int) -> Array:
+    """Edges of size bins with about equally many flows, the same for all lines."""
+    sizes = [samples.sizes for samples in lines if samples.sizes is not None]
+    together = np.concatenate(sizes) if sizes else np.empty(0)
+    if not len(together):
+        return np.empty(0)
+    bins = int(np.clip(len(together) // len(sizes) // 10, 1, bins))
+    upper = np.quantile(together, np.arange(1, bins + 1) / bins, method="inverted_cdf")
+    return np.concatenate([[0], np.unique(upper)])
+
+
+def _spoken(measure: Measure) -> str:
+    return measure.name.replace("_", " ").replace("-", " ")
+
+
+# --- How it looks ----------------------------------------------------------------------------
+
+
+class _Unit:
+    """In which unit an axis is labelled."""
+
+    def __init__(self, scale: float, name: str = "") -> None:
+        self.scale, self.name = scale, name
+
+    @classmethod
+    def of(cls, dimension: Dimension, largest: float) -> _Unit:
+        match dimension:
+            case Dimension.TIME:
+                if largest >= 1e12:
+                    return cls(1e12, "s")
+                return cls(1e9, "ms") if largest >= 2e9 else cls(1e6, "µs")
+            case Dimension.SIZE:
+                return cls(1e6, "MB") if largest >= 2e6 else cls(1e3, "KB")
+            case Dimension.RATE:
+                return cls(1e9, "Gbps")
+            case Dimension.SHARE:
+                return cls(0.01, "%")
+            case Dimension.NUMBER:
+                return cls(1)
+
+    def label(self, words: str) -> str:
+        return f"{words} ({self.name})" if self.name else words
+
+
+def _prepare(axes: Axes, panel: Panel) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(MUTED)
+    axes.grid(visible=True, color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=MUTED, labelcolor=INK, labelsize=8)
+    axes.xaxis.label.set(color=INK, fontsize=9)
+    axes.yaxis.label.set(color=INK, fontsize=9)
+    axes.set_title(panel.title, color=INK, fontsize=9.5, loc="left")
+    if panel.kind != "bars":
+        axes.set_xscale(panel.x_scale)
+    axes.set_yscale(panel.y_scale)
+
+
+def _finish(axes: Axes, panel: Panel) -> None:
+    scales = ((axes.xaxis, panel.x_scale), (axes.yaxis, panel.y_scale))
+    for axis, scale in scales:
+        if scale == "log":
+            low, high = axis.get_view_interval()
+            if high < 100 * max(low, 1e-12):
+                axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+            axis.set_minor_formatter(NullFormatter())
+        elif axis is axes.yaxis:
+            axis.set_major_locator(MaxNLocator(6))
+    handles, labels = axes.get_legend_handles_labels()
+    if labels:
+        axes.legend(
+            handles, labels, fontsize=7.5, frameon=True, framealpha=0.85, edgecolor="none",
+            labelcolor=INK, ncols=2 if len(labels) > 6 else 1,
+        )  # fmt: skip
+    elif not axes.lines and not axes.patches:
+        axes.text(0.5, 0.5, "nothing was measured", ha="center", color=MUTED,
+                  transform=axes.transAxes)  # fmt: skip
+
+
+def _look(style: Style) -> dict[str, object]:
+    return {"color": style.colour, "linestyle": style.line, "linewidth": 1.4}
+
+
+def _marks(axes: Axes, marks: Sequence[Mark], x: _Unit | None, y: _Unit | None) -> None:
+    """Values of the paper: lines, or points where both are known."""
+    faint = {"color": MUTED, "alpha": 0.55}
+    words = {"color": MUTED, "fontsize": 7, "fontstyle": "italic"}
+    for mark in marks:
+        text = f"paper: {mark.text}" if mark.text else "paper"
+        at_x = mark.x.value / x.scale if mark.x and x else None
+        at_y = mark.y.value / y.scale if mark.y and y else None
+        if at_x is not None and at_y is not None:
+            axes.plot([at_x], [at_y], marker="x", linestyle="none", **faint)  # type: ignore[arg-type]
+            axes.annotate(text, (at_x, at_y), xytext=(4, 4), textcoords="offset points", **words)
+        elif at_y is not None:
+            axes.axhline(at_y, linestyle=(0, (4, 3)), linewidth=1, **faint)  # type: ignore[arg-type]
+            axes.annotate(
+                text, (1, at_y), xycoords=("axes fraction", "data"), xytext=(-2, 2),
+                textcoords="offset points", ha="right", **words,
+            )  # fmt: skip
+        elif at_x is not None:
+            axes.axvline(at_x, linestyle=(0, (4, 3)), linewidth=1, **faint)  # type: ignore[arg-type]
+            axes.annotate(
+                text, (at_x, 0.02), xycoords=("data", "axes fraction"), xytext=(2, 0),
+                textcoords="offset points", rotation=90, va="bottom", **words,
+            )  # fmt: skip
+
+
+def _limits(axes: Axes, panel: Panel, x: _Unit, y: _Unit) -> None:
+    if panel.x_limits:
+        axes.set_xlim(panel.x_limits[0] / x.scale, panel.x_limits[1] / x.scale)
+    if panel.y_limits:
+        axes.set_ylim(panel.y_limits[0] / y.scale, panel.y_limits[1] / y.scale)

@@ -1,0 +1,965 @@
+"""Reads figure files: TOML in, checked and immutable objects out.
+
+Everything that a file refers to is looked up here, before anything runs: axes, their points,
+measures, data and scenarios. What is wrong is told with file, line, key and what was expected.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from backwater.errors import ScenarioError
+from backwater.paper.quantities import Dimension, Quantity, parse
+
+FIGURES = Path(__file__).parent / "figures"
+
+GROUP = "runs"
+"""Name under which a selection says which ``[[runs]]`` it means."""
+
+
+class FigureError(ScenarioError):
+    """A figure file that cannot be used."""
+
+
+# --- What a figure is ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One value of an axis: what is set to get there."""
+
+    label: str
+    scheme: str | None = None
+    overrides: tuple[str, ...] = ()
+    number: float | None = None
+    """Where it lies on a numeric axis, in the unit of its dimension."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Something that differs between the runs of a group."""
+
+    name: str
+    points: tuple[Point, ...]
+    dimension: Dimension | None = None
+    """Of the numbers, where the axis is numeric."""
+
+    def labels(self) -> tuple[str, ...]:
+        """Names of the points, in order."""
+        return tuple(point.label for point in self.points)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One combination of points: the same run, but for its seed."""
+
+    tags: tuple[tuple[str, str], ...]
+    scheme: str | None
+    overrides: tuple[str, ...]
+
+    def label(self) -> str:
+        """Say which case it is."""
+        return ", ".join(label for _, label in self.tags)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Runs of one scenario: all combinations of the points of its axes."""
+
+    name: str
+    scenario: Path
+    axes: tuple[Axis, ...]
+    overrides: tuple[str, ...]
+    seeds: tuple[int | None, ...]
+    profile: str | None
+    quick_overrides: tuple[str, ...]
+    quick_seeds: tuple[int | None, ...]
+
+    def axis(self, name: str) -> Axis | None:
+        """Find an axis by name."""
+        return next((axis for axis in self.axes if axis.name == name), None)
+
+    def cases(self, quick: bool = False) -> Iterator[Case]:
+        """All combinations, the last axis fastest."""
+        for points in product(*(axis.points for axis in self.axes)):
+            schemes = [point.scheme for point in points if point.scheme is not None]
+            yield Case(
+                tuple((a.name, p.label) for a, p in zip(self.axes, points, strict=True)),
+                schemes[-1] if schemes else None,
+                self.overrides
+                + tuple(override for point in points for override in point.overrides)
+                + (self.quick_overrides if quick else ()),
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Which numbers of a run are looked at."""
+
+    of: str
+    dimension: Dimension
+    sizes: tuple[float, float] | None = None
+    window: tuple[float, float] | None = None
+    traffic: tuple[str, ...] = ()
+    flows: tuple[int, ...] = ()
+    ports: tuple[str, ...] = ()
+    tiers: tuple[str, ...] = ()
+    bin_ps: float | None = None
+    total: bool = False
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """How many numbers become one."""
+
+    name: str
+    quantile: float | None = None
+    above: float | None = None
+    below: float | None = None
+    after_ps: float = 0.0
+    after_flow: int | None = None
+    """Time counts from the end of this flow instead."""
+
+    hold_ps: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number that every case has."""
+
+    name: str
+    source: Source
+    statistic: Statistic
+    dimension: Dimension
+
+
+Selection = Mapping[str, tuple[str, ...]]
+"""Labels by axis; what is not named is left open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A measure of selected cases."""
+
+    measure: Measure
+    select: Selection
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a value is compared with: a quantity, or another measure."""
+
+    than: Quantity | Pick
+    low: bool
+    """The value is to be above it (else below)."""
+
+    strict: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A statement of the paper that a program can check."""
+
+    text: str
+    place: str
+    paper: str
+    value: Pick
+    over: Quantity | Pick | None
+    bounds: tuple[Bound, ...]
+    expected: str
+    """The bounds in words."""
+
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A value of the paper, drawn faintly."""
+
+    text: str
+    x: Quantity | None
+    y: Quantity | None
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One drawing of the picture."""
+
+    kind: str
+    title: str
+    select: Selection
+    by: str | None
+    x: str | None
+    source: Source | None
+    measures: tuple[Measure, ...]
+    statistic: Statistic | None
+    bins: int
+    x_label: str | None
+    y_label: str | None
+    x_scale: str
+    y_scale: str
+    x_limits: tuple[float, float] | None
+    y_limits: tuple[float, float] | None
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure of a paper."""
+
+    name: str
+    path: Path
+    title: str
+    place: str
+    about: str
+    size: str
+    groups: tuple[Group, ...]
+    panels: tuple[Panel, ...]
+    claims: tuple[Claim, ...]
+    columns: int
+
+    def group(self, select: Selection) -> Group:
+        """Return the group that a selection speaks of."""
+        names = select.get(GROUP)
+        return next(g for g in self.groups if names is None or g.name in names)
+
+
+# --- Finding files ---------------------------------------------------------------------------
+
+
+def available(folder: Path = FIGURES) -> list[str]:
+    """Names of all figures, such as ``hpcc/fig13``."""
+    found = (path.relative_to(folder).with_suffix("") for path in folder.glob("*/*.toml"))
+    return sorted((path.as_posix() for path in found), key=_in_numbers)
+
+
+def wanted(names: Sequence[str], folder: Path = FIGURES) -> list[str]:
+    """Find figures: ``hpcc/fig13``, ``hpcc/fig9a`` (a part), a paper, ``all``, or a file."""
+    known = available(folder)
+    chosen: list[str] = []
+    for name in names:
+        if name == "all":
+            chosen += known
+        elif name in known or name.endswith(".toml"):
+            chosen.append(name)
+        elif members := [figure for figure in known if figure.startswith(f"{name}/")]:
+            chosen += members
+        elif parts := [figure for figure in known if _is_part(name, figure)]:
+            chosen += parts
+        else:
+            papers = sorted({figure.partition("/")[0] for figure in known})
+            near = difflib.get_close_matches(name, [*known, *papers, "all"], 3)
+            hint = f" Did you mean {' or '.join(near)}?" if near else ""
+            raise FigureError(
+                f"there is no figure `{name}`.{hint} `backwater paper list` lists them."
+            )
+    return list(dict.fromkeys(chosen))
+
+
+def load(name: str, folder: Path = FIGURES) -> Figure:
+    """Read a figure by name, or a file of one's own."""
+    if name.endswith(".toml"):
+        path = Path(name)
+        return read(path, f"{path.absolute().parent.name}/{path.stem}")
+    return read(folder / f"{name}.toml", name)
+
+
+def read(path: Path, name: str | None = None) -> Figure:
+    """Read a figure file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FigureError(f"error: {path}: cannot be read: {error}") from error
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise FigureError(f"error: {path}: {error}") from error
+    return _figure(_Table(raw, _File(path, text)), name or path.stem)
+
+
+def _is_part(name: str, figure: str) -> bool:
+    """Whether a name such as ``hpcc/fig9a`` is one of a figure such as ``hpcc/fig09ab``."""
+    wanted, known = (_NUMBERED.fullmatch(text) for text in (name, figure))
+    if wanted is None or known is None or wanted[1] != known[1]:
+        return False
+    same = int(wanted[2]) == int(known[2])
+    return same and (not known[3] or set(wanted[3]) <= set(known[3]))
+
+
+_NUMBERED = re.compile(r"(.*?)([0-9]+)([a-z]*)")
+
+
+def _in_numbers(name: str) -> list[tuple[int, str]]:
+    """Sort key by which fig9 comes before fig10."""
+    return [(int(p), "") if p.isdigit() else (0, p) for p in re.split(r"([0-9]+)", name)]
+
+
+# --- Tables with places ----------------------------------------------------------------------
+
+Way = tuple[str | int, ...]
+
+
+class _File:
+    """A text and where in it each key stands."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path = path
+        self.lines = dict(_places(text))
+
+    def fail(self, way: Way, message: str) -> FigureError:
+        line = next((self.lines[w] for w in _upwards(way) if w in self.lines), None)
+        where = f"{self.path}:{line}" if line else str(self.path)
+        key = ".".join(str(part) for part in way if isinstance(part, str))
+        return FigureError(f"error: {where}: {f'`{key}`: ' if key else ''}{message}")
+
+
+def _upwards(way: Way) -> Iterator[Way]:
+    for length in range(len(way), 0, -1):
+        yield way[:length]
+
+
+def _places(text: str) -> Iterator[tuple[Way, int]]:
+    """Each table and key with its line. Keys inside of inline tables have none of their own."""
+    header: Way = ()
+    counts: dict[Way, int] = {}
+    seen: set[Way] = set()
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := re.match(r"\s*(\[\[?)([^\[\]]+)\]", line):
+            header = ()
+            parts = [part.strip().strip("\"'") for part in match[2].split(".")]
+            for i, part in enumerate(parts):
+                header = (*header, part)
+                if i == len(parts) - 1 and match[1] == "[[":
+                    counts[header] = counts.get(header, -1) + 1
+                if header in counts:
+                    header = (*header, counts[header])
+            place = header
+        elif match := re.match(r"\s*([A-Za-z0-9_.-]+)\s*=", line):
+            place = (*header, *match[1].split("."))
+        else:
+            continue
+        if place not in seen:
+            seen.add(place)
+            yield place, number
+
+
+class _Table:
+    """A table of the file that complains well, also about keys that nobody asked for."""
+
+    def __init__(self, raw: dict[str, Any], file: _File, way: Way = ()) -> None:
+        self.raw, self.file, self.way = raw, file, way
+        self.asked: set[str] = set()
+
+    def __contains__(self, key: str) -> bool:
+        self.asked.add(key)
+        return key in self.raw
+
+    def fail(self, key: str | None, message: str) -> FigureError:
+        return self.file.fail(self.way if key is None else (*self.way, key), message)
+
+    def get(self, key: str) -> Any:
+        self.asked.add(key)
+        return self.raw.get(key)
+
+    def need(self, key: str, expected: str) -> Any:
+        if key not in self:
+            raise self.fail(None, f"the key `{key}` is missing: {expected}")
+        return self.raw[key]
+
+    def text(self, key: str, default: str | None = None) -> str:
+        value = self.need(key, "a text") if default is None else self.get(key)
+        if value is None:
+            return default or ""
+        if not isinstance(value, str):
+            raise self.fail(key, f"expected a text, found {value!r}")
+        return value.strip()
+
+    def optional(self, key: str) -> str | None:
+        return self.text(key) if key in self else None
+
+    def one_of(self, key: str, words: Iterable[str], default: str | None = None) -> str:
+        value, words = self.text(key, default), list(words)
+        if value not in words:
+            raise self.fail(
+                key, f"`{value}` is none of {', '.join(words)}.{_nearest(value, words)}"
+            )
+        return value
+
+    def list(self, key: str) -> list[Any]:
+        value = self.get(key)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            raise self.fail(key, f"expected a list, found {value!r}")
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return a list of texts; one alone needs no brackets."""
+        value = self.get(key)
+        values = [value] if isinstance(value, str) else self.list(key)
+        for each in values:
+            if not isinstance(each, str):
+                raise self.fail(key, f"expected texts, found {each!r}")
+        return tuple(values)
+
+    def whole(self, key: str, default: int, low: int = 0) -> int:
+        value = self.raw[key] if key in self else default
+        if isinstance(value, bool) or not isinstance(value, int) or value < low:
+            raise self.fail(key, f"expected a whole number of at least {low}, found {value!r}")
+        return value
+
+    def flag(self, key: str) -> bool:
+        value = self.raw[key] if key in self else False
+        if not isinstance(value, bool):
+            raise self.fail(key, f"expected true or false, found {value!r}")
+        return value
+
+    def quantity(self, key: str, dimension: Dimension) -> float:
+        return self.quantity_of(key, self.need(key, dimension.value), dimension).value
+
+    def quantity_of(self, key: str, written: object, dimension: Dimension | None) -> Quantity:
+        found = parse(written)
+        if found is None:
+            expected = dimension.value if dimension else "a number or a quantity such as 20us"
+            raise self.fail(key, f"expected {expected}, found {written!r}")
+        if dimension is not None and found.dimension is not dimension:
+            raise self.fail(key, f"expected {dimension.value}, found {written!r}")
+        return found
+
+    def range(self, key: str, dimension: Dimension | None) -> tuple[float, float] | None:
+        if key not in self:
+            return None
+        ends = self.list(key)
+        expected = dimension.value if dimension else "a number or a quantity"
+        if len(ends) != 2:
+            raise self.fail(key, f"expected a list of two, from and to, each {expected}")
+        low, high = (self.quantity_of(key, end, dimension).value for end in ends)
+        if low > high:
+            raise self.fail(key, f"{ends[0]!r} is more than {ends[1]!r}")
+        return low, high
+
+    def table(self, key: str) -> _Table:
+        value = self.raw[key] if key in self else {}
+        if not isinstance(value, dict):
+            raise self.fail(key, f"expected a table, found {value!r}")
+        return _Table(value, self.file, (*self.way, key))
+
+    def tables(self, key: str) -> list[_Table]:
+        found = []
+        for i, value in enumerate(self.list(key)):
+            way = (*self.way, key, i)
+            if not isinstance(value, dict):
+                raise self.file.fail(way, f"expected tables, found {value!r}")
+            found.append(_Table(value, self.file, way))
+        return found
+
+    def close(self) -> None:
+        """Refuse keys that mean nothing here."""
+        for key in self.raw:
+            if key not in self.asked:
+                raise self.fail(key, f"unknown key.{_nearest(key, self.asked - set(self.raw))}")
+
+
+def _nearest(word: str, words: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word, sorted(words), 1)
+    return f" Did you mean `{near[0]}`?" if near else ""
+
+
+# --- The file from top to bottom -------------------------------------------------------------
+
+
+def _figure(top: _Table, name: str) -> Figure:
+    title, place = top.text("title"), top.text("place")
+    about, size = top.text("about", ""), top.text("size", "")
+    columns = top.whole("columns", 2, 1)
+    groups = _groups(top)
+    sources = {key: _source(top.table("data"), key) for key in top.table("data").raw}
+    book = _Book(groups, sources, {})
+    declared = top.table("measures")
+    for key in declared.raw:
+        book.measures[key] = _measure(declared.table(key), key, sources)
+    panels = tuple(_panel(table, book) for table in top.tables("panels"))
+    claims = tuple(_claim(table, book) for table in top.tables("claims"))
+    if not panels:
+        raise top.fail(None, "a figure needs at least one [[panels]]")
+    top.close()
+    return Figure(name, top.file.path, title, place, about, size, groups, panels, claims, columns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Book:
+    """What the later parts of a file refer to."""
+
+    groups: tuple[Group, ...]
+    sources: dict[str, Source]
+    measures: dict[str, Measure]
+
+    def measure(self, table: _Table, key: str, name: object) -> Measure:
+        if not isinstance(name, str) or name not in self.measures:
+            known = ", ".join(self.measures) or "none"
+            near = _nearest(str(name), self.measures)
+            raise table.fail(key, f"no measure `{name}` is declared; there are: {known}.{near}")
+        return self.measures[name]
+
+
+def _groups(top: _Table) -> tuple[Group, ...]:
+    tables = top.tables("runs")
+    if not tables:
+        raise top.fail(None, "a figure needs at least one [[runs]]")
+    groups: list[Group] = []
+    for table in tables:
+        group = _group(table, alone=len(tables) == 1)
+        if any(other.name == group.name for other in groups):
+            raise table.fail("name", f"two [[runs]] are called `{group.name}`")
+        groups.append(group)
+    return tuple(groups)
+
+
+def _group(table: _Table, alone: bool) -> Group:
+    written = table.text("scenario")
+    scenario = table.file.path.parent / written
+    if not scenario.is_file():
+        raise table.fail("scenario", f"there is no file {scenario}")
+    quick = table.table("quick")
+    seeds = _seeds(table)
+    group = Group(
+        name=table.text("name", "runs" if alone else None),
+        scenario=scenario,
+        axes=tuple(_axis(axis) for axis in table.tables("axes")),
+        overrides=_overrides(table, "set"),
+        seeds=seeds,
+        profile=table.optional("profile"),
+        quick_overrides=_overrides(quick, "set"),
+        quick_seeds=_seeds(quick) if "seeds" in quick else seeds[:1],
+    )
+    names = [axis.name for axis in group.axes]
+    for name in names:
+        if names.count(name) > 1 or name in (GROUP, "name"):
+            raise table.fail("axes", f"the name `{name}` of an axis is taken")
+    quick.close()
+    table.close()
+    return group
+
+
+def _seeds(table: _Table) -> tuple[int | None, ...]:
+    seeds = table.list("seeds")
+    for seed in seeds:
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise table.fail("seeds", f"expected whole numbers, found {seed!r}")
+    if len(set(seeds)) < len(seeds):
+        raise table.fail("seeds", "a seed stands here twice")
+    return tuple(seeds) or (None,)
+
+
+def _overrides(table: _Table, key: str) -> tuple[str, ...]:
+    overrides = table.texts(key)
+    for override in overrides:
+        if not re.match(r"[^=\s]+=.", override):
+            raise table.fail(key, f"expected texts such as switch.buffer=24MB, not {override!r}")
+    return overrides
+
+
+def _axis(table: _Table) -> Axis:
+    """Read an axis: a key and its values, or schemes, or points that say what they set."""
+    ways = [way for way in ("key", "schemes", "points") if way in table]
+    if len(ways) != 1:
+        raise table.fail(None, "an axis has one of `key` (with `values`), `schemes` and `points`")
+    dimension = None
+    if ways == ["key"]:
+        name, (points, dimension) = table.text("name"), _values(table)
+    elif ways == ["schemes"]:
+        name = table.text("name", "scheme")
+        points = [Point(scheme, scheme) for scheme in table.texts("schemes")]
+    else:
+        name = table.text("name")
+        points = [_point(point) for point in table.tables("points")]
+    labels = [point.label for point in points]
+    if not labels:
+        raise table.fail(ways[0], "an axis needs at least one point")
+    if len(set(labels)) < len(labels):
+        raise table.fail(None, "two points of the axis have the same label")
+    table.close()
+    return Axis(name, tuple(points), dimension)
+
+
+def _values(table: _Table) -> tuple[list[Point], Dimension | None]:
+    key, values = table.text("key"), table.list("values")
+    labels = table.texts("labels") or tuple(str(value) for value in values)
+    if len(labels) != len(values):
+        raise table.fail("labels", f"there are {len(labels)} labels for {len(values)} values")
+    numbers = [parse(value) for value in values]
+    dimensions = {number.dimension for number in numbers if number is not None}
+    numeric = None not in numbers and len(dimensions) == 1
+    points = [
+        Point(
+            label,
+            overrides=(f"{key}={str(value).lower() if isinstance(value, bool) else value}",),
+            number=number.value if numeric and number is not None else None,
+        )
+        for label, value, number in zip(labels, values, numbers, strict=True)
+    ]
+    return points, dimensions.pop() if numeric else None
+
+
+def _point(table: _Table) -> Point:
+    point = Point(table.text("label"), table.optional("scheme"), _overrides(table, "set"))
+    table.close()
+    return point
+
+
+# --- Data and measures -----------------------------------------------------------------------
+
+_FLOWS = {"sizes", "traffic", "window"}
+SOURCES: dict[str, tuple[Dimension, set[str]]] = {
+    "slowdown": (Dimension.NUMBER, _FLOWS),
+    "fct": (Dimension.TIME, _FLOWS),
+    "fct-acked": (Dimension.TIME, _FLOWS),
+    "rtt": (Dimension.TIME, set()),
+    "queue": (Dimension.SIZE, {"ports", "window"}),
+    "queue-samples": (Dimension.SIZE, {"ports"}),
+    "buffer": (Dimension.SIZE, {"tiers", "window"}),
+    "throughput": (Dimension.RATE, {"flows", "traffic", "bin", "total", "window"}),
+    "pauses": (Dimension.TIME, {"tiers", "window"}),
+    "paused": (Dimension.SHARE, {"tiers", "window"}),
+    "summary": (Dimension.NUMBER, {"key"}),
+}
+"""What can be looked at, its dimension, and how it can be narrowed down."""
+
+SERIES = {"queue", "throughput"}
+"""Those that are a course in time."""
+
+_SIMPLE = ("mean", "min", "max", "sum", "count")
+_IN_TIME = ("time-to", "time-of-max", "swings", "jain")
+STATISTICS = (*_SIMPLE, "share", *_IN_TIME)
+
+
+def _source(parent: _Table, key: str) -> Source:
+    table = parent.table(key)
+    of = table.one_of("of", SOURCES)
+    source = _source_fields(table, of)
+    table.close()
+    return source
+
+
+def _source_fields(table: _Table, of: str) -> Source:
+    dimension, narrowed = SOURCES[of]
+    for key in ("sizes", "window", "traffic", "flows", "ports", "tiers", "bin", "total", "key"):
+        if key in table.raw and key not in narrowed:
+            raise table.fail(key, f"`{of}` cannot be narrowed down by `{key}`")
+    flows = table.list("flows")
+    for flow in flows:
+        if isinstance(flow, bool) or not isinstance(flow, int):
+            raise table.fail("flows", f"expected numbers of flows, found {flow!r}")
+    return Source(
+        of=of,
+        dimension=dimension,
+        sizes=table.range("sizes", Dimension.SIZE),
+        window=table.range("window", Dimension.TIME),
+        traffic=table.texts("traffic"),
+        flows=tuple(flows),
+        ports=table.texts("ports"),
+        tiers=table.texts("tiers"),
+        bin_ps=table.quantity("bin", Dimension.TIME) if "bin" in table else None,
+        total=table.flag("total"),
+        key=table.text("key") if of == "summary" else "",
+    )
+
+
+def _used_source(table: _Table, sources: dict[str, Source]) -> Source:
+    """Read the data of a measure or panel: by name, or described in its place."""
+    if "data" in table:
+        name = table.text("data")
+        if name not in sources:
+            raise table.fail("data", f"no [data.{name}] is declared.{_nearest(name, sources)}")
+        return sources[name]
+    if "of" not in table:
+        raise table.fail(None, "one of `data` (a name) and `of` is needed")
+    return _source_fields(table, table.one_of("of", SOURCES))
+
+
+def _measure(table: _Table, name: str, sources: dict[str, Source]) -> Measure:
+    source = _used_source(table, sources)
+    statistic = _statistic(table, source)
+    table.close()
+    return Measure(name, source, statistic, _dimension(source, statistic))
+
+
+def _statistic(table: _Table, source: Source) -> Statistic:
+    word = table.text("statistic")
+    if match := re.fullmatch(r"p([0-9]{1,2}(?:\.[0-9]+)?)", word):
+        return Statistic(word, quantile=float(match[1]) / 100)
+    if word not in STATISTICS:
+        words = f"p50, p99 and the like, {', '.join(STATISTICS)}"
+        raise table.fail("statistic", f"`{word}` is none of {words}.{_nearest(word, STATISTICS)}")
+    if word in _IN_TIME and source.of not in SERIES:
+        known = " and ".join(sorted(SERIES))
+        raise table.fail("statistic", f"`{word}` needs a course in time: {known}")
+    if word in ("time-to", "share"):
+        return _threshold(table, source, word)
+    if word == "time-of-max":
+        return Statistic(word, **_since(table))
+    if word == "swings":
+        return Statistic(word, above=table.quantity("larger_than", source.dimension))
+    return Statistic(word)
+
+
+def _threshold(table: _Table, source: Source, word: str) -> Statistic:
+    sides = [side for side in ("above", "below") if side in table]
+    if len(sides) != 1:
+        raise table.fail("statistic", f"`{word}` needs one of `above` and `below`")
+    limit = {sides[0]: table.quantity(sides[0], source.dimension)}
+    if word == "share":
+        return Statistic(word, **limit)
+    hold = table.quantity("for", Dimension.TIME) if "for" in table else 0.0
+    return Statistic(word, **limit, **_since(table), hold_ps=hold)
+
+
+def _since(table: _Table) -> dict[str, Any]:
+    """From when time counts: `after` an instant, or `after_flow` a flow has ended."""
+    if "after_flow" in table:
+        return {"after_flow": table.whole("after_flow", 0)}
+    return {"after_ps": table.quantity("after", Dimension.TIME) if "after" in table else 0.0}
+
+
+def _dimension(source: Source, statistic: Statistic) -> Dimension:
+    match statistic.name:
+        case "count" | "swings" | "jain":
+            return Dimension.NUMBER
+        case "share":
+            return Dimension.SHARE
+        case "time-to" | "time-of-max":
+            return Dimension.TIME
+        case _:
+            return source.dimension
+
+
+# --- Panels ----------------------------------------------------------------------------------
+
+PANELS = {
+    "cdf": "the distribution of data, a line per point of `by`",
+    "by-size": "a statistic of data over bins of flow size, a line per point of `by`",
+    "series": "data over time, a line per point of `by` or per flow",
+    "bars": "measures as bars, grouped by the points of `x`, coloured by those of `by`",
+    "lines": "a measure over the numeric axis `x`, a line per point of `by`",
+}
+
+
+def _panel(table: _Table, book: _Book) -> Panel:
+    kind = table.one_of("kind", PANELS)
+    select = _select(table.table("select"), book)
+    x, by = table.optional("x"), table.optional("by")
+    source, measures, statistic = None, (), None
+    if kind in ("bars", "lines"):
+        names = table.texts("measure")
+        if not names:
+            raise table.fail(None, "the key `measure` is missing: the name of one, or a list")
+        measures = tuple(book.measure(table, "measure", name) for name in names)
+        if len({measure.dimension for measure in measures}) > 1:
+            raise table.fail("measure", "measures of one panel need the same dimension")
+    else:
+        source = _used_source(table, book.sources)
+        if kind == "series" and source.of not in SERIES:
+            raise table.fail("kind", f"`{source.of}` is not a course in time")
+        if kind == "by-size":
+            if source.of not in ("slowdown", "fct", "fct-acked"):
+                raise table.fail("kind", "`by-size` needs the slowdown or fct of flows")
+            statistic = _statistic(table, source)
+    _check_open(table, book, select, [name for name in (x, by) if name])
+    if kind == "lines" and (x is None or _group_of(book, select).axis(x).dimension is None):
+        raise table.fail("x", "`lines` needs an axis whose values are all numbers")
+    panel = Panel(
+        kind=kind,
+        title=table.text("title", ""),
+        select=select,
+        by=by,
+        x=x,
+        source=source,
+        measures=measures,
+        statistic=statistic,
+        bins=table.whole("bins", 20, 1),
+        x_label=table.optional("x_label"),
+        y_label=table.optional("y_label"),
+        x_scale=table.one_of("x_scale", ("linear", "log"), "linear"),
+        y_scale=table.one_of("y_scale", ("linear", "log"), "linear"),
+        x_limits=table.range("x_limits", None),
+        y_limits=table.range("y_limits", None),
+        marks=tuple(_mark(mark) for mark in table.tables("marks")),
+    )
+    table.close()
+    return panel
+
+
+def _mark(table: _Table) -> Mark:
+    ends = {k: table.quantity_of(k, table.get(k), None) for k in ("x", "y") if k in table}
+    if not ends:
+        raise table.fail(None, "a mark needs `x` or `y`")
+    mark = Mark(table.text("text", ""), ends.get("x"), ends.get("y"))
+    table.close()
+    return mark
+
+
+def _select(table: _Table, book: _Book) -> dict[str, tuple[str, ...]]:
+    """Labels by axis; each may be one or several."""
+    select: dict[str, tuple[str, ...]] = {}
+    for axis in table.raw:
+        written = table.get(axis)
+        labels = written if isinstance(written, list) else [written]
+        select[axis] = tuple(str(label) for label in labels)
+    names = select.get(GROUP, ())
+    known = [group.name for group in book.groups]
+    for name in names:
+        if name not in known:
+            raise table.fail(GROUP, f"no [[runs]] is called `{name}`.{_nearest(name, known)}")
+    if len(names) > 1 or (not names and len(known) > 1):
+        raise table.fail(None, f"say which runs are meant: {GROUP} = one of {', '.join(known)}")
+    group = _group_of(book, select)
+    for name, labels in select.items():
+        if name == GROUP:
+            continue
+        axis = group.axis(name)
+        if axis is None:
+            names = tuple(axis.name for axis in group.axes)
+            raise table.fail(name, f"no axis `{name}` in these runs.{_nearest(name, names)}")
+        for label in labels:
+            if label not in axis.labels():
+                words = ", ".join(axis.labels())
+                raise table.fail(name, f"`{label}` is no point of the axis; there are: {words}")
+    return select
+
+
+def _group_of(book: _Book, select: Selection) -> Group:
+    names = select.get(GROUP)
+    return next(group for group in book.groups if names is None or group.name in names)
+
+
+def _check_open(table: _Table, book: _Book, select: Selection, drawn: list[str]) -> None:
+    """Every axis is drawn, or selected down to one point."""
+    group = _group_of(book, select)
+    for name in drawn:
+        if group.axis(name) is None:
+            known = ", ".join(axis.name for axis in group.axes) or "none"
+            raise table.fail(None, f"no axis `{name}` in these runs; there are: {known}")
+    for axis in group.axes:
+        points = select.get(axis.name, axis.labels())
+        if len(points) > 1 and axis.name not in drawn:
+            labels = ", ".join(points)
+            raise table.fail(None, f"`select` must choose one point of `{axis.name}`: {labels}")
+
+
+# --- Claims ----------------------------------------------------------------------------------
+
+_BOUNDS = {
+    "at_least": (True, False, "≥"),
+    "at_most": (False, False, "≤"),
+    "above": (True, True, ">"),
+    "below": (False, True, "<"),
+}
+
+
+def _claim(table: _Table, book: _Book) -> Claim:
+    text, place, paper = table.text("text"), table.text("place"), table.text("paper")
+    value = _pick(table, "measure", book, {})
+    dimension = value.measure.dimension
+    over: Quantity | Pick | None = None
+    if "over" in table:
+        over = _than(table, "over", table.get("over"), book, value, dimension)
+        dimension = Dimension.NUMBER
+    bounds, expected = _bounds(table, book, value, dimension)
+    claim = Claim(text, place, paper, value, over, bounds, expected, table.text("cause", ""))
+    table.close()
+    return claim
+
+
+def _pick(table: _Table, key: str, book: _Book, given: Selection) -> Pick:
+    """Read a measure of a claim: its name, or a table with its name and labels of axes."""
+    written = table.need(key, "the name of a measure, or { name = .., AXIS = .. }")
+    if isinstance(written, str):
+        written = {"name": written}
+    if not isinstance(written, dict):
+        raise table.fail(key, f"expected a name or a table, found {written!r}")
+    inner = _Table(written, table.file, (*table.way, key))
+    measure = book.measure(table, key, inner.text("name"))
+    own = {axis: labels for axis, labels in written.items() if axis != "name"}
+    # What is not said here is as on the other side of the comparison.
+    if GROUP not in own and GROUP in given:
+        own[GROUP] = list(given[GROUP])
+    select = _select(_Table(own, table.file, inner.way), book)
+    group = _group_of(book, select)
+    for axis in group.axes:
+        if axis.name in select:
+            continue
+        if axis.name in given and set(given[axis.name]) <= set(axis.labels()):
+            select[axis.name] = given[axis.name]
+        elif len(axis.points) == 1:
+            select[axis.name] = axis.labels()
+        else:
+            words = ", ".join(axis.labels())
+            raise table.fail(key, f"say which point of `{axis.name}` is meant: {words}")
+    return Pick(measure, select)
+
+
+def _than(
+    table: _Table,
+    key: str,
+    written: object,
+    book: _Book,
+    value: Pick,
+    dimension: Dimension,
+) -> Quantity | Pick:
+    number = parse(written)
+    if number is not None:
+        return table.quantity_of(key, written, dimension)
+    pick = _pick(table, key, book, value.select)
+    if pick.measure.dimension is not dimension:
+        raise table.fail(key, f"`{pick.measure.name}` is not {dimension.value}")
+    for axis, labels in pick.select.items():
+        if len(labels) > 1 and labels != value.select.get(axis):
+            raise table.fail(key, f"several points of `{axis}`: choose one, or name none")
+    return pick
+
+
+def _bounds(
+    table: _Table, book: _Book, value: Pick, dimension: Dimension
+) -> tuple[tuple[Bound, ...], str]:
+    bounds: list[Bound] = []
+    words: list[str] = []
+    for key, (low, strict, sign) in _BOUNDS.items():
+        if key in table:
+            than = _than(table, key, table.get(key), book, value, dimension)
+            bounds.append(Bound(than, low, strict))
+            words.append(f"{sign} {than if isinstance(than, Quantity) else _named(than, value)}")
+    if ends := table.range("within", dimension):
+        low, high = (Quantity(end, dimension) for end in ends)
+        bounds += [Bound(low, True, False), Bound(high, False, False)]
+        words.append(f"{low} to {high}")
+    if "near" in table:
+        near = table.table("near")
+        middle = near.quantity("value", dimension)
+        by = near.quantity("tolerance", Dimension.SHARE)
+        near.close()
+        bounds.append(Bound(Quantity(middle * (1 - by), dimension), True, False))
+        bounds.append(Bound(Quantity(middle * (1 + by), dimension), False, False))
+        words.append(f"{Quantity(middle, dimension)} ± {by * 100:g} %")
+    if not bounds:
+        known = ", ".join([*_BOUNDS, "within", "near"])
+        raise table.fail(None, f"a claim needs something to compare with: {known}")
+    return tuple(bounds), " and ".join(words)
+
+
+def _named(pick: Pick, value: Pick) -> str:
+    """Name a measure by what tells it from the value that is compared with it."""
+    other = [
+        ", ".join(labels)
+        for axis, labels in pick.select.items()
+        if labels != value.select.get(axis)
+    ]
+    name = [] if pick.measure is value.measure else [pick.measure.name]
+    return " ".join([*name, *([f"({', '.join(other)})"] if other else [])])

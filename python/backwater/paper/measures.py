@@ -1,0 +1,391 @@
+"""Numbers out of runs: the data that a figure speaks of, and statistics of them."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from backwater.errors import RunError
+from backwater.paper.files import Measure, Source, Statistic
+from backwater.paper.quantities import parse
+
+if TYPE_CHECKING:
+    import polars
+
+    from backwater.results import Run
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_APART = ("sum", "count", "time-to", "time-of-max", "swings", "jain")
+"""Statistics that are made per seed and averaged; all others look at all seeds' data at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Numbers, each standing for as many as its weight says."""
+
+    values: Array
+    weights: Array | None = None
+    sizes: Array | None = None
+    """Of the flows that the numbers belong to, where they belong to flows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Courses in time, all at the same times."""
+
+    times_ps: Array
+    values: dict[str, Array]
+
+    def samples(self) -> Samples:
+        """All values, without their times."""
+        return Samples(np.concatenate([*self.values.values(), np.empty(0)]))
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A statistic over all seeds, and of each seed alone."""
+
+    value: float
+    by_seed: tuple[float, ...]
+
+
+class Data:
+    """Data of runs, read once."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[Source, str], Samples | Lines] = {}
+
+    def of(self, source: Source, run: Run) -> Samples | Lines:
+        """Return the data that a source stands for in a run."""
+        key = (source, str(run.path))
+        if key not in self._kept:
+            self._kept[key] = _READERS[source.of](source, run)
+        return self._kept[key]
+
+    def samples(self, source: Source, runs: Sequence[Run]) -> Samples:
+        """Take data of several runs together."""
+        parts = [self.of(source, run) for run in runs]
+        return _together([p.samples() if isinstance(p, Lines) else p for p in parts])
+
+    def lines(self, source: Source, run: Run) -> Lines:
+        """Return a course in time."""
+        found = self.of(source, run)
+        if isinstance(found, Samples):
+            raise TypeError(f"{source.of} is not a course in time")
+        return found
+
+    def value(self, measure: Measure, runs: Sequence[Run]) -> Value:
+        """Measure runs that differ in nothing but their seeds."""
+        by_seed = tuple(self._one(measure, [run]) for run in runs)
+        if measure.statistic.name in _APART:
+            return Value(float(np.mean(by_seed)) if by_seed else math.nan, by_seed)
+        return Value(self._one(measure, runs), by_seed)
+
+    def _one(self, measure: Measure, runs: Sequence[Run]) -> float:
+        statistic = measure.statistic
+        if statistic.name in ("time-to", "time-of-max", "swings", "jain"):
+            lines = self.lines(measure.source, runs[0])
+            return _in_time(statistic, lines, _since(statistic, runs[0]))
+        return evaluate(statistic, self.samples(measure.source, runs))
+
+
+# --- Statistics ------------------------------------------------------------------------------
+
+
+def evaluate(statistic: Statistic, samples: Samples) -> float:
+    """Make one number of many; not a number where there is none."""
+    values = samples.values
+    weights = np.ones(len(values)) if samples.weights is None else samples.weights
+    if statistic.name == "count":
+        return float(weights.sum())
+    if statistic.name == "sum":
+        return float((values * weights).sum())
+    if not weights.sum() > 0:
+        return math.nan
+    if statistic.quantile is not None:
+        return quantile(values, weights, statistic.quantile)
+    match statistic.name:
+        case "mean":
+            return float((values * weights).sum() / weights.sum())
+        case "min":
+            return float(values[weights > 0].min())
+        case "max":
+            return float(values[weights > 0].max())
+        case "share":
+            return float(weights[_meets(statistic, values)].sum() / weights.sum())
+    raise ValueError(f"no statistic {statistic.name}")
+
+
+def quantile(values: Array, weights: Array, share: float) -> float:
+    """Return the smallest value with at least this share of the weight at or below it."""
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weights[order])
+    place = np.searchsorted(below, share * below[-1] * (1 - 1e-12), side="left")
+    return float(values[order][min(place, len(values) - 1)])
+
+
+def _meets(statistic: Statistic, values: Array) -> Array:
+    if statistic.above is not None:
+        return values >= statistic.above
+    return values <= statistic.below
+
+
+def _since(statistic: Statistic, run: Run) -> float:
+    """From when a statistic counts time; never, where the flow that it waits for has not ended."""
+    import polars as pl
+
+    if statistic.after_flow is None:
+        return statistic.after_ps
+    flow = run.flows.filter((pl.col("id") == statistic.after_flow) & pl.col("finished"))
+    return float(flow["received_ps"][0]) if flow.height else math.inf
+
+
+def _in_time(statistic: Statistic, lines: Lines, since_ps: float) -> float:
+    if statistic.name == "jain":
+        return _jain(lines)
+    if len(lines.values) != 1:
+        return math.nan
+    (values,) = lines.values.values()
+    if statistic.name == "swings":
+        return float(_swings(values, statistic.above or 0.0))
+    later = lines.times_ps > since_ps
+    times_ps, values = lines.times_ps[later] - since_ps, values[later]
+    if statistic.name == "time-of-max":
+        return float(times_ps[np.argmax(values)]) if len(values) else math.nan
+    return _time_to(statistic, times_ps, values)
+
+
+def _time_to(statistic: Statistic, times_ps: Array, values: Array) -> float:
+    """When the values are, and stay for a while, beyond a limit."""
+    meets = _meets(statistic, values)
+    for i in np.flatnonzero(meets):
+        end = np.searchsorted(times_ps, times_ps[i] + statistic.hold_ps, side="right")
+        if meets[i:end].all() and times_ps[-1] >= times_ps[i] + statistic.hold_ps:
+            return float(times_ps[i])
+    return math.inf
+
+
+def _swings(values: Array, larger_than: float) -> int:
+    """How often the course turns round, looking at turns of more than some size only."""
+    turns, direction = 0, 0
+    low = high = values[0] if len(values) else 0.0
+    for value in values:
+        low, high = min(low, value), max(high, value)
+        if direction <= 0 and value - low > larger_than:
+            turns += direction < 0
+            direction, high = 1, value
+        elif direction >= 0 and high - value > larger_than:
+            turns += direction > 0
+            direction, low = -1, value
+    return turns
+
+
+def _jain(lines: Lines) -> float:
+    """Jain's index of fairness between the lines, averaged over time."""
+    table = np.array(list(lines.values.values()))
+    if not table.size:
+        return math.nan
+    squares = len(table) * (table**2).sum(axis=0)
+    some = squares > 0
+    return float((table.sum(axis=0)[some] ** 2 / squares[some]).mean()) if some.any() else math.nan
+
+
+def _together(parts: Sequence[Samples]) -> Samples:
+    if not parts:
+        return Samples(np.empty(0))
+    weights = None
+    if any(part.weights is not None for part in parts):
+        each = [np.ones(len(p.values)) if p.weights is None else p.weights for p in parts]
+        weights = np.concatenate(each)
+    sizes = [part.sizes for part in parts if part.sizes is not None]
+    return Samples(
+        np.concatenate([part.values for part in parts]),
+        weights,
+        np.concatenate(sizes) if sizes else None,
+    )
+
+
+# --- Data of one run -------------------------------------------------------------------------
+
+
+def _flows(source: Source, run: Run) -> Samples:
+    import polars as pl
+
+    flows = run.measured_flows()
+    if source.traffic:
+        flows = flows.filter(pl.col("source").cast(pl.String).is_in(source.traffic))
+    if source.sizes:
+        low, high = source.sizes
+        flows = flows.filter((pl.col("bytes") >= low) & (pl.col("bytes") < high))
+    if source.window:
+        flows = flows.filter(pl.col("start_ps").is_between(*source.window))
+    if source.of == "slowdown":
+        values = flows["slowdown"].to_numpy()
+    else:
+        end = "received_ps" if source.of == "fct" else "acked_ps"
+        values = (flows[end] - flows["start_ps"]).to_numpy().astype(float)
+    return Samples(values, sizes=flows["bytes"].to_numpy())
+
+
+def _rtt(source: Source, run: Run) -> Samples:
+    table = _recorded(run, "rtt")
+    return Samples(table["bin_ps"].to_numpy().astype(float), table["samples"].to_numpy())
+
+
+def _queue_samples(source: Source, run: Run) -> Samples:
+    table = _of_ports(source, run, _recorded(run, "queue_histogram"))
+    return Samples(table["bin_bytes"].to_numpy().astype(float), table["samples"].to_numpy())
+
+
+def _queue(source: Source, run: Run) -> Lines:
+    import polars as pl
+
+    table = _of_ports(source, run, _recorded(run, "port_queues"))
+    if source.window:
+        table = table.filter(pl.col("at_ps").is_between(*source.window))
+    times = np.sort(table["at_ps"].unique().to_numpy())
+    lines = {}
+    for (name,), rows in table.partition_by("port_name", as_dict=True).items():
+        values = np.zeros(len(times))
+        values[np.searchsorted(times, rows["at_ps"].to_numpy())] = rows["bytes"].to_numpy()
+        lines[str(name)] = values
+    return Lines(times.astype(float), lines)
+
+
+def _throughput(source: Source, run: Run) -> Lines:
+    import polars as pl
+
+    table = _recorded(run, "throughput")
+    wide = source.bin_ps or _interval(run, "throughput")
+    ids = _flow_ids(source, run)
+    table = table.filter(pl.col("flow").is_in(ids))
+    low, high = source.window or (0.0, float(run.summary["end_ps"]))
+    first, last = math.floor(low / wide), math.ceil(high / wide)
+    # A row stands at the end of its interval: what ends at the edge of a bin belongs to it.
+    place = np.ceil(table["at_ps"].to_numpy() / wide).astype(int) - 1 - first
+    inside = (place >= 0) & (place < last - first)
+    place, flow = place[inside], table["flow"].to_numpy()[inside]
+    rate = table["bytes"].to_numpy()[inside] * 8e12 / wide
+    times = (np.arange(first, last) + 1.0) * wide
+    if source.total:
+        return Lines(times, {"": np.bincount(place, rate, last - first)})
+    lines = {}
+    for i in ids:
+        own = flow == i
+        lines[f"flow {i}"] = np.bincount(place[own], rate[own], last - first)
+    return Lines(times, lines)
+
+
+def _flow_ids(source: Source, run: Run) -> list[int]:
+    import polars as pl
+
+    flows = run.flows
+    if source.traffic:
+        flows = flows.filter(pl.col("source").cast(pl.String).is_in(source.traffic))
+    ids = sorted(flows["id"].to_list())
+    return [i for i in ids if i in source.flows] if source.flows else ids
+
+
+def _buffer(source: Source, run: Run) -> Samples:
+    import polars as pl
+
+    table = run.measured_queues()
+    if source.window:
+        table = table.filter(pl.col("at_ps").is_between(*source.window))
+    if source.tiers:
+        table = table.filter(pl.col("tier").cast(pl.String).is_in(source.tiers))
+    return Samples(table["used_bytes"].to_numpy().astype(float))
+
+
+def _pauses(source: Source, run: Run) -> Samples:
+    """How long ports had to wait, pause by pause, within the window."""
+    import polars as pl
+
+    low, high = _window(source, run)
+    table = run.pauses
+    if source.tiers:
+        table = table.filter(pl.col("tier").cast(pl.String).is_in(source.tiers))
+    begin = np.maximum(table["from_ps"].to_numpy().astype(float), low)
+    end = np.minimum(table["to_ps"].to_numpy().astype(float), high)
+    return Samples((end - begin)[end > begin])
+
+
+def _paused(source: Source, run: Run) -> Samples:
+    """Measure the share of the ports' time that they had to wait."""
+    import polars as pl
+
+    low, high = _window(source, run)
+    ports = run.ports
+    if source.tiers:
+        ports = ports.filter(pl.col("tier").cast(pl.String).is_in(source.tiers))
+    time = ports.height * (high - low)
+    return Samples(np.array([_pauses(source, run).values.sum() / time if time else 0.0]))
+
+
+def _summary(source: Source, run: Run) -> Samples:
+    found: Any = run.summary
+    for part in source.key.split("."):
+        found = found.get(part) if isinstance(found, dict) else None
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        raise RunError(f"{run.path}: the summary has no number `{source.key}`")
+    return Samples(np.array([float(found)]))
+
+
+_READERS = {
+    "slowdown": _flows,
+    "fct": _flows,
+    "fct-acked": _flows,
+    "rtt": _rtt,
+    "queue": _queue,
+    "queue-samples": _queue_samples,
+    "buffer": _buffer,
+    "throughput": _throughput,
+    "pauses": _pauses,
+    "paused": _paused,
+    "summary": _summary,
+}
+
+
+def _window(source: Source, run: Run) -> tuple[float, float]:
+    return source.window or (run.summary["measure_from_ps"], run.summary["measure_to_ps"])
+
+
+def _recorded(run: Run, table: str) -> polars.DataFrame:
+    """Read a table that is there only if the scenario asked for it."""
+    try:
+        return getattr(run, table)
+    except (RunError, AttributeError) as error:
+        raise RunError(
+            f"{run.path}: there is no {table}.parquet: the scenario must ask for it in [record]"
+        ) from error
+
+
+def _interval(run: Run, what: str) -> float:
+    every = parse(tomllib.loads(run.resolved)["record"][what]["every"])
+    if every is None:
+        raise RunError(f"{run.path}: resolved.toml does not say every how long `{what}` is kept")
+    return every.value
+
+
+def _of_ports(source: Source, run: Run, table: polars.DataFrame) -> polars.DataFrame:
+    """Rows of the ports that were asked for, with the name of the port, such as ``s0->h1``."""
+    import polars as pl
+
+    names = run.ports.select(
+        "node",
+        "port",
+        (pl.col("name").cast(pl.String) + "->" + pl.col("peer_name").cast(pl.String)).alias(
+            "port_name"
+        ),
+    )
+    patterns = source.ports or ("*",)
+    wanted = [n for n in names["port_name"] if any(fnmatchcase(n, p) for p in patterns)]
+    names = names.filter(pl.col("port_name").is_in(wanted))
+    return table.join(names, on=["node", "port"], how="inner")

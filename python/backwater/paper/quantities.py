@@ -1,0 +1,70 @@
+"""Numbers with a dimension, as figure files write them and as people read them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+from backwater.campaign import quantity
+from backwater.units import bytes_text, time_text
+
+
+class Dimension(Enum):
+    """What a number counts, and the unit that is 1."""
+
+    TIME = "a time such as 20us"
+    SIZE = "a size such as 4KB"
+    RATE = "a rate such as 10Gbps"
+    SHARE = "a share such as 5%"
+    NUMBER = "a number"
+
+
+_OF_KIND = {
+    "time": Dimension.TIME,
+    "size": Dimension.SIZE,
+    "rate": Dimension.RATE,
+    "fraction": Dimension.SHARE,
+    "number": Dimension.NUMBER,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number in the unit of its dimension: ps, bytes, bits per second, or plain."""
+
+    value: float
+    dimension: Dimension
+
+    def __str__(self) -> str:
+        return text(self.value, self.dimension)
+
+
+def parse(written: object) -> Quantity | None:
+    """Read ``20us``, ``4KB``, ``10Gbps``, ``5%`` or a plain number; ``None`` if it is none."""
+    found = quantity.parse(written)
+    return Quantity(float(found.value), _OF_KIND[found.kind]) if found else None
+
+
+def text(value: float, dimension: Dimension) -> str:
+    """Write a number with its unit and about three digits."""
+    if math.isnan(value):
+        return "no data"
+    if math.isinf(value):
+        return "never" if dimension is Dimension.TIME else "∞"
+    if value < 0:
+        return "−" + text(-value, dimension)
+    match dimension:
+        case Dimension.TIME:
+            return "0" if value == 0 else time_text(value)
+        case Dimension.SIZE:
+            return bytes_text(value)
+        case Dimension.RATE:
+            for unit, scale in (("Gbps", 1e9), ("Mbps", 1e6), ("kbps", 1e3)):
+                if value >= scale:
+                    return f"{value / scale:.3g} {unit}"
+            return f"{value:.3g} bps"
+        case Dimension.SHARE:
+            return f"{value * 100:.3g} %"
+        case Dimension.NUMBER:
+            return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"

@@ -1,0 +1,218 @@
+"""Runs what figures ask for, judges their claims, and writes pictures and tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from backwater.errors import RunError
+from backwater.paper.claims import Values, Verdict, judge
+from backwater.paper.files import Figure, Group, Pick, Selection
+from backwater.paper.measures import Data, Value
+
+if TYPE_CHECKING:
+    from backwater.campaign import Task
+    from backwater.results import Run
+
+Place = tuple[str, tuple[tuple[str, str], ...], int | None]
+"""Where a run belongs: its group, its labels by axis, its seed."""
+
+
+class Results(Values):
+    """The runs of a figure, found by the labels of their axes."""
+
+    def __init__(self, figure: Figure, runs: dict[Place, Run], quick: bool = False) -> None:
+        self.figure, self.quick = figure, quick
+        self.data = Data()
+        self._runs = runs
+
+    def runs(self, select: Selection) -> list[Run]:
+        """All seeds of the one case that a selection leaves."""
+        group = self.figure.group(select)
+        tags = tuple(
+            (axis.name, select[axis.name][0] if axis.name in select else axis.points[0].label)
+            for axis in group.axes
+        )
+        return [self._runs[group.name, tags, seed] for seed in _seeds(group, self.quick)]
+
+    def value(self, pick: Pick) -> Value:
+        """Value of a measure where each axis is at one point."""
+        return self.data.value(pick.measure, self.runs(pick.select))
+
+    def all(self) -> list[Run]:
+        """Every run."""
+        return list(self._runs.values())
+
+
+def tasks(figure: Figure, quick: bool = False) -> dict[Place, Task]:
+    """Return the runs that a figure needs."""
+    from backwater.campaign import Task
+
+    found = {}
+    for group in figure.groups:
+        for case in group.cases(quick):
+            for seed in _seeds(group, quick):
+                found[group.name, case.tags, seed] = Task(
+                    scenario=group.scenario,
+                    scheme=case.scheme,
+                    overrides=case.overrides,
+                    seed=seed,
+                    profile=group.profile,
+                )
+    return found
+
+
+def _seeds(group: Group, quick: bool) -> tuple[int | None, ...]:
+    return group.quick_seeds if quick else group.seeds
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduced:
+    """What came of a figure."""
+
+    figure: Figure
+    verdicts: tuple[Verdict, ...]
+    about: dict[str, Any]
+    """What ran, as it is written beside the picture."""
+
+    picture: Path
+
+
+def finish(results: Results, out: Path, command: str) -> Reproduced:
+    """Judge the claims of a figure, draw it, and write both into a directory."""
+    from backwater.paper.drawing import draw
+
+    figure = results.figure
+    verdicts = tuple(judge(claim, figure, results) for claim in figure.claims)
+    about = _about(results, verdicts, command)
+    picture = out / f"{figure.name}.png"
+    try:
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        draw(results).savefig(picture, dpi=110, metadata={"Software": None})
+        _write(picture.with_suffix(".json"), json.dumps(about, indent=1, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise RunError(f"{error.filename}: cannot be written: {error.strerror}") from error
+    return Reproduced(figure, verdicts, about, picture)
+
+
+def _about(results: Results, verdicts: Iterable[Verdict], command: str) -> dict[str, Any]:
+    figure, runs = results.figure, results.all()
+    schemes = list(dict.fromkeys(run.scheme for run in runs))
+    return {
+        "figure": figure.name,
+        "title": figure.title,
+        "place": figure.place,
+        "about": figure.about,
+        "size": figure.size,
+        "quick": results.quick,
+        "command": command,
+        "runs": len(runs),
+        "seeds": max((len(_seeds(g, results.quick)) for g in figure.groups), default=0),
+        "schemes": schemes,
+        "flows": sum(run.summary["flows"]["started"] for run in runs),
+        "unfinished": sum(run.summary["flows"]["unfinished"] for run in runs),
+        "packet_hops": sum(run.summary["performance"]["packet_hops"] for run in runs),
+        "violations": sum(len(run.summary["violations"]) for run in runs),
+        "claims": [verdict.as_dict() for verdict in verdicts],
+    }
+
+
+# --- The table of claims ---------------------------------------------------------------------
+
+
+def write_table(folder: Path, paper: str, order: Sequence[str]) -> Path | None:
+    """Write ``claims.md`` of a paper, from what lies beside its pictures."""
+    entries = []
+    for name in order:
+        path = folder / f"{name}.json"
+        if name.startswith(f"{paper}/") and path.is_file():
+            try:
+                entries.append(json.loads(path.read_text(encoding="utf-8")))
+            except (OSError, ValueError) as error:
+                raise RunError(f"{path}: cannot be read ({error}); repeat the figure") from error
+    if not entries:
+        return None
+    table = folder / paper / "claims.md"
+    _write(table, _table(paper, entries))
+    return table
+
+
+def _table(paper: str, entries: Sequence[dict[str, Any]]) -> str:
+    claims = [claim for entry in entries for claim in entry["claims"]]
+    holding = sum(claim["verdict"] == "holds" for claim in claims)
+    lines = [
+        f"# Claims of the paper: {paper}",
+        "",
+        f"Of {len(claims)} claims in {len(entries)} figures {holding} hold and "
+        f"{len(claims) - holding} differ. The file is written by `backwater paper {paper}`; "
+        "nothing is tuned so that a claim holds. A value over several seeds is that of all their "
+        "flows or samples together, with the range of the single seeds behind it; *(k of n)* says "
+        "in how many seeds a claim holds by itself.",
+        "",
+    ]
+    for entry in entries:
+        lines += _section(entry)
+    return "\n".join(lines)
+
+
+def _section(entry: dict[str, Any]) -> list[str]:
+    stem = entry["figure"].partition("/")[2]
+    lines = [f"## {entry['figure']}: {entry['title']} ({entry['place']})", ""]
+    lines += [f"![{entry['title']}]({stem}.png)", ""]
+    if entry["about"]:
+        lines += [entry["about"], ""]
+    lines += [f"Command: `{entry['command']}`. {size_text(entry)}", ""]
+    if not entry["claims"]:
+        return lines
+    lines += ["| claim | place | paper | expected | ours | verdict |", "|---|---|---|---|---|---|"]
+    for claim in entry["claims"]:
+        cells = (claim["text"], claim["place"], claim["paper"], claim["expected"], claim["ours"])
+        lines.append("| " + " | ".join(map(_cell, cells)) + f" | {_verdict(claim)} |")
+    lines.append("")
+    causes = [claim for claim in entry["claims"] if claim["cause"] and claim["verdict"] != "holds"]
+    lines += [f"- *{_cell(claim['text'])}*: {_cell(claim['cause'])}" for claim in causes]
+    return [*lines, ""] if causes else lines
+
+
+def size_text(entry: dict[str, Any]) -> str:
+    """Say how much was run."""
+    words = [f"{entry['runs']} runs"]
+    if entry["seeds"] > 1:
+        words.append(f"{entry['seeds']} seeds")
+    words.append(f"{entry['flows']:,} flows".replace(",", " "))
+    words.append(f"{entry['packet_hops'] / 1e6:.3g} M packet-hops")
+    text = ", ".join(words) + "."
+    if entry["size"]:
+        text = f"{entry['size'].rstrip('.')}: {text}"
+    if entry["quick"]:
+        text = f"QUICK, reduced size. {text}"
+    if entry["unfinished"]:
+        text += f" {entry['unfinished']} flows were unfinished at the end and count nowhere."
+    if entry["violations"]:
+        text += f" {entry['violations']} checks of the runs were violated."
+    return text
+
+
+def _verdict(claim: dict[str, Any]) -> str:
+    verdict = claim["verdict"] if claim["verdict"] == "holds" else f"**{claim['verdict']}**"
+    if claim["seeds"] > 1:
+        verdict += f" ({claim['seeds_that_hold']} of {claim['seeds']})"
+    return verdict
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or not at all."""
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror}") from error

@@ -1,0 +1,92 @@
+"""Campaigns on a Dask cluster, here of processes on this machine, some of which are killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from campaigns import SHORT, by_seed, short, substance, tasks
+
+import backwater
+from backwater.campaign import Status, Store, Task, run_tasks
+
+distributed = pytest.importorskip("distributed", reason="pip install 'backwater[cluster]'")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        silence_logs=60,
+    ) as found:
+        yield found
+
+
+def test_a_cluster_whose_workers_are_killed(cluster: Any, tmp_path: Path) -> None:
+    wanted = tasks(short(tmp_path), 40)
+    kills = 0
+
+    def listener(status: Status) -> None:
+        nonlocal kills
+        if kills < 3 and status.done >= 10 * (kills + 1):
+            kills += 1
+            victim = list(cluster.workers.values())[kills % 2]
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(victim.pid, signal.SIGKILL)
+
+    outcome = run_tasks(
+        wanted,
+        Store(tmp_path / "cluster"),
+        scheduler=cluster.scheduler_address,
+        listener=listener,
+    )
+    assert kills == 3
+    assert (outcome.made, outcome.ok) == (40, True)
+    assert by_seed(outcome) == by_seed(run_tasks(wanted, Store(tmp_path / "local")))
+
+
+def test_a_cluster_gets_files_limits_and_a_client(cluster: Any, tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("src,dst,bytes,start,class\n0,1,1000,0us,0\n")
+    listed = tmp_path / "listed.toml"
+    listed.write_text(
+        SHORT.replace("permutation", "list").replace('size = "2KB"', 'file = "f.csv"')
+    )
+    endless = tmp_path / "endless.toml"
+    endless.write_text(
+        SHORT.replace("permutation", "uniform").replace(
+            'size = "2KB"', 'size = "1MB"\nevery = "5us"\nwindow = ["0us", "20s"]'
+        )
+    )
+    good, slow = Task(listed), Task(endless)
+    with distributed.Client(cluster, set_as_default=False) as client:
+        outcome = run_tasks(
+            [good, slow], Store(tmp_path / "store"), scheduler=client, timeout_s=1.0
+        )
+        assert client.status == "running"
+    assert outcome.failed[slow].kind == "timeout"
+    assert substance(outcome.runs[good]) == substance(backwater.run(listed, out=tmp_path / "alone"))
+
+
+def test_a_worker_with_another_version_is_refused(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backwater.campaign.cluster.version", lambda: "0.0.9+old")
+    task = Task(short(tmp_path))
+    outcome = run_tasks([task], Store(tmp_path / "store"), scheduler=cluster.scheduler_address)
+    assert "install the same on all" in outcome.failed[task].message
+
+
+def test_a_scheduler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("backwater.campaign.cluster._CONNECT_S", 1)
+    with pytest.raises(backwater.RunError, match="no Dask scheduler answers there"):
+        run_tasks(
+            tasks(short(tmp_path), 1), Store(tmp_path / "store"), scheduler="tcp://127.0.0.1:9"
+        )

@@ -1,0 +1,73 @@
+"""A campaign that is killed at any moment goes on where it was."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from campaigns import short, substance
+from conftest import COMMAND
+
+import backwater
+from backwater.campaign import Store
+from backwater.campaign.dataset import Campaign
+
+RUNS = 200
+KILLS = 20
+
+
+def test_a_campaign_that_is_killed_twenty_times(tmp_path: Path) -> None:
+    """SIGKILL, at moments that chance chooses; nothing is lost, doubled or changed."""
+    short(tmp_path)
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text(
+        'scenario = "short.toml"\nseeds = { from = 1, to = 100 }\nschemes = ["hpcc", "dcqcn"]\n'
+    )
+    out = tmp_path / "killed"
+    words = [COMMAND, "sweep", sweep, "-o", out, "--jobs", "2"]
+    chance = random.Random(8)
+    killed = 0
+    for _ in range(KILLS):
+        seen = _finished(out)
+        with _started(words) as campaign:
+            # Some runs further on, and then at any point of what is being done.
+            wanted = seen + chance.randint(0, RUNS // KILLS - 2)
+            while campaign.poll() is None and _finished(out) < wanted:
+                time.sleep(0.002)
+            time.sleep(chance.uniform(0, 0.03 if wanted > seen else 0.6))
+            killed += campaign.poll() is None
+            campaign.kill()
+    assert killed == KILLS
+    assert 0 < _finished(out) < RUNS
+
+    last = subprocess.run(words, capture_output=True, text=True, timeout=100, check=False)
+    assert last.returncode == 0, last.stderr
+    assert last.stdout.startswith("200 runs, 200 finished")
+    assert "damaged" not in last.stderr
+    assert sorted(os.listdir(out / "store" / "work")) == []
+
+    campaign = Campaign(out)
+    undisturbed = backwater.sweep(sweep, out=tmp_path / "undisturbed", jobs=2, report=False)
+    assert campaign.store.keys() == {row.key for row in campaign.rows}
+    assert len(campaign.store.keys()) == RUNS
+    assert campaign.table["key"].to_list() == undisturbed.table["key"].to_list()
+    assert campaign.table.select("scheme", "seed").n_unique() == RUNS
+    for row in campaign.rows:
+        assert substance(campaign.run(row.key)) == substance(undisturbed.run(row.key))
+
+
+def _finished(out: Path) -> int:
+    return len(Store(out / "store").keys())
+
+
+@contextlib.contextmanager
+def _started(words: list[Any]) -> Iterator[subprocess.Popen[bytes]]:
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(words, **quiet) as campaign:
+        yield campaign

@@ -1,0 +1,417 @@
+"""Tasks are made once, kept whole, and come back; what fails is told and hurts no other."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from campaigns import SHORT, by_seed, short, substance, tasks
+
+import backwater
+from backwater.campaign import Failure, Status, Store, Task, run_tasks, version
+from backwater.campaign.store import STORED, Session, sweep_away
+
+LONG = SHORT.replace("permutation", "uniform").replace(
+    'size = "2KB"', 'size = "1MB"\nevery = "5us"\nwindow = ["0us", "20s"]'
+)
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    return short(tmp_path)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+@pytest.fixture
+def endless(tmp_path: Path) -> Path:
+    path = tmp_path / "endless.toml"
+    path.write_text(LONG, encoding="utf-8")
+    return path
+
+
+def faulty(folder: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """Let the processes that make runs begin with some code, as Python allows every user."""
+    place = folder / "faults"
+    place.mkdir()
+    (place / "sitecustomize.py").write_text(code, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(place))
+
+
+# --- Keys ------------------------------------------------------------------------------------
+
+
+def test_a_key_is_about_what_a_run_depends_on(scenario: Path) -> None:
+    one = Task(scenario, seed=1)
+    assert one.key == Task(scenario, seed=1, overrides=("seed=1",)).key
+    assert one.key == Task(scenario, seed=1, overrides=('switch.buffer="12MB"',)).key
+    others = [
+        Task(scenario, seed=2),
+        Task(scenario, scheme="dcqcn", seed=1),
+        Task(scenario, overrides=("switch.buffer=8MB",), seed=1),
+    ]
+    assert len({one.key, *(other.key for other in others)}) == 4
+
+
+def test_comments_and_the_order_of_keys_change_no_key(scenario: Path) -> None:
+    before = Task(scenario).key
+    scenario.write_text("# A comment.\n" + SHORT.replace('size = "2KB"\n', "") + 'size = "2KB"\n')
+    assert Task(scenario).key == before
+
+
+def test_another_version_has_other_keys(scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = Task(scenario).key
+    monkeypatch.setattr("backwater.campaign.task.version", lambda: "0.1.0+other")
+    assert Task(scenario).key != before
+    assert version().startswith(backwater.__version__ + "+")
+
+
+def test_the_contents_of_files_count_and_their_places_do_not(tmp_path: Path) -> None:
+    flows = "src,dst,bytes,start,class\n0,1,1000,0us,0\n"
+    texts = {"a": flows, "b": flows, "c": flows.replace("1000", "2000")}
+    keys = {}
+    for name, text in texts.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / f"{name}.csv").write_text(text)
+        path = folder / "listed.toml"
+        path.write_text(
+            SHORT.replace("permutation", "list").replace('size = "2KB"', f'file = "{name}.csv"')
+        )
+        keys[name] = Task(path).key
+    assert keys["a"] == keys["b"] != keys["c"]
+
+
+def test_a_scenario_that_is_wrong_is_told_before_anything_runs(
+    scenario: Path, store: Store
+) -> None:
+    wrong = Task(scenario, overrides=("switch.bufer=8MB",))
+    with pytest.raises(backwater.ScenarioError, match="bufer"):
+        run_tasks([*tasks(scenario, 2), wrong], store)
+    assert not store.path.exists()
+
+
+# --- Runs ------------------------------------------------------------------------------------
+
+
+def test_a_run_of_a_campaign_is_the_run_that_anyone_gets(
+    scenario: Path, store: Store, tmp_path: Path
+) -> None:
+    task = Task(scenario, scheme="hpcc", overrides=("switch.buffer=8MB",), seed=7)
+    run = run_tasks([task], store).runs[task]
+    alone = backwater.run(
+        scenario, scheme="hpcc", overrides=["switch.buffer=8MB"], seed=7, out=tmp_path / "alone"
+    )
+    assert substance(run) == substance(alone)
+    assert run.path == store.path_of(task.key)
+    noted = json.loads((run.path / STORED).read_text())
+    assert noted["command"] == task.command
+    assert noted["version"] == version()
+
+
+def test_a_run_that_reads_files(tmp_path: Path, store: Store) -> None:
+    (tmp_path / "f.csv").write_text("src,dst,bytes,start,class\n0,1,1000,0us,0\n2,1,5000,1us,0\n")
+    (tmp_path / "s.dist").write_text(
+        "name = s\norigin = me\nunit = bytes\ninterpolation = linear\n0 0\n5000 1\n"
+    )
+    path = tmp_path / "files.toml"
+    path.write_text(
+        SHORT.replace('size = "2KB"', 'sizes = { file = "s.dist" }')
+        + '\n[[traffic]]\nname = "more"\npattern = "list"\nfile = "f.csv"\n'
+    )
+    task = Task(path)
+    run = run_tasks([task], store).runs[task]
+    assert substance(run) == substance(backwater.run(path, out=tmp_path / "alone"))
+    assert len(task.files) == 2
+
+
+def test_a_file_that_changes_meanwhile_is_found(tmp_path: Path, store: Store) -> None:
+    flows = tmp_path / "f.csv"
+    flows.write_text("src,dst,bytes,start,class\n0,1,1000,0us,0\n")
+    path = tmp_path / "files.toml"
+    path.write_text(SHORT.replace("permutation", "list").replace('size = "2KB"', 'file = "f.csv"'))
+    task = Task(path)
+    assert task.key
+    flows.write_text("src,dst,bytes,start,class\n0,1,2000,0us,0\n")
+    outcome = run_tasks([task], store)
+    assert "was changed since the campaign began" in outcome.failed[task].message
+
+
+def test_nothing_is_made_twice(scenario: Path, store: Store) -> None:
+    wanted = tasks(scenario, 5)
+    first = run_tasks([*wanted, *wanted, Task(scenario, seed=0, overrides=("seed=0",))], store)
+    assert (first.made, len(first.runs), first.ok) == (5, 6, True)
+    again = run_tasks(tasks(scenario, 6), store)
+    assert (again.made, len(again.runs)) == (1, 6)
+    assert by_seed(first).items() <= by_seed(again).items()
+
+
+def test_listeners_hear_how_far_it_is(scenario: Path, store: Store) -> None:
+    heard: list[tuple[int, int]] = []
+    run_tasks(tasks(scenario, 3), store)
+
+    def listener(status: Status) -> None:
+        heard.append((status.done, status.left))
+
+    run_tasks(tasks(scenario, 8), store, listener=listener)
+    assert heard[-1] == (5, 0)
+    assert Status(total=4, done=2, seconds=10.0).seconds_left == pytest.approx(10.0)
+    assert Status(total=4).seconds_left is None
+
+
+# --- Failures --------------------------------------------------------------------------------
+
+
+def test_a_run_that_takes_too_long_is_ended_and_remembered(
+    scenario: Path, endless: Path, store: Store
+) -> None:
+    slow = Task(endless, seed=3)
+    began = time.monotonic()
+    outcome = run_tasks([slow, *tasks(scenario, 4)], store, jobs=2, timeout_s=0.5)
+    assert time.monotonic() - began < 30
+    failure = outcome.failed[slow]
+    assert (failure.kind, failure.seed) == ("timeout", 3)
+    assert failure.command == f"backwater run {endless} --seed 3"
+    assert len(outcome.runs) == 4
+    assert not outcome.ok
+    # It would fail again, so it is not tried; with more time it might not.
+    assert run_tasks([slow], store, timeout_s=0.5).failed[slow] == failure
+    assert not failure.stands(timeout_s=1.0, memory_bytes=None)
+    assert not failure.stands(timeout_s=None, memory_bytes=None)
+    retried = run_tasks([slow], store, timeout_s=0.4, retry_failed=True).failed[slow]
+    assert retried.timeout_s == 0.4
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory need Linux")
+def test_a_run_that_takes_too_much_memory_is_ended(
+    scenario: Path, endless: Path, store: Store
+) -> None:
+    big = Task(endless)
+    outcome = run_tasks([big], store, memory_bytes=1_000_000, timeout_s=30)
+    assert outcome.failed[big].kind == "memory"
+    assert "of memory" in outcome.failed[big].message
+
+
+def test_a_process_that_dies_takes_only_its_run_along(
+    scenario: Path, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The run of one seed ends its process, as a fault of the simulator or the system might.
+    faulty(
+        tmp_path,
+        monkeypatch,
+        "import os, signal, backwater.campaign.worker as worker\n"
+        "simulate = worker._simulate\n"
+        "def dies(job, work, tell):\n"
+        "    if job.about['seed'] == 2:\n"
+        "        os.kill(os.getpid(), signal.SIGSEGV)\n"
+        "    return simulate(job, work, tell)\n"
+        "worker._simulate = dies\n",
+    )
+    # `-m` makes a second copy of the module, which the patch does not reach: call the first.
+    monkeypatch.setattr(
+        "backwater.campaign.child.ORDER",
+        ("-c", "from backwater.campaign import worker; worker.main()"),
+    )
+    wanted = tasks(scenario, 5)
+    outcome = run_tasks(wanted, store, jobs=1)
+    assert [task.seed for task in outcome.failed] == [2]
+    failure = outcome.failed[wanted[2]]
+    assert failure.kind == "crash"
+    assert "SIGSEGV" in failure.message
+    monkeypatch.undo()
+    healed = run_tasks(wanted, store, retry_failed=True)
+    assert (healed.made, healed.ok) == (1, True)
+    assert store.failure(wanted[2].key) is None
+
+
+def test_a_failure_that_cannot_be_read_is_tried_again(scenario: Path, store: Store) -> None:
+    task = Task(scenario)
+    store.keep_failure(task.key, Failure("error", "it was so", task.command))
+    assert run_tasks([task], store).failed[task].message == "it was so"
+    (store.path / "failures" / f"{task.key}.json").write_text('{"kind": "err')
+    assert run_tasks([task], store).made == 1
+
+
+# --- Trouble with the disk -------------------------------------------------------------------
+
+
+def test_a_full_disk_stops_the_campaign_and_loses_nothing(
+    scenario: Path, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = tasks(scenario, 12)
+    run_tasks(wanted[:2], store)
+    # Syncing the sixtieth file finds the disk full.
+    faulty(
+        tmp_path,
+        monkeypatch,
+        "import errno, os\n"
+        "sync, left = os.fsync, [60]\n"
+        "def full(handle):\n"
+        "    left[0] -= 1\n"
+        "    if left[0] < 0:\n"
+        "        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))\n"
+        "    sync(handle)\n"
+        "os.fsync = full\n",
+    )
+    with pytest.raises(backwater.RunError, match="No space left on device; free some space") as e:
+        run_tasks(wanted, store, jobs=1)
+    assert "are kept; the same command goes on from there" in str(e.value)
+    monkeypatch.undo()
+    finished = sum(store.get(task.key) is not None for task in wanted)
+    assert 2 < finished < 12
+    assert os.listdir(store.path / "work") == []
+    outcome = run_tasks(wanted, store)
+    assert (outcome.made, len(outcome.runs)) == (12 - finished, 12)
+
+
+def test_a_place_that_cannot_be_written(scenario: Path, tmp_path: Path) -> None:
+    if not Path("/sys/kernel").is_dir():
+        pytest.skip("needs a file system in which nobody can make directories")
+    with pytest.raises(backwater.RunError, match="cannot write"):
+        run_tasks(tasks(scenario, 1), Store("/sys/kernel/backwater"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(backwater.RunError, match="Not a directory"):
+        run_tasks(tasks(scenario, 1), Store(tmp_path / "file" / "store"))
+
+
+@pytest.mark.parametrize("harm", ["cut", "gone", "changed", "unreadable", "no note"])
+def test_a_damaged_run_is_set_aside_and_made_again(scenario: Path, store: Store, harm: str) -> None:
+    wanted = tasks(scenario, 3)
+    before = by_seed(run_tasks(wanted, store))
+    victim = store.path_of(wanted[1].key)
+    flows = victim / "flows.parquet"
+    if harm == "cut":
+        flows.write_bytes(flows.read_bytes()[:-100])
+    elif harm == "gone":
+        (victim / "summary.json").unlink()
+    elif harm == "changed":
+        content = bytearray(flows.read_bytes())
+        content[len(content) // 2] ^= 0xFF
+        flows.write_bytes(content)
+    elif harm == "unreadable":
+        (victim / STORED).write_text("{")
+    else:
+        (victim / STORED).unlink()
+    outcome = run_tasks(wanted, store)
+    assert outcome.made == 1
+    assert by_seed(outcome) == before
+    (notice,) = outcome.notices
+    assert "damaged" in notice
+    assert victim.with_name(f"{victim.name}.damaged-1").is_dir()
+    assert set(store.keys()) == {task.key for task in wanted}
+
+
+def test_clocks_do_not_matter(scenario: Path, store: Store) -> None:
+    wanted = tasks(scenario, 4)
+    run_tasks(wanted[:3], store)
+    # As if all of it had been written by a clock that was set back since.
+    for path in sorted(store.path.rglob("*")):
+        os.utime(path, (4_102_444_800, 4_102_444_800))
+    outcome = run_tasks(wanted, store)
+    assert (outcome.made, outcome.notices) == (1, [])
+
+
+def test_the_index_can_be_torn_or_lost(scenario: Path, store: Store) -> None:
+    wanted = tasks(scenario, 4)
+    run_tasks(wanted, store)
+    keys = [task.key for task in wanted]
+    whole = store.table(keys)
+    index = store.path / "index.jsonl"
+    index.write_bytes(index.read_bytes()[:-40])
+    assert store.table(keys) == whole
+    assert Store(store.path).table(keys) == whole
+    index.write_bytes(b'\x00\xff{]\n"word"\n[1]\n' + index.read_bytes())
+    assert store.table(keys) == whole
+    index.unlink()
+    assert store.table([*keys, "0" * 40]) == whole
+
+
+def test_work_of_the_dead_is_cleared_and_that_of_the_living_is_not(store: Store) -> None:
+    with store.session() as alive:
+        (alive.path / "run").mkdir()
+        dead = store.path / "work" / "dead"
+        dead.mkdir()
+        (dead / "lock").touch()
+        (store.path / "work" / "trash-1").mkdir()
+        sweep_away(store.path / "work")
+        assert os.listdir(store.path / "work") == [alive.path.name]
+        assert isinstance(alive, Session)
+    assert os.listdir(store.path / "work") == []
+
+
+def test_two_campaigns_on_one_store(scenario: Path, store: Store) -> None:
+    wanted = tasks(scenario, 40)
+    outcomes = []
+
+    def campaign() -> None:
+        outcomes.append(run_tasks(tasks(scenario, 40), Store(store.path), jobs=2))
+
+    threads = [threading.Thread(target=campaign) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(outcomes) == 2
+    assert by_seed(outcomes[0]) == by_seed(outcomes[1])
+    assert all(len(o.runs) == 40 and o.ok and not o.notices for o in outcomes)
+    assert store.keys() == {task.key for task in wanted}
+    assert os.listdir(store.path / "work") == []
+
+
+def test_ctrl_c_keeps_what_is_finished(scenario: Path, endless: Path, store: Store) -> None:
+    wanted = [*tasks(scenario, 3), Task(endless)]
+    main = threading.main_thread().ident
+    assert main is not None
+
+    def listener(status: Status) -> None:
+        if status.done == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(backwater.Interrupted) as stop:
+        run_tasks(wanted, store, jobs=1, listener=listener)
+    assert len(stop.value.result.runs) == 3  # type: ignore[union-attr]
+    assert sum(store.get(task.key) is not None for task in wanted) == 3
+
+
+def test_processes_end_with_the_campaign(endless: Path, store: Store) -> None:
+    """SIGKILL leaves no time to tidy up: the processes find out by themselves."""
+    script = (
+        "from pathlib import Path\n"
+        "from backwater.campaign import *\n"
+        f"run_tasks([Task(Path({str(endless)!r}))], Store({str(store.path)!r}))\n"
+    )
+    campaign = subprocess.Popen([sys.executable, "-c", script])
+    children: list[int] = []
+    deadline = time.monotonic() + 30
+    while not children and time.monotonic() < deadline:
+        listed = Path(f"/proc/{campaign.pid}/task/{campaign.pid}/children")
+        if not listed.exists():
+            campaign.kill()
+            campaign.wait()
+            pytest.skip("this system does not list the children of a process")
+        for thread in Path(f"/proc/{campaign.pid}/task").iterdir():
+            children += map(int, (thread / "children").read_text().split())
+        time.sleep(0.05)
+    assert children
+    campaign.kill()
+    campaign.wait()
+    while any(_alive(child) for child in children) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(_alive(child) for child in children)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False

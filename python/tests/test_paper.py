@@ -1,0 +1,240 @@
+"""Figures from the file to the picture, by the command as a user calls it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from backwater.paper import files, reproduce
+
+Command = Callable[..., CompletedProcess[str]]
+
+FIGURE = """\
+title = "Two schemes"
+place = "Paper, Fig. 1"
+about = "A figure of the tests."
+size = "50 µs of arrivals"
+
+[[runs]]
+scenario = "scenarios/tiny.toml"
+seeds = [1, 2]
+axes = [
+    { schemes = ["hpcc", "dcqcn"] },
+    { name = "load", key = "traffic.background.load.fraction", values = [0.3, 0.6] },
+]
+set = ["traffic.background.window=[\\"0us\\", \\"100us\\"]", "traffic.incast.limit=1"]
+quick = { set = ["traffic.background.window=[\\"0us\\", \\"20us\\"]"] }
+
+[data.flows]
+of = "slowdown"
+
+[measures.p95]
+data = "flows"
+statistic = "p95"
+
+[measures.fct]
+of = "fct"
+statistic = "mean"
+
+[measures.buffer]
+of = "buffer"
+statistic = "max"
+
+[[panels]]
+kind = "by-size"
+data = "flows"
+statistic = "p95"
+by = "scheme"
+select = { load = "0.6" }
+y_scale = "log"
+marks = [{ y = 2, text = "2" }]
+
+[[panels]]
+kind = "bars"
+measure = "buffer"
+x = "load"
+by = "scheme"
+
+[[panels]]
+kind = "lines"
+measure = "fct"
+x = "load"
+by = "scheme"
+
+[[panels]]
+kind = "cdf"
+of = "fct"
+by = "scheme"
+select = { load = "0.6" }
+x_scale = "log"
+
+[[claims]]
+text = "no flow is faster than it could be"
+place = "1"
+paper = "≥ 1"
+measure = { name = "p95", scheme = ["hpcc", "dcqcn"], load = ["0.3", "0.6"] }
+at_least = 1
+
+[[claims]]
+text = "all is done in no time"
+place = "2"
+paper = "1 ns"
+measure = { name = "fct", scheme = "hpcc", load = "0.6" }
+at_most = "1ns"
+cause = "it takes time"
+
+[[claims]]
+text = "more load, more buffer"
+place = "3"
+paper = "more"
+measure = { name = "buffer", scheme = "dcqcn", load = "0.6" }
+over = { name = "buffer", load = "0.3" }
+at_least = 0.1
+"""
+
+
+@pytest.fixture(scope="module")
+def figure(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Path:
+    folder = tmp_path_factory.mktemp("figures") / "mine"
+    (folder / "scenarios").mkdir(parents=True)
+    scenario = tiny.read_text(encoding="utf-8")
+    (folder / "scenarios/tiny.toml").write_text(scenario, encoding="utf-8")
+    (folder / "fig1.toml").write_text(FIGURE, encoding="utf-8")
+    return folder / "fig1.toml"
+
+
+@pytest.fixture(scope="module")
+def reproduced(
+    command: Command, figure: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[CompletedProcess[str], Path]:
+    out = tmp_path_factory.mktemp("reproduced")
+    return command("paper", figure, "-o", out), out
+
+
+def test_the_claims_are_printed_with_both_values(
+    reproduced: tuple[CompletedProcess[str], Path],
+) -> None:
+    done, _ = reproduced
+    # A claim that differs is a result.
+    assert done.returncode == 0, done.stderr
+    assert "mine/fig1  Two schemes  (Paper, Fig. 1)" in done.stdout
+    assert "50 µs of arrivals: 8 runs, 2 seeds" in done.stdout
+    assert "  holds    no flow is faster than it could be (1)" in done.stdout
+    assert "  differs  all is done in no time (2)" in done.stdout
+    assert "paper: 1 ns; ours: " in done.stdout
+    assert "expected: ≤ 1 ns; holds in 0 of 2 seeds" in done.stdout
+    assert "cause: it takes time" in done.stdout
+
+
+def test_picture_and_table_are_written(reproduced: tuple[CompletedProcess[str], Path]) -> None:
+    _, out = reproduced
+    assert (out / "mine/fig1.png").read_bytes().startswith(b"\x89PNG")
+    about = json.loads((out / "mine/fig1.json").read_text(encoding="utf-8"))
+    assert [claim["verdict"] for claim in about["claims"]] == ["holds", "differs", "holds"]
+    assert (about["runs"], about["seeds"], about["unfinished"]) == (8, 2, 0)
+    table = (out / "mine/claims.md").read_text(encoding="utf-8")
+    assert "Of 3 claims in 1 figures 2 hold and 1 differ." in table
+    assert "| no flow is faster than it could be | 1 | ≥ 1 | ≥ 1 | hpcc, 0.3: " in table
+    assert "- *all is done in no time*: it takes time" in table
+    assert "Command: `backwater paper mine/fig1`. 50 µs of arrivals: 8 runs" in table
+
+
+def test_runs_are_kept_and_pictures_repeat(
+    command: Command, figure: Path, reproduced: tuple[CompletedProcess[str], Path]
+) -> None:
+    first, out = reproduced
+    picture = (out / "mine/fig1.png").read_bytes()
+    kept = sorted((out / "runs").rglob("summary.json"))
+    times = [path.stat().st_mtime_ns for path in kept]
+    again = command("paper", figure, "-o", out)
+    assert again.stdout == first.stdout
+    assert [path.stat().st_mtime_ns for path in kept] == times
+    assert (out / "mine/fig1.png").read_bytes() == picture
+
+
+def test_quick_is_smaller_and_says_so(command: Command, figure: Path, tmp_path: Path) -> None:
+    done = command("paper", figure, "--quick", "--json", "-o", tmp_path, "--store", tmp_path / "s")
+    assert done.returncode == 0, done.stderr
+    (about,) = json.loads(done.stdout)
+    assert (about["quick"], about["runs"], about["seeds"]) == (True, 4, 1)
+    assert "QUICK" in (tmp_path / "mine/claims.md").read_text(encoding="utf-8")
+    assert (tmp_path / "s/runs").is_dir()
+
+
+def test_a_figure_that_cannot_run_does_not_stop_the_others(
+    command: Command, figure: Path, reproduced: tuple[CompletedProcess[str], Path]
+) -> None:
+    _, out = reproduced
+    bad = figure.with_name("fig2.toml")
+    bad.write_text(FIGURE.replace("traffic.incast.limit=1", "switch.bufer=1MB"), encoding="utf-8")
+    done = command("paper", bad, figure, "-o", out)
+    assert done.returncode == 2
+    assert "mine/fig2 cannot be run" in done.stderr
+    assert "did you mean `buffer`" in done.stderr.lower()
+    assert "mine/fig1  Two schemes" in done.stdout
+
+
+def test_a_bad_figure_file_is_an_error_of_the_input(
+    command: Command, figure: Path, tmp_path: Path
+) -> None:
+    bad = figure.with_name("bad.toml")
+    bad.write_text(FIGURE.replace('statistic = "p95"', 'statistic = "p9x"', 1), encoding="utf-8")
+    done = command("paper", bad, "-o", tmp_path)
+    assert done.returncode == 2
+    assert f"{bad}:21: `measures.p95.statistic`: `p9x` is none of" in done.stderr
+    assert "Traceback" not in done.stderr
+    missing = command("paper", "no/such.toml", "-o", tmp_path)
+    assert missing.returncode == 2
+    assert "cannot be read" in missing.stderr
+    unknown = command("paper", "hpcc/fig99", "-o", tmp_path)
+    assert (unknown.returncode, "there is no figure" in unknown.stderr) == (2, True)
+
+
+def test_a_run_that_fails_is_told(command: Command, figure: Path, tmp_path: Path) -> None:
+    blocked = tmp_path / "blocked"
+    blocked.write_text("", encoding="utf-8")
+    done = command("paper", figure, "--quick", "-o", tmp_path, "--store", blocked)
+    assert done.returncode == 1
+    assert "error:" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_was_not_recorded_is_told(command: Command, figure: Path, tmp_path: Path) -> None:
+    bad = figure.with_name("fig3.toml")
+    bad.write_text(FIGURE.replace('of = "buffer"', 'of = "rtt"'), encoding="utf-8")
+    done = command("paper", bad, "--quick", "-o", tmp_path)
+    assert done.returncode == 1
+    assert "mine/fig3" in done.stderr
+    assert "[record]" in done.stderr
+
+
+# --- The figures that come with the package --------------------------------------------------
+
+
+def test_list_names_them_all(command: Command) -> None:
+    done = command("paper", "list")
+    assert done.returncode == 0
+    names = [line.split()[0] for line in done.stdout.splitlines()]
+    assert names == files.available()
+    entries = json.loads(command("paper", "list", "--json").stdout)
+    assert [entry["name"] for entry in entries] == names
+
+
+@pytest.mark.parametrize("name", files.available())
+def test_each_figure_is_whole(name: str) -> None:
+    figure = files.load(name)
+    assert figure.claims
+    assert figure.about
+    for quick in (False, True):
+        for task in reproduce.tasks(figure, quick).values():
+            assert task.resolved
+
+
+def test_the_figures_of_hpcc_are_there() -> None:
+    wanted = [f"hpcc/fig{n}" for n in (2, 3, 6, 10, 11, 12, 13, 14)]
+    wanted += [f"hpcc/fig9{part}" for part in "abcdefgh"]
+    assert set(files.wanted(wanted)) <= set(files.available())

@@ -1,0 +1,213 @@
+"""Figure files: what they may say, and what is told about mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from backwater import paper
+from backwater.paper import files
+from backwater.paper.quantities import Dimension, Quantity, parse, text
+
+FIGURE = """\
+title = "A figure"
+place = "Paper, Fig. 1"
+
+[[runs]]
+scenario = "tiny.toml"
+seeds = [1, 2, 3]
+set = ["switch.buffer=10MB"]
+axes = [
+    { schemes = ["hpcc", "dcqcn"] },
+    { name = "load", key = "traffic.0.load.fraction", values = [0.3, 0.5], labels = ["30 %", "50 %"] },
+]
+quick = { set = ["run.until=1ms"] }
+
+[data.short]
+of = "slowdown"
+sizes = ["0B", "3KB"]
+
+[measures.p99]
+data = "short"
+statistic = "p99"
+
+[[panels]]
+kind = "cdf"
+data = "short"
+by = "scheme"
+select = { load = "30 %" }
+
+[[claims]]
+text = "A is below B"
+place = "1"
+paper = "B"
+measure = { name = "p99", scheme = "hpcc", load = ["30 %", "50 %"] }
+below = { name = "p99", scheme = "dcqcn" }
+"""  # noqa: E501
+
+
+@pytest.fixture
+def figure(tmp_path: Path, tiny: Path) -> Path:
+    (tmp_path / "tiny.toml").write_text(tiny.read_text(encoding="utf-8"), encoding="utf-8")
+    path = tmp_path / "figure.toml"
+    path.write_text(FIGURE, encoding="utf-8")
+    return path
+
+
+def test_a_figure_runs_all_combinations_of_its_axes(figure: Path) -> None:
+    (group,) = files.read(figure).groups
+    assert [case.label() for case in group.cases()] == [
+        "hpcc, 30 %",
+        "hpcc, 50 %",
+        "dcqcn, 30 %",
+        "dcqcn, 50 %",
+    ]
+    last = list(group.cases(quick=True))[-1]
+    assert last.scheme == "dcqcn"
+    assert last.overrides == (
+        "switch.buffer=10MB",
+        "traffic.0.load.fraction=0.5",
+        "run.until=1ms",
+    )
+    assert (group.seeds, group.quick_seeds) == ((1, 2, 3), (1,))
+
+
+def test_what_a_claim_leaves_open_is_as_on_its_other_side(figure: Path) -> None:
+    (claim,) = files.read(figure).claims
+    assert claim.value.select == {"scheme": ("hpcc",), "load": ("30 %", "50 %")}
+    (bound,) = claim.bounds
+    assert isinstance(bound.than, files.Pick)
+    assert bound.than.select == {"scheme": ("dcqcn",), "load": ("30 %", "50 %")}
+    assert claim.expected == "< (dcqcn)"
+
+
+def test_values_of_an_axis_are_numbers_where_all_of_them_are(figure: Path) -> None:
+    (group,) = files.read(figure).groups
+    load, scheme = group.axis("load"), group.axis("scheme")
+    assert load is not None
+    assert [point.number for point in load.points] == [0.3, 0.5]
+    assert scheme is not None
+    assert scheme.dimension is None
+
+
+MISTAKES = [
+    ('title = "A figure"', "", "the key `title` is missing: a text"),
+    ('title = "A figure"', "title = 3", "figure.toml:1: `title`: expected a text, found 3"),
+    ('title = "A figure"', 'titel = "x"\ntitle = "x"', "figure.toml:1: `titel`: unknown key"),
+    ('title = "A figure"', 'title = "A figure', "figure.toml: Illegal character"),
+    ('scenario = "tiny.toml"', 'scenario = "no.toml"', "figure.toml:5: `runs.scenario`: there is"),
+    ("seeds = [1, 2, 3]", "seeds = [1, 1]", "figure.toml:6: `runs.seeds`: a seed stands here"),
+    ("seeds = [1, 2, 3]", 'seeds = ["1"]', "figure.toml:6: `runs.seeds`: expected whole numbers"),
+    ('"switch.buffer=10MB"', '"switch.buffer"', "expected texts such as switch.buffer=24MB"),
+    (
+        "values = [0.3, 0.5]",
+        "values = [0.3]",
+        "figure.toml:8: `runs.axes.labels`: there are 2 labels for 1 values",
+    ),
+    ('schemes = ["hpcc", "dcqcn"]', "schemes = []", "an axis needs at least one point"),
+    ('schemes = ["hpcc", "dcqcn"]', 'name = "x"', "an axis has one of `key`"),
+    ('of = "slowdown"', 'of = "slowdwon"', "figure.toml:15: `data.short.of`: `slowdwon` is none"),
+    ('of = "slowdown"', 'of = "rtt"', "`data.short.sizes`: `rtt` cannot be narrowed down"),
+    ('"0B", "3KB"', '"0B", "3us"', "expected a size such as 4KB, found '3us'"),
+    ('"0B", "3KB"', '"3KB", "0B"', "`data.short.sizes`: '3KB' is more than '0B'"),
+    ('data = "short"\nstatistic', 'data = "shrot"\nstatistic', "Did you mean `short`?"),
+    ('statistic = "p99"', 'statistic = "p100"', "`measures.p99.statistic`: `p100` is none of p50"),
+    ('statistic = "p99"', 'statistic = "jain"', "`jain` needs a course in time"),
+    ('statistic = "p99"', 'statistic = "share"', "`share` needs one of `above` and `below`"),
+    ('kind = "cdf"', 'kind = "pie"', "figure.toml:23: `panels.kind`: `pie` is none of cdf"),
+    ('kind = "cdf"', 'kind = "series"', "`slowdown` is not a course in time"),
+    ('select = { load = "30 %" }', "", "`select` must choose one point of `load`: 30 %, 50 %"),
+    ('load = "30 %" }', 'load = "40 %" }', "`40 %` is no point of the axis; there are: 30 %, 50 %"),
+    ('load = "30 %" }', 'laod = "30 %" }', "no axis `laod` in these runs. Did you mean `load`?"),
+    ('by = "scheme"', 'by = "color"', "no axis `color` in these runs; there are: scheme, load"),
+    ('name = "p99", scheme = "hpcc", load', 'name = "p98", scheme = "hpcc", load', "no measure"),
+    ('name = "p99", scheme = "hpcc", load', 'name = "p99", load', "say which point of `scheme`"),
+    ("below = {", "belwo = {", "a claim needs something to compare with: at_least"),
+    ('below = { name = "p99", scheme = "dcqcn" }', 'below = "3us"', "expected a number, found"),
+    ('below = { name = "p99", scheme = "dcqcn" }', "within = [1]", "expected a list of two"),
+    ('paper = "B"', "", "figure.toml:28: `claims`: the key `paper` is missing: a text"),
+    ("[[panels]]", "[[panel]]", "a figure needs at least one [[panels]]"),
+    ("[[runs]]", "[[run]]", "a figure needs at least one [[runs]]"),
+]
+
+
+@pytest.mark.parametrize(("good", "bad", "told"), MISTAKES, ids=[m[2][:60] for m in MISTAKES])
+def test_a_mistake_is_told_with_its_place(figure: Path, good: str, bad: str, told: str) -> None:
+    written = FIGURE.replace(good, bad, 1)
+    assert written != FIGURE
+    figure.write_text(written, encoding="utf-8")
+    with pytest.raises(files.FigureError) as error:
+        files.read(figure)
+    assert told in str(error.value)
+    assert str(error.value).startswith(f"error: {figure}")
+
+
+def test_runs_of_several_groups_are_told_apart(figure: Path) -> None:
+    second = FIGURE.partition("[data")[0].partition("[[runs]]")[2]
+    figure.write_text(
+        FIGURE.replace("[[runs]]", '[[runs]]\nname = "a"').replace(
+            "[data.short]", f'[[runs]]\nname = "b"{second}\n[data.short]'
+        ),
+        encoding="utf-8",
+    )
+    with pytest.raises(files.FigureError, match="say which runs are meant: runs = one of a, b"):
+        files.read(figure)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (["hpcc/fig13"], ["hpcc/fig13"]),
+        (["hpcc/fig9a", "hpcc/fig09b"], ["hpcc/fig09ab"]),
+        (["hpcc/fig2", "hpcc/fig2b"], ["hpcc/fig02"]),
+        (["hpcc/fig9"], ["hpcc/fig09ab", "hpcc/fig09cd", "hpcc/fig09ef", "hpcc/fig09gh"]),
+        (["my/own.toml"], ["my/own.toml"]),
+    ],
+)
+def test_figures_are_found_as_papers_call_them(written: list[str], meant: list[str]) -> None:
+    assert files.wanted(written) == meant
+
+
+def test_a_paper_and_all() -> None:
+    assert files.wanted(["hpcc"]) == [n for n in files.available() if n.startswith("hpcc/")]
+    assert files.wanted(["all", "hpcc"]) == files.available()
+    with pytest.raises(files.FigureError, match=r"no figure `hpcc/fig99`.*Did you mean"):
+        files.wanted(["hpcc/fig99"])
+
+
+@pytest.mark.parametrize(
+    ("written", "value", "dimension"),
+    [
+        ("20us", 20e6, Dimension.TIME),
+        ("1.5 ms", 1.5e9, Dimension.TIME),
+        ("4KB", 4000, Dimension.SIZE),
+        ("2MiB", 2**21, Dimension.SIZE),
+        ("22.6Gbps", 22.6e9, Dimension.RATE),
+        ("5 %", 0.05, Dimension.SHARE),
+        (1.24, 1.24, Dimension.NUMBER),
+    ],
+)
+def test_quantities(written: object, value: float, dimension: Dimension) -> None:
+    found = parse(written)
+    assert found is not None
+    assert found.value == pytest.approx(value)
+    assert found.dimension is dimension
+
+
+@pytest.mark.parametrize("written", ["", "us", "5", "5 parsecs", True, None, [1]])
+def test_what_is_no_quantity(written: object) -> None:
+    assert parse(written) is None
+
+
+def test_quantities_in_words() -> None:
+    assert str(Quantity(19.8e6, Dimension.TIME)) == "19.8 µs"
+    assert text(float("inf"), Dimension.TIME) == "never"
+    assert text(float("nan"), Dimension.SIZE) == "no data"
+    assert text(0.0123, Dimension.SHARE) == "1.23 %"
+    assert text(9.5e10, Dimension.RATE) == "95 Gbps"
+
+
+def test_the_package_says_what_is_where() -> None:
+    assert paper.__doc__
+    assert all((files.FIGURES / f"{name}.toml").is_file() for name in files.available())

@@ -1,0 +1,335 @@
+"""Numbers out of runs: statistics against hand-made data, and claims against hand-made numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backwater.errors import RunError
+from backwater.paper.claims import DIFFERS, HOLDS, judge, ratio
+from backwater.paper.files import Bound, Claim, Figure, Measure, Pick, Source, Statistic
+from backwater.paper.measures import Data, Lines, Samples, Value, evaluate, quantile
+from backwater.paper.quantities import Dimension, Quantity
+
+US = 1_000_000
+
+
+def fake(**tables: Any) -> Any:
+    """A run with hand-made tables: three flows, two ports."""
+    flows = pl.DataFrame(
+        {
+            "id": [0, 1, 2],
+            "source": ["long", "short", "short"],
+            "bytes": [1_000_000, 1_000, 3_000],
+            "start_ps": [0, 10 * US, 20 * US],
+            "received_ps": [90 * US, 15 * US, 40 * US],
+            "acked_ps": [92 * US, 17 * US, 42 * US],
+            "slowdown": [1.5, 1.0, 4.0],
+            "finished": [True, True, True],
+        }
+    )
+    ports = pl.DataFrame(
+        {
+            "node": [3, 3, 0],
+            "port": [0, 1, 0],
+            "name": ["s0", "s0", "h0"],
+            "peer_name": ["h0", "h1", "s0"],
+            "tier": ["tor", "tor", "host"],
+        }
+    )
+    summary = {
+        "end_ps": 100 * US,
+        "measure_from_ps": 0,
+        "measure_to_ps": 50 * US,
+        "drops": {"total": 7},
+    }
+    about = {"flows": flows, "ports": ports, "summary": summary, "path": Path("fake")}
+    about["measured_flows"] = lambda: flows
+    about["resolved"] = '[record]\nthroughput = { every = "10us" }\n'
+    return SimpleNamespace(**about, **tables)
+
+
+def measured(source: Source, statistic: Statistic, run: Any) -> float:
+    return Data().value(Measure("m", source, statistic, source.dimension), [run]).value
+
+
+def source(of: str, dimension: Dimension = Dimension.NUMBER, **more: Any) -> Source:
+    return Source(of, dimension, **more)
+
+
+def percentile(share: float) -> Statistic:
+    return Statistic("p", quantile=share)
+
+
+# --- Statistics ------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 50), st.integers(0, 5)), min_size=1),
+    st.integers(1, 100),
+)
+def test_weights_count_as_repetitions(rows: list[tuple[int, int]], percent: int) -> None:
+    spread = sorted(value for value, times in rows for _ in range(times))
+    if not spread:
+        return
+    values, weights = np.array(rows).T
+    place = math.ceil(percent * len(spread) / 100) - 1
+    assert quantile(values, weights, percent / 100) == spread[place]
+
+
+def test_simple_statistics() -> None:
+    samples = Samples(np.array([1.0, 2.0, 9.0]), np.array([1, 2, 0]))
+    expected = {"mean": 5 / 3, "min": 1, "max": 2, "sum": 5, "count": 3}
+    for name, value in expected.items():
+        assert evaluate(Statistic(name), samples) == pytest.approx(value), name
+    assert evaluate(Statistic("share", above=2), samples) == pytest.approx(2 / 3)
+    assert evaluate(Statistic("share", below=1.5), samples) == pytest.approx(1 / 3)
+
+
+def test_of_nothing_there_is_a_count_and_no_percentile() -> None:
+    nothing = Samples(np.empty(0))
+    assert evaluate(Statistic("count"), nothing) == 0
+    assert evaluate(Statistic("sum"), nothing) == 0
+    assert math.isnan(evaluate(percentile(0.99), nothing))
+
+
+def queue_run(values: list[int], every_us: int = 1) -> Any:
+    rows = len(values)
+    times = [(i + 1) * every_us * US for i in range(rows)]
+    other = pl.DataFrame(
+        {"at_ps": times, "node": [3] * rows, "port": [1] * rows, "bytes": [999] * rows}
+    )
+    own = pl.DataFrame({"at_ps": times, "node": [3] * rows, "port": [0] * rows, "bytes": values})
+    return fake(port_queues=pl.concat([other, own]))
+
+
+QUEUE = source("queue", Dimension.SIZE, ports=("s0->h0",))
+
+
+def test_turns_of_a_queue_are_counted_above_a_size_only() -> None:
+    statistic = Statistic("swings", above=5.0)
+    assert measured(QUEUE, statistic, queue_run([0, 10, 20, 10, 0])) == 1
+    assert measured(QUEUE, statistic, queue_run([0, 20, 18, 20, 19, 0])) == 1
+    assert measured(QUEUE, statistic, queue_run([0, 20, 0, 20, 0])) == 3
+    assert measured(QUEUE, statistic, queue_run([0, 1, 2, 3])) == 0
+
+
+def test_time_until_a_queue_is_short_and_stays_so() -> None:
+    run = queue_run([0, 50, 40, 9, 40, 8, 7, 6])
+    below = Statistic("time-to", below=10, after_ps=1.5 * US)
+    assert measured(QUEUE, below, run) == 2.5 * US
+    assert measured(QUEUE, replace(below, hold_ps=2 * US), run) == 4.5 * US
+    assert measured(QUEUE, replace(below, hold_ps=5 * US), run) == math.inf
+    assert measured(QUEUE, replace(below, below=1), run) == math.inf
+
+
+def test_time_of_the_longest_queue() -> None:
+    run = queue_run([0, 50, 40, 70, 9])
+    assert measured(QUEUE, Statistic("time-of-max", after_ps=1 * US), run) == 3 * US
+    # Flow 1 ends at 15 us: nothing was recorded after it.
+    assert math.isnan(measured(QUEUE, Statistic("time-of-max", after_flow=1), run))
+    late = queue_run([0, 9, 5], every_us=10)
+    assert measured(QUEUE, Statistic("time-of-max", after_flow=1), late) == 5 * US
+
+
+def throughput_run() -> Any:
+    rows = [(10, 0, 1250), (20, 0, 1250), (20, 1, 2500), (30, 1, 2500)]
+    at, flow, size = zip(*rows, strict=True)
+    return fake(
+        throughput=pl.DataFrame({"at_ps": [t * US for t in at], "flow": flow, "bytes": size})
+    )
+
+
+def test_throughput_by_flow_has_zeros_where_nothing_came() -> None:
+    wanted = source("throughput", Dimension.RATE, flows=(0, 1), window=(0, 40 * US))
+    lines = Data().lines(wanted, throughput_run())
+    assert list(lines.times_ps) == [10 * US, 20 * US, 30 * US, 40 * US]
+    assert list(lines.values["flow 0"]) == [1e9, 1e9, 0, 0]
+    assert list(lines.values["flow 1"]) == [0, 2e9, 2e9, 0]
+
+
+def test_throughput_in_wider_bins_and_in_all() -> None:
+    wanted = source("throughput", Dimension.RATE, total=True, bin_ps=20 * US, window=(0, 40 * US))
+    lines = Data().lines(wanted, throughput_run())
+    assert list(lines.values[""]) == [2e9, 1e9]
+
+
+def test_fairness() -> None:
+    wanted = source("throughput", Dimension.RATE, flows=(0, 1), window=(10 * US, 20 * US))
+    assert measured(wanted, Statistic("jain"), throughput_run()) == pytest.approx(9 / 10)
+
+
+def test_flows_are_chosen_by_size_traffic_and_start() -> None:
+    run = fake()
+    every = [source("slowdown"), source("slowdown", sizes=(0, 3000))]
+    assert [measured(s, Statistic("max"), run) for s in every] == [4, 1]
+    short = source("fct", Dimension.TIME, traffic=("short",))
+    assert measured(short, Statistic("max"), run) == 20 * US
+    acked = source("fct-acked", Dimension.TIME, window=(0, 15 * US))
+    assert measured(acked, Statistic("min"), run) == 7 * US
+
+
+def test_pauses_count_within_the_window_only() -> None:
+    pauses = pl.DataFrame(
+        {
+            "tier": ["tor", "host", "tor"],
+            "from_ps": [0, 40 * US, 60 * US],
+            "to_ps": [10 * US, 80 * US, 90 * US],
+        }
+    )
+    run = fake(pauses=pauses)
+    time = source("pauses", Dimension.TIME)
+    assert measured(time, Statistic("count"), run) == 2
+    assert measured(time, Statistic("max"), run) == 10 * US
+    share = source("paused", Dimension.SHARE)
+    assert measured(share, Statistic("mean"), run) == pytest.approx(20 / 150)
+    at_hosts = replace(share, tiers=("host",))
+    assert measured(at_hosts, Statistic("mean"), run) == pytest.approx(10 / 50)
+    late = replace(share, window=(60 * US, 100 * US))
+    assert measured(late, Statistic("mean"), run) == pytest.approx(50 / 120)
+
+
+def test_histograms_keep_their_weights() -> None:
+    rtt = pl.DataFrame({"bin_ps": [10, 20, 30], "samples": [90, 9, 1]})
+    run = fake(rtt=rtt)
+    assert measured(source("rtt", Dimension.TIME), percentile(0.95), run) == 20
+    bins = pl.DataFrame(
+        {"node": [3, 3], "port": [0, 1], "bin_bytes": [0, 1000], "samples": [99, 1]}
+    )
+    queues = source("queue-samples", Dimension.SIZE, ports=("s0->*",))
+    assert measured(queues, percentile(0.99), fake(queue_histogram=bins)) == 0
+    assert measured(queues, Statistic("max"), fake(queue_histogram=bins)) == 1000
+
+
+def test_a_number_of_the_summary() -> None:
+    assert measured(source("summary", key="drops.total"), Statistic("mean"), fake()) == 7
+    with pytest.raises(RunError, match="has no number `drops"):
+        measured(source("summary", key="drops.nothing"), Statistic("mean"), fake())
+
+
+def test_what_was_not_recorded_is_told() -> None:
+    with pytest.raises(RunError, match=r"no rtt.parquet: .* \[record\]"):
+        measured(source("rtt"), Statistic("max"), fake())
+
+
+def test_seeds_are_taken_together_but_counts_are_averaged() -> None:
+    one, two = queue_run([1, 2]), queue_run([3, 4, 5])
+    two.path = Path("two")
+    largest = Measure("m", QUEUE, Statistic("p50", quantile=0.5), Dimension.SIZE)
+    assert Data().value(largest, [one, two]) == Value(3, (1, 4))
+    count = replace(largest, statistic=Statistic("count"))
+    assert Data().value(count, [one, two]) == Value(2.5, (2, 3))
+
+
+def test_lines_are_samples_too() -> None:
+    lines = Lines(np.array([1.0]), {"a": np.array([1.0]), "b": np.array([2.0])})
+    assert sorted(lines.samples().values) == [1, 2]
+
+
+# --- Claims ----------------------------------------------------------------------------------
+
+MEASURE = Measure("m", source("fct", Dimension.TIME), percentile(0.5), Dimension.TIME)
+NO_FIGURE: Figure = None  # type: ignore[assignment]
+
+
+class Table:
+    """Values by label of the axis `x`."""
+
+    def __init__(self, **values: tuple[float, ...]) -> None:
+        self.values = values
+
+    def value(self, pick: Pick) -> Value:
+        by_seed = self.values[pick.select["x"][0]]
+        return Value(sum(by_seed) / len(by_seed), by_seed)
+
+
+def pick(*labels: str) -> Pick:
+    return Pick(MEASURE, {"x": labels})
+
+
+def claim(value: Pick, *bounds: Bound, over: Quantity | Pick | None = None) -> Claim:
+    return Claim("text", "place", "paper", value, over, bounds, "expected", "cause")
+
+
+def limit(value: float, low: bool, strict: bool = False) -> Bound:
+    return Bound(Quantity(value, Dimension.TIME), low, strict)
+
+
+@pytest.mark.parametrize(
+    ("bound", "verdict"),
+    [
+        (limit(5 * US, low=True), HOLDS),
+        (limit(5 * US, low=True, strict=True), DIFFERS),
+        (limit(4 * US, low=True, strict=True), HOLDS),
+        (limit(5 * US, low=False), HOLDS),
+        (limit(5 * US, low=False, strict=True), DIFFERS),
+        (limit(6 * US, low=False, strict=True), HOLDS),
+        (limit(6 * US, low=True), DIFFERS),
+    ],
+)
+def test_a_value_against_a_number(bound: Bound, verdict: str) -> None:
+    judged = judge(claim(pick("a"), bound), NO_FIGURE, Table(a=(5 * US,)))
+    assert judged.verdict == verdict
+    assert judged.ours == "5 µs"
+
+
+def test_all_bounds_must_hold() -> None:
+    within = (limit(1 * US, low=True), limit(4 * US, low=False))
+    assert judge(claim(pick("a"), *within), NO_FIGURE, Table(a=(3 * US,))).verdict == HOLDS
+    assert judge(claim(pick("a"), *within), NO_FIGURE, Table(a=(5 * US,))).verdict == DIFFERS
+
+
+def test_several_points_must_all_hold_and_are_all_told() -> None:
+    table = Table(a=(1 * US,), b=(3 * US,))
+    judged = judge(claim(pick("a", "b"), limit(2 * US, low=False)), NO_FIGURE, table)
+    assert judged.verdict == DIFFERS
+    assert judged.ours == "a: 1 µs; b: 3 µs"
+
+
+def test_a_ratio() -> None:
+    twice = Bound(Quantity(2, Dimension.NUMBER), low=True, strict=False)
+    judged = judge(claim(pick("a"), twice, over=pick("b")), NO_FIGURE, Table(a=(6 * US,), b=(US,)))
+    assert judged.verdict == HOLDS
+    assert judged.ours == "6 µs / 1 µs = 6"
+
+
+def test_a_ratio_to_nothing() -> None:
+    assert ratio(1, 0) == math.inf
+    assert math.isnan(ratio(0, 0))
+    small = Bound(Quantity(0.05, Dimension.NUMBER), low=False, strict=False)
+    judged = judge(claim(pick("a"), small, over=pick("b")), NO_FIGURE, Table(a=(0,), b=(0,)))
+    assert judged.verdict == DIFFERS
+
+
+def test_another_measure_as_bound_is_looked_up_at_the_same_point() -> None:
+    other = Pick(MEASURE, {"x": ("a", "b")})
+    judged = judge(
+        claim(pick("a", "b"), Bound(other, low=False, strict=False)),
+        NO_FIGURE,
+        Table(a=(1 * US,), b=(9 * US,)),
+    )
+    assert judged.verdict == HOLDS
+    assert judged.ours == "a: 1 µs against 1 µs; b: 9 µs against 9 µs"
+
+
+def test_seeds_are_judged_one_by_one_too() -> None:
+    table = Table(a=(1 * US, 2 * US, 6 * US))
+    judged = judge(claim(pick("a"), limit(3 * US, low=False)), NO_FIGURE, table)
+    assert (judged.verdict, judged.seeds_that_hold, judged.seeds) == (HOLDS, 2, 3)
+    assert judged.ours == "3 µs (seeds 1 µs to 6 µs)"
+
+
+def test_no_data_holds_nothing() -> None:
+    bounds = (limit(0, low=True), limit(0, low=False))
+    for bound in bounds:
+        judged = judge(claim(pick("a"), bound), NO_FIGURE, Table(a=(math.nan,)))
+        assert (judged.verdict, judged.ours) == (DIFFERS, "no data")
