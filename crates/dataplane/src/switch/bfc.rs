@@ -324,7 +324,8 @@ impl FlowTable {
 /// Pairs of (ingress, egress) ports of a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pairs {
-    ports: u16,
+    /// Words of an ingress.
+    words: usize,
     bits: Vec<u64>,
 }
 
@@ -332,16 +333,30 @@ impl Pairs {
     /// No pair of a switch with this many ports.
     #[must_use]
     pub fn none(ports: u16) -> Self {
-        let all = usize::from(ports) * usize::from(ports);
+        let words = usize::from(ports).div_ceil(64);
         Self {
-            ports,
-            bits: vec![0; all.div_ceil(64)],
+            words,
+            bits: vec![0; words * usize::from(ports)],
+        }
+    }
+
+    /// Egresses of an ingress, as bits.
+    #[must_use]
+    pub fn row(&self, ingress: u16) -> &[u64] {
+        &self.bits[usize::from(ingress) * self.words..][..self.words]
+    }
+
+    /// Puts in the pairs of an ingress with all these egresses, given as bits.
+    pub fn insert_all(&mut self, ingress: u16, egresses: &[u64]) {
+        let row = &mut self.bits[usize::from(ingress) * self.words..][..self.words];
+        for (word, more) in row.iter_mut().zip(egresses) {
+            *word |= more;
         }
     }
 
     #[inline]
     const fn at(&self, ingress: u16, egress: u16) -> usize {
-        ingress as usize * self.ports as usize + egress as usize
+        ingress as usize * self.words * 64 + egress as usize
     }
 
     /// Puts a pair in.

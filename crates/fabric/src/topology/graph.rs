@@ -457,7 +457,8 @@ impl Graph {
     }
 
     /// Whether this is a regular shape, where [`Graph::like_pair`] says which pairs are alike.
-    pub(crate) fn is_regular(&self) -> bool {
+    #[must_use]
+    pub fn is_regular(&self) -> bool {
         self.pod_racks.is_some()
     }
 

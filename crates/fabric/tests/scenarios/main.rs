@@ -5,6 +5,7 @@
 mod common;
 
 mod backpressure;
+mod circles;
 mod conservation;
 mod engine;
 mod fairness;
