@@ -36,4 +36,18 @@ def run(
     progress: Callable[[int, int, int, int, int | None, int], None] | None,
     interrupt: Interrupt,
 ) -> str: ...
+def backpressure_graph(
+    path: str,
+    overrides: list[str],
+    seed: int | None = None,
+    scheme: str | None = None,
+    edges: bool = False,
+) -> str: ...
+def resources(
+    path: str,
+    overrides: list[str],
+    seed: int | None = None,
+    scheme: str | None = None,
+    packet_bytes: float | None = None,
+) -> str: ...
 def catalogue(what: str) -> str: ...

@@ -13,6 +13,7 @@ mod presets;
 pub mod problem;
 mod reader;
 mod resolve;
+pub mod resources;
 mod run;
 pub mod scheme;
 pub mod topology;

@@ -439,9 +439,22 @@ pub(crate) struct Backpressure {
 const TABLE_QUEUES: u64 = 128;
 
 /// BFC-08: the largest 1-hop round trip over all ingresses, if it is not given.
-fn hrtt_ps(bfc: Option<&BfcConfig>, ports: &[(Rate, Time)]) -> Time {
-    let longest = ports.iter().map(|&(_, delay)| 2 * delay).max().unwrap_or(0);
-    bfc.and_then(|bfc| bfc.hrtt_ps).unwrap_or(longest)
+#[must_use]
+pub fn hrtt_ps(bfc: &BfcConfig, ports: &[(Rate, Time)]) -> Time {
+    bfc.hrtt_ps.unwrap_or_else(|| longest_hop_ps(ports))
+}
+
+fn longest_hop_ps(ports: &[(Rate, Time)]) -> Time {
+    ports.iter().map(|&(_, delay)| 2 * delay).max().unwrap_or(0)
+}
+
+/// BFC-07: for each port of a switch its speed in bits per second, and the pause threshold in bytes
+/// of a queue that is alone at it.
+#[must_use]
+pub fn pause_thresholds(bfc: &BfcConfig, ports: &[(Rate, Time)]) -> Vec<(u64, u64)> {
+    let of = Backpressure::new(*bfc, 0, ports);
+    let speed = |(port, &(rate, _)): (usize, &(Rate, Time))| (rate.bps(), of.threshold(port as u16, 1));
+    ports.iter().enumerate().map(speed).collect()
 }
 
 /// BFC-04: for how long a flow without packets keeps its queue at a switch with these ports.
@@ -450,7 +463,10 @@ pub fn sticky_ps(config: &SwitchConfig, ports: &[(Rate, Time)]) -> Time {
     let Classify::Dynamic { sticky_ps, .. } = config.classify else {
         return 0;
     };
-    let hrtt_ps = hrtt_ps(config.bfc.as_ref(), ports);
+    let hrtt_ps = match &config.bfc {
+        Some(bfc) => hrtt_ps(bfc, ports),
+        None => longest_hop_ps(ports),
+    };
     let times = |n: u32| ((u128::from(hrtt_ps) * u128::from(n)) >> 16) as Time;
     config.assign.sticky_hrtts.map_or(sticky_ps, times)
 }
@@ -458,7 +474,7 @@ pub fn sticky_ps(config: &SwitchConfig, ports: &[(Rate, Time)]) -> Time {
 impl Backpressure {
     pub fn new(config: BfcConfig, switch: u32, ports: &[(Rate, Time)]) -> Self {
         // Each egress at its own speed.
-        let hrtt_ps = hrtt_ps(Some(&config), ports) + config.tau_ps; // BFC-42
+        let hrtt_ps = hrtt_ps(&config, ports) + config.tau_ps; // BFC-42
         let scaled = |rate: Rate| {
             ((u128::from(rate.bytes_in(hrtt_ps)) * u128::from(config.threshold_factor)) >> 16)
                 as u64

@@ -25,7 +25,7 @@ use mmu::{Mmu, Tell};
 use queueing::Queueing;
 use signal::Marker;
 
-pub use bfc::{Pairs, state_entries, sticky_ps};
+pub use bfc::{Pairs, hrtt_ps, pause_thresholds, state_entries, sticky_ps};
 pub use classify::MixedMap;
 pub use mmu::{division, headroom_bytes};
 pub use queueing::DATA_CLASS;
