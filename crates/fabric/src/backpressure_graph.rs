@@ -262,7 +262,9 @@ impl<'a> Fabric<'a> {
             .into_iter()
             .map(|places| places.iter().map(|&p| self.ports[p as usize]).collect())
             .collect();
-        circles.iter_mut().for_each(|circle: &mut Vec<u32>| circle.sort_unstable());
+        circles
+            .iter_mut()
+            .for_each(|circle: &mut Vec<u32>| circle.sort_unstable());
         circles.sort();
         circles
     }
@@ -342,7 +344,10 @@ impl<'a> Fabric<'a> {
         for edge in self.removed.clone().into_iter().rev() {
             let at = self.removed.binary_search(&edge).unwrap_or(0);
             self.removed.remove(at);
-            let (held, holder) = (self.place_of(edge.held(self.graph)), self.place_of(edge.holder(self.graph)));
+            let (held, holder) = (
+                self.place_of(edge.held(self.graph)),
+                self.place_of(edge.holder(self.graph)),
+            );
             if self.way(holder, held).is_some() {
                 self.remove(edge);
             }
@@ -358,12 +363,22 @@ impl<'a> Fabric<'a> {
         let mut component = vec![u32::MAX; self.ports.len()];
         let found = self.components();
         for (number, ports) in found.iter().enumerate() {
-            ports.iter().for_each(|&p| component[p as usize] = number as u32);
+            ports
+                .iter()
+                .for_each(|&p| component[p as usize] = number as u32);
         }
         let mut edges = Vec::new();
-        for (at, &of) in component.iter().enumerate().filter(|(_, of)| **of != u32::MAX) {
+        for (at, &of) in component
+            .iter()
+            .enumerate()
+            .filter(|(_, of)| **of != u32::MAX)
+        {
             let onward = self.onward(at as u32).into_iter();
-            edges.extend(onward.filter(|(to, _)| component[*to as usize] == of).map(|e| e.1));
+            edges.extend(
+                onward
+                    .filter(|(to, _)| component[*to as usize] == of)
+                    .map(|e| e.1),
+            );
         }
         edges.sort_unstable();
         edges

@@ -108,7 +108,10 @@ impl Scenario {
                         add(sizes.sample(u) as f64, flows / f64::from(POINTS));
                     }
                 }
-                _ => add(source.expected_bytes(self.graph.hosts()) / flows.max(1.0), flows),
+                _ => add(
+                    source.expected_bytes(self.graph.hosts()) / flows.max(1.0),
+                    flows,
+                ),
             }
         }
         let header = f64::from(self.spec.scheme.max_frame() - self.spec.scheme.mtu);
@@ -167,7 +170,9 @@ fn one(
     let sampling = config.bfc.map_or(0.0, |b| f64::from(b.sampling) / 65_536.0);
     let packets_per_s = capacity_bps as f64 / 8.0 / mean_bytes;
     let recirculated_per_s = packets_per_s * sampling;
-    let hrtt_ps = config.bfc.map_or(0, |b| dataplane::switch::hrtt_ps(&b, ports));
+    let hrtt_ps = config
+        .bfc
+        .map_or(0, |b| dataplane::switch::hrtt_ps(&b, ports));
     let thresholds = config.bfc.map_or_else(Vec::new, |bfc| {
         let speeds: BTreeMap<u64, u64> = dataplane::switch::pause_thresholds(&bfc, ports)
             .into_iter()

@@ -453,7 +453,8 @@ fn longest_hop_ps(ports: &[(Rate, Time)]) -> Time {
 #[must_use]
 pub fn pause_thresholds(bfc: &BfcConfig, ports: &[(Rate, Time)]) -> Vec<(u64, u64)> {
     let of = Backpressure::new(*bfc, 0, ports);
-    let speed = |(port, &(rate, _)): (usize, &(Rate, Time))| (rate.bps(), of.threshold(port as u16, 1));
+    let speed =
+        |(port, &(rate, _)): (usize, &(Rate, Time))| (rate.bps(), of.threshold(port as u16, 1));
     ports.iter().enumerate().map(speed).collect()
 }
 

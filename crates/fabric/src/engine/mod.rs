@@ -452,7 +452,7 @@ impl<C: Calendar> Simulation<C> {
 
     /// Nothing has moved for so long that every sender has run into its timeout, and nothing is
     /// under way: only timers are left, and they change nothing.
-    // ENG-13
+    // ENG-14
     fn is_stuck(&self, until: Time) -> bool {
         let Recovery::GoBackN { timeout_ps } = self.nic.recovery else {
             return false;

@@ -123,7 +123,7 @@ fn single(switches: u32, hosts: u32) -> Setup {
     s
 }
 
-// BFC-35, BFC-52, AUD-08, AUD-09, ENG-13
+// BFC-35, BFC-52, AUD-08, AUD-09, ENG-14
 #[test]
 fn a_circle_of_pauses_stops_a_run_that_names_it_and_goes_on_without() {
     let setup = single(5, 2);
@@ -147,7 +147,10 @@ fn a_circle_of_pauses_stops_a_run_that_names_it_and_goes_on_without() {
     let (outcome, _) = free.run();
     assert_eq!(outcome.ending, Ending::Drained);
     assert_eq!(outcome.finished, outcome.started);
-    assert!(outcome.counters.bfc_pauses > 0, "the other pairs still pause");
+    assert!(
+        outcome.counters.bfc_pauses > 0,
+        "the other pairs still pause"
+    );
 }
 
 // BFC-52
