@@ -20,7 +20,7 @@ RUST_SOURCES := $(shell find crates Cargo.toml Cargo.lock -type f \
 DEPENDENCIES := $(VENV)/.dependencies
 EXTENSION := $(VENV)/.extension
 
-.PHONY: help setup build demo test test-rust test-python lint format bench clean
+.PHONY: help setup build demo test test-rust test-python lint format figures bench clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -64,6 +64,9 @@ format: $(DEPENDENCIES) ## Format all sources
 	cargo fmt --all
 	$(BIN)/ruff check --fix --quiet python
 	$(BIN)/ruff format python
+
+figures: $(EXTENSION) ## Reproduce the figures of the papers in full size: docs/figures, half an hour on two cores
+	$(BIN)/backwater paper all -o docs/figures --store out/paper/runs
 
 bench: $(EXTENSION) ## Measure packet-hops per second, one run at a time on one core
 	$(BIN)/backwater compare scenarios/demo.toml --schemes hpcc,bfc --jobs 1 -o out/bench

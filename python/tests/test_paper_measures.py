@@ -103,16 +103,30 @@ def test_of_nothing_there_is_a_count_and_no_percentile() -> None:
 
 
 def queue_run(values: list[int], every_us: int = 1) -> Any:
-    rows = len(values)
-    times = [(i + 1) * every_us * US for i in range(rows)]
-    other = pl.DataFrame(
-        {"at_ps": times, "node": [3] * rows, "port": [1] * rows, "bytes": [999] * rows}
-    )
-    own = pl.DataFrame({"at_ps": times, "node": [3] * rows, "port": [0] * rows, "bytes": values})
-    return fake(port_queues=pl.concat([other, own]))
+    """Samples of one port; as in true tables, those that repeat the one before have no row."""
+    rows = [i for i, value in enumerate(values) if i == 0 or value != values[i - 1]]
+    own = {
+        "at_ps": [i * every_us * US for i in rows],
+        "node": [3] * len(rows),
+        "port": [0] * len(rows),
+        "bytes": [values[i] for i in rows],
+    }
+    other = {"at_ps": [0], "node": [3], "port": [1], "bytes": [999]}
+    run = fake(port_queues=pl.concat([pl.DataFrame(other), pl.DataFrame(own)]))
+    run.resolved = f'[record]\nqueues = {{ every = "{every_us}us" }}\n'
+    run.summary = {**run.summary, "end_ps": (len(values) - 1) * every_us * US}
+    return run
 
 
 QUEUE = source("queue", Dimension.SIZE, ports=("s0->h0",))
+
+
+def test_a_queue_keeps_its_length_until_the_next_row() -> None:
+    run = queue_run([5, 5, 5, 9, 9, 1])
+    lines = Data().lines(replace(QUEUE, window=(1 * US, 4 * US)), run)
+    assert list(lines.times_ps) == [1 * US, 2 * US, 3 * US, 4 * US]
+    assert list(lines.values["s0->h0"]) == [5, 5, 9, 9]
+    assert measured(QUEUE, Statistic("mean"), run) == pytest.approx(34 / 6)
 
 
 def test_turns_of_a_queue_are_counted_above_a_size_only() -> None:
@@ -126,15 +140,15 @@ def test_turns_of_a_queue_are_counted_above_a_size_only() -> None:
 def test_time_until_a_queue_is_short_and_stays_so() -> None:
     run = queue_run([0, 50, 40, 9, 40, 8, 7, 6])
     below = Statistic("time-to", below=10, after_ps=1.5 * US)
-    assert measured(QUEUE, below, run) == 2.5 * US
-    assert measured(QUEUE, replace(below, hold_ps=2 * US), run) == 4.5 * US
+    assert measured(QUEUE, below, run) == 1.5 * US
+    assert measured(QUEUE, replace(below, hold_ps=2 * US), run) == 3.5 * US
     assert measured(QUEUE, replace(below, hold_ps=5 * US), run) == math.inf
     assert measured(QUEUE, replace(below, below=1), run) == math.inf
 
 
 def test_time_of_the_longest_queue() -> None:
     run = queue_run([0, 50, 40, 70, 9])
-    assert measured(QUEUE, Statistic("time-of-max", after_ps=1 * US), run) == 3 * US
+    assert measured(QUEUE, Statistic("time-of-max", after_ps=1 * US), run) == 2 * US
     # Flow 1 ends at 15 us: nothing was recorded after it.
     assert math.isnan(measured(QUEUE, Statistic("time-of-max", after_flow=1), run))
     late = queue_run([0, 9, 5], every_us=10)
@@ -208,6 +222,13 @@ def test_histograms_keep_their_weights() -> None:
     queues = source("queue-samples", Dimension.SIZE, ports=("s0->*",))
     assert measured(queues, percentile(0.99), fake(queue_histogram=bins)) == 0
     assert measured(queues, Statistic("max"), fake(queue_histogram=bins)) == 1000
+
+
+def test_bytes_on_the_wire_per_byte_of_payload() -> None:
+    run = fake()
+    run.ports = run.ports.with_columns(tx_bytes=pl.Series([5, 5, 2_008_000]))
+    run.summary = {**run.summary, "tiers": ["host", "tor"]}
+    assert measured(source("wire"), Statistic("mean"), run) == 2.0
 
 
 def test_a_number_of_the_summary() -> None:

@@ -3,7 +3,10 @@
 //! Every field says its unit. Where a value comes from (paper, authors' code, our choice) is said
 //! by the preset that sets it, in the `scenario` crate, and by the rules under `specs/`.
 
-use crate::units::{Rate, Time, US};
+use crate::int::{Counter, IntFormat};
+use crate::nic::control::PathInfo;
+use crate::nic::hpcc::Reciprocals;
+use crate::units::{NEVER, Rate, Time, US};
 
 /// Classes that a frame can belong to. Class 0 carries the frames between neighbours (pauses), class
 /// 1 is for ACK, NAK and CNP where a preset gives them priority, data starts at
@@ -143,9 +146,25 @@ pub enum PfcThreshold {
     Dynamic(Alpha),
 }
 
+/// Whose books say when an ingress is paused and which space a packet takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accounting {
+    /// The pool until XOFF, the headroom from then on (`specs/switch.md`).
+    Pool,
+    /// Of the ns-3 simulator of HPCC (`specs/ns3.md`).
+    Ns3 {
+        /// α of a port that is not faster than the NICs is 2 to the power of minus this.
+        shift: u32,
+        /// Rate of the NICs in bits per second: a port twice as fast has twice the α.
+        nic_bps: u64,
+    },
+}
+
 /// PFC: ingress thresholds, headroom, pause frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pfc {
+    /// Whose books.
+    pub accounting: Accounting,
     /// When XOFF is sent.
     pub threshold: PfcThreshold,
     /// XON is sent when the ingress is this many bytes below the XOFF threshold.
@@ -216,6 +235,19 @@ pub struct EcnConfig {
     pub scope: Scope,
     /// Mark when the packet leaves (the default) or when it joins the queue.
     pub at_dequeue: bool,
+    /// Draw as the ns-3 simulator does: for ACKs too, which are not marked then, and once for each
+    /// pause frame. All switches share one sequence of numbers.
+    pub replay: bool,
+}
+
+/// INT on a switch. Which bytes count is said per class, in [`ClassConfig::int`]; class 0 stands
+/// for the pause frames that the switch sends itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IntConfig {
+    /// Exact numbers, or the records of 8 bytes.
+    pub format: IntFormat,
+    /// Bytes that left, or bytes that arrived.
+    pub counter: Counter,
 }
 
 /// What a BFC pause names.
@@ -293,6 +325,8 @@ pub enum PathChoice {
     Flow,
     /// By a hash of flow and packet number.
     Packet,
+    /// By a hash of addresses and ports, as the ns-3 simulator does.
+    Tuple,
 }
 
 /// A switch: one choice per axis.
@@ -310,8 +344,8 @@ pub struct SwitchConfig {
     pub mmu: MmuConfig,
     /// ECN, if used.
     pub ecn: Option<EcnConfig>,
-    /// INT is written on data packets.
-    pub int: bool,
+    /// INT, if it is written on data packets.
+    pub int: Option<IntConfig>,
     /// BFC's backpressure, if used.
     pub bfc: Option<BfcConfig>,
     /// ECMP or spraying.
@@ -329,6 +363,21 @@ pub enum BaseRtt {
     Network,
     /// Given, in ps.
     Fixed(Time),
+    /// Of the flow's own pair, by the formula of the ns-3 simulator.
+    Ns3Pair,
+    /// The largest of the network, by the formula of the ns-3 simulator; the BDP is the largest as well.
+    Ns3Network,
+}
+
+/// With what numbers a control computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// Real ones, as papers do.
+    #[default]
+    Real,
+    /// Whole bits per second, each product cut, times in ns; HPCC and DCTCP adjust a rate, which
+    /// the window follows. As the ns-3 simulator does.
+    Integer,
 }
 
 /// Congestion control of a NIC.
@@ -370,6 +419,28 @@ impl DelayWindowConfig {
     };
 }
 
+/// When HPCC changes its window, and from what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reaction {
+    /// On every ACK, from a reference that changes once per round trip (Algorithm 1).
+    #[default]
+    Combined,
+    /// On every ACK, from the last window.
+    PerAck,
+    /// On the ACK of the first packet sent after the last change only.
+    PerRtt,
+}
+
+/// How HPCC divides by U/η.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Division {
+    /// As numbers are divided.
+    #[default]
+    Exact,
+    /// By a table of reciprocals.
+    Table(&'static Reciprocals),
+}
+
 /// HPCC's parameters (`specs/hpcc.md`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HpccConfig {
@@ -379,8 +450,24 @@ pub struct HpccConfig {
     pub max_stage: u32,
     /// Additive increase in bytes (W_AI).
     pub wai_bytes: f64,
+    /// The same as a rate in bits per second, W_AI / T; where given it replaces `wai_bytes`.
+    pub ai_bps: Option<f64>,
+    /// W_AI by the rule of thumb for this many flows on a link, in the place of `wai_bytes`.
+    pub wai_flows: Option<u32>,
     /// Lowest rate in bits per second.
     pub min_rate_bps: f64,
+    /// With what numbers.
+    pub arithmetic: Arithmetic,
+    /// How the switches write telemetry, and of which bytes.
+    pub telemetry: IntConfig,
+    /// When the window changes.
+    pub reaction: Reaction,
+    /// A window per link, and the flow's window as their α-mean; infinity: as the smallest.
+    pub alpha: Option<f64>,
+    /// How the window is divided.
+    pub division: Division,
+    /// Links without a queue are left out, but once per round trip.
+    pub sample_feedback: bool,
 }
 
 impl HpccConfig {
@@ -393,7 +480,26 @@ impl HpccConfig {
             eta: 0.95,
             max_stage: 5,
             wai_bytes: 80.0,
+            ai_bps: None,
+            wai_flows: None,
             min_rate_bps: line_bps / 1000.0,
+            arithmetic: Arithmetic::Real,
+            telemetry: IntConfig::default(),
+            reaction: Reaction::Combined,
+            alpha: None,
+            division: Division::Exact,
+            sample_feedback: false,
+        }
+    }
+
+    /// W_AI in bytes of a flow on this path.
+    #[inline]
+    #[must_use]
+    pub fn additive_bytes(&self, path: &PathInfo) -> f64 {
+        match (self.ai_bps, self.wai_flows) {
+            (Some(bps), _) => path.bytes_per_rtt(bps), // NS3-34
+            (None, None) => self.wai_bytes,
+            (None, Some(n)) => Self::rule_of_thumb_wai(path.initial_window_bytes(), self.eta, n),
         }
     }
 
@@ -412,7 +518,11 @@ impl HpccConfig {
         within("hpcc eta", self.eta, 0.01, 1.0)?;
         within("hpcc max_stage", f64::from(self.max_stage), 0.0, 1e6)?;
         within("hpcc wai (bytes)", self.wai_bytes, 0.0, 1e9)?;
-        within("hpcc min_rate (bit/s)", self.min_rate_bps, 1.0, 1e15)
+        within("hpcc min_rate (bit/s)", self.min_rate_bps, 1.0, 1e15)?;
+        match self.alpha {
+            Some(alpha) if alpha != f64::INFINITY => within("hpcc alpha_fair", alpha, 0.05, 100.0),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -453,6 +563,10 @@ pub struct DcqcnConfig {
     pub clamp_target: bool,
     /// Limit the bytes in flight to BDP · rate / line rate (the "+win" form).
     pub window: bool,
+    /// With `window`: the limit stays one BDP.
+    pub fixed_window: bool,
+    /// With what numbers.
+    pub arithmetic: Arithmetic,
 }
 
 impl DcqcnConfig {
@@ -479,6 +593,8 @@ impl DcqcnConfig {
             decrease_interval_ps: 4 * US,
             clamp_target: false,
             window: false,
+            fixed_window: false,
+            arithmetic: Arithmetic::Real,
         }
     }
 
@@ -499,6 +615,8 @@ impl DcqcnConfig {
             decrease_interval_ps: 0,
             clamp_target: true,
             window: false,
+            fixed_window: false,
+            arithmetic: Arithmetic::Real,
         }
     }
 
@@ -572,6 +690,61 @@ pub struct TimelyConfig {
     pub min_rate_bps: f64,
     /// Limit the bytes in flight to BDP · rate / line rate (the "+win" form).
     pub window: bool,
+    /// With `window`: the limit stays one BDP.
+    pub fixed_window: bool,
+    /// With what numbers.
+    pub arithmetic: Arithmetic,
+    /// What happens between `t_low_ps` and `t_high_ps`.
+    pub band: TimelyBand,
+}
+
+/// What TIMELY does between its two thresholds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum TimelyBand {
+    /// It follows the sign and size of the gradient (TIMELY paper).
+    #[default]
+    Gradient,
+    /// The gradient only weighs an increase against a pull towards a round trip ("ECN or Delay").
+    Patched {
+        /// Decrease factor in the band.
+        beta: f64,
+        /// The round trip that rates are pulled to, in ps.
+        reference_ps: Time,
+        /// Gradients from minus this to plus this are weighed; beyond, one of the two acts alone.
+        range: f64,
+    },
+}
+
+impl TimelyBand {
+    /// The patched band with its authors' values, for links of 10 Gb/s.
+    #[must_use]
+    pub const fn patched() -> Self {
+        // TIMELY-33
+        Self::Patched {
+            beta: 0.008,
+            reference_ps: 50 * US,
+            range: 0.25,
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let Self::Patched {
+            beta,
+            reference_ps,
+            range,
+        } = *self
+        else {
+            return Ok(());
+        };
+        within("timely patched beta", beta, 0.0, 1.0)?;
+        within(
+            "timely patched reference (ps)",
+            reference_ps as f64,
+            1.0,
+            1e15,
+        )?;
+        within("timely patched range", range, 1e-6, 1e6)
+    }
 }
 
 impl TimelyConfig {
@@ -591,6 +764,9 @@ impl TimelyConfig {
             hai_below_low: false,
             min_rate_bps: 10e6,
             window: false,
+            fixed_window: false,
+            arithmetic: Arithmetic::Real,
+            band: TimelyBand::Gradient,
         }
     }
 
@@ -625,6 +801,7 @@ impl TimelyConfig {
         within("timely min_rtt (ps)", self.min_rtt_ps as f64, 1.0, 1e15)?;
         within("timely ai (bit/s)", self.ai_bps, 0.0, 1e15)?;
         within("timely hai (bit/s)", self.hai_bps, 0.0, 1e15)?;
+        self.band.check()?;
         within("timely min_rate (bit/s)", self.min_rate_bps, 1.0, 1e15)
     }
 }
@@ -638,6 +815,14 @@ pub struct DctcpConfig {
     pub slow_start: bool,
     /// Initial window in packets when slow start is on.
     pub initial_packets: u32,
+    /// Additive increase per round trip as a rate in bits per second; `None`: one packet.
+    pub ai_bps: Option<f64>,
+    /// Lowest rate in bits per second; `None`: one packet per round trip.
+    pub min_rate_bps: Option<f64>,
+    /// With what numbers.
+    pub arithmetic: Arithmetic,
+    /// Limit the bytes in flight to the window; false: it only sets the rate.
+    pub window: bool,
 }
 
 impl DctcpConfig {
@@ -648,6 +833,10 @@ impl DctcpConfig {
             g: 1.0 / 16.0,
             slow_start: true,
             initial_packets: 10,
+            ai_bps: None,
+            min_rate_bps: None,
+            arithmetic: Arithmetic::Real,
+            window: true,
         } // DCTCP-13
     }
 
@@ -696,16 +885,138 @@ fn within_or_zero(what: &str, value: f64, low: f64, high: f64) -> Result<(), Str
     }
 }
 
-/// What a NIC does when a packet is lost.
+/// What a NIC does when a packet is lost (`specs/recovery.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
     /// Go-back-N: NAK on a gap, timeout for the rest.
     GoBackN {
-        /// Without progress for this long, send again from the first unacknowledged packet, ps.
+        /// Without progress for this long, send again from the first unacknowledged packet, ps;
+        /// [`NEVER`]: no timeout.
         timeout_ps: Time,
+    },
+    /// IRN: the receiver takes packets in any order, the sender repeats single ones.
+    Irn(IrnConfig),
+    /// Whoever drops a packet tells its sender, who sends it again; nothing else is needed.
+    Ideal {
+        /// The news takes this long, in ps; `None`: the propagation of the way back.
+        delay_ps: Option<Time>,
     },
     /// Nothing can be lost or overtaken, so nothing is resent.
     None,
+}
+
+impl Recovery {
+    /// Silence that means loss, with this many packets in flight; `None`: no silence does.
+    #[inline]
+    #[must_use]
+    pub const fn timeout_ps(&self, in_flight: u32) -> Option<Time> {
+        match self {
+            Self::GoBackN { timeout_ps } if *timeout_ps != NEVER => Some(*timeout_ps),
+            // REC-16
+            Self::Irn(irn) if in_flight < irn.few => Some(irn.rto_low_ps),
+            Self::Irn(irn) => Some(irn.rto_high_ps),
+            _ => None,
+        }
+    }
+
+    /// The shortest silence that can mean loss.
+    #[inline]
+    #[must_use]
+    pub const fn shortest_timeout_ps(&self) -> Option<Time> {
+        match self {
+            Self::Irn(irn) if irn.rto_low_ps < irn.rto_high_ps => Some(irn.rto_low_ps),
+            Self::Irn(irn) => Some(irn.rto_high_ps),
+            _ => self.timeout_ps(u32::MAX),
+        }
+    }
+
+    /// Whether a receiver only counts packets, in whatever order they come: nothing comes twice.
+    #[inline]
+    #[must_use]
+    pub const fn counts(&self) -> bool {
+        matches!(self, Self::None | Self::Ideal { .. })
+    }
+}
+
+/// The limit that IRN itself puts on what is in flight (BDP-FC).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IrnWindow {
+    /// One BDP of the path.
+    Bdp,
+    /// This many payload bytes.
+    Bytes(u64),
+    /// None.
+    Off,
+}
+
+/// IRN's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IrnConfig {
+    /// Limit of what is in flight.
+    pub window: IrnWindow,
+    /// Timeout with few packets in flight, ps.
+    pub rto_low_ps: Time,
+    /// Timeout else, ps.
+    pub rto_high_ps: Time,
+    /// Fewer packets in flight than this are few.
+    pub few: u32,
+    /// A packet counts as lost once one that is this many numbers higher has arrived, at least 1.
+    pub lost_after: u32,
+}
+
+impl IrnConfig {
+    /// IRN as published, for links of 40 Gb/s.
+    #[must_use]
+    pub const fn paper() -> Self {
+        // REC-21
+        Self {
+            window: IrnWindow::Bdp,
+            rto_low_ps: 100 * US,
+            rto_high_ps: 320 * US,
+            few: 3,
+            lost_after: 1,
+        }
+    }
+}
+
+/// How a NIC finds the flow that sends next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arbiter {
+    /// A ring of the flows that may send.
+    #[default]
+    Ring,
+    /// A scan over the list of all flows, with one alarm for the port, as the ns-3 simulator does.
+    Scan,
+}
+
+/// Habits of a host in which simulators differ. The default is what `specs/nic.md` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostConfig {
+    /// How the next flow is found.
+    pub arbiter: Arbiter,
+    /// PFC holds ACKs, where they are of a class that it can pause, at the host too.
+    pub ack_pausable: bool,
+    /// An ACK whose packet was marked is a CNP too.
+    pub cnp_on_ack: bool,
+    /// Complain again about the same missing packet after this long, in ps; `None`: never.
+    pub nak_interval_ps: Option<Time>,
+    /// Acknowledge packets that were had before.
+    pub ack_repeats: bool,
+    /// `hash` of a packet holds its ports ([`crate::route::ports`]), and an ACK swaps them.
+    pub ports_in_hash: bool,
+}
+
+impl Default for HostConfig {
+    fn default() -> Self {
+        Self {
+            arbiter: Arbiter::Ring,
+            ack_pausable: true,
+            cnp_on_ack: false,
+            nak_interval_ps: None,
+            ack_repeats: true,
+            ports_in_hash: false,
+        }
+    }
 }
 
 /// A NIC: one choice per question.
@@ -735,6 +1046,8 @@ pub struct NicConfig {
     pub control: ControlConfig,
     /// Loss recovery.
     pub recovery: Recovery,
+    /// The habits of the host besides.
+    pub host: HostConfig,
     /// Queues that the NIC tells apart towards its switch (BFC); flows beyond share them.
     pub queues: u16,
     /// The flow with the least left to send goes first, instead of all in turn.

@@ -1,7 +1,47 @@
 //! In-network telemetry: what switches write on a data packet and the receiver returns to the
 //! sender (HPCC paper, §3.1 and Fig. 7).
 
+pub mod wire;
+
 use crate::units::Time;
+
+pub use wire::Layout;
+
+/// What switches write into telemetry, and hence how senders read it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IntFormat {
+    /// Exact numbers that never wrap.
+    #[default]
+    Exact,
+    /// Records of 8 bytes, to the bit (HPCC-30).
+    Wire(Layout),
+}
+
+impl IntFormat {
+    /// Time and bytes between the record of a hop and the next one: ps, bytes. A time of 0 means
+    /// that the stamp is not later.
+    #[inline]
+    #[must_use]
+    pub fn since(self, last: &IntHop, new: &IntHop) -> (Time, u64) {
+        match self {
+            Self::Exact => (
+                new.ts_ps.saturating_sub(last.ts_ps),
+                new.tx_bytes.saturating_sub(last.tx_bytes), // HPCC-11
+            ),
+            Self::Wire(layout) => (layout.elapsed_ps(last, new), layout.sent_bytes(last, new)),
+        }
+    }
+}
+
+/// Which bytes of its egress port a switch counts in telemetry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Counter {
+    /// Those that left: txBytes, the paper's choice.
+    #[default]
+    Sent,
+    /// Those that joined the queue: rxBytes, in the same place (HPCC-31).
+    Arrived,
+}
 
 /// Switches that one stack can hold.
 pub const MAX_HOPS: usize = 8;
@@ -43,14 +83,21 @@ impl IntStack {
     }
 
     /// Adds what switch `switch` says. Past [`MAX_HOPS`] the stack stays as it is; whoever builds
-    /// the network refuses longer paths with INT.
+    /// the network refuses longer paths with INT. Says whether there was room.
     #[inline]
-    pub fn push(&mut self, switch: u32, hop: IntHop) {
-        if let Some(slot) = self.hops.get_mut(self.len as usize) {
-            *slot = hop;
-            self.len += 1;
-            self.path ^= switch as u16; // HPCC-03
-        }
+    pub fn push(&mut self, switch: u32, hop: IntHop) -> bool {
+        let Some(slot) = self.hops.get_mut(self.len as usize) else {
+            return false;
+        };
+        *slot = hop;
+        self.len += 1;
+        self.path ^= switch as u16; // HPCC-03
+        true
+    }
+
+    /// The last hop, to change.
+    pub(crate) fn last_mut(&mut self) -> Option<&mut IntHop> {
+        self.hops[..self.len as usize].last_mut()
     }
 
     /// The hops so far, in the order of the path.

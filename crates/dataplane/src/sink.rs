@@ -1,7 +1,7 @@
 //! What a state machine may ask of whoever drives it.
 
 use crate::nic::FlowEnd;
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketId};
 use crate::units::Time;
 
 /// Why a packet was dropped.
@@ -29,8 +29,19 @@ pub trait Sink {
     fn wake(&mut self, at: Time);
     /// A packet leaves the network without having arrived.
     fn dropped(&mut self, packet: &Packet, cause: DropCause);
+    /// Call `timer` at `at` with `what`, which is not 0, besides the alarm; nothing takes it back.
+    fn call(&mut self, at: Time, what: u32);
+    /// Offers the record of that packet. True: the driver keeps it, to hand it back to the NIC that
+    /// sent it ([`Nic::returned`](crate::nic::Nic::returned)); false: it is freed.
+    fn keep(&mut self, _id: PacketId, _cause: DropCause) -> bool {
+        false
+    }
     /// 64 random bits from the node's own stream.
     fn draw(&mut self) -> u64;
+    /// A random number in [0, 1) for a decision that has a probability.
+    fn unit(&mut self) -> f64 {
+        (self.draw() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
     /// The port's paused classes changed from mask `before` to mask `after` (PFC received).
     fn paused(&mut self, port: u16, before: u8, after: u8);
     /// The last acknowledgement of a flow came back to its sender (NICs only).

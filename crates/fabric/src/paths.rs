@@ -201,6 +201,8 @@ pub struct Paths {
     /// Whole paths by (kind of the sender's link, set, kind of the receiver's link).
     numbers: MixedMap<(u32, u32, u32), u32>,
     profiles: Vec<Vec<PathProfile>>,
+    /// Links cut serialisation times to nanoseconds.
+    cut: bool,
 }
 
 impl Paths {
@@ -214,7 +216,15 @@ impl Paths {
             rows,
             numbers: MixedMap::default(),
             profiles: Vec::new(),
+            cut: false,
         }
+    }
+
+    /// The same for links that cut serialisation times to nanoseconds. // NS3-02
+    #[must_use]
+    pub fn cut(mut self) -> Self {
+        self.cut = true;
+        self
     }
 
     /// The shortest paths from one endpoint to another, without those that are no better than
@@ -251,7 +261,9 @@ impl Paths {
                 .chain(core)
                 .chain(std::iter::once(end(last)));
             PathProfile {
-                hops: hops.collect(),
+                hops: hops
+                    .map(|(rate, delay_ps)| (if self.cut { rate.cut() } else { rate }, delay_ps))
+                    .collect(),
             }
         };
         self.cores.sets[set as usize].iter().map(profile).collect()

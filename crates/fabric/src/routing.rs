@@ -55,7 +55,7 @@ pub fn routes(graph: &Graph, seed: u64, choice: PathChoice) -> Result<Vec<Routes
         search.batch(first);
     }
     let endpoints = Arc::new(endpoints(graph));
-    let finished = search
+    let mut finished: Vec<Routes> = search
         .tables
         .into_iter()
         .enumerate()
@@ -67,8 +67,12 @@ pub fn routes(graph: &Graph, seed: u64, choice: PathChoice) -> Result<Vec<Routes
             // TOP-09
             seed: (Stream::new(seed, switch as u64, Purpose::Routing).next_u64() >> 32) as u32,
             choice,
-        });
-    Ok(finished.collect())
+        })
+        .collect();
+    if choice == PathChoice::Tuple {
+        crate::ns3::retrace(graph, &mut finished);
+    }
+    Ok(finished)
 }
 
 /// Where every endpoint hangs.
@@ -79,7 +83,11 @@ fn endpoints(graph: &Graph) -> Endpoints {
     let port = (0..graph.endpoints())
         .map(|endpoint| graph.port(endpoint as usize).peer_port)
         .collect();
-    Endpoints { group, port }
+    Endpoints {
+        group,
+        port,
+        address: Vec::new(),
+    }
 }
 
 /// The table of a switch while it grows.

@@ -28,6 +28,7 @@ fn flows(seed: u64) -> Vec<Flow> {
         .collect();
     flows.extend((1..16).map(|src| Flow {
         incast: true,
+        port: traffic::DEFAULT_PORT,
         ..flow(0, 20 * US, src, 0, 60_000)
     }));
     flows.sort_by_key(|f| f.start_ps);

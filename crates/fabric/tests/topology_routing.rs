@@ -231,7 +231,7 @@ fn a_fat_tree_of_four_routes_as_drawn_by_hand() {
     let edge0 = &tables[0];
     assert_eq!(edge0.own_group, 0);
     assert_eq!(
-        [0, 1].map(|host| edge0.port(&packet(host, 99, 0))),
+        [0, 1].map(|host| edge0.port(&packet(host, 99, 0), || 0)),
         [Some(0), Some(1)]
     );
     let core = &tables[16];
@@ -300,7 +300,7 @@ fn a_dual_homed_endpoint_is_reached_through_its_own_switch_only() {
         assert_eq!(walk(&graph, &tables, 0, &packet(2, hash, 0)), [0, 2]);
     }
     // The other switch of h0 does not deliver what is meant for the first one's port.
-    assert_eq!(tables[1].port(&packet(0, 5, 0)), Some(1));
+    assert_eq!(tables[1].port(&packet(0, 5, 0), || 0), Some(1));
     let endpoints = &tables[0].endpoints;
     assert_eq!(
         (&endpoints.group[..], &endpoints.port[..]),

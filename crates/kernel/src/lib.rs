@@ -3,6 +3,8 @@
 //! - [`calendar`]: pending [`Event`]s, popped in an order that their content defines. The
 //!   [`Wheel`] is the fast one, [`Naive`] the plain one it is tested against.
 //! - [`random`]: counter-based [`Stream`]s, one per seed, entity and purpose.
+//! - [`Fifo`]: events of one instant in the order of scheduling, and [`mrg`]: another simulator's
+//!   generator; both serve to reproduce that simulator.
 //! - [`digest`]: a running hash per entity, and the [`Digest`] of all of them.
 //!
 //! Nothing here reads a clock, starts a thread or depends on an address, the order of a hash map
@@ -11,10 +13,12 @@
 
 pub mod calendar;
 pub mod digest;
+pub mod mrg;
 pub mod random;
 
-pub use calendar::{Calendar, Event, Naive, Wheel, phase};
+pub use calendar::{Calendar, Event, Fifo, Naive, Wheel, phase};
 pub use digest::Digest;
+pub use mrg::StreamHeads;
 pub use random::{Purpose, Stream, mix64};
 
 /// Simulated time in integer picoseconds.

@@ -72,6 +72,7 @@ fn flow(id: u32, bytes: u64, start_ps: u64) -> FlowRecord {
             class: 0,
             source: 0,
             incast: false,
+            port: 100,
         },
         received_ps: Some(start_ps + 2_000),
         acked_ps: Some(start_ps + 4_000),

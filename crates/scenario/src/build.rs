@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use dataplane::route::Routes;
 use dataplane::switch::Pairs;
 use fabric::backpressure_graph::BackpressureGraph;
-use fabric::engine::Plan;
+use fabric::engine::{Clock, Plan};
 use fabric::routing::{RoutingError, routes};
 use traffic::{Feed, Flow, Hosts};
 
@@ -132,6 +132,14 @@ impl Scenario {
             probe_ps: self.spec.run.probe_ps,
             backpressure: self.allowed_pairs(&routes),
             routes,
+            clock: if self.spec.scheme.cut_times {
+                Clock::Nanoseconds {
+                    epoch_ps: self.spec.run.epoch_ps,
+                }
+            } else {
+                Clock::Exact
+            },
+            in_order: self.spec.scheme.in_order,
             elide: true,
         };
         Ok(Built {

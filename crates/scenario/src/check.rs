@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dataplane::config::{Admission, ControlConfig, PfcThreshold, SwitchConfig};
-use dataplane::int::MAX_HOPS;
+use dataplane::config::{Admission, ControlConfig, IntConfig, PfcThreshold, SwitchConfig};
+use dataplane::int::{IntFormat, MAX_HOPS, padding_bytes};
 use dataplane::switch::division;
 use dataplane::units::{Rate, Time};
 use fabric::paths::Paths;
@@ -15,7 +15,7 @@ use crate::load::Spec;
 use crate::problem::{At, Problem, Severity, SourceKind};
 use crate::scheme::{SchemeConfig, Surroundings};
 use crate::traffic_spec::{Frequency, TrafficSpec};
-use crate::units::{show_size, show_time};
+use crate::units::{RATE, show_size, show_time};
 
 /// What the scheme has to know of the network.
 #[must_use]
@@ -41,7 +41,16 @@ pub fn surroundings(spec: &Spec, graph: &Graph) -> Surroundings {
         max_class: spec.traffic.iter().map(highest).max().unwrap_or(0),
         buffer_bytes: spec.buffer_bytes,
         reserved_bytes: spec.reserved_bytes,
+        nic_bps: nic_bps(graph),
     }
+}
+
+/// Rate of the link of the host with the lowest number.
+// NS3-11
+fn nic_bps(graph: &Graph) -> u64 {
+    let numbers = fabric::ns3::node_numbers(graph);
+    let first = (0..graph.hosts()).min_by_key(|&host| numbers[host as usize]);
+    first.map_or(0, |host| graph.port(graph.port_index(host, 0)).rate.bps())
 }
 
 /// The rack of every host.
@@ -466,11 +475,12 @@ fn marks_before_pauses(
 
 /// Refuses paths that are longer than an INT stack; warns where T is shorter than the network.
 fn telemetry(spec: &Spec, graph: &Arc<Graph>, config: &SchemeConfig, findings: &mut Findings<'_>) {
-    if config.switch.int
+    records_on_the_wire(graph, config, findings);
+    if config.switch.int.is_some()
         && let TopologySpec::Links { .. } = spec.topology
     {
         // The other shapes have at most five switches on a path.
-        let longest = longest_path(graph);
+        let longest = longest_path(graph, usize::MAX);
         if longest > MAX_HOPS {
             let message = format!("a path has {longest} switches, and INT has room for {MAX_HOPS}");
             findings.error(
@@ -499,14 +509,81 @@ fn telemetry(spec: &Spec, graph: &Arc<Graph>, config: &SchemeConfig, findings: &
     }
 }
 
-/// Most switches on a shortest path between two hosts.
-fn longest_path(graph: &Arc<Graph>) -> usize {
+/// Refuses links whose speed a record of INT cannot state, and packets without room for records.
+// HPCC-30
+fn records_on_the_wire(graph: &Arc<Graph>, config: &SchemeConfig, findings: &mut Findings<'_>) {
+    let Some(IntConfig {
+        format: IntFormat::Wire(layout),
+        ..
+    }) = config.switch.int
+    else {
+        return;
+    };
+    // Every host of a regular shape sees the same network.
+    let from = if graph.is_regular() { 1 } else { usize::MAX };
+    let longest = longest_path(graph, from);
+    let needed = padding_bytes(longest as u16);
+    if needed > config.nic.int {
+        let message = format!(
+            "a packet has {} B for INT, and the records of a path of {longest} switches take {needed} B",
+            config.nic.int
+        );
+        let keys = ["scheme.int.bytes", "scheme.int.format"];
+        let hint = format!("set int.bytes = \"{needed}B\" or more, or int.format = \"exact\"");
+        findings.error(&keys, message, &hint);
+    }
+    let known = layout.rates_mbps();
+    let stated = |rate: Rate| {
+        known
+            .iter()
+            .any(|r| rate.bps() == u64::from(*r) * 1_000_000)
+    };
+    for node in graph.hosts()..graph.nodes() {
+        let Some(port) = graph
+            .port_range(node)
+            .map(|i| graph.port(i))
+            .find(|p| !stated(p.rate))
+        else {
+            continue;
+        };
+        let message = format!(
+            "the link from {} to {} has {}, and a record of INT states the rate by a number that \
+             stands for one of {}",
+            graph.name(node),
+            graph.name(port.peer),
+            RATE.show(port.rate.bps()),
+            list_of_rates(known)
+        );
+        let keys = ["scheme.int.format", "topology"];
+        findings.error(
+            &keys,
+            message,
+            "set int.format = \"exact\", or change the link",
+        );
+        return;
+    }
+}
+
+/// "10Gbps, 25Gbps, …", ascending.
+fn list_of_rates(rates_mbps: &[u32]) -> String {
+    let mut rates = rates_mbps.to_vec();
+    rates.sort_unstable();
+    let shown: Vec<String> = rates
+        .iter()
+        .map(|r| RATE.show(u64::from(*r) * 1_000_000))
+        .collect();
+    shown.join(", ")
+}
+
+/// Most switches on a shortest path between two hosts, of which one is on the first `from` switches
+/// with hosts.
+fn longest_path(graph: &Arc<Graph>, from: usize) -> usize {
     let mut paths = Paths::new(graph.clone());
     let ends: Vec<u32> = (0..graph.groups())
         .filter_map(|g| graph.endpoints_on(graph.group_switch(g)).next())
         .collect();
     let mut longest = 1;
-    for &a in &ends {
+    for &a in ends.iter().take(from) {
         for &b in &ends {
             if a != b {
                 longest = longest.max(paths.hops(a, b).saturating_sub(1));

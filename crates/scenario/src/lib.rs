@@ -23,7 +23,7 @@ pub mod units;
 pub use build::{BuildError, Built};
 pub use check::{AskedLoad, asked_loads, surroundings};
 pub use load::{Changes, RunSpec, Scenario, Spec};
-pub use presets::{PARAMETER_SETS, PRESETS, Preset};
+pub use presets::{PARAMETER_SETS, PRESETS, PROFILES, Preset, Profile};
 pub use problem::{Problem, ScenarioError, Severity};
 pub use reader::Origin;
 pub use run::{NOT_MODELLED, Options, RunError};

@@ -9,7 +9,7 @@ use fabric::topology::{Graph, TopologySpec};
 
 use crate::check;
 use crate::document::{Entry, Node, Table, Value, apply_override, parse};
-use crate::presets::{PARAMETER_SETS, PRESETS, Preset, defaults, merge};
+use crate::presets::{PARAMETER_SETS, PRESETS, Preset, Profile, defaults, merge};
 use crate::problem::{At, Problem, ScenarioError, Severity, Source, SourceKind};
 use crate::reader::{Context, Section, choice, count, name, quantity, refuse};
 use crate::resolve;
@@ -32,6 +32,9 @@ pub struct RunSpec {
     pub probe_ps: Time,
     /// Flows that start earlier are left out of the statistics, ps.
     pub warmup_ps: Time,
+    /// What the clock of another simulator shows at time 0 of this run, ps. Exports count from it;
+    /// nothing in the simulated network does.
+    pub epoch_ps: Time,
 }
 
 /// Everything that a scenario says, with all defaults filled in.
@@ -77,6 +80,8 @@ pub struct Changes {
     pub scheme: Option<String>,
     /// A seed to use in the place of the scenario's own.
     pub seed: Option<u64>,
+    /// A profile to use in the place of the scenario's own.
+    pub profile: Option<String>,
 }
 
 impl Scenario {
@@ -149,6 +154,9 @@ fn with_changes(mut user: Table, changes: &Changes, context: &Context) -> Table 
     if let Some(preset) = &changes.scheme {
         choose_scheme(&mut user, preset, context);
     }
+    if let Some(profile) = &changes.profile {
+        set_scheme(&mut user, "profile", profile, "--profile");
+    }
     let seed = changes.seed.map(|seed| format!("seed={seed}"));
     for text in changes.set.iter().chain(&seed) {
         if let Err(problem) = apply_override(&mut user, text) {
@@ -160,7 +168,35 @@ fn with_changes(mut user: Table, changes: &Changes, context: &Context) -> Table 
 
 /// Keys of `[scheme]` that say what is compared, not how one scheme is made; they stay when the
 /// preset changes.
-const SHARED_KEYS: &[&str] = &["parameters", "mtu", "path"];
+const SHARED_KEYS: &[&str] = &["parameters", "profile", "mtu", "path"];
+
+/// Sets a word of `[scheme]` as an option of the command line says.
+fn set_scheme(user: &mut Table, key: &str, word: &str, option: &str) {
+    let source = Arc::new(Source {
+        name: option.to_owned(),
+        text: word.to_owned(),
+        kind: SourceKind::Override,
+    });
+    let at = At {
+        source,
+        span: 0..word.len(),
+    };
+    let entry = |key: &str, value| Entry {
+        key: key.to_owned(),
+        key_at: at.clone(),
+        node: Node {
+            value,
+            at: at.clone(),
+        },
+    };
+    if user.get("scheme").is_none() {
+        user.set(entry("scheme", Value::Table(Table::default())));
+    }
+    let scheme = user.entries.iter_mut().find(|e| e.key == "scheme");
+    if let Some(Value::Table(scheme)) = scheme.map(|e| &mut e.node.value) {
+        scheme.set(entry(key, Value::String(word.to_owned())));
+    }
+}
 
 /// Puts another preset in the place of the scenario's. Axes that the scenario set for its own
 /// preset say nothing about another one, so they go, with a warning.
@@ -298,6 +334,15 @@ fn complete_scheme(root: &mut Table, context: &Context) {
     let preset = text("preset").and_then(|p| Preset::find(&p));
     if let (true, Some(preset), Some(parameters)) = (good, preset, text("parameters")) {
         let mut full = preset.scheme(&parameters);
+        if let Some(profile) = text("profile").and_then(|p| Profile::find(&p)) {
+            let answer = |axis: &str| match (text(axis), full.get(axis).map(|e| &e.node.value)) {
+                (Some(word), _) => word,
+                (None, Some(Value::String(word))) => word.clone(),
+                _ => String::new(),
+            };
+            let layer = profile.scheme(&answer("control"), &answer("backpressure"));
+            merge(&mut full, &layer);
+        }
         merge(&mut full, user);
         entry.node.value = Value::Table(full);
     } else {
@@ -377,11 +422,14 @@ fn read_run(root: &Section<'_>, traffic: &[TrafficSpec]) -> Option<RunSpec> {
             "shorten it",
         )
     });
+    // PRE-90
+    let epoch = s.required("epoch", "\"0us\"", |n| quantity(n, &TIME, 0, MAX_TIME_PS));
     s.finish();
     Some(RunSpec {
         until_ps: until?,
         probe_ps: probe?,
         warmup_ps: warmup?,
+        epoch_ps: epoch?,
     })
 }
 

@@ -34,6 +34,9 @@ pub const PRESETS: &[Preset] = presets![
     "hpcc",
     "hpcc+sfq",
     "hpcc+dqa",
+    "hpcc-no-pfc",
+    "hpcc-no-pfc+sfq",
+    "hpcc-no-pfc+dqa",
     "dcqcn",
     "dcqcn+win",
     "dctcp",
@@ -78,6 +81,46 @@ impl Preset {
                 if let Some(Value::Table(part)) = table.get(part).map(|e| &e.node.value) {
                     merge(&mut result, part);
                 }
+            }
+        }
+        result
+    }
+}
+
+/// A profile: another simulator's habits, as a layer on a preset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// Its name.
+    pub name: &'static str,
+    text: &'static str,
+}
+
+/// All profiles. That of the papers, `"none"`, is no layer.
+pub const PROFILES: &[Profile] = &[
+    Profile {
+        name: "ns3",
+        text: include_str!("../presets/profile-ns3.toml"),
+    },
+    Profile {
+        name: "nsdi22-code",
+        text: include_str!("../presets/profile-nsdi22-code.toml"),
+    },
+];
+
+impl Profile {
+    /// The profile of a name.
+    #[must_use]
+    pub fn find(name: &str) -> Option<&'static Self> {
+        PROFILES.iter().find(|p| p.name == name)
+    }
+
+    /// What it sets in a scheme with this control and backpressure.
+    pub(crate) fn scheme(&self, control: &str, backpressure: &str) -> Table {
+        let table = built_in(&format!("profile-{}", self.name), self.text);
+        let mut result = Table::default();
+        for part in ["scheme", control, backpressure] {
+            if let Some(Value::Table(part)) = table.get(part).map(|e| &e.node.value) {
+                merge(&mut result, part);
             }
         }
         result

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dataplane::config::ControlConfig;
-use fabric::engine::Simulation;
+use fabric::engine;
 use fabric::record::{BufferSample, FlowRecord, Outcome, PauseRecord, Progress, Recorder};
 use fabric::topology::{Graph, NodeKind, TopologySpec};
 use kernel::mix64;
@@ -199,7 +199,7 @@ impl Scenario {
         // A panic must not take a whole comparison down: what has been written is thrown away with
         // the recording, so nothing that it left inconsistent is ever looked at again.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            Simulation::new(plan).run(&mut recording, &mut watch)
+            engine::run(plan, &mut recording, &mut watch)
         }));
         let outcome = outcome.map_err(|panic| RunError::Engine {
             message: panic_text(panic.as_ref()),
@@ -232,7 +232,7 @@ impl Scenario {
             "ECN marked no packet",
         );
         say(
-            scheme.int_bytes.is_some() && counters.int_hops == 0,
+            scheme.int.is_some() && counters.int_hops == 0,
             "INT wrote nothing",
         );
         say(

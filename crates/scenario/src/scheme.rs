@@ -4,13 +4,16 @@
 //! (`hpcc = { eta = 0.95 }`). A table whose word was not chosen would do nothing, so it is refused.
 
 use dataplane::config::{
-    Admission, Alpha, AssignConfig, BaseRtt, BfcConfig, BitmapConfig, ClassConfig, Classify,
-    CnpReaction, ControlConfig, DcqcnConfig, DctcpConfig, DelayWindowConfig, EcnConfig, HpccConfig,
-    MAX_CLASSES, MmuConfig, NicConfig, PathChoice, PauseBy, Pfc, PfcThreshold, Recovery, Red,
-    Schedule, Scope, SearchStart, SwitchConfig, TimelyConfig, WhenFull,
+    Accounting, Admission, Alpha, Arbiter, Arithmetic, AssignConfig, BaseRtt, BfcConfig,
+    BitmapConfig, ClassConfig, Classify, CnpReaction, ControlConfig, DcqcnConfig, DctcpConfig,
+    DelayWindowConfig, Division, EcnConfig, HostConfig, HpccConfig, IntConfig, IrnConfig,
+    IrnWindow, MAX_CLASSES, MmuConfig, NicConfig, PathChoice, PauseBy, Pfc, PfcThreshold, Reaction,
+    Recovery, Red, Schedule, Scope, SearchStart, SwitchConfig, TimelyBand, TimelyConfig, WhenFull,
 };
+use dataplane::int::{Counter, IntFormat, Layout};
+use dataplane::nic::hpcc::Reciprocals;
 use dataplane::switch::DATA_CLASS;
-use dataplane::units::{Rate, Time};
+use dataplane::units::{NEVER, Rate, Time};
 
 use crate::document::{Node, Value};
 use crate::reader::{
@@ -114,21 +117,37 @@ pub enum QueuesPer {
     Class,
 }
 
-/// ECN thresholds at one rate; other rates scale.
+/// ECN thresholds of links of one rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct EcnSpec {
-    /// Nothing is marked below, bytes at `rate_bps`.
-    pub kmin_bytes: u64,
-    /// Everything is marked above, bytes at `rate_bps`.
-    pub kmax_bytes: u64,
-    /// Probability at `kmax_bytes`.
-    pub pmax: f64,
+pub struct EcnProfile {
     /// The rate that the thresholds are for.
     pub rate_bps: u64,
+    /// Thresholds in bytes, and the probability at the upper one.
+    pub red: Red,
+}
+
+/// ECN: what is marked where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EcnSpec {
+    /// By ascending rate, at least one; other rates scale from the next lower one, else the lowest.
+    pub profiles: Vec<EcnProfile>,
     /// Which bytes are compared.
     pub scope: Scope,
     /// Mark when the packet leaves.
     pub at_dequeue: bool,
+    /// Draw as the ns-3 simulator does.
+    pub replay: bool,
+}
+
+/// INT's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IntSpec {
+    /// Bytes on a packet.
+    pub bytes: u16,
+    /// Exact numbers, or records to the bit.
+    pub format: IntFormat,
+    /// The pause frames that a switch sends count too.
+    pub pauses: bool,
 }
 
 /// BFC's parameters.
@@ -169,6 +188,14 @@ pub struct SchemeSpec {
     pub parameters: String,
     /// ECMP or spraying.
     pub path: PathChoice,
+    /// Whose habits, if those of another simulator.
+    pub profile: Option<&'static str>,
+    /// Times are cut to nanoseconds.
+    pub cut_times: bool,
+    /// Events of one instant come in the order of scheduling.
+    pub in_order: bool,
+    /// Habits of the hosts.
+    pub host: HostConfig,
     /// Payload of a full packet.
     pub mtu: u16,
     /// Header of a data packet.
@@ -189,8 +216,8 @@ pub struct SchemeSpec {
     pub bfc: Option<BfcSpec>,
     /// ECN.
     pub ecn: Option<EcnSpec>,
-    /// INT bytes on a packet.
-    pub int_bytes: Option<u16>,
+    /// INT.
+    pub int: Option<IntSpec>,
     /// Congestion control.
     pub control: ControlConfig,
     /// CNPs: interval, bytes, class.
@@ -237,6 +264,8 @@ pub struct Surroundings {
     pub buffer_bytes: u64,
     /// Reserved bytes per port and class.
     pub reserved_bytes: u64,
+    /// Rate of the first host's link, in bits per second.
+    pub nic_bps: u64,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -266,11 +295,29 @@ enum ControlWord {
     DelayWindow,
 }
 
+#[derive(Clone, Copy, PartialEq)]
+enum RecoveryWord {
+    GoBackN,
+    Irn,
+    Ideal,
+    None,
+}
+
 /// Reads a complete `[scheme]` (preset and overrides already merged).
 pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let preset = s.required("preset", "\"bfc\"", string);
     let parameters = s.required("parameters", "\"bfc-paper\"", string);
-    let paths = [("flow", PathChoice::Flow), ("packet", PathChoice::Packet)];
+    let profiles = [("none", None), ("ns3", Some("ns3"))];
+    let profile = s.required("profile", "\"none\"", |n| choice(n, &profiles));
+    let clocks = [("exact", false), ("ns", true)];
+    let cut_times = s.required("clock", "\"exact\"", |n| choice(n, &clocks));
+    let ties = [("phases", false), ("scheduling", true)];
+    let in_order = s.required("ties", "\"phases\"", |n| choice(n, &ties));
+    let paths = [
+        ("flow", PathChoice::Flow),
+        ("packet", PathChoice::Packet),
+        ("tuple", PathChoice::Tuple),
+    ];
     let path = s.required("path", "\"flow\"", |n| choice(n, &paths));
     let mtu = s.required("mtu", "\"1000B\"", |n| bytes(n, 64, 16_000));
     let header = s.required("header", "\"48B\"", |n| bytes(n, 1, 1_000));
@@ -279,18 +326,32 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let schedule = read_schedule(s, classify);
     let admission = read_admission(s);
     let bfc = read_backpressure(s);
-    let (ecn, int_bytes) = read_signal(s);
-    let (control, cnp) = read_control(s);
-    let recovery = read_recovery(s);
+    let (ecn, int) = read_signal(s);
+    let (control, cnp, cnp_on_ack) = read_control(s);
+    let (recovery, naks) = read_recovery(s);
     let ack = read_ack(s);
     let nic = read_nic(s, &bfc);
     s.finish();
-    let (ack_bytes, ack_class, ack_every) = ack?;
-    let (nic_queues, obeys_pfc, obeys_bfc, nic_shortest_first) = nic?;
+    let (ack_bytes, ack_class, ack_every, ack_pausable) = ack?;
+    let (nic_queues, obeys_pfc, obeys_bfc, (arbiter, nic_shortest_first)) = nic?;
+    let (nak_interval_ps, ack_repeats) = naks?;
+    let path = path?;
+    let host = HostConfig {
+        arbiter,
+        ack_pausable,
+        cnp_on_ack,
+        nak_interval_ps,
+        ack_repeats,
+        ports_in_hash: path == PathChoice::Tuple,
+    };
     let spec = SchemeSpec {
         preset: preset?,
         parameters: parameters?,
-        path: path?,
+        profile: profile?,
+        cut_times: cut_times?,
+        in_order: in_order?,
+        host,
+        path,
         mtu: mtu?,
         header: header?,
         base_rtt: base_rtt?,
@@ -301,7 +362,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         admission: admission?,
         bfc: bfc?,
         ecn: ecn?,
-        int_bytes: int_bytes?,
+        int: int?,
         control: control?,
         cnp: cnp?,
         recovery: recovery?,
@@ -354,6 +415,8 @@ fn base_rtt(node: &Node) -> Read<BaseRtt> {
         match text.as_str() {
             "pair" => return Ok(BaseRtt::Pair),
             "network" => return Ok(BaseRtt::Network),
+            "ns3-pair" => return Ok(BaseRtt::Ns3Pair),
+            "ns3-network" => return Ok(BaseRtt::Ns3Network),
             _ => {}
         }
     }
@@ -361,7 +424,7 @@ fn base_rtt(node: &Node) -> Read<BaseRtt> {
         Ok(ps) => Ok(BaseRtt::Fixed(ps)),
         Err(r) => refuse(
             r.message,
-            "\"pair\", \"network\", or a time such as \"13us\"",
+            "\"pair\", \"network\", \"ns3-pair\", \"ns3-network\", or a time such as \"13us\"",
         ),
     }
 }
@@ -569,13 +632,39 @@ fn read_pfc(t: &Section<'_>) -> Option<Pfc> {
     });
     let response = time(t, "response", 0);
     let frame = t.required("frame", "\"64B\"", |n| bytes(n, 1, 1_518));
+    let accounts = [("pool", false), ("ns3", true)];
+    let ns3 = t.required("accounting", "\"pool\"", |n| choice(n, &accounts));
+    let accounting = match (ns3?, threshold) {
+        (false, _) => Accounting::Pool,
+        (true, threshold) => Accounting::Ns3 {
+            shift: threshold.and_then(halvings).unwrap_or_else(|| {
+                t.complain_of(
+                    &["accounting", "xoff"],
+                    "the books of \"ns3\" find thresholds by halving the free buffer",
+                    "set pfc.xoff to 1, 0.5, 0.25, 0.125 or a smaller half",
+                );
+                0
+            }),
+            nic_bps: 0, // filled in when the network is known
+        },
+    };
     Some(Pfc {
+        accounting,
         threshold: threshold?,
         xon_offset: xon_offset?,
         frame_bytes: frame?,
         headroom: headroom?,
         response_ps: response?,
     })
+}
+
+/// How many times the free buffer is halved, where a threshold is that.
+// NS3-11
+fn halvings(threshold: PfcThreshold) -> Option<u32> {
+    let PfcThreshold::Dynamic(alpha) = threshold else {
+        return None;
+    };
+    (0..=10).find(|shift| Alpha::new(1.0 / f64::from(1u32 << shift)) == alpha)
 }
 
 /// A share of the free buffer, or a size.
@@ -660,7 +749,7 @@ fn read_tell(t: &Section<'_>) -> (Option<Tell>, Option<Bitmap>) {
     (tell, period.zip(frame).map(Some))
 }
 
-type Signals = (Option<Option<EcnSpec>>, Option<Option<u16>>);
+type Signals = (Option<Option<EcnSpec>>, Option<Option<IntSpec>>);
 
 fn read_signal(s: &Section<'_>) -> Signals {
     let words = [
@@ -672,9 +761,7 @@ fn read_signal(s: &Section<'_>) -> Signals {
     let word = s.required("signal", "\"ecn\"", |n| choice(n, &words));
     let (ecn_on, int_on) = word.unwrap_or((false, false));
     let ecn = parameters(s, "ecn", ecn_on, "`signal` has no ECN", read_ecn);
-    let int = parameters(s, "int", int_on, "`signal` has no INT", |t| {
-        t.required("bytes", "\"42B\"", |n| bytes(n, 1, 1_000))
-    });
+    let int = parameters(s, "int", int_on, "`signal` has no INT", read_int);
     if word.is_none() {
         return (None, None);
     }
@@ -684,7 +771,57 @@ fn read_signal(s: &Section<'_>) -> Signals {
     )
 }
 
+fn read_int(t: &Section<'_>) -> Option<IntSpec> {
+    let size = t.required("bytes", "\"42B\"", |n| bytes(n, 1, 1_000));
+    let words = [("exact", false), ("wire", true)];
+    let wire = t.required("format", "\"exact\"", |n| choice(n, &words));
+    let pauses = t.required("pauses", "false", boolean);
+    let format = if wire == Some(false) {
+        let why = "`format` is not \"wire\"";
+        t.refuse_useless("multiplier", why);
+        t.refuse_useless("qlen_bits", why);
+        Some(IntFormat::Exact)
+    } else {
+        let most = u64::from(Layout::MAX_MULTIPLIER);
+        let multiplier = t.required("multiplier", "1", |n| count(n, 1, most));
+        let qlen_bits = t.required("qlen_bits", "16", |n| count(n, 16, 17));
+        multiplier
+            .zip(qlen_bits)
+            .map(|(multiplier, bits)| IntFormat::Wire(Layout::new(multiplier as u32, bits as u8)))
+    };
+    wire?;
+    Some(IntSpec {
+        bytes: size?,
+        format: format?,
+        pauses: pauses?,
+    })
+}
+
 fn read_ecn(t: &Section<'_>) -> Option<EcnSpec> {
+    let profiles = if t.has("profiles") {
+        for key in ["kmin", "kmax", "pmax", "rate"] {
+            t.refuse_useless(key, "`profiles` has the thresholds of each rate");
+        }
+        read_profiles(t)
+    } else {
+        read_profile(t).map(|profile| vec![profile])
+    };
+    let scopes = [("queue", Scope::Queue), ("port", Scope::Port)];
+    let scope = t.required("scope", "\"queue\"", |n| choice(n, &scopes));
+    let places = [("dequeue", true), ("enqueue", false)];
+    let at = t.required("at", "\"dequeue\"", |n| choice(n, &places));
+    let draws = [("own", false), ("ns3", true)];
+    let replay = t.required("draws", "\"own\"", |n| choice(n, &draws));
+    Some(EcnSpec {
+        profiles: profiles?,
+        scope: scope?,
+        at_dequeue: at?,
+        replay: replay?,
+    })
+}
+
+/// Thresholds and the rate that they are for.
+fn read_profile(t: &Section<'_>) -> Option<EcnProfile> {
     let kmin = t.required("kmin", "\"100KB\"", |n| {
         quantity(n, &SIZE, 0, MAX_BUFFER_BYTES)
     });
@@ -695,10 +832,6 @@ fn read_ecn(t: &Section<'_>) -> Option<EcnSpec> {
     let rate = t.required("rate", "\"100Gbps\"", |n| {
         quantity(n, &RATE, 1_000_000, MAX_RATE_BPS)
     });
-    let scopes = [("queue", Scope::Queue), ("port", Scope::Port)];
-    let scope = t.required("scope", "\"queue\"", |n| choice(n, &scopes));
-    let places = [("dequeue", true), ("enqueue", false)];
-    let at = t.required("at", "\"dequeue\"", |n| choice(n, &places));
     if let (Some(kmin), Some(kmax)) = (kmin, kmax)
         && kmin > kmax
     {
@@ -709,19 +842,78 @@ fn read_ecn(t: &Section<'_>) -> Option<EcnSpec> {
             "marking starts at kmin and is certain above kmax",
         );
     }
-    Some(EcnSpec {
-        kmin_bytes: kmin?,
-        kmax_bytes: kmax?,
-        pmax: pmax?,
+    Some(EcnProfile {
         rate_bps: rate?,
-        scope: scope?,
-        at_dequeue: at?,
+        red: Red {
+            kmin_bytes: kmin?,
+            kmax_bytes: kmax?,
+            pmax: pmax?,
+        },
     })
+}
+
+/// A profile for each of several rates, in any order.
+fn read_profiles(t: &Section<'_>) -> Option<Vec<EcnProfile>> {
+    const EXAMPLE: &str = "[{ rate = \"25Gbps\", kmin = \"100KB\", kmax = \"400KB\", pmax = 0.2 }]";
+    let items: Vec<Node> = t.optional("profiles", |n| {
+        match array(n, "a list of profiles")?.to_vec() {
+            items if items.is_empty() => refuse("there is no profile in it", EXAMPLE),
+            items => Ok(items),
+        }
+    })?;
+    let mut profiles: Vec<EcnProfile> = Vec::new();
+    let mut good = true;
+    for (i, item) in items.iter().enumerate() {
+        let path = format!("{}.{i}", t.child("profiles"));
+        let Value::Table(table) = &item.value else {
+            let message = format!("a profile is a table, not {}", item.kind());
+            t.context
+                .error(&item.at, &path, message, Some(EXAMPLE.to_owned()));
+            return None;
+        };
+        let inner = Section::new(t.context, table, path, item.at.clone());
+        let profile = read_profile(&inner);
+        inner.finish();
+        let Some(profile) = profile else {
+            good = false;
+            continue;
+        };
+        if profiles.iter().any(|p| p.rate_bps == profile.rate_bps) {
+            let message = format!("{} has a profile already", RATE.show(profile.rate_bps));
+            inner.complain("rate", message, "one profile for each rate");
+        }
+        profiles.push(profile);
+    }
+    profiles.sort_by_key(|p| p.rate_bps);
+    good.then_some(profiles)
 }
 
 type Cnp = Option<(Time, u16, FrameClass)>;
 
-fn read_control(s: &Section<'_>) -> (Option<ControlConfig>, Option<Cnp>) {
+/// With what numbers a control computes.
+fn arithmetic(t: &Section<'_>) -> Option<Arithmetic> {
+    let words = [("real", Arithmetic::Real), ("integer", Arithmetic::Integer)];
+    t.required("arithmetic", "\"real\"", |n| choice(n, &words))
+}
+
+/// Whether bytes in flight are limited, and whether by one BDP whatever the rate.
+fn window(node: &Node) -> Read<(bool, bool)> {
+    match &node.value {
+        Value::String(word) if word == "bdp" => Ok((true, true)),
+        Value::Bool(on) => Ok((*on, false)),
+        _ => refuse(
+            format!("expected true, false or \"bdp\", not {}", node.kind()),
+            "true limits bytes in flight to BDP x rate / line rate, \"bdp\" to one BDP",
+        ),
+    }
+}
+
+/// A rate in bits per second.
+fn bps(node: &Node) -> Read<f64> {
+    quantity(node, &RATE, 1, MAX_RATE_BPS).map(|v| v as f64)
+}
+
+fn read_control(s: &Section<'_>) -> (Option<ControlConfig>, Option<Cnp>, bool) {
     let words = [
         ("line-rate", ControlWord::LineRate),
         ("fixed-window", ControlWord::FixedWindow),
@@ -796,29 +988,110 @@ fn read_control(s: &Section<'_>) -> (Option<ControlConfig>, Option<Cnp>) {
             window.map(|window| ControlConfig::FixedWindow { window })
         }
         Some(ControlWord::Hpcc) => hpcc.map(ControlConfig::Hpcc),
-        Some(ControlWord::Dcqcn) => dcqcn.map(|(config, _)| ControlConfig::Dcqcn(config)),
+        Some(ControlWord::Dcqcn) => dcqcn.map(|(config, ..)| ControlConfig::Dcqcn(config)),
         Some(ControlWord::Timely) => timely.map(ControlConfig::Timely),
         Some(ControlWord::Dctcp) => dctcp.map(ControlConfig::Dctcp),
         Some(ControlWord::DelayWindow) => delay_window.map(ControlConfig::DelayWindow),
     };
-    let cnp = dcqcn.map(|(_, cnp)| cnp);
-    (control, Some(cnp))
+    let cnp = dcqcn.and_then(|(_, cnp)| cnp);
+    (
+        control,
+        Some(cnp),
+        dcqcn.is_some_and(|(_, cnp)| cnp.is_none()),
+    )
 }
 
 fn read_hpcc(t: &Section<'_>) -> Option<HpccConfig> {
     let eta = t.required("eta", "0.95", |n| fraction(n, 0.01, 1.0));
     let max_stage = t.required("max_stage", "5", |n| count(n, 0, 1_000));
-    let wai = t.required("wai", "\"80B\"", |n| quantity(n, &SIZE, 1, 10_000_000));
+    let wai = t.required("wai", "\"80B\"", wai);
+    let arithmetic = arithmetic(t);
     let min_rate = rate(t, "min_rate");
+    let reactions = [
+        ("combined", Reaction::Combined),
+        ("per-ack", Reaction::PerAck),
+        ("per-rtt", Reaction::PerRtt),
+    ];
+    let reaction = t.required("reaction", "\"combined\"", |n| choice(n, &reactions));
+    let counters = [("tx", Counter::Sent), ("rx", Counter::Arrived)];
+    let counter = t.required("rate", "\"tx\"", |n| choice(n, &counters));
+    let alpha = t.required("alpha_fair", "\"off\"", alpha_fair);
+    let division = read_division(t);
+    let sample_feedback = t.required("sample_feedback", "false", boolean);
+    let (wai_bytes, wai_flows, ai_bps) = wai?;
     Some(HpccConfig {
         eta: eta?,
         max_stage: max_stage? as u32,
-        wai_bytes: wai? as f64,
+        wai_bytes,
+        ai_bps,
+        wai_flows,
         min_rate_bps: min_rate?,
+        arithmetic: arithmetic?,
+        // Its format is that of the switches, see `SchemeSpec::control`.
+        telemetry: IntConfig {
+            format: IntFormat::Exact,
+            counter: counter?,
+        },
+        reaction: reaction?,
+        alpha: alpha?,
+        division: division?,
+        sample_feedback: sample_feedback?,
     })
 }
 
-fn read_dcqcn(t: &Section<'_>) -> Option<(DcqcnConfig, (Time, u16, FrameClass))> {
+/// A size, the number of flows of the rule of thumb, or the rate that sends the bytes in T.
+// NS3-34
+fn wai(node: &Node) -> Read<(f64, Option<u32>, Option<f64>)> {
+    let result = match &node.value {
+        Value::String(text) if text.ends_with(" flows") => {
+            let number = text.trim_end_matches(" flows").parse::<u32>();
+            match number {
+                Ok(flows @ 1..=1_000_000) => Ok((0.0, Some(flows), None)),
+                _ => refuse(
+                    format!("`{text}` is not a number of flows from 1 to 1000000"),
+                    "",
+                ),
+            }
+        }
+        _ => quantity(node, &SIZE, 1, 10_000_000)
+            .map(|bytes| (bytes as f64, None, None))
+            .or_else(|refusal| match bps(node) {
+                Ok(bps) => Ok((0.0, None, Some(bps))),
+                Err(_) => Err(refusal),
+            }),
+    };
+    result.map_err(|mut r| {
+        r.hint = Some(
+            "a size such as \"80B\", a rate such as \"50Mbps\", or the flows of the rule of thumb \
+             such as \"100 flows\""
+                .into(),
+        );
+        r
+    })
+}
+
+/// "off", "max-min", or the α of Eq. 7.
+fn alpha_fair(node: &Node) -> Read<Option<f64>> {
+    word_or(node, "off", None, |node| {
+        word_or(node, "max-min", Some(f64::INFINITY), |node| {
+            number(node, 0.05, 100.0).map(Some)
+        })
+    })
+}
+
+fn read_division(t: &Section<'_>) -> Option<Division> {
+    let words = [("exact", false), ("table", true)];
+    let table = t.required("division", "\"exact\"", |n| choice(n, &words));
+    if table == Some(false) {
+        t.refuse_useless("epsilon", "`division` is not \"table\"");
+        return Some(Division::Exact);
+    }
+    let epsilon = t.required("epsilon", "0.01", |n| fraction(n, 0.0001, 0.5));
+    table?;
+    Some(Division::Table(Reciprocals::shared(epsilon?)))
+}
+
+fn read_dcqcn(t: &Section<'_>) -> Option<(DcqcnConfig, Cnp)> {
     let reactions = [
         ("sampled", CnpReaction::Sampled),
         ("immediate", CnpReaction::Immediate),
@@ -836,10 +1109,9 @@ fn read_dcqcn(t: &Section<'_>) -> Option<(DcqcnConfig, (Time, u16, FrameClass))>
     let (ai, hai, min_rate) = (rate(t, "ai"), rate(t, "hai"), rate(t, "min_rate"));
     let decrease_interval = time(t, "decrease_interval", 0);
     let clamp_target = t.required("clamp_target", "false", boolean);
-    let window = t.required("window", "false", boolean);
-    let cnp_interval = time(t, "cnp_interval", 0);
-    let cnp = t.required("cnp", "\"60B\"", |n| bytes(n, 1, 1_518));
-    let cnp_class = t.required("cnp_class", "\"data\"", frame_class);
+    let window = t.required("window", "false", window);
+    let arithmetic = arithmetic(t);
+    let cnp = read_cnp(t);
     let config = DcqcnConfig {
         reaction: reaction?,
         g: g?,
@@ -852,9 +1124,31 @@ fn read_dcqcn(t: &Section<'_>) -> Option<(DcqcnConfig, (Time, u16, FrameClass))>
         min_rate_bps: min_rate?,
         decrease_interval_ps: decrease_interval?,
         clamp_target: clamp_target?,
-        window: window?,
+        window: window?.0,
+        fixed_window: window?.1,
+        arithmetic: arithmetic?,
     };
-    Some((config, (cnp_interval?, cnp?, cnp_class?)))
+    Some((config, cnp?))
+}
+
+/// CNPs of their own, or `None`: carried by ACKs.
+// NS3-23
+fn read_cnp(t: &Section<'_>) -> Option<Cnp> {
+    let size = t.required("cnp", "\"60B\"", |n| {
+        word_or(n, "on-ack", None, |n| bytes(n, 1, 1_518).map(Some))
+    });
+    if size == Some(None) {
+        for key in ["cnp_interval", "cnp_class"] {
+            t.refuse_useless(
+                key,
+                "`cnp` = \"on-ack\": every ACK of a marked packet is a CNP",
+            );
+        }
+        return Some(None);
+    }
+    let interval = time(t, "cnp_interval", 0);
+    let class = t.required("cnp_class", "\"data\"", frame_class);
+    Some(Some((interval?, size??, class?)))
 }
 
 fn read_timely(t: &Section<'_>) -> Option<TimelyConfig> {
@@ -864,7 +1158,9 @@ fn read_timely(t: &Section<'_>) -> Option<TimelyConfig> {
     let (ai, hai, min_rate) = (rate(t, "ai"), rate(t, "hai"), rate(t, "min_rate"));
     let hai_after = t.required("hai_after", "5", |n| count(n, 0, 1_000));
     let hai_below_low = t.required("hai_below_low", "true", boolean);
-    let window = t.required("window", "false", boolean);
+    let window = t.required("window", "false", window);
+    let arithmetic = arithmetic(t);
+    let band = read_timely_band(t);
     if let (Some(low), Some(high)) = (t_low, t_high)
         && low > high
     {
@@ -890,33 +1186,148 @@ fn read_timely(t: &Section<'_>) -> Option<TimelyConfig> {
         hai_after: hai_after? as u32,
         hai_below_low: hai_below_low?,
         min_rate_bps: min_rate?,
-        window: window?,
+        window: window?.0,
+        fixed_window: window?.1,
+        arithmetic: arithmetic?,
+        band: band?,
     })
+}
+
+fn read_timely_band(t: &Section<'_>) -> Option<TimelyBand> {
+    let words = [("original", false), ("patched", true)];
+    let word = t.required("gradient", "\"original\"", |n| choice(n, &words));
+    let why = "`gradient` is not \"patched\"";
+    let patched = parameters(t, "patched", word == Some(true), why, |p| {
+        let beta = real(p, "beta", 0.0, 1.0);
+        let reference = time(p, "reference", 1);
+        let range = real(p, "range", 1e-6, 1e6);
+        Some(TimelyBand::Patched {
+            beta: beta?,
+            reference_ps: reference?,
+            range: range?,
+        })
+    });
+    if word? {
+        patched
+    } else {
+        Some(TimelyBand::Gradient)
+    }
 }
 
 fn read_dctcp(t: &Section<'_>) -> Option<DctcpConfig> {
     let g = real(t, "g", 1e-6, 1.0);
     let slow_start = t.required("slow_start", "false", boolean);
     let initial_packets = t.required("initial_packets", "10", |n| count(n, 1, 100_000));
+    let packet_or_rate = |n: &Node| word_or(n, "packet", None, |n| bps(n).map(Some));
+    let ai = t.required("ai", "\"packet\"", packet_or_rate);
+    let min_rate = t.required("min_rate", "\"packet\"", packet_or_rate);
+    let arithmetic = arithmetic(t);
+    let window = t.required("window", "true", boolean);
     Some(DctcpConfig {
         g: g?,
         slow_start: slow_start?,
         initial_packets: initial_packets? as u32,
+        ai_bps: ai?,
+        min_rate_bps: min_rate?,
+        arithmetic: arithmetic?,
+        window: window?,
     })
 }
 
-fn read_recovery(s: &Section<'_>) -> Option<Recovery> {
-    let words = [("go-back-n", true), ("none", false)];
+/// How often a missing packet is complained about, and whether repeated ones are acknowledged.
+type Naks = (Option<Time>, bool);
+
+fn read_recovery(s: &Section<'_>) -> (Option<Recovery>, Option<Naks>) {
+    let words = [
+        ("go-back-n", RecoveryWord::GoBackN),
+        ("irn", RecoveryWord::Irn),
+        ("ideal", RecoveryWord::Ideal),
+        ("none", RecoveryWord::None),
+    ];
     let word = s.required("recovery", "\"go-back-n\"", |n| choice(n, &words));
-    let why = "`recovery` is not \"go-back-n\"";
-    let timeout = parameters(s, "go-back-n", word == Some(true), why, |t| {
-        time(t, "timeout", 1_000_000)
+    let chosen = |w: RecoveryWord| word == Some(w);
+    let why = |w: &str| format!("`recovery` is not \"{w}\"");
+    let go_back = parameters(
+        s,
+        "go-back-n",
+        chosen(RecoveryWord::GoBackN),
+        &why("go-back-n"),
+        |t| {
+            let timeout = t.required("timeout", "\"10ms\"", |n| {
+                word_or(n, "off", NEVER, |n| quantity(n, &TIME, 1_000_000, SECOND))
+            });
+            // NS3-22
+            let interval = t.required("nak_interval", "\"off\"", |n| {
+                word_or(n, "off", None, some_time)
+            });
+            let words = [("acknowledge", true), ("ignore", false)];
+            let repeats = t.required("repeats", "\"acknowledge\"", |n| choice(n, &words));
+            Some((timeout?, (interval?, repeats?)))
+        },
+    );
+    let irn = parameters(s, "irn", chosen(RecoveryWord::Irn), &why("irn"), read_irn);
+    let ideal = parameters(
+        s,
+        "ideal",
+        chosen(RecoveryWord::Ideal),
+        &why("ideal"),
+        |t| {
+            t.required("delay", "\"path\"", |n| {
+                word_or(n, "path", None, |n| quantity(n, &TIME, 0, SECOND).map(Some))
+            })
+        },
+    );
+    let naks = match (word, go_back) {
+        (Some(RecoveryWord::GoBackN), go_back) => go_back.map(|(_, naks)| naks),
+        _ => Some((None, true)),
+    };
+    let recovery = match word {
+        None => None,
+        Some(RecoveryWord::GoBackN) => {
+            go_back.map(|(timeout_ps, _)| Recovery::GoBackN { timeout_ps })
+        }
+        Some(RecoveryWord::Irn) => irn.map(Recovery::Irn),
+        Some(RecoveryWord::Ideal) => ideal.map(|delay_ps| Recovery::Ideal { delay_ps }),
+        Some(RecoveryWord::None) => Some(Recovery::None),
+    };
+    (recovery, naks)
+}
+
+fn read_irn(t: &Section<'_>) -> Option<IrnConfig> {
+    let window = t.required("window", "\"bdp\"", |n| {
+        word_or(n, "bdp", IrnWindow::Bdp, |n| {
+            word_or(n, "off", IrnWindow::Off, |n| {
+                quantity(n, &SIZE, 1, MAX_BUFFER_BYTES).map(IrnWindow::Bytes)
+            })
+        })
     });
-    if word? {
-        timeout.map(|timeout_ps| Recovery::GoBackN { timeout_ps })
-    } else {
-        Some(Recovery::None)
+    let (rto_low, rto_high) = (
+        time(t, "rto_low", 1_000_000),
+        time(t, "rto_high", 1_000_000),
+    );
+    let few = t.required("few", "3", |n| count(n, 0, 1_000_000));
+    let lost_after = t.required("lost_after", "1", |n| count(n, 1, 1_000_000));
+    if let (Some(low), Some(high)) = (rto_low, rto_high)
+        && low > high
+    {
+        let message = format!(
+            "rto_low {} is above rto_high {}",
+            TIME.show(low),
+            TIME.show(high)
+        );
+        t.complain(
+            "rto_low",
+            message,
+            "rto_low is for flows with few packets in flight, whose queues are short",
+        );
     }
+    Some(IrnConfig {
+        window: window?,
+        rto_low_ps: rto_low?,
+        rto_high_ps: rto_high?,
+        few: few? as u32,
+        lost_after: lost_after? as u32,
+    })
 }
 
 fn frame_class(node: &Node) -> Read<FrameClass> {
@@ -926,21 +1337,24 @@ fn frame_class(node: &Node) -> Read<FrameClass> {
     )
 }
 
-fn read_ack(s: &Section<'_>) -> Option<(u16, FrameClass, u32)> {
+fn read_ack(s: &Section<'_>) -> Option<(u16, FrameClass, u32, bool)> {
     parameters(s, "ack", true, "", |t| {
         let size = t.required("bytes", "\"60B\"", |n| bytes(n, 1, 1_518));
         let class = t.required("class", "\"data\"", frame_class);
         let every = t.required("every", "1", |n| count(n, 1, 100_000));
-        Some((size?, class?, every? as u32))
+        let pausable = t.required("pausable", "true", boolean);
+        Some((size?, class?, every? as u32, pausable?))
     })
 }
 
-type Nic = (u16, bool, bool, bool);
+type Nic = (u16, bool, bool, (Arbiter, bool));
 
 fn read_nic(s: &Section<'_>, bfc: &Option<Option<BfcSpec>>) -> Option<Nic> {
     parameters(s, "nic", true, "", |t| {
         let schedules = [("round-robin", false), ("srf", true)];
         let srf = t.required("schedule", "\"round-robin\"", |n| choice(n, &schedules));
+        let arbiters = [("ring", Arbiter::Ring), ("scan", Arbiter::Scan)];
+        let arbiter = t.required("arbiter", "\"ring\"", |n| choice(n, &arbiters));
         let obeys = t.required("obeys", "[\"pfc\", \"bfc\"]", obeys);
         let listens = matches!(bfc, Some(Some(_))) && obeys.is_some_and(|(_, b)| b);
         let queues = if listens || bfc.is_none() {
@@ -951,7 +1365,14 @@ fn read_nic(s: &Section<'_>, bfc: &Option<Option<BfcSpec>>) -> Option<Nic> {
             Some(1)
         };
         let (obeys_pfc, obeys_bfc) = obeys?;
-        Some((queues?, obeys_pfc, obeys_bfc, srf?))
+        if arbiter == Some(Arbiter::Scan) && srf == Some(true) {
+            t.complain(
+                "schedule",
+                "a NIC that scans its list of flows takes them in turn",
+                "set nic.arbiter = \"ring\", or nic.schedule = \"round-robin\"",
+            );
+        }
+        Some((queues?, obeys_pfc, obeys_bfc, (arbiter?, srf?)))
     })
 }
 
@@ -967,8 +1388,101 @@ fn obeys(node: &Node) -> Read<(bool, bool)> {
     Ok((pfc, bfc))
 }
 
+/// What of another simulator's habits cannot go without, or with, something else.
+// NS3-60
+fn habits(s: &Section<'_>, x: &SchemeSpec) {
+    let integer = match x.control {
+        ControlConfig::Hpcc(c) => c.arithmetic == Arithmetic::Integer,
+        ControlConfig::Dcqcn(c) => c.arithmetic == Arithmetic::Integer,
+        ControlConfig::Timely(c) => c.arithmetic == Arithmetic::Integer,
+        ControlConfig::Dctcp(c) => c.arithmetic == Arithmetic::Integer,
+        ControlConfig::DelayWindow(_) => false,
+        ControlConfig::LineRate | ControlConfig::FixedWindow { .. } => {
+            x.host.arbiter == Arbiter::Scan
+        }
+    };
+    if integer != (x.host.arbiter == Arbiter::Scan) {
+        s.complain_of(
+            &["nic", "control"],
+            "nic.arbiter = \"scan\" works with whole rates, and only it does",
+            "set both: nic.arbiter = \"scan\" and arithmetic = \"integer\" of the control, or neither",
+        );
+    }
+    if x.in_order && !x.cut_times {
+        s.complain_of(
+            &["ties", "clock"],
+            "events stand in the order of scheduling only where times are whole nanoseconds",
+            "set clock = \"ns\", or ties = \"phases\"",
+        );
+    }
+    let scan = x.host.arbiter == Arbiter::Scan;
+    if scan && x.bfc.is_some() && x.obeys_bfc {
+        s.complain_of(
+            &["nic", "backpressure"],
+            "nic.arbiter = \"scan\" has no queues that BFC could pause",
+            "set nic.arbiter = \"ring\", or nic.obeys = [\"pfc\"]",
+        );
+    }
+    if let ControlConfig::Dcqcn(c) = x.control
+        && scan
+        && (c.byte_counter.is_some() || c.reaction == CnpReaction::Immediate)
+    {
+        s.complain_of(
+            &["dcqcn"],
+            "DCQCN with whole rates has the vendor's timers only",
+            "set dcqcn.reaction = \"sampled\" and dcqcn.byte_counter = \"off\"",
+        );
+    }
+    if scan && matches!(x.recovery, Recovery::Irn(_) | Recovery::Ideal { .. }) {
+        s.complain_of(
+            &["nic", "recovery"],
+            "nic.arbiter = \"scan\" goes back to the first missing packet, or loses none",
+            "set nic.arbiter = \"ring\", or recovery = \"go-back-n\"",
+        );
+    }
+    if let ControlConfig::Timely(c) = x.control
+        && scan
+        && c.band != TimelyBand::Gradient
+    {
+        s.complain_of(
+            &["timely"],
+            "TIMELY with whole rates has the original band",
+            "set timely.gradient = \"original\"",
+        );
+    }
+    if let ControlConfig::Hpcc(c) = x.control
+        && scan
+        && (c.reaction == Reaction::PerAck || c.alpha.is_some() || c.division != Division::Exact)
+    {
+        s.complain_of(
+            &["hpcc"],
+            "HPCC with whole rates reacts per ACK and round trip or per round trip, to one link, and divides exactly",
+            "set hpcc.reaction to \"combined\" or \"per-rtt\", alpha_fair = \"off\" and division = \"exact\"",
+        );
+    }
+    if let ControlConfig::Dctcp(c) = x.control
+        && scan
+        && c.slow_start
+    {
+        s.complain_of(
+            &["dctcp"],
+            "DCTCP with whole rates starts at line rate",
+            "set dctcp.slow_start = false",
+        );
+    }
+    let by_hash = !matches!(x.classify, ClassifySpec::Fifo | ClassifySpec::PerFlow);
+    if x.path == PathChoice::Tuple && by_hash {
+        s.complain_of(
+            &["path", "classify"],
+            "path = \"tuple\" puts ports in the place of the hash that `classify` goes by",
+            "set path = \"flow\", or classify = \"fifo\"",
+        );
+    }
+}
+
 /// Refuses what cannot work, and warns of what is doubtful. Each axis says what it requires.
 fn combinations(s: &Section<'_>, x: &SchemeSpec) {
+    habits(s, x);
     if x.bfc.is_some() && x.classify == ClassifySpec::Fifo {
         s.complain_of(
             &["backpressure", "classify"],
@@ -1032,14 +1546,14 @@ fn combinations(s: &Section<'_>, x: &SchemeSpec) {
         );
     }
     let needs_int = matches!(x.control, ControlConfig::Hpcc(_));
-    if needs_int && x.int_bytes.is_none() {
+    if needs_int && x.int.is_none() {
         s.complain_of(
             &["control", "signal"],
             "HPCC reads INT, and `signal` writes none",
             "set signal = \"int\"",
         );
     }
-    if !needs_int && x.int_bytes.is_some() {
+    if !needs_int && x.int.is_some() {
         s.warn_of(
             &["signal", "control"],
             "INT takes its bytes on every packet, but only HPCC reads it",
@@ -1054,16 +1568,10 @@ fn combinations(s: &Section<'_>, x: &SchemeSpec) {
         s.complain_of(
             &["recovery", "admission"],
             "packets can be dropped under this `admission`, and nothing would send them again",
-            "set recovery = \"go-back-n\", or admission to \"pfc\" or \"unlimited\"",
+            "set recovery = \"go-back-n\", \"irn\" or \"ideal\", or admission to \"pfc\" or \"unlimited\"",
         );
     }
-    if x.path == PathChoice::Packet && x.recovery != Recovery::None {
-        s.warn_of(
-            &["path", "recovery"],
-            "go-back-N takes every packet that overtakes another for a loss",
-            "on a lossless network set recovery = \"none\", which takes packets in any order",
-        );
-    }
+    recoveries(s, x, lossy);
     if matches!(x.admission, Admission::Pfc(_)) && !x.obeys_pfc {
         s.complain_of(
             &["nic", "admission"],
@@ -1079,7 +1587,7 @@ fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             "set control = \"fixed-window\", as the BFC paper does",
         );
     }
-    let frame = u32::from(x.mtu) + u32::from(x.header) + u32::from(x.int_bytes.unwrap_or(0));
+    let frame = u32::from(x.max_frame());
     if let ScheduleSpec::Drr(Some(quantum)) = x.schedule
         && quantum < frame
     {
@@ -1099,11 +1607,44 @@ fn combinations(s: &Section<'_>, x: &SchemeSpec) {
     }
 }
 
+/// Doubtful choices of the recovery.
+fn recoveries(s: &Section<'_>, x: &SchemeSpec, lossy: bool) {
+    let sprays = x.path == PathChoice::Packet;
+    match x.recovery {
+        Recovery::GoBackN { .. } if sprays => s.warn_of(
+            &["path", "recovery"],
+            "go-back-N takes every packet that overtakes another for a loss",
+            "set recovery = \"none\" on a lossless network, or \"irn\" or \"ideal\", which take packets in any order",
+        ),
+        Recovery::GoBackN { timeout_ps: NEVER } if lossy => s.warn_of(
+            &["go-back-n", "admission"],
+            "without a timeout a flow whose last packet is dropped waits for ever",
+            "give go-back-n.timeout a time",
+        ),
+        // REC-20
+        Recovery::Irn(irn) if sprays && irn.lost_after == 1 => s.warn_of(
+            &["path", "recovery"],
+            "IRN sends every packet again that another overtakes",
+            "raise irn.lost_after to how far packets of a flow get out of order",
+        ),
+        Recovery::Irn(_) if matches!(x.admission, Admission::Pfc(_)) => s.warn_of(
+            &["recovery", "admission"],
+            "with PFC nothing is lost, but IRN's timeouts send packets again that pauses hold up",
+            "set admission = \"egress-dynamic\", or raise irn.rto_low and irn.rto_high",
+        ),
+        _ => {}
+    }
+}
+
 impl SchemeSpec {
+    fn int_bytes(&self) -> u16 {
+        self.int.map_or(0, |int| int.bytes)
+    }
+
     /// Bytes of the largest frame.
     #[must_use]
     pub fn max_frame(&self) -> u16 {
-        self.mtu + self.header + self.int_bytes.unwrap_or(0)
+        self.mtu + self.header + self.int_bytes()
     }
 
     /// Fills in what depends on the network.
@@ -1152,10 +1693,24 @@ impl SchemeSpec {
             mmu: MmuConfig {
                 buffer_bytes: around.buffer_bytes,
                 reserved_bytes: around.reserved_bytes,
-                admission: self.admission,
+                admission: match self.admission {
+                    Admission::Pfc(mut pfc) => {
+                        if let Accounting::Ns3 { nic_bps, .. } = &mut pfc.accounting {
+                            *nic_bps = around.nic_bps;
+                        }
+                        Admission::Pfc(pfc)
+                    }
+                    other => other,
+                },
             },
-            ecn: self.ecn.map(|ecn| profile(&ecn, &around.rates)),
-            int: self.int_bytes.is_some(),
+            ecn: self.ecn.as_ref().map(|ecn| profile(ecn, &around.rates)),
+            int: self.int.map(|int| IntConfig {
+                format: int.format,
+                counter: match &self.control {
+                    ControlConfig::Hpcc(hpcc) => hpcc.telemetry.counter,
+                    _ => Counter::Sent,
+                },
+            }),
             bfc: self
                 .bfc
                 .map(|b| self.backpressure(&b, data_queues, around.max_class)),
@@ -1168,7 +1723,7 @@ impl SchemeSpec {
     fn data_queues(&self, max_class: u8) -> u16 {
         let classes = u16::from(max_class) + 1;
         if self.queues_per == QueuesPer::Port && classes > 1 {
-            return (self.queues / classes).max(1); // PRE-80
+            return (self.queues / classes).max(1); // PRE-50
         }
         // One of a port's queues is for control (PRE-06).
         self.queues.saturating_sub(1).max(1)
@@ -1229,6 +1784,7 @@ impl SchemeSpec {
             int: true,
         };
         let mut classes = vec![control; usize::from(DATA_CLASS)];
+        classes[0].int = self.int.is_some_and(|int| int.pauses);
         classes.resize(
             (classes.len() + 1 + usize::from(max_class)).min(MAX_CLASSES),
             data,
@@ -1243,6 +1799,20 @@ impl SchemeSpec {
         of_switch.max(self.nic_queues)
     }
 
+    /// HPCC reads telemetry as the switches write it.
+    fn control(&self) -> ControlConfig {
+        match (self.control, self.int) {
+            (ControlConfig::Hpcc(hpcc), Some(int)) => ControlConfig::Hpcc(HpccConfig {
+                telemetry: IntConfig {
+                    format: int.format,
+                    ..hpcc.telemetry
+                },
+                ..hpcc
+            }),
+            (control, _) => control,
+        }
+    }
+
     fn nic(&self) -> NicConfig {
         let (cnp_interval, cnp, cnp_class) = match self.cnp {
             Some((interval, size, class)) => (Some(interval), size, class),
@@ -1251,7 +1821,7 @@ impl SchemeSpec {
         NicConfig {
             mtu: self.mtu,
             header: self.header,
-            int: self.int_bytes.unwrap_or(0),
+            int: self.int_bytes(),
             ack: self.ack_bytes,
             cnp,
             ack_class: self.ack_class.number(),
@@ -1259,8 +1829,9 @@ impl SchemeSpec {
             data_class: DATA_CLASS,
             ack_every: self.ack_every,
             cnp_interval_ps: cnp_interval,
-            control: self.control,
+            control: self.control(),
             recovery: self.recovery,
+            host: self.host,
             queues: self.nic_queues,
             shortest_first: self.nic_shortest_first,
             obeys_bfc: self.obeys_bfc,
@@ -1269,25 +1840,27 @@ impl SchemeSpec {
     }
 }
 
-/// The RED profile of every link rate, scaled in proportion (PRE-15).
+/// The RED profile of every link rate (PRE-15, SW-31): that of the next lower rate that has one, else of the
+/// lowest, scaled in proportion.
 fn profile(ecn: &EcnSpec, rates: &[Rate]) -> EcnConfig {
-    let scale = |bytes: u64, rate: Rate| {
-        (u128::from(bytes) * u128::from(rate.bps()) / u128::from(ecn.rate_bps)) as u64
+    let of = |rate: &Rate| {
+        let at_most = |p: &&EcnProfile| p.rate_bps <= rate.bps();
+        let near = ecn.profiles.iter().rfind(at_most);
+        let near = near.or(ecn.profiles.first())?;
+        let scale = |bytes: u64| {
+            (u128::from(bytes) * u128::from(rate.bps()) / u128::from(near.rate_bps)) as u64
+        };
+        let red = Red {
+            kmin_bytes: scale(near.red.kmin_bytes),
+            kmax_bytes: scale(near.red.kmax_bytes),
+            pmax: near.red.pmax,
+        };
+        Some((*rate, red))
     };
-    let profiles = rates.iter().map(|&rate| {
-        let kmin_bytes = scale(ecn.kmin_bytes, rate);
-        (
-            rate,
-            Red {
-                kmin_bytes,
-                kmax_bytes: scale(ecn.kmax_bytes, rate),
-                pmax: ecn.pmax,
-            },
-        )
-    });
     EcnConfig {
-        profiles: profiles.collect(),
+        profiles: rates.iter().filter_map(of).collect(),
         scope: ecn.scope,
         at_dequeue: ecn.at_dequeue,
+        replay: ecn.replay,
     }
 }

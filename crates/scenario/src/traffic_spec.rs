@@ -9,7 +9,9 @@ use std::sync::Arc;
 use dataplane::config::MAX_CLASSES;
 use dataplane::switch::DATA_CLASS;
 use fabric::topology::{CapacityOf, Graph, NodeKind};
-use traffic::{ArrivalKind, Distribution, Incast, ListedFlow, Pattern, Receiver, Scope, Sizes};
+use traffic::{
+    ArrivalKind, DEFAULT_PORT, Distribution, Incast, ListedFlow, Pattern, Receiver, Scope, Sizes,
+};
 
 use crate::document::{Node, Value};
 use crate::reader::{
@@ -724,6 +726,8 @@ fn one_flow(s: &Section<'_>, item: &Node, i: usize, around: &Around<'_>) -> Opti
     let class = inner
         .optional("class", |n| count(n, 0, MAX_TRAFFIC_CLASS))
         .map(|c| c as u8);
+    // TRA-18
+    let port = inner.optional("port", |n| count(n, 0, u64::from(u16::MAX)));
     inner.finish();
     let (src, dst) = (src?, dst?);
     if src == dst && around.graph.is_some() {
@@ -740,5 +744,6 @@ fn one_flow(s: &Section<'_>, item: &Node, i: usize, around: &Around<'_>) -> Opti
         bytes: bytes?,
         start_ps: start,
         class,
+        port: port.map_or(DEFAULT_PORT, |port| port as u16),
     })
 }

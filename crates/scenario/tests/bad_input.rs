@@ -515,6 +515,23 @@ fn contradictions() {
     refused(&text, 24, 10, "degree 9", "docs/scenario.md");
 }
 
+/// HPCC-30: a link whose speed a record cannot state is named.
+#[test]
+fn a_link_rate_that_a_record_of_int_cannot_state() {
+    let odd = changed(
+        GOOD,
+        "rate = \"100Gbps\", delay",
+        "rate = \"56Gbps\", delay",
+    );
+    let scheme = |keys: &str| changed(&odd, "preset = \"bfc\"\nqueues = 32\n", keys);
+    assert!(load(&scheme("preset = \"hpcc\"\n")).is_ok());
+    let problem = only(&scheme("preset = \"hpcc\"\nint.format = \"wire\"\n"));
+    assert_eq!(problem.line(), Some(31), "{problem}");
+    let wanted = "has 56Gbps, and a record of INT states the rate by a number that stands for one of 1Gbps, 2.5Gbps";
+    assert!(problem.message.contains(wanted), "{problem}");
+    assert!(problem.message.starts_with("the link from "), "{problem}");
+}
+
 /// Scheme keys that must not go together, laid over GOOD's scheme.
 #[track_caller]
 fn scheme_refused(preset: &str, keys: &str, line: usize, message: &str, hint: &str) {
@@ -578,11 +595,104 @@ fn impossible_schemes() {
         "go-back-n",
     );
     scheme_refused(
+        "dcqcn",
+        "irn.few = 2\n",
+        31,
+        "`irn` would do nothing",
+        "take it out",
+    );
+    scheme_refused(
+        "dcqcn",
+        "admission = \"egress-dynamic\"\nrecovery = \"irn\"\nirn.rto_low = \"1ms\"\n",
+        33,
+        "rto_low 1ms is above rto_high 320us",
+        "few packets in flight",
+    );
+    scheme_refused(
+        "timely",
+        "timely.patched.beta = 0.1\n",
+        31,
+        "`patched` would do nothing",
+        "take it out",
+    );
+    scheme_refused(
+        "dcqcn",
+        "ecn.profiles = []\n",
+        31,
+        "no profile in it",
+        "rate = ",
+    );
+    scheme_refused(
+        "dcqcn",
+        "ecn.profiles = [3]\n",
+        31,
+        "a profile is a table",
+        "rate = ",
+    );
+    scheme_refused(
+        "dcqcn",
+        "ecn.profiles = [{ rate = \"25Gbps\", kmin = \"2KB\", kmax = \"1KB\", pmax = 1.0 }]\n",
+        31,
+        "kmin 2KB is above kmax 1KB",
+        "certain above kmax",
+    );
+    scheme_refused(
+        "dcqcn",
+        "ecn.profiles = [{ rate = \"25Gbps\", kmin = \"1KB\", kmax = \"1KB\", pmax = 1.0 }, { rate = \"25Gbps\", kmin \
+         = \"1KB\", kmax = \"1KB\", pmax = 1.0 }]\n",
+        31,
+        "25Gbps has a profile already",
+        "one profile",
+    );
+    scheme_refused(
+        "dcqcn",
+        "ecn.kmin = \"10KB\"\necn.profiles = [{ rate = \"25Gbps\", kmin = \"1KB\", kmax = \"1KB\", pmax = 1.0 }]\n",
+        31,
+        "`kmin` would do nothing",
+        "take it out",
+    );
+    scheme_refused(
         "bfc",
         "ack.class = \"data\"\n",
         31,
         "BFC cannot pause ACKs",
         "ack.class = \"control\"",
+    );
+    scheme_refused(
+        "hpcc",
+        "int.multiplier = 4\n",
+        31,
+        "`multiplier` would do nothing: `format` is not \"wire\"",
+        "take it out",
+    );
+    scheme_refused(
+        "hpcc",
+        "hpcc.epsilon = 0.02\n",
+        31,
+        "`epsilon` would do nothing: `division` is not \"table\"",
+        "take it out",
+    );
+    scheme_refused(
+        "hpcc",
+        "hpcc.alpha_fair = \"fair\"\n",
+        31,
+        "",
+        "\"off\", or \"max-min\", or ",
+    );
+    scheme_refused(
+        "hpcc",
+        "hpcc.wai = \"0 flows\"\n",
+        31,
+        "`0 flows` is not a number of flows",
+        "\"100 flows\"",
+    );
+    // HPCC-30: three switches on the longest path.
+    scheme_refused(
+        "hpcc",
+        "int = { format = \"wire\", bytes = \"25B\" }\n",
+        31,
+        "the records of a path of 3 switches take 26 B",
+        "26B",
     );
     scheme_refused(
         "hpcc",

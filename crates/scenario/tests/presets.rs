@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use dataplane::config::{
-    Admission, Alpha, BaseRtt, Classify, CnpReaction, ControlConfig, PathChoice, PfcThreshold,
-    Recovery, Schedule,
+    Admission, Alpha, BaseRtt, Classify, CnpReaction, ControlConfig, Division, HpccConfig,
+    IntConfig, IrnConfig, IrnWindow, PathChoice, PfcThreshold, Reaction, Recovery, Schedule,
+    TimelyBand,
 };
+use dataplane::int::{Counter, IntFormat, Layout};
 use dataplane::switch::DATA_CLASS;
-use dataplane::units::{MS, US};
+use dataplane::units::{MS, NEVER, US};
 use scenario::{Changes, PARAMETER_SETS, PRESETS, Preset, Scenario, SchemeConfig, surroundings};
 
 const NETWORK: &str = "name = \"x\"\ntopology = { kind = \"leaf-spine\", leaves = 2, spines = 2, hosts_per_leaf = 2, \
@@ -20,6 +22,7 @@ fn config(preset: &str, set: &[&str]) -> SchemeConfig {
         scheme: Some(preset.to_owned()),
         set: set.iter().map(|s| (*s).to_owned()).collect(),
         seed: None,
+        profile: None,
     };
     let scenario = Scenario::parse(NETWORK, "x.toml", Path::new("."), &changes)
         .unwrap_or_else(|e| panic!("{e}"));
@@ -89,7 +92,7 @@ fn bfc() {
     // PRE-45
     assert!(bfc.first_exempt && !bfc.count_arriving);
     assert_eq!(bfc.upstream_queues, 1024);
-    assert!(c.switch.ecn.is_none() && !c.switch.int);
+    assert!(c.switch.ecn.is_none() && c.switch.int.is_none());
     assert_eq!(c.nic.control, ControlConfig::LineRate);
     assert_eq!(
         c.nic.recovery,
@@ -143,7 +146,7 @@ fn hpcc() {
         (hpcc.eta, hpcc.max_stage, hpcc.wai_bytes, hpcc.min_rate_bps),
         (0.95, 5, 80.0, 1e8)
     );
-    assert!(c.switch.int);
+    assert!(c.switch.int.is_some());
     assert_eq!(
         (c.nic.int, c.nic.data_bytes(1000), c.nic.ack_bytes()),
         (80, 1128, 126)
@@ -172,6 +175,58 @@ fn hpcc() {
     assert_eq!((paper.nic.int, paper.nic.ack_bytes()), (42, 88));
 }
 
+// PRE-60: how INT is written, and how HPCC then reads it.
+#[test]
+fn telemetry() {
+    let both = |set: &[&str]| {
+        let c = config("hpcc", set);
+        let ControlConfig::Hpcc(hpcc) = c.nic.control else {
+            panic!()
+        };
+        let int = c.switch.int.expect("INT is on");
+        assert_eq!(hpcc.telemetry, int, "written and read alike");
+        (int, c.switch.classes.iter().map(|c| c.int).collect())
+    };
+    assert_eq!(both(&[]), (IntConfig::default(), vec![false, true, true]));
+    let (int, classes) = both(&[
+        "scheme.int.format=wire",
+        "scheme.int.multiplier=4",
+        "scheme.int.qlen_bits=17",
+        "scheme.int.pauses=true",
+    ]);
+    assert_eq!(int.format, IntFormat::Wire(Layout::new(4, 17)));
+    assert_eq!(classes, [true; 3]);
+    let (int, _) = both(&["scheme.int.format=wire"]);
+    assert_eq!(int.format, IntFormat::Wire(Layout::new(1, 16)));
+}
+
+// PRE-61: the variants, and what says nothing of them.
+#[test]
+fn variants_of_hpcc() {
+    let hpcc = |set: &[&str]| match config("hpcc", set).nic.control {
+        ControlConfig::Hpcc(hpcc) => hpcc,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(hpcc(&[]), HpccConfig::paper(1e11));
+    let one = |set: &str| hpcc(&[&format!("scheme.hpcc.{set}")]);
+    assert_eq!(one("reaction=per-ack").reaction, Reaction::PerAck);
+    assert_eq!(one("reaction=per-rtt").reaction, Reaction::PerRtt);
+    assert_eq!(one("rate=rx").telemetry.counter, Counter::Arrived);
+    let c = config("hpcc", &["scheme.hpcc.rate=rx"]);
+    assert_eq!(c.switch.int.unwrap().counter, Counter::Arrived);
+    assert_eq!(one("alpha_fair=2").alpha, Some(2.0));
+    assert_eq!(one("alpha_fair=max-min").alpha, Some(f64::INFINITY));
+    assert!(one("sample_feedback=true").sample_feedback);
+    let flows = one("wai=100 flows");
+    assert_eq!(flows.wai_flows, Some(100));
+    let Division::Table(table) = one("division=table").division else {
+        panic!()
+    };
+    assert_eq!(table.epsilon(), 0.01);
+    let coarse = hpcc(&["scheme.hpcc.division=table", "scheme.hpcc.epsilon=5%"]);
+    assert!(matches!(coarse.division, Division::Table(t) if t.epsilon() == 0.05));
+}
+
 // PRE-29.
 #[test]
 fn hpcc_sfq() {
@@ -183,7 +238,7 @@ fn hpcc_sfq() {
             Schedule::Drr { quantum: 1128 }
         )
     );
-    assert!(matches!(c.nic.control, ControlConfig::Hpcc(_)) && c.switch.int);
+    assert!(matches!(c.nic.control, ControlConfig::Hpcc(_)) && c.switch.int.is_some());
 }
 
 // PRE-15, PRE-16, PRE-17, PRE-33, PRE-34, PRE-35, PRE-40.
@@ -281,7 +336,7 @@ fn ideal_and_plain() {
     );
 }
 
-// PRE-41, PRE-42, PRE-43, PRE-44: a scenario that says nothing of them.
+// PRE-41, PRE-42, PRE-43, PRE-44, PRE-90: a scenario that says nothing of them.
 #[test]
 fn defaults() {
     let scenario = Scenario::parse(NETWORK, "x.toml", Path::new("."), &Changes::default()).unwrap();
@@ -292,6 +347,7 @@ fn defaults() {
         (12_000_000, 4_096)
     );
     assert_eq!((spec.run.probe_ps, spec.run.warmup_ps), (10 * US, 0));
+    assert_eq!(spec.run.epoch_ps, 0);
     assert_eq!(
         (spec.scheme.preset.as_str(), spec.scheme.parameters.as_str()),
         ("bfc", "bfc-paper")
@@ -320,6 +376,189 @@ fn axes_alone() {
     assert!(
         matches!(c.switch.mmu.admission, Admission::Pfc(p) if p.threshold == PfcThreshold::Dynamic(Alpha(131_072)))
     );
+}
+
+const LOSSY: &str = "scheme.admission=egress-dynamic";
+
+/// HPCC paper, Fig. 12: two controls under three flow controls, by configuration alone.
+// PRE-08, PRE-14, PRE-60
+#[test]
+fn flow_control_choices_of_the_hpcc_paper() {
+    for control in ["dcqcn", "hpcc"] {
+        let paper = "scheme.parameters=hpcc-paper";
+        let pfc = config(control, &[paper]);
+        let back = config(control, &[paper, LOSSY]);
+        let irn = config(control, &[paper, LOSSY, "scheme.recovery=irn"]);
+        assert!(matches!(pfc.switch.mmu.admission, Admission::Pfc(_)));
+        for lossy in [&back, &irn] {
+            let Admission::EgressDynamic { alpha, per_queue } = lossy.switch.mmu.admission else {
+                panic!("{control}")
+            };
+            assert_eq!((alpha, per_queue), (Alpha(65_536), false));
+            assert!(lossy.switch.classes.iter().all(|c| !c.pausable));
+            assert_eq!(lossy.nic.control, pfc.nic.control, "nothing else changes");
+            assert_eq!(lossy.switch.ecn, pfc.switch.ecn);
+        }
+        assert!(matches!(pfc.nic.recovery, Recovery::GoBackN { .. }));
+        assert_eq!(back.nic.recovery, pfc.nic.recovery);
+        assert_eq!(irn.nic.recovery, Recovery::Irn(IrnConfig::paper()));
+    }
+}
+
+/// They run, on a network small enough that all three are put to the test: PFC pauses, the others
+/// drop.
+// PRE-14, PRE-60
+#[test]
+fn flow_control_choices_run() {
+    let text = "name = \"fig12\"\ntopology = { kind = \"star\", hosts = 17, link = { rate = \"100Gbps\", delay = \"1us\" } \
+                }\nswitch.buffer = \"1500KB\"\nswitch.reserved = \"0B\"\n[[traffic]]\nname = \"t\"\npattern = \"incast\"\n\
+                degree = 16\nsize = \"500KB\"\nreceiver = 16\n[scheme]\nparameters = \"hpcc-paper\"\n";
+    for control in ["dcqcn", "hpcc"] {
+        for (choice, set) in [
+            ("pfc", vec![]),
+            ("go-back-n", vec![LOSSY]),
+            ("irn", vec![LOSSY, "scheme.recovery=irn"]),
+        ] {
+            let changes = Changes {
+                scheme: Some(control.to_owned()),
+                set: set.iter().map(|s| (*s).to_owned()).collect(),
+                seed: None,
+                profile: None,
+            };
+            let scenario = Scenario::parse(text, "x.toml", Path::new("."), &changes)
+                .unwrap_or_else(|e| panic!("{e}"));
+            let plan = scenario.build().expect("a sound scenario").plan;
+            let outcome = fabric::engine::Simulation::new(plan).run(&mut Nobody, &mut |_| true);
+            let what = format!("{control} {choice}");
+            assert_eq!(outcome.violations, [], "{what}");
+            assert_eq!(outcome.finished, 16, "{what}");
+            let drops: u64 = outcome.counters.drops.iter().sum();
+            assert_eq!(outcome.counters.pfc_pauses > 0, choice == "pfc", "{what}");
+            assert_eq!(drops > 0, choice != "pfc", "{what}: {drops}");
+        }
+    }
+}
+
+/// Takes no notes.
+struct Nobody;
+
+impl fabric::record::Recorder for Nobody {
+    fn flows(&mut self, _: &[fabric::record::FlowRecord]) {}
+    fn buffers(&mut self, _: &[fabric::record::BufferSample]) {}
+    fn pauses(&mut self, _: &[fabric::record::PauseRecord]) {}
+}
+
+// PRE-60, PRE-61, REC-15, NIC-21
+#[test]
+fn recoveries() {
+    let of = |set: &[&str]| {
+        let mut all = vec![LOSSY];
+        all.extend(set);
+        config("dcqcn", &all).nic.recovery
+    };
+    assert_eq!(
+        of(&["scheme.go-back-n.timeout=off"]),
+        Recovery::GoBackN { timeout_ps: NEVER }
+    );
+    let irn = |set: &str| match of(&["scheme.recovery=irn", set]) {
+        Recovery::Irn(irn) => irn,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(irn("scheme.irn.window=off").window, IrnWindow::Off);
+    assert_eq!(
+        irn("scheme.irn.window=64KB").window,
+        IrnWindow::Bytes(64_000)
+    );
+    assert_eq!(irn("scheme.irn.rto_high=1ms").rto_high_ps, MS);
+    assert_eq!(irn("scheme.irn.lost_after=8").lost_after, 8);
+    assert_eq!(irn("scheme.irn.few=5").few, 5);
+    let ideal = |set: &[&str]| {
+        let mut all = vec!["scheme.recovery=ideal"];
+        all.extend(set);
+        of(&all)
+    };
+    assert_eq!(ideal(&[]), Recovery::Ideal { delay_ps: None });
+    assert_eq!(
+        ideal(&["scheme.ideal.delay=0us"]),
+        Recovery::Ideal { delay_ps: Some(0) }
+    );
+}
+
+// PRE-64
+#[test]
+fn hpcc_without_pfc() {
+    for (name, classify) in [
+        ("hpcc-no-pfc", Classify::Fifo),
+        ("hpcc-no-pfc+sfq", Classify::Hash { queues: 31 }),
+        (
+            "hpcc-no-pfc+dqa",
+            Classify::Dynamic {
+                queues: 31,
+                table: 3200,
+                sticky_ps: 4 * US,
+            },
+        ),
+    ] {
+        let c = config(name, &[]);
+        assert_eq!(c.switch.classify, classify);
+        assert!(matches!(
+            c.switch.mmu.admission,
+            Admission::EgressDynamic { .. }
+        ));
+        assert_eq!(c.nic.recovery, Recovery::Ideal { delay_ps: None });
+        assert!(matches!(c.nic.control, ControlConfig::Hpcc(_)) && c.switch.int.is_some());
+    }
+}
+
+// PRE-62, PRE-63, TIMELY-33, DCTCP-15
+#[test]
+fn variants_of_the_rivals() {
+    let ControlConfig::Timely(t) = config("timely+win", &["scheme.timely.gradient=patched"])
+        .nic
+        .control
+    else {
+        panic!()
+    };
+    assert_eq!(t.band, TimelyBand::patched());
+    let set = [
+        "scheme.timely.gradient=patched",
+        "scheme.timely.patched.beta=0.1",
+    ];
+    let ControlConfig::Timely(t) = config("timely", &set).nic.control else {
+        panic!()
+    };
+    assert!(matches!(t.band, TimelyBand::Patched { beta: 0.1, .. }));
+    let ControlConfig::Dctcp(d) = config("dctcp", &["scheme.dctcp.window=false"]).nic.control
+    else {
+        panic!()
+    };
+    assert!(!d.window);
+}
+
+// SW-31, PRE-15
+#[test]
+fn ecn_profiles_by_rate() {
+    let profiles = "scheme.ecn.profiles=[{ rate = \"400Gbps\", kmin = \"1MB\", kmax = \"2MB\", pmax = 0.5 }, \
+                    { rate = \"40Gbps\", kmin = \"10KB\", kmax = \"20KB\", pmax = 1.0 }]";
+    let ecn = config("dcqcn", &[profiles]).switch.ecn.unwrap();
+    let found: Vec<_> = ecn
+        .profiles
+        .iter()
+        .map(|(rate, red)| (rate.bps(), red.kmin_bytes, red.kmax_bytes, red.pmax))
+        .collect();
+    // 100 Gbps has none of its own: 2.5 times that of 40.
+    assert_eq!(
+        found,
+        [
+            (100_000_000_000, 25_000, 50_000, 1.0),
+            (400_000_000_000, 1_000_000, 2_000_000, 0.5)
+        ]
+    );
+    // With none below, the lowest.
+    let high =
+        "scheme.ecn.profiles=[{ rate = \"400Gbps\", kmin = \"1MB\", kmax = \"2MB\", pmax = 0.5 }]";
+    let ecn = config("dcqcn", &[high]).switch.ecn.unwrap();
+    assert_eq!(ecn.profiles[0].1.kmin_bytes, 250_000);
 }
 
 /// Words that start with `PRE-`.
@@ -353,4 +592,16 @@ fn every_value_names_a_rule_and_every_rule_is_named() {
         cited.extend(rules(&text));
     }
     assert_eq!(stated, cited);
+}
+
+// PRE-90: another epoch is kept, also in the resolved scenario, and moves nothing.
+#[test]
+fn epoch() {
+    let text = format!("{NETWORK}\n[run]\nepoch = \"2s\"\n");
+    let scenario = Scenario::parse(&text, "x.toml", Path::new("."), &Changes::default()).unwrap();
+    let plain = Scenario::parse(NETWORK, "x.toml", Path::new("."), &Changes::default()).unwrap();
+    assert_eq!(scenario.spec.run.epoch_ps, 2_000_000 * US);
+    assert!(scenario.resolved.contains("epoch = \"2s\"  # scenario"));
+    assert_eq!(scenario.spec.run.until_ps, plain.spec.run.until_ps);
+    assert_eq!(scenario.spec.traffic, plain.spec.traffic);
 }

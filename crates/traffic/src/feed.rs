@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use kernel::{Purpose, Stream};
 
-use crate::Flow;
 use crate::arrivals::Clock;
 use crate::error::Error;
 use crate::hosts::{Hosts, Scope};
 use crate::list::ListedFlow;
 use crate::pattern::{Distinct, Incast, Pattern, Receiver, derangement, divided};
 use crate::source::{Sizes, SourceSpec};
+use crate::{DEFAULT_PORT, Flow, INCAST_PORT};
 
 /// Most flows of a run: their ids are 32 bits wide, and one id means none.
 pub const MAX_FLOWS: u64 = u32::MAX as u64 - 1;
@@ -345,7 +345,15 @@ impl Iterator for Source {
             }
             _ => (self.start_ps, self.class),
         };
-        let incast = matches!(self.draw, Draw::Incast { .. });
+        // TRA-18
+        let (port, incast) = match &self.draw {
+            Draw::List(flows) => {
+                let port = flows[place as usize].port;
+                (port, port == INCAST_PORT)
+            }
+            Draw::Incast { .. } => (INCAST_PORT, true),
+            _ => (DEFAULT_PORT, false),
+        };
         Some(Flow {
             id: 0,
             start_ps,
@@ -355,6 +363,7 @@ impl Iterator for Source {
             class,
             source: self.index,
             incast,
+            port,
         })
     }
 }

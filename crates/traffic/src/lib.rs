@@ -41,4 +41,12 @@ pub struct Flow {
     pub source: u16,
     /// Belongs to an incast.
     pub incast: bool,
+    /// Destination port.
+    pub port: u16,
 }
+
+/// Destination port of flows of which nothing else is said. // TRA-18
+pub const DEFAULT_PORT: u16 = 100;
+
+/// Destination port by which users of the ns-3 simulator tell flows of an incast. // TRA-18
+pub const INCAST_PORT: u16 = 200;

@@ -1,5 +1,6 @@
 //! Flows that are listed one by one, and the CSV text they come in.
 
+use crate::DEFAULT_PORT;
 use crate::error::{Error, nearest, shown};
 use crate::sizes::{MAX_FLOW_BYTES, utf8};
 
@@ -16,6 +17,8 @@ pub struct ListedFlow {
     pub start_ps: u64,
     /// Traffic class; that of the source if not said.
     pub class: Option<u8>,
+    /// Destination port; [`INCAST_PORT`](crate::INCAST_PORT) means that it belongs to an incast. // TRA-18
+    pub port: u16,
 }
 
 /// Classes are numbered 0 to 7, as priorities are in a frame's tag.
@@ -65,7 +68,7 @@ impl ListedFlow {
     }
 }
 
-const COLUMNS: [&str; 5] = ["src", "dst", "bytes", "start", "class"];
+const COLUMNS: [&str; 6] = ["src", "dst", "bytes", "start", "class", "port"];
 
 /// How many of `COLUMNS` must be there.
 const REQUIRED: usize = 4;
@@ -106,7 +109,7 @@ fn fields(line: usize, text: &str) -> Vec<Field<'_>> {
 }
 
 /// Reads flows from CSV: a header line naming the columns `src`, `dst`, `bytes`, `start` and, if
-/// wished, `class`, in any order, then one flow a line. `start` carries its unit (`10us`). Empty
+/// wished, `class` and `port`, in any order, then one flow a line. `start` carries its unit (`10us`). Empty
 /// lines and lines that begin with `#` are passed over. Hosts are checked later, by
 /// [`ListedFlow::check_all`]. // TRA-14
 ///
@@ -120,7 +123,7 @@ pub fn parse_flow_csv(text: &str) -> Result<Vec<ListedFlow>, Error> {
         return Err(Error::at(
             1,
             1,
-            "the list is empty; expected a header line 'src,dst,bytes,start,class'",
+            "the list is empty; expected a header line 'src,dst,bytes,start,class,port'",
         ));
     };
     let places = header_places(header_line, header)?;
@@ -162,7 +165,7 @@ fn header_places(line: usize, text: &str) -> Result<[Option<usize>; COLUMNS.len(
     for (index, field) in fields(line, text).iter().enumerate() {
         let Some(known) = COLUMNS.iter().position(|&column| column == field.text) else {
             let hint = nearest(field.text, COLUMNS).map_or_else(
-                || "the first line must name the columns src,dst,bytes,start,class".to_owned(),
+                || "the first line must name the columns src,dst,bytes,start,class,port".to_owned(),
                 |near| format!("did you mean '{near}'?"),
             );
             return Err(field.error(format!("unknown column '{}'; {hint}", shown(field.text))));
@@ -174,7 +177,7 @@ fn header_places(line: usize, text: &str) -> Result<[Option<usize>; COLUMNS.len(
     match (0..REQUIRED).find(|&known| places[known].is_none()) {
         Some(missing) => {
             let what = format!(
-                "column '{}' is missing; expected src,dst,bytes,start,class",
+                "column '{}' is missing; expected src,dst,bytes,start,class,port",
                 COLUMNS[missing]
             );
             Err(Error::at(line, 1, what))
@@ -199,6 +202,10 @@ fn flow(
             .filter(|field| !field.text.is_empty())
             .map(class)
             .transpose()?,
+        port: match field(5).filter(|field| !field.text.is_empty()) {
+            Some(field) => port(field)?,
+            None => DEFAULT_PORT,
+        },
     };
     if flow.src == flow.dst {
         return Err(dst.error(format!("host {} would send to itself", flow.src)));
@@ -230,6 +237,11 @@ fn whole(field: Field<'_>, what: &str) -> Result<u64, Error> {
 fn host(field: Field<'_>) -> Result<u32, Error> {
     let number = whole(field, "host")?;
     u32::try_from(number).map_err(|_| field.error(format!("host {number} is more than 2^32 - 1")))
+}
+
+fn port(field: Field<'_>) -> Result<u16, Error> {
+    let number = whole(field, "port")?;
+    u16::try_from(number).map_err(|_| field.error(format!("port {number} is more than 65535")))
 }
 
 fn bytes(field: Field<'_>) -> Result<u64, Error> {

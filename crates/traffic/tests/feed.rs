@@ -460,6 +460,7 @@ fn crossing_shares_are_those_of_the_flows() {
         bytes,
         start_ps: 0,
         class: None,
+        port: 100,
     };
     let patterns = [
         (
@@ -562,6 +563,7 @@ fn impossible_sources_are_refused() {
             bytes,
             start_ps,
             class: None,
+            port: 100,
         };
         change(&|spec| {
             (spec.sizes, spec.arrivals) = (None, None);

@@ -479,11 +479,12 @@ def toml(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+        # As in JSON, but for one more character that has to be escaped.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, list):
         return f"[{', '.join(toml(one) for one in value)}]"
     if isinstance(value, dict):
-        pairs = (f"{json.dumps(key, ensure_ascii=False)} = {toml(v)}" for key, v in value.items())
+        pairs = (f"{toml(key)} = {toml(inner)}" for key, inner in value.items())
         return f"{{ {', '.join(pairs)} }}"
     if isinstance(value, Decimal):
         return f"{value:f}" if value.is_finite() else str(value).lower()

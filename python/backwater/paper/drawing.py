@@ -33,6 +33,8 @@ _NAMES = {
     "throughput": "throughput",
     "pauses": "duration of a pause",
     "paused": "share of time paused by PFC",
+    "wire": "bytes on the links per byte of payload",
+    "summary": "number",
 }
 _PALETTE = ("#d55e00", "#0072b2", "#009e73", "#b5578f", "#c98a00", "#3c4650", "#56b4e9", "#8c564b")
 
@@ -311,6 +313,8 @@ class _Unit:
                     return cls(1e12, "s")
                 return cls(1e9, "ms") if largest >= 2e9 else cls(1e6, "µs")
             case Dimension.SIZE:
+                if 0 < largest < 1e3:
+                    return cls(1, "B")
                 return cls(1e6, "MB") if largest >= 2e6 else cls(1e3, "KB")
             case Dimension.RATE:
                 return cls(1e9, "Gbps")
@@ -349,7 +353,7 @@ def _finish(axes: Axes, panel: Panel) -> None:
         elif axis is axes.yaxis:
             axis.set_major_locator(MaxNLocator(6))
     handles, labels = axes.get_legend_handles_labels()
-    if labels:
+    if 0 < len(labels) <= 10:
         axes.legend(
             handles, labels, fontsize=7.5, frameon=True, framealpha=0.85, edgecolor="none",
             labelcolor=INK, ncols=2 if len(labels) > 6 else 1,
@@ -373,7 +377,9 @@ def _marks(axes: Axes, marks: Sequence[Mark], x: _Unit | None, y: _Unit | None) 
         at_y = mark.y.value / y.scale if mark.y and y else None
         if at_x is not None and at_y is not None:
             axes.plot([at_x], [at_y], marker="x", linestyle="none", **faint)  # type: ignore[arg-type]
-            axes.annotate(text, (at_x, at_y), xytext=(4, 4), textcoords="offset points", **words)
+            axes.annotate(
+                text, (at_x, at_y), xytext=(-4, 5), textcoords="offset points", ha="right", **words
+            )
         elif at_y is not None:
             axes.axhline(at_y, linestyle=(0, (4, 3)), linewidth=1, **faint)  # type: ignore[arg-type]
             axes.annotate(

@@ -629,6 +629,7 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "throughput": (Dimension.RATE, {"flows", "traffic", "bin", "total", "window"}),
     "pauses": (Dimension.TIME, {"tiers", "window"}),
     "paused": (Dimension.SHARE, {"tiers", "window"}),
+    "wire": (Dimension.NUMBER, set()),
     "summary": (Dimension.NUMBER, {"key"}),
 }
 """What can be looked at, its dimension, and how it can be narrowed down."""

@@ -245,18 +245,18 @@ def _queue_samples(source: Source, run: Run) -> Samples:
 
 
 def _queue(source: Source, run: Run) -> Lines:
-    import polars as pl
-
-    table = _of_ports(source, run, _recorded(run, "port_queues"))
-    if source.window:
-        table = table.filter(pl.col("at_ps").is_between(*source.window))
-    times = np.sort(table["at_ps"].unique().to_numpy())
+    """Sample queues at regular times: a row holds until the port's next one."""
+    table = _of_ports(source, run, _recorded(run, "port_queues")).sort("at_ps")
+    every = _interval(run, "queues")
+    low, high = source.window or (0.0, math.inf)
+    high = min(high, float(run.summary["end_ps"]))
+    times = np.arange(math.ceil(low / every), math.floor(high / every) + 1) * every
     lines = {}
     for (name,), rows in table.partition_by("port_name", as_dict=True).items():
-        values = np.zeros(len(times))
-        values[np.searchsorted(times, rows["at_ps"].to_numpy())] = rows["bytes"].to_numpy()
-        lines[str(name)] = values
-    return Lines(times.astype(float), lines)
+        row = np.searchsorted(rows["at_ps"].to_numpy(), times, side="right") - 1
+        values = rows["bytes"].to_numpy().astype(float)[row.clip(min=0)]
+        lines[str(name)] = np.where(row >= 0, values, 0.0)
+    return Lines(times, lines)
 
 
 def _throughput(source: Source, run: Run) -> Lines:
@@ -329,6 +329,15 @@ def _paused(source: Source, run: Run) -> Samples:
     return Samples(np.array([_pauses(source, run).values.sum() / time if time else 0.0]))
 
 
+def _wire(source: Source, run: Run) -> Samples:
+    """Bytes that hosts put on their links, headers and ACKs included, per byte of payload."""
+    import polars as pl
+
+    sent = run.ports.filter(pl.col("tier").cast(pl.String) == run.summary["tiers"][0])
+    payload = float(run.flows["bytes"].sum())
+    return Samples(np.array([float(sent["tx_bytes"].sum()) / payload] if payload else []))
+
+
 def _summary(source: Source, run: Run) -> Samples:
     found: Any = run.summary
     for part in source.key.split("."):
@@ -349,6 +358,7 @@ _READERS = {
     "throughput": _throughput,
     "pauses": _pauses,
     "paused": _paused,
+    "wire": _wire,
     "summary": _summary,
 }
 

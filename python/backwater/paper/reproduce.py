@@ -190,7 +190,7 @@ def size_text(entry: dict[str, Any]) -> str:
     if entry["quick"]:
         text = f"QUICK, reduced size. {text}"
     if entry["unfinished"]:
-        text += f" {entry['unfinished']} flows were unfinished at the end and count nowhere."
+        text += f" {entry['unfinished']} flows had not ended when their run did."
     if entry["violations"]:
         text += f" {entry['violations']} checks of the runs were violated."
     return text

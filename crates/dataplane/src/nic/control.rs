@@ -10,7 +10,7 @@ use crate::nic::dctcp::Dctcp;
 use crate::nic::delay_window::DelayWindow;
 use crate::nic::hpcc::Hpcc;
 use crate::nic::timely::Timely;
-use crate::units::Time;
+use crate::units::{NEVER, Time};
 
 /// What a flow knows of its path when it starts.
 #[derive(Clone, Copy, Debug)]
@@ -40,12 +40,19 @@ impl PathInfo {
         rate_bps * self.base_rtt_ps.max(1) as f64 / BITS_PS_PER_BYTE_S
     }
 
+    /// The rate in bits per second that sends `bytes` in a base round trip.
+    #[inline]
+    #[must_use]
+    pub fn rate_of_bytes(&self, bytes: f64) -> f64 {
+        bytes * BITS_PS_PER_BYTE_S / self.base_rtt_ps.max(1) as f64
+    }
+
     /// The rate in bits per second that a window of `window_bytes` reaches in a base round trip,
     /// the line's at most.
     #[inline]
     #[must_use]
     pub fn rate_of_window(&self, window_bytes: f64) -> f64 {
-        (window_bytes * BITS_PS_PER_BYTE_S / self.base_rtt_ps.max(1) as f64).min(self.line_bps)
+        self.rate_of_bytes(window_bytes).min(self.line_bps)
     }
 }
 
@@ -163,6 +170,18 @@ impl Control {
         }
     }
 
+    /// When the window may next grow though nothing comes back; [`NEVER`]: it cannot. As of the last
+    /// call that took a time.
+    // NIC-08, DCQCN-24
+    #[inline]
+    #[must_use]
+    pub fn rises_ps(&self, config: &ControlConfig, path: &PathInfo) -> Time {
+        match (self, config) {
+            (Self::Dcqcn(x), ControlConfig::Dcqcn(c)) => x.rises_ps(c, path),
+            _ => NEVER,
+        }
+    }
+
     /// Most payload bytes in flight at `now`; `u64::MAX` means no limit. A packet may start while
     /// fewer bytes than this are in flight, even if it passes the limit: a window can be smaller
     /// than a packet.
@@ -173,7 +192,7 @@ impl Control {
             (Self::Hpcc(x), _) => x.window(),
             (Self::Dcqcn(x), ControlConfig::Dcqcn(c)) => x.window(c, path, now),
             (Self::Timely(x), ControlConfig::Timely(c)) => x.window(c, path),
-            (Self::Dctcp(x), _) => x.window(),
+            (Self::Dctcp(x), ControlConfig::Dctcp(c)) => x.window(c),
             (Self::DelayWindow(x), _) => x.window(),
             _ => u64::MAX,
         }

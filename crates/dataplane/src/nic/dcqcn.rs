@@ -100,8 +100,24 @@ impl Dcqcn {
         if !config.window {
             return u64::MAX;
         }
+        if config.fixed_window {
+            return floor_window(path.initial_window_bytes()); // NS3-33
+        }
         self.advance(config, path, now);
         floor_window(path.initial_window_bytes() * (self.rate_bps / path.line_bps)) // DCQCN-20
+    }
+
+    /// The next tick that may open the window; [`NEVER`]: none will.
+    // DCQCN-24
+    #[must_use]
+    pub fn rises_ps(&self, config: &DcqcnConfig, path: &PathInfo) -> Time {
+        let target_grows =
+            self.target_bps < path.line_bps && (config.ai_bps > 0.0 || config.hai_bps > 0.0);
+        if config.window && (target_grows || self.rate_bps < self.target_bps) {
+            self.increase_at_ps
+        } else {
+            NEVER
+        }
     }
 
     /// Target rate in bits per second, as of the last call that took a time.

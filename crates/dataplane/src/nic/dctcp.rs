@@ -34,7 +34,7 @@ impl Dctcp {
         Self {
             // DCTCP-01, DCTCP-02
             window_bytes: if config.slow_start {
-                limit(first_bytes, path)
+                limit(first_bytes, config, path)
             } else {
                 most
             },
@@ -59,18 +59,18 @@ impl Dctcp {
         }
         let round_over = self.end_round(config, ack);
         if ack.marked && !self.reduced {
-            self.reduce(1.0 - self.alpha / 2.0, path, ack.snd_nxt); // DCTCP-06
+            self.reduce(1.0 - self.alpha / 2.0, config, path, ack.snd_nxt); // DCTCP-06
         } else if !ack.marked && self.window_bytes < self.slow_start_bytes {
-            self.window_bytes = limit(self.window_bytes + ack.newly as f64, path); // DCTCP-09
+            self.window_bytes = limit(self.window_bytes + ack.newly as f64, config, path); // DCTCP-09
         } else if round_over && !self.reduced {
-            self.window_bytes = limit(self.window_bytes + f64::from(path.mtu), path); // DCTCP-08
+            self.window_bytes = limit(self.window_bytes + step_bytes(config, path), config, path); // DCTCP-08
         }
     }
 
     /// Packets were lost; `snd_nxt` is the first byte not yet sent before the flow goes back.
-    pub fn on_loss(&mut self, _config: &DctcpConfig, path: &PathInfo, snd_nxt: u64) {
+    pub fn on_loss(&mut self, config: &DctcpConfig, path: &PathInfo, snd_nxt: u64) {
         if !self.reduced {
-            self.reduce(0.5, path, snd_nxt); // DCTCP-12
+            self.reduce(0.5, config, path, snd_nxt); // DCTCP-12
         }
     }
 
@@ -84,8 +84,12 @@ impl Dctcp {
     /// Most bytes in flight.
     #[inline]
     #[must_use]
-    pub fn window(&self) -> u64 {
-        floor_window(self.window_bytes)
+    pub fn window(&self, config: &DctcpConfig) -> u64 {
+        if config.window {
+            floor_window(self.window_bytes)
+        } else {
+            u64::MAX // DCTCP-15
+        }
     }
 
     /// α, the smoothed share of marked bytes.
@@ -113,8 +117,8 @@ impl Dctcp {
         true
     }
 
-    fn reduce(&mut self, factor: f64, path: &PathInfo, snd_nxt: u64) {
-        self.window_bytes = limit(self.window_bytes * factor, path);
+    fn reduce(&mut self, factor: f64, config: &DctcpConfig, path: &PathInfo, snd_nxt: u64) {
+        self.window_bytes = limit(self.window_bytes * factor, config, path);
         self.slow_start_bytes = self.window_bytes;
         self.reduced = true; // DCTCP-07
         self.reduced_until = snd_nxt;
@@ -126,7 +130,19 @@ fn most_bytes(path: &PathInfo) -> f64 {
     path.initial_window_bytes().max(f64::from(path.mtu))
 }
 
-/// A packet at least, a BDP at most.
-fn limit(window_bytes: f64, path: &PathInfo) -> f64 {
-    window_bytes.max(f64::from(path.mtu)).min(most_bytes(path)) // DCTCP-10
+/// What a round trip without marks adds to the window.
+fn step_bytes(config: &DctcpConfig, path: &PathInfo) -> f64 {
+    match config.ai_bps {
+        Some(bps) => path.bytes_per_rtt(bps), // NS3-34
+        None => f64::from(path.mtu),
+    }
+}
+
+/// A packet at least, or what the lowest rate sends in a round trip; a BDP at most.
+fn limit(window_bytes: f64, config: &DctcpConfig, path: &PathInfo) -> f64 {
+    let least = config
+        .min_rate_bps
+        .map_or(0.0, |bps| path.bytes_per_rtt(bps)) // NS3-34
+        .max(f64::from(path.mtu));
+    window_bytes.max(least).min(most_bytes(path)) // DCTCP-10
 }

@@ -4,10 +4,19 @@
 //! a share of what the link can hold at full use; the fullest link says by how much the window
 //! must shrink or may grow. The window is computed from a reference that changes only once per
 //! round trip, so that two ACKs which saw the same queue do not both count.
+//!
+//! The variants of the paper are options of this file; `registers.rs` has the one that keeps a
+//! window per link, `reciprocals.rs` the table that stands for a division.
 
-use crate::config::HpccConfig;
-use crate::int::{IntHop, IntStack, MAX_HOPS};
+mod reciprocals;
+mod registers;
+
+use crate::config::{Division, HpccConfig, Reaction};
+use crate::int::{IntFormat, IntHop, IntStack, MAX_HOPS};
 use crate::nic::control::{AckInfo, PathInfo, floor_window};
+use registers::Registers;
+
+pub use reciprocals::Reciprocals;
 
 /// State of one flow.
 #[derive(Clone, Debug)]
@@ -30,6 +39,15 @@ pub struct Hpcc {
     window_bytes: f64,
     /// R, bits per second.
     rate_bps: f64,
+    /// The same per link, where fairness asks for it; made with the first record.
+    registers: Option<Box<Registers>>,
+}
+
+/// What an ACK says of one link: u' and the time τ that it was measured over.
+#[derive(Clone, Copy)]
+struct Measured {
+    in_flight: f64,
+    elapsed_ps: f64,
 }
 
 impl Hpcc {
@@ -47,6 +65,7 @@ impl Hpcc {
             reference_bytes: initial_bytes,
             window_bytes: initial_bytes,
             rate_bps: path.line_bps,
+            registers: None,
         }
     }
 
@@ -58,11 +77,11 @@ impl Hpcc {
         if self.hops == 0 {
             // HPCC-09
             self.last_update_seq = ack.snd_nxt;
-            self.record(stack);
+            self.record(config, stack);
         } else if self.path != stack.path() || usize::from(self.hops) != stack.hops().len() {
-            self.record(stack); // HPCC-10
-        } else if self.measure(path, stack) {
-            self.adjust(config, path, ack);
+            self.record(config, stack); // HPCC-10
+        } else {
+            self.react(config, path, ack, stack);
         }
     }
 
@@ -92,56 +111,187 @@ impl Hpcc {
         self.reference_bytes
     }
 
-    fn record(&mut self, stack: &IntStack) {
+    fn record(&mut self, config: &HpccConfig, stack: &IntStack) {
         let hops = stack.hops();
         self.links[..hops.len()].copy_from_slice(hops);
         self.hops = hops.len() as u8;
         self.path = stack.path();
+        if let Some(alpha) = config.alpha {
+            // HPCC-32
+            let registers = Registers::new(alpha, hops.len(), self.window_bytes);
+            match &mut self.registers {
+                Some(old) => **old = registers,
+                none => *none = Some(Box::new(registers)),
+            }
+        }
+    }
+
+    fn react(&mut self, config: &HpccConfig, path: &PathInfo, ack: &AckInfo<'_>, stack: &IntStack) {
+        // The ACK of a packet that was sent after the last update of the reference.
+        let newer = ack.seq > self.last_update_seq;
+        if config.reaction == Reaction::PerRtt && !newer {
+            return; // HPCC-34
+        }
+        let update = newer || config.reaction == Reaction::PerAck; // HPCC-18, HPCC-33
+        let adjusted = if self.registers.is_some() {
+            self.adjust_registers(config, path, stack, (newer, update))
+        } else {
+            self.measure(config, path, stack, newer) && self.adjust(config, path, update)
+        };
+        if adjusted && update {
+            self.last_update_seq = ack.snd_nxt;
+        }
     }
 
     /// Function MeasureInflight; records the links on the way. False if the ACK says nothing new.
-    fn measure(&mut self, path: &PathInfo, stack: &IntStack) -> bool {
-        let base_rtt_ps = path.base_rtt_ps.max(1) as f64; // HPCC-08
-        let mut fullest: Option<(f64, f64)> = None;
+    fn measure(
+        &mut self,
+        config: &HpccConfig,
+        path: &PathInfo,
+        stack: &IntStack,
+        newer: bool,
+    ) -> bool {
+        let reading = Reading::new(config, path, newer);
+        let mut fullest: Option<Measured> = None;
         for (last, new) in self.links.iter_mut().zip(stack.hops()) {
-            if new.ts_ps <= last.ts_ps || new.rate_mbps == 0 {
-                continue; // HPCC-20
+            let Some(link) = reading.link(last, new) else {
+                continue;
+            };
+            if fullest.is_none_or(|most| link.in_flight > most.in_flight) {
+                fullest = Some(link); // HPCC-13
             }
-            let elapsed_ps = (new.ts_ps - last.ts_ps) as f64;
-            let bytes_per_ps = f64::from(new.rate_mbps) * 1.25e-7;
-            let tx_rate = new.tx_bytes.saturating_sub(last.tx_bytes) as f64 / elapsed_ps; // HPCC-11
-            let queued = f64::from(new.qlen_bytes.min(last.qlen_bytes));
-            let in_flight = (queued / base_rtt_ps + tx_rate) / bytes_per_ps; // HPCC-12
-            if fullest.is_none_or(|(most, _)| in_flight > most) {
-                fullest = Some((in_flight, elapsed_ps)); // HPCC-13
-            }
-            *last = *new; // HPCC-19
         }
-        let Some((in_flight, elapsed_ps)) = fullest else {
+        let Some(link) = fullest else {
             return false;
         };
-        let weight = elapsed_ps.min(base_rtt_ps) / base_rtt_ps; // HPCC-14
-        self.utilisation = (1.0 - weight) * self.utilisation + weight * in_flight; // HPCC-15
+        self.utilisation = reading.smooth(self.utilisation, link);
         true
     }
 
     /// Function ComputeWind, and what NewAck does with its result.
-    fn adjust(&mut self, config: &HpccConfig, path: &PathInfo, ack: &AckInfo<'_>) {
+    fn adjust(&mut self, config: &HpccConfig, path: &PathInfo, update: bool) -> bool {
         let multiply = self.utilisation >= config.eta || self.inc_stage >= config.max_stage;
-        let wanted = if multiply {
-            self.reference_bytes / (self.utilisation / config.eta) + config.wai_bytes // HPCC-16
-        } else {
-            self.reference_bytes + config.wai_bytes // HPCC-17
-        };
-        let most = path.initial_window_bytes();
-        let least = path.bytes_per_rtt(config.min_rate_bps).min(most);
-        self.window_bytes = wanted.max(least).min(most); // HPCC-21
-        self.rate_bps = path.rate_of_window(self.window_bytes); // HPCC-07
-        if ack.seq > self.last_update_seq {
+        let wanted = compute_window(
+            config,
+            path,
+            self.reference_bytes,
+            self.utilisation,
+            multiply,
+        );
+        self.set_window(config, path, wanted);
+        if update {
             // HPCC-18
             self.inc_stage = if multiply { 0 } else { self.inc_stage + 1 };
             self.reference_bytes = self.window_bytes;
-            self.last_update_seq = ack.snd_nxt;
+        }
+        true
+    }
+
+    /// Both functions with a register per link.
+    // HPCC-32
+    fn adjust_registers(
+        &mut self,
+        config: &HpccConfig,
+        path: &PathInfo,
+        stack: &IntStack,
+        (newer, update): (bool, bool),
+    ) -> bool {
+        let Some(registers) = &mut self.registers else {
+            return false;
+        };
+        let reading = Reading::new(config, path, newer);
+        let mut heard = false;
+        for (at, (last, new)) in self.links.iter_mut().zip(stack.hops()).enumerate() {
+            if let Some(link) = reading.link(last, new) {
+                registers.hear(at, |utilisation| reading.smooth(utilisation, link));
+                heard = true;
+            }
+        }
+        if !heard {
+            return false;
+        }
+        let wanted = registers.adjust(config, path, update);
+        self.utilisation = registers.utilisation();
+        self.set_window(config, path, wanted);
+        if update {
+            self.reference_bytes = self.window_bytes;
+        }
+        true
+    }
+
+    fn set_window(&mut self, config: &HpccConfig, path: &PathInfo, wanted_bytes: f64) {
+        let most = path.initial_window_bytes();
+        let least = path.bytes_per_rtt(config.min_rate_bps).min(most);
+        self.window_bytes = wanted_bytes.max(least).min(most); // HPCC-21
+        self.rate_bps = path.rate_of_window(self.window_bytes); // HPCC-07
+    }
+}
+
+/// How an ACK is read: what is the same for all its links.
+struct Reading {
+    format: IntFormat,
+    /// Links that report no queue are left out.
+    skip_empty: bool,
+    base_rtt_ps: f64,
+}
+
+impl Reading {
+    #[inline]
+    fn new(config: &HpccConfig, path: &PathInfo, newer: bool) -> Self {
+        Self {
+            format: config.telemetry.format,
+            skip_empty: config.sample_feedback && !newer, // HPCC-38
+            base_rtt_ps: path.base_rtt_ps.max(1) as f64,  // HPCC-08
         }
     }
+
+    /// u' of one link, which becomes its record. `None` if the ACK says nothing of it.
+    #[inline]
+    fn link(&self, last: &mut IntHop, new: &IntHop) -> Option<Measured> {
+        let (elapsed_ps, sent_bytes) = self.format.since(last, new);
+        if elapsed_ps == 0 || new.rate_mbps == 0 {
+            return None; // HPCC-20
+        }
+        if self.skip_empty && new.qlen_bytes == 0 {
+            return None;
+        }
+        let elapsed_ps = elapsed_ps as f64;
+        let bytes_per_ps = f64::from(new.rate_mbps) * 1.25e-7;
+        let tx_rate = sent_bytes as f64 / elapsed_ps; // HPCC-11, HPCC-31
+        let queued = f64::from(new.qlen_bytes.min(last.qlen_bytes));
+        let in_flight = (queued / self.base_rtt_ps + tx_rate) / bytes_per_ps; // HPCC-12
+        *last = *new; // HPCC-19
+        Some(Measured {
+            in_flight,
+            elapsed_ps,
+        })
+    }
+
+    /// U after a measurement.
+    #[inline]
+    fn smooth(&self, utilisation: f64, link: Measured) -> f64 {
+        let weight = link.elapsed_ps.min(self.base_rtt_ps) / self.base_rtt_ps; // HPCC-14
+        (1.0 - weight) * utilisation + weight * link.in_flight // HPCC-15
+    }
+}
+
+/// W of a reference window, by the multiplicative or the additive branch.
+#[inline]
+fn compute_window(
+    config: &HpccConfig,
+    path: &PathInfo,
+    reference_bytes: f64,
+    utilisation: f64,
+    multiply: bool,
+) -> f64 {
+    let wai_bytes = config.additive_bytes(path);
+    if !multiply {
+        return reference_bytes + wai_bytes; // HPCC-17
+    }
+    let over = utilisation / config.eta;
+    let share = match config.division {
+        Division::Exact => reference_bytes / over,
+        Division::Table(table) => reference_bytes * table.inverse(over), // HPCC-35
+    };
+    share + wai_bytes // HPCC-16
 }

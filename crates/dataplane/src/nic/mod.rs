@@ -1,23 +1,28 @@
 //! The NIC: which flow sends next, how fast, and what happens when something is lost.
 //!
 //! `sender.rs` holds the flows that send and their schedule, `receiver.rs` what arrives; control
-//! schemes have one file each. The rules are in `specs/nic.md`.
+//! schemes have one file each. The rules are in `specs/nic.md`. `scan.rs` and `integer/` are another
+//! sending half, that of the ns-3 simulator (`specs/ns3.md`).
 
 pub mod control;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod delay_window;
 pub mod hpcc;
+mod integer;
 mod receiver;
+mod recovery;
+mod scan;
 mod sender;
 pub mod timely;
 
-use crate::config::NicConfig;
+use crate::config::{Arbiter, NicConfig};
 use crate::packet::{Arena, Kind, NO_PACKET, PacketId};
 use crate::sink::Sink;
 use crate::units::{Rate, Time};
 use control::PathInfo;
 use receiver::Receiver;
+use scan::Scan;
 use sender::Sender;
 
 /// What a sender's NIC says when the last acknowledgement of a flow is back.
@@ -131,6 +136,8 @@ impl Fifo {
 pub struct Nic {
     config: NicConfig,
     sender: Sender,
+    /// The sending half with [`Arbiter::Scan`], in the place of `sender`.
+    scan: Option<Box<Scan>>,
     receiver: Receiver,
     /// Per (port, class): ACKs, NAKs and CNPs that wait.
     replies: Vec<Fifo>,
@@ -145,6 +152,7 @@ impl Nic {
         Self {
             config: *config,
             sender: Sender::new(config, classes, ports),
+            scan: (config.host.arbiter == Arbiter::Scan).then(|| Box::new(Scan::new())),
             receiver: Receiver::new(),
             replies: vec![Fifo::EMPTY; ports.len() * classes],
             classes,
@@ -154,14 +162,21 @@ impl Nic {
 
     /// A flow begins.
     pub fn start<S: Sink>(&mut self, now: Time, flow: &FlowStart, sink: &mut S) {
-        self.sender.start(now, &self.config, flow, sink);
+        match &mut self.scan {
+            Some(scan) => scan.start(now, &self.config, flow, sink),
+            None => self.sender.start(now, &self.config, flow, sink),
+        }
     }
 
     /// Asks for the flow that an ACK which arrives soon is for. Changes nothing.
     #[inline]
     pub fn prefetch(&self, id: PacketId, arena: &Arena) {
         if arena.hot(id).kind() == Kind::Ack {
-            self.sender.prefetch(arena.cold(id).slot);
+            let slot = arena.cold(id).slot;
+            match &self.scan {
+                Some(scan) => scan.prefetch(slot),
+                None => self.sender.prefetch(slot),
+            }
         }
     }
 
@@ -178,7 +193,10 @@ impl Nic {
         match arena.hot(id).kind() {
             Kind::Data => self.receive_data(now, port, id, arena, sink),
             Kind::Ack | Kind::Nak => {
-                self.sender.acknowledged(now, &self.config, id, arena, sink);
+                match &mut self.scan {
+                    Some(scan) => scan.acknowledged(now, &self.config, id, arena, sink),
+                    None => self.sender.acknowledged(now, &self.config, id, arena, sink),
+                }
                 arena.free(id);
             }
             Kind::Cnp => {
@@ -192,7 +210,10 @@ impl Nic {
                 // NIC-07
                 if self.config.obeys_pfc {
                     let (on, mask) = (packet.psn != 0, packet.hash as u8);
-                    let (before, after) = self.sender.pause_classes(port, mask, on);
+                    let (before, after) = match &mut self.scan {
+                        Some(scan) => scan.pause_classes(mask, on),
+                        None => self.sender.pause_classes(port, mask, on),
+                    };
                     self.counters.repeated_pauses += u64::from(before == after);
                     sink.paused(port, before, after);
                     if !on {
@@ -244,11 +265,47 @@ impl Nic {
             .receiver
             .data(now, &self.config, id, arena, &mut self.counters);
         for reply in replies.into_iter().flatten() {
-            let class = arena.hot(reply).class() as usize;
-            self.replies[port as usize * self.classes + class].push(reply, arena);
-            self.sender.set_replies(port, class as u8, true);
-            sink.kick(port);
+            self.reply(port, reply, arena, sink);
         }
+    }
+
+    /// A frame that left this NIC by `port` was dropped on its way, and here is its record: data is
+    /// sent again in its turn, a reply at once.
+    // REC-30, REC-33
+    pub fn returned<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        if arena.hot(id).kind() == Kind::Data {
+            let (packet, cold) = (*arena.hot(id), *arena.cold(id));
+            arena.free(id);
+            self.sender.told(now, &self.config, &packet, &cold, sink);
+            return;
+        }
+        let hot = arena.hot_mut(id);
+        hot.upstream_queue = 0;
+        match hot.kind() {
+            Kind::Ack => self.counters.acks += 1,
+            Kind::Nak => self.counters.naks += 1,
+            _ => self.counters.cnps += 1,
+        }
+        self.reply(port, id, arena, sink);
+    }
+
+    /// Puts an ACK, NAK or CNP in its queue.
+    fn reply<S: Sink>(&mut self, port: u16, id: PacketId, arena: &mut Arena, sink: &mut S) {
+        if let Some(scan) = &mut self.scan {
+            scan.reply(id, arena);
+        } else {
+            let class = arena.hot(id).class();
+            self.replies[port as usize * self.classes + class as usize].push(id, arena);
+            self.sender.set_replies(port, class, true);
+        }
+        sink.kick(port);
     }
 
     /// The port's link is free: what leaves now?
@@ -260,8 +317,11 @@ impl Nic {
         arena: &mut Arena,
         sink: &mut S,
     ) -> Option<PacketId> {
+        if let Some(scan) = &mut self.scan {
+            return scan.transmit(now, &self.config, arena, &mut self.counters, sink);
+        }
         // NIC-02: lower classes strictly first; in a class replies before data.
-        while let Some(class) = self.sender.next_class(port) {
+        while let Some(class) = self.sender.next_class(&self.config, port) {
             let replies = &mut self.replies[port as usize * self.classes + class as usize];
             if let Some(id) = replies.pop(arena) {
                 if replies.is_empty() {
@@ -291,11 +351,19 @@ impl Nic {
             .timer(now, &self.config, &mut self.counters, sink);
     }
 
+    /// A time has come that the NIC asked for with [`Sink::call`].
+    pub fn called<S: Sink>(&mut self, now: Time, what: u32, sink: &mut S) {
+        if let Some(scan) = &mut self.scan {
+            scan.called(now, &self.config, what, sink);
+        }
+    }
+
     /// Whether `transmit` may find something for this port.
     #[inline]
     #[must_use]
     pub fn waiting(&self, port: u16) -> bool {
-        self.sender.next_class(port).is_some()
+        // A scan has effects even if it finds nothing.
+        self.sender.next_class(&self.config, port).is_some() || self.scan.is_some()
     }
 
     /// Whether a flow waits for its pace, which lets it send at some time.
@@ -313,14 +381,18 @@ impl Nic {
     /// Payload bytes that the flow with this cookie has had acknowledged, and why it does not
     /// send; for the report of a stalled or interrupted run.
     pub fn for_each_flow(&self, visit: impl FnMut(u32, u64, &'static str)) {
-        self.sender.for_each_flow(self.config.mtu, visit);
+        match &self.scan {
+            Some(scan) => scan.for_each_flow(&self.config, visit),
+            None => self.sender.for_each_flow(self.config.mtu, visit),
+        }
     }
 
     /// Packets that wait to be sent as replies, for the books of the network.
     #[must_use]
     pub fn queued_replies(&self, arena: &Arena) -> u64 {
         let mut n = 0;
-        for fifo in &self.replies {
+        let of_scan = self.scan.iter().map(|scan| scan.replies());
+        for fifo in self.replies.iter().chain(of_scan) {
             let mut id = fifo.head;
             while id != NO_PACKET {
                 n += 1;

@@ -2,6 +2,7 @@
 
 use crate::config::{NicConfig, Recovery};
 use crate::nic::NicCounters;
+use crate::nic::recovery::Arrivals;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::route::mix32;
 use crate::switch::MixedMap;
@@ -16,6 +17,8 @@ struct Incoming {
     unacknowledged: u32,
     /// Packet number of the last NAK; `u32::MAX`: none.
     complained: u32,
+    /// When that was, in ps.
+    complained_ps: Time,
     /// A marked packet came since the last ACK.
     marked: bool,
     /// Last CNP; [`NEVER`]: none yet.
@@ -27,6 +30,7 @@ impl Incoming {
         expected: 0,
         unacknowledged: 0,
         complained: u32::MAX,
+        complained_ps: 0,
         marked: false,
         notified_ps: NEVER,
     };
@@ -34,13 +38,14 @@ impl Incoming {
     /// What a data packet calls for: an answer, and whether the flow is complete with it.
     fn take(
         &mut self,
+        now: Time,
         config: &NicConfig,
         packet: &Packet,
         cold: &Cold,
         counters: &mut NicCounters,
     ) -> (Option<Kind>, bool) {
         // NIC-12: where nothing is lost, packets may overtake each other and are counted.
-        let in_order = packet.psn == self.expected || config.recovery == Recovery::None;
+        let in_order = packet.psn == self.expected || config.recovery.counts();
         if in_order {
             // NIC-18: a later packet came before this one, which was not lost.
             let overtaken = self.complained == packet.psn && !packet.has(flag::RETRANSMITTED);
@@ -59,17 +64,63 @@ impl Incoming {
         }
         counters.discarded += 1;
         if packet.psn < self.expected {
+            if !config.host.ack_repeats {
+                return (None, false); // NS3-22
+            }
             // NIC-14: had before; the ACK may have been lost, so say it again.
             counters.acks += 1;
             (Some(Kind::Ack), false)
-        } else if self.complained == self.expected {
+        } else if self.complained == self.expected && !self.complains_again(now, config) {
             (None, false)
         } else {
             // NIC-13: one complaint for each packet that is missing.
             self.complained = self.expected;
+            self.complained_ps = now;
             counters.naks += 1;
             (Some(Kind::Nak), false)
         }
+    }
+
+    /// NS3-22: whether the last complaint about the same packet is so old that it may be lost.
+    fn complains_again(&self, now: Time, config: &NicConfig) -> bool {
+        config
+            .host
+            .nak_interval_ps
+            .is_some_and(|interval| now - self.complained_ps >= interval)
+    }
+
+    /// The same where packets are taken in any order and told apart (IRN).
+    fn take_any(
+        &mut self,
+        config: &NicConfig,
+        packet: &Packet,
+        cold: &Cold,
+        arrivals: &mut Arrivals,
+        counters: &mut NicCounters,
+    ) -> (Option<Kind>, bool) {
+        let before = self.expected;
+        let (fresh, expected) = arrivals.take(packet.flow, packet.psn, before);
+        self.expected = expected;
+        if fresh {
+            counters.delivered_bytes += u64::from(cold.payload);
+        } else {
+            counters.discarded += 1;
+        }
+        if packet.psn > before {
+            // REC-11
+            counters.naks += 1;
+            return (Some(Kind::Nak), false);
+        }
+        let last = fresh && expected == packets_in_all(packet, cold, config.mtu);
+        self.unacknowledged += expected - before;
+        // REC-11: where something is or was missing, the sender waits for the news.
+        let urgent = last || expected != before + 1 || arrivals.has_gap(packet.flow);
+        if !urgent && self.unacknowledged < config.ack_every {
+            return (None, false);
+        }
+        self.unacknowledged = 0;
+        counters.acks += 1;
+        (Some(Kind::Ack), last)
     }
 }
 
@@ -80,6 +131,8 @@ pub(super) struct Receiver {
     /// NIC-32: flows that are complete, and since when. A repetition may still come for them, but
     /// most never appear again, so they lie apart from those that every packet looks for.
     complete: MixedMap<u32, Time>,
+    /// IRN: what came too early.
+    arrivals: Arrivals,
 }
 
 /// Frames that one data packet causes: an ACK or NAK, and a CNP.
@@ -90,6 +143,7 @@ impl Receiver {
         Self {
             flows: MixedMap::default(),
             complete: MixedMap::default(),
+            arrivals: Arrivals::default(),
         }
     }
 
@@ -121,7 +175,14 @@ impl Receiver {
             && config.cnp_interval_ps.is_some_and(|interval| {
                 flow.notified_ps == NEVER || now - flow.notified_ps >= interval
             });
-        let (reply, last) = flow.take(config, &packet, arena.cold(id), counters);
+        let selective = matches!(config.recovery, Recovery::Irn(_))
+            && (packet.psn != flow.expected || !self.arrivals.is_empty());
+        let cold = arena.cold(id);
+        let (reply, last) = if selective {
+            flow.take_any(config, &packet, cold, &mut self.arrivals, counters)
+        } else {
+            flow.take(now, config, &packet, cold, counters)
+        };
         if notify {
             flow.notified_ps = now;
             counters.cnps += 1;
@@ -133,7 +194,7 @@ impl Receiver {
             if !is_new {
                 self.flows.remove(&packet.flow);
             }
-            if config.recovery != Recovery::None {
+            if !config.recovery.counts() {
                 self.complete.insert(packet.flow, now);
             }
         } else if is_new {
@@ -163,6 +224,10 @@ impl Receiver {
         counters: &mut NicCounters,
     ) -> Replies {
         counters.discarded += 1;
+        if !config.host.ack_repeats {
+            arena.free(id);
+            return [None, None]; // NS3-22
+        }
         counters.acks += 1;
         let all = packets_in_all(packet, arena.cold(id), config.mtu);
         let echo = packet.has(flag::CE);
@@ -178,7 +243,10 @@ fn packets_in_all(packet: &Packet, cold: &Cold, mtu: u16) -> u32 {
 
 /// The hash of the way back, which may take other links than the way there.
 // NIC-15
-const fn backward(hash: u32) -> u32 {
+const fn backward(config: &NicConfig, hash: u32) -> u32 {
+    if config.host.ports_in_hash {
+        return hash.rotate_left(16); // NS3-41
+    }
     mix32(hash ^ 0x0ac0_ffee)
 }
 
@@ -197,7 +265,7 @@ fn become_reply(
     hot.become_kind(kind, config.ack_class);
     hot.size = config.ack_bytes();
     hot.psn = expected;
-    hot.hash = backward(hot.hash);
+    hot.hash = backward(config, hot.hash);
     hot.flags = (hot.flags & (flag::INCAST | flag::INT)) | if echo { flag::CE } else { 0 };
     hot.upstream_queue = 0;
     let cold = arena.cold_mut(id);
@@ -210,7 +278,7 @@ fn notification(config: &NicConfig, packet: &Packet, cold: &Cold) -> (Packet, Co
     let hot = Packet {
         flow: packet.flow,
         dst: cold.src,
-        hash: backward(packet.hash),
+        hash: backward(config, packet.hash),
         ..Packet::new(Kind::Cnp, config.cnp_class, config.cnp)
     };
     (

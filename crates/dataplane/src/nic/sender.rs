@@ -6,14 +6,15 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::config::{NicConfig, Recovery};
+use crate::config::NicConfig;
 use crate::nic::control::{AckInfo, Control};
+use crate::nic::recovery::{Progress, Repair, Reply};
 use crate::nic::{FlowEnd, FlowStart, NicCounters};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::prefetch::prefetch;
 use crate::sink::Sink;
 use crate::switch::MixedMap;
-use crate::units::{Rate, Time};
+use crate::units::{NEVER, Rate, Time};
 
 const NO_SLOT: u32 = u32::MAX;
 
@@ -57,6 +58,10 @@ struct Flow {
     next_ps: Time,
     /// Last time that anything moved: an ACK, or a first packet in flight.
     progress_ps: Time,
+    /// An [`AlarmKind::Rise`] is set.
+    rising: bool,
+    /// What is known of single packets, where the recovery wants to know.
+    repair: Option<Box<Repair>>,
 }
 
 impl Flow {
@@ -77,12 +82,71 @@ impl Flow {
 
     /// NIC-04: something unsent, and less in flight than the window.
     fn may_send(&mut self, now: Time, config: &NicConfig) -> bool {
+        // REC-14, REC-31: a lost packet has its place in the window already.
+        if let Some(repair) = &self.repair
+            && repair.lost(self.acked).is_some()
+        {
+            return true;
+        }
         if self.next >= self.packets {
             return false;
         }
-        let in_flight =
+        let mut in_flight =
             self.bytes_below(self.next, config.mtu) - self.bytes_below(self.acked, config.mtu);
-        in_flight < self.control.window(&config.control, &self.start.path, now)
+        let mut window = self.control.window(&config.control, &self.start.path, now);
+        if let Some(repair) = &self.repair {
+            (in_flight, window) =
+                repair.flight(&config.recovery, &self.start.path, in_flight, window);
+        }
+        in_flight < window
+    }
+
+    /// The number of the next packet, which is now sent: a lost one, or a new one.
+    fn take_number(&mut self, now: Time) -> u32 {
+        if let Some(repair) = &mut self.repair
+            && let Some(psn) = repair.lost(self.acked)
+        {
+            repair.sent_again(now, psn);
+            return psn;
+        }
+        self.next += 1;
+        self.next - 1
+    }
+
+    const fn progress(&self, mtu: u16) -> Progress {
+        Progress {
+            acked: self.acked,
+            next: self.next,
+            mtu,
+        }
+    }
+
+    /// What an ACK or NAK says of single packets. Returns the bytes that are newly known to have
+    /// arrived, `newly` of them by the cumulative acknowledgement.
+    fn read_reply(&mut self, config: &NicConfig, nak: bool, cold: &Cold, newly: u64) -> u64 {
+        let at = self.progress(config.mtu);
+        // REC-11: the bytes left in the flow name the packet that is answered.
+        let left = cold.remaining.div_ceil(u64::from(config.mtu)) as u32;
+        let reply = Reply {
+            beyond_gap: nak.then_some(self.packets - left),
+            sent_ps: cold.sent_ps,
+            newly,
+        };
+        let Some(repair) = &mut self.repair else {
+            return newly;
+        };
+        let news = repair.replied(&at, &reply);
+        if news.loss {
+            self.lost_something(config);
+        }
+        news.newly
+    }
+
+    /// The control hears of a loss.
+    fn lost_something(&mut self, config: &NicConfig) {
+        let snd_nxt = self.bytes_below(self.next, config.mtu);
+        self.control
+            .on_loss(&config.control, &self.start.path, snd_nxt);
     }
 }
 
@@ -100,6 +164,8 @@ struct Alarm {
 enum AlarmKind {
     Pace,
     Timeout,
+    /// The control's rate, and its window with it, may grow without an acknowledgement.
+    Rise,
 }
 
 /// A circular list of flows, served one packet at a time.
@@ -189,11 +255,17 @@ impl Sender {
         }
     }
 
-    /// Lowest class that has something and is not paused.
+    /// Lowest class that has something and is not paused; of paused ones, where PFC does not hold
+    /// replies at the host, those with replies.
     #[inline]
-    pub fn next_class(&self, port: u16) -> Option<u8> {
+    pub fn next_class(&self, config: &NicConfig, port: u16) -> Option<u8> {
         let p = &self.ports[port as usize];
-        let ready = (p.ring_mask | p.reply_mask) & !p.paused;
+        let free = if config.host.ack_pausable {
+            0
+        } else {
+            p.reply_mask
+        }; // NS3-21
+        let ready = (p.ring_mask | p.reply_mask) & !p.paused | free;
         (ready != 0).then(|| ready.trailing_zeros() as u8)
     }
 
@@ -227,6 +299,8 @@ impl Sender {
             retransmitted: 0,
             next_ps: now,
             progress_ps: now,
+            rising: false,
+            repair: Repair::new(&config.recovery),
         };
         let slot = if self.free == NO_SLOT {
             self.flows.push(flow);
@@ -237,7 +311,7 @@ impl Sender {
             self.flows[slot as usize] = flow;
             slot
         };
-        if let Recovery::GoBackN { timeout_ps } = config.recovery {
+        if let Some(timeout_ps) = config.recovery.shortest_timeout_ps() {
             let at = now + timeout_ps;
             if self.timeouts.is_empty() {
                 sink.wake(at);
@@ -293,7 +367,11 @@ impl Sender {
     /// Puts a blocked flow where it belongs, if it may send again.
     fn revive<S: Sink>(&mut self, now: Time, config: &NicConfig, slot: u32, sink: &mut S) {
         let flow = &mut self.flows[slot as usize];
-        if flow.state != State::Blocked || !flow.may_send(now, config) {
+        if flow.state != State::Blocked {
+            return;
+        }
+        if !flow.may_send(now, config) {
+            self.await_rise(config, slot, sink);
             return;
         }
         if flow.next_ps > now {
@@ -304,6 +382,18 @@ impl Sender {
             self.enter_ring(slot);
             sink.kick(self.flows[slot as usize].start.port);
         }
+    }
+
+    /// A flow that its window holds back looks again when its control's timer may have opened it.
+    // NIC-08
+    fn await_rise<S: Sink>(&mut self, config: &NicConfig, slot: u32, sink: &mut S) {
+        let flow = &mut self.flows[slot as usize];
+        let at = flow.control.rises_ps(&config.control, &flow.start.path);
+        if at == NEVER || flow.rising || flow.next >= flow.packets {
+            return;
+        }
+        flow.rising = true;
+        self.alarm(at, AlarmKind::Rise, slot, sink);
     }
 
     fn enter_ring(&mut self, slot: u32) {
@@ -379,6 +469,7 @@ impl Sender {
                 queue.parked = slot;
             } else if !flow.may_send(now, config) {
                 flow.state = State::Blocked;
+                self.await_rise(config, slot, sink);
             } else {
                 return Some(self.send_one(now, config, port, slot, arena, counters, sink));
             }
@@ -399,14 +490,13 @@ impl Sender {
     ) -> PacketId {
         let rate = self.ports[port as usize].rate;
         let flow = &mut self.flows[slot as usize];
-        let psn = flow.next;
-        let before = flow.bytes_below(psn, config.mtu);
-        let payload = (flow.start.bytes - before).min(u64::from(config.mtu)) as u16;
-        let size = config.data_bytes(payload);
         if flow.next == flow.acked {
             flow.progress_ps = now;
         }
-        flow.next += 1;
+        let psn = flow.take_number(now);
+        let before = flow.bytes_below(psn, config.mtu);
+        let payload = (flow.start.bytes - before).min(u64::from(config.mtu)) as u16;
+        let size = config.data_bytes(payload);
         let mut flags = if flow.start.incast { flag::INCAST } else { 0 };
         counters.data_packets += 1;
         if psn < flow.reached {
@@ -444,6 +534,7 @@ impl Sender {
         flow.next_ps = now + on_wire.max((f64::from(size) * 8e12 / paced) as Time);
         if !flow.may_send(now, config) {
             flow.state = State::Blocked;
+            self.await_rise(config, slot, sink);
         } else if flow.next_ps <= now + on_wire {
             self.enter_ring(slot);
         } else {
@@ -485,22 +576,33 @@ impl Sender {
             flow.progress_ps = now;
         }
         let seq = flow.bytes_below(flow.acked, config.mtu);
-        if packet.kind() == Kind::Nak {
+        let nak = packet.kind() == Kind::Nak;
+        let newly = match flow.repair {
+            None => seq - had,
+            Some(_) => flow.read_reply(config, nak, cold, seq - had),
+        };
+        if nak && flow.repair.is_none() {
             // NIC-20
             if packet.psn >= flow.acked && flow.next > flow.acked {
                 self.go_back(slot, config);
             }
         } else {
+            // REC-19
             let ack = AckInfo {
                 now,
                 seq,
-                newly: seq - had,
+                newly,
                 snd_nxt: flow.bytes_below(flow.next, config.mtu),
                 marked: packet.has(flag::CE),
                 rtt_ps: now - cold.sent_ps,
                 int: arena.stack(id),
             };
             flow.control.on_ack(&config.control, &flow.start.path, &ack);
+        }
+        if config.host.cnp_on_ack && packet.has(flag::CE) {
+            // NS3-23
+            let flow = &mut self.flows[slot as usize];
+            flow.control.on_cnp(&config.control, &flow.start.path, now);
         }
         let flow = &self.flows[slot as usize];
         if flow.acked == flow.packets {
@@ -520,10 +622,28 @@ impl Sender {
     /// NIC-20, NIC-21: send again from the first packet that is not acknowledged.
     fn go_back(&mut self, slot: u32, config: &NicConfig) {
         let flow = &mut self.flows[slot as usize];
-        let snd_nxt = flow.bytes_below(flow.next, config.mtu);
+        flow.lost_something(config);
         flow.next = flow.acked;
-        flow.control
-            .on_loss(&config.control, &flow.start.path, snd_nxt);
+    }
+
+    /// REC-30: a data packet of a flow of this NIC was dropped.
+    pub fn told<S: Sink>(
+        &mut self,
+        now: Time,
+        config: &NicConfig,
+        packet: &Packet,
+        cold: &Cold,
+        sink: &mut S,
+    ) {
+        let flow = &mut self.flows[cold.slot as usize];
+        if flow.start.flow != packet.flow || matches!(flow.state, State::Free | State::Leaving) {
+            return;
+        }
+        if let Some(repair) = &mut flow.repair {
+            repair.told(packet.psn, u64::from(cold.payload));
+            flow.lost_something(config);
+            self.revive(now, config, cold.slot, sink);
+        }
     }
 
     /// A CNP came back.
@@ -686,6 +806,10 @@ impl Sender {
                     }
                 }
                 AlarmKind::Timeout => self.timeout(now, config, alarm.slot, counters, sink),
+                AlarmKind::Rise => {
+                    self.flows[alarm.slot as usize].rising = false;
+                    self.revive(now, config, alarm.slot, sink);
+                }
             }
         }
     }
@@ -722,25 +846,37 @@ impl Sender {
         counters: &mut NicCounters,
         sink: &mut S,
     ) {
-        let Recovery::GoBackN { timeout_ps } = config.recovery else {
+        let flow = &mut self.flows[slot as usize];
+        let recovery = &config.recovery;
+        let (Some(timeout_ps), Some(shortest_ps)) = (
+            recovery.timeout_ps(flow.next - flow.acked),
+            recovery.shortest_timeout_ps(),
+        ) else {
             return;
         };
-        let flow = &mut self.flows[slot as usize];
         let in_flight = flow.next > flow.acked;
         let deadline = flow.progress_ps + timeout_ps;
         if !in_flight || now < deadline {
+            // REC-16: with fewer packets in flight the deadline may come nearer meanwhile.
             let again = if in_flight {
-                deadline
+                deadline.min(now + shortest_ps)
             } else {
-                now + timeout_ps
+                now + shortest_ps
             };
             self.alarm(again, AlarmKind::Timeout, slot, sink);
             return;
         }
         counters.timeouts += 1;
         flow.progress_ps = now;
-        self.go_back(slot, config);
-        self.alarm(now + timeout_ps, AlarmKind::Timeout, slot, sink);
+        let at = flow.progress(config.mtu);
+        match &mut flow.repair {
+            Some(repair) => {
+                repair.timed_out(&at);
+                flow.lost_something(config);
+            }
+            None => self.go_back(slot, config),
+        }
+        self.alarm(now + shortest_ps, AlarmKind::Timeout, slot, sink);
         self.revive(now, config, slot, sink);
     }
 

@@ -1,8 +1,9 @@
 //! TIMELY's sender: the rate follows the slope of the round-trip time (rules in
 //! `specs/timely.md`).
 
-use crate::config::TimelyConfig;
+use crate::config::{TimelyBand, TimelyConfig};
 use crate::nic::control::{AckInfo, PathInfo, floor_window};
+use crate::units::Time;
 
 /// State of one flow.
 #[derive(Clone, Debug)]
@@ -62,6 +63,9 @@ impl Timely {
         if !config.window {
             return u64::MAX;
         }
+        if config.fixed_window {
+            return floor_window(path.initial_window_bytes()); // NS3-33
+        }
         floor_window(path.initial_window_bytes() * (self.rate_bps / path.line_bps)) // TIMELY-14
     }
 
@@ -75,6 +79,13 @@ impl Timely {
         } else if rtt_ps > config.t_high_ps as f64 {
             // TIMELY-08
             self.decrease(1.0 - config.beta * (1.0 - config.t_high_ps as f64 / rtt_ps));
+        } else if let TimelyBand::Patched {
+            beta,
+            reference_ps,
+            range,
+        } = config.band
+        {
+            self.balance(config.ai_bps, beta, reference_ps, range, gradient, rtt_ps);
         } else if gradient <= 0.0 {
             self.increase(config); // TIMELY-09
         } else {
@@ -98,6 +109,25 @@ impl Timely {
         let hyper = self.increases >= config.hai_after;
         self.rate_bps += if hyper { config.hai_bps } else { config.ai_bps };
         self.increases = self.increases.saturating_add(1);
+    }
+
+    /// The patched band: with a falling round trip the rate grows, with a rising one it is pulled
+    /// towards the reference, and between the two it does both in part.
+    fn balance(
+        &mut self,
+        step_bps: f64,
+        beta: f64,
+        reference_ps: Time,
+        range: f64,
+        gradient: f64,
+        rtt_ps: f64,
+    ) {
+        let weight = (0.5 + gradient / (2.0 * range)).clamp(0.0, 1.0); // TIMELY-31
+        let error = (rtt_ps - reference_ps as f64) / reference_ps as f64;
+        // TIMELY-30
+        let factor = (1.0 - beta * weight * error).max(0.0);
+        self.rate_bps = step_bps * (1.0 - weight) + self.rate_bps * factor;
+        self.increases = 0; // TIMELY-32
     }
 
     fn decrease(&mut self, factor: f64) {

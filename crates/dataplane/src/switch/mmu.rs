@@ -3,7 +3,8 @@
 //! Each (ingress port, class) owns a small reserve; beyond it packets live in the pool that all
 //! share; with PFC each pausable ingress has headroom for what still arrives after its XOFF.
 
-use crate::config::{Admission, MmuConfig, Pfc, PfcThreshold, SwitchConfig};
+use super::mmu_ns3::{self, Books};
+use crate::config::{Accounting, Admission, MmuConfig, Pfc, PfcThreshold, SwitchConfig};
 use crate::sink::DropCause;
 use crate::units::{Rate, Time};
 
@@ -47,6 +48,8 @@ struct Ingress {
 #[derive(Debug)]
 pub(crate) struct Mmu {
     admission: Admission,
+    /// Other books in the place of the fields below.
+    ns3: Option<Box<Books>>,
     reserved: u64,
     shared_bytes: u64,
     shared_used: u64,
@@ -64,8 +67,10 @@ pub(crate) struct Mmu {
 
 /// Headroom of a port and class: as configured, or by the formula.
 fn headroom_of(config: &SwitchConfig, pfc: &Pfc, (rate, delay_ps): (Rate, Time)) -> u64 {
-    pfc.headroom
-        .unwrap_or_else(|| headroom_bytes(rate, delay_ps, config.max_frame, pfc))
+    pfc.headroom.unwrap_or_else(|| match pfc.accounting {
+        Accounting::Pool => headroom_bytes(rate, delay_ps, config.max_frame, pfc),
+        Accounting::Ns3 { .. } => mmu_ns3::headroom_bytes(rate, delay_ps),
+    })
 }
 
 /// How a buffer is divided: `(reserved, headroom, shared)` bytes of all ports together; `shared`
@@ -78,15 +83,20 @@ pub fn division(config: &SwitchConfig, ports: &[(Rate, Time)]) -> (u64, u64, i64
         reserved_bytes,
         admission,
     } = config.mmu;
-    let buffered = config.classes.iter().filter(|c| c.buffered).count() as u64;
+    let mut buffered = config.classes.iter().filter(|c| c.buffered).count() as u64;
+    let mut pausable = config
+        .classes
+        .iter()
+        .filter(|c| c.buffered && c.pausable)
+        .count() as u64;
+    if let Admission::Pfc(pfc) = admission
+        && pfc.accounting != Accounting::Pool
+    {
+        (buffered, pausable) = (1, 1); // NS3-10: once per port, however many classes there are
+    }
     let reserved = reserved_bytes * buffered * ports.len() as u64;
     let headroom = match admission {
         Admission::Pfc(pfc) => {
-            let pausable = config
-                .classes
-                .iter()
-                .filter(|c| c.buffered && c.pausable)
-                .count() as u64;
             let all = ports.iter().map(|&link| headroom_of(config, &pfc, link));
             all.sum::<u64>() * pausable
         }
@@ -106,6 +116,13 @@ impl Mmu {
         let mut pausable = 0u8;
         let mut ingress = vec![Ingress::default(); ports.len() * classes];
         let mut last_frames = 0;
+        let ns3 = match &config.mmu.admission {
+            Admission::Pfc(pfc) => {
+                let reserved = config.mmu.reserved_bytes;
+                Books::new(pfc, ports, classes, reserved, shared.max(0) as u64)
+            }
+            _ => None,
+        };
         if let Admission::Pfc(pfc) = config.mmu.admission {
             for (class, c) in config.classes.iter().enumerate() {
                 if c.pausable && c.buffered {
@@ -120,6 +137,7 @@ impl Mmu {
         }
         Self {
             admission: config.mmu.admission,
+            ns3: ns3.map(Box::new),
             reserved: config.mmu.reserved_bytes,
             shared_bytes: shared.max(0) as u64,
             shared_used: 0,
@@ -178,6 +196,9 @@ impl Mmu {
         if self.admission == Admission::Unlimited {
             return Ok(Space::Pool); // SW-17
         }
+        if let Some(books) = &self.ns3 {
+            return books.verdict(port, class, size).ok_or(DropCause::Buffer);
+        }
         let ingress = &self.ingress[self.at(port, class)];
         let more = self.beyond(ingress.bytes + size) - self.beyond(ingress.bytes);
         let fits = self.shared_used + more <= self.shared_bytes;
@@ -216,6 +237,11 @@ impl Mmu {
     pub fn enter(&mut self, port: u16, class: u8, size: u64, space: Space) -> Tell {
         self.used += size;
         self.max_used = self.max_used.max(self.used);
+        if let Some(books) = &mut self.ns3 {
+            let (headroom, tell) = books.enter(port, class, size, space);
+            self.max_headroom = self.max_headroom.max(headroom);
+            return tell;
+        }
         let at = self.at(port, class);
         let before = self.beyond(self.ingress[at].bytes);
         let ingress = &mut self.ingress[at];
@@ -252,6 +278,9 @@ impl Mmu {
     #[inline]
     pub fn leave(&mut self, port: u16, class: u8, size: u64) -> Tell {
         self.used -= size;
+        if let Some(books) = &mut self.ns3 {
+            return books.leave(port, class, size);
+        }
         let at = self.at(port, class);
         let before = self.beyond(self.ingress[at].bytes);
         let ingress = &mut self.ingress[at];
@@ -299,15 +328,20 @@ impl Mmu {
     /// Ingresses whose upstream is paused now, as (port, class).
     pub fn pausing(&self) -> impl Iterator<Item = (u16, u8)> + '_ {
         let classes = self.classes;
-        self.ingress
+        let own = self
+            .ingress
             .iter()
             .enumerate()
             .filter(|(_, i)| i.xoff)
-            .map(move |(at, _)| ((at / classes) as u16, (at % classes) as u8))
+            .map(move |(at, _)| ((at / classes) as u16, (at % classes) as u8));
+        own.chain(self.ns3.iter().flat_map(|books| books.pausing()))
     }
 
     /// Compares the books with each other; tells what does not add up.
     pub fn audit(&self) -> Result<(), String> {
+        if let Some(books) = &self.ns3 {
+            return books.audit(self.used);
+        }
         let held: u64 = self.ingress.iter().map(|i| i.bytes + i.headroom).sum();
         let shared: u64 = self.ingress.iter().map(|i| self.beyond(i.bytes)).sum();
         if held != self.used {
@@ -343,6 +377,7 @@ mod tests {
 
     fn pfc(threshold: PfcThreshold) -> Pfc {
         Pfc {
+            accounting: Accounting::Pool,
             threshold,
             xon_offset: 2000,
             frame_bytes: 64,

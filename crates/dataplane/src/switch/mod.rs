@@ -9,11 +9,12 @@ mod bfc;
 mod classify;
 mod clock;
 mod mmu;
+mod mmu_ns3;
 mod queueing;
 mod signal;
 
-use crate::config::{Classify, PauseBy, Scope, SwitchConfig};
-use crate::int::IntHop;
+use crate::config::{Classify, IntConfig, PauseBy, Scope, SwitchConfig};
+use crate::int::{IntFormat, IntHop, wire};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::route::Routes;
 use crate::sink::{DROP_CAUSES, DropCause, Sink};
@@ -89,7 +90,6 @@ struct ClassBits {
 /// A switch. Give it packets and the time.
 #[derive(Debug)]
 pub struct Switch {
-    id: u32,
     routes: Routes,
     classifier: Classifier,
     mmu: Mmu,
@@ -100,6 +100,10 @@ pub struct Switch {
     telemetry: Vec<Telemetry>,
     class: ClassBits,
     int: bool,
+    /// How INT is written, if not exactly and of what was sent.
+    int_as: Option<IntConfig>,
+    /// What INT's pathID takes of the switch's number.
+    path_id: u32,
     counters: SwitchCounters,
     port_counters: Vec<SwitchPortCounters>,
 }
@@ -128,7 +132,6 @@ impl Switch {
         };
         let tell_ps = config.bfc.and_then(|b| b.bitmap).map(|b| b.period_ps);
         Self {
-            id,
             routes,
             classifier: Classifier::new(config, ports, &queueing),
             mmu: Mmu::new(config, ports),
@@ -141,7 +144,12 @@ impl Switch {
             clock: Clock::new(read_ps, tell_ps),
             telemetry: telemetry.collect(),
             class,
-            int: config.int,
+            int: config.int.is_some(),
+            int_as: config.int.filter(|int| *int != IntConfig::default()),
+            path_id: match config.int.unwrap_or_default().format {
+                IntFormat::Exact => id,
+                IntFormat::Wire(_) => wire::path_id(id),
+            },
             counters: SwitchCounters::default(),
             port_counters: vec![SwitchPortCounters::default(); ports.len()],
         }
@@ -162,7 +170,7 @@ impl Switch {
         if packet.kind().is_hop_control() {
             return;
         }
-        let Some(port) = self.routes.port(packet) else {
+        let Some(port) = self.routes.port(packet, || arena.cold(id).src) else {
             return;
         };
         self.queueing.prefetch(port);
@@ -192,7 +200,7 @@ impl Switch {
         self.counters.received += 1;
         self.touch(now, sink);
 
-        let Some(port) = self.routes.port(&packet) else {
+        let Some(port) = self.routes.port(&packet, || arena.cold(id).src) else {
             return self.drop(None, id, DropCause::NoRoute, arena, sink); // SW-02
         };
         let place = self
@@ -313,6 +321,11 @@ impl Switch {
         let hot = arena.hot_mut(id);
         let packet = *hot;
         if packet.kind().is_hop_control() {
+            if self.class.int & 1 != 0 {
+                let telemetry = &mut self.telemetry[port as usize];
+                telemetry.int_bytes -= u64::from(packet.size);
+                telemetry.int_tx += u64::from(packet.size);
+            }
             return Some(id);
         }
         hot.upstream_queue = number;
@@ -321,7 +334,13 @@ impl Switch {
         self.touch(now, sink);
         let class = packet.class();
         let size = u64::from(packet.size);
-        if packet.has(flag::BUFFERED) && self.mmu.leave(packet.ingress, class, size) == Tell::Xon {
+        let tell = if packet.has(flag::BUFFERED) {
+            self.mmu.leave(packet.ingress, class, size)
+        } else {
+            Tell::Nothing
+        };
+        self.signal(now, port, queue, id, &packet, arena, sink);
+        if tell == Tell::Xon {
             self.tell_pfc(packet.ingress, class, false, arena, sink);
         }
         if packet.has(flag::OVER)
@@ -330,7 +349,6 @@ impl Switch {
         {
             self.tell_bfc(&packet, false, arena, sink);
         }
-        self.signal(now, port, queue, id, &packet, arena, sink);
         let counted = self.counted(&packet);
         self.classifier
             .departed(now, port, &packet, queue, counted, &mut self.queueing);
@@ -369,7 +387,11 @@ impl Switch {
                     rate_mbps: telemetry.rate_mbps,
                 };
                 if let Some(stack) = arena.stack_mut(id) {
-                    stack.push(self.id, hop);
+                    if stack.push(self.path_id, hop)
+                        && let Some(int) = self.int_as
+                    {
+                        signal::rewrite(int, stack, telemetry.int_tx + telemetry.int_bytes);
+                    }
                     self.counters.int_hops += 1;
                 }
             }
@@ -400,7 +422,9 @@ impl Switch {
             Scope::Port => self.telemetry[port as usize].ecn_bytes,
         };
         let hot = arena.hot_mut(id);
-        if hot.kind() == Kind::Data && marker.marks(port, bytes, || sink.draw()) {
+        let data = hot.kind() == Kind::Data;
+        // NS3-16: the draw of an ACK has no effect but on those after it.
+        if (data || marker.replay) && marker.marks(port, bytes, || sink.unit()) && data {
             hot.flags |= flag::CE;
             self.counters.marks += 1;
             self.port_counters[port as usize].marked += 1;
@@ -456,6 +480,9 @@ impl Switch {
             self.counters.pfc_pauses += 1;
         } else {
             self.counters.pfc_resumes += 1;
+        }
+        if self.marker.as_ref().is_some_and(|marker| marker.replay) {
+            sink.unit(); // NS3-17
         }
         let frame = Packet {
             psn: u32::from(xoff),
@@ -547,6 +574,9 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) -> PacketId {
+        if self.class.int & 1 != 0 {
+            self.telemetry[port as usize].int_bytes += u64::from(frame.size);
+        }
         let id = arena.alloc(frame, Cold::default());
         let queue = self.queueing.queue_of(port, 0, 0);
         self.queueing.push(queue, id, arena);
@@ -567,7 +597,17 @@ impl Switch {
             self.port_counters[port as usize].dropped[cause as usize] += 1;
         }
         sink.dropped(arena.hot(id), cause);
-        arena.free(id);
+        // SW-52
+        if !sink.keep(id, cause) {
+            arena.free(id);
+        }
+    }
+
+    /// The port by which this switch would forward a packet from endpoint `src`; `None` where no port
+    /// leads there.
+    #[must_use]
+    pub fn way(&self, packet: &Packet, src: u32) -> Option<u16> {
+        self.routes.port(packet, || src)
     }
 
     /// Whether `transmit` would find something for this port.
@@ -775,7 +815,7 @@ pub(crate) mod tests {
                 admission: Admission::SharedPool,
             },
             ecn: None,
-            int: false,
+            int: None,
             bfc: None,
             path: PathChoice::Flow,
             max_frame: 1048,

@@ -1,6 +1,7 @@
 //! What a switch writes on packets: ECN marks and INT.
 
-use crate::config::{EcnConfig, Red, Scope};
+use crate::config::{EcnConfig, IntConfig, Red, Scope};
+use crate::int::{Counter, IntFormat, IntStack};
 use crate::units::Rate;
 
 /// One port's marking profile, thresholds in bytes.
@@ -17,6 +18,8 @@ pub(crate) struct Marker {
     profiles: Vec<Profile>,
     pub scope: Scope,
     pub at_dequeue: bool,
+    /// ACKs and pause frames draw as well.
+    pub replay: bool,
 }
 
 impl Marker {
@@ -28,6 +31,7 @@ impl Marker {
             profiles,
             scope: config.scope,
             at_dequeue: config.at_dequeue,
+            replay: config.replay,
         }
     }
 
@@ -63,19 +67,32 @@ impl Marker {
         }
     }
 
-    /// Whether a packet that sees `bytes` in its scope is marked.
-    // SW-30
+    /// Whether a packet that sees `bytes` in its scope is marked; `unit` draws from [0, 1).
+    // SW-30, NS3-15
     #[inline]
-    pub fn marks(&self, port: u16, bytes: u64, draw: impl FnOnce() -> u64) -> bool {
+    pub fn marks(&self, port: u16, bytes: u64, unit: impl FnOnce() -> f64) -> bool {
         let p = &self.profiles[port as usize];
         if bytes <= p.kmin {
             false
         } else if bytes > p.kmax {
             true
         } else {
-            let probability = p.pmax * (bytes - p.kmin) as f64 / (p.kmax - p.kmin) as f64;
-            ((draw() >> 11) as f64) < probability * (1u64 << 53) as f64
+            unit() < p.pmax * (bytes - p.kmin) as f64 / (p.kmax - p.kmin) as f64
         }
+    }
+}
+
+/// Makes the last hop of a stack, which is exact, what the configuration has written. All bytes
+/// that ever joined the port's queues have left, this packet with them, or still wait: `arrived`.
+// HPCC-30, HPCC-31
+#[inline(never)]
+pub(crate) fn rewrite(int: IntConfig, stack: &mut IntStack, arrived: u64) {
+    let Some(hop) = stack.last_mut() else { return };
+    if int.counter == Counter::Arrived {
+        hop.tx_bytes = arrived;
+    }
+    if let IntFormat::Wire(layout) = int.format {
+        *hop = layout.decode(layout.encode(hop));
     }
 }
 
@@ -93,6 +110,7 @@ mod tests {
             profiles: vec![(Rate::from_gbps(100), red)],
             scope: Scope::Port,
             at_dequeue: true,
+            replay: false,
         };
         Marker::new(&config, [rate].into_iter())
     }
@@ -101,14 +119,13 @@ mod tests {
     #[test]
     fn red_marks_nothing_below_kmin_everything_above_kmax_and_pmax_between() {
         let m = marker(Rate::from_gbps(100));
-        assert!(!m.marks(0, 100_000, || 0));
-        assert!(m.marks(0, 400_001, || u64::MAX));
+        assert!(!m.marks(0, 100_000, || 0.0));
+        assert!(m.marks(0, 400_001, || 0.999));
         // Half way the probability is 0.1.
-        let tenth = u64::MAX / 10;
-        assert!(m.marks(0, 250_000, || tenth - (1 << 20)));
-        assert!(!m.marks(0, 250_000, || tenth + (1 << 20)));
+        assert!(m.marks(0, 250_000, || 0.099_999));
+        assert!(!m.marks(0, 250_000, || 0.100_001));
         assert!(
-            !m.marks(0, 400_000, || u64::MAX / 5 + (1 << 20)),
+            !m.marks(0, 400_000, || 0.200_001),
             "at kmax it is pmax, not 1"
         );
     }
@@ -117,10 +134,10 @@ mod tests {
     #[test]
     fn thresholds_scale_with_the_rate_of_the_port() {
         let m = marker(Rate::from_gbps(400));
-        assert!(!m.marks(0, 400_000, || 0));
-        assert!(m.marks(0, 1_600_001, || u64::MAX));
+        assert!(!m.marks(0, 400_000, || 0.0));
+        assert!(m.marks(0, 1_600_001, || 0.999));
         let m = marker(Rate::from_gbps(25));
-        assert!(!m.marks(0, 25_000, || 0));
-        assert!(m.marks(0, 100_001, || u64::MAX));
+        assert!(!m.marks(0, 25_000, || 0.0));
+        assert!(m.marks(0, 100_001, || 0.999));
     }
 }

@@ -1,5 +1,5 @@
 use crate::{close, path};
-use dataplane::config::{CnpReaction, DcqcnConfig};
+use dataplane::config::{Arithmetic, CnpReaction, DcqcnConfig};
 use dataplane::nic::control::PathInfo;
 use dataplane::nic::dcqcn::Dcqcn;
 use proptest::prelude::*;
@@ -464,6 +464,8 @@ fn config() -> impl Strategy<Value = DcqcnConfig> {
         decrease_interval_ps: periods.2 * US,
         clamp_target: rest.3,
         window: true,
+        fixed_window: false,
+        arithmetic: Arithmetic::Real,
     })
 }
 

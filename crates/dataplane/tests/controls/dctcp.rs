@@ -23,6 +23,10 @@ impl Flow {
         Self::new(DctcpConfig::line_rate_start())
     }
 
+    fn window(&self) -> u64 {
+        self.dctcp.window(&self.config)
+    }
+
     /// One packet is acknowledged while `snd_nxt` is next to be sent.
     fn ack(&mut self, marked: bool, snd_nxt: u64) -> u64 {
         self.seq += 1_000;
@@ -31,7 +35,7 @@ impl Flow {
             ..ack(self.seq, snd_nxt)
         };
         self.dctcp.on_ack(&self.config, &path(100.0), &ack);
-        self.dctcp.window()
+        self.window()
     }
 }
 
@@ -39,16 +43,16 @@ impl Flow {
 #[test]
 fn starts_with_a_bdp_or_with_ten_packets() {
     let flow = Flow::at_line_rate();
-    assert_eq!(flow.dctcp.window(), 100_000);
+    assert_eq!(flow.dctcp.window(&flow.config), 100_000);
     close(flow.dctcp.rate_bps(&path(100.0)), 1e11);
     let flow = Flow::new(DctcpConfig::paper());
-    assert_eq!(flow.dctcp.window(), 10_000);
+    assert_eq!(flow.dctcp.window(&flow.config), 10_000);
     close(flow.dctcp.rate_bps(&path(100.0)), 1e10);
     let many = DctcpConfig {
         initial_packets: 1_000,
         ..DctcpConfig::paper()
     };
-    assert_eq!(Flow::new(many).dctcp.window(), 100_000);
+    assert_eq!(Flow::new(many).window(), 100_000);
 }
 
 /// DCTCP-03, DCTCP-04, DCTCP-05: α takes in each window's share of marked bytes, by hand.
@@ -107,7 +111,7 @@ fn no_increase_while_a_reduction_holds() {
     flow.ack(false, 9_000);
     // α after a window of three unmarked packets; the cut holds to 20 000.
     flow.ack(true, 20_000);
-    let window = flow.dctcp.window();
+    let window = flow.dctcp.window(&flow.config);
     for _ in 4..=20 {
         assert_eq!(flow.ack(false, 20_000), window);
     }
@@ -122,15 +126,15 @@ fn bounds_of_the_window() {
         let beyond = flow.seq;
         flow.ack(true, beyond);
     }
-    assert_eq!(flow.dctcp.window(), 1_000);
+    assert_eq!(flow.dctcp.window(&flow.config), 1_000);
     for _ in 0..300 {
         let beyond = flow.seq;
         flow.ack(false, beyond);
     }
-    assert_eq!(flow.dctcp.window(), 100_000);
+    assert_eq!(flow.dctcp.window(&flow.config), 100_000);
     let config = DctcpConfig::line_rate_start();
     let short = Dctcp::new(&config, &path(0.1));
-    assert_eq!(short.window(), 1_000);
+    assert_eq!(short.window(&config), 1_000);
     close(short.rate_bps(&path(0.1)), 1e8);
 }
 
@@ -158,15 +162,15 @@ fn a_loss_halves_once() {
     flow.ack(false, 5_000);
     for _ in 0..3 {
         flow.dctcp.on_loss(&flow.config, &path(100.0), 5_000);
-        assert_eq!(flow.dctcp.window(), 50_000);
+        assert_eq!(flow.dctcp.window(&flow.config), 50_000);
     }
     // Nor does a mark cut again before byte 5 000 is passed.
     assert_eq!(flow.ack(true, 5_000), 50_000);
     flow.seq = 5_000;
     flow.ack(false, 20_000);
-    let window = flow.dctcp.window();
+    let window = flow.dctcp.window(&flow.config);
     flow.dctcp.on_loss(&flow.config, &path(100.0), 20_000);
-    assert_eq!(flow.dctcp.window(), window / 2);
+    assert_eq!(flow.dctcp.window(&flow.config), window / 2);
 }
 
 /// DCTCP-13, DCTCP-14.
@@ -175,4 +179,21 @@ fn parameter_sets() {
     let paper = DctcpConfig::paper();
     assert_eq!((paper.g, paper.initial_packets), (1.0 / 16.0, 10));
     assert!(paper.slow_start && !DctcpConfig::line_rate_start().slow_start);
+}
+
+/// DCTCP-15: without the window the rate is the same, and nothing else holds the flow back.
+#[test]
+fn a_rate_without_a_window() {
+    let rate_only = DctcpConfig {
+        window: false,
+        ..DctcpConfig::line_rate_start()
+    };
+    let (mut with, mut without) = (Flow::at_line_rate(), Flow::new(rate_only));
+    for marked in [false, true, false, true, true, false, false, true] {
+        with.ack(marked, with.seq + 3_000);
+        assert_eq!(without.ack(marked, without.seq + 3_000), u64::MAX);
+        let rate = |flow: &Flow| flow.dctcp.rate_bps(&path(100.0));
+        close(rate(&without), rate(&with));
+    }
+    assert!(with.window() < 100_000);
 }

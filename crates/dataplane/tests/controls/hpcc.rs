@@ -3,12 +3,11 @@ use dataplane::config::HpccConfig;
 use dataplane::int::{IntHop, IntStack, MAX_HOPS, padding_bytes};
 use dataplane::nic::control::AckInfo;
 use dataplane::nic::hpcc::Hpcc;
-use proptest::prelude::*;
 
 const US: u64 = 1_000_000;
 
 /// A port of 100 Gb/s.
-fn port(ts_us: u64, tx_bytes: u64, qlen_bytes: u32) -> IntHop {
+pub(crate) fn port(ts_us: u64, tx_bytes: u64, qlen_bytes: u32) -> IntHop {
     IntHop {
         ts_ps: ts_us * US,
         tx_bytes,
@@ -17,7 +16,7 @@ fn port(ts_us: u64, tx_bytes: u64, qlen_bytes: u32) -> IntHop {
     }
 }
 
-fn stack(hops: &[IntHop]) -> IntStack {
+pub(crate) fn stack(hops: &[IntHop]) -> IntStack {
     let mut stack = IntStack::default();
     for (switch, hop) in (1u32..).zip(hops) {
         stack.push(switch, *hop);
@@ -26,21 +25,24 @@ fn stack(hops: &[IntHop]) -> IntStack {
 }
 
 /// A flow of 100 Gb/s with T = 8 µs, hence W_init = 100 000, and the paper's parameters.
-struct Flow {
-    config: HpccConfig,
-    hpcc: Hpcc,
+pub(crate) struct Flow {
+    pub config: HpccConfig,
+    pub hpcc: Hpcc,
 }
 
 impl Flow {
     fn new() -> Self {
-        let config = HpccConfig::paper(1e11);
+        Self::with(HpccConfig::paper(1e11))
+    }
+
+    pub fn with(config: HpccConfig) -> Self {
         Self {
             config,
             hpcc: Hpcc::new(&config, &path(100.0)),
         }
     }
 
-    fn ack(&mut self, seq: u64, snd_nxt: u64, int: &IntStack) {
+    pub fn ack(&mut self, seq: u64, snd_nxt: u64, int: &IntStack) {
         let ack = AckInfo {
             int: Some(int),
             ..ack(seq, snd_nxt)
@@ -48,7 +50,7 @@ impl Flow {
         self.hpcc.on_ack(&self.config, &path(100.0), &ack);
     }
 
-    fn window_bytes(&self) -> f64 {
+    pub fn window_bytes(&self) -> f64 {
         self.hpcc.rate_bps() * 8e-6 / 8.0
     }
 }
@@ -369,87 +371,4 @@ fn equilibrium_of_a_constant_utilisation() {
         );
     }
     close(flow.hpcc.reference_bytes(), 80.0 / (1.0 - 0.95));
-}
-
-/// Recursion (5)–(6): one step for all flows. `uses[i][j]`: flow j crosses link i.
-fn step(uses: &[Vec<bool>], capacity: &[f64], rates: &[f64]) -> Vec<f64> {
-    let load = loads(uses, rates);
-    let relative: Vec<f64> = load
-        .iter()
-        .zip(capacity)
-        .map(|(load, c)| load / c)
-        .collect();
-    let most = |j: usize| {
-        let links = (0..uses.len()).filter(|i| uses[*i][j]);
-        links.map(|i| relative[i]).fold(0.0, f64::max)
-    };
-    (0..rates.len()).map(|j| rates[j] / most(j)).collect()
-}
-
-/// Load of each link.
-fn loads(uses: &[Vec<bool>], rates: &[f64]) -> Vec<f64> {
-    let of = |row: &Vec<bool>| {
-        let crossing = rates.iter().zip(row).filter(|(_, on)| **on);
-        crossing.map(|(rate, _)| rate).sum()
-    };
-    uses.iter().map(of).collect()
-}
-
-/// HPCC-26: the paper's bound on the number of steps is too small. Links of 1 and 10, one flow
-/// over both and one over the second only, both at 1: the second flow should get 9, and after as
-/// many steps as there are links it has 8⅓.
-#[test]
-fn the_recursion_can_take_more_steps_than_links() {
-    let uses = [vec![true, false], vec![true, true]];
-    let once = step(&uses, &[1.0, 10.0], &[1.0, 1.0]);
-    assert_eq!(once, [1.0, 5.0]);
-    let twice = step(&uses, &[1.0, 10.0], &once);
-    close(twice[1], 25.0 / 3.0);
-    let mut rates = twice;
-    for _ in 0..20 {
-        rates = step(&uses, &[1.0, 10.0], &rates);
-    }
-    close(rates[1], 9.0);
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    /// HPCC-26: on random networks the recursion is feasible after one step, which fills the most
-    /// loaded link; rates never fall after it; and it tends to a Pareto optimum.
-    #[test]
-    fn recursion_tends_to_a_pareto_optimum(
-        (uses, capacity, start) in (1usize..6, 1usize..9).prop_flat_map(|(links, flows)| (
-            prop::collection::vec(prop::collection::vec(any::<bool>(), flows), links),
-            prop::collection::vec(0.5f64..100.0, links),
-            prop::collection::vec(0.01f64..100.0, flows),
-        ))
-    ) {
-        let mut uses = uses;
-        for j in 0..start.len() {
-            let link = j % uses.len();
-            uses[link][j] = true; // every flow crosses some link
-        }
-        let relative: Vec<f64> =
-            loads(&uses, &start).iter().zip(&capacity).map(|(load, c)| load / c).collect();
-        let busiest = (0..relative.len()).max_by(|a, b| relative[*a].total_cmp(&relative[*b]));
-        let busiest = busiest.expect("there is a link");
-        let mut rates = step(&uses, &capacity, &start);
-        close(loads(&uses, &rates)[busiest], capacity[busiest]);
-        for _ in 0..3_000 {
-            let next = step(&uses, &capacity, &rates);
-            for (new, old) in next.iter().zip(&rates) {
-                prop_assert!(*new >= old * (1.0 - 1e-12));
-            }
-            rates = next;
-            for (load, capacity) in loads(&uses, &rates).iter().zip(&capacity) {
-                prop_assert!(*load <= capacity * (1.0 + 1e-9));
-            }
-        }
-        let load = loads(&uses, &rates);
-        for j in 0..rates.len() {
-            let full = (0..uses.len()).any(|i| uses[i][j] && load[i] >= capacity[i] * 0.99);
-            prop_assert!(full, "flow {} crosses no full link", j);
-        }
-    }
 }

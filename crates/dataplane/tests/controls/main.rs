@@ -4,9 +4,12 @@
 mod dcqcn;
 mod dctcp;
 mod hpcc;
+mod hpcc_theory;
+mod hpcc_variants;
 mod parameters;
 mod properties;
 mod timely;
+mod wire;
 
 use dataplane::nic::control::{AckInfo, PathInfo};
 

@@ -1,5 +1,5 @@
 use crate::{ack, close, path};
-use dataplane::config::{ControlConfig, TimelyConfig};
+use dataplane::config::{ControlConfig, TimelyBand, TimelyConfig};
 use dataplane::nic::control::{AckInfo, Control};
 use dataplane::nic::timely::Timely;
 
@@ -182,4 +182,90 @@ fn a_loss_changes_nothing() {
     let mut control = Control::new(&config, &path(10.0), 0);
     control.on_loss(&config, &path(10.0), 50_000);
     close(control.rate_bps(&config, &path(10.0), 0), 10e9);
+}
+
+fn patched() -> Flow {
+    let mut flow = Flow::new();
+    flow.config.band = TimelyBand::patched();
+    flow
+}
+
+/// TIMELY-30, TIMELY-31: by hand. α = 0.875, smallest round trip 20 µs, reference 50 µs.
+#[test]
+fn the_patched_band_weighs_growth_against_the_reference() {
+    let mut flow = patched();
+    flow.rtt(60);
+    // d = 17.5 µs, gradient 0.875 is beyond the range: weight 1, error 30/50.
+    let mut rate = 10_000.0 * (1.0 - 0.008 * 0.6);
+    close(flow.rtt(80), rate);
+    // d = 0.125 · 17.5 − 0.875 · 10 = −6.5625 µs, gradient below −1/4: weight 0.
+    rate += 10.0;
+    close(flow.rtt(70), rate);
+    // d = −0.8203125 µs, gradient −0.041015625: weight 0.5 − 0.08203125.
+    let weight = 0.5 - 2.0 * 0.041_015_625;
+    rate = 10.0 * (1.0 - weight) + rate * (1.0 - 0.008 * weight * 0.4);
+    close(flow.rtt(70), rate);
+}
+
+/// TIMELY-30: a steady round trip has one rate at which growth and pull are equal: at 75 µs weight
+/// 1/2 and error 1/2, so 5 Mb/s of growth meet 0.002 of the rate.
+#[test]
+fn the_patched_band_has_one_fixed_point() {
+    for start_us in [60, 400] {
+        let mut flow = patched();
+        flow.rtt(start_us);
+        for _ in 0..200 {
+            flow.rtt(start_us);
+        }
+        let mut rate = 0.0;
+        for _ in 0..10_000 {
+            rate = flow.rtt(75);
+        }
+        assert!((rate - 2_500.0).abs() < 1e-3, "{rate} Mb/s");
+    }
+}
+
+/// TIMELY-32: outside of the band all is as it was; inside there is no hyperactive increase.
+#[test]
+fn the_patch_is_for_the_band_only() {
+    let (mut old, mut new) = (Flow::new(), patched());
+    for rtt_us in [600, 700, 20, 10, 49, 501, 30] {
+        close(new.rtt(rtt_us), old.rtt(rtt_us));
+    }
+    // Below T_low nothing counts, falling within the band neither: always the same step.
+    let mut flow = patched();
+    flow.config.hai_below_low = true;
+    flow.rtt(2_000);
+    flow.rtt(1_900);
+    let mut rtt_us = 450;
+    let mut rate = flow.rtt(rtt_us);
+    for _ in 0..7 {
+        rtt_us -= 50;
+        rate += 10.0;
+        close(flow.rtt(rtt_us), rate);
+    }
+    // The count of increases begins when it leaves the band.
+    for step in [10.0, 10.0, 10.0, 10.0, 10.0, 50.0] {
+        rate += step;
+        close(flow.rtt(20), rate);
+    }
+}
+
+/// TIMELY-33.
+#[test]
+fn the_patch_refuses_nonsense() {
+    let with = |band| TimelyConfig {
+        band,
+        ..TimelyConfig::paper()
+    };
+    assert_eq!(with(TimelyBand::patched()).check(), Ok(()));
+    for band in [(2.0, 1, 0.25), (0.1, 0, 0.25), (0.1, 1, 0.0)] {
+        let (beta, reference_ps, range) = band;
+        let patched = TimelyBand::Patched {
+            beta,
+            reference_ps,
+            range,
+        };
+        assert!(with(patched).check().is_err(), "{band:?}");
+    }
 }

@@ -1,6 +1,8 @@
 //! The NIC against its rules, on a bench: frames in, frames out, wishes recorded.
 
+mod lossy;
 mod receiving;
+mod repair;
 mod sending;
 
 use dataplane::config::*;
@@ -28,6 +30,9 @@ impl Sink for Ears {
     }
     fn wake(&mut self, at: Time) {
         self.wakes.push(at);
+    }
+    fn call(&mut self, _: Time, _: u32) {
+        panic!("only a scan calls");
     }
     fn dropped(&mut self, _: &Packet, _: DropCause) {
         panic!("a NIC drops nothing on its own");
@@ -161,6 +166,7 @@ fn config() -> NicConfig {
         cnp_interval_ps: None,
         control: ControlConfig::LineRate,
         recovery: Recovery::GoBackN { timeout_ps: MS },
+        host: HostConfig::default(),
         queues: 4,
         shortest_first: false,
         obeys_bfc: true,

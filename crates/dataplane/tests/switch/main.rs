@@ -34,6 +34,9 @@ impl Sink for Ears {
     fn wake(&mut self, at: Time) {
         self.wakes.push(at);
     }
+    fn call(&mut self, _: Time, _: u32) {
+        panic!("a switch has no timers yet");
+    }
     fn dropped(&mut self, packet: &Packet, cause: DropCause) {
         self.drops.push((packet.psn, cause));
     }
@@ -61,6 +64,7 @@ impl Bench {
         let endpoints = Endpoints {
             group: vec![0, 0, 0, 0, 1],
             port: vec![0, 1, 2, 3, 0],
+            address: Vec::new(),
         };
         let routes = Routes {
             endpoints: Arc::new(endpoints),
@@ -159,7 +163,7 @@ fn config() -> SwitchConfig {
             admission: Admission::SharedPool,
         },
         ecn: None,
-        int: false,
+        int: None,
         bfc: None,
         path: PathChoice::Flow,
         max_frame: 1500,

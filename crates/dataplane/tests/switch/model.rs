@@ -489,6 +489,7 @@ fn any_config() -> impl Strategy<Value = SwitchConfig> {
         }),
         (threshold, 0u64..4000, 0u64..6000).prop_map(|(threshold, xon_offset, headroom)| {
             Admission::Pfc(Pfc {
+                accounting: Accounting::Pool,
                 threshold,
                 xon_offset,
                 frame_bytes: 64,

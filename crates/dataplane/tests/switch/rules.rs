@@ -1,7 +1,8 @@
 //! One test a rule, for those that the model does not cover.
 
 use super::*;
-use dataplane::config::{EcnConfig, Red, Scope};
+use dataplane::config::{Accounting, EcnConfig, Pfc, PfcThreshold, Red, Scope};
+use dataplane::int::{Counter, IntFormat, IntHop, Layout};
 use dataplane::packet::flag;
 use dataplane::switch::state_entries;
 
@@ -180,6 +181,7 @@ fn marking(at_dequeue: bool, scope: Scope) -> SwitchConfig {
         profiles: vec![(LINK.0, red)],
         scope,
         at_dequeue,
+        replay: false,
     });
     c
 }
@@ -264,7 +266,7 @@ fn the_scope_of_a_mark_is_the_queue_or_the_port() {
 #[test]
 fn telemetry_tells_of_the_port_as_the_packet_leaves_it() {
     let mut c = config();
-    c.int = true;
+    c.int = Some(IntConfig::default());
     c.classes[3].int = false;
     let mut b = Bench::new(&c);
     let mut ids = Vec::new();
@@ -309,6 +311,77 @@ fn telemetry_tells_of_the_port_as_the_packet_leaves_it() {
     assert_eq!(b.switch.counters().int_hops, 3);
 }
 
+/// What three packets of one flow to port 2, and a pause frame before them, say when they leave.
+fn told(int: IntConfig, pauses: bool) -> Vec<IntHop> {
+    let mut c = config();
+    c.int = Some(int);
+    c.classes[0].int = pauses;
+    c.mmu.admission = Admission::Pfc(Pfc {
+        accounting: Accounting::Pool,
+        threshold: PfcThreshold::Static(1),
+        xon_offset: 0,
+        frame_bytes: 64,
+        headroom: None,
+        response_ps: 0,
+    });
+    let mut b = Bench::new(&c);
+    // Its first packet holds the upstream behind port 2, so that a pause leaves there.
+    b.receive(2, data(9, 3, 0));
+    assert_eq!(b.send(2).map(|p| p.kind()), Some(Kind::Pfc));
+    let ids: Vec<PacketId> = (0..3)
+        .map(|psn| {
+            let id = b.put(data(1, 2, psn));
+            b.arena.attach_stack(id);
+            b.switch.receive(0, 0, id, &mut b.arena, &mut b.ears);
+            id
+        })
+        .collect();
+    let hops = ids.into_iter().map(|id| {
+        let sent = b.switch.transmit(7_500, 2, &mut b.arena, &mut b.ears);
+        assert_eq!(sent, Some(id));
+        b.arena.stack(id).unwrap().hops()[0]
+    });
+    hops.collect()
+}
+
+// HPCC-30
+#[test]
+fn telemetry_to_the_bit_is_cut_to_whole_units() {
+    let wire = IntConfig {
+        format: IntFormat::Wire(Layout::new(1, 16)),
+        counter: Counter::Sent,
+    };
+    let seen: Vec<_> = told(wire, false)
+        .iter()
+        .map(|h| (h.ts_ps, h.tx_bytes, h.qlen_bytes))
+        .collect();
+    assert_eq!(
+        seen,
+        [(7_000, 0, 2_000), (7_000, 896, 960), (7_000, 1_920, 0)]
+    );
+}
+
+// HPCC-31: as each packet leaves, all three have arrived.
+#[test]
+fn telemetry_of_arrivals_counts_what_joined_the_queue() {
+    let arrived = IntConfig {
+        format: IntFormat::Exact,
+        counter: Counter::Arrived,
+    };
+    let seen: Vec<_> = told(arrived, false)
+        .iter()
+        .map(|h| (h.tx_bytes, h.qlen_bytes))
+        .collect();
+    assert_eq!(seen, [(3_000, 2_000), (3_000, 1_000), (3_000, 0)]);
+}
+
+// HPCC-02: pause frames of the switch itself count only where they are told to.
+#[test]
+fn pause_frames_count_where_class_0_does() {
+    let sent = |pauses| told(IntConfig::default(), pauses)[0].tx_bytes;
+    assert_eq!((sent(false), sent(true)), (0, 64));
+}
+
 // SW-43, AUD-06
 #[test]
 fn a_repeated_pause_is_noticed() {
@@ -332,6 +405,7 @@ fn a_repeated_pause_is_noticed() {
 fn frames_between_neighbours_go_first_and_no_pause_stops_them() {
     let mut c = config();
     c.mmu.admission = Admission::Pfc(Pfc {
+        accounting: Accounting::Pool,
         threshold: PfcThreshold::Static(2500),
         xon_offset: 0,
         frame_bytes: 64,
@@ -402,7 +476,7 @@ fn fill(b: &mut Bench, flow: u32, upstream: u16, packets: u32) {
 }
 
 /// What port 0 sends: kind, size, and what a bitmap names.
-fn told(b: &mut Bench) -> Vec<(Kind, u16, Vec<u32>)> {
+fn frames_back(b: &mut Bench) -> Vec<(Kind, u16, Vec<u32>)> {
     let mut told = Vec::new();
     while let Some(id) = b.switch.transmit(b.now, 0, &mut b.arena, &mut b.ears) {
         let p = *b.arena.hot(id);
@@ -426,11 +500,11 @@ fn bitmaps_repeat_at_every_period_what_is_paused_on_every_port() {
     b.now = US / 2;
     fill(&mut b, 1, 7, 40);
     assert_eq!(b.ears.wakes, [US], "at the next multiple");
-    assert_eq!(told(&mut b), [(Kind::BfcPause, 64, vec![7, 1])]);
+    assert_eq!(frames_back(&mut b), [(Kind::BfcPause, 64, vec![7, 1])]);
     for n in 1..=3 {
         b.now = n * US;
         b.switch.timer(b.now, &mut b.arena, &mut b.ears);
-        assert_eq!(told(&mut b), [(Kind::BfcBitmap, 156, vec![7])]);
+        assert_eq!(frames_back(&mut b), [(Kind::BfcBitmap, 156, vec![7])]);
         assert_eq!(b.all(1).len(), 1, "and an empty one to port 1");
     }
     let c = *b.switch.counters();
@@ -440,7 +514,7 @@ fn bitmaps_repeat_at_every_period_what_is_paused_on_every_port() {
         43,
         "the packets, and three bitmaps in front"
     );
-    assert_eq!(told(&mut b), [(Kind::BfcPause, 64, vec![7, 0])]);
+    assert_eq!(frames_back(&mut b), [(Kind::BfcPause, 64, vec![7, 0])]);
     b.sound();
 }
 
@@ -457,16 +531,16 @@ fn with_bitmaps_alone_a_pause_waits_for_the_next_and_a_resume_is_one_at_once() {
     });
     fill(&mut b, 1, 7, 40);
     fill(&mut b, 1, 9, 2);
-    assert_eq!(told(&mut b), []);
+    assert_eq!(frames_back(&mut b), []);
     b.now = US;
     b.switch.timer(b.now, &mut b.arena, &mut b.ears);
-    assert_eq!(told(&mut b), [(Kind::BfcBitmap, 156, vec![7, 9])]);
+    assert_eq!(frames_back(&mut b), [(Kind::BfcBitmap, 156, vec![7, 9])]);
     while b.switch.counters().bfc_resumes == 0 {
         b.send(2);
     }
-    assert_eq!(told(&mut b), [(Kind::BfcBitmap, 156, vec![9])]);
+    assert_eq!(frames_back(&mut b), [(Kind::BfcBitmap, 156, vec![9])]);
     b.all(2);
-    assert_eq!(told(&mut b), [(Kind::BfcBitmap, 156, vec![])]);
+    assert_eq!(frames_back(&mut b), [(Kind::BfcBitmap, 156, vec![])]);
     b.sound();
 }
 

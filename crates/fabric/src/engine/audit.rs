@@ -81,9 +81,11 @@ impl<C: Calendar> Simulation<C> {
             }
         }
         let alive = self.arena.alive() as u64;
-        if alive != under_way + waiting {
+        let told = self.core.notices.len();
+        if alive != under_way + waiting + told {
             broken.push(format!(
-                "{alive} packets are alive, but {under_way} are on links and {waiting} in queues"
+                "{alive} packets are alive, but {under_way} are on links, {waiting} in queues, and of {told} \
+                 the loss is being told"
             ));
         }
         broken

@@ -3,6 +3,7 @@
 use dataplane::units::{NEVER, Rate, Time};
 use kernel::digest::fold;
 
+use super::Clock;
 use crate::topology::Graph;
 
 /// One direction of one link. The global number of a link is the number of the port that sends.
@@ -65,7 +66,7 @@ pub(super) struct Links {
 }
 
 impl Links {
-    pub fn new(graph: &Graph) -> Self {
+    pub fn new(graph: &Graph, clock: Clock) -> Self {
         let mut hot = Vec::with_capacity(graph.port_count() as usize);
         for node in 0..graph.nodes() {
             for (port, index) in graph.port_range(node).enumerate() {
@@ -73,7 +74,7 @@ impl Links {
                 hot.push(Link {
                     busy_ps: 0,
                     delay_ps: of.delay_ps,
-                    rate: of.rate,
+                    rate: clock.of(of.rate),
                     digest: 0,
                     arrived: 0,
                     node,

@@ -8,11 +8,15 @@
 mod audit;
 mod deadlock;
 mod links;
+mod notices;
+mod order;
 mod probe;
 
 use std::sync::Arc;
 
-use dataplane::config::{Admission, BaseRtt, NicConfig, PathChoice, Recovery, SwitchConfig};
+use dataplane::config::{
+    Accounting, Admission, BaseRtt, NicConfig, PathChoice, Recovery, SwitchConfig,
+};
 use dataplane::nic::control::PathInfo;
 use dataplane::nic::{FlowEnd, FlowStart, Nic};
 use dataplane::packet::{Arena, Kind, Packet, PacketId};
@@ -21,17 +25,22 @@ use dataplane::route::Routes;
 use dataplane::sink::{DROP_CAUSES, DropCause, Sink};
 use dataplane::switch::{MixedMap, Pairs, Switch};
 use dataplane::units::{NEVER, Rate, Time};
+use kernel::StreamHeads;
 use kernel::calendar::{Calendar, Event, Wheel, phase};
 use kernel::digest::{Digest, fold};
 use kernel::random::{Purpose, Stream, mix64};
 use traffic::Flow;
 
+use crate::ns3::Baselines;
 use crate::paths::Paths;
 use crate::record::{
     Counters, Ending, FlowRecord, Outcome, PauseRecord, Progress, Recorder, Violation,
 };
 use crate::topology::Graph;
 use links::Links;
+use notices::Notices;
+use order::SourcePorts;
+pub use order::{Clock, run};
 use probe::Probes;
 
 /// Everything that a run needs.
@@ -59,6 +68,10 @@ pub struct Plan {
     /// Of every switch, the pairs of (ingress, egress) that may hold their upstream by BFC; `None`:
     /// all may.
     pub backpressure: Option<Vec<Pairs>>,
+    /// How times are rounded.
+    pub clock: Clock,
+    /// Events of one instant come in the order of scheduling; [`run`] looks at it.
+    pub in_order: bool,
     /// Leave out port-free events that nothing waits for. Changes speed, never a result.
     pub elide: bool,
 }
@@ -98,10 +111,13 @@ struct Core<C> {
     lossless: u8,
     broken_promises: u64,
     ends: Vec<FlowEnd>,
+    notices: Notices,
     /// Open pauses: (link, class) → since.
     paused: MixedMap<u32, Time>,
     pauses: Vec<PauseRecord>,
     events: u64,
+    /// One sequence of draws for all nodes, in the place of their own streams.
+    replayed: Option<StreamHeads>,
 }
 
 impl<C: Calendar> Core<C> {
@@ -170,12 +186,32 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
         }
     }
 
+    fn call(&mut self, at: Time, what: u32) {
+        let event = Event::new(at, phase::TIMER, self.node, what);
+        self.core.calendar.push(event);
+    }
+
+    fn unit(&mut self) -> f64 {
+        match &mut self.core.replayed {
+            Some(heads) => heads.next_unit(), // NS3-18
+            None => self.core.nodes[self.node as usize].stream.unit(),
+        }
+    }
+
     fn dropped(&mut self, packet: &Packet, cause: DropCause) {
         self.core.drops[cause as usize] += 1;
         self.core.broken_promises += u64::from(self.core.lossless >> packet.class() & 1);
         let node = &mut self.core.nodes[self.node as usize];
         let what = u64::from(packet.flow) << 32 | u64::from(packet.psn);
         node.digest = fold(fold(node.digest, self.core.now), what);
+    }
+
+    fn keep(&mut self, id: PacketId, cause: DropCause) -> bool {
+        let told = self.core.notices.on && cause != DropCause::NoRoute;
+        if told {
+            self.core.notices.dropped.push((self.node, id));
+        }
+        told
     }
 
     fn draw(&mut self) -> u64 {
@@ -197,7 +233,8 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
 fn lossless_classes(config: &SwitchConfig) -> u8 {
     let promised = |pausable: bool| match config.mmu.admission {
         Admission::Unlimited => true,
-        Admission::Pfc(_) => pausable,
+        // NS3-10: its headroom is a rule of thumb.
+        Admission::Pfc(pfc) => pausable && pfc.accounting == Accounting::Pool,
         _ => false,
     };
     let classes = config.classes.iter().enumerate();
@@ -240,6 +277,11 @@ pub struct Simulation<C = Wheel> {
     core: Core<C>,
     graph: Arc<Graph>,
     paths: Paths,
+    baselines: Baselines,
+    source_ports: SourcePorts,
+    clock: Clock,
+    /// Flows whose start has been announced but not happened.
+    starting: std::collections::VecDeque<Flow>,
     arena: Arena,
     nics: Vec<Nic>,
     switches: Vec<Switch>,
@@ -319,11 +361,12 @@ impl<C: Calendar> Simulation<C> {
     #[must_use]
     pub fn with_calendar(plan: Plan, calendar: C) -> Self {
         let graph = plan.graph;
+        let clock = plan.clock;
         let hosts = graph.hosts();
         let rates = |node: u32| -> Vec<(Rate, Time)> {
             graph
                 .port_range(node)
-                .map(|i| (graph.port(i).rate, graph.port(i).delay_ps))
+                .map(|i| (clock.of(graph.port(i).rate), graph.port(i).delay_ps))
                 .collect()
         };
         let classes = plan.switch.classes.len();
@@ -361,20 +404,29 @@ impl<C: Calendar> Simulation<C> {
         let core = Core {
             now: 0,
             calendar,
-            links: Links::new(&graph),
+            links: Links::new(&graph, clock),
             nodes: (0..graph.nodes()).map(node).collect(),
             drops: [0; DROP_CAUSES],
             lossless: lossless_classes(&plan.switch),
             broken_promises: 0,
             ends: Vec::new(),
+            notices: Notices::new(&plan.nic),
             paused: MixedMap::default(),
             pauses: Vec::new(),
             events: 0,
+            replayed: order::draws(&plan.switch, &graph),
         };
         let admission = plan.switch.mmu.admission;
         let mut simulation = Self {
             core,
-            paths: Paths::new(Arc::clone(&graph)),
+            paths: match clock {
+                Clock::Exact => Paths::new(Arc::clone(&graph)),
+                Clock::Nanoseconds { .. } => Paths::new(Arc::clone(&graph)).cut(),
+            },
+            baselines: Baselines::new(Arc::clone(&graph)),
+            source_ports: SourcePorts::default(),
+            clock,
+            starting: std::collections::VecDeque::new(),
             probes: Probes::new(&graph),
             graph,
             arena: Arena::new(),
@@ -397,12 +449,15 @@ impl<C: Calendar> Simulation<C> {
             until_ps: plan.until_ps,
             probe_ps: plan.probe_ps.max(1),
             elide: plan.elide,
-            lossless: matches!(admission, Admission::Pfc(_) | Admission::Unlimited),
+            lossless: match admission {
+                Admission::Pfc(pfc) => pfc.accounting == Accounting::Pool,
+                other => other == Admission::Unlimited,
+            },
             repeats_pauses: plan.switch.bfc.is_some_and(|bfc| bfc.bitmap.is_some()),
             spraying: plan.switch.path == PathChoice::Packet,
             violations: Vec::new(),
         };
-        simulation.next_flow = simulation.feed.next();
+        simulation.next_flow = simulation.draw_flow();
         simulation.announce_flow();
         simulation
     }
@@ -457,7 +512,7 @@ impl<C: Calendar> Simulation<C> {
         let Recovery::GoBackN { timeout_ps } = self.nic.recovery else {
             return false;
         };
-        until.saturating_sub(self.progress_ps) > 2 * timeout_ps
+        until.saturating_sub(self.progress_ps) > timeout_ps.saturating_mul(2)
             && self.nics.iter().all(|nic| !nic.is_pacing())
             && (self.core.links.hot.iter().zip(&self.core.links.stats))
                 .all(|(l, s)| l.arrived == s.packets)
@@ -476,6 +531,9 @@ impl<C: Calendar> Simulation<C> {
 
     /// Handles every event before `limit`, instant by instant.
     fn run_before(&mut self, limit: Time) {
+        if C::IN_ORDER_OF_SCHEDULING {
+            return self.run_in_order(limit);
+        }
         while let Some(first) = self.core.calendar.pop_before(limit) {
             self.core.now = first.time;
             self.handle(first);
@@ -498,7 +556,9 @@ impl<C: Calendar> Simulation<C> {
         self.core.events += 1;
         match event.phase() {
             phase::ARRIVAL => self.arrive(event.id(), event.arg),
+            phase::TIMER if event.arg != 0 => self.call(event.id(), event.arg),
             phase::TIMER => self.timer(event.id()),
+            phase::FLOW_START if C::IN_ORDER_OF_SCHEDULING => self.step_flow_start(event.id()),
             phase::FLOW_START => self.start_flows(),
             _ => {
                 let link = &mut self.core.links.hot[event.id() as usize];
@@ -555,7 +615,12 @@ impl<C: Calendar> Simulation<C> {
             node,
         };
         match (node as usize).checked_sub(self.nics.len()) {
-            Some(switch) => self.switches[switch].receive(now, port, id, &mut self.arena, sink),
+            Some(switch) => {
+                self.switches[switch].receive(now, port, id, &mut self.arena, sink);
+                if !self.core.notices.dropped.is_empty() {
+                    self.send_notices();
+                }
+            }
             None => {
                 self.nics[node as usize].receive(now, port, id, &mut self.arena, sink);
                 if !self.core.ends.is_empty() {
@@ -565,8 +630,44 @@ impl<C: Calendar> Simulation<C> {
         }
     }
 
+    /// News of drops set out for the senders. They arrive after the timers of their instant.
+    // REC-34
+    fn send_notices(&mut self) {
+        let Core {
+            now,
+            calendar,
+            links,
+            nodes,
+            notices,
+            ..
+        } = &mut self.core;
+        let id = nodes.len() as u32;
+        notices.send(
+            *now,
+            (&self.graph, &self.switches, links),
+            &self.arena,
+            |at| calendar.push(Event::new(at, phase::TIMER, id, 0)),
+        );
+    }
+
+    fn deliver_notices(&mut self) {
+        let now = self.core.now;
+        while let Some((host, port, id)) = self.core.notices.due(now) {
+            self.progress_ps = now;
+            let sink = &mut NodeSink {
+                core: &mut self.core,
+                node: host,
+            };
+            self.nics[host as usize].returned(now, port, id, &mut self.arena, sink);
+        }
+    }
+
     fn timer(&mut self, node: u32) {
         let now = self.core.now;
+        if node as usize == self.core.nodes.len() {
+            self.deliver_notices();
+            return;
+        }
         // An alarm that was set again for an earlier time rings for nothing at the old one (KER-06).
         if self.core.nodes[node as usize].armed_ps > now {
             return;
@@ -655,6 +756,16 @@ impl<C: Calendar> Simulation<C> {
             None => self.nics[node as usize].transmit(now, port, &mut self.arena, sink),
         };
         let Some(id) = sent else { return };
+        self.put_on_link(link, id);
+        if !self.elide || self.waiting(node, port) {
+            self.arm(link);
+        }
+    }
+
+    /// Counts a frame that a port begins to send, and schedules its arrival.
+    #[inline]
+    fn put_on_link(&mut self, link: u32, id: PacketId) {
+        let now = self.core.now;
         let packet = self.arena.hot(id);
         let size = u64::from(packet.size);
         let stats = &mut self.core.links.stats[link as usize];
@@ -667,12 +778,12 @@ impl<C: Calendar> Simulation<C> {
         let l = &mut self.core.links.hot[link as usize];
         l.busy_ps = now + l.rate.serialisation_ps(size);
         let arrival = l.busy_ps + l.delay_ps;
+        if C::IN_ORDER_OF_SCHEDULING {
+            self.arm(link); // NS3-04: the end of sending is scheduled before the arrival.
+        }
         self.core
             .calendar
             .push(Event::new(arrival, phase::ARRIVAL, link, id));
-        if !self.elide || self.waiting(node, port) {
-            self.arm(link);
-        }
     }
 
     /// Puts the start of the next flow into the calendar.
@@ -691,7 +802,7 @@ impl<C: Calendar> Simulation<C> {
         self.progress_ps = now;
         while let Some(flow) = self.next_flow.take_if(|f| f.start_ps <= now) {
             self.start_flow(flow);
-            self.next_flow = self.feed.next();
+            self.next_flow = self.draw_flow();
         }
         self.announce_flow();
     }
@@ -709,7 +820,7 @@ impl<C: Calendar> Simulation<C> {
         let rate = self.core.links.hot
             [(self.core.nodes[flow.src as usize].base + u32::from(port)) as usize]
             .rate;
-        let base_rtt_ps = self.base_rtt_of(src, dst);
+        let (base_rtt_ps, bdp_bytes) = self.baseline(src, dst, rate);
         let start = FlowStart {
             flow: flow.id,
             cookie: self.live.insert(flow),
@@ -717,13 +828,17 @@ impl<C: Calendar> Simulation<C> {
             src,
             dst,
             bytes: flow.bytes,
-            hash: hash as u32,
+            hash: if self.nic.host.ports_in_hash {
+                self.source_ports.next(&flow)
+            } else {
+                hash as u32
+            },
             class: flow.class,
             incast: flow.incast,
             path: PathInfo {
                 base_rtt_ps,
                 line_bps: rate.bps() as f64,
-                bdp_bytes: rate.bytes_in(base_rtt_ps) as f64,
+                bdp_bytes: bdp_bytes as f64,
                 mtu: u32::from(self.nic.mtu),
             },
         };
@@ -754,10 +869,13 @@ impl<C: Calendar> Simulation<C> {
         (pick(flow.src, 1), pick(flow.dst, 2))
     }
 
-    fn base_rtt_of(&mut self, src: u32, dst: u32) -> Time {
+    /// T and BDP of a flow that sends at `rate`.
+    fn baseline(&mut self, src: u32, dst: u32, rate: Rate) -> (Time, u64) {
         let (frame, ack) = (self.nic.mtu + self.nic.header, self.nic.ack);
-        match self.base_rtt {
+        let rtt_ps = match self.base_rtt {
             BaseRtt::Fixed(rtt_ps) => rtt_ps,
+            BaseRtt::Ns3Pair => return self.baselines.of_pair(src, dst),
+            BaseRtt::Ns3Network => return self.baselines.largest(),
             BaseRtt::Pair => self.paths.base_rtt_ps(src, dst, frame, ack),
             BaseRtt::Network => {
                 let paths = &mut self.paths;
@@ -765,7 +883,8 @@ impl<C: Calendar> Simulation<C> {
                     .network_rtt_ps
                     .get_or_insert_with(|| paths.max_base_rtt_ps(frame, ack))
             }
-        }
+        };
+        (rtt_ps, rate.bytes_in(rtt_ps))
     }
 
     /// Turns the flows that finished in this event into records.

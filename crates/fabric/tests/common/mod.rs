@@ -5,13 +5,14 @@
 use std::sync::Arc;
 
 use dataplane::config::{
-    Admission, Alpha, AssignConfig, BaseRtt, BfcConfig, ClassConfig, Classify, ControlConfig,
-    DcqcnConfig, DctcpConfig, EcnConfig, HpccConfig, MmuConfig, NicConfig, PathChoice, Pfc,
-    PfcThreshold, Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
+    Accounting, Admission, Alpha, AssignConfig, BaseRtt, BfcConfig, ClassConfig, Classify,
+    ControlConfig, DcqcnConfig, DctcpConfig, EcnConfig, HostConfig, HpccConfig, IntConfig,
+    MmuConfig, NicConfig, PathChoice, Pfc, PfcThreshold, Recovery, Red, Schedule, Scope,
+    SwitchConfig, TimelyConfig,
 };
 use dataplane::switch::Pairs;
 use dataplane::units::{MS, Rate, Time, US};
-use fabric::engine::{Plan, Simulation};
+use fabric::engine::{Clock, Plan, Simulation};
 use fabric::record::{BufferSample, FlowRecord, Outcome, PauseRecord, Recorder};
 use fabric::routing::routes;
 use fabric::topology::{LinkSpec, TopologySpec};
@@ -66,6 +67,8 @@ pub struct Setup {
     pub until_ps: Time,
     pub backpressure: Option<Vec<Pairs>>,
     pub elide: bool,
+    pub clock: Clock,
+    pub in_order: bool,
     pub probe_ps: Time,
 }
 
@@ -79,6 +82,7 @@ pub fn flow(id: u32, start_ps: Time, src: u32, dst: u32, bytes: u64) -> Flow {
         class: 0,
         source: 0,
         incast: false,
+        port: traffic::DEFAULT_PORT,
     }
 }
 
@@ -111,6 +115,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         int: true,
     };
     let pfc = Pfc {
+        accounting: Accounting::Pool,
         threshold: PfcThreshold::Dynamic(Alpha::new(0.11)),
         xon_offset: 3000,
         frame_bytes: 64,
@@ -128,7 +133,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
             admission: Admission::Pfc(pfc),
         },
         ecn: None,
-        int: false,
+        int: None,
         bfc: None,
         path: PathChoice::Flow,
         max_frame: 1048,
@@ -146,6 +151,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         cnp_interval_ps: None,
         control: ControlConfig::LineRate,
         recovery: Recovery::GoBackN { timeout_ps: 4 * MS },
+        host: HostConfig::default(),
         queues: 1,
         shortest_first: false,
         obeys_bfc: false,
@@ -161,6 +167,8 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         until_ps: 1000 * MS,
         backpressure: None,
         elide: true,
+        clock: Clock::Exact,
+        in_order: false,
         probe_ps: 10 * US,
     }
 }
@@ -169,7 +177,7 @@ pub fn hpcc(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let mut s = line_rate(topology, flows);
     s.nic.ack_class = 2;
     s.nic.int = 80;
-    s.switch.int = true;
+    s.switch.int = Some(IntConfig::default());
     s.switch.max_frame = 1128;
     s.base_rtt = BaseRtt::Network;
     s.nic.control = ControlConfig::Hpcc(HpccConfig::paper(1e11));
@@ -186,6 +194,7 @@ pub fn red(kmin_bytes: u64, kmax_bytes: u64, pmax: f64) -> EcnConfig {
         profiles: vec![(GBPS_100, red)],
         scope: Scope::Queue,
         at_dequeue: true,
+        replay: false,
     }
 }
 
@@ -267,6 +276,8 @@ impl Setup {
             until_ps: self.until_ps,
             probe_ps: self.probe_ps,
             backpressure: self.backpressure,
+            clock: self.clock,
+            in_order: self.in_order,
             elide: self.elide,
         }
     }

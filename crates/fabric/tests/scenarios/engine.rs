@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
 use common::*;
-use dataplane::config::{Admission, Alpha, ClassConfig, Pfc, PfcThreshold, Recovery};
+use dataplane::config::{Accounting, Admission, Alpha, ClassConfig, Pfc, PfcThreshold, Recovery};
 use dataplane::units::{MS, US};
 use fabric::engine::Simulation;
 use traffic::Flow;
@@ -138,6 +138,7 @@ fn a_resume_leaves_at_the_instant_of_the_departure_that_caused_it() {
         vec![flow(0, 0, 0, 1, 100_000)],
     );
     s.switch.mmu.admission = Admission::Pfc(Pfc {
+        accounting: Accounting::Pool,
         threshold: PfcThreshold::Static(10_000),
         xon_offset: 4000,
         frame_bytes: 64,
@@ -217,6 +218,7 @@ fn pfc_stops_the_class_that_it_names_and_no_other() {
     s.switch.mmu.buffer_bytes = 400_000;
     s.switch.mmu.reserved_bytes = 0;
     s.switch.mmu.admission = Admission::Pfc(Pfc {
+        accounting: Accounting::Pool,
         threshold: PfcThreshold::Dynamic(Alpha::new(0.1)),
         xon_offset: 3000,
         frame_bytes: 64,

@@ -2,7 +2,7 @@
 
 use super::*;
 use common::*;
-use dataplane::config::{Admission, Alpha, ClassConfig, Pfc, PfcThreshold, Recovery};
+use dataplane::config::{Accounting, Admission, Alpha, ClassConfig, Pfc, PfcThreshold, Recovery};
 use dataplane::switch::headroom_bytes;
 use dataplane::units::{MS, US};
 use fabric::record::Ending;
@@ -31,6 +31,7 @@ impl Corner {
             (POOL_FRAMES - 1) * FRAME
         };
         Pfc {
+            accounting: Accounting::Pool,
             threshold: PfcThreshold::Static(threshold),
             xon_offset: 2 * FRAME,
             frame_bytes: 64,

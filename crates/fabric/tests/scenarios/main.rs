@@ -9,9 +9,11 @@ mod circles;
 mod conservation;
 mod engine;
 mod fairness;
+mod hpcc;
 mod loss;
 mod lossless;
 mod queueing;
+mod recovery;
 mod reference;
 
 use common::{GBPS_100, LINK};

@@ -14,11 +14,13 @@
 //! no further than the limit (KER-05), so what arrives at or after it finds its place.
 
 mod event;
+mod fifo;
 mod naive;
 mod ring;
 mod wheel;
 
 pub use event::{Event, phase};
+pub use fifo::Fifo;
 pub use naive::Naive;
 pub use wheel::Wheel;
 
@@ -26,6 +28,10 @@ use crate::Time;
 
 /// A queue of pending events.
 pub trait Calendar {
+    /// Events of one instant come in the order in which they were pushed (KER-09), not in that of
+    /// their content (KER-01).
+    const IN_ORDER_OF_SCHEDULING: bool = false;
+
     /// Adds an event. Its time must not be earlier than that of the last event popped (checked
     /// where assertions are on). An event of the current instant that sorts before the last one
     /// popped is legal, and is simply the next.

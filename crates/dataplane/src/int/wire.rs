@@ -1,0 +1,258 @@
+//! Telemetry to the bit, as it stands in packets (HPCC paper §4.1 and Fig. 7).
+//!
+//! A header of two bytes, nHop (4 bits) and pathID (12), and eight bytes for each switch: rate, time
+//! stamp, bytes sent, queue length, all in network order from the highest bit on. The simulator
+//! passes every record through [`Layout::encode`] and back when it is told to be that exact; a live
+//! switch writes with [`append`], a live sender reads with [`read`].
+
+use std::fmt;
+
+use super::{IntHop, IntStack, MAX_HOPS};
+use crate::units::{NS, Time};
+
+/// Bits of the time stamp, in ns.
+const TS_BITS: u32 = 24;
+/// Bits of the counter of bytes.
+const TX_BITS: u32 = 20;
+/// Bytes that one unit of the counter stands for, times the multiplier.
+const TX_UNIT: u64 = 128;
+/// Bytes that one unit of the queue length stands for, times the multiplier.
+const QLEN_UNIT: u64 = 80;
+/// Bits of an identifier in pathID.
+const PATH_BITS: u32 = 12;
+
+/// Bytes of the header.
+pub const HEADER_BYTES: usize = 2;
+/// Bytes of one switch's record.
+pub const RECORD_BYTES: usize = 8;
+
+/// Link rates that a record can state, in 10⁶ bits per second; the code is the place here. The
+/// first five are those of the authors' simulator. The highest code of a layout means an unknown
+/// rate, so that a field of 3 bits states the first seven.
+const RATES_MBPS: [u32; 12] = [
+    25_000, 50_000, 100_000, 200_000, 400_000, 800_000, 10_000, 40_000, 1_600_000, 1_000, 2_500,
+    5_000,
+];
+
+/// What an identifier of a switch leaves of itself in pathID.
+// HPCC-30
+#[inline]
+#[must_use]
+pub const fn path_id(switch: u32) -> u32 {
+    switch & low(PATH_BITS) as u32
+}
+
+/// How the 8 bytes of a record are divided, and the size of their units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    multiplier: u32,
+    qlen_bits: u8,
+}
+
+impl Layout {
+    /// Largest multiplier: the queue length still fits 32 bits of bytes.
+    pub const MAX_MULTIPLIER: u32 = 256;
+
+    /// A layout whose units are `multiplier` times 128 and 80 bytes, with 16 bits of queue length
+    /// and 4 of rate (the paper) or 17 and 3 (the authors' simulator). Values outside are clipped.
+    #[must_use]
+    pub const fn new(multiplier: u32, qlen_bits: u8) -> Self {
+        let multiplier = match multiplier {
+            0 => 1,
+            m if m > Self::MAX_MULTIPLIER => Self::MAX_MULTIPLIER,
+            m => m,
+        };
+        Self {
+            multiplier,
+            qlen_bits: if qlen_bits > 16 { 17 } else { 16 },
+        }
+    }
+
+    /// Bits of the queue length, 16 or 17.
+    #[must_use]
+    pub const fn qlen_bits(self) -> u8 {
+        self.qlen_bits
+    }
+
+    const fn rate_bits(self) -> u32 {
+        64 - TS_BITS - TX_BITS - self.qlen_bits as u32
+    }
+
+    const fn tx_unit(self) -> u64 {
+        TX_UNIT * self.multiplier as u64
+    }
+
+    const fn qlen_unit(self) -> u64 {
+        QLEN_UNIT * self.multiplier as u64
+    }
+
+    /// The rates in 10⁶ bits per second that this layout can state.
+    #[must_use]
+    pub fn rates_mbps(self) -> &'static [u32] {
+        let unknown = low(self.rate_bits()) as usize;
+        &RATES_MBPS[..unknown.min(RATES_MBPS.len())]
+    }
+
+    /// The record of a hop. Time and counter are cut to whole units and wrap, a queue length that
+    /// does not fit becomes the highest that does.
+    // HPCC-30
+    #[must_use]
+    pub fn encode(self, hop: &IntHop) -> u64 {
+        let known = self.rates_mbps().iter().position(|r| *r == hop.rate_mbps);
+        let rate = known.map_or(low(self.rate_bits()), |code| code as u64);
+        let ts = (hop.ts_ps / NS) & low(TS_BITS);
+        let tx = (hop.tx_bytes / self.tx_unit()) & low(TX_BITS);
+        let qlen_bits = u32::from(self.qlen_bits);
+        let qlen = (u64::from(hop.qlen_bytes) / self.qlen_unit()).min(low(qlen_bits));
+        ((rate << TS_BITS | ts) << TX_BITS | tx) << qlen_bits | qlen
+    }
+
+    /// What a record says, in whole units; an unknown rate is 0.
+    #[must_use]
+    pub fn decode(self, record: u64) -> IntHop {
+        let qlen_bits = u32::from(self.qlen_bits);
+        let qlen = record & low(qlen_bits);
+        let tx = record >> qlen_bits & low(TX_BITS);
+        let ts = record >> (qlen_bits + TX_BITS) & low(TS_BITS);
+        let rate = (record >> (qlen_bits + TX_BITS + TS_BITS)) as usize;
+        IntHop {
+            ts_ps: ts * NS,
+            tx_bytes: tx * self.tx_unit(),
+            qlen_bytes: (qlen * self.qlen_unit()) as u32,
+            rate_mbps: self.rates_mbps().get(rate).copied().unwrap_or(0),
+        }
+    }
+
+    /// Time from one decoded stamp to the next, in ps: right as long as it is below 16.8 ms.
+    #[inline]
+    #[must_use]
+    pub const fn elapsed_ps(self, last: &IntHop, new: &IntHop) -> Time {
+        forward(last.ts_ps, new.ts_ps, NS << TS_BITS)
+    }
+
+    /// Bytes from one decoded counter to the next: right below 134 MB times the multiplier.
+    #[inline]
+    #[must_use]
+    pub const fn sent_bytes(self, last: &IntHop, new: &IntHop) -> u64 {
+        forward(last.tx_bytes, new.tx_bytes, self.tx_unit() << TX_BITS)
+    }
+}
+
+/// The lowest `bits` bits.
+const fn low(bits: u32) -> u64 {
+    (1 << bits) - 1
+}
+
+/// How far a counter that wraps at `modulus` went.
+const fn forward(last: u64, new: u64, modulus: u64) -> u64 {
+    if new >= last {
+        new - last
+    } else {
+        new + modulus - last
+    }
+}
+
+/// The header of a packet that passed `hops` switches: nHop above pathID.
+#[must_use]
+pub const fn header(hops: u8, path: u16) -> u16 {
+    (hops as u16) << PATH_BITS | path & low(PATH_BITS) as u16
+}
+
+/// nHop and pathID of a header.
+#[must_use]
+pub const fn split_header(header: u16) -> (u8, u16) {
+    ((header >> PATH_BITS) as u8, header & low(PATH_BITS) as u16)
+}
+
+/// Why telemetry in a packet cannot be read or written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WireError {
+    /// The field ends before its records do.
+    Short {
+        /// Bytes that nHop asks for.
+        needed: usize,
+        /// Bytes there are.
+        given: usize,
+    },
+    /// More switches than a stack holds.
+    Hops(u8),
+}
+
+impl fmt::Display for WireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Short { needed, given } => {
+                write!(f, "telemetry of {needed} bytes in a field of {given}")
+            }
+            Self::Hops(hops) => write!(f, "telemetry of {hops} switches; {MAX_HOPS} is the most"),
+        }
+    }
+}
+
+impl std::error::Error for WireError {}
+
+/// nHop and pathID of a field, and the bytes that its records take.
+fn open(field: &[u8]) -> Result<(u8, u16, usize), WireError> {
+    let Some(&[high, low]) = field.first_chunk() else {
+        return Err(WireError::Short {
+            needed: HEADER_BYTES,
+            given: field.len(),
+        });
+    };
+    let (hops, path) = split_header(u16::from_be_bytes([high, low]));
+    Ok((hops, path, HEADER_BYTES + RECORD_BYTES * usize::from(hops)))
+}
+
+/// What a switch does to the telemetry in a packet: one more hop, its identifier into pathID, its
+/// record behind the others.
+///
+/// # Errors
+/// The field has no room for another record, or already as many as a stack holds. It is unchanged then.
+// HPCC-30
+pub fn append(
+    layout: Layout,
+    field: &mut [u8],
+    switch: u32,
+    hop: &IntHop,
+) -> Result<(), WireError> {
+    let (hops, path, end) = open(field)?;
+    if usize::from(hops) >= MAX_HOPS {
+        return Err(WireError::Hops(hops + 1));
+    }
+    let given = field.len();
+    let needed = end + RECORD_BYTES;
+    let Some(slot) = field.get_mut(end..needed) else {
+        return Err(WireError::Short { needed, given });
+    };
+    slot.copy_from_slice(&layout.encode(hop).to_be_bytes());
+    let header = header(hops + 1, path ^ path_id(switch) as u16);
+    field[..HEADER_BYTES].copy_from_slice(&header.to_be_bytes());
+    Ok(())
+}
+
+/// The telemetry that stands in a packet.
+///
+/// # Errors
+/// The field is shorter than nHop says, or has more hops than a stack holds.
+pub fn read(layout: Layout, field: &[u8]) -> Result<IntStack, WireError> {
+    let (hops, path, needed) = open(field)?;
+    if usize::from(hops) > MAX_HOPS {
+        return Err(WireError::Hops(hops));
+    }
+    let Some(records) = field.get(HEADER_BYTES..needed) else {
+        return Err(WireError::Short {
+            needed,
+            given: field.len(),
+        });
+    };
+    let mut stack = IntStack {
+        len: hops,
+        path,
+        ..IntStack::default()
+    };
+    let (records, _) = records.as_chunks::<RECORD_BYTES>();
+    for (slot, record) in stack.hops.iter_mut().zip(records) {
+        *slot = layout.decode(u64::from_be_bytes(*record));
+    }
+    Ok(stack)
+}

@@ -1,0 +1,98 @@
+//! The look-up table that stands for a division (HPCC paper §4.3).
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+/// Largest integer whose reciprocal is asked for.
+const LARGEST: u32 = 1 << 22;
+/// The integer that stands for 1: U/η is looked up in steps of 1/4096, from there to 1024.
+const ONE: f64 = 4096.0;
+
+/// 1/n for the integers up to 2²², of which so many are left out that the rest, which takes the
+/// entry below, is off by less than ε.
+#[derive(Clone, PartialEq)]
+pub struct Reciprocals {
+    epsilon: f64,
+    /// The integers that have an entry, ascending from 1.
+    keys: Vec<u32>,
+    /// Their reciprocals.
+    values: Vec<f32>,
+}
+
+impl fmt::Debug for Reciprocals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reciprocals")
+            .field("epsilon", &self.epsilon)
+            .field("entries", &self.entries())
+            .finish()
+    }
+}
+
+impl Reciprocals {
+    /// A table with error `epsilon`, which lies between 0 and 1.
+    // HPCC-35
+    #[must_use]
+    pub fn new(epsilon: f64) -> Self {
+        let epsilon = epsilon.clamp(1e-6, 0.5);
+        let mut keys = Vec::new();
+        let mut next = 1u32;
+        while next <= LARGEST {
+            keys.push(next);
+            // The first integer whose reciprocal is smaller by the share ε.
+            let far = (f64::from(next) / (1.0 - epsilon)).ceil() as u32;
+            next = far.max(next + 1);
+        }
+        Self {
+            epsilon,
+            values: keys.iter().map(|n| (1.0 / f64::from(*n)) as f32).collect(),
+            keys,
+        }
+    }
+
+    /// The table with error `epsilon`, made once for the whole process: the hardware too has one for
+    /// all flows, and a configuration stays a plain value.
+    #[must_use]
+    pub fn shared(epsilon: f64) -> &'static Self {
+        static TABLES: Mutex<Vec<&'static Reciprocals>> = Mutex::new(Vec::new());
+        let made = Self::new(epsilon);
+        let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(table) = tables.iter().find(|t| t.epsilon == made.epsilon) {
+            return table;
+        }
+        let table: &'static Self = Box::leak(Box::new(made));
+        tables.push(table);
+        table
+    }
+
+    /// The error that it was made for.
+    #[must_use]
+    pub fn epsilon(&self) -> f64 {
+        self.epsilon
+    }
+
+    /// Integers that have an entry.
+    #[must_use]
+    pub fn entries(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Bytes of the table: four for the integer and four for its reciprocal.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.entries() * 8
+    }
+
+    /// 1/`n` as the table has it; n is at least 1.
+    #[must_use]
+    pub fn reciprocal(&self, n: u32) -> f64 {
+        let above = self.keys.partition_point(|key| *key <= n);
+        f64::from(self.values[above.saturating_sub(1)])
+    }
+
+    /// 1/`x` for a ratio, which is rounded to 1/4096 first.
+    #[must_use]
+    pub fn inverse(&self, x: f64) -> f64 {
+        let n = (x * ONE + 0.5).clamp(1.0, f64::from(LARGEST)) as u32;
+        self.reciprocal(n) * ONE
+    }
+}

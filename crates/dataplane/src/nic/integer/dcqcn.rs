@@ -1,0 +1,136 @@
+//! DCQCN in the NIC vendor's form, with clocks that tick as events.
+//!
+//! `nic/dcqcn.rs` replays ticks when it is asked for a rate. Here a CNP that arrives at the very
+//! nanosecond of a tick counts or does not, as the order of scheduling has it, so ticks are events.
+
+use super::{line_bps, times};
+use crate::config::DcqcnConfig;
+use crate::nic::control::PathInfo;
+use crate::units::{NEVER, NS, Time};
+
+/// The clocks of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tick {
+    /// α decays, or rises if a CNP came.
+    Alpha,
+    /// The rate falls if a CNP came.
+    Decrease,
+    /// The rate rises.
+    Increase,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Dcqcn {
+    target_bps: u64,
+    alpha: f64,
+    /// Increases since the last reduction.
+    stage: u32,
+    /// A CNP came since the last tick of the clock.
+    alpha_cnp: bool,
+    decrease_cnp: bool,
+    started: bool,
+    /// When the rate rises next; earlier ticks were called off.
+    increase_at_ps: Time,
+}
+
+impl Dcqcn {
+    pub fn new() -> Self {
+        Self {
+            target_bps: 0,
+            alpha: 1.0,
+            stage: 0,
+            alpha_cnp: false,
+            decrease_cnp: false,
+            started: false,
+            increase_at_ps: NEVER,
+        }
+    }
+
+    /// NS3-52
+    pub fn on_cnp(
+        &mut self,
+        rate_bps: u64,
+        config: &DcqcnConfig,
+        now: Time,
+    ) -> [Option<(Time, Tick)>; 2] {
+        self.alpha_cnp = true;
+        self.decrease_cnp = true;
+        if self.started {
+            return [None, None];
+        }
+        self.started = true;
+        self.alpha_cnp = false;
+        self.target_bps = rate_bps;
+        // One nanosecond apart, so that α is settled when the rate falls.
+        [
+            Some((now + config.alpha_timer_ps, Tick::Alpha)),
+            Some((now + config.decrease_interval_ps + NS, Tick::Decrease)),
+        ]
+    }
+
+    pub fn tick(
+        &mut self,
+        rate_bps: &mut u64,
+        config: &DcqcnConfig,
+        path: &PathInfo,
+        now: Time,
+        tick: Tick,
+    ) -> [Option<(Time, Tick)>; 2] {
+        match tick {
+            Tick::Alpha => {
+                // NS3-53
+                let seen = if self.alpha_cnp { config.g } else { 0.0 };
+                self.alpha = (1.0 - config.g) * self.alpha + seen;
+                self.alpha_cnp = false;
+                [Some((now + config.alpha_timer_ps, Tick::Alpha)), None]
+            }
+            Tick::Decrease => {
+                let next = Some((now + config.decrease_interval_ps, Tick::Decrease));
+                let rise = self.decrease(rate_bps, config, path, now);
+                [next, rise.map(|at| (at, Tick::Increase))]
+            }
+            Tick::Increase if now != self.increase_at_ps => [None, None],
+            Tick::Increase => {
+                self.increase_at_ps = now + config.increase_timer_ps;
+                self.increase(rate_bps, config, path);
+                [Some((self.increase_at_ps, Tick::Increase)), None]
+            }
+        }
+    }
+
+    /// NS3-54: one reduction at most per tick; the clock of increases starts over.
+    fn decrease(
+        &mut self,
+        rate_bps: &mut u64,
+        config: &DcqcnConfig,
+        path: &PathInfo,
+        now: Time,
+    ) -> Option<Time> {
+        if !self.decrease_cnp {
+            return None;
+        }
+        if config.clamp_target || self.stage != 0 {
+            self.target_bps = *rate_bps;
+        }
+        let least = (config.min_rate_bps as u64).min(line_bps(path));
+        *rate_bps = times(*rate_bps, 1.0 - self.alpha / 2.0).max(least);
+        self.stage = 0;
+        self.decrease_cnp = false;
+        self.increase_at_ps = now + config.increase_timer_ps;
+        Some(self.increase_at_ps)
+    }
+
+    /// NS3-55
+    fn increase(&mut self, rate_bps: &mut u64, config: &DcqcnConfig, path: &PathInfo) {
+        if self.stage >= config.fast_recovery {
+            let step = if self.stage == config.fast_recovery {
+                config.ai_bps
+            } else {
+                config.hai_bps
+            };
+            self.target_bps = (self.target_bps + step as u64).min(line_bps(path));
+        }
+        *rate_bps = *rate_bps / 2 + self.target_bps / 2;
+        self.stage += 1;
+    }
+}

@@ -1,0 +1,44 @@
+//! IRN, the receiver's half: packets that have come before one that is missing.
+
+use super::numbers::Numbers;
+use crate::switch::MixedMap;
+
+/// Packets that came beyond a gap, of the flows that have a gap.
+#[derive(Debug, Default)]
+pub(crate) struct Arrivals {
+    beyond: MixedMap<u32, Numbers>,
+}
+
+impl Arrivals {
+    /// Whether no flow has a gap.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.beyond.is_empty()
+    }
+
+    /// Whether this flow has a gap.
+    pub fn has_gap(&self, flow: u32) -> bool {
+        self.beyond.contains_key(&flow)
+    }
+
+    /// A packet of a flow of which everything below `expected` is here. Returns whether it is new,
+    /// and what is expected now.
+    // REC-10
+    pub fn take(&mut self, flow: u32, psn: u32, expected: u32) -> (bool, u32) {
+        if psn < expected {
+            return (false, expected);
+        }
+        if psn > expected {
+            return (self.beyond.entry(flow).or_default().insert(psn), expected);
+        }
+        let Some(beyond) = self.beyond.get_mut(&flow) else {
+            return (true, expected + 1);
+        };
+        let expected = beyond.first_absent(expected + 1);
+        beyond.forget_below(expected);
+        if beyond.is_empty() {
+            self.beyond.remove(&flow);
+        }
+        (true, expected)
+    }
+}

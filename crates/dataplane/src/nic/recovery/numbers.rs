@@ -1,0 +1,124 @@
+//! Sets of packet numbers that lie close together and move up.
+
+use std::collections::VecDeque;
+
+const BITS: u32 = u64::BITS;
+
+/// A set of packet numbers, one bit each, from the lowest to the highest that it holds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Numbers {
+    words: VecDeque<u64>,
+    /// Number of the first bit of the first word, over 64.
+    first: u32,
+    len: u32,
+}
+
+impl Numbers {
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    #[cfg(test)]
+    pub fn contains(&self, number: u32) -> bool {
+        self.word(number / BITS) >> (number % BITS) & 1 == 1
+    }
+
+    /// The word with this index; what is not stored is empty.
+    fn word(&self, index: u32) -> u64 {
+        let at = index.checked_sub(self.first);
+        at.and_then(|at| self.words.get(at as usize))
+            .copied()
+            .unwrap_or(0)
+    }
+
+    /// Puts a number in; false if it was there.
+    pub fn insert(&mut self, number: u32) -> bool {
+        let index = number / BITS;
+        if self.words.is_empty() {
+            self.first = index;
+        }
+        while index < self.first {
+            self.first -= 1;
+            self.words.push_front(0);
+        }
+        let at = (index - self.first) as usize;
+        if at >= self.words.len() {
+            self.words.resize(at + 1, 0);
+        }
+        let bit = 1 << (number % BITS);
+        let fresh = self.words[at] & bit == 0;
+        self.words[at] |= bit;
+        self.len += u32::from(fresh);
+        fresh
+    }
+
+    /// Takes out everything below `floor` and says how many that were.
+    pub fn forget_below(&mut self, floor: u32) -> u32 {
+        let before = self.len;
+        while self.first < floor / BITS
+            && let Some(word) = self.words.pop_front()
+        {
+            self.len -= word.count_ones();
+            self.first += 1;
+        }
+        if self.first == floor / BITS
+            && let Some(word) = self.words.front_mut()
+        {
+            let below = *word & ((1 << (floor % BITS)) - 1);
+            *word ^= below;
+            self.len -= below.count_ones();
+        }
+        if self.len == 0 {
+            self.words.clear();
+        }
+        before - self.len
+    }
+
+    /// The first number from `from` on that is not in the set.
+    pub fn first_absent(&self, from: u32) -> u32 {
+        let mut number = from;
+        loop {
+            let absent = !self.word(number / BITS) >> (number % BITS);
+            if absent != 0 {
+                return number + absent.trailing_zeros();
+            }
+            number = (number / BITS + 1) * BITS;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        // REC-10, REC-11: the books of who has what are those of a plain set.
+        #[test]
+        fn numbers_are_a_set(ops in prop::collection::vec((0u32..4, 0u32..400), 1..200)) {
+            let (mut numbers, mut set, mut floor) = (Numbers::default(), BTreeSet::new(), 0);
+            for (what, number) in ops {
+                match what {
+                    0 => {
+                        floor = floor.max(number / 2);
+                        let below = set.iter().filter(|&&n| n < floor).count() as u32;
+                        set.retain(|&n| n >= floor);
+                        prop_assert_eq!(numbers.forget_below(floor), below);
+                    }
+                    1 => {
+                        let absent = (number..).find(|n| !set.contains(n)).unwrap();
+                        prop_assert_eq!(numbers.first_absent(number), absent);
+                    }
+                    _ => {
+                        let number = floor + number;
+                        prop_assert_eq!(numbers.insert(number), set.insert(number));
+                    }
+                }
+                prop_assert_eq!(numbers.len as usize, set.len());
+                prop_assert_eq!(numbers.is_empty(), set.is_empty());
+                prop_assert!((0..900).all(|n| numbers.contains(n) == set.contains(&n)));
+            }
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! The sending half of a NIC as the ns-3 simulator has it: one port, one queue of replies, a list of
+//! queue pairs that is scanned for the next sender, and one alarm for the whole port
+//! (rules in `specs/ns3.md`).
+//!
+//! Its ways show in results: a queue pair that its window holds can keep the alarm from being set
+//! for one that only waits for its pace.
+
+use crate::config::{NicConfig, Recovery};
+use crate::nic::control::AckInfo;
+use crate::nic::integer::{Control, Tick};
+use crate::nic::{Fifo, FlowEnd, FlowStart, NicCounters};
+use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
+use crate::prefetch::prefetch;
+use crate::sink::Sink;
+use crate::units::{Time, cut_serialisation_ps};
+
+/// A flow, from its start until it is out of the list and no clock of it runs.
+#[derive(Debug)]
+struct Pair {
+    start: FlowStart,
+    control: Control,
+    class: u8,
+    /// Packets in all; next to send; below which all are acknowledged; below which all were sent.
+    packets: u32,
+    next: u32,
+    acked: u32,
+    reached: u32,
+    retransmitted: u32,
+    /// Earliest start of the next packet.
+    next_ps: Time,
+    /// Bytes of the last packet.
+    last_bytes: u16,
+    /// Ticks that are under way.
+    clocks: u8,
+    /// Stands in the list.
+    listed: bool,
+}
+
+impl Pair {
+    const fn bytes_below(&self, psn: u32, mtu: u16) -> u64 {
+        let bytes = psn as u64 * mtu as u64;
+        if bytes < self.start.bytes {
+            bytes
+        } else {
+            self.start.bytes
+        }
+    }
+
+    const fn finished(&self) -> bool {
+        self.acked == self.packets
+    }
+
+    const fn unsent(&self) -> bool {
+        self.next < self.packets
+    }
+
+    /// NS3-33: as many payload bytes in flight as the window has, or more.
+    fn held_by_window(&self, config: &NicConfig) -> bool {
+        let under_way =
+            self.bytes_below(self.next, config.mtu) - self.bytes_below(self.acked, config.mtu);
+        under_way >= self.control.window(&config.control, &self.start.path)
+    }
+}
+
+/// What a call of [`Scan::called`] is about, in the three highest bits of its argument.
+const WAKE: u32 = 1;
+const TICKS: [Tick; 3] = [Tick::Alpha, Tick::Decrease, Tick::Increase];
+const WHAT_SHIFT: u32 = 29;
+const WHICH: u32 = (1 << WHAT_SHIFT) - 1;
+
+/// The sending half.
+#[derive(Debug)]
+pub(super) struct Scan {
+    pairs: Vec<Pair>,
+    free: Vec<u32>,
+    /// Slots of the queue pairs in the order in which they came.
+    list: Vec<u32>,
+    /// Place of the one that sent last.
+    last: usize,
+    replies: Fifo,
+    /// Class of the replies that wait.
+    reply_class: u8,
+    /// Classes that PFC holds.
+    paused: u8,
+    /// When the alarm rings, if it is set, and its number: earlier ones were called off.
+    wake_ps: Option<Time>,
+    wakes: u32,
+}
+
+impl Scan {
+    pub const fn new() -> Self {
+        Self {
+            pairs: Vec::new(),
+            free: Vec::new(),
+            list: Vec::new(),
+            last: 0,
+            replies: Fifo::EMPTY,
+            reply_class: 0,
+            paused: 0,
+            wake_ps: None,
+            wakes: 0,
+        }
+    }
+
+    /// NS3-30: a flow begins at line rate, at once.
+    pub fn start<S: Sink>(
+        &mut self,
+        now: Time,
+        config: &NicConfig,
+        start: &FlowStart,
+        sink: &mut S,
+    ) {
+        let pair = Pair {
+            start: *start,
+            control: Control::new(&config.control, &start.path),
+            class: config.data_class + start.class,
+            packets: start.bytes.div_ceil(u64::from(config.mtu)) as u32,
+            next: 0,
+            acked: 0,
+            reached: 0,
+            retransmitted: 0,
+            next_ps: now,
+            last_bytes: 0,
+            clocks: 0,
+            listed: true,
+        };
+        let slot = if let Some(slot) = self.free.pop() {
+            self.pairs[slot as usize] = pair;
+            slot
+        } else {
+            self.pairs.push(pair);
+            self.pairs.len() as u32 - 1
+        };
+        self.list.push(slot);
+        sink.kick(0);
+    }
+
+    /// Puts a reply into the one queue of replies.
+    pub fn reply(&mut self, id: PacketId, arena: &mut Arena) {
+        self.reply_class = arena.hot(id).class();
+        self.replies.push(id, arena);
+    }
+
+    /// PFC. Returns the paused classes before and after.
+    pub fn pause_classes(&mut self, mask: u8, on: bool) -> (u8, u8) {
+        let before = self.paused;
+        self.paused = if on { before | mask } else { before & !mask };
+        (before, self.paused)
+    }
+
+    /// NS3-20: replies first, then the next queue pair after the last one that may send.
+    pub fn transmit<S: Sink>(
+        &mut self,
+        now: Time,
+        config: &NicConfig,
+        arena: &mut Arena,
+        counters: &mut NicCounters,
+        sink: &mut S,
+    ) -> Option<PacketId> {
+        let held = config.host.ack_pausable && self.paused >> self.reply_class & 1 != 0; // NS3-21
+        if !held && let Some(id) = self.replies.pop(arena) {
+            return Some(id);
+        }
+        if let Some(place) = self.scan(now, config) {
+            self.last = place;
+            let slot = self.list[place];
+            return Some(self.send(now, config, slot, arena, counters));
+        }
+        self.set_alarm(now, sink);
+        None
+    }
+
+    /// NS3-24: goes round the list once, from the place after the last sender to the first that
+    /// may send. Finished ones met on the way make it drop all finished ones from the first of them
+    /// on; the place of the last sender is not corrected for that.
+    fn scan(&mut self, now: Time, config: &NicConfig) -> Option<usize> {
+        let count = self.list.len();
+        let mut found = None;
+        let mut first_finished = count;
+        for step in 1..=count {
+            let place = (self.last + step) % count;
+            let pair = &self.pairs[self.list[place] as usize];
+            let open = self.paused >> pair.class & 1 == 0;
+            if open && pair.unsent() && !pair.held_by_window(config) {
+                if pair.next_ps <= now {
+                    found = Some(place);
+                    break;
+                }
+            } else if pair.finished() {
+                first_finished = first_finished.min(place);
+            }
+        }
+        if first_finished < count {
+            found = self.compact(first_finished, found);
+        }
+        found
+    }
+
+    /// Drops the finished ones from place `from` on. Returns where what stood at `found` is now.
+    fn compact(&mut self, from: usize, found: Option<usize>) -> Option<usize> {
+        let mut kept = from;
+        let mut moved = found;
+        for place in from..self.list.len() {
+            let slot = self.list[place];
+            if self.pairs[slot as usize].finished() {
+                self.pairs[slot as usize].listed = false;
+                self.release(slot);
+                continue;
+            }
+            if found == Some(place) {
+                moved = Some(kept);
+            }
+            self.list[kept] = slot;
+            kept += 1;
+        }
+        self.list.truncate(kept);
+        moved
+    }
+
+    /// Frees the slot of a finished flow when nothing refers to it any more.
+    fn release(&mut self, slot: u32) {
+        let pair = &self.pairs[slot as usize];
+        if pair.finished() && !pair.listed && pair.clocks == 0 {
+            self.free.push(slot);
+        }
+    }
+
+    /// NS3-25: nothing may send. The alarm is set for the earliest start of any pair with something
+    /// unsent, also of those that something else holds, and only if that lies ahead.
+    fn set_alarm<S: Sink>(&mut self, now: Time, sink: &mut S) {
+        if self.wake_ps.is_some() {
+            return;
+        }
+        let pairs = self.list.iter().map(|&slot| &self.pairs[slot as usize]);
+        let earliest = pairs.filter(|p| p.unsent()).map(|p| p.next_ps).min();
+        if let Some(at) = earliest.filter(|&at| at > now) {
+            self.wake_at(at, sink);
+        }
+    }
+
+    fn wake_at<S: Sink>(&mut self, at: Time, sink: &mut S) {
+        self.wakes = (self.wakes + 1) & WHICH;
+        self.wake_ps = Some(at);
+        sink.call(at, WAKE << WHAT_SHIFT | self.wakes);
+    }
+
+    fn send(
+        &mut self,
+        now: Time,
+        config: &NicConfig,
+        slot: u32,
+        arena: &mut Arena,
+        counters: &mut NicCounters,
+    ) -> PacketId {
+        let pair = &mut self.pairs[slot as usize];
+        let psn = pair.next;
+        let before = pair.bytes_below(psn, config.mtu);
+        let payload = (pair.start.bytes - before).min(u64::from(config.mtu)) as u16;
+        let size = config.data_bytes(payload);
+        pair.next += 1;
+        let mut flags = if pair.start.incast { flag::INCAST } else { 0 };
+        counters.data_packets += 1;
+        if psn < pair.reached {
+            flags |= flag::RETRANSMITTED;
+            pair.retransmitted += 1;
+            counters.retransmissions += 1;
+        } else {
+            pair.reached = pair.next;
+            counters.payload_bytes += u64::from(payload);
+        }
+        // NS3-32: the rate of this moment sets the earliest start of the next packet.
+        pair.last_bytes = size;
+        pair.next_ps = now + cut_serialisation_ps(u64::from(size), pair.control.rate_bps());
+        let hot = Packet {
+            flow: pair.start.flow,
+            psn,
+            hash: pair.start.hash,
+            dst: pair.start.dst,
+            flags,
+            ..Packet::new(Kind::Data, pair.class, size)
+        };
+        let cold = Cold {
+            sent_ps: now,
+            done_ps: 0,
+            src: pair.start.src,
+            slot,
+            remaining: pair.start.bytes - before,
+            payload,
+        };
+        let id = arena.alloc(hot, cold);
+        if config.int > 0 {
+            arena.attach_stack(id);
+        }
+        id
+    }
+
+    /// Asks for a flow.
+    pub fn prefetch(&self, slot: u32) {
+        prefetch(&self.pairs, slot as usize);
+    }
+
+    /// An ACK or NAK came back.
+    pub fn acknowledged<S: Sink>(
+        &mut self,
+        now: Time,
+        config: &NicConfig,
+        id: PacketId,
+        arena: &Arena,
+        sink: &mut S,
+    ) {
+        let (packet, cold) = (arena.hot(id), arena.cold(id));
+        let slot = cold.slot;
+        let pair = &mut self.pairs[slot as usize];
+        if pair.start.flow != packet.flow || pair.finished() {
+            return;
+        }
+        let had = pair.bytes_below(pair.acked, config.mtu);
+        if packet.psn > pair.acked {
+            pair.acked = packet.psn;
+            pair.next = pair.next.max(pair.acked);
+        }
+        if pair.finished() {
+            sink.finished(FlowEnd {
+                flow: packet.flow,
+                cookie: pair.start.cookie,
+                received_ps: cold.done_ps,
+                acked_ps: now,
+                retransmitted: pair.retransmitted,
+            });
+        } else if packet.kind() == Kind::Nak && config.recovery != Recovery::None {
+            pair.next = pair.acked; // NS3-22
+        }
+        let marked = packet.has(flag::CE);
+        if config.host.cnp_on_ack && marked && !pair.finished() {
+            // NS3-23
+            let ticks = pair.control.on_cnp(&config.control, now);
+            Self::schedule(pair, slot, ticks, sink);
+        }
+        let seq = pair.bytes_below(pair.acked, config.mtu);
+        let ack = AckInfo {
+            now,
+            seq,
+            newly: seq - had,
+            snd_nxt: pair.bytes_below(pair.next, config.mtu),
+            marked,
+            rtt_ps: now - cold.sent_ps,
+            int: arena.stack(id),
+        };
+        let old_bps = pair.control.rate_bps();
+        if pair.control.on_ack(&config.control, &pair.start.path, &ack) {
+            self.repace(now, slot, old_bps, sink);
+        }
+        sink.kick(0);
+    }
+
+    /// NS3-35: a start that was set at the old rate moves to where the new rate would have put it.
+    fn repace<S: Sink>(&mut self, now: Time, slot: u32, old_bps: u64, sink: &mut S) {
+        let pair = &mut self.pairs[slot as usize];
+        let takes = |bps| cut_serialisation_ps(u64::from(pair.last_bytes), bps);
+        pair.next_ps = pair.next_ps + takes(pair.control.rate_bps()) - takes(old_bps);
+        let at = pair.next_ps;
+        if self.wake_ps.is_some_and(|wake| at < wake) {
+            self.wake_at(at.max(now), sink);
+        }
+    }
+
+    fn schedule<S: Sink>(
+        pair: &mut Pair,
+        slot: u32,
+        ticks: [Option<(Time, Tick)>; 2],
+        sink: &mut S,
+    ) {
+        for (at, tick) in ticks.into_iter().flatten() {
+            let what = TICKS.iter().position(|&t| t == tick).unwrap_or(0) as u32;
+            pair.clocks += 1;
+            sink.call(at, (WAKE + 1 + what) << WHAT_SHIFT | slot);
+        }
+    }
+
+    /// A time that the NIC asked for has come.
+    pub fn called<S: Sink>(&mut self, now: Time, config: &NicConfig, arg: u32, sink: &mut S) {
+        let (what, which) = (arg >> WHAT_SHIFT, arg & WHICH);
+        if what == WAKE {
+            if which == self.wakes && self.wake_ps == Some(now) {
+                self.wake_ps = None;
+                sink.kick(0);
+            }
+            return;
+        }
+        let pair = &mut self.pairs[which as usize];
+        pair.clocks -= 1;
+        if pair.finished() {
+            self.release(which);
+            return;
+        }
+        let tick = TICKS[(what - WAKE - 1) as usize];
+        let path = pair.start.path;
+        let next = pair.control.tick(&config.control, &path, now, tick);
+        Self::schedule(pair, which, next, sink);
+    }
+
+    /// Calls `visit` with cookie, acknowledged bytes and the state of every unfinished flow.
+    pub fn for_each_flow(&self, config: &NicConfig, mut visit: impl FnMut(u32, u64, &'static str)) {
+        for pair in self.list.iter().map(|&slot| &self.pairs[slot as usize]) {
+            let why = if pair.finished() {
+                continue;
+            } else if !pair.unsent() || pair.held_by_window(config) {
+                "waits for an acknowledgement"
+            } else if self.paused >> pair.class & 1 != 0 {
+                "is held by PFC"
+            } else {
+                "waits for its pace"
+            };
+            visit(
+                pair.start.cookie,
+                pair.bytes_below(pair.acked, config.mtu),
+                why,
+            );
+        }
+    }
+
+    /// The queue of replies.
+    pub const fn replies(&self) -> &Fifo {
+        &self.replies
+    }
+}

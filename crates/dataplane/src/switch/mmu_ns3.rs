@@ -1,0 +1,253 @@
+//! The books of the shared buffer as the ns-3 simulator of HPCC keeps them (rules in `specs/ns3.md`).
+//!
+//! They differ from `mmu.rs` in three things: a packet takes headroom when the pool's threshold
+//! is passed, told or not; a port faster than the NICs has a larger share; an ingress is paused at
+//! its threshold, not above it.
+
+use super::mmu::{Space, Tell};
+use crate::config::{Accounting, Pfc, PfcThreshold};
+use crate::units::{NS, Rate, Time};
+
+/// Headroom of a port: three times what its link holds one way.
+// NS3-10
+#[must_use]
+pub(crate) fn headroom_bytes(rate: Rate, delay_ps: Time) -> u64 {
+    let in_flight = u128::from(rate.bps()) * u128::from(delay_ps / NS) / 8 / 1_000_000_000;
+    in_flight as u64 * 3
+}
+
+/// How many times the free buffer is halved for a port's threshold.
+// NS3-11
+fn halvings(shift: u32, nic_bps: u64, port_bps: u64) -> u32 {
+    let (mut shift, mut bps) = (shift, port_bps);
+    while bps > nic_bps && shift > 0 {
+        shift -= 1;
+        bps /= 2;
+    }
+    shift
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Ingress {
+    /// Bytes in reserve and pool.
+    bytes: u64,
+    headroom: u64,
+    xoff: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Port {
+    headroom_limit: u64,
+    halvings: u32,
+}
+
+/// Buffer of one switch.
+#[derive(Debug)]
+pub(super) struct Books {
+    ports: Vec<Port>,
+    /// Per (port, class).
+    ingress: Vec<Ingress>,
+    classes: usize,
+    reserved: u64,
+    /// What is neither reserve nor headroom.
+    shared_bytes: u64,
+    shared_used: u64,
+    xon_offset: u64,
+}
+
+impl Books {
+    /// Books of a switch whose PFC asks for them; `shared_bytes` is what reserve and headroom leave.
+    pub fn new(
+        pfc: &Pfc,
+        links: &[(Rate, Time)],
+        classes: usize,
+        reserved: u64,
+        shared_bytes: u64,
+    ) -> Option<Self> {
+        let Accounting::Ns3 { shift, nic_bps } = pfc.accounting else {
+            return None;
+        };
+        let port = |&(rate, delay_ps): &(Rate, Time)| Port {
+            headroom_limit: pfc
+                .headroom
+                .unwrap_or_else(|| headroom_bytes(rate, delay_ps)),
+            halvings: match pfc.threshold {
+                PfcThreshold::Dynamic(_) => halvings(shift, nic_bps, rate.bps()),
+                PfcThreshold::Static(_) => 0, // refused by the scenario
+            },
+        };
+        Some(Self {
+            ports: links.iter().map(port).collect(),
+            ingress: vec![Ingress::default(); links.len() * classes],
+            classes,
+            reserved,
+            shared_bytes,
+            shared_used: 0,
+            xon_offset: pfc.xon_offset,
+        })
+    }
+
+    fn at(&self, port: u16, class: u8) -> usize {
+        port as usize * self.classes + class as usize
+    }
+
+    // NS3-11
+    fn threshold(&self, port: u16) -> u64 {
+        let free = self.shared_bytes.saturating_sub(self.shared_used);
+        free >> self.ports[port as usize].halvings
+    }
+
+    fn beyond(&self, bytes: u64) -> u64 {
+        bytes.saturating_sub(self.reserved)
+    }
+
+    /// NS3-12: `None` is a drop.
+    pub fn verdict(&self, port: u16, class: u8, size: u64) -> Option<Space> {
+        let ingress = &self.ingress[self.at(port, class)];
+        let threshold = self.threshold(port);
+        let no_headroom = ingress.headroom + size > self.ports[port as usize].headroom_limit;
+        if no_headroom && self.beyond(ingress.bytes) + size > threshold {
+            return None;
+        }
+        let bytes = ingress.bytes + size;
+        if bytes > self.reserved && bytes - self.reserved > threshold {
+            Some(Space::Headroom)
+        } else {
+            Some(Space::Pool)
+        }
+    }
+
+    /// NS3-12, NS3-13. Returns headroom bytes of the ingress, and whether it is to be paused.
+    pub fn enter(&mut self, port: u16, class: u8, size: u64, space: Space) -> (u64, Tell) {
+        let at = self.at(port, class);
+        let before = self.beyond(self.ingress[at].bytes);
+        match space {
+            Space::Headroom => self.ingress[at].headroom += size,
+            Space::Pool => {
+                self.ingress[at].bytes += size;
+                self.shared_used += self.beyond(self.ingress[at].bytes) - before;
+            }
+        }
+        let threshold = self.threshold(port);
+        let used = self.beyond(self.ingress[at].bytes);
+        let ingress = &mut self.ingress[at];
+        let over = !ingress.xoff && (ingress.headroom > 0 || used >= threshold);
+        ingress.xoff |= over;
+        (
+            ingress.headroom,
+            if over { Tell::Xoff } else { Tell::Nothing },
+        )
+    }
+
+    /// NS3-14
+    pub fn leave(&mut self, port: u16, class: u8, size: u64) -> Tell {
+        let at = self.at(port, class);
+        let before = self.beyond(self.ingress[at].bytes);
+        let ingress = &mut self.ingress[at];
+        let from_headroom = ingress.headroom.min(size);
+        ingress.headroom -= from_headroom;
+        ingress.bytes -= size - from_headroom;
+        let used = self.beyond(self.ingress[at].bytes);
+        self.shared_used -= before - used;
+        let threshold = self.threshold(port);
+        let ingress = &mut self.ingress[at];
+        let low = used == 0 || used + self.xon_offset <= threshold;
+        if ingress.xoff && ingress.headroom == 0 && low {
+            ingress.xoff = false;
+            Tell::Xon
+        } else {
+            Tell::Nothing
+        }
+    }
+
+    /// Ingresses whose upstream is paused now, as (port, class).
+    pub fn pausing(&self) -> impl Iterator<Item = (u16, u8)> + '_ {
+        let classes = self.classes;
+        let all = self.ingress.iter().enumerate();
+        all.filter(|(_, ingress)| ingress.xoff)
+            .map(move |(at, _)| ((at / classes) as u16, (at % classes) as u8))
+    }
+
+    /// Compares the books with each other; `used` is what the buffer holds in all.
+    pub fn audit(&self, used: u64) -> Result<(), String> {
+        let held: u64 = self.ingress.iter().map(|i| i.bytes + i.headroom).sum();
+        let shared: u64 = self.ingress.iter().map(|i| self.beyond(i.bytes)).sum();
+        if held != used || shared != self.shared_used {
+            return Err(format!(
+                "ingresses hold {held} B, {shared} B of them in the pool; counted are {used} B and {} B",
+                self.shared_used
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Alpha;
+    use crate::units::US;
+
+    const FAST: (Rate, Time) = (Rate::from_gbps(400), US);
+    const PLAIN: (Rate, Time) = (Rate::from_gbps(100), US);
+
+    fn books(shared: u64, links: &[(Rate, Time)]) -> Books {
+        let pfc = Pfc {
+            accounting: Accounting::Ns3 {
+                shift: 3,
+                nic_bps: 100_000_000_000,
+            },
+            threshold: PfcThreshold::Dynamic(Alpha::new(0.125)),
+            xon_offset: 3072,
+            frame_bytes: 43,
+            headroom: None,
+            response_ps: 0,
+        };
+        Books::new(&pfc, links, 3, 4096, shared).unwrap()
+    }
+
+    // NS3-10, NS3-11
+    #[test]
+    fn headroom_and_share_follow_the_rate() {
+        assert_eq!(headroom_bytes(PLAIN.0, PLAIN.1), 37_500);
+        assert_eq!(headroom_bytes(FAST.0, FAST.1), 150_000);
+        let b = books(800_000, &[PLAIN, FAST]);
+        assert_eq!((b.threshold(0), b.threshold(1)), (100_000, 400_000));
+        assert_eq!(halvings(3, 100, 25), 3, "slower ports are not punished");
+        assert_eq!(halvings(3, 100, 101), 2);
+        assert_eq!(halvings(3, 1, 1 << 20), 0);
+    }
+
+    // NS3-12, NS3-13, NS3-14
+    #[test]
+    fn at_the_threshold_it_pauses_then_fills_headroom_and_resumes_below() {
+        let mut b = books(80_000, &[PLAIN, PLAIN]);
+        let mut told = Tell::Nothing;
+        let mut inside = 0;
+        while told == Tell::Nothing {
+            assert_eq!(b.verdict(0, 2, 1000), Some(Space::Pool));
+            told = b.enter(0, 2, 1000, Space::Pool).1;
+            inside += 1000;
+        }
+        // used >= (80 000 - used) / 8 first holds at 8904 beyond the reserve.
+        assert_eq!((told, inside), (Tell::Xoff, 13_000));
+        // One more would be 9904 beyond the reserve and above the threshold of 8887.
+        assert_eq!(b.verdict(0, 2, 1000), Some(Space::Headroom));
+        for nth in 1..=37 {
+            assert_eq!(b.verdict(0, 2, 1000), Some(Space::Headroom));
+            let entered = b.enter(0, 2, 1000, Space::Headroom);
+            assert_eq!(entered, (nth * 1000, Tell::Nothing));
+        }
+        assert_eq!(b.verdict(0, 2, 1000), None, "38 000 are more than 37 500");
+        assert_eq!(b.verdict(1, 2, 1000), Some(Space::Pool));
+        for _ in 0..37 {
+            assert_eq!(b.leave(0, 2, 1000), Tell::Nothing, "headroom goes first");
+        }
+        // 7904, 6904, 5904 in the pool; the last is 3072 below (80 000 - 5904) / 8 = 9262.
+        assert_eq!(b.leave(0, 2, 1000), Tell::Nothing);
+        assert_eq!(b.leave(0, 2, 1000), Tell::Nothing);
+        assert_eq!(b.leave(0, 2, 1000), Tell::Xon);
+        assert_eq!(b.shared_used, 5904);
+        b.audit(10_000).unwrap();
+    }
+}

@@ -1,0 +1,312 @@
+//! HPCC's variants, each by hand, and the table that stands for a division.
+
+use crate::hpcc::{Flow, port, stack};
+use crate::{close, path};
+use dataplane::config::{Division, HpccConfig, Reaction};
+use dataplane::int::{IntHop, IntStack};
+use dataplane::nic::hpcc::Reciprocals;
+use proptest::prelude::*;
+
+fn paper() -> HpccConfig {
+    HpccConfig::paper(1e11)
+}
+
+/// HPCC-33: two ACKs of packets that saw the same queue both count (Fig. 5); with the reference
+/// they count once.
+#[test]
+fn per_ack_reacts_twice_to_the_same_queue() {
+    let window_after_two = |reaction| {
+        let mut flow = Flow::with(HpccConfig {
+            reaction,
+            ..paper()
+        });
+        flow.ack(1_000, 100_000, &stack(&[port(0, 0, 90_000)]));
+        // U = u = 1.9 both times: line rate, and 90 000 bytes in the queue.
+        flow.ack(2_000, 101_000, &stack(&[port(8, 100_000, 90_000)]));
+        flow.ack(3_000, 101_000, &stack(&[port(16, 200_000, 90_000)]));
+        close(flow.hpcc.utilisation(), 1.9);
+        flow.window_bytes()
+    };
+    close(window_after_two(Reaction::Combined), 50_080.0);
+    close(window_after_two(Reaction::PerAck), 25_040.0 + 80.0);
+}
+
+/// HPCC-33: every ACK is a stage.
+#[test]
+fn per_ack_counts_every_ack_as_a_stage() {
+    let mut flow = Flow::with(HpccConfig {
+        reaction: Reaction::PerAck,
+        max_stage: 2,
+        ..paper()
+    });
+    flow.ack(1, 100_000, &stack(&[port(0, 0, 0)]));
+    flow.ack(2, 100_000, &stack(&[port(8, 200_000, 0)])); // U = 2
+    close(flow.window_bytes(), 47_580.0);
+    for (nth, wanted) in [(2, 47_660.0), (3, 47_740.0), (4, 47_740.0 * 1.9 + 80.0)] {
+        flow.ack(
+            3,
+            100_000,
+            &stack(&[port(8 * nth, 150_000 + 50_000 * (nth - 1), 0)]),
+        );
+        close(flow.window_bytes(), wanted);
+    }
+}
+
+/// HPCC-34: between the updates nothing is measured, nothing recorded.
+#[test]
+fn per_rtt_looks_at_one_ack_of_a_round_trip() {
+    let mut flow = Flow::with(HpccConfig {
+        reaction: Reaction::PerRtt,
+        ..paper()
+    });
+    flow.ack(1_000, 100_000, &stack(&[port(0, 0, 50_000)]));
+    for i in 1..=100 {
+        flow.ack(
+            i * 1_000,
+            100_000 + i * 1_000,
+            &stack(&[port(i, 12_500 * i, 0)]),
+        );
+    }
+    assert_eq!(flow.hpcc.window(), 100_000);
+    close(flow.hpcc.utilisation(), 1.0);
+    // Over the 101 µs since the record: 1 262 500 bytes, line rate; 40 000 bytes of queue.
+    flow.ack(101_000, 200_000, &stack(&[port(101, 1_262_500, 40_000)]));
+    close(flow.hpcc.utilisation(), 1.4);
+    close(flow.window_bytes(), 95_000.0 / 1.4 + 80.0);
+    close(flow.hpcc.reference_bytes(), flow.window_bytes());
+    // And lastUpdateSeq is 200 000.
+    flow.ack(200_000, 300_000, &stack(&[port(120, 0, 0)]));
+    close(flow.hpcc.utilisation(), 1.4);
+}
+
+/// HPCC-10 holds for every reaction: another path is recorded at once.
+#[test]
+fn per_rtt_sees_a_new_path_at_once() {
+    let mut flow = Flow::with(HpccConfig {
+        reaction: Reaction::PerRtt,
+        ..paper()
+    });
+    flow.ack(1, 100_000, &stack(&[port(0, 0, 0)]));
+    let mut other = IntStack::default();
+    other.push(77, port(10, 0, 0));
+    flow.ack(2, 100_000, &other);
+    let mut later = IntStack::default();
+    later.push(77, port(18, 50_000, 0));
+    flow.ack(100_001, 200_000, &later);
+    close(flow.hpcc.utilisation(), 0.5);
+}
+
+/// HPCC-38: between updates a link without a queue is passed over, record and all.
+#[test]
+fn sampled_feedback_passes_over_empty_links_between_updates() {
+    let mut flow = Flow::with(HpccConfig {
+        sample_feedback: true,
+        ..paper()
+    });
+    flow.ack(1, 100_000, &stack(&[port(0, 0, 0)]));
+    flow.ack(2, 100_000, &stack(&[port(8, 50_000, 0)]));
+    close(flow.hpcc.utilisation(), 1.0);
+    // A queue is heard, from the record of 0 µs on: 100 000 bytes in 16 µs.
+    flow.ack(3, 100_000, &stack(&[port(16, 100_000, 10)]));
+    close(flow.hpcc.utilisation(), 0.5);
+    // The ACK of an update hears an empty link.
+    flow.ack(100_001, 200_000, &stack(&[port(24, 190_000, 0)]));
+    close(flow.hpcc.utilisation(), 0.9);
+}
+
+/// HPCC-23: W_AI by the number of flows.
+#[test]
+fn additive_increase_by_the_rule_of_thumb() {
+    let mut flow = Flow::with(HpccConfig {
+        wai_flows: Some(50),
+        ..paper()
+    });
+    flow.ack(1, 100_000, &stack(&[port(0, 0, 0)]));
+    flow.ack(2, 100_000, &stack(&[port(8, 190_000, 0)])); // U = 1.9
+    close(flow.window_bytes(), 50_000.0 + 100.0);
+}
+
+fn registers(alpha: f64) -> Flow {
+    Flow::with(HpccConfig {
+        alpha: Some(alpha),
+        ..paper()
+    })
+}
+
+/// HPCC-32: two links, α = 1: registers start at 200 000 each; U = 1.9 and 0.5.
+#[test]
+fn a_register_per_link() {
+    let mut flow = registers(1.0);
+    flow.ack(1, 100_000, &stack(&[port(0, 0, 0), port(0, 0, 0)]));
+    assert_eq!(flow.hpcc.window(), 100_000);
+    flow.ack(
+        100_001,
+        200_000,
+        &stack(&[port(8, 190_000, 0), port(8, 50_000, 0)]),
+    );
+    let (first, second) = (100_080.0, 200_080.0);
+    close(flow.window_bytes(), 1.0 / (1.0 / first + 1.0 / second));
+    close(flow.hpcc.utilisation(), 1.9);
+    close(flow.hpcc.reference_bytes(), flow.window_bytes());
+    // Within the round trip W follows, the registers' references do not: 1.0 of both links.
+    for _ in 0..2 {
+        flow.ack(
+            2,
+            200_000,
+            &stack(&[port(16, 290_000, 0), port(16, 150_000, 0)]),
+        );
+    }
+    let (first, second) = (100_080.0 * 0.95 + 80.0, 200_080.0 * 0.95 + 80.0);
+    close(flow.window_bytes(), 1.0 / (1.0 / first + 1.0 / second));
+}
+
+/// HPCC-32: of an infinite α the smallest register is the window; with a single link both are
+/// Algorithm 1.
+#[test]
+fn max_min_takes_the_smallest_register() {
+    let mut flow = registers(f64::INFINITY);
+    flow.ack(1, 100_000, &stack(&[port(0, 0, 0), port(0, 0, 0)]));
+    flow.ack(
+        100_001,
+        200_000,
+        &stack(&[port(8, 190_000, 0), port(8, 50_000, 0)]),
+    );
+    close(flow.window_bytes(), 50_080.0);
+    let mut plain = Flow::with(paper());
+    let mut one = registers(2.0);
+    let mut sent = 0;
+    for i in 0..200 {
+        sent += 1_000 * (50 + (i * 37) % 90);
+        let heard = stack(&[port(8 * i, sent, (i as u32 * 7_919) % 30_000)]);
+        for flow in [&mut plain, &mut one] {
+            flow.ack(i * 500, i * 500 + 3_000, &heard);
+        }
+        close(one.hpcc.utilisation(), plain.hpcc.utilisation());
+        assert!((one.window_bytes() / plain.window_bytes() - 1.0).abs() < 1e-9);
+    }
+}
+
+/// HPCC-32: another path makes new registers, with which the window stays; and the ceiling
+/// of registers lets a flow have its line.
+#[test]
+fn a_new_path_makes_new_registers_of_the_same_window() {
+    let mut flow = registers(1.0);
+    flow.ack(1, 100_000, &stack(&[port(0, 0, 0)]));
+    flow.ack(100_001, 200_000, &stack(&[port(8, 190_000, 0)]));
+    close(flow.window_bytes(), 50_080.0);
+    let hops = |us, sent| vec![port(us, sent, 0); 4];
+    flow.ack(3, 200_000, &stack(&hops(0, 0)));
+    close(flow.window_bytes(), 50_080.0);
+    // η of all links: nothing but the additive increase of four registers.
+    flow.ack(4, 200_000, &stack(&hops(8, 95_000)));
+    close(flow.window_bytes(), (4.0 * 50_080.0 + 80.0) / 4.0);
+    let mut sent = 95_000;
+    for i in 2..400 {
+        sent += 9_500;
+        let seq = 200_000 + i * 1_000;
+        flow.ack(seq, seq, &stack(&hops(8 * i, sent)));
+    }
+    assert_eq!(flow.hpcc.window(), 100_000);
+    // Ten times four W_init is the most of each: after U = 1.9 of the first, 10·4/2 of it is
+    // still far from what limits the flow.
+    let heard = [
+        port(8 * 400, sent + 190_000, 0),
+        port(8 * 400, sent + 9_500, 0),
+    ];
+    let heard: Vec<IntHop> = [0, 1, 1, 1].map(|i| heard[i]).to_vec();
+    flow.ack(700_000, 700_001, &stack(&heard));
+    assert_eq!(flow.hpcc.window(), 100_000);
+}
+
+/// HPCC-35: the size of the table; that of ε = 1 % is about the paper's 10 KB.
+#[test]
+fn size_of_the_table_by_its_error() {
+    let sizes = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05].map(|epsilon| {
+        let table = Reciprocals::new(epsilon);
+        assert_eq!(table.bytes(), 8 * table.entries());
+        table.entries()
+    });
+    assert_eq!(sizes, SIZES);
+}
+
+const SIZES: [usize; 6] = [8_915, 4_802, 2_101, 1_117, 590, 251];
+
+/// HPCC-35: where 1/n is kept for every n it is exact; one table serves all.
+#[test]
+fn the_table_is_exact_where_it_has_an_entry() {
+    let table = Reciprocals::shared(0.01);
+    assert!(std::ptr::eq(table, Reciprocals::shared(0.01)));
+    assert!(!std::ptr::eq(table, Reciprocals::shared(0.02)));
+    for n in 1..=99 {
+        assert_eq!(table.reciprocal(n), f64::from(1.0 / n as f32));
+    }
+    assert_eq!(table.reciprocal(1 << 22), table.reciprocal(u32::MAX));
+    // Beyond its range a ratio is taken for the nearest in it.
+    close(table.inverse(1e9), table.inverse(1024.0));
+    close(table.inverse(0.0), 4096.0);
+    assert!(format!("{table:?}").len() < 100);
+}
+
+/// HPCC-35 in Eq. 4: U/η = 2 is 8192/4096, which takes the entry below 8192.
+#[test]
+fn a_window_divided_by_the_table() {
+    let table = Reciprocals::shared(0.02);
+    let mut flow = Flow::with(HpccConfig {
+        division: Division::Table(table),
+        ..paper()
+    });
+    flow.ack(1, 100_000, &stack(&[port(0, 0, 0)]));
+    flow.ack(2, 100_000, &stack(&[port(8, 190_000, 0)]));
+    close(
+        flow.window_bytes(),
+        100_000.0 * table.reciprocal(8192) * 4096.0 + 80.0,
+    );
+    let over = flow.window_bytes() / 50_080.0 - 1.0;
+    assert!(over > 0.0 && over < 0.021, "{over}");
+}
+
+proptest! {
+    /// HPCC-35: a reciprocal is too large by less than ε of itself, never too small.
+    #[test]
+    fn the_error_of_the_table_stays_below_epsilon(n in 1u32..=1 << 22, epsilon in 0.0005f64..0.2) {
+        let error = 1.0 - 1.0 / (f64::from(n) * Reciprocals::new(epsilon).reciprocal(n));
+        prop_assert!(error > -1e-7 && error < epsilon + 1e-7, "{} of {}: {}", n, epsilon, error);
+    }
+
+    /// HPCC-21, whatever the options: the window stays between its bounds, and is a number.
+    #[test]
+    fn options_keep_the_window_within_its_bounds(
+        reaction in prop::sample::select(&[Reaction::Combined, Reaction::PerAck, Reaction::PerRtt][..]),
+        alpha in prop::option::of(prop::sample::select(&[0.05, 0.5, 1.0, 100.0, f64::INFINITY][..])),
+        table in any::<bool>(),
+        sample_feedback in any::<bool>(),
+        heard in prop::collection::vec((0u64..100, 0u64..1_000_000, any::<u32>(), 1usize..5), 1..60),
+    ) {
+        let division = if table { Division::Table(Reciprocals::shared(0.01)) } else { Division::Exact };
+        let config = HpccConfig { reaction, alpha, division, sample_feedback, ..paper() };
+        prop_assert_eq!(config.check(), Ok(()));
+        let mut flow = Flow::with(config);
+        let (mut now, mut sent) = (0, 0);
+        for (i, (us, bytes, qlen, hops)) in heard.into_iter().enumerate() {
+            (now, sent) = (now + us, sent + bytes);
+            let seq = 1_000 * i as u64;
+            flow.ack(seq, seq + 5_000, &stack(&vec![port(now, sent, qlen); hops]));
+            let window = flow.hpcc.window();
+            prop_assert!((99..=100_000).contains(&window), "{}", window);
+            prop_assert!(flow.hpcc.rate_bps() >= 0.999e8 && flow.hpcc.rate_bps() <= 1e11);
+        }
+    }
+}
+
+/// A config with an α that has no meaning is refused.
+#[test]
+fn senseless_alphas_are_refused() {
+    for alpha in [0.0, -1.0, f64::NAN, 1e9] {
+        let config = HpccConfig {
+            alpha: Some(alpha),
+            ..paper()
+        };
+        assert!(config.check().is_err_and(|e| e.contains("alpha_fair")));
+    }
+    assert_eq!(path(100.0).initial_window_bytes(), 100_000.0);
+}

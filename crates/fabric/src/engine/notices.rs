@@ -1,0 +1,119 @@
+//! Ideal retransmission: news of dropped packets on the way to those who sent them. An oracle: it
+//! takes no bytes, waits in no queue, and is never lost.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use dataplane::config::{NicConfig, Recovery};
+use dataplane::packet::{Arena, Packet, PacketId};
+use dataplane::switch::Switch;
+use dataplane::units::Time;
+
+use super::links::Links;
+use crate::topology::Graph;
+
+/// A dropped packet whose record is on its way back. The order is that of the news.
+// REC-34
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Notice {
+    at: Time,
+    host: u32,
+    port: u16,
+    flow: u32,
+    tag: u8,
+    psn: u32,
+    id: PacketId,
+}
+
+/// All news of drops that are on their way.
+#[derive(Debug)]
+pub(super) struct Notices {
+    /// Drops are told.
+    pub on: bool,
+    /// How long they take; `None`: as long as light on the way back.
+    delay_ps: Option<Time>,
+    /// Dropped in the event at hand: by which switch, which packet.
+    pub dropped: Vec<(u32, PacketId)>,
+    under_way: BinaryHeap<Reverse<Notice>>,
+}
+
+impl Notices {
+    pub fn new(nic: &NicConfig) -> Self {
+        let delay_ps = match nic.recovery {
+            Recovery::Ideal { delay_ps } => Some(delay_ps),
+            _ => None,
+        };
+        Self {
+            on: delay_ps.is_some(),
+            delay_ps: delay_ps.flatten(),
+            dropped: Vec::new(),
+            under_way: BinaryHeap::new(),
+        }
+    }
+
+    /// Sends off the news of what was just dropped; calls `wake` with the time of each.
+    pub fn send(
+        &mut self,
+        now: Time,
+        (graph, switches, links): (&Graph, &[Switch], &Links),
+        arena: &Arena,
+        mut wake: impl FnMut(Time),
+    ) {
+        for (node, id) in std::mem::take(&mut self.dropped) {
+            let packet = arena.hot(id);
+            let src = arena.cold(id).src;
+            let delay_ps = self
+                .delay_ps
+                .unwrap_or_else(|| way_back_ps((graph, switches, links), node, packet, src));
+            let host = graph.host_of(src);
+            let at = now + delay_ps;
+            wake(at);
+            self.under_way.push(Reverse(Notice {
+                at,
+                host,
+                port: (src - graph.endpoints_of(host).start) as u16,
+                flow: packet.flow,
+                tag: packet.tag,
+                psn: packet.psn,
+                id,
+            }));
+        }
+    }
+
+    /// The next news that is due: the host, its port, and the record of what it sent.
+    pub fn due(&mut self, now: Time) -> Option<(u32, u16, PacketId)> {
+        let next = self.under_way.peek().filter(|n| n.0.at <= now)?.0;
+        self.under_way.pop();
+        Some((next.host, next.port, next.id))
+    }
+
+    /// Records that are kept for news under way.
+    pub fn len(&self) -> u64 {
+        self.under_way.len() as u64
+    }
+}
+
+/// Propagation from a switch to the endpoint that a packet came from, by the links that a packet of
+/// the same flow in that direction would take from here.
+// REC-31
+fn way_back_ps(
+    (graph, switches, links): (&Graph, &[Switch], &Links),
+    from: u32,
+    packet: &Packet,
+    src: u32,
+) -> Time {
+    let back = Packet {
+        dst: src,
+        ..*packet
+    };
+    let (mut node, mut delay_ps) = (from, 0);
+    while let Some(switch) = node.checked_sub(graph.hosts()) {
+        let Some(port) = switches[switch as usize].way(&back, packet.dst) else {
+            break;
+        };
+        let link = &links.hot[graph.port_index(node, port)];
+        delay_ps += link.delay_ps;
+        node = link.peer;
+    }
+    delay_ps
+}

@@ -1,0 +1,183 @@
+//! What an engine does otherwise when it replays the ns-3 simulator: time in whole nanoseconds,
+//! events of one instant in the order of scheduling, chance and ports as there (rules in
+//! `specs/ns3.md`).
+
+use std::collections::BTreeMap;
+
+use dataplane::config::SwitchConfig;
+use dataplane::route::ports;
+use dataplane::units::{NS, Rate, Time, cut_to_ns};
+use kernel::calendar::{Calendar, Event, phase};
+use kernel::{Fifo, StreamHeads};
+use traffic::Flow;
+
+use super::{NodeSink, Plan, Simulation};
+use crate::record::{Outcome, Progress, Recorder};
+use crate::topology::Graph;
+
+/// How times are rounded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clock {
+    /// Exact to the picosecond.
+    #[default]
+    Exact,
+    /// Serialisation times, pacing gaps and starts of flows are cut to nanoseconds.
+    Nanoseconds {
+        /// What the clock shows at time 0, ps: starts are cut as it shows them.
+        epoch_ps: Time,
+    },
+}
+
+impl Clock {
+    /// A rate whose serialisation times follow this clock.
+    #[must_use]
+    pub const fn of(self, rate: Rate) -> Rate {
+        match self {
+            Self::Exact => rate,
+            Self::Nanoseconds { .. } => rate.cut(),
+        }
+    }
+
+    /// When a flow starts that is to start at `start_ps`.
+    // NS3-03
+    #[must_use]
+    pub fn start(self, start_ps: Time) -> Time {
+        let Self::Nanoseconds { epoch_ps } = self else {
+            return start_ps;
+        };
+        let seconds = (start_ps + epoch_ps) as f64 / 1e12;
+        (cut_to_ns(seconds) * NS).saturating_sub(epoch_ps / NS * NS)
+    }
+}
+
+/// Builds the network of a plan and runs it to the end.
+pub fn run(
+    plan: Plan,
+    recorder: &mut dyn Recorder,
+    watch: &mut dyn FnMut(&Progress) -> bool,
+) -> Outcome {
+    if plan.in_order {
+        Simulation::with_calendar(plan, Fifo::new()).run(recorder, watch)
+    } else {
+        Simulation::new(plan).run(recorder, watch)
+    }
+}
+
+/// The draws of all nodes in one sequence, where the switches ask for that.
+// NS3-18
+pub(super) fn draws(switch: &SwitchConfig, graph: &Graph) -> Option<StreamHeads> {
+    let replay = switch.ecn.as_ref().is_some_and(|ecn| ecn.replay);
+    replay.then(|| StreamHeads::new(1, 1, 6 * u64::from(graph.nodes()) + 2))
+}
+
+/// Source ports: 10 000 for the first flow of a pair of hosts, and one more for each that follows.
+// NS3-41
+#[derive(Debug, Default)]
+pub(super) struct SourcePorts {
+    used: BTreeMap<(u32, u32), u16>,
+}
+
+impl SourcePorts {
+    const FIRST: u16 = 10_000;
+
+    pub fn next(&mut self, flow: &Flow) -> u32 {
+        let port = self.used.entry((flow.src, flow.dst)).or_insert(Self::FIRST);
+        let src = *port;
+        *port = port.wrapping_add(1);
+        ports(src, flow.port)
+    }
+}
+
+/// Steps of a flow's start, each an event.
+const ANNOUNCED: u32 = 0;
+const INSTALLED: u32 = 1;
+const RUNS: u32 = 2;
+
+impl<C: Calendar> Simulation<C> {
+    /// The next flow of the feed, with its start as the clock has it.
+    pub(super) fn draw_flow(&mut self) -> Option<Flow> {
+        let mut flow = self.feed.next()?;
+        flow.start_ps = self.clock.start(flow.start_ps);
+        Some(flow)
+    }
+
+    /// Handles every event before `limit` in the order of the calendar; ports that an event kicks
+    /// choose before the next event.
+    // NS3-04
+    pub(super) fn run_in_order(&mut self, limit: Time) {
+        while let Some(event) = self.core.calendar.pop_before(limit) {
+            self.core.now = event.time;
+            self.handle(event);
+            self.serve_in_order(0);
+        }
+    }
+
+    /// Lets the kicked ports from place `from` of the list on choose, first kicked first. What a
+    /// choice kicks (the resume of an ingress) chooses before its own frame is on the link.
+    // NS3-04
+    fn serve_in_order(&mut self, from: usize) {
+        let mut at = from;
+        while let Some(&link) = self.core.links.kicks.get(at) {
+            at += 1;
+            let l = &mut self.core.links.hot[link as usize];
+            l.kicked = false;
+            // Busy until the event that says otherwise, also at the very instant of it.
+            if l.armed {
+                continue;
+            }
+            let (node, port, now) = (l.node, l.port, self.core.now);
+            let before = self.core.links.kicks.len();
+            let sink = &mut NodeSink {
+                core: &mut self.core,
+                node,
+            };
+            let sent = match (node as usize).checked_sub(self.nics.len()) {
+                Some(switch) => self.switches[switch].transmit(now, port, &mut self.arena, sink),
+                None => self.nics[node as usize].transmit(now, port, &mut self.arena, sink),
+            };
+            self.serve_in_order(before);
+            if let Some(id) = sent {
+                self.put_on_link(link, id);
+            }
+        }
+        self.core.links.kicks.truncate(from);
+    }
+
+    /// A time has come that a node asked for.
+    pub(super) fn call(&mut self, node: u32, what: u32) {
+        let now = self.core.now;
+        let sink = &mut NodeSink {
+            core: &mut self.core,
+            node,
+        };
+        if let Some(nic) = self.nics.get_mut(node as usize) {
+            nic.called(now, what, sink);
+        }
+    }
+
+    /// A flow starts in three steps, each an event of the same instant that is scheduled by the one
+    /// before, so that it comes after everything that had been scheduled for the instant; only the
+    /// next flow is ever announced.
+    // NS3-05
+    pub(super) fn step_flow_start(&mut self, step: u32) {
+        let now = self.core.now;
+        let event = |step| Event::new(now, phase::FLOW_START, step, 0);
+        match step {
+            ANNOUNCED => {
+                while let Some(flow) = self.next_flow.take_if(|flow| flow.start_ps <= now) {
+                    self.starting.push_back(flow);
+                    self.core.calendar.push(event(INSTALLED));
+                    self.next_flow = self.draw_flow();
+                }
+                self.announce_flow();
+            }
+            INSTALLED => self.core.calendar.push(event(RUNS)),
+            _ => {
+                self.progress_ps = now;
+                if let Some(flow) = self.starting.pop_front() {
+                    self.start_flow(flow);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! What the ns-3 simulator of HPCC knows of a network: who has which number and address, in which
+//! order equal paths stand, and which round trip and BDP it tells its senders (rules in
+//! `specs/ns3.md`).
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use dataplane::config::PathChoice;
+use dataplane::route::{Endpoints, Routes};
+use dataplane::units::{NS, Time};
+
+use crate::topology::Graph;
+use crate::topology::graph::NONE;
+
+/// Payload of the packet that its round trips are computed with.
+const PAYLOAD_BYTES: u64 = 1_000;
+
+/// The number of every node: its name, where all names are different numbers; else hosts from 0 on,
+/// then switches.
+// NS3-42
+#[must_use]
+pub fn node_numbers(graph: &Graph) -> Vec<u32> {
+    let named: Option<Vec<u32>> = (0..graph.nodes())
+        .map(|node| graph.name(node).parse().ok())
+        .collect();
+    let unique = |numbers: &Vec<u32>| {
+        let mut sorted = numbers.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        sorted.len() == numbers.len()
+    };
+    named
+        .filter(unique)
+        .unwrap_or_else(|| (0..graph.nodes()).collect())
+}
+
+/// IP address of the host with a number: 11.x.y.1, where x and y are the two bytes of the number.
+// NS3-41
+#[must_use]
+pub const fn address(number: u32) -> u32 {
+    0x0b00_0001 + ((number / 256) << 16) + ((number % 256) << 8)
+}
+
+/// Which switch comes when in the searches that start at a group of hosts.
+struct Search {
+    /// Order of each switch; [`NONE`]: not reached.
+    rank: Vec<u32>,
+    /// To each switch, by the link that found it first: delay, serialisation of a packet (both in
+    /// ns), and slowest rate in bits per second.
+    way: Vec<Way>,
+}
+
+/// A sum over links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Way {
+    delay_ns: u64,
+    packet_ns: u64,
+    bps: u64,
+}
+
+impl Way {
+    const NONE: Self = Self {
+        delay_ns: 0,
+        packet_ns: 0,
+        bps: u64::MAX,
+    };
+
+    /// The way and one link more.
+    fn and(self, graph: &Graph, port: usize) -> Self {
+        let port = graph.port(port);
+        let bps = port.rate.bps();
+        Self {
+            delay_ns: self.delay_ns + port.delay_ps / NS,
+            packet_ns: self.packet_ns + PAYLOAD_BYTES * 8 * 1_000_000_000 / bps,
+            bps: self.bps.min(bps),
+        }
+    }
+
+    /// NS3-43: there and back by propagation, there by serialisation of a packet without headers.
+    const fn rtt_ns(&self) -> u64 {
+        2 * self.delay_ns + self.packet_ns
+    }
+
+    fn bdp_bytes(&self) -> u64 {
+        let bits = u128::from(self.rtt_ns()) * u128::from(self.bps) / 1_000_000_000;
+        (bits / 8) as u64
+    }
+}
+
+impl Search {
+    /// Breadth-first from the switch of a group, neighbours with higher numbers first.
+    // NS3-44
+    fn from(graph: &Graph, numbers: &[u32], group: u32) -> Self {
+        let hosts = graph.hosts();
+        let switches = graph.switches() as usize;
+        let mut search = Self {
+            rank: vec![NONE; switches],
+            way: vec![Way::NONE; switches],
+        };
+        let start = graph.group_switch(group);
+        search.rank[start as usize] = 0;
+        let mut next_rank = 1;
+        let mut queue = VecDeque::from([start]);
+        while let Some(switch) = queue.pop_front() {
+            let mut ports: Vec<usize> = graph.fabric_ports(switch).collect();
+            ports.sort_by_key(|&port| {
+                std::cmp::Reverse(numbers[(hosts + graph.fabric_peer(port)) as usize])
+            });
+            for port in ports {
+                let peer = graph.fabric_peer(port) as usize;
+                if search.rank[peer] != NONE {
+                    continue;
+                }
+                search.rank[peer] = next_rank;
+                next_rank += 1;
+                search.way[peer] = search.way[switch as usize].and(graph, port);
+                queue.push_back(peer as u32);
+            }
+        }
+        search
+    }
+}
+
+/// Makes routes choose as that simulator does: by a hash of addresses and ports, seeded with the
+/// switch's number, over next hops in the order in which its search found them.
+// NS3-40, NS3-44
+pub fn retrace(graph: &Graph, routes: &mut [Routes]) {
+    let numbers = node_numbers(graph);
+    let hosts = graph.hosts();
+    let searches: Vec<Search> = (0..graph.groups())
+        .map(|group| Search::from(graph, &numbers, group))
+        .collect();
+    let Some(first) = routes.first() else { return };
+    let endpoints = Arc::new(Endpoints {
+        group: first.endpoints.group.clone(),
+        port: first.endpoints.port.clone(),
+        address: (0..graph.endpoints())
+            .map(|endpoint| address(numbers[graph.host_of(endpoint) as usize]))
+            .collect(),
+    });
+    for (switch, of) in routes.iter_mut().enumerate() {
+        let node = hosts + switch as u32;
+        let mut sets: Vec<Box<[u16]>> = Vec::new();
+        for (entry, search) in of.table.iter_mut().zip(&searches) {
+            let mut set = of.sets[*entry as usize].clone();
+            set.sort_by_key(|&port| {
+                let peer = graph.port(graph.port_index(node, port)).peer;
+                search.rank[(peer - hosts) as usize]
+            });
+            let known = sets.iter().position(|other| *other == set);
+            *entry = known.unwrap_or_else(|| {
+                sets.push(set);
+                sets.len() - 1
+            }) as u16;
+        }
+        of.sets = sets;
+        of.endpoints = Arc::clone(&endpoints);
+        of.seed = numbers[node as usize];
+        of.choice = PathChoice::Tuple;
+    }
+}
+
+/// Round trips and BDPs as that simulator computes them.
+#[derive(Debug)]
+pub struct Baselines {
+    graph: Arc<Graph>,
+    numbers: Vec<u32>,
+    /// Per target group, ways from all switches; made when first asked for.
+    ways: Vec<Option<Vec<Way>>>,
+    largest: Option<(Time, u64)>,
+}
+
+impl Baselines {
+    /// Nothing is computed before it is asked for.
+    #[must_use]
+    pub fn new(graph: Arc<Graph>) -> Self {
+        Self {
+            numbers: node_numbers(&graph),
+            ways: vec![None; graph.groups() as usize],
+            largest: None,
+            graph,
+        }
+    }
+
+    /// Round trip in ps and BDP in bytes from one endpoint to another.
+    pub fn of_pair(&mut self, src: u32, dst: u32) -> (Time, u64) {
+        let way = self.way(src, dst);
+        (way.rtt_ns() * NS, way.bdp_bytes())
+    }
+
+    /// The largest round trip and the largest BDP of any two hosts, each for itself.
+    // NS3-45
+    pub fn largest(&mut self) -> (Time, u64) {
+        if let Some(largest) = self.largest {
+            return largest;
+        }
+        let mut largest = (0, 0);
+        // Endpoints of one switch with the same kind of link are alike: two of each are enough.
+        let mut chosen: Vec<u32> = Vec::new();
+        for group in 0..self.graph.groups() {
+            let mut seen: Vec<(u32, u8)> = Vec::new();
+            for endpoint in self.graph.endpoints_on(self.graph.group_switch(group)) {
+                let kind = self.graph.link_kind(endpoint as usize);
+                match seen.iter_mut().find(|(k, _)| *k == kind) {
+                    Some((_, 2)) => continue,
+                    Some((_, count)) => *count += 1,
+                    None => seen.push((kind, 1)),
+                }
+                chosen.push(endpoint);
+            }
+        }
+        for &src in &chosen {
+            for &dst in &chosen {
+                if self.graph.host_of(src) != self.graph.host_of(dst) {
+                    let (rtt_ps, bytes) = self.of_pair(src, dst);
+                    largest = (rtt_ps.max(largest.0), bytes.max(largest.1));
+                }
+            }
+        }
+        self.largest = Some(largest);
+        largest
+    }
+
+    fn way(&mut self, src: u32, dst: u32) -> Way {
+        let (from, to) = (self.graph.group_of(src), self.graph.group_of(dst));
+        let (graph, numbers) = (&self.graph, &self.numbers);
+        let ways =
+            self.ways[to as usize].get_or_insert_with(|| Search::from(graph, numbers, to).way);
+        ways[graph.group_switch(from) as usize]
+            .and(graph, src as usize)
+            .and(graph, dst as usize)
+    }
+}

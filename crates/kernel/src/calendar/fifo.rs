@@ -1,0 +1,288 @@
+//! The calendar of a simulator that serves equal times in the order of scheduling.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::{Calendar, Event};
+use crate::Time;
+
+/// Slots of the wheel: a power of two, and a multiple of 64.
+const SLOTS: usize = 1 << 13;
+/// No event; ends a list.
+const NONE: u32 = u32::MAX;
+/// Width of a slot in ps.
+const SLOT_PS: Time = 1_000;
+
+/// A pending event of a slot, and the one pushed after it.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    event: Event,
+    next: u32,
+}
+
+/// First and last event of a slot.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    head: u32,
+    tail: u32,
+}
+
+/// Events by time, those of one instant in the order in which they were pushed. // KER-09
+///
+/// This is not the order of this project (KER-01): it depends on which events there are and on who
+/// pushes first. It exists to reproduce simulators that work this way. Their clocks count
+/// nanoseconds, so every time must be a whole number of ns; [`Calendar::push`] cuts off the rest.
+///
+/// A wheel of one list per nanosecond reaches 8 µs ahead; later events wait in a heap and enter
+/// the wheel before anything can be pushed behind them.
+#[derive(Clone, Debug)]
+pub struct Fifo {
+    slots: Vec<Slot>,
+    /// Slots in use, as bits.
+    used: Vec<u64>,
+    entries: Vec<Entry>,
+    spare: u32,
+    /// Time, number of the push, event as (order, arg).
+    far: BinaryHeap<Reverse<(Time, u64, u32, u32)>>,
+    pushed: u64,
+    /// Time of the last event popped, in ns.
+    now: Time,
+    len: usize,
+}
+
+impl Fifo {
+    /// An empty calendar at time 0.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            slots: vec![
+                Slot {
+                    head: NONE,
+                    tail: NONE
+                };
+                SLOTS
+            ],
+            used: vec![0; SLOTS / 64],
+            entries: Vec::new(),
+            spare: NONE,
+            far: BinaryHeap::new(),
+            pushed: 0,
+            now: 0,
+            len: 0,
+        }
+    }
+
+    #[inline]
+    fn append(&mut self, event: Event) {
+        let entry = Entry { event, next: NONE };
+        let at = if self.spare == NONE {
+            self.entries.push(entry);
+            self.entries.len() as u32 - 1
+        } else {
+            let at = self.spare;
+            self.spare = self.entries[at as usize].next;
+            self.entries[at as usize] = entry;
+            at
+        };
+        let index = (event.time / SLOT_PS) as usize % SLOTS;
+        let slot = &mut self.slots[index];
+        if slot.head == NONE {
+            slot.head = at;
+            self.used[index / 64] |= 1 << (index % 64);
+        } else {
+            self.entries[slot.tail as usize].next = at;
+        }
+        slot.tail = at;
+    }
+
+    /// First slot in use from that of `now` on.
+    #[inline]
+    fn first(&self) -> Option<usize> {
+        let start = self.now as usize % SLOTS;
+        let words = self.used.len();
+        let word = self.used[start / 64] >> (start % 64);
+        if word != 0 {
+            return Some(start + word.trailing_zeros() as usize);
+        }
+        for step in 1..=words {
+            let at = (start / 64 + step) % words;
+            let word = self.used[at];
+            if word != 0 {
+                return Some(at * 64 + word.trailing_zeros() as usize);
+            }
+        }
+        None
+    }
+
+    /// Time of the next event, ps.
+    fn next_time(&self) -> Option<Time> {
+        match self.first() {
+            Some(slot) => Some(self.entries[self.slots[slot].head as usize].event.time),
+            None => self.far.peek().map(|&Reverse((time, ..))| time),
+        }
+    }
+
+    /// Moves the clock, and whatever comes within reach of the wheel into it.
+    #[inline]
+    fn advance(&mut self, time: Time) {
+        self.now = time / SLOT_PS;
+        let reach = (self.now + SLOTS as Time) * SLOT_PS;
+        while let Some(&Reverse((time, _, order, arg))) = self.far.peek() {
+            if time >= reach {
+                break;
+            }
+            self.far.pop();
+            self.append(Event { time, order, arg });
+        }
+    }
+
+    fn take(&mut self, index: usize) -> Event {
+        let at = self.slots[index].head;
+        let Entry { event, next } = self.entries[at as usize];
+        self.slots[index].head = next;
+        if next == NONE {
+            self.used[index / 64] &= !(1 << (index % 64));
+        }
+        self.entries[at as usize].next = self.spare;
+        self.spare = at;
+        self.len -= 1;
+        event
+    }
+}
+
+impl Default for Fifo {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Calendar for Fifo {
+    const IN_ORDER_OF_SCHEDULING: bool = true;
+
+    #[inline]
+    fn push(&mut self, event: Event) {
+        debug_assert!(
+            event.time / SLOT_PS >= self.now,
+            "an event in the past: {event:?}"
+        );
+        let event = Event {
+            time: event.time / SLOT_PS * SLOT_PS,
+            ..event
+        };
+        self.len += 1;
+        self.pushed += 1;
+        if event.time / SLOT_PS < self.now + SLOTS as Time {
+            self.append(event);
+        } else {
+            let Event { time, order, arg } = event;
+            self.far.push(Reverse((time, self.pushed, order, arg)));
+        }
+    }
+
+    #[inline]
+    fn pop_before(&mut self, limit: Time) -> Option<Event> {
+        let time = self.next_time().filter(|&time| time < limit)?;
+        if time / SLOT_PS != self.now {
+            self.advance(time);
+        }
+        Some(self.take(self.now as usize % SLOTS))
+    }
+
+    fn peek_before(&mut self, limit: Time) -> Option<Event> {
+        let time = self.next_time().filter(|&time| time < limit)?;
+        match self.first() {
+            Some(slot) => Some(self.entries[self.slots[slot].head as usize].event),
+            None => self
+                .far
+                .peek()
+                .map(|&Reverse((_, _, order, arg))| Event { time, order, arg }),
+        }
+    }
+
+    #[inline]
+    fn pop_now(&mut self) -> Option<Event> {
+        let slot = self.now as usize % SLOTS;
+        (self.slots[slot].head != NONE).then(|| self.take(slot))
+    }
+
+    fn upcoming(&self, n: usize) -> Option<Event> {
+        // Only as far as the list of the current instant: a hint need not be complete.
+        let mut at = self.slots[self.now as usize % SLOTS].head;
+        for _ in 0..n {
+            at = self.entries.get(at as usize)?.next;
+        }
+        self.entries.get(at as usize).map(|entry| entry.event)
+    }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calendar::phase;
+    use crate::random::{Purpose, Stream};
+
+    fn event(ns: Time, arg: u32) -> Event {
+        Event::new(ns * SLOT_PS, phase::TIMER, 1, arg)
+    }
+
+    // KER-09
+    #[test]
+    fn equal_times_come_in_the_order_of_pushing_whatever_they_are() {
+        let mut calendar = Fifo::new();
+        calendar.push(event(5, 3));
+        calendar.push(Event::new(5_000, phase::ARRIVAL, 9, 1));
+        calendar.push(event(5, 2));
+        calendar.push(event(4, 7));
+        let order: Vec<u32> =
+            std::iter::from_fn(|| calendar.pop_before(Time::MAX).map(|e| e.arg)).collect();
+        assert_eq!(order, [7, 3, 1, 2]);
+        assert!(calendar.is_empty());
+    }
+
+    // KER-09: an event from afar was pushed before one that is pushed when it is near.
+    #[test]
+    fn an_early_push_stays_in_front_though_it_waited_in_the_heap() {
+        let mut calendar = Fifo::new();
+        let late = 10 * SLOTS as Time;
+        calendar.push(event(late, 1));
+        calendar.push(event(late - 5, 0));
+        assert_eq!(calendar.pop_before(Time::MAX).map(|e| e.arg), Some(0));
+        calendar.push(event(late, 2));
+        assert_eq!(calendar.peek_before(Time::MAX).map(|e| e.arg), Some(1));
+        assert_eq!(calendar.pop_before(late * SLOT_PS), None);
+        assert_eq!(calendar.pop_before(Time::MAX).map(|e| e.arg), Some(1));
+        assert_eq!(calendar.pop_now().map(|e| e.arg), Some(2));
+        assert_eq!(calendar.pop_now(), None);
+    }
+
+    // KER-09: against a sorted list, with gaps shorter and longer than the wheel.
+    #[test]
+    fn it_is_a_stable_sort_by_time() {
+        let mut stream = Stream::new(1, 2, Purpose::Test);
+        let mut calendar = Fifo::new();
+        let mut pending: Vec<(Time, u32)> = Vec::new();
+        let mut now = 0;
+        for number in 0..20_000u32 {
+            let gap = match stream.below(4) {
+                0 => 0,
+                1 => stream.below(50),
+                2 => stream.below(SLOTS as u64 + 10),
+                _ => stream.below(5 * SLOTS as u64),
+            };
+            calendar.push(event(now + gap, number));
+            pending.push((now + gap, number));
+            if stream.below(3) > 0 {
+                let next = pending.iter().copied().min().unwrap();
+                pending.retain(|&other| other != next);
+                let popped = calendar.pop_before(Time::MAX).unwrap();
+                assert_eq!((popped.time, popped.arg), (next.0 * SLOT_PS, next.1));
+                now = next.0;
+            }
+            assert_eq!(calendar.len(), pending.len());
+        }
+    }
+}
