@@ -91,7 +91,7 @@ fn walk(graph: &Graph, tables: &[Routes], src: u32, packet: &Packet) -> Vec<u32>
             "the packet loops"
         );
         let port = tables[(node - graph.hosts()) as usize]
-            .port(packet)
+            .port(packet, || 0)
             .expect("a route");
         at = graph.port(graph.port_index(node, port));
     }

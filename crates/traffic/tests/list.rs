@@ -14,6 +14,7 @@ fn columns_come_in_any_order_and_starts_carry_their_unit() {
         bytes,
         start_ps,
         class,
+        port: 100,
     };
     let wanted = vec![flow(1, 2, 1000, 1_500_000, Some(3)), flow(2, 0, 7, 0, None)];
     assert_eq!(parse_flow_csv(text), Ok(wanted));
@@ -109,4 +110,15 @@ proptest! {
         let _ = parse_flow_csv(&format!("src,dst,bytes,start,class\n{line}\n"));
         let _ = parse_flow_csv(&format!("start,src,dst,bytes\n{field},0,1,1\n"));
     }
+}
+
+// TRA-18
+#[test]
+fn a_port_may_be_named_and_one_of_them_means_incast() {
+    let text = "src,dst,bytes,start,port\n0,1,1000,1us,200\n1,0,1000,2us,\n2,0,1000,3us,7\n";
+    let flows = parse_flow_csv(text).unwrap();
+    let ports: Vec<u16> = flows.iter().map(|flow| flow.port).collect();
+    assert_eq!(ports, [200, 100, 7]);
+    let error = parse_flow_csv("src,dst,bytes,start,port\n0,1,1000,1us,70000\n").unwrap_err();
+    assert!(error.to_string().contains("65535"), "{error}");
 }
