@@ -39,33 +39,36 @@ impl Interrupt {
 
 /// The scenario with every value filled in, as TOML, and what is doubtful in it.
 #[pyfunction]
-#[pyo3(signature = (path, overrides, seed=None, scheme=None))]
+#[pyo3(signature = (path, overrides, seed=None, scheme=None, profile=None))]
 fn resolve(
     py: Python<'_>,
     path: PathBuf,
     overrides: Vec<String>,
     seed: Option<u64>,
     scheme: Option<String>,
+    profile: Option<String>,
 ) -> PyResult<(String, Vec<String>)> {
-    let scenario = load(py, &path, overrides, seed, scheme)?;
+    let scenario = load(py, &path, overrides, seed, scheme, profile)?;
     let warnings = scenario.warnings.iter().map(ToString::to_string).collect();
     Ok((scenario.resolved, warnings))
 }
 
 /// Everything that is wrong or doubtful.
 #[pyfunction]
-#[pyo3(signature = (path, overrides, seed=None, scheme=None))]
+#[pyo3(signature = (path, overrides, seed=None, scheme=None, profile=None))]
 fn check<'py>(
     py: Python<'py>,
     path: PathBuf,
     overrides: Vec<String>,
     seed: Option<u64>,
     scheme: Option<String>,
+    profile: Option<String>,
 ) -> PyResult<Bound<'py, PyList>> {
     let changes = Changes {
         set: overrides,
         scheme,
         seed,
+        profile,
     };
     let problems = match py.detach(|| Scenario::load(&path, &changes)) {
         Ok(scenario) => scenario.warnings,
@@ -76,7 +79,7 @@ fn check<'py>(
 
 /// Runs a scenario, writes its results, and returns the summary as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, scheme, overrides, seed, out_dir, force, progress, interrupt))]
+#[pyo3(signature = (path, scheme, overrides, seed, out_dir, force, progress, interrupt, profile=None))]
 #[expect(
     clippy::too_many_arguments,
     reason = "a flat list keeps the boundary to Python plain"
@@ -91,8 +94,9 @@ fn run(
     force: bool,
     progress: Option<Py<PyAny>>,
     interrupt: &Interrupt,
+    profile: Option<String>,
 ) -> PyResult<String> {
-    let scenario = load(py, &path, overrides, seed, scheme)?;
+    let scenario = load(py, &path, overrides, seed, scheme, profile)?;
     let flag = interrupt.flag.clone();
     let arrivals_end_ps = scenario.info().measure_to_ps;
     let mut teller = Teller {
@@ -123,7 +127,7 @@ fn run(
 
 /// The backpressure graph, as JSON; its edges only if they are asked for.
 #[pyfunction]
-#[pyo3(signature = (path, overrides, seed=None, scheme=None, edges=false))]
+#[pyo3(signature = (path, overrides, seed=None, scheme=None, edges=false, profile=None))]
 fn backpressure_graph(
     py: Python<'_>,
     path: PathBuf,
@@ -131,8 +135,9 @@ fn backpressure_graph(
     seed: Option<u64>,
     scheme: Option<String>,
     edges: bool,
+    profile: Option<String>,
 ) -> PyResult<String> {
-    let scenario = load(py, &path, overrides, seed, scheme)?;
+    let scenario = load(py, &path, overrides, seed, scheme, profile)?;
     let graph = &scenario.graph;
     let found = py
         .detach(|| scenario.backpressure_graph())
@@ -163,7 +168,7 @@ fn backpressure_graph(
 
 /// What BFC costs each kind of switch, as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, overrides, seed=None, scheme=None, packet_bytes=None))]
+#[pyo3(signature = (path, overrides, seed=None, scheme=None, packet_bytes=None, profile=None))]
 fn resources(
     py: Python<'_>,
     path: PathBuf,
@@ -171,8 +176,9 @@ fn resources(
     seed: Option<u64>,
     scheme: Option<String>,
     packet_bytes: Option<f64>,
+    profile: Option<String>,
 ) -> PyResult<String> {
-    let scenario = load(py, &path, overrides, seed, scheme)?;
+    let scenario = load(py, &path, overrides, seed, scheme, profile)?;
     let mix = scenario.packet_mix();
     let mean_bytes = packet_bytes.or(mix.map(|mix| mix.mean_bytes));
     let Some(mean_bytes) = mean_bytes.filter(|bytes| *bytes >= 1.0) else {
@@ -279,11 +285,13 @@ fn load(
     overrides: Vec<String>,
     seed: Option<u64>,
     scheme: Option<String>,
+    profile: Option<String>,
 ) -> PyResult<Scenario> {
     let changes = Changes {
         set: overrides,
         scheme,
         seed,
+        profile,
     };
     py.detach(|| Scenario::load(path, &changes))
         .map_err(|error| scenario_error(py, &error))
