@@ -242,6 +242,16 @@ def test_a_failure_that_cannot_be_read_is_tried_again(scenario: Path, store: Sto
     assert run_tasks([task], store).made == 1
 
 
+def test_processes_that_cannot_be_started_stop_the_campaign(
+    scenario: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backwater.campaign.child.ORDER", ("-c", "raise SystemExit(3)"))
+    task = Task(scenario)
+    with pytest.raises(backwater.RunError, match="it ends at once with status 3"):
+        run_tasks([task], store)
+    assert store.failure(task.key) is None
+
+
 # --- Trouble with the disk -------------------------------------------------------------------
 
 
@@ -370,8 +380,6 @@ def test_two_campaigns_on_one_store(scenario: Path, store: Store) -> None:
 
 def test_ctrl_c_keeps_what_is_finished(scenario: Path, endless: Path, store: Store) -> None:
     wanted = [*tasks(scenario, 3), Task(endless)]
-    main = threading.main_thread().ident
-    assert main is not None
 
     def listener(status: Status) -> None:
         if status.done == 3:

@@ -392,7 +392,9 @@ def test_a_campaign_goes_on(campaign_path: Path, command: Backwater, tmp_path: P
     assert planned.seconds is not None
     assert planned.seconds > 0
     said = command("sweep", sweep, "-o", out, "--store", store, "--dry-run", "--json")
-    assert json.loads(said.stdout)["todo"] == 8
+    told = json.loads(said.stdout)
+    assert told["todo"] == len(told["commands"]) == 8
+    assert all(words.endswith("--seed 4") for words in told["commands"])
     done = backwater.sweep(sweep, out=out, store=store, report=False)
     assert (len(done.facts), done.ok) == (32, True)
     assert plan(sweep, out=out, store=store).todo == 0

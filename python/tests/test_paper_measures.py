@@ -34,6 +34,7 @@ def fake(**tables: Any) -> Any:
             "received_ps": [90 * US, 15 * US, 40 * US],
             "acked_ps": [92 * US, 17 * US, 42 * US],
             "slowdown": [1.5, 1.0, 4.0],
+            "slowdown_acked": [1.4, 1.1, 3.0],
             "finished": [True, True, True],
         }
     )
@@ -186,6 +187,8 @@ def test_flows_are_chosen_by_size_traffic_and_start() -> None:
     run = fake()
     every = [source("slowdown"), source("slowdown", sizes=(0, 3000))]
     assert [measured(s, Statistic("max"), run) for s in every] == [4, 1]
+    acked = source("slowdown-acked", sizes=(0, 3001))
+    assert measured(acked, Statistic("max"), run) == 3.0
     short = source("fct", Dimension.TIME, traffic=("short",))
     assert measured(short, Statistic("max"), run) == 20 * US
     acked = source("fct-acked", Dimension.TIME, window=(0, 15 * US))

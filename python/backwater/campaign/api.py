@@ -35,6 +35,9 @@ class Plan:
     failed: int
     """Failed before, and are not tried again."""
 
+    commands: tuple[str, ...]
+    """The runs that would be made, each as the command that makes it by itself."""
+
     seconds: float | None
     """Estimate of the time for the others; ``None`` where nothing is known."""
 
@@ -44,7 +47,7 @@ class Plan:
     @property
     def todo(self) -> int:
         """Runs that would be made."""
-        return self.runs - self.there - self.failed
+        return len(self.commands)
 
 
 def sweep(
@@ -126,7 +129,8 @@ def plan(
             failed.add(key)
     todo = [point for key, point in points.items() if key not in there and key not in failed]
     seconds, basis = _estimate(todo, points, there, jobs or processors())
-    return Plan(len(points), len(there), len(failed), seconds, basis)
+    commands = tuple(point.task.command for point in todo)
+    return Plan(len(points), len(there), len(failed), commands, seconds, basis)
 
 
 def default_out(sweep: Path) -> Path:

@@ -55,11 +55,15 @@ class Child:
         self._rest = b""
 
     def execute(self, job: Job, tell: Callable[[float], None] | None = None) -> Reply:
-        """Make a run. Raises :class:`Stopped` if the campaign was stopped meanwhile."""
+        """Make a run.
+
+        Raises :class:`Stopped` if the campaign was stopped meanwhile, and ``RunError`` if no
+        process can be started, which is no fault of the run.
+        """
         try:
             process = self._ready()
         except OSError as error:
-            return Reply(job.key, "crash", f"no process can be started: {error.strerror}")
+            raise RunError(f"no process for runs can be started: {error.strerror}") from error
         began = time.monotonic()
         try:
             _write(process, (job.to_json() + "\n").encode())

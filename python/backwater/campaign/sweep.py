@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -253,6 +254,9 @@ class _Reader:
                 )
             return self.path
         path = self.path.parent / name
+        short = Path(os.path.normpath(path))
+        if short.resolve() == path.resolve():  # Not so where `..` follows a link.
+            path = short
         if not path.is_file():
             self.complain(
                 ("scenario",), f"{path} is not a file", "paths start from the folder of the sweep"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from backwater.campaign.dataset import Campaign
 
 _SHOWN = 20
-"""Failures that are told one by one."""
+"""Runs that are told one by one."""
 
 _DURATIONS = {"s": 1, "min": 60, "m": 60, "h": 3600, "ms": 0.001}
 _SIZES = {
@@ -120,6 +120,9 @@ def sweep(
             )
     except Interrupted as stop:
         campaign, stopped = stop.result, True  # type: ignore[assignment]
+    except KeyboardInterrupt:
+        say("Interrupted before the first run.")
+        raise typer.Exit(STOPPED) from None
     _tell_end(campaign, as_json)
     if stopped:
         say("Interrupted. What was finished is kept; the same command goes on from there.")
@@ -138,6 +141,7 @@ def _tell_plan(plan: Plan, as_json: bool) -> None:
             "todo": plan.todo,
             "seconds": plan.seconds,
             "basis": plan.basis,
+            "commands": plan.commands,
         }
         print(json.dumps(about, indent=2, ensure_ascii=False))
         return
@@ -145,6 +149,10 @@ def _tell_plan(plan: Plan, as_json: bool) -> None:
     print(f"  are there     {plan.there:,}")
     print(f"  failed before {plan.failed:,}" + (" (--retry-failed)" if plan.failed else ""))
     print(f"  to be made    {plan.todo:,}")
+    for command in plan.commands[:_SHOWN]:
+        print(f"    {command}")
+    if plan.todo > _SHOWN:
+        print(f"    … and {plan.todo - _SHOWN:,} more (--json lists all)")
     took = "unknown" if plan.seconds is None else f"about {duration_text(plan.seconds)}"
     print(f"time            {took} ({plan.basis})")
 

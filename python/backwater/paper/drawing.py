@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT = 5.1, 3.4
 _NAMES = {
     "slowdown": "FCT slowdown",
+    "slowdown-acked": "FCT slowdown",
     "fct": "flow completion time",
     "fct-acked": "flow completion time, to the ACK",
     "rtt": "round-trip time",
@@ -94,7 +95,7 @@ def _by_size(axes: Axes, panel: Panel, results: Results) -> None:
             heights.append(evaluate(panel.statistic, Samples(samples.values[inside])))
         y = np.array(heights) / unit.scale
         axes.plot(range(len(heights)), y, label=label, marker="o", markersize=3, **_look(style))
-    ticks = range(0, max(len(edges) - 1, 0), max(1, (len(edges) - 1) // 7))
+    ticks = range(0, max(len(edges) - 1, 0), max(1, (len(edges) - 1) // 6))
     axes.set_xticks(list(ticks), [bytes_text(edges[i + 1]) for i in ticks])
     axes.set_xlabel(panel.x_label or "flow size, up to (equally many flows per step)")
     axes.set_ylabel(
@@ -148,7 +149,10 @@ def _bars(axes: Axes, panel: Panel, results: Results) -> None:
     for i, (title, look, heights) in enumerate(bars):
         x = np.arange(len(places)) + (i - (len(bars) - 1) / 2) * width
         y = np.array(heights) / unit.scale
-        axes.bar(x, y, width * 0.92, color=look.colour, label=title or None)
+        # Dotted lines of other panels are hatched bars here.
+        hatch = "" if look.line == "-" else "////"
+        name = title or None if panel.x else None
+        axes.bar(x, y, width * 0.92, color=look.colour, hatch=hatch, edgecolor="white", label=name)
         for at, height in zip(x, y, strict=True):
             axes.annotate(
                 "–" if math.isnan(height) else f"{height:.3g}",
@@ -159,10 +163,16 @@ def _bars(axes: Axes, panel: Panel, results: Results) -> None:
                 fontsize=7,
                 color=MUTED,
             )
-    axes.set_xticks(range(len(places)), [label for label, _ in places])
+    if panel.x:
+        axes.set_xticks(range(len(places)), [label for label, _ in places])
+    else:
+        middles = (np.arange(len(bars)) - (len(bars) - 1) / 2) * width
+        axes.set_xticks(middles, [title for title, _, _ in bars])
     axes.tick_params(axis="x", length=0)
     axes.grid(visible=False, axis="x")
     axes.margins(y=0.15)
+    if all(not height > 0 for _, _, heights in bars for height in heights):
+        axes.set_ylim(0, 1)
     axes.set_xlabel(panel.x_label or "")
     axes.set_ylabel(panel.y_label or unit.label(_spoken(panel.measures[0])))
     _marks(axes, panel.marks, None, unit)

@@ -620,6 +620,7 @@ def _point(table: _Table) -> Point:
 _FLOWS = {"sizes", "traffic", "window"}
 SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "slowdown": (Dimension.NUMBER, _FLOWS),
+    "slowdown-acked": (Dimension.NUMBER, _FLOWS),
     "fct": (Dimension.TIME, _FLOWS),
     "fct-acked": (Dimension.TIME, _FLOWS),
     "rtt": (Dimension.TIME, set()),
@@ -770,7 +771,7 @@ def _panel(table: _Table, book: _Book) -> Panel:
         if kind == "series" and source.of not in SERIES:
             raise table.fail("kind", f"`{source.of}` is not a course in time")
         if kind == "by-size":
-            if source.of not in ("slowdown", "fct", "fct-acked"):
+            if SOURCES[source.of][1] is not _FLOWS:
                 raise table.fail("kind", "`by-size` needs the slowdown or fct of flows")
             statistic = _statistic(table, source)
     _check_open(table, book, select, [name for name in (x, by) if name])

@@ -226,8 +226,8 @@ def _flows(source: Source, run: Run) -> Samples:
         flows = flows.filter((pl.col("bytes") >= low) & (pl.col("bytes") < high))
     if source.window:
         flows = flows.filter(pl.col("start_ps").is_between(*source.window))
-    if source.of == "slowdown":
-        values = flows["slowdown"].to_numpy()
+    if source.of.startswith("slowdown"):
+        values = flows[source.of.replace("-", "_")].to_numpy()
     else:
         end = "received_ps" if source.of == "fct" else "acked_ps"
         values = (flows[end] - flows["start_ps"]).to_numpy().astype(float)
@@ -349,6 +349,7 @@ def _summary(source: Source, run: Run) -> Samples:
 
 _READERS = {
     "slowdown": _flows,
+    "slowdown-acked": _flows,
     "fct": _flows,
     "fct-acked": _flows,
     "rtt": _rtt,
