@@ -28,7 +28,9 @@ size = "100KB"
 @pytest.fixture(scope="module")
 def ring(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Five switches in a ring, a host at each."""
-    pairs = [(f"h{i}", f"s{i}") for i in range(5)] + [(f"s{i}", f"s{(i + 1) % 5}") for i in range(5)]
+    pairs = [(f"h{i}", f"s{i}") for i in range(5)] + [
+        (f"s{i}", f"s{(i + 1) % 5}") for i in range(5)
+    ]
     links = [f'{{ a = "{a}", b = "{b}", rate = "100Gbps", delay = "1us" }},\n' for a, b in pairs]
     path = tmp_path_factory.mktemp("ring") / "ring.toml"
     path.write_text(RING + "".join(links) + TRAFFIC, encoding="utf-8")

@@ -114,6 +114,9 @@ pub enum Schedule {
     },
     /// One packet per queue and round.
     RoundRobin,
+    /// One packet per queue, in the order of their numbers: a queue that gets a packet has its turn
+    /// when its number comes, not after all others.
+    Cyclic,
     /// The queue whose first packet's flow has the least left to send.
     ShortestRemaining,
 }

@@ -49,6 +49,10 @@ struct Fabric<'a> {
     removed: Vec<Edge>,
 }
 
+/// A port on the way of a walk in depth: its place, where packets go on from it, and how many of
+/// these ways have been looked at.
+type Visit = (u32, Vec<(u32, Edge)>, usize);
+
 impl BackpressureGraph {
     /// The graph of a network.
     // BFC-50
@@ -282,7 +286,7 @@ impl<'a> Fabric<'a> {
             if number[start as usize] != NONE {
                 continue;
             }
-            let mut walk: Vec<(u32, Vec<(u32, Edge)>, usize)> = Vec::new();
+            let mut walk: Vec<Visit> = Vec::new();
             let mut enter = Some(start);
             loop {
                 if let Some(at) = enter.take() {

@@ -16,6 +16,7 @@ use dataplane::switch::DATA_CLASS;
 use dataplane::units::{NEVER, Rate, Time};
 
 use crate::document::{Node, Value};
+use crate::presets::PROFILES;
 use crate::reader::{
     Read, Section, array, boolean, choice, count, fraction, number, quantity, refuse, string,
 };
@@ -86,6 +87,8 @@ pub enum ScheduleSpec {
     RoundRobin,
     /// The flow with the least left first.
     ShortestRemaining,
+    /// A packet per queue, by number.
+    Cyclic,
 }
 
 /// A threshold's floor.
@@ -307,7 +310,8 @@ enum RecoveryWord {
 pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let preset = s.required("preset", "\"bfc\"", string);
     let parameters = s.required("parameters", "\"bfc-paper\"", string);
-    let profiles = [("none", None), ("ns3", Some("ns3"))];
+    let mut profiles = vec![("none", None)];
+    profiles.extend(PROFILES.iter().map(|p| (p.name, Some(p.name))));
     let profile = s.required("profile", "\"none\"", |n| choice(n, &profiles));
     let clocks = [("exact", false), ("ns", true)];
     let cut_times = s.required("clock", "\"exact\"", |n| choice(n, &clocks));
@@ -546,7 +550,13 @@ fn sticky(node: &Node) -> Read<Sticky> {
 }
 
 fn read_schedule(s: &Section<'_>, classify: Option<ClassifySpec>) -> Option<ScheduleSpec> {
-    let words = [("fifo", 0u8), ("drr", 1), ("round-robin", 2), ("srf", 3)];
+    let words = [
+        ("fifo", 0u8),
+        ("drr", 1),
+        ("round-robin", 2),
+        ("srf", 3),
+        ("cyclic", 4),
+    ];
     let word = s.required("schedule", "\"round-robin\"", |n| choice(n, &words));
     let drr = parameters(
         s,
@@ -565,6 +575,7 @@ fn read_schedule(s: &Section<'_>, classify: Option<ClassifySpec>) -> Option<Sche
         0 => ScheduleSpec::Fifo,
         1 => ScheduleSpec::Drr(drr?),
         3 => ScheduleSpec::ShortestRemaining,
+        4 => ScheduleSpec::Cyclic,
         _ => ScheduleSpec::RoundRobin,
     };
     let one_queue = matches!(classify?, ClassifySpec::Fifo);
@@ -1482,6 +1493,13 @@ fn habits(s: &Section<'_>, x: &SchemeSpec) {
 
 /// Refuses what cannot work, and warns of what is doubtful. Each axis says what it requires.
 fn combinations(s: &Section<'_>, x: &SchemeSpec) {
+    if x.schedule == ScheduleSpec::Cyclic && x.classify == ClassifySpec::PerFlow {
+        s.complain_of(
+            &["schedule", "classify"],
+            "\"cyclic\" serves queues by their numbers, and those of `classify` = \"per-flow\" have none",
+            "set schedule = \"round-robin\", or classify to \"dynamic\" or \"hash\"",
+        );
+    }
     habits(s, x);
     if x.bfc.is_some() && x.classify == ClassifySpec::Fifo {
         s.complain_of(
@@ -1688,6 +1706,7 @@ impl SchemeSpec {
                 },
                 ScheduleSpec::RoundRobin => Schedule::RoundRobin,
                 ScheduleSpec::ShortestRemaining => Schedule::ShortestRemaining,
+                ScheduleSpec::Cyclic => Schedule::Cyclic,
             },
             assign: self.assign(),
             mmu: MmuConfig {

@@ -215,7 +215,7 @@ fn the_code_of_the_bfc_paper() {
         edges: false,
     };
     assert_eq!(bfc.bitmap, Some(bitmap));
-    assert_eq!(c.switch.schedule, Schedule::RoundRobin);
+    assert_eq!(c.switch.schedule, Schedule::Cyclic);
     // Other schemes only get its packets.
     let c = config("hpcc", &["scheme.profile=nsdi22-code"]);
     assert_eq!((c.switch.classify, c.nic.header), (Classify::Fifo, 20));

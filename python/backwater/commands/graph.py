@@ -72,7 +72,7 @@ def _pair(edge: dict[str, str]) -> str:
 
 
 def _dot(found: dict[str, Any]) -> str:
-    """The graph for Graphviz: circles in red, removed edges dashed."""
+    """Write the graph for Graphviz: circles in red, removed edges dashed."""
     removed = {(edge["holder"], edge["held"]) for edge in found["removed"]}
     inside = {name: number for number, ports in enumerate(found["circles"]) for name in ports}
     lines = ["digraph backpressure {", "  node [shape=box];"]
@@ -84,7 +84,9 @@ def _dot(found: dict[str, Any]) -> str:
             marks.append("color=red")
         if pair in removed:
             marks.append("style=dashed")
-        lines.append(f'  "{pair[0]}" -> "{pair[1]}"' + (f" [{', '.join(marks)}]" if marks else "") + ";")
+        lines.append(
+            f'  "{pair[0]}" -> "{pair[1]}"' + (f" [{', '.join(marks)}]" if marks else "") + ";"
+        )
     return "\n".join([*lines, "}"])
 
 

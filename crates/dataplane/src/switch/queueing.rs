@@ -61,6 +61,8 @@ struct Round {
     open: u32,
     /// The queue at the head has its quantum of this round.
     served: bool,
+    /// Number of the queue that sent last, where they take turns by number.
+    last: u16,
 }
 
 /// An open queue by what its first packet's flow has left; of equals the queue made first.
@@ -146,6 +148,7 @@ impl Queueing {
             tail: NO_QUEUE,
             open: 0,
             served: false,
+            last: 0,
         };
         let by_flow = config.bfc.is_some_and(|bfc| bfc.by == PauseBy::Flow);
         let shortest = if config.schedule == Schedule::ShortestRemaining {
@@ -272,9 +275,10 @@ impl Queueing {
         let round = &mut self.rounds[at];
         round.open += 1;
         self.ports[q.port as usize].ready |= 1 << q.class;
-        if self.schedule == Schedule::ShortestRemaining {
-            self.enter_shortest(at, queue, arena);
-            return;
+        match self.schedule {
+            Schedule::ShortestRemaining => return self.enter_shortest(at, queue, arena),
+            Schedule::Cyclic => return,
+            _ => {}
         }
         if !q.in_round {
             q.in_round = true;
@@ -442,8 +446,10 @@ impl Queueing {
     // SW-20, SW-23, BFC-12
     #[inline]
     fn pick(&mut self, at: usize, arena: &Arena) -> u32 {
-        if self.schedule == Schedule::ShortestRemaining {
-            return self.pick_shortest(at, arena);
+        match self.schedule {
+            Schedule::ShortestRemaining => return self.pick_shortest(at, arena),
+            Schedule::Cyclic => return self.pick_cyclic(at),
+            _ => {}
         }
         loop {
             let queue = self.rounds[at].head;
@@ -467,6 +473,22 @@ impl Queueing {
             }
             self.rotate(at);
         }
+    }
+
+    /// SW-27: the open queue whose number comes next after that which sent last.
+    fn pick_cyclic(&mut self, at: usize) -> u32 {
+        let (port, class) = (at / self.classes, at % self.classes);
+        let base = port * self.stride;
+        let (first, end) = (self.offsets[class], self.offsets[class + 1]);
+        let last = self.rounds[at].last.clamp(first, end - 1);
+        let open = |number: &u16| {
+            let q = &self.queues[base + *number as usize];
+            !q.paused && !q.is_empty()
+        };
+        let next = (last + 1..end).chain(first..=last).find(open);
+        let number = next.unwrap_or(first); // a class that is ready has an open queue
+        self.rounds[at].last = number;
+        (base + number as usize) as u32
     }
 
     /// SW-51: the open queue whose first packet's flow has the least left.
@@ -494,7 +516,8 @@ impl Queueing {
             q.tail = NO_PACKET;
         }
         self.ports[port].bytes -= u64::from(packet.size);
-        if self.schedule == Schedule::ShortestRemaining || self.held_flows.is_some() {
+        let by_number = self.schedule == Schedule::Cyclic;
+        if by_number || self.schedule == Schedule::ShortestRemaining || self.held_flows.is_some() {
             self.after_take(at, queue, arena);
             return id;
         }
@@ -521,6 +544,8 @@ impl Queueing {
             if !empty && !paused {
                 self.enter_shortest(at, queue, arena);
             }
+        } else if self.schedule == Schedule::Cyclic {
+            // Nobody stands in a list.
         } else if empty || paused {
             self.leave_round(at);
         } else if self.schedule == Schedule::RoundRobin {
@@ -634,6 +659,28 @@ mod tests {
             }
         }
         assert_eq!(drain(&mut queueing, 0, &arena), [1, 2, 3, 1, 3, 1]);
+    }
+
+    // SW-27
+    #[test]
+    fn cyclic_round_robin_goes_by_number() {
+        let mut arena = Arena::new();
+        let mut queueing = hashed(Schedule::Cyclic);
+        let put = |queueing: &mut Queueing, arena: &mut Arena, nth: u16, packets: u32| {
+            for _ in 0..packets {
+                let id = packet(arena, u32::from(nth), 2, 1000);
+                let queue = queueing.queue_of(0, 2, nth);
+                queueing.push(queue, id, arena);
+            }
+        };
+        put(&mut queueing, &mut arena, 1, 2);
+        put(&mut queueing, &mut arena, 3, 2);
+        let (_, id) = queueing.pop(0, &arena).unwrap();
+        assert_eq!(arena.hot(id).flow, 1);
+        // Queue 2 comes last, and has its turn before queue 3.
+        put(&mut queueing, &mut arena, 2, 1);
+        assert_eq!(drain(&mut queueing, 0, &arena), [2, 3, 1, 3]);
+        assert!(!queueing.waiting(0));
     }
 
     // SW-22
