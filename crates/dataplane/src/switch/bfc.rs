@@ -487,7 +487,7 @@ impl Backpressure {
             let row = speeds.iter().position(|&bps| bps == rate.bps());
             let row = row.unwrap_or_else(|| {
                 speeds.push(rate.bps());
-                // BFC-07
+                // BFC-07, BFC-44
                 let of = |active: u64| (scaled(rate) / active).max(config.floor_bytes);
                 thresholds.push((1..=TABLE_QUEUES).map(of).collect());
                 speeds.len() - 1

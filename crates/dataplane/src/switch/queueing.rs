@@ -372,7 +372,7 @@ impl Queueing {
         }
     }
 
-    /// BFC-30: `paused` are the numbers, in order, of the queues of a port that are to be paused;
+    /// BFC-30, BFC-31: `paused` are the numbers, in order, of the queues of a port that are to be paused;
     /// all others are not. Returns whether a queue may send now and could not before.
     pub fn replace_paused(&mut self, port: u16, paused: &[u32], arena: &Arena) -> bool {
         if paused.is_empty() && self.ports[port as usize].held == 0 {
@@ -491,7 +491,7 @@ impl Queueing {
         (base + number as usize) as u32
     }
 
-    /// SW-51: the open queue whose first packet's flow has the least left.
+    /// SW-51, BFC-33: the open queue whose first packet's flow has the least left.
     fn pick_shortest(&mut self, at: usize, arena: &Arena) -> u32 {
         while let Some(&Reverse(next)) = self.shortest[at].peek() {
             if self.is_open(at, &next, arena) {
