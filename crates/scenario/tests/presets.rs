@@ -261,7 +261,7 @@ fn hpcc() {
     assert_eq!((paper.nic.int, paper.nic.ack_bytes()), (42, 88));
 }
 
-// PRE-60: how INT is written, and how HPCC then reads it.
+// PRE-70: how INT is written, and how HPCC then reads it.
 #[test]
 fn telemetry() {
     let both = |set: &[&str]| {
@@ -286,7 +286,7 @@ fn telemetry() {
     assert_eq!(int.format, IntFormat::Wire(Layout::new(1, 16)));
 }
 
-// PRE-61: the variants, and what says nothing of them.
+// PRE-71: the variants, and what says nothing of them.
 #[test]
 fn variants_of_hpcc() {
     let hpcc = |set: &[&str]| match config("hpcc", set).nic.control {
