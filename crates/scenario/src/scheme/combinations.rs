@@ -1,0 +1,265 @@
+//! Sets of answers that cannot work together, or hardly.
+
+use super::{ClassifySpec, ScheduleSpec, SchemeSpec, Tell};
+use crate::reader::Section;
+use dataplane::config::{
+    Admission, Arbiter, Arithmetic, CnpReaction, ControlConfig, Division, PathChoice, PauseBy,
+    Reaction, Recovery, TimelyBand,
+};
+use dataplane::switch::DATA_CLASS;
+use dataplane::units::NEVER;
+
+/// What of another simulator's habits cannot go without, or with, something else.
+// NS3-60
+fn habits(s: &Section<'_>, x: &SchemeSpec) {
+    let integer = match x.control {
+        ControlConfig::Hpcc(c) => c.arithmetic == Arithmetic::Integer,
+        ControlConfig::Dcqcn(c) => c.arithmetic == Arithmetic::Integer,
+        ControlConfig::Timely(c) => c.arithmetic == Arithmetic::Integer,
+        ControlConfig::Dctcp(c) => c.arithmetic == Arithmetic::Integer,
+        ControlConfig::DelayWindow(_) => false,
+        ControlConfig::LineRate | ControlConfig::FixedWindow { .. } => {
+            x.host.arbiter == Arbiter::Scan
+        }
+    };
+    if integer != (x.host.arbiter == Arbiter::Scan) {
+        s.complain_of(
+            &["nic", "control"],
+            "nic.arbiter = \"scan\" works with whole rates, and only it does",
+            "set both: nic.arbiter = \"scan\" and arithmetic = \"integer\" of the control, or neither",
+        );
+    }
+    if x.in_order && !x.cut_times {
+        s.complain_of(
+            &["ties", "clock"],
+            "events stand in the order of scheduling only where times are whole nanoseconds",
+            "set clock = \"ns\", or ties = \"phases\"",
+        );
+    }
+    let scan = x.host.arbiter == Arbiter::Scan;
+    if scan && x.bfc.is_some() && x.obeys_bfc {
+        s.complain_of(
+            &["nic", "backpressure"],
+            "nic.arbiter = \"scan\" has no queues that BFC could pause",
+            "set nic.arbiter = \"ring\", or nic.obeys = [\"pfc\"]",
+        );
+    }
+    if let ControlConfig::Dcqcn(c) = x.control
+        && scan
+        && (c.byte_counter.is_some() || c.reaction == CnpReaction::Immediate)
+    {
+        s.complain_of(
+            &["dcqcn"],
+            "DCQCN with whole rates has the vendor's timers only",
+            "set dcqcn.reaction = \"sampled\" and dcqcn.byte_counter = \"off\"",
+        );
+    }
+    if scan && matches!(x.recovery, Recovery::Irn(_) | Recovery::Ideal { .. }) {
+        s.complain_of(
+            &["nic", "recovery"],
+            "nic.arbiter = \"scan\" goes back to the first missing packet, or loses none",
+            "set nic.arbiter = \"ring\", or recovery = \"go-back-n\"",
+        );
+    }
+    if let ControlConfig::Timely(c) = x.control
+        && scan
+        && c.band != TimelyBand::Gradient
+    {
+        s.complain_of(
+            &["timely"],
+            "TIMELY with whole rates has the original band",
+            "set timely.gradient = \"original\"",
+        );
+    }
+    if let ControlConfig::Hpcc(c) = x.control
+        && scan
+        && (c.reaction == Reaction::PerAck || c.alpha.is_some() || c.division != Division::Exact)
+    {
+        s.complain_of(
+            &["hpcc"],
+            "HPCC with whole rates reacts per ACK and round trip or per round trip, to one link, and divides exactly",
+            "set hpcc.reaction to \"combined\" or \"per-rtt\", alpha_fair = \"off\" and division = \"exact\"",
+        );
+    }
+    if let ControlConfig::Dctcp(c) = x.control
+        && scan
+        && c.slow_start
+    {
+        s.complain_of(
+            &["dctcp"],
+            "DCTCP with whole rates starts at line rate",
+            "set dctcp.slow_start = false",
+        );
+    }
+    let by_hash = !matches!(x.classify, ClassifySpec::Fifo | ClassifySpec::PerFlow);
+    if x.path == PathChoice::Tuple && by_hash {
+        s.complain_of(
+            &["path", "classify"],
+            "path = \"tuple\" puts ports in the place of the hash that `classify` goes by",
+            "set path = \"flow\", or classify = \"fifo\"",
+        );
+    }
+}
+
+/// Refuses what cannot work, and warns of what is doubtful. Each axis says what it requires.
+pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
+    if x.schedule == ScheduleSpec::Cyclic && x.classify == ClassifySpec::PerFlow {
+        s.complain_of(
+            &["schedule", "classify"],
+            "\"cyclic\" serves queues by their numbers, and those of `classify` = \"per-flow\" have none",
+            "set schedule = \"round-robin\", or classify to \"dynamic\" or \"hash\"",
+        );
+    }
+    habits(s, x);
+    if x.bfc.is_some() && x.classify == ClassifySpec::Fifo {
+        s.complain_of(
+            &["backpressure", "classify"],
+            "BFC pauses single queues, and `classify` = \"fifo\" has but one for all flows of a class",
+            "set classify to \"dynamic\" or \"hash\"",
+        );
+    }
+    if x.bfc.is_some_and(|b| b.by == PauseBy::Queue) && x.classify == ClassifySpec::PerFlow {
+        s.complain_of(
+            &["backpressure", "classify"],
+            "BFC pauses queues by their number, and the queues of `classify` = \"per-flow\" come and go",
+            "set bfc.pause = \"flow\", or classify to \"dynamic\" or \"hash\"",
+        );
+    }
+    if x.bfc
+        .is_some_and(|b| b.by == PauseBy::Flow && b.tell != Tell::Edges)
+    {
+        s.complain_of(
+            &["bfc", "backpressure"],
+            "a bitmap names queues, and `bfc.pause` = \"flow\" pauses flows",
+            "set bfc.tell = \"edges\", or bfc.pause = \"queue\"",
+        );
+    }
+    if let ClassifySpec::Dynamic { assign, .. } = x.classify
+        && assign.incast_queue
+        && x.queues < 3
+    {
+        s.complain_of(
+            &["dynamic", "queues", "classify"],
+            "`dynamic.incast_queue` sets a queue apart, and there is one queue for data in all",
+            "raise queues to 3 or more",
+        );
+    }
+    if x.bfc.is_some() && x.ack_class.number() >= DATA_CLASS {
+        s.complain_of(
+            &["ack", "backpressure"],
+            "BFC cannot pause ACKs: a NIC sends them from no queue that a pause could name",
+            "set ack.class = \"control\"",
+        );
+    }
+    if x.bfc.is_some() && matches!(x.admission, Admission::Pfc(_)) {
+        s.warn_of(
+            &["admission", "backpressure"],
+            "BFC and PFC are both on: whichever acts first hides the other",
+            "BFC's paper has PFC off: admission = \"shared-pool\"",
+        );
+    }
+    let needs_ecn = matches!(x.control, ControlConfig::Dcqcn(_) | ControlConfig::Dctcp(_));
+    if needs_ecn && x.ecn.is_none() {
+        s.complain_of(
+            &["control", "signal"],
+            "this control reacts to ECN marks, and `signal` sets none",
+            "set signal = \"ecn\"",
+        );
+    }
+    if !needs_ecn && x.ecn.is_some() {
+        s.warn_of(
+            &["signal", "control"],
+            "ECN marks are set, but `control` does not look at them",
+            "leave ECN out of `signal`",
+        );
+    }
+    let needs_int = matches!(x.control, ControlConfig::Hpcc(_));
+    if needs_int && x.int.is_none() {
+        s.complain_of(
+            &["control", "signal"],
+            "HPCC reads INT, and `signal` writes none",
+            "set signal = \"int\"",
+        );
+    }
+    if !needs_int && x.int.is_some() {
+        s.warn_of(
+            &["signal", "control"],
+            "INT takes its bytes on every packet, but only HPCC reads it",
+            "leave INT out of `signal`",
+        );
+    }
+    let lossy = matches!(
+        x.admission,
+        Admission::SharedPool | Admission::EgressDynamic { .. }
+    );
+    if x.recovery == Recovery::None && lossy {
+        s.complain_of(
+            &["recovery", "admission"],
+            "packets can be dropped under this `admission`, and nothing would send them again",
+            "set recovery = \"go-back-n\", \"irn\" or \"ideal\", or admission to \"pfc\" or \"unlimited\"",
+        );
+    }
+    recoveries(s, x, lossy);
+    if matches!(x.admission, Admission::Pfc(_)) && !x.obeys_pfc {
+        s.complain_of(
+            &["nic", "admission"],
+            "`admission` = \"pfc\" promises no loss, but NICs that do not obey PFC overrun their switch",
+            "put \"pfc\" into nic.obeys, or choose a lossy admission",
+        );
+    }
+    let unbounded = matches!(x.control, ControlConfig::LineRate);
+    if x.bfc.is_some() && !x.obeys_bfc && unbounded {
+        s.warn_of(
+            &["nic", "control"],
+            "NICs neither obey BFC nor limit what is in flight: the first switch fills and drops",
+            "set control = \"fixed-window\", as the BFC paper does",
+        );
+    }
+    let frame = u32::from(x.max_frame());
+    if let ScheduleSpec::Drr(Some(quantum)) = x.schedule
+        && quantum < frame
+    {
+        let message = format!("a DRR quantum of {quantum} B is below the largest frame, {frame} B");
+        s.warn_of(
+            &["drr"],
+            message,
+            "a queue then waits several rounds for one packet",
+        );
+    }
+    if x.ack_every > 1 && needs_int {
+        s.warn_of(
+            &["ack"],
+            "HPCC reacts per ACK, and only every n-th packet gets one",
+            "set ack.every = 1",
+        );
+    }
+}
+
+/// Doubtful choices of the recovery.
+fn recoveries(s: &Section<'_>, x: &SchemeSpec, lossy: bool) {
+    let sprays = x.path == PathChoice::Packet;
+    match x.recovery {
+        Recovery::GoBackN { .. } if sprays => s.warn_of(
+            &["path", "recovery"],
+            "go-back-N takes every packet that overtakes another for a loss",
+            "set recovery = \"none\" on a lossless network, or \"irn\" or \"ideal\", which take packets in any order",
+        ),
+        Recovery::GoBackN { timeout_ps: NEVER } if lossy => s.warn_of(
+            &["go-back-n", "admission"],
+            "without a timeout a flow whose last packet is dropped waits for ever",
+            "give go-back-n.timeout a time",
+        ),
+        // REC-20
+        Recovery::Irn(irn) if sprays && irn.lost_after == 1 => s.warn_of(
+            &["path", "recovery"],
+            "IRN sends every packet again that another overtakes",
+            "raise irn.lost_after to how far packets of a flow get out of order",
+        ),
+        Recovery::Irn(_) if matches!(x.admission, Admission::Pfc(_)) => s.warn_of(
+            &["recovery", "admission"],
+            "with PFC nothing is lost, but IRN's timeouts send packets again that pauses hold up",
+            "set admission = \"egress-dynamic\", or raise irn.rto_low and irn.rto_high",
+        ),
+        _ => {}
+    }
+}

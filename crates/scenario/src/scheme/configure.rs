@@ -1,0 +1,244 @@
+//! From what a scheme says to the configuration of switches and NICs in one network.
+
+use super::{
+    BfcSpec, ClassifySpec, EcnProfile, EcnSpec, Floor, QueuesPer, ScheduleSpec, SchemeConfig,
+    SchemeSpec, Sticky, Surroundings, Tell,
+};
+use dataplane::config::{
+    Accounting, Admission, Alpha, AssignConfig, BfcConfig, BitmapConfig, ClassConfig, Classify,
+    ControlConfig, EcnConfig, HpccConfig, IntConfig, MAX_CLASSES, MmuConfig, NicConfig, Red,
+    Schedule, SwitchConfig,
+};
+use dataplane::int::Counter;
+use dataplane::switch::DATA_CLASS;
+use dataplane::units::{Rate, Time};
+
+impl SchemeSpec {
+    fn int_bytes(&self) -> u16 {
+        self.int.map_or(0, |int| int.bytes)
+    }
+
+    /// Bytes of the largest frame.
+    #[must_use]
+    pub fn max_frame(&self) -> u16 {
+        self.mtu + self.header + self.int_bytes()
+    }
+
+    /// Fills in what depends on the network.
+    #[must_use]
+    pub fn configure(&self, around: &Surroundings) -> SchemeConfig {
+        SchemeConfig {
+            switch: self.switch(around),
+            nic: self.nic(),
+            base_rtt: self.base_rtt,
+        }
+    }
+
+    fn switch(&self, around: &Surroundings) -> SwitchConfig {
+        let data_queues = self.data_queues(around.max_class);
+        let hrtt_ps = self
+            .bfc
+            .and_then(|b| b.hrtt_ps)
+            .unwrap_or(2 * around.max_delay_ps);
+        let max_frame = self.max_frame();
+        SwitchConfig {
+            classes: self.classes(around.max_class),
+            classify: match self.classify {
+                ClassifySpec::Fifo => Classify::Fifo,
+                ClassifySpec::Hash => Classify::Hash {
+                    queues: data_queues,
+                },
+                ClassifySpec::Dynamic { table, sticky, .. } => Classify::Dynamic {
+                    queues: data_queues,
+                    table: table.saturating_mul(u32::from(self.queues)).min(1 << 22),
+                    sticky_ps: match sticky {
+                        Sticky::HopRtts(n) => (n * hrtt_ps as f64 + 0.5) as Time,
+                        Sticky::Fixed(ps) => ps,
+                    },
+                },
+                ClassifySpec::PerFlow => Classify::PerFlow,
+            },
+            schedule: match self.schedule {
+                ScheduleSpec::Fifo => Schedule::Fifo,
+                ScheduleSpec::Drr(quantum) => Schedule::Drr {
+                    quantum: quantum.unwrap_or(u32::from(max_frame)),
+                },
+                ScheduleSpec::RoundRobin => Schedule::RoundRobin,
+                ScheduleSpec::ShortestRemaining => Schedule::ShortestRemaining,
+                ScheduleSpec::Cyclic => Schedule::Cyclic,
+            },
+            assign: self.assign(),
+            mmu: MmuConfig {
+                buffer_bytes: around.buffer_bytes,
+                reserved_bytes: around.reserved_bytes,
+                admission: match self.admission {
+                    Admission::Pfc(mut pfc) => {
+                        if let Accounting::Ns3 { nic_bps, .. } = &mut pfc.accounting {
+                            *nic_bps = around.nic_bps;
+                        }
+                        Admission::Pfc(pfc)
+                    }
+                    other => other,
+                },
+            },
+            ecn: self.ecn.as_ref().map(|ecn| profile(ecn, &around.rates)),
+            int: self.int.map(|int| IntConfig {
+                format: int.format,
+                counter: match &self.control {
+                    ControlConfig::Hpcc(hpcc) => hpcc.telemetry.counter,
+                    _ => Counter::Sent,
+                },
+            }),
+            bfc: self
+                .bfc
+                .map(|b| self.backpressure(&b, data_queues, around.max_class)),
+            path: self.path,
+            max_frame,
+        }
+    }
+
+    /// Queues of each data class at a port.
+    fn data_queues(&self, max_class: u8) -> u16 {
+        let classes = u16::from(max_class) + 1;
+        if self.queues_per == QueuesPer::Port && classes > 1 {
+            return (self.queues / classes).max(1); // PRE-50
+        }
+        // One of a port's queues is for control (PRE-06).
+        self.queues.saturating_sub(1).max(1)
+    }
+
+    fn assign(&self) -> AssignConfig {
+        let ClassifySpec::Dynamic { sticky, assign, .. } = self.classify else {
+            return AssignConfig::PAPER;
+        };
+        AssignConfig {
+            sticky_hrtts: match sticky {
+                Sticky::HopRtts(n) => Some(Alpha::new(n).0),
+                Sticky::Fixed(_) => None,
+            },
+            ..assign
+        }
+    }
+
+    fn backpressure(&self, b: &BfcSpec, data_queues: u16, max_class: u8) -> BfcConfig {
+        let upstream_queues = self.upstream_queues(data_queues, max_class);
+        // BFC-30: a bit per queue, and 28 bytes of headers.
+        let fit = (upstream_queues.div_ceil(8) + 28).max(64);
+        let bitmap = b.bitmap.map(|(period_ps, frame)| BitmapConfig {
+            period_ps,
+            frame_bytes: frame.unwrap_or(fit),
+            edges: b.tell == Tell::EdgesAndBitmap,
+        });
+        BfcConfig {
+            threshold_factor: Alpha::new(b.threshold).0,
+            floor_bytes: match b.floor {
+                Floor::Frame => u64::from(self.max_frame()),
+                Floor::Bytes(bytes) => bytes,
+            },
+            tau_ps: b.tau_ps,
+            count_arriving: b.count_arriving,
+            first_exempt: b.first_exempt,
+            hrtt_ps: b.hrtt_ps,
+            frame_bytes: b.frame_bytes,
+            upstream_queues,
+            by: b.by,
+            bitmap,
+            sampling: Alpha::new(b.sampling).0,
+        }
+    }
+
+    /// The classes of pauses and of prior ACKs, and one per traffic class (PRE-09, PRE-26).
+    fn classes(&self, max_class: u8) -> Vec<ClassConfig> {
+        let control = ClassConfig {
+            pausable: false,
+            buffered: false,
+            ecn: false,
+            int: true,
+        };
+        let data = ClassConfig {
+            pausable: matches!(self.admission, Admission::Pfc(_)),
+            buffered: true,
+            ecn: self.ecn.is_some(),
+            int: true,
+        };
+        let mut classes = vec![control; usize::from(DATA_CLASS)];
+        classes[0].int = self.int.is_some_and(|int| int.pauses);
+        classes.resize(
+            (classes.len() + 1 + usize::from(max_class)).min(MAX_CLASSES),
+            data,
+        );
+        classes
+    }
+
+    /// Queue numbers that a neighbour may put on its packets: a NIC's, or a switch's of all classes.
+    fn upstream_queues(&self, data_queues: u16, max_class: u8) -> u16 {
+        let data = data_queues.saturating_mul(u16::from(max_class) + 1);
+        let of_switch = data.saturating_add(u16::from(DATA_CLASS));
+        of_switch.max(self.nic_queues)
+    }
+
+    /// HPCC reads telemetry as the switches write it.
+    fn control(&self) -> ControlConfig {
+        match (self.control, self.int) {
+            (ControlConfig::Hpcc(hpcc), Some(int)) => ControlConfig::Hpcc(HpccConfig {
+                telemetry: IntConfig {
+                    format: int.format,
+                    ..hpcc.telemetry
+                },
+                ..hpcc
+            }),
+            (control, _) => control,
+        }
+    }
+
+    fn nic(&self) -> NicConfig {
+        let (cnp_interval, cnp, cnp_class) = match self.cnp {
+            Some((interval, size, class)) => (Some(interval), size, class),
+            None => (None, self.ack_bytes, self.ack_class),
+        };
+        NicConfig {
+            mtu: self.mtu,
+            header: self.header,
+            int: self.int_bytes(),
+            ack: self.ack_bytes,
+            cnp,
+            ack_class: self.ack_class.number(),
+            cnp_class: cnp_class.number(),
+            data_class: DATA_CLASS,
+            ack_every: self.ack_every,
+            cnp_interval_ps: cnp_interval,
+            control: self.control(),
+            recovery: self.recovery,
+            host: self.host,
+            queues: self.nic_queues,
+            shortest_first: self.nic_shortest_first,
+            obeys_bfc: self.obeys_bfc,
+            obeys_pfc: self.obeys_pfc,
+        }
+    }
+}
+
+/// The RED profile of every link rate (PRE-15, SW-31): that of the next lower rate that has one, else of the
+/// lowest, scaled in proportion.
+pub(super) fn profile(ecn: &EcnSpec, rates: &[Rate]) -> EcnConfig {
+    let of = |rate: &Rate| {
+        let at_most = |p: &&EcnProfile| p.rate_bps <= rate.bps();
+        let near = ecn.profiles.iter().rfind(at_most);
+        let near = near.or(ecn.profiles.first())?;
+        let scale = |bytes: u64| {
+            (u128::from(bytes) * u128::from(rate.bps()) / u128::from(near.rate_bps)) as u64
+        };
+        let red = Red {
+            kmin_bytes: scale(near.red.kmin_bytes),
+            kmax_bytes: scale(near.red.kmax_bytes),
+            pmax: near.red.pmax,
+        };
+        Some((*rate, red))
+    };
+    EcnConfig {
+        profiles: rates.iter().filter_map(of).collect(),
+        scope: ecn.scope,
+        at_dequeue: ecn.at_dequeue,
+        replay: ecn.replay,
+    }
+}

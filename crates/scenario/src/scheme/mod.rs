@@ -1,0 +1,352 @@
+//! `[scheme]`: a preset and any axis set alone.
+//!
+//! An axis is a word (`control = "hpcc"`); its parameters are a table of that word
+//! (`hpcc = { eta = 0.95 }`). A table whose word was not chosen would do nothing, so it is refused.
+
+mod combinations;
+mod configure;
+mod control;
+mod nic;
+mod signal;
+mod switch;
+mod values;
+
+use crate::presets::PROFILES;
+use crate::reader::{Section, choice, string};
+use combinations::combinations;
+use control::read_control;
+use dataplane::config::{
+    Admission, AssignConfig, BaseRtt, ControlConfig, HostConfig, NicConfig, PathChoice, PauseBy,
+    Recovery, Red, Scope, SwitchConfig,
+};
+use dataplane::int::IntFormat;
+use dataplane::switch::DATA_CLASS;
+use dataplane::units::{Rate, Time};
+use nic::{read_ack, read_nic, read_recovery};
+use signal::read_signal;
+use switch::{read_admission, read_backpressure, read_classify, read_schedule};
+use values::{base_rtt, bytes};
+
+/// A size that makes no sense beyond this: the counters of INT and of ports hold 4 GB.
+pub(crate) const MAX_BUFFER_BYTES: u64 = 4_000_000_000;
+
+/// Class of ACK, NAK and CNP where a preset gives them priority; class 0 is for pauses.
+const CONTROL_CLASS: u8 = 1;
+
+/// Which of the two standing classes a frame belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameClass {
+    /// The class of data of traffic class 0.
+    Data,
+    /// The control class: strictly first, never paused, not in the buffer.
+    Control,
+}
+
+impl FrameClass {
+    const fn number(self) -> u8 {
+        match self {
+            Self::Data => DATA_CLASS,
+            Self::Control => CONTROL_CLASS,
+        }
+    }
+}
+
+/// How long a flow keeps its queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sticky {
+    /// This many 1-hop round trips.
+    HopRtts(f64),
+    /// This long, in ps.
+    Fixed(Time),
+}
+
+/// The answer to the classification axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ClassifySpec {
+    /// One FIFO per class.
+    Fifo,
+    /// By a hash of the flow.
+    Hash,
+    /// BFC's assignment.
+    Dynamic {
+        /// Flow-table entries per queue.
+        table: u32,
+        /// How long a flow keeps its queue.
+        sticky: Sticky,
+        /// How it takes empty queues.
+        assign: AssignConfig,
+    },
+    /// One queue per flow.
+    PerFlow,
+}
+
+/// The answer to the scheduling axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScheduleSpec {
+    /// Order of arrival.
+    Fifo,
+    /// Deficit round robin; `None`: a quantum of the largest frame.
+    Drr(Option<u32>),
+    /// A packet per queue and round.
+    RoundRobin,
+    /// The flow with the least left first.
+    ShortestRemaining,
+    /// A packet per queue, by number.
+    Cyclic,
+}
+
+/// A threshold's floor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Floor {
+    /// One largest frame.
+    Frame,
+    /// Bytes.
+    Bytes(u64),
+}
+
+/// How a switch tells what is to be paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tell {
+    /// A frame for each change.
+    Edges,
+    /// That, and all of it at intervals.
+    EdgesAndBitmap,
+    /// All of it at intervals, and for each resume.
+    Bitmap,
+}
+
+/// How the queues of a port are shared out among traffic classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueuesPer {
+    /// The port has so many, split evenly among the classes in use.
+    Port,
+    /// Each class has so many.
+    Class,
+}
+
+/// ECN thresholds of links of one rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EcnProfile {
+    /// The rate that the thresholds are for.
+    pub rate_bps: u64,
+    /// Thresholds in bytes, and the probability at the upper one.
+    pub red: Red,
+}
+
+/// ECN: what is marked where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EcnSpec {
+    /// By ascending rate, at least one; other rates scale from the next lower one, else the lowest.
+    pub profiles: Vec<EcnProfile>,
+    /// Which bytes are compared.
+    pub scope: Scope,
+    /// Mark when the packet leaves.
+    pub at_dequeue: bool,
+    /// Draw as the ns-3 simulator does.
+    pub replay: bool,
+}
+
+/// INT's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IntSpec {
+    /// Bytes on a packet.
+    pub bytes: u16,
+    /// Exact numbers, or records to the bit.
+    pub format: IntFormat,
+    /// The pause frames that a switch sends count too.
+    pub pauses: bool,
+}
+
+/// BFC's parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BfcSpec {
+    /// Pause threshold in hop BDP / active queues.
+    pub threshold: f64,
+    /// 1-hop round trip; `None`: from the links.
+    pub hrtt_ps: Option<Time>,
+    /// Bytes of a pause frame.
+    pub frame_bytes: u16,
+    /// The arriving packet counts in the queue length.
+    pub count_arriving: bool,
+    /// A flow's only packet never pauses.
+    pub first_exempt: bool,
+    /// Least threshold.
+    pub floor: Floor,
+    /// Added to the 1-hop round trip in the threshold, ps.
+    pub tau_ps: Time,
+    /// What a pause names.
+    pub by: PauseBy,
+    /// How it is told.
+    pub tell: Tell,
+    /// Bitmaps: period in ps, and bytes of the frame (`None`: a bit per queue upstream).
+    pub bitmap: Option<(Time, Option<u16>)>,
+    /// Share of the packets that are counted.
+    pub sampling: f64,
+    /// Pairs of ports whose backpressure could close a circle hold nobody.
+    pub elide: bool,
+}
+
+/// Everything that `[scheme]` says, with the preset filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemeSpec {
+    /// Name of the preset.
+    pub preset: String,
+    /// Whose parameters.
+    pub parameters: String,
+    /// ECMP or spraying.
+    pub path: PathChoice,
+    /// Whose habits, if those of another simulator.
+    pub profile: Option<&'static str>,
+    /// Times are cut to nanoseconds.
+    pub cut_times: bool,
+    /// Events of one instant come in the order of scheduling.
+    pub in_order: bool,
+    /// Habits of the hosts.
+    pub host: HostConfig,
+    /// Payload of a full packet.
+    pub mtu: u16,
+    /// Header of a data packet.
+    pub header: u16,
+    /// Round trip of T and BDP.
+    pub base_rtt: BaseRtt,
+    /// Which queue.
+    pub classify: ClassifySpec,
+    /// Queues of a port, the control queue included; used by hash and dynamic.
+    pub queues: u16,
+    /// Whose queues these are.
+    pub queues_per: QueuesPer,
+    /// Which queue next.
+    pub schedule: ScheduleSpec,
+    /// What happens when the buffer gets full.
+    pub admission: Admission,
+    /// BFC backpressure.
+    pub bfc: Option<BfcSpec>,
+    /// ECN.
+    pub ecn: Option<EcnSpec>,
+    /// INT.
+    pub int: Option<IntSpec>,
+    /// Congestion control.
+    pub control: ControlConfig,
+    /// CNPs: interval, bytes, class.
+    pub cnp: Option<(Time, u16, FrameClass)>,
+    /// Loss recovery.
+    pub recovery: Recovery,
+    /// Bytes of an ACK.
+    pub ack_bytes: u16,
+    /// Class of an ACK.
+    pub ack_class: FrameClass,
+    /// Packets per ACK.
+    pub ack_every: u32,
+    /// NICs send the flow with the least left first.
+    pub nic_shortest_first: bool,
+    /// Queues of a NIC.
+    pub nic_queues: u16,
+    /// NICs obey BFC pauses.
+    pub obeys_bfc: bool,
+    /// NICs obey PFC.
+    pub obeys_pfc: bool,
+}
+
+/// What the engine needs to know of a scheme.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemeConfig {
+    /// Every switch.
+    pub switch: SwitchConfig,
+    /// Every NIC.
+    pub nic: NicConfig,
+    /// Round trip of T and BDP.
+    pub base_rtt: BaseRtt,
+}
+
+/// What the scheme has to know of the network that it runs in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Surroundings {
+    /// Distinct rates of links, ascending.
+    pub rates: Vec<Rate>,
+    /// Largest propagation delay of a link, ps.
+    pub max_delay_ps: Time,
+    /// Highest traffic class in use.
+    pub max_class: u8,
+    /// Bytes of a switch's buffer.
+    pub buffer_bytes: u64,
+    /// Reserved bytes per port and class.
+    pub reserved_bytes: u64,
+    /// Rate of the first host's link, in bits per second.
+    pub nic_bps: u64,
+}
+
+/// Reads a complete `[scheme]` (preset and overrides already merged).
+pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
+    let preset = s.required("preset", "\"bfc\"", string);
+    let parameters = s.required("parameters", "\"bfc-paper\"", string);
+    let mut profiles = vec![("none", None)];
+    profiles.extend(PROFILES.iter().map(|p| (p.name, Some(p.name))));
+    let profile = s.required("profile", "\"none\"", |n| choice(n, &profiles));
+    let clocks = [("exact", false), ("ns", true)];
+    let cut_times = s.required("clock", "\"exact\"", |n| choice(n, &clocks));
+    let ties = [("phases", false), ("scheduling", true)];
+    let in_order = s.required("ties", "\"phases\"", |n| choice(n, &ties));
+    let paths = [
+        ("flow", PathChoice::Flow),
+        ("packet", PathChoice::Packet),
+        ("tuple", PathChoice::Tuple),
+    ];
+    let path = s.required("path", "\"flow\"", |n| choice(n, &paths));
+    let mtu = s.required("mtu", "\"1000B\"", |n| bytes(n, 64, 16_000));
+    let header = s.required("header", "\"48B\"", |n| bytes(n, 1, 1_000));
+    let base_rtt = s.required("base_rtt", "\"network\"", base_rtt);
+    let (classify, queues, queues_per) = read_classify(s);
+    let schedule = read_schedule(s, classify);
+    let admission = read_admission(s);
+    let bfc = read_backpressure(s);
+    let (ecn, int) = read_signal(s);
+    let (control, cnp, cnp_on_ack) = read_control(s);
+    let (recovery, naks) = read_recovery(s);
+    let ack = read_ack(s);
+    let nic = read_nic(s, &bfc);
+    s.finish();
+    let (ack_bytes, ack_class, ack_every, ack_pausable) = ack?;
+    let (nic_queues, obeys_pfc, obeys_bfc, (arbiter, nic_shortest_first)) = nic?;
+    let (nak_interval_ps, ack_repeats) = naks?;
+    let path = path?;
+    let host = HostConfig {
+        arbiter,
+        ack_pausable,
+        cnp_on_ack,
+        nak_interval_ps,
+        ack_repeats,
+        ports_in_hash: path == PathChoice::Tuple,
+    };
+    let spec = SchemeSpec {
+        preset: preset?,
+        parameters: parameters?,
+        profile: profile?,
+        cut_times: cut_times?,
+        in_order: in_order?,
+        host,
+        path,
+        mtu: mtu?,
+        header: header?,
+        base_rtt: base_rtt?,
+        classify: classify?,
+        queues: queues?,
+        queues_per: queues_per?,
+        schedule: schedule?,
+        admission: admission?,
+        bfc: bfc?,
+        ecn: ecn?,
+        int: int?,
+        control: control?,
+        cnp: cnp?,
+        recovery: recovery?,
+        ack_bytes,
+        ack_class,
+        ack_every,
+        nic_shortest_first,
+        nic_queues,
+        obeys_bfc,
+        obeys_pfc,
+    };
+    combinations(s, &spec);
+    Some(spec)
+}
