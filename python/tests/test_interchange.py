@@ -162,8 +162,8 @@ def test_dcqcn(case: Callable[..., Path]) -> None:
     ]
     assert scheme(case, HAS_WIN="1", VAR_WIN="1")["preset"] == "dcqcn+win"
     assert scheme(case, GLOBAL_T="0")["base_rtt"] == "pair"
-    assert scheme(case, ACK_HIGH_PRIO="1")["nic"] == {"ack_pausable": False}
-    assert got["nic"] == {"ack_pausable": True}
+    assert scheme(case, ACK_HIGH_PRIO="1")["ack"] == {"pausable": False}
+    assert got["ack"] == {"pausable": True}
     assert scheme(case, ALPHA_RESUME_INTERVAL="0.5")["dcqcn"]["alpha_timer"] == "500ns"
 
 
@@ -173,13 +173,13 @@ def test_hpcc(case: Callable[..., Path]) -> None:
     hpcc = got["hpcc"]
     assert (hpcc["eta"], hpcc["max_stage"], hpcc["reaction"]) == (0.95, 0, "combined")
     assert hpcc["min_rate"] == "1Gbps"
-    assert hpcc["ai"] == "50Mbps"
+    assert hpcc["wai"] == "50Mbps"
     assert got["int"] == {"format": "wire", "multiplier": 4}
     assert "ecn" not in got
     slow = scheme(case, CC_MODE="3", HAS_WIN="1", VAR_WIN="1", FAST_REACT="0")
     assert slow["hpcc"]["reaction"] == "per-rtt"
     sampled = scheme(case, CC_MODE="3", HAS_WIN="1", VAR_WIN="1", SAMPLE_FEEDBACK="1")
-    assert sampled["hpcc"] == {**hpcc, "sample_feedback": True, "ai": "20Mbps"}
+    assert sampled["hpcc"] == {**hpcc, "sample_feedback": True, "wai": "20Mbps"}
 
 
 def test_timely_and_dctcp(case: Callable[..., Path]) -> None:

@@ -357,7 +357,7 @@ def _scheme(inputs: _Inputs) -> list[str]:
     if config["GLOBAL_T"] != 1:
         table.put("base_rtt", '"pair"', "GLOBAL_T")
     table.put("recovery", '"go-back-n"', "L2_BACK_TO_ZERO 0")
-    table.put("nic.ack_pausable", _bool(not config["ACK_HIGH_PRIO"]), "ACK_HIGH_PRIO")
+    table.put("ack.pausable", _bool(not config["ACK_HIGH_PRIO"]), "ACK_HIGH_PRIO")
     missing = [k for k in _used(mode) if not config.said(k)]
     if missing:
         told = ", ".join(f"{k} = {_told(config[k])}" for k in missing)
@@ -481,7 +481,7 @@ def _hpcc(inputs: _Inputs, out: _Table) -> str:
     out.put("hpcc.reaction", _quoted(reaction), "FAST_REACT")
     if config["SAMPLE_FEEDBACK"]:
         out.put("hpcc.sample_feedback", "true", "SAMPLE_FEEDBACK")
-    _rates(inputs, out, "hpcc", ("RATE_AI", "ai"), ("MIN_RATE", "min_rate"))
+    _rates(inputs, out, "hpcc", ("RATE_AI", "wai"), ("MIN_RATE", "min_rate"))
     if config["INT_MULTI"] == 0:
         config.error("INT_MULTI", "units of 0 bytes", "the default is 1")
     out.put("int.format", '"wire"')
