@@ -161,7 +161,9 @@ def test_dcqcn(case: Callable[..., Path]) -> None:
         {"rate": "100Gbps", "kmin": "400KB", "kmax": "1600KB", "pmax": 0.2},
     ]
     assert scheme(case, HAS_WIN="1", VAR_WIN="1")["preset"] == "dcqcn+win"
-    assert scheme(case, GLOBAL_T="0")["base_rtt"] == "pair"
+    fixed = scheme(case, HAS_WIN="1", VAR_WIN="0")
+    assert (fixed["preset"], fixed["dcqcn"]["window"]) == ("dcqcn+win", "bdp")
+    assert scheme(case, GLOBAL_T="0")["base_rtt"] == "ns3-pair"
     assert scheme(case, ACK_HIGH_PRIO="1")["ack"] == {"pausable": False}
     assert got["ack"] == {"pausable": True}
     assert scheme(case, ALPHA_RESUME_INTERVAL="0.5")["dcqcn"]["alpha_timer"] == "500ns"
@@ -191,6 +193,7 @@ def test_timely_and_dctcp(case: Callable[..., Path]) -> None:
     assert got["preset"] == "dctcp"
     assert got["dctcp"] == {"g": 0.0625, "ai": "615Mbps", "min_rate": "1Gbps"}
     assert len(got["ecn"]["profiles"]) == 2
+    assert scheme(case, CC_MODE="8")["dctcp"]["window"] is False
 
 
 def test_hosts_keep_their_numbers(case: Callable[..., Path]) -> None:
@@ -441,7 +444,7 @@ WRONG = {
     "PINT": ({"config": changed(CONFIG, CC_MODE="10")}, ("config.txt", 7, 1, "HPCC-PINT is not")),
     "unknown mode": ({"config": changed(CONFIG, CC_MODE="2")}, ("config.txt", 7, 1, "unknown")),
     "fixed window": (
-        {"config": changed(CONFIG, HAS_WIN="1")},
+        {"config": changed(CONFIG, CC_MODE="8", HAS_WIN="1")},
         ("config.txt", 24, 1, "a window that does not follow the rate"),
     ),
     "HPCC without window": (
@@ -619,3 +622,24 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     (tmp_path / "config.txt").write_bytes(b"CC_MODE \xff\xfe")
     with pytest.raises(ScenarioError, match="is not text: byte 8"):
         write(tmp_path / "config.txt", tmp_path / "s.toml")
+
+
+def test_rates_that_telemetry_does_not_know_take_a_bit_of_the_queue(
+    case: Callable[..., Path],
+) -> None:
+    config = changed(CONFIG, CC_MODE="3", HAS_WIN="1", VAR_WIN="1")
+    slow = TOPOLOGY.replace("25Gbps", "40Gbps")
+    assert slow != TOPOLOGY
+    config = config.replace("25000000000", "40000000000")
+    got = tomllib.loads(imported(case(config, slow)).scenario)["scheme"]
+    assert got["int"] == {"format": "wire", "multiplier": 4, "qlen_bits": 16}
+
+
+def test_a_first_start_that_may_be_cut_stays_after_time_0(case: Callable[..., Path]) -> None:
+    def epoch(start: str) -> str:
+        flows = f"1\n0 1 3 100 1000 {start}\n"
+        return tomllib.loads(imported(case(flows=flows)).scenario)["run"]["epoch"]
+
+    assert epoch("2.0") == "2s"
+    assert epoch("2.0015") == "2001ms"
+    assert epoch("2.001") == "2s"

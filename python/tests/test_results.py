@@ -21,6 +21,7 @@ COLUMNS = {
         "bytes",
         "class",
         "incast",
+        "port",
         "start_ps",
         "received_ps",
         "acked_ps",

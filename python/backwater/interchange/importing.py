@@ -28,7 +28,11 @@ DATA_GROUP = 3
 DEFAULT_PORT = 100
 
 _MS = 10**9
+_SECOND = 10**12
 _SAMPLE_PS = 100_000
+_RATES_IN_3_BITS = {gbps * 10**9 for gbps in (10, 25, 50, 100, 200, 400, 800)}
+"""Rates that a record of INT can state where 17 bits are for the queue length."""
+
 _DCQCN, _HPCC, _TIMELY, _DCTCP, _PINT = 1, 3, 7, 8, 10
 
 
@@ -54,8 +58,13 @@ class _Inputs:
 
     @property
     def epoch_ps(self) -> int:
-        """What ns-3's clock shows at time 0: the whole millisecond before the first flow."""
-        return min(flow.start_ps for flow in self.flows) // _MS * _MS
+        """What ns-3's clock shows at time 0: the whole millisecond before the first flow.
+
+        Cutting its start to nanoseconds must not put it before that: only whole seconds stay whole.
+        """
+        first = min(flow.start_ps for flow in self.flows)
+        epoch = first // _MS * _MS
+        return epoch - _MS if epoch == first and first % _SECOND else epoch
 
 
 @dataclass(slots=True)
@@ -355,7 +364,7 @@ def _scheme(inputs: _Inputs) -> list[str]:
     table.put("parameters", '"hpcc-paper"')
     table.put("mtu", f'"{config["PACKET_PAYLOAD_SIZE"]}B"', "PACKET_PAYLOAD_SIZE")
     if config["GLOBAL_T"] != 1:
-        table.put("base_rtt", '"pair"', "GLOBAL_T")
+        table.put("base_rtt", '"ns3-pair"', "GLOBAL_T")
     table.put("recovery", '"go-back-n"', "L2_BACK_TO_ZERO 0")
     table.put("ack.pausable", _bool(not config["ACK_HIGH_PRIO"]), "ACK_HIGH_PRIO")
     missing = [k for k in _used(mode) if not config.said(k)]
@@ -426,29 +435,28 @@ def _check_common(inputs: _Inputs) -> None:
         )
 
 
-def _window(inputs: _Inputs, control: str) -> bool:
-    """Whether a window that follows the rate limits what is in flight."""
+def _window(inputs: _Inputs, out: _Table, control: str) -> bool:
+    """Whether a window limits what is in flight; writes down if it does not follow the rate."""
+    config = inputs.config
+    if config["HAS_WIN"] and not config["VAR_WIN"]:
+        out.put(f"{control}.window", '"bdp"', "VAR_WIN")
+    return config["HAS_WIN"]
+
+
+def _need_variable_window(inputs: _Inputs, control: str) -> None:
     config = inputs.config
     if config["HAS_WIN"] and not config["VAR_WIN"]:
         config.error(
             "VAR_WIN" if config.said("VAR_WIN") else "HAS_WIN",
             f"{control} with a window that does not follow the rate is not modelled",
-            "set VAR_WIN to 1, or HAS_WIN to 0",
-        )
-    return config["HAS_WIN"] and config["VAR_WIN"]
-
-
-def _need_window(inputs: _Inputs, control: str) -> None:
-    if not _window(inputs, control) and not inputs.config["HAS_WIN"]:
-        inputs.config.error(
-            "HAS_WIN", f"{control} without a window is not modelled", "set HAS_WIN and VAR_WIN to 1"
+            "set VAR_WIN to 1",
         )
 
 
 def _dcqcn(inputs: _Inputs, out: _Table) -> str:
     config = inputs.config
     config.need("EWMA_GAIN", "RATE_AI", "RATE_HAI", "RP_TIMER")
-    window = _window(inputs, "DCQCN")
+    window = _window(inputs, out, "dcqcn")
     _marks(inputs, out)
     out.put("dcqcn.g", _number(config["EWMA_GAIN"]), "EWMA_GAIN")
     for key, ours in (
@@ -466,7 +474,9 @@ def _dcqcn(inputs: _Inputs, out: _Table) -> str:
 def _hpcc(inputs: _Inputs, out: _Table) -> str:
     config = inputs.config
     config.need("RATE_AI")
-    _need_window(inputs, "HPCC")
+    _need_variable_window(inputs, "HPCC")
+    if not config["HAS_WIN"]:
+        config.error("HAS_WIN", "HPCC without a window is not modelled", "set both to 1")
     _maps_if_missing(inputs)
     if config["MULTI_RATE"]:
         config.error(
@@ -486,12 +496,14 @@ def _hpcc(inputs: _Inputs, out: _Table) -> str:
         config.error("INT_MULTI", "units of 0 bytes", "the default is 1")
     out.put("int.format", '"wire"')
     out.put("int.multiplier", str(config["INT_MULTI"]), "INT_MULTI")
+    if not {link.rate_bps for link in inputs.topology.links} <= _RATES_IN_3_BITS:
+        out.put("int.qlen_bits", "16", "so that a record of INT can state every rate")
     return "hpcc"
 
 
 def _timely(inputs: _Inputs, out: _Table) -> str:
     inputs.config.need("RATE_AI", "RATE_HAI")
-    window = _window(inputs, "TIMELY")
+    window = _window(inputs, out, "timely")
     _maps_if_missing(inputs)
     _rates(inputs, out, "timely", ("RATE_AI", "ai"), ("RATE_HAI", "hai"), ("MIN_RATE", "min_rate"))
     return "timely+win" if window else "timely"
@@ -500,7 +512,9 @@ def _timely(inputs: _Inputs, out: _Table) -> str:
 def _dctcp(inputs: _Inputs, out: _Table) -> str:
     config = inputs.config
     config.need("EWMA_GAIN")
-    _need_window(inputs, "DCTCP")
+    _need_variable_window(inputs, "DCTCP")
+    if not config["HAS_WIN"]:
+        out.put("dctcp.window", "false", "HAS_WIN")
     _marks(inputs, out)
     out.put("dctcp.g", _number(config["EWMA_GAIN"]), "EWMA_GAIN")
     _rates(inputs, out, "dctcp", ("DCTCP_RATE_AI", "ai"), ("MIN_RATE", "min_rate"))
