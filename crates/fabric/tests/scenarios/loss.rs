@@ -2,10 +2,11 @@
 
 use super::*;
 use common::*;
-use dataplane::config::{Admission, Alpha, PathChoice, Recovery};
+use dataplane::config::{Admission, Alpha, BitmapConfig, PathChoice, Recovery};
 use dataplane::sink::DropCause;
 use dataplane::units::{MS, US};
 use fabric::record::Ending;
+use fabric::topology::{LinkSpec, Loss, TopologySpec};
 use traffic::Flow;
 
 fn incast(senders: u32, bytes: u64) -> Vec<Flow> {
@@ -120,4 +121,69 @@ fn a_run_that_stalls_says_so() {
         "{:?}",
         outcome.stall
     );
+}
+
+/// BFC on links that all lose one frame in a hundred, pauses and resumes among them: incasts to both
+/// racks, and a while after them a flow from each host, which finds every queue that is still held.
+fn lossy_bfc(seed: u64, bitmap: Option<BitmapConfig>) -> Setup {
+    let lossy = LinkSpec {
+        loss: Loss::of(0.01),
+        ..LINK
+    };
+    let topology = TopologySpec::LeafSpine {
+        leaves: 2,
+        spines: 2,
+        hosts_per_leaf: 4,
+        link: lossy,
+        uplink: lossy,
+    };
+    let mut flows: Vec<Flow> = (1..8)
+        .flat_map(|i| [(0, i, 0), (20 * US, (i + 4) % 8, 4)])
+        .map(|(start_ps, src, dst)| flow(0, start_ps, src, dst, 300_000))
+        .collect();
+    flows.extend((0..8).map(|src| flow(0, 60 * MS, src, (src + 3) % 8, 100_000)));
+    (0..).zip(&mut flows).for_each(|(id, f)| f.id = id);
+    let mut s = bfc(topology, flows);
+    s.seed = seed;
+    s.until_ps = 1000 * MS;
+    s.nic.recovery = Recovery::GoBackN { timeout_ps: MS };
+    s.switch.bfc.as_mut().expect("this is BFC").bitmap = bitmap;
+    s
+}
+
+// BFC-30, BFC-31, TOP-20
+#[test]
+fn bitmaps_repair_lost_pauses_and_resumes_of_bfc() {
+    let bitmap = BitmapConfig {
+        period_ps: US,
+        frame_bytes: 156,
+        edges: true,
+    };
+    for seed in 1..9 {
+        let (outcome, keep) = lossy_bfc(seed, Some(bitmap)).run();
+        let c = outcome.counters;
+        assert_eq!(outcome.ending, Ending::Drained, "seed {seed}");
+        assert_eq!(outcome.finished, 22, "seed {seed}");
+        assert!(keep.flows.iter().all(|f| f.received_ps.is_some()));
+        assert!(c.bfc_pauses > 30 && c.bfc_pauses == c.bfc_resumes, "{c:?}");
+        assert!(c.bfc_bitmaps > 1000 && c.retransmissions > 0);
+        assert!(c.drops[DropCause::Link as usize] > 50);
+        assert_eq!(outcome.stall, [""; 0]);
+    }
+}
+
+/// The same without bitmaps: a resume is lost that nothing repeats, and the run names who waits for it.
+// BFC-31, ENG-14, AUD-08
+#[test]
+fn without_bitmaps_a_lost_resume_of_bfc_holds_a_queue_for_ever() {
+    let (outcome, keep) = lossy_bfc(2, None).run();
+    assert_eq!(outcome.ending, Ending::Stalled);
+    assert!(outcome.end_ps < 100 * MS, "{} ps", outcome.end_ps);
+    let waiting = keep.flows.iter().filter(|f| f.received_ps.is_none());
+    assert_eq!(waiting.count() as u64, 22 - outcome.finished);
+    assert!(outcome.finished < 22);
+    let says = |what: &str| outcome.stall.iter().any(|line| line.contains(what));
+    // A NIC obeys a pause that its switch has long taken back, and a switch one of another switch.
+    assert!(says("it is paused by BFC"), "{:?}", outcome.stall);
+    assert!(says("B queued"), "{:?}", outcome.stall);
 }
