@@ -45,6 +45,7 @@ def backpressure_graph(
     seed: int | None = None,
     scheme: str | None = None,
     edges: bool = False,
+    profile: str | None = None,
 ) -> str: ...
 def resources(
     path: str,
@@ -52,5 +53,6 @@ def resources(
     seed: int | None = None,
     scheme: str | None = None,
     packet_bytes: float | None = None,
+    profile: str | None = None,
 ) -> str: ...
 def catalogue(what: str) -> str: ...

@@ -96,6 +96,7 @@ def backpressure_graph(
     scheme: str | None = None,
     overrides: Sequence[str] = (),
     seed: int | None = None,
+    profile: str | None = None,
     edges: bool = False,
 ) -> dict[str, Any]:
     """Say which egress ports can hold which others by backpressure, and where that is a circle.
@@ -103,7 +104,7 @@ def backpressure_graph(
     With ``edges`` all edges are listed, otherwise only those that are removed so that no circle
     is left.
     """
-    answer = _core.backpressure_graph(str(scenario), list(overrides), seed, scheme, edges)
+    answer = _core.backpressure_graph(str(scenario), list(overrides), seed, scheme, edges, profile)
     return json.loads(answer)
 
 
@@ -113,13 +114,14 @@ def resources(
     scheme: str | None = None,
     overrides: Sequence[str] = (),
     seed: int | None = None,
+    profile: str | None = None,
     packet_bytes: float | None = None,
 ) -> dict[str, Any]:
     """Say what BFC costs the switches of a scenario, in memory and in capacity.
 
     ``packet_bytes`` is the mean size of packets; without it, that of the scenario's traffic.
     """
-    answer = _core.resources(str(scenario), list(overrides), seed, scheme, packet_bytes)
+    answer = _core.resources(str(scenario), list(overrides), seed, scheme, packet_bytes, profile)
     return json.loads(answer)
 
 

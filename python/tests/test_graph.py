@@ -83,6 +83,19 @@ def test_the_costs_of_a_switch_are_those_of_the_paper(command: Backwater, tiny: 
     assert ": fits" in half.stdout
 
 
+# BFCC-04, BFCC-05, BFCC-08
+def test_both_take_a_profile(command: Backwater, tiny: Path) -> None:
+    words = ("--profile", "nsdi22-code", "--json")
+    leaf = json.loads(command("resources", tiny, "--packet", 500, *words).stdout)["switches"][0]
+    assert leaf["table_entries"] == 7200 * 6
+    assert leaf["sticky_ps"] == 6_000_000
+    assert leaf["thresholds"] == [{"rate_bps": 100_000_000_000, "bytes": 37_500}]
+    assert json.loads(command("graph", tiny, *words).stdout)["nodes"] == 16
+    wrong = command("graph", tiny, "--profile", "ns4")
+    assert wrong.returncode == 2
+    assert "ns4" in wrong.stderr
+
+
 # BFC-53
 def test_packets_are_those_of_the_traffic(command: Backwater, ring: Path) -> None:
     # 100 KB are a hundred full packets.

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from backwater.commands.common import Overrides, Scenario, Scheme, Seed
+from backwater.commands.common import Overrides, Profile, Scenario, Scheme, Seed
 
 _LISTED = 20
 """Ports or pairs that are named; more are counted."""
@@ -24,6 +24,7 @@ def graph(
     scheme: Scheme = None,
     overrides: Overrides = None,
     seed: Seed = None,
+    profile: Profile = None,
     dot: Annotated[
         bool, typer.Option("--dot", help="Print the whole graph in the language of Graphviz.")
     ] = False,
@@ -33,7 +34,12 @@ def graph(
     from backwater import simulate
 
     found = simulate.backpressure_graph(
-        scenario, scheme=scheme, overrides=overrides or [], seed=seed, edges=dot or as_json
+        scenario,
+        scheme=scheme,
+        overrides=overrides or [],
+        seed=seed,
+        profile=profile,
+        edges=dot or as_json,
     )
     if as_json:
         print(json.dumps(found, indent=2))
@@ -95,6 +101,7 @@ def resources(
     scheme: Scheme = None,
     overrides: Overrides = None,
     seed: Seed = None,
+    profile: Profile = None,
     packet_bytes: Annotated[
         float | None,
         typer.Option(
@@ -115,6 +122,7 @@ def resources(
         scheme=scheme,
         overrides=overrides or [],
         seed=seed,
+        profile=profile,
         packet_bytes=packet_bytes,
     )
     if as_json:
