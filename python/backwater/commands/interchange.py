@@ -86,7 +86,8 @@ def validate(
         Path,
         typer.Argument(
             metavar="DIR",
-            help="A case (config.txt and fct.txt of an ns-3 run), or a folder with cases.",
+            help="A case (config.txt and fct.txt of an ns-3 run, or flows_fct.csv of the simulator "
+            "of BFC's authors), or a folder with cases.",
             show_default=False,
         ),
     ],

@@ -1,8 +1,8 @@
 """Cases whose results another simulator has left: where they are, and how they are run here.
 
 A kind of case knows its folder when it sees one, reads what the other simulator found, and gets
-the same from Backwater. Another simulator is another class with the methods of :class:`Case` and a
-line in :data:`FINDERS`.
+the same from Backwater. Another simulator is another class with the methods of
+:class:`~backwater.interchange.observed.Case` and a line in :data:`FINDERS`.
 """
 
 from __future__ import annotations
@@ -11,66 +11,18 @@ import gzip
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from backwater.errors import RunError
-
-
-class FlowKey(NamedTuple):
-    """What tells one flow from all others in both simulators."""
-
-    src: int
-    dst: int
-    sport: int
-    dport: int
-    bytes: int
-
-
-class FlowTimes(NamedTuple):
-    """When a flow started, how long it took, and how long it takes alone."""
-
-    start_ns: int
-    fct_ns: int
-    alone_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Observed:
-    """What a simulator found."""
-
-    flows: dict[FlowKey, FlowTimes]
-    pauses: int | None
-    """PFC pauses heard; ``None`` where nobody wrote them down."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What Backwater found, and how."""
-
-    observed: Observed
-    digest: str
-    wrong: str | None
-    """What its own audit says."""
-
-    warnings: list[str]
-
-
-class Case(Protocol):
-    """One simulation that somebody else has done."""
-
-    @property
-    def name(self) -> str:
-        """Name, with the folders above it."""
-
-    @property
-    def simulator(self) -> str:
-        """Whose results these are."""
-
-    def expected(self) -> Observed:
-        """Read what the other simulator found."""
-
-    def measure(self, folder: Path) -> Measured:
-        """Run it with Backwater, with all files in a folder."""
+from backwater.interchange.bfc_case import find_bfc
+from backwater.interchange.observed import (
+    Case,
+    FlowKey,
+    FlowTimes,
+    Measured,
+    Observed,
+    complaints,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +46,9 @@ class Ns3Case:
         imported = importing.write(self.folder / "config.txt", scenario, force=True)
         run = simulate.run(scenario, profile="ns3", out=folder / "run", force=True)
         exporting.export_ns3(run, folder / "ns3", force=True)
-        wrong = [v["message"] for v in run.summary["violations"]]
-        if run.summary["ending"] == "stalled":
-            wrong.append("nothing can go on any more, and flows are unfinished")
         warnings = [w["message"] for w in imported.warnings]
         found = read_ns3(folder / "ns3")
-        return Measured(found, run.digest, "; ".join(wrong) or None, warnings)
+        return Measured(found, run.digest, complaints(run), warnings)
 
 
 def find_ns3(root: Path) -> Iterator[Ns3Case]:
@@ -111,7 +60,7 @@ def find_ns3(root: Path) -> Iterator[Ns3Case]:
         yield Ns3Case(config.parent, root.resolve().name if inner == "." else inner)
 
 
-FINDERS: list[Callable[[Path], Iterator[Case]]] = [find_ns3]
+FINDERS: list[Callable[[Path], Iterator[Case]]] = [find_ns3, find_bfc]
 """One for each kind of case."""
 
 
@@ -123,7 +72,8 @@ def find(root: Path) -> list[Case]:
     if not found:
         raise RunError(
             f"{root}: no case here; a case is a folder with the config.txt and the fct.txt of "
-            "an ns-3 run"
+            "an ns-3 run, or with flows_fct.csv, flows and their completion times, of the "
+            "simulator of BFC's authors"
         )
     return found
 

@@ -11,56 +11,123 @@ from typing import TYPE_CHECKING, Any
 from backwater.errors import RunError
 from backwater.interchange.validate import (
     BIN,
+    BUFFERS,
+    EQUAL_BINS,
     FEW,
     FEW_SHARE,
+    GIVEN_BINS,
     MANY_SHARE,
+    PART,
     PAUSES_SHARE,
-    PERCENTILES,
     SINGLE_NS,
+    Bin,
     Check,
     Verdict,
+    statistic,
 )
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLUMNS = ("case", "flows", "same ns", "FCT", "p50", "p95", "p99", "max", "pauses", "")
-_MEASURES = ("fct", "p50", "p95", "p99", "max")
+_MEASURES = ("avg", "p50", "p95", "p99", "max", "buffer")
+_COLUMNS = ("case", "flows", "same ns", "FCT", *_MEASURES, "pauses", "")
+_ALWAYS = ("case", "flows", "")
+
+Cell = tuple[str, bool]
+"""What a cell of the table says, and whether that is good."""
 
 
-def limits() -> str:
-    """Say what is promised, in a sentence."""
-    p50, p95, p99 = (f"{what} {limit:.0%}" for what, (_, limit) in PERCENTILES.items())
-    return (
-        f"Limits: a single flow {SINGLE_NS} ns; up to {FEW} flows each {FEW_SHARE:.1%}; more: "
+def limits(verdicts: Sequence[Verdict]) -> str:
+    """Say in a sentence what is promised of such cases."""
+    kinds = dict.fromkeys(verdict.one_by_one for verdict in verdicts)
+    said = [_LIMITS[one_by_one] for one_by_one in kinds or (True,)]
+    return "Limits: " + " ".join(said)
+
+
+def _listed(limits: Mapping[str, float | None]) -> str:
+    return ", ".join(f"{what} {limit:.0%}" for what, limit in limits.items() if limit is not None)
+
+
+_LIMITS = {
+    True: (
+        f"a single flow {SINGLE_NS} ns; up to {FEW} flows each {FEW_SHARE:.1%}; more: "
         f"median and largest FCT {MANY_SHARE:.0%}, pauses {PAUSES_SHARE:.0%}; {BIN} flows and "
-        f"more: slowdown in size bins of at least {BIN} flows {p50}, {p95}, {p99} (the worst bin "
+        f"more: slowdown in size bins of at least {BIN} flows {_listed(EQUAL_BINS)} (the worst bin "
         "is shown)."
-    )
+    ),
+    False: (
+        f"slowdown by the authors' formula in their size bins, from {PART} flows of a bin on, "
+        f"{_listed(GIVEN_BINS)} (the worst such bin is shown); from {PART} flows in all on, "
+        f"buffers of switches over time {_listed(BUFFERS)}. In brackets: no limit."
+    ),
+}
+"""By whether flows can be compared one by one."""
 
 
-def rows(verdicts: Sequence[Verdict]) -> list[list[tuple[str, bool]]]:
-    """Cells of the table, each with whether it is good."""
+def _explained(columns: Sequence[str]) -> str:
+    """Say what the columns of the table tell."""
+    said = []
+    if "same ns" in columns:
+        said.append(
+            "*Same ns*: flows that start and end at the same nanosecond in both simulators."
+        )
+    apart = ", ".join(f"*{name}*" for name in columns if name in ("FCT", *_MEASURES))
+    said.append(f"{apart}: how far apart the two are.")
+    if "pauses" in columns:
+        said.append("*Pauses*: ours / theirs.")
+    return " ".join(said)
+
+
+def table(verdicts: Sequence[Verdict]) -> tuple[list[str], list[list[Cell]]]:
+    """Make the table: names of its columns, and rows of cells.
+
+    A column that says nothing is left out.
+    """
+    every = rows(verdicts)
+    used = [
+        i
+        for i, name in enumerate(_COLUMNS)
+        if name in _ALWAYS or any(cells[i][0] for cells in every)
+    ]
+    return [_COLUMNS[i] for i in used], [[cells[i] for i in used] for cells in every]
+
+
+def rows(verdicts: Sequence[Verdict]) -> list[list[Cell]]:
+    """Cells of all columns, each with whether it is good."""
     return [_row(verdict) for verdict in verdicts]
 
 
-def _row(verdict: Verdict) -> list[tuple[str, bool]]:
+def _row(verdict: Verdict) -> list[Cell]:
     if not verdict.checks:
-        return [(verdict.name, True), *[("", True)] * 8, ("failed", False)]
+        blank = [("", True)] * (len(_COLUMNS) - 2)
+        return [(verdict.name, True), *blank, ("failed", False)]
     missing = verdict.worst("flows")
     flows = str(verdict.flows)
     if missing is not None and not missing.held:
         flows = f"{missing.ours:g} of {flows}"
     cells = [(verdict.name, True), (flows, missing is None or missing.held)]
-    cells.append((f"{verdict.exact / verdict.flows:.0%}" if verdict.flows else "", True))
-    for what in _MEASURES:
-        check = verdict.worst(what)
-        cells.append(("", True) if check is None else (_apart(check), check.held))
+    same = verdict.one_by_one and verdict.flows
+    cells.append((f"{verdict.exact / verdict.flows:.0%}" if same else "", True))
+    cells += [_measure(verdict.worst(what)) for what in ("fct", *_MEASURES)]
     pauses = verdict.worst("pauses")
     told = "" if pauses is None else f"{pauses.ours:g}/{pauses.theirs:g}"
     cells.append((told, pauses is None or pauses.held))
-    word = "failed" if verdict.failed else "holds" if verdict.held else "differs"
-    return [*cells, (word, verdict.held)]
+    return [*cells, (_word(verdict), verdict.held)]
+
+
+def _word(verdict: Verdict) -> str:
+    if verdict.failed:
+        return "failed"
+    if not verdict.held:
+        return "differs"
+    return "holds" if verdict.promised else "no limit"
+
+
+def _measure(check: Check | None) -> Cell:
+    if check is None:
+        return "", True
+    told = _apart(check)
+    return (told if check.limit is not None else f"({told})"), check.held
 
 
 def _apart(check: Check) -> str:
@@ -74,16 +141,17 @@ def print_verdicts(verdicts: Sequence[Verdict]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    for i, name in enumerate(COLUMNS):
-        table.add_column(name, justify="left" if i in (0, 9) else "right", no_wrap=True)
-    for cells in rows(verdicts):
-        table.add_row(*(Text(text, style="" if good else "bold red") for text, good in cells))
+    columns, lines = table(verdicts)
+    shown = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    for name in columns:
+        shown.add_column(name, justify="left" if name in ("case", "") else "right", no_wrap=True)
+    for cells in lines:
+        shown.add_row(*(Text(text, style="" if good else "bold red") for text, good in cells))
     console = Console(highlight=False)
-    needed = measure_renderables(console, console.options.update(width=10_000), [table]).maximum
+    needed = measure_renderables(console, console.options.update(width=10_000), [shown]).maximum
     wide = Console(highlight=False, width=max(needed, min(console.width, 80)))
-    wide.print(table, crop=False, soft_wrap=True)
-    console.print(limits(), soft_wrap=True)
+    wide.print(shown, crop=False, soft_wrap=True)
+    console.print(limits(verdicts), soft_wrap=True)
     held = sum(verdict.held for verdict in verdicts)
     console.print(f"{held} of {len(verdicts)} cases hold", soft_wrap=True)
 
@@ -118,7 +186,7 @@ def broken(verdict: Verdict) -> list[str]:
 def write_results(folder: Path, verdicts: Sequence[Verdict]) -> list[Path]:
     """Write `validation.json` and the figures into a folder."""
     about = {
-        "limits": limits(),
+        "limits": limits(verdicts),
         "held": all(v.held for v in verdicts),
         "cases": [verdict.as_json() for verdict in verdicts],
     }
@@ -134,20 +202,20 @@ def write_markdown(path: Path, verdicts: Sequence[Verdict], command: str) -> lis
     figures = _write_figures(path.parent, f"{path.stem}-", verdicts)
     simulators = ", ".join(dict.fromkeys(v.simulator for v in verdicts))
     held = sum(v.held for v in verdicts)
+    columns, cells_of = table(verdicts)
     lines = [
         f"# Backwater and {simulators}",
         "",
         f"Made with Backwater {__version__} by `{command}`: {held} of {len(verdicts)} cases hold.",
         "",
-        limits(),
+        limits(verdicts),
         "",
-        "*Same ns*: flows that start and end at the same nanosecond in both simulators. *FCT*, "
-        "*p50*, *p95*, *p99*, *max*: how far apart the two are. *Pauses*: ours / theirs.",
+        _explained(columns),
         "",
-        "| " + " | ".join(COLUMNS) + " |",
-        "|---|" + "---:|" * 8 + "---|",
+        "| " + " | ".join(columns) + " |",
+        "|---|" + "---:|" * (len(columns) - 2) + "---|",
     ]
-    for cells in rows(verdicts):
+    for cells in cells_of:
         told = (text if good else f"**{text}**" for text, good in cells)
         lines.append("| " + " | ".join(told) + " |")
     for verdict in verdicts:
@@ -171,16 +239,34 @@ def _bin_table(verdict: Verdict) -> list[str]:
         "",
         f"Backwater / {verdict.simulator}, and how far apart.",
         "",
-        "| flow size (B) | flows | " + " | ".join(PERCENTILES) + " |",
-        "|---|---:|" + "---:|" * len(PERCENTILES),
+        "| flow size (B) | flows | " + " | ".join(verdict.statistics) + " |",
+        "|---|---:|" + "---:|" * len(verdict.statistics),
     ]
     for one in verdict.bins:
-        of = f"{one.low} to {one.high} B"
-        cells = [
-            f"{c.ours:.3f} / {c.theirs:.3f} ({c.apart:.1%})" for c in verdict.checks if c.of == of
+        cells = [_both(c, ".3f") for c in verdict.checks if c.of == one.name]
+        incast = ", incast" if one.incast else ""
+        size = f"{one.low} to {one.high}{incast}"
+        lines.append(f"| {size} | {len(one.ours)} | {' | '.join(cells)} |")
+    buffers = [check for check in verdict.checks if check.what == "buffer"]
+    if buffers and verdict.buffers is not None:
+        lines += [
+            "",
+            f"## {verdict.name}: buffers",
+            "",
+            f"{len(verdict.buffers[0])} samples, each of one switch, at the same times in both.",
+            "",
+            "| " + " | ".join(check.of for check in buffers) + " |",
+            "|" + "---:|" * len(buffers),
+            "| " + " | ".join(_both(check, ".0f") for check in buffers) + " |",
         ]
-        lines.append(f"| {one.low} to {one.high} | {len(one.ours)} | {' | '.join(cells)} |")
     return lines
+
+
+def _both(check: Check, digits: str) -> str:
+    told = f"{check.ours:{digits}} / {check.theirs:{digits}}"
+    if check.theirs or not check.ours:
+        told += f" ({check.apart:.1%})"
+    return told if check.held else f"**{told}**"
 
 
 def _write_figures(
@@ -190,11 +276,12 @@ def _write_figures(
     import io
 
     written = {}
-    for group, members in groupby(verdicts, key=lambda v: v.group):
+    for (group, _), members in groupby(verdicts, key=lambda v: (v.group, v.simulator)):
         of_group = list(members)
         kinds = {
-            "slowdown": ({v.label: v for v in of_group if v.bins}, slowdown_figure),
+            "slowdown": ({v.label: v for v in of_group if _sizes(v)}, slowdown_figure),
             "FCT": ({v.label: v for v in of_group if _distributed(v)}, fct_figure),
+            "buffers": ({v.label: v for v in of_group if v.buffers}, buffer_figure),
         }
         for what, (drawn, draw) in kinds.items():
             if not drawn:
@@ -212,6 +299,11 @@ def _distributed(verdict: Verdict) -> bool:
     return not verdict.bins and len(verdict.fcts[0]) > FEW
 
 
+def _sizes(verdict: Verdict) -> list[Bin]:
+    """Bins that lie beside each other on an axis of sizes."""
+    return [one for one in verdict.bins if not one.incast]
+
+
 def _write(path: Path, data: bytes) -> None:
     part = path.with_name(f"{path.name}.part")
     try:
@@ -227,25 +319,29 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def slowdown_figure(verdicts: Mapping[str, Verdict]) -> Figure:
-    """Slowdown against flow size, one panel a percentile: lines ours, circles theirs."""
+    """Slowdown against flow size, one panel a statistic: lines ours, circles theirs."""
     from backwater import plots
-    from backwater.interchange.validate import percentile
 
-    figure, panels = plots._figure(len(PERCENTILES), "FCT slowdown", height=3.7)
+    shown = next(iter(verdicts.values())).statistics
+    figure, panels = plots._figure(len(shown), "FCT slowdown", height=3.7)
     look = plots.styles(list(verdicts))
     ends: list[list[tuple[float, str, str]]] = [[] for _ in panels]
     highest = 1.0
-    for i, (panel, (what, (p, _))) in enumerate(zip(panels, PERCENTILES.items(), strict=True)):
+    for i, (panel, what) in enumerate(zip(panels, shown, strict=True)):
         for name, verdict in verdicts.items():
-            sizes = [one.middle for one in verdict.bins]
+            bins = _sizes(verdict)
+            sizes = [one.middle for one in bins]
             ours, theirs = (
-                [percentile(side(one), p) for one in verdict.bins] for side in (_ours, _theirs)
+                [statistic(side(one), what) for one in bins] for side in (_ours, _theirs)
             )
             plots._draw(panel, sizes, ours, look[name])
             _circles(panel, sizes, theirs, look[name].colour)
             ends[i].append((ours[-1], name, look[name].colour))
             highest = max(highest, *ours, *theirs)
         panel.set_title(what)
+    if len(verdicts) == 1:
+        ends = [[] for _ in panels]
+        figure.suptitle(next(iter(verdicts)), fontsize=10)
     for panel, names in zip(panels, ends, strict=True):
         panel.set_xscale("log")
         panel.set_yscale("log")
@@ -275,6 +371,40 @@ def fct_figure(verdicts: Mapping[str, Verdict]) -> Figure:
         panel.set_xlabel("FCT (µs)")
     _explain(figure, verdicts)
     return figure
+
+
+def buffer_figure(verdicts: Mapping[str, Verdict]) -> Figure:
+    """Share of samples in which a switch holds more, a panel a case: line ours, circles theirs."""
+    from backwater import plots
+
+    figure, panels = plots._figure(len(verdicts), "share of samples above", height=3.3)
+    look = plots.styles(list(verdicts))
+    for panel, (name, verdict) in zip(panels, verdicts.items(), strict=True):
+        theirs, ours = verdict.buffers or ([], [])
+        plots._draw(panel, *_above(ours, _STEPS * 8), look[name])
+        _circles(panel, *_above(theirs, _STEPS), look[name].colour)
+        panel.set_yscale("log")
+        panel.set_xlim(left=0)
+        panel.set_title(name)
+        panel.set_xlabel("buffer of a switch (KB)")
+    _explain(figure, verdicts)
+    return figure
+
+
+_STEPS = 10
+"""Points drawn in each power of ten of the share."""
+
+
+def _above(ordered: Sequence[int], steps: int) -> tuple[list[float], list[float]]:
+    """Return what is exceeded, in KB, in shares of the samples a step apart on a log scale."""
+    at, shares = [], []
+    count, step = len(ordered), 0
+    while (rest := round(count * 10 ** (-step / steps))) >= 1:
+        if not shares or shares[-1] != rest / count:
+            at.append(ordered[count - rest] / 1000)
+            shares.append(rest / count)
+        step += 1
+    return at, shares
 
 
 def _ours(one: Any) -> list[float]:
