@@ -573,6 +573,7 @@ fn recoveries() {
 // PRE-64
 #[test]
 fn hpcc_without_pfc() {
+    // Each has a counterpart that keeps PFC, and differs in nothing else.
     for (name, classify) in [
         ("hpcc-no-pfc", Classify::Fifo),
         ("hpcc-no-pfc+sfq", Classify::Hash { queues: 31 }),
@@ -593,6 +594,13 @@ fn hpcc_without_pfc() {
         ));
         assert_eq!(c.nic.recovery, Recovery::Ideal { delay_ps: None });
         assert!(matches!(c.nic.control, ControlConfig::Hpcc(_)) && c.switch.int.is_some());
+        let with = config(&name.replace("-no-pfc", ""), &[]);
+        assert!(matches!(with.switch.mmu.admission, Admission::Pfc(_)));
+        assert_ne!(with.nic.recovery, c.nic.recovery);
+        let mut lossy = with.switch.clone();
+        lossy.mmu.admission = c.switch.mmu.admission;
+        lossy.classes.iter_mut().for_each(|c| c.pausable = false);
+        assert_eq!(lossy, c.switch);
     }
 }
 
