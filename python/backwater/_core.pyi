@@ -39,4 +39,18 @@ def run(
     interrupt: Interrupt,
     profile: str | None = None,
 ) -> str: ...
+def backpressure_graph(
+    path: str,
+    overrides: list[str],
+    seed: int | None = None,
+    scheme: str | None = None,
+    edges: bool = False,
+) -> str: ...
+def resources(
+    path: str,
+    overrides: list[str],
+    seed: int | None = None,
+    scheme: str | None = None,
+    packet_bytes: float | None = None,
+) -> str: ...
 def catalogue(what: str) -> str: ...

@@ -90,6 +90,39 @@ def resolve(
     return _core.resolve(str(scenario), list(overrides), seed, scheme, profile)[0]
 
 
+def backpressure_graph(
+    scenario: str | Path,
+    *,
+    scheme: str | None = None,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+    edges: bool = False,
+) -> dict[str, Any]:
+    """Say which egress ports can hold which others by backpressure, and where that is a circle.
+
+    With ``edges`` all edges are listed, otherwise only those that are removed so that no circle
+    is left.
+    """
+    answer = _core.backpressure_graph(str(scenario), list(overrides), seed, scheme, edges)
+    return json.loads(answer)
+
+
+def resources(
+    scenario: str | Path,
+    *,
+    scheme: str | None = None,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+    packet_bytes: float | None = None,
+) -> dict[str, Any]:
+    """Say what BFC costs the switches of a scenario, in memory and in capacity.
+
+    ``packet_bytes`` is the mean size of packets; without it, that of the scenario's traffic.
+    """
+    answer = _core.resources(str(scenario), list(overrides), seed, scheme, packet_bytes)
+    return json.loads(answer)
+
+
 def catalogue(what: str) -> list[dict[str, Any]]:
     """List what is built in: ``schemes``, ``workloads`` or ``topologies``."""
     return json.loads(_core.catalogue(what))

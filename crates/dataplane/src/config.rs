@@ -49,6 +49,59 @@ pub enum Classify {
     PerFlow,
 }
 
+/// Where the search of an empty queue begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchStart {
+    /// One queue further after each assignment.
+    Rotating,
+    /// Anywhere, by chance.
+    Random,
+}
+
+/// Which queue a flow gets when none is empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenFull {
+    /// Any, by chance.
+    Random,
+    /// Always the same for its flow-table entry.
+    ByEntry,
+}
+
+/// How dynamic assignment knows and takes empty queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AssignConfig {
+    /// A flow keeps its queue for this many 1-hop round trips of the switch, in 1/65536, instead of
+    /// the time that [`Classify::Dynamic`] says.
+    pub sticky_hrtts: Option<u32>,
+    /// Period of the bitmap of empty queues in ps; `None`: it is always up to date.
+    pub bitmap_ps: Option<Time>,
+    /// An empty queue that downstream has paused may be taken.
+    pub paused_eligible: bool,
+    /// Where the search begins.
+    pub start: SearchStart,
+    /// What if none is empty.
+    pub when_full: WhenFull,
+    /// Flows that the traffic calls incast share one queue per egress and class, which no other
+    /// flow gets.
+    pub incast_queue: bool,
+    /// Ingress pipelines, each with its share of the flow table and a bitmap of its own; at least 1.
+    pub pipelines: u16,
+}
+
+impl AssignConfig {
+    /// As §3.3.1 of the BFC paper has it, on a switch without pipelines.
+    // BFC-02
+    pub const PAPER: Self = Self {
+        sticky_hrtts: None,
+        bitmap_ps: None,
+        paused_eligible: false,
+        start: SearchStart::Rotating,
+        when_full: WhenFull::Random,
+        incast_queue: false,
+        pipelines: 1,
+    };
+}
+
 /// Which open queue of a class sends next. Between classes: strict priority, lower class first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
@@ -61,6 +114,11 @@ pub enum Schedule {
     },
     /// One packet per queue and round.
     RoundRobin,
+    /// One packet per queue, in the order of their numbers: a queue that gets a packet has its turn
+    /// when its number comes, not after all others.
+    Cyclic,
+    /// The queue whose first packet's flow has the least left to send.
+    ShortestRemaining,
 }
 
 /// A buffer threshold relative to what is free: bytes = factor · free, in 1/65536.
@@ -195,11 +253,39 @@ pub struct IntConfig {
     pub counter: Counter,
 }
 
+/// What a BFC pause names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseBy {
+    /// The queue upstream that the packet came from.
+    Queue,
+    /// The flow itself (ideal).
+    Flow,
+}
+
+/// Bitmaps of all queues that should be paused, sent by every port of a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BitmapConfig {
+    /// Time between two of them, in ps; all switches send at its multiples.
+    pub period_ps: Time,
+    /// Bytes of the frame.
+    pub frame_bytes: u16,
+    /// Besides them, a queue's pause and resume are told at once by frames of their own. If not, a
+    /// pause waits for the next bitmap, and a resume is a bitmap at once.
+    pub edges: bool,
+}
+
+/// All packets, as a share in 1/65536.
+pub const ALL_PACKETS: u32 = 1 << 16;
+
 /// BFC at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BfcConfig {
-    /// Pause threshold = `threshold_factor`/65536 · HRTT · rate / N_active.
+    /// Pause threshold = `threshold_factor`/65536 · (HRTT + τ) · rate / N_active.
     pub threshold_factor: u32,
+    /// The threshold is never below this many bytes.
+    pub floor_bytes: u64,
+    /// τ: added to HRTT in the threshold, in ps.
+    pub tau_ps: Time,
     /// The arriving packet counts in the queue length that is compared with the threshold.
     pub count_arriving: bool,
     /// A packet whose flow has no other packet in the switch never pauses its upstream queue.
@@ -210,6 +296,29 @@ pub struct BfcConfig {
     pub frame_bytes: u16,
     /// Upstream queues that a neighbour may have (size of the pause counters per ingress).
     pub upstream_queues: u16,
+    /// What a pause names.
+    pub by: PauseBy,
+    /// Periodic bitmaps, if used.
+    pub bitmap: Option<BitmapConfig>,
+    /// Share of the packets that flow table and pause counters see, in 1/65536.
+    pub sampling: u32,
+}
+
+impl BfcConfig {
+    /// §3.3.2 of the BFC paper, with the first packet of a flow exempt (BFC-09).
+    pub const PAPER: Self = Self {
+        threshold_factor: 1 << 16,
+        floor_bytes: 0,
+        tau_ps: 0,
+        count_arriving: false,
+        first_exempt: true,
+        hrtt_ps: None,
+        frame_bytes: 64,
+        upstream_queues: 1024,
+        by: PauseBy::Queue,
+        bitmap: None,
+        sampling: ALL_PACKETS,
+    };
 }
 
 /// How equal-cost paths share the load.
@@ -230,6 +339,8 @@ pub struct SwitchConfig {
     pub classes: Vec<ClassConfig>,
     /// Which queue.
     pub classify: Classify,
+    /// How [`Classify::Dynamic`] takes empty queues.
+    pub assign: AssignConfig,
     /// Which queue next.
     pub schedule: Schedule,
     /// Buffer and what happens when it is full.
@@ -290,6 +401,25 @@ pub enum ControlConfig {
     Timely(TimelyConfig),
     /// DCTCP.
     Dctcp(DctcpConfig),
+    /// A window that keeps the RTT near a target, beside BFC.
+    DelayWindow(DelayWindowConfig),
+}
+
+/// Parameters of the delay window (`specs/bfc.md`, BFC-34).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DelayWindowConfig {
+    /// Target in base RTTs.
+    pub target: f64,
+    /// The window never exceeds what the line sends in the target.
+    pub capped: bool,
+}
+
+impl DelayWindowConfig {
+    /// Algorithm 1 of the BFC paper: 2.5 base RTTs; capped, by our choice.
+    pub const PAPER: Self = Self {
+        target: 2.5,
+        capped: true,
+    };
 }
 
 /// When HPCC changes its window, and from what.
@@ -923,6 +1053,8 @@ pub struct NicConfig {
     pub host: HostConfig,
     /// Queues that the NIC tells apart towards its switch (BFC); flows beyond share them.
     pub queues: u16,
+    /// The flow with the least left to send goes first, instead of all in turn.
+    pub shortest_first: bool,
     /// Obey BFC pauses (false: "BFC minus NIC").
     pub obeys_bfc: bool,
     /// Obey PFC pauses.

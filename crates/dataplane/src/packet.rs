@@ -27,8 +27,11 @@ pub enum Kind {
     Cnp = 3,
     /// IEEE 802.1Qbb: `psn` is 1 for XOFF and 0 for XON, `hash` the mask of classes.
     Pfc = 4,
-    /// BFC pause (`psn` = 1) or resume (`psn` = 0) of the queue `hash` of the node upstream.
+    /// BFC pause (`psn` = 1) or resume (`psn` = 0) of the queue `hash` of the node upstream, or of
+    /// the flow `flow` where pauses name flows (`hash` is then the queue that it came from).
     BfcPause = 5,
+    /// BFC bitmap: all queues of the node upstream that are to be paused, see [`Arena::named`].
+    BfcBitmap = 6,
 }
 
 impl Kind {
@@ -41,7 +44,8 @@ impl Kind {
             2 => Self::Nak,
             3 => Self::Cnp,
             4 => Self::Pfc,
-            _ => Self::BfcPause,
+            5 => Self::BfcPause,
+            _ => Self::BfcBitmap,
         }
     }
 
@@ -49,7 +53,7 @@ impl Kind {
     #[inline]
     #[must_use]
     pub const fn is_hop_control(self) -> bool {
-        matches!(self, Self::Pfc | Self::BfcPause)
+        matches!(self, Self::Pfc | Self::BfcPause | Self::BfcBitmap)
     }
 }
 
@@ -173,6 +177,8 @@ pub struct Arena {
     free: Vec<PacketId>,
     /// Stack of each packet; as long as the highest packet that ever had one.
     stacks: Vec<IntStack>,
+    /// What a bitmap frame names; as long as the highest packet that ever was one.
+    named: Vec<Vec<u32>>,
 }
 
 impl Arena {
@@ -229,6 +235,22 @@ impl Arena {
         self.hot(id)
             .has(flag::INT)
             .then(|| &mut self.stacks[id as usize])
+    }
+
+    /// Writes on a bitmap frame which queues it names, in order.
+    pub fn name(&mut self, id: PacketId, queues: &[u32]) {
+        let at = id as usize;
+        if at >= self.named.len() {
+            self.named.resize_with(self.hot.len(), Vec::new);
+        }
+        self.named[at].clear();
+        self.named[at].extend_from_slice(queues);
+    }
+
+    /// Queues that a bitmap frame names, in order.
+    #[must_use]
+    pub fn named(&self, id: PacketId) -> &[u32] {
+        self.named.get(id as usize).map_or(&[], Vec::as_slice)
     }
 
     /// Hot part of a packet.

@@ -1,5 +1,6 @@
 //! The simulated network: topology, routing, links and probes. Drives the dataplane with the kernel.
 
+pub mod backpressure_graph;
 pub mod engine;
 pub mod ns3;
 pub mod paths;

@@ -221,6 +221,10 @@ pub struct Counters {
     pub bfc_pauses: u64,
     /// BFC resume frames sent.
     pub bfc_resumes: u64,
+    /// BFC bitmaps sent.
+    pub bfc_bitmaps: u64,
+    /// BFC: flows that got a queue which the periodic map wrongly called empty.
+    pub bfc_stale_assignments: u64,
     /// BFC: flows that found all queues taken and shared one.
     pub bfc_shared_queue: u64,
     /// BFC: new flows whose flow-table entry was in use by another flow.
@@ -231,6 +235,8 @@ pub struct Counters {
     pub timeouts: u64,
     /// Packets dropped, per `DropCause`.
     pub drops: [u64; DROP_CAUSES],
+    /// Data packets that were overtaken by a later one of their flow, without a loss.
+    pub overtaken: u64,
     /// Data packets that arrived at their receiver out of order or twice, and were discarded.
     pub discarded: u64,
 }

@@ -3,9 +3,11 @@
 //! It only translates. What it offers to users, and the documentation of that, is in the Python
 //! package `backwater`.
 
+use fabric::backpressure_graph::{Edge, port_name};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use scenario::resources::{RECIRCULATED_BYTES, RECIRCULATION_LIMIT};
 use scenario::{Changes, Options, Problem, Scenario, ScenarioError, Severity};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -121,6 +123,98 @@ fn run(
         Ok(summary) => Ok(summary.to_json()),
         Err(error) => Err(raise(py, "RunError", (error.to_string(),))),
     }
+}
+
+/// The backpressure graph, as JSON; its edges only if they are asked for.
+#[pyfunction]
+#[pyo3(signature = (path, overrides, seed=None, scheme=None, edges=false, profile=None))]
+fn backpressure_graph(
+    py: Python<'_>,
+    path: PathBuf,
+    overrides: Vec<String>,
+    seed: Option<u64>,
+    scheme: Option<String>,
+    edges: bool,
+    profile: Option<String>,
+) -> PyResult<String> {
+    let scenario = load(py, &path, overrides, seed, scheme, profile)?;
+    let graph = &scenario.graph;
+    let found = py
+        .detach(|| scenario.backpressure_graph())
+        .map_err(|error| raise(py, "RunError", (error.to_string(),)))?;
+    let names = |ports: &Vec<u32>| -> Vec<String> {
+        ports.iter().map(|&port| port_name(graph, port)).collect()
+    };
+    let edge = |edge: &Edge| {
+        json!({
+            "switch": graph.name(graph.hosts() + edge.switch),
+            "held": port_name(graph, edge.held(graph)),
+            "holder": port_name(graph, edge.holder(graph)),
+        })
+    };
+    let elides = scenario.spec.scheme.bfc.is_some_and(|bfc| bfc.elide);
+    let mut answer = json!({
+        "nodes": found.nodes,
+        "edges": found.edges,
+        "circles": found.circles.iter().map(names).collect::<Vec<_>>(),
+        "removed": found.removed.iter().map(edge).collect::<Vec<_>>(),
+        "elided": elides && !found.removed.is_empty(),
+    });
+    if edges {
+        answer["edge_list"] = found.all_edges(graph).map(|e| edge(&e)).collect();
+    }
+    Ok(answer.to_string())
+}
+
+/// What BFC costs each kind of switch, as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, overrides, seed=None, scheme=None, packet_bytes=None, profile=None))]
+fn resources(
+    py: Python<'_>,
+    path: PathBuf,
+    overrides: Vec<String>,
+    seed: Option<u64>,
+    scheme: Option<String>,
+    packet_bytes: Option<f64>,
+    profile: Option<String>,
+) -> PyResult<String> {
+    let scenario = load(py, &path, overrides, seed, scheme, profile)?;
+    let mix = scenario.packet_mix();
+    let mean_bytes = packet_bytes.or(mix.map(|mix| mix.mean_bytes));
+    let Some(mean_bytes) = mean_bytes.filter(|bytes| *bytes >= 1.0) else {
+        let message = "the size of packets is not known; give it";
+        return Err(PyValueError::new_err(message));
+    };
+    let switches: Vec<Value> = scenario
+        .resources(mean_bytes)
+        .iter()
+        .map(|r| {
+            json!({
+                "name": r.name, "count": r.count, "ports": r.ports,
+                "capacity_bps": r.capacity_bps,
+                "table_entries": r.table_entries, "entry_bits": r.entry_bits,
+                "table_bytes": r.table_bytes,
+                "counters": r.counters, "counter_bytes": r.counter_bytes,
+                "hrtt_ps": r.hrtt_ps, "sticky_ps": r.sticky_ps,
+                "thresholds": r.thresholds.iter().map(|&(bps, bytes)| {
+                    json!({ "rate_bps": bps, "bytes": bytes })
+                }).collect::<Vec<_>>(),
+                "packets_per_s": r.packets_per_s,
+                "recirculated_per_s": r.recirculated_per_s,
+                "recirculated_share": r.recirculated_share,
+                "fits": r.fits(),
+            })
+        })
+        .collect();
+    let answer = json!({
+        "packet_bytes": mean_bytes,
+        "of_traffic": packet_bytes.is_none(),
+        "short_share": mix.filter(|_| packet_bytes.is_none()).map(|mix| mix.short_share),
+        "header_bytes": RECIRCULATED_BYTES,
+        "limit": RECIRCULATION_LIMIT,
+        "switches": switches,
+    });
+    Ok(answer.to_string())
 }
 
 /// What is built in, as JSON.
@@ -273,7 +367,7 @@ fn topology_entry((name, summary): &(&str, &str)) -> Value {
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::{Interrupt, catalogue, check, resolve, run};
+    use super::{Interrupt, backpressure_graph, catalogue, check, resolve, resources, run};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

@@ -779,11 +779,14 @@ fn counters(counters: &Counters) -> BTreeMap<&'static str, u64> {
         pfc_resumes,
         bfc_pauses,
         bfc_resumes,
+        bfc_bitmaps,
+        bfc_stale_assignments,
         bfc_shared_queue,
         bfc_table_collisions,
         retransmissions,
         timeouts,
         discarded,
+        overtaken,
     } = *counters;
     BTreeMap::from([
         ("data_packets", data_packets),
@@ -796,11 +799,14 @@ fn counters(counters: &Counters) -> BTreeMap<&'static str, u64> {
         ("pfc_resumes", pfc_resumes),
         ("bfc_pauses", bfc_pauses),
         ("bfc_resumes", bfc_resumes),
+        ("bfc_bitmaps", bfc_bitmaps),
+        ("bfc_stale_assignments", bfc_stale_assignments),
         ("bfc_shared_queue", bfc_shared_queue),
         ("bfc_table_collisions", bfc_table_collisions),
         ("retransmissions", retransmissions),
         ("timeouts", timeouts),
         ("discarded", discarded),
+        ("overtaken", overtaken),
     ])
 }
 

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use dataplane::route::Routes;
+use dataplane::switch::Pairs;
+use fabric::backpressure_graph::BackpressureGraph;
 use fabric::engine::{Clock, Plan};
 use fabric::routing::{RoutingError, routes};
 use traffic::{Feed, Flow, Hosts};
@@ -79,6 +82,27 @@ impl Scenario {
         Feed::new(self.spec.seed, &sources, self.graph.hosts(), &racks).map_err(wrong)
     }
 
+    /// Which egress can hold which other by backpressure.
+    ///
+    /// # Errors
+    /// The network is too large.
+    pub fn backpressure_graph(&self) -> Result<BackpressureGraph, BuildError> {
+        let path = self.spec.scheme.path;
+        let routes = routes(&self.graph, self.spec.seed, path).map_err(BuildError::Routing)?;
+        Ok(BackpressureGraph::new(&self.graph, &routes))
+    }
+
+    /// The pairs of ports that may hold their upstream, where not all may.
+    // BFC-52
+    fn allowed_pairs(&self, routes: &[Routes]) -> Option<Vec<Pairs>> {
+        // Regular shapes route up, then down, which closes no circle.
+        if !self.spec.scheme.bfc?.elide || self.graph.is_regular() {
+            return None;
+        }
+        let graph = BackpressureGraph::new(&self.graph, routes);
+        (!graph.removed.is_empty()).then(|| graph.allowed())
+    }
+
     /// Everything that the engine needs.
     ///
     /// # Errors
@@ -95,7 +119,6 @@ impl Scenario {
             routes(&self.graph, self.spec.seed, config.switch.path).map_err(BuildError::Routing)?;
         let plan = Plan {
             graph: self.graph.clone(),
-            routes,
             switch: config.switch,
             nic: config.nic,
             base_rtt: config.base_rtt,
@@ -107,6 +130,8 @@ impl Scenario {
             seed: self.spec.seed,
             until_ps: self.spec.run.until_ps,
             probe_ps: self.spec.run.probe_ps,
+            backpressure: self.allowed_pairs(&routes),
+            routes,
             clock: if self.spec.scheme.cut_times {
                 Clock::Nanoseconds {
                     epoch_ps: self.spec.run.epoch_ps,

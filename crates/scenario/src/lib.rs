@@ -14,6 +14,7 @@ pub mod problem;
 mod reader;
 mod record;
 mod resolve;
+pub mod resources;
 mod run;
 pub mod scheme;
 pub mod topology;

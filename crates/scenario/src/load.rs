@@ -341,13 +341,13 @@ fn complete_scheme(root: &mut Table, context: &Context) {
     if let (true, Some(preset), Some(parameters)) = (good, preset, text("parameters")) {
         let mut full = preset.scheme(&parameters);
         if let Some(profile) = text("profile").and_then(|p| Profile::find(&p)) {
-            let of_preset = full.get("control").map(|e| &e.node.value);
-            let control = match (text("control"), of_preset) {
-                (Some(control), _) => control,
-                (None, Some(Value::String(control))) => control.clone(),
+            let answer = |axis: &str| match (text(axis), full.get(axis).map(|e| &e.node.value)) {
+                (Some(word), _) => word,
+                (None, Some(Value::String(word))) => word.clone(),
                 _ => String::new(),
             };
-            merge(&mut full, &profile.scheme(&control));
+            let layer = profile.scheme(&answer("control"), &answer("backpressure"));
+            merge(&mut full, &layer);
         }
         merge(&mut full, user);
         entry.node.value = Value::Table(full);

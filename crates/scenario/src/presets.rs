@@ -26,8 +26,14 @@ pub const PRESETS: &[Preset] = presets![
     "bfc-single",
     "bfc-stochastic",
     "bfc-nic-deaf",
+    "bfc-flow",
+    "bfc-srf",
+    "bfc-incast-label",
+    "bfc-sampling",
+    "bfc+window",
     "hpcc",
     "hpcc+sfq",
+    "hpcc+dqa",
     "hpcc-no-pfc",
     "hpcc-no-pfc+sfq",
     "hpcc-no-pfc+dqa",
@@ -37,6 +43,7 @@ pub const PRESETS: &[Preset] = presets![
     "timely",
     "timely+win",
     "ideal-fq",
+    "ideal-srf",
     "line-rate",
     "fixed-window",
 ];
@@ -89,10 +96,16 @@ pub struct Profile {
 }
 
 /// All profiles. That of the papers, `"none"`, is no layer.
-pub const PROFILES: &[Profile] = &[Profile {
-    name: "ns3",
-    text: include_str!("../presets/profile-ns3.toml"),
-}];
+pub const PROFILES: &[Profile] = &[
+    Profile {
+        name: "ns3",
+        text: include_str!("../presets/profile-ns3.toml"),
+    },
+    Profile {
+        name: "nsdi22-code",
+        text: include_str!("../presets/profile-nsdi22-code.toml"),
+    },
+];
 
 impl Profile {
     /// The profile of a name.
@@ -101,11 +114,11 @@ impl Profile {
         PROFILES.iter().find(|p| p.name == name)
     }
 
-    /// What it sets in a scheme with this control.
-    pub(crate) fn scheme(&self, control: &str) -> Table {
+    /// What it sets in a scheme with this control and backpressure.
+    pub(crate) fn scheme(&self, control: &str, backpressure: &str) -> Table {
         let table = built_in(&format!("profile-{}", self.name), self.text);
         let mut result = Table::default();
-        for part in ["scheme", control] {
+        for part in ["scheme", control, backpressure] {
             if let Some(Value::Table(part)) = table.get(part).map(|e| &e.node.value) {
                 merge(&mut result, part);
             }

@@ -4,11 +4,11 @@
 //! (`hpcc = { eta = 0.95 }`). A table whose word was not chosen would do nothing, so it is refused.
 
 use dataplane::config::{
-    Accounting, Admission, Alpha, Arbiter, Arithmetic, BaseRtt, BfcConfig, ClassConfig, Classify,
-    CnpReaction, ControlConfig, DcqcnConfig, DctcpConfig, Division, EcnConfig, HostConfig,
-    HpccConfig, IntConfig, IrnConfig, IrnWindow, MAX_CLASSES, MmuConfig, NicConfig, PathChoice,
-    Pfc, PfcThreshold, Reaction, Recovery, Red, Schedule, Scope, SwitchConfig, TimelyBand,
-    TimelyConfig,
+    Accounting, Admission, Alpha, Arbiter, Arithmetic, AssignConfig, BaseRtt, BfcConfig,
+    BitmapConfig, ClassConfig, Classify, CnpReaction, ControlConfig, DcqcnConfig, DctcpConfig,
+    DelayWindowConfig, Division, EcnConfig, HostConfig, HpccConfig, IntConfig, IrnConfig,
+    IrnWindow, MAX_CLASSES, MmuConfig, NicConfig, PathChoice, PauseBy, Pfc, PfcThreshold, Reaction,
+    Recovery, Red, Schedule, Scope, SearchStart, SwitchConfig, TimelyBand, TimelyConfig, WhenFull,
 };
 use dataplane::int::{Counter, IntFormat, Layout};
 use dataplane::nic::hpcc::Reciprocals;
@@ -16,6 +16,7 @@ use dataplane::switch::DATA_CLASS;
 use dataplane::units::{NEVER, Rate, Time};
 
 use crate::document::{Node, Value};
+use crate::presets::PROFILES;
 use crate::reader::{
     Read, Section, array, boolean, choice, count, fraction, number, quantity, refuse, string,
 };
@@ -68,6 +69,8 @@ pub enum ClassifySpec {
         table: u32,
         /// How long a flow keeps its queue.
         sticky: Sticky,
+        /// How it takes empty queues.
+        assign: AssignConfig,
     },
     /// One queue per flow.
     PerFlow,
@@ -82,6 +85,39 @@ pub enum ScheduleSpec {
     Drr(Option<u32>),
     /// A packet per queue and round.
     RoundRobin,
+    /// The flow with the least left first.
+    ShortestRemaining,
+    /// A packet per queue, by number.
+    Cyclic,
+}
+
+/// A threshold's floor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Floor {
+    /// One largest frame.
+    Frame,
+    /// Bytes.
+    Bytes(u64),
+}
+
+/// How a switch tells what is to be paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tell {
+    /// A frame for each change.
+    Edges,
+    /// That, and all of it at intervals.
+    EdgesAndBitmap,
+    /// All of it at intervals, and for each resume.
+    Bitmap,
+}
+
+/// How the queues of a port are shared out among traffic classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueuesPer {
+    /// The port has so many, split evenly among the classes in use.
+    Port,
+    /// Each class has so many.
+    Class,
 }
 
 /// ECN thresholds of links of one rate.
@@ -130,6 +166,20 @@ pub struct BfcSpec {
     pub count_arriving: bool,
     /// A flow's only packet never pauses.
     pub first_exempt: bool,
+    /// Least threshold.
+    pub floor: Floor,
+    /// Added to the 1-hop round trip in the threshold, ps.
+    pub tau_ps: Time,
+    /// What a pause names.
+    pub by: PauseBy,
+    /// How it is told.
+    pub tell: Tell,
+    /// Bitmaps: period in ps, and bytes of the frame (`None`: a bit per queue upstream).
+    pub bitmap: Option<(Time, Option<u16>)>,
+    /// Share of the packets that are counted.
+    pub sampling: f64,
+    /// Pairs of ports whose backpressure could close a circle hold nobody.
+    pub elide: bool,
 }
 
 /// Everything that `[scheme]` says, with the preset filled in.
@@ -159,6 +209,8 @@ pub struct SchemeSpec {
     pub classify: ClassifySpec,
     /// Queues of a port, the control queue included; used by hash and dynamic.
     pub queues: u16,
+    /// Whose queues these are.
+    pub queues_per: QueuesPer,
     /// Which queue next.
     pub schedule: ScheduleSpec,
     /// What happens when the buffer gets full.
@@ -181,6 +233,8 @@ pub struct SchemeSpec {
     pub ack_class: FrameClass,
     /// Packets per ACK.
     pub ack_every: u32,
+    /// NICs send the flow with the least left first.
+    pub nic_shortest_first: bool,
     /// Queues of a NIC.
     pub nic_queues: u16,
     /// NICs obey BFC pauses.
@@ -241,6 +295,7 @@ enum ControlWord {
     Dcqcn,
     Timely,
     Dctcp,
+    DelayWindow,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -255,7 +310,8 @@ enum RecoveryWord {
 pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let preset = s.required("preset", "\"bfc\"", string);
     let parameters = s.required("parameters", "\"bfc-paper\"", string);
-    let profiles = [("none", None), ("ns3", Some("ns3"))];
+    let mut profiles = vec![("none", None)];
+    profiles.extend(PROFILES.iter().map(|p| (p.name, Some(p.name))));
     let profile = s.required("profile", "\"none\"", |n| choice(n, &profiles));
     let clocks = [("exact", false), ("ns", true)];
     let cut_times = s.required("clock", "\"exact\"", |n| choice(n, &clocks));
@@ -270,7 +326,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let mtu = s.required("mtu", "\"1000B\"", |n| bytes(n, 64, 16_000));
     let header = s.required("header", "\"48B\"", |n| bytes(n, 1, 1_000));
     let base_rtt = s.required("base_rtt", "\"network\"", base_rtt);
-    let (classify, queues) = read_classify(s);
+    let (classify, queues, queues_per) = read_classify(s);
     let schedule = read_schedule(s, classify);
     let admission = read_admission(s);
     let bfc = read_backpressure(s);
@@ -281,7 +337,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let nic = read_nic(s, &bfc);
     s.finish();
     let (ack_bytes, ack_class, ack_every, ack_pausable) = ack?;
-    let (nic_queues, obeys_pfc, obeys_bfc, arbiter) = nic?;
+    let (nic_queues, obeys_pfc, obeys_bfc, (arbiter, nic_shortest_first)) = nic?;
     let (nak_interval_ps, ack_repeats) = naks?;
     let path = path?;
     let host = HostConfig {
@@ -305,6 +361,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         base_rtt: base_rtt?,
         classify: classify?,
         queues: queues?,
+        queues_per: queues_per?,
         schedule: schedule?,
         admission: admission?,
         bfc: bfc?,
@@ -316,6 +373,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         ack_bytes,
         ack_class,
         ack_every,
+        nic_shortest_first,
         nic_queues,
         obeys_bfc,
         obeys_pfc,
@@ -398,7 +456,9 @@ fn parameters<'a, T>(
     value
 }
 
-fn read_classify(s: &Section<'_>) -> (Option<ClassifySpec>, Option<u16>) {
+type Queues = (Option<ClassifySpec>, Option<u16>, Option<QueuesPer>);
+
+fn read_classify(s: &Section<'_>) -> Queues {
     let words = [
         ("fifo", ClassifyWord::Fifo),
         ("hash", ClassifyWord::Hash),
@@ -414,30 +474,66 @@ fn read_classify(s: &Section<'_>) -> (Option<ClassifySpec>, Option<u16>) {
         |t| {
             let table = t.required("table", "100", |n| count(n, 1, 1_000_000));
             let sticky = t.required("sticky", "2.0", sticky);
+            let assign = read_assign(t);
             Some(ClassifySpec::Dynamic {
                 table: table? as u32,
                 sticky: sticky?,
+                assign: assign?,
             })
         },
     );
     if matches!(word, Some(ClassifyWord::Fifo | ClassifyWord::PerFlow)) {
-        s.refuse_useless("queues", "`classify` is neither \"hash\" nor \"dynamic\"");
+        let why = "`classify` is neither \"hash\" nor \"dynamic\"";
+        s.refuse_useless("queues", why);
+        s.refuse_useless("queues_per", why);
         let spec = if word == Some(ClassifyWord::Fifo) {
             ClassifySpec::Fifo
         } else {
             ClassifySpec::PerFlow
         };
-        return (Some(spec), Some(0));
+        return (Some(spec), Some(0), Some(QueuesPer::Class));
     }
     let queues = s
         .required("queues", "32", |n| count(n, 2, 4_096))
         .map(|q| q as u16);
+    let per = [("port", QueuesPer::Port), ("class", QueuesPer::Class)];
+    let per = s.required("queues_per", "\"port\"", |n| choice(n, &per));
     let spec = match word {
         Some(ClassifyWord::Hash) => Some(ClassifySpec::Hash),
         Some(ClassifyWord::Dynamic) => dynamic,
         _ => None,
     };
-    (spec, queues)
+    (spec, queues, per)
+}
+
+fn read_assign(t: &Section<'_>) -> Option<AssignConfig> {
+    let bitmap = t.required("bitmap", "\"immediate\"", |n| {
+        word_or(n, "immediate", None, |n| {
+            quantity(n, &TIME, 1_000, SECOND).map(Some)
+        })
+    });
+    let paused = t.required("paused_eligible", "false", boolean);
+    let starts = [
+        ("rotating", SearchStart::Rotating),
+        ("random", SearchStart::Random),
+    ];
+    let start = t.required("start", "\"rotating\"", |n| choice(n, &starts));
+    let full = [
+        ("random", WhenFull::Random),
+        ("by-entry", WhenFull::ByEntry),
+    ];
+    let when_full = t.required("when_full", "\"random\"", |n| choice(n, &full));
+    let incast_queue = t.required("incast_queue", "false", boolean);
+    let pipelines = t.required("pipelines", "1", |n| count(n, 1, 64));
+    Some(AssignConfig {
+        sticky_hrtts: None,
+        bitmap_ps: bitmap?,
+        paused_eligible: paused?,
+        start: start?,
+        when_full: when_full?,
+        incast_queue: incast_queue?,
+        pipelines: pipelines? as u16,
+    })
 }
 
 /// A number of hop round trips, or a time.
@@ -454,7 +550,13 @@ fn sticky(node: &Node) -> Read<Sticky> {
 }
 
 fn read_schedule(s: &Section<'_>, classify: Option<ClassifySpec>) -> Option<ScheduleSpec> {
-    let words = [("fifo", 0u8), ("drr", 1), ("round-robin", 2)];
+    let words = [
+        ("fifo", 0u8),
+        ("drr", 1),
+        ("round-robin", 2),
+        ("srf", 3),
+        ("cyclic", 4),
+    ];
     let word = s.required("schedule", "\"round-robin\"", |n| choice(n, &words));
     let drr = parameters(
         s,
@@ -472,6 +574,8 @@ fn read_schedule(s: &Section<'_>, classify: Option<ClassifySpec>) -> Option<Sche
     let spec = match word? {
         0 => ScheduleSpec::Fifo,
         1 => ScheduleSpec::Drr(drr?),
+        3 => ScheduleSpec::ShortestRemaining,
+        4 => ScheduleSpec::Cyclic,
         _ => ScheduleSpec::RoundRobin,
     };
     let one_queue = matches!(classify?, ClassifySpec::Fifo);
@@ -486,7 +590,7 @@ fn read_schedule(s: &Section<'_>, classify: Option<ClassifySpec>) -> Option<Sche
         s.complain(
             "schedule",
             "\"fifo\" is the order of a single queue, and `classify` makes several",
-            "set schedule = \"round-robin\" or \"drr\", or classify = \"fifo\"",
+            "set schedule = \"round-robin\", \"drr\" or \"srf\", or classify = \"fifo\"",
         );
     }
     Some(spec)
@@ -603,15 +707,57 @@ fn read_backpressure(s: &Section<'_>) -> Option<Option<BfcSpec>> {
         let frame = t.required("frame", "\"64B\"", |n| bytes(n, 1, 1_518));
         let count_arriving = t.required("count_arriving", "false", boolean);
         let first_exempt = t.required("first_exempt", "true", boolean);
+        let floor = t.required("floor", "\"0B\"", |n| {
+            word_or(n, "frame", Floor::Frame, |n| {
+                quantity(n, &SIZE, 0, MAX_BUFFER_BYTES).map(Floor::Bytes)
+            })
+        });
+        let tau = time(t, "tau", 0);
+        let by = [("queue", PauseBy::Queue), ("flow", PauseBy::Flow)];
+        let by = t.required("pause", "\"queue\"", |n| choice(n, &by));
+        let (tell, bitmap) = read_tell(t);
+        let sampling = t.required("sampling", "1.0", |n| fraction(n, 0.001, 1.0));
+        let elide = [("auto", true), ("off", false)];
+        let elide = t.required("elide", "\"auto\"", |n| choice(n, &elide));
         Some(BfcSpec {
             threshold: threshold?,
             hrtt_ps: hrtt?,
             frame_bytes: frame?,
             count_arriving: count_arriving?,
             first_exempt: first_exempt?,
+            floor: floor?,
+            tau_ps: tau?,
+            by: by?,
+            tell: tell?,
+            bitmap: bitmap?,
+            sampling: sampling?,
+            elide: elide?,
         })
     });
     if word? { bfc.map(Some) } else { Some(None) }
+}
+
+type Bitmap = Option<(Time, Option<u16>)>;
+
+/// How pauses are told, and the bitmaps where they are used.
+fn read_tell(t: &Section<'_>) -> (Option<Tell>, Option<Bitmap>) {
+    let words = [
+        ("edges", Tell::Edges),
+        ("edges+bitmap", Tell::EdgesAndBitmap),
+        ("bitmap", Tell::Bitmap),
+    ];
+    let tell = t.required("tell", "\"edges\"", |n| choice(n, &words));
+    if tell == Some(Tell::Edges) {
+        let why = "`tell` = \"edges\" sends no bitmaps";
+        t.refuse_useless("bitmap", why);
+        t.refuse_useless("bitmap_frame", why);
+        return (tell, Some(None));
+    }
+    let period = time(t, "bitmap", 10_000);
+    let frame = t.required("bitmap_frame", "\"fit\"", |n| {
+        word_or(n, "fit", None, |n| bytes(n, 1, 9_000).map(Some))
+    });
+    (tell, period.zip(frame).map(Some))
 }
 
 type Signals = (Option<Option<EcnSpec>>, Option<Option<IntSpec>>);
@@ -786,6 +932,7 @@ fn read_control(s: &Section<'_>) -> (Option<ControlConfig>, Option<Cnp>, bool) {
         ("dcqcn", ControlWord::Dcqcn),
         ("timely", ControlWord::Timely),
         ("dctcp", ControlWord::Dctcp),
+        ("delay-window", ControlWord::DelayWindow),
     ];
     let word = s.required("control", "\"hpcc\"", |n| choice(n, &words));
     let chosen = |w: ControlWord| word == Some(w);
@@ -831,6 +978,20 @@ fn read_control(s: &Section<'_>) -> (Option<ControlConfig>, Option<Cnp>, bool) {
         &why("dctcp"),
         read_dctcp,
     );
+    let delay_window = parameters(
+        s,
+        "delay-window",
+        chosen(ControlWord::DelayWindow),
+        &why("delay-window"),
+        |t| {
+            let target = t.required("target", "2.5", |n| number(n, 1.0, 1e6));
+            let capped = t.required("capped", "true", boolean);
+            Some(DelayWindowConfig {
+                target: target?,
+                capped: capped?,
+            })
+        },
+    );
     let control = match word {
         None => None,
         Some(ControlWord::LineRate) => Some(ControlConfig::LineRate),
@@ -841,6 +1002,7 @@ fn read_control(s: &Section<'_>) -> (Option<ControlConfig>, Option<Cnp>, bool) {
         Some(ControlWord::Dcqcn) => dcqcn.map(|(config, ..)| ControlConfig::Dcqcn(config)),
         Some(ControlWord::Timely) => timely.map(ControlConfig::Timely),
         Some(ControlWord::Dctcp) => dctcp.map(ControlConfig::Dctcp),
+        Some(ControlWord::DelayWindow) => delay_window.map(ControlConfig::DelayWindow),
     };
     let cnp = dcqcn.and_then(|(_, cnp)| cnp);
     (
@@ -1196,8 +1358,12 @@ fn read_ack(s: &Section<'_>) -> Option<(u16, FrameClass, u32, bool)> {
     })
 }
 
-fn read_nic(s: &Section<'_>, bfc: &Option<Option<BfcSpec>>) -> Option<(u16, bool, bool, Arbiter)> {
+type Nic = (u16, bool, bool, (Arbiter, bool));
+
+fn read_nic(s: &Section<'_>, bfc: &Option<Option<BfcSpec>>) -> Option<Nic> {
     parameters(s, "nic", true, "", |t| {
+        let schedules = [("round-robin", false), ("srf", true)];
+        let srf = t.required("schedule", "\"round-robin\"", |n| choice(n, &schedules));
         let arbiters = [("ring", Arbiter::Ring), ("scan", Arbiter::Scan)];
         let arbiter = t.required("arbiter", "\"ring\"", |n| choice(n, &arbiters));
         let obeys = t.required("obeys", "[\"pfc\", \"bfc\"]", obeys);
@@ -1210,7 +1376,14 @@ fn read_nic(s: &Section<'_>, bfc: &Option<Option<BfcSpec>>) -> Option<(u16, bool
             Some(1)
         };
         let (obeys_pfc, obeys_bfc) = obeys?;
-        Some((queues?, obeys_pfc, obeys_bfc, arbiter?))
+        if arbiter == Some(Arbiter::Scan) && srf == Some(true) {
+            t.complain(
+                "schedule",
+                "a NIC that scans its list of flows takes them in turn",
+                "set nic.arbiter = \"ring\", or nic.schedule = \"round-robin\"",
+            );
+        }
+        Some((queues?, obeys_pfc, obeys_bfc, (arbiter?, srf?)))
     })
 }
 
@@ -1234,6 +1407,7 @@ fn habits(s: &Section<'_>, x: &SchemeSpec) {
         ControlConfig::Dcqcn(c) => c.arithmetic == Arithmetic::Integer,
         ControlConfig::Timely(c) => c.arithmetic == Arithmetic::Integer,
         ControlConfig::Dctcp(c) => c.arithmetic == Arithmetic::Integer,
+        ControlConfig::DelayWindow(_) => false,
         ControlConfig::LineRate | ControlConfig::FixedWindow { .. } => {
             x.host.arbiter == Arbiter::Scan
         }
@@ -1319,6 +1493,13 @@ fn habits(s: &Section<'_>, x: &SchemeSpec) {
 
 /// Refuses what cannot work, and warns of what is doubtful. Each axis says what it requires.
 fn combinations(s: &Section<'_>, x: &SchemeSpec) {
+    if x.schedule == ScheduleSpec::Cyclic && x.classify == ClassifySpec::PerFlow {
+        s.complain_of(
+            &["schedule", "classify"],
+            "\"cyclic\" serves queues by their numbers, and those of `classify` = \"per-flow\" have none",
+            "set schedule = \"round-robin\", or classify to \"dynamic\" or \"hash\"",
+        );
+    }
     habits(s, x);
     if x.bfc.is_some() && x.classify == ClassifySpec::Fifo {
         s.complain_of(
@@ -1327,11 +1508,30 @@ fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             "set classify to \"dynamic\" or \"hash\"",
         );
     }
-    if x.bfc.is_some() && x.classify == ClassifySpec::PerFlow {
+    if x.bfc.is_some_and(|b| b.by == PauseBy::Queue) && x.classify == ClassifySpec::PerFlow {
         s.complain_of(
             &["backpressure", "classify"],
             "BFC pauses queues by their number, and the queues of `classify` = \"per-flow\" come and go",
-            "set classify to \"dynamic\" or \"hash\"",
+            "set bfc.pause = \"flow\", or classify to \"dynamic\" or \"hash\"",
+        );
+    }
+    if x.bfc
+        .is_some_and(|b| b.by == PauseBy::Flow && b.tell != Tell::Edges)
+    {
+        s.complain_of(
+            &["bfc", "backpressure"],
+            "a bitmap names queues, and `bfc.pause` = \"flow\" pauses flows",
+            "set bfc.tell = \"edges\", or bfc.pause = \"queue\"",
+        );
+    }
+    if let ClassifySpec::Dynamic { assign, .. } = x.classify
+        && assign.incast_queue
+        && x.queues < 3
+    {
+        s.complain_of(
+            &["dynamic", "queues", "classify"],
+            "`dynamic.incast_queue` sets a queue apart, and there is one queue for data in all",
+            "raise queues to 3 or more",
         );
     }
     if x.bfc.is_some() && x.ack_class.number() >= DATA_CLASS {
@@ -1476,8 +1676,7 @@ impl SchemeSpec {
     }
 
     fn switch(&self, around: &Surroundings) -> SwitchConfig {
-        // One of a port's queues is for control (PRE-06).
-        let data_queues = self.queues.saturating_sub(1).max(1);
+        let data_queues = self.data_queues(around.max_class);
         let hrtt_ps = self
             .bfc
             .and_then(|b| b.hrtt_ps)
@@ -1490,7 +1689,7 @@ impl SchemeSpec {
                 ClassifySpec::Hash => Classify::Hash {
                     queues: data_queues,
                 },
-                ClassifySpec::Dynamic { table, sticky } => Classify::Dynamic {
+                ClassifySpec::Dynamic { table, sticky, .. } => Classify::Dynamic {
                     queues: data_queues,
                     table: table.saturating_mul(u32::from(self.queues)).min(1 << 22),
                     sticky_ps: match sticky {
@@ -1506,7 +1705,10 @@ impl SchemeSpec {
                     quantum: quantum.unwrap_or(u32::from(max_frame)),
                 },
                 ScheduleSpec::RoundRobin => Schedule::RoundRobin,
+                ScheduleSpec::ShortestRemaining => Schedule::ShortestRemaining,
+                ScheduleSpec::Cyclic => Schedule::Cyclic,
             },
+            assign: self.assign(),
             mmu: MmuConfig {
                 buffer_bytes: around.buffer_bytes,
                 reserved_bytes: around.reserved_bytes,
@@ -1528,16 +1730,61 @@ impl SchemeSpec {
                     _ => Counter::Sent,
                 },
             }),
-            bfc: self.bfc.map(|b| BfcConfig {
-                threshold_factor: Alpha::new(b.threshold).0,
-                count_arriving: b.count_arriving,
-                first_exempt: b.first_exempt,
-                hrtt_ps: b.hrtt_ps,
-                frame_bytes: b.frame_bytes,
-                upstream_queues: self.upstream_queues(data_queues, around.max_class),
-            }),
+            bfc: self
+                .bfc
+                .map(|b| self.backpressure(&b, data_queues, around.max_class)),
             path: self.path,
             max_frame,
+        }
+    }
+
+    /// Queues of each data class at a port.
+    fn data_queues(&self, max_class: u8) -> u16 {
+        let classes = u16::from(max_class) + 1;
+        if self.queues_per == QueuesPer::Port && classes > 1 {
+            return (self.queues / classes).max(1); // PRE-50
+        }
+        // One of a port's queues is for control (PRE-06).
+        self.queues.saturating_sub(1).max(1)
+    }
+
+    fn assign(&self) -> AssignConfig {
+        let ClassifySpec::Dynamic { sticky, assign, .. } = self.classify else {
+            return AssignConfig::PAPER;
+        };
+        AssignConfig {
+            sticky_hrtts: match sticky {
+                Sticky::HopRtts(n) => Some(Alpha::new(n).0),
+                Sticky::Fixed(_) => None,
+            },
+            ..assign
+        }
+    }
+
+    fn backpressure(&self, b: &BfcSpec, data_queues: u16, max_class: u8) -> BfcConfig {
+        let upstream_queues = self.upstream_queues(data_queues, max_class);
+        // BFC-30: a bit per queue, and 28 bytes of headers.
+        let fit = (upstream_queues.div_ceil(8) + 28).max(64);
+        let bitmap = b.bitmap.map(|(period_ps, frame)| BitmapConfig {
+            period_ps,
+            frame_bytes: frame.unwrap_or(fit),
+            edges: b.tell == Tell::EdgesAndBitmap,
+        });
+        BfcConfig {
+            threshold_factor: Alpha::new(b.threshold).0,
+            floor_bytes: match b.floor {
+                Floor::Frame => u64::from(self.max_frame()),
+                Floor::Bytes(bytes) => bytes,
+            },
+            tau_ps: b.tau_ps,
+            count_arriving: b.count_arriving,
+            first_exempt: b.first_exempt,
+            hrtt_ps: b.hrtt_ps,
+            frame_bytes: b.frame_bytes,
+            upstream_queues,
+            by: b.by,
+            bitmap,
+            sampling: Alpha::new(b.sampling).0,
         }
     }
 
@@ -1605,6 +1852,7 @@ impl SchemeSpec {
             recovery: self.recovery,
             host: self.host,
             queues: self.nic_queues,
+            shortest_first: self.nic_shortest_first,
             obeys_bfc: self.obeys_bfc,
             obeys_pfc: self.obeys_pfc,
         }

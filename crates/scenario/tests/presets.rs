@@ -135,6 +135,92 @@ fn bfc_variants() {
     assert_eq!(c.nic.control, ControlConfig::FixedWindow { window: None });
 }
 
+// PRE-50, PRE-51, PRE-52, PRE-53, PRE-54, PRE-55, PRE-56, PRE-57, PRE-58.
+#[test]
+fn bfc_whole() {
+    use dataplane::config::{AssignConfig, BfcConfig, BitmapConfig, DelayWindowConfig, PauseBy};
+    let plain = config("bfc", &[]);
+    let paper = AssignConfig {
+        sticky_hrtts: Some(2 << 16),
+        ..AssignConfig::PAPER
+    };
+    assert_eq!(plain.switch.assign, paper);
+    assert_eq!(plain.switch.bfc, Some(BfcConfig::PAPER));
+    // Four classes share 32 queues.
+    let class = "traffic.t.class=3";
+    let queues = |set: &[&str]| match config("bfc", set).switch.classify {
+        Classify::Dynamic { queues, .. } => queues,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(queues(&[class]), 8);
+    assert_eq!(queues(&[class, "scheme.queues=128"]), 32);
+    assert_eq!(queues(&[class, "scheme.queues_per=class"]), 31);
+    let bfc = |set: &[&str]| config("bfc", set).switch.bfc.unwrap();
+    let told = bfc(&["scheme.bfc.tell=edges+bitmap", "scheme.bfc.floor=frame"]);
+    let bitmap = BitmapConfig {
+        period_ps: 10 * US,
+        frame_bytes: 156,
+        edges: true,
+    };
+    assert_eq!((told.bitmap, told.floor_bytes), (Some(bitmap), 1048));
+    let flow = config("bfc-flow", &[]).switch;
+    assert_eq!(flow.bfc.unwrap().by, PauseBy::Flow);
+    assert_eq!(flow.assign.sticky_hrtts, Some(0));
+    assert_eq!(
+        config("bfc-sampling", &[]).switch.bfc.unwrap().sampling,
+        32_768
+    );
+    assert!(config("bfc-incast-label", &[]).switch.assign.incast_queue);
+    let window = config("bfc+window", &[]).nic.control;
+    assert_eq!(window, ControlConfig::DelayWindow(DelayWindowConfig::PAPER));
+    for name in ["bfc-srf", "ideal-srf"] {
+        let c = config(name, &[]);
+        assert_eq!(c.switch.schedule, Schedule::ShortestRemaining);
+        assert!(c.nic.shortest_first);
+    }
+    let dqa = config("hpcc+dqa", &[]).switch;
+    assert!(matches!(dqa.classify, Classify::Dynamic { queues: 31, .. }) && dqa.bfc.is_none());
+}
+
+// BFCC-01, BFCC-02, BFCC-03, BFCC-04, BFCC-05, BFCC-06, BFCC-07, BFCC-08, BFCC-09, BFCC-10,
+// BFCC-11.
+#[test]
+fn the_code_of_the_bfc_paper() {
+    use dataplane::config::{BitmapConfig, SearchStart, WhenFull};
+    let c = config("bfc", &["scheme.profile=nsdi22-code"]);
+    assert_eq!(
+        (c.nic.data_bytes(1000), c.nic.ack, c.nic.ack_every),
+        (1020, 30, 256)
+    );
+    assert_eq!(
+        (c.switch.mmu.admission, c.nic.recovery),
+        (Admission::Unlimited, Recovery::None)
+    );
+    let Classify::Dynamic { queues, table, .. } = c.switch.classify else {
+        panic!()
+    };
+    assert_eq!((queues, table), (31, 7200));
+    let assign = c.switch.assign;
+    assert_eq!(assign.sticky_hrtts, Some(3 << 16));
+    assert_eq!(
+        (assign.start, assign.when_full),
+        (SearchStart::Random, WhenFull::ByEntry)
+    );
+    let bfc = c.switch.bfc.unwrap();
+    assert!(bfc.count_arriving && bfc.first_exempt);
+    assert_eq!((bfc.hrtt_ps, bfc.tau_ps), (Some(2 * US), US));
+    let bitmap = BitmapConfig {
+        period_ps: US,
+        frame_bytes: 156,
+        edges: false,
+    };
+    assert_eq!(bfc.bitmap, Some(bitmap));
+    assert_eq!(c.switch.schedule, Schedule::Cyclic);
+    // Other schemes only get its packets.
+    let c = config("hpcc", &["scheme.profile=nsdi22-code"]);
+    assert_eq!((c.switch.classify, c.nic.header), (Classify::Fifo, 20));
+}
+
 // PRE-09, PRE-11, PRE-12, PRE-13, PRE-18, PRE-31, PRE-32, PRE-40.
 #[test]
 fn hpcc() {
@@ -580,11 +666,16 @@ fn every_value_names_a_rule_and_every_rule_is_named() {
     for entry in std::fs::read_dir(folder.join("presets")).unwrap() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
+        let of_profile = |line: &str| {
+            let name = path.file_name().unwrap().to_string_lossy();
+            let rules = ["NS3-", "BFCC-"];
+            name.starts_with("profile-") && rules.iter().any(|rule| line.contains(rule))
+        };
         for line in text.lines() {
             let value =
                 line.contains(" = ") && !line.starts_with('#') && !line.starts_with("summary");
             assert!(
-                !value || !rules(line).is_empty(),
+                !value || !rules(line).is_empty() || of_profile(line),
                 "{}: `{line}` names no rule",
                 path.display()
             );

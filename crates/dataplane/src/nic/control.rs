@@ -7,6 +7,7 @@ use crate::config::ControlConfig;
 use crate::int::IntStack;
 use crate::nic::dcqcn::Dcqcn;
 use crate::nic::dctcp::Dctcp;
+use crate::nic::delay_window::DelayWindow;
 use crate::nic::hpcc::Hpcc;
 use crate::nic::timely::Timely;
 use crate::units::{NEVER, Time};
@@ -99,6 +100,8 @@ pub enum Control {
     Timely(Timely),
     /// DCTCP.
     Dctcp(Dctcp),
+    /// Delay window.
+    DelayWindow(DelayWindow),
 }
 
 impl Control {
@@ -115,6 +118,7 @@ impl Control {
             ControlConfig::Dcqcn(c) => Self::Dcqcn(Dcqcn::new(c, path)),
             ControlConfig::Timely(c) => Self::Timely(Timely::new(c, path)),
             ControlConfig::Dctcp(c) => Self::Dctcp(Dctcp::new(c, path)),
+            ControlConfig::DelayWindow(c) => Self::DelayWindow(DelayWindow::new(c, path)),
         }
     }
 
@@ -125,6 +129,7 @@ impl Control {
             (Self::Hpcc(x), ControlConfig::Hpcc(c)) => x.on_ack(c, path, ack),
             (Self::Timely(x), ControlConfig::Timely(c)) => x.on_ack(c, path, ack),
             (Self::Dctcp(x), ControlConfig::Dctcp(c)) => x.on_ack(c, path, ack),
+            (Self::DelayWindow(x), _) => x.on_ack(path, ack),
             _ => {}
         }
     }
@@ -188,6 +193,7 @@ impl Control {
             (Self::Dcqcn(x), ControlConfig::Dcqcn(c)) => x.window(c, path, now),
             (Self::Timely(x), ControlConfig::Timely(c)) => x.window(c, path),
             (Self::Dctcp(x), ControlConfig::Dctcp(c)) => x.window(c),
+            (Self::DelayWindow(x), _) => x.window(),
             _ => u64::MAX,
         }
     }

@@ -7,6 +7,7 @@
 pub mod control;
 pub mod dcqcn;
 pub mod dctcp;
+pub mod delay_window;
 pub mod hpcc;
 mod integer;
 mod receiver;
@@ -85,6 +86,8 @@ pub struct NicCounters {
     pub received: u64,
     /// Of them discarded: out of order, or had before.
     pub discarded: u64,
+    /// Data packets that came, for the first time, after one that was sent later.
+    pub overtaken: u64,
     /// Payload bytes delivered in order.
     pub delivered_bytes: u64,
     /// Pauses of what was paused already and resumes of what was not: must stay 0.
@@ -148,7 +151,7 @@ impl Nic {
     pub fn new(config: &NicConfig, classes: usize, ports: &[Rate]) -> Self {
         Self {
             config: *config,
-            sender: Sender::new(classes, ports),
+            sender: Sender::new(config, classes, ports),
             scan: (config.host.arbiter == Arbiter::Scan).then(|| Box::new(Scan::new())),
             receiver: Receiver::new(),
             replies: vec![Fifo::EMPTY; ports.len() * classes],
@@ -216,6 +219,21 @@ impl Nic {
                     if !on {
                         sink.kick(port);
                     }
+                }
+            }
+            Kind::BfcBitmap => {
+                if self.config.obeys_bfc {
+                    let queues = arena.named(id);
+                    self.sender.pause_exactly(&self.config, port, queues, sink);
+                }
+                arena.free(id);
+            }
+            Kind::BfcPause if arena.hot(id).flow != u32::MAX => {
+                let packet = *arena.hot(id);
+                arena.free(id);
+                if self.config.obeys_bfc {
+                    let changed = self.sender.pause_flow(port, &packet, sink);
+                    self.counters.repeated_pauses += u64::from(!changed);
                 }
             }
             Kind::BfcPause => {
@@ -346,6 +364,12 @@ impl Nic {
     pub fn waiting(&self, port: u16) -> bool {
         // A scan has effects even if it finds nothing.
         self.sender.next_class(&self.config, port).is_some() || self.scan.is_some()
+    }
+
+    /// Whether a flow waits for its pace, which lets it send at some time.
+    #[must_use]
+    pub fn is_pacing(&self) -> bool {
+        self.sender.is_pacing()
     }
 
     /// What the mechanisms did.

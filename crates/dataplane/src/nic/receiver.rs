@@ -47,6 +47,9 @@ impl Incoming {
         // NIC-12: where nothing is lost, packets may overtake each other and are counted.
         let in_order = packet.psn == self.expected || config.recovery.counts();
         if in_order {
+            // NIC-18: a later packet came before this one, which was not lost.
+            let overtaken = self.complained == packet.psn && !packet.has(flag::RETRANSMITTED);
+            counters.overtaken += u64::from(overtaken);
             self.expected += 1;
             self.unacknowledged += 1;
             counters.delivered_bytes += u64::from(cold.payload);

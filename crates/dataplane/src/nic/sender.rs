@@ -13,6 +13,7 @@ use crate::nic::{FlowEnd, FlowStart, NicCounters};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::prefetch::prefetch;
 use crate::sink::Sink;
+use crate::switch::MixedMap;
 use crate::units::{NEVER, Rate, Time};
 
 const NO_SLOT: u32 = u32::MAX;
@@ -71,6 +72,12 @@ impl Flow {
         } else {
             self.start.bytes
         }
+    }
+
+    /// NIC-30: payload bytes that it has not sent yet, or must send again.
+    const fn remaining(&self) -> u64 {
+        let sent = self.next as u64 * self.start.path.mtu as u64;
+        self.start.bytes.saturating_sub(sent)
     }
 
     /// NIC-04: something unsent, and less in flight than the window.
@@ -178,7 +185,18 @@ struct Port {
     /// Classes that PFC holds.
     paused: u8,
     rings: Vec<Ring>,
+    /// In the place of the rings, where the flow with the least left goes first.
+    shortest: Vec<BinaryHeap<Reverse<Next>>>,
     queues: Vec<NicQueue>,
+}
+
+/// A flow that is ready, by what it had left when it got so; of equals the one that started first.
+// NIC-30
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Next {
+    remaining: u64,
+    flow: u32,
+    slot: u32,
 }
 
 /// What BFC can pause: one flow, or several where there are more flows than queues.
@@ -207,10 +225,12 @@ pub(super) struct Sender {
     alarms: BinaryHeap<Reverse<Alarm>>,
     /// First timeouts of flows: they come in order of time, and most flows are gone by then.
     timeouts: VecDeque<Alarm>,
+    /// Flows that are held by their number (BFC-37).
+    held: MixedMap<u32, ()>,
 }
 
 impl Sender {
-    pub fn new(classes: usize, rates: &[Rate]) -> Self {
+    pub fn new(config: &NicConfig, classes: usize, rates: &[Rate]) -> Self {
         let ring = Ring {
             head: NO_SLOT,
             tail: NO_SLOT,
@@ -221,6 +241,7 @@ impl Sender {
             reply_mask: 0,
             paused: 0,
             rings: vec![ring; classes],
+            shortest: vec![BinaryHeap::new(); if config.shortest_first { classes } else { 0 }],
             queues: Vec::new(),
         };
         let ports = rates.iter().map(port).collect();
@@ -230,6 +251,7 @@ impl Sender {
             ports,
             alarms: BinaryHeap::new(),
             timeouts: VecDeque::new(),
+            held: MixedMap::default(),
         }
     }
 
@@ -380,6 +402,15 @@ impl Sender {
         flow.link = NO_SLOT;
         let class = flow.class;
         let port = &mut self.ports[flow.start.port as usize];
+        if let Some(shortest) = port.shortest.get_mut(class as usize) {
+            shortest.push(Reverse(Next {
+                remaining: flow.remaining(),
+                flow: flow.start.flow,
+                slot,
+            }));
+            port.ring_mask |= 1 << class;
+            return;
+        }
         let ring = &mut port.rings[class as usize];
         let tail = ring.tail;
         ring.tail = slot;
@@ -393,6 +424,13 @@ impl Sender {
 
     fn leave_ring(&mut self, port: u16, class: u8) -> Option<u32> {
         let p = &mut self.ports[port as usize];
+        if let Some(shortest) = p.shortest.get_mut(class as usize) {
+            let next = shortest.pop();
+            if shortest.is_empty() {
+                p.ring_mask &= !(1 << class);
+            }
+            return next.map(|next| next.0.slot);
+        }
         let ring = &mut p.rings[class as usize];
         let slot = ring.head;
         if slot == NO_SLOT {
@@ -423,7 +461,9 @@ impl Sender {
             let queue = &mut self.ports[port as usize].queues[flow.queue as usize];
             if flow.state == State::Leaving {
                 self.release(slot);
-            } else if queue.paused {
+            } else if queue.paused
+                || !self.held.is_empty() && self.held.contains_key(&flow.start.flow)
+            {
                 flow.state = State::Parked;
                 flow.link = queue.parked;
                 queue.parked = slot;
@@ -654,6 +694,55 @@ impl Sender {
         (before, *paused)
     }
 
+    /// BFC-30: exactly these queues of a port are to be paused; the list is in order.
+    pub fn pause_exactly<S: Sink>(
+        &mut self,
+        config: &NicConfig,
+        port: u16,
+        paused: &[u32],
+        sink: &mut S,
+    ) {
+        let known = self.ports[port as usize].queues.len() as u32;
+        let mut named = paused.iter().copied().peekable();
+        for queue in 0..known {
+            let on = named.next_if_eq(&queue).is_some();
+            self.pause_queue(config, port, queue as u16, on, sink);
+        }
+        for queue in named {
+            self.pause_queue(config, port, queue as u16, true, sink);
+        }
+    }
+
+    /// BFC-37: holds a flow by its number, or lets it go. False where that changed nothing.
+    pub fn pause_flow<S: Sink>(&mut self, port: u16, frame: &Packet, sink: &mut S) -> bool {
+        if frame.psn != 0 {
+            return self.held.insert(frame.flow, ()).is_none();
+        }
+        if self.held.remove(&frame.flow).is_none() {
+            return false;
+        }
+        // The flow stands parked at its queue, if its turn came meanwhile.
+        let queues = &mut self.ports[port as usize].queues;
+        let Some(queue) = queues.get_mut(frame.hash as usize) else {
+            return true;
+        };
+        let mut slot = std::mem::replace(&mut queue.parked, NO_SLOT);
+        while slot != NO_SLOT {
+            let flow = &mut self.flows[slot as usize];
+            let next = flow.link;
+            if flow.start.flow == frame.flow {
+                self.enter_ring(slot);
+            } else {
+                let queue = &mut self.ports[port as usize].queues[frame.hash as usize];
+                flow.link = queue.parked;
+                queue.parked = slot;
+            }
+            slot = next;
+        }
+        sink.kick(port);
+        true
+    }
+
     /// BFC-10, BFC-11: pauses or resumes a queue of the NIC. False where that changed nothing.
     pub fn pause_queue<S: Sink>(
         &mut self,
@@ -791,6 +880,10 @@ impl Sender {
         self.revive(now, config, slot, sink);
     }
 
+    pub fn is_pacing(&self) -> bool {
+        self.flows.iter().any(|flow| flow.state == State::Paced)
+    }
+
     /// Calls `visit` with cookie, acknowledged bytes and the state of every unfinished flow.
     pub fn for_each_flow(&self, mtu: u16, mut visit: impl FnMut(u32, u64, &'static str)) {
         for flow in &self.flows {
@@ -798,7 +891,7 @@ impl Sender {
                 State::Ready => "ready to send",
                 State::Paced => "waits for its pace",
                 State::Blocked => "waits for an acknowledgement",
-                State::Parked => "its queue is paused by BFC",
+                State::Parked => "it is paused by BFC",
                 State::Leaving | State::Free => continue,
             };
             visit(flow.start.cookie, flow.bytes_below(flow.acked, mtu), why);

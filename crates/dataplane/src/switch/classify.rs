@@ -6,9 +6,9 @@ use std::hash::{BuildHasherDefault, Hasher};
 use crate::config::{Classify, SwitchConfig};
 use crate::packet::{Kind, Packet};
 use crate::route::mix32;
-use crate::switch::bfc::FlowTable;
+use crate::switch::bfc::{FlowTable, sticky_ps};
 use crate::switch::queueing::{DATA_CLASS, NO_QUEUE, Queueing};
-use crate::units::Time;
+use crate::units::{Rate, Time};
 
 /// Where a packet is to go; `commit` makes it so.
 #[derive(Clone, Copy, Debug)]
@@ -79,23 +79,32 @@ pub(crate) enum Classifier {
     PerFlow(MixedMap<u64, u32>), // SW-25
 }
 
+/// A flow's data at a port.
+#[inline]
+const fn flow_at(port: u16, flow: u32) -> u64 {
+    flow as u64 | (port as u64) << 32
+}
+
 #[inline]
 fn flow_key(port: u16, packet: &Packet) -> u64 {
     // The two directions of a flow share its number.
     let backward = u64::from(packet.kind() != Kind::Data);
-    u64::from(packet.flow) | u64::from(port) << 32 | backward << 48
+    flow_at(port, packet.flow) | backward << 48
 }
 
 impl Classifier {
-    pub fn new(config: &SwitchConfig, ports: usize) -> Self {
+    pub fn new(config: &SwitchConfig, ports: &[(Rate, Time)], queueing: &Queueing) -> Self {
         match config.classify {
             Classify::Fifo => Self::Fifo,
             Classify::Hash { queues } => Self::Hash { queues },
-            Classify::Dynamic {
+            Classify::Dynamic { queues, table, .. } => Self::Dynamic(FlowTable::new(
+                ports.len(),
                 queues,
                 table,
-                sticky_ps,
-            } => Self::Dynamic(FlowTable::new(ports, queues, table, sticky_ps)),
+                sticky_ps(config, ports),
+                config.assign,
+                queueing,
+            )),
             Classify::PerFlow => Self::PerFlow(MixedMap::default()),
         }
     }
@@ -132,7 +141,7 @@ impl Classifier {
     }
 
     /// The packet was accepted: keeps what `place` chose and returns the queue, and whether the
-    /// flow table knows of no other packet of its flow here.
+    /// flow table knows of no other packet of its flow here. `counted`: the table counts it.
     #[inline]
     pub fn commit(
         &mut self,
@@ -140,12 +149,13 @@ impl Classifier {
         port: u16,
         packet: &Packet,
         place: Place,
+        counted: bool,
         queueing: &mut Queueing,
     ) -> (u32, bool) {
         match self {
             Self::Dynamic(table) if packet.class() >= DATA_CLASS => {
-                let number = queueing.get(place.queue).number;
-                (place.queue, table.commit(now, packet, place, number))
+                let alone = table.commit(now, packet, place, counted, queueing);
+                (place.queue, alone)
             }
             Self::PerFlow(flows) if place.queue == NO_QUEUE => {
                 let queue = queueing.make(port, packet.class());
@@ -156,7 +166,15 @@ impl Classifier {
         }
     }
 
-    /// The packet left `queue`.
+    /// The queue that a flow has to itself.
+    pub fn own_queue(&self, port: u16, flow: u32) -> Option<u32> {
+        match self {
+            Self::PerFlow(flows) => flows.get(&flow_at(port, flow)).copied(),
+            _ => None,
+        }
+    }
+
+    /// The packet left `queue`. `counted`: the table counts it.
     #[inline]
     pub fn departed(
         &mut self,
@@ -164,13 +182,14 @@ impl Classifier {
         port: u16,
         packet: &Packet,
         queue: u32,
+        counted: bool,
         queueing: &mut Queueing,
     ) {
         if packet.class() < DATA_CLASS {
             return;
         }
         match self {
-            Self::Dynamic(table) => table.departed(now, port, packet),
+            Self::Dynamic(table) if counted => table.departed(now, port, packet),
             Self::PerFlow(flows) if queueing.get(queue).is_empty() => {
                 flows.remove(&flow_key(port, packet));
                 queueing.release(queue);

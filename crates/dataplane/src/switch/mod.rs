@@ -7,24 +7,26 @@
 
 mod bfc;
 mod classify;
+mod clock;
 mod mmu;
 mod mmu_ns3;
 mod queueing;
 mod signal;
 
-use crate::config::{Classify, IntConfig, Scope, SwitchConfig};
+use crate::config::{Classify, IntConfig, PauseBy, Scope, SwitchConfig};
 use crate::int::{IntFormat, IntHop, wire};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::route::Routes;
 use crate::sink::{DROP_CAUSES, DropCause, Sink};
-use crate::units::{Rate, Time};
+use crate::units::{NEVER, Rate, Time};
 use bfc::Backpressure;
 use classify::Classifier;
+use clock::Clock;
 use mmu::{Mmu, Tell};
 use queueing::Queueing;
 use signal::Marker;
 
-pub use bfc::state_entries;
+pub use bfc::{Pairs, hrtt_ps, pause_thresholds, state_entries, sticky_ps};
 pub use classify::MixedMap;
 pub use mmu::{division, headroom_bytes};
 pub use queueing::DATA_CLASS;
@@ -50,6 +52,8 @@ pub struct SwitchCounters {
     pub bfc_pauses: u64,
     /// BFC resume frames sent.
     pub bfc_resumes: u64,
+    /// BFC bitmaps sent.
+    pub bfc_bitmaps: u64,
     /// Pauses of what was paused already and resumes of what was not: must stay 0 where no frame is
     /// lost on a link.
     pub repeated_pauses: u64,
@@ -93,6 +97,7 @@ pub struct Switch {
     queueing: Queueing,
     marker: Option<Marker>,
     backpressure: Option<Backpressure>,
+    clock: Option<Clock>,
     telemetry: Vec<Telemetry>,
     class: ClassBits,
     int: bool,
@@ -121,16 +126,23 @@ impl Switch {
             int_tx: 0,
             rate_mbps: (rate.bps() / 1_000_000) as u32,
         });
+        let queueing = Queueing::new(config, ports.len());
+        let read_ps = match config.classify {
+            Classify::Dynamic { .. } => config.assign.bitmap_ps,
+            _ => None,
+        };
+        let tell_ps = config.bfc.and_then(|b| b.bitmap).map(|b| b.period_ps);
         Self {
             routes,
-            classifier: Classifier::new(config, ports.len()),
+            classifier: Classifier::new(config, ports, &queueing),
             mmu: Mmu::new(config, ports),
-            queueing: Queueing::new(config, ports.len()),
+            queueing,
             marker: config
                 .ecn
                 .as_ref()
                 .map(|e| Marker::new(e, ports.iter().map(|p| p.0))),
-            backpressure: config.bfc.map(|b| Backpressure::new(b, ports)),
+            backpressure: config.bfc.map(|b| Backpressure::new(b, id, ports)),
+            clock: Clock::new(read_ps, tell_ps),
             telemetry: telemetry.collect(),
             class,
             int: config.int.is_some(),
@@ -141,6 +153,14 @@ impl Switch {
             },
             counters: SwitchCounters::default(),
             port_counters: vec![SwitchPortCounters::default(); ports.len()],
+        }
+    }
+
+    /// BFC: only packets of these pairs of (ingress, egress) hold their upstream.
+    // BFC-35
+    pub fn allow(&mut self, pairs: Pairs) {
+        if let Some(backpressure) = &mut self.backpressure {
+            backpressure.allow(pairs);
         }
     }
 
@@ -179,6 +199,7 @@ impl Switch {
         packet.ingress = in_port;
         let packet = *packet;
         self.counters.received += 1;
+        self.touch(now, sink);
 
         let Some(port) = self.routes.port(&packet, || arena.cold(id).src) else {
             return self.drop(None, id, DropCause::NoRoute, arena, sink); // SW-02
@@ -205,10 +226,46 @@ impl Switch {
                 Err(cause) => return self.drop(Some(port), id, cause, arena, sink),
             }
         }
-        let (queue, alone) = self
-            .classifier
-            .commit(now, port, &packet, place, &mut self.queueing);
+        let counted = self.counted(&packet);
+        let (queue, alone) =
+            self.classifier
+                .commit(now, port, &packet, place, counted, &mut self.queueing);
         self.enqueue(port, queue, alone, id, arena, sink);
+    }
+
+    /// BFC-32: whether the flow table sees a packet.
+    #[inline]
+    fn counted(&self, packet: &Packet) -> bool {
+        self.backpressure.as_ref().is_none_or(|b| b.counts(packet))
+    }
+
+    /// Something came or went.
+    #[inline]
+    fn touch<S: Sink>(&mut self, now: Time, sink: &mut S) {
+        if let Some(clock) = &mut self.clock
+            && let Some(at) = clock.touch(now)
+        {
+            sink.wake(at);
+        }
+    }
+
+    /// The time that the switch asked for has come.
+    // BFC-30, BFC-38
+    pub fn timer<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
+        let Some(clock) = &mut self.clock else { return };
+        let due = clock.due(now);
+        let next = clock.next();
+        if next != NEVER {
+            sink.wake(next);
+        }
+        if due.read
+            && let Classifier::Dynamic(table) = &mut self.classifier
+        {
+            table.refresh(&self.queueing);
+        }
+        if due.tell {
+            self.tell_all(arena, sink);
+        }
     }
 
     /// The packet joins its queue; backpressure and signals look at what it finds there.
@@ -241,7 +298,7 @@ impl Switch {
         {
             // BFC-07: N_active with this packet in place.
             let active = self.queueing.open(port, packet.class());
-            if backpressure.is_over(port, active, found, size, alone) {
+            if backpressure.is_over(port, active, found, &packet, alone) {
                 arena.hot_mut(id).flags |= flag::OVER;
                 if backpressure.over(&packet) {
                     self.tell_bfc(&packet, true, arena, sink);
@@ -275,6 +332,7 @@ impl Switch {
         hot.upstream_queue = number;
         hot.flags &= !(flag::BUFFERED | flag::OVER);
         self.counters.sent += 1;
+        self.touch(now, sink);
         let class = packet.class();
         let size = u64::from(packet.size);
         let tell = if packet.has(flag::BUFFERED) {
@@ -292,8 +350,9 @@ impl Switch {
         {
             self.tell_bfc(&packet, false, arena, sink);
         }
+        let counted = self.counted(&packet);
         self.classifier
-            .departed(now, port, &packet, queue, &mut self.queueing);
+            .departed(now, port, &packet, queue, counted, &mut self.queueing);
         Some(id)
     }
 
@@ -386,6 +445,14 @@ impl Switch {
     /// A pause or resume for this switch.
     fn obey<S: Sink>(&mut self, port: u16, id: PacketId, arena: &mut Arena, sink: &mut S) {
         let packet = *arena.hot(id);
+        if packet.kind() == Kind::BfcBitmap {
+            // BFC-30
+            if self.queueing.replace_paused(port, arena.named(id), arena) {
+                sink.kick(port);
+            }
+            arena.free(id);
+            return;
+        }
         arena.free(id);
         let on = packet.psn != 0;
         if packet.kind() == Kind::Pfc {
@@ -396,10 +463,15 @@ impl Switch {
             state.paused = if on { before | mask } else { before & !mask };
             self.counters.repeated_pauses += u64::from(state.paused == before);
             sink.paused(port, before, state.paused);
+        } else if self.pauses_flows() {
+            // BFC-37
+            let own = self.classifier.own_queue(port, packet.flow);
+            let news = self.queueing.hold_flow(port, packet.flow, on, own, arena);
+            self.counters.repeated_pauses += u64::from(!news);
         } else if let Some(queue) = self.queueing.by_number(port, packet.hash as u16) {
             // BFC-10
             self.counters.repeated_pauses += u64::from(self.queueing.get(queue).paused == on);
-            self.queueing.set_paused(queue, on);
+            self.queueing.set_paused(queue, on, arena);
         }
         if !on {
             sink.kick(port);
@@ -431,18 +503,38 @@ impl Switch {
         self.emit(port, frame, arena, sink);
     }
 
+    fn pauses_flows(&self) -> bool {
+        let by = self.backpressure.as_ref().map(Backpressure::by);
+        by == Some(PauseBy::Flow)
+    }
+
     // BFC-05, BFC-06
     fn tell_bfc<S: Sink>(&mut self, packet: &Packet, pause: bool, arena: &mut Arena, sink: &mut S) {
+        let Some(backpressure) = &self.backpressure else {
+            return;
+        };
         if pause {
             self.counters.bfc_pauses += 1;
         } else {
             self.counters.bfc_resumes += 1;
         }
-        let bytes = self
-            .backpressure
-            .as_ref()
-            .map_or(0, Backpressure::frame_bytes);
+        if let Some(bitmap) = backpressure.bitmap()
+            && !bitmap.edges
+        {
+            // BFC-43
+            if !pause {
+                let held = backpressure.holding_at(packet.ingress);
+                self.tell_bitmap(packet.ingress, bitmap.frame_bytes, &held, arena, sink);
+            }
+            return;
+        }
+        let bytes = backpressure.frame_bytes();
+        let flow = match backpressure.by() {
+            PauseBy::Queue => u32::MAX,
+            PauseBy::Flow => packet.flow,
+        };
         let frame = Packet {
+            flow,
             psn: u32::from(pause),
             hash: u32::from(packet.upstream_queue),
             ..Packet::new(Kind::BfcPause, 0, bytes)
@@ -450,9 +542,49 @@ impl Switch {
         self.emit(packet.ingress, frame, arena, sink);
     }
 
+    /// A bitmap on every port.
+    // BFC-30
+    fn tell_all<S: Sink>(&mut self, arena: &mut Arena, sink: &mut S) {
+        let Some(backpressure) = &self.backpressure else {
+            return;
+        };
+        let Some(bitmap) = backpressure.bitmap() else {
+            return;
+        };
+        let held = backpressure.holding();
+        let mut rest = held.as_slice();
+        let mut queues = Vec::new();
+        for port in 0..self.telemetry.len() as u16 {
+            let here = rest.partition_point(|h| h.ingress <= port);
+            queues.clear();
+            queues.extend(rest[..here].iter().map(|h| h.what));
+            rest = &rest[here..];
+            self.tell_bitmap(port, bitmap.frame_bytes, &queues, arena, sink);
+        }
+    }
+
+    fn tell_bitmap<S: Sink>(
+        &mut self,
+        port: u16,
+        bytes: u16,
+        queues: &[u32],
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        self.counters.bfc_bitmaps += 1;
+        let id = self.emit(port, Packet::new(Kind::BfcBitmap, 0, bytes), arena, sink);
+        arena.name(id, queues);
+    }
+
     /// Puts a frame of our own in front of everything at a port.
     // SW-42
-    fn emit<S: Sink>(&mut self, port: u16, frame: Packet, arena: &mut Arena, sink: &mut S) {
+    fn emit<S: Sink>(
+        &mut self,
+        port: u16,
+        frame: Packet,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) -> PacketId {
         if self.class.int & 1 != 0 {
             self.telemetry[port as usize].int_bytes += u64::from(frame.size);
         }
@@ -460,6 +592,7 @@ impl Switch {
         let queue = self.queueing.queue_of(port, 0, 0);
         self.queueing.push(queue, id, arena);
         sink.kick(port);
+        id
     }
 
     fn drop<S: Sink>(
@@ -495,6 +628,12 @@ impl Switch {
         self.queueing.waiting(port)
     }
 
+    /// Whether packets wait at a port, all of which a pause holds.
+    #[must_use]
+    pub fn is_stuck(&self, port: u16) -> bool {
+        self.queueing.is_stuck(port)
+    }
+
     /// Bytes in the shared buffer.
     #[must_use]
     pub const fn buffer_used(&self) -> u64 {
@@ -524,6 +663,15 @@ impl Switch {
     #[must_use]
     pub fn port_counters(&self, port: u16) -> &SwitchPortCounters {
         &self.port_counters[port as usize]
+    }
+
+    /// BFC: flows that got a queue which the bitmap wrongly called empty.
+    #[must_use]
+    pub const fn stale_assignments(&self) -> u64 {
+        match &self.classifier {
+            Classifier::Dynamic(table) => table.stale,
+            _ => 0,
+        }
     }
 
     /// BFC: flows that had to share a queue, and flow-table collisions.
@@ -556,9 +704,11 @@ impl Switch {
                 "port {port} holds class {class} of its upstream by PFC"
             ));
         }
-        for (port, queue) in self.backpressure.iter().flat_map(Backpressure::holding) {
+        let what = if self.pauses_flows() { "flow" } else { "queue" };
+        for held in self.backpressure.iter().flat_map(Backpressure::holding) {
             say(format!(
-                "port {port} holds queue {queue} of its upstream by BFC"
+                "port {} holds {what} {} of its upstream by BFC",
+                held.ingress, held.what
             ));
         }
     }
@@ -575,7 +725,7 @@ impl Switch {
                 let p = arena.hot(id);
                 bytes += u64::from(p.size);
                 packets += u64::from(!p.kind().is_hop_control());
-                subject += u64::from(bfc::subject(p));
+                subject += u64::from(bfc::subject(p) && self.counted(p));
                 buffered += if p.has(flag::BUFFERED) {
                     u64::from(p.size)
                 } else {
@@ -622,7 +772,7 @@ impl Switch {
     fn holds_upstream(&self) -> bool {
         self.backpressure
             .as_ref()
-            .is_some_and(|b| b.holding().next().is_some())
+            .is_some_and(|b| !b.holds_nothing())
     }
 }
 
@@ -639,7 +789,7 @@ pub const fn data_queues(classify: &Classify) -> Option<u16> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::config::{Admission, ClassConfig, MmuConfig, PathChoice, Schedule};
+    use crate::config::{Admission, AssignConfig, ClassConfig, MmuConfig, PathChoice, Schedule};
 
     /// A plain switch: hop control, priority control, one data class; nothing else switched on.
     pub fn config() -> SwitchConfig {
@@ -658,6 +808,7 @@ pub(crate) mod tests {
         SwitchConfig {
             classes: vec![control, control, data],
             classify: Classify::Fifo,
+            assign: AssignConfig::PAPER,
             schedule: Schedule::Fifo,
             mmu: MmuConfig {
                 buffer_bytes: 1 << 20,

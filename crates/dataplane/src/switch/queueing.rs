@@ -3,9 +3,13 @@
 //! Every (port, class) keeps a *round*: the queues that hold packets and are not paused, in the
 //! order in which they will be served. A pick therefore costs the same for 1 queue or 10 000.
 
-use crate::config::{Classify, MAX_CLASSES, Schedule, SwitchConfig};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::config::{Classify, MAX_CLASSES, PauseBy, Schedule, SwitchConfig};
 use crate::packet::{Arena, NO_PACKET, PacketId};
 use crate::prefetch::prefetch;
+use crate::switch::classify::MixedMap;
 
 /// No queue; ends a round.
 pub(crate) const NO_QUEUE: u32 = u32::MAX;
@@ -57,7 +61,22 @@ struct Round {
     open: u32,
     /// The queue at the head has its quantum of this round.
     served: bool,
+    /// Number of the queue that sent last, where they take turns by number.
+    last: u16,
 }
+
+/// An open queue by what its first packet's flow has left; of equals the queue made first.
+// SW-51
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Next {
+    remaining: u64,
+    queue: u32,
+    head: PacketId,
+}
+
+/// The open queues of one (port, class) by what is left. An entry whose queue has another first
+/// packet by now, or is paused, says nothing any more.
+type Shortest = BinaryHeap<Reverse<Next>>;
 
 /// What a port has waiting.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,6 +88,8 @@ pub(crate) struct PortQueues {
     /// All queued bytes, control frames included.
     pub bytes: u64,
     pub max_bytes: u64,
+    /// Queues that BFC holds.
+    held: u16,
 }
 
 /// All egress queues of a switch.
@@ -85,6 +106,15 @@ pub(crate) struct Queueing {
     offsets: [u16; MAX_CLASSES + 1],
     /// Queues that were made for single flows and are free again.
     spare: Vec<u32>,
+    /// Per (port, class), where the schedule asks for it.
+    shortest: Vec<Shortest>,
+    /// (port, flow) pairs that are held, where pauses name flows (BFC-37).
+    held_flows: Option<MixedMap<u64, ()>>,
+}
+
+/// A flow at a port.
+const fn flow_at(port: u16, flow: u32) -> u64 {
+    (port as u64) << 32 | flow as u64
 }
 
 impl Queueing {
@@ -118,6 +148,13 @@ impl Queueing {
             tail: NO_QUEUE,
             open: 0,
             served: false,
+            last: 0,
+        };
+        let by_flow = config.bfc.is_some_and(|bfc| bfc.by == PauseBy::Flow);
+        let shortest = if config.schedule == Schedule::ShortestRemaining {
+            ports * classes
+        } else {
+            0
         };
         Self {
             queues,
@@ -128,6 +165,8 @@ impl Queueing {
             stride,
             offsets,
             spare: Vec::new(),
+            shortest: vec![Shortest::new(); shortest],
+            held_flows: by_flow.then(MixedMap::default),
         }
     }
 
@@ -141,6 +180,19 @@ impl Queueing {
     pub fn by_number(&self, port: u16, number: u16) -> Option<u32> {
         ((number as usize) < self.stride)
             .then(|| (port as usize * self.stride) as u32 + u32::from(number))
+    }
+
+    /// Queues that exist from the start, of all ports.
+    pub fn standing(&self) -> usize {
+        self.stride * self.ports.len()
+    }
+
+    /// Which of 64 standing queues are empty, as bits.
+    pub fn empty_word(&self, word: usize) -> u64 {
+        let first = word * 64;
+        let all = &self.queues[first..(first + 64).min(self.standing())];
+        let bits = all.iter().enumerate();
+        bits.fold(0, |bits, (nth, q)| bits | u64::from(q.is_empty()) << nth)
     }
 
     /// Asks for the state of a port.
@@ -203,8 +255,11 @@ impl Queueing {
         if q.head == NO_PACKET {
             q.head = id;
             q.tail = id;
-            if !q.paused {
-                self.enter_round(queue);
+            if self.held_flows.is_some() {
+                self.look_at_head(queue, arena);
+            }
+            if !self.queues[queue as usize].paused {
+                self.enter_round(queue, arena);
             }
         } else {
             arena.hot_mut(q.tail).next = id;
@@ -214,11 +269,17 @@ impl Queueing {
 
     /// A queue has packets and is not paused: it takes part from now on, at the end of the round.
     // SW-26
-    fn enter_round(&mut self, queue: u32) {
+    fn enter_round(&mut self, queue: u32, arena: &Arena) {
         let q = &mut self.queues[queue as usize];
-        let round = &mut self.rounds[q.port as usize * self.classes + q.class as usize];
+        let at = q.port as usize * self.classes + q.class as usize;
+        let round = &mut self.rounds[at];
         round.open += 1;
         self.ports[q.port as usize].ready |= 1 << q.class;
+        match self.schedule {
+            Schedule::ShortestRemaining => return self.enter_shortest(at, queue, arena),
+            Schedule::Cyclic => return,
+            _ => {}
+        }
         if !q.in_round {
             q.in_round = true;
             q.next_in_round = NO_QUEUE;
@@ -230,6 +291,101 @@ impl Queueing {
                 self.queues[tail as usize].next_in_round = queue;
             }
         }
+    }
+
+    /// SW-51: a queue is open with a new first packet, or open again.
+    fn enter_shortest(&mut self, at: usize, queue: u32, arena: &Arena) {
+        let head = self.queues[queue as usize].head;
+        let remaining = arena.cold(head).remaining;
+        self.shortest[at].push(Reverse(Next {
+            remaining,
+            queue,
+            head,
+        }));
+        // Pausing and resuming leaves entries behind.
+        if self.shortest[at].len() > 64 + 4 * self.rounds[at].open as usize {
+            let mut all = std::mem::take(&mut self.shortest[at]).into_vec();
+            all.retain(|next| self.is_open(at, &next.0, arena));
+            all.sort_unstable();
+            all.dedup();
+            self.shortest[at] = all.into();
+        }
+    }
+
+    /// Whether an entry of [`Shortest`] still says what is.
+    fn is_open(&self, at: usize, next: &Next, arena: &Arena) -> bool {
+        let q = &self.queues[next.queue as usize];
+        !q.paused
+            && q.head == next.head
+            && q.port as usize * self.classes + q.class as usize == at
+            && arena.cold(next.head).remaining == next.remaining
+    }
+
+    /// BFC-37: where pauses name flows, a queue waits while its first packet's flow is held.
+    fn look_at_head(&mut self, queue: u32, arena: &Arena) {
+        let q = &mut self.queues[queue as usize];
+        let held = self.held_flows.as_ref().is_some_and(|held| {
+            q.head != NO_PACKET && held.contains_key(&flow_at(q.port, arena.hot(q.head).flow))
+        });
+        if q.paused != held {
+            q.paused = held;
+            let count = &mut self.ports[q.port as usize].held;
+            *count = if held { *count + 1 } else { *count - 1 };
+        }
+    }
+
+    /// BFC-37: holds a flow at a port, or lets it go. `own` is the flow's queue where it has one
+    /// to itself. Returns whether that was news.
+    pub fn hold_flow(
+        &mut self,
+        port: u16,
+        flow: u32,
+        on: bool,
+        own: Option<u32>,
+        arena: &Arena,
+    ) -> bool {
+        let Some(held) = &mut self.held_flows else {
+            return false;
+        };
+        let key = flow_at(port, flow);
+        let news = if on {
+            held.insert(key, ()).is_none()
+        } else {
+            held.remove(&key).is_some()
+        };
+        if let Some(queue) = own {
+            self.hold_head(queue, flow, on, arena);
+        } else {
+            for number in self.offsets[DATA_CLASS as usize]..self.stride as u16 {
+                let queue = (port as usize * self.stride) as u32 + u32::from(number);
+                self.hold_head(queue, flow, on, arena);
+            }
+        }
+        news
+    }
+
+    /// Pauses or resumes a queue whose first packet belongs to the flow.
+    fn hold_head(&mut self, queue: u32, flow: u32, on: bool, arena: &Arena) {
+        let head = self.queues[queue as usize].head;
+        if head != NO_PACKET && arena.hot(head).flow == flow {
+            self.set_paused(queue, on, arena);
+        }
+    }
+
+    /// BFC-30, BFC-31: `paused` are the numbers, in order, of the queues of a port that are to be paused;
+    /// all others are not. Returns whether a queue may send now and could not before.
+    pub fn replace_paused(&mut self, port: u16, paused: &[u32], arena: &Arena) -> bool {
+        if paused.is_empty() && self.ports[port as usize].held == 0 {
+            return false;
+        }
+        let mut named = paused.iter().copied().peekable();
+        let mut freed = false;
+        for number in 0..self.stride as u32 {
+            let on = named.next_if_eq(&number).is_some();
+            let queue = (port as usize * self.stride) as u32 + number;
+            freed |= self.set_paused(queue, on, arena);
+        }
+        freed
     }
 
     /// A queue got empty or paused.
@@ -290,6 +446,11 @@ impl Queueing {
     // SW-20, SW-23, BFC-12
     #[inline]
     fn pick(&mut self, at: usize, arena: &Arena) -> u32 {
+        match self.schedule {
+            Schedule::ShortestRemaining => return self.pick_shortest(at, arena),
+            Schedule::Cyclic => return self.pick_cyclic(at),
+            _ => {}
+        }
         loop {
             let queue = self.rounds[at].head;
             let q = &mut self.queues[queue as usize];
@@ -314,6 +475,33 @@ impl Queueing {
         }
     }
 
+    /// SW-27: the open queue whose number comes next after that which sent last.
+    fn pick_cyclic(&mut self, at: usize) -> u32 {
+        let (port, class) = (at / self.classes, at % self.classes);
+        let base = port * self.stride;
+        let (first, end) = (self.offsets[class], self.offsets[class + 1]);
+        let last = self.rounds[at].last.clamp(first, end - 1);
+        let open = |number: &u16| {
+            let q = &self.queues[base + *number as usize];
+            !q.paused && !q.is_empty()
+        };
+        let next = (last + 1..end).chain(first..=last).find(open);
+        let number = next.unwrap_or(first); // a class that is ready has an open queue
+        self.rounds[at].last = number;
+        (base + number as usize) as u32
+    }
+
+    /// SW-51, BFC-33: the open queue whose first packet's flow has the least left.
+    fn pick_shortest(&mut self, at: usize, arena: &Arena) -> u32 {
+        while let Some(&Reverse(next)) = self.shortest[at].peek() {
+            if self.is_open(at, &next, arena) {
+                return next.queue;
+            }
+            self.shortest[at].pop();
+        }
+        unreachable!("a class that is ready has an open queue")
+    }
+
     /// Takes the first packet of the queue at the head of its round.
     #[inline]
     fn take(&mut self, at: usize, queue: u32, arena: &Arena) -> PacketId {
@@ -328,6 +516,11 @@ impl Queueing {
             q.tail = NO_PACKET;
         }
         self.ports[port].bytes -= u64::from(packet.size);
+        let by_number = self.schedule == Schedule::Cyclic;
+        if by_number || self.schedule == Schedule::ShortestRemaining || self.held_flows.is_some() {
+            self.after_take(at, queue, arena);
+            return id;
+        }
         if empty {
             self.close(queue);
             self.leave_round(at);
@@ -337,13 +530,38 @@ impl Queueing {
         id
     }
 
+    /// What follows on [`Queueing::take`] where the new first packet has to be looked at.
+    // BFC-37, SW-51
+    fn after_take(&mut self, at: usize, queue: u32, arena: &Arena) {
+        self.look_at_head(queue, arena);
+        let q = &self.queues[queue as usize];
+        let (empty, paused) = (q.is_empty(), q.paused);
+        if empty || paused {
+            self.close(queue);
+        }
+        if self.schedule == Schedule::ShortestRemaining {
+            self.shortest[at].pop();
+            if !empty && !paused {
+                self.enter_shortest(at, queue, arena);
+            }
+        } else if self.schedule == Schedule::Cyclic {
+            // Nobody stands in a list.
+        } else if empty || paused {
+            self.leave_round(at);
+        } else if self.schedule == Schedule::RoundRobin {
+            self.rotate(at);
+        }
+    }
+
     /// Pauses or resumes a queue. Returns whether it may send now and could not before.
-    pub fn set_paused(&mut self, queue: u32, paused: bool) -> bool {
+    pub fn set_paused(&mut self, queue: u32, paused: bool, arena: &Arena) -> bool {
         let q = &mut self.queues[queue as usize];
         if q.paused == paused {
             return false;
         }
         q.paused = paused;
+        let held = &mut self.ports[q.port as usize].held;
+        *held = if paused { *held + 1 } else { *held - 1 };
         if q.head == NO_PACKET {
             return false;
         }
@@ -351,9 +569,14 @@ impl Queueing {
             self.close(queue);
             false
         } else {
-            self.enter_round(queue);
+            self.enter_round(queue, arena);
             true
         }
+    }
+
+    /// Whether packets wait at a port that neither PFC nor BFC lets go.
+    pub fn is_stuck(&self, port: u16) -> bool {
+        self.ports[port as usize].bytes > 0 && !self.waiting(port)
     }
 
     /// Calls `visit` with every packet queued at a port.
@@ -438,6 +661,28 @@ mod tests {
         assert_eq!(drain(&mut queueing, 0, &arena), [1, 2, 3, 1, 3, 1]);
     }
 
+    // SW-27
+    #[test]
+    fn cyclic_round_robin_goes_by_number() {
+        let mut arena = Arena::new();
+        let mut queueing = hashed(Schedule::Cyclic);
+        let put = |queueing: &mut Queueing, arena: &mut Arena, nth: u16, packets: u32| {
+            for _ in 0..packets {
+                let id = packet(arena, u32::from(nth), 2, 1000);
+                let queue = queueing.queue_of(0, 2, nth);
+                queueing.push(queue, id, arena);
+            }
+        };
+        put(&mut queueing, &mut arena, 1, 2);
+        put(&mut queueing, &mut arena, 3, 2);
+        let (_, id) = queueing.pop(0, &arena).unwrap();
+        assert_eq!(arena.hot(id).flow, 1);
+        // Queue 2 comes last, and has its turn before queue 3.
+        put(&mut queueing, &mut arena, 2, 1);
+        assert_eq!(drain(&mut queueing, 0, &arena), [2, 3, 1, 3]);
+        assert!(!queueing.waiting(0));
+    }
+
     // SW-22
     #[test]
     fn lower_classes_go_strictly_first_and_paused_classes_wait() {
@@ -470,14 +715,14 @@ mod tests {
         }
         assert_eq!(queueing.open(1, 2), 3);
         let q0 = queueing.queue_of(1, 2, 0);
-        assert!(!queueing.set_paused(q0, true));
+        assert!(!queueing.set_paused(q0, true, &arena));
         assert!(
-            !queueing.set_paused(q0, true),
+            !queueing.set_paused(q0, true, &arena),
             "a repeated pause changes nothing"
         );
         assert_eq!(queueing.open(1, 2), 2);
         assert_eq!(drain(&mut queueing, 1, &arena), [1, 1, 2, 2]);
-        assert!(queueing.set_paused(q0, false));
+        assert!(queueing.set_paused(q0, false, &arena));
         assert_eq!(drain(&mut queueing, 1, &arena), [0, 0]);
         assert_eq!(queueing.ports[1].bytes, 0);
         assert_eq!(queueing.ports[1].max_bytes, 3000);

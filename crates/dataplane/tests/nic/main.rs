@@ -170,6 +170,7 @@ fn config() -> NicConfig {
         recovery: Recovery::GoBackN { timeout_ps: MS },
         host: HostConfig::default(),
         queues: 4,
+        shortest_first: false,
         obeys_bfc: true,
         obeys_pfc: true,
     }

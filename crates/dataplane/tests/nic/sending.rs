@@ -284,3 +284,71 @@ fn echoes_of_a_finished_flow_are_ignored_also_when_its_slot_is_used_again() {
     b.answer(Kind::Ack, 1, 0, 2);
     assert_eq!(numbers(&b.send_all()), [(1, 2), (1, 3)]);
 }
+
+// BFC-30, BFC-31, BFC-11
+#[test]
+fn a_bitmap_pauses_exactly_the_queues_that_it_names() {
+    let mut b = Bench::new(&config());
+    for flow in 0..3 {
+        b.start(flow, 3000);
+    }
+    let bitmap = |b: &mut Bench, queues: &[u32]| {
+        let id = b
+            .arena
+            .alloc(Packet::new(Kind::BfcBitmap, 0, 156), Cold::default());
+        b.arena.name(id, queues);
+        b.nic.receive(b.now, 0, id, &mut b.arena, &mut b.ears);
+    };
+    bitmap(&mut b, &[0, 2, 3]);
+    let only: Vec<u32> = b.send_all().iter().map(|p| p.flow).collect();
+    assert_eq!(only, [1, 1, 1]);
+    // The resume of queue 0 was lost; the next bitmap lets it go.
+    bitmap(&mut b, &[2]);
+    assert!(b.send_all().iter().all(|p| p.flow == 0));
+    bitmap(&mut b, &[]);
+    assert_eq!(b.send_all().len(), 3);
+}
+
+// BFC-37
+#[test]
+fn a_pause_by_number_holds_one_flow_of_a_queue() {
+    let mut b = Bench::new(&NicConfig {
+        queues: 1,
+        ..config()
+    });
+    b.start(4, 2000);
+    b.start(5, 2000);
+    let name = |b: &mut Bench, flow: u32, on: bool| {
+        let packet = Packet {
+            flow,
+            psn: u32::from(on),
+            ..Packet::new(Kind::BfcPause, 0, 64)
+        };
+        b.receive(packet, Cold::default());
+    };
+    name(&mut b, 4, true);
+    assert_eq!(numbers(&b.send_all()), [(5, 0), (5, 1)]);
+    name(&mut b, 4, false);
+    assert_eq!(numbers(&b.send_all()), [(4, 0), (4, 1)]);
+    assert_eq!(b.nic.counters().repeated_pauses, 0);
+    name(&mut b, 4, false);
+    assert_eq!(b.nic.counters().repeated_pauses, 1);
+}
+
+// NIC-30
+#[test]
+fn the_shortest_flow_may_go_first() {
+    let mut b = Bench::new(&NicConfig {
+        shortest_first: true,
+        ..config()
+    });
+    b.start(1, 3000);
+    b.start(2, 1500);
+    assert_eq!(b.send().map(|p| p.flow), Some(2));
+    b.start(3, 1000);
+    // What flow 2 has left, 500 bytes, is less than flow 3.
+    assert_eq!(
+        numbers(&b.send_all()),
+        [(2, 1), (3, 0), (1, 0), (1, 1), (1, 2)]
+    );
+}

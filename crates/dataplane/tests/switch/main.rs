@@ -23,6 +23,7 @@ struct Ears {
     drops: Vec<(u32, DropCause)>,
     kicks: Vec<u16>,
     pauses: Vec<(u16, u8, u8)>,
+    wakes: Vec<Time>,
     draw: u64,
     draws: u32,
 }
@@ -31,8 +32,8 @@ impl Sink for Ears {
     fn kick(&mut self, port: u16) {
         self.kicks.push(port);
     }
-    fn wake(&mut self, _: Time) {
-        panic!("a switch has no timers yet");
+    fn wake(&mut self, at: Time) {
+        self.wakes.push(at);
     }
     fn call(&mut self, _: Time, _: u32) {
         panic!("a switch has no timers yet");
@@ -156,6 +157,7 @@ fn config() -> SwitchConfig {
     SwitchConfig {
         classes: vec![control, control, data, second],
         classify: Classify::Fifo,
+        assign: AssignConfig::PAPER,
         schedule: Schedule::Fifo,
         mmu: MmuConfig {
             buffer_bytes: 1 << 20,
@@ -171,11 +173,8 @@ fn config() -> SwitchConfig {
 }
 
 const BFC: BfcConfig = BfcConfig {
-    threshold_factor: 65536,
-    count_arriving: false,
     // The model has no flow table; the exemption has a test of its own.
     first_exempt: false,
-    hrtt_ps: None,
-    frame_bytes: 64,
     upstream_queues: 32,
+    ..BfcConfig::PAPER
 };

@@ -486,3 +486,227 @@ fn acks_and_pauses_draw_where_another_simulator_is_replayed() {
     assert_eq!(drawn(false), (3, 3), "data only");
     assert_eq!(drawn(true), (3, 5 + 2));
 }
+
+/// A switch with BFC over hashed queues, so that all is known: flow 1 of port 0 goes to port 2.
+fn bfc_bench(bfc: BfcConfig) -> Bench {
+    let mut c = config();
+    c.classify = Classify::Hash { queues: 4 };
+    c.schedule = Schedule::RoundRobin;
+    c.bfc = Some(bfc);
+    Bench::new(&c)
+}
+
+const BITMAP: BitmapConfig = BitmapConfig {
+    period_ps: US,
+    frame_bytes: 156,
+    edges: true,
+};
+
+/// Packets of a flow that came from queue `upstream` of the neighbour at port 0.
+fn fill(b: &mut Bench, flow: u32, upstream: u16, packets: u32) {
+    for psn in 0..packets {
+        let packet = Packet {
+            upstream_queue: upstream,
+            ..data(flow, 2, psn)
+        };
+        b.receive(0, packet);
+    }
+}
+
+/// What port 0 sends: kind, size, and what a bitmap names.
+fn frames_back(b: &mut Bench) -> Vec<(Kind, u16, Vec<u32>)> {
+    let mut told = Vec::new();
+    while let Some(id) = b.switch.transmit(b.now, 0, &mut b.arena, &mut b.ears) {
+        let p = *b.arena.hot(id);
+        let named = match p.kind() {
+            Kind::BfcBitmap => b.arena.named(id).to_vec(),
+            _ => vec![p.hash, p.psn],
+        };
+        told.push((p.kind(), p.size, named));
+        b.arena.free(id);
+    }
+    told
+}
+
+// BFC-30
+#[test]
+fn bitmaps_repeat_at_every_period_what_is_paused_on_every_port() {
+    let mut b = bfc_bench(BfcConfig {
+        bitmap: Some(BITMAP),
+        ..BFC
+    });
+    b.now = US / 2;
+    fill(&mut b, 1, 7, 40);
+    assert_eq!(b.ears.wakes, [US], "at the next multiple");
+    assert_eq!(frames_back(&mut b), [(Kind::BfcPause, 64, vec![7, 1])]);
+    for n in 1..=3 {
+        b.now = n * US;
+        b.switch.timer(b.now, &mut b.arena, &mut b.ears);
+        assert_eq!(frames_back(&mut b), [(Kind::BfcBitmap, 156, vec![7])]);
+        assert_eq!(b.all(1).len(), 1, "and an empty one to port 1");
+    }
+    let c = *b.switch.counters();
+    assert_eq!((c.bfc_pauses, c.bfc_bitmaps), (1, 12));
+    assert_eq!(
+        b.all(2).len(),
+        43,
+        "the packets, and three bitmaps in front"
+    );
+    assert_eq!(frames_back(&mut b), [(Kind::BfcPause, 64, vec![7, 0])]);
+    b.sound();
+}
+
+// BFC-43
+#[test]
+fn with_bitmaps_alone_a_pause_waits_for_the_next_and_a_resume_is_one_at_once() {
+    let bitmap = BitmapConfig {
+        edges: false,
+        ..BITMAP
+    };
+    let mut b = bfc_bench(BfcConfig {
+        bitmap: Some(bitmap),
+        ..BFC
+    });
+    fill(&mut b, 1, 7, 40);
+    fill(&mut b, 1, 9, 2);
+    assert_eq!(frames_back(&mut b), []);
+    b.now = US;
+    b.switch.timer(b.now, &mut b.arena, &mut b.ears);
+    assert_eq!(frames_back(&mut b), [(Kind::BfcBitmap, 156, vec![7, 9])]);
+    while b.switch.counters().bfc_resumes == 0 {
+        b.send(2);
+    }
+    assert_eq!(frames_back(&mut b), [(Kind::BfcBitmap, 156, vec![9])]);
+    b.all(2);
+    assert_eq!(frames_back(&mut b), [(Kind::BfcBitmap, 156, vec![])]);
+    b.sound();
+}
+
+/// The upstream half: what arrives is set against what is so.
+// BFC-30, BFC-31
+#[test]
+fn a_bitmap_sets_all_queues_of_a_port_and_repairs_what_was_lost() {
+    let mut b = bfc_bench(BfcConfig {
+        bitmap: Some(BITMAP),
+        ..BFC
+    });
+    // Flows of port 2, each in the queue of its hash.
+    for flow in 0..40 {
+        b.receive(0, data(flow, 2, flow));
+    }
+    let bitmap = |b: &mut Bench, queues: &[u32]| {
+        let id = b.put(Packet::new(Kind::BfcBitmap, 0, 156));
+        b.arena.name(id, queues);
+        b.switch.receive(b.now, 2, id, &mut b.arena, &mut b.ears);
+    };
+    // Numbers 0 and 1 are the queues of control; data of class 2 has 2 to 5.
+    bitmap(&mut b, &[2, 3, 4, 5]);
+    assert!(!b.switch.waiting(2));
+    assert!(b.switch.is_stuck(2));
+    // A pause that is repeated, and a resume whose pause was lost, change nothing more.
+    b.receive(2, frame(Kind::BfcPause, true, 3));
+    b.receive(2, frame(Kind::BfcPause, true, 3));
+    assert!(!b.switch.waiting(2));
+    // Resumes of all but queue 5 are lost; the next bitmap says it.
+    bitmap(&mut b, &[5]);
+    let sent = b.all(2);
+    assert!(sent.len() > 10 && sent.len() < 40);
+    assert!(sent.iter().all(|p| (2..5).contains(&p.upstream_queue)));
+    bitmap(&mut b, &[]);
+    assert_eq!(sent.len() + b.all(2).len(), 40);
+    b.sound();
+}
+
+// BFC-37
+#[test]
+fn a_pause_that_names_a_flow_holds_only_its_packets_at_the_head() {
+    let mut b = bfc_bench(BfcConfig {
+        by: PauseBy::Flow,
+        ..BFC
+    });
+    let alike = |flow: u32, psn: u32| Packet {
+        hash: 77, // all in one queue
+        ..data(flow, 2, psn)
+    };
+    for (flow, psn) in [(1, 0), (2, 1), (1, 2), (3, 3)] {
+        b.receive(0, alike(flow, psn));
+    }
+    let hold = |b: &mut Bench, flow: u32, on: bool| {
+        let named = Packet {
+            flow,
+            ..frame(Kind::BfcPause, on, 5)
+        };
+        b.receive(2, named);
+    };
+    hold(&mut b, 2, true);
+    assert_eq!(psns(&b.all(2)), [0], "what stands before it goes");
+    assert!(b.switch.is_stuck(2));
+    hold(&mut b, 1, true);
+    hold(&mut b, 2, false);
+    assert_eq!(psns(&b.all(2)), [1]);
+    b.receive(0, alike(1, 4));
+    hold(&mut b, 1, false);
+    assert_eq!(psns(&b.all(2)), [2, 3, 4]);
+    // Held before its first packet comes.
+    hold(&mut b, 9, true);
+    b.receive(0, alike(9, 5));
+    assert!(!b.switch.waiting(2));
+    hold(&mut b, 9, false);
+    assert_eq!(psns(&b.all(2)), [5]);
+    assert_eq!(b.switch.counters().repeated_pauses, 0);
+    b.sound();
+}
+
+// BFC-37
+#[test]
+fn the_pause_of_a_flow_carries_its_number_and_works_on_a_queue_of_its_own() {
+    let mut c = config();
+    c.classify = Classify::PerFlow;
+    c.schedule = Schedule::Drr { quantum: 1000 };
+    c.bfc = Some(BfcConfig {
+        by: PauseBy::Flow,
+        ..BFC
+    });
+    let mut b = Bench::new(&c);
+    fill(&mut b, 1, 7, 40);
+    let pause = b.send(0).unwrap();
+    assert_eq!((pause.flow, pause.hash, pause.psn), (1, 7, 1));
+    b.receive(3, data(2, 2, 99));
+    let held = Packet {
+        flow: 1,
+        ..frame(Kind::BfcPause, true, 0)
+    };
+    b.receive(2, held);
+    assert_eq!(psns(&b.all(2)), [99], "only the other flow goes on");
+    b.receive(2, Packet { psn: 0, ..held });
+    assert_eq!(b.all(2).len(), 40);
+    assert_eq!(b.send(0).map(|p| p.psn), Some(0), "and is let go upstream");
+    b.sound();
+}
+
+// SW-51
+#[test]
+fn the_flow_with_the_least_left_goes_first() {
+    let mut c = config();
+    c.classify = Classify::PerFlow;
+    c.schedule = Schedule::ShortestRemaining;
+    let mut b = Bench::new(&c);
+    let mut put = |flow: u32, psn: u32, remaining: u64| {
+        let cold = Cold {
+            remaining,
+            ..Cold::default()
+        };
+        let id = b.arena.alloc(data(flow, 2, psn), cold);
+        b.switch.receive(b.now, 0, id, &mut b.arena, &mut b.ears);
+    };
+    for n in 0..3 {
+        put(1, n, 9000 - 1000 * u64::from(n));
+    }
+    put(2, 10, 5000);
+    put(2, 11, 4000);
+    put(3, 20, 4500);
+    let order = psns(&b.all(2));
+    // The first packet of a queue speaks for it: 20 (4500) before 10 (5000), then 11 (4000).
+    assert_eq!(order, [20, 10, 11, 0, 1, 2]);
+    b.sound();
+}

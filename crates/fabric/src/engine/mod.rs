@@ -6,6 +6,7 @@
 //! has its turn in the next. The rules are in `specs/engine.md`.
 
 mod audit;
+mod deadlock;
 mod links;
 mod loss;
 mod notices;
@@ -15,14 +16,16 @@ mod recording;
 
 use std::sync::Arc;
 
-use dataplane::config::{Accounting, Admission, BaseRtt, NicConfig, PathChoice, SwitchConfig};
+use dataplane::config::{
+    Accounting, Admission, BaseRtt, NicConfig, PathChoice, Recovery, SwitchConfig,
+};
 use dataplane::nic::control::PathInfo;
 use dataplane::nic::{FlowEnd, FlowStart, Nic};
 use dataplane::packet::{Arena, Kind, Packet, PacketId};
 use dataplane::prefetch::prefetch;
 use dataplane::route::Routes;
 use dataplane::sink::{DROP_CAUSES, DropCause, Sink};
-use dataplane::switch::{MixedMap, Switch};
+use dataplane::switch::{MixedMap, Pairs, Switch};
 use dataplane::units::{NEVER, Rate, Time};
 use kernel::StreamHeads;
 use kernel::calendar::{Calendar, Event, Wheel, phase};
@@ -66,6 +69,9 @@ pub struct Plan {
     pub until_ps: Time,
     /// Time between probes, ps; above 0.
     pub probe_ps: Time,
+    /// Of every switch, the pairs of (ingress, egress) that may hold their upstream by BFC; `None`:
+    /// all may.
+    pub backpressure: Option<Vec<Pairs>>,
     /// How times are rounded.
     pub clock: Clock,
     /// Events of one instant come in the order of scheduling; [`run`] looks at it.
@@ -316,6 +322,8 @@ pub struct Simulation<C = Wheel> {
     probe_ps: Time,
     elide: bool,
     lossless: bool,
+    /// Pauses may be told again though nothing changed.
+    repeats_pauses: bool,
     /// Packets of a flow may take several paths at once, so the ideal of one path is no bound.
     spraying: bool,
     violations: Vec<Violation>,
@@ -386,7 +394,14 @@ impl<C: Calendar> Simulation<C> {
             let node = hosts + index as u32;
             Switch::new(node, &plan.switch, &rates(node), routes)
         };
-        let switches = plan.routes.into_iter().enumerate().map(switch).collect();
+        let mut switches: Vec<Switch> = plan.routes.into_iter().enumerate().map(switch).collect();
+        // BFC-35
+        for (switch, pairs) in switches
+            .iter_mut()
+            .zip(plan.backpressure.into_iter().flatten())
+        {
+            switch.allow(pairs);
+        }
         let node = |node: u32| Node {
             stream: Stream::new(
                 plan.seed,
@@ -457,6 +472,7 @@ impl<C: Calendar> Simulation<C> {
             probe_ps: plan.probe_ps.max(1),
             elide: plan.elide,
             lossless,
+            repeats_pauses: plan.switch.bfc.is_some_and(|bfc| bfc.bitmap.is_some()),
             spraying: plan.switch.path == PathChoice::Packet,
             violations: Vec::new(),
         };
@@ -523,13 +539,26 @@ impl<C: Calendar> Simulation<C> {
         let no_flow_to_come = self.next_flow.is_none();
         if no_flow_to_come && self.live.len() == 0 && self.arena.alive() == 0 {
             Some(Ending::Drained)
-        } else if self.core.calendar.is_empty() {
+        } else if self.core.calendar.is_empty() || no_flow_to_come && self.is_stuck(until) {
             Some(Ending::Stalled)
         } else if limit || until >= self.until_ps {
             Some(Ending::TimeLimit)
         } else {
             None
         }
+    }
+
+    /// Nothing has moved for so long that every sender has run into its timeout, and nothing is
+    /// under way: only timers are left, and they change nothing.
+    // ENG-14
+    fn is_stuck(&self, until: Time) -> bool {
+        let Recovery::GoBackN { timeout_ps } = self.nic.recovery else {
+            return false;
+        };
+        until.saturating_sub(self.progress_ps) > timeout_ps.saturating_mul(2)
+            && self.nics.iter().all(|nic| !nic.is_pacing())
+            && (self.core.links.hot.iter().zip(&self.core.links.stats))
+                .all(|(l, s)| l.arrived == s.packets)
     }
 
     fn progress(&self) -> Progress {
@@ -616,8 +645,10 @@ impl<C: Calendar> Simulation<C> {
     #[inline]
     fn arrive(&mut self, link: u32, id: PacketId) {
         let now = self.core.now;
-        self.progress_ps = now;
         let packet = self.arena.hot(id);
+        if packet.kind() != Kind::BfcBitmap {
+            self.progress_ps = now;
+        }
         let l = &mut self.core.links.hot[link as usize];
         let what = u64::from(packet.flow) << 32 | u64::from(packet.psn);
         let how =
@@ -719,14 +750,13 @@ impl<C: Calendar> Simulation<C> {
             return;
         }
         self.core.nodes[node as usize].armed_ps = NEVER;
-        if let Some(nic) = self.nics.get_mut(node as usize) {
-            nic.timer(
-                now,
-                &mut NodeSink {
-                    core: &mut self.core,
-                    node,
-                },
-            );
+        let sink = &mut NodeSink {
+            core: &mut self.core,
+            node,
+        };
+        match (node as usize).checked_sub(self.nics.len()) {
+            Some(switch) => self.switches[switch].timer(now, &mut self.arena, sink),
+            None => self.nics[node as usize].timer(now, sink),
         }
     }
 
@@ -1092,6 +1122,7 @@ impl<C: Calendar> Simulation<C> {
             c.retransmissions += n.retransmissions;
             c.timeouts += n.timeouts;
             c.discarded += n.discarded;
+            c.overtaken += n.overtaken;
         }
         for switch in &self.switches {
             let s = switch.counters();
@@ -1101,6 +1132,8 @@ impl<C: Calendar> Simulation<C> {
             c.pfc_resumes += s.pfc_resumes;
             c.bfc_pauses += s.bfc_pauses;
             c.bfc_resumes += s.bfc_resumes;
+            c.bfc_bitmaps += s.bfc_bitmaps;
+            c.bfc_stale_assignments += switch.stale_assignments();
             let (shared, collisions) = switch.bfc_counters();
             c.bfc_shared_queue += shared;
             c.bfc_table_collisions += collisions;

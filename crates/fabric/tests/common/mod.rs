@@ -5,10 +5,12 @@
 use std::sync::Arc;
 
 use dataplane::config::{
-    Accounting, Admission, Alpha, BaseRtt, BfcConfig, ClassConfig, Classify, ControlConfig,
-    DcqcnConfig, DctcpConfig, EcnConfig, HostConfig, HpccConfig, IntConfig, MmuConfig, NicConfig,
-    PathChoice, Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
+    Accounting, Admission, Alpha, AssignConfig, BaseRtt, BfcConfig, ClassConfig, Classify,
+    ControlConfig, DcqcnConfig, DctcpConfig, EcnConfig, HostConfig, HpccConfig, IntConfig,
+    MmuConfig, NicConfig, PathChoice, Pfc, PfcThreshold, Recovery, Red, Schedule, Scope,
+    SwitchConfig, TimelyConfig,
 };
+use dataplane::switch::Pairs;
 use dataplane::units::{MS, Rate, Time, US};
 use fabric::engine::{Clock, Plan, Simulation};
 use fabric::record::{
@@ -83,6 +85,7 @@ pub struct Setup {
     pub flows: Vec<Flow>,
     pub seed: u64,
     pub until_ps: Time,
+    pub backpressure: Option<Vec<Pairs>>,
     pub elide: bool,
     pub clock: Clock,
     pub in_order: bool,
@@ -143,6 +146,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let switch = SwitchConfig {
         classes: vec![control, control, data],
         classify: Classify::Fifo,
+        assign: AssignConfig::PAPER,
         schedule: Schedule::Fifo,
         mmu: MmuConfig {
             buffer_bytes: 12_000_000,
@@ -170,6 +174,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         recovery: Recovery::GoBackN { timeout_ps: 4 * MS },
         host: HostConfig::default(),
         queues: 1,
+        shortest_first: false,
         obeys_bfc: false,
         obeys_pfc: true,
     };
@@ -181,6 +186,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         flows,
         seed: 1,
         until_ps: 1000 * MS,
+        backpressure: None,
         elide: true,
         clock: Clock::Exact,
         in_order: false,
@@ -246,12 +252,8 @@ pub fn bfc(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s.switch.mmu.admission = Admission::SharedPool;
     s.switch.mmu.reserved_bytes = 0;
     s.switch.bfc = Some(BfcConfig {
-        threshold_factor: 65536,
-        count_arriving: false,
-        first_exempt: true,
-        hrtt_ps: None,
-        frame_bytes: 64,
         upstream_queues: 256,
+        ..BfcConfig::PAPER
     });
     s.nic.queues = 256;
     s.nic.obeys_bfc = true;
@@ -295,6 +297,7 @@ impl Setup {
             seed: self.seed,
             until_ps: self.until_ps,
             probe_ps: self.probe_ps,
+            backpressure: self.backpressure,
             clock: self.clock,
             in_order: self.in_order,
             record: self.record,

@@ -5,6 +5,7 @@
 mod common;
 
 mod backpressure;
+mod circles;
 mod conservation;
 mod engine;
 mod fairness;
@@ -14,6 +15,7 @@ mod lossless;
 mod queueing;
 mod recovery;
 mod reference;
+mod variants;
 
 use common::{GBPS_100, LINK};
 use dataplane::units::{Rate, Time};

@@ -37,7 +37,10 @@ impl Control {
         Self {
             rate_bps: line_bps(path),
             scheme: match config {
-                ControlConfig::LineRate | ControlConfig::FixedWindow { .. } => Scheme::None,
+                // That simulator has no delay window, and scenarios refuse it.
+                ControlConfig::LineRate
+                | ControlConfig::FixedWindow { .. }
+                | ControlConfig::DelayWindow(_) => Scheme::None,
                 ControlConfig::Hpcc(_) => Scheme::Hpcc(Box::new(hpcc::Hpcc::new(path))),
                 ControlConfig::Dcqcn(_) => Scheme::Dcqcn(dcqcn::Dcqcn::new()),
                 ControlConfig::Timely(_) => Scheme::Timely(timely::Timely::new()),
@@ -60,7 +63,7 @@ impl Control {
             (window as u64).max(1)
         };
         let (limited, fixed) = match config {
-            ControlConfig::LineRate => (false, false),
+            ControlConfig::LineRate | ControlConfig::DelayWindow(_) => (false, false),
             ControlConfig::FixedWindow { window } => return window.unwrap_or(bdp).max(1),
             ControlConfig::Hpcc(_) => (true, false),
             ControlConfig::Dctcp(c) => (c.window, false),

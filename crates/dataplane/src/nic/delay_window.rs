@@ -1,0 +1,124 @@
+//! The delay window that the BFC paper puts beside BFC (App. A.1, Algorithm 1): it keeps the
+//! round trip near a target that is far above the base, so that a flow has no more in the network
+//! than it needs.
+//!
+//! The rules are in `specs/bfc.md`.
+
+use crate::config::DelayWindowConfig;
+use crate::nic::control::{AckInfo, PathInfo, floor_window};
+
+/// The window of one flow.
+#[derive(Clone, Debug)]
+pub struct DelayWindow {
+    window_bytes: f64,
+    target_ps: f64,
+    most_bytes: f64,
+}
+
+impl DelayWindow {
+    /// A flow starts with one BDP.
+    // BFC-34
+    #[must_use]
+    pub fn new(config: &DelayWindowConfig, path: &PathInfo) -> Self {
+        let target_ps = config.target * path.base_rtt_ps as f64;
+        let most_bytes = if config.capped {
+            (config.target * path.bdp_bytes).max(f64::from(path.mtu)) // BFC-46
+        } else {
+            f64::INFINITY
+        };
+        Self {
+            window_bytes: path.initial_window_bytes(),
+            target_ps,
+            most_bytes,
+        }
+    }
+
+    /// Algorithm 1, for each packet that an ACK acknowledges first.
+    // BFC-34
+    #[inline]
+    pub fn on_ack(&mut self, path: &PathInfo, ack: &AckInfo<'_>) {
+        if ack.rtt_ps == 0 {
+            return;
+        }
+        // The paper's window is in packets: (target - RTT) / RTT of a packet for each packet.
+        let change = (self.target_ps - ack.rtt_ps as f64) / ack.rtt_ps as f64;
+        let window = self.window_bytes + change * ack.newly as f64;
+        self.window_bytes = window.clamp(f64::from(path.mtu).min(self.most_bytes), self.most_bytes);
+    }
+
+    /// Most payload bytes in flight.
+    #[inline]
+    #[must_use]
+    pub fn window(&self) -> u64 {
+        floor_window(self.window_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::US;
+
+    const PATH: PathInfo = PathInfo {
+        base_rtt_ps: 8 * US,
+        line_bps: 1e11,
+        bdp_bytes: 1e5,
+        mtu: 1000,
+    };
+
+    fn ack(rtt_ps: u64, newly: u64) -> AckInfo<'static> {
+        AckInfo {
+            now: 0,
+            seq: 0,
+            newly,
+            snd_nxt: 0,
+            marked: false,
+            rtt_ps,
+            int: None,
+        }
+    }
+
+    /// One round trip of ACKs at a constant RTT.
+    fn round(w: &mut DelayWindow, rtt_ps: u64) {
+        for _ in 0..w.window() / 1000 {
+            w.on_ack(&PATH, &ack(rtt_ps, 1000));
+        }
+    }
+
+    // BFC-34
+    #[test]
+    fn in_a_round_trip_the_window_goes_to_window_times_target_over_rtt() {
+        let config = DelayWindowConfig::PAPER;
+        let mut w = DelayWindow::new(&config, &PATH);
+        assert_eq!(w.window(), 100_000, "one BDP at first");
+        w.on_ack(&PATH, &ack(20 * US, 1000));
+        assert_eq!(w.window(), 100_000, "at the target nothing changes");
+        round(&mut w, 40 * US);
+        assert_eq!(w.window(), 50_000);
+        round(&mut w, 10 * US);
+        assert_eq!(w.window(), 100_000);
+        // An ACK for several packets counts as those.
+        let (mut one, mut four) = (w.clone(), w.clone());
+        (0..4).for_each(|_| one.on_ack(&PATH, &ack(40 * US, 1000)));
+        four.on_ack(&PATH, &ack(40 * US, 4000));
+        assert_eq!(one.window(), four.window());
+    }
+
+    // BFC-46
+    #[test]
+    fn the_window_stays_between_a_packet_and_what_the_line_sends_in_the_target() {
+        let config = DelayWindowConfig::PAPER;
+        let mut w = DelayWindow::new(&config, &PATH);
+        (0..1000).for_each(|_| w.on_ack(&PATH, &ack(8 * US, 1000)));
+        assert_eq!(w.window(), 250_000);
+        (0..10_000).for_each(|_| w.on_ack(&PATH, &ack(800 * US, 1000)));
+        assert_eq!(w.window(), 1000);
+        let free = DelayWindowConfig {
+            capped: false,
+            ..config
+        };
+        let mut w = DelayWindow::new(&free, &PATH);
+        (0..1000).for_each(|_| w.on_ack(&PATH, &ack(8 * US, 1000)));
+        assert_eq!(w.window(), 1_600_000);
+    }
+}

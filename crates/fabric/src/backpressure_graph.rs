@@ -1,0 +1,455 @@
+//! Which egress port can hold which other by backpressure, where that goes round in a circle, and
+//! which pairs of ports must hold nobody so that it does not (BFC paper, App. B).
+//!
+//! A node is an egress port of a switch. Where packets go from port A to port B in one hop, B can
+//! hold A. A network whose graph has no circle cannot deadlock.
+
+use dataplane::route::Routes;
+use dataplane::switch::Pairs;
+
+use crate::topology::{Graph, NodeKind};
+
+/// One edge: packets that enter `switch` by `ingress` and leave by `egress` let the egress hold
+/// the port at the other end of the ingress' link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edge {
+    /// Switch, counted among switches.
+    pub switch: u32,
+    /// Port by which packets enter it.
+    pub ingress: u16,
+    /// Port by which they leave.
+    pub egress: u16,
+}
+
+/// The backpressure graph of a network with its routes.
+#[derive(Clone, Debug)]
+pub struct BackpressureGraph {
+    /// Per switch, the pairs of ports that some route uses.
+    pub used: Vec<Pairs>,
+    /// Nodes: egress ports of switches.
+    pub nodes: u64,
+    /// Edges between them.
+    pub edges: u64,
+    /// Sets of ports (by index in the network) each of which can come to wait for every other of
+    /// its set, the largest such sets; in order of their first ports.
+    pub circles: Vec<Vec<u32>>,
+    /// Edges that are removed so that no circle is left.
+    pub removed: Vec<Edge>,
+}
+
+/// The graph among ports that lead from switch to switch; only these can stand in a circle.
+struct Fabric<'a> {
+    graph: &'a Graph,
+    used: &'a [Pairs],
+    /// Ports, by index in the network; a port is known by its place here.
+    ports: Vec<u32>,
+    /// Place of every port of the network, or `u32::MAX`.
+    place: Vec<u32>,
+    /// Edges that are out, in order.
+    removed: Vec<Edge>,
+}
+
+/// A port on the way of a walk in depth: its place, where packets go on from it, and how many of
+/// these ways have been looked at.
+type Visit = (u32, Vec<(u32, Edge)>, usize);
+
+impl BackpressureGraph {
+    /// The graph of a network.
+    // BFC-50
+    #[must_use]
+    pub fn new(graph: &Graph, routes: &[Routes]) -> Self {
+        let used = used_pairs(graph, routes);
+        let mut fabric = Fabric::new(graph, &used);
+        let circles = fabric.circles();
+        if !circles.is_empty() {
+            fabric.break_circles(routes);
+        }
+        let removed = std::mem::take(&mut fabric.removed);
+        let switches = graph.hosts()..graph.nodes();
+        let nodes = switches.map(|node| u64::from(graph.ports(node))).sum();
+        let edges = edges_of(graph, &used).count() as u64;
+        Self {
+            used,
+            nodes,
+            edges,
+            circles,
+            removed,
+        }
+    }
+
+    /// Per switch, the pairs that may hold their upstream: those that routes use, without the
+    /// removed ones.
+    // BFC-52
+    #[must_use]
+    pub fn allowed(&self) -> Vec<Pairs> {
+        let mut allowed = self.used.clone();
+        for edge in &self.removed {
+            allowed[edge.switch as usize].remove(edge.ingress, edge.egress);
+        }
+        allowed
+    }
+
+    /// All edges, in order of switch, ingress and egress.
+    pub fn all_edges<'a>(&'a self, graph: &'a Graph) -> impl Iterator<Item = Edge> + 'a {
+        edges_of(graph, &self.used)
+    }
+}
+
+/// A port of the network as `from->to`.
+#[must_use]
+pub fn port_name(graph: &Graph, port: u32) -> String {
+    let node = graph.node_of_port(port as usize);
+    let peer = graph.port(port as usize).peer;
+    format!("{}->{}", graph.name(node), graph.name(peer))
+}
+
+impl Edge {
+    /// The port that can be held, by index in the network.
+    #[must_use]
+    pub fn held(&self, graph: &Graph) -> u32 {
+        graph.peer_index(graph.port_index(graph.hosts() + self.switch, self.ingress)) as u32
+    }
+
+    /// The port that can hold it.
+    #[must_use]
+    pub fn holder(&self, graph: &Graph) -> u32 {
+        graph.port_index(graph.hosts() + self.switch, self.egress) as u32
+    }
+}
+
+/// Edges of the graph: pairs whose ingress comes from a switch.
+fn edges_of<'a>(graph: &'a Graph, used: &'a [Pairs]) -> impl Iterator<Item = Edge> + 'a {
+    (0..graph.switches()).flat_map(move |switch| {
+        let base = graph.port_index(graph.hosts() + switch, 0);
+        graph.fabric_ports(switch).flat_map(move |index| {
+            let ingress = (index - base) as u16;
+            egresses(used[switch as usize].row(ingress)).map(move |egress| Edge {
+                switch,
+                ingress,
+                egress,
+            })
+        })
+    })
+}
+
+/// Numbers of the bits that are set.
+fn egresses(row: &[u64]) -> impl Iterator<Item = u16> + '_ {
+    row.iter().enumerate().flat_map(|(word, &bits)| {
+        (0..64u16)
+            .filter(move |bit| bits >> bit & 1 != 0)
+            .map(move |bit| word as u16 * 64 + bit)
+    })
+}
+
+/// Sets bits.
+fn mask(words: usize, ports: impl Iterator<Item = u16>) -> Vec<u64> {
+    let mut bits = vec![0; words];
+    for port in ports {
+        bits[usize::from(port) / 64] |= 1 << (port % 64);
+    }
+    bits
+}
+
+/// The egress ports of a switch for a group.
+fn outs(routes: &Routes, group: u32) -> &[u16] {
+    &routes.sets[usize::from(routes.table[group as usize])]
+}
+
+/// Per switch, the pairs of (ingress, egress) by which packets of some route go.
+// BFC-50
+fn used_pairs(graph: &Graph, routes: &[Routes]) -> Vec<Pairs> {
+    let switches = graph.switches() as usize;
+    let ports = |switch: usize| graph.ports(graph.hosts() + switch as u32);
+    let words = |switch: usize| usize::from(ports(switch)).div_ceil(64);
+    let hosts_below = |switch: usize| {
+        let base = graph.port_index(graph.hosts() + switch as u32, 0);
+        (graph.fabric_ports(switch as u32).start - base) as u16
+    };
+    let mut used: Vec<Pairs> = (0..switches).map(|s| Pairs::none(ports(s))).collect();
+    // Ingresses of each switch that carry packets to the group at hand, and whether it has any.
+    let mut entries: Vec<Vec<u16>> = vec![Vec::new(); switches];
+    // Egresses that packets of a switch's own hosts take, to any group.
+    let mut from_hosts: Vec<Vec<u64>> = (0..switches).map(|s| vec![0; words(s)]).collect();
+    // Switches that packets to the group at hand come by.
+    let mut reached = vec![false; switches];
+    for group in 0..graph.groups() {
+        let last = graph.group_switch(group) as usize;
+        reached.fill(false);
+        entries.iter_mut().for_each(Vec::clear);
+        let mut open: Vec<usize> = (0..switches)
+            .filter(|&s| s != last && hosts_below(s) > 0)
+            .collect();
+        open.iter().for_each(|&s| reached[s] = true);
+        while let Some(switch) = open.pop() {
+            for &out in outs(&routes[switch], group) {
+                let port = graph.port(graph.port_index(graph.hosts() + switch as u32, out));
+                let next = (port.peer - graph.hosts()) as usize;
+                entries[next].push(port.peer_port);
+                if next != last && !reached[next] {
+                    reached[next] = true;
+                    open.push(next);
+                }
+            }
+        }
+        for switch in 0..switches {
+            let leaving = if switch == last {
+                mask(words(switch), 0..hosts_below(switch))
+            } else if reached[switch] {
+                mask(words(switch), outs(&routes[switch], group).iter().copied())
+            } else {
+                continue;
+            };
+            for &ingress in &entries[switch] {
+                used[switch].insert_all(ingress, &leaving);
+            }
+            for (word, more) in from_hosts[switch].iter_mut().zip(&leaving) {
+                *word |= more;
+            }
+        }
+    }
+    for (switch, leaving) in from_hosts.iter().enumerate() {
+        for ingress in 0..hosts_below(switch) {
+            used[switch].insert_all(ingress, leaving);
+            used[switch].remove(ingress, ingress);
+        }
+    }
+    used
+}
+
+impl<'a> Fabric<'a> {
+    fn new(graph: &'a Graph, used: &'a [Pairs]) -> Self {
+        let mut place = vec![u32::MAX; graph.port_count() as usize];
+        let mut ports = Vec::new();
+        for switch in 0..graph.switches() {
+            for index in graph.fabric_ports(switch) {
+                place[index] = ports.len() as u32;
+                ports.push(index as u32);
+            }
+        }
+        Self {
+            graph,
+            used,
+            ports,
+            place,
+            removed: Vec::new(),
+        }
+    }
+
+    /// Edges from a port along the way of packets: to the ports of the next switch by which they
+    /// go on.
+    fn onward(&self, at: u32) -> Vec<(u32, Edge)> {
+        let link = self.graph.port(self.ports[at as usize] as usize);
+        let switch = link.peer - self.graph.hosts();
+        let edge = |egress| Edge {
+            switch,
+            ingress: link.peer_port,
+            egress,
+        };
+        egresses(self.used[switch as usize].row(link.peer_port))
+            .map(edge)
+            .filter(|edge| self.removed.binary_search(edge).is_err())
+            .map(|edge| (self.place[edge.holder(self.graph) as usize], edge))
+            .filter(|&(to, _)| to != u32::MAX)
+            .collect()
+    }
+
+    fn remove(&mut self, edge: Edge) {
+        if let Err(at) = self.removed.binary_search(&edge) {
+            self.removed.insert(at, edge);
+        }
+    }
+
+    /// Ports that can wait for each other, as indices in the network.
+    fn circles(&self) -> Vec<Vec<u32>> {
+        let mut circles: Vec<Vec<u32>> = self
+            .components()
+            .into_iter()
+            .map(|places| places.iter().map(|&p| self.ports[p as usize]).collect())
+            .collect();
+        circles
+            .iter_mut()
+            .for_each(|circle: &mut Vec<u32>| circle.sort_unstable());
+        circles.sort();
+        circles
+    }
+
+    /// Strongly connected components with a circle (Tarjan), without recursion.
+    fn components(&self) -> Vec<Vec<u32>> {
+        const NONE: u32 = u32::MAX;
+        let n = self.ports.len();
+        let (mut number, mut low) = (vec![NONE; n], vec![NONE; n]);
+        let mut on_stack = vec![false; n];
+        let mut stack: Vec<u32> = Vec::new();
+        let mut count = 0;
+        let mut found = Vec::new();
+        for start in 0..n as u32 {
+            if number[start as usize] != NONE {
+                continue;
+            }
+            let mut walk: Vec<Visit> = Vec::new();
+            let mut enter = Some(start);
+            loop {
+                if let Some(at) = enter.take() {
+                    number[at as usize] = count;
+                    low[at as usize] = count;
+                    count += 1;
+                    stack.push(at);
+                    on_stack[at as usize] = true;
+                    walk.push((at, self.onward(at), 0));
+                }
+                let Some((at, onward, next)) = walk.last_mut() else {
+                    break;
+                };
+                let at = *at as usize;
+                if let Some(&(to, _)) = onward.get(*next) {
+                    *next += 1;
+                    if number[to as usize] == NONE {
+                        enter = Some(to);
+                    } else if on_stack[to as usize] {
+                        low[at] = low[at].min(number[to as usize]);
+                    }
+                    continue;
+                }
+                let itself = onward.iter().any(|&(to, _)| to as usize == at);
+                walk.pop();
+                if let Some((parent, _, _)) = walk.last() {
+                    low[*parent as usize] = low[*parent as usize].min(low[at]);
+                }
+                if low[at] == number[at] {
+                    let from = stack.iter().rposition(|&p| p as usize == at).unwrap_or(0);
+                    let component = stack.split_off(from);
+                    component.iter().for_each(|&p| on_stack[p as usize] = false);
+                    if component.len() > 1 || itself {
+                        found.push(component);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Removes edges until no circle is left, then takes back those that need not be out.
+    // BFC-51
+    fn break_circles(&mut self, routes: &[Routes]) {
+        // Packets that come from above and go above: what closes circles in a Clos.
+        for edge in self.edges_in_circles() {
+            if self.is_valley(&edge) {
+                self.remove(edge);
+            }
+        }
+        while let Some(circle) = self.shortest_circle() {
+            let least = circle
+                .iter()
+                .min_by_key(|edge| (self.groups_over(edge, routes), std::cmp::Reverse(**edge)));
+            if let Some(&edge) = least {
+                self.remove(edge);
+            }
+        }
+        for edge in self.removed.clone().into_iter().rev() {
+            let at = self.removed.binary_search(&edge).unwrap_or(0);
+            self.removed.remove(at);
+            let (held, holder) = (
+                self.place_of(edge.held(self.graph)),
+                self.place_of(edge.holder(self.graph)),
+            );
+            if self.way(holder, held).is_some() {
+                self.remove(edge);
+            }
+        }
+    }
+
+    fn place_of(&self, port: u32) -> u32 {
+        self.place[port as usize]
+    }
+
+    /// Edges between ports of one component.
+    fn edges_in_circles(&self) -> Vec<Edge> {
+        let mut component = vec![u32::MAX; self.ports.len()];
+        let found = self.components();
+        for (number, ports) in found.iter().enumerate() {
+            ports
+                .iter()
+                .for_each(|&p| component[p as usize] = number as u32);
+        }
+        let mut edges = Vec::new();
+        for (at, &of) in component
+            .iter()
+            .enumerate()
+            .filter(|(_, of)| **of != u32::MAX)
+        {
+            let onward = self.onward(at as u32).into_iter();
+            edges.extend(
+                onward
+                    .filter(|(to, _)| component[*to as usize] == of)
+                    .map(|e| e.1),
+            );
+        }
+        edges.sort_unstable();
+        edges
+    }
+
+    /// Whether packets come down to a switch and go up again.
+    fn is_valley(&self, edge: &Edge) -> bool {
+        let node = self.graph.hosts() + edge.switch;
+        let tier = |port| {
+            let peer = self.graph.port(self.graph.port_index(node, port)).peer;
+            match self.graph.kind(peer) {
+                NodeKind::Host => 0,
+                NodeKind::Switch => self.graph.tier(peer),
+            }
+        };
+        tier(edge.ingress) > self.graph.tier(node) && tier(edge.egress) > self.graph.tier(node)
+    }
+
+    /// To how many groups packets go that take both links of an edge.
+    fn groups_over(&self, edge: &Edge, routes: &[Routes]) -> u32 {
+        let held = edge.held(self.graph) as usize;
+        let from = self.graph.node_of_port(held);
+        let out = (held - self.graph.port_index(from, 0)) as u16;
+        let before = &routes[(from - self.graph.hosts()) as usize];
+        let here = &routes[edge.switch as usize];
+        (0..self.graph.groups())
+            .filter(|&group| outs(before, group).contains(&out))
+            .filter(|&group| outs(here, group).contains(&edge.egress))
+            .count() as u32
+    }
+
+    /// A circle of as few edges as any that goes through the first port that stands in one.
+    fn shortest_circle(&self) -> Option<Vec<Edge>> {
+        let first = self.components().into_iter().flatten().min()?;
+        self.way(first, first)
+    }
+
+    /// The shortest way from a port to a port, of at least one edge.
+    fn way(&self, from: u32, to: u32) -> Option<Vec<Edge>> {
+        let mut came: Vec<Option<(u32, Edge)>> = vec![None; self.ports.len()];
+        let mut queue = std::collections::VecDeque::from([from]);
+        while let Some(at) = queue.pop_front() {
+            for (next, edge) in self.onward(at) {
+                if came[next as usize].is_some() {
+                    continue;
+                }
+                came[next as usize] = Some((at, edge));
+                if next == to {
+                    return Some(self.walked(&came, from, to));
+                }
+                queue.push_back(next);
+            }
+        }
+        None
+    }
+
+    fn walked(&self, came: &[Option<(u32, Edge)>], from: u32, to: u32) -> Vec<Edge> {
+        let mut way = Vec::new();
+        let mut at = to;
+        while let Some((before, edge)) = came[at as usize] {
+            way.push(edge);
+            at = before;
+            if at == from {
+                break;
+            }
+        }
+        way.reverse();
+        way
+    }
+}

@@ -1,0 +1,178 @@
+//! Backpressure that goes round in a circle: the graph finds it, a run that it stops says so, and
+//! without the pairs that the graph removes it does not come to that.
+
+use super::*;
+use common::*;
+use dataplane::config::{Classify, PathChoice, Recovery};
+use dataplane::units::{MS, US};
+use fabric::backpressure_graph::{BackpressureGraph, port_name};
+use fabric::record::Ending;
+use fabric::routing::routes;
+
+fn graph_of(topology: &TopologySpec) -> (fabric::topology::Graph, BackpressureGraph) {
+    let graph = topology.build().expect("a sound topology");
+    let routes = routes(&graph, 1, PathChoice::Flow).expect("a connected network");
+    let found = BackpressureGraph::new(&graph, &routes);
+    (graph, found)
+}
+
+/// Switches in a ring, each with `hosts` hosts.
+fn ring(switches: u32, hosts: u32) -> TopologySpec {
+    let all = switches * hosts;
+    let mut links: Vec<_> = (0..all).map(|h| (h, all + h / hosts, LINK)).collect();
+    links.extend((0..switches).map(|s| (all + s, all + (s + 1) % switches, LINK)));
+    named(all, switches, links)
+}
+
+// BFC-50, BFC-51
+#[test]
+fn up_and_down_has_no_circle() {
+    let shapes = [
+        star(8),
+        leaf_spine(4, 3, 2),
+        TopologySpec::FatTree {
+            k: 4,
+            link: LINK,
+            fabric_link: LINK,
+        },
+        TopologySpec::Dumbbell {
+            left: 2,
+            right: 3,
+            link: LINK,
+            core: LINK,
+        },
+        ring(3, 2), // all are neighbours, nothing passes through
+    ];
+    for shape in shapes {
+        let (graph, found) = graph_of(&shape);
+        assert!(found.circles.is_empty(), "{}", graph.shape());
+        assert!(found.removed.is_empty());
+        assert_eq!(found.allowed(), found.used);
+    }
+}
+
+// BFC-50
+#[test]
+fn nodes_edges_and_pairs_of_a_leaf_spine_are_what_can_be_counted_by_hand() {
+    let (graph, found) = graph_of(&leaf_spine(4, 3, 2));
+    // 4 leaves with 2 + 3 ports, 3 spines with 4.
+    assert_eq!(found.nodes, 4 * 5 + 3 * 4);
+    // At a leaf each of 3 ports from above leads to 2 hosts; at a spine each of 4 to the 3 others.
+    assert_eq!(found.edges, 4 * 3 * 2 + 3 * 4 * 3);
+    assert_eq!(found.all_edges(&graph).count() as u64, found.edges);
+    let leaf = &found.used[0];
+    // Its ports: hosts 0 and 1, spines 2 to 4.
+    assert!(leaf.contains(0, 1) && leaf.contains(0, 3) && leaf.contains(3, 0));
+    assert!(!leaf.contains(2, 3), "nothing comes down and goes up");
+    assert!(!leaf.contains(0, 0));
+}
+
+// BFC-50, BFC-51, BFC-52
+#[test]
+fn a_ring_has_two_circles_and_loses_one_pair_of_each() {
+    // Two hops either way: in a ring of five the shorter way is one or two links.
+    let (graph, found) = graph_of(&ring(5, 1));
+    assert_eq!(found.circles.len(), 2, "one in each direction");
+    assert!(found.circles.iter().all(|c| c.len() == 5));
+    let name = port_name(&graph, found.circles[0][0]);
+    assert!(name == "s0->s1" || name == "s0->s4", "{name}");
+    assert_eq!(found.removed.len(), 2);
+    let allowed = found.allowed();
+    for edge in &found.removed {
+        assert!(found.used[edge.switch as usize].contains(edge.ingress, edge.egress));
+        assert!(!allowed[edge.switch as usize].contains(edge.ingress, edge.egress));
+    }
+}
+
+/// Comes down from a spine to a leaf and goes up again: two leaves that see no common spine.
+// BFC-51
+#[test]
+fn what_goes_down_and_up_again_is_removed_before_anything_else() {
+    // Leaves l0 l1 l2 l3, each pair of neighbours in the ring l0 l1 l2 l3 under a spine of its own.
+    let hosts = 4;
+    let mut links: Vec<_> = (0..hosts).map(|h| (h, hosts + h, LINK)).collect();
+    for spine in 0..4 {
+        links.push((hosts + spine, hosts + 4 + spine, LINK));
+        links.push((hosts + (spine + 1) % 4, hosts + 4 + spine, LINK));
+    }
+    let (graph, found) = graph_of(&named(hosts, 8, links));
+    assert!(!found.circles.is_empty());
+    assert!(!found.removed.is_empty());
+    for edge in &found.removed {
+        assert_eq!(graph.tier(graph.hosts() + edge.switch), 1, "at a leaf");
+    }
+}
+
+/// Every host of a ring sends two hops on.
+fn two_hops_on(switches: u32, hosts: u32, bytes: u64) -> Vec<traffic::Flow> {
+    let all = switches * hosts;
+    (0..all)
+        .map(|h| flow(h, 0, h, (h + 2 * hosts) % all, bytes))
+        .collect()
+}
+
+/// All flows of a port in one queue, as with PFC, so that who waits for one waits for all.
+fn single(switches: u32, hosts: u32) -> Setup {
+    let flows = two_hops_on(switches, hosts, 1_000_000);
+    let mut s = bfc(ring(switches, hosts), flows);
+    s.switch.classify = Classify::Dynamic {
+        queues: 1,
+        table: 100,
+        sticky_ps: 4 * US,
+    };
+    s
+}
+
+// BFC-35, BFC-52, AUD-08, AUD-09, ENG-14
+#[test]
+fn a_circle_of_pauses_stops_a_run_that_names_it_and_goes_on_without() {
+    let setup = single(5, 2);
+    let (outcome, _) = setup.clone().run_raw();
+    assert_eq!(outcome.ending, Ending::Stalled, "{:?}", outcome.counters);
+    assert!(outcome.finished < outcome.started);
+    let said = &outcome.stall[0];
+    assert!(said.starts_with("deadlock: s"), "{said}");
+    assert_eq!(said.matches("waits for").count(), 5, "{said}");
+    assert!(said.contains("s0->s1") && said.contains("s4->s0"), "{said}");
+    // Also where nothing is sent again, and so no timer is left.
+    let mut plain = setup.clone();
+    plain.nic.recovery = Recovery::None;
+    assert_eq!(plain.run_raw().0.ending, Ending::Stalled);
+
+    let (_, found) = graph_of(&setup.topology);
+    let free = Setup {
+        backpressure: Some(found.allowed()),
+        ..setup
+    };
+    let (outcome, _) = free.run();
+    assert_eq!(outcome.ending, Ending::Drained);
+    assert_eq!(outcome.finished, outcome.started);
+    assert!(
+        outcome.counters.bfc_pauses > 0,
+        "the other pairs still pause"
+    );
+}
+
+// BFC-52
+#[test]
+fn without_a_circle_nothing_stops_whatever_the_flows() {
+    for seed in 1..6u32 {
+        let flows: Vec<_> = (0..60)
+            .map(|i| {
+                let src = (i * 7 + seed) % 16;
+                let dst = (src + 1 + (i * seed) % 15) % 16;
+                flow(i, u64::from(i / 8) * US, src, dst, 60_000)
+            })
+            .collect();
+        let mut s = bfc(leaf_spine(4, 2, 4), flows);
+        s.seed = u64::from(seed);
+        s.switch.classify = Classify::Dynamic {
+            queues: 1,
+            table: 100,
+            sticky_ps: 4 * US,
+        };
+        s.until_ps = 100 * MS;
+        let (outcome, _) = s.run();
+        assert_eq!(outcome.ending, Ending::Drained, "seed {seed}");
+    }
+}

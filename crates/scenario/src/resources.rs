@@ -1,0 +1,200 @@
+//! What BFC costs a switch (BFC paper §3.3, §4): entries and bytes of flow table and pause
+//! counters, and what sending headers back into the ingress pipelines takes of its capacity.
+
+use std::collections::BTreeMap;
+
+use dataplane::config::{Classify, SwitchConfig};
+use dataplane::switch::{state_entries, sticky_ps};
+use dataplane::units::{Rate, Time};
+use fabric::topology::Graph;
+use traffic::{Hosts, Pattern, Sizes};
+
+use crate::check::{racks, source, surroundings};
+use crate::load::Scenario;
+
+/// Bytes of a header that goes back: the smallest frame. With it, the limit below is met by packets
+/// of 533 bytes on average, where the paper says 500.
+// BFC-53
+pub const RECIRCULATED_BYTES: u64 = 64;
+
+/// Share of a switch's capacity that its internal links have for it.
+// BFC-53
+pub const RECIRCULATION_LIMIT: f64 = 0.12;
+
+/// Bits of a table entry's packet count and of its time, each.
+const COUNT_BITS: u64 = 16;
+
+/// Points at which a distribution of sizes is looked at.
+const POINTS: u32 = 4096;
+
+/// Data packets on the wire, on average over all flows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PacketMix {
+    /// Bytes of a packet, headers included.
+    pub mean_bytes: f64,
+    /// Share of the packets that are shorter than a full one.
+    pub short_share: f64,
+}
+
+/// What BFC costs one kind of switch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SwitchResources {
+    /// Name of the first such switch.
+    pub name: String,
+    /// How many there are.
+    pub count: u32,
+    /// Its ports.
+    pub ports: u16,
+    /// Sum of their speeds in one direction.
+    pub capacity_bps: u64,
+    /// Entries of the flow table.
+    pub table_entries: u64,
+    /// Bits of an entry: queue, packets, time.
+    pub entry_bits: [u64; 3],
+    /// Bytes of the flow table.
+    pub table_bytes: u64,
+    /// Pause counters.
+    pub counters: u64,
+    /// Bytes of the pause counters.
+    pub counter_bytes: u64,
+    /// 1-hop round trip that its thresholds come from, ps.
+    pub hrtt_ps: Time,
+    /// How long a flow without packets keeps its queue, ps.
+    pub sticky_ps: Time,
+    /// Per speed of an egress (bits per second), the threshold of a queue alone at it, in bytes.
+    pub thresholds: Vec<(u64, u64)>,
+    /// Packets per second when every port sends all the time.
+    pub packets_per_s: f64,
+    /// Of them, those whose header goes back to be counted.
+    pub recirculated_per_s: f64,
+    /// What that takes of the capacity.
+    pub recirculated_share: f64,
+}
+
+impl SwitchResources {
+    /// Whether the internal links carry it.
+    #[must_use]
+    pub fn fits(&self) -> bool {
+        self.recirculated_share <= RECIRCULATION_LIMIT
+    }
+}
+
+impl Scenario {
+    /// The data packets that the traffic of this scenario makes.
+    #[must_use]
+    pub fn packet_mix(&self) -> Option<PacketMix> {
+        let hosts = Hosts::new(&racks(&self.graph)).ok()?;
+        let (mut packets, mut payload, mut short) = (0.0, 0.0, 0.0);
+        for t in &self.spec.traffic {
+            let Ok(source) = source(t, &self.graph, &hosts) else {
+                continue;
+            };
+            let mut add = |bytes: f64, flows: f64| {
+                let mtu = f64::from(self.spec.scheme.mtu);
+                let full = (bytes / mtu).floor();
+                let rest = if bytes > full * mtu { 1.0 } else { 0.0 };
+                packets += flows * (full + rest);
+                short += flows * rest;
+                payload += flows * bytes;
+            };
+            let flows = source.expected_flows(self.graph.hosts());
+            match (&t.sizes, &t.pattern) {
+                (_, Pattern::List(list)) => {
+                    list.iter().for_each(|flow| add(flow.bytes as f64, 1.0));
+                }
+                (Some(Sizes::Dist(sizes)), _) => {
+                    for point in 0..POINTS {
+                        let u = (f64::from(point) + 0.5) / f64::from(POINTS);
+                        add(sizes.sample(u) as f64, flows / f64::from(POINTS));
+                    }
+                }
+                _ => add(
+                    source.expected_bytes(self.graph.hosts()) / flows.max(1.0),
+                    flows,
+                ),
+            }
+        }
+        let header = f64::from(self.spec.scheme.max_frame() - self.spec.scheme.mtu);
+        (packets > 0.0).then(|| PacketMix {
+            mean_bytes: payload / packets + header,
+            short_share: short / packets,
+        })
+    }
+
+    /// What BFC costs each kind of switch, if packets have `mean_bytes` on average.
+    // BFC-16, BFC-53
+    #[must_use]
+    pub fn resources(&self, mean_bytes: f64) -> Vec<SwitchResources> {
+        let config = self
+            .spec
+            .scheme
+            .configure(&surroundings(&self.spec, &self.graph))
+            .switch;
+        let mut kinds: BTreeMap<Vec<(u64, Time)>, SwitchResources> = BTreeMap::new();
+        for node in self.graph.hosts()..self.graph.nodes() {
+            let ports = ports_of(&self.graph, node);
+            let mut kind: Vec<(u64, Time)> = ports.iter().map(|p| (p.0.bps(), p.1)).collect();
+            kind.sort_unstable();
+            kinds
+                .entry(kind)
+                .and_modify(|r| r.count += 1)
+                .or_insert_with(|| one(self.graph.name(node), &config, &ports, mean_bytes));
+        }
+        let mut all: Vec<SwitchResources> = kinds.into_values().collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+}
+
+fn ports_of(graph: &Graph, node: u32) -> Vec<(Rate, Time)> {
+    graph
+        .port_range(node)
+        .map(|i| (graph.port(i).rate, graph.port(i).delay_ps))
+        .collect()
+}
+
+fn one(
+    name: String,
+    config: &SwitchConfig,
+    ports: &[(Rate, Time)],
+    mean_bytes: f64,
+) -> SwitchResources {
+    let (table_entries, counters) = state_entries(config, ports.len() as u32);
+    let queues = match config.classify {
+        Classify::Dynamic { queues, .. } => queues,
+        _ => 1,
+    };
+    let queue_bits = if queues > 256 { 16 } else { 8 };
+    let entry_bits = [queue_bits, COUNT_BITS, COUNT_BITS];
+    let capacity_bps: u64 = ports.iter().map(|p| p.0.bps()).sum();
+    let sampling = config.bfc.map_or(0.0, |b| f64::from(b.sampling) / 65_536.0);
+    let packets_per_s = capacity_bps as f64 / 8.0 / mean_bytes;
+    let recirculated_per_s = packets_per_s * sampling;
+    let hrtt_ps = config
+        .bfc
+        .map_or(0, |b| dataplane::switch::hrtt_ps(&b, ports));
+    let thresholds = config.bfc.map_or_else(Vec::new, |bfc| {
+        let speeds: BTreeMap<u64, u64> = dataplane::switch::pause_thresholds(&bfc, ports)
+            .into_iter()
+            .collect();
+        speeds.into_iter().collect()
+    });
+    SwitchResources {
+        name,
+        count: 1,
+        ports: ports.len() as u16,
+        capacity_bps,
+        table_entries,
+        entry_bits,
+        table_bytes: table_entries * entry_bits.iter().sum::<u64>() / 8,
+        counters,
+        counter_bytes: counters * COUNT_BITS / 8,
+        hrtt_ps,
+        sticky_ps: sticky_ps(config, ports),
+        thresholds,
+        packets_per_s,
+        recirculated_per_s,
+        recirculated_share: recirculated_per_s * RECIRCULATED_BYTES as f64 * 8.0
+            / capacity_bps as f64,
+    }
+}

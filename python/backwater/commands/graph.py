@@ -1,0 +1,149 @@
+"""Commands that say what backpressure needs of a network: who can hold whom, and what it costs."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from backwater.commands.common import Overrides, Scenario, Scheme, Seed
+
+_LISTED = 20
+"""Ports or pairs that are named; more are counted."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add `graph` and `resources`."""
+    app.command("graph")(graph)
+    app.command("resources")(resources)
+
+
+def graph(
+    scenario: Scenario,
+    scheme: Scheme = None,
+    overrides: Overrides = None,
+    seed: Seed = None,
+    dot: Annotated[
+        bool, typer.Option("--dot", help="Print the whole graph in the language of Graphviz.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON, with all edges.")] = False,
+) -> None:
+    """Show which egress ports can hold which others by backpressure, and circles among them."""
+    from backwater import simulate
+
+    found = simulate.backpressure_graph(
+        scenario, scheme=scheme, overrides=overrides or [], seed=seed, edges=dot or as_json
+    )
+    if as_json:
+        print(json.dumps(found, indent=2))
+    elif dot:
+        print(_dot(found))
+    else:
+        print("\n".join(_graph_lines(found)))
+
+
+def _graph_lines(found: dict[str, Any]) -> list[str]:
+    lines = [f"{found['nodes']} egress ports of switches, {found['edges']} edges"]
+    circles, removed = found["circles"], found["removed"]
+    if not circles:
+        return [*lines, "no circle: backpressure cannot deadlock"]
+    lines.append(f"{len(circles)} set(s) of ports that can wait for each other in a circle:")
+    lines += [f"  {_some(circle)}" for circle in circles]
+    lines.append(f"{len(removed)} pair(s) whose backpressure is to be left out:")
+    lines += [f"  {_pair(edge)}" for edge in removed[:_LISTED]]
+    if len(removed) > _LISTED:
+        lines.append(f"  and {len(removed) - _LISTED} more")
+    lines.append(
+        "BFC leaves them out (bfc.elide)"
+        if found["elided"]
+        else "this scheme does not leave them out: it can deadlock"
+    )
+    return lines
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more
+
+
+def _pair(edge: dict[str, str]) -> str:
+    return f"at {edge['switch']}: {edge['holder']} would hold {edge['held']}"
+
+
+def _dot(found: dict[str, Any]) -> str:
+    """Write the graph for Graphviz: circles in red, removed edges dashed."""
+    removed = {(edge["holder"], edge["held"]) for edge in found["removed"]}
+    inside = {name: number for number, ports in enumerate(found["circles"]) for name in ports}
+    lines = ["digraph backpressure {", "  node [shape=box];"]
+    lines += [f'  "{name}" [color=red];' for name in inside]
+    for edge in found["edge_list"]:
+        pair = (edge["holder"], edge["held"])
+        marks = []
+        if pair[0] in inside and inside[pair[0]] == inside.get(pair[1]):
+            marks.append("color=red")
+        if pair in removed:
+            marks.append("style=dashed")
+        lines.append(
+            f'  "{pair[0]}" -> "{pair[1]}"' + (f" [{', '.join(marks)}]" if marks else "") + ";"
+        )
+    return "\n".join([*lines, "}"])
+
+
+def resources(
+    scenario: Scenario,
+    scheme: Scheme = None,
+    overrides: Overrides = None,
+    seed: Seed = None,
+    packet_bytes: Annotated[
+        float | None,
+        typer.Option(
+            "--packet",
+            metavar="BYTES",
+            min=1,
+            help="Mean size of packets on the wire.",
+            show_default="that of the scenario's traffic",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """Show what BFC costs the switches: tables, counters, headers that are sent back."""
+    from backwater import simulate
+
+    cost = simulate.resources(
+        scenario,
+        scheme=scheme,
+        overrides=overrides or [],
+        seed=seed,
+        packet_bytes=packet_bytes,
+    )
+    if as_json:
+        print(json.dumps(cost, indent=2))
+        return
+    mean, share = cost["packet_bytes"], cost["short_share"]
+    mix = f", {share:.0%} of them not full" if share is not None else ""
+    print(f"packets of {mean:.0f} B on average{mix}; {cost['header_bytes']} B of each go back")
+    for switch in cost["switches"]:
+        print("\n" + "\n".join(_switch_lines(switch, cost["limit"])))
+
+
+def _switch_lines(s: dict[str, Any], limit: float) -> list[str]:
+    from backwater.units import bytes_text, time_text
+
+    thresholds = ", ".join(
+        f"{bytes_text(t['bytes'])} at {t['rate_bps'] / 1e9:g} Gbps" for t in s["thresholds"]
+    )
+    bits = " + ".join(str(bits) for bits in s["entry_bits"])
+    alike = f" (and {s['count'] - 1} like it)" if s["count"] > 1 else ""
+    verdict = "fits" if s["fits"] else "too much: sample packets (bfc.sampling)"
+    return [
+        f"{s['name']}{alike}: {s['ports']} ports, {s['capacity_bps'] / 1e9:g} Gbps",
+        f"  flow table      {s['table_entries']:,} entries of {bits} bits, "
+        f"{bytes_text(s['table_bytes'])}",
+        f"  pause counters  {s['counters']:,}, {bytes_text(s['counter_bytes'])}",
+        f"  threshold       {thresholds or 'none'}, for a queue alone at its port",
+        f"  1-hop RTT       {time_text(s['hrtt_ps'])}, sticky for {time_text(s['sticky_ps'])}",
+        f"  recirculation   {s['recirculated_per_s'] / 1e6:.0f} of "
+        f"{s['packets_per_s'] / 1e6:.0f} million packets/s, {s['recirculated_share']:.1%} of the "
+        f"capacity, {limit:.0%} at most: {verdict}",
+    ]

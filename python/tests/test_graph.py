@@ -1,0 +1,91 @@
+"""The backpressure graph and the resource report, as a user sees them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Backwater
+
+RING = """\
+name = "ring"
+[topology]
+kind = "links"
+hosts = 5
+switches = 5
+links = [
+"""
+TRAFFIC = """\
+]
+[[traffic]]
+name = "all"
+pattern = "all-to-all"
+size = "100KB"
+"""
+
+
+@pytest.fixture(scope="module")
+def ring(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Five switches in a ring, a host at each."""
+    pairs = [(f"h{i}", f"s{i}") for i in range(5)] + [
+        (f"s{i}", f"s{(i + 1) % 5}") for i in range(5)
+    ]
+    links = [f'{{ a = "{a}", b = "{b}", rate = "100Gbps", delay = "1us" }},\n' for a, b in pairs]
+    path = tmp_path_factory.mktemp("ring") / "ring.toml"
+    path.write_text(RING + "".join(links) + TRAFFIC, encoding="utf-8")
+    return path
+
+
+# BFC-50, BFC-52
+def test_a_leaf_spine_has_no_circle(command: Backwater, tiny: Path) -> None:
+    done = command("graph", tiny)
+    assert done.returncode == 0, done.stderr
+    assert "no circle" in done.stdout
+    assert "16 egress ports" in done.stdout  # 2 leaves of 4 + 2, 2 spines of 2
+
+
+# BFC-51
+def test_a_ring_shows_its_circles_and_the_pairs_left_out(command: Backwater, ring: Path) -> None:
+    done = command("graph", ring)
+    assert done.returncode == 0, done.stderr
+    assert "2 set(s)" in done.stdout
+    assert "s0->s1" in done.stdout
+    assert "2 pair(s)" in done.stdout
+    assert "BFC leaves them out" in done.stdout
+    off = command("graph", ring, "--set", "scheme.bfc.elide=off")
+    assert "it can deadlock" in off.stdout
+
+
+def test_the_graph_in_the_language_of_graphviz(command: Backwater, ring: Path) -> None:
+    found = json.loads(command("graph", ring, "--json").stdout)
+    dot = command("graph", ring, "--dot").stdout
+    assert dot.startswith("digraph")
+    assert dot.count(" -> ") == found["edges"] == len(found["edge_list"])
+    assert dot.count("dashed") == 2
+    # Five ports in each direction, each held by the next.
+    assert dot.count("[color=red];") == 10 + 8
+
+
+# BFC-16, BFC-53
+def test_the_costs_of_a_switch_are_those_of_the_paper(command: Backwater, tiny: Path) -> None:
+    cost = json.loads(command("resources", tiny, "--packet", 500, "--json").stdout)
+    leaf = cost["switches"][0]
+    assert leaf["table_entries"] == 100 * 32 * 6
+    assert leaf["table_bytes"] == 5 * leaf["table_entries"]
+    assert leaf["thresholds"] == [{"rate_bps": 100_000_000_000, "bytes": 25_000}]
+    assert (leaf["hrtt_ps"], leaf["sticky_ps"]) == (2_000_000, 4_000_000)
+    # 64 of 500 bytes are a little above the limit, half of them below.
+    assert leaf["recirculated_share"] == pytest.approx(0.128)
+    assert not leaf["fits"]
+    half = command("resources", tiny, "--packet", 500, "--set", "scheme.bfc.sampling=0.5")
+    assert "6.4% of the capacity" in half.stdout
+    assert ": fits" in half.stdout
+
+
+# BFC-53
+def test_packets_are_those_of_the_traffic(command: Backwater, ring: Path) -> None:
+    # 100 KB are a hundred full packets.
+    cost = json.loads(command("resources", ring, "--json").stdout)
+    assert cost["packet_bytes"] == pytest.approx(1048)
+    assert cost["short_share"] == 0
