@@ -194,10 +194,7 @@ def compare(
     _claim(path, schemes, force)
     jobs = jobs or os.cpu_count() or 1
     outcome = _run_all(
-        {
-            s: _Job(str(scenario), s, fitting[s], seed, path / s, force, profile)
-            for s in schemes
-        },
+        {s: _Job(str(scenario), s, fitting[s], seed, path / s, force, profile) for s in schemes},
         jobs,
         listener,
     )
