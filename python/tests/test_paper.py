@@ -206,7 +206,7 @@ def test_a_bad_figure_file_is_an_error_of_the_input(
     bad.write_text(FIGURE.replace('statistic = "p95"', 'statistic = "p9x"', 1), encoding="utf-8")
     done = command("paper", bad, "-o", tmp_path)
     assert done.returncode == 2
-    assert f"{bad}:21: `measures.p95.statistic`: `p9x` is none of" in done.stderr
+    assert f"{bad}:24: `measures.p95.statistic`: `p9x` is none of" in done.stderr
     assert "Traceback" not in done.stderr
     missing = command("paper", "no/such.toml", "-o", tmp_path)
     assert missing.returncode == 2
