@@ -32,7 +32,7 @@ pub fn cut_to_ns(seconds: f64) -> u64 {
     const GIGA: u128 = 1_000_000_000;
     let whole = seconds as u64;
     let fraction = ((seconds - whole as f64) * 18_446_744_073_709_551_616.0) as u128;
-    whole * GIGA as u64 + (fraction * GIGA >> 64) as u64
+    whole * GIGA as u64 + ((fraction * GIGA) >> 64) as u64
 }
 
 /// Time that `bytes` take at `bps` bits per second, cut to nanoseconds, in ps.

@@ -9,12 +9,13 @@ use dataplane::units::{NS, Rate, US};
 use fabric::engine::Clock;
 use fabric::ns3::{Baselines, address, node_numbers};
 use fabric::routing::routes;
-use fabric::topology::{Graph, LinkSpec, TopologySpec};
+use fabric::topology::{Graph, LinkSpec, Loss, TopologySpec};
 
 fn link(gbps: u64, delay_ps: u64) -> LinkSpec {
     LinkSpec {
         rate: Rate::from_gbps(gbps),
         delay_ps,
+        loss: Loss::NONE,
     }
 }
 

@@ -11,7 +11,7 @@ const A13: u64 = 810_728;
 const A21: u64 = 527_612;
 const A23: u64 = 1_370_589;
 /// 1 / (M1 + 1), as published with the generator.
-const NORM: f64 = 2.328_306_549_295_727_688e-10;
+const NORM: f64 = 2.328_306_549_295_728e-10;
 /// Exponents of two of the distances between streams and between substreams.
 const STREAM_EXPONENT: u32 = 127;
 const SUBSTREAM_EXPONENT: u32 = 76;

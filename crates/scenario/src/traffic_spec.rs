@@ -738,7 +738,7 @@ fn one_flow(s: &Section<'_>, item: &Node, i: usize, around: &Around<'_>) -> Opti
     let class = inner
         .optional("class", |n| count(n, 0, MAX_TRAFFIC_CLASS))
         .map(|c| c as u8);
-    // TRA-18
+    // TRA-19
     let port = inner.optional("port", |n| count(n, 0, u64::from(u16::MAX)));
     inner.finish();
     let (src, dst) = (src?, dst?);

@@ -1,6 +1,7 @@
 //! The profile `ns3` against the simulator that it imitates: runs whose every completion time and pause
 //! is known. The files are those of third parties and no part of the project; where they are not
 //! beside it, these tests pass and say that they did nothing.
+#![allow(clippy::print_stderr)]
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

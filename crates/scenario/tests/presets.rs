@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use dataplane::config::{
-    Admission, Alpha, BaseRtt, Classify, CnpReaction, ControlConfig, Division, HpccConfig,
-    IntConfig, IrnConfig, IrnWindow, PathChoice, PfcThreshold, Reaction, Recovery, Schedule,
-    TimelyBand,
+    Accounting, Admission, Alpha, Arithmetic, BaseRtt, Classify, CnpReaction, ControlConfig,
+    Division, HostConfig, HpccConfig, IntConfig, IrnConfig, IrnWindow, PathChoice, PfcThreshold,
+    Reaction, Recovery, Schedule, TimelyBand,
 };
 use dataplane::int::{Counter, IntFormat, Layout};
 use dataplane::switch::DATA_CLASS;
@@ -261,7 +261,7 @@ fn hpcc() {
     assert_eq!((paper.nic.int, paper.nic.ack_bytes()), (42, 88));
 }
 
-// PRE-60: how INT is written, and how HPCC then reads it.
+// PRE-70: how INT is written, and how HPCC then reads it.
 #[test]
 fn telemetry() {
     let both = |set: &[&str]| {
@@ -286,7 +286,7 @@ fn telemetry() {
     assert_eq!(int.format, IntFormat::Wire(Layout::new(1, 16)));
 }
 
-// PRE-61: the variants, and what says nothing of them.
+// PRE-71: the variants, and what says nothing of them.
 #[test]
 fn variants_of_hpcc() {
     let hpcc = |set: &[&str]| match config("hpcc", set).nic.control {
@@ -683,6 +683,40 @@ fn every_value_names_a_rule_and_every_rule_is_named() {
         cited.extend(rules(&text));
     }
     assert_eq!(stated, cited);
+}
+
+// PRE-80, PRE-81, PRE-82, PRE-83, PRE-84, PRE-85: nobody's habits unless somebody asks.
+#[test]
+fn no_profile() {
+    for preset in PRESETS {
+        let changes = Changes {
+            scheme: Some(preset.name.to_owned()),
+            ..Changes::default()
+        };
+        let scenario = Scenario::parse(NETWORK, "x.toml", Path::new("."), &changes).unwrap();
+        let scheme = &scenario.spec.scheme;
+        assert_eq!(
+            (scheme.profile, scheme.cut_times, scheme.in_order),
+            (None, false, false)
+        );
+        let c = scheme.configure(&surroundings(&scenario.spec, &scenario.graph));
+        assert_eq!(c.nic.host, HostConfig::default(), "{}", preset.name);
+        assert_ne!(c.switch.path, PathChoice::Tuple);
+        if let Admission::Pfc(pfc) = c.switch.mmu.admission {
+            assert_eq!(pfc.accounting, Accounting::Pool);
+        }
+        assert!(c.switch.ecn.is_none_or(|ecn| !ecn.replay));
+        let real = match c.nic.control {
+            ControlConfig::Hpcc(c) => c.arithmetic == Arithmetic::Real && c.ai_bps.is_none(),
+            ControlConfig::Dcqcn(c) => c.arithmetic == Arithmetic::Real && !c.fixed_window,
+            ControlConfig::Timely(c) => c.arithmetic == Arithmetic::Real && !c.fixed_window,
+            ControlConfig::Dctcp(c) => {
+                c.arithmetic == Arithmetic::Real && c.ai_bps.is_none() && c.min_rate_bps.is_none()
+            }
+            _ => true,
+        };
+        assert!(real, "{}", preset.name);
+    }
 }
 
 // PRE-90: another epoch is kept, also in the resolved scenario, and moves nothing.

@@ -361,7 +361,7 @@ impl Iterator for Source {
             }
             _ => (self.start_ps, self.class),
         };
-        // TRA-18
+        // TRA-19
         let (port, incast) = match &self.draw {
             Draw::List(flows) => {
                 let port = flows[place as usize].port;

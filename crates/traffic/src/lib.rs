@@ -45,8 +45,8 @@ pub struct Flow {
     pub port: u16,
 }
 
-/// Destination port of flows of which nothing else is said. // TRA-18
+/// Destination port of flows of which nothing else is said. // TRA-19
 pub const DEFAULT_PORT: u16 = 100;
 
-/// Destination port by which users of the ns-3 simulator tell flows of an incast. // TRA-18
+/// Destination port by which users of the ns-3 simulator tell flows of an incast. // TRA-19
 pub const INCAST_PORT: u16 = 200;

@@ -17,7 +17,7 @@ pub struct ListedFlow {
     pub start_ps: u64,
     /// Traffic class; that of the source if not said.
     pub class: Option<u8>,
-    /// Destination port; [`INCAST_PORT`](crate::INCAST_PORT) means that it belongs to an incast. // TRA-18
+    /// Destination port; [`INCAST_PORT`](crate::INCAST_PORT) means that it belongs to an incast. // TRA-19
     pub port: u16,
 }
 

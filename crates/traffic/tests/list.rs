@@ -112,7 +112,7 @@ proptest! {
     }
 }
 
-// TRA-18
+// TRA-19
 #[test]
 fn a_port_may_be_named_and_one_of_them_means_incast() {
     let text = "src,dst,bytes,start,port\n0,1,1000,1us,200\n1,0,1000,2us,\n2,0,1000,3us,7\n";

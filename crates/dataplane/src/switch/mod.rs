@@ -55,7 +55,7 @@ pub struct SwitchCounters {
     /// BFC bitmaps sent.
     pub bfc_bitmaps: u64,
     /// Pauses of what was paused already and resumes of what was not: must stay 0 where no frame is
-    /// lost on a link.
+    /// lost on a link and no bitmap repeats them.
     pub repeated_pauses: u64,
 }
 
@@ -435,7 +435,11 @@ impl Switch {
         let hot = arena.hot_mut(id);
         let data = hot.kind() == Kind::Data;
         // NS3-16: the draw of an ACK has no effect but on those after it.
-        if (data || marker.replay) && marker.marks(port, bytes, || sink.unit()) && data {
+        if !data && !marker.replay {
+            return;
+        }
+        let marks = marker.marks(port, bytes, || sink.unit());
+        if marks && data {
             hot.flags |= flag::CE;
             self.counters.marks += 1;
             self.port_counters[port as usize].marked += 1;

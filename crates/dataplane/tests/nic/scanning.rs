@@ -188,7 +188,7 @@ fn hpcc_moves_a_start_that_is_set_and_the_alarm_with_it() {
     c.int = 42;
     let mut b = Bench::new(&c);
     b.start(0, 100_000);
-    let mut ack = |b: &mut Bench, psn: u32, ns: u64, tx_bytes: u64| {
+    let ack = |b: &mut Bench, psn: u32, ns: u64, tx_bytes: u64| {
         b.now = ns * NS;
         let packet = Packet {
             flow: 0,

@@ -106,9 +106,17 @@ impl<C: Calendar> Simulation<C> {
     // NS3-04
     pub(super) fn run_in_order(&mut self, limit: Time) {
         while let Some(event) = self.core.calendar.pop_before(limit) {
-            self.core.now = event.time;
+            let now = event.time;
+            self.core.now = now;
             self.handle(event);
             self.serve_in_order(0);
+            while let Some(event) = self.core.calendar.pop_now() {
+                self.handle(event);
+                self.serve_in_order(0);
+            }
+            if let Some(recording) = &mut self.recording {
+                recording.settle(now, &self.switches);
+            }
         }
     }
 
@@ -119,6 +127,9 @@ impl<C: Calendar> Simulation<C> {
         let mut at = from;
         while let Some(&link) = self.core.links.kicks.get(at) {
             at += 1;
+            if let Some(recording) = &mut self.recording {
+                recording.touch(link);
+            }
             let l = &mut self.core.links.hot[link as usize];
             l.kicked = false;
             // Busy until the event that says otherwise, also at the very instant of it.
