@@ -29,6 +29,9 @@ axes = [
 set = ["traffic.background.window=[\\"0us\\", \\"100us\\"]", "traffic.incast.limit=1"]
 quick = { set = ["traffic.background.window=[\\"0us\\", \\"20us\\"]"] }
 
+[formulas.worst]
+formula = "worst-empty-share"
+
 [data.flows]
 of = "slowdown"
 
@@ -54,6 +57,22 @@ y_scale = "log"
 marks = [{ y = 2, text = "2" }]
 
 [[panels]]
+kind = "by-size"
+data = "flows"
+statistic = "p95"
+by = "scheme"
+select = { load = "0.6" }
+edges = ["1KB", "10KB", "100KB"]
+published_from = "nobody"
+published = [{ point = "hpcc", y = [1, 2, 3] }, { text = "other", y = [2, 2, 2] }]
+
+[[panels]]
+kind = "curves"
+formulas = ["worst"]
+x_limits = [0.1, 10]
+x_scale = "log"
+
+[[panels]]
 kind = "bars"
 measure = "buffer"
 x = "load"
@@ -64,6 +83,8 @@ kind = "lines"
 measure = "fct"
 x = "load"
 by = "scheme"
+published_from = "nobody"
+published = [{ point = "dcqcn", y = ["1us", "2us"] }]
 
 [[panels]]
 kind = "cdf"
@@ -185,7 +206,7 @@ def test_a_bad_figure_file_is_an_error_of_the_input(
     bad.write_text(FIGURE.replace('statistic = "p95"', 'statistic = "p9x"', 1), encoding="utf-8")
     done = command("paper", bad, "-o", tmp_path)
     assert done.returncode == 2
-    assert f"{bad}:21: `measures.p95.statistic`: `p9x` is none of" in done.stderr
+    assert f"{bad}:24: `measures.p95.statistic`: `p9x` is none of" in done.stderr
     assert "Traceback" not in done.stderr
     missing = command("paper", "no/such.toml", "-o", tmp_path)
     assert missing.returncode == 2
@@ -232,6 +253,13 @@ def test_each_figure_is_whole(name: str) -> None:
     for quick in (False, True):
         for task in reproduce.tasks(figure, quick).values():
             assert task.resolved
+
+
+def test_the_figures_of_bfc_are_there() -> None:
+    numbers = (2, 3, 4, *range(7, 31))
+    wanted = [f"bfc/fig{n}" for n in numbers] + ["bfc/table1"]
+    assert set(files.wanted(wanted)) <= set(files.available())
+    assert {f"bfc/fig{n:02}" for n in numbers} <= set(files.available())
 
 
 def test_the_figures_of_hpcc_are_there() -> None:

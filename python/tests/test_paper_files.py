@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -128,7 +129,7 @@ MISTAKES = [
     ('below = { name = "p99", scheme = "dcqcn" }', "within = [1]", "expected a list of two"),
     ('paper = "B"', "", "figure.toml:28: `claims`: the key `paper` is missing: a text"),
     ("[[panels]]", "[[panel]]", "a figure needs at least one [[panels]]"),
-    ("[[runs]]", "[[run]]", "a figure needs at least one [[runs]]"),
+    ("[[runs]]", "[[run]]", "a figure needs at least one [[runs]], or [formulas]"),
 ]
 
 
@@ -141,6 +142,113 @@ def test_a_mistake_is_told_with_its_place(figure: Path, good: str, bad: str, tol
         files.read(figure)
     assert told in str(error.value)
     assert str(error.value).startswith(f"error: {figure}")
+
+
+CURVES = """\
+title = "Formulas"
+place = "Paper, Fig. 2"
+
+[formulas.bytes]
+formula = "bytes-below"
+workload = "google-allrpc@bfc"
+
+[formulas.share]
+formula = "empty-share"
+threshold = 1
+
+[measures.small]
+formula = "bytes"
+at = "1KB"
+
+[[panels]]
+kind = "curves"
+formulas = ["bytes"]
+x_limits = ["100B", "1MB"]
+
+[[claims]]
+text = "small flows have few bytes"
+place = "2"
+paper = "few"
+measure = "small"
+below = "50%"
+"""
+
+BAD_CURVES = [
+    ('formula = "bytes-below"', 'formula = "bytes"', "`formulas.bytes.formula`: `bytes` is none"),
+    ("google-allrpc@bfc", "gogle@bfc", "`formulas.bytes.workload`: there is no workload"),
+    ("threshold = 1", 'threshold = "1us"', "`formulas.share.threshold`: expected a number"),
+    ('formula = "bytes"\nat', 'formula = "byte"\nat', "Did you mean `bytes`?"),
+    ('at = "1KB"', "at = 3", "`measures.small.at`: expected a size"),
+    ('formulas = ["bytes"]', 'formulas = ["bytes", "share"]', "of the same dimensions"),
+    ('formulas = ["bytes"]', 'formulas = ["bits"]', "no [formulas.bits] is declared"),
+    ('x_limits = ["100B", "1MB"]', "", "`curves` needs `x_limits`"),
+    ('measure = "small"', 'measure = { name = "small", scheme = "bfc" }', "unknown key"),
+    ('kind = "curves"', 'kind = "cdf"', "formulas are drawn in panels of kind"),
+]
+
+
+def test_a_figure_of_formulas_needs_no_runs(figure: Path) -> None:
+    figure.write_text(CURVES, encoding="utf-8")
+    read = files.read(figure)
+    assert (read.groups, read.claims[0].value.select) == ((), {})
+    assert read.panels[0].formulas[0].at([1e9])[0] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("good", "bad", "told"), BAD_CURVES, ids=[m[2] for m in BAD_CURVES])
+def test_mistakes_in_formulas(figure: Path, good: str, bad: str, told: str) -> None:
+    assert good in CURVES
+    figure.write_text(CURVES.replace(good, bad, 1), encoding="utf-8")
+    with pytest.raises(files.FigureError, match=re.escape(told)):
+        files.read(figure)
+
+
+BY_SIZE = """\
+kind = "by-size"
+statistic = "p99"
+edges = ["1KB", "10KB"]
+published_from = "their plot"
+published = [{ point = "hpcc", y = [1.5, 3] }, { text = "ideal", x = ["2KB"], y = [2] }]
+"""
+
+BAD_PUBLISHED = [
+    ('"1KB", "10KB"', '"10KB", "1KB"', "expected sizes that rise"),
+    ('edges = ["1KB", "10KB"]', "", "there are 2 values for 0 places"),
+    ('point = "hpcc"', 'point = "tcp"', "`tcp` is no point of `by`; there are: hpcc, dcqcn"),
+    ("y = [1.5, 3]", "y = [1.5, 3, 4]", "there are 3 values for 2 places"),
+    ("y = [2]", "y = [2, 3]", "there are 2 values for 1 places"),
+    ('published_from = "their plot"', "", "the key `published_from` is missing"),
+]
+
+
+def with_panel(written: str) -> str:
+    return FIGURE.replace('kind = "cdf"\n', written, 1)
+
+
+def test_published_curves_stand_at_the_edges_or_where_they_say(figure: Path) -> None:
+    figure.write_text(with_panel(BY_SIZE), encoding="utf-8")
+    (panel,) = files.read(figure).panels
+    first, second = panel.published
+    assert (panel.edges, panel.published_from) == ((1e3, 1e4), "their plot")
+    assert (first.point, first.x, first.y) == ("hpcc", (1e3, 1e4), (1.5, 3))
+    assert (second.point, second.text, second.x, second.y) == (None, "ideal", (2e3,), (2,))
+
+
+@pytest.mark.parametrize(("good", "bad", "told"), BAD_PUBLISHED, ids=[m[2] for m in BAD_PUBLISHED])
+def test_mistakes_in_published_curves(figure: Path, good: str, bad: str, told: str) -> None:
+    assert good in BY_SIZE
+    figure.write_text(with_panel(BY_SIZE.replace(good, bad, 1)), encoding="utf-8")
+    with pytest.raises(files.FigureError, match=re.escape(told)):
+        files.read(figure)
+
+
+def test_points_with_a_place_make_an_axis_of_numbers(figure: Path) -> None:
+    values = 'key = "traffic.0.load.fraction", values = [0.3, 0.5], labels = ["30 %", "50 %"]'
+    points = 'points = [{ label = "few", at = 8 }, { label = "many", at = 64 }]'
+    written = FIGURE.replace(values, points).replace("30 %", "few").replace("50 %", "many")
+    figure.write_text(written, encoding="utf-8")
+    axis = files.read(figure).groups[0].axes[1]
+    assert axis.dimension is Dimension.NUMBER
+    assert [point.number for point in axis.points] == [8, 64]
 
 
 def test_runs_of_several_groups_are_told_apart(figure: Path) -> None:

@@ -15,8 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backwater.errors import RunError
+from backwater.paper import formulas
 from backwater.paper.claims import DIFFERS, HOLDS, judge, ratio
 from backwater.paper.files import Bound, Claim, Figure, Measure, Pick, Source, Statistic
+from backwater.paper.formulas import Formula
 from backwater.paper.measures import Data, Lines, Samples, Value, evaluate, quantile
 from backwater.paper.quantities import Dimension, Quantity
 
@@ -357,3 +359,112 @@ def test_no_data_holds_nothing() -> None:
     for bound in bounds:
         judged = judge(claim(pick("a"), bound), NO_FIGURE, Table(a=(math.nan,)))
         assert (judged.verdict, judged.ours) == (DIFFERS, "no data")
+
+
+# --- What is computed rather than run ---------------------------------------------------------
+
+
+def test_share_of_bytes_in_flows_up_to_a_size() -> None:
+    # Half of the flows have 100 bytes, the others 100 to 300: 50 + 100 bytes a flow.
+    points = [(100.0, 0.5), (300.0, 1.0)]
+    sizes = np.array([50.0, 100.0, 200.0, 300.0, 1e9])
+    below = formulas.bytes_below(points, "linear", sizes)
+    assert below == pytest.approx([0, 1 / 3, (50 + 37.5) / 150, 1, 1])
+    # By steps the others all have 300 bytes.
+    assert formulas.bytes_below(points, "step", sizes) == pytest.approx([0, 0.25, 0.25, 1, 1])
+
+
+def test_bytes_of_a_built_in_distribution() -> None:
+    """Drawing sizes from the same points gives the same share."""
+    found = formulas.workload_points("fb-hadoop@bfc")
+    assert found is not None
+    points, interpolation = found
+    assert interpolation == "linear"
+    sizes, shares = np.array(points).T
+    drawn = np.interp((np.arange(1_000_000) + 0.5) / 1_000_000, shares, sizes)
+    curve = Formula("f", "bytes-below", (("workload", "fb-hadoop@bfc"),), "f")
+    for size in (1e3, 1e5, 1e6):
+        expected = drawn[drawn <= size].sum() / drawn.sum()
+        assert curve.at([size])[0] == pytest.approx(expected, rel=1e-3)
+    assert formulas.workload_points("no-such") is None
+
+
+def test_time_without_packets() -> None:
+    """Eq. 4 from the three phases of Eq. 1 to 3, and Eq. 5 as its largest value."""
+    for threshold in (0.25, 1.0, 4.0):
+        ratio = np.linspace(1.01, 12, 5000)
+        filling = threshold / (ratio - 1) + 1
+        draining = threshold + ratio - 1
+        share = formulas.empty_share(threshold, ratio)
+        assert share == pytest.approx(1 / (filling + draining + 1))
+        worst = formulas.worst_empty_share(np.array([threshold]))[0]
+        assert share.max() == pytest.approx(worst, rel=1e-5)
+        assert ratio[share.argmax()] == pytest.approx(threshold**0.5 + 1, abs=0.01)
+    assert formulas.worst_empty_share(np.array([1.0]))[0] == pytest.approx(0.2)
+
+
+def test_a_formula_is_a_measure_without_runs() -> None:
+    curve = Formula("worst", "worst-empty-share", (), "Eq. 5")
+    nothing = source("formula", Dimension.SHARE)
+    measure = Measure("m", nothing, Statistic("formula"), Dimension.SHARE, curve, 1.0)
+    value = Data().value(measure, [])
+    assert (value.value, value.by_seed) == (pytest.approx(0.2), (pytest.approx(0.2),))
+
+
+def test_the_standard_deviation_is_that_of_all_numbers() -> None:
+    samples = Samples(np.array([1.0, 3.0, 100.0]), np.array([3, 1, 0]))
+    assert evaluate(Statistic("std"), samples) == pytest.approx(0.75**0.5)
+
+
+def test_flows_in_progress() -> None:
+    # Flow 0 from 0 to 90 us, 1 from 10 to 15, 2 from 20 to 40.
+    wanted = source("in-progress", bin_ps=5 * US, window=(0, 25 * US))
+    assert list(Data().lines(wanted, fake()).values[""]) == [1, 1, 2, 1, 2, 2]
+    short = replace(wanted, traffic=("short",), sizes=(0, 3000))
+    assert list(Data().lines(short, fake()).values[""]) == [0, 0, 1, 0, 0, 0]
+
+
+def test_change_of_a_fair_share() -> None:
+    wanted = source(
+        "fair-share-change", Dimension.SHARE, bin_ps=5 * US, window=(0, 25 * US), interval_ps=5 * US
+    )
+    found = Data().samples(wanted, [fake()])
+    # 1, 1, 2, 1, 2, 2 flows: equal, halved, doubled, halved, equal.
+    assert list(found.values) == [0, 0.5, 1, 0.5, 0]
+
+
+def test_delay_is_what_a_flow_took_beyond_its_time_alone() -> None:
+    wanted = source("delay", Dimension.TIME, traffic=("short",))
+    # Slowdowns of 1 and 4 over 5 and 20 us.
+    assert sorted(Data().samples(wanted, [fake()]).values) == [0, 15 * US]
+
+
+def test_active_flows_of_some_ports() -> None:
+    active = pl.DataFrame(
+        {
+            "node": [3, 3, 3],
+            "port": [0, 0, 1],
+            "tier": ["tor"] * 3,
+            "active": [0, 7, 9],
+            "probes": [3, 1, 5],
+        }
+    )
+    run = fake(active=active)
+    one = source("active-flows", ports=("s0->h0",))
+    assert measured(one, Statistic("count"), run) == 4
+    assert measured(one, Statistic("mean"), run) == 7 / 4
+    assert measured(source("active-flows", tiers=("tor",)), Statistic("max"), run) == 9
+    assert measured(source("active-flows", tiers=("core",)), Statistic("count"), run) == 0
+
+
+def test_utilisation_and_idle_time_of_ports() -> None:
+    run = fake()
+    # 100 us at 1 Gbps are 12 500 bytes.
+    run.ports = run.ports.with_columns(
+        pl.Series("tx_bytes", [5_000, 12_500, 0]), pl.Series("rate_bps", [10**9] * 3)
+    )
+    one = source("utilisation", Dimension.SHARE, ports=("s0->h0",))
+    assert measured(one, Statistic("mean"), run) == pytest.approx(0.4)
+    assert measured(replace(one, of="idle"), Statistic("mean"), run) == pytest.approx(0.6)
+    tor = source("utilisation", Dimension.SHARE, tiers=("tor",))
+    assert measured(tor, Statistic("mean"), run) == pytest.approx(0.7)

@@ -637,3 +637,51 @@ fn load_of_dual_homed_hosts_counts_both_their_links_and_crosses_between_pairs() 
         Err(TopologyError::OneRack)
     );
 }
+
+fn multi_dc(sites: u32) -> TopologySpec {
+    TopologySpec::MultiDc {
+        sites,
+        leaves: 2,
+        spines: 3,
+        hosts_per_leaf: 4,
+        link: link(100),
+        uplink: link(100),
+        gateway_link: link(100),
+        interconnect: LinkSpec {
+            rate: Rate::from_gbps(200),
+            delay_ps: 200 * US,
+            loss: Loss::NONE,
+        },
+    }
+}
+
+// TOP-21
+#[test]
+fn sites_are_joined_by_their_gateways_alone() {
+    let graph = build(&multi_dc(3));
+    assert_eq!((graph.hosts(), graph.switches()), (24, 18));
+    assert_eq!(graph.link_count(), 3 * (8 + 6 + 3) + 3);
+    assert_eq!(
+        peers(&graph, "leaf3"),
+        [
+            "host12", "host13", "host14", "host15", "spine3", "spine4", "spine5"
+        ]
+    );
+    assert_eq!(peers(&graph, "spine5"), ["leaf2", "leaf3", "gateway1"]);
+    assert_eq!(
+        peers(&graph, "gateway1"),
+        ["spine3", "spine4", "spine5", "gateway0", "gateway2"]
+    );
+    // TOP-12: the uplinks of the leaves.
+    assert_eq!(
+        graph.capacity_bps(CapacityOf::Core),
+        Ok(18 * 100_000_000_000)
+    );
+    assert_eq!(
+        multi_dc(0).build().unwrap_err(),
+        TopologyError::Zero {
+            shape: "multi-dc",
+            key: "sites"
+        }
+    );
+}

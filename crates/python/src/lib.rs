@@ -353,6 +353,7 @@ fn workload_entry(distribution: &traffic::sizes::Distribution) -> Value {
         "mean_bytes": distribution.mean(),
         "median_bytes": distribution.quantile(0.5),
         "max_bytes": distribution.max(),
+        "points": distribution.points(),
         "interpolation": distribution.interpolation.as_str(),
         "source": distribution.source,
         "note": distribution.note,

@@ -312,6 +312,7 @@ fn tier(spec: &TopologySpec, level: u8) -> String {
     let names: &[&str] = match spec {
         TopologySpec::Star { .. } | TopologySpec::Dumbbell { .. } => &["host", "switch"],
         TopologySpec::LeafSpine { .. } => &["host", "leaf", "spine"],
+        TopologySpec::MultiDc { .. } => &["host", "leaf", "spine", "gateway"],
         TopologySpec::Clos { .. } => &["host", "tor", "agg", "core"],
         TopologySpec::DualHomed { .. } => &["host", "tor", "agg"],
         TopologySpec::FatTree { .. } => &["host", "edge", "agg", "core"],

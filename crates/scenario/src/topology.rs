@@ -29,6 +29,7 @@ enum Kind {
     Clos,
     FatTree,
     DualHomed,
+    MultiDc,
     Links,
 }
 
@@ -39,6 +40,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("clos", Kind::Clos),
     ("fat-tree", Kind::FatTree),
     ("dual-homed", Kind::DualHomed),
+    ("multi-dc", Kind::MultiDc),
     ("links", Kind::Links),
 ];
 
@@ -62,6 +64,11 @@ pub const TOPOLOGIES: &[(&str, &str)] = &[
     (
         "dual-homed",
         "pairs of ToRs with hosts on both, below aggregation switches: pairs, hosts, aggs, link, uplink",
+    ),
+    (
+        "multi-dc",
+        "leaf-spine sites, each with a gateway; every two gateways are linked: sites, leaves, spines, \
+         hosts_per_leaf, link, uplink, gateway_link, interconnect",
     ),
     (
         "links",
@@ -88,6 +95,7 @@ pub(crate) fn read(root: &Section<'_>) -> Option<TopologySpec> {
         Kind::Clos => clos(&section),
         Kind::FatTree => fat_tree(&section),
         Kind::DualHomed => dual_homed(&section),
+        Kind::MultiDc => multi_dc(&section),
         Kind::Links => links(&section),
     };
     section.finish();
@@ -113,6 +121,12 @@ pub fn hosts(spec: &TopologySpec) -> u64 {
             hosts_per_tor,
             ..
         } => u64::from(*pods) * u64::from(*tors_per_pod) * u64::from(*hosts_per_tor),
+        TopologySpec::MultiDc {
+            sites,
+            leaves,
+            hosts_per_leaf,
+            ..
+        } => u64::from(*sites) * u64::from(*leaves) * u64::from(*hosts_per_leaf),
         TopologySpec::FatTree { k, .. } => u64::from(*k).pow(3) / 4,
         TopologySpec::Links { hosts, .. } => hosts.len() as u64,
     }
@@ -339,6 +353,34 @@ fn dual_homed(section: &Section<'_>) -> Option<TopologySpec> {
         aggs,
         link: link?,
         uplink: uplink?,
+    })
+}
+
+fn multi_dc(section: &Section<'_>) -> Option<TopologySpec> {
+    let sites = section
+        .required("sites", "2", |n| count(n, 1, 256))
+        .map(|v| v as u32);
+    let leaves = size(section, "leaves", "4");
+    let spines = size(section, "spines", "8");
+    let hosts_per_leaf = size(section, "hosts_per_leaf", "16");
+    let link = link(section);
+    let uplink = other_link(section, "uplink", link);
+    let gateway_link = other_link(section, "gateway_link", link);
+    let interconnect = other_link(section, "interconnect", link);
+    let (sites, leaves, spines, hosts_per_leaf) = (sites?, leaves?, spines?, hosts_per_leaf?);
+    let [d, l, s, h] = [sites, leaves, spines, hosts_per_leaf].map(u64::from);
+    let links = d * (l * h + l * s + s) + d * (d - 1) / 2;
+    let ports = (h + s).max(l + 1).max(s + d - 1);
+    check_totals(section, d * l * h, links, ports, "sites").then_some(())?;
+    Some(TopologySpec::MultiDc {
+        sites,
+        leaves,
+        spines,
+        hosts_per_leaf,
+        link: link?,
+        uplink: uplink?,
+        gateway_link: gateway_link?,
+        interconnect: interconnect?,
     })
 }
 

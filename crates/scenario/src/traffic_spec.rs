@@ -200,18 +200,22 @@ fn generated(s: &Section<'_>, word: Word, around: &Around<'_>) -> Option<Rest> {
     let (sizes, total) = sizes(s, word, around);
     let arrivals = arrivals(s, word);
     let window = window(s, matches!(arrivals, Ok(Some(_)) | Err(())));
-    let scope = match word {
-        Word::Uniform | Word::Incast => scope(s),
-        _ => Some(Scope::Any),
+    let pairs = match word {
+        Word::Uniform => uniform(s),
+        Word::Incast => scope(s).map(|scope| Pattern::Uniform { scope }),
+        _ => Some(Pattern::Uniform { scope: Scope::Any }),
     };
     let incast = (word == Word::Incast).then(|| incast(s, total, around));
-    let scope = scope?;
+    let pairs = pairs?;
     let pattern = match word {
-        Word::Uniform => Pattern::Uniform { scope },
+        Word::Uniform => pairs,
         Word::Permutation => Pattern::Permutation,
         Word::AllToAll => Pattern::AllToAll,
         Word::Incast | Word::List => {
             let (degree, receiver, with_replacement) = incast??;
+            let Pattern::Uniform { scope } = pairs else {
+                return None;
+            };
             Pattern::Incast(Incast {
                 degree,
                 total_bytes: total,
@@ -225,6 +229,30 @@ fn generated(s: &Section<'_>, word: Word, around: &Around<'_>) -> Option<Rest> {
         return None;
     }
     Some((pattern, sizes, arrivals.ok()?, window?))
+}
+
+/// Uniform traffic: between any two hosts of the scope, with a share that crosses, or within sites.
+fn uniform(s: &Section<'_>) -> Option<Pattern> {
+    let given: Vec<&'static str> = ["scope", "crossing", "sites"]
+        .into_iter()
+        .filter(|k| s.has(k))
+        .collect();
+    if let [first, second, ..] = given[..] {
+        let message = format!("`{first}` and `{second}` contradict each other");
+        s.complain(second, message, "each says which pairs may talk; keep one");
+        return None;
+    }
+    match given.first() {
+        Some(&"crossing") => s
+            .optional("crossing", |n| fraction(n, 0.0, 1.0))
+            .map(|crossing| Pattern::Local { crossing }),
+        Some(&"sites") => s
+            .optional("sites", |n| count(n, 1, u64::from(u16::MAX)))
+            .map(|sites| Pattern::Sites {
+                sites: sites as u32,
+            }),
+        _ => scope(s).map(|scope| Pattern::Uniform { scope }),
+    }
 }
 
 fn scope(s: &Section<'_>) -> Option<Scope> {

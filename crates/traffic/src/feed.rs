@@ -165,6 +165,10 @@ impl Iterator for Instants {
 #[derive(Debug)]
 enum Draw {
     Uniform(Scope),
+    /// The share between racks.
+    Local(f64),
+    /// The number of sites.
+    Sites(u32),
     /// The partner of each host.
     Permutation {
         partners: Vec<u32>,
@@ -215,6 +219,8 @@ impl Source {
         };
         let draw = match &spec.pattern {
             Pattern::Uniform { scope } => Draw::Uniform(*scope),
+            Pattern::Local { crossing } => Draw::Local(*crossing),
+            Pattern::Sites { sites } => Draw::Sites(*sites),
             Pattern::Permutation => Draw::Permutation {
                 partners: derangement(hosts.count(), &mut pair_stream),
                 arrivals: spec.arrivals.is_some(),
@@ -276,6 +282,16 @@ impl Source {
         let count = u64::from(self.hosts.count());
         match &self.draw {
             Draw::Uniform(scope) => self.hosts.draw_pair(*scope, &mut self.pair_stream),
+            // TRA-20
+            Draw::Local(crossing) => {
+                if self.pair_stream.unit() < *crossing {
+                    self.hosts
+                        .draw_pair(Scope::InterRack, &mut self.pair_stream)
+                } else {
+                    self.hosts.draw_pair_inside(&mut self.pair_stream)
+                }
+            }
+            Draw::Sites(sites) => self.hosts.draw_pair_of_site(*sites, &mut self.pair_stream),
             Draw::Permutation { partners, arrivals } => {
                 let src = if *arrivals {
                     self.pair_stream.below(count)

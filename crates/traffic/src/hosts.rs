@@ -25,17 +25,23 @@ pub struct Hosts {
     racks: Vec<Rack>,
 }
 
-/// One rack: where its hosts stand, and how many pairs across racks start in racks before it.
+/// One rack: where its hosts stand, and how many pairs, across racks and inside of one, start in racks before it.
 #[derive(Clone, Copy, Debug)]
 struct Rack {
     from: u32,
     to: u32,
     pairs_before: u64,
+    inside_before: u64,
 }
 
 impl Rack {
     const fn size(&self) -> u32 {
         self.to - self.from
+    }
+
+    /// Ordered pairs of its hosts.
+    fn pairs_inside(&self) -> u64 {
+        u64::from(self.size()) * u64::from(self.size() - 1)
     }
 }
 
@@ -63,6 +69,7 @@ impl Hosts {
                     from: at,
                     to: at,
                     pairs_before: 0,
+                    inside_before: 0,
                 });
                 last = Some(rack);
             }
@@ -71,10 +78,11 @@ impl Hosts {
             position[host as usize] = at;
             dense[host as usize] = index as u32;
         }
-        let mut pairs = 0;
+        let (mut pairs, mut inside) = (0, 0);
         for rack in &mut racks {
-            rack.pairs_before = pairs;
+            (rack.pairs_before, rack.inside_before) = (pairs, inside);
             pairs += u64::from(rack.size()) * u64::from(count - rack.size());
+            inside += rack.pairs_inside();
         }
         Ok(Self {
             grouped,
@@ -106,6 +114,12 @@ impl Hosts {
     /// Ordered pairs of different hosts.
     fn pairs(&self) -> u64 {
         u64::from(self.count()) * (u64::from(self.count()) - 1)
+    }
+
+    /// Ordered pairs of different hosts of one rack.
+    #[must_use]
+    pub fn pairs_inside(&self) -> u64 {
+        self.pairs() - self.pairs_across()
     }
 
     /// How many ordered pairs `scope` leaves.
@@ -196,5 +210,50 @@ impl Hosts {
             }
         };
         (src, self.peer(src, scope, index))
+    }
+
+    /// A pair of one rack, every such pair being as likely; there must be one. // TRA-20
+    pub(crate) fn draw_pair_inside(&self, stream: &mut Stream) -> (u32, u32) {
+        let pair = stream.below(self.pairs_inside());
+        let rack = self.racks[self
+            .racks
+            .partition_point(|rack| rack.inside_before <= pair)
+            - 1];
+        let within = pair - rack.inside_before;
+        let peers = u64::from(rack.size()) - 1;
+        let (src, other) = ((within / peers) as u32, (within % peers) as u32);
+        let dst = other + u32::from(other >= src);
+        let host = |place: u32| self.grouped[(rack.from + place) as usize];
+        (host(src), host(dst))
+    }
+
+    /// The hosts of a site, where all hosts in their order are shared out among `sites` of the same size.
+    fn per_site(&self, sites: u32) -> u32 {
+        self.count() / sites
+    }
+
+    /// A pair of one site, every such pair being as likely. // TRA-21
+    pub(crate) fn draw_pair_of_site(&self, sites: u32, stream: &mut Stream) -> (u32, u32) {
+        let peers = self.per_site(sites) - 1;
+        let pair = stream.below(u64::from(self.count()) * u64::from(peers));
+        let src = (pair / u64::from(peers)) as u32;
+        let first = src - src % self.per_site(sites);
+        let other = first + (pair % u64::from(peers)) as u32;
+        (src, other + u32::from(other >= src))
+    }
+
+    /// The share of the pairs within sites whose hosts are in different racks.
+    pub(crate) fn crossing_fraction_of_sites(&self, sites: u32) -> f64 {
+        let size = self.per_site(sites);
+        let mut inside = 0;
+        for site in 0..sites {
+            let hosts = site * size..(site + 1) * size;
+            let mut racks: Vec<u32> = hosts.map(|host| self.rack_of[host as usize]).collect();
+            racks.sort_unstable();
+            let same = |group: &[u32]| group.len() as u64 * (group.len() as u64 - 1);
+            inside += racks.chunk_by(|a, b| a == b).map(same).sum::<u64>();
+        }
+        let all = u64::from(self.count()) * u64::from(size - 1);
+        (all - inside) as f64 / all as f64
     }
 }

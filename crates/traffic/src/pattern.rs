@@ -39,6 +39,18 @@ pub enum Pattern {
         /// Which pairs may talk.
         scope: Scope,
     },
+    /// Each arrival is one flow; this share of them between racks, the others within one, and in
+    /// either case between a pair drawn evenly.
+    Local {
+        /// Share of the flows between racks.
+        crossing: f64,
+    },
+    /// All hosts, in their order, are shared out among sites of the same size; each arrival is one
+    /// flow between a pair drawn evenly from all pairs of hosts of one site.
+    Sites {
+        /// Number of sites.
+        sites: u32,
+    },
     /// Each host has one partner to send to and one to receive from, drawn once. Without arrivals
     /// every host sends one flow at the start of the window; with arrivals, each is one flow of a
     /// host drawn evenly.
@@ -57,7 +69,7 @@ impl Pattern {
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
-            Self::Uniform { .. } => "uniform",
+            Self::Uniform { .. } | Self::Local { .. } | Self::Sites { .. } => "uniform",
             Self::Permutation => "permutation",
             Self::AllToAll => "all-to-all",
             Self::Incast(_) => "incast",
@@ -74,6 +86,8 @@ impl Pattern {
             Self::List(flows) => ListedFlow::check_all(flows, hosts.count()),
             Self::Permutation | Self::AllToAll => need_pairs(hosts, Scope::Any),
             Self::Uniform { scope } => need_pairs(hosts, *scope),
+            Self::Local { crossing } => check_local(hosts, *crossing),
+            Self::Sites { sites } => check_sites(hosts, *sites),
             Self::Incast(incast) => incast.check(hosts),
         }
     }
@@ -83,6 +97,8 @@ impl Pattern {
     pub fn crossing_fraction(&self, hosts: &Hosts) -> f64 {
         match self {
             Self::Uniform { scope } => hosts.crossing_fraction(*scope),
+            Self::Local { crossing } => *crossing,
+            Self::Sites { sites } => hosts.crossing_fraction_of_sites(*sites),
             // By symmetry a random partner is any other host with equal probability.
             Self::Permutation | Self::AllToAll => hosts.crossing_fraction(Scope::Any),
             Self::Incast(incast) => match incast.receiver {
@@ -120,6 +136,34 @@ fn need_pairs(hosts: &Hosts, scope: Scope) -> Result<(), Error> {
         return Err(Error::new(
             "all hosts are in one rack; traffic between racks needs at least two racks",
         ));
+    }
+    Ok(())
+}
+
+/// TRA-20
+fn check_local(hosts: &Hosts, crossing: f64) -> Result<(), Error> {
+    if !(0.0..=1.0).contains(&crossing) {
+        let what = format!("{crossing} of the flows between racks; expected 0 to 1");
+        return Err(Error::new(what));
+    }
+    if crossing > 0.0 {
+        need_pairs(hosts, Scope::InterRack)?;
+    }
+    if crossing < 1.0 && hosts.pairs_inside() == 0 {
+        return Err(Error::new(
+            "no rack has two hosts; with `crossing` below 1 there is traffic within racks",
+        ));
+    }
+    Ok(())
+}
+
+/// TRA-21
+fn check_sites(hosts: &Hosts, sites: u32) -> Result<(), Error> {
+    let count = hosts.count();
+    if sites == 0 || !count.is_multiple_of(sites) || count / sites < 2 {
+        return Err(Error::new(format!(
+            "{count} hosts cannot be shared out among {sites} sites of the same size, with two hosts at least"
+        )));
     }
     Ok(())
 }

@@ -87,7 +87,11 @@ impl SourceSpec {
         let elsewhere = match &self.pattern {
             Pattern::List(_) => Some("each listed flow"),
             Pattern::Incast(incast) => incast.total_bytes.map(|_| "the total"),
-            Pattern::Uniform { .. } | Pattern::Permutation | Pattern::AllToAll => None,
+            Pattern::Uniform { .. }
+            | Pattern::Local { .. }
+            | Pattern::Sites { .. }
+            | Pattern::Permutation
+            | Pattern::AllToAll => None,
         };
         match (&self.sizes, elsewhere) {
             (None, None) => Err(Error::new(format!("pattern '{pattern}' needs flow sizes"))),
@@ -107,7 +111,7 @@ impl SourceSpec {
             (Some(_), Pattern::List(_)) => Err(Error::new(
                 "listed flows have their own starts; leave the arrivals out",
             )),
-            (None, Pattern::Uniform { .. }) => {
+            (None, Pattern::Uniform { .. } | Pattern::Local { .. } | Pattern::Sites { .. }) => {
                 Err(Error::new(format!("pattern '{pattern}' needs arrivals")))
             }
             (None, _) if self.limit.is_some() => Err(Error::new(
@@ -146,7 +150,7 @@ impl SourceSpec {
     pub fn flows_per_arrival(&self, hosts: u32) -> u64 {
         let hosts = u64::from(hosts);
         match &self.pattern {
-            Pattern::Uniform { .. } => 1,
+            Pattern::Uniform { .. } | Pattern::Local { .. } | Pattern::Sites { .. } => 1,
             Pattern::Permutation if self.arrivals.is_some() => 1,
             Pattern::Permutation => hosts,
             Pattern::AllToAll => hosts * hosts.saturating_sub(1),

@@ -106,6 +106,70 @@ fn uniform_covers_all_pairs_evenly() {
     }
 }
 
+/// TRA-20, on racks of unequal size, one of them without a pair.
+#[test]
+fn local_traffic_crosses_as_often_as_asked_and_evenly_on_either_side() {
+    let rack_of = [5, 0, 5, 2, 2, 5, 0, 5, 9];
+    let hosts = rack_of.len();
+    let mut counts = vec![0u64; hosts * hosts];
+    let spec = source(Pattern::Local { crossing: 0.25 }, poisson(1e4));
+    for flow in flows(4, &[spec], &rack_of) {
+        counts[flow.src as usize * hosts + flow.dst as usize] += 1;
+    }
+    let of = |crosses: bool| -> Vec<u64> {
+        (0..hosts * hosts)
+            .filter(|at| at / hosts != at % hosts)
+            .filter(|at| (rack_of[at / hosts] != rack_of[at % hosts]) == crosses)
+            .map(|at| counts[at])
+            .collect()
+    };
+    let (across, inside) = (of(true), of(false));
+    for seen in [&across, &inside] {
+        let deviation = chi_square_deviation(seen);
+        assert!(deviation.abs() < 3.5, "{deviation}");
+    }
+    let [across, inside] = [across, inside].map(|n| n.iter().sum::<u64>() as f64);
+    assert!((across / (across + inside) - 0.25).abs() < 0.01);
+    assert_eq!(counts.iter().sum::<u64>() as f64, across + inside);
+}
+
+/// TRA-21
+#[test]
+fn traffic_of_sites_stays_there_and_covers_their_pairs_evenly() {
+    let rack_of = [0, 0, 1, 1, 2, 2, 3, 3];
+    let mut counts = [0u64; 64];
+    let spec = source(Pattern::Sites { sites: 2 }, poisson(1e4));
+    for flow in flows(5, &[spec], &rack_of) {
+        assert_eq!(flow.src / 4, flow.dst / 4);
+        counts[(flow.src * 8 + flow.dst) as usize] += 1;
+    }
+    let seen: Vec<u64> = counts.into_iter().filter(|&n| n > 0).collect();
+    assert_eq!(seen.len(), 2 * 4 * 3);
+    assert!(chi_square_deviation(&seen).abs() < 3.5);
+}
+
+/// TRA-20, TRA-21
+#[test]
+fn locality_and_sites_that_cannot_be_are_refused() {
+    let refused = |pattern: Pattern, rack_of: &[u32]| {
+        let error = Feed::new(
+            1,
+            &[source(pattern, every(1e5))],
+            rack_of.len() as u32,
+            rack_of,
+        );
+        error.expect_err("refused").to_string()
+    };
+    let local = |crossing| Pattern::Local { crossing };
+    assert!(refused(local(0.5), &[0, 0]).contains("one rack"));
+    assert!(refused(local(0.5), &[0, 1]).contains("no rack has two hosts"));
+    assert!(refused(local(1.5), &[0, 0, 1]).contains("expected 0 to 1"));
+    let sites = |sites| Pattern::Sites { sites };
+    for (count, racks) in [(0, [0, 0, 1, 1]), (3, [0, 0, 1, 1]), (4, [0, 0, 1, 1])] {
+        assert!(refused(sites(count), &racks).contains("cannot be shared out"));
+    }
+}
+
 /// TRA-10
 #[test]
 fn permutation_has_no_fixed_point_and_is_even() {
@@ -471,6 +535,8 @@ fn crossing_shares_are_those_of_the_flows() {
             every(1e5),
         ),
         (Pattern::Uniform { scope: Scope::Any }, every(1e5)),
+        (Pattern::Local { crossing: 0.3 }, every(1e5)),
+        (Pattern::Sites { sites: 2 }, every(1e5)),
         (Pattern::Permutation, every(1e5)),
         (Pattern::AllToAll, None),
         (

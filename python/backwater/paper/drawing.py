@@ -32,6 +32,12 @@ _NAMES = {
     "queue-samples": "queue length",
     "buffer": "buffer occupancy of a switch",
     "throughput": "throughput",
+    "active-flows": "active flows of a port",
+    "in-progress": "flows in progress",
+    "fair-share-change": "change of the fair share",
+    "utilisation": "utilisation",
+    "idle": "share of time idle",
+    "delay": "time beyond that of the flow alone",
     "pauses": "duration of a pause",
     "paused": "share of time paused by PFC",
     "wire": "bytes on the links per byte of payload",
@@ -74,6 +80,7 @@ def _cdf(axes: Axes, panel: Panel, results: Results) -> None:
     axes.set_ylim(0, 1.02)
     axes.set_xlabel(panel.x_label or unit.label(_NAMES[panel.source.of]))
     axes.set_ylabel(panel.y_label or "share with at most this")
+    _published(axes, panel, results, unit, _Unit(1))
     _marks(axes, panel.marks, unit, None)
     _limits(axes, panel, unit, _Unit(1))
 
@@ -86,7 +93,12 @@ def _by_size(axes: Axes, panel: Panel, results: Results) -> None:
         (label, results.data.samples(panel.source, results.runs(select)), style)
         for label, select, style in _lines(panel, results)
     ]
-    edges = _equal_count_edges([samples for _, samples, _ in lines], panel.bins)
+    given = bool(panel.edges)
+    edges = (
+        np.array([0, *panel.edges])
+        if given
+        else _equal_count_edges([samples for _, samples, _ in lines], panel.bins)
+    )
     for label, samples, style in lines:
         sizes = samples.sizes if samples.sizes is not None else np.empty(0)
         heights = []
@@ -94,10 +106,17 @@ def _by_size(axes: Axes, panel: Panel, results: Results) -> None:
             inside = (sizes > low) & (sizes <= high)
             heights.append(evaluate(panel.statistic, Samples(samples.values[inside])))
         y = np.array(heights) / unit.scale
-        axes.plot(range(len(heights)), y, label=label, marker="o", markersize=3, **_look(style))
+        x = edges[1:] if given else np.arange(len(heights))
+        axes.plot(x, y, label=label, marker="o", markersize=3, **_look(style))
     ticks = range(0, max(len(edges) - 1, 0), max(1, (len(edges) - 1) // 6))
-    axes.set_xticks(list(ticks), [bytes_text(edges[i + 1]) for i in ticks])
-    axes.set_xlabel(panel.x_label or "flow size, up to (equally many flows per step)")
+    places = [edges[i + 1] if given else i for i in ticks]
+    if given:
+        axes.set_xscale("log")
+        axes.minorticks_off()
+        _published(axes, panel, results, _Unit(1), unit)
+    axes.set_xticks(places, [bytes_text(edges[i + 1]) for i in ticks])
+    steps = "flow size, up to" if given else "flow size, up to (equally many flows per step)"
+    axes.set_xlabel(panel.x_label or steps)
     axes.set_ylabel(
         panel.y_label or f"{unit.label(_NAMES[panel.source.of])}, {panel.statistic.name}"
     )
@@ -210,10 +229,57 @@ def _over_axis(axes: Axes, panel: Panel, results: Results) -> None:
         axes.set_xticks(across / unit_x.scale)
     axes.set_xlabel(panel.x_label or unit_x.label(axis.name))
     axes.set_ylabel(panel.y_label or unit.label(_spoken(panel.measures[0])))
-    axes.set_ylim(bottom=0)
+    if panel.y_scale == "linear":
+        axes.set_ylim(bottom=0)
+    _published(axes, panel, results, unit_x, unit)
+    for i, formula in enumerate(panel.formulas):
+        places = _spread(panel.x_scale, float(across.min()), float(across.max()))
+        axes.plot(
+            places / unit_x.scale, formula.at(places) / unit.scale, label=formula.label,
+            color=INK, linestyle=_DASHES[i % len(_DASHES)], linewidth=1,
+        )  # fmt: skip
     _marks(axes, panel.marks, unit_x, unit)
     _limits(axes, panel, unit_x, unit)
 
+
+def _curves(axes: Axes, panel: Panel, _: Results) -> None:
+    assert panel.x_limits
+    low, high = panel.x_limits
+    places = _spread(panel.x_scale, low, high)
+    across = _Unit.of(panel.formulas[0].x, high)
+    unit = _Unit.of(panel.formulas[0].y, 1)
+    for i, formula in enumerate(panel.formulas):
+        look = _look(Style(_PALETTE[i % len(_PALETTE)]))
+        values = formula.at(places)
+        axes.plot(places / across.scale, values / unit.scale, label=formula.label, **look)
+    axes.set_xlabel(panel.x_label or across.label("x"))
+    axes.set_ylabel(panel.y_label or unit.label(""))
+    axes.set_ylim(bottom=0)
+    _marks(axes, panel.marks, across, unit)
+    _limits(axes, panel, across, unit)
+
+
+def _spread(scale: str, low: float, high: float) -> Array:
+    return np.geomspace(low, high, 200) if scale == "log" else np.linspace(low, high, 200)
+
+
+def _published(axes: Axes, panel: Panel, results: Results, x: _Unit, y: _Unit) -> None:
+    """Curves of the paper, faint, each in the colour of ours."""
+    axis = _axis(results.figure.group(panel.select), panel.by) if panel.published else None
+    looks = _looks(axis) if axis else {}
+    for curve in panel.published:
+        style = looks.get(curve.point or "", Style(MUTED))
+        axes.plot(
+            np.array(curve.x) / x.scale, np.array(curve.y) / y.scale, color=style.colour,
+            linestyle=(0, (1, 1.5)), marker=".", markersize=4, linewidth=1, alpha=0.55,
+            label=curve.text or None,
+        )  # fmt: skip
+    if panel.published:
+        axes.plot([], [], color=MUTED, linestyle=(0, (1, 1.5)), marker=".", alpha=0.7,
+                  label=f"published ({panel.published_from})")  # fmt: skip
+
+
+_DASHES = ((0, (4, 2)), (0, (1, 1)), (0, (4, 2, 1, 2)))
 
 _DRAWERS: dict[str, Callable[[Axes, Panel, Results], None]] = {
     "cdf": _cdf,
@@ -221,6 +287,7 @@ _DRAWERS: dict[str, Callable[[Axes, Panel, Results], None]] = {
     "series": _series,
     "bars": _bars,
     "lines": _over_axis,
+    "curves": _curves,
 }
 
 

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from backwater.errors import ScenarioError
+from backwater.paper import formulas
+from backwater.paper.formulas import Formula
 from backwater.paper.quantities import Dimension, Quantity, parse
 
 FIGURES = Path(__file__).parent / "figures"
@@ -112,6 +114,7 @@ class Source:
     ports: tuple[str, ...] = ()
     tiers: tuple[str, ...] = ()
     bin_ps: float | None = None
+    interval_ps: float = 0.0
     total: bool = False
     key: str = ""
 
@@ -139,6 +142,11 @@ class Measure:
     source: Source
     statistic: Statistic
     dimension: Dimension
+    formula: Formula | None = None
+    """It is no measurement: the value of this formula, the same in all runs."""
+
+    at: float = 0.0
+    """Where the formula is taken."""
 
 
 Selection = Mapping[str, tuple[str, ...]]
@@ -190,6 +198,18 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Published:
+    """A curve of the paper, drawn faintly."""
+
+    point: str | None
+    """The point of `by` that it belongs to, whose colour it has."""
+
+    text: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Panel:
     """One drawing of the picture."""
 
@@ -209,6 +229,12 @@ class Panel:
     x_limits: tuple[float, float] | None
     y_limits: tuple[float, float] | None
     marks: tuple[Mark, ...]
+    edges: tuple[float, ...] = ()
+    """Upper edges of the bins of size; none: bins with equally many flows."""
+
+    formulas: tuple[Formula, ...] = ()
+    published: tuple[Published, ...] = ()
+    published_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -482,10 +508,13 @@ def _figure(top: _Table, name: str) -> Figure:
     columns = top.whole("columns", 2, 1)
     groups = _groups(top)
     sources = {key: _source(top.table("data"), key) for key in top.table("data").raw}
-    book = _Book(groups, sources, {})
+    curves = {key: _formula(top.table("formulas"), key) for key in top.table("formulas").raw}
+    if not groups and not curves:
+        raise top.fail(None, "a figure needs at least one [[runs]], or [formulas]")
+    book = _Book(groups, sources, curves, {})
     declared = top.table("measures")
     for key in declared.raw:
-        book.measures[key] = _measure(declared.table(key), key, sources)
+        book.measures[key] = _measure(declared.table(key), key, book)
     panels = tuple(_panel(table, book) for table in top.tables("panels"))
     claims = tuple(_claim(table, book) for table in top.tables("claims"))
     if not panels:
@@ -500,6 +529,7 @@ class _Book:
 
     groups: tuple[Group, ...]
     sources: dict[str, Source]
+    formulas: dict[str, Formula]
     measures: dict[str, Measure]
 
     def measure(self, table: _Table, key: str, name: object) -> Measure:
@@ -512,8 +542,6 @@ class _Book:
 
 def _groups(top: _Table) -> tuple[Group, ...]:
     tables = top.tables("runs")
-    if not tables:
-        raise top.fail(None, "a figure needs at least one [[runs]]")
     groups: list[Group] = []
     for table in tables:
         group = _group(table, alone=len(tables) == 1)
@@ -581,6 +609,7 @@ def _axis(table: _Table) -> Axis:
     else:
         name = table.text("name")
         points = [_point(point) for point in table.tables("points")]
+        dimension = _common([parse(point.get("at")) for point in table.tables("points")])
     labels = [point.label for point in points]
     if not labels:
         raise table.fail(ways[0], "an axis needs at least one point")
@@ -596,21 +625,27 @@ def _values(table: _Table) -> tuple[list[Point], Dimension | None]:
     if len(labels) != len(values):
         raise table.fail("labels", f"there are {len(labels)} labels for {len(values)} values")
     numbers = [parse(value) for value in values]
-    dimensions = {number.dimension for number in numbers if number is not None}
-    numeric = None not in numbers and len(dimensions) == 1
+    dimension = _common(numbers)
     points = [
         Point(
             label,
             overrides=(f"{key}={str(value).lower() if isinstance(value, bool) else value}",),
-            number=number.value if numeric and number is not None else None,
+            number=number.value if dimension and number is not None else None,
         )
         for label, value, number in zip(labels, values, numbers, strict=True)
     ]
-    return points, dimensions.pop() if numeric else None
+    return points, dimension
+
+
+def _common(numbers: Sequence[Quantity | None]) -> Dimension | None:
+    """Return the dimension of numbers that all have the same."""
+    dimensions = {number.dimension if number else None for number in numbers}
+    return dimensions.pop() if len(dimensions) == 1 else None
 
 
 def _point(table: _Table) -> Point:
-    point = Point(table.text("label"), table.optional("scheme"), _overrides(table, "set"))
+    at = table.quantity_of("at", table.get("at"), None).value if "at" in table else None
+    point = Point(table.text("label"), table.optional("scheme"), _overrides(table, "set"), at)
     table.close()
     return point
 
@@ -623,11 +658,17 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "slowdown-acked": (Dimension.NUMBER, _FLOWS),
     "fct": (Dimension.TIME, _FLOWS),
     "fct-acked": (Dimension.TIME, _FLOWS),
+    "delay": (Dimension.TIME, _FLOWS),
     "rtt": (Dimension.TIME, set()),
     "queue": (Dimension.SIZE, {"ports", "window"}),
     "queue-samples": (Dimension.SIZE, {"ports"}),
     "buffer": (Dimension.SIZE, {"tiers", "window"}),
     "throughput": (Dimension.RATE, {"flows", "traffic", "bin", "total", "window"}),
+    "active-flows": (Dimension.NUMBER, {"ports", "tiers"}),
+    "in-progress": (Dimension.NUMBER, {"traffic", "sizes", "bin", "window"}),
+    "fair-share-change": (Dimension.SHARE, {"traffic", "bin", "interval", "window"}),
+    "utilisation": (Dimension.SHARE, {"ports", "tiers"}),
+    "idle": (Dimension.SHARE, {"ports", "tiers"}),
     "pauses": (Dimension.TIME, {"tiers", "window"}),
     "paused": (Dimension.SHARE, {"tiers", "window"}),
     "wire": (Dimension.NUMBER, set()),
@@ -635,10 +676,15 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
 }
 """What can be looked at, its dimension, and how it can be narrowed down."""
 
-SERIES = {"queue", "throughput"}
+SERIES = {"queue", "throughput", "in-progress"}
 """Those that are a course in time."""
 
-_SIMPLE = ("mean", "min", "max", "sum", "count")
+_NARROWING = (
+    *("sizes", "window", "traffic", "flows", "ports", "tiers"),
+    *("bin", "interval", "total", "key"),
+)
+
+_SIMPLE = ("mean", "std", "min", "max", "sum", "count")
 _IN_TIME = ("time-to", "time-of-max", "swings", "jain")
 STATISTICS = (*_SIMPLE, "share", *_IN_TIME)
 
@@ -653,7 +699,7 @@ def _source(parent: _Table, key: str) -> Source:
 
 def _source_fields(table: _Table, of: str) -> Source:
     dimension, narrowed = SOURCES[of]
-    for key in ("sizes", "window", "traffic", "flows", "ports", "tiers", "bin", "total", "key"):
+    for key in _NARROWING:
         if key in table.raw and key not in narrowed:
             raise table.fail(key, f"`{of}` cannot be narrowed down by `{key}`")
     flows = table.list("flows")
@@ -670,6 +716,9 @@ def _source_fields(table: _Table, of: str) -> Source:
         ports=table.texts("ports"),
         tiers=table.texts("tiers"),
         bin_ps=table.quantity("bin", Dimension.TIME) if "bin" in table else None,
+        interval_ps=table.quantity("interval", Dimension.TIME)
+        if of == "fair-share-change"
+        else 0.0,
         total=table.flag("total"),
         key=table.text("key") if of == "summary" else "",
     )
@@ -687,8 +736,37 @@ def _used_source(table: _Table, sources: dict[str, Source]) -> Source:
     return _source_fields(table, table.one_of("of", SOURCES))
 
 
-def _measure(table: _Table, name: str, sources: dict[str, Source]) -> Measure:
-    source = _used_source(table, sources)
+def _formula(parent: _Table, name: str) -> Formula:
+    table = parent.table(name)
+    word = table.one_of("formula", formulas.KINDS)
+    kind = formulas.KINDS[word]
+    given: list[tuple[str, str | float]] = [(key, table.text(key)) for key in kind.texts]
+    given += [(key, table.quantity(key, Dimension.NUMBER)) for key in kind.numbers]
+    for key, value in given:
+        if key == "workload" and formulas.workload_points(str(value)) is None:
+            raise table.fail(key, f"there is no workload `{value}`")
+    formula = Formula(name, word, tuple(given), table.text("label", name))
+    table.close()
+    return formula
+
+
+def _calculated(table: _Table, name: str, book: _Book) -> Measure:
+    """Read a measure that is no measurement but a formula's value."""
+    written = table.text("formula")
+    if written not in book.formulas:
+        hint = _nearest(written, book.formulas)
+        raise table.fail("formula", f"no [formulas.{written}] is declared.{hint}")
+    formula = book.formulas[written]
+    at = table.quantity("at", formula.x)
+    table.close()
+    nothing = Source("formula", formula.y)
+    return Measure(name, nothing, Statistic("formula"), formula.y, formula, at)
+
+
+def _measure(table: _Table, name: str, book: _Book) -> Measure:
+    if "formula" in table:
+        return _calculated(table, name, book)
+    source = _used_source(table, book.sources)
     statistic = _statistic(table, source)
     table.close()
     return Measure(name, source, statistic, _dimension(source, statistic))
@@ -751,12 +829,14 @@ PANELS = {
     "series": "data over time, a line per point of `by` or per flow",
     "bars": "measures as bars, grouped by the points of `x`, coloured by those of `by`",
     "lines": "a measure over the numeric axis `x`, a line per point of `by`",
+    "curves": "formulas, over `x_limits`",
 }
 
 
 def _panel(table: _Table, book: _Book) -> Panel:
     kind = table.one_of("kind", PANELS)
-    select = _select(table.table("select"), book)
+    drawn = _drawn_formulas(table, book, kind)
+    select = _select(table.table("select"), book) if kind != "curves" else {}
     x, by = table.optional("x"), table.optional("by")
     source, measures, statistic = None, (), None
     if kind in ("bars", "lines"):
@@ -764,9 +844,11 @@ def _panel(table: _Table, book: _Book) -> Panel:
         if not names:
             raise table.fail(None, "the key `measure` is missing: the name of one, or a list")
         measures = tuple(book.measure(table, "measure", name) for name in names)
+        if any(measure.formula for measure in measures):
+            raise table.fail("measure", "a formula is drawn by `formulas`")
         if len({measure.dimension for measure in measures}) > 1:
             raise table.fail("measure", "measures of one panel need the same dimension")
-    else:
+    elif kind != "curves":
         source = _used_source(table, book.sources)
         if kind == "series" and source.of not in SERIES:
             raise table.fail("kind", f"`{source.of}` is not a course in time")
@@ -774,9 +856,12 @@ def _panel(table: _Table, book: _Book) -> Panel:
             if SOURCES[source.of][1] is not _FLOWS:
                 raise table.fail("kind", "`by-size` needs the slowdown or fct of flows")
             statistic = _statistic(table, source)
-    _check_open(table, book, select, [name for name in (x, by) if name])
+    if kind != "curves":
+        _check_open(table, book, select, [name for name in (x, by) if name])
     if kind == "lines" and (x is None or _group_of(book, select).axis(x).dimension is None):
         raise table.fail("x", "`lines` needs an axis whose values are all numbers")
+    edges = _edges(table, kind)
+    published = _published(table, book, select, by, x, edges)
     panel = Panel(
         kind=kind,
         title=table.text("title", ""),
@@ -794,9 +879,80 @@ def _panel(table: _Table, book: _Book) -> Panel:
         x_limits=table.range("x_limits", None),
         y_limits=table.range("y_limits", None),
         marks=tuple(_mark(mark) for mark in table.tables("marks")),
+        edges=edges,
+        formulas=drawn,
+        published=published,
+        published_from=table.text("published_from") if published else "",
     )
     table.close()
     return panel
+
+
+def _drawn_formulas(table: _Table, book: _Book, kind: str) -> tuple[Formula, ...]:
+    names = table.texts("formulas")
+    for name in names:
+        if name not in book.formulas:
+            hint = _nearest(name, book.formulas)
+            raise table.fail("formulas", f"no [formulas.{name}] is declared.{hint}")
+    if names and kind not in ("curves", "lines"):
+        raise table.fail("formulas", "formulas are drawn in panels of kind `curves` and `lines`")
+    drawn = tuple(book.formulas[name] for name in names)
+    if kind == "curves":
+        if not drawn or len({(f.x, f.y) for f in drawn}) > 1:
+            raise table.fail("formulas", "`curves` needs `formulas` of the same dimensions")
+        table.range("x_limits", drawn[0].x)
+        if "x_limits" not in table:
+            raise table.fail(None, "`curves` needs `x_limits`")
+    return drawn
+
+
+def _edges(table: _Table, kind: str) -> tuple[float, ...]:
+    if "edges" not in table:
+        return ()
+    if kind != "by-size":
+        raise table.fail("edges", "`edges` are for panels of kind `by-size`")
+    written = table.list("edges")
+    edges = tuple(table.quantity_of("edges", edge, Dimension.SIZE).value for edge in written)
+    if not edges or list(edges) != sorted(set(edges)):
+        raise table.fail("edges", "expected sizes that rise")
+    return edges
+
+
+def _published(
+    table: _Table,
+    book: _Book,
+    select: Selection,
+    by: str | None,
+    x: str | None,
+    edges: tuple[float, ...],
+) -> tuple[Published, ...]:
+    """Curves of the paper, at the edges or the axis' points where `x` is left out."""
+    tables = table.tables("published")
+    if not tables:
+        return ()
+    group = _group_of(book, select)
+    axis = group.axis(by) if by else None
+    across = group.axis(x) if x else None
+    usual = (
+        edges or tuple(p.number for p in across.points if p.number is not None)
+        if (edges or across)
+        else ()
+    )
+    return tuple(_curve(each, axis, usual) for each in tables)
+
+
+def _curve(table: _Table, axis: Axis | None, usual: tuple[float, ...]) -> Published:
+    point = table.optional("point")
+    if point is not None and (axis is None or point not in axis.labels()):
+        words = ", ".join(axis.labels()) if axis else "none"
+        raise table.fail("point", f"`{point}` is no point of `by`; there are: {words}")
+    x = tuple(table.quantity_of("x", value, None).value for value in table.list("x")) or usual
+    y = tuple(table.quantity_of("y", value, None).value for value in table.list("y"))
+    if not y or len(x) < len(y) or ("x" in table and len(x) != len(y)):
+        raise table.fail("y", f"there are {len(y)} values for {len(x)} places")
+    curve = Published(point, table.text("text", ""), x[: len(y)], y)
+    table.close()
+    return curve
 
 
 def _mark(table: _Table) -> Mark:
@@ -811,6 +967,8 @@ def _mark(table: _Table) -> Mark:
 def _select(table: _Table, book: _Book) -> dict[str, tuple[str, ...]]:
     """Labels by axis; each may be one or several."""
     select: dict[str, tuple[str, ...]] = {}
+    if not book.groups:
+        raise table.fail(None, "there are no [[runs]]")
     for axis in table.raw:
         written = table.get(axis)
         labels = written if isinstance(written, list) else [written]
@@ -890,6 +1048,9 @@ def _pick(table: _Table, key: str, book: _Book, given: Selection) -> Pick:
     inner = _Table(written, table.file, (*table.way, key))
     measure = book.measure(table, key, inner.text("name"))
     own = {axis: labels for axis, labels in written.items() if axis != "name"}
+    if measure.formula:
+        inner.close()  # it is the same in all runs
+        return Pick(measure, {})
     # What is not said here is as on the other side of the comparison.
     if GROUP not in own and GROUP in given:
         own[GROUP] = list(given[GROUP])

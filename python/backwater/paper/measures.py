@@ -83,6 +83,9 @@ class Data:
 
     def value(self, measure: Measure, runs: Sequence[Run]) -> Value:
         """Measure runs that differ in nothing but their seeds."""
+        if measure.formula is not None:
+            found = float(measure.formula.at([measure.at])[0])
+            return Value(found, (found,))
         by_seed = tuple(self._one(measure, [run]) for run in runs)
         if measure.statistic.name in _APART:
             return Value(float(np.mean(by_seed)) if by_seed else math.nan, by_seed)
@@ -114,6 +117,9 @@ def evaluate(statistic: Statistic, samples: Samples) -> float:
     match statistic.name:
         case "mean":
             return float((values * weights).sum() / weights.sum())
+        case "std":
+            mean = (values * weights).sum() / weights.sum()
+            return float(((values - mean) ** 2 * weights).sum() / weights.sum()) ** 0.5
         case "min":
             return float(values[weights > 0].min())
         case "max":
@@ -229,8 +235,10 @@ def _flows(source: Source, run: Run) -> Samples:
     if source.of.startswith("slowdown"):
         values = flows[source.of.replace("-", "_")].to_numpy()
     else:
-        end = "received_ps" if source.of == "fct" else "acked_ps"
+        end = "acked_ps" if source.of == "fct-acked" else "received_ps"
         values = (flows[end] - flows["start_ps"]).to_numpy().astype(float)
+        if source.of == "delay":  # beyond what the flow would take alone
+            values -= values / flows["slowdown"].to_numpy()
     return Samples(values, sizes=flows["bytes"].to_numpy())
 
 
@@ -304,6 +312,70 @@ def _buffer(source: Source, run: Run) -> Samples:
     return Samples(table["used_bytes"].to_numpy().astype(float))
 
 
+def _active_flows(source: Source, run: Run) -> Samples:
+    """Flows with packets at a port, probe by probe."""
+    import polars as pl
+
+    table = run.active
+    if source.tiers:
+        table = table.filter(pl.col("tier").cast(pl.String).is_in(source.tiers))
+    table = _of_ports(source, run, table.select("node", "port", "active", "probes"))
+    return Samples(table["active"].to_numpy().astype(float), table["probes"].to_numpy())
+
+
+def _in_progress(source: Source, run: Run) -> Lines:
+    """Flows that have started and whose last byte has not arrived, at regular times."""
+    times = _times(source, run)
+    return Lines(times, {"": _flows_at(source, run, times)})
+
+
+def _fair_share_change(source: Source, run: Run) -> Samples:
+    """How much a fair share of a link changes within an interval, relative to what it was."""
+    times = _times(source, run)
+    times = times[times + source.interval_ps <= _window(source, run)[1]]
+    before = _flows_at(source, run, times)
+    after = _flows_at(source, run, times + source.interval_ps)
+    some = (before > 0) & (after > 0)
+    return Samples(np.abs(before[some] / after[some] - 1))
+
+
+def _times(source: Source, run: Run) -> Array:
+    every = source.bin_ps or 1e6
+    low, high = _window(source, run)
+    return np.arange(math.ceil(low / every), math.floor(high / every) + 1) * every
+
+
+def _flows_at(source: Source, run: Run, times: Array) -> Array:
+    import polars as pl
+
+    flows = run.flows
+    if source.traffic:
+        flows = flows.filter(pl.col("source").cast(pl.String).is_in(source.traffic))
+    if source.sizes:
+        low, high = source.sizes
+        flows = flows.filter((pl.col("bytes") >= low) & (pl.col("bytes") < high))
+    begun = np.sort(flows["start_ps"].to_numpy())
+    ended = np.sort(flows.filter(pl.col("finished"))["received_ps"].to_numpy())
+    before = np.searchsorted(begun, times, side="right")
+    return (before - np.searchsorted(ended, times, side="right")).astype(float)
+
+
+def _utilisation(source: Source, run: Run) -> Samples:
+    """Bytes that ports sent in the whole run, over what they could have sent."""
+    import polars as pl
+
+    ports = _of_ports(source, run, run.ports.select("node", "port", "tier", "tx_bytes", "rate_bps"))
+    if source.tiers:
+        ports = ports.filter(pl.col("tier").cast(pl.String).is_in(source.tiers))
+    could = ports["rate_bps"].to_numpy().astype(float) * run.summary["end_ps"] / 8e12
+    return Samples(ports["tx_bytes"].to_numpy() / could)
+
+
+def _idle(source: Source, run: Run) -> Samples:
+    """Share of the time of the run in which a port sent nothing."""
+    return Samples(1 - _utilisation(source, run).values)
+
+
 def _pauses(source: Source, run: Run) -> Samples:
     """How long ports had to wait, pause by pause, within the window."""
     import polars as pl
@@ -352,11 +424,17 @@ _READERS = {
     "slowdown-acked": _flows,
     "fct": _flows,
     "fct-acked": _flows,
+    "delay": _flows,
     "rtt": _rtt,
     "queue": _queue,
     "queue-samples": _queue_samples,
     "buffer": _buffer,
     "throughput": _throughput,
+    "active-flows": _active_flows,
+    "in-progress": _in_progress,
+    "fair-share-change": _fair_share_change,
+    "utilisation": _utilisation,
+    "idle": _idle,
     "pauses": _pauses,
     "paused": _paused,
     "wire": _wire,

@@ -40,7 +40,8 @@ class Results(Values):
 
     def value(self, pick: Pick) -> Value:
         """Value of a measure where each axis is at one point."""
-        return self.data.value(pick.measure, self.runs(pick.select))
+        runs = [] if pick.measure.formula else self.runs(pick.select)
+        return self.data.value(pick.measure, runs)
 
     def all(self) -> list[Run]:
         """Every run."""
@@ -179,6 +180,8 @@ def _section(entry: dict[str, Any]) -> list[str]:
 
 def size_text(entry: dict[str, Any]) -> str:
     """Say how much was run."""
+    if not entry["runs"]:
+        return "Nothing is run for it."
     words = [f"{entry['runs']} runs"]
     if entry["seeds"] > 1:
         words.append(f"{entry['seeds']} seeds")

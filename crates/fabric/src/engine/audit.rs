@@ -148,7 +148,7 @@ impl<C: Calendar> Simulation<C> {
         }
         for (index, switch) in self.switches.iter().enumerate() {
             let repeated = switch.counters().repeated_pauses;
-            if repeated > 0 {
+            if repeated > 0 && !self.repeats_pauses {
                 broken.push(format!(
                     "{}: {repeated} pauses or resumes that changed nothing",
                     self.graph.name(self.graph.hosts() + index as u32)

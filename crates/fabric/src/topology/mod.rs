@@ -130,6 +130,26 @@ pub enum TopologySpec {
         /// ToR-aggregation links.
         uplink: LinkSpec,
     },
+    /// Leaf-spine networks, the sites, each with a gateway that is linked to all its spines; every two
+    /// gateways are linked to each other.
+    MultiDc {
+        /// Sites.
+        sites: u32,
+        /// Switches with hosts of a site.
+        leaves: u32,
+        /// Spines of a site.
+        spines: u32,
+        /// Hosts on each leaf.
+        hosts_per_leaf: u32,
+        /// Host links.
+        link: LinkSpec,
+        /// Leaf-spine links.
+        uplink: LinkSpec,
+        /// Spine-gateway links.
+        gateway_link: LinkSpec,
+        /// Links between gateways.
+        interconnect: LinkSpec,
+    },
     /// Given node by node and link by link.
     Links {
         /// Names of the hosts.

@@ -172,6 +172,19 @@ impl Plan {
                 link,
                 uplink,
             } => dual_homed(pairs, hosts, aggs, link, uplink),
+            TopologySpec::MultiDc {
+                sites,
+                leaves,
+                spines,
+                hosts_per_leaf,
+                link,
+                uplink,
+                gateway_link,
+                interconnect,
+            } => {
+                let counts = [sites, leaves, spines, hosts_per_leaf];
+                multi_dc(counts, [link, uplink, gateway_link, interconnect])
+            }
             TopologySpec::Links {
                 ref hosts,
                 ref switches,
@@ -436,6 +449,66 @@ fn dual_homed(
         links: vec![link, uplink],
         names: Names::Runs(vec![("host", hosts), ("tor", tors), ("agg", aggs)]),
         pod_racks: Some(1),
+    })
+}
+
+/// Switches are numbered all leaves site by site, then all spines, then the gateways. // TOP-21
+fn multi_dc(counts: [u32; 4], links: [LinkSpec; 4]) -> Result<Plan, TopologyError> {
+    let [sites, leaves, spines, hosts_per_leaf] = counts;
+    let named = [
+        ("sites", sites),
+        ("leaves", leaves),
+        ("spines", spines),
+        ("hosts_per_leaf", hosts_per_leaf),
+    ];
+    check_counts("multi-dc", &named)?;
+    let [d, l, s, h] = counts.map(u128::from);
+    let count = d * (l * h + l * s + s) + d * (d - 1) / 2;
+    let (hosts, switches) = check_size(d * l * h, d * (l + s + 1), count)?;
+    check_delays(&links)?;
+    let first_leaf = hosts;
+    let first_spine = first_leaf + sites * leaves;
+    let first_gateway = first_spine + sites * spines;
+    let mut edges = Vec::with_capacity(count as usize);
+    edges.extend((0..hosts).map(|host| Edge {
+        a: host,
+        b: first_leaf + host / hosts_per_leaf,
+        link: 0,
+    }));
+    for leaf in 0..sites * leaves {
+        let own = first_spine + leaf / leaves * spines;
+        edges.extend((0..spines).map(|spine| Edge {
+            a: first_leaf + leaf,
+            b: own + spine,
+            link: 1,
+        }));
+    }
+    edges.extend((0..sites * spines).map(|spine| Edge {
+        a: first_spine + spine,
+        b: first_gateway + spine / spines,
+        link: 2,
+    }));
+    for a in 0..sites {
+        edges.extend((a + 1..sites).map(|b| Edge {
+            a: first_gateway + a,
+            b: first_gateway + b,
+            link: 3,
+        }));
+    }
+    let runs = vec![
+        ("host", hosts),
+        ("leaf", sites * leaves),
+        ("spine", sites * spines),
+        ("gateway", sites),
+    ];
+    Ok(Plan {
+        shape: "multi-dc",
+        hosts,
+        switches,
+        edges,
+        links: links.to_vec(),
+        names: Names::Runs(runs),
+        pod_racks: Some(leaves),
     })
 }
 

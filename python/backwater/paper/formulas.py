@@ -1,0 +1,141 @@
+"""What papers compute without a simulator: curves that a figure file can name and draw.
+
+Each formula says where it stands in its paper. A number that a figure takes from here is told as
+such; it is no measurement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from backwater.paper.quantities import Dimension
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A formula with its arguments open."""
+
+    about: str
+    x: Dimension
+    y: Dimension
+    texts: tuple[str, ...]
+    """Arguments that are texts."""
+
+    numbers: tuple[str, ...]
+    """Arguments that are numbers."""
+
+    evaluate: Callable[[Mapping[str, Any], Array], Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A curve: a formula with its arguments."""
+
+    name: str
+    kind: str
+    arguments: tuple[tuple[str, str | float], ...]
+    label: str
+
+    @property
+    def x(self) -> Dimension:
+        """What it is a function of."""
+        return KINDS[self.kind].x
+
+    @property
+    def y(self) -> Dimension:
+        """What its values are."""
+        return KINDS[self.kind].y
+
+    def at(self, x: Sequence[float] | Array) -> Array:
+        """Values at these places."""
+        import numpy as np
+
+        return KINDS[self.kind].evaluate(dict(self.arguments), np.asarray(x, dtype=float))
+
+
+def workload_points(name: str) -> tuple[list[tuple[float, float]], str] | None:
+    """Points (bytes, share of flows) and interpolation of a built-in distribution of flow sizes."""
+    from backwater import simulate
+
+    for entry in simulate.catalogue("workloads"):
+        if entry["name"] == name:
+            return [(size, share) for size, share in entry["points"]], entry["interpolation"]
+    return None
+
+
+def bytes_below(points: Sequence[tuple[float, float]], interpolation: str, size: Array) -> Array:
+    """Share of all bytes that belong to flows of at most this size."""
+    from itertools import pairwise
+
+    import numpy as np
+
+    first, share = points[0]
+    below = np.where(size >= first, first * share, 0.0)
+    total = first * share
+    for (low, start), (high, end) in pairwise(points):
+        flows = end - start
+        if interpolation == "step" or high == low:
+            total += flows * high
+            below += np.where(size >= high, flows * high, 0.0)
+            continue
+        total += flows * (low + high) / 2
+        upto = np.clip(size, low, high)
+        below += flows * (upto**2 - low**2) / (2 * (high - low))
+    return below / total
+
+
+def empty_share(threshold: float, ratio: Array) -> Array:
+    """Share of the time that a flow is without packets, Eq. 4 of the BFC paper, App. C.
+
+    ``threshold`` is the pause threshold in HRTT · µ; packets come ``ratio`` times as fast as they
+    leave.
+    """
+    return (ratio - 1) / (threshold * ratio + ratio**2 - 1)
+
+
+def worst_empty_share(threshold: Array) -> Array:
+    """Return its largest value over all ratios, Eq. 5 of the BFC paper, App. C."""
+    return 1 / ((threshold**0.5 + 1) ** 2 + 1)
+
+
+def _bytes_below(given: Mapping[str, Any], size: Array) -> Array:
+    found = workload_points(given["workload"])
+    if found is None:
+        raise ValueError(f"there is no workload {given['workload']}")
+    return bytes_below(*found, size)
+
+
+KINDS = {
+    "bytes-below": Kind(
+        "share of the bytes in flows of at most this size",
+        Dimension.SIZE,
+        Dimension.SHARE,
+        ("workload",),
+        (),
+        _bytes_below,
+    ),
+    "empty-share": Kind(
+        "BFC, Eq. 4: share of time without packets, over the ratio of arrival to drain",
+        Dimension.NUMBER,
+        Dimension.SHARE,
+        (),
+        ("threshold",),
+        lambda given, ratio: empty_share(given["threshold"], ratio),
+    ),
+    "worst-empty-share": Kind(
+        "BFC, Eq. 5: the same at the worst ratio, over the threshold in hop BDP",
+        Dimension.NUMBER,
+        Dimension.SHARE,
+        (),
+        (),
+        lambda _, threshold: worst_empty_share(threshold),
+    ),
+}
+"""All formulas by name."""
