@@ -407,3 +407,66 @@ recovery = "go-back-n"
         "{error}"
     );
 }
+
+// TOP-21, TRA-20, TRA-21
+#[test]
+fn data_centres_sites_and_locality_are_read_and_read_back() {
+    let text = r#"
+name = "sites"
+[topology]
+kind = "multi-dc"
+sites = 2
+leaves = 2
+spines = 2
+hosts_per_leaf = 3
+link = { rate = "100Gbps", delay = "1us" }
+interconnect = { rate = "200Gbps", delay = "200us" }
+[[traffic]]
+name = "local"
+pattern = "uniform"
+sites = 2
+size = "10KB"
+load = { fraction = 0.2, of = "core" }
+window = ["0us", "100us"]
+[scheme]
+preset = "bfc"
+"#;
+    let scenario = parse(text).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(
+        (scenario.graph.hosts(), scenario.graph.switches()),
+        (12, 10)
+    );
+    let last = scenario.info().nodes.last().unwrap().clone();
+    assert_eq!(
+        (last.name.as_str(), last.tier.as_str()),
+        ("gateway1", "gateway")
+    );
+    assert!(scenario.feed().unwrap().all(|f| f.src / 6 == f.dst / 6));
+    let again = parse(&scenario.resolved).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(again.spec, scenario.spec, "{}", scenario.resolved);
+    // Between two sites: host, leaf, spine, gateway, gateway, spine, leaf, host.
+    let mut paths = fabric::paths::Paths::new(scenario.graph.clone());
+    assert_eq!(paths.base_rtt_ps(0, 11, 0, 0), 2 * 206_000_000);
+    assert_eq!(paths.base_rtt_ps(0, 5, 0, 0), 2 * 4_000_000);
+
+    let crossing = parse(&text.replace("sites = 2\nsize", "crossing = \"25%\"\nsize"))
+        .unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(
+        crossing.spec.traffic[0].pattern,
+        traffic::Pattern::Local { crossing: 0.25 }
+    );
+    let again = parse(&crossing.resolved).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(again.spec, crossing.spec, "{}", crossing.resolved);
+
+    for (bad, told) in [
+        (
+            "sites = 2\ncrossing = 0.5",
+            "`crossing` and `sites` contradict",
+        ),
+        ("sites = 5", "cannot be shared out among 5 sites"),
+        ("crossing = 1.5", "`crossing`: 1.5 is out of range"),
+    ] {
+        let error = parse(&text.replace("sites = 2\nsize", &format!("{bad}\nsize"))).unwrap_err();
+        assert!(error.to_string().contains(told), "{error}");
+    }
+}
