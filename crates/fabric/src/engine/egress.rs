@@ -105,6 +105,10 @@ impl<C: Calendar> Partition<C> {
         let l = &mut self.core.links.hot[link as usize];
         l.busy_ps = now + l.rate.serialisation_ps(size);
         let arrival = l.busy_ps + l.delay_ps;
+        if l.leaves {
+            let to = l.peer;
+            return self.outbox.put(to, arrival, link, id, &mut self.arena);
+        }
         if C::IN_ORDER_OF_SCHEDULING {
             self.arm(link); // NS3-04: the end of sending is scheduled before the arrival.
         }

@@ -22,12 +22,15 @@ pub(super) struct Link {
     pub port: u16,
     /// Port of the node at the other end.
     pub peer_port: u16,
-    /// The node at the other end, by its number in its partition.
+    /// The node at the other end, by its number in its partition. Where the link leaves the
+    /// partition of its sender: at the sender that other partition.
     pub peer: u32,
     /// Stands in the kick list.
     pub kicked: bool,
     /// A port-free event is in the calendar.
     pub armed: bool,
+    /// The record of the sender: the node at the other end is in another partition.
+    pub leaves: bool,
     /// Some frames are lost on it.
     pub lossy: bool,
 }
@@ -68,23 +71,26 @@ pub(super) struct Links {
 }
 
 impl Links {
-    pub fn new(graph: &Graph, clock: Clock, places: &Places) -> Self {
+    pub fn new(graph: &Graph, clock: Clock, places: &Places, part: u32) -> Self {
         let mut hot = Vec::with_capacity(graph.port_count() as usize);
         for node in 0..graph.nodes() {
             for (port, index) in graph.port_range(node).enumerate() {
                 let of = graph.port(index);
+                let (here, there) = (places.of(node), places.of(of.peer));
+                let leaves = here.part == part && there.part != part;
                 hot.push(Link {
                     busy_ps: 0,
                     delay_ps: of.delay_ps,
                     rate: clock.of(of.rate),
                     digest: 0,
                     arrived: 0,
-                    node: places.of(node).at,
+                    node: here.at,
                     port: port as u16,
-                    peer: places.of(of.peer).at,
+                    peer: if leaves { there.part } else { there.at },
                     peer_port: of.peer_port,
                     kicked: false,
                     armed: false,
+                    leaves,
                     lossy: graph.loss(index) != Loss::NONE,
                 });
             }
