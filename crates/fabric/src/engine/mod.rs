@@ -148,6 +148,7 @@ impl<C: Calendar> Core<C> {
                 self.links.stats[link as usize].pauses += 1;
                 self.paused.insert(key, now);
             } else if let Some(from_ps) = self.paused.remove(&key) {
+                self.links.stats[link as usize].resumes += 1;
                 self.pauses
                     .push(self.pause_record(key, from_ps, now, false));
             }
@@ -1133,6 +1134,9 @@ impl<C: Calendar> Simulation<C> {
             c.bfc_pauses += s.bfc_pauses;
             c.bfc_resumes += s.bfc_resumes;
             c.bfc_bitmaps += s.bfc_bitmaps;
+            let (spared, by_victims) = switch.spfc_counters();
+            c.spfc_spared += spared;
+            c.spfc_victim_pauses += by_victims;
             c.bfc_stale_assignments += switch.stale_assignments();
             let (shared, collisions) = switch.bfc_counters();
             c.bfc_shared_queue += shared;
