@@ -215,6 +215,7 @@ impl<C: Calendar + Send> Simulation<C> {
                 tx_data_packets: s.data_packets,
                 tx_data_bytes: s.data_bytes,
                 pauses: s.pauses,
+                resumes: s.resumes,
                 paused_ps: s.paused_ps,
                 ..PortRecord::default()
             };

@@ -44,6 +44,8 @@ pub(super) struct LinkStats {
     pub data_bytes: u64,
     /// XOFF transitions that the sending node received.
     pub pauses: u64,
+    /// XON transitions that it received.
+    pub resumes: u64,
     /// Since when at least one class is paused; [`NEVER`]: none is.
     pub paused_since: Time,
     pub paused_ps: Time,
@@ -56,6 +58,7 @@ impl LinkStats {
         data_packets: 0,
         data_bytes: 0,
         pauses: 0,
+        resumes: 0,
         paused_since: NEVER,
         paused_ps: 0,
     };

@@ -72,6 +72,7 @@ impl<C: Calendar> Core<C> {
                 self.links.stats[link as usize].pauses += 1;
                 self.paused.insert(key, now);
             } else if let Some(from_ps) = self.paused.remove(&key) {
+                self.links.stats[link as usize].resumes += 1;
                 self.pauses
                     .push(self.pause_record(key, from_ps, now, false));
             }
