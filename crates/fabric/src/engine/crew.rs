@@ -5,21 +5,19 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Scope;
+use std::time::Instant;
 
 use dataplane::units::Time;
 use kernel::calendar::Calendar;
 
 use super::division::Division;
 use super::exchange::{Yard, hand_around};
+use super::pace::{Pace, Way};
 use super::partition::Partition;
 use crate::record::Windows;
 
 /// How often a thread looks for the others before it sleeps; some 50 µs.
 const LOOKS: u32 = 2_000;
-
-/// With fewer events than this in a window for each thread, waiting for each other takes longer
-/// than the work.
-const WORTH_IT: u64 = 32;
 
 /// Why a thread broke down.
 type Panic = Box<dyn Any + Send>;
@@ -38,8 +36,7 @@ pub(super) struct Crew<'a, C> {
     division: Division,
     yard: &'a Yard,
     hands: Vec<Hand<C>>,
-    /// There was enough to do for all in the last leg.
-    busy: bool,
+    pace: Pace,
     /// What was done so far, and by whom.
     pub windows: Windows,
 }
@@ -82,7 +79,7 @@ impl<'a, C: Calendar + Send> Crew<'a, C> {
             division,
             yard,
             hands: (1..division.parts).map(hand).collect(),
-            busy: division.forced,
+            pace: Pace::new(division.parts, division.forced),
             windows: Windows::default(),
         }
     }
@@ -91,18 +88,21 @@ impl<'a, C: Calendar + Send> Crew<'a, C> {
     // PAR-08
     pub fn run_before(&mut self, parts: &mut Vec<Partition<C>>, limit: Time) {
         let events = |parts: &[Partition<C>]| parts.iter().map(|p| p.core.events).sum::<u64>();
-        let before = events(parts);
-        let windows = if self.busy {
-            let windows = self.together(parts, limit);
-            self.windows.together += windows;
-            windows
-        } else {
-            let windows = alone(parts, self.division.look_ahead_ps, limit);
-            self.windows.alone += windows;
-            windows
+        let (before, began) = (events(parts), Instant::now());
+        let windows = match self.pace.next() {
+            Way::Together => {
+                let windows = self.together(parts, limit);
+                self.windows.together += windows;
+                windows
+            }
+            Way::Alone => {
+                let windows = alone(parts, self.division.look_ahead_ps, limit);
+                self.windows.alone += windows;
+                windows
+            }
         };
-        let worth = WORTH_IT * u64::from(self.division.parts) * windows;
-        self.busy = self.division.forced || events(parts) - before >= worth.max(1);
+        let took_ns = began.elapsed().as_nanos() as u64;
+        self.pace.note(events(parts) - before, windows, took_ns);
     }
 
     /// Every partition has a thread of its own.

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use dataplane::int::IntStack;
+use dataplane::int::IntHop;
 use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use dataplane::units::Time;
 use kernel::calendar::{Calendar, Event, phase};
@@ -25,8 +25,9 @@ struct Parcel {
 #[derive(Debug, Default)]
 pub(super) struct Parcels {
     frames: Vec<Parcel>,
-    /// Telemetry of those that have some, in the same order.
-    stacks: Vec<IntStack>,
+    /// Telemetry of those that have some, in the same order: path and length of each, and all hops.
+    stacks: Vec<(u16, u8)>,
+    hops: Vec<IntHop>,
     /// What bitmaps name, in the same order: the length of each, and all names.
     named: Vec<u32>,
 }
@@ -36,7 +37,10 @@ impl Parcels {
     // PAR-04
     fn pack(&mut self, at: Time, link: u32, id: PacketId, arena: &Arena) {
         let packet = *arena.hot(id);
-        self.stacks.extend(arena.stack(id));
+        if let Some(stack) = arena.stack(id) {
+            self.stacks.push((stack.path(), stack.hops().len() as u8));
+            self.hops.extend_from_slice(stack.hops());
+        }
         if packet.kind() == Kind::BfcBitmap {
             let named = arena.named(id);
             self.named.push(named.len() as u32);
@@ -53,14 +57,19 @@ impl Parcels {
     /// Gives every frame a record, and calls `arrives` with its time, link and record.
     fn unpack(&mut self, arena: &mut Arena, mut arrives: impl FnMut(Time, u32, PacketId)) {
         let mut stacks = self.stacks.iter();
+        let mut hops = self.hops.as_slice();
         let mut named = self.named.as_slice();
         for frame in &self.frames {
             let id = arena.alloc(frame.packet, frame.cold);
             if frame.packet.has(flag::INT)
-                && let Some(stack) = stacks.next()
+                && let Some(&(path, length)) = stacks.next()
             {
                 arena.attach_stack(id);
-                arena.stack_mut(id).map(|place| *place = *stack);
+                let (own, rest) = hops.split_at(length.into());
+                if let Some(stack) = arena.stack_mut(id) {
+                    stack.set(path, own);
+                }
+                hops = rest;
             }
             if frame.packet.kind() == Kind::BfcBitmap
                 && let Some((&length, rest)) = named.split_first()
@@ -73,6 +82,7 @@ impl Parcels {
         }
         self.frames.clear();
         self.stacks.clear();
+        self.hops.clear();
         self.named.clear();
     }
 }

@@ -31,6 +31,7 @@ mod network;
 mod node;
 mod notices;
 mod order;
+mod pace;
 mod partition;
 mod places;
 mod probe;
