@@ -138,6 +138,7 @@ fn partition<C>(
     let graph = &plan.graph;
     let losses = Losses::new(graph, plan.seed);
     let paths = Paths::new(Arc::clone(graph));
+    let recording = Recording::new(&plan.record, graph);
     let core = Core {
         now: 0,
         calendar,
@@ -151,6 +152,7 @@ fn partition<C>(
         paused: MixedMap::default(),
         pauses: Vec::new(),
         events: 0,
+        watched: recording.is_some(),
         replayed: order::draws(&plan.switch, graph),
     };
     Partition {
@@ -163,7 +165,7 @@ fn partition<C>(
             .filter_map(|&n| switch(plan, tables, n))
             .collect(),
         losses,
-        recording: Recording::new(&plan.record, graph),
+        recording,
         round: Vec::new(),
         progress_ps: 0,
         coming: VecDeque::new(),
