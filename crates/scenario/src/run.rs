@@ -261,6 +261,11 @@ impl Scenario {
             scheme.bfc.is_some() && counters.bfc_pauses == 0,
             "BFC paused no queue",
         );
+        // SPFC-07
+        say(
+            scheme.spfc.is_some() && counters.spfc_spared == 0,
+            "SPFC spared no port a pause",
+        );
         let dcqcn = matches!(scheme.control, ControlConfig::Dcqcn(_));
         say(
             dcqcn && counters.marks > 0 && counters.cnps == 0,

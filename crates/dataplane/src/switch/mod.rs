@@ -12,6 +12,7 @@ mod mmu;
 mod mmu_ns3;
 mod queueing;
 mod signal;
+mod spfc;
 
 use crate::config::{Classify, IntConfig, PauseBy, Scope, SwitchConfig};
 use crate::int::{IntFormat, IntHop, wire};
@@ -28,8 +29,9 @@ use signal::Marker;
 
 pub use bfc::{Pairs, hrtt_ps, pause_thresholds, state_entries, sticky_ps};
 pub use classify::MixedMap;
-pub use mmu::{division, headroom_bytes};
+pub use mmu::{Level, division, headroom_bytes};
 pub use queueing::DATA_CLASS;
+pub use spfc::counting_number;
 
 /// What the mechanisms of one switch did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -219,7 +221,7 @@ impl Switch {
             match self.mmu.verdict(in_port, class, size, waiting) {
                 Ok(space) => {
                     arena.hot_mut(id).flags |= flag::BUFFERED;
-                    if self.mmu.enter(in_port, class, size, space) == Tell::Xoff {
+                    if self.mmu.enter(now, in_port, class, size, space) == Tell::Xoff {
                         self.tell_pfc(in_port, class, true, arena, sink);
                     }
                 }
@@ -336,7 +338,7 @@ impl Switch {
         let class = packet.class();
         let size = u64::from(packet.size);
         let tell = if packet.has(flag::BUFFERED) {
-            self.mmu.leave(packet.ingress, class, size)
+            self.mmu.leave(now, packet.ingress, class, size)
         } else {
             Tell::Nothing
         };
@@ -496,12 +498,18 @@ impl Switch {
         } else {
             self.counters.pfc_resumes += 1;
         }
+        // SPFC-40
+        let number = match xoff {
+            true => sink.pauses(port, class, || self.mmu.level(port, class)),
+            false => sink.resumes(port, class),
+        };
         if self.marker.as_ref().is_some_and(|marker| marker.replay) {
             sink.unit(); // NS3-17
         }
         let frame = Packet {
             psn: u32::from(xoff),
             hash: 1 << class,
+            dst: number,
             ..Packet::new(Kind::Pfc, 0, self.mmu.pause_frame())
         };
         self.emit(port, frame, arena, sink);
@@ -667,6 +675,12 @@ impl Switch {
     #[must_use]
     pub fn port_counters(&self, port: u16) -> &SwitchPortCounters {
         &self.port_counters[port as usize]
+    }
+
+    /// SPFC: packets that victim ports kept beyond the normal threshold, and pauses of victim ports.
+    #[must_use]
+    pub const fn spfc_counters(&self) -> (u64, u64) {
+        (self.mmu.spared, self.mmu.victim_pauses)
     }
 
     /// BFC: flows that got a queue which the bitmap wrongly called empty.

@@ -216,6 +216,7 @@ impl<C: Calendar> Simulation<C> {
                 tx_data_packets: near.data_packets,
                 tx_data_bytes: near.data_bytes,
                 pauses: pauses.count,
+                resumes: pauses.resumes,
                 paused_ps: pauses.paused_ps,
                 ..PortRecord::default()
             };

@@ -112,6 +112,9 @@ impl<C: Calendar> Network<C> {
             c.bfc_pauses += s.bfc_pauses;
             c.bfc_resumes += s.bfc_resumes;
             c.bfc_bitmaps += s.bfc_bitmaps;
+            let (spared, by_victims) = switch.spfc_counters();
+            c.spfc_spared += spared;
+            c.spfc_victim_pauses += by_victims;
             c.bfc_stale_assignments += switch.stale_assignments();
             let (shared, collisions) = switch.bfc_counters();
             c.bfc_shared_queue += shared;

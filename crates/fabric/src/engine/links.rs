@@ -51,6 +51,8 @@ pub(super) struct Far {
 pub(super) struct Pauses {
     /// XOFF transitions that the sending node received.
     pub count: u64,
+    /// XON transitions that it received.
+    pub resumes: u64,
     /// Since when at least one class is paused; [`NEVER`]: none is.
     pub since_ps: Time,
     pub paused_ps: Time,
@@ -59,6 +61,7 @@ pub(super) struct Pauses {
 impl Pauses {
     const NEW: Self = Self {
         count: 0,
+        resumes: 0,
         since_ps: NEVER,
         paused_ps: 0,
     };

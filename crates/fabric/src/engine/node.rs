@@ -74,6 +74,7 @@ impl<C: Calendar> Core<C> {
                 self.links.pauses[link as usize].count += 1;
                 self.paused.insert(key, now);
             } else if let Some(from_ps) = self.paused.remove(&key) {
+                self.links.pauses[link as usize].resumes += 1;
                 self.pauses
                     .push(self.pause_record(key, from_ps, now, false));
             }

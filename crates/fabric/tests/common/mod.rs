@@ -142,6 +142,8 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         frame_bytes: 64,
         headroom: None,
         response_ps: 0,
+        headroom_beside: false,
+        victims: None,
     };
     let switch = SwitchConfig {
         classes: vec![control, control, data],
