@@ -45,6 +45,9 @@ fn lossless_classes(config: &SwitchConfig, links_lose: bool) -> u8 {
         bits | u8::from(promised(class.pausable || !class.buffered)) << nth
     })
 }
+/// With fewer ports than this all state is in the processor's caches anyway.
+const MANY_PORTS: u32 = 2048;
+
 /// Width of the calendar's buckets, as a power of two of ps: its first wheel must reach as far as
 /// nearly all arrivals do, or they are sorted twice.
 fn bucket_shift(graph: &Graph, max_frame: u16) -> u32 {
@@ -187,6 +190,7 @@ fn partition<C>(
         base_rtt: plan.base_rtt,
         seed: plan.seed,
         elide: plan.elide,
+        looks_ahead: graph.port_count() >= MANY_PORTS,
         spraying: plan.switch.path == PathChoice::Packet,
     }
 }

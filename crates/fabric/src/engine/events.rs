@@ -41,7 +41,9 @@ impl<C: Calendar> Partition<C> {
 
     #[inline]
     pub(super) fn handle(&mut self, event: Event) {
-        self.look_ahead();
+        if self.looks_ahead {
+            self.look_ahead();
+        }
         self.core.events += 1;
         match event.phase() {
             phase::ARRIVAL => self.arrive(event.id(), event.arg),
