@@ -86,7 +86,7 @@ impl<C: Calendar> Simulation<C> {
             && self
                 .net
                 .each_way()
-                .all(|(_, way)| way.far.arrived == way.stats.packets)
+                .all(|(_, way)| way.far.arrived == way.near.packets)
     }
 
     fn progress(&self) -> Progress {
