@@ -49,6 +49,9 @@ fn lossless_classes(config: &SwitchConfig, links_lose: bool) -> u8 {
         bits | u8::from(promised(class.pausable || !class.buffered)) << nth
     })
 }
+/// With fewer ports than this all state is in the processor's caches anyway.
+const MANY_PORTS: u32 = 2048;
+
 /// Width of the calendar's buckets, as a power of two of ps: its first wheel must reach as far as
 /// nearly all arrivals do, or they are sorted twice.
 fn bucket_shift(graph: &Graph, max_frame: u16) -> u32 {
@@ -142,6 +145,7 @@ fn partition<C>(
     let graph = &plan.graph;
     let losses = Losses::new(graph, plan.seed);
     let paths = Paths::new(Arc::clone(graph));
+    let recording = Recording::new(&plan.record, graph, places.switches(part));
     let core = Core {
         now: 0,
         calendar,
@@ -155,6 +159,7 @@ fn partition<C>(
         paused: MixedMap::default(),
         pauses: Vec::new(),
         events: 0,
+        watched: recording.is_some(),
         replayed: order::draws(&plan.switch, graph),
     };
     Partition {
@@ -168,7 +173,7 @@ fn partition<C>(
             .collect(),
         losses,
         outbox: Outbox::new(places.parts()),
-        recording: Recording::new(&plan.record, graph, places.switches(part)),
+        recording,
         round: Vec::new(),
         progress_ps: 0,
         coming: VecDeque::new(),
@@ -190,6 +195,7 @@ fn partition<C>(
         base_rtt: plan.base_rtt,
         seed: plan.seed,
         elide: plan.elide,
+        looks_ahead: graph.port_count() >= MANY_PORTS,
         spraying: plan.switch.path == PathChoice::Packet,
     }
 }

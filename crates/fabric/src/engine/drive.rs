@@ -106,7 +106,7 @@ impl<C: Calendar + Send> Simulation<C> {
             && self
                 .net
                 .each_way()
-                .all(|(_, way)| way.far.arrived == way.stats.packets)
+                .all(|(_, way)| way.far.arrived == way.near.packets)
     }
 
     fn progress(&self) -> Progress {

@@ -90,7 +90,7 @@ impl<C: Calendar> Partition<C> {
         let port = (src - self.graph.endpoints_of(flow.src).start) as u16;
         let node = self.places.of(flow.src).at;
         let first = self.core.nodes[node as usize].base;
-        let rate = self.core.links.hot[(first + u32::from(port)) as usize].rate;
+        let rate = self.core.links.rates[(first + u32::from(port)) as usize];
         let (base_rtt_ps, bdp_bytes) = self.baseline(src, dst, rate);
         let start = FlowStart {
             flow: flow.id,
