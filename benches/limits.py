@@ -26,6 +26,8 @@ class Limit:
     arguments: tuple[str, ...]
     most_bytes: float = float("inf")
     most_s: float = float("inf")
+    tries: int = 1
+    """Of several tries the fastest counts: a busy machine makes the same work take longer."""
 
 
 def _run(scenario: str, *arguments: str) -> tuple[str, ...]:
@@ -38,7 +40,7 @@ def _ready(scenario: str, scheme: str) -> tuple[str, ...]:
 
 
 LIMITS = (
-    Limit("help", ("--help",), most_s=0.2),
+    Limit("help", ("--help",), most_s=0.2, tries=5),
     Limit("8192 hosts ready, HPCC", _ready("permutation-8192", "hpcc"), 1e9, 3),
     Limit("8192 hosts ready, BFC", _ready("permutation-8192", "bfc"), 1e9, 3),
     Limit("100 000 hosts built, HPCC", _ready("permutation-101306", "hpcc"), 4e9, 20),
@@ -65,7 +67,9 @@ def check(limit: Limit) -> int:
     """Run the command, and compare what it took."""
     with tempfile.TemporaryDirectory() as folder:
         out = () if limit.arguments[0] == "--help" else ("-o", f"{folder}/run")
-        status, seconds, resident = spend([str(BACKWATER), *limit.arguments, *out])
+        command = [str(BACKWATER), *limit.arguments, *out]
+        tries = [spend(command) for _ in range(limit.tries)]
+    status, seconds, resident = min(tries, key=lambda took: took[1])
     too_much = seconds > limit.most_s or resident > limit.most_bytes or status not in (0, 1)
     words = "TOO MUCH" if too_much else "ok"
     most = [f"{limit.most_s:g} s"] if limit.most_s < float("inf") else []
