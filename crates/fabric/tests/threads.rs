@@ -315,6 +315,24 @@ fn a_run_ends_at_the_same_time_whatever_ends_it() {
     assert_eq!(interrupted(1), interrupted(4));
 }
 
+/// A mistake of the engine on any thread ends the run; nobody waits for ever.
+// KER-12
+#[test]
+fn a_thread_that_breaks_down_takes_the_run_with_it() {
+    for leaf in [0, 3] {
+        let mut setup = line_rate(leaf_spine(4, 2, 4), flows(3, 16, 50));
+        setup.threads = forced(4);
+        let mut plan = setup.plan();
+        plan.routes[leaf].table.clear();
+        let simulation = Simulation::new(plan);
+        let run = || simulation.run(&mut Keep::default(), &mut |_| true);
+        let broken = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+        let why = broken.expect_err("its routes are gone");
+        let why = why.downcast_ref::<String>().expect("a message");
+        assert!(why.contains("index out of bounds"), "leaf {leaf}: {why}");
+    }
+}
+
 /// Switches in a circle, two hosts on each.
 fn ring(switches: u32) -> TopologySpec {
     let hosts = 2 * switches;
