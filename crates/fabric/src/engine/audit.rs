@@ -17,6 +17,8 @@ impl<C: Calendar + Send> Simulation<C> {
         for part in &mut self.net.parts {
             self.violations.append(&mut part.violations);
         }
+        // In whichever partition they were found.
+        self.violations.sort_by(|a, b| a.message.cmp(&b.message));
         let drained = ending == Ending::Drained;
         let found = [
             ("conservation", self.audit_switches()),
