@@ -11,7 +11,7 @@ use crate::record::{Ending, PortRecord, Violation};
 /// Enough to find the cause.
 const MOST_VIOLATIONS: usize = 50;
 
-impl<C: Calendar> Simulation<C> {
+impl<C: Calendar + Send> Simulation<C> {
     /// Makes all checks; violations go to the list, the names of checks that held come back.
     pub(super) fn audit(&mut self, ending: Ending) -> Vec<&'static str> {
         for part in &mut self.net.parts {

@@ -97,7 +97,12 @@ impl<C: Calendar> Partition<C> {
         let now = self.core.now;
         let packet = self.arena.hot(id);
         let (size, data) = (u64::from(packet.size), packet.kind() == Kind::Data);
-        let arrival = self.core.links.send(now, link, size, data);
+        let links = &mut self.core.links;
+        let arrival = links.send(now, link, size, data);
+        if links.near[link as usize].leaves {
+            let to = links.far[link as usize].node;
+            return self.outbox.put(to, arrival, link, id, &mut self.arena);
+        }
         if C::IN_ORDER_OF_SCHEDULING {
             self.arm(link); // NS3-04: the end of sending is scheduled before the arrival.
         }

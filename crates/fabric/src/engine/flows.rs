@@ -69,9 +69,12 @@ impl<C: Calendar> Partition<C> {
     // ENG-12
     pub(super) fn start_flows(&mut self) {
         self.progress_ps = self.core.now;
+        let before = self.started;
         while let Some(flow) = self.next_due() {
             self.start_flow(flow);
         }
+        // Each start counts as an event, in whichever partition others of its instant are.
+        self.core.events += (self.started - before).saturating_sub(1);
         self.announce_flow();
     }
 

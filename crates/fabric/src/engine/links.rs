@@ -29,6 +29,8 @@ pub(super) struct Near {
     pub kicked: bool,
     /// A port-free event is in the calendar.
     pub armed: bool,
+    /// The node at the other end is in another partition: [`Far::node`] is the number of that.
+    pub leaves: bool,
 }
 
 /// What the receiver of a link keeps of it.
@@ -39,7 +41,8 @@ pub(super) struct Far {
     pub digest: u64,
     /// Frames that arrived.
     pub arrived: u64,
-    /// The node that receives, by its number in its partition, and its port.
+    /// The node that receives, by its number in its partition, and its port. Where the link leaves
+    /// the partition of its sender: at the sender that other partition.
     pub node: u32,
     pub port: u16,
     /// Some frames are lost on the link.
@@ -79,7 +82,7 @@ pub(super) struct Links {
 }
 
 impl Links {
-    pub fn new(graph: &Graph, clock: Clock, places: &Places) -> Self {
+    pub fn new(graph: &Graph, clock: Clock, places: &Places, part: u32) -> Self {
         let ports = graph.port_count() as usize;
         let mut links = Self {
             near: Vec::with_capacity(ports),
@@ -92,6 +95,8 @@ impl Links {
             for (port, index) in graph.port_range(node).enumerate() {
                 let of = graph.port(index);
                 let rate = clock.of(of.rate);
+                let (here, there) = (places.of(node), places.of(of.peer));
+                let leaves = here.part == part && there.part != part;
                 links.rates.push(rate);
                 links.near.push(Near {
                     busy_ps: 0,
@@ -101,15 +106,16 @@ impl Links {
                     data_packets: 0,
                     data_bytes: 0,
                     ps_per_byte: rate.whole_ps_per_byte().unwrap_or(0),
-                    node: places.of(node).at,
+                    node: here.at,
                     port: port as u16,
                     kicked: false,
                     armed: false,
+                    leaves,
                 });
                 links.far.push(Far {
                     digest: 0,
                     arrived: 0,
-                    node: places.of(of.peer).at,
+                    node: if leaves { there.part } else { there.at },
                     port: of.peer_port,
                     lossy: graph.loss(index) != Loss::NONE,
                 });

@@ -15,6 +15,7 @@ use dataplane::switch::Switch;
 use dataplane::units::Time;
 use traffic::Flow;
 
+use super::exchange::Outbox;
 use super::flows::Live;
 use super::loss::Losses;
 use super::node::Core;
@@ -35,6 +36,8 @@ pub(super) struct Partition<C> {
     pub nics: Vec<Nic>,
     pub switches: Vec<Switch>,
     pub losses: Losses,
+    /// Frames for other partitions.
+    pub outbox: Outbox,
     /// `None`: nothing is recorded besides.
     pub recording: Option<Box<Recording>>,
     /// Ports of the current round.
