@@ -149,20 +149,21 @@ impl Switch {
         }
     }
 
-    /// Asks for what a frame that arrives soon will touch here. Changes nothing.
+    /// Asks for what a frame that arrives soon by `in_port` will touch here, and returns the port
+    /// by which it will leave, where that is known. Changes nothing.
     #[inline]
-    pub fn prefetch(&self, id: PacketId, arena: &Arena) {
+    pub fn prefetch(&self, in_port: u16, id: PacketId, arena: &Arena) -> Option<u16> {
         let packet = arena.hot(id);
         if packet.kind().is_hop_control() {
-            return;
+            return None;
         }
-        let Some(port) = self.routes.port(packet, || arena.cold(id).src) else {
-            return;
-        };
+        let port = self.routes.port(packet, || arena.cold(id).src)?;
         self.queueing.prefetch(port);
+        self.mmu.prefetch(in_port);
         if self.int {
             arena.prefetch_stack(id);
         }
+        Some(port)
     }
 
     /// A frame arrived, whole, by `in_port`.
@@ -176,13 +177,13 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        let packet = arena.hot_mut(id);
+        // A copy first: to read the record right after a part of it was written would stall.
+        let mut packet = *arena.hot(id);
         if packet.kind().is_hop_control() {
             self.obey(in_port, id, arena, sink);
             return;
         }
         packet.ingress = in_port;
-        let mut packet = *packet;
         self.counters.received += 1;
         self.touch(now, sink);
 
@@ -212,8 +213,10 @@ impl Switch {
                 }
             }
             packet.flags |= flag::BUFFERED;
-            arena.hot_mut(id).flags = packet.flags;
         }
+        let hot = arena.hot_mut(id);
+        hot.ingress = packet.ingress;
+        hot.flags = packet.flags;
         let counted = self.counted(&packet);
         let (queue, alone) =
             self.classifier

@@ -72,9 +72,15 @@ impl<C: Calendar> Partition<C> {
             prefetch(&self.core.links.far, far.id() as usize);
         }
         if let Some(near) = arrival(AHEAD[1]) {
-            let node = self.core.links.far[near.id() as usize].node as usize;
-            match node.checked_sub(self.nics.len()) {
-                Some(switch) => self.switches[switch].prefetch(near.arg, &self.arena),
+            let far = &self.core.links.far[near.id() as usize];
+            match (far.node as usize).checked_sub(self.nics.len()) {
+                Some(switch) => {
+                    let switch = &self.switches[switch];
+                    if let Some(port) = switch.prefetch(far.port, near.arg, &self.arena) {
+                        let link = self.core.nodes[far.node as usize].base + u32::from(port);
+                        prefetch(&self.core.links.near, link as usize);
+                    }
+                }
                 None => self.arena.prefetch_cold(near.arg),
             }
         }
