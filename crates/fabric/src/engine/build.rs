@@ -13,6 +13,7 @@ use dataplane::units::{NEVER, Rate, Time};
 use kernel::calendar::{Calendar, Wheel};
 use kernel::random::{Purpose, Stream};
 
+use super::causes::Causes;
 use super::flows::Live;
 use super::links::Links;
 use super::loss::Losses;
@@ -150,6 +151,9 @@ fn partition<C>(
         notices: Notices::new(&plan.nic),
         paused: MixedMap::default(),
         pauses: Vec::new(),
+        follows: plan.record.pauses.is_some(),
+        told: Vec::new(),
+        reading: None,
         events: 0,
         replayed: order::draws(&plan.switch, graph),
     };
@@ -164,6 +168,7 @@ fn partition<C>(
             .collect(),
         losses,
         recording: Recording::new(&plan.record, graph),
+        causes: Causes::new(plan.record.pauses, plan.switch.path == PathChoice::Packet),
         round: Vec::new(),
         progress_ps: 0,
         coming: VecDeque::new(),

@@ -30,6 +30,7 @@ impl<C: Calendar> Simulation<C> {
             if let Some(recording) = &mut part.recording {
                 recording.finish(end_ps, recorder);
             }
+            part.finish_causes(end_ps, recorder);
         }
         let unfinished = self.net.unfinished();
         if !unfinished.is_empty() {

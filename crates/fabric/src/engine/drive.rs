@@ -132,6 +132,7 @@ impl<C: Calendar> Simulation<C> {
                 recorder.pauses(&part.core.pauses);
                 part.core.pauses.clear();
             }
+            part.hand_over_causes(recorder);
         }
     }
 }

@@ -82,6 +82,9 @@ impl<C: Calendar> Partition<C> {
             Some(switch) => self.switches[switch].transmit(now, port, &mut self.arena, sink),
             None => self.nics[node as usize].transmit(now, port, &mut self.arena, sink),
         };
+        if !self.core.told.is_empty() {
+            self.follow_told();
+        }
         let Some(id) = sent else { return };
         self.put_on_link(link, id);
         if !self.elide || self.waiting(node, port) {

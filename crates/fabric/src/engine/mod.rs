@@ -11,6 +11,7 @@
 
 mod audit;
 mod build;
+mod causes;
 mod close;
 mod deadlock;
 mod drive;

@@ -338,7 +338,13 @@ pub(super) struct Recording {
 impl Recording {
     /// `None` where nothing is asked for.
     pub fn new(spec: &RecordSpec, graph: &Graph) -> Option<Box<Self>> {
-        if *spec == RecordSpec::default() {
+        let pauses = spec.pauses; // another's work
+        if *spec
+            == (RecordSpec {
+                pauses,
+                ..RecordSpec::default()
+            })
+        {
             return None;
         }
         Some(Box::new(Self {
