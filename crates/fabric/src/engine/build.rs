@@ -61,7 +61,7 @@ fn bucket_shift(graph: &Graph, max_frame: u16) -> u32 {
     (reach_ps / 4 * 5 / Wheel::SLOTS + 1)
         .next_power_of_two()
         .ilog2()
-        .clamp(11, 24)
+        .clamp(10, 24)
 }
 
 /// Routes of the switches, and the pairs of ports that may hold their upstream, each to be taken by
