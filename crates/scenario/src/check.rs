@@ -53,12 +53,12 @@ pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Surroundings {
 fn base_rtt_ps(spec: &Spec, graph: &Arc<Graph>) -> Time {
     let scheme = &spec.scheme;
     match (scheme.spfc.map(|spfc| spfc.interval), scheme.base_rtt) {
-        (Some(Interval::Rtts(_)), BaseRtt::Fixed(given)) => given,
-        (Some(Interval::Rtts(_)), _) => {
+        (None | Some(Interval::Fixed(_)), _) => 0,
+        (Some(_), BaseRtt::Fixed(given)) => given,
+        (Some(_), _) => {
             let frame = scheme.mtu + scheme.header;
             Paths::new(Arc::clone(graph)).max_base_rtt_ps(frame, scheme.ack_bytes)
         }
-        _ => 0,
     }
 }
 
