@@ -23,8 +23,8 @@ def rates(run: Run, window: tuple[float, float] | None = None) -> polars.DataFra
     """Return a row per port that PFC held: PAUSEs, RESUMEs and their rates, and the time held.
 
     ``port`` is the sending port that had to wait, such as ``h0->s0``; the node behind the arrow
-    sent the PAUSEs. With a window in picoseconds only what begins (or ends, for RESUMEs) in it counts,
-    and time is cut at its edges.
+    sent the PAUSEs. With a window in picoseconds only what begins (or ends, for RESUMEs) in it
+    counts, and time is cut at its edges.
     """
     import polars as pl
 
@@ -70,8 +70,8 @@ class _Tree:
 def trees(run: Run) -> polars.DataFrame:
     """Return a row per tree of pauses: where it began, how far it went, what it suppressed.
 
-    ``suppressed_peak`` and ``suppressed_mean`` are rates of the ports held at once over those of all
-    ports that send to switches: the largest, and the mean from the first to the last moment.
+    ``suppressed_peak`` and ``suppressed_mean`` are rates of the ports held at once over those of
+    all ports that send to switches: the largest, and the mean from the first to the last moment.
     """
     import polars as pl
 
