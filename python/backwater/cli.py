@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from backwater.commands import campaign, graph, interchange, paper
+from backwater.commands import campaign, graph, interchange, paper, spfc
 from backwater.commands.common import (
     BAD_INPUT,
     FAILED,
@@ -250,6 +250,7 @@ campaign.register(app)
 graph.register(app)
 interchange.register(app)
 paper.register(app)
+spfc.register(app)
 
 
 def main() -> None:

@@ -53,6 +53,85 @@ pub struct PauseRecord {
     pub to_ps: Time,
     /// XON never came: the interval was still open when the run ended.
     pub open: bool,
+    /// Which of the pauses that held this port and class it was, counted from 1, where pauses are
+    /// followed.
+    pub number: Option<u32>,
+}
+
+/// What is recorded of single pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseRecording {
+    /// Name the flows that wait for them.
+    pub flows: bool,
+}
+
+/// A pause (PFC) at the moment that a switch decided on it: which, with what in its buffer, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CauseRecord {
+    /// When, ps.
+    pub at_ps: Time,
+    /// The switch, and the ingress that it pauses.
+    pub node: u32,
+    /// Port of the switch.
+    pub port: u16,
+    /// The node upstream, which is held.
+    pub peer: u32,
+    /// Its port.
+    pub peer_port: u16,
+    /// The class.
+    pub class: u8,
+    /// Which of the pauses of this port and class, counted from 1.
+    pub number: u32,
+    /// Bytes of the ingress and class, in reserve, pool and headroom.
+    pub held_bytes: u64,
+    /// What its bytes in the pool were compared with.
+    pub threshold_bytes: u64,
+    /// Bytes of the pool in use, by all.
+    pub pool_bytes: u64,
+    /// The ingress was a victim port until then (SPFC).
+    pub victim: bool,
+    /// Egress port at which most of the bytes wait.
+    pub egress: u16,
+    /// The node that it leads to.
+    pub egress_peer: u32,
+    /// Bytes of the ingress and class that wait there.
+    pub egress_bytes: u64,
+    /// The pause that caused this one: its number among those that hold `egress` and the class; `None`:
+    /// a root.
+    pub parent: Option<u32>,
+    /// 1 for a root, one more than its cause's for others.
+    pub depth: u16,
+    /// The switch with the congested port.
+    pub root_node: u32,
+    /// The congested port.
+    pub root_port: u16,
+    /// The node that it leads to.
+    pub root_peer: u32,
+}
+
+/// What pauses with a common congested port did to a flow at a port that they held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeldFlowRecord {
+    /// Number of the flow.
+    pub flow: u32,
+    /// The node that was held.
+    pub node: u32,
+    /// Its port.
+    pub port: u16,
+    /// The node that this port leads to.
+    pub peer: u32,
+    /// The switch with the congested port.
+    pub root_node: u32,
+    /// The congested port.
+    pub root_port: u16,
+    /// The node that it leads to.
+    pub root_peer: u32,
+    /// Pauses for which the flow waited.
+    pub pauses: u64,
+    /// How long, ps.
+    pub held_ps: Time,
+    /// Its path does not lead through the congested port.
+    pub victim: bool,
 }
 
 /// What is recorded besides what every run tells; nothing by default. The rules are in
@@ -67,6 +146,8 @@ pub struct RecordSpec {
     pub histogram: Option<QueueHistogram>,
     /// How often senders saw which round trip.
     pub rtt: Option<RttHistogram>,
+    /// Single pauses: what was in the buffer, which caused which, which flows they held.
+    pub pauses: Option<PauseRecording>,
 }
 
 /// Queues of chosen ports over time.
@@ -373,4 +454,8 @@ pub trait Recorder {
     fn queue_histogram(&mut self, _bins: &[QueueBin]) {}
     /// At the end of the run: the histogram of round trips, in order of the bins.
     fn rtt(&mut self, _bins: &[RttBin]) {}
+    /// Pauses that switches decided on since the last call, in order of time.
+    fn causes(&mut self, _records: &[CauseRecord]) {}
+    /// At the end of the run: flows that pauses held, in order of flow, held port and congested port.
+    fn held_flows(&mut self, _records: &[HeldFlowRecord]) {}
 }

@@ -41,6 +41,7 @@ fn everything() -> RecordSpec {
             bin_ps: 100 * NS,
             window_ps: (0, 1000 * US),
         }),
+        pauses: None, // needs one thread
     }
 }
 

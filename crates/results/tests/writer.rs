@@ -196,6 +196,7 @@ fn a_finished_run_has_all_files_and_no_temporary_one() {
         from_ps: 1,
         to_ps: 2,
         open: false,
+        number: None,
     }]);
     let mut outcome = outcome();
     outcome.ports[0].active_flows = vec![3, 0, 1];
@@ -229,6 +230,7 @@ fn recording() -> RunInfo {
             bin_ps: 1_000,
             window_ps,
         }),
+        pauses: None,
     };
     RunInfo { record, ..info() }
 }

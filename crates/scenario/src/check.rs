@@ -16,7 +16,7 @@ use traffic::{Arrivals, Hosts, Pattern, SourceSpec, mean_gap_ps};
 use crate::load::Spec;
 use crate::problem::{At, Problem, Severity, SourceKind};
 use crate::scheme::{Interval, SchemeConfig, Surroundings};
-use crate::traffic_spec::{Frequency, TrafficSpec};
+use crate::traffic_spec::{Frequency, LoadOf, TrafficSpec};
 use crate::units::{RATE, show_size, show_time};
 
 /// What the scheme has to know of the network.
@@ -53,12 +53,12 @@ pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Surroundings {
 fn base_rtt_ps(spec: &Spec, graph: &Arc<Graph>) -> Time {
     let scheme = &spec.scheme;
     match (scheme.spfc.map(|spfc| spfc.interval), scheme.base_rtt) {
-        (Some(Interval::Rtts(_)), BaseRtt::Fixed(given)) => given,
-        (Some(Interval::Rtts(_)), _) => {
+        (None | Some(Interval::Fixed(_)), _) => 0,
+        (Some(_), BaseRtt::Fixed(given)) => given,
+        (Some(_), _) => {
             let frame = scheme.mtu + scheme.header;
             Paths::new(Arc::clone(graph)).max_base_rtt_ps(frame, scheme.ack_bytes)
         }
-        _ => 0,
     }
 }
 
@@ -98,10 +98,10 @@ pub(crate) fn source(t: &TrafficSpec, graph: &Graph, hosts: &Hosts) -> Result<So
     let gap_ps = match frequency {
         Frequency::Every(ps) => ps as f64,
         Frequency::Load { fraction, of } => {
-            let capacity = graph.capacity_bps(of).map_err(|e| e.to_string())? as f64;
+            let capacity = capacity_bps(t, graph, of)? as f64;
             let crossing = match of {
-                CapacityOf::Core => t.pattern.crossing_fraction(hosts),
-                CapacityOf::Hosts => 1.0,
+                LoadOf::Links(CapacityOf::Core) => t.pattern.crossing_fraction(hosts),
+                _ => 1.0,
             };
             let bytes = source.mean_arrival_bytes(graph.hosts());
             mean_gap_ps(fraction, capacity, bytes, crossing).map_err(|e| e.message)?
@@ -112,6 +112,21 @@ pub(crate) fn source(t: &TrafficSpec, graph: &Graph, hosts: &Hosts) -> Result<So
         mean_gap_ps: gap_ps,
     });
     Ok(source)
+}
+
+/// The links that a load is of.
+// TRA-22
+fn capacity_bps(t: &TrafficSpec, graph: &Graph, of: LoadOf) -> Result<u128, String> {
+    let links = |hosts: &[u32]| -> u128 {
+        let ports = hosts.iter().flat_map(|&host| graph.port_range(host));
+        ports.map(|i| u128::from(graph.port(i).rate.bps())).sum()
+    };
+    match (of, &t.pattern) {
+        (LoadOf::Links(of), _) => graph.capacity_bps(of).map_err(|e| e.to_string()),
+        (LoadOf::Senders, Pattern::Between(between)) => Ok(links(&between.senders)),
+        (LoadOf::Receivers, Pattern::Between(between)) => Ok(links(&between.receivers)),
+        _ => Err("only traffic between chosen hosts has a load of their links".to_owned()),
+    }
 }
 
 /// A load that a scenario asks for, in payload bytes over capacity.

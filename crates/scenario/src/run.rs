@@ -12,8 +12,8 @@ use dataplane::config::ControlConfig;
 use dataplane::units::Time;
 use fabric::engine::{self, Plan, Threads};
 use fabric::record::{
-    BufferSample, FlowRecord, Outcome, PauseRecord, Progress, QueueBin, QueueSample, Recorder,
-    RttBin, ThroughputRecord,
+    BufferSample, CauseRecord, FlowRecord, HeldFlowRecord, Outcome, PauseRecord, Progress,
+    QueueBin, QueueSample, Recorder, RttBin, ThroughputRecord,
 };
 use fabric::topology::{Graph, NodeKind, TopologySpec};
 use kernel::mix64;
@@ -142,6 +142,16 @@ impl Recorder for Recording {
 
     fn queue_histogram(&mut self, bins: &[QueueBin]) {
         self.writer.queue_histogram(bins);
+        self.look();
+    }
+
+    fn causes(&mut self, records: &[CauseRecord]) {
+        self.writer.causes(records);
+        self.look();
+    }
+
+    fn held_flows(&mut self, records: &[HeldFlowRecord]) {
+        self.writer.held_flows(records);
         self.look();
     }
 

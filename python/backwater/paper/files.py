@@ -148,6 +148,9 @@ class Measure:
     at: float = 0.0
     """Where the formula is taken."""
 
+    over: Measure | None = None
+    """Its value is divided by that of this one."""
+
 
 Selection = Mapping[str, tuple[str, ...]]
 """Labels by axis; what is not named is left open."""
@@ -659,6 +662,7 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "fct": (Dimension.TIME, _FLOWS),
     "fct-acked": (Dimension.TIME, _FLOWS),
     "delay": (Dimension.TIME, _FLOWS),
+    "goodput": (Dimension.RATE, _FLOWS),
     "rtt": (Dimension.TIME, set()),
     "queue": (Dimension.SIZE, {"ports", "window"}),
     "queue-samples": (Dimension.SIZE, {"ports"}),
@@ -669,14 +673,16 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "fair-share-change": (Dimension.SHARE, {"traffic", "bin", "interval", "window"}),
     "utilisation": (Dimension.SHARE, {"ports", "tiers"}),
     "idle": (Dimension.SHARE, {"ports", "tiers"}),
-    "pauses": (Dimension.TIME, {"tiers", "window"}),
-    "paused": (Dimension.SHARE, {"tiers", "window"}),
+    "pauses": (Dimension.TIME, {"ports", "tiers", "window"}),
+    "paused": (Dimension.SHARE, {"ports", "tiers", "window"}),
+    "pause-rate": (Dimension.NUMBER, {"ports", "tiers", "bin", "window"}),
+    "pause-level": (Dimension.SIZE, {"ports", "window"}),
     "wire": (Dimension.NUMBER, set()),
     "summary": (Dimension.NUMBER, {"key"}),
 }
 """What can be looked at, its dimension, and how it can be narrowed down."""
 
-SERIES = {"queue", "throughput", "in-progress"}
+SERIES = {"queue", "throughput", "in-progress", "pause-rate"}
 """Those that are a course in time."""
 
 _NARROWING = (
@@ -768,8 +774,14 @@ def _measure(table: _Table, name: str, book: _Book) -> Measure:
         return _calculated(table, name, book)
     source = _used_source(table, book.sources)
     statistic = _statistic(table, source)
+    dimension, over = _dimension(source, statistic), None
+    if "over" in table:
+        over = book.measure(table, "over", table.text("over"))
+        if over.formula or over.over or over.dimension is not dimension:
+            raise table.fail("over", f"`{over.name}` is no plain measure of {dimension.value}")
+        dimension = Dimension.NUMBER
     table.close()
-    return Measure(name, source, statistic, _dimension(source, statistic))
+    return Measure(name, source, statistic, dimension, over=over)
 
 
 def _statistic(table: _Table, source: Source) -> Statistic:

@@ -387,6 +387,15 @@ impl Nic {
         }
     }
 
+    /// Calls `visit` with every flow of a port and class that has something left to send.
+    // SPFC-44
+    pub fn for_each_unsent(&self, port: u16, class: u8, visit: impl FnMut(&FlowStart)) {
+        match &self.scan {
+            Some(scan) => scan.for_each_unsent(class, visit),
+            None => self.sender.for_each_unsent(port, class, visit),
+        }
+    }
+
     /// Packets that wait to be sent as replies, for the books of the network.
     #[must_use]
     pub fn queued_replies(&self, arena: &Arena) -> u64 {

@@ -884,6 +884,17 @@ impl Sender {
         self.flows.iter().any(|flow| flow.state == State::Paced)
     }
 
+    /// Calls `visit` with every flow of a port and class that has something left to send.
+    // SPFC-44
+    pub fn for_each_unsent(&self, port: u16, class: u8, mut visit: impl FnMut(&FlowStart)) {
+        for flow in &self.flows {
+            let there = !matches!(flow.state, State::Leaving | State::Free);
+            if there && flow.start.port == port && flow.class == class && flow.remaining() > 0 {
+                visit(&flow.start);
+            }
+        }
+    }
+
     /// Calls `visit` with cookie, acknowledged bytes and the state of every unfinished flow.
     pub fn for_each_flow(&self, mtu: u16, mut visit: impl FnMut(u32, u64, &'static str)) {
         for flow in &self.flows {

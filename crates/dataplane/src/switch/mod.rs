@@ -486,21 +486,21 @@ impl Switch {
         } else {
             self.counters.pfc_resumes += 1;
         }
-        // SPFC-40
-        let number = match xoff {
-            true => sink.pauses(port, class, || self.mmu.level(port, class)),
-            false => sink.resumes(port, class),
-        };
         if self.marker.as_ref().is_some_and(|marker| marker.replay) {
             sink.unit(); // NS3-17
         }
         let frame = Packet {
             psn: u32::from(xoff),
             hash: 1 << class,
-            dst: number,
             ..Packet::new(Kind::Pfc, 0, self.mmu.pause_frame())
         };
-        self.emit(port, frame, arena, sink);
+        let frame = self.emit(port, frame, arena, sink);
+        // SPFC-40
+        if xoff {
+            sink.pauses(port, class, frame, || self.mmu.level(port, class));
+        } else {
+            sink.resumes(port, class, frame);
+        }
     }
 
     fn pauses_flows(&self) -> bool {
@@ -632,6 +632,12 @@ impl Switch {
     #[must_use]
     pub fn is_stuck(&self, port: u16) -> bool {
         self.queueing.is_stuck(port)
+    }
+
+    /// How many ports it has.
+    #[must_use]
+    pub const fn ports(&self) -> u16 {
+        self.queueing.ports.len() as u16
     }
 
     /// Bytes in the shared buffer.

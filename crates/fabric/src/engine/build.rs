@@ -13,6 +13,7 @@ use dataplane::units::{NEVER, Rate, Time};
 use kernel::calendar::{Calendar, Wheel};
 use kernel::random::{Purpose, Stream};
 
+use super::causes::Causes;
 use super::division::{divide, undivided};
 use super::exchange::Outbox;
 use super::flows::Live;
@@ -158,6 +159,9 @@ fn partition<C>(
         notices: Notices::new(&plan.nic),
         paused: MixedMap::default(),
         pauses: Vec::new(),
+        follows: plan.record.pauses.is_some(),
+        told: Vec::new(),
+        reading: None,
         events: 0,
         watched: recording.is_some(),
         replayed: order::draws(&plan.switch, graph),
@@ -174,6 +178,7 @@ fn partition<C>(
         losses,
         outbox: Outbox::new(places.parts()),
         recording,
+        causes: Causes::new(plan.record.pauses, plan.switch.path == PathChoice::Packet),
         round: Vec::new(),
         progress_ps: 0,
         coming: VecDeque::new(),

@@ -29,6 +29,7 @@ impl<C: Calendar + Send> Simulation<C> {
             if let Some(recording) = &mut part.recording {
                 recording.finish(end_ps, &mut self.merged);
             }
+            part.finish_causes(end_ps, recorder);
         }
         self.hand_over(recorder);
         let unfinished = self.net.unfinished();

@@ -149,6 +149,7 @@ impl<C: Calendar + Send> Simulation<C> {
             part.finished.clear();
             self.merged.pauses(&part.core.pauses);
             part.core.pauses.clear();
+            part.hand_over_causes(recorder);
         }
         self.merged.deliver(recorder);
     }

@@ -110,6 +110,9 @@ impl<C: Calendar> Partition<C> {
         if l.lossy && self.losses.takes(link) {
             return self.lose(link, id);
         }
+        if self.core.follows {
+            self.read_pause(node, port, id);
+        }
         let sink = &mut NodeSink {
             core: &mut self.core,
             node,
@@ -117,6 +120,9 @@ impl<C: Calendar> Partition<C> {
         match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => {
                 self.switches[switch].receive(now, port, id, &mut self.arena, sink);
+                if !self.core.told.is_empty() {
+                    self.follow_told();
+                }
                 if !self.core.notices.dropped.is_empty() {
                     self.send_notices();
                 }

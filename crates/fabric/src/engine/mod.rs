@@ -14,6 +14,7 @@
 
 mod audit;
 mod build;
+mod causes;
 mod close;
 mod crew;
 mod cut;

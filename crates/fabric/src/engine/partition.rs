@@ -15,6 +15,7 @@ use dataplane::switch::Switch;
 use dataplane::units::Time;
 use traffic::Flow;
 
+use super::causes::Causes;
 use super::exchange::Outbox;
 use super::flows::Live;
 use super::loss::Losses;
@@ -40,6 +41,8 @@ pub(super) struct Partition<C> {
     pub outbox: Outbox,
     /// `None`: nothing is recorded besides.
     pub recording: Option<Box<Recording>>,
+    /// `None`: single pauses are not followed.
+    pub causes: Option<Causes>,
     /// Ports of the current round.
     pub round: Vec<u32>,
     /// Last time that anything arrived or started.

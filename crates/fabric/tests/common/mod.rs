@@ -14,8 +14,8 @@ use dataplane::switch::Pairs;
 use dataplane::units::{MS, Rate, Time, US};
 use fabric::engine::{Clock, Plan, Simulation, Threads};
 use fabric::record::{
-    BufferSample, FlowRecord, Outcome, PauseRecord, QueueBin, QueueSample, RecordSpec, Recorder,
-    RttBin, ThroughputRecord,
+    BufferSample, CauseRecord, FlowRecord, HeldFlowRecord, Outcome, PauseRecord, QueueBin,
+    QueueSample, RecordSpec, Recorder, RttBin, ThroughputRecord,
 };
 use fabric::routing::routes;
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
@@ -38,6 +38,8 @@ pub struct Keep {
     pub port_queues: Vec<QueueSample>,
     pub histogram: Vec<QueueBin>,
     pub rtt: Vec<RttBin>,
+    pub causes: Vec<CauseRecord>,
+    pub held_flows: Vec<HeldFlowRecord>,
 }
 
 impl Recorder for Keep {
@@ -61,6 +63,12 @@ impl Recorder for Keep {
     }
     fn rtt(&mut self, bins: &[RttBin]) {
         self.rtt.extend_from_slice(bins);
+    }
+    fn causes(&mut self, records: &[CauseRecord]) {
+        self.causes.extend_from_slice(records);
+    }
+    fn held_flows(&mut self, records: &[HeldFlowRecord]) {
+        self.held_flows.extend_from_slice(records);
     }
 }
 
