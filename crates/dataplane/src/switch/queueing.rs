@@ -249,9 +249,10 @@ impl Queueing {
     /// Whether it is such a queue.
     pub fn is_behind(&self, queue: u32) -> bool {
         self.behind > 0
-            && self.queues.get(queue as usize).is_some_and(|q| {
-                q.class as usize >= self.classes - self.behind
-            })
+            && self
+                .queues
+                .get(queue as usize)
+                .is_some_and(|q| q.class as usize >= self.classes - self.behind)
     }
 
     /// Classes of a port that have something and may send; a pause holds the queue behind a class

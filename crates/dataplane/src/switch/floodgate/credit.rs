@@ -349,7 +349,10 @@ mod tests {
         assert!(!one(&mut c, 6));
         assert!(one(&mut c, 5));
         assert!(c.has_enough(0, |_| false));
-        assert!(!c.has_enough(0, |dst| dst == 5), "withheld ones do not count");
+        assert!(
+            !c.has_enough(0, |dst| dst == 5),
+            "withheld ones do not count"
+        );
         assert_eq!(c.start_timer(0, 3 * US), Some(10 * US));
         let mut out = Vec::new();
         c.collect(0, 3 * US, |_| false, &mut out);
@@ -399,7 +402,10 @@ mod tests {
                 number: 0,
             })
             .collect();
-        assert_eq!(Credits::frames(&many).map(<[_]>::len).collect::<Vec<_>>(), [66, 1]);
+        assert_eq!(
+            Credits::frames(&many).map(<[_]>::len).collect::<Vec<_>>(),
+            [66, 1]
+        );
     }
 
     // FG-31, FG-33
@@ -411,7 +417,11 @@ mod tests {
         c.arrived(0, 5, 1, Some(5));
         c.earn(0, 5, (1, 1000), true, false);
         let told = c.answer(0, 5, true);
-        assert_eq!((told.units, told.number), (0, 2), "three are here or withheld");
+        assert_eq!(
+            (told.units, told.number),
+            (0, 2),
+            "three are here or withheld"
+        );
         let told = c.answer(0, 5, false);
         assert_eq!((told.units, told.number), (1, 3), "two are here");
         c.asked(0, 5, 9); // 6 to 9 were lost

@@ -323,9 +323,9 @@ impl Floodgate {
     /// Whether a packet may go on.
     // FG-04, FG-45
     #[inline]
-    fn is_open(&self, packet: &Packet, way: Way, ingress: bool) -> bool {
+    fn is_open(&self, packet: &Packet, way: Way) -> bool {
         match &self.windows {
-            Some(windows) => windows.has_room(packet.dst, way, self.units(packet), ingress),
+            Some(windows) => windows.has_room(packet.dst, way, self.units(packet)),
             None => !self.paused_by.any(packet.dst),
         }
     }
@@ -340,7 +340,7 @@ impl Floodgate {
         let Some(way) = self.way(packet.dst, routes) else {
             return false;
         };
-        self.pool.held(packet.dst).is_some() || !self.is_open(packet, way, true)
+        self.pool.held(packet.dst).is_some() || !self.is_open(packet, way)
     }
 
     /// A data packet came in, whatever becomes of it.
@@ -358,13 +358,11 @@ impl Floodgate {
     }
 
     /// Charges a packet that goes on to its window.
-    fn charge(&mut self, packet: &Packet, way: Way, released: bool) {
+    fn charge(&mut self, packet: &Packet, way: Way) {
         let units = self.units(packet);
-        let unseen = released && self.config.vup_ps.is_some();
-        let Some(windows) = &mut self.windows else {
-            return;
-        };
-        windows.charge(packet.dst, way, units, unseen);
+        if let Some(windows) = &mut self.windows {
+            windows.charge(packet.dst, way, units);
+        }
     }
 
     /// A window may be full now: it is cleared at the next time for that.
@@ -402,14 +400,20 @@ impl Floodgate {
 
     /// The packet that a VOQ may release now, taken out of it, with what its destination has left.
     // FG-13
-    fn release(&mut self, voq: u32, routes: &Routes, arena: &Arena) -> Option<(PacketId, Held, Way)> {
+    fn release(
+        &mut self,
+        voq: u32,
+        routes: &Routes,
+        arena: &Arena,
+    ) -> Option<(PacketId, Held, Way)> {
         let packet = arena.hot(self.pool.head(voq)?);
         let way = self.way(packet.dst, routes)?;
-        if !self.is_open(packet, way, false) {
+        if !self.is_open(packet, way) {
             return None;
         }
         self.ports[packet.queue as usize].held_bytes -= u64::from(packet.size);
-        let (id, held) = self.pool.pop(voq, arena)?;
+        let behind = self.config.release == Release::Behind;
+        let (id, held) = self.pool.pop(voq, behind, arena)?;
         self.counters.released += 1;
         self.last_served = voq;
         Some((id, held, way))
@@ -596,7 +600,8 @@ impl Floodgate {
             let mut queued_any = false;
             queued(&mut |_| queued_any = true);
             if !queued_any {
-                broken.push("nothing waits here, but a destination is still paused upstream".into());
+                broken
+                    .push("nothing waits here, but a destination is still paused upstream".into());
             }
         }
         broken

@@ -50,7 +50,13 @@ impl Numbers {
 
     /// A packet is sent: its number, and an alarm with a stream's name if one is to be set.
     // FG-30, FG-33
-    pub fn send(&mut self, now: Time, port: u16, dst: u32, units: u32) -> (u32, Option<(Time, u32)>) {
+    pub fn send(
+        &mut self,
+        now: Time,
+        port: u16,
+        dst: u32,
+        units: u32,
+    ) -> (u32, Option<(Time, u32)>) {
         let next = self.streams.len() as u32;
         let key = u64::from(port) << 32 | u64::from(dst);
         let nth = *self.index.entry(key).or_insert(next);
@@ -129,7 +135,11 @@ mod tests {
         }
         assert_eq!(n.send(0, 2, 7, 1).0, 1, "each port counts by itself");
         assert_eq!(n.in_flight, 6);
-        assert_eq!(n.credited(1, 1, 7, 3), 3, "also if the credits of 1 and 2 were lost");
+        assert_eq!(
+            n.credited(1, 1, 7, 3),
+            3,
+            "also if the credits of 1 and 2 were lost"
+        );
         assert_eq!(n.credited(1, 1, 7, 2), 0);
         assert_eq!(n.credited(1, 1, 7, 9), 0, "never sent");
         assert_eq!(n.credited(1, 1, 7, 5), 2);

@@ -6,8 +6,8 @@ use super::numbers::Silence;
 use super::{Alarm, Floodgate};
 use crate::packet::{Arena, Kind, Packet, PacketId, flag};
 use crate::sink::Sink;
-use crate::switch::classify::Place;
 use crate::switch::Switch;
+use crate::switch::classify::Place;
 use crate::units::Time;
 
 impl Switch {
@@ -55,7 +55,7 @@ impl Switch {
         let data = packet.kind() == Kind::Data;
         let way = f.way(packet.dst, &self.routes);
         if data && let Some(way) = way {
-            f.charge(&packet, way, false);
+            f.charge(&packet, way);
         }
         self.forward(now, port, place, id, arena, sink);
         f.fill(port, self.queueing.ports[port as usize].bytes);
@@ -89,7 +89,13 @@ impl Switch {
         let Some(way) = f.way(packet.dst, &self.routes) else {
             return;
         };
-        f.hold(port, id, way, self.queueing.ports[port as usize].bytes, arena);
+        f.hold(
+            port,
+            id,
+            way,
+            self.queueing.ports[port as usize].bytes,
+            arena,
+        );
         if f.config.ecn_sees_held {
             self.telemetry[port as usize].held_bytes += u64::from(packet.size); // FG-50
         }
@@ -104,8 +110,8 @@ impl Switch {
         if bytes > off {
             self.pause_destination(f, packet.ingress, packet.dst, arena, sink);
         }
-        if f.config.vup_ps.is_some() {
-            // FG-61: it may only pass through.
+        if f.config.vup_ps.is_some() || f.config.release == Release::Behind {
+            // FG-15, FG-61: it may only pass through.
             f.ready.clear();
             f.ready.extend(f.pool.held(packet.dst).map(|held| held.voq));
             self.release_ready(now, f, arena, sink);
@@ -145,6 +151,9 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) -> bool {
+        if self.is_occupied(f, voq, arena) {
+            return false;
+        }
         let Some((id, left, way)) = f.release(voq, &self.routes, arena) else {
             return false;
         };
@@ -153,8 +162,8 @@ impl Switch {
         if f.config.ecn_sees_held {
             self.telemetry[port as usize].held_bytes -= u64::from(packet.size);
         }
-        f.charge(&packet, way, true);
-        if left.packets == 0 && f.config.vup_ps.is_none() {
+        f.charge(&packet, way);
+        if left.is_gone() && f.config.vup_ps.is_none() {
             f.pool.leave(packet.dst);
         }
         if let Some(vup_ps) = f.config.vup_ps
@@ -177,8 +186,27 @@ impl Switch {
         {
             self.earn(now, f, &packet, arena, sink);
         }
-        self.held_less(now, f, packet.dst, left.bytes, u64::from(packet.size), arena, sink);
+        self.held_less(
+            now,
+            f,
+            packet.dst,
+            left.bytes,
+            u64::from(packet.size),
+            arena,
+            sink,
+        );
         true
+    }
+
+    /// PFC with tag: whether others wait at the port of the packet that comes next out of a VOQ.
+    // FG-47
+    #[inline]
+    fn is_occupied(&self, f: &Floodgate, voq: u32, arena: &Arena) -> bool {
+        f.windows.is_none()
+            && f.pool.head(voq).is_some_and(|id| {
+                let port = arena.hot(id).queue as u16;
+                self.egress_bytes(port) > 0
+            })
     }
 
     /// Less is held of a destination than before: hosts and upstreams may hear of it.
@@ -263,7 +291,10 @@ impl Switch {
             return;
         };
         if credits.has_enough(port, |dst| pool.bytes_of(dst) > delay_bytes) {
-            let by_bytes = f.config.windows().is_some_and(|w| w.credit.aggregation.is_some());
+            let by_bytes = f
+                .config
+                .windows()
+                .is_some_and(|w| w.credit.aggregation.is_some());
             f.counters.credit_frames_by_bytes += u64::from(by_bytes);
             self.send_credits(now, f, port, arena, sink);
         } else if let Some(at) = credits.start_timer(port, now) {
@@ -303,7 +334,10 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        let bytes = f.credits.as_ref().map_or(0, |c| c.frame_bytes(credits.len()));
+        let bytes = f
+            .credits
+            .as_ref()
+            .map_or(0, |c| c.frame_bytes(credits.len()));
         f.counters.credit_frames += 1;
         f.counters.credit_bytes += u64::from(bytes);
         let plain = Packet {
@@ -391,8 +425,7 @@ impl Switch {
             f.taken += u64::from(units);
             f.clear_later(now, sink);
         }
-        f.ready
-            .extend(f.pool.held(credit.dst).map(|held| held.voq));
+        f.ready.extend(f.pool.held(credit.dst).map(|held| held.voq));
     }
 
     /// An upstream has heard nothing for long.
@@ -505,9 +538,16 @@ impl Switch {
     ) {
         self.with_floodgate(|switch, f| {
             let way = f.way(packet.dst, &switch.routes);
+            if f.config.release == Release::Behind
+                && packet.has(flag::HELD)
+                && f.pool.left_behind(packet.dst)
+                && f.config.vup_ps.is_none()
+            {
+                f.pool.leave(packet.dst); // FG-15
+            }
             if packet.kind() == Kind::Data {
                 let units = f.units(packet);
-                if way.is_some() {
+                if way.is_some() && f.windows.is_some() {
                     f.sent += u64::from(units);
                     if let Some(numbers) = &mut f.numbers {
                         let (number, alarm) = numbers.send(now, port, packet.dst, units);
@@ -522,6 +562,12 @@ impl Switch {
                 if at == Some(CreditAt::Departure) || direct {
                     switch.earn(now, f, packet, arena, sink);
                 }
+            }
+            if f.windows.is_none() && switch.egress_bytes(port) == 0 && f.pool.counts.in_use > 0 {
+                // FG-47
+                f.ready.clear();
+                f.ready.extend(f.pool.occupied());
+                switch.release_ready(now, f, arena, sink);
             }
             // FG-45, FG-46
             if way.is_none() && f.told.any(packet.dst) && matches!(f.config.by, HoldBy::Tags(_)) {
@@ -606,10 +652,10 @@ impl Switch {
             Alarm::Vup => {
                 // FG-61
                 f.vup_set = false;
-                f.pool.drained().into_iter().for_each(|dst| f.pool.leave(dst));
-                if let Some(windows) = &mut f.windows {
-                    windows.reveal();
-                }
+                f.pool
+                    .drained()
+                    .into_iter()
+                    .for_each(|dst| f.pool.leave(dst));
             }
             Alarm::Clear => {
                 // FG-07

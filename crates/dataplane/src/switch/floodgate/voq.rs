@@ -19,6 +19,15 @@ pub(super) struct Held {
     pub voq: u32,
     pub packets: u32,
     pub bytes: u64,
+    /// Packets that were released and wait behind others at their port (FG-15).
+    pub behind: u32,
+}
+
+impl Held {
+    /// Nothing of it is here any more that others must not overtake.
+    pub const fn is_gone(&self) -> bool {
+        self.packets == 0 && self.behind == 0
+    }
 }
 
 /// What was counted.
@@ -143,6 +152,7 @@ impl Pool {
             voq,
             packets: 0,
             bytes: 0,
+            behind: 0,
         };
         self.held.insert(dst, held);
         voq
@@ -179,9 +189,9 @@ impl Pool {
         (head != NO_PACKET).then_some(head)
     }
 
-    /// Takes the first packet of a VOQ out. Returns the bytes that its destination still has, or
-    /// `None` where there is no packet.
-    pub fn pop(&mut self, voq: u32, arena: &Arena) -> Option<(PacketId, Held)> {
+    /// Takes the first packet of a VOQ out, `behind`: to wait behind others at its port. Returns what
+    /// its destination still has, or `None` where there is no packet.
+    pub fn pop(&mut self, voq: u32, behind: bool, arena: &Arena) -> Option<(PacketId, Held)> {
         let v = &mut self.voqs[voq as usize];
         let id = v.head;
         if id == NO_PACKET {
@@ -195,7 +205,17 @@ impl Pool {
         let held = self.held.get_mut(&hot.dst)?;
         held.packets -= 1;
         held.bytes -= size;
+        held.behind += u32::from(behind);
         Some((id, *held))
+    }
+
+    /// A packet that waited behind others has left its port. Returns whether its destination is gone.
+    // FG-15
+    pub fn left_behind(&mut self, dst: u32) -> bool {
+        self.held.get_mut(&dst).is_some_and(|held| {
+            held.behind -= 1;
+            held.is_gone()
+        })
     }
 
     /// A destination without packets gives its VOQ back.
@@ -204,7 +224,7 @@ impl Pool {
         let Some(held) = self.held.remove(&dst) else {
             return;
         };
-        debug_assert_eq!(held.packets, 0, "nothing of it is held");
+        debug_assert!(held.is_gone(), "nothing of it is held");
         let v = &mut self.voqs[held.voq as usize];
         v.users -= 1;
         if v.users == 0 {
@@ -215,7 +235,7 @@ impl Pool {
 
     /// Destinations that have a VOQ though nothing of them is held, in order.
     pub fn drained(&self) -> Vec<u32> {
-        let all = self.held.iter().filter(|(_, held)| held.packets == 0);
+        let all = self.held.iter().filter(|(_, held)| held.is_gone());
         let mut drained: Vec<u32> = all.map(|(&dst, _)| dst).collect();
         drained.sort_unstable();
         drained
@@ -278,9 +298,9 @@ mod tests {
             (pool.held(7).unwrap().voq, pool.held(9).unwrap().voq),
             (0, 1)
         );
-        let (id, held) = pool.pop(0, &arena).unwrap();
+        let (id, held) = pool.pop(0, false, &arena).unwrap();
         assert_eq!((arena.hot(id).dst, held.packets, held.bytes), (7, 1, 1000));
-        let (_, held) = pool.pop(0, &arena).unwrap();
+        let (_, held) = pool.pop(0, false, &arena).unwrap();
         assert_eq!(held.packets, 0);
         pool.leave(7);
         assert_eq!(pool.counts.in_use, 1);

@@ -12,8 +12,6 @@ struct Window {
     initial: u64,
     /// Units that have been charged and not refunded.
     in_flight: u64,
-    /// Of them those that the ingress pipeline has not heard of (FG-61).
-    unseen: u64,
 }
 
 /// How a switch forwards to the destinations of one set of equal-cost ports.
@@ -112,32 +110,25 @@ impl Windows {
         self.hashed.is_some()
     }
 
-    /// Whether the window has room for so many units; `ingress`: as the ingress pipeline knows it.
-    // FG-04, FG-05, FG-61
+    /// Whether the window has room for so many units.
+    // FG-04, FG-05
     #[inline]
-    pub fn has_room(&self, dst: u32, way: Way, units: u32, ingress: bool) -> bool {
+    pub fn has_room(&self, dst: u32, way: Way, units: u32) -> bool {
         match self.table.get(&self.key(dst, way)) {
             None => u64::from(units) <= way.initial,
-            Some(window) => {
-                let unseen = if ingress { window.unseen } else { 0 };
-                window.in_flight - unseen + u64::from(units) <= window.initial
-            }
+            Some(window) => window.in_flight + u64::from(units) <= window.initial,
         }
     }
 
-    /// Charges units to a window; `unseen`: the ingress pipeline will hear of it later.
+    /// Charges units to a window.
     #[inline]
-    pub fn charge(&mut self, dst: u32, way: Way, units: u32, unseen: bool) {
+    pub fn charge(&mut self, dst: u32, way: Way, units: u32) {
         let key = self.key(dst, way);
         let window = self.table.entry(key).or_insert(Window {
             initial: way.initial,
             in_flight: 0,
-            unseen: 0,
         });
         window.in_flight += u64::from(units);
-        if unseen {
-            window.unseen += u64::from(units);
-        }
         self.in_flight += u64::from(units);
         self.max_entries = self.max_entries.max(self.table.len() as u64);
     }
@@ -151,16 +142,7 @@ impl Windows {
         };
         let units = u64::from(units).min(window.in_flight);
         window.in_flight -= units;
-        window.unseen = window.unseen.min(window.in_flight);
         self.in_flight -= units;
-    }
-
-    /// The ingress pipeline hears of everything.
-    // FG-61
-    pub fn reveal(&mut self) {
-        self.table
-            .values_mut()
-            .for_each(|window| window.unseen = 0);
     }
 
     /// Clears full windows.
