@@ -221,6 +221,12 @@ fn read_pfc(t: &Section<'_>) -> Option<Pfc> {
     let frame = t.required("frame", "\"64B\"", |n| bytes(n, 1, 1_518));
     let accounts = [("pool", false), ("ns3", true)];
     let ns3 = t.required("accounting", "\"pool\"", |n| choice(n, &accounts));
+    let delays = if ns3 == Some(true) {
+        t.required("headroom_delays", "3", |n| count(n, 0, 1_000))
+    } else {
+        t.refuse_useless("headroom_delays", "`accounting` is not \"ns3\"");
+        Some(0)
+    };
     let accounting = match (ns3?, threshold) {
         (false, _) => Accounting::Pool,
         (true, threshold) => Accounting::Ns3 {
@@ -233,6 +239,7 @@ fn read_pfc(t: &Section<'_>) -> Option<Pfc> {
                 0
             }),
             nic_bps: 0, // filled in when the network is known
+            headroom_delays: delays? as u32,
         },
     };
     Some(Pfc {
