@@ -309,11 +309,9 @@ fn the_profile_of_the_authors_code() {
     // Without Floodgate the same but for its table.
     let plain = config("dcqcn+win", &[], profile);
     assert_eq!((plain.switch.floodgate, plain.nic), (None, c.nic));
-    let ideal = config(
-        "dcqcn+floodgate-ideal",
-        &["scheme.floodgate.dst_pause=1.5"],
-        profile,
-    );
+    let ideal = config("dcqcn+floodgate-ideal", &[], profile);
+    let per_packet = windows(ideal.switch.floodgate.expect("it is on")).credit;
+    assert_eq!((per_packet.aggregation, per_packet.delay), (None, None));
     let pause = ideal
         .switch
         .floodgate

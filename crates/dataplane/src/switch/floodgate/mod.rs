@@ -209,6 +209,8 @@ pub(super) struct Floodgate {
     /// Ports whose next hop has paused a destination (PFC with tag).
     paused_by: Paused,
     last_served: u32,
+    /// The port that is just sending a packet: it needs no kick.
+    departing: Option<u16>,
     alarms: BinaryHeap<Reverse<(Time, Alarm)>>,
     /// An alarm for the ingress pipeline, or for clearing, is set.
     vup_set: bool,
@@ -278,6 +280,7 @@ impl Floodgate {
             told: Paused::default(),
             paused_by: Paused::default(),
             last_served: 0,
+            departing: None,
             alarms: BinaryHeap::new(),
             vup_set: false,
             clear_set: false,

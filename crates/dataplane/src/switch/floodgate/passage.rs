@@ -58,6 +58,7 @@ impl Switch {
             f.charge(&packet, way);
         }
         self.forward(now, port, place, id, arena, sink);
+        sink.kick(port);
         f.fill(port, self.queueing.ports[port as usize].bytes);
         if !data {
             return;
@@ -180,6 +181,9 @@ impl Switch {
                 .place(now, port, &packet, &self.queueing, draw)
         };
         self.forward(now, port, place, id, arena, sink);
+        if f.departing != Some(port) {
+            sink.kick(port);
+        }
         f.fill(port, self.queueing.ports[port as usize].bytes);
         if let Some(windows) = f.config.windows()
             && windows.credit.at != CreditAt::Departure
@@ -564,10 +568,12 @@ impl Switch {
                 }
             }
             if f.windows.is_none() && switch.egress_bytes(port) == 0 && f.pool.counts.in_use > 0 {
-                // FG-47
+                // FG-47: this very port looks again when the packet has left.
+                f.departing = Some(port);
                 f.ready.clear();
                 f.ready.extend(f.pool.occupied());
                 switch.release_ready(now, f, arena, sink);
+                f.departing = None;
             }
             // FG-45, FG-46
             if way.is_none() && f.told.any(packet.dst) && matches!(f.config.by, HoldBy::Tags(_)) {
