@@ -55,5 +55,6 @@ def resources(
     scheme: str | None = None,
     packet_bytes: float | None = None,
     profile: str | None = None,
+    destinations: int | None = None,
 ) -> str: ...
 def catalogue(what: str) -> str: ...

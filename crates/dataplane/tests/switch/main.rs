@@ -1,5 +1,6 @@
 //! The switch against its rules: a fuzz of operations against a naive model, and one test a rule.
 
+mod floodgate;
 mod model;
 mod rules;
 
@@ -167,6 +168,7 @@ fn config() -> SwitchConfig {
         ecn: None,
         int: None,
         bfc: None,
+        floodgate: None,
         path: PathChoice::Flow,
         max_frame: 1500,
     }

@@ -16,6 +16,7 @@ use kernel::random::{Purpose, Stream};
 use super::causes::Causes;
 use super::division::{divide, undivided};
 use super::exchange::Outbox;
+use super::floodgate::upward;
 use super::flows::Live;
 use super::links::Links;
 use super::loss::Losses;
@@ -113,6 +114,7 @@ fn switch(plan: &Plan, tables: &mut Tables, node: u32) -> Option<Switch> {
     let index = (node - plan.graph.hosts()) as usize;
     let routes = tables.routes.get_mut(index)?.take()?;
     let mut switch = Switch::new(node, &plan.switch, &rates(plan, node), routes);
+    switch.set_upward(&upward(&plan.graph, node));
     // BFC-35
     if let Some(pairs) = tables.pairs[index].take() {
         switch.allow(pairs);
@@ -193,7 +195,7 @@ fn partition<C>(
             Clock::Exact => paths,
             Clock::Nanoseconds { .. } => paths.cut(),
         },
-        baselines: Baselines::new(Arc::clone(graph)),
+        baselines: Baselines::new(Arc::clone(graph), u64::from(plan.nic.mtu)),
         source_ports: SourcePorts::default(),
         network_rtt_ps: None,
         nic: plan.nic,

@@ -124,6 +124,9 @@ impl<C: Calendar> Network<C> {
             let (shared, collisions) = switch.bfc_counters();
             c.bfc_shared_queue += shared;
             c.bfc_table_collisions += collisions;
+            if let Some((floodgate, ..)) = switch.floodgate() {
+                c.floodgate.add(&floodgate);
+            }
         }
         c
     }

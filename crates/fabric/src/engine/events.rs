@@ -97,7 +97,11 @@ impl<C: Calendar> Partition<C> {
     fn arrive(&mut self, link: u32, id: PacketId) {
         let now = self.core.now;
         let packet = self.arena.hot(id);
-        if packet.kind() != Kind::BfcBitmap {
+        // These go on where nothing else moves.
+        if !matches!(
+            packet.kind(),
+            Kind::BfcBitmap | Kind::Credit | Kind::SwitchSyn
+        ) {
             self.progress_ps = now;
         }
         let l = &mut self.core.links.far[link as usize];

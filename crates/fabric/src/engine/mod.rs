@@ -24,6 +24,7 @@ mod drive;
 mod egress;
 mod events;
 mod exchange;
+mod floodgate;
 mod flows;
 mod links;
 mod loss;

@@ -95,6 +95,7 @@ impl SchemeSpec {
             bfc: self
                 .bfc
                 .map(|b| self.backpressure(&b, data_queues, around.max_class)),
+            floodgate: self.floodgate,
             path: self.path,
             max_frame,
         }

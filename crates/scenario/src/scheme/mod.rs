@@ -6,6 +6,7 @@
 mod combinations;
 mod configure;
 mod control;
+mod floodgate;
 mod nic;
 mod signal;
 mod spfc;
@@ -17,8 +18,8 @@ use crate::reader::{Section, choice, string};
 use combinations::combinations;
 use control::read_control;
 use dataplane::config::{
-    Admission, AssignConfig, BaseRtt, ControlConfig, HostConfig, NicConfig, PathChoice, PauseBy,
-    Recovery, Red, Scope, SwitchConfig,
+    Admission, AssignConfig, BaseRtt, ControlConfig, FloodgateConfig, HostConfig, NicConfig,
+    PathChoice, PauseBy, Recovery, Red, Scope, SwitchConfig,
 };
 use dataplane::int::IntFormat;
 use dataplane::switch::DATA_CLASS;
@@ -226,6 +227,8 @@ pub struct SchemeSpec {
     pub spfc: Option<SpfcSpec>,
     /// BFC backpressure.
     pub bfc: Option<BfcSpec>,
+    /// Floodgate, or PFC with tag.
+    pub floodgate: Option<FloodgateConfig>,
     /// ECN.
     pub ecn: Option<EcnSpec>,
     /// INT.
@@ -306,7 +309,9 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let schedule = read_schedule(s, classify);
     let admission = read_admission(s);
     let spfc = read_victims(s);
-    let bfc = read_backpressure(s);
+    let backpressure = floodgate::read_word(s);
+    let bfc = read_backpressure(s, backpressure);
+    let floodgate = floodgate::read_floodgate(s, backpressure);
     let (ecn, int) = read_signal(s);
     let (control, cnp, cnp_on_ack) = read_control(s);
     let (recovery, naks) = read_recovery(s);
@@ -343,6 +348,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         admission: admission?,
         spfc: spfc?,
         bfc: bfc?,
+        floodgate: floodgate?,
         ecn: ecn?,
         int: int?,
         control: control?,
