@@ -160,6 +160,8 @@ pub enum Accounting {
         shift: u32,
         /// Rate of the NICs in bits per second: a port twice as fast has twice the α.
         nic_bps: u64,
+        /// Headroom of a port in times what its link holds one way.
+        headroom_delays: u32,
     },
 }
 
@@ -353,6 +355,8 @@ pub struct SwitchConfig {
     pub bfc: Option<BfcConfig>,
     /// ECMP or spraying.
     pub path: PathChoice,
+    /// ACKs and NAKs go back the way on which their packet came (`trail.rs`).
+    pub acks_return: bool,
     /// Largest frame in bytes (enters the headroom formula and DRR).
     pub max_frame: u16,
 }

@@ -95,6 +95,13 @@ impl Routes {
         }
     }
 
+    /// Whether this is the first switch of a packet from endpoint `src`.
+    #[inline]
+    #[must_use]
+    pub fn is_first(&self, src: u32) -> bool {
+        self.endpoints.group[src as usize] == self.own_group
+    }
+
     /// NS3-40: the hash of addresses and ports, by division.
     fn by_tuple(&self, packet: &Packet, src: u32, n: usize) -> usize {
         let address = &self.endpoints.address;

@@ -140,6 +140,7 @@ impl Scenario {
                 Clock::Exact
             },
             in_order: self.spec.scheme.in_order,
+            starts_first: self.spec.scheme.starts_first,
             record: self.spec.record.clone(),
             elide: true,
         };

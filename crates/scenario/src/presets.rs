@@ -105,6 +105,10 @@ pub const PROFILES: &[Profile] = &[
         name: "nsdi22-code",
         text: include_str!("../presets/profile-nsdi22-code.toml"),
     },
+    Profile {
+        name: "conext21-code",
+        text: include_str!("../presets/profile-conext21-code.toml"),
+    },
 ];
 
 impl Profile {

@@ -740,6 +740,7 @@ fn one_flow(s: &Section<'_>, item: &Node, i: usize, around: &Around<'_>) -> Opti
         .map(|c| c as u8);
     // TRA-19
     let port = inner.optional("port", |n| count(n, 0, u64::from(u16::MAX)));
+    let src_port = inner.optional("sport", |n| count(n, 0, u64::from(u16::MAX)));
     inner.finish();
     let (src, dst) = (src?, dst?);
     if src == dst && around.graph.is_some() {
@@ -757,5 +758,6 @@ fn one_flow(s: &Section<'_>, item: &Node, i: usize, around: &Around<'_>) -> Opti
         start_ps: start,
         class,
         port: port.map_or(DEFAULT_PORT, |port| port as u16),
+        src_port: src_port.map(|port| port as u16),
     })
 }

@@ -361,14 +361,14 @@ impl Iterator for Source {
             }
             _ => (self.start_ps, self.class),
         };
-        // TRA-19
-        let (port, incast) = match &self.draw {
+        // TRA-19, FGN-01
+        let (port, src_port, incast) = match &self.draw {
             Draw::List(flows) => {
-                let port = flows[place as usize].port;
-                (port, port == INCAST_PORT)
+                let flow = &flows[place as usize];
+                (flow.port, flow.src_port, flow.port == INCAST_PORT)
             }
-            Draw::Incast { .. } => (INCAST_PORT, true),
-            _ => (DEFAULT_PORT, false),
+            Draw::Incast { .. } => (INCAST_PORT, None, true),
+            _ => (DEFAULT_PORT, None, false),
         };
         Some(Flow {
             id: 0,
@@ -380,6 +380,7 @@ impl Iterator for Source {
             source: self.index,
             incast,
             port,
+            src_port,
         })
     }
 }

@@ -361,6 +361,7 @@ fn mixture() -> Vec<SourceSpec> {
     background.sizes = Some(Sizes::Dist(find("fb-hadoop@hpcc").expect("known")));
     let listed = |src, dst, start_ps, class| ListedFlow {
         port: 100,
+        src_port: None,
         src,
         dst,
         bytes: 77,
@@ -526,6 +527,7 @@ fn crossing_shares_are_those_of_the_flows() {
         start_ps: 0,
         class: None,
         port: 100,
+        src_port: None,
     };
     let patterns = [
         (
@@ -631,6 +633,7 @@ fn impossible_sources_are_refused() {
             start_ps,
             class: None,
             port: 100,
+            src_port: None,
         };
         change(&|spec| {
             (spec.sizes, spec.arrivals) = (None, None);

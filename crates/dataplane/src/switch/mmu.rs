@@ -69,7 +69,9 @@ pub(crate) struct Mmu {
 fn headroom_of(config: &SwitchConfig, pfc: &Pfc, (rate, delay_ps): (Rate, Time)) -> u64 {
     pfc.headroom.unwrap_or_else(|| match pfc.accounting {
         Accounting::Pool => headroom_bytes(rate, delay_ps, config.max_frame, pfc),
-        Accounting::Ns3 { .. } => mmu_ns3::headroom_bytes(rate, delay_ps),
+        Accounting::Ns3 {
+            headroom_delays, ..
+        } => mmu_ns3::headroom_bytes(rate, delay_ps, headroom_delays),
     })
 }
 

@@ -168,6 +168,7 @@ fn config() -> SwitchConfig {
         int: None,
         bfc: None,
         path: PathChoice::Flow,
+        acks_return: false,
         max_frame: 1500,
     }
 }

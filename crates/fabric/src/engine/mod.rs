@@ -76,6 +76,8 @@ pub struct Plan {
     pub clock: Clock,
     /// Events of one instant come in the order of scheduling; [`run`] looks at it.
     pub in_order: bool,
+    /// With that: flows that start come before all other events of their instant.
+    pub starts_first: bool,
     /// What is recorded besides. Changes no result.
     pub record: RecordSpec,
     /// Leave out port-free events that nothing waits for. Changes speed, never a result.
@@ -291,6 +293,7 @@ pub struct Simulation<C = Wheel> {
     paths: Paths,
     baselines: Baselines,
     source_ports: SourcePorts,
+    starts_first: bool,
     clock: Clock,
     /// Flows whose start has been announced but not happened.
     starting: std::collections::VecDeque<Flow>,
@@ -443,8 +446,9 @@ impl<C: Calendar> Simulation<C> {
                 Clock::Exact => Paths::new(Arc::clone(&graph)),
                 Clock::Nanoseconds { .. } => Paths::new(Arc::clone(&graph)).cut(),
             },
-            baselines: Baselines::new(Arc::clone(&graph)),
+            baselines: Baselines::new(Arc::clone(&graph), plan.nic.mtu),
             source_ports: SourcePorts::default(),
+            starts_first: plan.starts_first,
             clock,
             starting: std::collections::VecDeque::new(),
             probes: Probes::new(&graph),

@@ -81,6 +81,9 @@ impl SourcePorts {
     const FIRST: u16 = 10_000;
 
     pub fn next(&mut self, flow: &Flow) -> u32 {
+        if let Some(said) = flow.src_port {
+            return ports(said, flow.port); // FGN-01
+        }
         let port = self.used.entry((flow.src, flow.dst)).or_insert(Self::FIRST);
         let src = *port;
         *port = port.wrapping_add(1);
@@ -108,6 +111,9 @@ impl<C: Calendar> Simulation<C> {
         while let Some(event) = self.core.calendar.pop_before(limit) {
             let now = event.time;
             self.core.now = now;
+            if self.starts_first {
+                self.start_before_others();
+            }
             self.handle(event);
             self.serve_in_order(0);
             while let Some(event) = self.core.calendar.pop_now() {
@@ -117,6 +123,19 @@ impl<C: Calendar> Simulation<C> {
             if let Some(recording) = &mut self.recording {
                 recording.settle(now, &self.switches);
             }
+        }
+    }
+
+    /// Starts the flows of this instant; all of them were scheduled before the run began. The event
+    /// that announced the first of them will find none, and announce the next.
+    // FGN-02
+    fn start_before_others(&mut self) {
+        let now = self.core.now;
+        while let Some(flow) = self.next_flow.take_if(|flow| flow.start_ps <= now) {
+            self.progress_ps = now;
+            self.start_flow(flow);
+            self.serve_in_order(0);
+            self.next_flow = self.draw_flow();
         }
     }
 

@@ -89,6 +89,7 @@ pub struct Setup {
     pub elide: bool,
     pub clock: Clock,
     pub in_order: bool,
+    pub starts_first: bool,
     pub probe_ps: Time,
     pub record: RecordSpec,
 }
@@ -104,6 +105,7 @@ pub fn flow(id: u32, start_ps: Time, src: u32, dst: u32, bytes: u64) -> Flow {
         source: 0,
         incast: false,
         port: traffic::DEFAULT_PORT,
+        src_port: None,
     }
 }
 
@@ -157,6 +159,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         int: None,
         bfc: None,
         path: PathChoice::Flow,
+        acks_return: false,
         max_frame: 1048,
     };
     let nic = NicConfig {
@@ -190,6 +193,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         elide: true,
         clock: Clock::Exact,
         in_order: false,
+        starts_first: false,
         probe_ps: 10 * US,
         record: RecordSpec::default(),
     }
@@ -300,6 +304,7 @@ impl Setup {
             backpressure: self.backpressure,
             clock: self.clock,
             in_order: self.in_order,
+            starts_first: self.starts_first,
             record: self.record,
             elide: self.elide,
         }

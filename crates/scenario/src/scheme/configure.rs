@@ -93,6 +93,7 @@ impl SchemeSpec {
                 .bfc
                 .map(|b| self.backpressure(&b, data_queues, around.max_class)),
             path: self.path,
+            acks_return: self.acks_return,
             max_frame,
         }
     }
