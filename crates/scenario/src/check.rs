@@ -83,11 +83,12 @@ pub(crate) fn source(t: &TrafficSpec, graph: &Graph, hosts: &Hosts) -> Result<So
     let gap_ps = match frequency {
         Frequency::Every(ps) => ps as f64,
         Frequency::Load { fraction, of } => {
-            let capacity = graph.capacity_bps(of).map_err(|e| e.to_string())? as f64;
-            let crossing = match of {
-                CapacityOf::Core => t.pattern.crossing_fraction(hosts),
-                CapacityOf::Hosts => 1.0,
+            let all = graph.capacity_bps(of).map_err(|e| e.to_string())?;
+            let (capacity, crossing) = match of {
+                CapacityOf::Core => (all, t.pattern.crossing_fraction(hosts)),
+                CapacityOf::Hosts => (all - capacity_left_out(&t.pattern, graph), 1.0),
             };
+            let capacity = capacity as f64;
             let bytes = source.mean_arrival_bytes(graph.hosts());
             mean_gap_ps(fraction, capacity, bytes, crossing).map_err(|e| e.message)?
         }
@@ -97,6 +98,18 @@ pub(crate) fn source(t: &TrafficSpec, graph: &Graph, hosts: &Hosts) -> Result<So
         mean_gap_ps: gap_ps,
     });
     Ok(source)
+}
+
+/// Capacity of the hosts that take no part, in bits per second.
+// TRA-23
+fn capacity_left_out(pattern: &Pattern, graph: &Graph) -> u128 {
+    let Pattern::Among { excluded, .. } = pattern else {
+        return 0;
+    };
+    let links = excluded.iter().flat_map(|&host| graph.endpoints_of(host));
+    links
+        .map(|endpoint| u128::from(graph.port(endpoint as usize).rate.bps()))
+        .sum()
 }
 
 /// A load that a scenario asks for, in payload bytes over capacity.

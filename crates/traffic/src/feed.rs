@@ -165,6 +165,8 @@ impl Iterator for Instants {
 #[derive(Debug)]
 enum Draw {
     Uniform(Scope),
+    /// Without these hosts.
+    Among(Scope, Arc<[u32]>),
     /// The share between racks.
     Local(f64),
     /// The number of sites.
@@ -178,6 +180,8 @@ enum Draw {
     Incast {
         incast: Incast,
         receiver: u32,
+        /// How many there were.
+        events: usize,
         senders: Distinct,
     },
     /// In the order of their starts.
@@ -219,6 +223,7 @@ impl Source {
         };
         let draw = match &spec.pattern {
             Pattern::Uniform { scope } => Draw::Uniform(*scope),
+            Pattern::Among { scope, excluded } => Draw::Among(*scope, Arc::clone(excluded)),
             Pattern::Local { crossing } => Draw::Local(*crossing),
             Pattern::Sites { sites } => Draw::Sites(*sites),
             Pattern::Permutation => Draw::Permutation {
@@ -227,8 +232,9 @@ impl Source {
             },
             Pattern::AllToAll => Draw::AllToAll,
             Pattern::Incast(incast) => Draw::Incast {
-                incast: *incast,
+                incast: incast.clone(),
                 receiver: 0,
+                events: 0,
                 senders: Distinct::new(if incast.with_replacement {
                     0
                 } else {
@@ -262,15 +268,18 @@ impl Source {
         let Draw::Incast {
             incast,
             receiver,
+            events,
             senders,
         } = &mut self.draw
         else {
             return;
         };
-        *receiver = match incast.receiver {
-            Receiver::Host(host) => host,
+        *receiver = match &incast.receiver {
+            Receiver::Host(host) => *host,
+            Receiver::InTurn(all) => all[*events % all.len()], // TRA-22
             Receiver::Random => self.pair_stream.below(u64::from(self.hosts.count())) as u32,
         };
+        *events += 1;
         if !incast.with_replacement {
             let peers = self.hosts.peers(*receiver, incast.scope);
             senders.draw(incast.degree, peers, &mut self.pair_stream);
@@ -282,6 +291,10 @@ impl Source {
         let count = u64::from(self.hosts.count());
         match &self.draw {
             Draw::Uniform(scope) => self.hosts.draw_pair(*scope, &mut self.pair_stream),
+            Draw::Among(scope, excluded) => {
+                let stream = &mut self.pair_stream;
+                self.hosts.draw_pair_without(*scope, excluded, stream)
+            }
             // TRA-20
             Draw::Local(crossing) => {
                 if self.pair_stream.unit() < *crossing {
@@ -309,6 +322,7 @@ impl Source {
                 incast,
                 receiver,
                 senders,
+                ..
             } => {
                 let peer = if incast.with_replacement {
                     let peers = self.hosts.peers(*receiver, incast.scope);
