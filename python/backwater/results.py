@@ -35,6 +35,7 @@ RECORDED_FILES = (
     "port_queues.parquet",
     "queue_histogram.parquet",
     "rtt.parquet",
+    "waiting.parquet",
 )
 """What a run leaves besides, where ``[record]`` of its scenario asks for it."""
 
@@ -156,6 +157,15 @@ class Run:
         after the transmission of their packet had begun.
         """
         return self._recorded("rtt", 'rtt = { bin = "100ns" }')
+
+    @cached_property
+    def waiting(self) -> polars.DataFrame:
+        """A row per switch port, incasts apart: how long data waited there: ``[record] waiting``.
+
+        ``packets`` left by the port of ``node`` towards ``peer``; each had waited, from its arrival
+        at the switch to the start of its transmission, ``mean_ps`` on average, ``max_ps`` at most.
+        """
+        return self._recorded("waiting", "waiting = {}")
 
     @cached_property
     def resolved(self) -> str:

@@ -67,6 +67,9 @@ pub struct RecordSpec {
     pub histogram: Option<QueueHistogram>,
     /// How often senders saw which round trip.
     pub rtt: Option<RttHistogram>,
+    /// How long data waited in switches: packets that leave from the first (included) to the second
+    /// (not included), ps.
+    pub waiting_ps: Option<(Time, Time)>,
 }
 
 /// Queues of chosen ports over time.
@@ -105,6 +108,25 @@ pub struct RttHistogram {
     pub bin_ps: Time,
     /// ACKs count that arrive from the first (included) to the second (not included), ps.
     pub window_ps: (Time, Time),
+}
+
+/// How long data packets waited in a switch before they left by a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitingRecord {
+    /// The switch.
+    pub node: u32,
+    /// The port by which they left.
+    pub port: u16,
+    /// The node at the other end of its link.
+    pub peer: u32,
+    /// Whether their flows belong to an incast.
+    pub incast: bool,
+    /// How many packets.
+    pub packets: u64,
+    /// From the arrival of each to the start of its transmission, together, ps.
+    pub total_ps: u128,
+    /// The longest of these times, ps.
+    pub max_ps: Time,
 }
 
 /// Payload that one flow's receiver got in order in one interval.
@@ -325,4 +347,6 @@ pub trait Recorder {
     fn queue_histogram(&mut self, _bins: &[QueueBin]) {}
     /// At the end of the run: the histogram of round trips, in order of the bins.
     fn rtt(&mut self, _bins: &[RttBin]) {}
+    /// At the end of the run: how long data waited, in order of node and port, incasts last.
+    fn waiting(&mut self, _records: &[WaitingRecord]) {}
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use dataplane::route::Routes;
 use dataplane::switch::Pairs;
 use fabric::backpressure_graph::BackpressureGraph;
-use fabric::engine::{Clock, Plan};
+use fabric::engine::{Clock, Plan, Ways, ways};
 use fabric::routing::{RoutingError, routes};
 use traffic::{Feed, Flow, Hosts};
 
@@ -101,6 +101,15 @@ impl Scenario {
         }
         let graph = BackpressureGraph::new(&self.graph, routes);
         (!graph.removed.is_empty()).then(|| graph.allowed())
+    }
+
+    /// The way of every flow, in the order of their numbers; `None` where packets of one flow take
+    /// several.
+    ///
+    /// # Errors
+    /// The network is too large, or the flows cannot be made.
+    pub fn ways(&self) -> Result<Option<Ways>, BuildError> {
+        self.build().map(|built| ways(built.plan))
     }
 
     /// Everything that the engine needs.

@@ -34,12 +34,14 @@ pub(crate) fn read(
     let queues = part(&s, "queues", |t| queues(t, graph));
     let histogram = part(&s, "histogram", |t| histogram(t, measured));
     let rtt = part(&s, "rtt", |t| rtt(t, measured));
+    let waiting = part(&s, "waiting", |t| window_or(t, measured)); // RCD-11
     s.finish();
     Some(RecordSpec {
         throughput_ps: throughput?,
         queues: queues?,
         histogram: histogram?,
         rtt: rtt?,
+        waiting_ps: waiting?,
     })
 }
 

@@ -13,7 +13,7 @@ use dataplane::units::Time;
 use fabric::engine;
 use fabric::record::{
     BufferSample, FlowRecord, Outcome, PauseRecord, Progress, QueueBin, QueueSample, Recorder,
-    RttBin, ThroughputRecord,
+    RttBin, ThroughputRecord, WaitingRecord,
 };
 use fabric::topology::{Graph, NodeKind, TopologySpec};
 use kernel::mix64;
@@ -144,6 +144,11 @@ impl Recorder for Recording {
 
     fn rtt(&mut self, bins: &[RttBin]) {
         self.writer.rtt(bins);
+        self.look();
+    }
+
+    fn waiting(&mut self, records: &[WaitingRecord]) {
+        self.writer.waiting(records);
         self.look();
     }
 }

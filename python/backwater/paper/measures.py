@@ -224,7 +224,7 @@ def _together(parts: Sequence[Samples]) -> Samples:
 def _flows(source: Source, run: Run) -> Samples:
     import polars as pl
 
-    flows = run.measured_flows()
+    flows = _of_classes(source, run, run.measured_flows())
     if source.traffic:
         flows = flows.filter(pl.col("source").cast(pl.String).is_in(source.traffic))
     if source.sizes:
@@ -242,19 +242,31 @@ def _flows(source: Source, run: Run) -> Samples:
     return Samples(values, sizes=flows["bytes"].to_numpy())
 
 
+def _of_classes(source: Source, run: Run, flows: polars.DataFrame) -> polars.DataFrame:
+    """Flows of the classes that were asked for (`backwater.breakdown`)."""
+    import polars as pl
+
+    from backwater.breakdown import flow_classes
+
+    if not source.classes:
+        return flows
+    classes = flow_classes(run).filter(pl.col("flow_class").is_in(source.classes))
+    return flows.join(classes, on="id", how="semi")
+
+
 def _rtt(source: Source, run: Run) -> Samples:
-    table = _recorded(run, "rtt")
+    table = recorded(run, "rtt")
     return Samples(table["bin_ps"].to_numpy().astype(float), table["samples"].to_numpy())
 
 
 def _queue_samples(source: Source, run: Run) -> Samples:
-    table = _of_ports(source, run, _recorded(run, "queue_histogram"))
+    table = of_ports(source, run, recorded(run, "queue_histogram"))
     return Samples(table["bin_bytes"].to_numpy().astype(float), table["samples"].to_numpy())
 
 
 def _queue(source: Source, run: Run) -> Lines:
     """Sample queues at regular times: a row holds until the port's next one."""
-    table = _of_ports(source, run, _recorded(run, "port_queues")).sort("at_ps")
+    table = of_ports(source, run, recorded(run, "port_queues")).sort("at_ps")
     every = _interval(run, "queues")
     low, high = source.window or (0.0, math.inf)
     high = min(high, float(run.summary["end_ps"]))
@@ -270,7 +282,7 @@ def _queue(source: Source, run: Run) -> Lines:
 def _throughput(source: Source, run: Run) -> Lines:
     import polars as pl
 
-    table = _recorded(run, "throughput")
+    table = recorded(run, "throughput")
     wide = source.bin_ps or _interval(run, "throughput")
     ids = _flow_ids(source, run)
     table = table.filter(pl.col("flow").is_in(ids))
@@ -294,7 +306,7 @@ def _throughput(source: Source, run: Run) -> Lines:
 def _flow_ids(source: Source, run: Run) -> list[int]:
     import polars as pl
 
-    flows = run.flows
+    flows = _of_classes(source, run, run.flows)
     if source.traffic:
         flows = flows.filter(pl.col("source").cast(pl.String).is_in(source.traffic))
     ids = sorted(flows["id"].to_list())
@@ -319,7 +331,7 @@ def _active_flows(source: Source, run: Run) -> Samples:
     table = run.active
     if source.tiers:
         table = table.filter(pl.col("tier").cast(pl.String).is_in(source.tiers))
-    table = _of_ports(source, run, table.select("node", "port", "active", "probes"))
+    table = of_ports(source, run, table.select("node", "port", "active", "probes"))
     return Samples(table["active"].to_numpy().astype(float), table["probes"].to_numpy())
 
 
@@ -364,7 +376,7 @@ def _utilisation(source: Source, run: Run) -> Samples:
     """Bytes that ports sent in the whole run, over what they could have sent."""
     import polars as pl
 
-    ports = _of_ports(source, run, run.ports.select("node", "port", "tier", "tx_bytes", "rate_bps"))
+    ports = of_ports(source, run, run.ports.select("node", "port", "tier", "tx_bytes", "rate_bps"))
     if source.tiers:
         ports = ports.filter(pl.col("tier").cast(pl.String).is_in(source.tiers))
     could = ports["rate_bps"].to_numpy().astype(float) * run.summary["end_ps"] / 8e12
@@ -419,6 +431,18 @@ def _summary(source: Source, run: Run) -> Samples:
     return Samples(np.array([float(found)]))
 
 
+def _by_role(source: Source, run: Run) -> Samples | Lines:
+    from backwater.paper import by_role
+
+    readers = {
+        "port-buffer": by_role.port_buffer,
+        "queuing-time": by_role.queuing_time,
+        "sent": by_role.sent,
+        "buffer-course": by_role.buffer_course,
+    }
+    return readers[source.of](source, run)
+
+
 _READERS = {
     "slowdown": _flows,
     "slowdown-acked": _flows,
@@ -439,6 +463,10 @@ _READERS = {
     "paused": _paused,
     "wire": _wire,
     "summary": _summary,
+    "port-buffer": _by_role,
+    "queuing-time": _by_role,
+    "sent": _by_role,
+    "buffer-course": _by_role,
 }
 
 
@@ -446,7 +474,7 @@ def _window(source: Source, run: Run) -> tuple[float, float]:
     return source.window or (run.summary["measure_from_ps"], run.summary["measure_to_ps"])
 
 
-def _recorded(run: Run, table: str) -> polars.DataFrame:
+def recorded(run: Run, table: str) -> polars.DataFrame:
     """Read a table that is there only if the scenario asked for it."""
     try:
         return getattr(run, table)
@@ -463,7 +491,7 @@ def _interval(run: Run, what: str) -> float:
     return every.value
 
 
-def _of_ports(source: Source, run: Run, table: polars.DataFrame) -> polars.DataFrame:
+def of_ports(source: Source, run: Run, table: polars.DataFrame) -> polars.DataFrame:
     """Rows of the ports that were asked for, with the name of the port, such as ``s0->h1``."""
     import polars as pl
 

@@ -13,6 +13,8 @@ mod notices;
 mod order;
 mod probe;
 mod recording;
+mod waiting;
+mod ways;
 
 use std::sync::Arc;
 
@@ -46,6 +48,7 @@ use order::SourcePorts;
 pub use order::{Clock, run};
 use probe::Probes;
 use recording::Recording;
+pub use ways::{Ways, ways};
 
 /// Everything that a run needs.
 pub struct Plan {
@@ -669,6 +672,9 @@ impl<C: Calendar> Simulation<C> {
         };
         match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => {
+                if let Some(waiting) = self.recording.as_mut().and_then(|r| r.waiting.as_mut()) {
+                    waiting.enter(now, id);
+                }
                 self.switches[switch].receive(now, port, id, &mut self.arena, sink);
                 if !self.core.notices.dropped.is_empty() {
                     self.send_notices();
@@ -858,6 +864,11 @@ impl<C: Calendar> Simulation<C> {
         if packet.kind() == Kind::Data {
             stats.data_packets += 1;
             stats.data_bytes += size;
+        }
+        if let Some(waiting) = self.recording.as_mut().and_then(|r| r.waiting.as_mut())
+            && self.core.links.hot[link as usize].node as usize >= self.nics.len()
+        {
+            waiting.leave(now, link, id, self.arena.hot(id));
         }
         let l = &mut self.core.links.hot[link as usize];
         l.busy_ps = now + l.rate.serialisation_ps(size);
@@ -1066,7 +1077,7 @@ impl<C: Calendar> Simulation<C> {
         }
         self.hand_over(recorder);
         if let Some(recording) = &mut self.recording {
-            recording.finish(end_ps, recorder);
+            recording.finish(end_ps, &self.graph, recorder);
         }
         let mut unfinished: Vec<Flow> = self.live.flows.iter().flatten().copied().collect();
         unfinished.sort_unstable_by_key(|flow| flow.id);
