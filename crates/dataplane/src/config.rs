@@ -6,6 +6,10 @@
 use crate::int::{Counter, IntFormat};
 use crate::nic::control::PathInfo;
 use crate::nic::hpcc::Reciprocals;
+pub use crate::switch::floodgate::{
+    Aggregation, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, PauseThresholds, Release,
+    Voqs, WindowConfig, WindowUnit,
+};
 use crate::units::{NEVER, Rate, Time, US};
 
 /// Classes that a frame can belong to. Class 0 carries the frames between neighbours (pauses), class
@@ -353,6 +357,8 @@ pub struct SwitchConfig {
     pub int: Option<IntConfig>,
     /// BFC's backpressure, if used.
     pub bfc: Option<BfcConfig>,
+    /// Floodgate, or PFC with tag, if used.
+    pub floodgate: Option<FloodgateConfig>,
     /// ECMP or spraying.
     pub path: PathChoice,
     /// ACKs and NAKs go back the way on which their packet came (`trail.rs`).

@@ -33,6 +33,13 @@ pub enum Kind {
     BfcPause = 5,
     /// BFC bitmap: all queues of the node upstream that are to be paused, see [`Arena::named`].
     BfcBitmap = 6,
+    /// Floodgate credits: of endpoint `dst`, `hash` units up to number `psn`, where `upstream_queue`
+    /// is 1; else of so many endpoints, three words for each, see [`Arena::named`].
+    Credit = 7,
+    /// Floodgate: endpoint `dst` was sent units up to number `psn`, and no credit came (switchSYN).
+    SwitchSyn = 8,
+    /// Pause (`psn` = 1) or resume (`psn` = 0) of what goes to endpoint `dst`: dstPause, PFC with tag.
+    DstPause = 9,
 }
 
 impl Kind {
@@ -46,7 +53,10 @@ impl Kind {
             3 => Self::Cnp,
             4 => Self::Pfc,
             5 => Self::BfcPause,
-            _ => Self::BfcBitmap,
+            6 => Self::BfcBitmap,
+            7 => Self::Credit,
+            8 => Self::SwitchSyn,
+            _ => Self::DstPause,
         }
     }
 
@@ -54,7 +64,7 @@ impl Kind {
     #[inline]
     #[must_use]
     pub const fn is_hop_control(self) -> bool {
-        matches!(self, Self::Pfc | Self::BfcPause | Self::BfcBitmap)
+        self as u8 >= Self::Pfc as u8
     }
 }
 
@@ -74,6 +84,8 @@ pub mod flag {
     pub const BUFFERED: u8 = 1 << 5;
     /// The packet has an INT stack.
     pub const INT: u8 = 1 << 6;
+    /// Floodgate: the packet was held in a VOQ of the switch that it is in.
+    pub const HELD: u8 = 1 << 7;
 }
 
 /// The hot part: what a hop reads and writes. 32 bytes.
@@ -90,7 +102,8 @@ pub struct Packet {
     pub dst: u32,
     /// Next packet of the queue it stands in.
     pub next: PacketId,
-    /// Queue it stands in, an index into the switch's queues.
+    /// Queue it stands in, an index into the switch's queues; of a packet that Floodgate holds, its
+    /// egress port; of one on a link, Floodgate's number of it.
     pub queue: u32,
     /// Bytes on the wire.
     pub size: u16,
@@ -178,7 +191,7 @@ pub struct Arena {
     free: Vec<PacketId>,
     /// Stack of each packet; as long as the highest packet that ever had one.
     stacks: Vec<IntStack>,
-    /// What a bitmap frame names; as long as the highest packet that ever was one.
+    /// What a bitmap or a frame of credits names; as long as the highest packet that ever was one.
     named: Vec<Vec<u32>>,
     /// Way of each packet, where ACKs go back by it.
     trails: Vec<Trail>,
@@ -249,7 +262,7 @@ impl Arena {
         &mut self.trails[at]
     }
 
-    /// Writes on a bitmap frame which queues it names, in order.
+    /// Writes on a bitmap frame which queues it names, in order, or on a frame of credits its words.
     pub fn name(&mut self, id: PacketId, queues: &[u32]) {
         let at = id as usize;
         if at >= self.named.len() {
@@ -259,7 +272,7 @@ impl Arena {
         self.named[at].extend_from_slice(queues);
     }
 
-    /// Queues that a bitmap frame names, in order.
+    /// What [`Arena::name`] wrote on a frame.
     #[must_use]
     pub fn named(&self, id: PacketId) -> &[u32] {
         self.named.get(id as usize).map_or(&[], Vec::as_slice)

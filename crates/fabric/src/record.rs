@@ -1,6 +1,7 @@
 //! What a run tells while it goes and when it ends. Writing it down is another crate's work.
 
 use dataplane::sink::DROP_CAUSES;
+use dataplane::switch::FloodgateCounters;
 use dataplane::units::Time;
 use traffic::Flow;
 
@@ -200,6 +201,10 @@ pub struct PortRecord {
     pub tx_data_packets: u64,
     /// Bytes of data packets, headers included.
     pub tx_data_bytes: u64,
+    /// Bytes of ACKs, NAKs and CNPs.
+    pub tx_reply_bytes: u64,
+    /// Bytes of Floodgate's credits.
+    pub tx_credit_bytes: u64,
     /// Data packets that left marked by this port.
     pub marked: u64,
     /// Packets dropped that were to leave by this port, per `DropCause`; by `Link`: that left by it
@@ -207,6 +212,8 @@ pub struct PortRecord {
     pub dropped: [u64; DROP_CAUSES],
     /// Most bytes ever queued at this port.
     pub max_queue_bytes: u64,
+    /// The same with what Floodgate held for this port in VOQs.
+    pub max_port_bytes: u64,
     /// XOFF transitions received.
     pub pauses: u64,
     /// Time during which at least one class was paused by PFC, ps.
@@ -251,6 +258,8 @@ pub struct Counters {
     pub bfc_shared_queue: u64,
     /// BFC: new flows whose flow-table entry was in use by another flow.
     pub bfc_table_collisions: u64,
+    /// What Floodgate did; the largest values are those of the switch that had them.
+    pub floodgate: FloodgateCounters,
     /// Data packets sent again.
     pub retransmissions: u64,
     /// Retransmission timeouts.

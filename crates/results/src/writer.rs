@@ -263,8 +263,11 @@ impl Writer {
             number(|r| r.tx_packets),
             number(|r| r.tx_bytes),
             number(|r| r.tx_data_bytes),
+            number(|r| r.tx_reply_bytes),
+            number(|r| r.tx_credit_bytes),
             number(|r| r.marked),
             number(|r| r.max_queue_bytes),
+            number(|r| r.max_port_bytes),
             number(|r| r.pauses),
             number(|r| r.paused_ps),
         ];
@@ -460,8 +463,11 @@ fn port_fields() -> Vec<Field> {
         field("tx_packets", UInt64),
         field("tx_bytes", UInt64),
         field("tx_data_bytes", UInt64),
+        field("tx_reply_bytes", UInt64),
+        field("tx_credit_bytes", UInt64),
         field("marked", UInt64),
         field("max_queue_bytes", UInt64),
+        field("max_port_bytes", UInt64),
         field("pauses", UInt64),
         field("paused_ps", UInt64),
     ];

@@ -46,10 +46,17 @@ pub const PRESETS: &[Preset] = presets![
     "ideal-srf",
     "line-rate",
     "fixed-window",
+    "dcqcn+floodgate",
+    "dcqcn+floodgate-ideal",
+    "timely+floodgate",
+    "timely+floodgate-ideal",
+    "hpcc+floodgate",
+    "hpcc+floodgate-ideal",
+    "dcqcn+pfc-tag",
 ];
 
 /// Names of the sets of parameters: whose comparison the values are taken from.
-pub const PARAMETER_SETS: &[&str] = &["bfc-paper", "hpcc-paper"];
+pub const PARAMETER_SETS: &[&str] = &["bfc-paper", "hpcc-paper", "floodgate-paper"];
 
 const COMMON: &str = include_str!("../presets/common.toml");
 const DEFAULTS: &str = include_str!("../presets/defaults.toml");

@@ -266,6 +266,14 @@ impl Scenario {
             scheme.bfc.is_some() && counters.bfc_pauses == 0,
             "BFC paused no queue",
         );
+        let of_floodgate = scheme.floodgate.is_some();
+        say(
+            of_floodgate && counters.floodgate.held == 0,
+            "no packet was held for its destination",
+        );
+        let paused = counters.floodgate.dst_pauses > 0;
+        let hosts = scheme.floodgate.is_some_and(|f| f.host_pause.is_some());
+        say(hosts && !paused, "no destination was paused at a host");
         let dcqcn = matches!(scheme.control, ControlConfig::Dcqcn(_));
         say(
             dcqcn && counters.marks > 0 && counters.cnps == 0,

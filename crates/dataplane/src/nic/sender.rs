@@ -8,6 +8,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use crate::config::NicConfig;
 use crate::nic::control::{AckInfo, Control};
+use crate::nic::destinations::Destinations;
 use crate::nic::recovery::{Progress, Repair, Reply};
 use crate::nic::{FlowEnd, FlowStart, NicCounters};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
@@ -28,6 +29,8 @@ enum State {
     Blocked,
     /// Its queue is paused by BFC.
     Parked,
+    /// Its destination is paused.
+    Waiting,
     /// Finished, but still linked in a ring.
     Leaving,
     /// The slot is free.
@@ -227,6 +230,8 @@ pub(super) struct Sender {
     timeouts: VecDeque<Alarm>,
     /// Flows that are held by their number (BFC-37).
     held: MixedMap<u32, ()>,
+    /// Destinations that are paused (FG-42).
+    destinations: Destinations,
 }
 
 impl Sender {
@@ -252,6 +257,7 @@ impl Sender {
             alarms: BinaryHeap::new(),
             timeouts: VecDeque::new(),
             held: MixedMap::default(),
+            destinations: Destinations::default(),
         }
     }
 
@@ -461,6 +467,9 @@ impl Sender {
             let queue = &mut self.ports[port as usize].queues[flow.queue as usize];
             if flow.state == State::Leaving {
                 self.release(slot);
+            } else if self.destinations.is_paused(port, flow.start.dst) {
+                flow.state = State::Waiting;
+                flow.link = self.destinations.wait(port, flow.start.dst, slot);
             } else if queue.paused
                 || !self.held.is_empty() && self.held.contains_key(&flow.start.flow)
             {
@@ -675,6 +684,21 @@ impl Sender {
                 }
                 self.release(slot);
             }
+            State::Waiting => {
+                let (link, start) = (flow.link, flow.start);
+                if let Some(first) = self.destinations.first_mut(start.port, start.dst) {
+                    if *first == slot {
+                        *first = link;
+                    } else {
+                        let mut at = *first;
+                        while self.flows[at as usize].link != slot {
+                            at = self.flows[at as usize].link;
+                        }
+                        self.flows[at as usize].link = link;
+                    }
+                }
+                self.release(slot);
+            }
             _ => self.release(slot),
         }
     }
@@ -740,6 +764,23 @@ impl Sender {
             slot = next;
         }
         sink.kick(port);
+        true
+    }
+
+    /// FG-42: pauses or resumes a destination. False where that changed nothing. Flows wait from
+    /// their next turn on.
+    pub fn pause_destination(&mut self, port: u16, dst: u32, on: bool) -> bool {
+        if on {
+            return self.destinations.pause(port, dst);
+        }
+        let Some(mut slot) = self.destinations.resume(port, dst) else {
+            return false;
+        };
+        while slot != NO_SLOT {
+            let next = self.flows[slot as usize].link;
+            self.enter_ring(slot);
+            slot = next;
+        }
         true
     }
 
@@ -892,6 +933,7 @@ impl Sender {
                 State::Paced => "waits for its pace",
                 State::Blocked => "waits for an acknowledgement",
                 State::Parked => "it is paused by BFC",
+                State::Waiting => "its destination is paused",
                 State::Leaving | State::Free => continue,
             };
             visit(flow.start.cookie, flow.bytes_below(flow.acked, mtu), why);

@@ -8,6 +8,7 @@
 mod bfc;
 mod classify;
 mod clock;
+pub(crate) mod floodgate;
 mod mmu;
 mod mmu_ns3;
 mod queueing;
@@ -20,14 +21,16 @@ use crate::route::Routes;
 use crate::sink::{DROP_CAUSES, DropCause, Sink};
 use crate::units::{NEVER, Rate, Time};
 use bfc::Backpressure;
-use classify::Classifier;
+use classify::{Classifier, Place};
 use clock::Clock;
+use floodgate::Floodgate;
 use mmu::{Mmu, Tell};
 use queueing::Queueing;
 use signal::Marker;
 
 pub use bfc::{Pairs, hrtt_ps, pause_thresholds, state_entries, sticky_ps};
 pub use classify::MixedMap;
+pub use floodgate::{FloodgateBooks, FloodgateCounters};
 pub use mmu::{division, headroom_bytes};
 pub use queueing::DATA_CLASS;
 
@@ -77,6 +80,8 @@ struct Telemetry {
     int_bytes: u64,
     /// Bytes sent of the classes that INT counts.
     int_tx: u64,
+    /// Bytes that Floodgate holds for the port, as far as ECN counts them.
+    held_bytes: u64,
     rate_mbps: u32,
 }
 
@@ -97,6 +102,7 @@ pub struct Switch {
     queueing: Queueing,
     marker: Option<Marker>,
     backpressure: Option<Backpressure>,
+    floodgate: Option<Box<Floodgate>>,
     clock: Option<Clock>,
     telemetry: Vec<Telemetry>,
     class: ClassBits,
@@ -126,6 +132,7 @@ impl Switch {
             ecn_bytes: 0,
             int_bytes: 0,
             int_tx: 0,
+            held_bytes: 0,
             rate_mbps: (rate.bps() / 1_000_000) as u32,
         });
         let queueing = Queueing::new(config, ports.len());
@@ -134,6 +141,9 @@ impl Switch {
             _ => None,
         };
         let tell_ps = config.bfc.and_then(|b| b.bitmap).map(|b| b.period_ps);
+        let floodgate = config
+            .floodgate
+            .map(|f| Box::new(Floodgate::new(f, ports, &routes, config.max_frame)));
         Self {
             routes,
             classifier: Classifier::new(config, ports, &queueing),
@@ -144,6 +154,7 @@ impl Switch {
                 .as_ref()
                 .map(|e| Marker::new(e, ports.iter().map(|p| p.0))),
             backpressure: config.bfc.map(|b| Backpressure::new(b, id, ports)),
+            floodgate,
             clock: Clock::new(read_ps, tell_ps),
             telemetry: telemetry.collect(),
             class,
@@ -164,6 +175,14 @@ impl Switch {
     pub fn allow(&mut self, pairs: Pairs) {
         if let Some(backpressure) = &mut self.backpressure {
             backpressure.allow(pairs);
+        }
+    }
+
+    /// Floodgate: which ports lead up, away from the hosts. Before any packet.
+    // FG-14
+    pub fn set_upward(&mut self, upward: &[bool]) {
+        if let Some(floodgate) = &mut self.floodgate {
+            floodgate.set_upward(&self.routes, upward);
         }
     }
 
@@ -196,7 +215,7 @@ impl Switch {
     ) {
         let packet = arena.hot_mut(id);
         if packet.kind().is_hop_control() {
-            self.obey(in_port, id, arena, sink);
+            self.obey(now, in_port, id, arena, sink);
             return;
         }
         packet.ingress = in_port;
@@ -204,12 +223,21 @@ impl Switch {
         self.counters.received += 1;
         self.touch(now, sink);
 
+        let mut held = false;
+        if let Some(floodgate) = &mut self.floodgate {
+            floodgate.arrived(in_port, &packet);
+            held = floodgate.holds(&packet, &self.routes);
+        }
         let Some(port) = self.egress(&packet, id, arena) else {
+            self.regulate_drop(now, &packet, arena, sink);
             return self.drop(None, id, DropCause::NoRoute, arena, sink); // SW-02
         };
-        let place = self
-            .classifier
-            .place(now, port, &packet, &self.queueing, &mut || sink.draw());
+        let place = if held {
+            Place::HELD
+        } else {
+            self.classifier
+                .place(now, port, &packet, &self.queueing, &mut || sink.draw())
+        };
         let size = u64::from(packet.size);
         let class = packet.class();
         let buffered = self.class.buffered >> class & 1 != 0;
@@ -226,8 +254,15 @@ impl Switch {
                         self.tell_pfc(in_port, class, true, arena, sink);
                     }
                 }
-                Err(cause) => return self.drop(Some(port), id, cause, arena, sink),
+                Err(cause) => {
+                    self.regulate_drop(now, &packet, arena, sink);
+                    return self.drop(Some(port), id, cause, arena, sink);
+                }
             }
+        }
+        if self.floodgate.is_some() {
+            let place = (!held).then_some(place);
+            return self.pass_or_hold(now, port, place, id, arena, sink);
         }
         let counted = self.counted(&packet);
         let (queue, alone) =
@@ -283,6 +318,7 @@ impl Switch {
     /// The time that the switch asked for has come.
     // BFC-30, BFC-38
     pub fn timer<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
+        self.regulate_timer(now, arena, sink);
         let Some(clock) = &mut self.clock else { return };
         let due = clock.due(now);
         let next = clock.next();
@@ -361,7 +397,7 @@ impl Switch {
             return Some(id);
         }
         hot.upstream_queue = number;
-        hot.flags &= !(flag::BUFFERED | flag::OVER);
+        hot.flags &= !(flag::BUFFERED | flag::OVER | flag::HELD);
         self.counters.sent += 1;
         self.touch(now, sink);
         let class = packet.class();
@@ -381,9 +417,14 @@ impl Switch {
         {
             self.tell_bfc(&packet, false, arena, sink);
         }
-        let counted = self.counted(&packet);
-        self.classifier
-            .departed(now, port, &packet, queue, counted, &mut self.queueing);
+        if self.floodgate.is_some() {
+            self.regulate_departure(now, port, id, &packet, arena, sink);
+        }
+        if !self.queueing.is_behind(queue) {
+            let counted = self.counted(&packet);
+            self.classifier
+                .departed(now, port, &packet, queue, counted, &mut self.queueing);
+        }
         Some(id)
     }
 
@@ -412,10 +453,16 @@ impl Switch {
             telemetry.int_tx += size;
             if self.int && packet.kind() == Kind::Data {
                 // SW-33
+                let waits = match &self.floodgate {
+                    Some(floodgate) => floodgate.seen_by_int(packet),
+                    None => None,
+                };
                 let hop = IntHop {
                     ts_ps: now,
                     tx_bytes: sent_before,
-                    qlen_bytes: telemetry.int_bytes.min(u64::from(u32::MAX)) as u32,
+                    qlen_bytes: waits
+                        .unwrap_or(telemetry.int_bytes)
+                        .min(u64::from(u32::MAX)) as u32,
                     rate_mbps: telemetry.rate_mbps,
                 };
                 if let Some(stack) = arena.stack_mut(id) {
@@ -463,6 +510,7 @@ impl Switch {
             Scope::Queue => self.queueing.get(queue).bytes,
             Scope::Port => self.telemetry[port as usize].ecn_bytes,
         };
+        let bytes = bytes + self.telemetry[port as usize].held_bytes; // FG-50
         let hot = arena.hot_mut(id);
         let data = hot.kind() == Kind::Data;
         // NS3-16: the draw of an ACK has no effect but on those after it.
@@ -478,8 +526,18 @@ impl Switch {
     }
 
     /// A pause or resume for this switch.
-    fn obey<S: Sink>(&mut self, port: u16, id: PacketId, arena: &mut Arena, sink: &mut S) {
+    fn obey<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
         let packet = *arena.hot(id);
+        if packet.kind() == Kind::Credit {
+            return self.take_credits(now, port, id, arena, sink);
+        }
         if packet.kind() == Kind::BfcBitmap {
             // BFC-30
             if self.queueing.replace_paused(port, arena.named(id), arena) {
@@ -490,7 +548,11 @@ impl Switch {
         }
         arena.free(id);
         let on = packet.psn != 0;
-        if packet.kind() == Kind::Pfc {
+        if packet.kind() == Kind::SwitchSyn {
+            self.answer_syn(port, &packet, arena, sink);
+        } else if packet.kind() == Kind::DstPause {
+            self.obey_destination(now, port, &packet, arena, sink);
+        } else if packet.kind() == Kind::Pfc {
             // SW-40, SW-43
             let state = &mut self.queueing.ports[port as usize];
             let before = state.paused;
@@ -718,6 +780,34 @@ impl Switch {
         }
     }
 
+    /// Floodgate: what it did, the sums that must agree between switches, and whether nothing is
+    /// owed or missing.
+    #[must_use]
+    pub fn floodgate(&self) -> Option<(FloodgateCounters, FloodgateBooks, bool)> {
+        let f = self.floodgate.as_ref()?;
+        Some((f.counters(), f.books(), f.is_at_rest()))
+    }
+
+    /// Floodgate: bytes held for a port, and the most that ever were queued at it and held for it
+    /// together.
+    #[must_use]
+    pub fn held(&self, port: u16) -> Option<(u64, u64)> {
+        self.floodgate.as_ref().map(|f| f.of_port(port))
+    }
+
+    /// Floodgate: VOQs in use, and bytes in them.
+    #[must_use]
+    pub fn voqs(&self) -> Option<(u32, u64)> {
+        self.floodgate.as_ref().map(|f| f.held_now())
+    }
+
+    /// Calls `visit` with every packet that Floodgate holds.
+    pub fn for_each_held(&self, arena: &Arena, visit: impl FnMut(PacketId)) {
+        if let Some(floodgate) = &self.floodgate {
+            floodgate.for_each_held(arena, visit);
+        }
+    }
+
     /// Calls `visit` with every packet that waits at a port.
     pub fn for_each_queued(&self, port: u16, arena: &Arena, visit: impl FnMut(PacketId)) {
         self.queueing.for_each_packet(port, arena, visit);
@@ -738,6 +828,9 @@ impl Switch {
             say(format!(
                 "port {port} holds class {class} of its upstream by PFC"
             ));
+        }
+        if let Some(floodgate) = &self.floodgate {
+            floodgate.explain_stall(&mut say);
         }
         let what = if self.pauses_flows() { "flow" } else { "queue" };
         for held in self.backpressure.iter().flat_map(Backpressure::holding) {
@@ -760,7 +853,8 @@ impl Switch {
                 let p = arena.hot(id);
                 bytes += u64::from(p.size);
                 packets += u64::from(!p.kind().is_hop_control());
-                subject += u64::from(bfc::subject(p) && self.counted(p));
+                let in_table = bfc::subject(p) && !self.queueing.is_behind(p.queue);
+                subject += u64::from(in_table && self.counted(p));
                 buffered += if p.has(flag::BUFFERED) {
                     u64::from(p.size)
                 } else {
@@ -773,6 +867,20 @@ impl Switch {
                     self.queued(port).0
                 ));
             }
+        }
+        self.for_each_held(arena, |id| {
+            let p = arena.hot(id);
+            packets += 1;
+            buffered += u64::from(p.size) * u64::from(p.has(flag::BUFFERED));
+        });
+        if let Some(floodgate) = &self.floodgate {
+            let queued = |visit: &mut dyn FnMut(&Packet)| {
+                for port in 0..self.telemetry.len() as u16 {
+                    self.queueing
+                        .for_each_packet(port, arena, |id| visit(arena.hot(id)));
+                }
+            };
+            broken.extend(floodgate.audit(arena, &self.routes, queued));
         }
         let c = &self.counters;
         if c.received != c.sent + c.dropped + packets {
@@ -853,6 +961,7 @@ pub(crate) mod tests {
             ecn: None,
             int: None,
             bfc: None,
+            floodgate: None,
             path: PathChoice::Flow,
             acks_return: false,
             max_frame: 1048,

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::config::{Classify, MAX_CLASSES, PauseBy, Schedule, SwitchConfig};
+use crate::config::{Classify, MAX_CLASSES, PauseBy, Release, Schedule, SwitchConfig};
 use crate::packet::{Arena, NO_PACKET, PacketId};
 use crate::prefetch::prefetch;
 use crate::switch::classify::MixedMap;
@@ -108,6 +108,8 @@ pub(crate) struct Queueing {
     spare: Vec<u32>,
     /// Per (port, class), where the schedule asks for it.
     shortest: Vec<Shortest>,
+    /// Classes of queues behind those of data (FG-15): the one of class c is c + this; 0: none.
+    behind: usize,
     /// (port, flow) pairs that are held, where pauses name flows (BFC-37).
     held_flows: Option<MixedMap<u64, ()>>,
 }
@@ -119,7 +121,11 @@ const fn flow_at(port: u16, flow: u32) -> u64 {
 
 impl Queueing {
     pub fn new(config: &SwitchConfig, ports: usize) -> Self {
-        let classes = config.classes.len();
+        let behind = match config.floodgate {
+            Some(f) if f.release == Release::Behind => config.classes.len() - DATA_CLASS as usize,
+            _ => 0,
+        };
+        let classes = config.classes.len() + behind;
         let per_class = match config.classify {
             Classify::Fifo => 1,
             Classify::Hash { queues } | Classify::Dynamic { queues, .. } => queues,
@@ -127,7 +133,7 @@ impl Queueing {
         };
         let mut offsets = [0u16; MAX_CLASSES + 1];
         for class in 0..classes {
-            let n = if class < DATA_CLASS as usize {
+            let n = if class < DATA_CLASS as usize || class >= config.classes.len() {
                 1
             } else {
                 per_class
@@ -166,6 +172,7 @@ impl Queueing {
             offsets,
             spare: Vec::new(),
             shortest: vec![Shortest::new(); shortest],
+            behind,
             held_flows: by_flow.then(MixedMap::default),
         }
     }
@@ -233,11 +240,33 @@ impl Queueing {
         self.rounds[port as usize * self.classes + class as usize].open
     }
 
+    /// The queue of a port that packets of a class join which were held elsewhere.
+    // FG-15
+    pub fn behind(&self, port: u16, class: u8) -> u32 {
+        self.queue_of(port, class + self.behind as u8, 0)
+    }
+
+    /// Whether it is such a queue.
+    pub fn is_behind(&self, queue: u32) -> bool {
+        self.behind > 0
+            && self
+                .queues
+                .get(queue as usize)
+                .is_some_and(|q| q.class as usize >= self.classes - self.behind)
+    }
+
+    /// Classes of a port that have something and may send; a pause holds the queue behind a class
+    /// with it.
+    #[inline]
+    fn may_send(&self, port: u16) -> u8 {
+        let p = &self.ports[port as usize];
+        p.ready & !(p.paused | p.paused << self.behind)
+    }
+
     /// Whether the port has something that it may send.
     #[inline]
     pub fn waiting(&self, port: u16) -> bool {
-        let p = &self.ports[port as usize];
-        p.ready & !p.paused != 0
+        self.may_send(port) != 0
     }
 
     /// Appends a packet to a queue.
@@ -431,8 +460,7 @@ impl Queueing {
     /// Takes the packet that the port sends next out of its queue.
     #[inline]
     pub fn pop(&mut self, port: u16, arena: &Arena) -> Option<(u32, PacketId)> {
-        let p = &self.ports[port as usize];
-        let ready = p.ready & !p.paused;
+        let ready = self.may_send(port);
         if ready == 0 {
             return None;
         }

@@ -167,6 +167,7 @@ fn config() -> SwitchConfig {
         ecn: None,
         int: None,
         bfc: None,
+        floodgate: None,
         path: PathChoice::Flow,
         acks_return: false,
         max_frame: 1500,

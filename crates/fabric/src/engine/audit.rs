@@ -21,6 +21,7 @@ impl<C: Calendar> Simulation<C> {
             ("delivery", self.audit_delivery(drained)),
             ("lossless", self.audit_lossless()),
             ("pauses", self.audit_pauses(drained)),
+            ("credits", self.audit_credits(drained)),
             ("slowdown", Vec::new()),
         ];
         let mut held = Vec::new();
@@ -30,6 +31,7 @@ impl<C: Calendar> Simulation<C> {
                 "lossless" => self.lossless,
                 "slowdown" => !self.spraying,
                 "pauses" => self.losses.none(),
+                "credits" => self.switches.iter().any(|s| s.floodgate().is_some()),
                 _ => true,
             };
             if messages.is_empty() && !failed_before && applies {
@@ -81,6 +83,7 @@ impl<C: Calendar> Simulation<C> {
             for port in 0..self.graph.ports(self.graph.hosts() + index as u32) {
                 switch.for_each_queued(port, &self.arena, |_| waiting += 1);
             }
+            switch.for_each_held(&self.arena, |_| waiting += 1);
         }
         let alive = self.arena.alive() as u64;
         let told = self.core.notices.len();
@@ -216,6 +219,8 @@ impl<C: Calendar> Simulation<C> {
                 tx_bytes: s.bytes,
                 tx_data_packets: s.data_packets,
                 tx_data_bytes: s.data_bytes,
+                tx_reply_bytes: s.reply_bytes,
+                tx_credit_bytes: s.credit_bytes,
                 pauses: s.pauses,
                 paused_ps: s.paused_ps,
                 ..PortRecord::default()
@@ -226,6 +231,7 @@ impl<C: Calendar> Simulation<C> {
                 record.marked = counted.marked;
                 record.dropped = counted.dropped;
                 record.max_queue_bytes = switch.queued(l.port).1;
+                record.max_port_bytes = switch.held(l.port).map_or(record.max_queue_bytes, |h| h.1);
                 record.active_flows = self.probes.take_active(switch_port);
                 switch_port += 1;
             }

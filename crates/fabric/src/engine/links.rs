@@ -39,6 +39,10 @@ pub(super) struct LinkStats {
     pub bytes: u64,
     pub data_packets: u64,
     pub data_bytes: u64,
+    /// Bytes of ACKs, NAKs and CNPs.
+    pub reply_bytes: u64,
+    /// Bytes of Floodgate's credits.
+    pub credit_bytes: u64,
     /// XOFF transitions that the sending node received.
     pub pauses: u64,
     /// Since when at least one class is paused; [`NEVER`]: none is.
@@ -52,6 +56,8 @@ impl LinkStats {
         bytes: 0,
         data_packets: 0,
         data_bytes: 0,
+        reply_bytes: 0,
+        credit_bytes: 0,
         pauses: 0,
         paused_since: NEVER,
         paused_ps: 0,

@@ -7,6 +7,7 @@
 
 mod audit;
 mod deadlock;
+mod floodgate;
 mod links;
 mod loss;
 mod notices;
@@ -401,6 +402,7 @@ impl<C: Calendar> Simulation<C> {
             Switch::new(node, &plan.switch, &rates(node), routes)
         };
         let mut switches: Vec<Switch> = plan.routes.into_iter().enumerate().map(switch).collect();
+        floodgate::set_upward(&graph, &mut switches);
         // BFC-35
         for (switch, pairs) in switches
             .iter_mut()
@@ -544,7 +546,8 @@ impl<C: Calendar> Simulation<C> {
     // ENG-07
     fn ending(&self, until: Time, limit: bool) -> Option<Ending> {
         let no_flow_to_come = self.next_flow.is_none();
-        if no_flow_to_come && self.live.len() == 0 && self.arena.alive() == 0 {
+        let nothing_left = no_flow_to_come && self.live.len() == 0 && self.arena.alive() == 0;
+        if nothing_left && self.floodgates_rest() {
             Some(Ending::Drained)
         } else if self.core.calendar.is_empty() || no_flow_to_come && self.is_stuck(until) {
             Some(Ending::Stalled)
@@ -653,7 +656,11 @@ impl<C: Calendar> Simulation<C> {
     fn arrive(&mut self, link: u32, id: PacketId) {
         let now = self.core.now;
         let packet = self.arena.hot(id);
-        if packet.kind() != Kind::BfcBitmap {
+        // These go on where nothing else moves.
+        if !matches!(
+            packet.kind(),
+            Kind::BfcBitmap | Kind::Credit | Kind::SwitchSyn
+        ) {
             self.progress_ps = now;
         }
         let l = &mut self.core.links.hot[link as usize];
@@ -861,9 +868,15 @@ impl<C: Calendar> Simulation<C> {
         let stats = &mut self.core.links.stats[link as usize];
         stats.packets += 1;
         stats.bytes += size;
-        if packet.kind() == Kind::Data {
-            stats.data_packets += 1;
-            stats.data_bytes += size;
+        match packet.kind() {
+            Kind::Data => {
+                stats.data_packets += 1;
+                stats.data_bytes += size;
+            }
+            // FG-63
+            Kind::Ack | Kind::Nak | Kind::Cnp => stats.reply_bytes += size,
+            Kind::Credit => stats.credit_bytes += size,
+            _ => {}
         }
         if let Some(waiting) = self.recording.as_mut().and_then(|r| r.waiting.as_mut())
             && self.core.links.hot[link as usize].node as usize >= self.nics.len()
@@ -1152,6 +1165,9 @@ impl<C: Calendar> Simulation<C> {
             let (shared, collisions) = switch.bfc_counters();
             c.bfc_shared_queue += shared;
             c.bfc_table_collisions += collisions;
+            if let Some((floodgate, ..)) = switch.floodgate() {
+                c.floodgate.add(&floodgate);
+            }
         }
         c
     }

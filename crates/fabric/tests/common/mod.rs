@@ -158,6 +158,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         ecn: None,
         int: None,
         bfc: None,
+        floodgate: None,
         path: PathChoice::Flow,
         acks_return: false,
         max_frame: 1048,

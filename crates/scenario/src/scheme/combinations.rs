@@ -113,6 +113,7 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
         );
     }
     habits(s, x);
+    super::floodgate::combinations(s, x);
     if x.bfc.is_some() && x.classify == ClassifySpec::Fifo {
         s.complain_of(
             &["backpressure", "classify"],

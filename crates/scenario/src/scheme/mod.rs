@@ -6,6 +6,7 @@
 mod combinations;
 mod configure;
 mod control;
+mod floodgate;
 mod nic;
 mod signal;
 mod switch;
@@ -16,8 +17,8 @@ use crate::reader::{Section, choice, string};
 use combinations::combinations;
 use control::read_control;
 use dataplane::config::{
-    Admission, AssignConfig, BaseRtt, ControlConfig, HostConfig, NicConfig, PathChoice, PauseBy,
-    Recovery, Red, Scope, SwitchConfig,
+    Admission, AssignConfig, BaseRtt, ControlConfig, FloodgateConfig, HostConfig, NicConfig,
+    PathChoice, PauseBy, Recovery, Red, Scope, SwitchConfig,
 };
 use dataplane::int::IntFormat;
 use dataplane::switch::DATA_CLASS;
@@ -225,6 +226,8 @@ pub struct SchemeSpec {
     pub admission: Admission,
     /// BFC backpressure.
     pub bfc: Option<BfcSpec>,
+    /// Floodgate, or PFC with tag.
+    pub floodgate: Option<FloodgateConfig>,
     /// ECN.
     pub ecn: Option<EcnSpec>,
     /// INT.
@@ -307,7 +310,9 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let (classify, queues, queues_per) = read_classify(s);
     let schedule = read_schedule(s, classify);
     let admission = read_admission(s);
-    let bfc = read_backpressure(s);
+    let backpressure = floodgate::read_word(s);
+    let bfc = read_backpressure(s, backpressure);
+    let floodgate = floodgate::read_floodgate(s, backpressure);
     let (ecn, int) = read_signal(s);
     let (control, cnp, cnp_on_ack) = read_control(s);
     let (recovery, naks) = read_recovery(s);
@@ -346,6 +351,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         schedule: schedule?,
         admission: admission?,
         bfc: bfc?,
+        floodgate: floodgate?,
         ecn: ecn?,
         int: int?,
         control: control?,

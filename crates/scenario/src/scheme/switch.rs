@@ -1,5 +1,6 @@
 //! The axes of a switch: which queue, which next, what when the buffer is full, backpressure.
 
+use super::floodgate::Backpressure;
 use super::values::{SECOND, bytes, parameters, some_time, time, word_or};
 use super::{
     BfcSpec, ClassifySpec, Floor, MAX_BUFFER_BYTES, QueuesPer, ScheduleSpec, Sticky, Tell,
@@ -282,12 +283,13 @@ fn xoff(node: &Node) -> Read<PfcThreshold> {
     })
 }
 
-pub(super) fn read_backpressure(s: &Section<'_>) -> Option<Option<BfcSpec>> {
-    let word = s.required("backpressure", "\"bfc\"", |n| {
-        choice(n, &[("none", false), ("bfc", true)])
-    });
+pub(super) fn read_backpressure(
+    s: &Section<'_>,
+    word: Option<Backpressure>,
+) -> Option<Option<BfcSpec>> {
+    let chosen = word == Some(Backpressure::Bfc);
     let why = "`backpressure` is not \"bfc\"";
-    let bfc = parameters(s, "bfc", word == Some(true), why, |t| {
+    let bfc = parameters(s, "bfc", chosen, why, |t| {
         let threshold = t.required("threshold", "1.0", |n| number(n, 0.001, 1000.0));
         let hrtt = t.required("hrtt", "\"links\"", |n| {
             word_or(n, "links", None, some_time)
@@ -322,7 +324,10 @@ pub(super) fn read_backpressure(s: &Section<'_>) -> Option<Option<BfcSpec>> {
             elide: elide?,
         })
     });
-    if word? { bfc.map(Some) } else { Some(None) }
+    match word? {
+        Backpressure::Bfc => bfc.map(Some),
+        _ => Some(None),
+    }
 }
 
 pub(super) type Bitmap = Option<(Time, Option<u16>)>;
