@@ -164,7 +164,7 @@ pub enum Accounting {
         shift: u32,
         /// Rate of the NICs in bits per second: a port twice as fast has twice the α.
         nic_bps: u64,
-        /// Headroom of a port in times what its link holds one way.
+        /// Headroom of a port in times of what its link holds one way, where none is given.
         headroom_delays: u32,
     },
 }

@@ -1,4 +1,4 @@
-//! The way on which a packet came: where ACKs go back by it (rule in `specs/floodgate-ns3.md`).
+//! The way on which a packet came: where ACKs go back by it (rule in `specs/floodgate-code.md`).
 //!
 //! Each switch writes down by which of its ports a data packet came in. The packet's record becomes
 //! the ACK, and on its way back each switch takes its own entry off again.
@@ -21,7 +21,7 @@ impl Trail {
 
     /// The packet came in by `port`. What is beyond the longest way is not written down, and its ACKs go
     /// their own way from there on.
-    // FGN-03
+    // FGC-32
     pub fn push(&mut self, port: u16) {
         if let Some(place) = self.ports.get_mut(usize::from(self.count)) {
             *place = port;
@@ -30,7 +30,7 @@ impl Trail {
     }
 
     /// The port by which the packet had come in here, from the last switch on.
-    // FGN-03
+    // FGC-32
     pub fn pop(&mut self) -> Option<u16> {
         self.count = self.count.checked_sub(1)?;
         Some(self.ports[usize::from(self.count)])
@@ -41,7 +41,7 @@ impl Trail {
 mod tests {
     use super::*;
 
-    // FGN-03
+    // FGC-32
     #[test]
     fn the_way_back_is_the_way_there_backwards() {
         let mut trail = Trail::default();
@@ -59,7 +59,7 @@ mod tests {
         assert_eq!(trail.pop(), None);
     }
 
-    // FGN-03
+    // FGC-32
     #[test]
     fn a_way_that_is_too_long_is_cut() {
         let mut trail = Trail::default();

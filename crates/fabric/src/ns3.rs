@@ -63,12 +63,12 @@ impl Way {
     };
 
     /// The way and one link more.
-    fn and(self, graph: &Graph, port: usize, payload_bytes: u16) -> Self {
+    fn and(self, graph: &Graph, port: usize, payload_bytes: u64) -> Self {
         let port = graph.port(port);
         let bps = port.rate.bps();
         Self {
             delay_ns: self.delay_ns + port.delay_ps / NS,
-            packet_ns: self.packet_ns + u64::from(payload_bytes) * 8 * 1_000_000_000 / bps,
+            packet_ns: self.packet_ns + payload_bytes * 8 * 1_000_000_000 / bps,
             bps: self.bps.min(bps),
         }
     }
@@ -87,7 +87,7 @@ impl Way {
 impl Search {
     /// Breadth-first from the switch of a group, neighbours with higher numbers first.
     // NS3-44
-    fn from(graph: &Graph, numbers: &[u32], group: u32, payload_bytes: u16) -> Self {
+    fn from(graph: &Graph, numbers: &[u32], group: u32, payload_bytes: u64) -> Self {
         let hosts = graph.hosts();
         let switches = graph.switches() as usize;
         let mut search = Self {
@@ -125,7 +125,7 @@ pub fn retrace(graph: &Graph, routes: &mut [Routes]) {
     let numbers = node_numbers(graph);
     let hosts = graph.hosts();
     let searches: Vec<Search> = (0..graph.groups())
-        .map(|group| Search::from(graph, &numbers, group, 0))
+        .map(|group| Search::from(graph, &numbers, group, 0)) // only its order counts
         .collect();
     let Some(first) = routes.first() else { return };
     let endpoints = Arc::new(Endpoints {
@@ -162,20 +162,19 @@ pub fn retrace(graph: &Graph, routes: &mut [Routes]) {
 pub struct Baselines {
     graph: Arc<Graph>,
     numbers: Vec<u32>,
-    /// Payload of the packet that its round trips are computed with: a full one.
-    payload_bytes: u16,
+    payload_bytes: u64,
     /// Per target group, ways from all switches; made when first asked for.
     ways: Vec<Option<Vec<Way>>>,
     largest: Option<(Time, u64)>,
 }
 
 impl Baselines {
-    /// Nothing is computed before it is asked for.
+    /// Nothing is computed before it is asked for. A full packet has `payload_bytes`.
     #[must_use]
-    pub fn new(graph: Arc<Graph>, payload_bytes: u16) -> Self {
+    pub fn new(graph: Arc<Graph>, payload_bytes: u64) -> Self {
         Self {
-            numbers: node_numbers(&graph),
             payload_bytes,
+            numbers: node_numbers(&graph),
             ways: vec![None; graph.groups() as usize],
             largest: None,
             graph,

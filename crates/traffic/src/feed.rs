@@ -375,7 +375,7 @@ impl Iterator for Source {
             }
             _ => (self.start_ps, self.class),
         };
-        // TRA-19, FGN-01
+        // TRA-19, FGC-30
         let (port, src_port, incast) = match &self.draw {
             Draw::List(flows) => {
                 let flow = &flows[place as usize];

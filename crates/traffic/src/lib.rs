@@ -43,7 +43,7 @@ pub struct Flow {
     pub incast: bool,
     /// Destination port.
     pub port: u16,
-    /// Source port, where the list of flows says it. // FGN-01
+    /// Source port, where the list of flows says it. // FGC-30
     pub src_port: Option<u16>,
 }
 

@@ -124,7 +124,7 @@ fn a_port_may_be_named_and_one_of_them_means_incast() {
     assert!(error.to_string().contains("65535"), "{error}");
 }
 
-// FGN-01
+// FGC-30
 #[test]
 fn a_list_may_say_source_ports() {
     let text = "src,dst,bytes,start,sport\n0,1,10,0us,10007\n1,0,10,0us,\n";

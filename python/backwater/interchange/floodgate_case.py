@@ -3,8 +3,7 @@
 A folder has the configuration (`cfg.ini`), the flows with their completion times (`flows_fct.csv`),
 and if known the switches' buffers over time (a CSV with `buffer` in its name) and the log of PFC (a
 text with `pfc` in its name). The network that the configuration names lies beside it or up to two
-folders above. All may be packed. Facts about that simulator: `specs/floodgate-ns3.md` and
-`specs/floodgate-code.md`.
+folders above. All may be packed. Facts about that simulator: `specs/floodgate-code.md`.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ class Listed(NamedTuple):
 
     @property
     def begins_ns(self) -> int:
-        """When it really begins: its start, cut to nanoseconds once more (FGN-02)."""
+        """When it really begins: its start, cut to nanoseconds once more (FGC-31)."""
         return cut_to_ns(self.start_ns)
 
     def key(self) -> FlowKey:
@@ -147,7 +146,7 @@ class FloodgateCase:
 
     @cached_property
     def _flows(self) -> list[Listed]:
-        """All flows in the order of the list, with their source ports (FGN-01)."""
+        """All flows in the order of the list, with their source ports (FGC-30)."""
         read = [self._listed(number, row) for number, row in _rows(self._flow_list)]
         if not read:
             raise RunError(f"{self._flow_list}: no flow in it")
@@ -180,7 +179,7 @@ class FloodgateCase:
 
     @cached_property
     def _ordered(self) -> list[Listed]:
-        """Flows in the order in which they begin (FGN-02)."""
+        """Flows in the order in which they begin (FGC-31)."""
         place = {id(f): i for i, f in enumerate(sorted(self._flows, key=lambda f: not f.incast))}
         return sorted(self._flows, key=lambda f: (f.begins_ns, f.src, place[id(f)]))
 
@@ -334,7 +333,7 @@ class FloodgateCase:
         return Observed(found, None, totals=Totals(incasts, self._paused(run), self._ours(run)))
 
     def _seen(self, flow: Listed, row: Mapping[str, Any]) -> FlowTimes:
-        """Completion times from the start that the list tells (FGN-02)."""
+        """Completion times from the start that the list tells (FGC-31)."""
         received, acked = (
             row[end] // 1000 + _EPOCH_NS - flow.start_ns for end in ("received_ps", "acked_ps")
         )

@@ -9,11 +9,11 @@ use crate::config::{Accounting, Pfc, PfcThreshold};
 use crate::units::{NS, Rate, Time};
 
 /// Headroom of a port: so many times what its link holds one way.
-// NS3-10, FGN-04
+// NS3-10
 #[must_use]
-pub(crate) fn headroom_bytes(rate: Rate, delay_ps: Time, times: u32) -> u64 {
+pub(crate) fn headroom_bytes(rate: Rate, delay_ps: Time, delays: u32) -> u64 {
     let in_flight = u128::from(rate.bps()) * u128::from(delay_ps / NS) / 8 / 1_000_000_000;
-    in_flight as u64 * u64::from(times)
+    in_flight as u64 * u64::from(delays)
 }
 
 /// How many times the free buffer is halved for a port's threshold.
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(halvings(3, 1, 1 << 20), 0);
     }
 
-    // FGN-04
+    // FGC-07
     #[test]
     fn headroom_is_as_many_delays_as_asked_for_in_whole_bytes() {
         const HOP: Time = 600_000;

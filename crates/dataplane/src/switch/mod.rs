@@ -282,7 +282,7 @@ impl Switch {
         self.routes.port(packet, || arena.cold(id).src)
     }
 
-    /// FGN-03: of an ACK the port by which its packet came in; of a data packet this is written down.
+    /// FGC-32: of an ACK the port by which its packet came in; of a data packet this is written down.
     fn back(&self, packet: &Packet, id: PacketId, arena: &mut Arena) -> Option<u16> {
         match packet.kind() {
             Kind::Ack | Kind::Nak => arena.trail_mut(id).pop(),

@@ -451,7 +451,7 @@ impl<C: Calendar> Simulation<C> {
                 Clock::Exact => Paths::new(Arc::clone(&graph)),
                 Clock::Nanoseconds { .. } => Paths::new(Arc::clone(&graph)).cut(),
             },
-            baselines: Baselines::new(Arc::clone(&graph), plan.nic.mtu),
+            baselines: Baselines::new(Arc::clone(&graph), u64::from(plan.nic.mtu)),
             source_ports: SourcePorts::default(),
             starts_first: plan.starts_first,
             clock,

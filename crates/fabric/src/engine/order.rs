@@ -82,7 +82,7 @@ impl SourcePorts {
 
     pub fn next(&mut self, flow: &Flow) -> u32 {
         if let Some(said) = flow.src_port {
-            return ports(said, flow.port); // FGN-01
+            return ports(said, flow.port); // FGC-30
         }
         let port = self.used.entry((flow.src, flow.dst)).or_insert(Self::FIRST);
         let src = *port;
@@ -128,7 +128,7 @@ impl<C: Calendar> Simulation<C> {
 
     /// Starts the flows of this instant; all of them were scheduled before the run began. The event
     /// that announced the first of them will find none, and announce the next.
-    // FGN-02
+    // FGC-31
     fn start_before_others(&mut self) {
         let now = self.core.now;
         while let Some(flow) = self.next_flow.take_if(|flow| flow.start_ps <= now) {

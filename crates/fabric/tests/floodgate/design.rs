@@ -104,10 +104,10 @@ fn credits_take_the_share_of_the_links_that_can_be_computed() {
         assert_eq!(back.tx_reply_bytes, 3000 * 60, "ACKs go the same way");
         back.tx_credit_bytes
     };
-    assert_eq!(share(FloodgateConfig::IDEAL), 3000 * 44);
+    assert_eq!(share(FloodgateConfig::IDEAL), 3000 * 56);
     // 3000 frames take 252 us: every 10 us a frame, and one more at the end.
     let practical = share(FloodgateConfig::PRACTICAL);
-    assert!((25 * 44..=27 * 44).contains(&practical), "{practical}");
+    assert!((25 * 56..=27 * 56).contains(&practical), "{practical}");
 }
 
 /// Two pods whose hosts all send to one host of the other, over one aggregation switch in each pod.

@@ -291,7 +291,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let profile = s.required("profile", "\"none\"", |n| choice(n, &profiles));
     let clocks = [("exact", false), ("ns", true)];
     let cut_times = s.required("clock", "\"exact\"", |n| choice(n, &clocks));
-    // NS3-04, FGN-02
+    // NS3-04, FGC-31
     let ties = [
         ("phases", (false, false)),
         ("scheduling", (true, false)),

@@ -122,7 +122,7 @@ pub(super) fn read_ack(s: &Section<'_>) -> Option<Ack> {
         let class = t.required("class", "\"data\"", frame_class);
         let every = t.required("every", "1", |n| count(n, 1, 100_000));
         let pausable = t.required("pausable", "true", boolean);
-        // FGN-03
+        // FGC-32
         let paths = [("own", false), ("reverse", true)];
         let path = t.required("path", "\"own\"", |n| choice(n, &paths));
         Some((size?, class?, every? as u32, (pausable?, path?)))

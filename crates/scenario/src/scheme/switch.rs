@@ -221,7 +221,13 @@ fn read_pfc(t: &Section<'_>) -> Option<Pfc> {
     let frame = t.required("frame", "\"64B\"", |n| bytes(n, 1, 1_518));
     let accounts = [("pool", false), ("ns3", true)];
     let ns3 = t.required("accounting", "\"pool\"", |n| choice(n, &accounts));
-    let delays = headroom_delays(t, ns3?);
+    // FGC-07
+    let delays = if ns3 == Some(true) {
+        t.required("headroom_delays", "3", |n| count(n, 0, 1_000))
+    } else {
+        t.refuse_useless("headroom_delays", "`accounting` is not \"ns3\"");
+        Some(0)
+    };
     let accounting = match (ns3?, threshold) {
         (false, _) => Accounting::Pool,
         (true, threshold) => Accounting::Ns3 {
@@ -234,7 +240,7 @@ fn read_pfc(t: &Section<'_>) -> Option<Pfc> {
                 0
             }),
             nic_bps: 0, // filled in when the network is known
-            headroom_delays: delays?,
+            headroom_delays: delays? as u32,
         },
     };
     Some(Pfc {
@@ -245,17 +251,6 @@ fn read_pfc(t: &Section<'_>) -> Option<Pfc> {
         headroom: headroom?,
         response_ps: response?,
     })
-}
-
-/// The headroom of ns-3's books, in times what a link holds one way.
-// FGN-04
-fn headroom_delays(t: &Section<'_>, ns3: bool) -> Option<u32> {
-    if !ns3 {
-        t.refuse_useless("headroom_delays", "`accounting` is not \"ns3\"");
-        return Some(0);
-    }
-    let delays = t.required("headroom_delays", "3", |n| count(n, 0, 1_000));
-    delays.map(|delays| delays as u32)
 }
 
 /// How many times the free buffer is halved, where a threshold is that.

@@ -38,7 +38,7 @@ impl HpccHops {
     }
 
     /// True if the rate was set.
-    // FGN-07
+    // FGC-33
     pub fn on_ack(
         &mut self,
         rate_bps: &mut u64,
@@ -168,7 +168,7 @@ mod tests {
         }
     }
 
-    // FGN-07
+    // FGC-33
     #[test]
     fn each_hop_has_a_rate_and_the_lowest_counts() {
         let (config, mut control, mut rate) = (config(), HpccHops::new(&PATH), 100_000_000_000);

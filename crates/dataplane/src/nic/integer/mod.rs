@@ -44,7 +44,7 @@ impl Control {
                 | ControlConfig::FixedWindow { .. }
                 | ControlConfig::DelayWindow(_) => Scheme::None,
                 ControlConfig::Hpcc(c) if c.alpha.is_some() => {
-                    Scheme::HpccHops(Box::new(hpcc_hops::HpccHops::new(path))) // FGN-07
+                    Scheme::HpccHops(Box::new(hpcc_hops::HpccHops::new(path))) // FGC-33
                 }
                 ControlConfig::Hpcc(_) => Scheme::Hpcc(Box::new(hpcc::Hpcc::new(path))),
                 ControlConfig::Dcqcn(_) => Scheme::Dcqcn(dcqcn::Dcqcn::new()),

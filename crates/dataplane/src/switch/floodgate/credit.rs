@@ -313,7 +313,7 @@ mod tests {
             }),
             at: CreditAt::Departure,
             delay: None,
-            frame_bytes: 22,
+            frame_bytes: 34,
             entry_bytes: 22,
         };
         Credits::new(config, 2)
@@ -392,9 +392,9 @@ mod tests {
 
     // FG-25
     #[test]
-    fn a_frame_has_22_bytes_and_22_for_each_destination() {
+    fn a_frame_has_34_bytes_and_22_for_each_destination() {
         let c = credits(None, None);
-        assert_eq!((c.frame_bytes(1), c.frame_bytes(66)), (44, 1474));
+        assert_eq!((c.frame_bytes(1), c.frame_bytes(66)), (56, 1486));
         let many: Vec<_> = (0..67)
             .map(|dst| Credit {
                 dst,
