@@ -39,10 +39,10 @@ def queuing_time(source: Source, run: Run) -> Samples:
 
 
 def sent(source: Source, run: Run) -> Samples:
-    """Return the bytes of a kind that ports sent, over what they could have sent in all."""
+    """Return the bytes of some frames that ports sent, over what they could have sent in all."""
     ports = _of_roles(source, run, run.ports)
     could = float(ports["rate_bps"].sum()) * run.summary["end_ps"] / 8e12
-    share = float(ports[_COLUMNS[source.kind]].sum()) / could if could else math.nan
+    share = float(ports[_COLUMNS[source.frames]].sum()) / could if could else math.nan
     return Samples(np.array([share]))
 
 

@@ -124,7 +124,7 @@ class Source:
     incast: bool | None = None
     """Only incasts, or only other flows; ``None``: both."""
 
-    kind: str = ""
+    frames: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -684,12 +684,12 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "summary": (Dimension.NUMBER, {"key"}),
     "port-buffer": (Dimension.SIZE, _PORTS),
     "queuing-time": (Dimension.TIME, _PORTS | {"incast"}),
-    "sent": (Dimension.SHARE, _PORTS | {"kind"}),
+    "sent": (Dimension.SHARE, _PORTS | {"frames"}),
     "buffer-course": (Dimension.SIZE, {"tiers", "nodes", "window"}),
 }
 """What can be looked at, its dimension, and how it can be narrowed down."""
 
-KINDS = ("data", "replies", "credits")
+FRAMES = ("data", "replies", "credits")
 """Frames that ports count apart."""
 
 SERIES = {"queue", "throughput", "in-progress", "buffer-course"}
@@ -697,7 +697,7 @@ SERIES = {"queue", "throughput", "in-progress", "buffer-course"}
 
 _NARROWING = (
     *("sizes", "window", "traffic", "flows", "ports", "tiers"),
-    *("bin", "interval", "total", "key", "classes", "roles", "nodes", "incast", "kind"),
+    *("bin", "interval", "total", "key", "classes", "roles", "nodes", "incast", "frames"),
 )
 
 _SIMPLE = ("mean", "std", "min", "max", "sum", "count")
@@ -741,7 +741,7 @@ def _source_fields(table: _Table, of: str) -> Source:
         roles=_words(table, "roles", ROLES),
         nodes=table.texts("nodes"),
         incast=table.flag("incast") if "incast" in table else None,
-        kind=table.one_of("kind", KINDS) if of == "sent" else "",
+        frames=table.one_of("frames", FRAMES) if of == "sent" else "",
     )
 
 
