@@ -168,7 +168,7 @@ fn backpressure_graph(
 
 /// What BFC costs each kind of switch, as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, overrides, seed=None, scheme=None, packet_bytes=None, profile=None))]
+#[pyo3(signature = (path, overrides, seed=None, scheme=None, packet_bytes=None, profile=None, destinations=None))]
 fn resources(
     py: Python<'_>,
     path: PathBuf,
@@ -177,6 +177,7 @@ fn resources(
     scheme: Option<String>,
     packet_bytes: Option<f64>,
     profile: Option<String>,
+    destinations: Option<u64>,
 ) -> PyResult<String> {
     let scenario = load(py, &path, overrides, seed, scheme, profile)?;
     let mix = scenario.packet_mix();
@@ -213,6 +214,7 @@ fn resources(
         "header_bytes": RECIRCULATED_BYTES,
         "limit": RECIRCULATION_LIMIT,
         "switches": switches,
+        "floodgate": floodgate_resources(&scenario, destinations),
     });
     Ok(answer.to_string())
 }
@@ -245,6 +247,27 @@ type WaysAsBytes<'py> = (
     Bound<'py, PyBytes>,
     Bound<'py, PyBytes>,
 );
+
+/// What Floodgate takes of each kind of switch; null where the scheme has none.
+fn floodgate_resources(scenario: &Scenario, destinations: Option<u64>) -> Option<Value> {
+    let found = scenario.floodgate_resources(destinations)?;
+    let switches: Vec<Value> = found
+        .iter()
+        .map(|r| {
+            json!({
+                "name": r.name, "count": r.count,
+                "host_ports": r.host_ports, "switch_ports": r.switch_ports,
+                "windows": r.windows, "window_bytes": r.window_bytes,
+                "voqs": r.voqs, "voq_bytes": r.voq_bytes,
+                "credit_counters": r.credit_counters, "credit_bytes": r.credit_bytes,
+                "number_bytes": r.number_bytes, "pause_bytes": r.pause_bytes,
+                "bytes": r.bytes(),
+            })
+        })
+        .collect();
+    let all = destinations.unwrap_or_else(|| u64::from(scenario.graph.endpoints()));
+    Some(json!({ "destinations": all, "switches": switches }))
+}
 
 /// What is built in, as JSON.
 #[pyfunction]

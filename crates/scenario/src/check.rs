@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::config::{
-    Admission, ControlConfig, IntConfig, PfcThreshold, Recovery, SwitchConfig,
+    Admission, ControlConfig, IntConfig, MAX_CLASSES, PfcThreshold, Recovery, Release, SwitchConfig,
 };
 use dataplane::int::{IntFormat, MAX_HOPS, padding_bytes};
-use dataplane::switch::division;
+use dataplane::switch::{DATA_CLASS, division};
 use dataplane::units::{Rate, Time};
 use fabric::paths::Paths;
 use fabric::topology::{CapacityOf, Graph, Loss, NodeKind, TopologySpec};
@@ -200,6 +200,7 @@ pub(crate) fn network(
     buffers(graph, &config.switch, &mut findings);
     telemetry(spec, graph, &config, &mut findings);
     losses(graph, &config, &mut findings);
+    floodgate(graph, &config.switch, &mut findings);
     let last_start = spec
         .traffic
         .iter()
@@ -516,6 +517,55 @@ fn losses(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
             &["topology"],
             format!("links also lose the pauses and resumes of {what}, and nothing repeats them"),
             "a port whose resume is lost stays paused until the next one; see docs/NOT-MODELLED.md",
+        );
+    }
+}
+
+/// What Floodgate, or PFC with tag, needs of the network.
+fn floodgate(graph: &Graph, config: &SwitchConfig, findings: &mut Findings<'_>) {
+    let Some(floodgate) = &config.floodgate else {
+        return;
+    };
+    // FG-15: one class more for each of data.
+    let data = config.classes.len() - usize::from(DATA_CLASS);
+    if floodgate.release == Release::Behind && config.classes.len() + data > MAX_CLASSES {
+        findings.error(
+            &[
+                "scheme.floodgate.release",
+                "scheme.pfc-tag.release",
+                "traffic",
+            ],
+            format!(
+                "`release` = \"behind\" serves at most three traffic classes, and there are {data}"
+            ),
+            "set release = \"shared\", or use fewer classes",
+        );
+    }
+    let ports = 0..graph.port_count() as usize;
+    let lossy = ports
+        .into_iter()
+        .any(|index| graph.loss(index) != Loss::NONE);
+    let windows = floodgate.windows();
+    if lossy && windows.is_some_and(|w| w.numbers_timeout_ps.is_none()) {
+        findings.warn(
+            &["scheme.floodgate.loss"],
+            "links lose data and credits, and without numbers windows shrink with each".to_owned(),
+            "set floodgate.loss = \"numbers\"",
+        );
+    }
+    if lossy && windows.is_none() {
+        findings.warn(
+            &["topology"],
+            "links also lose pauses and resumes of destinations, and nothing repeats them"
+                .to_owned(),
+            "a destination whose resume is lost is held until the next one",
+        );
+    }
+    if graph.groups() < 2 {
+        findings.warn(
+            &["scheme.backpressure", "scheme.preset"],
+            "there is one switch with hosts, so nothing goes from switch to switch and nothing is held".to_owned(),
+            "take a network with several racks, or another scheme",
         );
     }
 }

@@ -8,6 +8,7 @@
 mod build;
 mod check;
 mod document;
+pub mod floodgate_resources;
 mod load;
 mod presets;
 pub mod problem;
