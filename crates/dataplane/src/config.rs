@@ -7,8 +7,8 @@ use crate::int::{Counter, IntFormat};
 use crate::nic::control::PathInfo;
 use crate::nic::hpcc::Reciprocals;
 pub use crate::switch::floodgate::{
-    Aggregation, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, PauseThresholds, Release,
-    Voqs, WindowConfig, WindowUnit,
+    Aggregation, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, HostPauseBy,
+    PauseThresholds, Release, Voqs, WindowConfig, WindowUnit,
 };
 use crate::units::{NEVER, Rate, Time, US};
 

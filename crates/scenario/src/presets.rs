@@ -125,12 +125,16 @@ impl Profile {
         PROFILES.iter().find(|p| p.name == name)
     }
 
-    /// What it sets in a scheme with this control and backpressure.
-    pub(crate) fn scheme(&self, control: &str, backpressure: &str) -> Table {
+    /// What it sets in a scheme with this control and backpressure, and in this preset.
+    pub(crate) fn scheme(&self, control: &str, backpressure: &str, preset: &str) -> Table {
         let table = built_in(&format!("profile-{}", self.name), self.text);
         let mut result = Table::default();
-        for part in ["scheme", control, backpressure] {
-            if let Some(Value::Table(part)) = table.get(part).map(|e| &e.node.value) {
+        for part in ["scheme", control, backpressure, preset] {
+            // A preset may have the name of its control.
+            let again = part == preset && part == control;
+            if let Some(Value::Table(part)) = table.get(part).map(|e| &e.node.value)
+                && !again
+            {
                 merge(&mut result, part);
             }
         }

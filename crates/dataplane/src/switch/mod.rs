@@ -269,6 +269,7 @@ impl Switch {
             self.classifier
                 .commit(now, port, &packet, place, counted, &mut self.queueing);
         self.enqueue(port, queue, alone, id, arena, sink);
+        sink.kick(port);
     }
 
     /// Where a packet goes on.
@@ -335,7 +336,8 @@ impl Switch {
         }
     }
 
-    /// The packet joins its queue; backpressure and signals look at what it finds there.
+    /// The packet joins its queue; backpressure and signals look at what it finds there. Whoever
+    /// calls this kicks the port.
     #[inline]
     fn enqueue<S: Sink>(
         &mut self,
@@ -372,7 +374,6 @@ impl Switch {
                 }
             }
         }
-        sink.kick(port);
     }
 
     /// The port's link is free: what leaves now? `None` changes nothing.

@@ -1,6 +1,7 @@
 //! PFC with tag: pauses between switches that name a destination.
 
 use super::*;
+use fabric::engine::Clock;
 
 // FG-45, FG-46
 #[test]
@@ -53,4 +54,27 @@ fn tags_may_reach_the_hosts() {
     let (far, near) = (run(config), run(FloodgateConfig::TAGS));
     assert!(far.max_held_bytes * 2 < near.max_held_bytes);
     assert!(far.dst_pauses > near.dst_pauses);
+}
+
+// FG-47: a switch that chooses at once, as in the order of scheduling, sends in order too.
+#[test]
+fn nothing_is_overtaken_where_ports_choose_at_once() {
+    for config in [
+        FloodgateConfig::TAGS,
+        FloodgateConfig::PRACTICAL,
+        FloodgateConfig::IDEAL,
+    ] {
+        let mut setup = with(
+            line_rate(fabric(4, 2, 8), incast(0, 24, 8, US, 200_000)),
+            config,
+        );
+        setup.clock = Clock::Nanoseconds { epoch_ps: 0 };
+        setup.in_order = true;
+        let mut keep = Keep::default();
+        let outcome = fabric::engine::run(setup.plan(), &mut keep, &mut |_| true);
+        assert_eq!(outcome.violations, []);
+        let c = outcome.counters;
+        assert_eq!((outcome.finished, c.naks, c.retransmissions), (24, 0, 0));
+        assert!(c.floodgate.held > 0);
+    }
 }
