@@ -37,6 +37,7 @@ RECORDED_FILES = (
     "rtt.parquet",
     "pause_causes.parquet",
     "held_flows.parquet",
+    "waiting.parquet",
 )
 """What a run leaves besides, where ``[record]`` of its scenario asks for it."""
 
@@ -177,6 +178,13 @@ class Run:
         A ``victim`` does not go to the congested port.
         """
         return self._recorded("held_flows", "pauses = { flows = true }")
+    def waiting(self) -> polars.DataFrame:
+        """A row per switch port, incasts apart: how long data waited there: ``[record] waiting``.
+
+        ``packets`` left by the port of ``node`` towards ``peer``; each had waited, from its arrival
+        at the switch to the start of its transmission, ``mean_ps`` on average, ``max_ps`` at most.
+        """
+        return self._recorded("waiting", "waiting = {}")
 
     @cached_property
     def resolved(self) -> str:

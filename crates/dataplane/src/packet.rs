@@ -5,6 +5,7 @@
 
 use crate::int::IntStack;
 use crate::prefetch::prefetch;
+use crate::trail::Trail;
 use crate::units::Time;
 
 /// Index of a packet in its [`Arena`].
@@ -204,6 +205,8 @@ pub struct Arena {
     stacks: Vec<IntStack>,
     /// What a bitmap or a frame of credits names; as long as the highest packet that ever was one.
     named: Vec<Vec<u32>>,
+    /// Way of each packet, where ACKs go back by it.
+    trails: Vec<Trail>,
 }
 
 impl Arena {
@@ -260,6 +263,15 @@ impl Arena {
         self.hot(id)
             .has(flag::INT)
             .then(|| &mut self.stacks[id as usize])
+    }
+
+    /// Way on which a packet came, to write on.
+    pub fn trail_mut(&mut self, id: PacketId) -> &mut Trail {
+        let at = id as usize;
+        if at >= self.trails.len() {
+            self.trails.resize(self.hot.len(), Trail::default());
+        }
+        &mut self.trails[at]
     }
 
     /// Writes on a bitmap frame which queues it names, in order, or on a frame of credits its words.

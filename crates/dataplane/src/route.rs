@@ -95,6 +95,13 @@ impl Routes {
         }
     }
 
+    /// Whether this is the first switch of a packet from endpoint `src`.
+    #[inline]
+    #[must_use]
+    pub fn is_first(&self, src: u32) -> bool {
+        self.endpoints.group[src as usize] == self.own_group
+    }
+
     /// The set of equal-cost ports towards an endpoint, as an index of `sets`; `None`: it hangs on
     /// this switch.
     #[inline]

@@ -149,6 +149,9 @@ pub struct RecordSpec {
     pub rtt: Option<RttHistogram>,
     /// Single pauses: what was in the buffer, which caused which, which flows they held.
     pub pauses: Option<PauseRecording>,
+    /// How long data waited in switches: packets that leave from the first (included) to the second
+    /// (not included), ps.
+    pub waiting_ps: Option<(Time, Time)>,
 }
 
 /// Queues of chosen ports over time.
@@ -187,6 +190,25 @@ pub struct RttHistogram {
     pub bin_ps: Time,
     /// ACKs count that arrive from the first (included) to the second (not included), ps.
     pub window_ps: (Time, Time),
+}
+
+/// How long data packets waited in a switch before they left by a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitingRecord {
+    /// The switch.
+    pub node: u32,
+    /// The port by which they left.
+    pub port: u16,
+    /// The node at the other end of its link.
+    pub peer: u32,
+    /// Whether their flows belong to an incast.
+    pub incast: bool,
+    /// How many packets.
+    pub packets: u64,
+    /// From the arrival of each to the start of its transmission, together, ps.
+    pub total_ps: u128,
+    /// The longest of these times, ps.
+    pub max_ps: Time,
 }
 
 /// Payload that one flow's receiver got in order in one interval.
@@ -467,4 +489,6 @@ pub trait Recorder {
     fn causes(&mut self, _records: &[CauseRecord]) {}
     /// At the end of the run: flows that pauses held, in order of flow, held port and congested port.
     fn held_flows(&mut self, _records: &[HeldFlowRecord]) {}
+    /// At the end of the run: how long data waited, in order of node and port, incasts last.
+    fn waiting(&mut self, _records: &[WaitingRecord]) {}
 }

@@ -36,6 +36,7 @@ fn everything() -> RecordSpec {
             window_ps: (0, 1000 * US),
         }),
         pauses: Some(PauseRecording { flows: true }),
+        waiting_ps: Some((2 * US, 90 * US)),
     }
 }
 

@@ -15,7 +15,7 @@ use arrow_schema::DataType::{Boolean, Float64, UInt8, UInt16, UInt32, UInt64, Ut
 use arrow_schema::Field;
 use fabric::record::{
     BufferSample, CauseRecord, FlowRecord, HeldFlowRecord, Outcome, PauseRecord, PortRecord,
-    QueueBin, QueueSample, Recorder, RttBin, ThroughputRecord,
+    QueueBin, QueueSample, Recorder, RttBin, ThroughputRecord, WaitingRecord,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -380,6 +380,15 @@ impl Recorder for Writer {
         self.tally.rtt(bins);
         if self.error.is_none() {
             let done = self.recorded.rtt(bins);
+            self.note(done);
+        }
+    }
+
+    fn waiting(&mut self, records: &[WaitingRecord]) {
+        if self.error.is_none() {
+            let done = self
+                .recorded
+                .waiting(records, &self.node_names, &self.node_tiers);
             self.note(done);
         }
     }

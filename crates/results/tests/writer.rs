@@ -74,6 +74,7 @@ fn flow(id: u32, bytes: u64, start_ps: u64) -> FlowRecord {
             source: 0,
             incast: false,
             port: 100,
+            src_port: None,
         },
         received_ps: Some(start_ps + 2_000),
         acked_ps: Some(start_ps + 4_000),
@@ -231,6 +232,7 @@ fn recording() -> RunInfo {
             window_ps,
         }),
         pauses: None,
+        waiting_ps: None,
     };
     RunInfo { record, ..info() }
 }

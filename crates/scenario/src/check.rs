@@ -116,14 +116,19 @@ pub(crate) fn source(t: &TrafficSpec, graph: &Graph, hosts: &Hosts) -> Result<So
 }
 
 /// The links that a load is of.
-// TRA-22
+// TRA-22, TRA-23
 fn capacity_bps(t: &TrafficSpec, graph: &Graph, of: LoadOf) -> Result<u128, String> {
     let links = |hosts: &[u32]| -> u128 {
         let ports = hosts.iter().flat_map(|&host| graph.port_range(host));
         ports.map(|i| u128::from(graph.port(i).rate.bps())).sum()
     };
+    let all = |of| graph.capacity_bps(of).map_err(|e| e.to_string());
     match (of, &t.pattern) {
-        (LoadOf::Links(of), _) => graph.capacity_bps(of).map_err(|e| e.to_string()),
+        // Hosts that are left out have no part in the links of the hosts.
+        (LoadOf::Links(CapacityOf::Hosts), Pattern::Among { excluded, .. }) => {
+            Ok(all(CapacityOf::Hosts)? - links(excluded))
+        }
+        (LoadOf::Links(of), _) => all(of),
         (LoadOf::Senders, Pattern::Between(between)) => Ok(links(&between.senders)),
         (LoadOf::Receivers, Pattern::Between(between)) => Ok(links(&between.receivers)),
         _ => Err("only traffic between chosen hosts has a load of their links".to_owned()),

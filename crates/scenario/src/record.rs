@@ -37,6 +37,7 @@ pub(crate) fn read(
     let histogram = part(&s, "histogram", |t| histogram(t, measured));
     let rtt = part(&s, "rtt", |t| rtt(t, measured));
     let pauses = part(&s, "pauses", pauses);
+    let waiting = part(&s, "waiting", |t| window_or(t, measured)); // RCD-11
     s.finish();
     Some(RecordSpec {
         throughput_ps: throughput?,
@@ -44,6 +45,7 @@ pub(crate) fn read(
         histogram: histogram?,
         rtt: rtt?,
         pauses: pauses?,
+        waiting_ps: waiting?,
     })
 }
 

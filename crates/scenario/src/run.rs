@@ -13,7 +13,7 @@ use dataplane::units::Time;
 use fabric::engine::{self, Plan, Threads};
 use fabric::record::{
     BufferSample, CauseRecord, FlowRecord, HeldFlowRecord, Outcome, PauseRecord, Progress,
-    QueueBin, QueueSample, Recorder, RttBin, ThroughputRecord,
+    QueueBin, QueueSample, Recorder, RttBin, ThroughputRecord, WaitingRecord,
 };
 use fabric::topology::{Graph, NodeKind, TopologySpec};
 use kernel::mix64;
@@ -157,6 +157,11 @@ impl Recorder for Recording {
 
     fn rtt(&mut self, bins: &[RttBin]) {
         self.writer.rtt(bins);
+        self.look();
+    }
+
+    fn waiting(&mut self, records: &[WaitingRecord]) {
+        self.writer.waiting(records);
         self.look();
     }
 }

@@ -231,13 +231,21 @@ mod tests {
     fn headroom_and_share_follow_the_rate() {
         assert_eq!(headroom_bytes(PLAIN.0, PLAIN.1, 3), 37_500);
         assert_eq!(headroom_bytes(FAST.0, FAST.1, 3), 150_000);
-        // FGC-07
-        assert_eq!(headroom_bytes(FAST.0, 600_000, 8), 240_000);
         let b = books(800_000, &[PLAIN, FAST]);
         assert_eq!((b.threshold(0), b.threshold(1)), (100_000, 400_000));
         assert_eq!(halvings(3, 100, 25), 3, "slower ports are not punished");
         assert_eq!(halvings(3, 100, 101), 2);
         assert_eq!(halvings(3, 1, 1 << 20), 0);
+    }
+
+    // FGC-07
+    #[test]
+    fn headroom_is_as_many_delays_as_asked_for_in_whole_bytes() {
+        const HOP: Time = 600_000;
+        assert_eq!(headroom_bytes(PLAIN.0, HOP, 8), 60_000);
+        assert_eq!(headroom_bytes(FAST.0, HOP, 8), 240_000);
+        // 33 ns at 10 Gbps hold 41.25 B one way: the fraction is lost before it is multiplied.
+        assert_eq!(headroom_bytes(Rate::from_gbps(10), 33_000, 8), 8 * 41);
     }
 
     // NS3-12, NS3-13, NS3-14

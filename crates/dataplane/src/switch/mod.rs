@@ -98,6 +98,8 @@ pub struct Switch {
     clock: Option<Clock>,
     class: ClassBits,
     int: bool,
+    /// ACKs go back the way on which their packet came.
+    acks_return: bool,
     /// How INT is written, if not exactly and of what was sent.
     int_as: Option<IntConfig>,
     /// What INT's pathID takes of the switch's number.
@@ -143,6 +145,7 @@ impl Switch {
             clock: Clock::new(read_ps, tell_ps),
             class,
             int: config.int.is_some(),
+            acks_return: config.acks_return,
             int_as: config.int.filter(|int| *int != IntConfig::default()),
             path_id: match config.int.unwrap_or_default().format {
                 IntFormat::Exact => id,
@@ -212,7 +215,7 @@ impl Switch {
             floodgate.arrived(in_port, &packet);
             held = floodgate.holds(&packet, &self.routes);
         }
-        let Some(port) = self.routes.port(&packet, || arena.cold(id).src) else {
+        let Some(port) = self.egress(&packet, id, arena) else {
             self.regulate_drop(now, &packet, arena, sink);
             return self.drop(None, id, DropCause::NoRoute, arena, sink); // SW-02
         };
@@ -259,6 +262,34 @@ impl Switch {
                 .commit(now, port, &packet, place, counted, &mut self.queueing);
         self.enqueue(port, queue, alone, (id, &packet), arena, sink);
         sink.kick(port);
+    }
+
+    /// Where a packet goes on.
+    #[inline]
+    fn egress(&self, packet: &Packet, id: PacketId, arena: &mut Arena) -> Option<u16> {
+        if self.acks_return
+            && let Some(port) = self.back(packet, id, arena)
+        {
+            return Some(port);
+        }
+        self.routes.port(packet, || arena.cold(id).src)
+    }
+
+    /// FGC-32: of an ACK the port by which its packet came in; of a data packet this is written down.
+    fn back(&self, packet: &Packet, id: PacketId, arena: &mut Arena) -> Option<u16> {
+        match packet.kind() {
+            Kind::Ack | Kind::Nak => arena.trail_mut(id).pop(),
+            Kind::Data => {
+                let first = self.routes.is_first(arena.cold(id).src);
+                let trail = arena.trail_mut(id);
+                if first {
+                    trail.clear();
+                }
+                trail.push(packet.ingress);
+                None
+            }
+            _ => None,
+        }
     }
 
     /// BFC-32: whether the flow table sees a packet.
@@ -947,6 +978,7 @@ pub(crate) mod tests {
             bfc: None,
             floodgate: None,
             path: PathChoice::Flow,
+            acks_return: false,
             max_frame: 1048,
         }
     }

@@ -170,6 +170,7 @@ fn config() -> SwitchConfig {
         bfc: None,
         floodgate: None,
         path: PathChoice::Flow,
+        acks_return: false,
         max_frame: 1500,
     }
 }

@@ -202,6 +202,7 @@ fn partition<C>(
         base_rtt: plan.base_rtt,
         seed: plan.seed,
         elide: plan.elide,
+        starts_first: plan.starts_first,
         looks_ahead: graph.port_count() >= MANY_PORTS,
         spraying: plan.switch.path == PathChoice::Packet,
     }

@@ -27,7 +27,7 @@ impl<C: Calendar + Send> Simulation<C> {
         }
         for part in &mut self.net.parts {
             if let Some(recording) = &mut part.recording {
-                recording.finish(end_ps, &mut self.merged);
+                recording.finish(end_ps, &self.net.graph, &mut self.merged);
             }
             part.finish_causes(end_ps, recorder);
         }

@@ -123,6 +123,9 @@ impl<C: Calendar> Partition<C> {
         };
         match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => {
+                if let Some(waiting) = self.recording.as_mut().and_then(|r| r.waiting.as_mut()) {
+                    waiting.enter(now, id);
+                }
                 self.switches[switch].receive(now, port, id, &mut self.arena, sink);
                 if !self.core.told.is_empty() {
                     self.follow_told();

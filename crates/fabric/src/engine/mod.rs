@@ -39,6 +39,8 @@ mod places;
 mod probe;
 mod recording;
 mod supply;
+mod waiting;
+mod ways;
 
 use std::sync::Arc;
 
@@ -59,6 +61,7 @@ pub use order::{Clock, run};
 use partition::Partition;
 use probe::Probes;
 use supply::Traffic;
+pub use ways::{Ways, ways};
 
 /// Everything that a run needs.
 pub struct Plan {
@@ -89,6 +92,8 @@ pub struct Plan {
     pub clock: Clock,
     /// Events of one instant come in the order of scheduling; [`run`] looks at it.
     pub in_order: bool,
+    /// With that: flows that start come before all other events of their instant.
+    pub starts_first: bool,
     /// What is recorded besides. Changes no result.
     pub record: RecordSpec,
     /// How many threads it may use. Changes speed, never a result.

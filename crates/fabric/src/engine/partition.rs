@@ -68,6 +68,8 @@ pub(super) struct Partition<C> {
     pub base_rtt: BaseRtt,
     pub seed: u64,
     pub elide: bool,
+    /// Flows that start come before all other events of their instant.
+    pub starts_first: bool,
     /// Memory is asked for before it is needed: pays where the state is larger than the caches.
     pub looks_ahead: bool,
     /// Packets of a flow may take several paths at once, so the ideal of one path is no bound.

@@ -15,7 +15,7 @@ use dataplane::units::{MS, Rate, Time, US};
 use fabric::engine::{Clock, Plan, Simulation, Threads};
 use fabric::record::{
     BufferSample, CauseRecord, FlowRecord, HeldFlowRecord, Outcome, PauseRecord, QueueBin,
-    QueueSample, RecordSpec, Recorder, RttBin, ThroughputRecord,
+    QueueSample, RecordSpec, Recorder, RttBin, ThroughputRecord, WaitingRecord,
 };
 use fabric::routing::routes;
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
@@ -40,6 +40,7 @@ pub struct Keep {
     pub rtt: Vec<RttBin>,
     pub causes: Vec<CauseRecord>,
     pub held_flows: Vec<HeldFlowRecord>,
+    pub waiting: Vec<WaitingRecord>,
 }
 
 impl Recorder for Keep {
@@ -70,6 +71,9 @@ impl Recorder for Keep {
     fn held_flows(&mut self, records: &[HeldFlowRecord]) {
         self.held_flows.extend_from_slice(records);
     }
+    fn waiting(&mut self, records: &[WaitingRecord]) {
+        self.waiting.extend_from_slice(records);
+    }
 }
 
 impl Keep {
@@ -98,6 +102,7 @@ pub struct Setup {
     pub threads: Threads,
     pub clock: Clock,
     pub in_order: bool,
+    pub starts_first: bool,
     pub probe_ps: Time,
     pub record: RecordSpec,
 }
@@ -113,6 +118,7 @@ pub fn flow(id: u32, start_ps: Time, src: u32, dst: u32, bytes: u64) -> Flow {
         source: 0,
         incast: false,
         port: traffic::DEFAULT_PORT,
+        src_port: None,
     }
 }
 
@@ -169,6 +175,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         bfc: None,
         floodgate: None,
         path: PathChoice::Flow,
+        acks_return: false,
         max_frame: 1048,
     };
     let nic = NicConfig {
@@ -203,6 +210,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         threads: Threads::ONE,
         clock: Clock::Exact,
         in_order: false,
+        starts_first: false,
         probe_ps: 10 * US,
         record: RecordSpec::default(),
     }
@@ -313,6 +321,7 @@ impl Setup {
             backpressure: self.backpressure,
             clock: self.clock,
             in_order: self.in_order,
+            starts_first: self.starts_first,
             record: self.record,
             elide: self.elide,
             threads: self.threads,

@@ -97,6 +97,7 @@ impl SchemeSpec {
                 .map(|b| self.backpressure(&b, data_queues, around.max_class)),
             floodgate: self.floodgate,
             path: self.path,
+            acks_return: self.acks_return,
             max_frame,
         }
     }
