@@ -251,9 +251,10 @@ def test_pauses_of_chosen_ports() -> None:
     course = Data().lines(replace(rate, bin_ps=20 * US), run)
     assert course.times_ps.tolist() == [20 * US, 40 * US, 60 * US, 80 * US, 100 * US]
     assert course.values[""] == pytest.approx([100, 0, 0, 50, 0])
-    # A bin that the window cuts is as long as what is left of it.
-    cut = Data().lines(replace(rate, bin_ps=20 * US, window=(10 * US, 90 * US)), run)
-    assert cut.values[""] == pytest.approx([100, 0, 0, 50, 0])
+    # Bins begin with the window; one that it cuts is as long as what is left of it.
+    cut = Data().lines(replace(rate, bin_ps=20 * US, window=(10 * US, 75 * US)), run)
+    assert cut.times_ps.tolist() == [30 * US, 50 * US, 70 * US, 75 * US]
+    assert cut.values[""] == pytest.approx([50, 0, 0, 200])
 
 
 def test_what_ports_held_when_they_were_paused() -> None:
