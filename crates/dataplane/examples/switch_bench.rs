@@ -64,6 +64,8 @@ fn plain() -> SwitchConfig {
         ecn: None,
         int: None,
         bfc: None,
+        floodgate: None,
+        acks_return: false,
         path: PathChoice::Flow,
         max_frame: SIZE,
     }

@@ -41,6 +41,9 @@ _NAMES = {
     "delay": "time beyond that of the flow alone",
     "pauses": "duration of a pause",
     "paused": "share of time paused by PFC",
+    "pause-rate": "PAUSEs per ms",
+    "pause-level": "bytes of an ingress at a PAUSE",
+    "goodput": "throughput of a flow",
     "wire": "bytes on the links per byte of payload",
     "summary": "number",
 }

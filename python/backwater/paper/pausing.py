@@ -53,14 +53,12 @@ def pause_rate(source: Source, run: Run) -> Lines:
     """PAUSEs per millisecond that reached the ports, all together, over time."""
     low, high = source.window or (0.0, float(run.summary["end_ps"]))
     wide = source.bin_ps or high - low
-    first, last = math.floor(low / wide), math.ceil(high / wide)
+    bins = max(math.ceil((high - low) / wide), 1)
+    edges = np.minimum(low + np.arange(bins + 1) * wide, high)
     begin = _held(source, run)["from_ps"].to_numpy().astype(float)
-    begin = begin[(begin >= low) & (begin < high)]
-    place = np.floor(begin / wide).astype(int) - first
-    times = (np.arange(first, last) + 1.0) * wide
-    ends = np.clip(np.append(times - wide, last * wide), low, high)
-    per_ms = np.maximum(np.diff(ends), 1.0) / 1e9
-    return Lines(times, {"": np.bincount(place, minlength=last - first) / per_ms})
+    place = ((begin[(begin >= low) & (begin < high)] - low) / wide).astype(int)
+    per_ms = np.maximum(np.diff(edges), 1.0) / 1e9
+    return Lines(edges[1:], {"": np.bincount(place, minlength=bins) / per_ms})
 
 
 def pause_levels(source: Source, run: Run) -> Samples:
