@@ -30,7 +30,7 @@ use signal::Marker;
 pub use bfc::{Pairs, hrtt_ps, pause_thresholds, state_entries, sticky_ps};
 pub use classify::MixedMap;
 pub use mmu::{Level, division, headroom_bytes};
-pub use queueing::DATA_CLASS;
+pub use queueing::{DATA_CLASS, QueueState};
 pub use spfc::counting_number;
 
 /// What the mechanisms of one switch did.
@@ -687,6 +687,11 @@ impl Switch {
             Classifier::Dynamic(table) => (table.shared, table.collisions),
             _ => (0, 0),
         }
+    }
+
+    /// Calls `visit` with every queue of a port that holds packets.
+    pub fn for_each_queue(&self, port: u16, visit: impl FnMut(&QueueState)) {
+        self.queueing.for_each_queue(port, visit);
     }
 
     /// Calls `visit` with every packet that waits at a port.

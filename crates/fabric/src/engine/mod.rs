@@ -36,6 +36,7 @@ mod partition;
 mod places;
 mod probe;
 mod recording;
+mod standing;
 mod supply;
 
 use std::sync::Arc;
