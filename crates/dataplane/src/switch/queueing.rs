@@ -569,6 +569,8 @@ impl Queueing {
         port.bytes -= size;
         if q.head == NO_PACKET {
             port.ready &= !(1 << q.class);
+        } else {
+            arena.prefetch(q.head); // it has waited long, and is the next to leave
         }
         id
     }
@@ -585,6 +587,8 @@ impl Queueing {
         let empty = q.head == NO_PACKET;
         if empty {
             q.tail = NO_PACKET;
+        } else {
+            arena.prefetch(q.head);
         }
         self.ports[port].bytes -= u64::from(packet.size);
         let by_number = self.schedule == Schedule::Cyclic;
