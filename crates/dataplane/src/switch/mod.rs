@@ -33,7 +33,7 @@ pub use bfc::{Pairs, hrtt_ps, pause_thresholds, state_entries, sticky_ps};
 pub use classify::MixedMap;
 pub use floodgate::{FloodgateBooks, FloodgateCounters};
 pub use mmu::{Level, division, headroom_bytes};
-pub use queueing::DATA_CLASS;
+pub use queueing::{DATA_CLASS, QueueState};
 pub use spfc::counting_number;
 
 /// What the mechanisms of one switch did.
@@ -821,6 +821,11 @@ impl Switch {
         if let Some(floodgate) = &self.floodgate {
             floodgate.for_each_held(arena, visit);
         }
+    }
+
+    /// Calls `visit` with every queue of a port that holds packets.
+    pub fn for_each_queue(&self, port: u16, visit: impl FnMut(&QueueState)) {
+        self.queueing.for_each_queue(port, visit);
     }
 
     /// Calls `visit` with every packet that waits at a port.

@@ -52,6 +52,28 @@ impl Queue {
     }
 }
 
+/// A queue that holds packets, for whoever looks at it.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueState {
+    /// Which one of the switch.
+    pub queue: u32,
+    /// Bytes in it.
+    pub bytes: u64,
+    /// Its first packet.
+    pub head: PacketId,
+}
+
+impl QueueState {
+    /// Calls `visit` with every packet of the queue, in order.
+    pub fn for_each(&self, arena: &Arena, mut visit: impl FnMut(PacketId)) {
+        let mut id = self.head;
+        while id != NO_PACKET {
+            visit(id);
+            id = arena.hot(id).next;
+        }
+    }
+}
+
 /// The queues of one (port, class) that may send, in order of service.
 #[derive(Clone, Copy, Debug)]
 struct Round {
@@ -577,6 +599,8 @@ impl Queueing {
         port.bytes -= size;
         if q.head == NO_PACKET {
             port.ready &= !(1 << q.class);
+        } else {
+            arena.prefetch(q.head); // it has waited long, and is the next to leave
         }
         id
     }
@@ -593,6 +617,8 @@ impl Queueing {
         let empty = q.head == NO_PACKET;
         if empty {
             q.tail = NO_PACKET;
+        } else {
+            arena.prefetch(q.head);
         }
         self.ports[port].bytes -= u64::from(packet.size);
         let by_number = self.schedule == Schedule::Cyclic;
@@ -658,20 +684,25 @@ impl Queueing {
         self.ports[port as usize].bytes > 0 && !self.waiting(port)
     }
 
-    /// Calls `visit` with every packet queued at a port.
-    pub fn for_each_packet(&self, port: u16, arena: &Arena, mut visit: impl FnMut(PacketId)) {
-        let first = port as usize * self.stride;
-        let own = self.queues[first..first + self.stride].iter();
-        let made = self.queues[self.ports.len() * self.stride..]
-            .iter()
-            .filter(|q| q.port == port);
-        for q in own.chain(made) {
-            let mut id = q.head;
-            while id != NO_PACKET {
-                visit(id);
-                id = arena.hot(id).next;
+    /// Calls `visit` with every queue of a port that holds packets.
+    pub fn for_each_queue(&self, port: u16, mut visit: impl FnMut(&QueueState)) {
+        let (first, standing) = (port as usize * self.stride, self.standing());
+        let own = first..first + self.stride;
+        for at in own.chain(standing..self.queues.len()) {
+            let q = &self.queues[at];
+            if q.port == port && !q.is_empty() {
+                visit(&QueueState {
+                    queue: at as u32,
+                    bytes: q.bytes,
+                    head: q.head,
+                });
             }
         }
+    }
+
+    /// Calls `visit` with every packet queued at a port.
+    pub fn for_each_packet(&self, port: u16, arena: &Arena, mut visit: impl FnMut(PacketId)) {
+        self.for_each_queue(port, |queue| queue.for_each(arena, &mut visit));
     }
 }
 

@@ -38,6 +38,7 @@ mod partition;
 mod places;
 mod probe;
 mod recording;
+mod standing;
 mod supply;
 mod waiting;
 mod ways;

@@ -13,37 +13,29 @@ const SLOT_BITS: u32 = SLOTS.trailing_zeros();
 /// How far from the end of the sorted bucket an event is inserted by moving others.
 const SHALLOW: usize = 32;
 
-/// Up to so many events are sorted by counting, see [`sort_few`].
-const FEW: usize = 16;
+/// Up to so many events the simplest way to sort them is the fastest.
+const FEW: usize = 24;
 
 /// Sorts events by time, the latest first. Returns whether any of them share an instant.
 #[inline]
 fn sort_by_time(events: &mut [Event]) -> bool {
-    if events.len() <= FEW {
-        sort_few(events);
-    } else {
+    if events.len() > FEW {
         events.sort_unstable_by_key(|event| Reverse(event.time));
+        return !events.is_sorted_by(|a, b| a.time != b.time);
     }
-    !events.is_sorted_by(|a, b| a.time != b.time)
-}
-
-/// Gives each event the place that the number of later ones says. More comparisons than other ways
-/// need, but no branch depends on them, so none is mispredicted.
-#[inline]
-fn sort_few(events: &mut [Event]) {
-    let mut sorted = [Event::new(0, 0, 0, 0); FEW];
-    for (nth, event) in events.iter().enumerate() {
-        let (before, after) = events.split_at(nth);
-        let mut place = 0;
-        for other in before {
-            place += usize::from(other.time >= event.time);
+    events.reverse(); // pushed more or less in their order
+    let mut tie = false;
+    for from in 1..events.len() {
+        let event = events[from];
+        let mut at = from;
+        while at > 0 && events[at - 1].time <= event.time {
+            tie |= events[at - 1].time == event.time;
+            events[at] = events[at - 1];
+            at -= 1;
         }
-        for other in after {
-            place += usize::from(other.time > event.time);
-        }
-        sorted[place % FEW] = *event;
+        events[at] = event;
     }
-    events.copy_from_slice(&sorted[..events.len()]);
+    tie
 }
 
 /// A hierarchical timing wheel with sorted buckets.
