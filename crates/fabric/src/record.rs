@@ -213,6 +213,12 @@ pub struct Counters {
     pub marks: u64,
     /// INT records written.
     pub int_hops: u64,
+    /// Links that failed or came back during the run.
+    pub link_changes: u64,
+    /// Times that all switches got new routes.
+    pub reroutes: u64,
+    /// Packets that waited for a link that had failed, and went on by another.
+    pub rerouted_packets: u64,
     /// PFC pause frames sent.
     pub pfc_pauses: u64,
     /// PFC resume frames sent.
@@ -284,7 +290,7 @@ pub struct Outcome {
     pub checks: Vec<&'static str>,
     /// Checks that failed.
     pub violations: Vec<Violation>,
-    /// For a stalled run: who waits on whom.
+    /// For a stalled run: who waits on whom; for others, flows whose receivers no way leads to.
     pub stall: Vec<String>,
     /// Process time of the event loop in seconds, and the wall-clock time.
     pub loop_seconds: f64,

@@ -77,7 +77,7 @@ pub struct Summary {
     pub checks: Vec<String>,
     /// Checks that did not hold.
     pub violations: Vec<ViolationLine>,
-    /// Who waits on whom, if the run stalled.
+    /// Who waits on whom, if the run stalled; else flows whose receivers no way leads to.
     pub stall: Vec<String>,
     /// What is doubtful.
     pub warnings: Vec<String>,
@@ -775,6 +775,9 @@ fn counters(counters: &Counters) -> BTreeMap<&'static str, u64> {
         cnps,
         marks,
         int_hops,
+        link_changes,
+        reroutes,
+        rerouted_packets,
         pfc_pauses,
         pfc_resumes,
         bfc_pauses,
@@ -795,6 +798,9 @@ fn counters(counters: &Counters) -> BTreeMap<&'static str, u64> {
         ("cnps", cnps),
         ("marks", marks),
         ("int_hops", int_hops),
+        ("link_changes", link_changes),
+        ("reroutes", reroutes),
+        ("rerouted_packets", rerouted_packets),
         ("pfc_pauses", pfc_pauses),
         ("pfc_resumes", pfc_resumes),
         ("bfc_pauses", bfc_pauses),

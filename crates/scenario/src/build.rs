@@ -132,6 +132,7 @@ impl Scenario {
             probe_ps: self.spec.run.probe_ps,
             backpressure: self.allowed_pairs(&routes),
             routes,
+            outages: None,
             clock: if self.spec.scheme.cut_times {
                 Clock::Nanoseconds {
                     epoch_ps: self.spec.run.epoch_ps,

@@ -504,9 +504,15 @@ impl Backpressure {
         }
     }
 
-    /// BFC-35: only these pairs are counted and paused.
-    pub fn allow(&mut self, pairs: Pairs) {
-        self.allowed = Some(pairs);
+    /// BFC-35: only these pairs are counted and paused; `None`: all are.
+    pub fn allow(&mut self, pairs: Option<Pairs>) {
+        self.allowed = pairs;
+    }
+
+    /// LNK-21: nothing of the upstream at this ingress is held any more.
+    pub fn forget(&mut self, ingress: u16) {
+        self.counters
+            .retain(|&key, _| Held::of(key).ingress != ingress);
     }
 
     /// BFC-32: whether flow table and pause counters see a packet. A function of the packet, so
@@ -1001,7 +1007,7 @@ mod tests {
         let mut pairs = Pairs::none(2);
         pairs.insert(1, 0);
         assert_eq!((pairs.len(), pairs.is_empty()), (1, false));
-        b.allow(pairs);
+        b.allow(Some(pairs));
         assert!(b.is_over(0, 1, 1 << 20, &from(1), false));
         assert!(!b.is_over(0, 1, 1 << 20, &from(0), false));
         assert!(!b.is_over(1, 1, 1 << 20, &from(0), false));

@@ -42,6 +42,8 @@ struct Ingress {
     headroom: u64,
     headroom_limit: u64,
     xoff: bool,
+    /// Its link came back while its headroom still held packets of before.
+    lagging: bool,
 }
 
 /// The buffer and its books.
@@ -209,6 +211,8 @@ impl Mmu {
                     Ok(Space::Pool)
                 } else if ingress.headroom + size <= ingress.headroom_limit {
                     Ok(Space::Headroom)
+                } else if ingress.lagging {
+                    Err(DropCause::Link) // LNK-22
                 } else {
                     Err(DropCause::Buffer)
                 }
@@ -299,6 +303,7 @@ impl Mmu {
         let below = after + pfc.xon_offset <= self.xoff_threshold(&pfc);
         if after == 0 || below && self.room_for_last_frames() {
             self.ingress[at].xoff = false;
+            self.ingress[at].lagging = false;
             Tell::Xon
         } else {
             Tell::Nothing
@@ -323,6 +328,44 @@ impl Mmu {
             Admission::Pfc(pfc) => pfc.frame_bytes,
             _ => 0,
         }
+    }
+
+    /// The link of an ingress has failed or come back: its upstream is not paused.
+    // LNK-21
+    pub fn forget(&mut self, port: u16) {
+        let at = self.at(port, 0);
+        for ingress in &mut self.ingress[at..at + self.classes] {
+            ingress.xoff = false;
+            ingress.lagging = false;
+        }
+        if let Some(books) = &mut self.ns3 {
+            books.forget(port);
+        }
+    }
+
+    /// The link of an ingress is back: the classes, as bits, of which it still has so much that
+    /// they are paused from now on.
+    // LNK-22
+    pub fn hold_again(&mut self, port: u16) -> u8 {
+        let Admission::Pfc(pfc) = self.admission else {
+            return 0;
+        };
+        if let Some(books) = &mut self.ns3 {
+            return books.hold_again(port);
+        }
+        let mut held = 0;
+        for class in (0..self.classes as u8).filter(|class| self.pausable >> class & 1 != 0) {
+            let at = self.at(port, class);
+            let inside = self.beyond(self.ingress[at].bytes);
+            let lagging = self.ingress[at].headroom > 0;
+            let over = inside > self.xoff_threshold(&pfc);
+            if lagging || over || inside > 0 && !self.room_for_last_frames() {
+                self.ingress[at].xoff = true;
+                self.ingress[at].lagging = lagging;
+                held |= 1 << class;
+            }
+        }
+        held
     }
 
     /// Ingresses whose upstream is paused now, as (port, class).

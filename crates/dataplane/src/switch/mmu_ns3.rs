@@ -160,6 +160,30 @@ impl Books {
         }
     }
 
+    /// LNK-21: the upstream of an ingress is not paused any more.
+    pub fn forget(&mut self, port: u16) {
+        let at = self.at(port, 0);
+        for ingress in &mut self.ingress[at..at + self.classes] {
+            ingress.xoff = false;
+        }
+    }
+
+    /// LNK-22: classes, as bits, of which an ingress has so much that they are paused from now on.
+    pub fn hold_again(&mut self, port: u16) -> u8 {
+        let threshold = self.threshold(port);
+        let mut held = 0;
+        for class in 0..self.classes as u8 {
+            let at = self.at(port, class);
+            let used = self.beyond(self.ingress[at].bytes);
+            let ingress = &mut self.ingress[at];
+            if ingress.headroom > 0 || used > 0 && used >= threshold {
+                ingress.xoff = true;
+                held |= 1 << class;
+            }
+        }
+        held
+    }
+
     /// Ingresses whose upstream is paused now, as (port, class).
     pub fn pausing(&self) -> impl Iterator<Item = (u16, u8)> + '_ {
         let classes = self.classes;

@@ -8,6 +8,7 @@
 mod bfc;
 mod classify;
 mod clock;
+mod link;
 mod mmu;
 mod mmu_ns3;
 mod queueing;
@@ -22,12 +23,14 @@ use crate::units::{NEVER, Rate, Time};
 use bfc::Backpressure;
 use classify::Classifier;
 use clock::Clock;
+use link::DeadPorts;
 use mmu::{Mmu, Tell};
 use queueing::Queueing;
 use signal::Marker;
 
 pub use bfc::{Pairs, hrtt_ps, pause_thresholds, state_entries, sticky_ps};
 pub use classify::MixedMap;
+pub use link::Stranded;
 pub use mmu::{division, headroom_bytes};
 pub use queueing::DATA_CLASS;
 
@@ -57,6 +60,8 @@ pub struct SwitchCounters {
     /// Pauses of what was paused already and resumes of what was not: must stay 0 where no frame is
     /// lost on a link and no bitmap repeats them.
     pub repeated_pauses: u64,
+    /// Packets that waited at a port whose link had failed and went on by another.
+    pub rerouted: u64,
 }
 
 /// What is counted at one port.
@@ -107,6 +112,8 @@ pub struct Switch {
     path_id: u32,
     counters: SwitchCounters,
     port_counters: Vec<SwitchPortCounters>,
+    /// `None`: no link has changed yet.
+    dead: Option<Box<DeadPorts>>,
 }
 
 impl Switch {
@@ -153,12 +160,13 @@ impl Switch {
             },
             counters: SwitchCounters::default(),
             port_counters: vec![SwitchPortCounters::default(); ports.len()],
+            dead: None,
         }
     }
 
-    /// BFC: only packets of these pairs of (ingress, egress) hold their upstream.
+    /// BFC: only packets of these pairs of (ingress, egress) hold their upstream; `None`: all do.
     // BFC-35
-    pub fn allow(&mut self, pairs: Pairs) {
+    pub fn allow(&mut self, pairs: Option<Pairs>) {
         if let Some(backpressure) = &mut self.backpressure {
             backpressure.allow(pairs);
         }
@@ -204,6 +212,9 @@ impl Switch {
         let Some(port) = self.routes.port(&packet, || arena.cold(id).src) else {
             return self.drop(None, id, DropCause::NoRoute, arena, sink); // SW-02
         };
+        if self.dead.is_some() && self.is_lost_at(port) {
+            return self.drop(Some(port), id, DropCause::Link, arena, sink); // LNK-23
+        }
         let place = self
             .classifier
             .place(now, port, &packet, &self.queueing, &mut || sink.draw());
@@ -491,6 +502,9 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
+        if self.is_dead(port) {
+            return; // LNK-21
+        }
         if xoff {
             self.counters.pfc_pauses += 1;
         } else {
@@ -517,6 +531,9 @@ impl Switch {
         let Some(backpressure) = &self.backpressure else {
             return;
         };
+        if self.is_dead(packet.ingress) {
+            return; // LNK-21
+        }
         if pause {
             self.counters.bfc_pauses += 1;
         } else {
@@ -575,6 +592,9 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
+        if self.is_dead(port) {
+            return; // LNK-21
+        }
         self.counters.bfc_bitmaps += 1;
         let id = self.emit(port, Packet::new(Kind::BfcBitmap, 0, bytes), arena, sink);
         arena.name(id, queues);

@@ -28,7 +28,7 @@ impl<C: Calendar> Simulation<C> {
             let failed_before = self.violations.iter().any(|v| v.check == check);
             let applies = match check {
                 "lossless" => self.lossless,
-                "slowdown" => !self.spraying,
+                "slowdown" => !self.spraying && !self.paths_change(),
                 "pauses" => self.losses.none(),
                 _ => true,
             };
@@ -229,7 +229,9 @@ impl<C: Calendar> Simulation<C> {
                 record.active_flows = self.probes.take_active(switch_port);
                 switch_port += 1;
             }
-            record.dropped[DropCause::Link as usize] = self.losses.lost(link);
+            // LNK-23: what a switch had for it, and what was under way.
+            let cut = self.link_states.as_ref().map_or(0, |s| s.lost(link));
+            record.dropped[DropCause::Link as usize] += self.losses.lost(link) + cut;
             records.push(record);
         }
         records

@@ -11,6 +11,7 @@ mod links;
 mod loss;
 mod notices;
 mod order;
+mod outage;
 mod probe;
 mod recording;
 
@@ -34,6 +35,7 @@ use kernel::random::{Purpose, Stream, mix64};
 use traffic::Flow;
 
 use crate::ns3::Baselines;
+use crate::outages::Outages;
 use crate::paths::Paths;
 use crate::record::{
     Counters, Ending, FlowRecord, Outcome, PauseRecord, Progress, RecordSpec, Recorder, Violation,
@@ -44,6 +46,7 @@ use loss::Losses;
 use notices::Notices;
 use order::SourcePorts;
 pub use order::{Clock, run};
+use outage::LinkStates;
 use probe::Probes;
 use recording::Recording;
 
@@ -72,6 +75,9 @@ pub struct Plan {
     /// Of every switch, the pairs of (ingress, egress) that may hold their upstream by BFC; `None`:
     /// all may.
     pub backpressure: Option<Vec<Pairs>>,
+    /// Links that fail; `routes` are those of the network without the ones that are down at the
+    /// start. `None`: none does.
+    pub outages: Option<Outages>,
     /// How times are rounded.
     pub clock: Clock,
     /// Events of one instant come in the order of scheduling; [`run`] looks at it.
@@ -115,6 +121,8 @@ struct Core<C> {
     drops: [u64; DROP_CAUSES],
     /// Classes of which nothing may be lost, as bits, and how many packets of them were.
     lossless: u8,
+    /// Links fail, so a packet may find no way.
+    may_be_lost: bool,
     broken_promises: u64,
     ends: Vec<FlowEnd>,
     notices: Notices,
@@ -209,7 +217,8 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
 
     fn dropped(&mut self, packet: &Packet, cause: DropCause) {
         self.core.drops[cause as usize] += 1;
-        if cause != DropCause::Link {
+        let excused = cause == DropCause::NoRoute && self.core.may_be_lost; // LNK-30
+        if cause != DropCause::Link && !excused {
             self.core.broken_promises += u64::from(self.core.lossless >> packet.class() & 1);
         }
         let node = &mut self.core.nodes[self.node as usize];
@@ -218,7 +227,9 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
     }
 
     fn keep(&mut self, id: PacketId, cause: DropCause) -> bool {
-        let told = self.core.notices.on && cause != DropCause::NoRoute;
+        // LNK-26
+        let told =
+            self.core.notices.on && (cause != DropCause::NoRoute || self.core.may_be_lost);
         if told {
             self.core.notices.dropped.push((self.node, id));
         }
@@ -310,6 +321,8 @@ pub struct Simulation<C = Wheel> {
     /// `None`: nothing is recorded besides.
     recording: Option<Box<Recording>>,
     losses: Losses,
+    /// `None`: no link fails.
+    link_states: Option<Box<LinkStates>>,
     /// Ports of the current round.
     round: Vec<u32>,
     started: u64,
@@ -400,7 +413,7 @@ impl<C: Calendar> Simulation<C> {
             .iter_mut()
             .zip(plan.backpressure.into_iter().flatten())
         {
-            switch.allow(pairs);
+            switch.allow(Some(pairs));
         }
         let node = |node: u32| Node {
             stream: Stream::new(
@@ -417,6 +430,10 @@ impl<C: Calendar> Simulation<C> {
             digest: 0,
         };
         let losses = Losses::new(&graph, plan.seed);
+        // LNK-14
+        let lasting = plan.outages.as_ref().map_or(Vec::new(), Outages::lasting);
+        let lasting = Arc::new(graph.without(&lasting));
+        let link_states = LinkStates::new(plan.outages, &graph, plan.seed, plan.switch.path);
         let core = Core {
             now: 0,
             calendar,
@@ -424,6 +441,7 @@ impl<C: Calendar> Simulation<C> {
             nodes: (0..graph.nodes()).map(node).collect(),
             drops: [0; DROP_CAUSES],
             lossless: lossless_classes(&plan.switch, !losses.none()),
+            may_be_lost: link_states.is_some(),
             broken_promises: 0,
             ends: Vec::new(),
             notices: Notices::new(&plan.nic),
@@ -440,8 +458,8 @@ impl<C: Calendar> Simulation<C> {
         let mut simulation = Self {
             core,
             paths: match clock {
-                Clock::Exact => Paths::new(Arc::clone(&graph)),
-                Clock::Nanoseconds { .. } => Paths::new(Arc::clone(&graph)).cut(),
+                Clock::Exact => Paths::new(lasting),
+                Clock::Nanoseconds { .. } => Paths::new(lasting).cut(),
             },
             baselines: Baselines::new(Arc::clone(&graph)),
             source_ports: SourcePorts::default(),
@@ -450,6 +468,7 @@ impl<C: Calendar> Simulation<C> {
             probes: Probes::new(&graph),
             recording: Recording::new(&plan.record, &graph),
             losses,
+            link_states,
             graph,
             arena: Arena::new(),
             nics,
@@ -476,6 +495,7 @@ impl<C: Calendar> Simulation<C> {
             spraying: plan.switch.path == PathChoice::Packet,
             violations: Vec::new(),
         };
+        simulation.plan_outages();
         simulation.next_flow = simulation.draw_flow();
         simulation.announce_flow();
         simulation
@@ -555,7 +575,9 @@ impl<C: Calendar> Simulation<C> {
         let Recovery::GoBackN { timeout_ps } = self.nic.recovery else {
             return false;
         };
-        until.saturating_sub(self.progress_ps) > timeout_ps.saturating_mul(2)
+        let changes = self.link_states.as_ref().is_some_and(|s| s.pending(until));
+        !changes
+            && until.saturating_sub(self.progress_ps) > timeout_ps.saturating_mul(2)
             && self.nics.iter().all(|nic| !nic.is_pacing())
             && (self.core.links.hot.iter().zip(&self.core.links.stats))
                 .all(|(l, s)| l.arrived == s.packets)
@@ -606,6 +628,7 @@ impl<C: Calendar> Simulation<C> {
             phase::TIMER => self.timer(event.id()),
             phase::FLOW_START if C::IN_ORDER_OF_SCHEDULING => self.step_flow_start(event.id()),
             phase::FLOW_START => self.start_flows(),
+            phase::TOPOLOGY => self.change_topology(event.id(), event.arg != 0),
             _ => {
                 let link = &mut self.core.links.hot[event.id() as usize];
                 link.armed = false;
@@ -656,7 +679,7 @@ impl<C: Calendar> Simulation<C> {
         l.digest = fold(fold(l.digest, now ^ how << 40), what);
         l.arrived += 1;
         let (node, port) = (l.peer, l.peer_port);
-        if l.lossy && self.losses.takes(link) {
+        if l.lossy && self.is_lost(link) {
             return self.lose(link, id);
         }
         let sink = &mut NodeSink {
@@ -812,7 +835,8 @@ impl<C: Calendar> Simulation<C> {
     // ENG-06
     fn arm(&mut self, link: u32) {
         let l = &mut self.core.links.hot[link as usize];
-        if !l.armed {
+        // LNK-01: a link that is down is never free.
+        if !l.armed && l.busy_ps != NEVER {
             l.armed = true;
             self.core
                 .calendar
@@ -936,22 +960,39 @@ impl<C: Calendar> Simulation<C> {
     /// Ports of the two hosts that a flow uses; hosts with several spread their flows over them.
     // ENG-11
     fn endpoints(&mut self, flow: &Flow, hash: u64) -> (u32, u32) {
+        let (from, to) = (
+            self.graph.endpoints_of(flow.src),
+            self.graph.endpoints_of(flow.dst),
+        );
+        if from.len() == 1 && to.len() == 1 {
+            return (from.start, to.start);
+        }
         let nth = |salt: u64, of: usize| match of {
             1 => 0,
             _ => (mix64(hash ^ salt) % of as u64) as usize,
         };
-        let from = self.graph.endpoints_of(flow.src);
-        let src = from.start + nth(1, from.len()) as u32;
-        let to = self.graph.endpoints_of(flow.dst);
-        if to.len() == 1 {
-            return (src, to.start);
+        let from = self.usable(flow.src);
+        let src = from[nth(1, from.len())];
+        let to = self.usable(flow.dst);
+        if let [dst] = to[..] {
+            return (src, dst);
         }
-        let mut nearest: Vec<(usize, u32)> =
-            to.map(|dst| (self.paths.hops(src, dst), dst)).collect();
+        let hops = |dst| (self.paths.hops(src, dst), dst);
+        let mut nearest: Vec<(usize, u32)> = to.into_iter().map(hops).collect();
         nearest.sort_unstable();
         let fewest = nearest[0].0;
         nearest.retain(|end| end.0 == fewest);
         (src, nearest[nth(2, nearest.len())].1)
+    }
+
+    /// Ports of a host that a flow may use: those whose link is ever up, if there are any.
+    // LNK-15
+    fn usable(&self, host: u32) -> Vec<u32> {
+        let mut ports: Vec<u32> = self.graph.endpoints_of(host).collect();
+        if ports.iter().any(|&port| !self.paths.is_down(port)) {
+            ports.retain(|&port| !self.paths.is_down(port));
+        }
+        ports
     }
 
     /// T and BDP of a flow that sends at `rate`.
@@ -1013,10 +1054,18 @@ impl<C: Calendar> Simulation<C> {
         }
     }
 
+    /// Paths of flows under way may become others, so the ideal of one path is no bound.
+    // LNK-30
+    fn paths_change(&self) -> bool {
+        self.link_states
+            .as_ref()
+            .is_some_and(|states| states.change())
+    }
+
     /// ENG-21, AUD-07: nothing is faster than a flow alone.
     fn check_slowdown(&mut self, record: &FlowRecord, end: &FlowEnd) {
         let took_ps = end.received_ps.saturating_sub(record.flow.start_ps);
-        if !self.spraying && took_ps < record.ideal_received_ps && self.violations.len() < 20 {
+        if !self.spraying && !self.paths_change() && took_ps < record.ideal_received_ps && self.violations.len() < 20 {
             self.violations.push(Violation {
                 check: "slowdown",
                 message: format!(
@@ -1086,7 +1135,7 @@ impl<C: Calendar> Simulation<C> {
             stall: if ending == Ending::Stalled {
                 self.explain_stall()
             } else {
-                Vec::new()
+                self.out_of_reach()
             },
             violations: self.violations,
             loop_seconds,
@@ -1110,6 +1159,8 @@ impl<C: Calendar> Simulation<C> {
         let mut c = Counters {
             packet_hops: self.core.links.hot.iter().map(|l| l.arrived).sum(),
             events: self.core.events,
+            link_changes: self.link_states.as_ref().map_or(0, |s| s.changes),
+            reroutes: self.link_states.as_ref().map_or(0, |s| s.reroutes),
             drops: self.core.drops,
             ..Counters::default()
         };
@@ -1130,6 +1181,7 @@ impl<C: Calendar> Simulation<C> {
             c.int_hops += s.int_hops;
             c.pfc_pauses += s.pfc_pauses;
             c.pfc_resumes += s.pfc_resumes;
+            c.rerouted_packets += s.rerouted;
             c.bfc_pauses += s.bfc_pauses;
             c.bfc_resumes += s.bfc_resumes;
             c.bfc_bitmaps += s.bfc_bitmaps;

@@ -13,6 +13,7 @@ use dataplane::config::{
 use dataplane::switch::Pairs;
 use dataplane::units::{MS, Rate, Time, US};
 use fabric::engine::{Clock, Plan, Simulation};
+use fabric::outages::Outages;
 use fabric::record::{
     BufferSample, FlowRecord, Outcome, PauseRecord, QueueBin, QueueSample, RecordSpec, Recorder,
     RttBin, ThroughputRecord,
@@ -86,6 +87,7 @@ pub struct Setup {
     pub seed: u64,
     pub until_ps: Time,
     pub backpressure: Option<Vec<Pairs>>,
+    pub outages: Option<Outages>,
     pub elide: bool,
     pub clock: Clock,
     pub in_order: bool,
@@ -187,6 +189,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         seed: 1,
         until_ps: 1000 * MS,
         backpressure: None,
+        outages: None,
         elide: true,
         clock: Clock::Exact,
         in_order: false,
@@ -285,7 +288,9 @@ pub const PRESETS: [(&str, Preset); 7] = [
 impl Setup {
     pub fn plan(self) -> Plan {
         let graph = Arc::new(self.topology.build().expect("a sound topology"));
-        let routes = routes(&graph, self.seed, self.switch.path).expect("a connected network");
+        let down = self.outages.as_ref().map_or(&[][..], Outages::initial);
+        let known = graph.without(down);
+        let routes = routes(&known, self.seed, self.switch.path).expect("a connected network");
         Plan {
             graph,
             routes,
@@ -298,6 +303,7 @@ impl Setup {
             until_ps: self.until_ps,
             probe_ps: self.probe_ps,
             backpressure: self.backpressure,
+            outages: self.outages,
             clock: self.clock,
             in_order: self.in_order,
             record: self.record,
