@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dataplane::config::PathChoice;
-use dataplane::nic::OUT_OF_REACH;
+use dataplane::nic::{CUT_OFF, OUT_OF_REACH};
 use dataplane::route::Routes;
 use dataplane::switch::Pairs;
 use dataplane::units::{NEVER, Time};
@@ -244,7 +244,7 @@ impl<C: Calendar> Simulation<C> {
     // LNK-13
     fn tell_reach(&mut self, parts: Vec<u32>) {
         let now = self.core.now;
-        let whole = parts.windows(2).all(|pair| pair[0] == pair[1]);
+        let whole = parts.iter().all(|&part| part != CUT_OFF && part == parts[0]);
         let parts: Option<Arc<[u32]>> = (!whole).then(|| parts.into());
         for (host, nic) in self.nics.iter_mut().enumerate() {
             let sink = &mut NodeSink {
