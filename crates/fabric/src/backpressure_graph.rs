@@ -58,7 +58,7 @@ impl BackpressureGraph {
     // BFC-50
     #[must_use]
     pub fn new(graph: &Graph, routes: &[Routes]) -> Self {
-        let used = used_pairs(graph, routes);
+        let used = used_pairs(graph, &routes.iter().collect::<Vec<_>>());
         let mut fabric = Fabric::new(graph, &used);
         let circles = fabric.circles();
         if !circles.is_empty() {
@@ -93,6 +93,24 @@ impl BackpressureGraph {
     pub fn all_edges<'a>(&'a self, graph: &'a Graph) -> impl Iterator<Item = Edge> + 'a {
         edges_of(graph, &self.used)
     }
+}
+
+/// Sets of ports each of which can come to wait for every other of its set, where packets go by
+/// these pairs of ports (per switch); as [`BackpressureGraph::circles`].
+// LNK-40
+#[must_use]
+pub fn circles(graph: &Graph, used: &[Pairs]) -> Vec<Vec<u32>> {
+    Fabric::new(graph, used).circles()
+}
+
+/// Of one such set a circle that is as short as any through its first port, in the order in which packets go:
+/// each port waits for the next, and the last for the first.
+// LNK-40
+#[must_use]
+pub fn shortest_circle(graph: &Graph, used: &[Pairs]) -> Vec<u32> {
+    let circle = Fabric::new(graph, used).shortest_circle();
+    let edges = circle.into_iter().flatten();
+    edges.map(|edge| edge.held(graph)).collect()
 }
 
 /// A port of the network as `from->to`.
@@ -157,7 +175,8 @@ fn outs(routes: &Routes, group: u32) -> &[u16] {
 
 /// Per switch, the pairs of (ingress, egress) by which packets of some route go.
 // BFC-50
-fn used_pairs(graph: &Graph, routes: &[Routes]) -> Vec<Pairs> {
+#[must_use]
+pub fn used_pairs(graph: &Graph, routes: &[&Routes]) -> Vec<Pairs> {
     let switches = graph.switches() as usize;
     let ports = |switch: usize| graph.ports(graph.hosts() + switch as u32);
     let words = |switch: usize| usize::from(ports(switch)).div_ceil(64);
@@ -181,7 +200,7 @@ fn used_pairs(graph: &Graph, routes: &[Routes]) -> Vec<Pairs> {
             .collect();
         open.iter().for_each(|&s| reached[s] = true);
         while let Some(switch) = open.pop() {
-            for &out in outs(&routes[switch], group) {
+            for &out in outs(routes[switch], group) {
                 let port = graph.port(graph.port_index(graph.hosts() + switch as u32, out));
                 let next = (port.peer - graph.hosts()) as usize;
                 entries[next].push(port.peer_port);
@@ -195,7 +214,7 @@ fn used_pairs(graph: &Graph, routes: &[Routes]) -> Vec<Pairs> {
             let leaving = if switch == last {
                 mask(words(switch), 0..hosts_below(switch))
             } else if reached[switch] {
-                mask(words(switch), outs(&routes[switch], group).iter().copied())
+                mask(words(switch), outs(routes[switch], group).iter().copied())
             } else {
                 continue;
             };

@@ -354,6 +354,13 @@ impl Pairs {
         }
     }
 
+    /// Puts in all pairs of another set of the same switch.
+    pub fn unite(&mut self, other: &Self) {
+        for (word, more) in self.bits.iter_mut().zip(&other.bits) {
+            *word |= more;
+        }
+    }
+
     #[inline]
     const fn at(&self, ingress: u16, egress: u16) -> usize {
         ingress as usize * self.words * 64 + egress as usize
@@ -536,15 +543,20 @@ impl Backpressure {
         }
     }
 
+    /// What a packet holds upstream: the number of a queue, or of its flow.
     #[inline]
-    const fn key(&self, packet: &Packet) -> u64 {
-        let what = match self.config.by {
+    pub const fn names(&self, packet: &Packet) -> u32 {
+        match self.config.by {
             PauseBy::Queue => (packet.upstream_queue % self.config.upstream_queues) as u32,
             PauseBy::Flow => packet.flow, // BFC-37
-        };
+        }
+    }
+
+    #[inline]
+    const fn key(&self, packet: &Packet) -> u64 {
         let held = Held {
             ingress: packet.ingress,
-            what,
+            what: self.names(packet),
         };
         held.key()
     }

@@ -13,6 +13,7 @@ mod mmu;
 mod mmu_ns3;
 mod queueing;
 mod signal;
+mod stuck;
 
 use crate::config::{Classify, IntConfig, PauseBy, Scope, SwitchConfig};
 use crate::int::{IntFormat, IntHop, wire};
@@ -33,6 +34,7 @@ pub use classify::MixedMap;
 pub use link::Stranded;
 pub use mmu::{division, headroom_bytes};
 pub use queueing::DATA_CLASS;
+pub use stuck::{Holds, StuckQueue};
 
 /// What the mechanisms of one switch did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -636,6 +638,12 @@ impl Switch {
         if !sink.keep(id, cause) {
             arena.free(id);
         }
+    }
+
+    /// Where packets go.
+    #[must_use]
+    pub const fn routes(&self) -> &Routes {
+        &self.routes
     }
 
     /// The port by which this switch would forward a packet from endpoint `src`; `None` where no port

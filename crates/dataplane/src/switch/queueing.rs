@@ -608,6 +608,26 @@ impl Queueing {
         self.ports[port as usize].bytes > 0 && !self.waiting(port)
     }
 
+    /// Whether a pause may hold packets at a port: a class that has some, or a queue.
+    #[inline]
+    pub fn may_be_stuck(&self, port: u16) -> bool {
+        let p = &self.ports[port as usize];
+        p.bytes > 0 && (p.ready & p.paused != 0 || p.held > 0)
+    }
+
+    /// Calls `visit` with the index of every queue of a port that has packets, the queue, and its first
+    /// packet.
+    pub fn for_each_queue(&self, port: u16, mut visit: impl FnMut(u32, &Queue, PacketId)) {
+        let first = port as usize * self.stride;
+        let own = first..first + self.stride;
+        for index in own.chain(self.standing()..self.queues.len()) {
+            let q = &self.queues[index];
+            if q.port == port && !q.is_empty() {
+                visit(index as u32, q, q.head);
+            }
+        }
+    }
+
     /// Calls `visit` with every packet queued at a port.
     pub fn for_each_packet(&self, port: u16, arena: &Arena, mut visit: impl FnMut(PacketId)) {
         let first = port as usize * self.stride;

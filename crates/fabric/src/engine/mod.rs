@@ -14,6 +14,7 @@ mod order;
 mod outage;
 mod probe;
 mod recording;
+mod standstill;
 
 use std::sync::Arc;
 
@@ -47,6 +48,8 @@ use notices::Notices;
 use order::SourcePorts;
 pub use order::{Clock, run};
 use outage::LinkStates;
+pub use standstill::OnDeadlock;
+use standstill::Standstill;
 use probe::Probes;
 use recording::Recording;
 
@@ -78,6 +81,8 @@ pub struct Plan {
     /// Links that fail; `routes` are those of the network without the ones that are down at the
     /// start. `None`: none does.
     pub outages: Option<Outages>,
+    /// What a deadlock does to the run.
+    pub on_deadlock: OnDeadlock,
     /// How times are rounded.
     pub clock: Clock,
     /// Events of one instant come in the order of scheduling; [`run`] looks at it.
@@ -323,6 +328,8 @@ pub struct Simulation<C = Wheel> {
     losses: Losses,
     /// `None`: no link fails.
     link_states: Option<Box<LinkStates>>,
+    /// `None`: no circle of ports can wait for each other.
+    standstill: Option<Box<Standstill>>,
     /// Ports of the current round.
     round: Vec<u32>,
     started: u64,
@@ -409,6 +416,10 @@ impl<C: Calendar> Simulation<C> {
         };
         let mut switches: Vec<Switch> = plan.routes.into_iter().enumerate().map(switch).collect();
         // BFC-35
+        let elided = match &plan.outages {
+            Some(outages) => outages.elide_backpressure,
+            None => plan.backpressure.is_some(),
+        };
         for (switch, pairs) in switches
             .iter_mut()
             .zip(plan.backpressure.into_iter().flatten())
@@ -434,6 +445,13 @@ impl<C: Calendar> Simulation<C> {
         let lasting = plan.outages.as_ref().map_or(Vec::new(), Outages::lasting);
         let lasting = Arc::new(graph.without(&lasting));
         let link_states = LinkStates::new(plan.outages, &graph, plan.seed, plan.switch.path);
+        let standstill = Standstill::new(
+            &graph,
+            &plan.switch,
+            link_states.is_some(),
+            elided,
+            plan.on_deadlock,
+        );
         let core = Core {
             now: 0,
             calendar,
@@ -469,6 +487,7 @@ impl<C: Calendar> Simulation<C> {
             recording: Recording::new(&plan.record, &graph),
             losses,
             link_states,
+            standstill,
             graph,
             arena: Arena::new(),
             nics,
@@ -495,6 +514,7 @@ impl<C: Calendar> Simulation<C> {
             spraying: plan.switch.path == PathChoice::Packet,
             violations: Vec::new(),
         };
+        simulation.learn_routes();
         simulation.plan_outages();
         simulation.next_flow = simulation.draw_flow();
         simulation.announce_flow();
@@ -513,7 +533,10 @@ impl<C: Calendar> Simulation<C> {
         while ending.is_none() {
             let until = probe.min(self.until_ps);
             self.run_before(until + 1);
-            ending = self.ending(until, probe > self.until_ps);
+            ending = match self.stands_still(until) {
+                true => Some(Ending::Deadlocked),
+                false => self.ending(until, probe > self.until_ps),
+            };
             if ending.is_none() {
                 self.probes
                     .look(until, &self.switches, &self.arena, recorder);
@@ -1092,7 +1115,7 @@ impl<C: Calendar> Simulation<C> {
     fn close(mut self, ending: Ending, loop_seconds: f64, recorder: &mut dyn Recorder) -> Outcome {
         let end_ps = match ending {
             Ending::TimeLimit => self.until_ps,
-            Ending::Interrupted => self.core.now,
+            Ending::Interrupted | Ending::Deadlocked => self.core.now,
             Ending::Drained | Ending::Stalled => self.progress_ps,
         };
         let digest = self.digest();
@@ -1132,7 +1155,8 @@ impl<C: Calendar> Simulation<C> {
             counters: self.counters(),
             ports: self.port_records(),
             checks,
-            stall: if ending == Ending::Stalled {
+            deadlocks: self.standstill.take().map_or(Vec::new(), |s| s.found),
+            stall: if matches!(ending, Ending::Stalled | Ending::Deadlocked) {
                 self.explain_stall()
             } else {
                 self.out_of_reach()

@@ -172,6 +172,9 @@ impl<C: Calendar> Simulation<C> {
         let Some(states) = &mut self.link_states else {
             return;
         };
+        if let Some(standstill) = &mut self.standstill {
+            standstill.forget();
+        }
         let end = &mut states.ends[link as usize];
         let l = &mut self.core.links.hot[link as usize];
         if up {
@@ -237,6 +240,15 @@ impl<C: Calendar> Simulation<C> {
         }
         if !self.core.notices.dropped.is_empty() {
             self.send_notices();
+        }
+        self.learn_routes();
+    }
+
+    /// Whoever looks for deadlocks knows by which ports packets go.
+    pub(super) fn learn_routes(&mut self) {
+        if let Some(standstill) = &mut self.standstill {
+            let routes = self.switches.iter().map(dataplane::switch::Switch::routes);
+            standstill.learn(&self.graph, &routes.collect::<Vec<_>>());
         }
     }
 

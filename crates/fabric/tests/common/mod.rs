@@ -12,7 +12,7 @@ use dataplane::config::{
 };
 use dataplane::switch::Pairs;
 use dataplane::units::{MS, Rate, Time, US};
-use fabric::engine::{Clock, Plan, Simulation};
+use fabric::engine::{Clock, OnDeadlock, Plan, Simulation};
 use fabric::outages::Outages;
 use fabric::record::{
     BufferSample, FlowRecord, Outcome, PauseRecord, QueueBin, QueueSample, RecordSpec, Recorder,
@@ -88,6 +88,7 @@ pub struct Setup {
     pub until_ps: Time,
     pub backpressure: Option<Vec<Pairs>>,
     pub outages: Option<Outages>,
+    pub on_deadlock: OnDeadlock,
     pub elide: bool,
     pub clock: Clock,
     pub in_order: bool,
@@ -190,6 +191,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         until_ps: 1000 * MS,
         backpressure: None,
         outages: None,
+        on_deadlock: OnDeadlock::GoOn,
         elide: true,
         clock: Clock::Exact,
         in_order: false,
@@ -304,6 +306,7 @@ impl Setup {
             probe_ps: self.probe_ps,
             backpressure: self.backpressure,
             outages: self.outages,
+            on_deadlock: self.on_deadlock,
             clock: self.clock,
             in_order: self.in_order,
             record: self.record,

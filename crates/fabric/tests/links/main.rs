@@ -5,6 +5,7 @@
 mod common;
 
 mod answers;
+mod deadlock;
 mod laws;
 
 use std::sync::Arc;
