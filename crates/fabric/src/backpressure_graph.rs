@@ -58,7 +58,7 @@ impl BackpressureGraph {
     // BFC-50
     #[must_use]
     pub fn new(graph: &Graph, routes: &[Routes]) -> Self {
-        let used = used_pairs(graph, &routes.iter().collect::<Vec<_>>());
+        let used = used_pairs(graph, routes);
         let mut fabric = Fabric::new(graph, &used);
         let circles = fabric.circles();
         if !circles.is_empty() {
@@ -176,7 +176,7 @@ fn outs(routes: &Routes, group: u32) -> &[u16] {
 /// Per switch, the pairs of (ingress, egress) by which packets of some route go.
 // BFC-50
 #[must_use]
-pub fn used_pairs(graph: &Graph, routes: &[&Routes]) -> Vec<Pairs> {
+pub fn used_pairs(graph: &Graph, routes: &[Routes]) -> Vec<Pairs> {
     let switches = graph.switches() as usize;
     let ports = |switch: usize| graph.ports(graph.hosts() + switch as u32);
     let words = |switch: usize| usize::from(ports(switch)).div_ceil(64);
@@ -200,7 +200,7 @@ pub fn used_pairs(graph: &Graph, routes: &[&Routes]) -> Vec<Pairs> {
             .collect();
         open.iter().for_each(|&s| reached[s] = true);
         while let Some(switch) = open.pop() {
-            for &out in outs(routes[switch], group) {
+            for &out in outs(&routes[switch], group) {
                 let port = graph.port(graph.port_index(graph.hosts() + switch as u32, out));
                 let next = (port.peer - graph.hosts()) as usize;
                 entries[next].push(port.peer_port);
@@ -214,7 +214,7 @@ pub fn used_pairs(graph: &Graph, routes: &[&Routes]) -> Vec<Pairs> {
             let leaving = if switch == last {
                 mask(words(switch), 0..hosts_below(switch))
             } else if reached[switch] {
-                mask(words(switch), outs(routes[switch], group).iter().copied())
+                mask(words(switch), outs(&routes[switch], group).iter().copied())
             } else {
                 continue;
             };

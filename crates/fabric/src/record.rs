@@ -215,6 +215,8 @@ pub struct PortRecord {
     pub max_queue_bytes: u64,
     /// XOFF transitions received.
     pub pauses: u64,
+    /// XON transitions received.
+    pub resumes: u64,
     /// Time during which at least one class was paused by PFC, ps.
     pub paused_ps: Time,
     /// Histogram of active flows (at least one packet queued at the port) over the probes:
@@ -263,6 +265,10 @@ pub struct Counters {
     pub bfc_shared_queue: u64,
     /// BFC: new flows whose flow-table entry was in use by another flow.
     pub bfc_table_collisions: u64,
+    /// SPFC: packets that victim ports kept though the normal threshold would have paused them.
+    pub spfc_spared: u64,
+    /// SPFC: pauses of ports that were victim ports.
+    pub spfc_victim_pauses: u64,
     /// Data packets sent again.
     pub retransmissions: u64,
     /// Retransmission timeouts.

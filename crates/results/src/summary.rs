@@ -35,7 +35,7 @@ pub struct Summary {
     pub seed: u64,
     /// Digest of the trajectory, 16 hexadecimal digits.
     pub digest: String,
-    /// Why the run stopped: `drained`, `time-limit`, `stalled` or `interrupted`.
+    /// Why the run stopped: `drained`, `time-limit`, `stalled`, `deadlock` or `interrupted`.
     pub ending: &'static str,
     /// The run was interrupted: everything here is about its first part.
     pub partial: bool,
@@ -77,7 +77,9 @@ pub struct Summary {
     pub checks: Vec<String>,
     /// Checks that did not hold.
     pub violations: Vec<ViolationLine>,
-    /// Who waits on whom, if the run stalled; else flows whose receivers no way leads to.
+    /// Circles of ports that wait for each other, so that none of them can ever send again.
+    pub deadlocks: Vec<Deadlock>,
+    /// Who waits on whom, if the run stalled or deadlocked; else flows whose receivers no way leads to.
     pub stall: Vec<String>,
     /// What is doubtful.
     pub warnings: Vec<String>,
@@ -242,6 +244,21 @@ pub struct Performance {
     pub loop_seconds: f64,
     /// Wall-clock seconds from opening the directory to the summary.
     pub wall_seconds: f64,
+}
+
+/// Ports that wait for each other in a circle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Deadlock {
+    /// When the pause took effect that closed the circle, ps.
+    pub at_ps: u64,
+    /// When it was found, ps.
+    pub seen_ps: u64,
+    /// Ports as `from->to`: each waits for the next, and the last for the first.
+    pub ports: Vec<String>,
+    /// Bytes that waited in them.
+    pub bytes: u64,
+    /// Numbers of the flows whose packets hold others.
+    pub flows: Vec<u32>,
 }
 
 /// A check that did not hold.
@@ -420,6 +437,9 @@ impl Tally {
     /// No flow can beat the flow that is alone in the network: slowdown ≥ 1. A millionth is left
     /// for rates whose byte times are rounded.
     fn check_speed(&mut self, record: &FlowRecord) {
+        if self.info.paths_change {
+            return; // LNK-30
+        }
         let ends = [
             (
                 "receiver's last byte",
@@ -547,11 +567,29 @@ impl Tally {
             performance: performance(outcome, wall_seconds),
             checks: self.checks(outcome),
             violations,
+            deadlocks: self.deadlocks(outcome),
             stall: outcome.stall.clone(),
             warnings: self.warnings(outcome, warnings),
             not_modelled: self.info.not_modelled.clone(),
             tiers: self.tiers.clone(),
         }
+    }
+
+    // LNK-42
+    fn deadlocks(&self, outcome: &Outcome) -> Vec<Deadlock> {
+        let name = |node: u32| self.info.nodes[node as usize].name.as_str();
+        let found = outcome.deadlocks.iter().map(|found| Deadlock {
+            at_ps: found.at_ps,
+            seen_ps: found.seen_ps,
+            ports: found
+                .ports
+                .iter()
+                .map(|port| format!("{}->{}", name(port.node), name(port.peer)))
+                .collect(),
+            bytes: found.ports.iter().map(|port| port.bytes).sum(),
+            flows: found.flows.clone(),
+        });
+        found.collect()
     }
 
     fn measure_to_ps(&self, outcome: &Outcome) -> u64 {
@@ -574,7 +612,7 @@ impl Tally {
         let mut checks: Vec<String> = outcome.checks.iter().map(ToString::to_string).collect();
         // The engine may have made this check too.
         checks.retain(|check| check != "slowdown");
-        if self.too_fast_count == 0 {
+        if self.too_fast_count == 0 && !self.info.paths_change {
             checks.push("slowdown".into());
         }
         checks
@@ -743,6 +781,7 @@ fn ending_name(ending: Ending) -> &'static str {
         Ending::Drained => "drained",
         Ending::TimeLimit => "time-limit",
         Ending::Stalled => "stalled",
+        Ending::Deadlocked => "deadlock",
         Ending::Interrupted => "interrupted",
     }
 }
@@ -786,6 +825,8 @@ fn counters(counters: &Counters) -> BTreeMap<&'static str, u64> {
         bfc_stale_assignments,
         bfc_shared_queue,
         bfc_table_collisions,
+        spfc_spared,
+        spfc_victim_pauses,
         retransmissions,
         timeouts,
         discarded,
@@ -809,6 +850,8 @@ fn counters(counters: &Counters) -> BTreeMap<&'static str, u64> {
         ("bfc_stale_assignments", bfc_stale_assignments),
         ("bfc_shared_queue", bfc_shared_queue),
         ("bfc_table_collisions", bfc_table_collisions),
+        ("spfc_spared", spfc_spared),
+        ("spfc_victim_pauses", spfc_victim_pauses),
         ("retransmissions", retransmissions),
         ("timeouts", timeouts),
         ("discarded", discarded),

@@ -116,6 +116,7 @@ fn outcome() -> Outcome {
         ],
         checks: vec!["conservation"],
         violations: Vec::new(),
+        deadlocks: Vec::new(),
         stall: Vec::new(),
         loop_seconds: 2.0,
     }

@@ -7,7 +7,9 @@
 
 mod build;
 mod check;
+mod check_links;
 mod document;
+pub mod failures;
 mod load;
 mod presets;
 pub mod problem;

@@ -62,9 +62,9 @@ impl Switch {
         });
         dead.dead[port as usize] = !up;
         dead.stranded = stranded;
-        self.forget_neighbour(port, arena, sink);
+        self.forget_neighbour(now, port, arena, sink);
         if up {
-            self.hold_again(port, arena, sink);
+            self.hold_again(now, port, arena, sink);
             sink.kick(port);
         } else if stranded == Stranded::Drop {
             self.flush(now, port, arena, sink);
@@ -74,7 +74,13 @@ impl Switch {
     /// Neither side of the link holds the other any more. Mechanisms that keep state about a
     /// neighbour forget it here, and only here.
     // LNK-21
-    fn forget_neighbour<S: Sink>(&mut self, port: u16, arena: &mut Arena, sink: &mut S) {
+    fn forget_neighbour<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
         // What the neighbour held of us.
         let before = std::mem::take(&mut self.queueing.ports[port as usize].paused);
         if before != 0 {
@@ -87,7 +93,10 @@ impl Switch {
             arena.free(id);
         }
         // What we held of the neighbour.
-        self.mmu.forget(port);
+        let paused = self.mmu.forget(now, port);
+        for class in (0..8).filter(|class| paused >> class & 1 != 0) {
+            sink.resumes(port, class);
+        }
         if let Some(backpressure) = &mut self.backpressure {
             backpressure.forget(port);
             let mut holding = Vec::new();
@@ -108,8 +117,8 @@ impl Switch {
     /// The link is back: an ingress that still has too much of before in the buffer is held at
     /// once.
     // LNK-22
-    fn hold_again<S: Sink>(&mut self, port: u16, arena: &mut Arena, sink: &mut S) {
-        let classes = self.mmu.hold_again(port);
+    fn hold_again<S: Sink>(&mut self, now: Time, port: u16, arena: &mut Arena, sink: &mut S) {
+        let classes = self.mmu.hold_again(now, port);
         for class in (0..8).filter(|class| classes >> class & 1 != 0) {
             self.tell_pfc(port, class, true, arena, sink);
         }
@@ -120,13 +129,14 @@ impl Switch {
     fn flush<S: Sink>(&mut self, now: Time, port: u16, arena: &mut Arena, sink: &mut S) {
         while let Some((queue, id)) = self.queueing.pop(port, arena) {
             self.withdraw(now, port, queue, id, arena, sink);
-            self.discard(port, id, DropCause::Link, arena, sink);
+            self.discard(now, port, id, DropCause::Link, arena, sink);
         }
     }
 
     /// Drops a packet that was in the buffer and stands in no queue any more.
     fn discard<S: Sink>(
         &mut self,
+        now: Time,
         port: u16,
         id: PacketId,
         cause: DropCause,
@@ -137,9 +147,8 @@ impl Switch {
         if packet.has(flag::BUFFERED) {
             arena.hot_mut(id).flags &= !flag::BUFFERED;
             let class = packet.class();
-            let tell = self
-                .mmu
-                .leave(packet.ingress, class, u64::from(packet.size));
+            let size = u64::from(packet.size);
+            let tell = self.mmu.leave(now, packet.ingress, class, size);
             if tell == Tell::Xon {
                 self.tell_pfc(packet.ingress, class, false, arena, sink);
             }
@@ -218,7 +227,7 @@ impl Switch {
     ) {
         let packet = *arena.hot(id);
         let Some(port) = self.routes.port(&packet, || arena.cold(id).src) else {
-            return self.discard(from, id, DropCause::NoRoute, arena, sink);
+            return self.discard(now, from, id, DropCause::NoRoute, arena, sink);
         };
         self.counters.rerouted += u64::from(port != from);
         let place = self

@@ -4,7 +4,7 @@
 //! is passed, told or not; a port faster than the NICs has a larger share; an ingress is paused at
 //! its threshold, not above it.
 
-use super::mmu::{Space, Tell};
+use super::mmu::{Level, Space, Tell};
 use crate::config::{Accounting, Pfc, PfcThreshold};
 use crate::units::{NS, Rate, Time};
 
@@ -73,7 +73,7 @@ impl Books {
                 .unwrap_or_else(|| headroom_bytes(rate, delay_ps)),
             halvings: match pfc.threshold {
                 PfcThreshold::Dynamic(_) => halvings(shift, nic_bps, rate.bps()),
-                PfcThreshold::Static(_) => 0, // refused by the scenario
+                PfcThreshold::Static(_) | PfcThreshold::Equal => 0, // refused by the scenario
             },
         };
         Some(Self {
@@ -160,12 +160,13 @@ impl Books {
         }
     }
 
-    /// LNK-21: the upstream of an ingress is not paused any more.
-    pub fn forget(&mut self, port: u16) {
+    /// LNK-21: the upstream of an ingress is not paused any more; the classes, as bits, of which it was.
+    pub fn forget(&mut self, port: u16) -> u8 {
         let at = self.at(port, 0);
-        for ingress in &mut self.ingress[at..at + self.classes] {
-            ingress.xoff = false;
-        }
+        let classes = self.ingress[at..at + self.classes].iter_mut().enumerate();
+        classes.fold(0, |held, (class, ingress)| {
+            held | u8::from(std::mem::take(&mut ingress.xoff)) << class
+        })
     }
 
     /// LNK-22: classes, as bits, of which an ingress has so much that they are paused from now on.
@@ -182,6 +183,18 @@ impl Books {
             }
         }
         held
+    }
+
+    /// What an ingress looks like.
+    // SPFC-40
+    pub fn level(&self, port: u16, class: u8) -> Level {
+        let ingress = &self.ingress[self.at(port, class)];
+        Level {
+            held_bytes: ingress.bytes + ingress.headroom,
+            threshold_bytes: self.threshold(port),
+            pool_bytes: self.shared_used,
+            victim: false,
+        }
     }
 
     /// Ingresses whose upstream is paused now, as (port, class).
@@ -222,9 +235,11 @@ mod tests {
                 nic_bps: 100_000_000_000,
             },
             threshold: PfcThreshold::Dynamic(Alpha::new(0.125)),
+            victims: None,
             xon_offset: 3072,
             frame_bytes: 43,
             headroom: None,
+            headroom_beside: false,
             response_ps: 0,
         };
         Books::new(&pfc, links, 3, 4096, shared).unwrap()

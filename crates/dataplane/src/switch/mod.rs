@@ -13,6 +13,7 @@ mod mmu;
 mod mmu_ns3;
 mod queueing;
 mod signal;
+mod spfc;
 mod stuck;
 
 use crate::config::{Classify, IntConfig, PauseBy, Scope, SwitchConfig};
@@ -32,8 +33,9 @@ use signal::Marker;
 pub use bfc::{Pairs, hrtt_ps, pause_thresholds, state_entries, sticky_ps};
 pub use classify::MixedMap;
 pub use link::Stranded;
-pub use mmu::{division, headroom_bytes};
+pub use mmu::{Level, division, headroom_bytes};
 pub use queueing::DATA_CLASS;
+pub use spfc::counting_number;
 pub use stuck::{Holds, StuckQueue};
 
 /// What the mechanisms of one switch did.
@@ -232,7 +234,7 @@ impl Switch {
             match self.mmu.verdict(in_port, class, size, waiting) {
                 Ok(space) => {
                     arena.hot_mut(id).flags |= flag::BUFFERED;
-                    if self.mmu.enter(in_port, class, size, space) == Tell::Xoff {
+                    if self.mmu.enter(now, in_port, class, size, space) == Tell::Xoff {
                         self.tell_pfc(in_port, class, true, arena, sink);
                     }
                 }
@@ -349,7 +351,7 @@ impl Switch {
         let class = packet.class();
         let size = u64::from(packet.size);
         let tell = if packet.has(flag::BUFFERED) {
-            self.mmu.leave(packet.ingress, class, size)
+            self.mmu.leave(now, packet.ingress, class, size)
         } else {
             Tell::Nothing
         };
@@ -512,12 +514,18 @@ impl Switch {
         } else {
             self.counters.pfc_resumes += 1;
         }
+        // SPFC-40
+        let number = match xoff {
+            true => sink.pauses(port, class, || self.mmu.level(port, class)),
+            false => sink.resumes(port, class),
+        };
         if self.marker.as_ref().is_some_and(|marker| marker.replay) {
             sink.unit(); // NS3-17
         }
         let frame = Packet {
             psn: u32::from(xoff),
             hash: 1 << class,
+            dst: number,
             ..Packet::new(Kind::Pfc, 0, self.mmu.pause_frame())
         };
         self.emit(port, frame, arena, sink);
@@ -640,12 +648,6 @@ impl Switch {
         }
     }
 
-    /// Where packets go.
-    #[must_use]
-    pub const fn routes(&self) -> &Routes {
-        &self.routes
-    }
-
     /// The port by which this switch would forward a packet from endpoint `src`; `None` where no port
     /// leads there.
     #[must_use]
@@ -695,6 +697,12 @@ impl Switch {
     #[must_use]
     pub fn port_counters(&self, port: u16) -> &SwitchPortCounters {
         &self.port_counters[port as usize]
+    }
+
+    /// SPFC: packets that victim ports kept beyond the normal threshold, and pauses of victim ports.
+    #[must_use]
+    pub const fn spfc_counters(&self) -> (u64, u64) {
+        (self.mmu.spared, self.mmu.victim_pauses)
     }
 
     /// BFC: flows that got a queue which the bitmap wrongly called empty.

@@ -1,9 +1,9 @@
 //! The sending direction of every link, and who asked to send.
 
 use dataplane::units::{NEVER, Rate, Time};
-use kernel::digest::fold;
 
 use super::Clock;
+use super::places::Places;
 use crate::topology::{Graph, Loss};
 
 /// One direction of one link. The global number of a link is the number of the port that sends.
@@ -17,12 +17,12 @@ pub(super) struct Link {
     pub digest: u64,
     /// Frames that arrived.
     pub arrived: u64,
-    /// The node that sends, and its port.
+    /// The node that sends, by its number in its partition, and its port.
     pub node: u32,
     pub port: u16,
     /// Port of the node at the other end.
     pub peer_port: u16,
-    /// The node at the other end.
+    /// The node at the other end, by its number in its partition.
     pub peer: u32,
     /// Stands in the kick list.
     pub kicked: bool,
@@ -41,6 +41,8 @@ pub(super) struct LinkStats {
     pub data_bytes: u64,
     /// XOFF transitions that the sending node received.
     pub pauses: u64,
+    /// XON transitions that it received.
+    pub resumes: u64,
     /// Since when at least one class is paused; [`NEVER`]: none is.
     pub paused_since: Time,
     pub paused_ps: Time,
@@ -53,6 +55,7 @@ impl LinkStats {
         data_packets: 0,
         data_bytes: 0,
         pauses: 0,
+        resumes: 0,
         paused_since: NEVER,
         paused_ps: 0,
     };
@@ -68,7 +71,7 @@ pub(super) struct Links {
 }
 
 impl Links {
-    pub fn new(graph: &Graph, clock: Clock) -> Self {
+    pub fn new(graph: &Graph, clock: Clock, places: &Places) -> Self {
         let mut hot = Vec::with_capacity(graph.port_count() as usize);
         for node in 0..graph.nodes() {
             for (port, index) in graph.port_range(node).enumerate() {
@@ -79,9 +82,9 @@ impl Links {
                     rate: clock.of(of.rate),
                     digest: 0,
                     arrived: 0,
-                    node,
+                    node: places.of(node).at,
                     port: port as u16,
-                    peer: of.peer,
+                    peer: places.of(of.peer).at,
                     peer_port: of.peer_port,
                     kicked: false,
                     armed: false,
@@ -105,13 +108,5 @@ impl Links {
             l.kicked = true;
             self.kicks.push(link);
         }
-    }
-
-    /// ENG-20: what a link has seen, and what its sender counted, as one word.
-    pub fn digest(&self, link: usize) -> u64 {
-        let (l, s) = (&self.hot[link], &self.stats[link]);
-        [l.arrived, s.packets, s.bytes, s.pauses, s.paused_ps]
-            .into_iter()
-            .fold(l.digest, fold)
     }
 }

@@ -4,17 +4,20 @@
 //! Only ports that stand in a circle of the backpressure graph can take part, so a network without
 //! such a circle is never looked at, and others only while something is paused.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use dataplane::config::{Admission, SwitchConfig};
-use dataplane::route::Routes;
+use std::sync::Arc;
+
+use dataplane::config::{Admission, PathChoice};
 use dataplane::switch::{Holds, Pairs};
 use dataplane::units::Time;
 use kernel::calendar::Calendar;
 
-use super::Simulation;
+use super::{Plan, Simulation};
 use crate::backpressure_graph::{circles, used_pairs};
+use crate::outages::Outages;
 use crate::record::{DeadPort, DeadlockRecord};
+use crate::routing::routes;
 use crate::topology::Graph;
 
 /// What a run does once it has found a deadlock.
@@ -27,7 +30,7 @@ pub enum OnDeadlock {
     End,
 }
 
-/// A queue of a switch: the switch (counted among switches), and the index of the queue.
+/// A queue of a switch: the switch (its number among nodes), and the index of the queue.
 type QueueAt = (u32, u32);
 
 /// What holds something at an ingress of a switch.
@@ -46,13 +49,20 @@ struct Stuck {
 /// Looks for deadlocks.
 #[derive(Debug)]
 pub(super) struct Standstill {
-    pub on_deadlock: OnDeadlock,
+    on_deadlock: OnDeadlock,
     /// Only PFC pauses here, so nothing stands still while it does not.
     pfc_only: bool,
+    outages: Option<Arc<Outages>>,
+    /// From when on routes are without which links; those that have been learned are taken out.
+    epochs: VecDeque<(Time, Vec<u32>)>,
+    /// Changes of links so far.
+    changes: usize,
+    seed: u64,
+    choice: PathChoice,
     /// Per switch, pairs of ports by which packets have gone so far.
     used: Vec<Pairs>,
-    /// Ports in circles of `used`, ascending; `None`: not known for the present routes.
-    ports: Option<Vec<u32>>,
+    /// Ports in circles of `used`, ascending.
+    ports: Vec<u32>,
     /// Queues that can never send again.
     dead: BTreeSet<QueueAt>,
     pub found: Vec<DeadlockRecord>,
@@ -60,54 +70,63 @@ pub(super) struct Standstill {
 
 impl Standstill {
     /// `None`: nobody can hold anybody in a circle.
-    pub fn new(
-        graph: &Graph,
-        switch: &SwitchConfig,
-        links_fail: bool,
-        elided: bool,
-        on_deadlock: OnDeadlock,
-    ) -> Option<Box<Self>> {
+    pub fn new(plan: &Plan) -> Option<Box<Self>> {
+        let (graph, switch) = (&plan.graph, &plan.switch);
         let pfc = match switch.mmu.admission {
             Admission::Pfc(_) => switch.classes.iter().any(|c| c.buffered && c.pausable),
             _ => false,
         };
+        let outages = plan.outages.clone().filter(|outages| !outages.is_empty());
+        let elided = match &outages {
+            Some(outages) => outages.elide_backpressure,
+            None => plan.backpressure.is_some(),
+        };
         let bfc = switch.bfc.is_some() && !elided;
         // Regular shapes route up, then down, which closes no circle.
-        let possible = (pfc || bfc) && (links_fail || !graph.is_regular());
+        let possible = (pfc || bfc) && (outages.is_some() || !graph.is_regular());
+        let epochs = outages.as_ref().map(|outages| outages.epochs());
+        let none = |s| Pairs::none(graph.ports(graph.hosts() + s));
         possible.then(|| {
-            let none = |s| Pairs::none(graph.ports(graph.hosts() + s));
             Box::new(Self {
-                on_deadlock,
+                on_deadlock: plan.on_deadlock,
                 pfc_only: switch.bfc.is_none(),
+                outages,
+                epochs: epochs.unwrap_or_else(|| vec![(0, Vec::new())]).into(),
+                changes: 0,
+                seed: plan.seed,
+                choice: switch.path,
                 used: (0..graph.switches()).map(none).collect(),
-                ports: None,
+                ports: Vec::new(),
                 dead: BTreeSet::new(),
                 found: Vec::new(),
             })
         })
     }
 
-    /// Packets go by these routes from now on. What went by others before may still be there.
+    /// Knows the routes and links of now. What went by other routes before may still be there.
     // LNK-40
-    pub fn learn(&mut self, graph: &Graph, routes: &[&Routes]) {
-        for (used, more) in self.used.iter_mut().zip(used_pairs(graph, routes)) {
-            used.unite(&more);
+    fn learn(&mut self, graph: &Graph, now: Time) {
+        let changes = self.outages.iter().flat_map(|outages| outages.changes());
+        let changes = changes.take_while(|change| change.at_ps <= now).count();
+        if changes != self.changes {
+            // What stood still may move.
+            self.changes = changes;
+            self.dead.clear();
         }
-        self.ports = None;
+        if self.epochs.front().is_none_or(|epoch| epoch.0 > now) {
+            return;
+        }
+        while let Some((_, down)) = self.epochs.pop_front_if(|epoch| epoch.0 <= now) {
+            let known = graph.without(&down);
+            let routes = routes(&known, self.seed, self.choice).unwrap_or_default();
+            let pairs = used_pairs(&known, &routes);
+            for (used, more) in self.used.iter_mut().zip(pairs) {
+                used.unite(&more);
+            }
+        }
         self.dead.clear();
-    }
-
-    /// A link has failed or is back: what stood still may move.
-    pub fn forget(&mut self) {
-        self.dead.clear();
-    }
-
-    fn ports(&mut self, graph: &Graph) -> &[u32] {
-        self.ports.get_or_insert_with(|| {
-            let mut ports = circles(graph, &self.used).concat();
-            ports.sort_unstable();
-            ports
-        })
+        self.ports = circles(graph, &self.used).concat();
+        self.ports.sort_unstable();
     }
 }
 
@@ -119,13 +138,15 @@ impl<C: Calendar> Simulation<C> {
             return false;
         };
         let ends = standstill.on_deadlock == OnDeadlock::End;
-        let quiet = standstill.pfc_only && self.core.paused.is_empty();
+        let mut parts = self.net.parts.iter();
+        let quiet = standstill.pfc_only && parts.all(|part| part.core.paused.is_empty());
         let found = !quiet && self.look_for_deadlock(&mut standstill, now);
         self.standstill = Some(standstill);
         found && ends
     }
 
     fn look_for_deadlock(&self, standstill: &mut Standstill, now: Time) -> bool {
+        standstill.learn(&self.net.graph, now);
         let links = self.candidates(standstill);
         if links.is_empty() {
             return false;
@@ -147,28 +168,25 @@ impl<C: Calendar> Simulation<C> {
 
     /// Ports at which something is stuck, and that can hold each other in a circle as far as routes
     /// tell. Nearly always none.
-    fn candidates(&self, standstill: &mut Standstill) -> Vec<u32> {
-        let hosts = self.graph.hosts();
-        let mut links: Vec<u32> = standstill
-            .ports(&self.graph)
-            .iter()
-            .copied()
-            .filter(|&link| {
-                let l = &self.core.links.hot[link as usize];
-                self.switches[(l.node - hosts) as usize].may_be_stuck(l.port)
-            })
-            .collect();
+    fn candidates(&self, standstill: &Standstill) -> Vec<u32> {
+        let graph = &self.net.graph;
+        let may_be_stuck = |&link: &u32| {
+            let (switch, port) = self.sender(link);
+            self.net.switch(switch).0.may_be_stuck(port)
+        };
+        let ports = standstill.ports.iter().copied();
+        let mut links: Vec<u32> = ports.filter(may_be_stuck).collect();
         loop {
             let before = links.len();
             let all = links.clone();
             links.retain(|&link| {
-                let l = &self.core.links.hot[link as usize];
-                let base = self.graph.port_index(l.peer, 0) as u32;
-                let used = &standstill.used[(l.peer - hosts) as usize];
-                let ports = base..base + u32::from(self.graph.ports(l.peer));
+                let far = graph.port(link as usize);
+                let base = graph.port_index(far.peer, 0) as u32;
+                let used = &standstill.used[(far.peer - graph.hosts()) as usize];
+                let ports = base..base + u32::from(graph.ports(far.peer));
                 let onward = &all[all.partition_point(|&p| p < ports.start)..];
                 let mut onward = onward.iter().take_while(|&&p| p < ports.end);
-                onward.any(|&p| used.contains(l.peer_port, (p - base) as u16))
+                onward.any(|&p| used.contains(far.peer_port, (p - base) as u16))
             });
             if links.len() == before {
                 return links;
@@ -176,13 +194,20 @@ impl<C: Calendar> Simulation<C> {
         }
     }
 
+    /// The switch that sends on a link, and its port there.
+    fn sender(&self, link: u32) -> (u32, u16) {
+        let node = self.net.node_of(link);
+        let port = link as usize - self.net.graph.port_index(node, 0);
+        (node, port as u16)
+    }
+
     fn stuck_queues(&self, links: &[u32]) -> BTreeMap<QueueAt, Stuck> {
-        let hosts = self.graph.hosts();
         let mut stuck = BTreeMap::new();
         for &link in links {
-            let l = &self.core.links.hot[link as usize];
-            let (own, peer) = (l.node - hosts, l.peer - hosts);
-            self.switches[own as usize].for_each_stuck(l.port, &self.arena, |q| {
+            let (own, port) = self.sender(link);
+            let far = self.net.graph.port(link as usize);
+            let (switch, arena) = self.net.switch(own);
+            switch.for_each_stuck(port, arena, |q| {
                 let by_pfc = q.by_pfc.then_some(Holds::Class(q.class));
                 let by_bfc = q.by_bfc.map(Holds::Named);
                 let held = by_pfc.into_iter().chain(by_bfc);
@@ -190,7 +215,7 @@ impl<C: Calendar> Simulation<C> {
                     link,
                     class: q.class,
                     bytes: q.bytes,
-                    held: held.map(|holds| (peer, l.peer_port, holds)).collect(),
+                    held: held.map(|holds| (far.peer, far.peer_port, holds)).collect(),
                 };
                 stuck.insert((own, q.queue), of);
             });
@@ -207,23 +232,18 @@ impl<C: Calendar> Simulation<C> {
         BTreeMap<HeldAt, BTreeSet<QueueAt>>,
         BTreeMap<QueueAt, BTreeSet<u32>>,
     ) {
-        let hosts = self.graph.hosts();
-        let peers: BTreeSet<u32> = links
-            .iter()
-            .map(|&link| self.core.links.hot[link as usize].peer - hosts)
-            .collect();
+        let peer = |&link: &u32| self.net.graph.port(link as usize).peer;
+        let peers: BTreeSet<u32> = links.iter().map(peer).collect();
         let (mut holders, mut flows) = (BTreeMap::new(), BTreeMap::new());
         for peer in peers {
-            self.switches[peer as usize].for_each_hold(
-                &self.arena,
-                |ingress, holds, queue, flow| {
-                    let at: &mut BTreeSet<QueueAt> =
-                        holders.entry((peer, ingress, holds)).or_default();
-                    at.insert((peer, queue));
-                    let in_queue: &mut BTreeSet<u32> = flows.entry((peer, queue)).or_default();
-                    in_queue.insert(flow);
-                },
-            );
+            let (switch, arena) = self.net.switch(peer);
+            switch.for_each_hold(arena, |ingress, holds, queue, flow| {
+                let at: &mut BTreeSet<QueueAt> =
+                    holders.entry((peer, ingress, holds)).or_default();
+                at.insert((peer, queue));
+                let in_queue: &mut BTreeSet<u32> = flows.entry((peer, queue)).or_default();
+                in_queue.insert(flow);
+            });
         }
         (holders, flows)
     }
@@ -238,11 +258,11 @@ impl<C: Calendar> Simulation<C> {
     ) -> DeadlockRecord {
         let port = |queue: &QueueAt| {
             let of = &stuck[queue];
-            let l = &self.core.links.hot[of.link as usize];
+            let (node, port) = self.sender(of.link);
             DeadPort {
-                node: l.node,
-                port: l.port,
-                peer: l.peer,
+                node,
+                port,
+                peer: self.net.graph.port(of.link as usize).peer,
                 class: of.class,
                 bytes: of.bytes,
             }
@@ -251,7 +271,8 @@ impl<C: Calendar> Simulation<C> {
         let since = |queue: &QueueAt| {
             let of = &stuck[queue];
             let key = of.link * 8 + u32::from(of.class);
-            self.core.paused.get(&key).copied().unwrap_or(now)
+            let part = self.net.part_of(queue.0);
+            part.core.paused.get(&key).copied().unwrap_or(now)
         };
         let flows = circle.iter().filter_map(|queue| flows.get(queue)).flatten();
         let flows: BTreeSet<u32> = flows.copied().collect();

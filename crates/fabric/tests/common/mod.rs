@@ -145,6 +145,8 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         frame_bytes: 64,
         headroom: None,
         response_ps: 0,
+        headroom_beside: false,
+        victims: None,
     };
     let switch = SwitchConfig {
         classes: vec![control, control, data],
@@ -305,7 +307,7 @@ impl Setup {
             until_ps: self.until_ps,
             probe_ps: self.probe_ps,
             backpressure: self.backpressure,
-            outages: self.outages,
+            outages: self.outages.map(Arc::new),
             on_deadlock: self.on_deadlock,
             clock: self.clock,
             in_order: self.in_order,
