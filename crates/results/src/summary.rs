@@ -563,7 +563,7 @@ impl Tally {
             pfc_paused_ps: links.iter().map(|group| group.paused_ps).sum(),
             links,
             drops: drops(&outcome.counters),
-            counters: counters(&outcome.counters),
+            counters: counters(outcome),
             performance: performance(outcome, wall_seconds),
             checks: self.checks(outcome),
             violations,
@@ -803,7 +803,7 @@ fn drops(counters: &Counters) -> BTreeMap<&'static str, u64> {
 }
 
 /// All counters; taken apart so that a new one cannot be forgotten here.
-fn counters(counters: &Counters) -> BTreeMap<&'static str, u64> {
+fn counters(outcome: &Outcome) -> BTreeMap<&'static str, u64> {
     let Counters {
         packet_hops: _,
         events: _,
@@ -831,7 +831,7 @@ fn counters(counters: &Counters) -> BTreeMap<&'static str, u64> {
         timeouts,
         discarded,
         overtaken,
-    } = *counters;
+    } = outcome.counters;
     BTreeMap::from([
         ("data_packets", data_packets),
         ("acks", acks),
@@ -841,6 +841,7 @@ fn counters(counters: &Counters) -> BTreeMap<&'static str, u64> {
         ("int_hops", int_hops),
         ("link_changes", link_changes),
         ("reroutes", reroutes),
+        ("deadlocks", outcome.deadlocks.len() as u64),
         ("rerouted_packets", rerouted_packets),
         ("pfc_pauses", pfc_pauses),
         ("pfc_resumes", pfc_resumes),

@@ -10,7 +10,8 @@ use fabric::routing::routes;
 use fabric::topology::Graph;
 
 use crate::check::Findings;
-use crate::load::Spec;
+use crate::failures::link_name;
+use crate::load::{Scenario, Spec};
 use crate::scheme::SchemeConfig;
 use crate::units::show_time;
 
@@ -120,18 +121,7 @@ fn out_of_reach(at_ps: Time, known: &Graph, findings: &mut Findings<'_>) {
     if !known.lacks_links() {
         return;
     }
-    let part_of = parts(known);
-    let mut sizes = std::collections::BTreeMap::new();
-    for &part in part_of.iter().filter(|&&part| part != CUT_OFF) {
-        *sizes.entry(part).or_insert(0u32) += 1;
-    }
-    let largest = sizes.iter().max_by_key(|(_, size)| **size);
-    let largest = largest.map(|(part, _)| *part);
-    let inside = |endpoint: u32| Some(part_of[endpoint as usize]) == largest;
-    let outside: Vec<String> = (0..known.hosts())
-        .filter(|&host| !known.endpoints_of(host).any(inside))
-        .map(|host| known.name(host))
-        .collect();
+    let outside = cut_off(known);
     if outside.is_empty() {
         return;
     }
@@ -147,6 +137,68 @@ fn out_of_reach(at_ps: Time, known: &Graph, findings: &mut Findings<'_>) {
         ),
         "flows to and from there wait; those that never end are named at the end of the run",
     );
+}
+
+/// Names of the hosts that the largest part of the network cannot reach.
+fn cut_off(known: &Graph) -> Vec<String> {
+    let part_of = parts(known);
+    let mut sizes = std::collections::BTreeMap::new();
+    for &part in part_of.iter().filter(|&&part| part != CUT_OFF) {
+        *sizes.entry(part).or_insert(0u32) += 1;
+    }
+    let largest = sizes.iter().max_by_key(|(_, size)| **size);
+    let largest = largest.map(|(part, _)| *part);
+    let inside = |endpoint: u32| Some(part_of[endpoint as usize]) == largest;
+    (0..known.hosts())
+        .filter(|&host| !known.endpoints_of(host).any(inside))
+        .map(|host| known.name(host))
+        .collect()
+}
+
+/// Egress ports that can come to wait for each other where packets go by shortest paths: how many
+/// sets of them, and one circle by name, in the order in which packets go.
+fn waiting_circle(spec: &Spec, known: &Graph) -> (usize, Vec<String>) {
+    let Ok(routes) = routes(known, spec.seed, spec.scheme.path) else {
+        return (0, Vec::new()); // said when the run is built
+    };
+    let used = used_pairs(known, &routes);
+    let circle = shortest_circle(known, &used);
+    let names = circle.iter().map(|&port| port_name(known, port));
+    (circles(known, &used).len(), names.collect())
+}
+
+/// A state of the links, as routing knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkEpoch {
+    /// From when on, ps.
+    pub at_ps: Time,
+    /// Links that are down, as `a--b`.
+    pub down: Vec<String>,
+    /// Hosts that the largest part of the network cannot reach.
+    pub cut_off: Vec<String>,
+    /// A shortest circle of ports that can come to wait for each other, as `from->to`; empty:
+    /// there is none.
+    pub circle: Vec<String>,
+}
+
+impl Scenario {
+    /// All states of the links during the run, in order.
+    // LNK-12, LNK-40
+    #[must_use]
+    pub fn link_epochs(&self) -> Vec<LinkEpoch> {
+        let outages = self.spec.outages(&self.graph);
+        let epoch = |(at_ps, down): (Time, Vec<u32>)| {
+            let known = self.graph.without(&down);
+            let name = |&link: &u32| link_name(&self.graph, link);
+            LinkEpoch {
+                at_ps,
+                down: down.iter().map(name).collect(),
+                cut_off: cut_off(&known),
+                circle: waiting_circle(&self.spec, &known).1,
+            }
+        };
+        outages.epochs().into_iter().map(epoch).collect()
+    }
 }
 
 /// Warns where egress ports can come to wait for each other in a circle.
@@ -167,17 +219,11 @@ fn circle(
     if !(pfc || bfc) || known.is_regular() || work > MOST_WORK {
         return;
     }
-    let Ok(routes) = routes(known, spec.seed, spec.scheme.path) else {
-        return; // said when the run is built
-    };
-    let used = used_pairs(known, &routes);
-    let found = circles(known, &used);
-    let circle = shortest_circle(known, &used);
-    let Some(first) = circle.first() else {
+    let (sets, names) = waiting_circle(spec, known);
+    let Some(first) = names.first() else {
         return;
     };
-    let names: Vec<String> = circle.iter().map(|&port| port_name(known, port)).collect();
-    let more = match found.len() {
+    let more = match sets {
         0 | 1 => String::new(),
         n => format!(" (one of {n} sets of ports that can)"),
     };
@@ -189,10 +235,10 @@ fn circle(
     findings.warn(
         &["topology.failures", "topology.links", "topology"],
         format!(
-            "{}{who} can deadlock: {} can wait for {} again{more}",
+            "{}{who} can deadlock: ports can wait in a circle, {} for {} again{more}",
             since(at_ps),
-            names.join(", that for "),
-            port_name(known, *first)
+            names.join(" for "),
+            first
         ),
         "`backwater graph` shows all circles; run.on_deadlock says what a run does when it happens",
     );
