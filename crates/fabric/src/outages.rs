@@ -251,7 +251,11 @@ mod tests {
         let graph = graph();
         assert_eq!(parts(&graph), [0, 0]);
         let one = [graph.port_index(2, 1) as u32];
-        assert_eq!(parts(&graph.without(&one)), [0, 0], "the other spine is left");
+        assert_eq!(
+            parts(&graph.without(&one)),
+            [0, 0],
+            "the other spine is left"
+        );
         let both: Vec<u32> = graph.fabric_ports(0).map(|port| port as u32).collect();
         let apart = parts(&graph.without(&both));
         assert_ne!(apart[0], apart[1]);

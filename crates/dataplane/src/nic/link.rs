@@ -31,13 +31,7 @@ impl Nic {
     /// begin anew: nobody is held, and replies that wait at a dead port are lost. Returns how many those were. The driver asks a
     /// dead port for nothing.
     // LNK-20, LNK-21, LNK-23
-    pub fn link<S: Sink>(
-        &mut self,
-        port: u16,
-        up: bool,
-        arena: &mut Arena,
-        sink: &mut S,
-    ) -> u64 {
+    pub fn link<S: Sink>(&mut self, port: u16, up: bool, arena: &mut Arena, sink: &mut S) -> u64 {
         self.sender.forget_neighbour(&self.config, port, sink);
         let mut lost = 0;
         for class in 0..self.classes {

@@ -23,9 +23,9 @@ use crate::sink::Sink;
 use crate::units::{Rate, Time};
 use control::PathInfo;
 pub use link::CUT_OFF;
-pub use sender::OUT_OF_REACH;
 use receiver::Receiver;
 use scan::Scan;
+pub use sender::OUT_OF_REACH;
 use sender::Sender;
 
 /// What a sender's NIC says when the last acknowledgement of a flow is back.

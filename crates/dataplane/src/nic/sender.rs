@@ -9,8 +9,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use crate::config::NicConfig;
 use crate::nic::control::{AckInfo, Control};
-use crate::nic::recovery::{Progress, Repair, Reply};
 use crate::nic::link::Reach;
+use crate::nic::recovery::{Progress, Repair, Reply};
 use crate::nic::{FlowEnd, FlowStart, NicCounters};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::prefetch::prefetch;

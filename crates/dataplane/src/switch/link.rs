@@ -53,7 +53,7 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        let ports = self.telemetry.len();
+        let ports = self.queueing.ports.len();
         let dead = self.dead.get_or_insert_with(|| {
             Box::new(DeadPorts {
                 dead: vec![false; ports],
@@ -74,13 +74,7 @@ impl Switch {
     /// Neither side of the link holds the other any more. Mechanisms that keep state about a
     /// neighbour forget it here, and only here.
     // LNK-21
-    fn forget_neighbour<S: Sink>(
-        &mut self,
-        now: Time,
-        port: u16,
-        arena: &mut Arena,
-        sink: &mut S,
-    ) {
+    fn forget_neighbour<S: Sink>(&mut self, now: Time, port: u16, arena: &mut Arena, sink: &mut S) {
         // What the neighbour held of us.
         let before = std::mem::take(&mut self.queueing.ports[port as usize].paused);
         if before != 0 {
@@ -100,7 +94,7 @@ impl Switch {
         if let Some(backpressure) = &mut self.backpressure {
             backpressure.forget(port);
             let mut holding = Vec::new();
-            for egress in 0..self.telemetry.len() as u16 {
+            for egress in 0..self.queueing.ports.len() as u16 {
                 self.queueing.for_each_packet(egress, arena, |id| {
                     let packet = arena.hot(id);
                     if packet.ingress == port && packet.has(flag::OVER) {
@@ -170,7 +164,7 @@ impl Switch {
         arena.hot_mut(id).flags &= !flag::OVER;
         let bit = 1u8 << packet.class();
         let size = u64::from(packet.size);
-        let telemetry = &mut self.telemetry[port as usize];
+        let telemetry = &mut self.queueing.ports[port as usize].telemetry;
         if self.class.ecn & bit != 0 {
             telemetry.ecn_bytes -= size;
         }
@@ -202,7 +196,7 @@ impl Switch {
         self.routes = routes;
         self.allow(allowed);
         let mut moved = Vec::new();
-        for port in 0..self.telemetry.len() as u16 {
+        for port in 0..self.queueing.ports.len() as u16 {
             if !self.is_dead(port) {
                 continue;
             }
@@ -237,13 +231,14 @@ impl Switch {
         let (queue, alone) =
             self.classifier
                 .commit(now, port, &packet, place, counted, &mut self.queueing);
-        self.enqueue(port, queue, alone, id, arena, sink);
+        self.enqueue(port, queue, alone, (id, &packet), arena, sink);
     }
 
     /// A frame between neighbours has left its queue.
     fn count_control_out(&mut self, port: u16, id: PacketId, arena: &Arena) {
         if self.class.int & 1 != 0 {
-            self.telemetry[port as usize].int_bytes -= u64::from(arena.hot(id).size);
+            let size = u64::from(arena.hot(id).size);
+            self.queueing.ports[port as usize].telemetry.int_bytes -= size;
         }
     }
 }

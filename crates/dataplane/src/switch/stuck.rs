@@ -66,7 +66,7 @@ impl Switch {
     pub fn for_each_hold(&self, arena: &Arena, mut visit: impl FnMut(u16, Holds, u32, u32)) {
         let mut pausing: Vec<(u16, u8)> = self.mmu.pausing().collect();
         pausing.sort_unstable();
-        for port in 0..self.telemetry.len() as u16 {
+        for port in 0..self.queueing.ports.len() as u16 {
             self.queueing.for_each_packet(port, arena, |id| {
                 let packet = arena.hot(id);
                 let from = (packet.ingress, packet.class());

@@ -48,6 +48,8 @@ pub(super) struct Core<C> {
     pub paused: MixedMap<u32, Time>,
     pub pauses: Vec<PauseRecord>,
     pub events: u64,
+    /// Something watches queues, and wants to see every kick.
+    pub watched: bool,
     /// One sequence of draws for all nodes, in the place of their own streams.
     pub replayed: Option<StreamHeads>,
 }
@@ -57,12 +59,12 @@ impl<C: Calendar> Core<C> {
     // ENG-32
     pub fn pause(&mut self, link: u32, before: u8, after: u8) {
         let now = self.now;
-        let stats = &mut self.links.stats[link as usize];
+        let pauses = &mut self.links.pauses[link as usize];
         if before == 0 && after != 0 {
-            stats.paused_since = now;
+            pauses.since_ps = now;
         } else if before != 0 && after == 0 {
-            stats.paused_ps += now - stats.paused_since;
-            stats.paused_since = NEVER;
+            pauses.paused_ps += now - pauses.since_ps;
+            pauses.since_ps = NEVER;
         }
         for class in 0..8u8 {
             let bit = 1 << class;
@@ -71,10 +73,10 @@ impl<C: Calendar> Core<C> {
             }
             let key = link * 8 + u32::from(class);
             if after & bit != 0 {
-                self.links.stats[link as usize].pauses += 1;
+                self.links.pauses[link as usize].count += 1;
                 self.paused.insert(key, now);
             } else if let Some(from_ps) = self.paused.remove(&key) {
-                self.links.stats[link as usize].resumes += 1;
+                self.links.pauses[link as usize].resumes += 1;
                 self.pauses
                     .push(self.pause_record(key, from_ps, now, false));
             }
@@ -90,16 +92,16 @@ impl<C: Calendar> Core<C> {
             let record = self.pause_record(key, from_ps, end_ps.max(from_ps), true);
             self.pauses.push(record);
         }
-        for stats in &mut self.links.stats {
-            if stats.paused_since != NEVER {
-                stats.paused_ps += end_ps.saturating_sub(stats.paused_since);
+        for pauses in &mut self.links.pauses {
+            if pauses.since_ps != NEVER {
+                pauses.paused_ps += end_ps.saturating_sub(pauses.since_ps);
             }
         }
     }
 
     // RCD-10
     fn pause_record(&self, key: u32, from_ps: Time, to_ps: Time, open: bool) -> PauseRecord {
-        let link = &self.links.hot[(key / 8) as usize];
+        let link = &self.links.near[(key / 8) as usize];
         PauseRecord {
             node: self.nodes[link.node as usize].number,
             port: link.port,
@@ -121,8 +123,15 @@ pub(super) struct NodeSink<'a, C> {
 impl<C: Calendar> Sink for NodeSink<'_, C> {
     #[inline]
     fn kick(&mut self, port: u16) {
-        let link = self.core.nodes[self.node as usize].base + u32::from(port);
-        self.core.links.kick(link);
+        let core = &mut *self.core;
+        let link = core.nodes[self.node as usize].base + u32::from(port);
+        // A port whose link is busy would only ask for its event in the round that follows.
+        let busy = core.links.near[link as usize].busy_ps > core.now;
+        if busy && !core.watched && !C::IN_ORDER_OF_SCHEDULING {
+            core.links.arm(link, &mut core.calendar);
+        } else {
+            core.links.kick(link);
+        }
     }
 
     #[inline]

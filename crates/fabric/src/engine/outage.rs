@@ -214,7 +214,7 @@ impl<C: Calendar> Partition<C> {
             return;
         };
         let incoming = self.graph.peer_index(end as usize);
-        let l = &mut self.core.links.hot[end as usize];
+        let l = &mut self.core.links.near[end as usize];
         if up {
             l.busy_ps = states.ends[end as usize].busy_ps.max(now);
         } else {
@@ -222,7 +222,7 @@ impl<C: Calendar> Partition<C> {
             states.ends[incoming].failed_ps = now;
         }
         let (node, port) = (l.node, l.port);
-        self.core.links.hot[incoming].lossy = true;
+        self.core.links.far[incoming].lossy = true;
         let stranded = states.outages.stranded;
         let sink = &mut NodeSink {
             core: &mut self.core,
@@ -281,9 +281,10 @@ impl<C: Calendar> Partition<C> {
     pub(super) fn is_lost(&mut self, link: u32, id: PacketId) -> bool {
         if let Some(states) = &mut self.link_states {
             let end = &mut states.ends[link as usize];
-            let of = &self.core.links.hot[link as usize];
+            let links = &self.core.links;
+            let delay_ps = links.near[link as usize].delay_ps;
             let size = u64::from(self.arena.hot(id).size);
-            let on_the_way_ps = of.delay_ps + of.rate.serialisation_ps(size);
+            let on_the_way_ps = delay_ps + links.rates[link as usize].serialisation_ps(size);
             if self.core.now - on_the_way_ps < end.failed_ps {
                 end.lost_under_way += 1;
                 return true;

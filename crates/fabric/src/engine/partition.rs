@@ -15,6 +15,7 @@ use dataplane::switch::Switch;
 use dataplane::units::Time;
 use traffic::Flow;
 
+use super::exchange::Outbox;
 use super::flows::Live;
 use super::loss::Losses;
 use super::node::Core;
@@ -38,6 +39,8 @@ pub(super) struct Partition<C> {
     pub losses: Losses,
     /// `None`: no link fails.
     pub link_states: Option<Box<LinkStates>>,
+    /// Frames for other partitions.
+    pub outbox: Outbox,
     /// `None`: nothing is recorded besides.
     pub recording: Option<Box<Recording>>,
     /// Ports of the current round.
@@ -65,6 +68,8 @@ pub(super) struct Partition<C> {
     pub base_rtt: BaseRtt,
     pub seed: u64,
     pub elide: bool,
+    /// Memory is asked for before it is needed: pays where the state is larger than the caches.
+    pub looks_ahead: bool,
     /// Packets of a flow may take several paths at once, so the ideal of one path is no bound.
     pub spraying: bool,
 }

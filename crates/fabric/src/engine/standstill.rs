@@ -238,8 +238,7 @@ impl<C: Calendar> Simulation<C> {
         for peer in peers {
             let (switch, arena) = self.net.switch(peer);
             switch.for_each_hold(arena, |ingress, holds, queue, flow| {
-                let at: &mut BTreeSet<QueueAt> =
-                    holders.entry((peer, ingress, holds)).or_default();
+                let at: &mut BTreeSet<QueueAt> = holders.entry((peer, ingress, holds)).or_default();
                 at.insert((peer, queue));
                 let in_queue: &mut BTreeSet<u32> = flows.entry((peer, queue)).or_default();
                 in_queue.insert(flow);
@@ -354,7 +353,10 @@ mod tests {
     /// Queue n of switch n waits for what `held` of it says; `at` says where that stands.
     fn case(
         edges: &[(u32, &[u32])],
-    ) -> (BTreeMap<QueueAt, Stuck>, BTreeMap<HeldAt, BTreeSet<QueueAt>>) {
+    ) -> (
+        BTreeMap<QueueAt, Stuck>,
+        BTreeMap<HeldAt, BTreeSet<QueueAt>>,
+    ) {
         let mut stuck = BTreeMap::new();
         let mut holders = BTreeMap::new();
         for &(queue, waits_for) in edges {
@@ -400,6 +402,10 @@ mod tests {
         let found = circle(&dead, &BTreeSet::new(), &stuck, &holders);
         assert_eq!(found, Some(vec![(1, 1), (3, 3), (2, 2)]));
         let before: BTreeSet<QueueAt> = [(1, 1), (2, 2), (3, 3)].into();
-        assert_eq!(circle(&dead, &before, &stuck, &holders), None, "0 only waits");
+        assert_eq!(
+            circle(&dead, &before, &stuck, &holders),
+            None,
+            "0 only waits"
+        );
     }
 }

@@ -12,7 +12,7 @@ use dataplane::config::{
 };
 use dataplane::switch::Pairs;
 use dataplane::units::{MS, Rate, Time, US};
-use fabric::engine::{Clock, OnDeadlock, Plan, Simulation};
+use fabric::engine::{Clock, OnDeadlock, Plan, Simulation, Threads};
 use fabric::outages::Outages;
 use fabric::record::{
     BufferSample, FlowRecord, Outcome, PauseRecord, QueueBin, QueueSample, RecordSpec, Recorder,
@@ -90,6 +90,7 @@ pub struct Setup {
     pub outages: Option<Outages>,
     pub on_deadlock: OnDeadlock,
     pub elide: bool,
+    pub threads: Threads,
     pub clock: Clock,
     pub in_order: bool,
     pub probe_ps: Time,
@@ -195,6 +196,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         outages: None,
         on_deadlock: OnDeadlock::GoOn,
         elide: true,
+        threads: Threads::ONE,
         clock: Clock::Exact,
         in_order: false,
         probe_ps: 10 * US,
@@ -313,6 +315,7 @@ impl Setup {
             in_order: self.in_order,
             record: self.record,
             elide: self.elide,
+            threads: self.threads,
         }
     }
 

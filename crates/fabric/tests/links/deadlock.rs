@@ -3,8 +3,8 @@
 use super::*;
 use dataplane::config::{Admission, Classify, PathChoice, PfcThreshold, Recovery};
 use dataplane::units::{MS, US};
-use fabric::engine::OnDeadlock;
 use fabric::backpressure_graph::{BackpressureGraph, port_name, shortest_circle};
+use fabric::engine::OnDeadlock;
 use fabric::record::Ending;
 use fabric::routing::routes;
 use fabric::topology::TopologySpec;
@@ -51,7 +51,12 @@ fn two_failed_links_close_a_circle_in_a_pod_that_has_none() {
     assert!(both.circles.iter().all(|circle| circle.len() == 4));
     assert_eq!(circle.len(), 4);
     let text = circle.join(" ");
-    for through in ["spine0->leaf", "leaf1->spine", "spine1->leaf", "leaf2->spine"] {
+    for through in [
+        "spine0->leaf",
+        "leaf1->spine",
+        "spine1->leaf",
+        "leaf2->spine",
+    ] {
         assert!(text.contains(through), "{text}");
     }
     // Each port leads to the switch of the next.
@@ -69,7 +74,13 @@ fn crowd(seed: u64, hosts_per_tor: u32) -> Vec<Flow> {
         let src = random.below(u64::from(4 * h)) as u32;
         let away = [3, 2, 1, 0][(src / h) as usize];
         let dst = away * h + random.below(u64::from(h)) as u32;
-        flows.push(flow(0, random.below(100 * US), src, dst, 50_000 + random.below(300_000)));
+        flows.push(flow(
+            0,
+            random.below(100 * US),
+            src,
+            dst,
+            50_000 + random.below(300_000),
+        ));
     }
     flows.sort_by_key(|f| f.start_ps);
     for (id, f) in (0..).zip(&mut flows) {
@@ -102,8 +113,14 @@ fn the_pod_with_failed_links_deadlocks_and_says_when_where_and_who() {
     let (outcome, _) = pod_run(1, 0, None).run_twice();
     assert_eq!(outcome.ending, Ending::Stalled);
     let first = &outcome.deadlocks[0];
-    assert!(first.at_ps <= first.seen_ps && first.seen_ps < 5 * MS, "{first:?}");
-    assert!(first.seen_ps < outcome.end_ps, "long before the run came to a stand");
+    assert!(
+        first.at_ps <= first.seen_ps && first.seen_ps < 5 * MS,
+        "{first:?}"
+    );
+    assert!(
+        first.seen_ps < outcome.end_ps,
+        "long before the run came to a stand"
+    );
     assert_eq!(first.ports.len(), 4, "{first:?}");
     for (port, next) in first.ports.iter().zip(first.ports.iter().cycle().skip(1)) {
         assert_eq!((port.peer, port.class), (next.node, 2));
@@ -119,14 +136,21 @@ fn the_pod_with_failed_links_deadlocks_and_says_when_where_and_who() {
     assert_eq!(ended.ending, Ending::Deadlocked);
     assert_eq!(ended.deadlocks[..], outcome.deadlocks[..1]);
     assert!(ended.end_ps <= first.seen_ps && ended.end_ps >= first.at_ps);
-    assert!(ended.stall[0].starts_with("deadlock: "), "{:?}", ended.stall[0]);
+    assert!(
+        ended.stall[0].starts_with("deadlock: "),
+        "{:?}",
+        ended.stall[0]
+    );
     let unfinished: Vec<u32> = keep
         .flows
         .iter()
         .filter(|r| r.received_ps.is_none())
         .map(|r| r.flow.id)
         .collect();
-    assert!(first.flows.iter().all(|id| unfinished.contains(id)), "who is named is stuck");
+    assert!(
+        first.flows.iter().all(|id| unfinished.contains(id)),
+        "who is named is stuck"
+    );
 }
 
 // LNK-41
@@ -134,7 +158,10 @@ fn the_pod_with_failed_links_deadlocks_and_says_when_where_and_who() {
 fn the_pod_as_it_was_built_never_deadlocks() {
     for seed in 1..4 {
         let (outcome, _) = eager(pod(4), crowd(seed, 4)).run();
-        assert_eq!((outcome.ending, outcome.deadlocks.len()), (Ending::Drained, 0));
+        assert_eq!(
+            (outcome.ending, outcome.deadlocks.len()),
+            (Ending::Drained, 0)
+        );
         assert!(outcome.counters.pfc_pauses > 50);
     }
 }
@@ -188,12 +215,18 @@ fn a_circle_of_bfc_pauses_is_found_too_and_none_where_pairs_are_left_out() {
         sticky_ps: 4 * US,
     };
     let (outcome, _) = s.clone().run_raw();
-    assert_eq!((outcome.ending, outcome.deadlocks.len()), (Ending::Stalled, 1));
+    assert_eq!(
+        (outcome.ending, outcome.deadlocks.len()),
+        (Ending::Stalled, 1)
+    );
     let found = &outcome.deadlocks[0];
     assert_eq!((found.ports.len(), found.at_ps), (5, found.seen_ps));
     s.backpressure = Some(foreseen(&s.graph()).0.allowed());
     let (outcome, _) = s.run();
-    assert_eq!((outcome.ending, outcome.deadlocks.len()), (Ending::Drained, 0));
+    assert_eq!(
+        (outcome.ending, outcome.deadlocks.len()),
+        (Ending::Drained, 0)
+    );
 }
 
 proptest! {

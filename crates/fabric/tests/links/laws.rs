@@ -29,13 +29,20 @@ fn topology() -> impl Strategy<Value = fabric::topology::TopologySpec> {
 /// An outage of any link, within the time in which flows are under way.
 fn outage() -> impl Strategy<Value = (u32, Time, Option<Time>)> {
     let from = prop_oneof![Just(0), 0..100 * US];
-    let length = prop_oneof![Just(None), (1u64..80 * US).prop_map(Some), (1u64..2 * US).prop_map(Some)];
-    (any::<u32>(), from, length).prop_map(|(link, from, length)| (link, from, length.map(|l| from + l)))
+    let length = prop_oneof![
+        Just(None),
+        (1u64..80 * US).prop_map(Some),
+        (1u64..2 * US).prop_map(Some)
+    ];
+    (any::<u32>(), from, length)
+        .prop_map(|(link, from, length)| (link, from, length.map(|l| from + l)))
 }
 
 fn recovery() -> impl Strategy<Value = Recovery> {
     prop_oneof![
-        Just(Recovery::GoBackN { timeout_ps: 200 * US }),
+        Just(Recovery::GoBackN {
+            timeout_ps: 200 * US
+        }),
         Just(Recovery::Irn(IrnConfig {
             rto_low_ps: 60 * US,
             rto_high_ps: 200 * US,
@@ -121,7 +128,9 @@ proptest! {
         let stranded = if wait { Stranded::Wait } else { Stranded::Drop };
         let s = s.with(&outages, delay_ps, stranded);
         let full = Setup { elide: false, ..s.clone() };
+        let divided = s.divided();
         let (outcome, keep) = s.run_raw();
+        prop_assert_eq!(divided.run_raw().0.digest, outcome.digest, "{}, threads", name);
         prop_assert_eq!(&outcome.violations, &[], "{}", name);
         prop_assert_eq!(full.run_raw().0.digest, outcome.digest, "{}", name);
         prop_assert_eq!(outcome.started, u64::from(n));

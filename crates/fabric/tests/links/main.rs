@@ -14,6 +14,7 @@ use common::*;
 use dataplane::sink::DropCause;
 use dataplane::switch::Stranded;
 use dataplane::units::Time;
+use fabric::engine::Threads;
 use fabric::outages::{Outage, Outages};
 use fabric::record::Outcome;
 use fabric::topology::Graph;
@@ -60,15 +61,40 @@ impl Setup {
         self
     }
 
-    /// Runs with and without elided events; the two must agree.
+    /// On several threads, whatever it gains.
+    fn divided(&self) -> Self {
+        let threads = Threads {
+            asked: 3,
+            forced: true,
+        };
+        Self {
+            threads,
+            ..self.clone()
+        }
+    }
+
+    /// Runs with and without elided events, and on several threads; all must agree.
     #[track_caller]
     fn run_twice(self) -> (Outcome, Keep) {
         let full = Self {
             elide: false,
             ..self.clone()
         };
+        let divided = self.divided();
         let (outcome, keep) = self.run();
-        assert_eq!(full.run().0.digest, outcome.digest, "elision changes nothing");
+        let (on_threads, same) = divided.run();
+        assert_eq!(on_threads.digest, outcome.digest, "threads change nothing");
+        let counted = |o: &Outcome| (o.counters.link_changes, o.counters.reroutes);
+        assert_eq!(counted(&on_threads), counted(&outcome));
+        assert_eq!(on_threads.ports, outcome.ports);
+        assert_eq!(on_threads.deadlocks, outcome.deadlocks);
+        assert_eq!(on_threads.stall, outcome.stall);
+        assert_eq!(same.pauses, keep.pauses);
+        assert_eq!(
+            full.run().0.digest,
+            outcome.digest,
+            "elision changes nothing"
+        );
         (outcome, keep)
     }
 }
@@ -92,6 +118,11 @@ fn busy(hosts: u32, n: u32, over_ps: Time, largest: u64, seed: u64) -> Vec<Flow>
 }
 
 /// What the port of one named node that leads to another counted.
-fn port<'a>(outcome: &'a Outcome, graph: &Arc<Graph>, from: &str, to: &str) -> &'a fabric::record::PortRecord {
+fn port<'a>(
+    outcome: &'a Outcome,
+    graph: &Arc<Graph>,
+    from: &str,
+    to: &str,
+) -> &'a fabric::record::PortRecord {
     &outcome.ports[link_of(graph, from, to) as usize]
 }
