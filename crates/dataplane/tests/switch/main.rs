@@ -1,5 +1,6 @@
 //! The switch against its rules: a fuzz of operations against a naive model, and one test a rule.
 
+mod links;
 mod model;
 mod rules;
 
