@@ -92,6 +92,15 @@ class Run:
         """No check was violated, and the network did not come to a standstill."""
         return self.summary["ok"] and self.summary["ending"] != "stalled"
 
+    @property
+    def deadlocks(self) -> list[dict[str, Any]]:
+        """Circles of ports that wait for each other for ever, in the order of being found.
+
+        Each says when it formed (``at_ps``) and was seen (``seen_ps``), its ``ports`` in the order
+        in which they wait, the ``bytes`` in their queues, and the ``flows`` that hold others.
+        """
+        return self.summary["deadlocks"]
+
     @cached_property
     def flows(self) -> polars.DataFrame:
         """A row per flow: size, times, slowdown."""

@@ -135,6 +135,34 @@ pub struct HeldFlowRecord {
     pub victim: bool,
 }
 
+/// Queues of switches that wait for each other, so that none of them can ever send again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadlockRecord {
+    /// When the pause took effect that closed the circle, ps; where BFC pauses, `seen_ps`.
+    pub at_ps: Time,
+    /// When it was found, ps.
+    pub seen_ps: Time,
+    /// Each waits for the next, and the last for the first.
+    pub ports: Vec<DeadPort>,
+    /// Flows with packets in them that hold others, ascending.
+    pub flows: Vec<u32>,
+}
+
+/// A port of a switch in a deadlock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeadPort {
+    /// The switch.
+    pub node: u32,
+    /// Its port.
+    pub port: u16,
+    /// The switch at the other end, which holds it.
+    pub peer: u32,
+    /// Class of the queue that is held.
+    pub class: u8,
+    /// Bytes in that queue when it was found.
+    pub bytes: u64,
+}
+
 /// What is recorded besides what every run tells; nothing by default. The rules are in
 /// `specs/record.md`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -325,6 +353,12 @@ pub struct Counters {
     pub marks: u64,
     /// INT records written.
     pub int_hops: u64,
+    /// Links that failed or came back during the run.
+    pub link_changes: u64,
+    /// Times that all switches got new routes.
+    pub reroutes: u64,
+    /// Packets that waited for a link that had failed, and went on by another.
+    pub rerouted_packets: u64,
     /// PFC pause frames sent.
     pub pfc_pauses: u64,
     /// PFC resume frames sent.
@@ -377,6 +411,8 @@ pub enum Ending {
     TimeLimit,
     /// Nothing can make progress, but flows are unfinished.
     Stalled,
+    /// Ports wait for each other in a circle, and the scenario wants no more of it.
+    Deadlocked,
     /// The user interrupted it.
     Interrupted,
 }
@@ -442,7 +478,9 @@ pub struct Outcome {
     pub checks: Vec<&'static str>,
     /// Checks that failed.
     pub violations: Vec<Violation>,
-    /// For a stalled run: who waits on whom.
+    /// Circles of ports that wait for each other, in the order in which they were found.
+    pub deadlocks: Vec<DeadlockRecord>,
+    /// For a run that stalled or deadlocked: who waits on whom; for others, flows whose receivers no way leads to.
     pub stall: Vec<String>,
     /// How many threads did it. All else in here does not depend on that.
     pub threads: ThreadUse,

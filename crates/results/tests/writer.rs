@@ -118,6 +118,7 @@ fn outcome() -> Outcome {
         ],
         checks: vec!["conservation"],
         violations: Vec::new(),
+        deadlocks: Vec::new(),
         stall: Vec::new(),
         threads: ThreadUse {
             asked: 4,

@@ -14,6 +14,7 @@ use fabric::paths::Paths;
 use fabric::topology::{CapacityOf, Graph, Loss, NodeKind, TopologySpec};
 use traffic::{Arrivals, Hosts, Pattern, SourceSpec, mean_gap_ps};
 
+use crate::check_links;
 use crate::load::Spec;
 use crate::problem::{At, Problem, Severity, SourceKind};
 use crate::scheme::{Interval, SchemeConfig, Surroundings};
@@ -178,7 +179,7 @@ fn loads(spec: &Spec, graph: &Graph) -> Vec<(AskedLoad, (Time, Time))> {
 }
 
 /// Collects what is wrong, at the place of a key.
-struct Findings<'a> {
+pub(crate) struct Findings<'a> {
     places: &'a BTreeMap<String, At>,
     problems: Vec<Problem>,
 }
@@ -199,11 +200,11 @@ impl Findings<'_> {
         });
     }
 
-    fn error(&mut self, keys: &[&str], message: String, hint: &str) {
+    pub(crate) fn error(&mut self, keys: &[&str], message: String, hint: &str) {
         self.add(Severity::Error, keys, message, hint);
     }
 
-    fn warn(&mut self, keys: &[&str], message: String, hint: &str) {
+    pub(crate) fn warn(&mut self, keys: &[&str], message: String, hint: &str) {
         self.add(Severity::Warning, keys, message, hint);
     }
 }
@@ -224,6 +225,7 @@ pub(crate) fn network(
     telemetry(spec, graph, &config, &mut findings);
     losses(graph, &config, &mut findings);
     floodgate(graph, &config.switch, &mut findings);
+    check_links::links(spec, graph, &config, &mut findings);
     let last_start = spec
         .traffic
         .iter()

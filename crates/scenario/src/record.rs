@@ -191,7 +191,7 @@ fn port(text: &str, graph: &Graph) -> Read<(u32, u16)> {
 }
 
 /// The node with this name.
-fn find(name: &str, graph: &Graph) -> Read<u32> {
+pub(crate) fn find(name: &str, graph: &Graph) -> Read<u32> {
     if let Some(node) = graph.find(name) {
         return Ok(node);
     }

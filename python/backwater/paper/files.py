@@ -588,7 +588,17 @@ def _group(table: _Table, alone: bool) -> Group:
     return group
 
 
+_MOST_SEEDS = 100_000
+
+
 def _seeds(table: _Table) -> tuple[int | None, ...]:
+    if isinstance(table.get("seeds"), dict):
+        bounds = table.table("seeds")
+        first, last = bounds.whole("from", 1), bounds.whole("to", 0)
+        bounds.close()
+        if not first <= last < first + _MOST_SEEDS:
+            raise table.fail("seeds", f"expected from 1 to {_MOST_SEEDS:,} seeds in {{ from, to }}")
+        return tuple(range(first, last + 1))
     seeds = table.list("seeds")
     for seed in seeds:
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:

@@ -9,11 +9,13 @@ mod bfc;
 mod classify;
 mod clock;
 pub(crate) mod floodgate;
+mod link;
 mod mmu;
 mod mmu_ns3;
 mod queueing;
 mod signal;
 mod spfc;
+mod stuck;
 
 use crate::config::{Classify, IntConfig, PauseBy, Scope, SwitchConfig};
 use crate::int::{IntFormat, IntHop, wire};
@@ -25,6 +27,7 @@ use bfc::Backpressure;
 use classify::{Classifier, Place};
 use clock::Clock;
 use floodgate::Floodgate;
+use link::DeadPorts;
 use mmu::{Mmu, Tell};
 use queueing::Queueing;
 use signal::Marker;
@@ -32,9 +35,11 @@ use signal::Marker;
 pub use bfc::{Pairs, hrtt_ps, pause_thresholds, state_entries, sticky_ps};
 pub use classify::MixedMap;
 pub use floodgate::{FloodgateBooks, FloodgateCounters};
+pub use link::Stranded;
 pub use mmu::{Level, division, headroom_bytes};
 pub use queueing::{DATA_CLASS, QueueState};
 pub use spfc::counting_number;
+pub use stuck::{Holds, StuckQueue};
 
 /// What the mechanisms of one switch did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,6 +67,8 @@ pub struct SwitchCounters {
     /// Pauses of what was paused already and resumes of what was not: must stay 0 where no frame is
     /// lost on a link and no bitmap repeats them.
     pub repeated_pauses: u64,
+    /// Packets that waited at a port whose link had failed and went on by another.
+    pub rerouted: u64,
 }
 
 /// What is counted at one port.
@@ -106,6 +113,8 @@ pub struct Switch {
     path_id: u32,
     counters: SwitchCounters,
     port_counters: Vec<SwitchPortCounters>,
+    /// `None`: no link has changed yet.
+    dead: Option<Box<DeadPorts>>,
 }
 
 impl Switch {
@@ -153,12 +162,13 @@ impl Switch {
             },
             counters: SwitchCounters::default(),
             port_counters: vec![SwitchPortCounters::default(); ports.len()],
+            dead: None,
         }
     }
 
-    /// BFC: only packets of these pairs of (ingress, egress) hold their upstream.
+    /// BFC: only packets of these pairs of (ingress, egress) hold their upstream; `None`: all do.
     // BFC-35
-    pub fn allow(&mut self, pairs: Pairs) {
+    pub fn allow(&mut self, pairs: Option<Pairs>) {
         if let Some(backpressure) = &mut self.backpressure {
             backpressure.allow(pairs);
         }
@@ -219,6 +229,10 @@ impl Switch {
             self.regulate_drop(now, &packet, arena, sink);
             return self.drop(None, id, DropCause::NoRoute, arena, sink); // SW-02
         };
+        if self.dead.is_some() && self.is_lost_at(port) {
+            self.regulate_drop(now, &packet, arena, sink);
+            return self.drop(Some(port), id, DropCause::Link, arena, sink); // LNK-23
+        }
         let place = if held {
             Place::HELD
         } else {
@@ -581,6 +595,9 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
+        if self.is_dead(port) {
+            return; // LNK-21
+        }
         if xoff {
             self.counters.pfc_pauses += 1;
         } else {
@@ -613,6 +630,9 @@ impl Switch {
         let Some(backpressure) = &self.backpressure else {
             return;
         };
+        if self.is_dead(packet.ingress) {
+            return; // LNK-21
+        }
         if pause {
             self.counters.bfc_pauses += 1;
         } else {
@@ -671,6 +691,9 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
+        if self.is_dead(port) {
+            return; // LNK-21
+        }
         self.counters.bfc_bitmaps += 1;
         let id = self.emit(port, Packet::new(Kind::BfcBitmap, 0, bytes), arena, sink);
         arena.name(id, queues);

@@ -679,9 +679,48 @@ impl Queueing {
         }
     }
 
+    /// Lets everything go that the neighbour at a port holds by BFC.
+    // LNK-21
+    pub fn let_go(&mut self, port: u16, arena: &Arena) {
+        if let Some(held) = &mut self.held_flows {
+            held.retain(|&key, ()| (key >> 32) as u16 != port);
+        }
+        if self.ports[port as usize].held == 0 {
+            return;
+        }
+        let standing = self.standing();
+        let own = port as usize * self.stride..(port as usize + 1) * self.stride;
+        for queue in own.chain(standing..self.queues.len()) {
+            if self.queues[queue].port == port {
+                self.set_paused(queue as u32, false, arena);
+            }
+        }
+    }
+
+    /// Takes a frame for the neighbour at a port out of its queue.
+    // LNK-21
+    pub fn pop_control(&mut self, port: u16, arena: &Arena) -> Option<PacketId> {
+        if self.ports[port as usize].ready & 1 == 0 {
+            return None;
+        }
+        let at = port as usize * self.classes;
+        if self.single {
+            return Some(self.take_single(at, arena));
+        }
+        let queue = self.pick(at, arena);
+        Some(self.take(at, queue, arena))
+    }
+
     /// Whether packets wait at a port that neither PFC nor BFC lets go.
     pub fn is_stuck(&self, port: u16) -> bool {
         self.ports[port as usize].bytes > 0 && !self.waiting(port)
+    }
+
+    /// Whether a pause may hold packets at a port: a class that has some, or a queue.
+    #[inline]
+    pub fn may_be_stuck(&self, port: u16) -> bool {
+        let p = &self.ports[port as usize];
+        p.bytes > 0 && (p.ready & p.paused != 0 || p.held > 0)
     }
 
     /// Calls `visit` with every queue of a port that holds packets.

@@ -51,6 +51,7 @@ impl<C: Calendar> Partition<C> {
             phase::TIMER => self.timer(event.id()),
             phase::FLOW_START if C::IN_ORDER_OF_SCHEDULING => self.step_flow_start(event.id()),
             phase::FLOW_START => self.start_flows(),
+            phase::TOPOLOGY => self.change_topology(event.id(), event.arg != 0),
             _ => {
                 let near = &mut self.core.links.near[event.id() as usize];
                 near.armed = false;
@@ -111,7 +112,7 @@ impl<C: Calendar> Partition<C> {
         l.digest = fold(fold(l.digest, now ^ how << 40), what);
         l.arrived += 1;
         let (node, port) = (l.node, l.port);
-        if l.lossy && self.losses.takes(link) {
+        if l.lossy && self.is_lost(link, id) {
             return self.lose(link, id);
         }
         if self.core.follows {
@@ -151,7 +152,7 @@ impl<C: Calendar> Partition<C> {
 
     /// News of drops set out for the senders. They arrive after the timers of their instant.
     // REC-34
-    fn send_notices(&mut self) {
+    pub(super) fn send_notices(&mut self) {
         let Core {
             now,
             calendar,

@@ -21,6 +21,7 @@ use super::flows::Live;
 use super::loss::Losses;
 use super::node::Core;
 use super::order::SourcePorts;
+use super::outage::LinkStates;
 use super::places::Places;
 use super::recording::Recording;
 use crate::ns3::Baselines;
@@ -37,6 +38,8 @@ pub(super) struct Partition<C> {
     pub nics: Vec<Nic>,
     pub switches: Vec<Switch>,
     pub losses: Losses,
+    /// `None`: no link fails.
+    pub link_states: Option<Box<LinkStates>>,
     /// Frames for other partitions.
     pub outbox: Outbox,
     /// `None`: nothing is recorded besides.

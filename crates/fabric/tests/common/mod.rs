@@ -12,7 +12,8 @@ use dataplane::config::{
 };
 use dataplane::switch::Pairs;
 use dataplane::units::{MS, Rate, Time, US};
-use fabric::engine::{Clock, Plan, Simulation, Threads};
+use fabric::engine::{Clock, OnDeadlock, Plan, Simulation, Threads};
+use fabric::outages::Outages;
 use fabric::record::{
     BufferSample, CauseRecord, FlowRecord, HeldFlowRecord, Outcome, PauseRecord, QueueBin,
     QueueSample, RecordSpec, Recorder, RttBin, ThroughputRecord, WaitingRecord,
@@ -98,6 +99,8 @@ pub struct Setup {
     pub seed: u64,
     pub until_ps: Time,
     pub backpressure: Option<Vec<Pairs>>,
+    pub outages: Option<Outages>,
+    pub on_deadlock: OnDeadlock,
     pub elide: bool,
     pub threads: Threads,
     pub clock: Clock,
@@ -206,6 +209,8 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         seed: 1,
         until_ps: 1000 * MS,
         backpressure: None,
+        outages: None,
+        on_deadlock: OnDeadlock::GoOn,
         elide: true,
         threads: Threads::ONE,
         clock: Clock::Exact,
@@ -306,7 +311,9 @@ pub const PRESETS: [(&str, Preset); 7] = [
 impl Setup {
     pub fn plan(self) -> Plan {
         let graph = Arc::new(self.topology.build().expect("a sound topology"));
-        let routes = routes(&graph, self.seed, self.switch.path).expect("a connected network");
+        let down = self.outages.as_ref().map_or(&[][..], Outages::initial);
+        let known = graph.without(down);
+        let routes = routes(&known, self.seed, self.switch.path).expect("a connected network");
         Plan {
             graph,
             routes,
@@ -319,6 +326,8 @@ impl Setup {
             until_ps: self.until_ps,
             probe_ps: self.probe_ps,
             backpressure: self.backpressure,
+            outages: self.outages.map(Arc::new),
+            on_deadlock: self.on_deadlock,
             clock: self.clock,
             in_order: self.in_order,
             starts_first: self.starts_first,
