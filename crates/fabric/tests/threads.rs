@@ -41,6 +41,8 @@ fn everything() -> RecordSpec {
             bin_ps: 100 * NS,
             window_ps: (0, 1000 * US),
         }),
+        pauses: None, // needs one thread
+        waiting_ps: Some((2 * US, 90 * US)),
     }
 }
 
@@ -88,6 +90,7 @@ fn same(setup: &Setup, counts: &[u32]) -> Outcome {
         assert_eq!(keep.port_queues, kept.port_queues, "{asked} threads");
         assert_eq!(keep.histogram, kept.histogram, "{asked} threads");
         assert_eq!(keep.rtt, kept.rtt, "{asked} threads");
+        assert_eq!(keep.waiting, kept.waiting, "{asked} threads");
         last = many;
     }
     last

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dataplane::int::IntHop;
-use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
+use dataplane::packet::{Arena, Cold, Packet, PacketId, flag};
 use dataplane::units::Time;
 use kernel::calendar::{Calendar, Event, phase};
 use kernel::{Barrier, Broken};
@@ -28,7 +28,7 @@ pub(super) struct Parcels {
     /// Telemetry of those that have some, in the same order: path and length of each, and all hops.
     stacks: Vec<(u16, u8)>,
     hops: Vec<IntHop>,
-    /// What bitmaps name, in the same order: the length of each, and all names.
+    /// What bitmaps and frames of credits name, in the same order: the length of each, and all names.
     named: Vec<u32>,
 }
 
@@ -41,7 +41,7 @@ impl Parcels {
             self.stacks.push((stack.path(), stack.hops().len() as u8));
             self.hops.extend_from_slice(stack.hops());
         }
-        if packet.kind() == Kind::BfcBitmap {
+        if packet.names() {
             let named = arena.named(id);
             self.named.push(named.len() as u32);
             self.named.extend_from_slice(named);
@@ -71,7 +71,7 @@ impl Parcels {
                 }
                 hops = rest;
             }
-            if frame.packet.kind() == Kind::BfcBitmap
+            if frame.packet.names()
                 && let Some((&length, rest)) = named.split_first()
             {
                 let (names, rest) = rest.split_at(length as usize);
