@@ -37,6 +37,7 @@ pub(crate) enum Tell {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
 struct Ingress {
     /// Bytes in reserve and pool.
     bytes: u64,
@@ -69,6 +70,8 @@ pub(crate) struct Mmu {
     buffer_bytes: u64,
     ports: u64,
     reserved: u64,
+    /// Within its reserve an ingress asks nobody.
+    own_reserve: bool,
     shared_bytes: u64,
     shared_used: u64,
     ingress: Vec<Ingress>,
@@ -165,8 +168,14 @@ impl Mmu {
                 }
             }
         }
+        let own_reserve = match config.mmu.admission {
+            Admission::Pfc(_) => ns3.is_none(),
+            Admission::SharedPool => true,
+            _ => false,
+        };
         Self {
             admission: config.mmu.admission,
+            own_reserve,
             ns3: ns3.map(Box::new),
             victims,
             buffer_bytes: config.mmu.buffer_bytes,
@@ -267,6 +276,23 @@ impl Mmu {
             pool_bytes: self.shared_used,
             victim: self.last_by_victim,
         }
+    }
+
+    /// Holds a packet that does not leave the reserve of its ingress, where no other rule can say
+    /// no and nothing changes for anybody else. False: ask [`Mmu::verdict`].
+    // SW-10
+    #[inline]
+    pub fn enter_reserve(&mut self, port: u16, class: u8, size: u64) -> bool {
+        let at = self.at(port, class);
+        let ingress = &mut self.ingress[at];
+        let bytes = ingress.bytes + size;
+        if bytes > self.reserved || ingress.headroom > 0 || !self.own_reserve {
+            return false;
+        }
+        ingress.bytes = bytes;
+        self.used += size;
+        self.max_used = self.max_used.max(self.used);
+        true
     }
 
     /// May a packet of `size` bytes enter, and where is it held? Changes nothing.
@@ -377,8 +403,12 @@ impl Mmu {
             return books.leave(port, class, size);
         }
         let at = self.at(port, class);
-        let before = self.beyond(self.ingress[at].bytes);
         let ingress = &mut self.ingress[at];
+        if ingress.bytes <= self.reserved && ingress.headroom == 0 && !ingress.xoff {
+            ingress.bytes -= size; // nothing was in the pool
+            return Tell::Nothing;
+        }
+        let before = ingress.bytes.saturating_sub(self.reserved);
         // SW-14: what leaves frees the headroom first.
         let from_headroom = ingress.headroom.min(size);
         ingress.headroom -= from_headroom;

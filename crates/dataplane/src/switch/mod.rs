@@ -70,18 +70,6 @@ pub struct SwitchPortCounters {
     pub dropped: [u64; DROP_CAUSES],
 }
 
-/// The part of a port that signals need.
-#[derive(Clone, Copy, Debug)]
-struct Telemetry {
-    /// Queued bytes of the classes that ECN counts.
-    ecn_bytes: u64,
-    /// Queued bytes of the classes that INT counts.
-    int_bytes: u64,
-    /// Bytes sent of the classes that INT counts.
-    int_tx: u64,
-    rate_mbps: u32,
-}
-
 /// Per class, as bits: what `SwitchConfig::classes` says.
 #[derive(Clone, Copy, Debug, Default)]
 struct ClassBits {
@@ -100,7 +88,6 @@ pub struct Switch {
     marker: Option<Marker>,
     backpressure: Option<Backpressure>,
     clock: Option<Clock>,
-    telemetry: Vec<Telemetry>,
     class: ClassBits,
     int: bool,
     /// How INT is written, if not exactly and of what was sent.
@@ -122,13 +109,10 @@ impl Switch {
             class.ecn |= u8::from(of.ecn) << c;
             class.int |= u8::from(of.int) << c;
         }
-        let telemetry = ports.iter().map(|(rate, _)| Telemetry {
-            ecn_bytes: 0,
-            int_bytes: 0,
-            int_tx: 0,
-            rate_mbps: (rate.bps() / 1_000_000) as u32,
-        });
-        let queueing = Queueing::new(config, ports.len());
+        let mut queueing = Queueing::new(config, ports.len());
+        for (port, (rate, _)) in queueing.ports.iter_mut().zip(ports) {
+            port.telemetry.rate_mbps = (rate.bps() / 1_000_000) as u32;
+        }
         let read_ps = match config.classify {
             Classify::Dynamic { .. } => config.assign.bitmap_ps,
             _ => None,
@@ -145,7 +129,6 @@ impl Switch {
                 .map(|e| Marker::new(e, ports.iter().map(|p| p.0))),
             backpressure: config.bfc.map(|b| Backpressure::new(b, id, ports)),
             clock: Clock::new(read_ps, tell_ps),
-            telemetry: telemetry.collect(),
             class,
             int: config.int.is_some(),
             int_as: config.int.filter(|int| *int != IntConfig::default()),
@@ -199,7 +182,7 @@ impl Switch {
             return;
         }
         packet.ingress = in_port;
-        let packet = *packet;
+        let mut packet = *packet;
         self.counters.received += 1;
         self.touch(now, sink);
 
@@ -213,26 +196,29 @@ impl Switch {
         let class = packet.class();
         let buffered = self.class.buffered >> class & 1 != 0;
         if buffered {
-            let waiting = if self.mmu.per_queue() && place.queue != queueing::NO_QUEUE {
-                self.queueing.get(place.queue).bytes
-            } else {
-                self.queueing.ports[port as usize].bytes
-            };
-            match self.mmu.verdict(in_port, class, size, waiting) {
-                Ok(space) => {
-                    arena.hot_mut(id).flags |= flag::BUFFERED;
-                    if self.mmu.enter(now, in_port, class, size, space) == Tell::Xoff {
-                        self.tell_pfc(in_port, class, true, arena, sink);
+            if !self.mmu.enter_reserve(in_port, class, size) {
+                let waiting = if self.mmu.per_queue() && place.queue != queueing::NO_QUEUE {
+                    self.queueing.get(place.queue).bytes
+                } else {
+                    self.queueing.ports[port as usize].bytes
+                };
+                match self.mmu.verdict(in_port, class, size, waiting) {
+                    Ok(space) => {
+                        if self.mmu.enter(now, in_port, class, size, space) == Tell::Xoff {
+                            self.tell_pfc(in_port, class, true, arena, sink);
+                        }
                     }
+                    Err(cause) => return self.drop(Some(port), id, cause, arena, sink),
                 }
-                Err(cause) => return self.drop(Some(port), id, cause, arena, sink),
             }
+            packet.flags |= flag::BUFFERED;
+            arena.hot_mut(id).flags = packet.flags;
         }
         let counted = self.counted(&packet);
         let (queue, alone) =
             self.classifier
                 .commit(now, port, &packet, place, counted, &mut self.queueing);
-        self.enqueue(port, queue, alone, id, arena, sink);
+        self.enqueue(port, queue, alone, (id, &packet), arena, sink);
     }
 
     /// BFC-32: whether the flow table sees a packet.
@@ -277,16 +263,15 @@ impl Switch {
         port: u16,
         queue: u32,
         alone: bool,
-        id: PacketId,
+        (id, packet): (PacketId, &Packet),
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        let packet = *arena.hot(id);
         let found = self.queueing.get(queue).bytes;
         self.queueing.push(queue, id, arena);
         let bit = 1u8 << packet.class();
         let size = u64::from(packet.size);
-        let telemetry = &mut self.telemetry[port as usize];
+        let telemetry = &mut self.queueing.ports[port as usize].telemetry;
         if self.class.int & bit != 0 {
             telemetry.int_bytes += size;
         }
@@ -296,14 +281,14 @@ impl Switch {
         }
         // BFC-17: whatever chose the queue.
         if let Some(backpressure) = &mut self.backpressure
-            && bfc::subject(&packet)
+            && bfc::subject(packet)
         {
             // BFC-07: N_active with this packet in place.
             let active = self.queueing.open(port, packet.class());
-            if backpressure.is_over(port, active, found, &packet, alone) {
+            if backpressure.is_over(port, active, found, packet, alone) {
                 arena.hot_mut(id).flags |= flag::OVER;
-                if backpressure.over(&packet) {
-                    self.tell_bfc(&packet, true, arena, sink);
+                if backpressure.over(packet) {
+                    self.tell_bfc(packet, true, arena, sink);
                 }
             }
         }
@@ -325,7 +310,7 @@ impl Switch {
         let packet = *hot;
         if packet.kind().is_hop_control() {
             if self.class.int & 1 != 0 {
-                let telemetry = &mut self.telemetry[port as usize];
+                let telemetry = &mut self.queueing.ports[port as usize].telemetry;
                 telemetry.int_bytes -= u64::from(packet.size);
                 telemetry.int_tx += u64::from(packet.size);
             }
@@ -359,7 +344,7 @@ impl Switch {
     }
 
     /// Marks and telemetry of a packet that has left its queue.
-    #[inline]
+    #[inline(always)]
     #[allow(clippy::too_many_arguments)]
     fn signal<S: Sink>(
         &mut self,
@@ -373,7 +358,7 @@ impl Switch {
     ) {
         let bit = 1u8 << packet.class();
         let size = u64::from(packet.size);
-        let telemetry = &mut self.telemetry[port as usize];
+        let telemetry = &mut self.queueing.ports[port as usize].telemetry;
         if self.class.ecn & bit != 0 {
             telemetry.ecn_bytes -= size;
         }
@@ -407,7 +392,7 @@ impl Switch {
     #[cold]
     #[inline(never)]
     fn rewrite_int(&self, port: u16, id: PacketId, arena: &mut Arena) {
-        let telemetry = &self.telemetry[port as usize];
+        let telemetry = &self.queueing.ports[port as usize].telemetry;
         let arrived = telemetry.int_tx + telemetry.int_bytes;
         if let (Some(int), Some(stack)) = (self.int_as, arena.stack_mut(id)) {
             signal::rewrite(int, stack, arrived);
@@ -416,7 +401,7 @@ impl Switch {
 
     /// ECN at the moment that the configuration chose.
     // SW-30, SW-32, SW-34
-    #[inline]
+    #[inline(always)]
     fn mark<S: Sink>(
         &mut self,
         port: u16,
@@ -432,7 +417,7 @@ impl Switch {
         }
         let bytes = match marker.scope {
             Scope::Queue => self.queueing.get(queue).bytes,
-            Scope::Port => self.telemetry[port as usize].ecn_bytes,
+            Scope::Port => self.queueing.ports[port as usize].telemetry.ecn_bytes,
         };
         let hot = arena.hot_mut(id);
         let data = hot.kind() == Kind::Data;
@@ -566,7 +551,7 @@ impl Switch {
         let held = backpressure.holding();
         let mut rest = held.as_slice();
         let mut queues = Vec::new();
-        for port in 0..self.telemetry.len() as u16 {
+        for port in 0..self.queueing.ports.len() as u16 {
             let here = rest.partition_point(|h| h.ingress <= port);
             queues.clear();
             queues.extend(rest[..here].iter().map(|h| h.what));
@@ -598,7 +583,7 @@ impl Switch {
         sink: &mut S,
     ) -> PacketId {
         if self.class.int & 1 != 0 {
-            self.telemetry[port as usize].int_bytes += u64::from(frame.size);
+            self.queueing.ports[port as usize].telemetry.int_bytes += u64::from(frame.size);
         }
         let id = arena.alloc(frame, Cold::default());
         let queue = self.queueing.queue_of(port, 0, 0);
@@ -649,7 +634,7 @@ impl Switch {
     /// How many ports it has.
     #[must_use]
     pub const fn ports(&self) -> u16 {
-        self.telemetry.len() as u16
+        self.port_counters.len() as u16
     }
 
     /// Bytes in the shared buffer.
@@ -743,7 +728,7 @@ impl Switch {
     pub fn audit(&self, arena: &Arena) -> Vec<String> {
         let mut broken = Vec::new();
         let (mut packets, mut buffered, mut subject) = (0u64, 0u64, 0u64);
-        for port in 0..self.telemetry.len() as u16 {
+        for port in 0..self.queueing.ports.len() as u16 {
             let mut bytes = 0u64;
             self.queueing.for_each_packet(port, arena, |id| {
                 let p = arena.hot(id);

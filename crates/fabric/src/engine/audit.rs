@@ -11,7 +11,7 @@ use crate::record::{Ending, PortRecord, Violation};
 /// Enough to find the cause.
 const MOST_VIOLATIONS: usize = 50;
 
-impl<C: Calendar> Simulation<C> {
+impl<C: Calendar + Send> Simulation<C> {
     /// Makes all checks; violations go to the list, the names of checks that held come back.
     pub(super) fn audit(&mut self, ending: Ending) -> Vec<&'static str> {
         for part in &mut self.net.parts {
@@ -62,7 +62,7 @@ impl<C: Calendar> Simulation<C> {
         let mut broken = Vec::new();
         let mut under_way = 0;
         for (link, way) in self.net.each_way() {
-            let (sent, arrived) = (way.stats.packets, way.far.arrived);
+            let (sent, arrived) = (way.near.packets, way.far.arrived);
             under_way += sent - arrived.min(sent);
             if arrived > sent || drained && arrived != sent {
                 broken.push(format!(
@@ -155,7 +155,7 @@ impl<C: Calendar> Simulation<C> {
         }
         if drained {
             let ways = self.net.each_way();
-            let paused = ways.filter(|(_, way)| way.stats.paused_since != NEVER);
+            let paused = ways.filter(|(_, way)| way.pauses.since_ps != NEVER);
             broken.extend(paused.map(|(link, _)| {
                 let port = self.port_name(link);
                 format!("{port} is still paused, but nothing waits")
@@ -202,29 +202,30 @@ impl<C: Calendar> Simulation<C> {
         let Self { net, probes, .. } = self;
         let mut switch_port = 0;
         let record = |(link, way): (u32, Way<'_>)| {
-            let (s, of) = (way.stats, net.graph.port(link as usize));
+            let (near, pauses) = (way.near, way.pauses);
+            let of = net.graph.port(link as usize);
             let node = net.node_of(link);
             let mut record = PortRecord {
                 node,
-                port: way.link.port,
+                port: near.port,
                 peer: of.peer,
                 rate_bps: of.rate.bps(),
                 delay_ps: of.delay_ps,
-                tx_packets: s.packets,
-                tx_bytes: s.bytes,
-                tx_data_packets: s.data_packets,
-                tx_data_bytes: s.data_bytes,
-                pauses: s.pauses,
-                resumes: s.resumes,
-                paused_ps: s.paused_ps,
+                tx_packets: near.packets,
+                tx_bytes: near.bytes,
+                tx_data_packets: near.data_packets,
+                tx_data_bytes: near.data_bytes,
+                pauses: pauses.count,
+                resumes: pauses.resumes,
+                paused_ps: pauses.paused_ps,
                 ..PortRecord::default()
             };
             if node >= net.graph.hosts() {
                 let (switch, _) = net.switch(node);
-                let counted = switch.port_counters(way.link.port);
+                let counted = switch.port_counters(near.port);
                 record.marked = counted.marked;
                 record.dropped = counted.dropped;
-                record.max_queue_bytes = switch.queued(way.link.port).1;
+                record.max_queue_bytes = switch.queued(near.port).1;
                 record.active_flows = probes.take_active(switch_port);
                 switch_port += 1;
             }

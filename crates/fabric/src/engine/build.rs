@@ -14,9 +14,12 @@ use kernel::calendar::{Calendar, Wheel};
 use kernel::random::{Purpose, Stream};
 
 use super::causes::Causes;
+use super::division::{divide, undivided};
+use super::exchange::Outbox;
 use super::flows::Live;
 use super::links::Links;
 use super::loss::Losses;
+use super::merge::Merged;
 use super::network::Network;
 use super::node::{Core, Node};
 use super::notices::Notices;
@@ -29,6 +32,7 @@ use super::supply::Traffic;
 use super::{Clock, Plan, Simulation};
 use crate::ns3::Baselines;
 use crate::paths::Paths;
+use crate::record::ThreadUse;
 use crate::topology::Graph;
 
 /// Classes of which no packet may be lost, as bits. A link that loses pauses leaves PFC without a
@@ -46,6 +50,9 @@ fn lossless_classes(config: &SwitchConfig, links_lose: bool) -> u8 {
         bits | u8::from(promised(class.pausable || !class.buffered)) << nth
     })
 }
+/// With fewer ports than this all state is in the processor's caches anyway.
+const MANY_PORTS: u32 = 2048;
+
 /// Width of the calendar's buckets, as a power of two of ps: its first wheel must reach as far as
 /// nearly all arrivals do, or they are sorted twice.
 fn bucket_shift(graph: &Graph, max_frame: u16) -> u32 {
@@ -139,10 +146,11 @@ fn partition<C>(
     let graph = &plan.graph;
     let losses = Losses::new(graph, plan.seed);
     let paths = Paths::new(Arc::clone(graph));
+    let recording = Recording::new(&plan.record, graph, places.switches(part));
     let core = Core {
         now: 0,
         calendar,
-        links: Links::new(graph, plan.clock, places),
+        links: Links::new(graph, plan.clock, places, part),
         nodes: places.nodes(part).iter().map(|&n| node(plan, n)).collect(),
         drops: [0; DROP_CAUSES],
         lossless: lossless_classes(&plan.switch, !losses.none()),
@@ -155,6 +163,7 @@ fn partition<C>(
         told: Vec::new(),
         reading: None,
         events: 0,
+        watched: recording.is_some(),
         replayed: order::draws(&plan.switch, graph),
     };
     Partition {
@@ -167,7 +176,8 @@ fn partition<C>(
             .filter_map(|&n| switch(plan, tables, n))
             .collect(),
         losses,
-        recording: Recording::new(&plan.record, graph),
+        outbox: Outbox::new(places.parts()),
+        recording,
         causes: Causes::new(plan.record.pauses, plan.switch.path == PathChoice::Packet),
         round: Vec::new(),
         progress_ps: 0,
@@ -190,6 +200,7 @@ fn partition<C>(
         base_rtt: plan.base_rtt,
         seed: plan.seed,
         elide: plan.elide,
+        looks_ahead: graph.port_count() >= MANY_PORTS,
         spraying: plan.switch.path == PathChoice::Packet,
     }
 }
@@ -199,17 +210,42 @@ impl Simulation<Wheel> {
     #[must_use]
     pub fn new(plan: Plan) -> Self {
         let shift = bucket_shift(&plan.graph, plan.switch.max_frame);
-        Self::with_calendar(plan, Wheel::new(shift))
+        let (divided, threads) = divide(&plan);
+        let (places, division) = match divided {
+            Some((cut, division)) => (Places::new(&plan.graph, &cut.part_of), Some(division)),
+            None => (Places::one(&plan.graph), None),
+        };
+        let calendars = (0..places.parts()).map(|_| Wheel::new(shift)).collect();
+        let simulation = Self::build(plan, places, calendars);
+        Self {
+            division,
+            threads,
+            ..simulation
+        }
     }
 }
 
 impl<C: Calendar> Simulation<C> {
-    /// The same with a calendar of the caller's choice.
+    /// The same on one thread, with a calendar of the caller's choice.
     #[must_use]
-    pub fn with_calendar(mut plan: Plan, calendar: C) -> Self {
+    pub fn with_calendar(plan: Plan, calendar: C) -> Self {
+        let places = Places::one(&plan.graph);
+        let threads = undivided(&plan);
+        let simulation = Self::build(plan, places, vec![calendar]);
+        Self {
+            threads,
+            ..simulation
+        }
+    }
+
+    /// Builds every partition, each with a calendar of its own.
+    fn build(mut plan: Plan, places: Places, calendars: Vec<C>) -> Self {
         let mut tables = Tables::of(&mut plan);
-        let places = Arc::new(Places::one(&plan.graph));
-        let parts = vec![partition(&plan, &places, 0, &mut tables, calendar)];
+        let places = Arc::new(places);
+        let parts: Vec<_> = (0..)
+            .zip(calendars)
+            .map(|(part, calendar)| partition(&plan, &places, part, &mut tables, calendar))
+            .collect();
         let losing = !parts[0].losses.none();
         let lossless = match plan.switch.mmu.admission {
             Admission::Unlimited => true,
@@ -225,6 +261,9 @@ impl<C: Calendar> Simulation<C> {
             },
             traffic: Traffic::new(plan.feed, plan.clock),
             flows: plan.flows,
+            division: None,
+            threads: ThreadUse::default(),
+            merged: Merged::default(),
             until_ps: plan.until_ps,
             probe_ps: plan.probe_ps.max(1),
             lossless,

@@ -1,6 +1,6 @@
 //! Follows PFC pauses through the network: what a port held when it paused its upstream, which
 //! pause caused which, and which flows wait that are not to blame. Looks and counts; changes nothing.
-//! The rules are in `specs/spfc.md`.
+//! The rules are in `specs/spfc.md`. It looks at all of a flow's path, so the run has one thread.
 //!
 //! A pause is known by the port that it holds, its class, and its number among the pauses of these
 //! two. Number, depth and congested port travel in the pause frame's cold part, so that whoever is
@@ -89,12 +89,12 @@ impl View<'_> {
 
     /// Number in the network of the node that sends on a link.
     fn sender(&self, link: u32) -> u32 {
-        self.nodes[self.links.hot[link as usize].node as usize].number
+        self.nodes[self.links.near[link as usize].node as usize].number
     }
 
     /// Number in the network of the node that a link leads to.
     fn receiver(&self, link: u32) -> u32 {
-        self.nodes[self.links.hot[link as usize].peer as usize].number
+        self.nodes[self.links.far[link as usize].node as usize].number
     }
 
     /// Egress port at which most of the bytes of an ingress and class wait, and how many those are.
@@ -129,7 +129,7 @@ impl View<'_> {
             if link == root {
                 return true;
             }
-            node = self.links.hot[link as usize].peer;
+            node = self.links.far[link as usize].node;
         }
         false
     }
@@ -143,7 +143,7 @@ impl View<'_> {
         arena: &Arena,
         mut visit: impl FnMut(Packet, u32, Time),
     ) {
-        let l = &self.links.hot[link as usize];
+        let l = &self.links.near[link as usize];
         if let Some(switch) = self.switch(l.node) {
             switch.for_each_queued(l.port, arena, |id| {
                 let packet = *arena.hot(id);
@@ -206,7 +206,7 @@ impl Causes {
             node: view.sender(link),
             port: told.port,
             peer: view.receiver(link),
-            peer_port: view.links.hot[link as usize].peer_port,
+            peer_port: view.links.far[link as usize].port,
             class: told.class,
             number,
             held_bytes: level.held_bytes,
@@ -219,7 +219,7 @@ impl Causes {
             parent: parent.map(|p| p.number),
             depth,
             root_node: view.sender(root),
-            root_port: view.links.hot[root as usize].port,
+            root_port: view.links.near[root as usize].port,
             root_peer: view.receiver(root),
         });
     }
@@ -250,7 +250,7 @@ impl Causes {
             && held.ended.is_none()
         {
             self.note_flows(now, link, class, &held, view, arena);
-            let sent = view.links.stats[link as usize].bytes;
+            let sent = view.links.near[link as usize].bytes;
             let ended = Some((now, sent));
             self.held.insert(key(link, class), Held { ended, ..held });
         }
@@ -269,7 +269,7 @@ impl Causes {
         arena: &Arena,
     ) {
         let Some(flows) = &mut self.flows else { return };
-        let pauser = view.links.hot[link as usize].peer;
+        let pauser = view.links.far[link as usize].node;
         let mut seen = BTreeMap::new();
         view.each_waiting(link, class, arena, |packet, src, since_ps| {
             seen.entry(packet.flow).or_insert((packet, src, since_ps));
@@ -308,10 +308,10 @@ impl Causes {
         let record = |(&(flow, link, root), of): (&HeldKey, &HeldFlow)| HeldFlowRecord {
             flow,
             node: view.sender(link),
-            port: view.links.hot[link as usize].port,
+            port: view.links.near[link as usize].port,
             peer: view.receiver(link),
             root_node: view.sender(root),
-            root_port: view.links.hot[root as usize].port,
+            root_port: view.links.near[root as usize].port,
             root_peer: view.receiver(root),
             pauses: of.pauses,
             held_ps: of.held_ps,
@@ -387,6 +387,6 @@ fn still_felt(held: &Held, now: Time, link: u32, links: &Links) -> bool {
     let Some((ended_ps, sent_before)) = held.ended else {
         return true;
     };
-    let sent = links.stats[link as usize].bytes - sent_before;
-    links.hot[link as usize].rate.serialisation_ps(sent) >= now - ended_ps
+    let sent = links.near[link as usize].bytes - sent_before;
+    links.rates[link as usize].serialisation_ps(sent) >= now - ended_ps
 }

@@ -6,9 +6,9 @@ use traffic::Flow;
 
 use super::Simulation;
 use super::network::Network;
-use crate::record::{Counters, Ending, FlowRecord, Outcome, Recorder};
+use crate::record::{Counters, Ending, FlowRecord, Outcome, Recorder, ThreadUse};
 
-impl<C: Calendar> Simulation<C> {
+impl<C: Calendar + Send> Simulation<C> {
     /// The end: open things are closed, books are compared, everything counted is told.
     pub(super) fn close(
         mut self,
@@ -25,13 +25,13 @@ impl<C: Calendar> Simulation<C> {
         for part in &mut self.net.parts {
             part.core.close_pauses(end_ps);
         }
-        self.hand_over(recorder);
         for part in &mut self.net.parts {
             if let Some(recording) = &mut part.recording {
-                recording.finish(end_ps, recorder);
+                recording.finish(end_ps, &mut self.merged);
             }
             part.finish_causes(end_ps, recorder);
         }
+        self.hand_over(recorder);
         let unfinished = self.net.unfinished();
         if !unfinished.is_empty() {
             recorder.flows(&unfinished);
@@ -52,6 +52,10 @@ impl<C: Calendar> Simulation<C> {
                 Vec::new()
             },
             violations: self.violations,
+            threads: ThreadUse {
+                crossed: self.net.parts.iter().map(|p| p.outbox.crossed).sum(),
+                ..self.threads
+            },
             loop_seconds,
         }
     }

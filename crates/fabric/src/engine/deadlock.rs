@@ -16,7 +16,7 @@ struct Waiting {
     for_: Vec<usize>,
 }
 
-impl<C: Calendar> Simulation<C> {
+impl<C: Calendar + Send> Simulation<C> {
     /// AUD-09: the ports that wait for each other in a circle, each for the next and the last for
     /// the first; empty where there is no such circle.
     pub(super) fn find_deadlock(&self) -> Vec<u32> {

@@ -5,13 +5,30 @@ use dataplane::units::Time;
 use kernel::calendar::Calendar;
 
 use super::Simulation;
+use super::crew::{self, Crew};
 use super::supply::next_start_ps;
 use crate::record::{Ending, Outcome, Progress, Recorder};
 
-impl<C: Calendar> Simulation<C> {
+impl<C: Calendar + Send> Simulation<C> {
     /// Runs to the end. `watch` sees the progress at every probe and may stop the run with `false`.
     pub fn run(
+        self,
+        recorder: &mut dyn Recorder,
+        watch: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Outcome {
+        let Some(division) = self.division else {
+            return self.drive(None, recorder, watch);
+        };
+        let yard = crew::yard(division);
+        std::thread::scope(|scope| {
+            let crew = Crew::new(division, &yard, scope);
+            self.drive(Some(crew), recorder, watch)
+        })
+    }
+
+    fn drive(
         mut self,
+        mut crew: Option<Crew<'_, C>>,
         recorder: &mut dyn Recorder,
         watch: &mut dyn FnMut(&Progress) -> bool,
     ) -> Outcome {
@@ -20,7 +37,7 @@ impl<C: Calendar> Simulation<C> {
         let mut probe = self.probe_ps;
         while ending.is_none() {
             let until = probe.min(self.until_ps);
-            self.run_before(until + 1);
+            self.run_before(until + 1, crew.as_mut());
             ending = self.ending(until, probe > self.until_ps);
             if ending.is_none() {
                 self.look(until, recorder);
@@ -30,6 +47,9 @@ impl<C: Calendar> Simulation<C> {
                 }
             }
             self.hand_over(recorder);
+        }
+        if let Some(crew) = crew {
+            self.threads.windows = crew.windows;
         }
         let ending = ending.unwrap_or(Ending::Drained);
         let seconds = started.elapsed().as_secs_f64();
@@ -86,7 +106,7 @@ impl<C: Calendar> Simulation<C> {
             && self
                 .net
                 .each_way()
-                .all(|(_, way)| way.far.arrived == way.stats.packets)
+                .all(|(_, way)| way.far.arrived == way.near.packets)
     }
 
     fn progress(&self) -> Progress {
@@ -101,12 +121,13 @@ impl<C: Calendar> Simulation<C> {
     }
 
     /// Handles every event before `limit`.
-    fn run_before(&mut self, limit: Time) {
+    fn run_before(&mut self, limit: Time, mut crew: Option<&mut Crew<'_, C>>) {
         let mut told = 0;
         while told < limit {
             told = self.traffic.tell(&mut self.net, limit);
-            for part in &mut self.net.parts {
-                part.run_before(told);
+            match &mut crew {
+                Some(crew) => crew.run_before(&mut self.net.parts, told),
+                None => self.net.parts[0].run_before(told),
             }
         }
     }
@@ -116,7 +137,7 @@ impl<C: Calendar> Simulation<C> {
         self.probes.look(now, &self.net, recorder);
         for part in &mut self.net.parts {
             if let Some(recording) = &mut part.recording {
-                recording.hand_over(now, recorder);
+                recording.hand_over(now, &mut self.merged);
             }
         }
     }
@@ -124,15 +145,12 @@ impl<C: Calendar> Simulation<C> {
     /// Gives what has gathered to the recorder.
     pub(super) fn hand_over(&mut self, recorder: &mut dyn Recorder) {
         for part in &mut self.net.parts {
-            if !part.finished.is_empty() {
-                recorder.flows(&part.finished);
-                part.finished.clear();
-            }
-            if !part.core.pauses.is_empty() {
-                recorder.pauses(&part.core.pauses);
-                part.core.pauses.clear();
-            }
+            self.merged.flows(&part.finished);
+            part.finished.clear();
+            self.merged.pauses(&part.core.pauses);
+            part.core.pauses.clear();
             part.hand_over_causes(recorder);
         }
+        self.merged.deliver(recorder);
     }
 }

@@ -30,21 +30,21 @@ impl<C: Calendar> Partition<C> {
 
     /// Whether a kicked port takes part: it has something to send and its link is free. If the link
     /// is not free, the port is called when it is.
+    #[inline]
     fn admit_to_round(&mut self, link: u32) -> bool {
-        let l = &mut self.core.links.hot[link as usize];
-        l.kicked = false;
-        let (node, port, busy_ps) = (l.node, l.port, l.busy_ps);
+        let near = &mut self.core.links.near[link as usize];
+        near.kicked = false;
+        let (node, port, busy_ps) = (near.node, near.port, near.busy_ps);
         if let Some(recording) = &mut self.recording {
             recording.touch(link);
         }
-        if !self.waiting(node, port) {
-            return false;
+        if busy_ps <= self.core.now {
+            return true;
         }
-        if busy_ps > self.core.now {
+        if self.waiting(node, port) {
             self.arm(link);
-            return false;
         }
-        true
+        false
     }
 
     #[inline]
@@ -55,39 +55,41 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Calls the port when its link is free.
-    // ENG-06
+    #[inline]
     pub(super) fn arm(&mut self, link: u32) {
-        let l = &mut self.core.links.hot[link as usize];
-        if !l.armed {
-            l.armed = true;
-            self.core
-                .calendar
-                .push(Event::new(l.busy_ps, phase::EGRESS, link, 0));
-        }
+        self.core.links.arm(link, &mut self.core.calendar);
     }
 
-    /// A free port chooses a frame and starts to send it.
+    /// A free port chooses a frame, if it has one, and starts to send it.
     // ENG-02, ENG-05
     #[inline]
     fn decide(&mut self, link: u32) {
         let now = self.core.now;
-        let l = &self.core.links.hot[link as usize];
-        let (node, port) = (l.node, l.port);
+        let near = &self.core.links.near[link as usize];
+        let (node, port) = (near.node, near.port);
+        let arena = &mut self.arena;
         let sink = &mut NodeSink {
             core: &mut self.core,
             node,
         };
-        let sent = match (node as usize).checked_sub(self.nics.len()) {
-            Some(switch) => self.switches[switch].transmit(now, port, &mut self.arena, sink),
-            None => self.nics[node as usize].transmit(now, port, &mut self.arena, sink),
+        let (sent, more) = match (node as usize).checked_sub(self.nics.len()) {
+            Some(switch) => {
+                let switch = &mut self.switches[switch];
+                let sent = switch.transmit(now, port, arena, sink);
+                (sent, switch.waiting(port))
+            }
+            None => {
+                let nic = &mut self.nics[node as usize];
+                let sent = nic.transmit(now, port, arena, sink);
+                (sent, nic.waiting(port))
+            }
         };
         if !self.core.told.is_empty() {
             self.follow_told();
         }
         let Some(id) = sent else { return };
         self.put_on_link(link, id);
-        if !self.elide || self.waiting(node, port) {
+        if more || !self.elide {
             self.arm(link);
         }
     }
@@ -97,17 +99,13 @@ impl<C: Calendar> Partition<C> {
     pub(super) fn put_on_link(&mut self, link: u32, id: PacketId) {
         let now = self.core.now;
         let packet = self.arena.hot(id);
-        let size = u64::from(packet.size);
-        let stats = &mut self.core.links.stats[link as usize];
-        stats.packets += 1;
-        stats.bytes += size;
-        if packet.kind() == Kind::Data {
-            stats.data_packets += 1;
-            stats.data_bytes += size;
+        let (size, data) = (u64::from(packet.size), packet.kind() == Kind::Data);
+        let links = &mut self.core.links;
+        let arrival = links.send(now, link, size, data);
+        if links.near[link as usize].leaves {
+            let to = links.far[link as usize].node;
+            return self.outbox.put(to, arrival, link, id, &mut self.arena);
         }
-        let l = &mut self.core.links.hot[link as usize];
-        l.busy_ps = now + l.rate.serialisation_ps(size);
-        let arrival = l.busy_ps + l.delay_ps;
         if C::IN_ORDER_OF_SCHEDULING {
             self.arm(link); // NS3-04: the end of sending is scheduled before the arrival.
         }

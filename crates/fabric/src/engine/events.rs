@@ -41,7 +41,9 @@ impl<C: Calendar> Partition<C> {
 
     #[inline]
     pub(super) fn handle(&mut self, event: Event) {
-        self.look_ahead();
+        if self.looks_ahead {
+            self.look_ahead();
+        }
         self.core.events += 1;
         match event.phase() {
             phase::ARRIVAL => self.arrive(event.id(), event.arg),
@@ -50,8 +52,8 @@ impl<C: Calendar> Partition<C> {
             phase::FLOW_START if C::IN_ORDER_OF_SCHEDULING => self.step_flow_start(event.id()),
             phase::FLOW_START => self.start_flows(),
             _ => {
-                let link = &mut self.core.links.hot[event.id() as usize];
-                link.armed = false;
+                let near = &mut self.core.links.near[event.id() as usize];
+                near.armed = false;
                 self.core.links.kick(event.id());
             }
         }
@@ -67,17 +69,17 @@ impl<C: Calendar> Partition<C> {
         };
         if let Some(far) = arrival(AHEAD[0]) {
             self.arena.prefetch(far.arg);
-            prefetch(&self.core.links.hot, far.id() as usize);
+            prefetch(&self.core.links.far, far.id() as usize);
         }
         if let Some(near) = arrival(AHEAD[1]) {
-            let node = self.core.links.hot[near.id() as usize].peer as usize;
+            let node = self.core.links.far[near.id() as usize].node as usize;
             match node.checked_sub(self.nics.len()) {
                 Some(switch) => self.switches[switch].prefetch(near.arg, &self.arena),
                 None => self.arena.prefetch_cold(near.arg),
             }
         }
         if let Some(next) = arrival(AHEAD[2]) {
-            let node = self.core.links.hot[next.id() as usize].peer as usize;
+            let node = self.core.links.far[next.id() as usize].node as usize;
             if let Some(nic) = self.nics.get(node) {
                 nic.prefetch(next.arg, &self.arena);
             }
@@ -92,13 +94,13 @@ impl<C: Calendar> Partition<C> {
         if packet.kind() != Kind::BfcBitmap {
             self.progress_ps = now;
         }
-        let l = &mut self.core.links.hot[link as usize];
+        let l = &mut self.core.links.far[link as usize];
         let what = u64::from(packet.flow) << 32 | u64::from(packet.psn);
         let how =
             u64::from(packet.tag) << 24 | u64::from(packet.flags) << 16 | u64::from(packet.size);
         l.digest = fold(fold(l.digest, now ^ how << 40), what);
         l.arrived += 1;
-        let (node, port) = (l.peer, l.peer_port);
+        let (node, port) = (l.node, l.port);
         if l.lossy && self.losses.takes(link) {
             return self.lose(link, id);
         }
@@ -174,8 +176,11 @@ impl<C: Calendar> Partition<C> {
     fn lose(&mut self, link: u32, id: PacketId) {
         let packet = self.arena.hot(id);
         let ends_here = packet.kind().is_hop_control();
-        let l = &self.core.links.hot[link as usize];
-        let (from, to) = (l.node, l.peer);
+        let links = &self.core.links;
+        let (from, to) = (
+            links.near[link as usize].node,
+            links.far[link as usize].node,
+        );
         let mut sink = NodeSink {
             core: &mut self.core,
             node: to,

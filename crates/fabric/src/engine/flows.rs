@@ -69,9 +69,12 @@ impl<C: Calendar> Partition<C> {
     // ENG-12
     pub(super) fn start_flows(&mut self) {
         self.progress_ps = self.core.now;
+        let before = self.started;
         while let Some(flow) = self.next_due() {
             self.start_flow(flow);
         }
+        // Each start counts as an event, in whichever partition others of its instant are.
+        self.core.events += (self.started - before).saturating_sub(1);
         self.announce_flow();
     }
 
@@ -87,7 +90,7 @@ impl<C: Calendar> Partition<C> {
         let port = (src - self.graph.endpoints_of(flow.src).start) as u16;
         let node = self.places.of(flow.src).at;
         let first = self.core.nodes[node as usize].base;
-        let rate = self.core.links.hot[(first + u32::from(port)) as usize].rate;
+        let rate = self.core.links.rates[(first + u32::from(port)) as usize];
         let (base_rtt_ps, bdp_bytes) = self.baseline(src, dst, rate);
         let start = FlowStart {
             flow: flow.id,

@@ -7,23 +7,32 @@
 //!
 //! A [`Simulation`] is the whole: traffic, probes, when it ends, its books. The network itself is
 //! divided into partitions (`partition.rs`), each with the state machines, packets and calendar of
-//! its nodes.
+//! its nodes. Where there are several, each has a thread (`crew.rs`), and frames that cross from one
+//! to another are handed over between windows of time (`exchange.rs`, `specs/threads.md`). So a
+//! handler must not even look at a node of another partition, and what is scheduled for both ends of
+//! a link has to be scheduled at both.
 
 mod audit;
 mod build;
 mod causes;
 mod close;
+mod crew;
+mod cut;
 mod deadlock;
+mod division;
 mod drive;
 mod egress;
 mod events;
+mod exchange;
 mod flows;
 mod links;
 mod loss;
+mod merge;
 mod network;
 mod node;
 mod notices;
 mod order;
+mod pace;
 mod partition;
 mod places;
 mod probe;
@@ -39,8 +48,11 @@ use dataplane::units::Time;
 use kernel::calendar::Wheel;
 use traffic::Flow;
 
-use crate::record::{RecordSpec, Violation};
+use crate::record::{RecordSpec, ThreadUse, Violation};
 use crate::topology::Graph;
+use division::Division;
+pub use division::Threads;
+use merge::Merged;
 use network::Network;
 pub use order::{Clock, run};
 use partition::Partition;
@@ -78,6 +90,8 @@ pub struct Plan {
     pub in_order: bool,
     /// What is recorded besides. Changes no result.
     pub record: RecordSpec,
+    /// How many threads it may use. Changes speed, never a result.
+    pub threads: Threads,
     /// Leave out port-free events that nothing waits for. Changes speed, never a result.
     pub elide: bool,
 }
@@ -96,6 +110,10 @@ impl std::fmt::Debug for Plan {
 /// A network in virtual time, its traffic, and all that is looked at.
 pub struct Simulation<C = Wheel> {
     net: Network<C>,
+    /// `None`: one thread does it.
+    division: Option<Division>,
+    threads: ThreadUse,
+    merged: Merged,
     traffic: Traffic,
     flows: Option<u64>,
     probes: Probes,

@@ -8,7 +8,7 @@ use dataplane::switch::Switch;
 use dataplane::units::Time;
 use kernel::digest::fold;
 
-use super::links::{Link, LinkStats};
+use super::links::{Far, Near, Pauses};
 use super::partition::Partition;
 use super::places::Places;
 use crate::topology::Graph;
@@ -16,19 +16,19 @@ use crate::topology::Graph;
 /// One direction of one link with all that is known of it.
 pub(super) struct Way<'a> {
     /// As its sender has it.
-    pub link: &'a Link,
-    pub stats: &'a LinkStats,
+    pub near: &'a Near,
+    pub pauses: &'a Pauses,
     /// As its receiver has it.
-    pub far: &'a Link,
+    pub far: &'a Far,
 }
 
 impl Way<'_> {
     /// ENG-20: what a link has seen, and what its sender counted, as one word.
     pub fn digest(&self) -> u64 {
-        let (l, s) = (self.far, self.stats);
-        [l.arrived, s.packets, s.bytes, s.pauses, s.paused_ps]
-            .into_iter()
-            .fold(l.digest, fold)
+        let (near, pauses) = (self.near, self.pauses);
+        let sent = [near.packets, near.bytes, pauses.count, pauses.paused_ps];
+        let seen = fold(self.far.digest, self.far.arrived);
+        sent.into_iter().fold(seen, fold)
     }
 }
 
@@ -94,9 +94,9 @@ impl<C> Network<C> {
         let near = of(self.node_of(link));
         let far = of(self.graph.port(link as usize).peer);
         Way {
-            link: &near.hot[link as usize],
-            stats: &near.stats[link as usize],
-            far: &far.hot[link as usize],
+            near: &near.near[link as usize],
+            pauses: &near.pauses[link as usize],
+            far: &far.far[link as usize],
         }
     }
 
@@ -132,7 +132,7 @@ impl<C> Network<C> {
 
     /// Frames that came to the end of a link.
     pub fn packet_hops(&self) -> u64 {
-        let arrived = |p: &Partition<C>| p.core.links.hot.iter().map(|l| l.arrived).sum::<u64>();
+        let arrived = |p: &Partition<C>| p.core.links.far.iter().map(|l| l.arrived).sum::<u64>();
         self.parts.iter().map(arrived).sum()
     }
 }

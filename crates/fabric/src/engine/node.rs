@@ -52,6 +52,8 @@ pub(super) struct Core<C> {
     pub told: Vec<Told>,
     pub reading: Option<u32>,
     pub events: u64,
+    /// Something watches queues, and wants to see every kick.
+    pub watched: bool,
     /// One sequence of draws for all nodes, in the place of their own streams.
     pub replayed: Option<StreamHeads>,
 }
@@ -61,12 +63,12 @@ impl<C: Calendar> Core<C> {
     // ENG-32
     pub fn pause(&mut self, link: u32, before: u8, after: u8) {
         let now = self.now;
-        let stats = &mut self.links.stats[link as usize];
+        let pauses = &mut self.links.pauses[link as usize];
         if before == 0 && after != 0 {
-            stats.paused_since = now;
+            pauses.since_ps = now;
         } else if before != 0 && after == 0 {
-            stats.paused_ps += now - stats.paused_since;
-            stats.paused_since = NEVER;
+            pauses.paused_ps += now - pauses.since_ps;
+            pauses.since_ps = NEVER;
         }
         for class in 0..8u8 {
             let bit = 1 << class;
@@ -75,10 +77,10 @@ impl<C: Calendar> Core<C> {
             }
             let key = link * 8 + u32::from(class);
             if after & bit != 0 {
-                self.links.stats[link as usize].pauses += 1;
+                self.links.pauses[link as usize].count += 1;
                 self.paused.insert(key, (now, self.reading));
             } else if let Some(pause) = self.paused.remove(&key) {
-                self.links.stats[link as usize].resumes += 1;
+                self.links.pauses[link as usize].resumes += 1;
                 self.pauses.push(self.pause_record(key, pause, now, false));
             }
         }
@@ -93,9 +95,9 @@ impl<C: Calendar> Core<C> {
             let record = self.pause_record(key, pause, end_ps.max(pause.0), true);
             self.pauses.push(record);
         }
-        for stats in &mut self.links.stats {
-            if stats.paused_since != NEVER {
-                stats.paused_ps += end_ps.saturating_sub(stats.paused_since);
+        for pauses in &mut self.links.pauses {
+            if pauses.since_ps != NEVER {
+                pauses.paused_ps += end_ps.saturating_sub(pauses.since_ps);
             }
         }
     }
@@ -108,7 +110,7 @@ impl<C: Calendar> Core<C> {
         to_ps: Time,
         open: bool,
     ) -> PauseRecord {
-        let link = &self.links.hot[(key / 8) as usize];
+        let link = &self.links.near[(key / 8) as usize];
         PauseRecord {
             node: self.nodes[link.node as usize].number,
             port: link.port,
@@ -145,8 +147,15 @@ impl<C> NodeSink<'_, C> {
 impl<C: Calendar> Sink for NodeSink<'_, C> {
     #[inline]
     fn kick(&mut self, port: u16) {
-        let link = self.core.nodes[self.node as usize].base + u32::from(port);
-        self.core.links.kick(link);
+        let core = &mut *self.core;
+        let link = core.nodes[self.node as usize].base + u32::from(port);
+        // A port whose link is busy would only ask for its event in the round that follows.
+        let busy = core.links.near[link as usize].busy_ps > core.now;
+        if busy && !core.watched && !C::IN_ORDER_OF_SCHEDULING {
+            core.links.arm(link, &mut core.calendar);
+        } else {
+            core.links.kick(link);
+        }
     }
 
     #[inline]

@@ -124,7 +124,7 @@ impl<C: Calendar> Partition<C> {
             if let Some(recording) = &mut self.recording {
                 recording.touch(link);
             }
-            let l = &mut self.core.links.hot[link as usize];
+            let l = &mut self.core.links.near[link as usize];
             l.kicked = false;
             // Busy until the event that says otherwise, also at the very instant of it.
             if l.armed {

@@ -16,6 +16,7 @@ use dataplane::units::Time;
 use traffic::Flow;
 
 use super::causes::Causes;
+use super::exchange::Outbox;
 use super::flows::Live;
 use super::loss::Losses;
 use super::node::Core;
@@ -36,6 +37,8 @@ pub(super) struct Partition<C> {
     pub nics: Vec<Nic>,
     pub switches: Vec<Switch>,
     pub losses: Losses,
+    /// Frames for other partitions.
+    pub outbox: Outbox,
     /// `None`: nothing is recorded besides.
     pub recording: Option<Box<Recording>>,
     /// `None`: single pauses are not followed.
@@ -65,6 +68,8 @@ pub(super) struct Partition<C> {
     pub base_rtt: BaseRtt,
     pub seed: u64,
     pub elide: bool,
+    /// Memory is asked for before it is needed: pays where the state is larger than the caches.
+    pub looks_ahead: bool,
     /// Packets of a flow may take several paths at once, so the ideal of one path is no bound.
     pub spraying: bool,
 }

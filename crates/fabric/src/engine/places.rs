@@ -44,6 +44,11 @@ impl Places {
         Self { of, nodes, hosts }
     }
 
+    /// How many partitions there are.
+    pub fn parts(&self) -> usize {
+        self.nodes.len()
+    }
+
     /// Where a node is.
     pub fn of(&self, node: u32) -> Place {
         self.of[node as usize]

@@ -12,7 +12,7 @@ use dataplane::config::{
 };
 use dataplane::switch::Pairs;
 use dataplane::units::{MS, Rate, Time, US};
-use fabric::engine::{Clock, Plan, Simulation};
+use fabric::engine::{Clock, Plan, Simulation, Threads};
 use fabric::record::{
     BufferSample, CauseRecord, FlowRecord, HeldFlowRecord, Outcome, PauseRecord, QueueBin,
     QueueSample, RecordSpec, Recorder, RttBin, ThroughputRecord,
@@ -95,6 +95,7 @@ pub struct Setup {
     pub until_ps: Time,
     pub backpressure: Option<Vec<Pairs>>,
     pub elide: bool,
+    pub threads: Threads,
     pub clock: Clock,
     pub in_order: bool,
     pub probe_ps: Time,
@@ -198,6 +199,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         until_ps: 1000 * MS,
         backpressure: None,
         elide: true,
+        threads: Threads::ONE,
         clock: Clock::Exact,
         in_order: false,
         probe_ps: 10 * US,
@@ -312,6 +314,7 @@ impl Setup {
             in_order: self.in_order,
             record: self.record,
             elide: self.elide,
+            threads: self.threads,
         }
     }
 

@@ -13,6 +13,31 @@ const SLOT_BITS: u32 = SLOTS.trailing_zeros();
 /// How far from the end of the sorted bucket an event is inserted by moving others.
 const SHALLOW: usize = 32;
 
+/// Up to so many events the simplest way to sort them is the fastest.
+const FEW: usize = 24;
+
+/// Sorts events by time, the latest first. Returns whether any of them share an instant.
+#[inline]
+fn sort_by_time(events: &mut [Event]) -> bool {
+    if events.len() > FEW {
+        events.sort_unstable_by_key(|event| Reverse(event.time));
+        return !events.is_sorted_by(|a, b| a.time != b.time);
+    }
+    events.reverse(); // pushed more or less in their order
+    let mut tie = false;
+    for from in 1..events.len() {
+        let event = events[from];
+        let mut at = from;
+        while at > 0 && events[at - 1].time <= event.time {
+            tie |= events[at - 1].time == event.time;
+            events[at] = events[at - 1];
+            at -= 1;
+        }
+        events[at] = event;
+    }
+    tie
+}
+
 /// A hierarchical timing wheel with sorted buckets.
 ///
 /// Time is cut into buckets of 2^`shift` ps, and 4096 buckets make a block. Three levels hold what
@@ -164,9 +189,7 @@ impl Wheel {
     /// looked at only where instants are equal.
     #[inline]
     fn sort(&mut self) {
-        self.current
-            .sort_unstable_by_key(|event| Reverse(event.time));
-        if self.current.is_sorted_by(|a, b| a.time != b.time) {
+        if !sort_by_time(&mut self.current) {
             return;
         }
         for run in self.current.chunk_by_mut(|a, b| a.time == b.time) {
