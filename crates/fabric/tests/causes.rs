@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use common::*;
 use dataplane::config::{Admission, Departures, PathChoice, Pfc, PfcThreshold, SpfcConfig};
 use dataplane::units::{Time, US};
+use fabric::engine::Threads;
 use fabric::record::{CauseRecord, PauseRecording};
 use kernel::random::{Purpose, Stream};
 use traffic::Flow;
@@ -211,6 +212,29 @@ fn following_changes_nothing_and_does_not_depend_on_elision_or_probes() {
         over > 0,
         "some pauses are caused by one that is over and still felt"
     );
+}
+
+// PAR-07
+#[test]
+fn pauses_are_followed_by_one_thread_with_the_same_result() {
+    let one = with_threshold(line_rate(leaf_spine(4, 2, 2), busy(3)), 10_000);
+    let mut asked = one.clone();
+    asked.threads = Threads {
+        asked: 2,
+        forced: true,
+    };
+    let (a, of_one) = one.run();
+    let (b, of_two) = asked.clone().run();
+    assert_eq!((a.digest, &of_one.causes), (b.digest, &of_two.causes));
+    assert_eq!(b.threads.used, 1);
+    assert!(
+        b.threads
+            .why
+            .is_some_and(|why| why.contains("follows pauses"))
+    );
+    asked.record.pauses = None;
+    let (c, _) = asked.run();
+    assert_eq!((c.digest, c.threads.used), (a.digest, 2));
 }
 
 // SPFC-44

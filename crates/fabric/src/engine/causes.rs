@@ -1,6 +1,6 @@
 //! Follows PFC pauses through the network: what a port held when it paused its upstream, which
 //! pause caused which, and which flows wait that are not to blame. Looks and counts; changes nothing.
-//! The rules are in `specs/spfc.md`.
+//! The rules are in `specs/spfc.md`. It looks at all of a flow's path, so the run has one thread.
 //!
 //! A pause is known by the port that it holds, its class, and its number among the pauses of these
 //! two. Number, depth and congested port travel in the pause frame's cold part, so that whoever is
