@@ -35,7 +35,7 @@ pub struct BufferSample {
     pub node: u32,
     /// Bytes in its shared buffer.
     pub used_bytes: u64,
-    /// Bytes queued at its fullest port.
+    /// Bytes queued at its fullest port, with what is held for it.
     pub max_port_bytes: u64,
 }
 

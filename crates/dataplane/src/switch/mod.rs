@@ -830,7 +830,8 @@ impl Switch {
     /// together.
     #[must_use]
     pub fn held(&self, port: u16) -> Option<(u64, u64)> {
-        self.floodgate.as_ref().map(|f| f.of_port(port))
+        let (held, most) = self.floodgate.as_ref()?.of_port(port);
+        Some((held, most.max(self.queued(port).1)))
     }
 
     /// Floodgate: VOQs in use, and bytes in them.

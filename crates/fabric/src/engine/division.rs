@@ -169,9 +169,6 @@ fn needs_one(plan: &Plan) -> Option<&'static str> {
     if matches!(plan.nic.recovery, Recovery::Ideal { .. }) {
         return Some("ideal retransmission tells senders of a loss past all links between");
     }
-    if plan.record.pauses.is_some() {
-        return Some("single pauses are followed through the whole network");
-    }
     None
 }
 

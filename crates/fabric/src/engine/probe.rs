@@ -111,7 +111,8 @@ impl Probes {
             let mut max_port_bytes = 0;
             for port in 0..ports {
                 let (bytes, _) = switch.queued(port);
-                max_port_bytes = max_port_bytes.max(bytes);
+                let held = switch.held(port).map_or(0, |held| held.0);
+                max_port_bytes = max_port_bytes.max(bytes + held);
                 if !(first + port as usize + self.round).is_multiple_of(TURN) {
                     continue;
                 }
