@@ -174,6 +174,17 @@ impl Packet {
         self.tag = kind as u8 | class << 4;
     }
 
+    /// Whether something is written beside it, see [`Arena::named`].
+    #[inline]
+    #[must_use]
+    pub const fn names(&self) -> bool {
+        match self.kind() {
+            Kind::BfcBitmap => true,
+            Kind::Credit => self.upstream_queue != 1,
+            _ => false,
+        }
+    }
+
     /// Whether a bit of [`flag`] is set.
     #[inline]
     #[must_use]

@@ -269,6 +269,7 @@ impl Writer {
             number(|r| r.max_queue_bytes),
             number(|r| r.max_port_bytes),
             number(|r| r.pauses),
+            number(|r| r.resumes),
             number(|r| r.paused_ps),
         ];
         columns.extend((0..summary::DROP_NAMES.len()).map(|cause| {
@@ -469,6 +470,7 @@ fn port_fields() -> Vec<Field> {
         field("max_queue_bytes", UInt64),
         field("max_port_bytes", UInt64),
         field("pauses", UInt64),
+        field("resumes", UInt64),
         field("paused_ps", UInt64),
     ];
     fields.extend(

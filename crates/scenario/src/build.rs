@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use dataplane::route::Routes;
 use dataplane::switch::Pairs;
 use fabric::backpressure_graph::BackpressureGraph;
-use fabric::engine::{Clock, Plan, Ways, ways};
+use fabric::engine::{Clock, Plan, Threads, Ways, ways};
 use fabric::routing::{RoutingError, routes};
 use traffic::{Feed, Flow, Hosts};
 
@@ -151,6 +151,7 @@ impl Scenario {
             in_order: self.spec.scheme.in_order,
             starts_first: self.spec.scheme.starts_first,
             record: self.spec.record.clone(),
+            threads: Threads::ONE,
             elide: true,
         };
         Ok(Built {

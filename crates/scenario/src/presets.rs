@@ -39,9 +39,15 @@ pub const PRESETS: &[Preset] = presets![
     "hpcc-no-pfc+dqa",
     "dcqcn",
     "dcqcn+win",
+    "dcqcn+st",
+    "dcqcn+dt",
+    "dcqcn+spfc",
     "dctcp",
     "timely",
     "timely+win",
+    "timely+st",
+    "timely+dt",
+    "timely+spfc",
     "ideal-fq",
     "ideal-srf",
     "line-rate",
@@ -56,7 +62,7 @@ pub const PRESETS: &[Preset] = presets![
 ];
 
 /// Names of the sets of parameters: whose comparison the values are taken from.
-pub const PARAMETER_SETS: &[&str] = &["bfc-paper", "hpcc-paper", "floodgate-paper"];
+pub const PARAMETER_SETS: &[&str] = &["bfc-paper", "hpcc-paper", "floodgate-paper", "spfc-paper"];
 
 const COMMON: &str = include_str!("../presets/common.toml");
 const DEFAULTS: &str = include_str!("../presets/defaults.toml");

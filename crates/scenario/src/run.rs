@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use dataplane::config::ControlConfig;
 use dataplane::units::Time;
-use fabric::engine;
+use fabric::engine::{self, Plan, Threads};
 use fabric::record::{
     BufferSample, FlowRecord, Outcome, PauseRecord, Progress, QueueBin, QueueSample, Recorder,
     RttBin, ThroughputRecord, WaitingRecord,
@@ -42,6 +42,8 @@ pub struct Options<'a> {
     pub out_dir: PathBuf,
     /// Write into the directory whatever is in it already.
     pub force: bool,
+    /// How many threads the run may use. Its results do not depend on it.
+    pub threads: Threads,
     /// Is told now and then how far the run is.
     pub progress: Option<&'a mut dyn FnMut(&Progress)>,
     /// Set from outside to end the run soon and keep what was computed.
@@ -53,6 +55,7 @@ impl fmt::Debug for Options<'_> {
         f.debug_struct("Options")
             .field("out_dir", &self.out_dir)
             .field("force", &self.force)
+            .field("threads", &self.threads)
             .finish_non_exhaustive()
     }
 }
@@ -222,7 +225,10 @@ impl Scenario {
                 .is_some_and(|flag| flag.load(Ordering::Relaxed));
             !stop && !failed.get()
         };
-        let plan = built.plan;
+        let plan = Plan {
+            threads: options.threads,
+            ..built.plan
+        };
         // A panic must not take a whole comparison down: what has been written is thrown away with
         // the recording, so nothing that it left inconsistent is ever looked at again.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -274,6 +280,11 @@ impl Scenario {
         let paused = counters.floodgate.dst_pauses > 0;
         let hosts = scheme.floodgate.is_some_and(|f| f.host_pause.is_some());
         say(hosts && !paused, "no destination was paused at a host");
+        // SPFC-07
+        say(
+            scheme.spfc.is_some() && counters.spfc_spared == 0,
+            "SPFC spared no port a pause",
+        );
         let dcqcn = matches!(scheme.control, ControlConfig::Dcqcn(_));
         say(
             dcqcn && counters.marks > 0 && counters.cnps == 0 && !scheme.host.cnp_on_ack,

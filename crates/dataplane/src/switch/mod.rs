@@ -13,6 +13,7 @@ mod mmu;
 mod mmu_ns3;
 mod queueing;
 mod signal;
+mod spfc;
 
 use crate::config::{Classify, IntConfig, PauseBy, Scope, SwitchConfig};
 use crate::int::{IntFormat, IntHop, wire};
@@ -31,8 +32,9 @@ use signal::Marker;
 pub use bfc::{Pairs, hrtt_ps, pause_thresholds, state_entries, sticky_ps};
 pub use classify::MixedMap;
 pub use floodgate::{FloodgateBooks, FloodgateCounters};
-pub use mmu::{division, headroom_bytes};
+pub use mmu::{Level, division, headroom_bytes};
 pub use queueing::DATA_CLASS;
+pub use spfc::counting_number;
 
 /// What the mechanisms of one switch did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,24 +67,14 @@ pub struct SwitchCounters {
 /// What is counted at one port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SwitchPortCounters {
+    /// Bytes of frames of the switch itself that left: pauses, credits.
+    pub frame_bytes: u64,
+    /// Of them Floodgate's credits.
+    pub credit_bytes: u64,
     /// Packets that left marked by this port.
     pub marked: u64,
     /// Packets dropped on their way to this port, per [`DropCause`].
     pub dropped: [u64; DROP_CAUSES],
-}
-
-/// The part of a port that signals need.
-#[derive(Clone, Copy, Debug)]
-struct Telemetry {
-    /// Queued bytes of the classes that ECN counts.
-    ecn_bytes: u64,
-    /// Queued bytes of the classes that INT counts.
-    int_bytes: u64,
-    /// Bytes sent of the classes that INT counts.
-    int_tx: u64,
-    /// Bytes that Floodgate holds for the port, as far as ECN counts them.
-    held_bytes: u64,
-    rate_mbps: u32,
 }
 
 /// Per class, as bits: what `SwitchConfig::classes` says.
@@ -104,7 +96,6 @@ pub struct Switch {
     backpressure: Option<Backpressure>,
     floodgate: Option<Box<Floodgate>>,
     clock: Option<Clock>,
-    telemetry: Vec<Telemetry>,
     class: ClassBits,
     int: bool,
     /// ACKs go back the way on which their packet came.
@@ -128,14 +119,10 @@ impl Switch {
             class.ecn |= u8::from(of.ecn) << c;
             class.int |= u8::from(of.int) << c;
         }
-        let telemetry = ports.iter().map(|(rate, _)| Telemetry {
-            ecn_bytes: 0,
-            int_bytes: 0,
-            int_tx: 0,
-            held_bytes: 0,
-            rate_mbps: (rate.bps() / 1_000_000) as u32,
-        });
-        let queueing = Queueing::new(config, ports.len());
+        let mut queueing = Queueing::new(config, ports.len());
+        for (port, (rate, _)) in queueing.ports.iter_mut().zip(ports) {
+            port.telemetry.rate_mbps = (rate.bps() / 1_000_000) as u32;
+        }
         let read_ps = match config.classify {
             Classify::Dynamic { .. } => config.assign.bitmap_ps,
             _ => None,
@@ -156,7 +143,6 @@ impl Switch {
             backpressure: config.bfc.map(|b| Backpressure::new(b, id, ports)),
             floodgate,
             clock: Clock::new(read_ps, tell_ps),
-            telemetry: telemetry.collect(),
             class,
             int: config.int.is_some(),
             acks_return: config.acks_return,
@@ -219,7 +205,7 @@ impl Switch {
             return;
         }
         packet.ingress = in_port;
-        let packet = *packet;
+        let mut packet = *packet;
         self.counters.received += 1;
         self.touch(now, sink);
 
@@ -242,23 +228,26 @@ impl Switch {
         let class = packet.class();
         let buffered = self.class.buffered >> class & 1 != 0;
         if buffered {
-            let waiting = if self.mmu.per_queue() && place.queue != queueing::NO_QUEUE {
-                self.queueing.get(place.queue).bytes
-            } else {
-                self.queueing.ports[port as usize].bytes
-            };
-            match self.mmu.verdict(in_port, class, size, waiting) {
-                Ok(space) => {
-                    arena.hot_mut(id).flags |= flag::BUFFERED;
-                    if self.mmu.enter(in_port, class, size, space) == Tell::Xoff {
-                        self.tell_pfc(in_port, class, true, arena, sink);
+            if !self.mmu.enter_reserve(in_port, class, size) {
+                let waiting = if self.mmu.per_queue() && place.queue != queueing::NO_QUEUE {
+                    self.queueing.get(place.queue).bytes
+                } else {
+                    self.queueing.ports[port as usize].bytes
+                };
+                match self.mmu.verdict(in_port, class, size, waiting) {
+                    Ok(space) => {
+                        if self.mmu.enter(now, in_port, class, size, space) == Tell::Xoff {
+                            self.tell_pfc(in_port, class, true, arena, sink);
+                        }
+                    }
+                    Err(cause) => {
+                        self.regulate_drop(now, &packet, arena, sink);
+                        return self.drop(Some(port), id, cause, arena, sink);
                     }
                 }
-                Err(cause) => {
-                    self.regulate_drop(now, &packet, arena, sink);
-                    return self.drop(Some(port), id, cause, arena, sink);
-                }
             }
+            packet.flags |= flag::BUFFERED;
+            arena.hot_mut(id).flags = packet.flags;
         }
         if self.floodgate.is_some() {
             let place = (!held).then_some(place);
@@ -268,7 +257,7 @@ impl Switch {
         let (queue, alone) =
             self.classifier
                 .commit(now, port, &packet, place, counted, &mut self.queueing);
-        self.enqueue(port, queue, alone, id, arena, sink);
+        self.enqueue(port, queue, alone, (id, &packet), arena, sink);
         sink.kick(port);
     }
 
@@ -344,16 +333,15 @@ impl Switch {
         port: u16,
         queue: u32,
         alone: bool,
-        id: PacketId,
+        (id, packet): (PacketId, &Packet),
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        let packet = *arena.hot(id);
         let found = self.queueing.get(queue).bytes;
         self.queueing.push(queue, id, arena);
         let bit = 1u8 << packet.class();
         let size = u64::from(packet.size);
-        let telemetry = &mut self.telemetry[port as usize];
+        let telemetry = &mut self.queueing.ports[port as usize].telemetry;
         if self.class.int & bit != 0 {
             telemetry.int_bytes += size;
         }
@@ -363,14 +351,14 @@ impl Switch {
         }
         // BFC-17: whatever chose the queue.
         if let Some(backpressure) = &mut self.backpressure
-            && bfc::subject(&packet)
+            && bfc::subject(packet)
         {
             // BFC-07: N_active with this packet in place.
             let active = self.queueing.open(port, packet.class());
-            if backpressure.is_over(port, active, found, &packet, alone) {
+            if backpressure.is_over(port, active, found, packet, alone) {
                 arena.hot_mut(id).flags |= flag::OVER;
-                if backpressure.over(&packet) {
-                    self.tell_bfc(&packet, true, arena, sink);
+                if backpressure.over(packet) {
+                    self.tell_bfc(packet, true, arena, sink);
                 }
             }
         }
@@ -390,8 +378,13 @@ impl Switch {
         let hot = arena.hot_mut(id);
         let packet = *hot;
         if packet.kind().is_hop_control() {
+            let counters = &mut self.port_counters[port as usize];
+            counters.frame_bytes += u64::from(packet.size);
+            if packet.kind() == Kind::Credit {
+                counters.credit_bytes += u64::from(packet.size);
+            }
             if self.class.int & 1 != 0 {
-                let telemetry = &mut self.telemetry[port as usize];
+                let telemetry = &mut self.queueing.ports[port as usize].telemetry;
                 telemetry.int_bytes -= u64::from(packet.size);
                 telemetry.int_tx += u64::from(packet.size);
             }
@@ -404,7 +397,7 @@ impl Switch {
         let class = packet.class();
         let size = u64::from(packet.size);
         let tell = if packet.has(flag::BUFFERED) {
-            self.mmu.leave(packet.ingress, class, size)
+            self.mmu.leave(now, packet.ingress, class, size)
         } else {
             Tell::Nothing
         };
@@ -430,7 +423,7 @@ impl Switch {
     }
 
     /// Marks and telemetry of a packet that has left its queue.
-    #[inline]
+    #[inline(always)]
     #[allow(clippy::too_many_arguments)]
     fn signal<S: Sink>(
         &mut self,
@@ -444,7 +437,7 @@ impl Switch {
     ) {
         let bit = 1u8 << packet.class();
         let size = u64::from(packet.size);
-        let telemetry = &mut self.telemetry[port as usize];
+        let telemetry = &mut self.queueing.ports[port as usize].telemetry;
         if self.class.ecn & bit != 0 {
             telemetry.ecn_bytes -= size;
         }
@@ -484,7 +477,7 @@ impl Switch {
     #[cold]
     #[inline(never)]
     fn rewrite_int(&self, port: u16, id: PacketId, arena: &mut Arena) {
-        let telemetry = &self.telemetry[port as usize];
+        let telemetry = &self.queueing.ports[port as usize].telemetry;
         let arrived = telemetry.int_tx + telemetry.int_bytes;
         if let (Some(int), Some(stack)) = (self.int_as, arena.stack_mut(id)) {
             signal::rewrite(int, stack, arrived);
@@ -493,7 +486,7 @@ impl Switch {
 
     /// ECN at the moment that the configuration chose.
     // SW-30, SW-32, SW-34
-    #[inline]
+    #[inline(always)]
     fn mark<S: Sink>(
         &mut self,
         port: u16,
@@ -509,9 +502,9 @@ impl Switch {
         }
         let bytes = match marker.scope {
             Scope::Queue => self.queueing.get(queue).bytes,
-            Scope::Port => self.telemetry[port as usize].ecn_bytes,
+            Scope::Port => self.queueing.ports[port as usize].telemetry.ecn_bytes,
         };
-        let bytes = bytes + self.telemetry[port as usize].held_bytes; // FG-50
+        let bytes = bytes + self.queueing.ports[port as usize].telemetry.held_bytes; // FG-50
         let hot = arena.hot_mut(id);
         let data = hot.kind() == Kind::Data;
         // NS3-16: the draw of an ACK has no effect but on those after it.
@@ -590,12 +583,18 @@ impl Switch {
         } else {
             self.counters.pfc_resumes += 1;
         }
+        // SPFC-40
+        let number = match xoff {
+            true => sink.pauses(port, class, || self.mmu.level(port, class)),
+            false => sink.resumes(port, class),
+        };
         if self.marker.as_ref().is_some_and(|marker| marker.replay) {
             sink.unit(); // NS3-17
         }
         let frame = Packet {
             psn: u32::from(xoff),
             hash: 1 << class,
+            dst: number,
             ..Packet::new(Kind::Pfc, 0, self.mmu.pause_frame())
         };
         self.emit(port, frame, arena, sink);
@@ -652,7 +651,7 @@ impl Switch {
         let held = backpressure.holding();
         let mut rest = held.as_slice();
         let mut queues = Vec::new();
-        for port in 0..self.telemetry.len() as u16 {
+        for port in 0..self.queueing.ports.len() as u16 {
             let here = rest.partition_point(|h| h.ingress <= port);
             queues.clear();
             queues.extend(rest[..here].iter().map(|h| h.what));
@@ -684,7 +683,7 @@ impl Switch {
         sink: &mut S,
     ) -> PacketId {
         if self.class.int & 1 != 0 {
-            self.telemetry[port as usize].int_bytes += u64::from(frame.size);
+            self.queueing.ports[port as usize].telemetry.int_bytes += u64::from(frame.size);
         }
         let id = arena.alloc(frame, Cold::default());
         let queue = self.queueing.queue_of(port, 0, 0);
@@ -761,6 +760,12 @@ impl Switch {
     #[must_use]
     pub fn port_counters(&self, port: u16) -> &SwitchPortCounters {
         &self.port_counters[port as usize]
+    }
+
+    /// SPFC: packets that victim ports kept beyond the normal threshold, and pauses of victim ports.
+    #[must_use]
+    pub const fn spfc_counters(&self) -> (u64, u64) {
+        (self.mmu.spared, self.mmu.victim_pauses)
     }
 
     /// BFC: flows that got a queue which the bitmap wrongly called empty.
@@ -848,7 +853,7 @@ impl Switch {
     pub fn audit(&self, arena: &Arena) -> Vec<String> {
         let mut broken = Vec::new();
         let (mut packets, mut buffered, mut subject) = (0u64, 0u64, 0u64);
-        for port in 0..self.telemetry.len() as u16 {
+        for port in 0..self.queueing.ports.len() as u16 {
             let mut bytes = 0u64;
             self.queueing.for_each_packet(port, arena, |id| {
                 let p = arena.hot(id);
@@ -876,7 +881,7 @@ impl Switch {
         });
         if let Some(floodgate) = &self.floodgate {
             let queued = |visit: &mut dyn FnMut(&Packet)| {
-                for port in 0..self.telemetry.len() as u16 {
+                for port in 0..self.queueing.ports.len() as u16 {
                     self.queueing
                         .for_each_packet(port, arena, |id| visit(arena.hot(id)));
                 }

@@ -1,36 +1,39 @@
 //! What the engine knows of Floodgate: which ports lead up, when a run may end, and whether the credits
 //! of all switches add up.
 
-use dataplane::switch::{FloodgateBooks, Switch};
+use dataplane::switch::FloodgateBooks;
 use kernel::calendar::Calendar;
 
 use super::Simulation;
+use super::network::Network;
 use crate::topology::Graph;
 
-/// Tells every switch which of its ports lead away from the hosts.
+/// Which ports of a switch lead away from the hosts.
 // FG-14
-pub(super) fn set_upward(graph: &Graph, switches: &mut [Switch]) {
-    for (node, switch) in (graph.hosts()..).zip(switches) {
-        let own = graph.tier(node);
-        let peers = graph.port_range(node).map(|index| graph.port(index).peer);
-        let upward: Vec<bool> = peers.map(|peer| graph.tier(peer) > own).collect();
-        switch.set_upward(&upward);
+pub(super) fn upward(graph: &Graph, node: u32) -> Vec<bool> {
+    let own = graph.tier(node);
+    let peers = graph.port_range(node).map(|index| graph.port(index).peer);
+    peers.map(|peer| graph.tier(peer) > own).collect()
+}
+
+impl<C: Calendar> Network<C> {
+    /// No switch owes credits, and none misses any that it can still get.
+    // FG-28
+    pub fn floodgates_rest(&self) -> bool {
+        let mut all = self.each_switch().filter_map(|(_, s, _)| s.floodgate());
+        all.all(|(.., at_rest)| at_rest)
     }
 }
 
-impl<C: Calendar> Simulation<C> {
-    /// No switch owes credits, and none misses any that it can still get.
-    // FG-28
-    pub(super) fn floodgates_rest(&self) -> bool {
-        let mut all = self.switches.iter().filter_map(Switch::floodgate);
-        all.all(|(.., at_rest)| at_rest)
-    }
-
+impl<C: Calendar + Send> Simulation<C> {
     /// FG-28: what switches sent to each other is on links, waits, is owed, told or back; and windows
     /// are full when nothing is left. Where links lose frames only the switches' own books hold.
     pub(super) fn audit_credits(&self, drained: bool) -> Vec<String> {
         let mut sum = FloodgateBooks::default();
-        for (_, books, _) in self.switches.iter().filter_map(Switch::floodgate) {
+        for (_, switch, _) in self.net.each_switch() {
+            let Some((_, books, _)) = switch.floodgate() else {
+                continue;
+            };
             sum.sent += books.sent;
             sum.arrived += books.arrived;
             sum.told += books.told;
@@ -45,7 +48,7 @@ impl<C: Calendar> Simulation<C> {
             in_flight,
         } = sum;
         let mut broken = Vec::new();
-        if !self.losses.none() {
+        if self.losing {
             return broken;
         }
         if arrived > sent || taken > told {

@@ -3,8 +3,11 @@
 use dataplane::config::PathChoice;
 use dataplane::packet::{Kind, Packet};
 use kernel::Wheel;
+use kernel::calendar::Calendar;
+use traffic::Flow;
 
-use super::{Plan, Simulation};
+use super::network::Network;
+use super::{Plan, Simulation, Threads};
 
 /// The ways of all flows, in the order of their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,34 +25,47 @@ pub fn ways(plan: Plan) -> Option<Ways> {
     if plan.switch.path == PathChoice::Packet {
         return None;
     }
+    let (clock, mut feed) = (plan.clock, plan.feed);
+    let plan = Plan {
+        feed: Box::new(std::iter::empty()),
+        threads: Threads::ONE,
+        ..plan
+    };
     let mut simulation: Simulation<Wheel> = Simulation::new(plan);
     let mut ways = Ways::default();
-    while let Some(flow) = simulation.next_flow.take() {
-        simulation.next_flow = simulation.draw_flow();
-        let hash = simulation.flow_hash(&flow);
-        let (src, dst) = simulation.endpoints(&flow, hash);
-        let mut packet = Packet::new(Kind::Data, 0, 0);
-        packet.dst = dst;
-        packet.hash = if simulation.nic.host.ports_in_hash {
-            simulation.source_ports.next(&flow)
-        } else {
-            hash as u32
-        };
-        let first = simulation.graph.endpoints_of(flow.src).start;
-        let mut at = (flow.src, (src - first) as u16);
-        loop {
-            ways.ports.push(at);
-            let index = simulation.graph.port_index(at.0, at.1);
-            let node = simulation.graph.port(index).peer;
-            let Some(switch) = node.checked_sub(simulation.graph.hosts()) else {
-                break;
-            };
-            match simulation.switches[switch as usize].way(&packet, src) {
-                Some(port) => at = (node, port),
-                None => break,
-            }
-        }
+    while let Some(mut flow) = feed.next() {
+        flow.start_ps = clock.start(flow.start_ps);
+        simulation.net.follow(&flow, &mut ways.ports);
         ways.ends.push(ways.ports.len() as u32);
     }
     Some(ways)
+}
+
+impl<C: Calendar> Network<C> {
+    /// Adds the ports of a flow's way. All nodes are in one partition.
+    fn follow(&mut self, flow: &Flow, ports: &mut Vec<(u32, u16)>) {
+        let part = &mut self.parts[0];
+        let hash = part.flow_hash(flow);
+        let (src, dst) = part.endpoints(flow, hash);
+        let mut packet = Packet::new(Kind::Data, 0, 0);
+        packet.dst = dst;
+        packet.hash = if part.nic.host.ports_in_hash {
+            part.source_ports.next(flow)
+        } else {
+            hash as u32
+        };
+        let first = part.graph.endpoints_of(flow.src).start;
+        let mut at = (flow.src, (src - first) as u16);
+        loop {
+            ports.push(at);
+            let node = self.graph.port(self.graph.port_index(at.0, at.1)).peer;
+            if node < self.graph.hosts() {
+                return;
+            }
+            match self.switch(node).0.way(&packet, src) {
+                Some(port) => at = (node, port),
+                None => return,
+            }
+        }
+    }
 }

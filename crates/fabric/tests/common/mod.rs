@@ -12,7 +12,7 @@ use dataplane::config::{
 };
 use dataplane::switch::Pairs;
 use dataplane::units::{MS, Rate, Time, US};
-use fabric::engine::{Clock, Plan, Simulation};
+use fabric::engine::{Clock, Plan, Simulation, Threads};
 use fabric::record::{
     BufferSample, FlowRecord, Outcome, PauseRecord, QueueBin, QueueSample, RecordSpec, Recorder,
     RttBin, ThroughputRecord,
@@ -87,6 +87,7 @@ pub struct Setup {
     pub until_ps: Time,
     pub backpressure: Option<Vec<Pairs>>,
     pub elide: bool,
+    pub threads: Threads,
     pub clock: Clock,
     pub in_order: bool,
     pub starts_first: bool,
@@ -144,6 +145,8 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         frame_bytes: 64,
         headroom: None,
         response_ps: 0,
+        headroom_beside: false,
+        victims: None,
     };
     let switch = SwitchConfig {
         classes: vec![control, control, data],
@@ -192,6 +195,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         until_ps: 1000 * MS,
         backpressure: None,
         elide: true,
+        threads: Threads::ONE,
         clock: Clock::Exact,
         in_order: false,
         starts_first: false,
@@ -308,6 +312,7 @@ impl Setup {
             starts_first: self.starts_first,
             record: self.record,
             elide: self.elide,
+            threads: self.threads,
         }
     }
 

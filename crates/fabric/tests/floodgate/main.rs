@@ -11,6 +11,7 @@ mod tags;
 use common::*;
 use dataplane::config::{FloodgateConfig, WindowConfig};
 use dataplane::units::{Rate, Time, US};
+use fabric::engine::Threads;
 use fabric::record::Outcome;
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
 use traffic::Flow;
@@ -146,4 +147,32 @@ fn leaving_out_idle_events_changes_nothing() {
         format!("{digests:x?}"),
         "[203148608441260a, d677142f3b37ad82, 4633d1740e399721]"
     );
+}
+
+// PAR-04, FG-28
+#[test]
+fn threads_change_nothing_and_credits_cross_whole() {
+    // Several receivers, so that frames name several destinations.
+    let mut flows: Vec<Flow> = (0..3)
+        .flat_map(|dst| (8..32).map(move |src| flow(0, US, src, dst, 60_000)))
+        .collect();
+    flows.extend((0..8).map(|src| flow(0, 2 * US, src, 8 + src, 60_000)));
+    let flows = renumbered(flows);
+    for config in [FloodgateConfig::PRACTICAL, FloodgateConfig::IDEAL] {
+        let run = |asked| {
+            let mut setup = with(dcqcn(fabric(4, 2, 8), flows.clone()), config);
+            setup.threads = Threads {
+                asked,
+                forced: true,
+            };
+            setup.run().0
+        };
+        let one = run(1);
+        for asked in [2, 3] {
+            let more = run(asked);
+            assert_eq!(more.digest, one.digest, "{asked} threads");
+            assert_eq!(more.counters.floodgate, one.counters.floodgate);
+            assert!(more.threads.crossed > 0);
+        }
+    }
 }

@@ -9,6 +9,7 @@ mod control;
 mod floodgate;
 mod nic;
 mod signal;
+mod spfc;
 mod switch;
 mod values;
 
@@ -25,6 +26,8 @@ use dataplane::switch::DATA_CLASS;
 use dataplane::units::{Rate, Time};
 use nic::{read_ack, read_nic, read_recovery};
 use signal::read_signal;
+use spfc::read_victims;
+pub use spfc::{Interval, SpfcSpec};
 use switch::{read_admission, read_backpressure, read_classify, read_schedule};
 use values::{base_rtt, bytes};
 
@@ -224,6 +227,8 @@ pub struct SchemeSpec {
     pub schedule: ScheduleSpec,
     /// What happens when the buffer gets full.
     pub admission: Admission,
+    /// SPFC's victim ports.
+    pub spfc: Option<SpfcSpec>,
     /// BFC backpressure.
     pub bfc: Option<BfcSpec>,
     /// Floodgate, or PFC with tag.
@@ -280,6 +285,8 @@ pub struct Surroundings {
     pub reserved_bytes: u64,
     /// Rate of the first host's link, in bits per second.
     pub nic_bps: u64,
+    /// Largest base round trip, ps, where the scheme asks for it.
+    pub base_rtt_ps: Time,
 }
 
 /// Reads a complete `[scheme]` (preset and overrides already merged).
@@ -310,6 +317,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let (classify, queues, queues_per) = read_classify(s);
     let schedule = read_schedule(s, classify);
     let admission = read_admission(s);
+    let spfc = read_victims(s);
     let backpressure = floodgate::read_word(s);
     let bfc = read_backpressure(s, backpressure);
     let floodgate = floodgate::read_floodgate(s, backpressure);
@@ -350,6 +358,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         queues_per: queues_per?,
         schedule: schedule?,
         admission: admission?,
+        spfc: spfc?,
         bfc: bfc?,
         floodgate: floodgate?,
         ecn: ecn?,

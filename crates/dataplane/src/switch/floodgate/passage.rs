@@ -143,7 +143,7 @@ impl Switch {
             arena,
         );
         if f.config.ecn_sees_held {
-            self.telemetry[port as usize].held_bytes += u64::from(packet.size); // FG-50
+            self.queueing.ports[port as usize].telemetry.held_bytes += u64::from(packet.size); // FG-50
         }
         let bytes = f.pool.bytes_of(packet.dst);
         let off = match (f.to_switch[packet.ingress as usize], f.config.by) {
@@ -206,7 +206,7 @@ impl Switch {
         let packet = *arena.hot(id);
         let port = packet.queue as u16;
         if f.config.ecn_sees_held {
-            self.telemetry[port as usize].held_bytes -= u64::from(packet.size);
+            self.queueing.ports[port as usize].telemetry.held_bytes -= u64::from(packet.size);
         }
         f.charge(&packet, way);
         if left.is_gone() && f.config.vup_ps.is_none() {
@@ -742,6 +742,6 @@ impl Switch {
             self.classifier
                 .commit(now, port, &packet, place, counted, &mut self.queueing)
         };
-        self.enqueue(port, queue, alone, id, arena, sink);
+        self.enqueue(port, queue, alone, (id, &packet), arena, sink);
     }
 }

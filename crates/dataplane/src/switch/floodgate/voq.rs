@@ -136,7 +136,7 @@ impl Pool {
             return count;
         }
         self.counts.hashed += 1;
-        from + (u64::from(mix32(dst)) * u64::from(to - from) >> 32) as u32
+        from + ((u64::from(mix32(dst)) * u64::from(to - from)) >> 32) as u32
     }
 
     fn join(&mut self, dst: u32, below: bool) -> u32 {

@@ -61,14 +61,14 @@ pub(super) fn ways(
     upward: &[bool],
     frame: u16,
 ) -> Vec<Way> {
-    let way = |set: &Box<[u16]>| {
+    let way = |set: &[u16]| {
         let of = set.iter().map(|&port| ports[port as usize]);
         Way {
             initial: config.map_or(0, |config| initial(config, of, frame)),
             below: set.first().is_some_and(|&port| !upward[port as usize]),
         }
     };
-    routes.sets.iter().map(way).collect()
+    routes.sets.iter().map(|set| way(set)).collect()
 }
 
 impl Windows {
@@ -99,7 +99,7 @@ impl Windows {
         match self.hashed {
             None => dst,
             Some(entries) => {
-                let nth = (u64::from(mix32(dst)) * u64::from(entries) >> 32) as u32;
+                let nth = ((u64::from(mix32(dst)) * u64::from(entries)) >> 32) as u32;
                 nth << 1 | u32::from(way.below)
             }
         }
