@@ -57,7 +57,7 @@ impl Waiting {
         sum.max_ps = sum.max_ps.max(waited_ps);
     }
 
-    /// Tells all ports that sent something.
+    /// Tells all ports that sent something, of those that are here.
     pub fn finish(&self, graph: &Graph, recorder: &mut dyn Recorder) {
         let mut records = Vec::new();
         for node in graph.hosts()..graph.nodes() {
