@@ -211,7 +211,6 @@ fn partition<C: Calendar>(
         nic: plan.nic,
         base_rtt: plan.base_rtt,
         seed: plan.seed,
-        starts_first: plan.starts_first,
         elide: plan.elide,
         starts_first: plan.starts_first,
         looks_ahead: graph.port_count() >= MANY_PORTS,

@@ -262,6 +262,7 @@ impl Yard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dataplane::packet::Kind;
 
     fn frame(kind: Kind, psn: u32) -> (Packet, Cold) {
         let packet = Packet {

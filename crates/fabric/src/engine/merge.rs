@@ -59,12 +59,6 @@ impl Recorder for Merged {
             *all.entry(bin.bin_ps).or_default() += bin.samples;
         }
     }
-
-    fn waiting(&mut self, records: &[WaitingRecord]) {
-        self.waiting
-            .get_or_insert_default()
-            .extend_from_slice(records);
-    }
 }
 
 impl Merged {
@@ -105,10 +99,6 @@ impl Merged {
         if let Some(bins) = self.rtt.take() {
             let bin = |(bin_ps, samples)| RttBin { bin_ps, samples };
             recorder.rtt(&bins.into_iter().map(bin).collect::<Vec<_>>());
-        }
-        if let Some(mut records) = self.waiting.take() {
-            records.sort_unstable_by_key(|r| (r.node, r.port, r.incast));
-            recorder.waiting(&records);
         }
     }
 }

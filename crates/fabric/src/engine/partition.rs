@@ -70,8 +70,6 @@ pub(super) struct Partition<C> {
     pub nic: NicConfig,
     pub base_rtt: BaseRtt,
     pub seed: u64,
-    /// Flows that start come before all other events of their instant.
-    pub starts_first: bool,
     pub elide: bool,
     /// Flows that start come before all other events of their instant.
     pub starts_first: bool,
