@@ -4,7 +4,8 @@ mod common;
 
 use common::*;
 use dataplane::config::{
-    Admission, Alpha, BitmapConfig, Classify, FloodgateConfig, IrnConfig, PathChoice, Recovery,
+    Admission, Alpha, BitmapConfig, Classify, Departures, FloodgateConfig, IrnConfig, PathChoice,
+    Pfc, Recovery, SpfcConfig,
 };
 use dataplane::units::{MS, NS, Rate, US};
 use fabric::engine::{Simulation, Threads};
