@@ -7,8 +7,8 @@ use crate::int::{Counter, IntFormat};
 use crate::nic::control::PathInfo;
 use crate::nic::hpcc::Reciprocals;
 pub use crate::switch::floodgate::{
-    Aggregation, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, PauseThresholds, Release,
-    Voqs, WindowConfig, WindowUnit,
+    Aggregation, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, HostPauseBy,
+    PauseThresholds, Release, Voqs, WindowConfig, WindowUnit,
 };
 use crate::units::{NEVER, Rate, Time, US};
 
@@ -389,6 +389,8 @@ pub struct SwitchConfig {
     pub floodgate: Option<FloodgateConfig>,
     /// ECMP or spraying.
     pub path: PathChoice,
+    /// ACKs and NAKs go back the way on which their packet came (`trail.rs`).
+    pub acks_return: bool,
     /// Largest frame in bytes (enters the headroom formula and DRR).
     pub max_frame: u16,
 }

@@ -5,6 +5,7 @@
 
 use crate::int::IntStack;
 use crate::prefetch::prefetch;
+use crate::trail::Trail;
 use crate::units::Time;
 
 /// Index of a packet in its [`Arena`].
@@ -87,9 +88,9 @@ pub mod flag {
     pub const HELD: u8 = 1 << 7;
 }
 
-/// The hot part: what a hop reads and writes. 32 bytes.
+/// The hot part: what a hop reads and writes. 32 bytes that no cache line's end divides.
 #[derive(Clone, Copy, Debug)]
-#[repr(C)]
+#[repr(C, align(32))]
 pub struct Packet {
     /// Flow that it belongs to; `u32::MAX` for frames between neighbours.
     pub flow: u32,
@@ -119,6 +120,7 @@ pub struct Packet {
 
 /// The cold part: what only the ends read and write.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 pub struct Cold {
     /// When its transmission at the sender's NIC started, echoed by the ACK.
     pub sent_ps: Time,
@@ -203,6 +205,8 @@ pub struct Arena {
     stacks: Vec<IntStack>,
     /// What a bitmap or a frame of credits names; as long as the highest packet that ever was one.
     named: Vec<Vec<u32>>,
+    /// Way of each packet, where ACKs go back by it.
+    trails: Vec<Trail>,
 }
 
 impl Arena {
@@ -259,6 +263,15 @@ impl Arena {
         self.hot(id)
             .has(flag::INT)
             .then(|| &mut self.stacks[id as usize])
+    }
+
+    /// Way on which a packet came, to write on.
+    pub fn trail_mut(&mut self, id: PacketId) -> &mut Trail {
+        let at = id as usize;
+        if at >= self.trails.len() {
+            self.trails.resize(self.hot.len(), Trail::default());
+        }
+        &mut self.trails[at]
     }
 
     /// Writes on a bitmap frame which queues it names, in order, or on a frame of credits its words.
@@ -334,7 +347,8 @@ mod tests {
 
     #[test]
     fn the_hot_part_is_half_a_cache_line() {
-        assert_eq!(size_of::<Packet>(), 32);
+        assert_eq!((size_of::<Packet>(), align_of::<Packet>()), (32, 32));
+        assert_eq!(size_of::<Cold>(), 64);
     }
 
     #[test]

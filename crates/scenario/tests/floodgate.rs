@@ -4,7 +4,8 @@ use std::path::Path;
 
 use dataplane::config::{
     Accounting, Admission, Aggregation, Alpha, Amount, Arbiter, BaseRtt, ControlConfig, CreditAt,
-    FloodgateConfig, HoldBy, PathChoice, PauseThresholds, Release, Voqs, WindowConfig, WindowUnit,
+    FloodgateConfig, HoldBy, HostPauseBy, PathChoice, PauseThresholds, Release, Voqs, WindowConfig,
+    WindowUnit,
 };
 use dataplane::units::{MS, NEVER, US};
 use scenario::{Changes, Scenario, SchemeConfig, surroundings};
@@ -178,6 +179,11 @@ fn what_does_nothing_or_cannot_be_is_refused() {
         ),
         (
             "dcqcn+floodgate",
+            "scheme.floodgate.dst_pause_by=ingress",
+            "`dst_pause` is off",
+        ),
+        (
+            "dcqcn+floodgate",
             "scheme.floodgate.voqs=1",
             "two groups of VOQs need two VOQs",
         ),
@@ -318,6 +324,9 @@ fn the_profile_of_the_authors_code() {
         .and_then(|f| f.host_pause)
         .expect("pauses");
     assert_eq!(pause.on_below_bytes, 3072);
+    let ingress = ideal.switch.floodgate.map(|f| f.host_pause_by);
+    assert_eq!(ingress, Some(HostPauseBy::Ingress)); // FGC-36
+    assert_eq!((per_packet.frame_bytes, per_packet.entry_bytes), (58, 0)); // FGC-35
     assert_eq!(
         pause
             .off

@@ -165,6 +165,31 @@ impl Books {
         }
     }
 
+    /// LNK-21: the upstream of an ingress is not paused any more; the classes, as bits, of which it was.
+    pub fn forget(&mut self, port: u16) -> u8 {
+        let at = self.at(port, 0);
+        let classes = self.ingress[at..at + self.classes].iter_mut().enumerate();
+        classes.fold(0, |held, (class, ingress)| {
+            held | u8::from(std::mem::take(&mut ingress.xoff)) << class
+        })
+    }
+
+    /// LNK-22: classes, as bits, of which an ingress has so much that they are paused from now on.
+    pub fn hold_again(&mut self, port: u16) -> u8 {
+        let threshold = self.threshold(port);
+        let mut held = 0;
+        for class in 0..self.classes as u8 {
+            let at = self.at(port, class);
+            let used = self.beyond(self.ingress[at].bytes);
+            let ingress = &mut self.ingress[at];
+            if ingress.headroom > 0 || used > 0 && used >= threshold {
+                ingress.xoff = true;
+                held |= 1 << class;
+            }
+        }
+        held
+    }
+
     /// What an ingress looks like.
     // SPFC-40
     pub fn level(&self, port: u16, class: u8) -> Level {
@@ -231,13 +256,21 @@ mod tests {
     fn headroom_and_share_follow_the_rate() {
         assert_eq!(headroom_bytes(PLAIN.0, PLAIN.1, 3), 37_500);
         assert_eq!(headroom_bytes(FAST.0, FAST.1, 3), 150_000);
-        // FGC-07
-        assert_eq!(headroom_bytes(FAST.0, 600_000, 8), 240_000);
         let b = books(800_000, &[PLAIN, FAST]);
         assert_eq!((b.threshold(0), b.threshold(1)), (100_000, 400_000));
         assert_eq!(halvings(3, 100, 25), 3, "slower ports are not punished");
         assert_eq!(halvings(3, 100, 101), 2);
         assert_eq!(halvings(3, 1, 1 << 20), 0);
+    }
+
+    // FGC-07
+    #[test]
+    fn headroom_is_as_many_delays_as_asked_for_in_whole_bytes() {
+        const HOP: Time = 600_000;
+        assert_eq!(headroom_bytes(PLAIN.0, HOP, 8), 60_000);
+        assert_eq!(headroom_bytes(FAST.0, HOP, 8), 240_000);
+        // 33 ns at 10 Gbps hold 41.25 B one way: the fraction is lost before it is multiplied.
+        assert_eq!(headroom_bytes(Rate::from_gbps(10), 33_000, 8), 8 * 41);
     }
 
     // NS3-12, NS3-13, NS3-14

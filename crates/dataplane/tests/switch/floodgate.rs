@@ -130,6 +130,47 @@ fn destinations_and_other_frames_do_not_hold_each_other() {
     b.sound();
 }
 
+// FGC-36
+#[test]
+fn a_host_is_paused_by_what_it_sent_itself() {
+    let by_ingress = FloodgateConfig {
+        host_pause: Some(PauseThresholds {
+            off: Amount::Bytes(3000),
+            on_below_bytes: 1500,
+        }),
+        host_pause_by: HostPauseBy::Ingress,
+        ..ideal(1)
+    };
+    let mut b = switch(&with(by_ingress));
+    // Others have much held for the destination: it is no business of this host.
+    for psn in 0..8 {
+        b.receive(0, numbered(4, psn, psn + 1));
+    }
+    let paused = |b: &Bench| {
+        b.switch
+            .floodgate()
+            .map(|(c, ..)| (c.dst_pauses, c.dst_resumes))
+    };
+    // 4096 bytes do not count: the pause comes with the eighth packet of 1000.
+    for psn in 0..7 {
+        b.receive(4, data(2, 4, 10 + psn));
+        b.sound();
+    }
+    assert_eq!(paused(&b), Some((0, 0)));
+    b.receive(4, data(2, 4, 17));
+    assert_eq!(paused(&b), Some((1, 0)));
+    assert_eq!(b.all(4)[0].kind(), Kind::DstPause);
+    // It goes on from 1500 below that: with five of its packets here, when three left.
+    for number in 1..=10 {
+        assert_eq!(b.all(2).len(), 1);
+        b.receive(2, credit(4, 1, number));
+    }
+    assert_eq!(paused(&b), Some((1, 0)));
+    assert_eq!(psns(&b.all(2)), [12]);
+    assert_eq!(paused(&b), Some((1, 1)));
+    b.sound();
+}
+
 // FG-13
 #[test]
 fn one_frame_of_credits_serves_its_destinations_in_turn() {

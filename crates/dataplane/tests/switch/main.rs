@@ -1,6 +1,7 @@
 //! The switch against its rules: a fuzz of operations against a naive model, and one test a rule.
 
 mod floodgate;
+mod links;
 mod model;
 mod rules;
 
@@ -170,6 +171,7 @@ fn config() -> SwitchConfig {
         bfc: None,
         floodgate: None,
         path: PathChoice::Flow,
+        acks_return: false,
         max_frame: 1500,
     }
 }

@@ -6,8 +6,8 @@ use crate::document::{Node, Value};
 use crate::reader::{Read, Section, boolean, choice, count, number, quantity};
 use crate::units::{SIZE, TIME};
 use dataplane::config::{
-    Aggregation, Alpha, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, PauseThresholds,
-    Release, Voqs, WindowConfig, WindowUnit,
+    Aggregation, Alpha, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, HostPauseBy,
+    PauseThresholds, Release, Voqs, WindowConfig, WindowUnit,
 };
 use dataplane::units::Time;
 
@@ -30,7 +30,11 @@ pub(super) fn read_floodgate(
     let by_windows = parameters(s, "floodgate", windows, why, |t| {
         let by = read_windows(t);
         let host_pause = read_host_pause(t);
-        read_holds(t, by.map(HoldBy::Windows), host_pause)
+        let (host_pause, pause_by) = (host_pause.map(|(at, _)| at), host_pause.map(|(_, by)| by));
+        read_holds(t, by.map(HoldBy::Windows), host_pause).map(|config| FloodgateConfig {
+            host_pause_by: pause_by.unwrap_or(HostPauseBy::Held),
+            ..config
+        })
     });
     let tags = word == Some(Backpressure::PfcTag);
     let why = "`backpressure` is not \"pfc-tag\"";
@@ -132,7 +136,7 @@ fn read_credit(t: &Section<'_>) -> Option<CreditConfig> {
     let at = t.required("credit_at", "\"departure\"", |n| choice(n, &places));
     let delay = t.required("delay_credit", "10.0", some_amount);
     let frame = t.required("credit_frame", "\"22B\"", |n| bytes(n, 1, 100));
-    let entry = t.required("credit_entry", "\"22B\"", |n| bytes(n, 1, 100));
+    let entry = t.required("credit_entry", "\"22B\"", |n| bytes(n, 0, 100));
     timer?;
     Some(CreditConfig {
         aggregation: aggregation?,
@@ -155,21 +159,28 @@ fn read_loss(t: &Section<'_>) -> Option<Option<Time>> {
     timeout.map(Some)
 }
 
-fn read_host_pause(t: &Section<'_>) -> Option<Option<PauseThresholds>> {
+/// When hosts are paused, and by what.
+fn read_host_pause(t: &Section<'_>) -> Option<(Option<PauseThresholds>, HostPauseBy)> {
     let off = t.required("dst_pause", "\"off\"", some_amount);
     if off == Some(None) {
-        t.refuse_useless("dst_resume_below", "`dst_pause` is off");
-        return Some(None);
+        for key in ["dst_resume_below", "dst_pause_by"] {
+            t.refuse_useless(key, "`dst_pause` is off");
+        }
+        return Some((None, HostPauseBy::Held));
     }
     let below = t.required("dst_resume_below", "\"0B\"", |n| {
         quantity(n, &SIZE, 0, MAX_BUFFER_BYTES)
     });
-    off?.zip(below).map(|(off, on_below_bytes)| {
-        Some(PauseThresholds {
-            off,
-            on_below_bytes,
-        })
-    })
+    let words = [
+        ("held", HostPauseBy::Held),
+        ("ingress", HostPauseBy::Ingress),
+    ];
+    let by = t.required("dst_pause_by", "\"held\"", |n| choice(n, &words));
+    let thresholds = PauseThresholds {
+        off: off??,
+        on_below_bytes: below?,
+    };
+    Some((Some(thresholds), by?))
 }
 
 fn read_thresholds(
@@ -229,6 +240,7 @@ fn read_holds(
         ecn_sees_held: ecn?,
         int_sees_held: int?,
         host_pause: host_pause?,
+        host_pause_by: HostPauseBy::Held,
         vup_ps: vup?,
         frame_bytes: frame?,
     })

@@ -205,6 +205,10 @@ pub struct SchemeSpec {
     pub cut_times: bool,
     /// Events of one instant come in the order of scheduling.
     pub in_order: bool,
+    /// But flows that start come before all other events of their instant.
+    pub starts_first: bool,
+    /// ACKs go back the way on which their packet came.
+    pub acks_return: bool,
     /// Habits of the hosts.
     pub host: HostConfig,
     /// Payload of a full packet.
@@ -294,8 +298,13 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let profile = s.required("profile", "\"none\"", |n| choice(n, &profiles));
     let clocks = [("exact", false), ("ns", true)];
     let cut_times = s.required("clock", "\"exact\"", |n| choice(n, &clocks));
-    let ties = [("phases", false), ("scheduling", true)];
-    let in_order = s.required("ties", "\"phases\"", |n| choice(n, &ties));
+    // NS3-04, FGC-31
+    let ties = [
+        ("phases", (false, false)),
+        ("scheduling", (true, false)),
+        ("scheduling, starts first", (true, true)),
+    ];
+    let ties = s.required("ties", "\"phases\"", |n| choice(n, &ties));
     let paths = [
         ("flow", PathChoice::Flow),
         ("packet", PathChoice::Packet),
@@ -318,7 +327,8 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let ack = read_ack(s);
     let nic = read_nic(s, &bfc);
     s.finish();
-    let (ack_bytes, ack_class, ack_every, ack_pausable) = ack?;
+    let (ack_bytes, ack_class, ack_every, (ack_pausable, acks_return)) = ack?;
+    let (in_order, starts_first) = ties?;
     let (nic_queues, obeys_pfc, obeys_bfc, (arbiter, nic_shortest_first)) = nic?;
     let (nak_interval_ps, ack_repeats) = naks?;
     let path = path?;
@@ -335,7 +345,9 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         parameters: parameters?,
         profile: profile?,
         cut_times: cut_times?,
-        in_order: in_order?,
+        in_order,
+        starts_first,
+        acks_return,
         host,
         path,
         mtu: mtu?,

@@ -223,6 +223,7 @@ fn read_pfc(t: &Section<'_>) -> Option<Pfc> {
     let frame = t.required("frame", "\"64B\"", |n| bytes(n, 1, 1_518));
     let accounts = [("pool", false), ("ns3", true)];
     let ns3 = t.required("accounting", "\"pool\"", |n| choice(n, &accounts));
+    // FGC-07
     let delays = if ns3 == Some(true) {
         t.required("headroom_delays", "3", |n| count(n, 0, 1_000))
     } else {

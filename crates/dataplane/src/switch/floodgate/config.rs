@@ -95,6 +95,15 @@ pub struct PauseThresholds {
     pub on_below_bytes: u64,
 }
 
+/// Which bytes pause a host for a destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostPauseBy {
+    /// All that are held of the destination.
+    Held,
+    /// Those that came from this very host for it, queued or held.
+    Ingress,
+}
+
 /// What decides whether a packet is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HoldBy {
@@ -142,6 +151,8 @@ pub struct FloodgateConfig {
     pub int_sees_held: bool,
     /// Hosts are paused by destination.
     pub host_pause: Option<PauseThresholds>,
+    /// By what.
+    pub host_pause_by: HostPauseBy,
     /// The ingress pipeline hears of VOQs at multiples of this time, ps.
     pub vup_ps: Option<Time>,
     /// Bytes of a frame that pauses or resumes a destination, or asks for credits.
@@ -156,6 +167,12 @@ impl FloodgateConfig {
             HoldBy::Windows(windows) => Some(windows),
             HoldBy::Tags(_) => None,
         }
+    }
+
+    /// Whether hosts are paused by what they sent themselves.
+    #[must_use]
+    pub fn pauses_by_ingress(&self) -> bool {
+        self.host_pause.is_some() && self.host_pause_by == HostPauseBy::Ingress
     }
 
     /// The practical design of §4 of the paper.
@@ -187,6 +204,7 @@ impl FloodgateConfig {
         ecn_sees_held: true,
         int_sees_held: true,
         host_pause: None,
+        host_pause_by: HostPauseBy::Held,
         vup_ps: None,
         frame_bytes: 64,
     };

@@ -10,6 +10,7 @@ mod credit;
 mod numbers;
 mod passage;
 mod pause;
+mod senders;
 mod voq;
 mod window;
 
@@ -21,12 +22,13 @@ use crate::route::Routes;
 use crate::sink::Sink;
 use crate::units::{Rate, Time};
 pub use config::{
-    Aggregation, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, PauseThresholds, Release,
-    Voqs, WindowConfig, WindowUnit,
+    Aggregation, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, HostPauseBy,
+    PauseThresholds, Release, Voqs, WindowConfig, WindowUnit,
 };
 use credit::{Credit, Credits};
 use numbers::Numbers;
 use pause::Paused;
+use senders::Senders;
 use voq::{Held, Pool};
 use window::{Way, Windows, ways};
 
@@ -206,6 +208,8 @@ pub(super) struct Floodgate {
     held_thresholds: OffOn,
     /// Whom this switch has paused.
     told: Paused,
+    /// What hosts sent that is still here, where that pauses them.
+    senders: Option<Senders>,
     /// Ports whose next hop has paused a destination (PFC with tag).
     paused_by: Paused,
     last_served: u32,
@@ -278,6 +282,7 @@ impl Floodgate {
             held_thresholds,
             to_switch,
             told: Paused::default(),
+            senders: config.pauses_by_ingress().then(Senders::default),
             paused_by: Paused::default(),
             last_served: 0,
             departing: None,
@@ -596,6 +601,21 @@ impl Floodgate {
                 broken.push(format!(
                     "by numbers {} units are in flight, and {unsent} wait; windows say {}",
                     n.in_flight, w.in_flight
+                ));
+            }
+        }
+        if let Some(senders) = &self.senders {
+            let mut from_hosts = 0;
+            let mut add = |p: &Packet| {
+                let host = !p.kind().is_hop_control() && !self.to_switch[p.ingress as usize];
+                from_hosts += u64::from(p.size) * u64::from(host);
+            };
+            self.pool.for_each(arena, |id| add(arena.hot(id)));
+            queued(&mut add);
+            if from_hosts != senders.total_bytes {
+                broken.push(format!(
+                    "{from_hosts} B of this switch's hosts wait, {} are counted",
+                    senders.total_bytes
                 ));
             }
         }

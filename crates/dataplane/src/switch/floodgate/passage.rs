@@ -34,10 +34,55 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        self.with_floodgate(|switch, f| match place {
-            None => switch.hold(now, f, port, id, arena, sink),
-            Some(place) => switch.pass(now, f, port, place, id, arena, sink),
+        self.with_floodgate(|switch, f| {
+            if f.senders.is_some() {
+                switch.came_from_host(f, id, arena, sink);
+            }
+            match place {
+                None => switch.hold(now, f, port, id, arena, sink),
+                Some(place) => switch.pass(now, f, port, place, id, arena, sink),
+            }
         });
+    }
+
+    /// A packet may be one too many of its host for its destination.
+    // FGC-36
+    fn came_from_host<S: Sink>(
+        &mut self,
+        f: &mut Floodgate,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        let Packet {
+            ingress, dst, size, ..
+        } = *arena.hot(id);
+        if let Some(senders) = &mut f.senders
+            && !f.to_switch[ingress as usize]
+            && senders.came(ingress, dst, u64::from(size)) >= f.thresholds[ingress as usize].off
+        {
+            self.pause_destination(f, ingress, dst, arena, sink);
+        }
+    }
+
+    /// A packet of a host left.
+    // FGC-36
+    fn left_of_host<S: Sink>(
+        &mut self,
+        f: &mut Floodgate,
+        packet: &Packet,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        let port = packet.ingress;
+        if let Some(senders) = &mut f.senders
+            && !f.to_switch[port as usize]
+        {
+            let bytes = senders.left(port, packet.dst, u64::from(packet.size));
+            if bytes == 0 || bytes <= f.thresholds[port as usize].on {
+                self.resume_destination(f, port, packet.dst, arena, sink);
+            }
+        }
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -102,7 +147,7 @@ impl Switch {
         }
         let bytes = f.pool.bytes_of(packet.dst);
         let off = match (f.to_switch[packet.ingress as usize], f.config.by) {
-            (false, _) if f.config.host_pause.is_some() => {
+            (false, _) if f.config.host_pause.is_some() && f.senders.is_none() => {
                 f.thresholds[packet.ingress as usize].off // FG-40
             }
             (true, HoldBy::Tags(_)) => f.held_thresholds.off, // FG-45
@@ -226,7 +271,7 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        if f.told.any(dst) {
+        if f.told.any(dst) && f.senders.is_none() {
             for port in 0..f.links.len() as u16 {
                 let of_port = f.thresholds[port as usize];
                 let of_switch = f.held_thresholds;
@@ -542,6 +587,9 @@ impl Switch {
     ) {
         self.with_floodgate(|switch, f| {
             let way = f.way(packet.dst, &switch.routes);
+            if f.senders.is_some() {
+                switch.left_of_host(f, packet, arena, sink);
+            }
             if f.config.release == Release::Behind
                 && packet.has(flag::HELD)
                 && f.pool.left_behind(packet.dst)

@@ -2,8 +2,9 @@
 
 use crate::switch::classify::MixedMap;
 
+/// A port and a destination as one key.
 #[inline]
-const fn at(port: u16, dst: u32) -> u64 {
+pub(super) const fn pair(port: u16, dst: u32) -> u64 {
     (port as u64) << 32 | dst as u64
 }
 
@@ -18,7 +19,7 @@ impl Paused {
     /// Adds a pair. Returns whether that is news.
     // FG-40, FG-46
     pub fn add(&mut self, port: u16, dst: u32) -> bool {
-        let news = self.pairs.insert(at(port, dst), ()).is_none();
+        let news = self.pairs.insert(pair(port, dst), ()).is_none();
         if news {
             *self.ports.entry(dst).or_insert(0) += 1;
         }
@@ -27,7 +28,7 @@ impl Paused {
 
     /// Takes a pair out. Returns whether it was there.
     pub fn remove(&mut self, port: u16, dst: u32) -> bool {
-        let there = self.pairs.remove(&at(port, dst)).is_some();
+        let there = self.pairs.remove(&pair(port, dst)).is_some();
         if there && let Some(count) = self.ports.get_mut(&dst) {
             *count -= 1;
             if *count == 0 {
