@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from backwater.commands import campaign, graph, interchange, links, paper
+from backwater.commands import campaign, graph, interchange, links, paper, spfc
 from backwater.commands.common import (
     BAD_INPUT,
     FAILED,
@@ -251,6 +251,7 @@ graph.register(app)
 interchange.register(app)
 links.register(app)
 paper.register(app)
+spfc.register(app)
 
 
 def main() -> None:

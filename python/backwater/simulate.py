@@ -137,12 +137,16 @@ def resources(
     seed: int | None = None,
     profile: str | None = None,
     packet_bytes: float | None = None,
+    destinations: int | None = None,
 ) -> dict[str, Any]:
-    """Say what BFC costs the switches of a scenario, in memory and in capacity.
+    """Say what BFC, or Floodgate, costs the switches of a scenario.
 
     ``packet_bytes`` is the mean size of packets; without it, that of the scenario's traffic.
+    ``destinations`` is for how many Floodgate has memory; without it, those of the network.
     """
-    answer = _core.resources(str(scenario), list(overrides), seed, scheme, packet_bytes, profile)
+    answer = _core.resources(
+        str(scenario), list(overrides), seed, scheme, packet_bytes, profile, destinations
+    )
     return json.loads(answer)
 
 

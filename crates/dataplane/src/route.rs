@@ -96,6 +96,22 @@ impl Routes {
         }
     }
 
+    /// Whether this is the first switch of a packet from endpoint `src`.
+    #[inline]
+    #[must_use]
+    pub fn is_first(&self, src: u32) -> bool {
+        self.endpoints.group[src as usize] == self.own_group
+    }
+
+    /// The set of equal-cost ports towards an endpoint, as an index of `sets`; `None`: it hangs on
+    /// this switch.
+    #[inline]
+    #[must_use]
+    pub fn set_of(&self, dst: u32) -> Option<usize> {
+        let group = self.endpoints.group[dst as usize];
+        (group != self.own_group).then(|| self.table[group as usize] as usize)
+    }
+
     /// NS3-40: the hash of addresses and ports, by division.
     fn by_tuple(&self, packet: &Packet, src: u32, n: usize) -> usize {
         let address = &self.endpoints.address;

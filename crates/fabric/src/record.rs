@@ -1,6 +1,7 @@
 //! What a run tells while it goes and when it ends. Writing it down is another crate's work.
 
 use dataplane::sink::DROP_CAUSES;
+use dataplane::switch::FloodgateCounters;
 use dataplane::units::Time;
 use traffic::Flow;
 
@@ -34,7 +35,7 @@ pub struct BufferSample {
     pub node: u32,
     /// Bytes in its shared buffer.
     pub used_bytes: u64,
-    /// Bytes queued at its fullest port.
+    /// Bytes queued at its fullest port, with what is held for it.
     pub max_port_bytes: u64,
 }
 
@@ -53,6 +54,85 @@ pub struct PauseRecord {
     pub to_ps: Time,
     /// XON never came: the interval was still open when the run ended.
     pub open: bool,
+    /// Which of the pauses that held this port and class it was, counted from 1, where pauses are
+    /// followed.
+    pub number: Option<u32>,
+}
+
+/// What is recorded of single pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseRecording {
+    /// Name the flows that wait for them.
+    pub flows: bool,
+}
+
+/// A pause (PFC) at the moment that a switch decided on it: which, with what in its buffer, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CauseRecord {
+    /// When, ps.
+    pub at_ps: Time,
+    /// The switch, and the ingress that it pauses.
+    pub node: u32,
+    /// Port of the switch.
+    pub port: u16,
+    /// The node upstream, which is held.
+    pub peer: u32,
+    /// Its port.
+    pub peer_port: u16,
+    /// The class.
+    pub class: u8,
+    /// Which of the pauses of this port and class, counted from 1.
+    pub number: u32,
+    /// Bytes of the ingress and class, in reserve, pool and headroom.
+    pub held_bytes: u64,
+    /// What its bytes in the pool were compared with.
+    pub threshold_bytes: u64,
+    /// Bytes of the pool in use, by all.
+    pub pool_bytes: u64,
+    /// The ingress was a victim port until then (SPFC).
+    pub victim: bool,
+    /// Egress port at which most of the bytes wait.
+    pub egress: u16,
+    /// The node that it leads to.
+    pub egress_peer: u32,
+    /// Bytes of the ingress and class that wait there.
+    pub egress_bytes: u64,
+    /// The pause that caused this one: its number among those that hold `egress` and the class; `None`:
+    /// a root.
+    pub parent: Option<u32>,
+    /// 1 for a root, one more than its cause's for others.
+    pub depth: u16,
+    /// The switch with the congested port.
+    pub root_node: u32,
+    /// The congested port.
+    pub root_port: u16,
+    /// The node that it leads to.
+    pub root_peer: u32,
+}
+
+/// What pauses with a common congested port did to a flow at a port that they held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeldFlowRecord {
+    /// Number of the flow.
+    pub flow: u32,
+    /// The node that was held.
+    pub node: u32,
+    /// Its port.
+    pub port: u16,
+    /// The node that this port leads to.
+    pub peer: u32,
+    /// The switch with the congested port.
+    pub root_node: u32,
+    /// The congested port.
+    pub root_port: u16,
+    /// The node that it leads to.
+    pub root_peer: u32,
+    /// Pauses for which the flow waited.
+    pub pauses: u64,
+    /// How long, ps.
+    pub held_ps: Time,
+    /// Its path does not lead through the congested port.
+    pub victim: bool,
 }
 
 /// Queues of switches that wait for each other, so that none of them can ever send again.
@@ -95,6 +175,11 @@ pub struct RecordSpec {
     pub histogram: Option<QueueHistogram>,
     /// How often senders saw which round trip.
     pub rtt: Option<RttHistogram>,
+    /// Single pauses: what was in the buffer, which caused which, which flows they held.
+    pub pauses: Option<PauseRecording>,
+    /// How long data waited in switches: packets that leave from the first (included) to the second
+    /// (not included), ps.
+    pub waiting_ps: Option<(Time, Time)>,
 }
 
 /// Queues of chosen ports over time.
@@ -133,6 +218,25 @@ pub struct RttHistogram {
     pub bin_ps: Time,
     /// ACKs count that arrive from the first (included) to the second (not included), ps.
     pub window_ps: (Time, Time),
+}
+
+/// How long data packets waited in a switch before they left by a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitingRecord {
+    /// The switch.
+    pub node: u32,
+    /// The port by which they left.
+    pub port: u16,
+    /// The node at the other end of its link.
+    pub peer: u32,
+    /// Whether their flows belong to an incast.
+    pub incast: bool,
+    /// How many packets.
+    pub packets: u64,
+    /// From the arrival of each to the start of its transmission, together, ps.
+    pub total_ps: u128,
+    /// The longest of these times, ps.
+    pub max_ps: Time,
 }
 
 /// Payload that one flow's receiver got in order in one interval.
@@ -206,6 +310,10 @@ pub struct PortRecord {
     pub tx_data_packets: u64,
     /// Bytes of data packets, headers included.
     pub tx_data_bytes: u64,
+    /// Bytes of ACKs, NAKs and CNPs.
+    pub tx_reply_bytes: u64,
+    /// Bytes of Floodgate's credits.
+    pub tx_credit_bytes: u64,
     /// Data packets that left marked by this port.
     pub marked: u64,
     /// Packets dropped that were to leave by this port, per `DropCause`; by `Link`: that left by it
@@ -213,6 +321,8 @@ pub struct PortRecord {
     pub dropped: [u64; DROP_CAUSES],
     /// Most bytes ever queued at this port.
     pub max_queue_bytes: u64,
+    /// The same with what Floodgate held for this port in VOQs.
+    pub max_port_bytes: u64,
     /// XOFF transitions received.
     pub pauses: u64,
     /// XON transitions received.
@@ -265,6 +375,8 @@ pub struct Counters {
     pub bfc_shared_queue: u64,
     /// BFC: new flows whose flow-table entry was in use by another flow.
     pub bfc_table_collisions: u64,
+    /// What Floodgate did; the largest values are those of the switch that had them.
+    pub floodgate: FloodgateCounters,
     /// SPFC: packets that victim ports kept though the normal threshold would have paused them.
     pub spfc_spared: u64,
     /// SPFC: pauses of ports that were victim ports.
@@ -411,4 +523,10 @@ pub trait Recorder {
     fn queue_histogram(&mut self, _bins: &[QueueBin]) {}
     /// At the end of the run: the histogram of round trips, in order of the bins.
     fn rtt(&mut self, _bins: &[RttBin]) {}
+    /// Pauses that switches decided on since the last call, in order of time.
+    fn causes(&mut self, _records: &[CauseRecord]) {}
+    /// At the end of the run: flows that pauses held, in order of flow, held port and congested port.
+    fn held_flows(&mut self, _records: &[HeldFlowRecord]) {}
+    /// At the end of the run: how long data waited, in order of node and port, incasts last.
+    fn waiting(&mut self, _records: &[WaitingRecord]) {}
 }

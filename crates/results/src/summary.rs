@@ -3,6 +3,7 @@
 use crate::info::{AskedLoad, NodeInfo, RunInfo};
 use crate::stats::{Bins, Distribution, Histogram};
 use dataplane::sink::DROP_CAUSES;
+use dataplane::switch::FloodgateCounters;
 use fabric::record::{
     BufferSample, Counters, Ending, FlowRecord, Outcome, PortRecord, QueueBin, RttBin, ThreadUse,
 };
@@ -860,6 +861,7 @@ fn counters(outcome: &Outcome) -> BTreeMap<&'static str, u64> {
         bfc_stale_assignments,
         bfc_shared_queue,
         bfc_table_collisions,
+        floodgate,
         spfc_spared,
         spfc_victim_pauses,
         retransmissions,
@@ -867,7 +869,7 @@ fn counters(outcome: &Outcome) -> BTreeMap<&'static str, u64> {
         discarded,
         overtaken,
     } = outcome.counters;
-    BTreeMap::from([
+    let mut counters = BTreeMap::from([
         ("data_packets", data_packets),
         ("acks", acks),
         ("naks", naks),
@@ -892,7 +894,54 @@ fn counters(outcome: &Outcome) -> BTreeMap<&'static str, u64> {
         ("timeouts", timeouts),
         ("discarded", discarded),
         ("overtaken", overtaken),
-    ])
+    ]);
+    counters.extend(floodgate_counters(&floodgate));
+    counters
+}
+
+/// What Floodgate did, under names of its own.
+// FG-70
+fn floodgate_counters(counters: &FloodgateCounters) -> [(&'static str, u64); 18] {
+    let FloodgateCounters {
+        held,
+        held_others,
+        released,
+        max_voqs,
+        max_held_bytes,
+        hashed_voqs,
+        credit_frames,
+        credit_bytes,
+        credit_frames_by_bytes,
+        withheld,
+        dst_pauses,
+        dst_resumes,
+        syns,
+        repaired,
+        max_windows,
+        cleared_windows,
+        credit_entries,
+        number_entries,
+    } = *counters;
+    [
+        ("floodgate_held", held),
+        ("floodgate_held_not_incast", held_others),
+        ("floodgate_released", released),
+        ("floodgate_max_voqs", max_voqs),
+        ("floodgate_max_held_bytes", max_held_bytes),
+        ("floodgate_hashed_voqs", hashed_voqs),
+        ("floodgate_credit_frames", credit_frames),
+        ("floodgate_credit_bytes", credit_bytes),
+        ("floodgate_credit_frames_by_bytes", credit_frames_by_bytes),
+        ("floodgate_withheld", withheld),
+        ("floodgate_dst_pauses", dst_pauses),
+        ("floodgate_dst_resumes", dst_resumes),
+        ("floodgate_syns", syns),
+        ("floodgate_repaired", repaired),
+        ("floodgate_max_windows", max_windows),
+        ("floodgate_cleared_windows", cleared_windows),
+        ("floodgate_credit_entries", credit_entries),
+        ("floodgate_number_entries", number_entries),
+    ]
 }
 
 fn performance(outcome: &Outcome, wall_seconds: f64) -> Performance {

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use dataplane::route::Routes;
 use dataplane::switch::Pairs;
 use fabric::backpressure_graph::BackpressureGraph;
-use fabric::engine::{Clock, Plan, Threads};
+use fabric::engine::{Clock, Plan, Threads, Ways, ways};
 use fabric::routing::{RoutingError, routes};
 use fabric::topology::Graph;
 use traffic::{Feed, Flow, Hosts};
@@ -105,6 +105,15 @@ impl Scenario {
         (!graph.removed.is_empty()).then(|| graph.allowed())
     }
 
+    /// The way of every flow, in the order of their numbers; `None` where packets of one flow take
+    /// several.
+    ///
+    /// # Errors
+    /// The network is too large, or the flows cannot be made.
+    pub fn ways(&self) -> Result<Option<Ways>, BuildError> {
+        self.build().map(|built| ways(built.plan))
+    }
+
     /// Everything that the engine needs.
     ///
     /// # Errors
@@ -147,6 +156,7 @@ impl Scenario {
                 Clock::Exact
             },
             in_order: self.spec.scheme.in_order,
+            starts_first: self.spec.scheme.starts_first,
             record: self.spec.record.clone(),
             threads: Threads::ONE,
             elide: true,

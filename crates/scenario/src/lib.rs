@@ -10,6 +10,7 @@ mod check;
 mod check_links;
 mod document;
 pub mod failures;
+pub mod floodgate_resources;
 mod load;
 mod presets;
 pub mod problem;

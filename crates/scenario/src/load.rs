@@ -354,7 +354,7 @@ fn complete_scheme(root: &mut Table, context: &Context) {
                 (None, Some(Value::String(word))) => word.clone(),
                 _ => String::new(),
             };
-            let layer = profile.scheme(&answer("control"), &answer("backpressure"));
+            let layer = profile.scheme(&answer("control"), &answer("backpressure"), preset.name);
             merge(&mut full, &layer);
         }
         merge(&mut full, user);

@@ -12,8 +12,8 @@ use dataplane::config::ControlConfig;
 use dataplane::units::Time;
 use fabric::engine::{self, Plan, Threads};
 use fabric::record::{
-    BufferSample, FlowRecord, Outcome, PauseRecord, Progress, QueueBin, QueueSample, Recorder,
-    RttBin, ThroughputRecord,
+    BufferSample, CauseRecord, FlowRecord, HeldFlowRecord, Outcome, PauseRecord, Progress,
+    QueueBin, QueueSample, Recorder, RttBin, ThroughputRecord, WaitingRecord,
 };
 use fabric::topology::{Graph, NodeKind, TopologySpec};
 use kernel::mix64;
@@ -146,8 +146,23 @@ impl Recorder for Recording {
         self.look();
     }
 
+    fn causes(&mut self, records: &[CauseRecord]) {
+        self.writer.causes(records);
+        self.look();
+    }
+
+    fn held_flows(&mut self, records: &[HeldFlowRecord]) {
+        self.writer.held_flows(records);
+        self.look();
+    }
+
     fn rtt(&mut self, bins: &[RttBin]) {
         self.writer.rtt(bins);
+        self.look();
+    }
+
+    fn waiting(&mut self, records: &[WaitingRecord]) {
+        self.writer.waiting(records);
         self.look();
     }
 }
@@ -269,6 +284,14 @@ impl Scenario {
             scheme.bfc.is_some() && counters.bfc_pauses == 0,
             "BFC paused no queue",
         );
+        let of_floodgate = scheme.floodgate.is_some();
+        say(
+            of_floodgate && counters.floodgate.held == 0,
+            "no packet was held for its destination",
+        );
+        let paused = counters.floodgate.dst_pauses > 0;
+        let hosts = scheme.floodgate.is_some_and(|f| f.host_pause.is_some());
+        say(hosts && !paused, "no destination was paused at a host");
         // SPFC-07
         say(
             scheme.spfc.is_some() && counters.spfc_spared == 0,
@@ -276,7 +299,7 @@ impl Scenario {
         );
         let dcqcn = matches!(scheme.control, ControlConfig::Dcqcn(_));
         say(
-            dcqcn && counters.marks > 0 && counters.cnps == 0,
+            dcqcn && counters.marks > 0 && counters.cnps == 0 && !scheme.host.cnp_on_ack,
             "no CNP was sent",
         );
         warnings

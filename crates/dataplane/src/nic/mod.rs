@@ -8,6 +8,7 @@ pub mod control;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod delay_window;
+mod destinations;
 pub mod hpcc;
 mod integer;
 mod link;
@@ -224,6 +225,22 @@ impl Nic {
                     }
                 }
             }
+            // FG-42: whoever gets one has asked for it.
+            Kind::DstPause => {
+                let packet = *arena.hot(id);
+                arena.free(id);
+                let on = packet.psn != 0;
+                let changed = match &mut self.scan {
+                    Some(scan) => scan.pause_destination(packet.dst, on),
+                    None => self.sender.pause_destination(port, packet.dst, on),
+                };
+                self.counters.repeated_pauses += u64::from(!changed);
+                if !on {
+                    sink.kick(port);
+                }
+            }
+            // FG-20: these go between switches.
+            Kind::Credit | Kind::SwitchSyn => arena.free(id),
             Kind::BfcBitmap => {
                 if self.config.obeys_bfc {
                     let queues = arena.named(id);
@@ -387,6 +404,15 @@ impl Nic {
         match &self.scan {
             Some(scan) => scan.for_each_flow(&self.config, visit),
             None => self.sender.for_each_flow(self.config.mtu, visit),
+        }
+    }
+
+    /// Calls `visit` with every flow of a port and class that has something left to send.
+    // SPFC-44
+    pub fn for_each_unsent(&self, port: u16, class: u8, visit: impl FnMut(&FlowStart)) {
+        match &self.scan {
+            Some(scan) => scan.for_each_unsent(class, visit),
+            None => self.sender.for_each_unsent(port, class, visit),
         }
     }
 

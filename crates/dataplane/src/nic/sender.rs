@@ -9,6 +9,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use crate::config::NicConfig;
 use crate::nic::control::{AckInfo, Control};
+use crate::nic::destinations::Destinations;
 use crate::nic::link::Reach;
 use crate::nic::recovery::{Progress, Repair, Reply};
 use crate::nic::{FlowEnd, FlowStart, NicCounters};
@@ -33,6 +34,8 @@ pub(super) enum State {
     Blocked,
     /// Its queue is paused by BFC.
     Parked,
+    /// Its destination is paused.
+    Waiting,
     /// Its receiver is out of reach.
     Cut,
     /// Finished, but still linked in a ring.
@@ -234,6 +237,8 @@ pub(super) struct Sender {
     timeouts: VecDeque<Alarm>,
     /// Flows that are held by their number (BFC-37).
     pub held: MixedMap<u32, ()>,
+    /// Destinations that are paused (FG-42).
+    pub destinations: Destinations,
     /// Who can be reached; `None`: everybody.
     pub reach: Option<Reach>,
 }
@@ -261,6 +266,7 @@ impl Sender {
             alarms: BinaryHeap::new(),
             timeouts: VecDeque::new(),
             held: MixedMap::default(),
+            destinations: Destinations::default(),
             reach: None,
         }
     }
@@ -474,6 +480,9 @@ impl Sender {
                 self.release(slot);
             } else if cut {
                 flow.state = State::Cut; // LNK-13
+            } else if self.destinations.is_paused(port, flow.start.dst) {
+                flow.state = State::Waiting;
+                flow.link = self.destinations.wait(port, flow.start.dst, slot);
             } else if queue.paused
                 || !self.held.is_empty() && self.held.contains_key(&flow.start.flow)
             {
@@ -688,6 +697,21 @@ impl Sender {
                 }
                 self.release(slot);
             }
+            State::Waiting => {
+                let (link, start) = (flow.link, flow.start);
+                if let Some(first) = self.destinations.first_mut(start.port, start.dst) {
+                    if *first == slot {
+                        *first = link;
+                    } else {
+                        let mut at = *first;
+                        while self.flows[at as usize].link != slot {
+                            at = self.flows[at as usize].link;
+                        }
+                        self.flows[at as usize].link = link;
+                    }
+                }
+                self.release(slot);
+            }
             _ => self.release(slot),
         }
     }
@@ -753,6 +777,23 @@ impl Sender {
             slot = next;
         }
         sink.kick(port);
+        true
+    }
+
+    /// FG-42: pauses or resumes a destination. False where that changed nothing. Flows wait from
+    /// their next turn on.
+    pub fn pause_destination(&mut self, port: u16, dst: u32, on: bool) -> bool {
+        if on {
+            return self.destinations.pause(port, dst);
+        }
+        let Some(mut slot) = self.destinations.resume(port, dst) else {
+            return false;
+        };
+        while slot != NO_SLOT {
+            let next = self.flows[slot as usize].link;
+            self.enter_ring(slot);
+            slot = next;
+        }
         true
     }
 
@@ -912,6 +953,17 @@ impl Sender {
         self.flows.iter().any(|flow| flow.state == State::Paced)
     }
 
+    /// Calls `visit` with every flow of a port and class that has something left to send.
+    // SPFC-44
+    pub fn for_each_unsent(&self, port: u16, class: u8, mut visit: impl FnMut(&FlowStart)) {
+        for flow in &self.flows {
+            let there = !matches!(flow.state, State::Leaving | State::Free);
+            if there && flow.start.port == port && flow.class == class && flow.remaining() > 0 {
+                visit(&flow.start);
+            }
+        }
+    }
+
     /// Calls `visit` with cookie, acknowledged bytes and the state of every unfinished flow.
     pub fn for_each_flow(&self, mtu: u16, mut visit: impl FnMut(u32, u64, &'static str)) {
         for (slot, flow) in (0..).zip(&self.flows) {
@@ -923,6 +975,7 @@ impl Sender {
                 State::Paced => "waits for its pace",
                 State::Blocked => "waits for an acknowledgement",
                 State::Parked => "it is paused by BFC",
+                State::Waiting => "its destination is paused",
             };
             visit(flow.start.cookie, flow.bytes_below(flow.acked, mtu), why);
         }

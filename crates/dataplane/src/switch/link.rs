@@ -87,10 +87,7 @@ impl Switch {
             arena.free(id);
         }
         // What we held of the neighbour.
-        let paused = self.mmu.forget(now, port);
-        for class in (0..8).filter(|class| paused >> class & 1 != 0) {
-            sink.resumes(port, class);
-        }
+        self.mmu.forget(now, port);
         if let Some(backpressure) = &mut self.backpressure {
             backpressure.forget(port);
             let mut holding = Vec::new();

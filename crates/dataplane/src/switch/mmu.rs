@@ -6,6 +6,7 @@
 use super::mmu_ns3::{self, Books};
 use super::spfc::Victims;
 use crate::config::{Accounting, Admission, MmuConfig, Pfc, PfcThreshold, SwitchConfig};
+use crate::prefetch::prefetch;
 use crate::sink::DropCause;
 use crate::units::{Rate, Time};
 
@@ -98,7 +99,9 @@ pub(crate) struct Mmu {
 fn headroom_of(config: &SwitchConfig, pfc: &Pfc, (rate, delay_ps): (Rate, Time)) -> u64 {
     pfc.headroom.unwrap_or_else(|| match pfc.accounting {
         Accounting::Pool => headroom_bytes(rate, delay_ps, config.max_frame, pfc),
-        Accounting::Ns3 { .. } => mmu_ns3::headroom_bytes(rate, delay_ps),
+        Accounting::Ns3 {
+            headroom_delays, ..
+        } => mmu_ns3::headroom_bytes(rate, delay_ps, headroom_delays),
     })
 }
 
@@ -201,6 +204,12 @@ impl Mmu {
     #[inline]
     fn at(&self, port: u16, class: u8) -> usize {
         port as usize * self.classes + class as usize
+    }
+
+    /// Asks for the books of an ingress.
+    #[inline]
+    pub fn prefetch(&self, port: u16) {
+        prefetch(&self.ingress, (port as usize + 1) * self.classes - 1);
     }
 
     /// What of `bytes` lies beyond the ingress' reserve.

@@ -41,19 +41,20 @@ impl Switch {
     pub fn for_each_stuck(&self, port: u16, arena: &Arena, mut visit: impl FnMut(StuckQueue)) {
         let paused = self.queueing.ports[port as usize].paused;
         let by_flow = self.pauses_flows();
-        self.queueing.for_each_queue(port, |queue, q, head| {
+        self.queueing.for_each_queue(port, |state| {
+            let q = self.queueing.get(state.queue);
             let by_pfc = paused >> q.class & 1 != 0;
             if !by_pfc && !q.paused {
                 return;
             }
             let named = match by_flow {
-                true => arena.hot(head).flow,
+                true => arena.hot(state.head).flow,
                 false => u32::from(q.number),
             };
             visit(StuckQueue {
-                queue,
+                queue: state.queue,
                 class: q.class,
-                bytes: q.bytes,
+                bytes: state.bytes,
                 by_pfc,
                 by_bfc: q.paused.then_some(named),
             });

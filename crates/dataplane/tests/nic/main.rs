@@ -1,5 +1,6 @@
 //! The NIC against its rules, on a bench: frames in, frames out, wishes recorded.
 
+mod destinations;
 mod links;
 mod lossy;
 mod receiving;

@@ -13,8 +13,10 @@ use dataplane::units::{NEVER, Rate, Time};
 use kernel::calendar::{Calendar, Wheel};
 use kernel::random::{Purpose, Stream};
 
+use super::causes::Causes;
 use super::division::{divide, undivided};
 use super::exchange::Outbox;
+use super::floodgate::upward;
 use super::flows::Live;
 use super::links::Links;
 use super::loss::Losses;
@@ -114,6 +116,7 @@ fn switch(plan: &Plan, tables: &mut Tables, node: u32) -> Option<Switch> {
     let index = (node - plan.graph.hosts()) as usize;
     let routes = tables.routes.get_mut(index)?.take()?;
     let mut switch = Switch::new(node, &plan.switch, &rates(plan, node), routes);
+    switch.set_upward(&upward(&plan.graph, node));
     // BFC-35
     if let Some(pairs) = tables.pairs[index].take() {
         switch.allow(Some(pairs));
@@ -167,6 +170,9 @@ fn partition<C: Calendar>(
         notices: Notices::new(&plan.nic),
         paused: MixedMap::default(),
         pauses: Vec::new(),
+        follows: plan.record.pauses.is_some(),
+        told: Vec::new(),
+        reading: None,
         events: 0,
         watched: recording.is_some(),
         replayed: order::draws(&plan.switch, graph),
@@ -184,6 +190,7 @@ fn partition<C: Calendar>(
         link_states,
         outbox: Outbox::new(places.parts()),
         recording,
+        causes: Causes::new(plan.record.pauses, plan.switch.path == PathChoice::Packet),
         round: Vec::new(),
         progress_ps: 0,
         coming: VecDeque::new(),
@@ -198,13 +205,14 @@ fn partition<C: Calendar>(
             Clock::Exact => paths,
             Clock::Nanoseconds { .. } => paths.cut(),
         },
-        baselines: Baselines::new(Arc::clone(graph)),
+        baselines: Baselines::new(Arc::clone(graph), u64::from(plan.nic.mtu)),
         source_ports: SourcePorts::default(),
         network_rtt_ps: None,
         nic: plan.nic,
         base_rtt: plan.base_rtt,
         seed: plan.seed,
         elide: plan.elide,
+        starts_first: plan.starts_first,
         looks_ahead: graph.port_count() >= MANY_PORTS,
         spraying: plan.switch.path == PathChoice::Packet,
     };

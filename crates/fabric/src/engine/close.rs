@@ -27,8 +27,9 @@ impl<C: Calendar + Send> Simulation<C> {
         }
         for part in &mut self.net.parts {
             if let Some(recording) = &mut part.recording {
-                recording.finish(end_ps, &mut self.merged);
+                recording.finish(end_ps, &self.net.graph, &mut self.merged);
             }
+            part.finish_causes(end_ps, recorder);
         }
         self.hand_over(recorder);
         let unfinished = self.net.unfinished();
@@ -129,6 +130,9 @@ impl<C: Calendar> Network<C> {
             let (shared, collisions) = switch.bfc_counters();
             c.bfc_shared_queue += shared;
             c.bfc_table_collisions += collisions;
+            if let Some((floodgate, ..)) = switch.floodgate() {
+                c.floodgate.add(&floodgate);
+            }
         }
         c
     }

@@ -84,7 +84,8 @@ impl<C: Calendar + Send> Simulation<C> {
     // ENG-07
     fn ending(&self, until: Time, limit: bool) -> Option<Ending> {
         let no_flow_to_come = next_start_ps(&self.net).is_none();
-        if no_flow_to_come && self.net.live() == 0 && self.net.alive() == 0 {
+        let nothing_left = no_flow_to_come && self.net.live() == 0 && self.net.alive() == 0;
+        if nothing_left && self.net.floodgates_rest() {
             Some(Ending::Drained)
         } else if self.net.parts.iter().all(|p| p.core.calendar.is_empty())
             || no_flow_to_come && self.is_stuck(until)
@@ -154,6 +155,7 @@ impl<C: Calendar + Send> Simulation<C> {
             part.finished.clear();
             self.merged.pauses(&part.core.pauses);
             part.core.pauses.clear();
+            part.hand_over_causes(recorder);
         }
         self.merged.deliver(recorder);
     }

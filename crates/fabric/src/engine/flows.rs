@@ -79,7 +79,7 @@ impl<C: Calendar> Partition<C> {
     }
 
     /// ENG-10: the flow's identity is its number; every run of a scenario hashes it alike.
-    fn flow_hash(&self, flow: &Flow) -> u64 {
+    pub(super) fn flow_hash(&self, flow: &Flow) -> u64 {
         mix64(self.seed ^ mix64(u64::from(flow.id) + 1))
     }
 
@@ -123,7 +123,7 @@ impl<C: Calendar> Partition<C> {
 
     /// Ports of the two hosts that a flow uses; hosts with several spread their flows over them.
     // ENG-11
-    fn endpoints(&mut self, flow: &Flow, hash: u64) -> (u32, u32) {
+    pub(super) fn endpoints(&mut self, flow: &Flow, hash: u64) -> (u32, u32) {
         let nth = |salt: u64, of: usize| match of {
             1 => 0,
             _ => (mix64(hash ^ salt) % of as u64) as usize,

@@ -14,6 +14,7 @@
 
 mod audit;
 mod build;
+mod causes;
 mod close;
 mod crew;
 mod cut;
@@ -23,6 +24,7 @@ mod drive;
 mod egress;
 mod events;
 mod exchange;
+mod floodgate;
 mod flows;
 mod links;
 mod loss;
@@ -37,8 +39,11 @@ mod partition;
 mod places;
 mod probe;
 mod recording;
+mod standing;
 mod standstill;
 mod supply;
+mod waiting;
+mod ways;
 
 use std::sync::Arc;
 
@@ -62,6 +67,7 @@ use probe::Probes;
 pub use standstill::OnDeadlock;
 use standstill::Standstill;
 use supply::Traffic;
+pub use ways::{Ways, ways};
 
 /// Everything that a run needs.
 pub struct Plan {
@@ -97,6 +103,8 @@ pub struct Plan {
     pub clock: Clock,
     /// Events of one instant come in the order of scheduling; [`run`] looks at it.
     pub in_order: bool,
+    /// With that: flows that start come before all other events of their instant.
+    pub starts_first: bool,
     /// What is recorded besides. Changes no result.
     pub record: RecordSpec,
     /// How many threads it may use. Changes speed, never a result.

@@ -18,6 +18,8 @@ use crate::record::{
 };
 use crate::topology::Graph;
 
+use super::waiting::Waiting;
+
 /// No watch.
 const NONE: u32 = u32::MAX;
 
@@ -337,12 +339,19 @@ pub(super) struct Recording {
     throughput: Option<Throughput>,
     queues: Option<Queues>,
     rtt: Option<RoundTrips>,
+    pub waiting: Option<Waiting>,
 }
 
 impl Recording {
     /// Of a partition with these switches; `None` where nothing is asked for.
     pub fn new(spec: &RecordSpec, graph: &Graph, switches: &[u32]) -> Option<Box<Self>> {
-        if *spec == RecordSpec::default() {
+        let pauses = spec.pauses; // another's work
+        if *spec
+            == (RecordSpec {
+                pauses,
+                ..RecordSpec::default()
+            })
+        {
             return None;
         }
         Some(Box::new(Self {
@@ -352,6 +361,7 @@ impl Recording {
                 spec,
                 bins: Bins::default(),
             }),
+            waiting: spec.waiting_ps.map(|window| Waiting::new(window, graph)),
         }))
     }
 
@@ -415,7 +425,7 @@ impl Recording {
     }
 
     /// The run ended at `end_ps`: tells the rest.
-    pub fn finish(&mut self, end_ps: Time, recorder: &mut dyn Recorder) {
+    pub fn finish(&mut self, end_ps: Time, graph: &Graph, recorder: &mut dyn Recorder) {
         if let Some(queues) = &mut self.queues {
             queues.finish(end_ps, recorder);
         }
@@ -424,6 +434,9 @@ impl Recording {
         }
         if let Some(rtt) = &self.rtt {
             rtt.finish(recorder);
+        }
+        if let Some(waiting) = &self.waiting {
+            waiting.finish(graph, recorder);
         }
     }
 }

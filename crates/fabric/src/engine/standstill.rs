@@ -271,7 +271,7 @@ impl<C: Calendar> Simulation<C> {
             let of = &stuck[queue];
             let key = of.link * 8 + u32::from(of.class);
             let part = self.net.part_of(queue.0);
-            part.core.paused.get(&key).copied().unwrap_or(now)
+            part.core.paused.get(&key).map_or(now, |pause| pause.0)
         };
         let flows = circle.iter().filter_map(|queue| flows.get(queue)).flatten();
         let flows: BTreeSet<u32> = flows.copied().collect();

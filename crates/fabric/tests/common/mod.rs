@@ -15,8 +15,8 @@ use dataplane::units::{MS, Rate, Time, US};
 use fabric::engine::{Clock, OnDeadlock, Plan, Simulation, Threads};
 use fabric::outages::Outages;
 use fabric::record::{
-    BufferSample, FlowRecord, Outcome, PauseRecord, QueueBin, QueueSample, RecordSpec, Recorder,
-    RttBin, ThroughputRecord,
+    BufferSample, CauseRecord, FlowRecord, HeldFlowRecord, Outcome, PauseRecord, QueueBin,
+    QueueSample, RecordSpec, Recorder, RttBin, ThroughputRecord, WaitingRecord,
 };
 use fabric::routing::routes;
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
@@ -39,6 +39,9 @@ pub struct Keep {
     pub port_queues: Vec<QueueSample>,
     pub histogram: Vec<QueueBin>,
     pub rtt: Vec<RttBin>,
+    pub causes: Vec<CauseRecord>,
+    pub held_flows: Vec<HeldFlowRecord>,
+    pub waiting: Vec<WaitingRecord>,
 }
 
 impl Recorder for Keep {
@@ -62,6 +65,15 @@ impl Recorder for Keep {
     }
     fn rtt(&mut self, bins: &[RttBin]) {
         self.rtt.extend_from_slice(bins);
+    }
+    fn causes(&mut self, records: &[CauseRecord]) {
+        self.causes.extend_from_slice(records);
+    }
+    fn held_flows(&mut self, records: &[HeldFlowRecord]) {
+        self.held_flows.extend_from_slice(records);
+    }
+    fn waiting(&mut self, records: &[WaitingRecord]) {
+        self.waiting.extend_from_slice(records);
     }
 }
 
@@ -93,6 +105,7 @@ pub struct Setup {
     pub threads: Threads,
     pub clock: Clock,
     pub in_order: bool,
+    pub starts_first: bool,
     pub probe_ps: Time,
     pub record: RecordSpec,
 }
@@ -108,6 +121,7 @@ pub fn flow(id: u32, start_ps: Time, src: u32, dst: u32, bytes: u64) -> Flow {
         source: 0,
         incast: false,
         port: traffic::DEFAULT_PORT,
+        src_port: None,
     }
 }
 
@@ -162,7 +176,9 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         ecn: None,
         int: None,
         bfc: None,
+        floodgate: None,
         path: PathChoice::Flow,
+        acks_return: false,
         max_frame: 1048,
     };
     let nic = NicConfig {
@@ -199,6 +215,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         threads: Threads::ONE,
         clock: Clock::Exact,
         in_order: false,
+        starts_first: false,
         probe_ps: 10 * US,
         record: RecordSpec::default(),
     }
@@ -313,6 +330,7 @@ impl Setup {
             on_deadlock: self.on_deadlock,
             clock: self.clock,
             in_order: self.in_order,
+            starts_first: self.starts_first,
             record: self.record,
             elide: self.elide,
             threads: self.threads,
