@@ -41,6 +41,7 @@ fn everything() -> RecordSpec {
             bin_ps: 100 * NS,
             window_ps: (0, 1000 * US),
         }),
+        waiting_ps: Some((5 * US, 60 * US)),
     }
 }
 
@@ -77,6 +78,7 @@ fn same_with(setup: &Setup, counts: &[u32]) -> Outcome {
         assert_eq!(keep.throughput, kept.throughput, "{asked} threads");
         assert_eq!(keep.port_queues, kept.port_queues, "{asked} threads");
         assert_eq!(keep.histogram, kept.histogram, "{asked} threads");
+        assert_eq!(keep.waiting, kept.waiting, "{asked} threads");
         assert_eq!(keep.rtt, kept.rtt, "{asked} threads");
         last = many;
     }

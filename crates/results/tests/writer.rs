@@ -3,7 +3,7 @@
 use fabric::record::{
     BufferSample, Counters, Ending, FlowRecord, Outcome, PauseRecord, PortRecord, QueueBin,
     QueueHistogram, QueueSample, QueueSeries, RecordSpec, RecordedPorts, Recorder, RttBin,
-    RttHistogram, ThreadUse, ThroughputRecord, Violation, Windows,
+    RttHistogram, ThreadUse, ThroughputRecord, Violation, WaitingRecord, Windows,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use results::{NodeInfo, RunInfo, Writer};
@@ -230,6 +230,7 @@ fn recording() -> RunInfo {
             bin_ps: 1_000,
             window_ps,
         }),
+        waiting_ps: Some(window_ps),
     };
     RunInfo { record, ..info() }
 }
@@ -277,6 +278,15 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
             samples: 1,
         },
     ]);
+    writer.waiting(&[WaitingRecord {
+        node: 2,
+        port: 1,
+        peer: 4,
+        incast: false,
+        packets: 3,
+        total_ps: 10_000,
+        max_ps: 6_000,
+    }]);
     let summary = writer.finish(&outcome(), &[]).unwrap();
     let mut names: Vec<&str> = WHOLE.to_vec();
     let recorded = [
@@ -284,6 +294,7 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
         ("port_queues.parquet", 1),
         ("queue_histogram.parquet", 4),
         ("rtt.parquet", 2),
+        ("waiting.parquet", 1),
     ];
     names.extend(recorded.map(|(name, _)| name));
     names.sort_unstable();

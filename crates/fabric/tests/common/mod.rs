@@ -15,7 +15,7 @@ use dataplane::units::{MS, Rate, Time, US};
 use fabric::engine::{Clock, Plan, Simulation, Threads};
 use fabric::record::{
     BufferSample, FlowRecord, Outcome, PauseRecord, QueueBin, QueueSample, RecordSpec, Recorder,
-    RttBin, ThroughputRecord,
+    RttBin, ThroughputRecord, WaitingRecord,
 };
 use fabric::routing::routes;
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
@@ -38,6 +38,7 @@ pub struct Keep {
     pub port_queues: Vec<QueueSample>,
     pub histogram: Vec<QueueBin>,
     pub rtt: Vec<RttBin>,
+    pub waiting: Vec<WaitingRecord>,
 }
 
 impl Recorder for Keep {
@@ -61,6 +62,9 @@ impl Recorder for Keep {
     }
     fn rtt(&mut self, bins: &[RttBin]) {
         self.rtt.extend_from_slice(bins);
+    }
+    fn waiting(&mut self, records: &[WaitingRecord]) {
+        self.waiting.extend_from_slice(records);
     }
 }
 
