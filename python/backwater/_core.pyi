@@ -48,6 +48,13 @@ def backpressure_graph(
     edges: bool = False,
     profile: str | None = None,
 ) -> str: ...
+def link_epochs(
+    path: str,
+    overrides: list[str],
+    seed: int | None = None,
+    scheme: str | None = None,
+    profile: str | None = None,
+) -> str: ...
 def resources(
     path: str,
     overrides: list[str],

@@ -111,6 +111,24 @@ def backpressure_graph(
     return json.loads(answer)
 
 
+def link_epochs(
+    scenario: str | Path,
+    *,
+    scheme: str | None = None,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+    profile: str | None = None,
+) -> list[dict[str, Any]]:
+    """Say in which states the links of a scenario are during its run, in order of time.
+
+    Each state has the time from which routes know it (``at_ps``), the links that are ``down``, the
+    hosts that are ``cut_off`` from the largest part of the network, and a ``circle`` of ports that
+    can come to wait for each other, if there is one.
+    """
+    answer = _core.link_epochs(str(scenario), list(overrides), seed, scheme, profile)
+    return json.loads(answer)
+
+
 def resources(
     scenario: str | Path,
     *,

@@ -88,9 +88,9 @@ pub mod flag {
     pub const HELD: u8 = 1 << 7;
 }
 
-/// The hot part: what a hop reads and writes. 32 bytes.
+/// The hot part: what a hop reads and writes. 32 bytes that no cache line's end divides.
 #[derive(Clone, Copy, Debug)]
-#[repr(C)]
+#[repr(C, align(32))]
 pub struct Packet {
     /// Flow that it belongs to; `u32::MAX` for frames between neighbours.
     pub flow: u32,
@@ -120,6 +120,7 @@ pub struct Packet {
 
 /// The cold part: what only the ends read and write.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 pub struct Cold {
     /// When its transmission at the sender's NIC started, echoed by the ACK.
     pub sent_ps: Time,
@@ -346,7 +347,8 @@ mod tests {
 
     #[test]
     fn the_hot_part_is_half_a_cache_line() {
-        assert_eq!(size_of::<Packet>(), 32);
+        assert_eq!((size_of::<Packet>(), align_of::<Packet>()), (32, 32));
+        assert_eq!(size_of::<Cold>(), 64);
     }
 
     #[test]

@@ -11,7 +11,8 @@ use crate::packet::Packet;
 /// Where the endpoints of the network are; the same for all switches.
 #[derive(Debug)]
 pub struct Endpoints {
-    /// Group of each endpoint: the index of its switch among switches with hosts.
+    /// Group of each endpoint: the index of its switch among switches with hosts, or one that no
+    /// switch has where its link is down.
     pub group: Vec<u32>,
     /// Port of that switch that leads to it.
     pub port: Vec<u16>,

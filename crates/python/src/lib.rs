@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use scenario::resources::{RECIRCULATED_BYTES, RECIRCULATION_LIMIT};
-use scenario::{Changes, Options, Problem, Scenario, ScenarioError, Severity};
+use scenario::{Changes, LinkEpoch, Options, Problem, Scenario, ScenarioError, Severity};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -172,9 +172,32 @@ fn backpressure_graph(
     Ok(answer.to_string())
 }
 
+/// The states of the links during a run, as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, overrides, seed=None, scheme=None, profile=None))]
+fn link_epochs(
+    py: Python<'_>,
+    path: PathBuf,
+    overrides: Vec<String>,
+    seed: Option<u64>,
+    scheme: Option<String>,
+    profile: Option<String>,
+) -> PyResult<String> {
+    let scenario = load(py, &path, overrides, seed, scheme, profile)?;
+    let epochs = py.detach(|| scenario.link_epochs());
+    let entry = |epoch: &LinkEpoch| {
+        json!({
+            "at_ps": epoch.at_ps, "down": epoch.down,
+            "cut_off": epoch.cut_off, "circle": epoch.circle,
+        })
+    };
+    Ok(Value::Array(epochs.iter().map(entry).collect()).to_string())
+}
+
 /// What BFC costs each kind of switch, as JSON.
 #[pyfunction]
 #[pyo3(signature = (path, overrides, seed=None, scheme=None, packet_bytes=None, profile=None, destinations=None))]
+#[allow(clippy::too_many_arguments)] // as many as the command has options
 fn resources(
     py: Python<'_>,
     path: PathBuf,
@@ -427,7 +450,8 @@ fn topology_entry((name, summary): &(&str, &str)) -> Value {
 mod _core {
     #[pymodule_export]
     use super::{
-        Interrupt, backpressure_graph, catalogue, check, flow_ways, resolve, resources, run,
+        Interrupt, backpressure_graph, catalogue, check, flow_ways, link_epochs, resolve,
+        resources, run,
     };
 
     #[pymodule_export]

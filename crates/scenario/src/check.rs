@@ -14,10 +14,11 @@ use fabric::paths::Paths;
 use fabric::topology::{CapacityOf, Graph, Loss, NodeKind, TopologySpec};
 use traffic::{Arrivals, Hosts, Pattern, SourceSpec, mean_gap_ps};
 
+use crate::check_links;
 use crate::load::Spec;
 use crate::problem::{At, Problem, Severity, SourceKind};
 use crate::scheme::{Interval, SchemeConfig, Surroundings};
-use crate::traffic_spec::{Frequency, TrafficSpec};
+use crate::traffic_spec::{Frequency, LoadOf, TrafficSpec};
 use crate::units::{RATE, show_size, show_time};
 
 /// What the scheme has to know of the network.
@@ -54,12 +55,12 @@ pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Surroundings {
 fn base_rtt_ps(spec: &Spec, graph: &Arc<Graph>) -> Time {
     let scheme = &spec.scheme;
     match (scheme.spfc.map(|spfc| spfc.interval), scheme.base_rtt) {
-        (Some(Interval::Rtts(_)), BaseRtt::Fixed(given)) => given,
-        (Some(Interval::Rtts(_)), _) => {
+        (None | Some(Interval::Fixed(_)), _) => 0,
+        (Some(_), BaseRtt::Fixed(given)) => given,
+        (Some(_), _) => {
             let frame = scheme.mtu + scheme.header;
             Paths::new(Arc::clone(graph)).max_base_rtt_ps(frame, scheme.ack_bytes)
         }
-        _ => 0,
     }
 }
 
@@ -99,12 +100,11 @@ pub(crate) fn source(t: &TrafficSpec, graph: &Graph, hosts: &Hosts) -> Result<So
     let gap_ps = match frequency {
         Frequency::Every(ps) => ps as f64,
         Frequency::Load { fraction, of } => {
-            let all = graph.capacity_bps(of).map_err(|e| e.to_string())?;
-            let (capacity, crossing) = match of {
-                CapacityOf::Core => (all, t.pattern.crossing_fraction(hosts)),
-                CapacityOf::Hosts => (all - capacity_left_out(&t.pattern, graph), 1.0),
+            let capacity = capacity_bps(t, graph, of)? as f64;
+            let crossing = match of {
+                LoadOf::Links(CapacityOf::Core) => t.pattern.crossing_fraction(hosts),
+                _ => 1.0,
             };
-            let capacity = capacity as f64;
             let bytes = source.mean_arrival_bytes(graph.hosts());
             mean_gap_ps(fraction, capacity, bytes, crossing).map_err(|e| e.message)?
         }
@@ -116,16 +116,24 @@ pub(crate) fn source(t: &TrafficSpec, graph: &Graph, hosts: &Hosts) -> Result<So
     Ok(source)
 }
 
-/// Capacity of the hosts that take no part, in bits per second.
-// TRA-23
-fn capacity_left_out(pattern: &Pattern, graph: &Graph) -> u128 {
-    let Pattern::Among { excluded, .. } = pattern else {
-        return 0;
+/// The links that a load is of.
+// TRA-22, TRA-23
+fn capacity_bps(t: &TrafficSpec, graph: &Graph, of: LoadOf) -> Result<u128, String> {
+    let links = |hosts: &[u32]| -> u128 {
+        let ports = hosts.iter().flat_map(|&host| graph.port_range(host));
+        ports.map(|i| u128::from(graph.port(i).rate.bps())).sum()
     };
-    let links = excluded.iter().flat_map(|&host| graph.endpoints_of(host));
-    links
-        .map(|endpoint| u128::from(graph.port(endpoint as usize).rate.bps()))
-        .sum()
+    let all = |of| graph.capacity_bps(of).map_err(|e| e.to_string());
+    match (of, &t.pattern) {
+        // Hosts that are left out have no part in the links of the hosts.
+        (LoadOf::Links(CapacityOf::Hosts), Pattern::Among { excluded, .. }) => {
+            Ok(all(CapacityOf::Hosts)? - links(excluded))
+        }
+        (LoadOf::Links(of), _) => all(of),
+        (LoadOf::Senders, Pattern::Between(between)) => Ok(links(&between.senders)),
+        (LoadOf::Receivers, Pattern::Between(between)) => Ok(links(&between.receivers)),
+        _ => Err("only traffic between chosen hosts has a load of their links".to_owned()),
+    }
 }
 
 /// A load that a scenario asks for, in payload bytes over capacity.
@@ -171,7 +179,7 @@ fn loads(spec: &Spec, graph: &Graph) -> Vec<(AskedLoad, (Time, Time))> {
 }
 
 /// Collects what is wrong, at the place of a key.
-struct Findings<'a> {
+pub(crate) struct Findings<'a> {
     places: &'a BTreeMap<String, At>,
     problems: Vec<Problem>,
 }
@@ -192,11 +200,11 @@ impl Findings<'_> {
         });
     }
 
-    fn error(&mut self, keys: &[&str], message: String, hint: &str) {
+    pub(crate) fn error(&mut self, keys: &[&str], message: String, hint: &str) {
         self.add(Severity::Error, keys, message, hint);
     }
 
-    fn warn(&mut self, keys: &[&str], message: String, hint: &str) {
+    pub(crate) fn warn(&mut self, keys: &[&str], message: String, hint: &str) {
         self.add(Severity::Warning, keys, message, hint);
     }
 }
@@ -217,6 +225,7 @@ pub(crate) fn network(
     telemetry(spec, graph, &config, &mut findings);
     losses(graph, &config, &mut findings);
     floodgate(graph, &config.switch, &mut findings);
+    check_links::links(spec, graph, &config, &mut findings);
     let last_start = spec
         .traffic
         .iter()

@@ -1,13 +1,15 @@
 //! `[record]`: what is recorded besides what every run tells.
 
 use dataplane::units::Time;
-use fabric::record::{QueueHistogram, QueueSeries, RecordSpec, RecordedPorts, RttHistogram};
+use fabric::record::{
+    PauseRecording, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts, RttHistogram,
+};
 use fabric::topology::{Graph, NodeKind};
 
 use crate::document::{Node, Value};
 use crate::load::RunSpec;
 use crate::problem::nearest;
-use crate::reader::{Read, Section, array, quantity, refuse, string, time_window};
+use crate::reader::{Read, Section, array, boolean, quantity, refuse, string, time_window};
 use crate::run::last_arrival_ps;
 use crate::traffic_spec::TrafficSpec;
 use crate::units::{MAX_SIZE_BYTES, MAX_TIME_PS, SIZE, TIME};
@@ -34,6 +36,7 @@ pub(crate) fn read(
     let queues = part(&s, "queues", |t| queues(t, graph));
     let histogram = part(&s, "histogram", |t| histogram(t, measured));
     let rtt = part(&s, "rtt", |t| rtt(t, measured));
+    let pauses = part(&s, "pauses", pauses);
     let waiting = part(&s, "waiting", |t| window_or(t, measured)); // RCD-11
     s.finish();
     Some(RecordSpec {
@@ -41,6 +44,7 @@ pub(crate) fn read(
         queues: queues?,
         histogram: histogram?,
         rtt: rtt?,
+        pauses: pauses?,
         waiting_ps: waiting?,
     })
 }
@@ -99,6 +103,13 @@ fn rtt(s: &Section<'_>, measured: Option<(Time, Time)>) -> Option<RttHistogram> 
         bin_ps: bin?,
         window_ps: window?,
     })
+}
+
+/// Single pauses.
+// SPFC-40
+fn pauses(s: &Section<'_>) -> Option<PauseRecording> {
+    let flows = s.required("flows", "true", boolean);
+    Some(PauseRecording { flows: flows? })
 }
 
 /// The window that is given, else the measured time.
@@ -180,7 +191,7 @@ fn port(text: &str, graph: &Graph) -> Read<(u32, u16)> {
 }
 
 /// The node with this name.
-fn find(name: &str, graph: &Graph) -> Read<u32> {
+pub(crate) fn find(name: &str, graph: &Graph) -> Read<u32> {
     if let Some(node) = graph.find(name) {
         return Ok(node);
     }

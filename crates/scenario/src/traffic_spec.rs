@@ -20,6 +20,8 @@ use crate::reader::{
 };
 use crate::units::{MAX_TIME_PS, SIZE, TIME};
 
+mod between;
+
 /// Largest flow: a packet counts the bytes that are left in 32 bits.
 pub const MAX_FLOW_BYTES: u64 = u32::MAX as u64;
 /// Highest traffic class: the first classes of a switch are for control.
@@ -31,6 +33,17 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 /// Latest instant that a window may name: a thousand seconds of simulated time.
 const MAX_WINDOW_PS: u64 = MAX_TIME_PS / 1_000;
 
+/// Links whose load is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadOf {
+    /// All links of a kind.
+    Links(CapacityOf),
+    /// The links of the senders, where these are chosen.
+    Senders,
+    /// The links of the receivers, where these are chosen.
+    Receivers,
+}
+
 /// How often arrivals come.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Frequency {
@@ -39,7 +52,7 @@ pub enum Frequency {
         /// Payload over capacity.
         fraction: f64,
         /// Of which links.
-        of: CapacityOf,
+        of: LoadOf,
     },
     /// One per this time on average, ps.
     Every(u64),
@@ -80,6 +93,7 @@ enum Word {
     Permutation,
     AllToAll,
     Incast,
+    Between,
     List,
 }
 
@@ -88,6 +102,7 @@ const PATTERNS: &[(&str, Word)] = &[
     ("permutation", Word::Permutation),
     ("all-to-all", Word::AllToAll),
     ("incast", Word::Incast),
+    ("between", Word::Between),
     ("list", Word::List),
 ];
 
@@ -206,11 +221,13 @@ fn generated(s: &Section<'_>, word: Word, around: &Around<'_>) -> Option<Rest> {
         _ => Some(Pattern::Uniform { scope: Scope::Any }),
     };
     let incast = (word == Word::Incast).then(|| incast(s, total, around));
+    let between = (word == Word::Between).then(|| between::read(s, around));
     let pairs = pairs?;
     let pattern = match word {
         Word::Uniform => pairs,
         Word::Permutation => Pattern::Permutation,
         Word::AllToAll => Pattern::AllToAll,
+        Word::Between => Pattern::Between(between??),
         Word::Incast | Word::List => {
             let (degree, receiver, with_replacement) = incast??;
             let Pattern::Uniform { scope } = pairs else {
@@ -474,7 +491,7 @@ fn arrivals(s: &Section<'_>, word: Word) -> Result<Option<(ArrivalKind, Frequenc
         return Ok(None);
     }
     let frequency = if has_load {
-        load(s)
+        load(s, word)
     } else {
         s.optional("every", |n| quantity(n, &TIME, 1, MAX_WINDOW_PS))
             .map(Frequency::Every)
@@ -486,7 +503,18 @@ fn arrivals(s: &Section<'_>, word: Word) -> Result<Option<(ArrivalKind, Frequenc
     }
 }
 
-fn load(s: &Section<'_>) -> Option<Frequency> {
+fn load(s: &Section<'_>, word: Word) -> Option<Frequency> {
+    const ANY: [(&str, LoadOf); 4] = [
+        ("core", LoadOf::Links(CapacityOf::Core)),
+        ("hosts", LoadOf::Links(CapacityOf::Hosts)),
+        ("senders", LoadOf::Senders),
+        ("receivers", LoadOf::Receivers),
+    ];
+    let words = if word == Word::Between {
+        &ANY[..]
+    } else {
+        &ANY[..2]
+    };
     let inner = s.section("load")?;
     let share = inner.required("fraction", "0.55", |n| {
         let value = fraction(n, 0.0, 1.0)?;
@@ -498,12 +526,7 @@ fn load(s: &Section<'_>) -> Option<Frequency> {
             "a fraction above 0 and at most 1, such as 0.55 or \"55%\"",
         )
     });
-    let of = inner.required("of", "\"core\"", |n| {
-        choice(
-            n,
-            &[("core", CapacityOf::Core), ("hosts", CapacityOf::Hosts)],
-        )
-    });
+    let of = inner.required("of", "\"core\"", |n| choice(n, words));
     inner.finish();
     Some(Frequency::Load {
         fraction: share?,

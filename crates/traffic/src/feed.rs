@@ -7,6 +7,7 @@ use std::sync::Arc;
 use kernel::{Purpose, Stream};
 
 use crate::arrivals::Clock;
+use crate::between::Between;
 use crate::error::Error;
 use crate::hosts::{Hosts, Scope};
 use crate::list::ListedFlow;
@@ -184,6 +185,12 @@ enum Draw {
         events: usize,
         senders: Distinct,
     },
+    Between {
+        between: Between,
+        receiver: u32,
+        /// Size of the flows of this arrival, where they are alike.
+        bytes: Option<u64>,
+    },
     /// In the order of their starts.
     List(Vec<ListedFlow>),
 }
@@ -241,6 +248,11 @@ impl Source {
                     hosts.count()
                 }),
             },
+            Pattern::Between(between) => Draw::Between {
+                between: between.clone(),
+                receiver: 0,
+                bytes: None,
+            },
             Pattern::List(flows) => {
                 let mut flows = flows.clone();
                 flows.sort_by_key(|flow| flow.start_ps); // stable: the list's order breaks ties
@@ -265,6 +277,19 @@ impl Source {
 
     /// What is drawn once for all flows of an arrival.
     fn arrive(&mut self) {
+        // TRA-22
+        if let Draw::Between {
+            between,
+            receiver,
+            bytes,
+        } = &mut self.draw
+        {
+            *receiver = between.draw_receiver(&mut self.pair_stream);
+            *bytes = match &self.sizes {
+                Some(Sizes::Dist(sizes)) => Some(sizes.sample(self.size_stream.unit())),
+                _ => None,
+            };
+        }
         let Draw::Incast {
             incast,
             receiver,
@@ -332,6 +357,9 @@ impl Source {
                 };
                 (self.hosts.peer(*receiver, incast.scope, peer), *receiver)
             }
+            Draw::Between {
+                between, receiver, ..
+            } => (between.sender(place, &mut self.pair_stream), *receiver),
             Draw::List(flows) => {
                 let flow = &flows[place as usize];
                 (flow.src, flow.dst)
@@ -342,6 +370,12 @@ impl Source {
     fn bytes(&mut self, place: u64) -> u64 {
         match (&self.sizes, &self.draw) {
             (_, Draw::List(flows)) => flows[place as usize].bytes,
+            (
+                _,
+                Draw::Between {
+                    bytes: Some(bytes), ..
+                },
+            ) => *bytes,
             (Some(Sizes::Fixed(bytes)), _) => *bytes,
             (Some(Sizes::Dist(distribution)), _) => distribution.sample(self.size_stream.unit()),
             (None, Draw::Incast { incast, .. }) => {

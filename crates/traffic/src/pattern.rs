@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use kernel::Stream;
 
+use crate::between::Between;
 use crate::error::Error;
 use crate::hosts::{Hosts, Scope};
 use crate::list::ListedFlow;
@@ -71,6 +72,8 @@ pub enum Pattern {
     AllToAll,
     /// Each arrival is an incast; without arrivals there is one at the start of the window.
     Incast(Incast),
+    /// From some hosts to others: at each arrival, or once at the start of the window.
+    Between(Between),
     /// These flows. They need no sizes and no arrivals.
     List(Vec<ListedFlow>),
 }
@@ -86,6 +89,7 @@ impl Pattern {
             Self::Permutation => "permutation",
             Self::AllToAll => "all-to-all",
             Self::Incast(_) => "incast",
+            Self::Between(_) => "between",
             Self::List(_) => "list",
         }
     }
@@ -103,6 +107,7 @@ impl Pattern {
             Self::Local { crossing } => check_local(hosts, *crossing),
             Self::Sites { sites } => check_sites(hosts, *sites),
             Self::Incast(incast) => incast.check(hosts),
+            Self::Between(between) => between.check(hosts),
         }
     }
 
@@ -122,6 +127,7 @@ impl Pattern {
                 Receiver::Host(host) => crossing_to(hosts, &[*host], incast.scope),
                 Receiver::InTurn(all) => crossing_to(hosts, all, incast.scope),
             },
+            Self::Between(between) => between.crossing_fraction(hosts),
             Self::List(flows) => {
                 let known =
                     |flow: &&ListedFlow| flow.src < hosts.count() && flow.dst < hosts.count();

@@ -92,7 +92,8 @@ impl SourceSpec {
             | Pattern::Local { .. }
             | Pattern::Sites { .. }
             | Pattern::Permutation
-            | Pattern::AllToAll => None,
+            | Pattern::AllToAll
+            | Pattern::Between(_) => None,
         };
         match (&self.sizes, elsewhere) {
             (None, None) => Err(Error::new(format!("pattern '{pattern}' needs flow sizes"))),
@@ -163,6 +164,7 @@ impl SourceSpec {
             Pattern::Permutation => hosts,
             Pattern::AllToAll => hosts * hosts.saturating_sub(1),
             Pattern::Incast(incast) => u64::from(incast.degree),
+            Pattern::Between(between) => between.flows_per_arrival(),
             Pattern::List(flows) => flows.len() as u64,
         }
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from backwater.paper.measures import Lines, Samples, of_ports, recorded
+from backwater.paper.samples import Lines, Samples, of_ports, recorded
 
 if TYPE_CHECKING:
     import polars

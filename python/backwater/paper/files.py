@@ -156,6 +156,9 @@ class Measure:
     at: float = 0.0
     """Where the formula is taken."""
 
+    over: Measure | None = None
+    """Its value is divided by that of this one."""
+
 
 Selection = Mapping[str, tuple[str, ...]]
 """Labels by axis; what is not named is left open."""
@@ -585,7 +588,17 @@ def _group(table: _Table, alone: bool) -> Group:
     return group
 
 
+_MOST_SEEDS = 100_000
+
+
 def _seeds(table: _Table) -> tuple[int | None, ...]:
+    if isinstance(table.get("seeds"), dict):
+        bounds = table.table("seeds")
+        first, last = bounds.whole("from", 1), bounds.whole("to", 0)
+        bounds.close()
+        if not first <= last < first + _MOST_SEEDS:
+            raise table.fail("seeds", f"expected from 1 to {_MOST_SEEDS:,} seeds in {{ from, to }}")
+        return tuple(range(first, last + 1))
     seeds = table.list("seeds")
     for seed in seeds:
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
@@ -668,6 +681,7 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "fct": (Dimension.TIME, _FLOWS),
     "fct-acked": (Dimension.TIME, _FLOWS),
     "delay": (Dimension.TIME, _FLOWS),
+    "goodput": (Dimension.RATE, _FLOWS),
     "rtt": (Dimension.TIME, set()),
     "queue": (Dimension.SIZE, {"ports", "window"}),
     "queue-samples": (Dimension.SIZE, {"ports"}),
@@ -678,8 +692,10 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "fair-share-change": (Dimension.SHARE, {"traffic", "bin", "interval", "window"}),
     "utilisation": (Dimension.SHARE, {"ports", "tiers"}),
     "idle": (Dimension.SHARE, {"ports", "tiers"}),
-    "pauses": (Dimension.TIME, {"tiers", "window"}),
-    "paused": (Dimension.SHARE, {"tiers", "window"}),
+    "pauses": (Dimension.TIME, {"ports", "tiers", "window"}),
+    "paused": (Dimension.SHARE, {"ports", "tiers", "window"}),
+    "pause-rate": (Dimension.NUMBER, {"ports", "tiers", "bin", "window"}),
+    "pause-level": (Dimension.SIZE, {"ports", "window"}),
     "wire": (Dimension.NUMBER, set()),
     "summary": (Dimension.NUMBER, {"key"}),
     "port-buffer": (Dimension.SIZE, _PORTS),
@@ -692,7 +708,7 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
 FRAMES = ("data", "replies", "credits")
 """Frames that ports count apart."""
 
-SERIES = {"queue", "throughput", "in-progress", "buffer-course"}
+SERIES = {"queue", "throughput", "in-progress", "pause-rate", "buffer-course"}
 """Those that are a course in time."""
 
 _NARROWING = (
@@ -798,8 +814,14 @@ def _measure(table: _Table, name: str, book: _Book) -> Measure:
         return _calculated(table, name, book)
     source = _used_source(table, book.sources)
     statistic = _statistic(table, source)
+    dimension, over = _dimension(source, statistic), None
+    if "over" in table:
+        over = book.measure(table, "over", table.text("over"))
+        if over.formula or over.over or over.dimension is not dimension:
+            raise table.fail("over", f"`{over.name}` is no plain measure of {dimension.value}")
+        dimension = Dimension.NUMBER
     table.close()
-    return Measure(name, source, statistic, _dimension(source, statistic))
+    return Measure(name, source, statistic, dimension, over=over)
 
 
 def _statistic(table: _Table, source: Source) -> Statistic:

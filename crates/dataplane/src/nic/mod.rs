@@ -11,6 +11,7 @@ pub mod delay_window;
 mod destinations;
 pub mod hpcc;
 mod integer;
+mod link;
 mod receiver;
 mod recovery;
 mod scan;
@@ -22,8 +23,10 @@ use crate::packet::{Arena, Kind, NO_PACKET, PacketId};
 use crate::sink::Sink;
 use crate::units::{Rate, Time};
 use control::PathInfo;
+pub use link::CUT_OFF;
 use receiver::Receiver;
 use scan::Scan;
+pub use sender::OUT_OF_REACH;
 use sender::Sender;
 
 /// What a sender's NIC says when the last acknowledgement of a flow is back.
@@ -401,6 +404,15 @@ impl Nic {
         match &self.scan {
             Some(scan) => scan.for_each_flow(&self.config, visit),
             None => self.sender.for_each_flow(self.config.mtu, visit),
+        }
+    }
+
+    /// Calls `visit` with every flow of a port and class that has something left to send.
+    // SPFC-44
+    pub fn for_each_unsent(&self, port: u16, class: u8, visit: impl FnMut(&FlowStart)) {
+        match &self.scan {
+            Some(scan) => scan.for_each_unsent(class, visit),
+            None => self.sender.for_each_unsent(port, class, visit),
         }
     }
 

@@ -413,6 +413,16 @@ impl Scan {
         Self::schedule(pair, which, next, sink);
     }
 
+    /// Calls `visit` with every flow of a class that has something left to send.
+    // SPFC-44
+    pub fn for_each_unsent(&self, class: u8, mut visit: impl FnMut(&FlowStart)) {
+        for pair in self.list.iter().map(|&slot| &self.pairs[slot as usize]) {
+            if pair.unsent() && pair.class == class {
+                visit(&pair.start);
+            }
+        }
+    }
+
     /// Calls `visit` with cookie, acknowledged bytes and the state of every unfinished flow.
     pub fn for_each_flow(&self, config: &NicConfig, mut visit: impl FnMut(u32, u64, &'static str)) {
         for pair in self.list.iter().map(|&slot| &self.pairs[slot as usize]) {

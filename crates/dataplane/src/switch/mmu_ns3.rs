@@ -165,6 +165,31 @@ impl Books {
         }
     }
 
+    /// LNK-21: the upstream of an ingress is not paused any more; the classes, as bits, of which it was.
+    pub fn forget(&mut self, port: u16) -> u8 {
+        let at = self.at(port, 0);
+        let classes = self.ingress[at..at + self.classes].iter_mut().enumerate();
+        classes.fold(0, |held, (class, ingress)| {
+            held | u8::from(std::mem::take(&mut ingress.xoff)) << class
+        })
+    }
+
+    /// LNK-22: classes, as bits, of which an ingress has so much that they are paused from now on.
+    pub fn hold_again(&mut self, port: u16) -> u8 {
+        let threshold = self.threshold(port);
+        let mut held = 0;
+        for class in 0..self.classes as u8 {
+            let at = self.at(port, class);
+            let used = self.beyond(self.ingress[at].bytes);
+            let ingress = &mut self.ingress[at];
+            if ingress.headroom > 0 || used > 0 && used >= threshold {
+                ingress.xoff = true;
+                held |= 1 << class;
+            }
+        }
+        held
+    }
+
     /// What an ingress looks like.
     // SPFC-40
     pub fn level(&self, port: u16, class: u8) -> Level {

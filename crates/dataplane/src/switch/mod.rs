@@ -9,11 +9,13 @@ mod bfc;
 mod classify;
 mod clock;
 pub(crate) mod floodgate;
+mod link;
 mod mmu;
 mod mmu_ns3;
 mod queueing;
 mod signal;
 mod spfc;
+mod stuck;
 
 use crate::config::{Classify, IntConfig, PauseBy, Scope, SwitchConfig};
 use crate::int::{IntFormat, IntHop, wire};
@@ -25,6 +27,7 @@ use bfc::Backpressure;
 use classify::{Classifier, Place};
 use clock::Clock;
 use floodgate::Floodgate;
+use link::DeadPorts;
 use mmu::{Mmu, Tell};
 use queueing::Queueing;
 use signal::Marker;
@@ -32,9 +35,11 @@ use signal::Marker;
 pub use bfc::{Pairs, hrtt_ps, pause_thresholds, state_entries, sticky_ps};
 pub use classify::MixedMap;
 pub use floodgate::{FloodgateBooks, FloodgateCounters};
+pub use link::Stranded;
 pub use mmu::{Level, division, headroom_bytes};
-pub use queueing::DATA_CLASS;
+pub use queueing::{DATA_CLASS, QueueState};
 pub use spfc::counting_number;
+pub use stuck::{Holds, StuckQueue};
 
 /// What the mechanisms of one switch did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,6 +67,8 @@ pub struct SwitchCounters {
     /// Pauses of what was paused already and resumes of what was not: must stay 0 where no frame is
     /// lost on a link and no bitmap repeats them.
     pub repeated_pauses: u64,
+    /// Packets that waited at a port whose link had failed and went on by another.
+    pub rerouted: u64,
 }
 
 /// What is counted at one port.
@@ -106,6 +113,8 @@ pub struct Switch {
     path_id: u32,
     counters: SwitchCounters,
     port_counters: Vec<SwitchPortCounters>,
+    /// `None`: no link has changed yet.
+    dead: Option<Box<DeadPorts>>,
 }
 
 impl Switch {
@@ -153,12 +162,13 @@ impl Switch {
             },
             counters: SwitchCounters::default(),
             port_counters: vec![SwitchPortCounters::default(); ports.len()],
+            dead: None,
         }
     }
 
-    /// BFC: only packets of these pairs of (ingress, egress) hold their upstream.
+    /// BFC: only packets of these pairs of (ingress, egress) hold their upstream; `None`: all do.
     // BFC-35
-    pub fn allow(&mut self, pairs: Pairs) {
+    pub fn allow(&mut self, pairs: Option<Pairs>) {
         if let Some(backpressure) = &mut self.backpressure {
             backpressure.allow(pairs);
         }
@@ -172,20 +182,21 @@ impl Switch {
         }
     }
 
-    /// Asks for what a frame that arrives soon will touch here. Changes nothing.
+    /// Asks for what a frame that arrives soon by `in_port` will touch here, and returns the port
+    /// by which it will leave, where that is known. Changes nothing.
     #[inline]
-    pub fn prefetch(&self, id: PacketId, arena: &Arena) {
+    pub fn prefetch(&self, in_port: u16, id: PacketId, arena: &Arena) -> Option<u16> {
         let packet = arena.hot(id);
         if packet.kind().is_hop_control() {
-            return;
+            return None;
         }
-        let Some(port) = self.routes.port(packet, || arena.cold(id).src) else {
-            return;
-        };
+        let port = self.routes.port(packet, || arena.cold(id).src)?;
         self.queueing.prefetch(port);
+        self.mmu.prefetch(in_port);
         if self.int {
             arena.prefetch_stack(id);
         }
+        Some(port)
     }
 
     /// A frame arrived, whole, by `in_port`.
@@ -199,13 +210,13 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        let packet = arena.hot_mut(id);
+        // A copy first: to read the record right after a part of it was written would stall.
+        let mut packet = *arena.hot(id);
         if packet.kind().is_hop_control() {
             self.obey(now, in_port, id, arena, sink);
             return;
         }
         packet.ingress = in_port;
-        let mut packet = *packet;
         self.counters.received += 1;
         self.touch(now, sink);
 
@@ -218,6 +229,10 @@ impl Switch {
             self.regulate_drop(now, &packet, arena, sink);
             return self.drop(None, id, DropCause::NoRoute, arena, sink); // SW-02
         };
+        if self.dead.is_some() && self.is_lost_at(port) {
+            self.regulate_drop(now, &packet, arena, sink);
+            return self.drop(Some(port), id, DropCause::Link, arena, sink); // LNK-23
+        }
         let place = if held {
             Place::HELD
         } else {
@@ -247,8 +262,10 @@ impl Switch {
                 }
             }
             packet.flags |= flag::BUFFERED;
-            arena.hot_mut(id).flags = packet.flags;
         }
+        let hot = arena.hot_mut(id);
+        hot.ingress = packet.ingress;
+        hot.flags = packet.flags;
         if self.floodgate.is_some() {
             let place = (!held).then_some(place);
             return self.pass_or_hold(now, port, place, id, arena, sink);
@@ -578,26 +595,29 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
+        if self.is_dead(port) {
+            return; // LNK-21
+        }
         if xoff {
             self.counters.pfc_pauses += 1;
         } else {
             self.counters.pfc_resumes += 1;
         }
-        // SPFC-40
-        let number = match xoff {
-            true => sink.pauses(port, class, || self.mmu.level(port, class)),
-            false => sink.resumes(port, class),
-        };
         if self.marker.as_ref().is_some_and(|marker| marker.replay) {
             sink.unit(); // NS3-17
         }
         let frame = Packet {
             psn: u32::from(xoff),
             hash: 1 << class,
-            dst: number,
             ..Packet::new(Kind::Pfc, 0, self.mmu.pause_frame())
         };
-        self.emit(port, frame, arena, sink);
+        let frame = self.emit(port, frame, arena, sink);
+        // SPFC-40
+        if xoff {
+            sink.pauses(port, class, frame, || self.mmu.level(port, class));
+        } else {
+            sink.resumes(port, class, frame);
+        }
     }
 
     fn pauses_flows(&self) -> bool {
@@ -610,6 +630,9 @@ impl Switch {
         let Some(backpressure) = &self.backpressure else {
             return;
         };
+        if self.is_dead(packet.ingress) {
+            return; // LNK-21
+        }
         if pause {
             self.counters.bfc_pauses += 1;
         } else {
@@ -668,6 +691,9 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
+        if self.is_dead(port) {
+            return; // LNK-21
+        }
         self.counters.bfc_bitmaps += 1;
         let id = self.emit(port, Packet::new(Kind::BfcBitmap, 0, bytes), arena, sink);
         arena.name(id, queues);
@@ -729,6 +755,12 @@ impl Switch {
     #[must_use]
     pub fn is_stuck(&self, port: u16) -> bool {
         self.queueing.is_stuck(port)
+    }
+
+    /// How many ports it has.
+    #[must_use]
+    pub const fn ports(&self) -> u16 {
+        self.queueing.ports.len() as u16
     }
 
     /// Bytes in the shared buffer.
@@ -798,7 +830,8 @@ impl Switch {
     /// together.
     #[must_use]
     pub fn held(&self, port: u16) -> Option<(u64, u64)> {
-        self.floodgate.as_ref().map(|f| f.of_port(port))
+        let (held, most) = self.floodgate.as_ref()?.of_port(port);
+        Some((held, most.max(self.queued(port).1)))
     }
 
     /// Floodgate: VOQs in use, and bytes in them.
@@ -812,6 +845,11 @@ impl Switch {
         if let Some(floodgate) = &self.floodgate {
             floodgate.for_each_held(arena, visit);
         }
+    }
+
+    /// Calls `visit` with every queue of a port that holds packets.
+    pub fn for_each_queue(&self, port: u16, visit: impl FnMut(&QueueState)) {
+        self.queueing.for_each_queue(port, visit);
     }
 
     /// Calls `visit` with every packet that waits at a port.

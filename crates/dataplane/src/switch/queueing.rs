@@ -52,6 +52,28 @@ impl Queue {
     }
 }
 
+/// A queue that holds packets, for whoever looks at it.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueState {
+    /// Which one of the switch.
+    pub queue: u32,
+    /// Bytes in it.
+    pub bytes: u64,
+    /// Its first packet.
+    pub head: PacketId,
+}
+
+impl QueueState {
+    /// Calls `visit` with every packet of the queue, in order.
+    pub fn for_each(&self, arena: &Arena, mut visit: impl FnMut(PacketId)) {
+        let mut id = self.head;
+        while id != NO_PACKET {
+            visit(id);
+            id = arena.hot(id).next;
+        }
+    }
+}
+
 /// The queues of one (port, class) that may send, in order of service.
 #[derive(Clone, Copy, Debug)]
 struct Round {
@@ -577,6 +599,8 @@ impl Queueing {
         port.bytes -= size;
         if q.head == NO_PACKET {
             port.ready &= !(1 << q.class);
+        } else {
+            arena.prefetch(q.head); // it has waited long, and is the next to leave
         }
         id
     }
@@ -593,6 +617,8 @@ impl Queueing {
         let empty = q.head == NO_PACKET;
         if empty {
             q.tail = NO_PACKET;
+        } else {
+            arena.prefetch(q.head);
         }
         self.ports[port].bytes -= u64::from(packet.size);
         let by_number = self.schedule == Schedule::Cyclic;
@@ -653,25 +679,69 @@ impl Queueing {
         }
     }
 
+    /// Lets everything go that the neighbour at a port holds by BFC.
+    // LNK-21
+    pub fn let_go(&mut self, port: u16, arena: &Arena) {
+        if let Some(held) = &mut self.held_flows {
+            held.retain(|&key, ()| (key >> 32) as u16 != port);
+        }
+        if self.ports[port as usize].held == 0 {
+            return;
+        }
+        let standing = self.standing();
+        let own = port as usize * self.stride..(port as usize + 1) * self.stride;
+        for queue in own.chain(standing..self.queues.len()) {
+            if self.queues[queue].port == port {
+                self.set_paused(queue as u32, false, arena);
+            }
+        }
+    }
+
+    /// Takes a frame for the neighbour at a port out of its queue.
+    // LNK-21
+    pub fn pop_control(&mut self, port: u16, arena: &Arena) -> Option<PacketId> {
+        if self.ports[port as usize].ready & 1 == 0 {
+            return None;
+        }
+        let at = port as usize * self.classes;
+        if self.single {
+            return Some(self.take_single(at, arena));
+        }
+        let queue = self.pick(at, arena);
+        Some(self.take(at, queue, arena))
+    }
+
     /// Whether packets wait at a port that neither PFC nor BFC lets go.
     pub fn is_stuck(&self, port: u16) -> bool {
         self.ports[port as usize].bytes > 0 && !self.waiting(port)
     }
 
-    /// Calls `visit` with every packet queued at a port.
-    pub fn for_each_packet(&self, port: u16, arena: &Arena, mut visit: impl FnMut(PacketId)) {
-        let first = port as usize * self.stride;
-        let own = self.queues[first..first + self.stride].iter();
-        let made = self.queues[self.ports.len() * self.stride..]
-            .iter()
-            .filter(|q| q.port == port);
-        for q in own.chain(made) {
-            let mut id = q.head;
-            while id != NO_PACKET {
-                visit(id);
-                id = arena.hot(id).next;
+    /// Whether a pause may hold packets at a port: a class that has some, or a queue.
+    #[inline]
+    pub fn may_be_stuck(&self, port: u16) -> bool {
+        let p = &self.ports[port as usize];
+        p.bytes > 0 && (p.ready & p.paused != 0 || p.held > 0)
+    }
+
+    /// Calls `visit` with every queue of a port that holds packets.
+    pub fn for_each_queue(&self, port: u16, mut visit: impl FnMut(&QueueState)) {
+        let (first, standing) = (port as usize * self.stride, self.standing());
+        let own = first..first + self.stride;
+        for at in own.chain(standing..self.queues.len()) {
+            let q = &self.queues[at];
+            if q.port == port && !q.is_empty() {
+                visit(&QueueState {
+                    queue: at as u32,
+                    bytes: q.bytes,
+                    head: q.head,
+                });
             }
         }
+    }
+
+    /// Calls `visit` with every packet queued at a port.
+    pub fn for_each_packet(&self, port: u16, arena: &Arena, mut visit: impl FnMut(PacketId)) {
+        self.for_each_queue(port, |queue| queue.for_each(arena, &mut visit));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The switch against its rules: a fuzz of operations against a naive model, and one test a rule.
 
 mod floodgate;
+mod links;
 mod model;
 mod rules;
 

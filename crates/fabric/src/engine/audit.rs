@@ -17,6 +17,8 @@ impl<C: Calendar + Send> Simulation<C> {
         for part in &mut self.net.parts {
             self.violations.append(&mut part.violations);
         }
+        // In whichever partition they were found.
+        self.violations.sort_by(|a, b| a.message.cmp(&b.message));
         let drained = ending == Ending::Drained;
         let found = [
             ("conservation", self.audit_switches()),
@@ -33,7 +35,7 @@ impl<C: Calendar + Send> Simulation<C> {
             let failed_before = self.violations.iter().any(|v| v.check == check);
             let applies = match check {
                 "lossless" => self.lossless,
-                "slowdown" => !self.spraying,
+                "slowdown" => !self.spraying && !self.links_change, // LNK-30
                 "pauses" => !self.losing,
                 "credits" => self
                     .net
@@ -241,8 +243,9 @@ impl<C: Calendar + Send> Simulation<C> {
                 record.active_flows = probes.take_active(switch_port);
                 switch_port += 1;
             }
+            // LNK-23: what a switch had for it, and what was under way.
             let lost = net.part_of(of.peer).losses.lost(link as usize);
-            record.dropped[DropCause::Link as usize] = lost;
+            record.dropped[DropCause::Link as usize] += lost + net.lost_with(link);
             record
         };
         net.each_way().map(record).collect()

@@ -162,6 +162,10 @@ fn needs_one(plan: &Plan) -> Option<&'static str> {
     if plan.switch.ecn.as_ref().is_some_and(|ecn| ecn.replay) {
         return Some("all switches draw from one sequence of random numbers");
     }
+    if plan.record.pauses.is_some() {
+        // SPFC-44
+        return Some("whoever follows pauses looks at the whole path of a flow");
+    }
     if plan.switch.acks_return {
         return Some("the way back of an ACK is written down where its packet is");
     }

@@ -84,6 +84,9 @@ impl<C: Calendar> Partition<C> {
                 (sent, nic.waiting(port))
             }
         };
+        if !self.core.told.is_empty() {
+            self.follow_told();
+        }
         let Some(id) = sent else { return };
         self.put_on_link(link, id);
         if more || !self.elide {

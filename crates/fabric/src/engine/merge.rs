@@ -48,17 +48,16 @@ impl Recorder for Merged {
             .extend_from_slice(bins);
     }
 
+    fn waiting(&mut self, records: &[WaitingRecord]) {
+        let all = self.waiting.get_or_insert_default();
+        all.extend_from_slice(records);
+    }
+
     fn rtt(&mut self, bins: &[RttBin]) {
         let all = self.rtt.get_or_insert_default();
         for bin in bins {
             *all.entry(bin.bin_ps).or_default() += bin.samples;
         }
-    }
-
-    fn waiting(&mut self, records: &[WaitingRecord]) {
-        self.waiting
-            .get_or_insert_default()
-            .extend_from_slice(records);
     }
 }
 
@@ -93,13 +92,13 @@ impl Merged {
             bins.sort_unstable_by_key(|bin| (bin.node, bin.port, bin.bin_bytes));
             recorder.queue_histogram(&bins);
         }
-        if let Some(bins) = self.rtt.take() {
-            let bin = |(bin_ps, samples)| RttBin { bin_ps, samples };
-            recorder.rtt(&bins.into_iter().map(bin).collect::<Vec<_>>());
-        }
         if let Some(mut records) = self.waiting.take() {
             records.sort_unstable_by_key(|r| (r.node, r.port, r.incast));
             recorder.waiting(&records);
+        }
+        if let Some(bins) = self.rtt.take() {
+            let bin = |(bin_ps, samples)| RttBin { bin_ps, samples };
+            recorder.rtt(&bins.into_iter().map(bin).collect::<Vec<_>>());
         }
     }
 }

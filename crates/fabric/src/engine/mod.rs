@@ -14,6 +14,7 @@
 
 mod audit;
 mod build;
+mod causes;
 mod close;
 mod crew;
 mod cut;
@@ -32,11 +33,14 @@ mod network;
 mod node;
 mod notices;
 mod order;
+mod outage;
 mod pace;
 mod partition;
 mod places;
 mod probe;
 mod recording;
+mod standing;
+mod standstill;
 mod supply;
 mod waiting;
 mod ways;
@@ -50,6 +54,7 @@ use dataplane::units::Time;
 use kernel::calendar::Wheel;
 use traffic::Flow;
 
+use crate::outages::Outages;
 use crate::record::{RecordSpec, ThreadUse, Violation};
 use crate::topology::Graph;
 use division::Division;
@@ -59,6 +64,8 @@ use network::Network;
 pub use order::{Clock, run};
 use partition::Partition;
 use probe::Probes;
+pub use standstill::OnDeadlock;
+use standstill::Standstill;
 use supply::Traffic;
 pub use ways::{Ways, ways};
 
@@ -87,6 +94,11 @@ pub struct Plan {
     /// Of every switch, the pairs of (ingress, egress) that may hold their upstream by BFC; `None`:
     /// all may.
     pub backpressure: Option<Vec<Pairs>>,
+    /// Links that fail; `routes` are those of the network without the ones that are down at the
+    /// start. `None`: none does.
+    pub outages: Option<Arc<Outages>>,
+    /// What a deadlock does to the run.
+    pub on_deadlock: OnDeadlock,
     /// How times are rounded.
     pub clock: Clock,
     /// Events of one instant come in the order of scheduling; [`run`] looks at it.
@@ -127,6 +139,10 @@ pub struct Simulation<C = Wheel> {
     lossless: bool,
     /// Some links lose frames.
     losing: bool,
+    /// Links fail or come back during the run.
+    links_change: bool,
+    /// `None`: no circle of ports can wait for each other.
+    standstill: Option<Box<Standstill>>,
     /// Pauses may be told again though nothing changed.
     repeats_pauses: bool,
     /// Packets of a flow may take several paths at once, so the ideal of one path is no bound.

@@ -345,7 +345,13 @@ pub(super) struct Recording {
 impl Recording {
     /// Of a partition with these switches; `None` where nothing is asked for.
     pub fn new(spec: &RecordSpec, graph: &Graph, switches: &[u32]) -> Option<Box<Self>> {
-        if *spec == RecordSpec::default() {
+        let pauses = spec.pauses; // another's work
+        if *spec
+            == (RecordSpec {
+                pauses,
+                ..RecordSpec::default()
+            })
+        {
             return None;
         }
         Some(Box::new(Self {

@@ -12,10 +12,11 @@ use dataplane::config::{
 };
 use dataplane::switch::Pairs;
 use dataplane::units::{MS, Rate, Time, US};
-use fabric::engine::{Clock, Plan, Simulation, Threads};
+use fabric::engine::{Clock, OnDeadlock, Plan, Simulation, Threads};
+use fabric::outages::Outages;
 use fabric::record::{
-    BufferSample, FlowRecord, Outcome, PauseRecord, QueueBin, QueueSample, RecordSpec, Recorder,
-    RttBin, ThroughputRecord, WaitingRecord,
+    BufferSample, CauseRecord, FlowRecord, HeldFlowRecord, Outcome, PauseRecord, QueueBin,
+    QueueSample, RecordSpec, Recorder, RttBin, ThroughputRecord, WaitingRecord,
 };
 use fabric::routing::routes;
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
@@ -38,6 +39,8 @@ pub struct Keep {
     pub port_queues: Vec<QueueSample>,
     pub histogram: Vec<QueueBin>,
     pub rtt: Vec<RttBin>,
+    pub causes: Vec<CauseRecord>,
+    pub held_flows: Vec<HeldFlowRecord>,
     pub waiting: Vec<WaitingRecord>,
 }
 
@@ -62,6 +65,12 @@ impl Recorder for Keep {
     }
     fn rtt(&mut self, bins: &[RttBin]) {
         self.rtt.extend_from_slice(bins);
+    }
+    fn causes(&mut self, records: &[CauseRecord]) {
+        self.causes.extend_from_slice(records);
+    }
+    fn held_flows(&mut self, records: &[HeldFlowRecord]) {
+        self.held_flows.extend_from_slice(records);
     }
     fn waiting(&mut self, records: &[WaitingRecord]) {
         self.waiting.extend_from_slice(records);
@@ -90,6 +99,8 @@ pub struct Setup {
     pub seed: u64,
     pub until_ps: Time,
     pub backpressure: Option<Vec<Pairs>>,
+    pub outages: Option<Outages>,
+    pub on_deadlock: OnDeadlock,
     pub elide: bool,
     pub threads: Threads,
     pub clock: Clock,
@@ -198,6 +209,8 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         seed: 1,
         until_ps: 1000 * MS,
         backpressure: None,
+        outages: None,
+        on_deadlock: OnDeadlock::GoOn,
         elide: true,
         threads: Threads::ONE,
         clock: Clock::Exact,
@@ -298,7 +311,9 @@ pub const PRESETS: [(&str, Preset); 7] = [
 impl Setup {
     pub fn plan(self) -> Plan {
         let graph = Arc::new(self.topology.build().expect("a sound topology"));
-        let routes = routes(&graph, self.seed, self.switch.path).expect("a connected network");
+        let down = self.outages.as_ref().map_or(&[][..], Outages::initial);
+        let known = graph.without(down);
+        let routes = routes(&known, self.seed, self.switch.path).expect("a connected network");
         Plan {
             graph,
             routes,
@@ -311,6 +326,8 @@ impl Setup {
             until_ps: self.until_ps,
             probe_ps: self.probe_ps,
             backpressure: self.backpressure,
+            outages: self.outages.map(Arc::new),
+            on_deadlock: self.on_deadlock,
             clock: self.clock,
             in_order: self.in_order,
             starts_first: self.starts_first,

@@ -76,7 +76,9 @@ impl SchemeSpec {
                         if let Accounting::Ns3 { nic_bps, .. } = &mut pfc.accounting {
                             *nic_bps = around.nic_bps;
                         }
-                        pfc.victims = self.spfc.map(|spfc| spfc.configure(around.base_rtt_ps));
+                        pfc.victims = self
+                            .spfc
+                            .map(|spfc| spfc.configure(around.base_rtt_ps, around.max_delay_ps));
                         Admission::Pfc(pfc)
                     }
                     other => other,
