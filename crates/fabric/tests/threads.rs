@@ -4,8 +4,7 @@ mod common;
 
 use common::*;
 use dataplane::config::{
-    Admission, Alpha, BitmapConfig, Classify, Departures, FloodgateConfig, IrnConfig, PathChoice,
-    Pfc, Recovery, SpfcConfig,
+    Admission, Alpha, BitmapConfig, Classify, FloodgateConfig, IrnConfig, PathChoice, Recovery,
 };
 use dataplane::units::{MS, NS, Rate, US};
 use fabric::engine::{Simulation, Threads};
