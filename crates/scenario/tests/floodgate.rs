@@ -258,7 +258,7 @@ fn the_profile_of_the_authors_code() {
         (c.nic.host.arbiter, c.nic.host.ack_pausable),
         (Arbiter::Scan, true)
     );
-    assert_eq!(c.switch.path, PathChoice::Flow);
+    assert_eq!(c.switch.path, PathChoice::Tuple);
     assert_eq!(
         c.nic.recovery,
         dataplane::config::Recovery::GoBackN { timeout_ps: NEVER }
