@@ -37,6 +37,7 @@ RECORDED_FILES = (
     "rtt.parquet",
     "pause_causes.parquet",
     "held_flows.parquet",
+    "waiting.parquet",
 )
 """What a run leaves besides, where ``[record]`` of its scenario asks for it."""
 
@@ -90,6 +91,15 @@ class Run:
     def ok(self) -> bool:
         """No check was violated, and the network did not come to a standstill."""
         return self.summary["ok"] and self.summary["ending"] != "stalled"
+
+    @property
+    def deadlocks(self) -> list[dict[str, Any]]:
+        """Circles of ports that wait for each other for ever, in the order of being found.
+
+        Each says when it formed (``at_ps``) and was seen (``seen_ps``), its ``ports`` in the order
+        in which they wait, the ``bytes`` in their queues, and the ``flows`` that hold others.
+        """
+        return self.summary["deadlocks"]
 
     @cached_property
     def flows(self) -> polars.DataFrame:
@@ -177,6 +187,13 @@ class Run:
         A ``victim`` does not go to the congested port.
         """
         return self._recorded("held_flows", "pauses = { flows = true }")
+    def waiting(self) -> polars.DataFrame:
+        """A row per switch port, incasts apart: how long data waited there: ``[record] waiting``.
+
+        ``packets`` left by the port of ``node`` towards ``peer``; each had waited, from its arrival
+        at the switch to the start of its transmission, ``mean_ps`` on average, ``max_ps`` at most.
+        """
+        return self._recorded("waiting", "waiting = {}")
 
     @cached_property
     def resolved(self) -> str:

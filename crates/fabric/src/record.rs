@@ -1,6 +1,7 @@
 //! What a run tells while it goes and when it ends. Writing it down is another crate's work.
 
 use dataplane::sink::DROP_CAUSES;
+use dataplane::switch::FloodgateCounters;
 use dataplane::units::Time;
 use traffic::Flow;
 
@@ -34,7 +35,7 @@ pub struct BufferSample {
     pub node: u32,
     /// Bytes in its shared buffer.
     pub used_bytes: u64,
-    /// Bytes queued at its fullest port.
+    /// Bytes queued at its fullest port, with what is held for it.
     pub max_port_bytes: u64,
 }
 
@@ -134,6 +135,34 @@ pub struct HeldFlowRecord {
     pub victim: bool,
 }
 
+/// Queues of switches that wait for each other, so that none of them can ever send again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadlockRecord {
+    /// When the pause took effect that closed the circle, ps; where BFC pauses, `seen_ps`.
+    pub at_ps: Time,
+    /// When it was found, ps.
+    pub seen_ps: Time,
+    /// Each waits for the next, and the last for the first.
+    pub ports: Vec<DeadPort>,
+    /// Flows with packets in them that hold others, ascending.
+    pub flows: Vec<u32>,
+}
+
+/// A port of a switch in a deadlock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeadPort {
+    /// The switch.
+    pub node: u32,
+    /// Its port.
+    pub port: u16,
+    /// The switch at the other end, which holds it.
+    pub peer: u32,
+    /// Class of the queue that is held.
+    pub class: u8,
+    /// Bytes in that queue when it was found.
+    pub bytes: u64,
+}
+
 /// What is recorded besides what every run tells; nothing by default. The rules are in
 /// `specs/record.md`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -148,6 +177,9 @@ pub struct RecordSpec {
     pub rtt: Option<RttHistogram>,
     /// Single pauses: what was in the buffer, which caused which, which flows they held.
     pub pauses: Option<PauseRecording>,
+    /// How long data waited in switches: packets that leave from the first (included) to the second
+    /// (not included), ps.
+    pub waiting_ps: Option<(Time, Time)>,
 }
 
 /// Queues of chosen ports over time.
@@ -186,6 +218,25 @@ pub struct RttHistogram {
     pub bin_ps: Time,
     /// ACKs count that arrive from the first (included) to the second (not included), ps.
     pub window_ps: (Time, Time),
+}
+
+/// How long data packets waited in a switch before they left by a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitingRecord {
+    /// The switch.
+    pub node: u32,
+    /// The port by which they left.
+    pub port: u16,
+    /// The node at the other end of its link.
+    pub peer: u32,
+    /// Whether their flows belong to an incast.
+    pub incast: bool,
+    /// How many packets.
+    pub packets: u64,
+    /// From the arrival of each to the start of its transmission, together, ps.
+    pub total_ps: u128,
+    /// The longest of these times, ps.
+    pub max_ps: Time,
 }
 
 /// Payload that one flow's receiver got in order in one interval.
@@ -259,6 +310,10 @@ pub struct PortRecord {
     pub tx_data_packets: u64,
     /// Bytes of data packets, headers included.
     pub tx_data_bytes: u64,
+    /// Bytes of ACKs, NAKs and CNPs.
+    pub tx_reply_bytes: u64,
+    /// Bytes of Floodgate's credits.
+    pub tx_credit_bytes: u64,
     /// Data packets that left marked by this port.
     pub marked: u64,
     /// Packets dropped that were to leave by this port, per `DropCause`; by `Link`: that left by it
@@ -266,6 +321,8 @@ pub struct PortRecord {
     pub dropped: [u64; DROP_CAUSES],
     /// Most bytes ever queued at this port.
     pub max_queue_bytes: u64,
+    /// The same with what Floodgate held for this port in VOQs.
+    pub max_port_bytes: u64,
     /// XOFF transitions received.
     pub pauses: u64,
     /// XON transitions received.
@@ -296,6 +353,12 @@ pub struct Counters {
     pub marks: u64,
     /// INT records written.
     pub int_hops: u64,
+    /// Links that failed or came back during the run.
+    pub link_changes: u64,
+    /// Times that all switches got new routes.
+    pub reroutes: u64,
+    /// Packets that waited for a link that had failed, and went on by another.
+    pub rerouted_packets: u64,
     /// PFC pause frames sent.
     pub pfc_pauses: u64,
     /// PFC resume frames sent.
@@ -312,6 +375,8 @@ pub struct Counters {
     pub bfc_shared_queue: u64,
     /// BFC: new flows whose flow-table entry was in use by another flow.
     pub bfc_table_collisions: u64,
+    /// What Floodgate did; the largest values are those of the switch that had them.
+    pub floodgate: FloodgateCounters,
     /// SPFC: packets that victim ports kept though the normal threshold would have paused them.
     pub spfc_spared: u64,
     /// SPFC: pauses of ports that were victim ports.
@@ -346,6 +411,8 @@ pub enum Ending {
     TimeLimit,
     /// Nothing can make progress, but flows are unfinished.
     Stalled,
+    /// Ports wait for each other in a circle, and the scenario wants no more of it.
+    Deadlocked,
     /// The user interrupted it.
     Interrupted,
 }
@@ -411,7 +478,9 @@ pub struct Outcome {
     pub checks: Vec<&'static str>,
     /// Checks that failed.
     pub violations: Vec<Violation>,
-    /// For a stalled run: who waits on whom.
+    /// Circles of ports that wait for each other, in the order in which they were found.
+    pub deadlocks: Vec<DeadlockRecord>,
+    /// For a run that stalled or deadlocked: who waits on whom; for others, flows whose receivers no way leads to.
     pub stall: Vec<String>,
     /// How many threads did it. All else in here does not depend on that.
     pub threads: ThreadUse,
@@ -458,4 +527,6 @@ pub trait Recorder {
     fn causes(&mut self, _records: &[CauseRecord]) {}
     /// At the end of the run: flows that pauses held, in order of flow, held port and congested port.
     fn held_flows(&mut self, _records: &[HeldFlowRecord]) {}
+    /// At the end of the run: how long data waited, in order of node and port, incasts last.
+    fn waiting(&mut self, _records: &[WaitingRecord]) {}
 }

@@ -9,7 +9,8 @@ use common::*;
 use dataplane::config::Admission;
 use dataplane::units::{NS, Time, US};
 use fabric::record::{
-    Counters, PauseRecord, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts, RttHistogram,
+    Counters, PauseRecord, PauseRecording, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts,
+    RttHistogram,
 };
 use kernel::random::{Purpose, Stream};
 use traffic::Flow;
@@ -34,7 +35,8 @@ fn everything() -> RecordSpec {
             bin_ps: 100 * NS,
             window_ps: (0, 1000 * US),
         }),
-        pauses: None,
+        pauses: Some(PauseRecording { flows: true }),
+        waiting_ps: Some((2 * US, 90 * US)),
     }
 }
 

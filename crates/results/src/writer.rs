@@ -15,7 +15,7 @@ use arrow_schema::DataType::{Boolean, Float64, UInt8, UInt16, UInt32, UInt64, Ut
 use arrow_schema::Field;
 use fabric::record::{
     BufferSample, CauseRecord, FlowRecord, HeldFlowRecord, Outcome, PauseRecord, PortRecord,
-    QueueBin, QueueSample, Recorder, RttBin, ThroughputRecord,
+    QueueBin, QueueSample, Recorder, RttBin, ThroughputRecord, WaitingRecord,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -269,8 +269,11 @@ impl Writer {
             number(|r| r.tx_packets),
             number(|r| r.tx_bytes),
             number(|r| r.tx_data_bytes),
+            number(|r| r.tx_reply_bytes),
+            number(|r| r.tx_credit_bytes),
             number(|r| r.marked),
             number(|r| r.max_queue_bytes),
+            number(|r| r.max_port_bytes),
             number(|r| r.pauses),
             number(|r| r.resumes),
             number(|r| r.paused_ps),
@@ -380,6 +383,15 @@ impl Recorder for Writer {
             self.note(done);
         }
     }
+
+    fn waiting(&mut self, records: &[WaitingRecord]) {
+        if self.error.is_none() {
+            let done = self
+                .recorded
+                .waiting(records, &self.node_names, &self.node_tiers);
+            self.note(done);
+        }
+    }
 }
 
 impl Drop for Writer {
@@ -473,8 +485,11 @@ fn port_fields() -> Vec<Field> {
         field("tx_packets", UInt64),
         field("tx_bytes", UInt64),
         field("tx_data_bytes", UInt64),
+        field("tx_reply_bytes", UInt64),
+        field("tx_credit_bytes", UInt64),
         field("marked", UInt64),
         field("max_queue_bytes", UInt64),
+        field("max_port_bytes", UInt64),
         field("pauses", UInt64),
         field("resumes", UInt64),
         field("paused_ps", UInt64),

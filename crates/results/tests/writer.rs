@@ -3,7 +3,8 @@
 use fabric::record::{
     BufferSample, CauseRecord, Counters, Ending, FlowRecord, HeldFlowRecord, Outcome, PauseRecord,
     PauseRecording, PortRecord, QueueBin, QueueHistogram, QueueSample, QueueSeries, RecordSpec,
-    RecordedPorts, Recorder, RttBin, RttHistogram, ThreadUse, ThroughputRecord, Violation, Windows,
+    RecordedPorts, Recorder, RttBin, RttHistogram, ThreadUse, ThroughputRecord, Violation,
+    WaitingRecord, Windows,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use results::{NodeInfo, RunInfo, Writer};
@@ -74,6 +75,7 @@ fn flow(id: u32, bytes: u64, start_ps: u64) -> FlowRecord {
             source: 0,
             incast: false,
             port: 100,
+            src_port: None,
         },
         received_ps: Some(start_ps + 2_000),
         acked_ps: Some(start_ps + 4_000),
@@ -116,6 +118,7 @@ fn outcome() -> Outcome {
         ],
         checks: vec!["conservation"],
         violations: Vec::new(),
+        deadlocks: Vec::new(),
         stall: Vec::new(),
         threads: ThreadUse {
             asked: 4,
@@ -231,6 +234,7 @@ fn recording() -> RunInfo {
             window_ps,
         }),
         pauses: Some(PauseRecording { flows: true }),
+        waiting_ps: Some(window_ps),
     };
     RunInfo { record, ..info() }
 }
@@ -311,6 +315,15 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
         held_ps: 7,
         victim: true,
     }]);
+    writer.waiting(&[WaitingRecord {
+        node: 2,
+        port: 1,
+        peer: 4,
+        incast: false,
+        packets: 2,
+        total_ps: 6,
+        max_ps: 4,
+    }]);
     let summary = writer.finish(&outcome(), &[]).unwrap();
     let mut names: Vec<&str> = WHOLE.to_vec();
     let recorded = [
@@ -320,6 +333,7 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
         ("rtt.parquet", 2),
         ("pause_causes.parquet", 1),
         ("held_flows.parquet", 1),
+        ("waiting.parquet", 1),
     ];
     names.extend(recorded.map(|(name, _)| name));
     names.sort_unstable();

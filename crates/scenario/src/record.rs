@@ -37,6 +37,7 @@ pub(crate) fn read(
     let histogram = part(&s, "histogram", |t| histogram(t, measured));
     let rtt = part(&s, "rtt", |t| rtt(t, measured));
     let pauses = part(&s, "pauses", pauses);
+    let waiting = part(&s, "waiting", |t| window_or(t, measured)); // RCD-11
     s.finish();
     Some(RecordSpec {
         throughput_ps: throughput?,
@@ -44,6 +45,7 @@ pub(crate) fn read(
         histogram: histogram?,
         rtt: rtt?,
         pauses: pauses?,
+        waiting_ps: waiting?,
     })
 }
 
@@ -189,7 +191,7 @@ fn port(text: &str, graph: &Graph) -> Read<(u32, u16)> {
 }
 
 /// The node with this name.
-fn find(name: &str, graph: &Graph) -> Read<u32> {
+pub(crate) fn find(name: &str, graph: &Graph) -> Read<u32> {
     if let Some(node) = graph.find(name) {
         return Ok(node);
     }

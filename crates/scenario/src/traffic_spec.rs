@@ -15,8 +15,8 @@ use traffic::{
 
 use crate::document::{Node, Value};
 use crate::reader::{
-    Read, Refusal, Section, boolean, choice, count, fraction, name, number, quantity, refuse,
-    string, time_window,
+    Read, Refusal, Section, array, boolean, choice, count, fraction, name, number, quantity,
+    refuse, string, time_window,
 };
 use crate::units::{MAX_TIME_PS, SIZE, TIME};
 
@@ -216,7 +216,7 @@ fn generated(s: &Section<'_>, word: Word, around: &Around<'_>) -> Option<Rest> {
     let arrivals = arrivals(s, word);
     let window = window(s, matches!(arrivals, Ok(Some(_)) | Err(())));
     let pairs = match word {
-        Word::Uniform => uniform(s),
+        Word::Uniform => uniform(s, around),
         Word::Incast => scope(s).map(|scope| Pattern::Uniform { scope }),
         _ => Some(Pattern::Uniform { scope: Scope::Any }),
     };
@@ -249,11 +249,14 @@ fn generated(s: &Section<'_>, word: Word, around: &Around<'_>) -> Option<Rest> {
 }
 
 /// Uniform traffic: between any two hosts of the scope, with a share that crosses, or within sites.
-fn uniform(s: &Section<'_>) -> Option<Pattern> {
+fn uniform(s: &Section<'_>, around: &Around<'_>) -> Option<Pattern> {
     let given: Vec<&'static str> = ["scope", "crossing", "sites"]
         .into_iter()
         .filter(|k| s.has(k))
         .collect();
+    if matches!(given.first(), Some(&"crossing" | &"sites")) {
+        s.refuse_useless("exclude", "only `scope` goes with it");
+    }
     if let [first, second, ..] = given[..] {
         let message = format!("`{first}` and `{second}` contradict each other");
         s.complain(second, message, "each says which pairs may talk; keep one");
@@ -268,8 +271,34 @@ fn uniform(s: &Section<'_>) -> Option<Pattern> {
             .map(|sites| Pattern::Sites {
                 sites: sites as u32,
             }),
-        _ => scope(s).map(|scope| Pattern::Uniform { scope }),
+        _ => among(s, around),
     }
+}
+
+/// Any pair of the scope, with or without all hosts.
+// TRA-23
+fn among(s: &Section<'_>, around: &Around<'_>) -> Option<Pattern> {
+    let scope = scope(s);
+    if !s.has("exclude") {
+        return scope.map(|scope| Pattern::Uniform { scope });
+    }
+    let excluded = s.optional("exclude", |n| hosts(n, around))?;
+    let mut excluded: Vec<u32> = excluded.to_vec();
+    excluded.sort_unstable();
+    excluded.dedup();
+    Some(Pattern::Among {
+        scope: scope?,
+        excluded: excluded.into(),
+    })
+}
+
+/// A list of hosts, by number or name.
+fn hosts(node: &Node, around: &Around<'_>) -> Read<Arc<[u32]>> {
+    let items = array(node, "a list of hosts such as [0, 16]")?;
+    if items.is_empty() {
+        return refuse("the list of hosts is empty", "name at least one host");
+    }
+    items.iter().map(|item| host(item, around)).collect()
 }
 
 fn scope(s: &Section<'_>) -> Option<Scope> {
@@ -591,6 +620,7 @@ fn incast(
     } else {
         s.optional("receiver", |n| match &n.value {
             Value::String(text) if text == "random" => Ok(Receiver::Random),
+            Value::Array(_) => hosts(n, around).map(Receiver::InTurn),
             _ => host(n, around).map(Receiver::Host),
         })
     };
@@ -763,6 +793,7 @@ fn one_flow(s: &Section<'_>, item: &Node, i: usize, around: &Around<'_>) -> Opti
         .map(|c| c as u8);
     // TRA-19
     let port = inner.optional("port", |n| count(n, 0, u64::from(u16::MAX)));
+    let src_port = inner.optional("sport", |n| count(n, 0, u64::from(u16::MAX)));
     inner.finish();
     let (src, dst) = (src?, dst?);
     if src == dst && around.graph.is_some() {
@@ -780,5 +811,6 @@ fn one_flow(s: &Section<'_>, item: &Node, i: usize, around: &Around<'_>) -> Opti
         start_ps: start,
         class,
         port: port.map_or(DEFAULT_PORT, |port| port as u16),
+        src_port: src_port.map(|port| port as u16),
     })
 }

@@ -166,6 +166,8 @@ impl Iterator for Instants {
 #[derive(Debug)]
 enum Draw {
     Uniform(Scope),
+    /// Without these hosts.
+    Among(Scope, Arc<[u32]>),
     /// The share between racks.
     Local(f64),
     /// The number of sites.
@@ -179,6 +181,8 @@ enum Draw {
     Incast {
         incast: Incast,
         receiver: u32,
+        /// How many there were.
+        events: usize,
         senders: Distinct,
     },
     Between {
@@ -226,6 +230,7 @@ impl Source {
         };
         let draw = match &spec.pattern {
             Pattern::Uniform { scope } => Draw::Uniform(*scope),
+            Pattern::Among { scope, excluded } => Draw::Among(*scope, Arc::clone(excluded)),
             Pattern::Local { crossing } => Draw::Local(*crossing),
             Pattern::Sites { sites } => Draw::Sites(*sites),
             Pattern::Permutation => Draw::Permutation {
@@ -234,8 +239,9 @@ impl Source {
             },
             Pattern::AllToAll => Draw::AllToAll,
             Pattern::Incast(incast) => Draw::Incast {
-                incast: *incast,
+                incast: incast.clone(),
                 receiver: 0,
+                events: 0,
                 senders: Distinct::new(if incast.with_replacement {
                     0
                 } else {
@@ -287,15 +293,18 @@ impl Source {
         let Draw::Incast {
             incast,
             receiver,
+            events,
             senders,
         } = &mut self.draw
         else {
             return;
         };
-        *receiver = match incast.receiver {
-            Receiver::Host(host) => host,
+        *receiver = match &incast.receiver {
+            Receiver::Host(host) => *host,
+            Receiver::InTurn(all) => all[*events % all.len()], // TRA-22
             Receiver::Random => self.pair_stream.below(u64::from(self.hosts.count())) as u32,
         };
+        *events += 1;
         if !incast.with_replacement {
             let peers = self.hosts.peers(*receiver, incast.scope);
             senders.draw(incast.degree, peers, &mut self.pair_stream);
@@ -307,6 +316,10 @@ impl Source {
         let count = u64::from(self.hosts.count());
         match &self.draw {
             Draw::Uniform(scope) => self.hosts.draw_pair(*scope, &mut self.pair_stream),
+            Draw::Among(scope, excluded) => {
+                let stream = &mut self.pair_stream;
+                self.hosts.draw_pair_without(*scope, excluded, stream)
+            }
             // TRA-20
             Draw::Local(crossing) => {
                 if self.pair_stream.unit() < *crossing {
@@ -334,6 +347,7 @@ impl Source {
                 incast,
                 receiver,
                 senders,
+                ..
             } => {
                 let peer = if incast.with_replacement {
                     let peers = self.hosts.peers(*receiver, incast.scope);
@@ -395,14 +409,14 @@ impl Iterator for Source {
             }
             _ => (self.start_ps, self.class),
         };
-        // TRA-19
-        let (port, incast) = match &self.draw {
+        // TRA-19, FGC-30
+        let (port, src_port, incast) = match &self.draw {
             Draw::List(flows) => {
-                let port = flows[place as usize].port;
-                (port, port == INCAST_PORT)
+                let flow = &flows[place as usize];
+                (flow.port, flow.src_port, flow.port == INCAST_PORT)
             }
-            Draw::Incast { .. } => (INCAST_PORT, true),
-            _ => (DEFAULT_PORT, false),
+            Draw::Incast { .. } => (INCAST_PORT, None, true),
+            _ => (DEFAULT_PORT, None, false),
         };
         Some(Flow {
             id: 0,
@@ -414,6 +428,7 @@ impl Iterator for Source {
             source: self.index,
             incast,
             port,
+            src_port,
         })
     }
 }

@@ -45,6 +45,8 @@ pub struct Flow {
     pub incast: bool,
     /// Destination port.
     pub port: u16,
+    /// Source port, where the list of flows says it. // FGC-30
+    pub src_port: Option<u16>,
 }
 
 /// Destination port of flows of which nothing else is said. // TRA-19

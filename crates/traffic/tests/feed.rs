@@ -265,8 +265,9 @@ fn incast(degree: u32, total_bytes: Option<u64>, receiver: Receiver, scope: Scop
 }
 
 fn incast_source(incast: Incast) -> SourceSpec {
+    let has_total = incast.total_bytes.is_some();
     let mut spec = source(Pattern::Incast(incast), every(1e6));
-    if incast.total_bytes.is_some() {
+    if has_total {
         spec.sizes = None;
     }
     spec
@@ -336,7 +337,7 @@ fn incast_with_a_fixed_receiver_and_own_sizes() {
 fn incast_with_replacement_may_exceed_the_hosts() {
     let mut many = incast(2000, Some(20_000_000), Receiver::Random, Scope::Any);
     many.with_replacement = true;
-    let mut spec = incast_source(many);
+    let mut spec = incast_source(many.clone());
     spec.limit = Some(2);
     let flows = flows(4, &[spec], &racks(16, 4));
     assert_eq!(flows.len(), 4000);
@@ -361,6 +362,7 @@ fn mixture() -> Vec<SourceSpec> {
     background.sizes = Some(Sizes::Dist(find("fb-hadoop@hpcc").expect("known")));
     let listed = |src, dst, start_ps, class| ListedFlow {
         port: 100,
+        src_port: None,
         src,
         dst,
         bytes: 77,
@@ -526,6 +528,7 @@ fn crossing_shares_are_those_of_the_flows() {
         start_ps: 0,
         class: None,
         port: 100,
+        src_port: None,
     };
     let patterns = [
         (
@@ -631,6 +634,7 @@ fn impossible_sources_are_refused() {
             start_ps,
             class: None,
             port: 100,
+            src_port: None,
         };
         change(&|spec| {
             (spec.sizes, spec.arrivals) = (None, None);

@@ -15,6 +15,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from backwater.breakdown import CLASSES, ROLES
 from backwater.errors import ScenarioError
 from backwater.paper import formulas
 from backwater.paper.formulas import Formula
@@ -117,6 +118,13 @@ class Source:
     interval_ps: float = 0.0
     total: bool = False
     key: str = ""
+    classes: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+    incast: bool | None = None
+    """Only incasts, or only other flows; ``None``: both."""
+
+    frames: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -580,7 +588,17 @@ def _group(table: _Table, alone: bool) -> Group:
     return group
 
 
+_MOST_SEEDS = 100_000
+
+
 def _seeds(table: _Table) -> tuple[int | None, ...]:
+    if isinstance(table.get("seeds"), dict):
+        bounds = table.table("seeds")
+        first, last = bounds.whole("from", 1), bounds.whole("to", 0)
+        bounds.close()
+        if not first <= last < first + _MOST_SEEDS:
+            raise table.fail("seeds", f"expected from 1 to {_MOST_SEEDS:,} seeds in {{ from, to }}")
+        return tuple(range(first, last + 1))
     seeds = table.list("seeds")
     for seed in seeds:
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
@@ -655,7 +673,8 @@ def _point(table: _Table) -> Point:
 
 # --- Data and measures -----------------------------------------------------------------------
 
-_FLOWS = {"sizes", "traffic", "window"}
+_FLOWS = {"sizes", "traffic", "classes", "window"}
+_PORTS = {"ports", "tiers", "roles"}
 SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "slowdown": (Dimension.NUMBER, _FLOWS),
     "slowdown-acked": (Dimension.NUMBER, _FLOWS),
@@ -667,7 +686,7 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "queue": (Dimension.SIZE, {"ports", "window"}),
     "queue-samples": (Dimension.SIZE, {"ports"}),
     "buffer": (Dimension.SIZE, {"tiers", "window"}),
-    "throughput": (Dimension.RATE, {"flows", "traffic", "bin", "total", "window"}),
+    "throughput": (Dimension.RATE, {"flows", "traffic", "classes", "bin", "total", "window"}),
     "active-flows": (Dimension.NUMBER, {"ports", "tiers"}),
     "in-progress": (Dimension.NUMBER, {"traffic", "sizes", "bin", "window"}),
     "fair-share-change": (Dimension.SHARE, {"traffic", "bin", "interval", "window"}),
@@ -679,15 +698,22 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "pause-level": (Dimension.SIZE, {"ports", "window"}),
     "wire": (Dimension.NUMBER, set()),
     "summary": (Dimension.NUMBER, {"key"}),
+    "port-buffer": (Dimension.SIZE, _PORTS),
+    "queuing-time": (Dimension.TIME, _PORTS | {"incast"}),
+    "sent": (Dimension.SHARE, _PORTS | {"frames"}),
+    "buffer-course": (Dimension.SIZE, {"tiers", "nodes", "window"}),
 }
 """What can be looked at, its dimension, and how it can be narrowed down."""
 
-SERIES = {"queue", "throughput", "in-progress", "pause-rate"}
+FRAMES = ("data", "replies", "credits")
+"""Frames that ports count apart."""
+
+SERIES = {"queue", "throughput", "in-progress", "pause-rate", "buffer-course"}
 """Those that are a course in time."""
 
 _NARROWING = (
     *("sizes", "window", "traffic", "flows", "ports", "tiers"),
-    *("bin", "interval", "total", "key"),
+    *("bin", "interval", "total", "key", "classes", "roles", "nodes", "incast", "frames"),
 )
 
 _SIMPLE = ("mean", "std", "min", "max", "sum", "count")
@@ -727,7 +753,21 @@ def _source_fields(table: _Table, of: str) -> Source:
         else 0.0,
         total=table.flag("total"),
         key=table.text("key") if of == "summary" else "",
+        classes=_words(table, "classes", CLASSES),
+        roles=_words(table, "roles", ROLES),
+        nodes=table.texts("nodes"),
+        incast=table.flag("incast") if "incast" in table else None,
+        frames=table.one_of("frames", FRAMES) if of == "sent" else "",
     )
+
+
+def _words(table: _Table, key: str, known: Sequence[str]) -> tuple[str, ...]:
+    """Return words of a list that are all known."""
+    words = table.texts(key)
+    for word in words:
+        if word not in known:
+            raise table.fail(key, f"`{word}` is none of {', '.join(known)}.{_nearest(word, known)}")
+    return words
 
 
 def _used_source(table: _Table, sources: dict[str, Source]) -> Source:

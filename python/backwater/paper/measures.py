@@ -210,7 +210,7 @@ def _together(parts: Sequence[Samples]) -> Samples:
 def _flows(source: Source, run: Run) -> Samples:
     import polars as pl
 
-    flows = run.measured_flows()
+    flows = _of_classes(source, run, run.measured_flows())
     if source.traffic:
         flows = flows.filter(pl.col("source").cast(pl.String).is_in(source.traffic))
     if source.sizes:
@@ -228,6 +228,18 @@ def _flows(source: Source, run: Run) -> Samples:
         if source.of == "goodput":
             values = flows["bytes"].to_numpy() * 8e12 / values
     return Samples(values, sizes=flows["bytes"].to_numpy())
+
+
+def _of_classes(source: Source, run: Run, flows: polars.DataFrame) -> polars.DataFrame:
+    """Flows of the classes that were asked for (`backwater.breakdown`)."""
+    import polars as pl
+
+    from backwater.breakdown import flow_classes
+
+    if not source.classes:
+        return flows
+    classes = flow_classes(run).filter(pl.col("flow_class").is_in(source.classes))
+    return flows.join(classes, on="id", how="semi")
 
 
 def _rtt(source: Source, run: Run) -> Samples:
@@ -282,7 +294,7 @@ def _throughput(source: Source, run: Run) -> Lines:
 def _flow_ids(source: Source, run: Run) -> list[int]:
     import polars as pl
 
-    flows = run.flows
+    flows = _of_classes(source, run, run.flows)
     if source.traffic:
         flows = flows.filter(pl.col("source").cast(pl.String).is_in(source.traffic))
     ids = sorted(flows["id"].to_list())
@@ -382,6 +394,18 @@ def _summary(source: Source, run: Run) -> Samples:
     return Samples(np.array([float(found)]))
 
 
+def _by_role(source: Source, run: Run) -> Samples | Lines:
+    from backwater.paper import by_role
+
+    readers = {
+        "port-buffer": by_role.port_buffer,
+        "queuing-time": by_role.queuing_time,
+        "sent": by_role.sent,
+        "buffer-course": by_role.buffer_course,
+    }
+    return readers[source.of](source, run)
+
+
 _READERS = {
     "slowdown": _flows,
     "slowdown-acked": _flows,
@@ -405,6 +429,10 @@ _READERS = {
     "pause-level": pause_levels,
     "wire": _wire,
     "summary": _summary,
+    "port-buffer": _by_role,
+    "queuing-time": _by_role,
+    "sent": _by_role,
+    "buffer-course": _by_role,
 }
 
 

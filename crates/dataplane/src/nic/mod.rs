@@ -8,8 +8,10 @@ pub mod control;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod delay_window;
+mod destinations;
 pub mod hpcc;
 mod integer;
+mod link;
 mod receiver;
 mod recovery;
 mod scan;
@@ -21,8 +23,10 @@ use crate::packet::{Arena, Kind, NO_PACKET, PacketId};
 use crate::sink::Sink;
 use crate::units::{Rate, Time};
 use control::PathInfo;
+pub use link::CUT_OFF;
 use receiver::Receiver;
 use scan::Scan;
+pub use sender::OUT_OF_REACH;
 use sender::Sender;
 
 /// What a sender's NIC says when the last acknowledgement of a flow is back.
@@ -221,6 +225,22 @@ impl Nic {
                     }
                 }
             }
+            // FG-42: whoever gets one has asked for it.
+            Kind::DstPause => {
+                let packet = *arena.hot(id);
+                arena.free(id);
+                let on = packet.psn != 0;
+                let changed = match &mut self.scan {
+                    Some(scan) => scan.pause_destination(packet.dst, on),
+                    None => self.sender.pause_destination(port, packet.dst, on),
+                };
+                self.counters.repeated_pauses += u64::from(!changed);
+                if !on {
+                    sink.kick(port);
+                }
+            }
+            // FG-20: these go between switches.
+            Kind::Credit | Kind::SwitchSyn => arena.free(id),
             Kind::BfcBitmap => {
                 if self.config.obeys_bfc {
                     let queues = arena.named(id);

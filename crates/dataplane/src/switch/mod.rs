@@ -8,11 +8,14 @@
 mod bfc;
 mod classify;
 mod clock;
+pub(crate) mod floodgate;
+mod link;
 mod mmu;
 mod mmu_ns3;
 mod queueing;
 mod signal;
 mod spfc;
+mod stuck;
 
 use crate::config::{Classify, IntConfig, PauseBy, Scope, SwitchConfig};
 use crate::int::{IntFormat, IntHop, wire};
@@ -21,17 +24,22 @@ use crate::route::Routes;
 use crate::sink::{DROP_CAUSES, DropCause, Sink};
 use crate::units::{NEVER, Rate, Time};
 use bfc::Backpressure;
-use classify::Classifier;
+use classify::{Classifier, Place};
 use clock::Clock;
+use floodgate::Floodgate;
+use link::DeadPorts;
 use mmu::{Mmu, Tell};
 use queueing::Queueing;
 use signal::Marker;
 
 pub use bfc::{Pairs, hrtt_ps, pause_thresholds, state_entries, sticky_ps};
 pub use classify::MixedMap;
+pub use floodgate::{FloodgateBooks, FloodgateCounters};
+pub use link::Stranded;
 pub use mmu::{Level, division, headroom_bytes};
-pub use queueing::DATA_CLASS;
+pub use queueing::{DATA_CLASS, QueueState};
 pub use spfc::counting_number;
+pub use stuck::{Holds, StuckQueue};
 
 /// What the mechanisms of one switch did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,11 +67,17 @@ pub struct SwitchCounters {
     /// Pauses of what was paused already and resumes of what was not: must stay 0 where no frame is
     /// lost on a link and no bitmap repeats them.
     pub repeated_pauses: u64,
+    /// Packets that waited at a port whose link had failed and went on by another.
+    pub rerouted: u64,
 }
 
 /// What is counted at one port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SwitchPortCounters {
+    /// Bytes of frames of the switch itself that left: pauses, credits.
+    pub frame_bytes: u64,
+    /// Of them Floodgate's credits.
+    pub credit_bytes: u64,
     /// Packets that left marked by this port.
     pub marked: u64,
     /// Packets dropped on their way to this port, per [`DropCause`].
@@ -87,15 +101,20 @@ pub struct Switch {
     queueing: Queueing,
     marker: Option<Marker>,
     backpressure: Option<Backpressure>,
+    floodgate: Option<Box<Floodgate>>,
     clock: Option<Clock>,
     class: ClassBits,
     int: bool,
+    /// ACKs go back the way on which their packet came.
+    acks_return: bool,
     /// How INT is written, if not exactly and of what was sent.
     int_as: Option<IntConfig>,
     /// What INT's pathID takes of the switch's number.
     path_id: u32,
     counters: SwitchCounters,
     port_counters: Vec<SwitchPortCounters>,
+    /// `None`: no link has changed yet.
+    dead: Option<Box<DeadPorts>>,
 }
 
 impl Switch {
@@ -118,6 +137,9 @@ impl Switch {
             _ => None,
         };
         let tell_ps = config.bfc.and_then(|b| b.bitmap).map(|b| b.period_ps);
+        let floodgate = config
+            .floodgate
+            .map(|f| Box::new(Floodgate::new(f, ports, &routes, config.max_frame)));
         Self {
             routes,
             classifier: Classifier::new(config, ports, &queueing),
@@ -128,9 +150,11 @@ impl Switch {
                 .as_ref()
                 .map(|e| Marker::new(e, ports.iter().map(|p| p.0))),
             backpressure: config.bfc.map(|b| Backpressure::new(b, id, ports)),
+            floodgate,
             clock: Clock::new(read_ps, tell_ps),
             class,
             int: config.int.is_some(),
+            acks_return: config.acks_return,
             int_as: config.int.filter(|int| *int != IntConfig::default()),
             path_id: match config.int.unwrap_or_default().format {
                 IntFormat::Exact => id,
@@ -138,31 +162,41 @@ impl Switch {
             },
             counters: SwitchCounters::default(),
             port_counters: vec![SwitchPortCounters::default(); ports.len()],
+            dead: None,
         }
     }
 
-    /// BFC: only packets of these pairs of (ingress, egress) hold their upstream.
+    /// BFC: only packets of these pairs of (ingress, egress) hold their upstream; `None`: all do.
     // BFC-35
-    pub fn allow(&mut self, pairs: Pairs) {
+    pub fn allow(&mut self, pairs: Option<Pairs>) {
         if let Some(backpressure) = &mut self.backpressure {
             backpressure.allow(pairs);
         }
     }
 
-    /// Asks for what a frame that arrives soon will touch here. Changes nothing.
+    /// Floodgate: which ports lead up, away from the hosts. Before any packet.
+    // FG-14
+    pub fn set_upward(&mut self, upward: &[bool]) {
+        if let Some(floodgate) = &mut self.floodgate {
+            floodgate.set_upward(&self.routes, upward);
+        }
+    }
+
+    /// Asks for what a frame that arrives soon by `in_port` will touch here, and returns the port
+    /// by which it will leave, where that is known. Changes nothing.
     #[inline]
-    pub fn prefetch(&self, id: PacketId, arena: &Arena) {
+    pub fn prefetch(&self, in_port: u16, id: PacketId, arena: &Arena) -> Option<u16> {
         let packet = arena.hot(id);
         if packet.kind().is_hop_control() {
-            return;
+            return None;
         }
-        let Some(port) = self.routes.port(packet, || arena.cold(id).src) else {
-            return;
-        };
+        let port = self.routes.port(packet, || arena.cold(id).src)?;
         self.queueing.prefetch(port);
+        self.mmu.prefetch(in_port);
         if self.int {
             arena.prefetch_stack(id);
         }
+        Some(port)
     }
 
     /// A frame arrived, whole, by `in_port`.
@@ -176,22 +210,35 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        let packet = arena.hot_mut(id);
+        // A copy first: to read the record right after a part of it was written would stall.
+        let mut packet = *arena.hot(id);
         if packet.kind().is_hop_control() {
-            self.obey(in_port, id, arena, sink);
+            self.obey(now, in_port, id, arena, sink);
             return;
         }
         packet.ingress = in_port;
-        let mut packet = *packet;
         self.counters.received += 1;
         self.touch(now, sink);
 
-        let Some(port) = self.routes.port(&packet, || arena.cold(id).src) else {
+        let mut held = false;
+        if let Some(floodgate) = &mut self.floodgate {
+            floodgate.arrived(in_port, &packet);
+            held = floodgate.holds(&packet, &self.routes);
+        }
+        let Some(port) = self.egress(&packet, id, arena) else {
+            self.regulate_drop(now, &packet, arena, sink);
             return self.drop(None, id, DropCause::NoRoute, arena, sink); // SW-02
         };
-        let place = self
-            .classifier
-            .place(now, port, &packet, &self.queueing, &mut || sink.draw());
+        if self.dead.is_some() && self.is_lost_at(port) {
+            self.regulate_drop(now, &packet, arena, sink);
+            return self.drop(Some(port), id, DropCause::Link, arena, sink); // LNK-23
+        }
+        let place = if held {
+            Place::HELD
+        } else {
+            self.classifier
+                .place(now, port, &packet, &self.queueing, &mut || sink.draw())
+        };
         let size = u64::from(packet.size);
         let class = packet.class();
         let buffered = self.class.buffered >> class & 1 != 0;
@@ -208,17 +255,55 @@ impl Switch {
                             self.tell_pfc(in_port, class, true, arena, sink);
                         }
                     }
-                    Err(cause) => return self.drop(Some(port), id, cause, arena, sink),
+                    Err(cause) => {
+                        self.regulate_drop(now, &packet, arena, sink);
+                        return self.drop(Some(port), id, cause, arena, sink);
+                    }
                 }
             }
             packet.flags |= flag::BUFFERED;
-            arena.hot_mut(id).flags = packet.flags;
+        }
+        let hot = arena.hot_mut(id);
+        hot.ingress = packet.ingress;
+        hot.flags = packet.flags;
+        if self.floodgate.is_some() {
+            let place = (!held).then_some(place);
+            return self.pass_or_hold(now, port, place, id, arena, sink);
         }
         let counted = self.counted(&packet);
         let (queue, alone) =
             self.classifier
                 .commit(now, port, &packet, place, counted, &mut self.queueing);
         self.enqueue(port, queue, alone, (id, &packet), arena, sink);
+        sink.kick(port);
+    }
+
+    /// Where a packet goes on.
+    #[inline]
+    fn egress(&self, packet: &Packet, id: PacketId, arena: &mut Arena) -> Option<u16> {
+        if self.acks_return
+            && let Some(port) = self.back(packet, id, arena)
+        {
+            return Some(port);
+        }
+        self.routes.port(packet, || arena.cold(id).src)
+    }
+
+    /// FGC-32: of an ACK the port by which its packet came in; of a data packet this is written down.
+    fn back(&self, packet: &Packet, id: PacketId, arena: &mut Arena) -> Option<u16> {
+        match packet.kind() {
+            Kind::Ack | Kind::Nak => arena.trail_mut(id).pop(),
+            Kind::Data => {
+                let first = self.routes.is_first(arena.cold(id).src);
+                let trail = arena.trail_mut(id);
+                if first {
+                    trail.clear();
+                }
+                trail.push(packet.ingress);
+                None
+            }
+            _ => None,
+        }
     }
 
     /// BFC-32: whether the flow table sees a packet.
@@ -240,6 +325,7 @@ impl Switch {
     /// The time that the switch asked for has come.
     // BFC-30, BFC-38
     pub fn timer<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
+        self.regulate_timer(now, arena, sink);
         let Some(clock) = &mut self.clock else { return };
         let due = clock.due(now);
         let next = clock.next();
@@ -256,7 +342,8 @@ impl Switch {
         }
     }
 
-    /// The packet joins its queue; backpressure and signals look at what it finds there.
+    /// The packet joins its queue; backpressure and signals look at what it finds there. Whoever
+    /// calls this kicks the port.
     #[inline]
     fn enqueue<S: Sink>(
         &mut self,
@@ -292,7 +379,6 @@ impl Switch {
                 }
             }
         }
-        sink.kick(port);
     }
 
     /// The port's link is free: what leaves now? `None` changes nothing.
@@ -309,6 +395,11 @@ impl Switch {
         let hot = arena.hot_mut(id);
         let packet = *hot;
         if packet.kind().is_hop_control() {
+            let counters = &mut self.port_counters[port as usize];
+            counters.frame_bytes += u64::from(packet.size);
+            if packet.kind() == Kind::Credit {
+                counters.credit_bytes += u64::from(packet.size);
+            }
             if self.class.int & 1 != 0 {
                 let telemetry = &mut self.queueing.ports[port as usize].telemetry;
                 telemetry.int_bytes -= u64::from(packet.size);
@@ -317,7 +408,7 @@ impl Switch {
             return Some(id);
         }
         hot.upstream_queue = number;
-        hot.flags &= !(flag::BUFFERED | flag::OVER);
+        hot.flags &= !(flag::BUFFERED | flag::OVER | flag::HELD);
         self.counters.sent += 1;
         self.touch(now, sink);
         let class = packet.class();
@@ -337,9 +428,14 @@ impl Switch {
         {
             self.tell_bfc(&packet, false, arena, sink);
         }
-        let counted = self.counted(&packet);
-        self.classifier
-            .departed(now, port, &packet, queue, counted, &mut self.queueing);
+        if self.floodgate.is_some() {
+            self.regulate_departure(now, port, id, &packet, arena, sink);
+        }
+        if !self.queueing.is_behind(queue) {
+            let counted = self.counted(&packet);
+            self.classifier
+                .departed(now, port, &packet, queue, counted, &mut self.queueing);
+        }
         Some(id)
     }
 
@@ -368,10 +464,16 @@ impl Switch {
             telemetry.int_tx += size;
             if self.int && packet.kind() == Kind::Data {
                 // SW-33
+                let waits = match &self.floodgate {
+                    Some(floodgate) => floodgate.seen_by_int(packet),
+                    None => None,
+                };
                 let hop = IntHop {
                     ts_ps: now,
                     tx_bytes: sent_before,
-                    qlen_bytes: telemetry.int_bytes.min(u64::from(u32::MAX)) as u32,
+                    qlen_bytes: waits
+                        .unwrap_or(telemetry.int_bytes)
+                        .min(u64::from(u32::MAX)) as u32,
                     rate_mbps: telemetry.rate_mbps,
                 };
                 if let Some(stack) = arena.stack_mut(id) {
@@ -419,6 +521,7 @@ impl Switch {
             Scope::Queue => self.queueing.get(queue).bytes,
             Scope::Port => self.queueing.ports[port as usize].telemetry.ecn_bytes,
         };
+        let bytes = bytes + self.queueing.ports[port as usize].telemetry.held_bytes; // FG-50
         let hot = arena.hot_mut(id);
         let data = hot.kind() == Kind::Data;
         // NS3-16: the draw of an ACK has no effect but on those after it.
@@ -434,8 +537,18 @@ impl Switch {
     }
 
     /// A pause or resume for this switch.
-    fn obey<S: Sink>(&mut self, port: u16, id: PacketId, arena: &mut Arena, sink: &mut S) {
+    fn obey<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
         let packet = *arena.hot(id);
+        if packet.kind() == Kind::Credit {
+            return self.take_credits(now, port, id, arena, sink);
+        }
         if packet.kind() == Kind::BfcBitmap {
             // BFC-30
             if self.queueing.replace_paused(port, arena.named(id), arena) {
@@ -446,7 +559,11 @@ impl Switch {
         }
         arena.free(id);
         let on = packet.psn != 0;
-        if packet.kind() == Kind::Pfc {
+        if packet.kind() == Kind::SwitchSyn {
+            self.answer_syn(port, &packet, arena, sink);
+        } else if packet.kind() == Kind::DstPause {
+            self.obey_destination(now, port, &packet, arena, sink);
+        } else if packet.kind() == Kind::Pfc {
             // SW-40, SW-43
             let state = &mut self.queueing.ports[port as usize];
             let before = state.paused;
@@ -478,6 +595,9 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
+        if self.is_dead(port) {
+            return; // LNK-21
+        }
         if xoff {
             self.counters.pfc_pauses += 1;
         } else {
@@ -510,6 +630,9 @@ impl Switch {
         let Some(backpressure) = &self.backpressure else {
             return;
         };
+        if self.is_dead(packet.ingress) {
+            return; // LNK-21
+        }
         if pause {
             self.counters.bfc_pauses += 1;
         } else {
@@ -568,6 +691,9 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
+        if self.is_dead(port) {
+            return; // LNK-21
+        }
         self.counters.bfc_bitmaps += 1;
         let id = self.emit(port, Packet::new(Kind::BfcBitmap, 0, bytes), arena, sink);
         arena.name(id, queues);
@@ -634,7 +760,7 @@ impl Switch {
     /// How many ports it has.
     #[must_use]
     pub const fn ports(&self) -> u16 {
-        self.port_counters.len() as u16
+        self.queueing.ports.len() as u16
     }
 
     /// Bytes in the shared buffer.
@@ -692,6 +818,40 @@ impl Switch {
         }
     }
 
+    /// Floodgate: what it did, the sums that must agree between switches, and whether nothing is
+    /// owed or missing.
+    #[must_use]
+    pub fn floodgate(&self) -> Option<(FloodgateCounters, FloodgateBooks, bool)> {
+        let f = self.floodgate.as_ref()?;
+        Some((f.counters(), f.books(), f.is_at_rest()))
+    }
+
+    /// Floodgate: bytes held for a port, and the most that ever were queued at it and held for it
+    /// together.
+    #[must_use]
+    pub fn held(&self, port: u16) -> Option<(u64, u64)> {
+        let (held, most) = self.floodgate.as_ref()?.of_port(port);
+        Some((held, most.max(self.queued(port).1)))
+    }
+
+    /// Floodgate: VOQs in use, and bytes in them.
+    #[must_use]
+    pub fn voqs(&self) -> Option<(u32, u64)> {
+        self.floodgate.as_ref().map(|f| f.held_now())
+    }
+
+    /// Calls `visit` with every packet that Floodgate holds.
+    pub fn for_each_held(&self, arena: &Arena, visit: impl FnMut(PacketId)) {
+        if let Some(floodgate) = &self.floodgate {
+            floodgate.for_each_held(arena, visit);
+        }
+    }
+
+    /// Calls `visit` with every queue of a port that holds packets.
+    pub fn for_each_queue(&self, port: u16, visit: impl FnMut(&QueueState)) {
+        self.queueing.for_each_queue(port, visit);
+    }
+
     /// Calls `visit` with every packet that waits at a port.
     pub fn for_each_queued(&self, port: u16, arena: &Arena, visit: impl FnMut(PacketId)) {
         self.queueing.for_each_packet(port, arena, visit);
@@ -712,6 +872,9 @@ impl Switch {
             say(format!(
                 "port {port} holds class {class} of its upstream by PFC"
             ));
+        }
+        if let Some(floodgate) = &self.floodgate {
+            floodgate.explain_stall(&mut say);
         }
         let what = if self.pauses_flows() { "flow" } else { "queue" };
         for held in self.backpressure.iter().flat_map(Backpressure::holding) {
@@ -734,7 +897,8 @@ impl Switch {
                 let p = arena.hot(id);
                 bytes += u64::from(p.size);
                 packets += u64::from(!p.kind().is_hop_control());
-                subject += u64::from(bfc::subject(p) && self.counted(p));
+                let in_table = bfc::subject(p) && !self.queueing.is_behind(p.queue);
+                subject += u64::from(in_table && self.counted(p));
                 buffered += if p.has(flag::BUFFERED) {
                     u64::from(p.size)
                 } else {
@@ -747,6 +911,20 @@ impl Switch {
                     self.queued(port).0
                 ));
             }
+        }
+        self.for_each_held(arena, |id| {
+            let p = arena.hot(id);
+            packets += 1;
+            buffered += u64::from(p.size) * u64::from(p.has(flag::BUFFERED));
+        });
+        if let Some(floodgate) = &self.floodgate {
+            let queued = |visit: &mut dyn FnMut(&Packet)| {
+                for port in 0..self.queueing.ports.len() as u16 {
+                    self.queueing
+                        .for_each_packet(port, arena, |id| visit(arena.hot(id)));
+                }
+            };
+            broken.extend(floodgate.audit(arena, &self.routes, queued));
         }
         let c = &self.counters;
         if c.received != c.sent + c.dropped + packets {
@@ -827,7 +1005,9 @@ pub(crate) mod tests {
             ecn: None,
             int: None,
             bfc: None,
+            floodgate: None,
             path: PathChoice::Flow,
+            acks_return: false,
             max_frame: 1048,
         }
     }

@@ -1,5 +1,7 @@
 //! The switch against its rules: a fuzz of operations against a naive model, and one test a rule.
 
+mod floodgate;
+mod links;
 mod model;
 mod rules;
 
@@ -167,7 +169,9 @@ fn config() -> SwitchConfig {
         ecn: None,
         int: None,
         bfc: None,
+        floodgate: None,
         path: PathChoice::Flow,
+        acks_return: false,
         max_frame: 1500,
     }
 }

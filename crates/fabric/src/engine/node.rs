@@ -40,6 +40,8 @@ pub(super) struct Core<C> {
     pub drops: [u64; DROP_CAUSES],
     /// Classes of which nothing may be lost, as bits, and how many packets of them were.
     pub lossless: u8,
+    /// Links fail, so a packet may find no way.
+    pub ways_fail: bool,
     pub broken_promises: u64,
     pub ends: Vec<FlowEnd>,
     pub notices: Notices,
@@ -185,7 +187,8 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
 
     fn dropped(&mut self, packet: &Packet, cause: DropCause) {
         self.core.drops[cause as usize] += 1;
-        if cause != DropCause::Link {
+        let excused = cause == DropCause::NoRoute && self.core.ways_fail; // LNK-30
+        if cause != DropCause::Link && !excused {
             self.core.broken_promises += u64::from(self.core.lossless >> packet.class() & 1);
         }
         let node = &mut self.core.nodes[self.node as usize];
@@ -194,7 +197,8 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
     }
 
     fn keep(&mut self, id: PacketId, cause: DropCause) -> bool {
-        let told = self.core.notices.on && cause != DropCause::NoRoute;
+        // LNK-26
+        let told = self.core.notices.on && (cause != DropCause::NoRoute || self.core.ways_fail);
         if told {
             self.core.notices.dropped.push((self.node, id));
         }

@@ -21,6 +21,7 @@ use super::flows::Live;
 use super::loss::Losses;
 use super::node::Core;
 use super::order::SourcePorts;
+use super::outage::LinkStates;
 use super::places::Places;
 use super::recording::Recording;
 use crate::ns3::Baselines;
@@ -37,6 +38,8 @@ pub(super) struct Partition<C> {
     pub nics: Vec<Nic>,
     pub switches: Vec<Switch>,
     pub losses: Losses,
+    /// `None`: no link fails.
+    pub link_states: Option<Box<LinkStates>>,
     /// Frames for other partitions.
     pub outbox: Outbox,
     /// `None`: nothing is recorded besides.
@@ -68,6 +71,8 @@ pub(super) struct Partition<C> {
     pub base_rtt: BaseRtt,
     pub seed: u64,
     pub elide: bool,
+    /// Flows that start come before all other events of their instant.
+    pub starts_first: bool,
     /// Memory is asked for before it is needed: pays where the state is larger than the caches.
     pub looks_ahead: bool,
     /// Packets of a flow may take several paths at once, so the ideal of one path is no bound.

@@ -18,6 +18,8 @@ use crate::record::{
 };
 use crate::topology::Graph;
 
+use super::waiting::Waiting;
+
 /// No watch.
 const NONE: u32 = u32::MAX;
 
@@ -337,6 +339,7 @@ pub(super) struct Recording {
     throughput: Option<Throughput>,
     queues: Option<Queues>,
     rtt: Option<RoundTrips>,
+    pub waiting: Option<Waiting>,
 }
 
 impl Recording {
@@ -358,6 +361,7 @@ impl Recording {
                 spec,
                 bins: Bins::default(),
             }),
+            waiting: spec.waiting_ps.map(|window| Waiting::new(window, graph)),
         }))
     }
 
@@ -421,7 +425,7 @@ impl Recording {
     }
 
     /// The run ended at `end_ps`: tells the rest.
-    pub fn finish(&mut self, end_ps: Time, recorder: &mut dyn Recorder) {
+    pub fn finish(&mut self, end_ps: Time, graph: &Graph, recorder: &mut dyn Recorder) {
         if let Some(queues) = &mut self.queues {
             queues.finish(end_ps, recorder);
         }
@@ -430,6 +434,9 @@ impl Recording {
         }
         if let Some(rtt) = &self.rtt {
             rtt.finish(recorder);
+        }
+        if let Some(waiting) = &self.waiting {
+            waiting.finish(graph, recorder);
         }
     }
 }

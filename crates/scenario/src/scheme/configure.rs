@@ -95,7 +95,9 @@ impl SchemeSpec {
             bfc: self
                 .bfc
                 .map(|b| self.backpressure(&b, data_queues, around.max_class)),
+            floodgate: self.floodgate,
             path: self.path,
+            acks_return: self.acks_return,
             max_frame,
         }
     }

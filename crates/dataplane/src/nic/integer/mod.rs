@@ -7,6 +7,7 @@
 mod dcqcn;
 mod dctcp;
 mod hpcc;
+mod hpcc_hops;
 mod timely;
 
 use crate::config::ControlConfig;
@@ -26,6 +27,7 @@ enum Scheme {
     /// The rate stays what it is.
     None,
     Hpcc(Box<hpcc::Hpcc>),
+    HpccHops(Box<hpcc_hops::HpccHops>),
     Dcqcn(dcqcn::Dcqcn),
     Timely(timely::Timely),
     Dctcp(dctcp::Dctcp),
@@ -41,6 +43,9 @@ impl Control {
                 ControlConfig::LineRate
                 | ControlConfig::FixedWindow { .. }
                 | ControlConfig::DelayWindow(_) => Scheme::None,
+                ControlConfig::Hpcc(c) if c.alpha.is_some() => {
+                    Scheme::HpccHops(Box::new(hpcc_hops::HpccHops::new(path))) // FGC-33
+                }
                 ControlConfig::Hpcc(_) => Scheme::Hpcc(Box::new(hpcc::Hpcc::new(path))),
                 ControlConfig::Dcqcn(_) => Scheme::Dcqcn(dcqcn::Dcqcn::new()),
                 ControlConfig::Timely(_) => Scheme::Timely(timely::Timely::new()),
@@ -83,6 +88,9 @@ impl Control {
         let rate = &mut self.rate_bps;
         match (&mut self.scheme, config) {
             (Scheme::Hpcc(x), ControlConfig::Hpcc(c)) => return x.on_ack(rate, c, path, ack),
+            (Scheme::HpccHops(x), ControlConfig::Hpcc(c)) => {
+                return x.on_ack(rate, c, path, ack);
+            }
             (Scheme::Timely(x), ControlConfig::Timely(c)) => x.on_ack(rate, c, path, ack),
             (Scheme::Dctcp(x), ControlConfig::Dctcp(c)) => x.on_ack(rate, c, path, ack),
             _ => {}
