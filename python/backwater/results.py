@@ -187,6 +187,8 @@ class Run:
         A ``victim`` does not go to the congested port.
         """
         return self._recorded("held_flows", "pauses = { flows = true }")
+
+    @cached_property
     def waiting(self) -> polars.DataFrame:
         """A row per switch port, incasts apart: how long data waited there: ``[record] waiting``.
 
