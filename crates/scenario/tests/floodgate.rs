@@ -258,7 +258,7 @@ fn the_profile_of_the_authors_code() {
         (c.nic.host.arbiter, c.nic.host.ack_pausable),
         (Arbiter::Scan, true)
     );
-    assert_eq!(c.switch.path, PathChoice::Flow);
+    assert_eq!(c.switch.path, PathChoice::Tuple);
     assert_eq!(
         c.nic.recovery,
         dataplane::config::Recovery::GoBackN { timeout_ps: NEVER }
@@ -413,5 +413,5 @@ fn options_of_the_authors_simulator_elsewhere() {
     let ControlConfig::Hpcc(hpcc) = spec.control else {
         panic!("no HPCC")
     };
-    assert_eq!(hpcc.alpha_fair, Some(f64::INFINITY), "the lowest of all hops");
+    assert_eq!(hpcc.alpha, Some(f64::INFINITY), "the lowest of all hops");
 }

@@ -22,7 +22,7 @@ def breakdown(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Show a run's flows by class (incast, its victims, others), and its buffers by role of port."""
+    """Show a run's flows by class (incast, its victims, others), and its ports by role."""
     from backwater.breakdown import by_class, by_role
     from backwater.results import Run, load
 
