@@ -1,5 +1,6 @@
 //! What a run tells while it goes and when it ends. Writing it down is another crate's work.
 
+use dataplane::nic::DrivenCounters;
 use dataplane::sink::DROP_CAUSES;
 use dataplane::units::Time;
 use traffic::Flow;
@@ -239,6 +240,12 @@ pub struct Counters {
     pub overtaken: u64,
     /// Data packets that arrived at their receiver out of order or twice, and were discarded.
     pub discarded: u64,
+    /// Data packets that switches trimmed to their headers.
+    pub trims: u64,
+    /// Headers that switches sent back to their senders.
+    pub returned: u64,
+    /// What receiver-driven transports did.
+    pub driven: DrivenCounters,
 }
 
 /// A broken law of conservation, or a promise not kept: the run is in error.

@@ -8,12 +8,14 @@
 mod bfc;
 mod classify;
 mod clock;
+mod credits;
 mod mmu;
 mod mmu_ns3;
 mod queueing;
 mod signal;
+mod trim;
 
-use crate::config::{Classify, IntConfig, PauseBy, Scope, SwitchConfig};
+use crate::config::{Assist, Classify, IntConfig, PauseBy, Scope, SwitchConfig};
 use crate::int::{IntFormat, IntHop, wire};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::route::Routes;
@@ -22,14 +24,16 @@ use crate::units::{NEVER, Rate, Time};
 use bfc::Backpressure;
 use classify::Classifier;
 use clock::Clock;
+use credits::{CREDIT_CLASS, Credits};
 use mmu::{Mmu, Tell};
 use queueing::Queueing;
 use signal::Marker;
+use trim::Trimmer;
 
 pub use bfc::{Pairs, hrtt_ps, pause_thresholds, state_entries, sticky_ps};
 pub use classify::MixedMap;
 pub use mmu::{division, headroom_bytes};
-pub use queueing::DATA_CLASS;
+pub use queueing::{CONTROL_CLASS, DATA_CLASS};
 
 /// What the mechanisms of one switch did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +58,10 @@ pub struct SwitchCounters {
     pub bfc_resumes: u64,
     /// BFC bitmaps sent.
     pub bfc_bitmaps: u64,
+    /// Data packets that were trimmed to their headers.
+    pub trims: u64,
+    /// Headers that were sent back to their senders.
+    pub returned: u64,
     /// Pauses of what was paused already and resumes of what was not: must stay 0 where no frame is
     /// lost on a link and no bitmap repeats them.
     pub repeated_pauses: u64,
@@ -98,6 +106,8 @@ pub struct Switch {
     marker: Option<Marker>,
     backpressure: Option<Backpressure>,
     clock: Option<Clock>,
+    credits: Option<Credits>,
+    trimmer: Option<Trimmer>,
     telemetry: Vec<Telemetry>,
     class: ClassBits,
     int: bool,
@@ -143,6 +153,16 @@ impl Switch {
                 .map(|e| Marker::new(e, ports.iter().map(|p| p.0))),
             backpressure: config.bfc.map(|b| Backpressure::new(b, id, ports)),
             clock: Clock::new(read_ps, tell_ps),
+            credits: match &config.assist {
+                Some(Assist::Credits(queue)) => Some(Credits::new(queue, ports)),
+                _ => None,
+            },
+            trimmer: match config.assist {
+                Some(Assist::Trim(trim)) => {
+                    Some(Trimmer::new(trim, ports.len(), config.classes.len()))
+                }
+                _ => None,
+            },
             telemetry: telemetry.collect(),
             class,
             int: config.int.is_some(),
@@ -204,11 +224,20 @@ impl Switch {
         let Some(port) = self.routes.port(&packet, || arena.cold(id).src) else {
             return self.drop(None, id, DropCause::NoRoute, arena, sink); // SW-02
         };
+        let class = packet.class();
+        if let Some(credits) = &self.credits
+            && class == CREDIT_CLASS
+            && credits.is_full(port)
+        {
+            return self.drop(Some(port), id, DropCause::CreditLimit, arena, sink); // XP-03
+        }
+        if self.trimmer.is_some() && !self.trim(now, port, id, arena, sink) {
+            return;
+        }
         let place = self
             .classifier
             .place(now, port, &packet, &self.queueing, &mut || sink.draw());
         let size = u64::from(packet.size);
-        let class = packet.class();
         let buffered = self.class.buffered >> class & 1 != 0;
         if buffered {
             let waiting = if self.mmu.per_queue() && place.queue != queueing::NO_QUEUE {
@@ -231,6 +260,14 @@ impl Switch {
             self.classifier
                 .commit(now, port, &packet, place, counted, &mut self.queueing);
         self.enqueue(port, queue, alone, id, arena, sink);
+        if let Some(credits) = &mut self.credits
+            && class == CREDIT_CLASS
+        {
+            credits.joined(now, port, &mut self.queueing, sink);
+        }
+        if let Some(trimmer) = &mut self.trimmer {
+            trimmer.joined(port, class);
+        }
     }
 
     /// BFC-32: whether the flow table sees a packet.
@@ -252,6 +289,12 @@ impl Switch {
     /// The time that the switch asked for has come.
     // BFC-30, BFC-38
     pub fn timer<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
+        if let Some(credits) = &mut self.credits {
+            let next = credits.timer(now, &mut self.queueing, sink);
+            if next != NEVER {
+                sink.wake(next);
+            }
+        }
         let Some(clock) = &mut self.clock else { return };
         let due = clock.due(now);
         let next = clock.next();
@@ -353,6 +396,14 @@ impl Switch {
         let counted = self.counted(&packet);
         self.classifier
             .departed(now, port, &packet, queue, counted, &mut self.queueing);
+        if let Some(credits) = &mut self.credits
+            && class == CREDIT_CLASS
+        {
+            credits.left(now, port, &mut self.queueing, sink);
+        }
+        if let Some(trimmer) = &mut self.trimmer {
+            trimmer.left(port, class);
+        }
         Some(id)
     }
 
@@ -625,6 +676,12 @@ impl Switch {
         self.routes.port(packet, || src)
     }
 
+    /// How many ports begin a shortest way to an endpoint.
+    #[must_use]
+    pub fn ways(&self, dst: u32) -> usize {
+        self.routes.ways(dst)
+    }
+
     /// Whether `transmit` would find something for this port.
     #[inline]
     #[must_use]
@@ -786,6 +843,7 @@ pub const fn data_queues(classify: &Classify) -> Option<u16> {
     match classify {
         Classify::Fifo => Some(1),
         Classify::Hash { queues } | Classify::Dynamic { queues, .. } => Some(*queues),
+        Classify::Priority { levels } => Some(*levels),
         Classify::PerFlow => None,
     }
 }
@@ -823,6 +881,7 @@ pub(crate) mod tests {
             int: None,
             bfc: None,
             path: PathChoice::Flow,
+            assist: None,
             max_frame: 1048,
         }
     }

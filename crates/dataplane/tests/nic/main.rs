@@ -151,6 +151,7 @@ fn start(flow: u32, bytes: u64) -> FlowStart {
             bdp_bytes: 1e5,
             mtu: 1000,
         },
+        ways: 1,
     }
 }
 

@@ -168,6 +168,7 @@ fn config() -> SwitchConfig {
         int: None,
         bfc: None,
         path: PathChoice::Flow,
+        assist: None,
         max_frame: 1500,
     }
 }

@@ -1,5 +1,6 @@
 //! The books of a run: every law of conservation that can be checked is checked, every time.
 
+use dataplane::config::Recovery;
 use dataplane::sink::DropCause;
 use dataplane::units::NEVER;
 use kernel::calendar::Calendar;
@@ -21,6 +22,7 @@ impl<C: Calendar> Simulation<C> {
             ("delivery", self.audit_delivery(drained)),
             ("lossless", self.audit_lossless()),
             ("pauses", self.audit_pauses(drained)),
+            ("receivers", self.audit_driven(drained)),
             ("slowdown", Vec::new()),
         ];
         let mut held = Vec::new();
@@ -30,6 +32,7 @@ impl<C: Calendar> Simulation<C> {
                 "lossless" => self.lossless,
                 "slowdown" => !self.spraying,
                 "pauses" => self.losses.none(),
+                "receivers" => self.losses.none() && self.nic.recovery == Recovery::Own,
                 _ => true,
             };
             if messages.is_empty() && !failed_before && applies {

@@ -7,6 +7,7 @@
 
 mod audit;
 mod deadlock;
+mod driven;
 mod links;
 mod loss;
 mod notices;
@@ -17,7 +18,7 @@ mod recording;
 use std::sync::Arc;
 
 use dataplane::config::{
-    Accounting, Admission, BaseRtt, NicConfig, PathChoice, Recovery, SwitchConfig,
+    Accounting, Admission, Assist, BaseRtt, NicConfig, PathChoice, Recovery, SwitchConfig,
 };
 use dataplane::nic::control::PathInfo;
 use dataplane::nic::{FlowEnd, FlowStart, Nic};
@@ -25,7 +26,7 @@ use dataplane::packet::{Arena, Kind, Packet, PacketId};
 use dataplane::prefetch::prefetch;
 use dataplane::route::Routes;
 use dataplane::sink::{DROP_CAUSES, DropCause, Sink};
-use dataplane::switch::{MixedMap, Pairs, Switch};
+use dataplane::switch::{CONTROL_CLASS, MixedMap, Pairs, Switch};
 use dataplane::units::{NEVER, Rate, Time};
 use kernel::StreamHeads;
 use kernel::calendar::{Calendar, Event, Wheel, phase};
@@ -244,15 +245,23 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
 // AUD-05
 fn lossless_classes(config: &SwitchConfig, links_lose: bool) -> u8 {
     let promised = |pausable: bool| match config.mmu.admission {
+        // NDP-03: what is trimmed may have to go.
+        _ if matches!(config.assist, Some(Assist::Trim(_))) => false,
         Admission::Unlimited => true,
         // NS3-10: its headroom is a rule of thumb.
         Admission::Pfc(pfc) => pausable && !links_lose && pfc.accounting == Accounting::Pool,
         _ => false,
     };
     let classes = config.classes.iter().enumerate();
-    classes.fold(0, |bits, (nth, class)| {
-        bits | u8::from(promised(class.pausable || !class.buffered)) << nth
-    })
+    // XP-03: credits are there to be dropped.
+    let credits = match config.assist {
+        Some(Assist::Credits(_)) => 1 << CONTROL_CLASS,
+        _ => 0,
+    };
+    !credits
+        & classes.fold(0, |bits, (nth, class)| {
+            bits | u8::from(promised(class.pausable || !class.buffered)) << nth
+        })
 }
 
 /// Flows that have started and not finished; a finished one leaves its place to the next.
@@ -326,6 +335,8 @@ pub struct Simulation<C = Wheel> {
     repeats_pauses: bool,
     /// Packets of a flow may take several paths at once, so the ideal of one path is no bound.
     spraying: bool,
+    /// Senders choose paths.
+    labels: bool,
     violations: Vec<Violation>,
 }
 
@@ -433,6 +444,7 @@ impl<C: Calendar> Simulation<C> {
             replayed: order::draws(&plan.switch, &graph),
         };
         let lossless = match plan.switch.mmu.admission {
+            _ if matches!(plan.switch.assist, Some(Assist::Trim(_))) => false,
             Admission::Unlimited => true,
             Admission::Pfc(pfc) => losses.none() && pfc.accounting == Accounting::Pool, // NS3-10
             _ => false,
@@ -473,7 +485,8 @@ impl<C: Calendar> Simulation<C> {
             elide: plan.elide,
             lossless,
             repeats_pauses: plan.switch.bfc.is_some_and(|bfc| bfc.bitmap.is_some()),
-            spraying: plan.switch.path == PathChoice::Packet,
+            spraying: matches!(plan.switch.path, PathChoice::Packet | PathChoice::Label),
+            labels: plan.switch.path == PathChoice::Label,
             violations: Vec::new(),
         };
         simulation.next_flow = simulation.draw_flow();
@@ -921,6 +934,11 @@ impl<C: Calendar> Simulation<C> {
                 bdp_bytes: bdp_bytes as f64,
                 mtu: u32::from(self.nic.mtu),
             },
+            ways: 1,
+        };
+        let start = FlowStart {
+            ways: self.ways(src, dst),
+            ..start
         };
         self.started += 1;
         self.nics[flow.src as usize].start(
@@ -952,6 +970,29 @@ impl<C: Calendar> Simulation<C> {
         let fewest = nearest[0].0;
         nearest.retain(|end| end.0 == fewest);
         (src, nearest[nth(2, nearest.len())].1)
+    }
+
+    /// Equal-cost ways between two endpoints, where senders choose among them.
+    // NDP-05
+    fn ways(&self, src: u32, dst: u32) -> u32 {
+        if !self.labels {
+            return 1;
+        }
+        let mut node = self.graph.port(src as usize).peer;
+        let mut ways = 1u32;
+        while let Some(switch) = node.checked_sub(self.graph.hosts()) {
+            let switch = &self.switches[switch as usize];
+            let towards = Packet {
+                dst,
+                ..Packet::new(Kind::Data, 0, 0)
+            };
+            let Some(port) = switch.way(&towards, src) else {
+                break;
+            };
+            ways = ways.saturating_mul(switch.ways(dst).max(1) as u32);
+            node = self.core.links.hot[self.graph.port_index(node, port)].peer;
+        }
+        ways
     }
 
     /// T and BDP of a flow that sends at `rate`.
@@ -1123,6 +1164,7 @@ impl<C: Calendar> Simulation<C> {
             c.timeouts += n.timeouts;
             c.discarded += n.discarded;
             c.overtaken += n.overtaken;
+            c.driven.add(&n.driven);
         }
         for switch in &self.switches {
             let s = switch.counters();
@@ -1133,6 +1175,8 @@ impl<C: Calendar> Simulation<C> {
             c.bfc_pauses += s.bfc_pauses;
             c.bfc_resumes += s.bfc_resumes;
             c.bfc_bitmaps += s.bfc_bitmaps;
+            c.trims += s.trims;
+            c.returned += s.returned;
             c.bfc_stale_assignments += switch.stale_assignments();
             let (shared, collisions) = switch.bfc_counters();
             c.bfc_shared_queue += shared;

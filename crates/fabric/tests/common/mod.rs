@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use dataplane::config::{
-    Accounting, Admission, Alpha, AssignConfig, BaseRtt, BfcConfig, ClassConfig, Classify,
-    ControlConfig, DcqcnConfig, DctcpConfig, EcnConfig, HostConfig, HpccConfig, IntConfig,
-    MmuConfig, NicConfig, PathChoice, Pfc, PfcThreshold, Recovery, Red, Schedule, Scope,
+    Accounting, Admission, Alpha, AssignConfig, Assist, BaseRtt, BfcConfig, ClassConfig, Classify,
+    ControlConfig, DcqcnConfig, DctcpConfig, EcnConfig, ExpressPassConfig, HostConfig, HpccConfig,
+    IntConfig, MmuConfig, NicConfig, PathChoice, Pfc, PfcThreshold, Recovery, Red, Schedule, Scope,
     SwitchConfig, TimelyConfig,
 };
 use dataplane::switch::Pairs;
@@ -157,6 +157,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         int: None,
         bfc: None,
         path: PathChoice::Flow,
+        assist: None,
         max_frame: 1048,
     };
     let nic = NicConfig {
@@ -266,6 +267,21 @@ pub fn ideal_fq(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s.switch.schedule = Schedule::Drr { quantum: 1048 };
     s.switch.mmu.admission = Admission::Unlimited;
     s.nic.control = ControlConfig::FixedWindow { window: None };
+    s
+}
+
+/// ExpressPass as its paper has it, with frames of 1538 bytes.
+pub fn expresspass(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
+    let mut s = line_rate(topology, flows);
+    let config = ExpressPassConfig::bfc_comparison(1538);
+    (s.nic.mtu, s.nic.header, s.nic.ack) = (1460, 78, 84);
+    s.nic.ack_class = 2;
+    s.nic.control = ControlConfig::ExpressPass(config);
+    s.nic.recovery = Recovery::Own;
+    s.switch.path = PathChoice::Symmetric;
+    s.switch.assist = Some(Assist::Credits(config.queue));
+    s.switch.mmu.admission = Admission::PerPort { bytes: 75_000_000 };
+    s.switch.max_frame = 1538;
     s
 }
 
