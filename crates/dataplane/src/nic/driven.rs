@@ -1,7 +1,10 @@
 //! Receiver-driven transports: sender and receiver of one kind in the place of `sender.rs` and
 //! `receiver.rs`. Here is what they share; each has a file of its own.
 
+use super::control::PathInfo;
 use super::expresspass::ExpressPass;
+use super::homa::Homa;
+use super::ndp::Ndp;
 use super::{Fifo, FlowStart, NicCounters};
 use crate::config::{ControlConfig, NicConfig};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
@@ -80,7 +83,7 @@ pub(super) trait Transport {
         arena: &mut Arena,
     ) -> Option<PacketId>;
     /// A time has come that it asked for.
-    fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S>);
+    fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S>, arena: &mut Arena);
     /// Packets that wait to be sent as answers.
     fn queued(&self, arena: &Arena) -> u64;
     /// Calls `visit` with cookie, bytes known to have arrived, and why it waits, of every flow.
@@ -91,12 +94,16 @@ pub(super) trait Transport {
 #[derive(Debug)]
 pub(super) enum Driven {
     ExpressPass(ExpressPass),
+    Ndp(Ndp),
+    Homa(Homa),
 }
 
 macro_rules! each {
     ($self:expr, $t:ident => $call:expr) => {
         match $self {
             Driven::ExpressPass($t) => $call,
+            Driven::Ndp($t) => $call,
+            Driven::Homa($t) => $call,
         }
     };
 }
@@ -106,6 +113,8 @@ impl Driven {
     pub fn new(config: &NicConfig, classes: usize, ports: &[Rate]) -> Option<Box<Self>> {
         let transport = match &config.control {
             ControlConfig::ExpressPass(c) => Self::ExpressPass(ExpressPass::new(c, classes, ports)),
+            ControlConfig::Ndp(_) => Self::Ndp(Ndp::new(config, classes, ports)),
+            ControlConfig::Homa(_) => Self::Homa(Homa::new(classes, ports)),
             _ => return None,
         };
         Some(Box::new(transport))
@@ -139,13 +148,14 @@ impl Driven {
         each!(self, t => t.send(cx, port, class, arena))
     }
 
-    pub fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S>) {
-        each!(self, t => t.timer(cx));
+    pub fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S>, arena: &mut Arena) {
+        each!(self, t => t.timer(cx, arena));
     }
 
     pub fn waiting_credits(&self) -> u64 {
         match self {
             Self::ExpressPass(t) => t.waiting_credits(),
+            Self::Ndp(_) | Self::Homa(_) => 0,
         }
     }
 
@@ -312,4 +322,15 @@ pub(super) fn bytes_below(psn: u32, mtu: u16, bytes: u64) -> u64 {
 // NIC-01
 pub(super) fn packets_of(bytes: u64, mtu: u16) -> u32 {
     bytes.div_ceil(u64::from(mtu)) as u32
+}
+
+/// Packets of a window: of so many payload bytes, or of one BDP on the wire; at least one.
+// NDP-12, HOM-01
+pub(super) fn window_packets(bytes: Option<u64>, path: &PathInfo, config: &NicConfig) -> u32 {
+    let frame = config.data_bytes(config.mtu);
+    let packets = match bytes {
+        Some(bytes) => bytes.div_ceil(config.mtu.into()),
+        None => (path.bdp_bytes as u64).div_ceil(frame.into()),
+    };
+    packets.clamp(1, u32::MAX.into()) as u32
 }

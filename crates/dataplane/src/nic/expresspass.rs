@@ -814,7 +814,7 @@ impl Transport for ExpressPass {
         None
     }
 
-    fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S>) {
+    fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S>, _: &mut Arena) {
         while let Some(&Reverse(alarm)) = self.alarms.peek() {
             if alarm.at > cx.now {
                 cx.sink.wake(alarm.at);

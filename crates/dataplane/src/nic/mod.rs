@@ -10,8 +10,10 @@ pub mod dctcp;
 pub mod delay_window;
 mod driven;
 mod expresspass;
+mod homa;
 pub mod hpcc;
 mod integer;
+mod ndp;
 mod receiver;
 mod recovery;
 mod scan;
@@ -68,7 +70,7 @@ pub struct FlowStart {
     pub incast: bool,
     /// What the control knows of the path.
     pub path: PathInfo,
-    /// Equal-cost ways to the receiver, where the sender chooses among them; else 1.
+    /// Equal-cost ways to the receiver, among which the sender chooses; 0: the network chooses.
     pub ways: u32,
 }
 
@@ -406,9 +408,9 @@ impl Nic {
     }
 
     /// The time that the NIC asked for has come.
-    pub fn timer<S: Sink>(&mut self, now: Time, sink: &mut S) {
+    pub fn timer<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
         if self.driven.is_some() {
-            return self.drive(now, sink, |driven, cx| driven.timer(cx));
+            return self.drive(now, sink, |driven, cx| driven.timer(cx, arena));
         }
         self.sender
             .timer(now, &self.config, &mut self.counters, sink);

@@ -769,7 +769,7 @@ impl<C: Calendar> Simulation<C> {
         };
         match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => self.switches[switch].timer(now, &mut self.arena, sink),
-            None => self.nics[node as usize].timer(now, sink),
+            None => self.nics[node as usize].timer(now, &mut self.arena, sink),
         }
     }
 
@@ -934,7 +934,7 @@ impl<C: Calendar> Simulation<C> {
                 bdp_bytes: bdp_bytes as f64,
                 mtu: u32::from(self.nic.mtu),
             },
-            ways: 1,
+            ways: 0,
         };
         let start = FlowStart {
             ways: self.ways(src, dst),
@@ -976,7 +976,7 @@ impl<C: Calendar> Simulation<C> {
     // NDP-05
     fn ways(&self, src: u32, dst: u32) -> u32 {
         if !self.labels {
-            return 1;
+            return 0;
         }
         let mut node = self.graph.port(src as usize).peer;
         let mut ways = 1u32;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use dataplane::config::{
     Accounting, Admission, Alpha, AssignConfig, Assist, BaseRtt, BfcConfig, ClassConfig, Classify,
-    ControlConfig, DcqcnConfig, DctcpConfig, EcnConfig, ExpressPassConfig, HostConfig, HpccConfig,
-    IntConfig, MmuConfig, NicConfig, PathChoice, Pfc, PfcThreshold, Recovery, Red, Schedule, Scope,
-    SwitchConfig, TimelyConfig,
+    ControlConfig, DcqcnConfig, DctcpConfig, EcnConfig, ExpressPassConfig, HomaConfig, HostConfig,
+    HpccConfig, IntConfig, MmuConfig, NdpConfig, NicConfig, PathChoice, Pfc, PfcThreshold,
+    Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
 };
 use dataplane::switch::Pairs;
 use dataplane::units::{MS, Rate, Time, US};
@@ -282,6 +282,41 @@ pub fn expresspass(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s.switch.assist = Some(Assist::Credits(config.queue));
     s.switch.mmu.admission = Admission::PerPort { bytes: 75_000_000 };
     s.switch.max_frame = 1538;
+    s
+}
+
+/// NDP as its paper has it, with frames of 1500 bytes.
+pub fn ndp(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
+    let mut s = line_rate(topology, flows);
+    let config = NdpConfig::paper(1500);
+    (s.nic.mtu, s.nic.ack) = (1452, 64);
+    s.nic.control = ControlConfig::Ndp(config);
+    s.nic.recovery = Recovery::Own;
+    s.switch.path = PathChoice::Label;
+    s.switch.assist = Some(Assist::Trim(config.trim));
+    s.switch.mmu.admission = Admission::Unlimited;
+    s.switch.max_frame = 1500;
+    s
+}
+
+/// Homa with 8 levels, of which 3 are for unscheduled packets.
+pub fn homa(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
+    let mut s = line_rate(topology, flows);
+    let mut cutoffs = [u32::MAX; 32];
+    cutoffs[..2].copy_from_slice(&[2_000, 30_000]);
+    s.nic.control = ControlConfig::Homa(HomaConfig {
+        levels: 8,
+        unscheduled: 3,
+        cutoffs,
+        overcommitment: 5,
+        window: None,
+        timeout_ps: MS,
+    });
+    s.nic.recovery = Recovery::Own;
+    s.switch.path = PathChoice::Packet;
+    s.switch.classify = Classify::Priority { levels: 8 };
+    s.switch.schedule = Schedule::Strict;
+    s.switch.mmu.admission = Admission::Unlimited;
     s
 }
 

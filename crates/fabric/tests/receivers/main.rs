@@ -4,6 +4,8 @@
 mod common;
 
 mod expresspass;
+mod homa;
+mod ndp;
 
 use common::*;
 use dataplane::units::Time;
