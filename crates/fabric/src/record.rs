@@ -68,6 +68,34 @@ pub struct RecordSpec {
     pub histogram: Option<QueueHistogram>,
     /// How often senders saw which round trip.
     pub rtt: Option<RttHistogram>,
+    /// How often data packets waited how long at switch ports.
+    pub delay: Option<DelayHistogram>,
+}
+
+/// How often data packets waited how long at switch ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayHistogram {
+    /// Width of a bin, ps; above 0.
+    pub bin_ps: Time,
+    /// Packets count that leave from the first (included) to the second (not included), ps.
+    pub window_ps: (Time, Time),
+}
+
+/// How many data packets waited so long at one port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayBin {
+    /// The node that holds the queue.
+    pub node: u32,
+    /// Its port.
+    pub port: u16,
+    /// The node at the other end.
+    pub peer: u32,
+    /// The packets were granted by their receiver (Homa), or the scheme knows no others.
+    pub scheduled: bool,
+    /// Lower edge of the bin, ps.
+    pub bin_ps: Time,
+    /// Packets, at least 1.
+    pub samples: u64,
 }
 
 /// Queues of chosen ports over time.
@@ -332,4 +360,7 @@ pub trait Recorder {
     fn queue_histogram(&mut self, _bins: &[QueueBin]) {}
     /// At the end of the run: the histogram of round trips, in order of the bins.
     fn rtt(&mut self, _bins: &[RttBin]) {}
+    /// At the end of the run: the histogram of waiting times, in order of node, port, whether they
+    /// were scheduled, and bin.
+    fn delay_histogram(&mut self, _bins: &[DelayBin]) {}
 }

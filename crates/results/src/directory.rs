@@ -16,11 +16,12 @@ pub(crate) const FILES: [&str; 7] = [
 ];
 
 /// Files that a run writes only where its scenario asks for them.
-pub(crate) const RECORDED: [&str; 4] = [
+pub(crate) const RECORDED: [&str; 5] = [
     "throughput.parquet",
     "port_queues.parquet",
     "queue_histogram.parquet",
     "rtt.parquet",
+    "delay_histogram.parquet",
 ];
 
 /// Made from a run afterwards; stale once the run is replaced.

@@ -3,10 +3,10 @@
 use crate::info::RunInfo;
 use crate::table::{Names, ROWS_PER_PART, Table, field, name_field};
 use crate::{Error, directory};
-use arrow_array::{ArrayRef, UInt16Array, UInt32Array, UInt64Array};
-use arrow_schema::DataType::{UInt16, UInt32, UInt64};
+use arrow_array::{ArrayRef, BooleanArray, UInt16Array, UInt32Array, UInt64Array};
+use arrow_schema::DataType::{Boolean, UInt16, UInt32, UInt64};
 use arrow_schema::Field;
-use fabric::record::{QueueBin, QueueSample, RttBin, ThroughputRecord};
+use fabric::record::{DelayBin, QueueBin, QueueSample, RttBin, ThroughputRecord};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -57,22 +57,27 @@ pub(crate) struct Recorded {
     port_queues: Option<Part<QueueSample>>,
     histogram: Option<Table>,
     rtt: Option<Table>,
+    delays: Option<Table>,
 }
 
 impl Recorded {
     pub(crate) fn create(dir: &Path, info: &RunInfo) -> Result<Self, Error> {
-        let [throughput, port_queues, histogram, rtt] = directory::RECORDED;
+        let [throughput, port_queues, histogram, rtt, delays] = directory::RECORDED;
         let spec = &info.record;
         let wants_throughput = spec.throughput_ps.is_some();
         let histogram = spec
             .histogram
             .map(|_| Table::create(dir, histogram, histogram_fields()));
         let rtt = spec.rtt.map(|_| Table::create(dir, rtt, rtt_fields()));
+        let delays = spec
+            .delay
+            .map(|_| Table::create(dir, delays, delay_fields()));
         Ok(Self {
             throughput: Part::create(dir, throughput, wants_throughput, throughput_fields)?,
             port_queues: Part::create(dir, port_queues, spec.queues.is_some(), queue_fields)?,
             histogram: histogram.transpose()?,
             rtt: rtt.transpose()?,
+            delays: delays.transpose()?,
         })
     }
 
@@ -111,10 +116,23 @@ impl Recorded {
         parts.try_for_each(|part| table.write(rtt_columns(part)))
     }
 
+    pub(crate) fn delay_histogram(
+        &mut self,
+        rows: &[DelayBin],
+        names: &Names,
+        tiers: &Names,
+    ) -> Result<(), Error> {
+        let Some(table) = &mut self.delays else {
+            return Ok(());
+        };
+        let mut parts = rows.chunks(ROWS_PER_PART);
+        parts.try_for_each(|part| table.write(delay_columns(part, names, tiers)))
+    }
+
     /// Completes all files and gives their names.
     pub(crate) fn close(&mut self, names: &Names) -> Result<Vec<&'static str>, Error> {
         let mut closed = Vec::new();
-        let [throughput, port_queues, histogram, rtt] = directory::RECORDED;
+        let [throughput, port_queues, histogram, rtt, delays] = directory::RECORDED;
         if let Some(part) = self.throughput.take() {
             part.close(throughput_columns)?;
             closed.push(throughput);
@@ -123,7 +141,12 @@ impl Recorded {
             part.close(|rows| queue_columns(rows, names))?;
             closed.push(port_queues);
         }
-        for (table, name) in [(&mut self.histogram, histogram), (&mut self.rtt, rtt)] {
+        let tables = [
+            (&mut self.histogram, histogram),
+            (&mut self.rtt, rtt),
+            (&mut self.delays, delays),
+        ];
+        for (table, name) in tables {
             if let Some(table) = table.take() {
                 table.close()?;
                 closed.push(name);
@@ -221,4 +244,33 @@ fn rtt_fields() -> Vec<Field> {
 
 fn rtt_columns(rows: &[RttBin]) -> Vec<ArrayRef> {
     vec![numbers(rows, |r| r.bin_ps), numbers(rows, |r| r.samples)]
+}
+
+fn delay_fields() -> Vec<Field> {
+    vec![
+        field("node", UInt32),
+        name_field("name"),
+        name_field("tier"),
+        field("port", UInt16),
+        field("peer", UInt32),
+        name_field("peer_name"),
+        field("scheduled", Boolean),
+        field("bin_ps", UInt64),
+        field("samples", UInt64),
+    ]
+}
+
+fn delay_columns(rows: &[DelayBin], names: &Names, tiers: &Names) -> Vec<ArrayRef> {
+    let scheduled = rows.iter().map(|r| Some(r.scheduled));
+    vec![
+        nodes(rows, |r| r.node),
+        named(rows, names, |r| r.node),
+        named(rows, tiers, |r| r.node),
+        ports(rows, |r| r.port),
+        nodes(rows, |r| r.peer),
+        named(rows, names, |r| r.peer),
+        Arc::new(BooleanArray::from_iter(scheduled)),
+        numbers(rows, |r| r.bin_ps),
+        numbers(rows, |r| r.samples),
+    ]
 }

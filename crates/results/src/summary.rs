@@ -2,7 +2,8 @@
 
 use crate::info::{AskedLoad, NodeInfo, RunInfo};
 use crate::stats::{Bins, Distribution, Histogram};
-use dataplane::sink::DROP_CAUSES;
+use dataplane::nic::DrivenCounters;
+use dataplane::sink::{DROP_CAUSES, DropCause};
 use fabric::record::{
     BufferSample, Counters, Ending, FlowRecord, Outcome, PortRecord, QueueBin, RttBin,
 };
@@ -16,8 +17,13 @@ pub const SHORT_UP_TO_BYTES: u64 = 10_000;
 pub const LONG_FROM_BYTES: u64 = 1_000_000;
 
 /// Names of the causes of drops, in their numbering.
-pub(crate) const DROP_NAMES: [&str; DROP_CAUSES] =
-    ["buffer", "egress_threshold", "no_route", "link"];
+pub(crate) const DROP_NAMES: [&str; DROP_CAUSES] = [
+    "buffer",
+    "egress_threshold",
+    "no_route",
+    "link",
+    "credit_limit",
+];
 
 /// Flows faster than their ideal that are told one by one.
 const EXAMPLES: u64 = 10;
@@ -759,7 +765,9 @@ fn utilisation(bytes: u128, capacity_bps: u64, time_ps: u64) -> f64 {
 
 fn drops(counters: &Counters) -> BTreeMap<&'static str, u64> {
     let mut drops: BTreeMap<_, _> = DROP_NAMES.into_iter().zip(counters.drops).collect();
-    drops.insert("total", counters.drops.iter().sum());
+    // XP-03: a credit that is dropped is no loss, it does its work.
+    let credits = counters.drops[DropCause::CreditLimit as usize];
+    drops.insert("total", counters.drops.iter().sum::<u64>() - credits);
     drops
 }
 
@@ -787,7 +795,22 @@ fn counters(counters: &Counters) -> BTreeMap<&'static str, u64> {
         timeouts,
         discarded,
         overtaken,
+        trims,
+        returned,
+        driven,
     } = *counters;
+    let DrivenCounters {
+        requests,
+        stops,
+        credits,
+        credits_used,
+        credits_wasted,
+        credits_dropped,
+        pulls,
+        grants,
+        headers,
+        returned: returned_home,
+    } = driven;
     BTreeMap::from([
         ("data_packets", data_packets),
         ("acks", acks),
@@ -807,6 +830,18 @@ fn counters(counters: &Counters) -> BTreeMap<&'static str, u64> {
         ("timeouts", timeouts),
         ("discarded", discarded),
         ("overtaken", overtaken),
+        ("trims", trims),
+        ("headers", headers),
+        ("returned", returned),
+        ("returned_home", returned_home),
+        ("pulls", pulls),
+        ("grants", grants),
+        ("requests", requests),
+        ("stops", stops),
+        ("credits", credits),
+        ("credits_used", credits_used),
+        ("credits_wasted", credits_wasted),
+        ("credits_dropped_at_hosts", credits_dropped),
     ])
 }
 

@@ -1,9 +1,9 @@
 //! A run directory as a reader finds it.
 
 use fabric::record::{
-    BufferSample, Counters, Ending, FlowRecord, Outcome, PauseRecord, PortRecord, QueueBin,
-    QueueHistogram, QueueSample, QueueSeries, RecordSpec, RecordedPorts, Recorder, RttBin,
-    RttHistogram, ThroughputRecord, Violation,
+    BufferSample, Counters, DelayBin, DelayHistogram, Ending, FlowRecord, Outcome, PauseRecord,
+    PortRecord, QueueBin, QueueHistogram, QueueSample, QueueSeries, RecordSpec, RecordedPorts,
+    Recorder, RttBin, RttHistogram, ThroughputRecord, Violation,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use results::{NodeInfo, RunInfo, Writer};
@@ -218,6 +218,10 @@ fn recording() -> RunInfo {
             bin_ps: 1_000,
             window_ps,
         }),
+        delay: Some(DelayHistogram {
+            bin_ps: 1_000,
+            window_ps,
+        }),
     };
     RunInfo { record, ..info() }
 }
@@ -265,6 +269,15 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
             samples: 1,
         },
     ]);
+    let waited = |scheduled| DelayBin {
+        node: 2,
+        port: 1,
+        peer: 4,
+        scheduled,
+        bin_ps: 3_000,
+        samples: 5,
+    };
+    writer.delay_histogram(&[waited(false), waited(true)]);
     let summary = writer.finish(&outcome(), &[]).unwrap();
     let mut names: Vec<&str> = WHOLE.to_vec();
     let recorded = [
@@ -272,6 +285,7 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
         ("port_queues.parquet", 1),
         ("queue_histogram.parquet", 4),
         ("rtt.parquet", 2),
+        ("delay_histogram.parquet", 2),
     ];
     names.extend(recorded.map(|(name, _)| name));
     names.sort_unstable();

@@ -9,6 +9,7 @@ mod build;
 mod check;
 mod document;
 mod load;
+mod messages;
 mod presets;
 pub mod problem;
 mod reader;

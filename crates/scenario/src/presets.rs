@@ -46,6 +46,10 @@ pub const PRESETS: &[Preset] = presets![
     "ideal-srf",
     "line-rate",
     "fixed-window",
+    "expresspass",
+    "ndp",
+    "homa",
+    "homa-ecmp",
 ];
 
 /// Names of the sets of parameters: whose comparison the values are taken from.

@@ -1,7 +1,9 @@
 //! `[record]`: what is recorded besides what every run tells.
 
 use dataplane::units::Time;
-use fabric::record::{QueueHistogram, QueueSeries, RecordSpec, RecordedPorts, RttHistogram};
+use fabric::record::{
+    DelayHistogram, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts, RttHistogram,
+};
 use fabric::topology::{Graph, NodeKind};
 
 use crate::document::{Node, Value};
@@ -34,12 +36,14 @@ pub(crate) fn read(
     let queues = part(&s, "queues", |t| queues(t, graph));
     let histogram = part(&s, "histogram", |t| histogram(t, measured));
     let rtt = part(&s, "rtt", |t| rtt(t, measured));
+    let delay = part(&s, "delay", |t| delay(t, measured));
     s.finish();
     Some(RecordSpec {
         throughput_ps: throughput?,
         queues: queues?,
         histogram: histogram?,
         rtt: rtt?,
+        delay: delay?,
     })
 }
 
@@ -94,6 +98,15 @@ fn rtt(s: &Section<'_>, measured: Option<(Time, Time)>) -> Option<RttHistogram> 
     let bin = s.required("bin", "\"100ns\"", |n| quantity(n, &TIME, 1, MAX_TIME_PS));
     let window = window_or(s, measured);
     Some(RttHistogram {
+        bin_ps: bin?,
+        window_ps: window?,
+    })
+}
+
+fn delay(s: &Section<'_>, measured: Option<(Time, Time)>) -> Option<DelayHistogram> {
+    let bin = s.required("bin", "\"100ns\"", |n| quantity(n, &TIME, 1, MAX_TIME_PS));
+    let window = window_or(s, measured);
+    Some(DelayHistogram {
         bin_ps: bin?,
         window_ps: window?,
     })

@@ -9,11 +9,12 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dataplane::config::ControlConfig;
+use dataplane::sink::DropCause;
 use dataplane::units::Time;
 use fabric::engine;
 use fabric::record::{
-    BufferSample, FlowRecord, Outcome, PauseRecord, Progress, QueueBin, QueueSample, Recorder,
-    RttBin, ThroughputRecord,
+    BufferSample, DelayBin, FlowRecord, Outcome, PauseRecord, Progress, QueueBin, QueueSample,
+    Recorder, RttBin, ThroughputRecord,
 };
 use fabric::topology::{Graph, NodeKind, TopologySpec};
 use kernel::mix64;
@@ -146,6 +147,11 @@ impl Recorder for Recording {
         self.writer.rtt(bins);
         self.look();
     }
+
+    fn delay_histogram(&mut self, bins: &[DelayBin]) {
+        self.writer.delay_histogram(bins);
+        self.look();
+    }
 }
 
 impl Scenario {
@@ -261,6 +267,16 @@ impl Scenario {
             scheme.bfc.is_some() && counters.bfc_pauses == 0,
             "BFC paused no queue",
         );
+        match &scheme.control {
+            ControlConfig::ExpressPass(_) => {
+                let dropped = counters.drops[DropCause::CreditLimit as usize];
+                let all = dropped + counters.driven.credits_dropped;
+                say(all == 0, "ExpressPass dropped no credit");
+            }
+            ControlConfig::Ndp(_) => say(counters.trims == 0, "NDP trimmed no packet"),
+            ControlConfig::Homa(_) => say(counters.driven.grants == 0, "Homa granted nothing"),
+            _ => {}
+        }
         let dcqcn = matches!(scheme.control, ControlConfig::Dcqcn(_));
         say(
             dcqcn && counters.marks > 0 && counters.cnps == 0,

@@ -252,6 +252,21 @@ def _queue_samples(source: Source, run: Run) -> Samples:
     return Samples(table["bin_bytes"].to_numpy().astype(float), table["samples"].to_numpy())
 
 
+def _waiting(source: Source, run: Run) -> Samples:
+    """How long data packets waited at ports; with Homa, those that were granted."""
+    import polars as pl
+
+    table = _of_ports(source, run, _recorded(run, "delay_histogram")).filter(pl.col("scheduled"))
+    return Samples(table["bin_ps"].to_numpy().astype(float), table["samples"].to_numpy())
+
+
+def _control_share(source: Source, run: Run) -> Samples:
+    """What a port sends that is no data, as a share of what it could send while it sends data."""
+    table = _of_ports(source, run, run.ports)
+    values = (table["tx_bytes"] - table["tx_data_bytes"]) / table["tx_bytes"]
+    return Samples(values.drop_nans().to_numpy())
+
+
 def _queue(source: Source, run: Run) -> Lines:
     """Sample queues at regular times: a row holds until the port's next one."""
     table = _of_ports(source, run, _recorded(run, "port_queues")).sort("at_ps")
@@ -428,6 +443,8 @@ _READERS = {
     "rtt": _rtt,
     "queue": _queue,
     "queue-samples": _queue_samples,
+    "waiting": _waiting,
+    "control-share": _control_share,
     "buffer": _buffer,
     "throughput": _throughput,
     "active-flows": _active_flows,

@@ -7,6 +7,7 @@
 
 mod audit;
 mod deadlock;
+mod delays;
 mod driven;
 mod links;
 mod loss;
@@ -460,7 +461,7 @@ impl<C: Calendar> Simulation<C> {
             clock,
             starting: std::collections::VecDeque::new(),
             probes: Probes::new(&graph),
-            recording: Recording::new(&plan.record, &graph),
+            recording: Recording::new(&plan.record, &plan.nic.control, &graph),
             losses,
             graph,
             arena: Arena::new(),
@@ -678,6 +679,9 @@ impl<C: Calendar> Simulation<C> {
         };
         match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => {
+                if let Some(delays) = self.recording.as_mut().and_then(|r| r.delays.as_mut()) {
+                    delays.came(now, id);
+                }
                 self.switches[switch].receive(now, port, id, &mut self.arena, sink);
                 if !self.core.notices.dropped.is_empty() {
                     self.send_notices();
@@ -867,6 +871,9 @@ impl<C: Calendar> Simulation<C> {
         if packet.kind() == Kind::Data {
             stats.data_packets += 1;
             stats.data_bytes += size;
+        }
+        if let Some(delays) = self.recording.as_mut().and_then(|r| r.delays.as_mut()) {
+            delays.leaves(now, link, id, &self.arena);
         }
         let l = &mut self.core.links.hot[link as usize];
         l.busy_ps = now + l.rate.serialisation_ps(size);

@@ -14,8 +14,8 @@ use dataplane::switch::Pairs;
 use dataplane::units::{MS, Rate, Time, US};
 use fabric::engine::{Clock, Plan, Simulation};
 use fabric::record::{
-    BufferSample, FlowRecord, Outcome, PauseRecord, QueueBin, QueueSample, RecordSpec, Recorder,
-    RttBin, ThroughputRecord,
+    BufferSample, DelayBin, FlowRecord, Outcome, PauseRecord, QueueBin, QueueSample, RecordSpec,
+    Recorder, RttBin, ThroughputRecord,
 };
 use fabric::routing::routes;
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
@@ -38,6 +38,7 @@ pub struct Keep {
     pub port_queues: Vec<QueueSample>,
     pub histogram: Vec<QueueBin>,
     pub rtt: Vec<RttBin>,
+    pub delays: Vec<DelayBin>,
 }
 
 impl Recorder for Keep {
@@ -61,6 +62,9 @@ impl Recorder for Keep {
     }
     fn rtt(&mut self, bins: &[RttBin]) {
         self.rtt.extend_from_slice(bins);
+    }
+    fn delay_histogram(&mut self, bins: &[DelayBin]) {
+        self.delays.extend_from_slice(bins);
     }
 }
 
