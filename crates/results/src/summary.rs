@@ -426,6 +426,9 @@ impl Tally {
     /// No flow can beat the flow that is alone in the network: slowdown ≥ 1. A millionth is left
     /// for rates whose byte times are rounded.
     fn check_speed(&mut self, record: &FlowRecord) {
+        if self.info.sprays {
+            return;
+        }
         let ends = [
             (
                 "receiver's last byte",
@@ -580,7 +583,7 @@ impl Tally {
         let mut checks: Vec<String> = outcome.checks.iter().map(ToString::to_string).collect();
         // The engine may have made this check too.
         checks.retain(|check| check != "slowdown");
-        if self.too_fast_count == 0 {
+        if self.too_fast_count == 0 && !self.info.sprays {
             checks.push("slowdown".into());
         }
         checks

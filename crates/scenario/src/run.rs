@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dataplane::config::ControlConfig;
+use dataplane::config::{ControlConfig, PathChoice};
 use dataplane::sink::DropCause;
 use dataplane::units::Time;
 use fabric::engine;
@@ -195,6 +195,7 @@ impl Scenario {
             asked: asked.collect(),
             resolved: self.resolved.clone(),
             warnings: self.warnings.iter().map(one_line).collect(),
+            sprays: matches!(spec.scheme.path, PathChoice::Packet | PathChoice::Label),
             not_modelled: NOT_MODELLED.iter().map(|s| (*s).to_owned()).collect(),
         }
     }

@@ -211,6 +211,9 @@ struct Port {
 #[derive(Debug)]
 pub(super) struct ExpressPass {
     outgoing: Slots<Outgoing>,
+    /// Flows that have ended: until when their receivers need not be told so again, and for how
+    /// long not after that.
+    ended: MixedMap<u32, (Time, Time)>,
     /// Per (port, class): place and number of the flow, and what of it is to be sent.
     jobs: Vec<VecDeque<(u32, u32, Job)>>,
     classes: usize,
@@ -242,6 +245,7 @@ impl ExpressPass {
         };
         Self {
             outgoing: Slots::new(),
+            ended: MixedMap::default(),
             jobs: vec![VecDeque::new(); ports.len() * classes],
             classes,
             incoming: Slots::new(),
@@ -291,8 +295,16 @@ impl ExpressPass {
     ) {
         let (packet, cold) = (*arena.hot(id), *arena.cold(id));
         let Some(flow) = self.outgoing.get_mut(cold.slot, packet.flow) else {
-            // XP-16: of a flow that has ended; the stop must have been lost.
+            // XP-16: of a flow that has ended. If it was not on its way when the stop came, the
+            // stop was lost.
             cx.counters.driven.credits_wasted += 1;
+            let Some((until, period_ps)) = self.ended.get_mut(&packet.flow) else {
+                return arena.free(id);
+            };
+            if cx.now < *until {
+                return arena.free(id);
+            }
+            *until = cx.now + *period_ps;
             cx.counters.driven.stops += 1;
             turn(
                 id,
@@ -353,6 +365,9 @@ impl ExpressPass {
 
     fn finished<S: Sink>(&mut self, cx: &mut Context<'_, S>, packet: &Packet, cold: &Cold) {
         if let Some(flow) = self.outgoing.remove(cold.slot, packet.flow) {
+            let settled_ps = 2 * flow.start.path.base_rtt_ps;
+            self.ended
+                .insert(packet.flow, (cx.now + settled_ps, settled_ps));
             cx.sink.finished(FlowEnd {
                 flow: packet.flow,
                 cookie: flow.start.cookie,
