@@ -38,6 +38,7 @@ def run(
     progress: Callable[[int, int, int, int, int | None, int], None] | None,
     interrupt: Interrupt,
     profile: str | None = None,
+    threads: int = 1,
 ) -> str: ...
 def backpressure_graph(
     path: str,

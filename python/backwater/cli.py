@@ -28,6 +28,7 @@ from backwater.commands.common import (
     Scenario,
     Scheme,
     Seed,
+    Threads,
     say,
     shown,
     warn,
@@ -82,6 +83,7 @@ def run(
     as_json: Json = False,
     force: Force = False,
     profile: Profile = None,
+    threads: Threads = 1,
 ) -> None:
     """Simulate a scenario with one scheme."""
     from backwater import simulate
@@ -99,6 +101,7 @@ def run(
                 force=force,
                 listener=lambda _, progress: tell(scheme or scenario.stem, progress),
                 profile=profile,
+                threads=threads,
             )
     except Interrupted as stop:
         _end_of_run(stop.result, as_json)  # type: ignore[arg-type]
@@ -120,11 +123,12 @@ def compare(
     out: Out = None,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", min=1, help="Runs at a time.", show_default="one per processor"),
+        typer.Option("--jobs", min=1, help="Runs at a time.", show_default="processors / threads"),
     ] = None,
     as_json: Json = False,
     force: Force = False,
     profile: Profile = None,
+    threads: Threads = 1,
 ) -> None:
     """Simulate a scenario with several schemes, all on the same flows, and report."""
     from backwater import simulate
@@ -145,6 +149,7 @@ def compare(
                 force=force,
                 listener=tell,
                 profile=profile,
+                threads=threads,
             )
     except Interrupted as stop:
         result, stopped = stop.result, True  # type: ignore[assignment]

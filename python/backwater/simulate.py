@@ -20,6 +20,9 @@ from backwater.results import COMPARISON, RECORDED_FILES, REPORT, RUN_FILES, Com
 # How long the main thread sleeps at most before it looks for Ctrl-C again.
 _PATIENCE_S = 0.1
 
+MOST_THREADS = 1024
+"""More cannot be asked for; a run uses no more than there are processors."""
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -140,16 +143,19 @@ def run(
     force: bool = False,
     listener: Listener | None = None,
     profile: str | None = None,
+    threads: int = 1,
 ) -> Run:
     """Simulate a scenario and return what it left in the directory ``out``.
 
     ``overrides`` are texts such as ``"switch.buffer=24MB"``. ``profile`` names a simulator whose
-    habits are taken on, such as ``"ns3"``. Ctrl-C raises
-    :class:`~backwater.Interrupted`, whose ``result`` is the part that was computed.
+    habits are taken on, such as ``"ns3"``. At most ``threads`` processors work on it (0: all of
+    them), which changes no result. Ctrl-C raises :class:`~backwater.Interrupted`, whose
+    ``result`` is the part that was computed.
     """
+    _check_threads(threads)
     path = Path(out) if out is not None else default_out(scenario, scheme)
     _core.resolve(str(scenario), list(overrides), seed, scheme, profile)
-    job = _Job(str(scenario), scheme, list(overrides), seed, path, force, profile)
+    job = _Job(str(scenario), scheme, list(overrides), seed, path, force, profile, threads)
     outcome = _run_all({scheme or "": job}, 1, listener)
     for error in outcome.errors.values():
         raise error
@@ -171,15 +177,18 @@ def compare(
     listener: Listener | None = None,
     report: bool = True,
     profile: str | None = None,
+    threads: int = 1,
 ) -> Comparison:
     """Simulate a scenario with several schemes, all on the very same flows.
 
-    At most ``jobs`` of them (by default as many as there are processors) run at a time. A scheme
-    that fails does not stop the others: see ``failed`` of the result. Parameters of a choice, such
-    as ``scheme.hpcc.eta=0.9``, concern the schemes that made it. Ctrl-C raises
-    :class:`~backwater.Interrupted`, whose ``result`` has what was computed.
+    At most ``jobs`` of them run at a time, each on at most ``threads`` processors (0: all); by
+    default as many as there are processors for. A scheme that fails does not stop the others: see
+    ``failed`` of the result. Parameters of a choice, such as ``scheme.hpcc.eta=0.9``, concern the
+    schemes that made it. Ctrl-C raises :class:`~backwater.Interrupted`, whose ``result`` has what
+    was computed.
     """
     _check_names(schemes)
+    _check_threads(threads)
     fitting = _fitting(scenario, schemes, overrides, seed, profile)
     # All mistakes are told before anything is written.
     mistakes: dict[str, ScenarioError] = {}
@@ -194,12 +203,11 @@ def compare(
         raise ScenarioError(f"with the scheme {scheme}:\n{error}", error.problems)
     path = Path(out) if out is not None else default_out(scenario, "compare")
     _claim(path, schemes, force)
-    jobs = jobs or os.cpu_count() or 1
-    outcome = _run_all(
-        {s: _Job(str(scenario), s, fitting[s], seed, path / s, force, profile) for s in schemes},
-        jobs,
-        listener,
-    )
+    made = {
+        s: _Job(str(scenario), s, fitting[s], seed, path / s, force, profile, threads)
+        for s in schemes
+    }
+    outcome = _run_all(made, jobs or runs_at_a_time(threads), listener)
     about = {
         "scenario": str(scenario),
         "scenario_text": Path(scenario).read_text(encoding="utf-8"),
@@ -217,6 +225,18 @@ def compare(
     return result
 
 
+def processors() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1
+
+
+def runs_at_a_time(threads: int) -> int:
+    """How many runs keep all processors busy, if each uses so many; 0 stands for all."""
+    return max(1, processors() // threads) if threads else 1
+
+
 def default_out(scenario: str | Path, suffix: str | None) -> Path:
     """Where results go that are not told where to go."""
     stem = Path(scenario).stem
@@ -232,6 +252,7 @@ class _Job:
     out: Path
     force: bool
     profile: str | None = None
+    threads: int = 1
 
     def work(self, listener: Callable[[Progress], None] | None, interrupt: _core.Interrupt) -> None:
         began = time.monotonic()
@@ -250,6 +271,7 @@ class _Job:
             progress if listener is not None else None,
             interrupt,
             self.profile,
+            self.threads,
         )
         summary = json.loads(said)
         flows, hops = summary["flows"], summary["performance"]["packet_hops"]
@@ -323,6 +345,13 @@ def _fitting(
         idle[scheme] = {o for o in overrides if o.partition("=")[0].startswith(tuple(tables))}
     nowhere = set.intersection(*idle.values()) if idle else set()
     return {s: [o for o in overrides if o not in idle[s] - nowhere] for s in schemes}
+
+
+def _check_threads(threads: int) -> None:
+    if not 0 <= threads <= MOST_THREADS:
+        raise ScenarioError(
+            f"{threads} threads: a run can have 1 to {MOST_THREADS}; 0 stands for all processors"
+        )
 
 
 def _check_names(schemes: Sequence[str]) -> None:

@@ -50,6 +50,10 @@ def print_audit(runs: Mapping[str, Run]) -> None:
     for name, run in runs.items():
         summary = run.summary
         lines = [f"warning: {name}: {warning}" for warning in summary["warnings"]]
+        threads = summary["performance"].get("threads", {})
+        if threads.get("why"):
+            used = f"{threads['used']} of {threads['asked']} threads were used"
+            lines.append(f"note: {name}: {used}: {threads['why']}")
         lines += [f"error: {name}: {v['check']}: {v['message']}" for v in summary["violations"]]
         if summary["ending"] == "stalled":
             lines.append(f"error: {name}: nothing can go on any more, and flows are unfinished")

@@ -158,6 +158,30 @@ pub enum PfcThreshold {
     Static(u64),
     /// At α times what is free of the shared pool.
     Dynamic(Alpha),
+    /// At the whole buffer over the number of ports of the switch (ST).
+    Equal,
+}
+
+/// What SPFC counts of what leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Departures {
+    /// Packets, of which the line sends as many as largest frames.
+    Packets,
+    /// Bytes.
+    Bytes,
+}
+
+/// SPFC: which ingress ports are victim ports (`specs/spfc.md`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpfcConfig {
+    /// TC: departures are counted over intervals of this length, ps; above 0.
+    pub interval_ps: Time,
+    /// K: at this part of its line rate an ingress is a victim port, in 1/65536.
+    pub k: u32,
+    /// What is counted.
+    pub count: Departures,
+    /// A port that has never been paused waits for its first RESUME.
+    pub unpaused_waits: bool,
 }
 
 /// Whose books say when an ingress is paused and which space a packet takes.
@@ -181,12 +205,16 @@ pub struct Pfc {
     pub accounting: Accounting,
     /// When XOFF is sent.
     pub threshold: PfcThreshold,
+    /// Ports with victims keep the whole buffer instead, if SPFC finds them.
+    pub victims: Option<SpfcConfig>,
     /// XON is sent when the ingress is this many bytes below the XOFF threshold.
     pub xon_offset: u64,
     /// Bytes of a pause frame.
     pub frame_bytes: u16,
     /// Headroom of a port and pausable class: `None` takes the formula (see `Mmu`).
     pub headroom: Option<u64>,
+    /// Headroom is memory beside the buffer, not a part of it.
+    pub headroom_beside: bool,
     /// Time that the upstream needs to obey, in ps (enters the headroom formula).
     pub response_ps: Time,
 }

@@ -95,6 +95,16 @@ impl IntStack {
         true
     }
 
+    /// Makes it the same as another with this path and these hops, of which there are at most
+    /// [`MAX_HOPS`].
+    #[inline]
+    pub fn set(&mut self, path: u16, hops: &[IntHop]) {
+        let len = hops.len().min(MAX_HOPS);
+        self.hops[..len].copy_from_slice(&hops[..len]);
+        self.len = len as u8;
+        self.path = path;
+    }
+
     /// The last hop, to change.
     pub(crate) fn last_mut(&mut self) -> Option<&mut IntHop> {
         self.hops[..self.len as usize].last_mut()

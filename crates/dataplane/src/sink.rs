@@ -2,6 +2,7 @@
 
 use crate::nic::FlowEnd;
 use crate::packet::{Packet, PacketId};
+use crate::switch::Level;
 use crate::units::Time;
 
 /// Why a packet was dropped.
@@ -46,6 +47,15 @@ pub trait Sink {
     }
     /// The port's paused classes changed from mask `before` to mask `after` (PFC received).
     fn paused(&mut self, port: u16, before: u8, after: u8);
+    /// A switch pauses its upstream at `port` (PFC). The number that is returned travels in the frame's
+    /// `dst`, for drivers that follow single pauses.
+    fn pauses(&mut self, _port: u16, _class: u8, _level: impl FnOnce() -> Level) -> u32 {
+        u32::MAX
+    }
+    /// A switch resumes its upstream at `port` (PFC). The number as of [`Sink::pauses`].
+    fn resumes(&mut self, _port: u16, _class: u8) -> u32 {
+        u32::MAX
+    }
     /// The last acknowledgement of a flow came back to its sender (NICs only).
     fn finished(&mut self, end: FlowEnd);
 }

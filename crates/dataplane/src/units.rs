@@ -83,6 +83,13 @@ impl Rate {
         self.bps
     }
 
+    /// Picoseconds per byte, where that is a whole number that fits and nothing is cut: then a
+    /// serialisation time is a product.
+    #[must_use]
+    pub fn whole_ps_per_byte(self) -> Option<u32> {
+        u32::try_from(self.ps_per_byte).ok().filter(|ps| *ps > 0)
+    }
+
     /// Serialisation time of `bytes`, in picoseconds: ceil(bits · 10¹² / rate), unless it is cut.
     #[inline]
     #[must_use]

@@ -1,4 +1,5 @@
-//! Packet-hops per second of the bare engine on a 128-host Clos: `cargo run --release --example speed`.
+//! Packet-hops per second of the bare engine on a 128-host Clos:
+//! `cargo run --release -p backwater-fabric --example speed [PRESET] [MICROSECONDS]`.
 #![allow(clippy::print_stdout)]
 
 #[path = "../tests/common/mod.rs"]
@@ -10,6 +11,8 @@ use kernel::random::{Purpose, Stream};
 
 fn main() {
     let only = std::env::args().nth(1);
+    let span = std::env::args().nth(2).and_then(|text| text.parse().ok());
+    let until = span.unwrap_or(2_000.0) * 1e6;
     for (name, preset) in PRESETS {
         if only.as_deref().is_some_and(|o| o != name) {
             continue;
@@ -18,7 +21,7 @@ fn main() {
         let mut at = 0.0;
         let mut flows = Vec::new();
         // Mean 30 kB at 50 % of 128 host links.
-        while at < 2e9 {
+        while at < until {
             at += stream.exponential() * 30_000.0 * 8.0 / (0.3 * 128.0 * 0.1);
             let src = stream.below(128) as u32;
             let dst = (src + 1 + stream.below(127) as u32) % 128;

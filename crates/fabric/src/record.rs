@@ -216,6 +216,8 @@ pub struct PortRecord {
     pub max_queue_bytes: u64,
     /// XOFF transitions received.
     pub pauses: u64,
+    /// XON transitions received.
+    pub resumes: u64,
     /// Time during which at least one class was paused by PFC, ps.
     pub paused_ps: Time,
     /// Histogram of active flows (at least one packet queued at the port) over the probes:
@@ -258,6 +260,10 @@ pub struct Counters {
     pub bfc_shared_queue: u64,
     /// BFC: new flows whose flow-table entry was in use by another flow.
     pub bfc_table_collisions: u64,
+    /// SPFC: packets that victim ports kept though the normal threshold would have paused them.
+    pub spfc_spared: u64,
+    /// SPFC: pauses of ports that were victim ports.
+    pub spfc_victim_pauses: u64,
     /// Data packets sent again.
     pub retransmissions: u64,
     /// Retransmission timeouts.
@@ -298,6 +304,46 @@ pub enum Ending {
     Interrupted,
 }
 
+/// How many threads a run asked for and had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadUse {
+    /// Threads that were asked for.
+    pub asked: u32,
+    /// Threads that the run had.
+    pub used: u32,
+    /// Why that is not the same.
+    pub why: Option<String>,
+    /// Of several threads, how long each can go on without the others, ps.
+    pub look_ahead_ps: Option<Time>,
+    /// The windows in which they went on.
+    pub windows: Windows,
+    /// Frames that were handed from thread to thread.
+    pub crossed: u64,
+}
+
+impl Default for ThreadUse {
+    /// One, as asked.
+    fn default() -> Self {
+        Self {
+            asked: 1,
+            used: 1,
+            why: None,
+            look_ahead_ps: None,
+            windows: Windows::default(),
+            crossed: 0,
+        }
+    }
+}
+
+/// Windows of time between which threads meet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Windows {
+    /// In which all threads worked.
+    pub together: u64,
+    /// With so little to do that one thread did it all.
+    pub alone: u64,
+}
+
 /// A run as a whole.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -321,6 +367,8 @@ pub struct Outcome {
     pub violations: Vec<Violation>,
     /// For a stalled run: who waits on whom.
     pub stall: Vec<String>,
+    /// How many threads did it. All else in here does not depend on that.
+    pub threads: ThreadUse,
     /// Process time of the event loop in seconds, and the wall-clock time.
     pub loop_seconds: f64,
 }

@@ -110,6 +110,59 @@ fn label(graph: &Graph, routes: &mut [Routes]) {
     by_tier(graph, routes, |tier| below[tier as usize]);
 }
 
+/// How many equal-cost ways there are between any two switches with hosts.
+// NDP-05
+#[derive(Debug)]
+pub struct Ways {
+    groups: usize,
+    of: Vec<u32>,
+}
+
+impl Ways {
+    /// Along the first way each; in a regular shape all are alike.
+    #[must_use]
+    pub fn new(graph: &Graph, routes: &[Routes]) -> Self {
+        let groups = graph.groups();
+        let ends: Vec<Option<u32>> = (0..groups)
+            .map(|group| graph.endpoints_on(graph.group_switch(group)).next())
+            .collect();
+        let pairs = (0..groups).flat_map(|a| ends.iter().map(move |&end| (a, end)));
+        let of = pairs
+            .map(|(from, end)| end.map_or(1, |end| ways(graph, routes, from, end)))
+            .collect();
+        Self {
+            groups: groups as usize,
+            of,
+        }
+    }
+
+    /// From one endpoint to another, at least 1.
+    #[must_use]
+    pub fn between(&self, graph: &Graph, src: u32, dst: u32) -> u32 {
+        let (from, to) = (graph.group_of(src) as usize, graph.group_of(dst) as usize);
+        self.of[from * self.groups + to]
+    }
+}
+
+/// Ways from a group of endpoints to an endpoint.
+fn ways(graph: &Graph, routes: &[Routes], from: u32, dst: u32) -> u32 {
+    let mut node = graph.hosts() + graph.group_switch(from);
+    let mut ways = 1u32;
+    while let Some(switch) = node.checked_sub(graph.hosts()) {
+        let of = &routes[switch as usize];
+        ways = ways.saturating_mul(of.ways(dst).max(1) as u32);
+        let towards = Packet {
+            dst,
+            ..Packet::new(Kind::Data, 0, 0)
+        };
+        let Some(port) = of.port(&towards, || 0) else {
+            break;
+        };
+        node = graph.port(graph.port_index(node, port)).peer;
+    }
+    ways
+}
+
 /// Two endpoints between which, for some flows, the way back is another than the way there, if there
 /// are any. Looks at the first endpoint of each of 64 switches at most, and at 16 flows.
 // XP-05

@@ -4,6 +4,7 @@
 //! package `backwater`.
 
 use fabric::backpressure_graph::{Edge, port_name};
+use fabric::engine::Threads;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -79,7 +80,7 @@ fn check<'py>(
 
 /// Runs a scenario, writes its results, and returns the summary as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, scheme, overrides, seed, out_dir, force, progress, interrupt, profile=None))]
+#[pyo3(signature = (path, scheme, overrides, seed, out_dir, force, progress, interrupt, profile=None, threads=1))]
 #[expect(
     clippy::too_many_arguments,
     reason = "a flat list keeps the boundary to Python plain"
@@ -95,6 +96,7 @@ fn run(
     progress: Option<Py<PyAny>>,
     interrupt: &Interrupt,
     profile: Option<String>,
+    threads: u32,
 ) -> PyResult<String> {
     let scenario = load(py, &path, overrides, seed, scheme, profile)?;
     let flag = interrupt.flag.clone();
@@ -111,6 +113,10 @@ fn run(
         let options = Options {
             out_dir,
             force,
+            threads: Threads {
+                asked: threads,
+                forced: false,
+            },
             progress: Some(&mut tell),
             interrupt: Some(&flag),
         };

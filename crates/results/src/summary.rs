@@ -5,7 +5,7 @@ use crate::stats::{Bins, Distribution, Histogram};
 use dataplane::nic::DrivenCounters;
 use dataplane::sink::{DROP_CAUSES, DropCause};
 use fabric::record::{
-    BufferSample, Counters, Ending, FlowRecord, Outcome, PortRecord, QueueBin, RttBin,
+    BufferSample, Counters, Ending, FlowRecord, Outcome, PortRecord, QueueBin, RttBin, ThreadUse,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -233,8 +233,41 @@ pub struct LinkGroup {
     pub max_queue_bytes: u64,
 }
 
+/// The threads of a run. Nothing else in the results depends on them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ThreadLine {
+    /// That were asked for.
+    pub asked: u32,
+    /// That the run had.
+    pub used: u32,
+    /// Why that is not the same.
+    pub why: Option<String>,
+    /// How long each can go on without the others, ps.
+    pub look_ahead_ps: Option<u64>,
+    /// Windows of time in which all worked.
+    pub windows_together: u64,
+    /// Windows with so little to do that one did it all.
+    pub windows_alone: u64,
+    /// Frames that were handed from one to another.
+    pub crossed: u64,
+}
+
+impl ThreadLine {
+    fn of(threads: &ThreadUse) -> Self {
+        Self {
+            asked: threads.asked,
+            used: threads.used,
+            why: threads.why.clone(),
+            look_ahead_ps: threads.look_ahead_ps,
+            windows_together: threads.windows.together,
+            windows_alone: threads.windows.alone,
+            crossed: threads.crossed,
+        }
+    }
+}
+
 /// How fast the simulator was.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Performance {
     /// Packets that crossed a link.
     pub packet_hops: u64,
@@ -248,6 +281,8 @@ pub struct Performance {
     pub loop_seconds: f64,
     /// Wall-clock seconds from opening the directory to the summary.
     pub wall_seconds: f64,
+    /// On how many threads.
+    pub threads: ThreadLine,
 }
 
 /// A check that did not hold.
@@ -794,6 +829,8 @@ fn counters(counters: &Counters) -> BTreeMap<&'static str, u64> {
         bfc_stale_assignments,
         bfc_shared_queue,
         bfc_table_collisions,
+        spfc_spared,
+        spfc_victim_pauses,
         retransmissions,
         timeouts,
         discarded,
@@ -829,6 +866,8 @@ fn counters(counters: &Counters) -> BTreeMap<&'static str, u64> {
         ("bfc_stale_assignments", bfc_stale_assignments),
         ("bfc_shared_queue", bfc_shared_queue),
         ("bfc_table_collisions", bfc_table_collisions),
+        ("spfc_spared", spfc_spared),
+        ("spfc_victim_pauses", spfc_victim_pauses),
         ("retransmissions", retransmissions),
         ("timeouts", timeouts),
         ("discarded", discarded),
@@ -858,5 +897,6 @@ fn performance(outcome: &Outcome, wall_seconds: f64) -> Performance {
         events_per_hop: ratio(outcome.counters.events as f64, hops as f64),
         loop_seconds: outcome.loop_seconds,
         wall_seconds,
+        threads: ThreadLine::of(&outcome.threads),
     }
 }

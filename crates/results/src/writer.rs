@@ -266,6 +266,7 @@ impl Writer {
             number(|r| r.marked),
             number(|r| r.max_queue_bytes),
             number(|r| r.pauses),
+            number(|r| r.resumes),
             number(|r| r.paused_ps),
         ];
         columns.extend((0..summary::DROP_NAMES.len()).map(|cause| {
@@ -463,6 +464,7 @@ fn port_fields() -> Vec<Field> {
         field("marked", UInt64),
         field("max_queue_bytes", UInt64),
         field("pauses", UInt64),
+        field("resumes", UInt64),
         field("paused_ps", UInt64),
     ];
     fields.extend(

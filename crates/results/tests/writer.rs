@@ -3,7 +3,7 @@
 use fabric::record::{
     BufferSample, Counters, DelayBin, DelayHistogram, Ending, FlowRecord, Outcome, PauseRecord,
     PortRecord, QueueBin, QueueHistogram, QueueSample, QueueSeries, RecordSpec, RecordedPorts,
-    Recorder, RttBin, RttHistogram, ThroughputRecord, Violation,
+    Recorder, RttBin, RttHistogram, ThreadUse, ThroughputRecord, Violation, Windows,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use results::{NodeInfo, RunInfo, Writer};
@@ -117,6 +117,17 @@ fn outcome() -> Outcome {
         checks: vec!["conservation"],
         violations: Vec::new(),
         stall: Vec::new(),
+        threads: ThreadUse {
+            asked: 4,
+            used: 2,
+            why: Some("this machine has 2 processors".to_owned()),
+            look_ahead_ps: Some(1_003_920),
+            windows: Windows {
+                together: 30,
+                alone: 7,
+            },
+            crossed: 5,
+        },
         loop_seconds: 2.0,
     }
 }
@@ -710,6 +721,13 @@ fn the_summary_is_json_with_the_digest_in_hexadecimal() {
     assert_eq!(value["digest"], "00000000000000ab");
     assert_eq!(value["performance"]["packet_hops_per_s"], 5.0);
     assert_eq!(value["performance"]["events_per_hop"], 2.5);
+    assert_eq!(
+        value["performance"]["threads"],
+        serde_json::json!({
+            "asked": 4, "used": 2, "why": "this machine has 2 processors",
+            "look_ahead_ps": 1_003_920, "windows_together": 30, "windows_alone": 7, "crossed": 5,
+        })
+    );
     assert_eq!(value["fct"]["long"]["slowdown"], serde_json::Value::Null);
     assert_eq!(value["tiers"], serde_json::json!(["host", "leaf", "spine"]));
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use dataplane::route::Routes;
 use dataplane::switch::Pairs;
 use fabric::backpressure_graph::BackpressureGraph;
-use fabric::engine::{Clock, Plan};
+use fabric::engine::{Clock, Plan, Threads};
 use fabric::routing::{RoutingError, routes};
 use traffic::{Feed, Flow, Hosts};
 
@@ -141,6 +141,7 @@ impl Scenario {
             },
             in_order: self.spec.scheme.in_order,
             record: self.spec.record.clone(),
+            threads: Threads::ONE,
             elide: true,
         };
         Ok(Built {

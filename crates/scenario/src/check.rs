@@ -17,13 +17,13 @@ use traffic::{Arrivals, Hosts, Pattern, SourceSpec, mean_gap_ps};
 use crate::load::Spec;
 use crate::messages::Messages;
 use crate::problem::{At, Problem, Severity, SourceKind};
-use crate::scheme::{SchemeConfig, Surroundings};
+use crate::scheme::{Interval, SchemeConfig, Surroundings};
 use crate::traffic_spec::{Frequency, TrafficSpec};
 use crate::units::{RATE, show_size, show_time};
 
 /// What the scheme has to know of the network.
 #[must_use]
-pub fn surroundings(spec: &Spec, graph: &Graph) -> Surroundings {
+pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Surroundings {
     let mut rates = BTreeSet::new();
     let mut max_delay_ps = 0;
     for index in 0..graph.port_count() as usize {
@@ -50,6 +50,21 @@ pub fn surroundings(spec: &Spec, graph: &Graph) -> Surroundings {
             ControlConfig::Homa(homa) => Messages::of(spec, graph, homa),
             _ => Messages::default(),
         },
+        base_rtt_ps: base_rtt_ps(spec, graph),
+    }
+}
+
+/// The round trip that SPFC's interval counts in; 0 where nothing does.
+// SPFC-18
+fn base_rtt_ps(spec: &Spec, graph: &Arc<Graph>) -> Time {
+    let scheme = &spec.scheme;
+    match (scheme.spfc.map(|spfc| spfc.interval), scheme.base_rtt) {
+        (Some(Interval::Rtts(_)), BaseRtt::Fixed(given)) => given,
+        (Some(Interval::Rtts(_)), _) => {
+            let frame = scheme.mtu + scheme.header;
+            Paths::new(Arc::clone(graph)).max_base_rtt_ps(frame, scheme.ack_bytes)
+        }
+        _ => 0,
     }
 }
 
@@ -392,7 +407,8 @@ fn one_buffer(
     }
     let threshold = match pfc.threshold {
         PfcThreshold::Static(bytes) => bytes,
-        PfcThreshold::Dynamic(alpha) => alpha.of(shared),
+        PfcThreshold::Dynamic(alpha) => alone(alpha, shared),
+        PfcThreshold::Equal => config.mmu.buffer_bytes / ports.len().max(1) as u64,
     };
     if threshold > shared {
         let message = format!(
@@ -451,6 +467,13 @@ fn one_buffer(
         );
     }
     marks_before_pauses(name, config, ports, threshold, findings);
+}
+
+/// What an ingress that is alone in a pool holds when it meets a dynamic threshold: at α = 2 two
+/// thirds of it.
+fn alone(alpha: Alpha, shared: u64) -> u64 {
+    let (alpha, whole) = (u128::from(alpha.0), 1u128 << 16);
+    (u128::from(shared) * alpha / (whole + alpha)) as u64
 }
 
 /// ECN that starts above the PFC threshold comes too late.
@@ -556,7 +579,7 @@ fn telemetry(spec: &Spec, graph: &Arc<Graph>, config: &SchemeConfig, findings: &
             );
         }
     }
-    if let dataplane::config::BaseRtt::Fixed(given) = config.base_rtt {
+    if let BaseRtt::Fixed(given) = config.base_rtt {
         let mut paths = Paths::new(graph.clone());
         let longest = paths.max_base_rtt_ps(config.switch.max_frame, config.nic.ack_bytes());
         let uses = !matches!(config.nic.control, ControlConfig::LineRate);

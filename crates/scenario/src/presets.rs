@@ -39,9 +39,15 @@ pub const PRESETS: &[Preset] = presets![
     "hpcc-no-pfc+dqa",
     "dcqcn",
     "dcqcn+win",
+    "dcqcn+st",
+    "dcqcn+dt",
+    "dcqcn+spfc",
     "dctcp",
     "timely",
     "timely+win",
+    "timely+st",
+    "timely+dt",
+    "timely+spfc",
     "ideal-fq",
     "ideal-srf",
     "line-rate",
@@ -53,7 +59,7 @@ pub const PRESETS: &[Preset] = presets![
 ];
 
 /// Names of the sets of parameters: whose comparison the values are taken from.
-pub const PARAMETER_SETS: &[&str] = &["bfc-paper", "hpcc-paper"];
+pub const PARAMETER_SETS: &[&str] = &["bfc-paper", "hpcc-paper", "spfc-paper"];
 
 const COMMON: &str = include_str!("../presets/common.toml");
 const DEFAULTS: &str = include_str!("../presets/defaults.toml");

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use dataplane::config::{ControlConfig, PathChoice};
 use dataplane::sink::DropCause;
 use dataplane::units::Time;
-use fabric::engine;
+use fabric::engine::{self, Plan, Threads};
 use fabric::record::{
     BufferSample, DelayBin, FlowRecord, Outcome, PauseRecord, Progress, QueueBin, QueueSample,
     Recorder, RttBin, ThroughputRecord,
@@ -43,6 +43,8 @@ pub struct Options<'a> {
     pub out_dir: PathBuf,
     /// Write into the directory whatever is in it already.
     pub force: bool,
+    /// How many threads the run may use. Its results do not depend on it.
+    pub threads: Threads,
     /// Is told now and then how far the run is.
     pub progress: Option<&'a mut dyn FnMut(&Progress)>,
     /// Set from outside to end the run soon and keep what was computed.
@@ -54,6 +56,7 @@ impl fmt::Debug for Options<'_> {
         f.debug_struct("Options")
             .field("out_dir", &self.out_dir)
             .field("force", &self.force)
+            .field("threads", &self.threads)
             .finish_non_exhaustive()
     }
 }
@@ -224,7 +227,10 @@ impl Scenario {
                 .is_some_and(|flag| flag.load(Ordering::Relaxed));
             !stop && !failed.get()
         };
-        let plan = built.plan;
+        let plan = Plan {
+            threads: options.threads,
+            ..built.plan
+        };
         // A panic must not take a whole comparison down: what has been written is thrown away with
         // the recording, so nothing that it left inconsistent is ever looked at again.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -278,6 +284,11 @@ impl Scenario {
             ControlConfig::Homa(_) => say(counters.driven.grants == 0, "Homa granted nothing"),
             _ => {}
         }
+        // SPFC-07
+        say(
+            scheme.spfc.is_some() && counters.spfc_spared == 0,
+            "SPFC spared no port a pause",
+        );
         let dcqcn = matches!(scheme.control, ControlConfig::Dcqcn(_));
         say(
             dcqcn && counters.marks > 0 && counters.cnps == 0,

@@ -567,6 +567,34 @@ fn impossible_schemes() {
         "dynamic",
     );
     scheme_refused(
+        "bfc",
+        "victims = \"spfc\"\n",
+        31,
+        "this `admission` has no PFC",
+        "admission = \"pfc\"",
+    );
+    scheme_refused(
+        "dcqcn+spfc",
+        "pfc.accounting = \"ns3\"\npfc.xoff = 0.125\n",
+        31,
+        "uses other books",
+        "pfc.accounting = \"pool\"",
+    );
+    scheme_refused(
+        "dcqcn+dt",
+        "spfc.k = 5\n",
+        31,
+        "`victims` is not \"spfc\"",
+        "",
+    );
+    scheme_refused(
+        "dcqcn+spfc",
+        "spfc.interval = \"4\"\n",
+        31,
+        "unit",
+        "a number of base round trips",
+    );
+    scheme_refused(
         "hpcc",
         "signal = \"none\"\n",
         31,

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use dataplane::config::{
     Accounting, Admission, Alpha, Arithmetic, BaseRtt, Classify, CnpReaction, ControlConfig,
-    Division, HostConfig, HpccConfig, IntConfig, IrnConfig, IrnWindow, PathChoice, PfcThreshold,
-    Reaction, Recovery, Schedule, TimelyBand,
+    DcqcnConfig, Departures, Division, HostConfig, HpccConfig, IntConfig, IrnConfig, IrnWindow,
+    PathChoice, Pfc, PfcThreshold, Reaction, Recovery, Schedule, TimelyBand,
 };
 use dataplane::int::{Counter, IntFormat, Layout};
 use dataplane::switch::DATA_CLASS;
@@ -468,6 +468,96 @@ fn axes_alone() {
 }
 
 const LOSSY: &str = "scheme.admission=egress-dynamic";
+
+fn pfc(c: &SchemeConfig) -> Pfc {
+    let Admission::Pfc(pfc) = c.switch.mmu.admission else {
+        panic!("no PFC")
+    };
+    pfc
+}
+
+// PRE-120, PRE-121, PRE-122, PRE-123, PRE-124, PRE-125, SPFC-01, SPFC-05, SPFC-06, SPFC-18
+#[test]
+fn spfc_and_its_rivals() {
+    for control in ["dcqcn", "timely"] {
+        let plain = config(control, &[]);
+        assert_eq!(
+            (pfc(&plain).victims, pfc(&plain).headroom_beside),
+            (None, false)
+        );
+        let [st, dt, spfc] =
+            ["st", "dt", "spfc"].map(|name| config(&format!("{control}+{name}"), &[]));
+        assert_eq!(pfc(&st).threshold, PfcThreshold::Equal);
+        assert_eq!(pfc(&dt).threshold, PfcThreshold::Dynamic(Alpha::new(2.0)));
+        assert_eq!(pfc(&dt).victims, None);
+        assert!(pfc(&dt).headroom_beside && pfc(&st).headroom_beside);
+        let selective = pfc(&spfc);
+        let without = Pfc {
+            victims: None,
+            ..selective
+        };
+        assert_eq!(without, pfc(&dt), "what else differs from DT is nothing");
+        assert_eq!(spfc.nic.control, plain.nic.control);
+        let found = selective.victims.expect("SPFC");
+        assert_eq!(
+            (found.k, found.count, found.unpaused_waits),
+            (5 << 16, Departures::Packets, false)
+        );
+        // Two racks: 8 links of 1 us there and back, and what frames and ACKs take to be sent.
+        let rtt_ps = found.interval_ps / 4;
+        assert!((8 * US..9 * US).contains(&rtt_ps), "{rtt_ps}");
+    }
+}
+
+// PRE-122, SPFC-14, SPFC-16, SPFC-18: what the paper leaves open is an option; SPFC goes with any control.
+#[test]
+fn spfc_is_an_axis() {
+    let set = [
+        "scheme.victims=spfc",
+        "scheme.spfc.interval=80us",
+        "scheme.spfc.k=7",
+    ];
+    for preset in ["hpcc", "hpcc+sfq", "fixed-window", "dcqcn+win"] {
+        let found = pfc(&config(preset, &set)).victims.expect("SPFC");
+        assert_eq!((found.interval_ps, found.k), (80 * US, 7 << 16), "{preset}");
+    }
+    let set = [
+        "scheme.victims=spfc",
+        "scheme.spfc.count=bytes",
+        "scheme.spfc.unpaused=waits",
+        "scheme.spfc.interval=6",
+        "scheme.base_rtt=10us",
+    ];
+    let found = pfc(&config("hpcc", &set)).victims.expect("SPFC");
+    assert_eq!(
+        (found.count, found.unpaused_waits, found.interval_ps),
+        (Departures::Bytes, true, 60 * US)
+    );
+    let bfc = config("bfc", &["scheme.admission=pfc", "scheme.victims=spfc"]);
+    assert!(bfc.switch.bfc.is_some() && pfc(&bfc).victims.is_some());
+}
+
+// PRE-126, PRE-127
+#[test]
+fn hosts_of_the_spfc_paper_have_the_values_of_the_papers_it_cites() {
+    let paper = "scheme.parameters=spfc-paper";
+    let c = config("dcqcn+spfc", &[paper]);
+    let ControlConfig::Dcqcn(dcqcn) = c.nic.control else {
+        panic!()
+    };
+    assert_eq!(dcqcn, DcqcnConfig::paper());
+    assert_eq!(
+        c.nic.cnp_interval_ps,
+        Some(DcqcnConfig::PAPER_CNP_INTERVAL_PS)
+    );
+    let red = c.switch.ecn.unwrap().profiles[0].1;
+    assert_eq!(
+        (red.kmin_bytes, red.kmax_bytes, red.pmax),
+        (12_500, 500_000, 0.01)
+    );
+    let timely = config("timely+dt", &[paper]);
+    assert_eq!(timely.nic.control, config("timely", &[]).nic.control);
+}
 
 /// HPCC paper, Fig. 12: two controls under three flow controls, by configuration alone.
 // PRE-08, PRE-14, PRE-60

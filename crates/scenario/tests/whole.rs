@@ -166,6 +166,7 @@ fn a_run_leaves_results() {
         let options = scenario::Options {
             out_dir: folder.join(preset.name),
             force: false,
+            threads: fabric::engine::Threads::ONE,
             progress: Some(&mut progress),
             interrupt: None,
         };
@@ -195,6 +196,7 @@ fn an_interrupt_keeps_what_was_computed() {
     let options = scenario::Options {
         out_dir: folder.clone(),
         force: false,
+        threads: fabric::engine::Threads::ONE,
         progress: None,
         interrupt: Some(&stop),
     };

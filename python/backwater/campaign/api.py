@@ -14,12 +14,13 @@ from typing import Any
 from backwater.campaign import files
 from backwater.campaign.child import Limits
 from backwater.campaign.dataset import FORMAT, Campaign
-from backwater.campaign.runner import Listener, processors, run_tasks
+from backwater.campaign.runner import Listener, run_tasks
 from backwater.campaign.store import Store
 from backwater.campaign.sweep import Point, Sweep, plain
 from backwater.campaign.task import version
 from backwater.errors import Interrupted, RunError
 from backwater.results import CAMPAIGN, REPORT
+from backwater.simulate import runs_at_a_time
 
 STORE = "store"
 
@@ -64,6 +65,7 @@ def sweep(
     listener: Listener | None = None,
     notify: Callable[[str], None] | None = None,
     report: bool = True,
+    threads: int = 1,
 ) -> Campaign:
     """Make all runs of a sweep that are not there yet, and return them as a campaign.
 
@@ -90,6 +92,7 @@ def sweep(
             memory_bytes=memory_bytes,
             retry_failed=retry_failed,
             listener=listener,
+            threads=threads,
         )
     except Interrupted as interruption:
         stop = interruption
@@ -114,6 +117,7 @@ def plan(
     timeout_s: float | None = None,
     memory_bytes: int | None = None,
     retry_failed: bool = False,
+    threads: int = 1,
 ) -> Plan:
     """Say what :func:`sweep` would do, without doing it."""
     Limits(timeout_s, memory_bytes).check()
@@ -128,7 +132,7 @@ def plan(
         if failure is not None and failure.stands(timeout_s, memory_bytes):
             failed.add(key)
     todo = [point for key, point in points.items() if key not in there and key not in failed]
-    seconds, basis = _estimate(todo, points, there, jobs or processors())
+    seconds, basis = _estimate(todo, points, there, jobs or runs_at_a_time(threads))
     commands = tuple(point.task.command for point in todo)
     return Plan(len(points), len(there), len(failed), commands, seconds, basis)
 

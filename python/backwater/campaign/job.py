@@ -63,6 +63,9 @@ class Job:
     final: str | None = None
     """Where it goes when it is whole; ``None`` leaves it where it is."""
 
+    threads: int = 1
+    """Processors that it may use; no result depends on that."""
+
     def to_json(self) -> str:
         """Write as one line."""
         return json.dumps(asdict(self), ensure_ascii=False)
@@ -91,7 +94,7 @@ class Reply:
     seconds: float = 0.0
 
 
-def job_of(task: Task) -> Job:
+def job_of(task: Task, threads: int = 1) -> Job:
     """Freeze a task: what is edited later does not reach the run."""
     names = {file: f"input-{number}" for number, file in enumerate(task.files)}
     about = {
@@ -111,6 +114,7 @@ def job_of(task: Task) -> Job:
         inputs=tuple(Input(name, str(f.path), f.digest) for f, name in names.items()),
         profile=task.profile,
         about=about,
+        threads=threads,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 import time
@@ -17,6 +16,7 @@ from backwater.campaign.job import Job, Reply, job_of
 from backwater.campaign.store import Failure, Session, Store
 from backwater.campaign.task import Task
 from backwater.errors import Interrupted, RunError
+from backwater.simulate import runs_at_a_time
 
 if TYPE_CHECKING:
     from backwater.results import Run
@@ -97,14 +97,16 @@ def run_tasks(
     memory_bytes: int | None = None,
     retry_failed: bool = False,
     listener: Listener | None = None,
+    threads: int = 1,
 ) -> Outcome:
     """Have every task done once, and return the runs.
 
     Runs that are in the store are taken from there. The others are made by ``jobs`` processes of
-    this machine (by default one for each processor), or on a Dask cluster: ``scheduler`` is its
-    address or a ``distributed.Client``. A run that fails, or takes longer than ``timeout_s`` or
-    more than ``memory_bytes``, does not stop the others. It is not tried again later, unless
-    ``retry_failed`` is given or the limit that it broke is wider.
+    this machine, or on a Dask cluster: ``scheduler`` is its address or a ``distributed.Client``.
+    Each may use ``threads`` processors (0: all), which changes no result; by default there are as
+    many processes as there are processors for. A run that fails, or takes longer than
+    ``timeout_s`` or more than ``memory_bytes``, does not stop the others. It is not tried again
+    later, unless ``retry_failed`` is given or the limit that it broke is wider.
 
     Raises ``ScenarioError`` before anything is run if a scenario is wrong, ``RunError`` if the
     store cannot be written, and :class:`~backwater.Interrupted` (with the outcome so far) on
@@ -115,26 +117,19 @@ def run_tasks(
     by_key: dict[str, list[Task]] = {}
     for task in tasks:
         by_key.setdefault(task.key, []).append(task)
-    campaign = _Campaign(by_key, store, limits, listener)
+    campaign = _Campaign(by_key, store, limits, listener, threads)
     todo = campaign.find(retry_failed)
     if todo:
-        campaign.make(todo, _executor(scheduler, jobs, limits))
+        campaign.make(todo, _executor(scheduler, jobs or runs_at_a_time(threads), limits))
     return campaign.outcome
 
 
-def _executor(scheduler: Any, jobs: int | None, limits: Limits) -> Executor:
+def _executor(scheduler: Any, jobs: int, limits: Limits) -> Executor:
     if scheduler is None:
-        return Local(jobs or processors(), limits)
+        return Local(jobs, limits)
     from backwater.campaign.cluster import Cluster
 
     return Cluster(scheduler, limits)
-
-
-def processors() -> int:
-    """Processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0)) or 1
-    return os.cpu_count() or 1
 
 
 class _Campaign:
@@ -146,8 +141,10 @@ class _Campaign:
         store: Store,
         limits: Limits,
         listener: Listener | None,
+        threads: int,
     ) -> None:
         self.by_key = by_key
+        self.threads = threads
         self.store = store
         self.limits = limits
         self.listener = listener
@@ -177,7 +174,7 @@ class _Campaign:
         """Have runs made, and keep each as it comes."""
         began = time.monotonic()
         with self.store.session() as session:
-            jobs = [job_of(self.by_key[key][0]) for key in todo]
+            jobs = [job_of(self.by_key[key][0], self.threads) for key in todo]
             try:
                 # Closed at once when something is raised here, not when it is collected.
                 with closing(executor.execute(jobs, session)) as replies:  # type: ignore[type-var]

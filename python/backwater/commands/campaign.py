@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from backwater.commands.common import FAILED, GOOD, STOPPED, Force, Out, say, shown
+from backwater.commands.common import FAILED, GOOD, STOPPED, Force, Out, Threads, say, shown
 from backwater.errors import Interrupted, RunError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def sweep(
     out: Out = None,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", min=1, help="Runs at a time.", show_default="one per processor"),
+        typer.Option("--jobs", min=1, help="Runs at a time.", show_default="processors / threads"),
     ] = None,
     scheduler: Annotated[
         str | None,
@@ -89,6 +89,7 @@ def sweep(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print how it ended as JSON.")] = False,
     force: Force = False,
+    threads: Threads = 1,
 ) -> None:
     """Make all runs of a sweep over keys, schemes and seeds, each once, and report."""
     from backwater.campaign import api
@@ -98,7 +99,7 @@ def sweep(
     limits = {"timeout_s": timeout, "memory_bytes": memory, "retry_failed": retry_failed}
     if dry_run:
         _tell_plan(
-            api.plan(sweep, out=out, store=store, jobs=jobs, **limits),
+            api.plan(sweep, out=out, store=store, jobs=jobs, threads=threads, **limits),
             as_json,  # type: ignore[arg-type]
         )
         return
@@ -115,6 +116,7 @@ def sweep(
                 scheduler=scheduler,
                 force=force,
                 listener=tell,
+                threads=threads,
                 notify=lambda notice: say(f"warning: {notice}"),
                 **limits,  # type: ignore[arg-type]
             )

@@ -32,6 +32,16 @@ Out = Annotated[
     Path | None,
     typer.Option("-o", "--out", metavar="DIR", help="Where results go.", show_default="out/…"),
 ]
+Threads = Annotated[
+    int,
+    typer.Option(
+        "--threads",
+        min=0,
+        max=1024,
+        metavar="N",
+        help="Processors for one run; 0: all. Changes no result.",
+    ),
+]
 Force = Annotated[
     bool, typer.Option("--force", help="Write into DIR even if it holds other things.")
 ]

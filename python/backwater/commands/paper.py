@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from backwater.commands.common import BAD_INPUT, FAILED, GOOD, STOPPED, say
+from backwater.commands.common import BAD_INPUT, FAILED, GOOD, STOPPED, Threads, say
 from backwater.errors import Interrupted, RunError, ScenarioError
 
 if TYPE_CHECKING:
@@ -45,12 +45,13 @@ def paper(
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", min=1, help="Runs at a time.", show_default="one per processor"),
+        typer.Option("--jobs", min=1, help="Runs at a time.", show_default="processors / threads"),
     ] = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Try runs again that failed before.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print claims as JSON.")] = False,
+    threads: Threads = 1,
 ) -> None:
     """Reproduce figures of papers: runs, pictures, and which claims hold.
 
@@ -64,7 +65,7 @@ def paper(
         return
     figures = [files.load(name) for name in files.wanted(names)]
     work = _Work(figures, quick, out, as_json)
-    raise typer.Exit(work.run(store or out / "runs", jobs, retry_failed))
+    raise typer.Exit(work.run(store or out / "runs", jobs, retry_failed, threads))
 
 
 def _list(as_json: bool) -> None:
@@ -93,7 +94,7 @@ class _Work:
         self.done: list[Reproduced] = []
         self.code = GOOD
 
-    def run(self, store: Path, jobs: int | None, retry_failed: bool) -> int:
+    def run(self, store: Path, jobs: int | None, retry_failed: bool, threads: int) -> int:
         """Run everything that is missing, then finish figure after figure."""
         from backwater.campaign import Store, run_tasks
         from backwater.campaign.display import display
@@ -103,7 +104,12 @@ class _Work:
         with display("paper") as tell:
             try:
                 outcome = run_tasks(
-                    wanted, Store(store), jobs=jobs, retry_failed=retry_failed, listener=tell
+                    wanted,
+                    Store(store),
+                    jobs=jobs,
+                    retry_failed=retry_failed,
+                    listener=tell,
+                    threads=threads,
                 )
             except Interrupted as stop:
                 outcome, self.code = stop.result, STOPPED  # type: ignore[assignment]

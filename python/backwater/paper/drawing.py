@@ -45,6 +45,7 @@ _NAMES = {
     "wire": "bytes on the links per byte of payload",
     "summary": "number",
 }
+_LEGEND_ENTRIES = 12
 _PALETTE = ("#d55e00", "#0072b2", "#009e73", "#b5578f", "#c98a00", "#3c4650", "#56b4e9", "#8c564b")
 
 
@@ -64,6 +65,7 @@ def draw(results: Results) -> Picture:
         _prepare(axes, panel)
         _DRAWERS[panel.kind](axes, panel, results)
         _finish(axes, panel)
+    _legends(picture)
     return picture
 
 
@@ -431,15 +433,31 @@ def _finish(axes: Axes, panel: Panel) -> None:
             axis.set_minor_formatter(NullFormatter())
         elif axis is axes.yaxis:
             axis.set_major_locator(MaxNLocator(6))
-    handles, labels = axes.get_legend_handles_labels()
-    if 0 < len(labels) <= 10:
-        axes.legend(
-            handles, labels, fontsize=7.5, frameon=True, framealpha=0.85, edgecolor="none",
-            labelcolor=INK, ncols=2 if len(labels) > 6 else 1,
-        )  # fmt: skip
-    elif not axes.lines and not axes.patches:
+    if not axes.lines and not axes.patches:
         axes.text(0.5, 0.5, "nothing was measured", ha="center", color=MUTED,
                   transform=axes.transAxes)  # fmt: skip
+
+
+def _legends(picture: Picture) -> None:
+    """Explain the lines below the panels, where they cover nothing: once if all panels agree."""
+    told = [(axes, *axes.get_legend_handles_labels()) for axes in picture.axes]
+    told = [entry for entry in told if 0 < len(entry[2]) <= _LEGEND_ENTRIES]
+    look = {"fontsize": 7.5, "frameon": False, "labelcolor": INK}
+    looks = {tuple(_seen(h, label) for h, label in zip(hs, ls, strict=True)) for _, hs, ls in told}
+    if len(looks) == 1:
+        _, handles, labels = told[0]
+        columns = min(len(labels), 4 * picture.axes[0].get_gridspec().ncols)
+        picture.legend(handles, labels, loc="outside lower center", ncols=columns, **look)
+        return
+    for axes, handles, labels in told:
+        axes.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.2),
+                    ncols=min(len(labels), 3), **look)  # fmt: skip
+
+
+def _seen(handle: object, label: str) -> tuple[str, str]:
+    """Return what a reader sees of an entry: name and colour."""
+    colour = getattr(handle, "get_color", None) or getattr(handle, "get_facecolor", None)
+    return label, str(colour() if colour else handle)
 
 
 def _look(style: Style) -> dict[str, object]:

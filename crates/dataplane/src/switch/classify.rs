@@ -122,10 +122,8 @@ impl Classifier {
         draw: &mut dyn FnMut() -> u64,
     ) -> Place {
         let class = packet.class();
-        if class < DATA_CLASS {
-            return Place::at(queueing.queue_of(port, class, 0));
-        }
         match self {
+            _ if class < DATA_CLASS => Place::at(queueing.queue_of(port, class, 0)),
             Self::Fifo => Place::at(queueing.queue_of(port, class, 0)),
             Self::Hash { queues } => {
                 // SW-24: the same hash at all switches (BFC paper §3.2).

@@ -4,6 +4,7 @@
 //! share; with PFC each pausable ingress has headroom for what still arrives after its XOFF.
 
 use super::mmu_ns3::{self, Books};
+use super::spfc::Victims;
 use crate::config::{Accounting, Admission, MmuConfig, Pfc, PfcThreshold, SwitchConfig};
 use crate::sink::DropCause;
 use crate::units::{Rate, Time};
@@ -36,6 +37,7 @@ pub(crate) enum Tell {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
 struct Ingress {
     /// Bytes in reserve and pool.
     bytes: u64,
@@ -44,13 +46,32 @@ struct Ingress {
     xoff: bool,
 }
 
+/// What an ingress and class looks like at the moment that it is paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// Bytes of the ingress and class, in reserve, pool and headroom.
+    pub held_bytes: u64,
+    /// What its bytes in the pool were compared with.
+    pub threshold_bytes: u64,
+    /// Bytes of the pool in use, by all.
+    pub pool_bytes: u64,
+    /// It was a victim port until now (SPFC).
+    pub victim: bool,
+}
+
 /// The buffer and its books.
 #[derive(Debug)]
 pub(crate) struct Mmu {
     admission: Admission,
     /// Other books in the place of the fields below.
     ns3: Option<Box<Books>>,
+    /// SPFC's state of the ports, if it is used.
+    victims: Option<Box<Victims>>,
+    buffer_bytes: u64,
+    ports: u64,
     reserved: u64,
+    /// Within its reserve an ingress asks nobody.
+    own_reserve: bool,
     shared_bytes: u64,
     shared_used: u64,
     ingress: Vec<Ingress>,
@@ -63,6 +84,12 @@ pub(crate) struct Mmu {
     pub max_used: u64,
     /// Most headroom bytes that any ingress ever used.
     pub max_headroom: u64,
+    /// SPFC: packets that a victim port kept though the normal threshold was passed.
+    pub spared: u64,
+    /// SPFC: pauses of ports that were victim ports.
+    pub victim_pauses: u64,
+    /// The last pause was that of a victim port.
+    last_by_victim: bool,
 }
 
 /// Headroom of a port and class: as configured, or by the formula.
@@ -74,8 +101,9 @@ fn headroom_of(config: &SwitchConfig, pfc: &Pfc, (rate, delay_ps): (Rate, Time))
 }
 
 /// How a buffer is divided: `(reserved, headroom, shared)` bytes of all ports together; `shared`
-/// is negative where reserve and headroom ask for more than there is.
-// SW-19
+/// is negative where reserve and headroom ask for more than there is. Headroom beside the buffer
+/// does not count.
+// SW-19, SPFC-05
 #[must_use]
 pub fn division(config: &SwitchConfig, ports: &[(Rate, Time)]) -> (u64, u64, i64) {
     let MmuConfig {
@@ -96,7 +124,7 @@ pub fn division(config: &SwitchConfig, ports: &[(Rate, Time)]) -> (u64, u64, i64
     }
     let reserved = reserved_bytes * buffered * ports.len() as u64;
     let headroom = match admission {
-        Admission::Pfc(pfc) => {
+        Admission::Pfc(pfc) if !pfc.headroom_beside => {
             let all = ports.iter().map(|&link| headroom_of(config, &pfc, link));
             all.sum::<u64>() * pausable
         }
@@ -123,7 +151,12 @@ impl Mmu {
             }
             _ => None,
         };
+        let mut victims = None;
         if let Admission::Pfc(pfc) = config.mmu.admission {
+            let rates = ports.iter().map(|link| link.0);
+            victims = pfc
+                .victims
+                .map(|spfc| Box::new(Victims::new(spfc, rates, config.max_frame)));
             for (class, c) in config.classes.iter().enumerate() {
                 if c.pausable && c.buffered {
                     pausable |= 1 << class;
@@ -135,9 +168,18 @@ impl Mmu {
                 }
             }
         }
+        let own_reserve = match config.mmu.admission {
+            Admission::Pfc(_) => ns3.is_none(),
+            Admission::SharedPool => true,
+            _ => false,
+        };
         Self {
             admission: config.mmu.admission,
+            own_reserve,
             ns3: ns3.map(Box::new),
+            victims,
+            buffer_bytes: config.mmu.buffer_bytes,
+            ports: ports.len().max(1) as u64,
             reserved: config.mmu.reserved_bytes,
             shared_bytes: shared.max(0) as u64,
             shared_used: 0,
@@ -148,6 +190,9 @@ impl Mmu {
             used: 0,
             max_used: 0,
             max_headroom: 0,
+            spared: 0,
+            victim_pauses: 0,
+            last_by_victim: false,
         }
     }
 
@@ -170,7 +215,7 @@ impl Mmu {
         self.shared_used + self.last_frames <= self.shared_bytes
     }
 
-    /// Bytes that an ingress may have in the pool before it is paused.
+    /// Bytes that an ingress may have in the pool before it is paused; a victim port has its own limit.
     #[inline]
     fn xoff_threshold(&self, pfc: &Pfc) -> u64 {
         match pfc.threshold {
@@ -178,7 +223,76 @@ impl Mmu {
             PfcThreshold::Dynamic(alpha) => {
                 alpha.of(self.shared_bytes.saturating_sub(self.shared_used))
             }
+            PfcThreshold::Equal => self.buffer_bytes / self.ports, // SPFC-06
         }
+    }
+
+    /// Whether an ingress that has passed the normal threshold keeps what it has, as a victim port.
+    // SPFC-01, SPFC-03
+    fn spares(&mut self, now: Time, port: u16, inside: u64) -> bool {
+        let whole = self.buffer_bytes;
+        let spared = self
+            .victims
+            .as_mut()
+            .is_some_and(|victims| inside <= whole && victims.is_victim(now, port));
+        self.spared += u64::from(spared);
+        spared
+    }
+
+    /// The ingress was paused.
+    // SPFC-07, SPFC-12
+    fn note_pause(&mut self, now: Time, port: u16, class: u8) -> Tell {
+        if let Some(victims) = &mut self.victims {
+            self.last_by_victim = victims.paused(now, port, class);
+            self.victim_pauses += u64::from(self.last_by_victim);
+        }
+        Tell::Xoff
+    }
+
+    /// The ingress was resumed.
+    // SPFC-12
+    fn note_resume(&mut self, now: Time, port: u16, class: u8) -> Tell {
+        if let Some(victims) = &mut self.victims {
+            victims.resumed(now, port, class);
+        }
+        Tell::Xon
+    }
+
+    /// What an ingress looks like that was paused just now.
+    // SPFC-40
+    pub fn level(&self, port: u16, class: u8) -> Level {
+        if let Some(books) = &self.ns3 {
+            return books.level(port, class);
+        }
+        let ingress = &self.ingress[self.at(port, class)];
+        let threshold_bytes = match self.admission {
+            Admission::Pfc(_) if self.last_by_victim => self.buffer_bytes,
+            Admission::Pfc(pfc) => self.xoff_threshold(&pfc),
+            _ => 0,
+        };
+        Level {
+            held_bytes: ingress.bytes + ingress.headroom,
+            threshold_bytes,
+            pool_bytes: self.shared_used,
+            victim: self.last_by_victim,
+        }
+    }
+
+    /// Holds a packet that does not leave the reserve of its ingress, where no other rule can say
+    /// no and nothing changes for anybody else. False: ask [`Mmu::verdict`].
+    // SW-10
+    #[inline]
+    pub fn enter_reserve(&mut self, port: u16, class: u8, size: u64) -> bool {
+        let at = self.at(port, class);
+        let ingress = &mut self.ingress[at];
+        let bytes = ingress.bytes + size;
+        if bytes > self.reserved || ingress.headroom > 0 || !self.own_reserve {
+            return false;
+        }
+        ingress.bytes = bytes;
+        self.used += size;
+        self.max_used = self.max_used.max(self.used);
+        true
     }
 
     /// May a packet of `size` bytes enter, and where is it held? Changes nothing.
@@ -240,7 +354,7 @@ impl Mmu {
 
     /// Holds an accepted packet.
     #[inline]
-    pub fn enter(&mut self, port: u16, class: u8, size: u64, space: Space) -> Tell {
+    pub fn enter(&mut self, now: Time, port: u16, class: u8, size: u64, space: Space) -> Tell {
         self.used += size;
         self.max_used = self.max_used.max(self.used);
         if let Some(books) = &mut self.ns3 {
@@ -270,11 +384,13 @@ impl Mmu {
         }
         // SW-13: paused once the ingress has more than its threshold in the pool.
         let inside = self.beyond(self.ingress[at].bytes);
-        let over = inside > self.xoff_threshold(&pfc);
+        // SPFC-02: the end of the pool is for nobody, victim port or not.
         let last = inside > 0 && !self.room_for_last_frames();
-        if over || last || self.ingress[at].headroom > 0 {
+        let must = last || self.ingress[at].headroom > 0;
+        let over = inside > self.xoff_threshold(&pfc);
+        if must || over && !self.spares(now, port, inside) {
             self.ingress[at].xoff = true;
-            Tell::Xoff
+            self.note_pause(now, port, class)
         } else {
             Tell::Nothing
         }
@@ -282,14 +398,23 @@ impl Mmu {
 
     /// Lets a packet go that came in by `port`.
     #[inline]
-    pub fn leave(&mut self, port: u16, class: u8, size: u64) -> Tell {
+    pub fn leave(&mut self, now: Time, port: u16, class: u8, size: u64) -> Tell {
         self.used -= size;
+        if let Some(victims) = &mut self.victims
+            && self.pausable & 1 << class != 0
+        {
+            victims.departed(now, port, size);
+        }
         if let Some(books) = &mut self.ns3 {
             return books.leave(port, class, size);
         }
         let at = self.at(port, class);
-        let before = self.beyond(self.ingress[at].bytes);
         let ingress = &mut self.ingress[at];
+        if ingress.bytes <= self.reserved && ingress.headroom == 0 && !ingress.xoff {
+            ingress.bytes -= size; // nothing was in the pool
+            return Tell::Nothing;
+        }
+        let before = ingress.bytes.saturating_sub(self.reserved);
         // SW-14: what leaves frees the headroom first.
         let from_headroom = ingress.headroom.min(size);
         ingress.headroom -= from_headroom;
@@ -303,9 +428,10 @@ impl Mmu {
             return Tell::Nothing;
         };
         let below = after + pfc.xon_offset <= self.xoff_threshold(&pfc);
+        // SPFC-04
         if after == 0 || below && self.room_for_last_frames() {
             self.ingress[at].xoff = false;
-            Tell::Xon
+            self.note_resume(now, port, class)
         } else {
             Tell::Nothing
         }
@@ -343,6 +469,25 @@ impl Mmu {
         own.chain(self.ns3.iter().flat_map(|books| books.pausing()))
     }
 
+    /// SPFC knows of exactly the pauses that there are.
+    // AUD-01
+    fn audit_victims(&self) -> Result<(), String> {
+        let Some(victims) = &self.victims else {
+            return Ok(());
+        };
+        for (port, of) in (0..).zip(self.ingress.chunks(self.classes)) {
+            let pausing = (0u8..).zip(of).filter(|(_, ingress)| ingress.xoff);
+            let pausing = pausing.fold(0, |bits, (class, _)| bits | 1u8 << class);
+            if victims.pausing(port) != pausing {
+                return Err(format!(
+                    "port {port} pauses classes {pausing:#010b}, SPFC has {:#010b}",
+                    victims.pausing(port)
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Compares the books with each other; tells what does not add up.
     pub fn audit(&self) -> Result<(), String> {
         if let Some(books) = &self.ns3 {
@@ -372,7 +517,7 @@ impl Mmu {
                 self.shared_used, self.shared_bytes
             ));
         }
-        Ok(())
+        self.audit_victims()
     }
 }
 
@@ -389,9 +534,11 @@ mod tests {
         Pfc {
             accounting: Accounting::Pool,
             threshold,
+            victims: None,
             xon_offset: 2000,
             frame_bytes: 64,
             headroom: Some(5000),
+            headroom_beside: false,
             response_ps: 0,
         }
     }
@@ -439,18 +586,18 @@ mod tests {
         );
         for _ in 0..3 {
             assert_eq!(m.verdict(0, 2, 1000, 0), Ok(Space::Pool));
-            assert_eq!(m.enter(0, 2, 1000, Space::Pool), Tell::Nothing);
+            assert_eq!(m.enter(0, 0, 2, 1000, Space::Pool), Tell::Nothing);
         }
         assert_eq!(
             m.verdict(0, 2, 1000, 0),
             Ok(Space::Pool),
             "the frame that crosses is in the pool"
         );
-        assert_eq!(m.enter(0, 2, 1000, Space::Pool), Tell::Xoff);
+        assert_eq!(m.enter(0, 0, 2, 1000, Space::Pool), Tell::Xoff);
         for _ in 0..5 {
             assert_eq!(m.verdict(0, 2, 1000, 0), Ok(Space::Headroom));
             assert_eq!(
-                m.enter(0, 2, 1000, Space::Headroom),
+                m.enter(0, 0, 2, 1000, Space::Headroom),
                 Tell::Nothing,
                 "XOFF is said once"
             );
@@ -463,17 +610,21 @@ mod tests {
         );
         assert_eq!((m.used, m.max_headroom), (9000, 5000));
         for _ in 0..5 {
-            assert_eq!(m.leave(0, 2, 1000), Tell::Nothing, "headroom drains first");
+            assert_eq!(
+                m.leave(0, 0, 2, 1000),
+                Tell::Nothing,
+                "headroom drains first"
+            );
         }
         for _ in 0..2 {
             assert_eq!(
-                m.leave(0, 2, 1000),
+                m.leave(0, 0, 2, 1000),
                 Tell::Nothing,
                 "above threshold - offset"
             );
         }
-        assert_eq!(m.leave(0, 2, 1000), Tell::Xon, "1000 + 2000 <= 3000");
-        assert_eq!(m.leave(0, 2, 1000), Tell::Nothing);
+        assert_eq!(m.leave(0, 0, 2, 1000), Tell::Xon, "1000 + 2000 <= 3000");
+        assert_eq!(m.leave(0, 0, 2, 1000), Tell::Nothing);
         assert_eq!(m.used, 0);
         m.audit().unwrap();
     }
@@ -485,13 +636,13 @@ mod tests {
         let mut m = mmu(110_000, 0, Admission::Pfc(pfc(alpha)), 2);
         // Two headrooms of 5000: a pool of 100 000. Alone, an ingress gets half of it.
         let mut entered = 0;
-        while m.enter(0, 2, 1000, Space::Pool) == Tell::Nothing {
+        while m.enter(0, 0, 2, 1000, Space::Pool) == Tell::Nothing {
             entered += 1000;
         }
         assert_eq!(entered, 50_000);
         // The next one gets half of the 49 000 that are free.
         let mut entered = 0;
-        while m.enter(1, 2, 1000, Space::Pool) == Tell::Nothing {
+        while m.enter(0, 1, 2, 1000, Space::Pool) == Tell::Nothing {
             entered += 1000;
         }
         assert_eq!(entered, 24_000);
@@ -505,8 +656,8 @@ mod tests {
             ..pfc(PfcThreshold::Static(0))
         };
         let mut m = mmu(20_000_000_000, 0, Admission::Pfc(long), 1);
-        assert_eq!(m.enter(0, 2, 1000, Space::Pool), Tell::Xoff);
-        m.enter(0, 2, 5_000_000_000, Space::Headroom);
+        assert_eq!(m.enter(0, 0, 2, 1000, Space::Pool), Tell::Xoff);
+        m.enter(0, 0, 2, 5_000_000_000, Space::Headroom);
         assert_eq!(m.verdict(0, 2, 1_000_000_000, 0), Ok(Space::Headroom));
         assert_eq!(m.verdict(0, 2, 1_000_000_001, 0), Err(DropCause::Buffer));
         m.audit().unwrap();
@@ -516,11 +667,11 @@ mod tests {
     #[test]
     fn the_reserve_is_used_before_the_pool() {
         let mut m = mmu(14_000, 2000, Admission::SharedPool, 2);
-        assert_eq!(m.enter(0, 2, 1500, Space::Pool), Tell::Nothing);
+        assert_eq!(m.enter(0, 0, 2, 1500, Space::Pool), Tell::Nothing);
         assert_eq!(m.shared_used, 0);
-        m.enter(0, 2, 1500, Space::Pool);
+        m.enter(0, 0, 2, 1500, Space::Pool);
         assert_eq!(m.shared_used, 1000);
-        m.leave(0, 2, 1500);
+        m.leave(0, 0, 2, 1500);
         assert_eq!(m.shared_used, 0);
         m.audit().unwrap();
     }
@@ -531,7 +682,7 @@ mod tests {
         let mut m = mmu(10_000, 0, Admission::SharedPool, 2);
         for _ in 0..10 {
             assert_eq!(m.verdict(0, 2, 1000, 0), Ok(Space::Pool));
-            m.enter(0, 2, 1000, Space::Pool);
+            m.enter(0, 0, 2, 1000, Space::Pool);
         }
         assert_eq!(m.verdict(1, 2, 1, 0), Err(DropCause::Buffer));
     }
@@ -546,7 +697,7 @@ mod tests {
         let mut m = mmu(10_000, 0, admission, 2);
         assert_eq!(m.verdict(0, 2, 1000, 9000), Ok(Space::Pool));
         assert_eq!(m.verdict(0, 2, 1000, 9001), Err(DropCause::EgressThreshold));
-        m.enter(0, 2, 4000, Space::Pool);
+        m.enter(0, 0, 2, 4000, Space::Pool);
         assert_eq!(m.verdict(0, 2, 1000, 5000), Ok(Space::Pool));
         assert_eq!(m.verdict(0, 2, 1000, 5001), Err(DropCause::EgressThreshold));
     }
@@ -563,15 +714,15 @@ mod tests {
             let port = nth % 3;
             if !told[port as usize] {
                 assert_eq!(m.verdict(port, 2, 1048, 0), Ok(Space::Pool), "port {port}");
-                told[port as usize] = m.enter(port, 2, 1048, Space::Pool) == Tell::Xoff;
+                told[port as usize] = m.enter(0, port, 2, 1048, Space::Pool) == Tell::Xoff;
             }
         }
         assert_eq!(told, [true; 3]);
         assert!(m.shared_used > 24_000 - 3 * 1048 && m.shared_used <= 24_000);
         // Nobody is below its threshold by the offset before the last frames have room again.
-        assert_eq!(m.leave(0, 2, 1048), Tell::Nothing);
-        assert_eq!(m.leave(0, 2, 1048), Tell::Nothing);
-        assert_eq!(m.leave(0, 2, 1048), Tell::Xon);
+        assert_eq!(m.leave(0, 0, 2, 1048), Tell::Nothing);
+        assert_eq!(m.leave(0, 0, 2, 1048), Tell::Nothing);
+        assert_eq!(m.leave(0, 0, 2, 1048), Tell::Xon);
         m.audit().unwrap();
     }
 
@@ -580,7 +731,7 @@ mod tests {
     fn an_unlimited_buffer_only_counts() {
         let mut m = mmu(10, 0, Admission::Unlimited, 1);
         assert_eq!(m.verdict(0, 2, 1 << 40, 0), Ok(Space::Pool));
-        m.enter(0, 2, 1 << 40, Space::Pool);
+        m.enter(0, 0, 2, 1 << 40, Space::Pool);
         assert_eq!(m.max_used, 1 << 40);
         m.audit().unwrap();
     }

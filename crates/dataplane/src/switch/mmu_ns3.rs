@@ -4,7 +4,7 @@
 //! is passed, told or not; a port faster than the NICs has a larger share; an ingress is paused at
 //! its threshold, not above it.
 
-use super::mmu::{Space, Tell};
+use super::mmu::{Level, Space, Tell};
 use crate::config::{Accounting, Pfc, PfcThreshold};
 use crate::units::{NS, Rate, Time};
 
@@ -73,7 +73,7 @@ impl Books {
                 .unwrap_or_else(|| headroom_bytes(rate, delay_ps)),
             halvings: match pfc.threshold {
                 PfcThreshold::Dynamic(_) => halvings(shift, nic_bps, rate.bps()),
-                PfcThreshold::Static(_) => 0, // refused by the scenario
+                PfcThreshold::Static(_) | PfcThreshold::Equal => 0, // refused by the scenario
             },
         };
         Some(Self {
@@ -160,6 +160,18 @@ impl Books {
         }
     }
 
+    /// What an ingress looks like.
+    // SPFC-40
+    pub fn level(&self, port: u16, class: u8) -> Level {
+        let ingress = &self.ingress[self.at(port, class)];
+        Level {
+            held_bytes: ingress.bytes + ingress.headroom,
+            threshold_bytes: self.threshold(port),
+            pool_bytes: self.shared_used,
+            victim: false,
+        }
+    }
+
     /// Ingresses whose upstream is paused now, as (port, class).
     pub fn pausing(&self) -> impl Iterator<Item = (u16, u8)> + '_ {
         let classes = self.classes;
@@ -198,9 +210,11 @@ mod tests {
                 nic_bps: 100_000_000_000,
             },
             threshold: PfcThreshold::Dynamic(Alpha::new(0.125)),
+            victims: None,
             xon_offset: 3072,
             frame_bytes: 43,
             headroom: None,
+            headroom_beside: false,
             response_ps: 0,
         };
         Books::new(&pfc, links, 3, 4096, shared).unwrap()

@@ -13,6 +13,7 @@ mod mmu;
 mod mmu_ns3;
 mod queueing;
 mod signal;
+mod spfc;
 mod trim;
 
 use crate::config::{Assist, Classify, IntConfig, PauseBy, Scope, SwitchConfig};
@@ -32,8 +33,9 @@ use trim::Trimmer;
 
 pub use bfc::{Pairs, hrtt_ps, pause_thresholds, state_entries, sticky_ps};
 pub use classify::MixedMap;
-pub use mmu::{division, headroom_bytes};
+pub use mmu::{Level, division, headroom_bytes};
 pub use queueing::{CONTROL_CLASS, DATA_CLASS};
+pub use spfc::counting_number;
 
 /// What the mechanisms of one switch did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,18 +78,6 @@ pub struct SwitchPortCounters {
     pub dropped: [u64; DROP_CAUSES],
 }
 
-/// The part of a port that signals need.
-#[derive(Clone, Copy, Debug)]
-struct Telemetry {
-    /// Queued bytes of the classes that ECN counts.
-    ecn_bytes: u64,
-    /// Queued bytes of the classes that INT counts.
-    int_bytes: u64,
-    /// Bytes sent of the classes that INT counts.
-    int_tx: u64,
-    rate_mbps: u32,
-}
-
 /// Per class, as bits: what `SwitchConfig::classes` says.
 #[derive(Clone, Copy, Debug, Default)]
 struct ClassBits {
@@ -106,9 +96,10 @@ pub struct Switch {
     marker: Option<Marker>,
     backpressure: Option<Backpressure>,
     clock: Option<Clock>,
+    /// One of the two below is there.
+    assists: bool,
     credits: Option<Credits>,
     trimmer: Option<Trimmer>,
-    telemetry: Vec<Telemetry>,
     class: ClassBits,
     int: bool,
     /// How INT is written, if not exactly and of what was sent.
@@ -130,13 +121,10 @@ impl Switch {
             class.ecn |= u8::from(of.ecn) << c;
             class.int |= u8::from(of.int) << c;
         }
-        let telemetry = ports.iter().map(|(rate, _)| Telemetry {
-            ecn_bytes: 0,
-            int_bytes: 0,
-            int_tx: 0,
-            rate_mbps: (rate.bps() / 1_000_000) as u32,
-        });
-        let queueing = Queueing::new(config, ports.len());
+        let mut queueing = Queueing::new(config, ports.len());
+        for (port, (rate, _)) in queueing.ports.iter_mut().zip(ports) {
+            port.telemetry.rate_mbps = (rate.bps() / 1_000_000) as u32;
+        }
         let read_ps = match config.classify {
             Classify::Dynamic { .. } => config.assign.bitmap_ps,
             _ => None,
@@ -153,6 +141,7 @@ impl Switch {
                 .map(|e| Marker::new(e, ports.iter().map(|p| p.0))),
             backpressure: config.bfc.map(|b| Backpressure::new(b, id, ports)),
             clock: Clock::new(read_ps, tell_ps),
+            assists: config.assist.is_some(),
             credits: match &config.assist {
                 Some(Assist::Credits(queue)) => Some(Credits::new(queue, ports)),
                 _ => None,
@@ -163,7 +152,6 @@ impl Switch {
                 }
                 _ => None,
             },
-            telemetry: telemetry.collect(),
             class,
             int: config.int.is_some(),
             int_as: config.int.filter(|int| *int != IntConfig::default()),
@@ -217,7 +205,7 @@ impl Switch {
             return;
         }
         packet.ingress = in_port;
-        let packet = *packet;
+        let mut packet = *packet;
         self.counters.received += 1;
         self.touch(now, sink);
 
@@ -225,13 +213,7 @@ impl Switch {
             return self.drop(None, id, DropCause::NoRoute, arena, sink); // SW-02
         };
         let class = packet.class();
-        if let Some(credits) = &self.credits
-            && class == CREDIT_CLASS
-            && credits.is_full(port)
-        {
-            return self.drop(Some(port), id, DropCause::CreditLimit, arena, sink); // XP-03
-        }
-        if self.trimmer.is_some() && !self.trim(now, port, id, arena, sink) {
+        if self.assists && !self.assist_arrival(now, port, id, arena, sink) {
             return;
         }
         let place = self
@@ -240,26 +222,57 @@ impl Switch {
         let size = u64::from(packet.size);
         let buffered = self.class.buffered >> class & 1 != 0;
         if buffered {
-            let waiting = if self.mmu.per_queue() && place.queue != queueing::NO_QUEUE {
-                self.queueing.get(place.queue).bytes
-            } else {
-                self.queueing.ports[port as usize].bytes
-            };
-            match self.mmu.verdict(in_port, class, size, waiting) {
-                Ok(space) => {
-                    arena.hot_mut(id).flags |= flag::BUFFERED;
-                    if self.mmu.enter(in_port, class, size, space) == Tell::Xoff {
-                        self.tell_pfc(in_port, class, true, arena, sink);
+            if !self.mmu.enter_reserve(in_port, class, size) {
+                let waiting = if self.mmu.per_queue() && place.queue != queueing::NO_QUEUE {
+                    self.queueing.get(place.queue).bytes
+                } else {
+                    self.queueing.ports[port as usize].bytes
+                };
+                match self.mmu.verdict(in_port, class, size, waiting) {
+                    Ok(space) => {
+                        if self.mmu.enter(now, in_port, class, size, space) == Tell::Xoff {
+                            self.tell_pfc(in_port, class, true, arena, sink);
+                        }
                     }
+                    Err(cause) => return self.drop(Some(port), id, cause, arena, sink),
                 }
-                Err(cause) => return self.drop(Some(port), id, cause, arena, sink),
             }
+            packet.flags |= flag::BUFFERED;
+            arena.hot_mut(id).flags = packet.flags;
         }
         let counted = self.counted(&packet);
         let (queue, alone) =
             self.classifier
                 .commit(now, port, &packet, place, counted, &mut self.queueing);
-        self.enqueue(port, queue, alone, id, arena, sink);
+        self.enqueue(port, queue, alone, (id, &packet), arena, sink);
+        if self.assists {
+            self.assist_joined(now, port, class, sink);
+        }
+    }
+
+    /// Whether a receiver-driven transport lets a packet join its queue in the usual way.
+    #[inline(never)]
+    fn assist_arrival<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) -> bool {
+        let class = arena.hot(id).class();
+        if let Some(credits) = &self.credits
+            && class == CREDIT_CLASS
+            && credits.is_full(port)
+        {
+            self.drop(Some(port), id, DropCause::CreditLimit, arena, sink); // XP-03
+            return false;
+        }
+        self.trim(now, port, id, arena, sink)
+    }
+
+    #[inline(never)]
+    fn assist_joined<S: Sink>(&mut self, now: Time, port: u16, class: u8, sink: &mut S) {
         if let Some(credits) = &mut self.credits
             && class == CREDIT_CLASS
         {
@@ -267,6 +280,18 @@ impl Switch {
         }
         if let Some(trimmer) = &mut self.trimmer {
             trimmer.joined(port, class);
+        }
+    }
+
+    #[inline(never)]
+    fn assist_left<S: Sink>(&mut self, now: Time, port: u16, class: u8, sink: &mut S) {
+        if let Some(credits) = &mut self.credits
+            && class == CREDIT_CLASS
+        {
+            credits.left(now, port, &mut self.queueing, sink);
+        }
+        if let Some(trimmer) = &mut self.trimmer {
+            trimmer.left(port, class);
         }
     }
 
@@ -318,16 +343,15 @@ impl Switch {
         port: u16,
         queue: u32,
         alone: bool,
-        id: PacketId,
+        (id, packet): (PacketId, &Packet),
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        let packet = *arena.hot(id);
         let found = self.queueing.get(queue).bytes;
         self.queueing.push(queue, id, arena);
         let bit = 1u8 << packet.class();
         let size = u64::from(packet.size);
-        let telemetry = &mut self.telemetry[port as usize];
+        let telemetry = &mut self.queueing.ports[port as usize].telemetry;
         if self.class.int & bit != 0 {
             telemetry.int_bytes += size;
         }
@@ -337,14 +361,14 @@ impl Switch {
         }
         // BFC-17: whatever chose the queue.
         if let Some(backpressure) = &mut self.backpressure
-            && bfc::subject(&packet)
+            && bfc::subject(packet)
         {
             // BFC-07: N_active with this packet in place.
             let active = self.queueing.open(port, packet.class());
-            if backpressure.is_over(port, active, found, &packet, alone) {
+            if backpressure.is_over(port, active, found, packet, alone) {
                 arena.hot_mut(id).flags |= flag::OVER;
-                if backpressure.over(&packet) {
-                    self.tell_bfc(&packet, true, arena, sink);
+                if backpressure.over(packet) {
+                    self.tell_bfc(packet, true, arena, sink);
                 }
             }
         }
@@ -366,7 +390,7 @@ impl Switch {
         let packet = *hot;
         if packet.kind().is_hop_control() {
             if self.class.int & 1 != 0 {
-                let telemetry = &mut self.telemetry[port as usize];
+                let telemetry = &mut self.queueing.ports[port as usize].telemetry;
                 telemetry.int_bytes -= u64::from(packet.size);
                 telemetry.int_tx += u64::from(packet.size);
             }
@@ -379,7 +403,7 @@ impl Switch {
         let class = packet.class();
         let size = u64::from(packet.size);
         let tell = if packet.has(flag::BUFFERED) {
-            self.mmu.leave(packet.ingress, class, size)
+            self.mmu.leave(now, packet.ingress, class, size)
         } else {
             Tell::Nothing
         };
@@ -396,19 +420,14 @@ impl Switch {
         let counted = self.counted(&packet);
         self.classifier
             .departed(now, port, &packet, queue, counted, &mut self.queueing);
-        if let Some(credits) = &mut self.credits
-            && class == CREDIT_CLASS
-        {
-            credits.left(now, port, &mut self.queueing, sink);
-        }
-        if let Some(trimmer) = &mut self.trimmer {
-            trimmer.left(port, class);
+        if self.assists {
+            self.assist_left(now, port, class, sink);
         }
         Some(id)
     }
 
     /// Marks and telemetry of a packet that has left its queue.
-    #[inline]
+    #[inline(always)]
     #[allow(clippy::too_many_arguments)]
     fn signal<S: Sink>(
         &mut self,
@@ -422,7 +441,7 @@ impl Switch {
     ) {
         let bit = 1u8 << packet.class();
         let size = u64::from(packet.size);
-        let telemetry = &mut self.telemetry[port as usize];
+        let telemetry = &mut self.queueing.ports[port as usize].telemetry;
         if self.class.ecn & bit != 0 {
             telemetry.ecn_bytes -= size;
         }
@@ -456,7 +475,7 @@ impl Switch {
     #[cold]
     #[inline(never)]
     fn rewrite_int(&self, port: u16, id: PacketId, arena: &mut Arena) {
-        let telemetry = &self.telemetry[port as usize];
+        let telemetry = &self.queueing.ports[port as usize].telemetry;
         let arrived = telemetry.int_tx + telemetry.int_bytes;
         if let (Some(int), Some(stack)) = (self.int_as, arena.stack_mut(id)) {
             signal::rewrite(int, stack, arrived);
@@ -465,7 +484,7 @@ impl Switch {
 
     /// ECN at the moment that the configuration chose.
     // SW-30, SW-32, SW-34
-    #[inline]
+    #[inline(always)]
     fn mark<S: Sink>(
         &mut self,
         port: u16,
@@ -481,7 +500,7 @@ impl Switch {
         }
         let bytes = match marker.scope {
             Scope::Queue => self.queueing.get(queue).bytes,
-            Scope::Port => self.telemetry[port as usize].ecn_bytes,
+            Scope::Port => self.queueing.ports[port as usize].telemetry.ecn_bytes,
         };
         let hot = arena.hot_mut(id);
         let data = hot.kind() == Kind::Data;
@@ -547,12 +566,18 @@ impl Switch {
         } else {
             self.counters.pfc_resumes += 1;
         }
+        // SPFC-40
+        let number = match xoff {
+            true => sink.pauses(port, class, || self.mmu.level(port, class)),
+            false => sink.resumes(port, class),
+        };
         if self.marker.as_ref().is_some_and(|marker| marker.replay) {
             sink.unit(); // NS3-17
         }
         let frame = Packet {
             psn: u32::from(xoff),
             hash: 1 << class,
+            dst: number,
             ..Packet::new(Kind::Pfc, 0, self.mmu.pause_frame())
         };
         self.emit(port, frame, arena, sink);
@@ -609,7 +634,7 @@ impl Switch {
         let held = backpressure.holding();
         let mut rest = held.as_slice();
         let mut queues = Vec::new();
-        for port in 0..self.telemetry.len() as u16 {
+        for port in 0..self.queueing.ports.len() as u16 {
             let here = rest.partition_point(|h| h.ingress <= port);
             queues.clear();
             queues.extend(rest[..here].iter().map(|h| h.what));
@@ -641,7 +666,7 @@ impl Switch {
         sink: &mut S,
     ) -> PacketId {
         if self.class.int & 1 != 0 {
-            self.telemetry[port as usize].int_bytes += u64::from(frame.size);
+            self.queueing.ports[port as usize].telemetry.int_bytes += u64::from(frame.size);
         }
         let id = arena.alloc(frame, Cold::default());
         let queue = self.queueing.queue_of(port, 0, 0);
@@ -726,6 +751,12 @@ impl Switch {
         &self.port_counters[port as usize]
     }
 
+    /// SPFC: packets that victim ports kept beyond the normal threshold, and pauses of victim ports.
+    #[must_use]
+    pub const fn spfc_counters(&self) -> (u64, u64) {
+        (self.mmu.spared, self.mmu.victim_pauses)
+    }
+
     /// BFC: flows that got a queue which the bitmap wrongly called empty.
     #[must_use]
     pub const fn stale_assignments(&self) -> u64 {
@@ -780,7 +811,7 @@ impl Switch {
     pub fn audit(&self, arena: &Arena) -> Vec<String> {
         let mut broken = Vec::new();
         let (mut packets, mut buffered, mut subject) = (0u64, 0u64, 0u64);
-        for port in 0..self.telemetry.len() as u16 {
+        for port in 0..self.queueing.ports.len() as u16 {
             let mut bytes = 0u64;
             self.queueing.for_each_packet(port, arena, |id| {
                 let p = arena.hot(id);

@@ -16,6 +16,7 @@ pub(crate) const NO_QUEUE: u32 = u32::MAX;
 
 /// A queue belongs to one port and one class.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub(crate) struct Queue {
     pub bytes: u64,
     head: PacketId,
@@ -78,9 +79,28 @@ struct Next {
 /// packet by now, or is paused, says nothing any more.
 type Shortest = BinaryHeap<Reverse<Next>>;
 
-/// What a port has waiting.
+/// The part of a port that signals need.
 #[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Telemetry {
+    /// Queued bytes of the classes that ECN counts.
+    pub ecn_bytes: u64,
+    /// Queued bytes of the classes that INT counts.
+    pub int_bytes: u64,
+    /// Bytes sent of the classes that INT counts.
+    pub int_tx: u64,
+    pub rate_mbps: u32,
+}
+
+/// What a port has waiting: all that a frame touches of its port, in one cache line.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 pub(crate) struct PortQueues {
+    /// All queued bytes, control frames included.
+    pub bytes: u64,
+    pub max_bytes: u64,
+    pub telemetry: Telemetry,
+    /// Queues that BFC holds.
+    held: u16,
     /// Classes with an open queue.
     ready: u8,
     /// Classes that PFC holds.
@@ -89,11 +109,6 @@ pub(crate) struct PortQueues {
     shaped: u8,
     /// Control packets that went since the last data packet, where they take turns.
     run: u16,
-    /// All queued bytes, control frames included.
-    pub bytes: u64,
-    pub max_bytes: u64,
-    /// Queues that BFC holds.
-    held: u16,
 }
 
 impl PortQueues {
@@ -129,6 +144,8 @@ pub(crate) struct Queueing {
     rounds: Vec<Round>,
     pub ports: Vec<PortQueues>,
     schedule: Schedule,
+    /// Each class has one queue, first in, first out, that nobody pauses alone: no rounds are kept.
+    single: bool,
     classes: usize,
     /// Queues per port that exist from the start.
     stride: usize,
@@ -196,6 +213,9 @@ impl Queueing {
             rounds: vec![round; ports * classes],
             ports: vec![PortQueues::default(); ports],
             schedule: config.schedule,
+            single: config.classify == Classify::Fifo
+                && config.schedule == Schedule::Fifo
+                && config.bfc.is_none(),
             classes,
             stride,
             offsets,
@@ -248,7 +268,11 @@ impl Queueing {
     #[inline]
     pub fn prefetch(&self, port: u16) {
         prefetch(&self.ports, port as usize);
-        prefetch(&self.rounds, port as usize * self.classes);
+        if self.single {
+            prefetch(&self.queues, (port as usize + 1) * self.classes - 1);
+        } else {
+            prefetch(&self.rounds, port as usize * self.classes);
+        }
     }
 
     #[inline]
@@ -311,6 +335,10 @@ impl Queueing {
         if q.head == NO_PACKET {
             q.head = id;
             q.tail = id;
+            if self.single {
+                port.ready |= 1 << q.class;
+                return;
+            }
             if self.held_flows.is_some() {
                 self.look_at_head(queue, arena);
             }
@@ -504,6 +532,9 @@ impl Queueing {
             class = self.ports[port as usize].take_turns(ready, weight);
         }
         let at = port as usize * self.classes + class;
+        if self.single {
+            return Some((at as u32, self.take_single(at, arena)));
+        }
         let queue = self.pick(at, arena);
         Some((queue, self.take(at, queue, arena)))
     }
@@ -576,6 +607,24 @@ impl Queueing {
         unreachable!("a class that is ready has an open queue")
     }
 
+    /// Takes the first packet of the only queue of a class, which has the number of its round.
+    // SW-20
+    #[inline]
+    fn take_single(&mut self, at: usize, arena: &Arena) -> PacketId {
+        let q = &mut self.queues[at];
+        let id = q.head;
+        let packet = arena.hot(id);
+        let size = u64::from(packet.size);
+        q.head = packet.next;
+        q.bytes -= size;
+        let port = &mut self.ports[q.port as usize];
+        port.bytes -= size;
+        if q.head == NO_PACKET {
+            port.ready &= !(1 << q.class);
+        }
+        id
+    }
+
     /// Takes the first packet of the queue at the head of its round.
     #[inline]
     fn take(&mut self, at: usize, queue: u32, arena: &Arena) -> PacketId {
@@ -608,7 +657,7 @@ impl Queueing {
     // NDP-01
     pub fn take_last(&mut self, queue: u32, arena: &mut Arena) -> Option<PacketId> {
         let q = &mut self.queues[queue as usize];
-        if q.head == q.tail {
+        if q.head == NO_PACKET || q.head == q.tail {
             return None;
         }
         let mut before = q.head;
@@ -649,7 +698,7 @@ impl Queueing {
     /// Pauses or resumes a queue. Returns whether it may send now and could not before.
     pub fn set_paused(&mut self, queue: u32, paused: bool, arena: &Arena) -> bool {
         let q = &mut self.queues[queue as usize];
-        if q.paused == paused {
+        if q.paused == paused || self.single {
             return false;
         }
         q.paused = paused;

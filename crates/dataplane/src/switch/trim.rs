@@ -111,7 +111,8 @@ impl Switch {
         sink: &mut S,
     ) {
         let queue = self.queueing.queue_of(port, CONTROL_CLASS, 0);
-        self.enqueue(port, queue, false, id, arena, sink);
+        let packet = *arena.hot(id);
+        self.enqueue(port, queue, false, (id, &packet), arena, sink);
     }
 
     fn has_room(&self, port: u16, config: TrimConfig, size: u16) -> bool {
@@ -167,7 +168,7 @@ impl Switch {
         let packet = *arena.hot(id);
         let (class, size) = (packet.class(), u64::from(packet.size));
         let bit = 1u8 << class;
-        let telemetry = &mut self.telemetry[port as usize];
+        let telemetry = &mut self.queueing.ports[port as usize].telemetry;
         if self.class.ecn & bit != 0 {
             telemetry.ecn_bytes -= size;
         }
@@ -177,7 +178,9 @@ impl Switch {
         if let Some(trimmer) = &mut self.trimmer {
             trimmer.left(port, class);
         }
-        if packet.has(flag::BUFFERED) && self.mmu.leave(packet.ingress, class, size) == Tell::Xon {
+        if packet.has(flag::BUFFERED)
+            && self.mmu.leave(now, packet.ingress, class, size) == Tell::Xon
+        {
             self.tell_pfc(packet.ingress, class, false, arena, sink);
         }
         let counted = self.counted(&packet);

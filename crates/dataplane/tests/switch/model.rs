@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 
 use dataplane::route::mix32;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 
 use super::*;
 
@@ -68,6 +69,11 @@ struct Model {
     drops: Vec<(u32, DropCause)>,
     pool_bytes: u64,
     now: Time,
+    /// For SPFC, of each port: when which packet left that came in by it, and when it paused and
+    /// resumed its upstream.
+    left: Vec<Vec<(Time, u64)>>,
+    told: Vec<Vec<(Time, u8, bool)>>,
+    spared: u64,
 }
 
 impl Model {
@@ -100,6 +106,9 @@ impl Model {
             drops: Vec::new(),
             pool_bytes: pool as u64,
             now: 0,
+            left: vec![Vec::new(); PORTS as usize],
+            told: vec![Vec::new(); PORTS as usize],
+            spared: 0,
         }
     }
 
@@ -149,7 +158,36 @@ impl Model {
         match pfc.threshold {
             PfcThreshold::Static(bytes) => bytes,
             PfcThreshold::Dynamic(alpha) => alpha.of(self.pool_bytes - self.pool_used()),
+            PfcThreshold::Equal => self.config.mmu.buffer_bytes / u64::from(PORTS),
         }
+    }
+
+    /// SPFC: the state of a port, from all that has ever happened at it.
+    fn is_victim(&self, pfc: &Pfc, port: u16) -> bool {
+        let Some(spfc) = pfc.victims else {
+            return false;
+        };
+        let tc = spfc.interval_ps;
+        let edge = self.now / tc * tc;
+        let left = self.left[port as usize].iter();
+        let in_last = left.filter(|(at, _)| *at + tc >= edge && *at < edge);
+        let departed: u64 = match spfc.count {
+            Departures::Packets => in_last.count() as u64,
+            Departures::Bytes => in_last.map(|(_, size)| size).sum(),
+        };
+        let enough = dataplane::switch::counting_number(&spfc, LINK.0, self.config.max_frame);
+        let told = &self.told[port as usize];
+        let paused = |class: u8| {
+            let of = told.iter().filter(|(at, c, _)| *c == class && *at < edge);
+            of.last().is_some_and(|last| last.2)
+        };
+        let paused_since = told.iter().any(|&(at, _, on)| on && at >= edge);
+        let resumed = told.iter().any(|&(at, _, on)| !on && at < edge);
+        edge > 0
+            && departed >= enough
+            && !(0..8).any(paused)
+            && !paused_since
+            && (resumed || !spfc.unpaused_waits)
     }
 
     fn receive(&mut self, in_port: u16, packet: &Packet, draw: u64) {
@@ -278,10 +316,14 @@ impl Model {
             let inside = self.beyond(self.ingress[at].pool);
             let free = self.pool_bytes - self.pool_used();
             let full = inside > 0 && free < self.last_frames();
-            if !ingress.xoff
-                && (inside > self.xoff_at(&pfc) || full || self.ingress[at].headroom > 0)
-            {
+            let must = full || self.ingress[at].headroom > 0;
+            let over = inside > self.xoff_at(&pfc);
+            let fits_all = inside <= self.config.mmu.buffer_bytes;
+            let spared = over && !must && fits_all && self.is_victim(&pfc, port);
+            self.spared += u64::from(spared && !ingress.xoff);
+            if !ingress.xoff && (must || over && !spared) {
                 self.ingress[at].xoff = true;
+                self.told[port as usize].push((self.now, class, true));
                 self.tell(port, Kind::Pfc, true, 1 << class);
             }
             return true;
@@ -395,6 +437,9 @@ impl Model {
             let from_headroom = self.ingress[at].headroom.min(item.size);
             self.ingress[at].headroom -= from_headroom;
             self.ingress[at].pool -= item.size - from_headroom;
+            if self.pfc(item.class).is_some() {
+                self.left[item.ingress as usize].push((self.now, item.size));
+            }
             if let Some(pfc) = self.pfc(item.class)
                 && self.ingress[at].xoff
                 && self.ingress[at].headroom == 0
@@ -403,6 +448,7 @@ impl Model {
                 let room = self.pool_used() + self.last_frames() <= self.pool_bytes;
                 if inside == 0 || inside + pfc.xon_offset <= self.xoff_at(&pfc) && room {
                     self.ingress[at].xoff = false;
+                    self.told[item.ingress as usize].push((self.now, item.class, false));
                     self.tell(item.ingress, Kind::Pfc, false, 1 << item.class);
                 }
             }
@@ -462,6 +508,78 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
+/// SPFC with thresholds that ports pass, and intervals in which they are busy.
+fn victims_config() -> impl Strategy<Value = SwitchConfig> {
+    let threshold = prop_oneof![
+        (0u64..3000).prop_map(PfcThreshold::Static),
+        (0.02f64..0.5).prop_map(|a| PfcThreshold::Dynamic(Alpha::new(a))),
+    ];
+    let spfc = (US / 2..3 * US, 20u32..200, any::<bool>(), any::<bool>());
+    (threshold, 0u64..2000, any::<bool>(), spfc, 8_000u64..80_000).prop_map(
+        |(threshold, xon_offset, headroom_beside, spfc, pool)| {
+            let (interval_ps, k, bytes, unpaused_waits) = spfc;
+            let mut c = config();
+            let count = match bytes {
+                true => Departures::Bytes,
+                false => Departures::Packets,
+            };
+            c.mmu.admission = Admission::Pfc(Pfc {
+                accounting: Accounting::Pool,
+                threshold,
+                victims: Some(SpfcConfig {
+                    interval_ps,
+                    k: k << 16,
+                    count,
+                    unpaused_waits,
+                }),
+                xon_offset,
+                frame_bytes: 64,
+                headroom: Some(3000),
+                headroom_beside,
+                response_ps: 0,
+            });
+            let (reserved, headroom, _) = dataplane::switch::division(&c, &[LINK; PORTS as usize]);
+            c.mmu.buffer_bytes = reserved + headroom + pool;
+            c
+        },
+    )
+}
+
+/// Data that comes in bursts, and short waits.
+fn busy_op() -> impl Strategy<Value = Op> {
+    let port = 0..PORTS;
+    prop_oneof![
+        6 => (port.clone(), 0..2u32, 60u16..1500, 2u8..4).prop_map(
+            |(port, dst, size, class)| Op::Arrive { port, dst, flow: 1, size, class, upstream: 0 }
+        ),
+        5 => port.prop_map(|port| Op::Transmit { port }),
+        3 => (0..US / 2).prop_map(|ps| Op::Wait { ps }),
+    ]
+}
+
+// SPFC-01, SPFC-02, SPFC-03, SPFC-04, SPFC-05, SPFC-06, SPFC-07, SPFC-10, SPFC-11, SPFC-12, SPFC-15, SPFC-16,
+// SPFC-17, SPFC-19
+#[test]
+fn victim_ports_are_what_a_look_at_the_whole_past_says() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut sums = (0, 0);
+    for _ in 0..300 {
+        let strategy = (
+            victims_config(),
+            proptest::collection::vec(busy_op(), 300..301),
+        );
+        let (config, ops) = strategy.new_tree(&mut runner).unwrap().current();
+        let (mut bench, mut model) = (Bench::new(&config), Model::new(&config));
+        for (psn, &op) in (0u32..).zip(&ops) {
+            step(&mut bench, &mut model, psn, op);
+            agree(&bench, &model);
+        }
+        let (spared, pauses) = bench.switch.spfc_counters();
+        sums = (sums.0 + spared, sums.1 + pauses);
+    }
+    assert!(sums.0 > 300 && sums.1 > 30, "{sums:?}");
+}
+
 fn any_config() -> impl Strategy<Value = SwitchConfig> {
     let classify = prop_oneof![
         Just(Classify::Fifo),
@@ -479,6 +597,7 @@ fn any_config() -> impl Strategy<Value = SwitchConfig> {
     let threshold = prop_oneof![
         (0u64..20_000).prop_map(PfcThreshold::Static),
         (0.1f64..4.0).prop_map(|a| PfcThreshold::Dynamic(Alpha::new(a))),
+        Just(PfcThreshold::Equal),
     ];
     let admission = prop_oneof![
         Just(Admission::SharedPool),
@@ -487,16 +606,20 @@ fn any_config() -> impl Strategy<Value = SwitchConfig> {
             alpha: Alpha::new(a),
             per_queue: false
         }),
-        (threshold, 0u64..4000, 0u64..6000).prop_map(|(threshold, xon_offset, headroom)| {
-            Admission::Pfc(Pfc {
-                accounting: Accounting::Pool,
-                threshold,
-                xon_offset,
-                frame_bytes: 64,
-                headroom: Some(headroom),
-                response_ps: 0,
-            })
-        }),
+        (threshold, 0u64..4000, 0u64..6000, any::<bool>()).prop_map(
+            |(threshold, xon_offset, headroom, headroom_beside)| {
+                Admission::Pfc(Pfc {
+                    accounting: Accounting::Pool,
+                    threshold,
+                    victims: None,
+                    xon_offset,
+                    frame_bytes: 64,
+                    headroom: Some(headroom),
+                    headroom_beside,
+                    response_ps: 0,
+                })
+            }
+        ),
     ];
     (
         classify,
@@ -603,6 +726,7 @@ fn agree(bench: &Bench, model: &Model) {
     bench.sound();
     assert_eq!(bench.ears.drops, model.drops);
     assert_eq!(bench.switch.buffer_used(), model.used());
+    assert_eq!(bench.switch.spfc_counters().0, model.spared);
     for (port, p) in (0u16..).zip(&model.ports) {
         let bytes: u64 = p.queues.iter().flat_map(|q| &q.items).map(|i| i.size).sum();
         assert_eq!(bench.switch.queued(port).0, bytes, "port {port}");

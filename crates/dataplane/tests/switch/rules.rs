@@ -1,7 +1,9 @@
 //! One test a rule, for those that the model does not cover.
 
 use super::*;
-use dataplane::config::{Accounting, EcnConfig, Pfc, PfcThreshold, Red, Scope};
+use dataplane::config::{
+    Accounting, Departures, EcnConfig, Pfc, PfcThreshold, Red, Scope, SpfcConfig,
+};
 use dataplane::int::{Counter, IntFormat, IntHop, Layout};
 use dataplane::packet::flag;
 use dataplane::switch::state_entries;
@@ -323,6 +325,8 @@ fn told(int: IntConfig, pauses: bool) -> Vec<IntHop> {
         frame_bytes: 64,
         headroom: None,
         response_ps: 0,
+        headroom_beside: false,
+        victims: None,
     });
     let mut b = Bench::new(&c);
     // Its first packet holds the upstream behind port 2, so that a pause leaves there.
@@ -408,6 +412,8 @@ fn frames_between_neighbours_go_first_and_no_pause_stops_them() {
         frame_bytes: 64,
         headroom: Some(5000),
         response_ps: 0,
+        headroom_beside: false,
+        victims: None,
     });
     let mut b = Bench::new(&c);
     b.receive(2, data(9, 0, 77));
@@ -465,6 +471,8 @@ fn drawn(replay: bool) -> (usize, u32) {
         frame_bytes: 64,
         headroom: None,
         response_ps: 0,
+        headroom_beside: false,
+        victims: None,
     });
     let mut b = Bench::new(&c);
     for psn in 0..3 {
@@ -708,5 +716,92 @@ fn the_flow_with_the_least_left_goes_first() {
     let order = psns(&b.all(2));
     // The first packet of a queue speaks for it: 20 (4500) before 10 (5000), then 11 (4000).
     assert_eq!(order, [20, 10, 11, 0, 1, 2]);
+    b.sound();
+}
+
+/// A switch with a pool of 60 000 B whose normal ports are paused above 3000 B.
+fn selective(xon_offset: u64) -> Bench {
+    let mut c = config();
+    c.mmu.admission = Admission::Pfc(Pfc {
+        accounting: Accounting::Pool,
+        threshold: PfcThreshold::Static(3000),
+        victims: Some(SpfcConfig {
+            interval_ps: US,
+            k: 10 << 16, // 12 500 B in 1 us: two packets make a victim
+            count: Departures::Packets,
+            unpaused_waits: false,
+        }),
+        xon_offset,
+        frame_bytes: 64,
+        headroom: Some(5000),
+        headroom_beside: true,
+        response_ps: 0,
+    });
+    c.mmu.buffer_bytes = 60_000;
+    Bench::new(&c)
+}
+
+/// Sends through a port what makes it a victim port, and lets its interval end.
+fn make_victim(b: &mut Bench, port: u16) {
+    for psn in 0..2 {
+        b.receive(port, data(u32::from(port), 3, psn));
+        assert_eq!(b.send(3).map(|p| p.kind()), Some(Kind::Data));
+    }
+}
+
+// SPFC-01, SPFC-02, SPFC-07
+#[test]
+fn two_victim_ports_fill_the_pool_and_are_paused_before_it_overflows() {
+    let mut b = selective(0);
+    make_victim(&mut b, 0);
+    make_victim(&mut b, 1);
+    b.now = US;
+    let mut psn = 0;
+    while b.switch.counters().pfc_pauses < 2 {
+        let port = if b.switch.counters().pfc_pauses == 0 {
+            psn as u16 % 2
+        } else {
+            1
+        };
+        b.receive(port, data(7, 3, psn));
+        b.sound();
+        psn += 1;
+    }
+    assert!(b.ears.drops.is_empty());
+    // What is left are the last frames of the four ports.
+    let used = b.switch.buffer_used();
+    assert!((60_000 - 4 * 1048..=60_000).contains(&used), "{used}");
+    let (spared, by_victims) = b.switch.spfc_counters();
+    assert_eq!((spared, by_victims), (u64::from(psn) - 2 * 3 - 2, 2));
+    // A normal port has room for the frame that crosses, too.
+    b.receive(2, data(8, 3, 0));
+    assert!(b.ears.drops.is_empty());
+    assert_eq!(b.switch.counters().pfc_pauses, 3);
+    b.sound();
+}
+
+// SPFC-03, SPFC-04
+#[test]
+fn a_port_that_is_no_victim_any_more_is_paused_by_its_next_packet_and_resumed_as_normal() {
+    let mut b = selective(1000);
+    make_victim(&mut b, 0);
+    b.now = US;
+    for psn in 0..10 {
+        b.receive(0, data(1, 3, psn));
+    }
+    assert_eq!(b.switch.counters().pfc_pauses, 0, "10 000 B are no matter");
+    b.now = 2 * US; // nothing has left in this interval
+    assert_eq!(b.switch.counters().pfc_pauses, 0);
+    b.receive(0, data(1, 3, 10));
+    assert_eq!(b.switch.counters().pfc_pauses, 1);
+    assert_eq!(b.switch.spfc_counters().1, 0, "it was a normal port");
+    for left in (0..11).rev() {
+        assert_eq!(b.send(3).map(|p| p.psn), Some(10 - left));
+        assert_eq!(
+            b.switch.counters().pfc_resumes,
+            u64::from(left <= 2),
+            "{left}"
+        );
+    }
     b.sound();
 }

@@ -1,19 +1,22 @@
 //! The books of a run: every law of conservation that can be checked is checked, every time.
 
-use dataplane::config::Recovery;
 use dataplane::sink::DropCause;
 use dataplane::units::NEVER;
 use kernel::calendar::Calendar;
 
 use super::Simulation;
+use super::network::Way;
 use crate::record::{Ending, PortRecord, Violation};
 
 /// Enough to find the cause.
 const MOST_VIOLATIONS: usize = 50;
 
-impl<C: Calendar> Simulation<C> {
+impl<C: Calendar + Send> Simulation<C> {
     /// Makes all checks; violations go to the list, the names of checks that held come back.
     pub(super) fn audit(&mut self, ending: Ending) -> Vec<&'static str> {
+        for part in &mut self.net.parts {
+            self.violations.append(&mut part.violations);
+        }
         let drained = ending == Ending::Drained;
         let found = [
             ("conservation", self.audit_switches()),
@@ -31,8 +34,8 @@ impl<C: Calendar> Simulation<C> {
             let applies = match check {
                 "lossless" => self.lossless,
                 "slowdown" => !self.spraying,
-                "pauses" => self.losses.none(),
-                "receivers" => self.losses.none() && self.nic.recovery == Recovery::Own,
+                "pauses" => !self.losing,
+                "receivers" => !self.losing && self.owns_repair,
                 _ => true,
             };
             if messages.is_empty() && !failed_before && applies {
@@ -47,14 +50,11 @@ impl<C: Calendar> Simulation<C> {
 
     /// AUD-01: per switch and port, what came in went out, waits or was dropped.
     fn audit_switches(&self) -> Vec<String> {
-        let hosts = self.graph.hosts();
-        let each = self.switches.iter().enumerate();
-        each.flat_map(|(index, switch)| {
-            let name = self.graph.name(hosts + index as u32);
-            switch
-                .audit(&self.arena)
-                .into_iter()
-                .map(move |what| format!("{name}: {what}"))
+        let each = self.net.each_switch();
+        each.flat_map(|(node, switch, arena)| {
+            let name = self.net.graph.name(node);
+            let found = switch.audit(arena).into_iter();
+            found.map(move |what| format!("{name}: {what}"))
         })
         .collect()
     }
@@ -63,30 +63,27 @@ impl<C: Calendar> Simulation<C> {
     fn audit_links(&self, drained: bool) -> Vec<String> {
         let mut broken = Vec::new();
         let mut under_way = 0;
-        for (l, s) in self.core.links.hot.iter().zip(&self.core.links.stats) {
-            under_way += s.packets - l.arrived.min(s.packets);
-            if l.arrived > s.packets || drained && l.arrived != s.packets {
+        for (link, way) in self.net.each_way() {
+            let (sent, arrived) = (way.near.packets, way.far.arrived);
+            under_way += sent - arrived.min(sent);
+            if arrived > sent || drained && arrived != sent {
                 broken.push(format!(
-                    "link from {} port {}: {} frames sent, {} arrived",
-                    self.graph.name(l.node),
-                    l.port,
-                    s.packets,
-                    l.arrived
+                    "link from {}: {sent} frames sent, {arrived} arrived",
+                    self.port_name(link)
                 ));
             }
         }
-        let mut waiting: u64 = self
-            .nics
-            .iter()
-            .map(|nic| nic.queued_replies(&self.arena))
+        let replies = self.net.each_nic();
+        let mut waiting: u64 = replies
+            .map(|(_, nic, arena)| nic.queued_replies(arena))
             .sum();
-        for (index, switch) in self.switches.iter().enumerate() {
-            for port in 0..self.graph.ports(self.graph.hosts() + index as u32) {
-                switch.for_each_queued(port, &self.arena, |_| waiting += 1);
+        for (node, switch, arena) in self.net.each_switch() {
+            for port in 0..self.net.graph.ports(node) {
+                switch.for_each_queued(port, arena, |_| waiting += 1);
             }
         }
-        let alive = self.arena.alive() as u64;
-        let told = self.core.notices.len();
+        let alive = self.net.alive();
+        let told: u64 = self.net.parts.iter().map(|p| p.core.notices.len()).sum();
         if alive != under_way + waiting + told {
             broken.push(format!(
                 "{alive} packets are alive, but {under_way} are on links, {waiting} in queues, and of {told} \
@@ -96,26 +93,30 @@ impl<C: Calendar> Simulation<C> {
         broken
     }
 
+    /// A node and its port, in words.
+    fn port_name(&self, link: u32) -> String {
+        let node = self.net.node_of(link);
+        let port = link as usize - self.net.graph.port_index(node, 0);
+        format!("{} port {port}", self.net.graph.name(node))
+    }
+
     /// AUD-03: no flow is forgotten.
     fn audit_flows(&self) -> Vec<String> {
-        let live = self.live.len() as u64;
-        if self.started == self.done + live {
+        let live = self.net.live() as u64;
+        let (started, finished) = (self.net.started(), self.net.finished());
+        if started == finished + live {
             return Vec::new();
         }
         vec![format!(
-            "{} flows started, {} finished, {live} are under way",
-            self.started, self.done
+            "{started} flows started, {finished} finished, {live} are under way"
         )]
     }
 
     /// AUD-04: receivers had every payload byte of the flows that finished.
     fn audit_delivery(&self, drained: bool) -> Vec<String> {
-        let delivered: u64 = self
-            .nics
-            .iter()
-            .map(|nic| nic.counters().delivered_bytes)
-            .sum();
-        let finished = self.finished_bytes;
+        let nics = self.net.each_nic();
+        let delivered: u64 = nics.map(|(_, nic, _)| nic.counters().delivered_bytes).sum();
+        let finished: u64 = self.net.parts.iter().map(|p| p.finished_bytes).sum();
         if delivered < finished || drained && delivered != finished {
             return vec![format!(
                 "flows of {finished} B finished, {delivered} B were delivered"
@@ -126,7 +127,8 @@ impl<C: Calendar> Simulation<C> {
 
     /// AUD-05: no drop where none may be.
     fn audit_lossless(&self) -> Vec<String> {
-        let dropped = self.core.broken_promises;
+        let parts = self.net.parts.iter();
+        let dropped: u64 = parts.map(|p| p.core.broken_promises).sum();
         if dropped > 0 {
             return vec![format!("{dropped} packets dropped where none may be lost")];
         }
@@ -137,37 +139,29 @@ impl<C: Calendar> Simulation<C> {
     /// Where links lose frames they lose pauses too, so nothing of this holds.
     fn audit_pauses(&self, drained: bool) -> Vec<String> {
         let mut broken = Vec::new();
-        if !self.losses.none() {
+        if self.losing {
             return broken;
         }
-        for (host, nic) in self.nics.iter().enumerate() {
-            let repeated = nic.counters().repeated_pauses;
+        let of_nics = self.net.each_nic();
+        let of_nics = of_nics.map(|(node, nic, _)| (node, nic.counters().repeated_pauses));
+        let of_switches = self.net.each_switch();
+        let of_switches =
+            of_switches.map(|(node, switch, _)| (node, switch.counters().repeated_pauses));
+        for (node, repeated) in of_nics.chain(of_switches) {
             if repeated > 0 && !self.repeats_pauses {
                 broken.push(format!(
                     "{}: {repeated} pauses or resumes that changed nothing",
-                    self.graph.name(host as u32)
-                ));
-            }
-        }
-        for (index, switch) in self.switches.iter().enumerate() {
-            let repeated = switch.counters().repeated_pauses;
-            if repeated > 0 && !self.repeats_pauses {
-                broken.push(format!(
-                    "{}: {repeated} pauses or resumes that changed nothing",
-                    self.graph.name(self.graph.hosts() + index as u32)
+                    self.net.graph.name(node)
                 ));
             }
         }
         if drained {
-            for (l, s) in self.core.links.hot.iter().zip(&self.core.links.stats) {
-                if s.paused_since != NEVER {
-                    let node = self.graph.name(l.node);
-                    broken.push(format!(
-                        "{node} port {} is still paused, but nothing waits",
-                        l.port
-                    ));
-                }
-            }
+            let ways = self.net.each_way();
+            let paused = ways.filter(|(_, way)| way.pauses.since_ps != NEVER);
+            broken.extend(paused.map(|(link, _)| {
+                let port = self.port_name(link);
+                format!("{port} is still paused, but nothing waits")
+            }));
         }
         broken
     }
@@ -175,25 +169,27 @@ impl<C: Calendar> Simulation<C> {
     /// AUD-08: who waits on whom, in sentences.
     pub(super) fn explain_stall(&self) -> Vec<String> {
         const MOST: usize = 200;
+        let graph = &self.net.graph;
         let mut said = Vec::new();
         said.extend(self.explain_deadlock());
-        for (host, nic) in self.nics.iter().enumerate() {
+        for (host, nic, _) in self.net.each_nic() {
+            let live = &self.net.part_of(host).live;
             nic.for_each_flow(|cookie, acked, why| {
-                if let Some(flow) = self.live.flows.get(cookie as usize).copied().flatten()
+                if let Some(flow) = live.flows.get(cookie as usize).copied().flatten()
                     && said.len() < MOST
                 {
                     said.push(format!(
                         "flow {} from {} to {}: {acked} of {} B acknowledged, {why}",
                         flow.id,
-                        self.graph.name(host as u32),
-                        self.graph.name(flow.dst),
+                        graph.name(host),
+                        graph.name(flow.dst),
                         flow.bytes
                     ));
                 }
             });
         }
-        for (index, switch) in self.switches.iter().enumerate() {
-            let name = self.graph.name(self.graph.hosts() + index as u32);
+        for (node, switch, _) in self.net.each_switch() {
+            let name = graph.name(node);
             switch.explain_stall(|what| {
                 if said.len() < 2 * MOST {
                     said.push(format!("{name}: {what}"));
@@ -205,36 +201,40 @@ impl<C: Calendar> Simulation<C> {
 
     /// What was counted at every port.
     pub(super) fn port_records(&mut self) -> Vec<PortRecord> {
-        let hosts = self.graph.hosts();
-        let mut records = Vec::with_capacity(self.core.links.hot.len());
+        let Self { net, probes, .. } = self;
         let mut switch_port = 0;
-        for (link, (l, s)) in (0..).zip(self.core.links.hot.iter().zip(&self.core.links.stats)) {
+        let record = |(link, way): (u32, Way<'_>)| {
+            let (near, pauses) = (way.near, way.pauses);
+            let of = net.graph.port(link as usize);
+            let node = net.node_of(link);
             let mut record = PortRecord {
-                node: l.node,
-                port: l.port,
-                peer: l.peer,
-                rate_bps: l.rate.bps(),
-                delay_ps: l.delay_ps,
-                tx_packets: s.packets,
-                tx_bytes: s.bytes,
-                tx_data_packets: s.data_packets,
-                tx_data_bytes: s.data_bytes,
-                pauses: s.pauses,
-                paused_ps: s.paused_ps,
+                node,
+                port: near.port,
+                peer: of.peer,
+                rate_bps: of.rate.bps(),
+                delay_ps: of.delay_ps,
+                tx_packets: near.packets,
+                tx_bytes: near.bytes,
+                tx_data_packets: near.data_packets,
+                tx_data_bytes: near.data_bytes,
+                pauses: pauses.count,
+                resumes: pauses.resumes,
+                paused_ps: pauses.paused_ps,
                 ..PortRecord::default()
             };
-            if l.node >= hosts {
-                let switch = &self.switches[(l.node - hosts) as usize];
-                let counted = switch.port_counters(l.port);
+            if node >= net.graph.hosts() {
+                let (switch, _) = net.switch(node);
+                let counted = switch.port_counters(near.port);
                 record.marked = counted.marked;
                 record.dropped = counted.dropped;
-                record.max_queue_bytes = switch.queued(l.port).1;
-                record.active_flows = self.probes.take_active(switch_port);
+                record.max_queue_bytes = switch.queued(near.port).1;
+                record.active_flows = probes.take_active(switch_port);
                 switch_port += 1;
             }
-            record.dropped[DropCause::Link as usize] = self.losses.lost(link);
-            records.push(record);
-        }
-        records
+            let lost = net.part_of(of.peer).losses.lost(link as usize);
+            record.dropped[DropCause::Link as usize] = lost;
+            record
+        };
+        net.each_way().map(record).collect()
     }
 }

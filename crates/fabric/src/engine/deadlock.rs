@@ -16,7 +16,7 @@ struct Waiting {
     for_: Vec<usize>,
 }
 
-impl<C: Calendar> Simulation<C> {
+impl<C: Calendar + Send> Simulation<C> {
     /// AUD-09: the ports that wait for each other in a circle, each for the next and the last for
     /// the first; empty where there is no such circle.
     pub(super) fn find_deadlock(&self) -> Vec<u32> {
@@ -26,9 +26,10 @@ impl<C: Calendar> Simulation<C> {
     /// AUD-09: the circle as a sentence.
     pub(super) fn explain_deadlock(&self) -> Option<String> {
         let circle = self.find_deadlock();
+        let graph = &self.net.graph;
         let name = |&link: &u32| {
-            let l = &self.core.links.hot[link as usize];
-            format!("{}->{}", self.graph.name(l.node), self.graph.name(l.peer))
+            let to = graph.port(link as usize).peer;
+            format!("{}->{}", graph.name(self.net.node_of(link)), graph.name(to))
         };
         let first = circle.first().map(name)?;
         let names: Vec<String> = circle.iter().map(name).collect();
@@ -40,14 +41,14 @@ impl<C: Calendar> Simulation<C> {
 
     /// All ports of switches at which packets are stuck, in order.
     fn waiting_ports(&self) -> Vec<Waiting> {
-        let hosts = self.graph.hosts();
-        let links = self.core.links.hot.iter().enumerate();
-        let stuck: Vec<u32> = links
-            .filter(|(_, l)| {
-                l.node >= hosts && self.switches[(l.node - hosts) as usize].is_stuck(l.port)
-            })
-            .map(|(link, _)| link as u32)
-            .collect();
+        let hosts = self.net.graph.hosts();
+        let is_stuck = |&link: &u32| {
+            let node = self.net.node_of(link);
+            let port = link as usize - self.net.graph.port_index(node, 0);
+            node >= hosts && self.net.switch(node).0.is_stuck(port as u16)
+        };
+        let links = 0..self.net.graph.port_count();
+        let stuck: Vec<u32> = links.filter(is_stuck).collect();
         let waiting = |&link: &u32| Waiting {
             link,
             for_: self
@@ -61,19 +62,20 @@ impl<C: Calendar> Simulation<C> {
 
     /// Ports of the neighbour at which packets wait that hold a port.
     fn held_by(&self, link: u32) -> BTreeSet<u32> {
-        let l = &self.core.links.hot[link as usize];
+        let graph = &self.net.graph;
+        let end = graph.port(link as usize);
         let mut ports = BTreeSet::new();
-        let Some(index) = l.peer.checked_sub(self.graph.hosts()) else {
+        if end.peer < graph.hosts() {
             return ports; // a host holds nobody
-        };
-        let switch = &self.switches[index as usize];
-        let base = self.graph.port_index(l.peer, 0) as u32;
-        for egress in 0..self.graph.ports(l.peer) {
-            switch.for_each_queued(egress, &self.arena, |id| {
-                let packet = self.arena.hot(id);
+        }
+        let (switch, arena) = self.net.switch(end.peer);
+        let base = graph.port_index(end.peer, 0) as u32;
+        for egress in 0..graph.ports(end.peer) {
+            switch.for_each_queued(egress, arena, |id| {
+                let packet = arena.hot(id);
                 // With BFC a packet over the threshold, with PFC each packet in the buffer.
                 let holds = packet.has(flag::OVER) || self.lossless && packet.has(flag::BUFFERED);
-                if packet.ingress == l.peer_port && holds && !packet.kind().is_hop_control() {
+                if packet.ingress == end.peer_port && holds && !packet.kind().is_hop_control() {
                     ports.insert(base + u32::from(egress));
                 }
             });

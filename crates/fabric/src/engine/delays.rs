@@ -9,6 +9,9 @@ use super::recording::Bins;
 use crate::record::{DelayBin, DelayHistogram, Recorder};
 use crate::topology::Graph;
 
+/// No switch's port of this partition.
+const NONE: u32 = u32::MAX;
+
 /// One switch port.
 #[derive(Debug)]
 struct Port {
@@ -27,30 +30,38 @@ pub(super) struct Delays {
     grants: bool,
     /// When each packet came to the switch that it is in.
     since_ps: Vec<Time>,
-    /// Number of the first port of a switch.
-    first: usize,
+    /// Per port of the network its place in `ports`, or [`NONE`].
+    place_of: Vec<u32>,
     ports: Vec<Port>,
 }
 
 impl Delays {
-    pub fn new(spec: DelayHistogram, control: &ControlConfig, graph: &Graph) -> Self {
-        let port = |(node, (port, index)): (u32, (u16, usize))| Port {
-            node,
-            port,
-            peer: graph.port(index).peer,
-            bins: Default::default(),
-        };
-        let switches = graph.hosts()..graph.nodes();
-        let all = switches.flat_map(|node| {
-            let ports = (0..).zip(graph.port_range(node));
-            ports.map(move |port| (node, port))
-        });
+    /// Of a partition with these switches.
+    pub fn new(
+        spec: DelayHistogram,
+        control: &ControlConfig,
+        graph: &Graph,
+        switches: &[u32],
+    ) -> Self {
+        let mut place_of = vec![NONE; graph.port_count() as usize];
+        let mut ports = Vec::new();
+        for &node in switches {
+            for (port, index) in (0..).zip(graph.port_range(node)) {
+                place_of[index] = ports.len() as u32;
+                ports.push(Port {
+                    node,
+                    port,
+                    peer: graph.port(index).peer,
+                    bins: Default::default(),
+                });
+            }
+        }
         Self {
             spec,
             grants: matches!(control, ControlConfig::Homa(_)),
             since_ps: Vec::new(),
-            first: graph.endpoints() as usize,
-            ports: all.map(port).collect(),
+            place_of,
+            ports,
         }
     }
 
@@ -67,9 +78,10 @@ impl Delays {
     /// A packet begins to leave by a link; those of hosts are none of ours.
     // RCD-11
     pub fn leaves(&mut self, now: Time, link: u32, id: PacketId, arena: &Arena) {
-        let Some(port) = (link as usize).checked_sub(self.first) else {
+        let port = self.place_of[link as usize];
+        if port == NONE {
             return;
-        };
+        }
         let packet = arena.hot(id);
         let (from_ps, to_ps) = self.spec.window_ps;
         if packet.kind() != Kind::Data || !(from_ps..to_ps).contains(&now) {
@@ -77,7 +89,8 @@ impl Delays {
         }
         let asked = !self.grants || packet.psn >= arena.cold(id).credit;
         let waited_ps = now - self.since_ps[id as usize];
-        self.ports[port].bins[usize::from(asked)].add(waited_ps / self.spec.bin_ps.max(1), 1);
+        self.ports[port as usize].bins[usize::from(asked)]
+            .add(waited_ps / self.spec.bin_ps.max(1), 1);
     }
 
     pub fn finish(&self, recorder: &mut dyn Recorder) {

@@ -1,59 +1,71 @@
-//! The sending direction of every link, and who asked to send.
+//! Links, a record for each end of each direction, and who asked to send.
 
 use dataplane::units::{NEVER, Rate, Time};
-use kernel::digest::fold;
+use kernel::calendar::{Calendar, Event, phase};
 
 use super::Clock;
+use super::places::Places;
 use crate::topology::{Graph, Loss};
 
-/// One direction of one link. The global number of a link is the number of the port that sends.
+/// What the sender of a link keeps of it, one cache line. The global number of a link is the number
+/// of the port that sends.
 #[derive(Clone, Debug)]
-pub(super) struct Link {
+#[repr(align(64))]
+pub(super) struct Near {
     /// The last bit of the last frame leaves then.
     pub busy_ps: Time,
     pub delay_ps: Time,
-    pub rate: Rate,
-    /// Running hash over everything that arrived.
-    pub digest: u64,
-    /// Frames that arrived.
-    pub arrived: u64,
-    /// The node that sends, and its port.
-    pub node: u32,
-    pub port: u16,
-    /// Port of the node at the other end.
-    pub peer_port: u16,
-    /// The node at the other end.
-    pub peer: u32,
-    /// Stands in the kick list.
-    pub kicked: bool,
-    /// A port-free event is in the calendar.
-    pub armed: bool,
-    /// Some frames are lost on it.
-    pub lossy: bool,
-}
-
-/// What is counted on a link but not needed to run it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LinkStats {
+    /// Frames sent, and their bytes.
     pub packets: u64,
     pub bytes: u64,
     pub data_packets: u64,
     pub data_bytes: u64,
+    /// Time that a byte takes; 0: not a whole number of ps, ask [`Links::rates`].
+    ps_per_byte: u32,
+    /// The node that sends, by its number in its partition, and its port.
+    pub node: u32,
+    pub port: u16,
+    /// Stands in the kick list.
+    pub kicked: bool,
+    /// A port-free event is in the calendar.
+    pub armed: bool,
+    /// The node at the other end is in another partition: [`Far::node`] is the number of that.
+    pub leaves: bool,
+}
+
+/// What the receiver of a link keeps of it.
+#[derive(Clone, Debug)]
+#[repr(align(32))]
+pub(super) struct Far {
+    /// Running hash over everything that arrived.
+    pub digest: u64,
+    /// Frames that arrived.
+    pub arrived: u64,
+    /// The node that receives, by its number in its partition, and its port. Where the link leaves
+    /// the partition of its sender: at the sender that other partition.
+    pub node: u32,
+    pub port: u16,
+    /// Some frames are lost on the link.
+    pub lossy: bool,
+}
+
+/// How PFC held the sender of a link.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pauses {
     /// XOFF transitions that the sending node received.
-    pub pauses: u64,
+    pub count: u64,
+    /// XON transitions that it received.
+    pub resumes: u64,
     /// Since when at least one class is paused; [`NEVER`]: none is.
-    pub paused_since: Time,
+    pub since_ps: Time,
     pub paused_ps: Time,
 }
 
-impl LinkStats {
+impl Pauses {
     const NEW: Self = Self {
-        packets: 0,
-        bytes: 0,
-        data_packets: 0,
-        data_bytes: 0,
-        pauses: 0,
-        paused_since: NEVER,
+        count: 0,
+        resumes: 0,
+        since_ps: NEVER,
         paused_ps: 0,
     };
 }
@@ -61,57 +73,102 @@ impl LinkStats {
 /// All links in the order of nodes and ports.
 #[derive(Debug)]
 pub(super) struct Links {
-    pub hot: Vec<Link>,
-    pub stats: Vec<LinkStats>,
+    pub near: Vec<Near>,
+    pub far: Vec<Far>,
+    pub pauses: Vec<Pauses>,
+    pub rates: Vec<Rate>,
     /// Ports to look at in the next round of this instant.
     pub kicks: Vec<u32>,
 }
 
 impl Links {
-    pub fn new(graph: &Graph, clock: Clock) -> Self {
-        let mut hot = Vec::with_capacity(graph.port_count() as usize);
+    pub fn new(graph: &Graph, clock: Clock, places: &Places, part: u32) -> Self {
+        let ports = graph.port_count() as usize;
+        let mut links = Self {
+            near: Vec::with_capacity(ports),
+            far: Vec::with_capacity(ports),
+            pauses: vec![Pauses::NEW; ports],
+            rates: Vec::with_capacity(ports),
+            kicks: Vec::new(),
+        };
         for node in 0..graph.nodes() {
             for (port, index) in graph.port_range(node).enumerate() {
                 let of = graph.port(index);
-                hot.push(Link {
+                let rate = clock.of(of.rate);
+                let (here, there) = (places.of(node), places.of(of.peer));
+                let leaves = here.part == part && there.part != part;
+                links.rates.push(rate);
+                links.near.push(Near {
                     busy_ps: 0,
                     delay_ps: of.delay_ps,
-                    rate: clock.of(of.rate),
-                    digest: 0,
-                    arrived: 0,
-                    node,
+                    packets: 0,
+                    bytes: 0,
+                    data_packets: 0,
+                    data_bytes: 0,
+                    ps_per_byte: rate.whole_ps_per_byte().unwrap_or(0),
+                    node: here.at,
                     port: port as u16,
-                    peer: of.peer,
-                    peer_port: of.peer_port,
                     kicked: false,
                     armed: false,
+                    leaves,
+                });
+                links.far.push(Far {
+                    digest: 0,
+                    arrived: 0,
+                    node: if leaves { there.part } else { there.at },
+                    port: of.peer_port,
                     lossy: graph.loss(index) != Loss::NONE,
                 });
             }
         }
-        let stats = vec![LinkStats::NEW; hot.len()];
-        Self {
-            hot,
-            stats,
-            kicks: Vec::new(),
-        }
+        links
+    }
+
+    /// A port begins to send a frame at `now`: counts it, and returns when it arrives.
+    #[inline]
+    pub fn send(&mut self, now: Time, link: u32, size: u64, data: bool) -> Time {
+        let near = &mut self.near[link as usize];
+        near.packets += 1;
+        near.bytes += size;
+        near.data_packets += u64::from(data);
+        near.data_bytes += if data { size } else { 0 };
+        let takes_ps = match near.ps_per_byte {
+            0 => self.rates[link as usize].serialisation_ps(size),
+            ps => size * u64::from(ps),
+        };
+        near.busy_ps = now + takes_ps;
+        near.busy_ps + near.delay_ps
     }
 
     /// Puts a port on the kick list, once.
     #[inline]
     pub fn kick(&mut self, link: u32) {
-        let l = &mut self.hot[link as usize];
-        if !l.kicked {
-            l.kicked = true;
+        let near = &mut self.near[link as usize];
+        if !near.kicked {
+            near.kicked = true;
             self.kicks.push(link);
         }
     }
 
-    /// ENG-20: what a link has seen, and what its sender counted, as one word.
-    pub fn digest(&self, link: usize) -> u64 {
-        let (l, s) = (&self.hot[link], &self.stats[link]);
-        [l.arrived, s.packets, s.bytes, s.pauses, s.paused_ps]
-            .into_iter()
-            .fold(l.digest, fold)
+    /// Has a port called when its link is free, unless it will be called anyway.
+    // ENG-06
+    #[inline]
+    pub fn arm(&mut self, link: u32, calendar: &mut impl Calendar) {
+        let near = &mut self.near[link as usize];
+        if !near.armed {
+            near.armed = true;
+            calendar.push(Event::new(near.busy_ps, phase::EGRESS, link, 0));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_of_a_link_lies_in_one_cache_line() {
+        assert_eq!((size_of::<Near>(), align_of::<Near>()), (64, 64));
+        assert_eq!((size_of::<Far>(), align_of::<Far>()), (32, 32));
     }
 }

@@ -111,9 +111,9 @@ fn way_back_ps(
         let Some(port) = switches[switch as usize].way(&back, packet.dst) else {
             break;
         };
-        let link = &links.hot[graph.port_index(node, port)];
-        delay_ps += link.delay_ps;
-        node = link.peer;
+        let link = graph.port_index(node, port);
+        delay_ps += links.near[link].delay_ps;
+        node = links.far[link].node;
     }
     delay_ps
 }

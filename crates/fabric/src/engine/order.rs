@@ -11,7 +11,8 @@ use kernel::calendar::{Calendar, Event, phase};
 use kernel::{Fifo, StreamHeads};
 use traffic::Flow;
 
-use super::{NodeSink, Plan, Simulation};
+use super::node::NodeSink;
+use super::{Partition, Plan, Simulation};
 use crate::record::{Outcome, Progress, Recorder};
 use crate::topology::Graph;
 
@@ -93,14 +94,7 @@ const ANNOUNCED: u32 = 0;
 const INSTALLED: u32 = 1;
 const RUNS: u32 = 2;
 
-impl<C: Calendar> Simulation<C> {
-    /// The next flow of the feed, with its start as the clock has it.
-    pub(super) fn draw_flow(&mut self) -> Option<Flow> {
-        let mut flow = self.feed.next()?;
-        flow.start_ps = self.clock.start(flow.start_ps);
-        Some(flow)
-    }
-
+impl<C: Calendar> Partition<C> {
     /// Handles every event before `limit` in the order of the calendar; ports that an event kicks
     /// choose before the next event.
     // NS3-04
@@ -130,7 +124,7 @@ impl<C: Calendar> Simulation<C> {
             if let Some(recording) = &mut self.recording {
                 recording.touch(link);
             }
-            let l = &mut self.core.links.hot[link as usize];
+            let l = &mut self.core.links.near[link as usize];
             l.kicked = false;
             // Busy until the event that says otherwise, also at the very instant of it.
             if l.armed {
@@ -175,10 +169,9 @@ impl<C: Calendar> Simulation<C> {
         let event = |step| Event::new(now, phase::FLOW_START, step, 0);
         match step {
             ANNOUNCED => {
-                while let Some(flow) = self.next_flow.take_if(|flow| flow.start_ps <= now) {
+                while let Some(flow) = self.next_due() {
                     self.starting.push_back(flow);
                     self.core.calendar.push(event(INSTALLED));
-                    self.next_flow = self.draw_flow();
                 }
                 self.announce_flow();
             }

@@ -4,6 +4,7 @@ use dataplane::packet::{Arena, Kind};
 use dataplane::switch::Switch;
 use dataplane::units::Time;
 
+use super::network::Network;
 use crate::record::{BufferSample, Recorder};
 use crate::topology::Graph;
 
@@ -99,16 +100,10 @@ impl Probes {
 
     /// Looks at every switch.
     // ENG-30, ENG-31
-    pub fn look(
-        &mut self,
-        at_ps: Time,
-        switches: &[Switch],
-        arena: &Arena,
-        recorder: &mut dyn Recorder,
-    ) {
+    pub fn look<C>(&mut self, at_ps: Time, net: &Network<C>, recorder: &mut dyn Recorder) {
         self.samples.clear();
         let mut first = 0usize;
-        for (index, switch) in switches.iter().enumerate() {
+        for (index, (node, switch, arena)) in net.each_switch().enumerate() {
             let ports = self.ports[index];
             let mut max_port_bytes = 0;
             for port in 0..ports {
@@ -133,7 +128,7 @@ impl Probes {
                 at_ps,
                 from_ps: at_ps,
                 probes: 1,
-                node: self.first_switch + index as u32,
+                node,
                 used_bytes: switch.buffer_used(),
                 max_port_bytes,
             });

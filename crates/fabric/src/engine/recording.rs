@@ -86,7 +86,7 @@ impl Bins {
 /// What one port's queue was, and since when.
 #[derive(Debug)]
 struct Watch {
-    /// Which switch, counted among switches.
+    /// Which switch, counted among those of the partition.
     switch: u32,
     node: u32,
     port: u16,
@@ -114,7 +114,7 @@ struct Queues {
 }
 
 impl Queues {
-    fn new(spec: &RecordSpec, graph: &Graph) -> Option<Self> {
+    fn new(spec: &RecordSpec, graph: &Graph, switches: &[u32]) -> Option<Self> {
         if spec.queues.is_none() && spec.histogram.is_none() {
             return None;
         }
@@ -132,14 +132,14 @@ impl Queues {
         }
         let mut watch_of = vec![NONE; ports];
         let mut watches = Vec::new();
-        for node in graph.hosts()..graph.nodes() {
+        for (switch, &node) in (0..).zip(switches) {
             for (port, index) in (0..).zip(graph.port_range(node)) {
                 if spec.histogram.is_none() && !in_series[index] {
                     continue;
                 }
                 watch_of[index] = watches.len() as u32;
                 watches.push(Watch {
-                    switch: node - graph.hosts(),
+                    switch,
                     node,
                     port,
                     peer: graph.port(index).peer,
@@ -287,7 +287,11 @@ impl Throughput {
         self.records[first..].sort_unstable_by_key(|record| record.flow);
     }
 
-    fn hand_over(&mut self, recorder: &mut dyn Recorder) {
+    /// Everything up to and with `at_ps` has happened: tells the intervals that are over.
+    fn hand_over(&mut self, at_ps: Time, recorder: &mut dyn Recorder) {
+        if at_ps >= self.end_ps - 1 {
+            self.end_interval();
+        }
         if !self.records.is_empty() {
             recorder.throughput(&self.records);
             self.records.clear();
@@ -339,19 +343,26 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    /// `None` where nothing is asked for.
-    pub fn new(spec: &RecordSpec, control: &ControlConfig, graph: &Graph) -> Option<Box<Self>> {
+    /// Of a partition with these switches; `None` where nothing is asked for.
+    pub fn new(
+        spec: &RecordSpec,
+        control: &ControlConfig,
+        graph: &Graph,
+        switches: &[u32],
+    ) -> Option<Box<Self>> {
         if *spec == RecordSpec::default() {
             return None;
         }
         Some(Box::new(Self {
             throughput: spec.throughput_ps.map(Throughput::new),
-            queues: Queues::new(spec, graph),
+            queues: Queues::new(spec, graph, switches),
             rtt: spec.rtt.map(|spec| RoundTrips {
                 spec,
                 bins: Bins::default(),
             }),
-            delays: spec.delay.map(|spec| Delays::new(spec, control, graph)),
+            delays: spec
+                .delay
+                .map(|spec| Delays::new(spec, control, graph, switches)),
         }))
     }
 
@@ -410,7 +421,7 @@ impl Recording {
             queues.hand_over(at_ps, recorder);
         }
         if let Some(throughput) = &mut self.throughput {
-            throughput.hand_over(recorder);
+            throughput.hand_over(at_ps, recorder);
         }
     }
 
@@ -420,8 +431,7 @@ impl Recording {
             queues.finish(end_ps, recorder);
         }
         if let Some(throughput) = &mut self.throughput {
-            throughput.end_interval();
-            throughput.hand_over(recorder);
+            throughput.hand_over(Time::MAX, recorder);
         }
         if let Some(rtt) = &self.rtt {
             rtt.finish(recorder);

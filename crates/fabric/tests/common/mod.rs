@@ -12,7 +12,7 @@ use dataplane::config::{
 };
 use dataplane::switch::Pairs;
 use dataplane::units::{MS, Rate, Time, US};
-use fabric::engine::{Clock, Plan, Simulation};
+use fabric::engine::{Clock, Plan, Simulation, Threads};
 use fabric::record::{
     BufferSample, DelayBin, FlowRecord, Outcome, PauseRecord, QueueBin, QueueSample, RecordSpec,
     Recorder, RttBin, ThroughputRecord,
@@ -91,6 +91,7 @@ pub struct Setup {
     pub until_ps: Time,
     pub backpressure: Option<Vec<Pairs>>,
     pub elide: bool,
+    pub threads: Threads,
     pub clock: Clock,
     pub in_order: bool,
     pub probe_ps: Time,
@@ -146,6 +147,8 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         frame_bytes: 64,
         headroom: None,
         response_ps: 0,
+        headroom_beside: false,
+        victims: None,
     };
     let switch = SwitchConfig {
         classes: vec![control, control, data],
@@ -193,6 +196,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         until_ps: 1000 * MS,
         backpressure: None,
         elide: true,
+        threads: Threads::ONE,
         clock: Clock::Exact,
         in_order: false,
         probe_ps: 10 * US,
@@ -337,6 +341,10 @@ pub const PRESETS: [(&str, Preset); 7] = [
     ("ideal-fq", ideal_fq),
 ];
 
+/// Receiver-driven transports.
+pub const DRIVEN: [(&str, Preset); 3] =
+    [("expresspass", expresspass), ("ndp", ndp), ("homa", homa)];
+
 impl Setup {
     pub fn plan(self) -> Plan {
         let graph = Arc::new(self.topology.build().expect("a sound topology"));
@@ -357,6 +365,7 @@ impl Setup {
             in_order: self.in_order,
             record: self.record,
             elide: self.elide,
+            threads: self.threads,
         }
     }
 

@@ -179,6 +179,8 @@ fn a_resume_leaves_at_the_instant_of_the_departure_that_caused_it() {
         frame_bytes: 64,
         headroom: None,
         response_ps: 0,
+        headroom_beside: false,
+        victims: None,
     });
     s.nic.ack_every = 1 << 20;
     let (outcome, keep) = s.run();
@@ -259,6 +261,8 @@ fn pfc_stops_the_class_that_it_names_and_no_other() {
         frame_bytes: 64,
         headroom: None,
         response_ps: 0,
+        headroom_beside: false,
+        victims: None,
     });
     let (outcome, keep) = s.run();
     assert!(outcome.counters.pfc_pauses > 0);

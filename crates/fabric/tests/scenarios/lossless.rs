@@ -37,6 +37,8 @@ impl Corner {
             frame_bytes: 64,
             headroom: self.headroom,
             response_ps: 0,
+            headroom_beside: false,
+            victims: None,
         }
     }
 

@@ -82,6 +82,16 @@ impl Event {
             self.id()
         }
     }
+
+    /// Whether this event comes before another (KER-01).
+    #[inline]
+    pub(super) const fn precedes(self, other: Self) -> bool {
+        if self.time == other.time {
+            Key::of(self).0 < Key::of(other).0
+        } else {
+            self.time < other.time
+        }
+    }
 }
 
 impl fmt::Debug for Event {
@@ -138,7 +148,7 @@ const fn gather(tie: u32, time: Time) -> u32 {
 }
 
 /// The whole event as one number that sorts as events do (KER-01): time, phase, tie, arg from the
-/// highest bit down. Calendars store and compare these, and turn them back when an event leaves.
+/// highest bit down. Calendars compare these where the time alone does not decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key(u128);
 

@@ -1,12 +1,14 @@
 //! A level of the wheel: a ring of unsorted buckets, and the memory that levels share.
 
-use super::event::Key;
+use super::Event;
 
 /// Buckets of a ring: 64 words of 64 bits, so that two looks find the next one in use.
 pub(super) const SLOTS: u64 = 4096;
 const MASK: u64 = SLOTS - 1;
 const WORDS: usize = 64;
 
+/// Room of a bucket at first.
+const FIRST: usize = 8;
 /// Buckets of up to this many events keep their memory in any case.
 const SMALL: usize = 256;
 /// Larger ones, if they held more than this part of what they can hold.
@@ -16,18 +18,19 @@ const WASTE: usize = 8;
 /// is warm in the cache, however few they are, and in the steady state nothing is allocated.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spares {
-    buckets: Vec<Vec<Key>>,
+    buckets: Vec<Vec<Event>>,
 }
 
 impl Spares {
     #[inline]
-    fn take(&mut self) -> Vec<Key> {
-        self.buckets.pop().unwrap_or_default()
+    fn take(&mut self) -> Vec<Event> {
+        let spare = self.buckets.pop();
+        spare.unwrap_or_else(|| Vec::with_capacity(FIRST))
     }
 
     /// Gives back the memory of a bucket that held `held` events.
     #[inline]
-    pub(super) fn put(&mut self, mut bucket: Vec<Key>, held: usize) {
+    pub(super) fn put(&mut self, mut bucket: Vec<Event>, held: usize) {
         if bucket.capacity() == 0 {
             return;
         }
@@ -45,7 +48,7 @@ impl Spares {
 #[derive(Clone, Debug)]
 pub(super) struct Ring {
     /// A bucket that is not in use has no memory.
-    buckets: Vec<Vec<Key>>,
+    buckets: Box<[Vec<Event>; SLOTS as usize]>,
     /// A bit for each bucket in use.
     words: [u64; WORDS],
     /// A bit for each word that is not zero.
@@ -55,7 +58,7 @@ pub(super) struct Ring {
 impl Ring {
     pub(super) fn new() -> Self {
         Self {
-            buckets: vec![Vec::new(); SLOTS as usize],
+            buckets: Box::new([const { Vec::new() }; SLOTS as usize]),
             words: [0; WORDS],
             summary: 0,
         }
@@ -63,20 +66,20 @@ impl Ring {
 
     /// Adds an event to the bucket `number`.
     #[inline]
-    pub(super) fn insert(&mut self, spares: &mut Spares, number: u64, key: Key) {
+    pub(super) fn insert(&mut self, spares: &mut Spares, number: u64, event: Event) {
         let slot = (number & MASK) as usize;
         let bucket = &mut self.buckets[slot];
         if bucket.capacity() == 0 {
             *bucket = spares.take();
+            self.words[slot >> 6] |= 1 << (slot & 63);
+            self.summary |= 1 << (slot >> 6);
         }
-        bucket.push(key);
-        self.words[slot >> 6] |= 1 << (slot & 63);
-        self.summary |= 1 << (slot >> 6);
+        bucket.push(event);
     }
 
     /// Takes the bucket `number` out of use, with all that is in it.
     #[inline]
-    pub(super) fn take(&mut self, number: u64) -> Vec<Key> {
+    pub(super) fn take(&mut self, number: u64) -> Vec<Event> {
         let slot = (number & MASK) as usize;
         let word = &mut self.words[slot >> 6];
         *word &= !(1 << (slot & 63));
@@ -118,10 +121,9 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Event;
 
-    fn key(time: u64) -> Key {
-        Key::of(Event::new(time, 2, 0, 0))
+    fn key(time: u64) -> Event {
+        Event::new(time, 2, 0, 0)
     }
 
     /// The map of buckets in use, against a look at each of them, around the turn of the ring.

@@ -13,6 +13,31 @@ const SLOT_BITS: u32 = SLOTS.trailing_zeros();
 /// How far from the end of the sorted bucket an event is inserted by moving others.
 const SHALLOW: usize = 32;
 
+/// Up to so many events the simplest way to sort them is the fastest.
+const FEW: usize = 24;
+
+/// Sorts events by time, the latest first. Returns whether any of them share an instant.
+#[inline]
+fn sort_by_time(events: &mut [Event]) -> bool {
+    if events.len() > FEW {
+        events.sort_unstable_by_key(|event| Reverse(event.time));
+        return !events.is_sorted_by(|a, b| a.time != b.time);
+    }
+    events.reverse(); // pushed more or less in their order
+    let mut tie = false;
+    for from in 1..events.len() {
+        let event = events[from];
+        let mut at = from;
+        while at > 0 && events[at - 1].time <= event.time {
+            tie |= events[at - 1].time == event.time;
+            events[at] = events[at - 1];
+            at -= 1;
+        }
+        events[at] = event;
+    }
+    tie
+}
+
 /// A hierarchical timing wheel with sorted buckets.
 ///
 /// Time is cut into buckets of 2^`shift` ps, and 4096 buckets make a block. Three levels hold what
@@ -33,7 +58,7 @@ const SHALLOW: usize = 32;
 #[derive(Clone, Debug)]
 pub struct Wheel {
     /// The current bucket, in descending order: the next event is the last.
-    current: Vec<Key>,
+    current: Vec<Event>,
     /// How many events `current` had when it was sorted.
     loaded: usize,
     /// More events of buckets before the cursor: those that came too late to be sorted, and are
@@ -50,6 +75,8 @@ pub struct Wheel {
     far: Ring,
     beyond: BinaryHeap<Reverse<Key>>,
     spares: Spares,
+    /// Keys of events that share an instant, while they are sorted.
+    ties: Vec<Key>,
 }
 
 impl Wheel {
@@ -81,34 +108,36 @@ impl Wheel {
             far: Ring::new(),
             beyond: BinaryHeap::new(),
             spares: Spares::default(),
+            ties: Vec::new(),
         }
     }
 
     #[inline]
-    fn bucket(&self, key: Key) -> u64 {
-        key.time() >> self.shift
+    fn bucket(&self, time: Time) -> u64 {
+        time >> self.shift
     }
 
     /// Adds an event of a bucket before the cursor. One that is due soon goes to its place, others
     /// to the heap: a burst of them must not be moved again and again.
     #[inline(never)]
-    fn push_current(&mut self, key: Key) {
+    fn push_current(&mut self, event: Event) {
         let deep = self.current.len().saturating_sub(SHALLOW);
-        match self.current[deep..].iter().rposition(|&other| other > key) {
-            Some(above) => self.current.insert(deep + above + 1, key),
-            None if deep == 0 => self.current.insert(0, key),
-            None => self.late.push(Reverse(key)),
+        let later = |other: &Event| event.precedes(*other);
+        match self.current[deep..].iter().rposition(later) {
+            Some(above) => self.current.insert(deep + above + 1, event),
+            None if deep == 0 => self.current.insert(0, event),
+            None => self.late.push(Reverse(Key::of(event))),
         }
     }
 
     /// Adds an event that is out of reach of the near level.
     #[inline(never)]
-    fn push_far(&mut self, key: Key) {
-        let block = self.bucket(key) >> SLOT_BITS;
+    fn push_far(&mut self, event: Event) {
+        let block = self.bucket(event.time) >> SLOT_BITS;
         if block - self.block < SLOTS {
-            self.far.insert(&mut self.spares, block, key);
+            self.far.insert(&mut self.spares, block, event);
         } else {
-            self.beyond.push(Reverse(key));
+            self.beyond.push(Reverse(Key::of(event)));
         }
     }
 
@@ -141,7 +170,7 @@ impl Wheel {
         }
         self.far.next(self.block + 1).or_else(|| {
             let Reverse(key) = *self.beyond.peek()?;
-            Some(self.bucket(key) >> SLOT_BITS)
+            Some(self.bucket(key.time()) >> SLOT_BITS)
         })
     }
 
@@ -152,7 +181,26 @@ impl Wheel {
         self.cursor = bucket + 1;
         self.loaded = self.current.len();
         if self.loaded > 1 {
-            self.current.sort_unstable_by(|a, b| b.cmp(a));
+            self.sort();
+        }
+    }
+
+    /// Sorts the current bucket. Most events have an instant for themselves, so the rest of the key is
+    /// looked at only where instants are equal.
+    #[inline]
+    fn sort(&mut self) {
+        if !sort_by_time(&mut self.current) {
+            return;
+        }
+        for run in self.current.chunk_by_mut(|a, b| a.time == b.time) {
+            if run.len() > 1 {
+                self.ties.clear();
+                self.ties.extend(run.iter().map(|&event| Key::of(event)));
+                self.ties.sort_unstable_by_key(|&key| Reverse(key));
+                for (event, key) in run.iter_mut().zip(&self.ties) {
+                    *event = key.event();
+                }
+            }
         }
     }
 
@@ -163,43 +211,48 @@ impl Wheel {
         self.block = block;
         self.cursor = block << SLOT_BITS;
         let poured = self.far.take(block);
-        for &key in &poured {
+        for &event in &poured {
             self.near
-                .insert(&mut self.spares, key.time() >> self.shift, key);
+                .insert(&mut self.spares, event.time >> self.shift, event);
         }
         let held = poured.len();
         self.spares.put(poured, held);
         while let Some(&Reverse(key)) = self.beyond.peek() {
-            let bucket = self.bucket(key);
+            let bucket = self.bucket(key.time());
             if (bucket >> SLOT_BITS) - block >= SLOTS {
                 break;
             }
             self.beyond.pop();
             if bucket >> SLOT_BITS == block {
-                self.near.insert(&mut self.spares, bucket, key);
+                self.near.insert(&mut self.spares, bucket, key.event());
             } else {
-                self.far.insert(&mut self.spares, bucket >> SLOT_BITS, key);
+                self.far
+                    .insert(&mut self.spares, bucket >> SLOT_BITS, key.event());
             }
         }
     }
 
+    /// The first event before `limit`, and whether it is one of the late ones.
     #[inline]
-    fn next_key(&mut self, limit: Time) -> Option<Key> {
-        let next = if !self.late.is_empty() {
-            self.next_of_two()
-        } else if !self.current.is_empty() || self.advance(limit) {
-            self.current.last().copied()
-        } else {
-            None
-        };
-        next.filter(|key| key.time() < limit)
+    fn next_event(&mut self, limit: Time) -> Option<(Event, bool)> {
+        if !self.late.is_empty() {
+            return self.next_of_two(limit);
+        }
+        if self.current.is_empty() && !self.advance(limit) {
+            return None;
+        }
+        let event = *self.current.last()?;
+        (event.time < limit).then_some((event, false))
     }
 
     #[cold]
     #[inline(never)]
-    fn next_of_two(&self) -> Option<Key> {
-        let late = self.late.peek().map(|&Reverse(key)| key);
-        self.current.last().copied().into_iter().chain(late).min()
+    fn next_of_two(&self, limit: Time) -> Option<(Event, bool)> {
+        let late = self.late.peek()?.0;
+        let current = self.current.last().map(|&event| Key::of(event));
+        let first = current.map_or(late, |key| key.min(late));
+        // Equal events are the same event, so it does not matter which of them goes first.
+        (first.time() < limit).then(|| (first.event(), current != Some(first)))
     }
 }
 
@@ -213,8 +266,8 @@ impl Default for Wheel {
 impl Calendar for Wheel {
     #[inline]
     fn upcoming(&self, n: usize) -> Option<Event> {
-        let at = self.current.len().checked_sub(n)?.checked_sub(1)?;
-        self.current.get(at).map(|key| key.event())
+        let at = self.current.len().wrapping_sub(n + 1);
+        self.current.get(at).copied()
     }
 
     #[inline]
@@ -225,38 +278,38 @@ impl Calendar for Wheel {
             "{event:?} is before {} ps",
             self.popped_ps
         );
-        let key = Key::of(event);
-        let bucket = self.bucket(key);
+        let bucket = self.bucket(event.time);
         self.len += 1;
-        if bucket < self.cursor {
-            self.push_current(key);
-        } else if bucket - self.cursor < SLOTS {
-            self.near.insert(&mut self.spares, bucket, key);
+        if bucket.wrapping_sub(self.cursor) < SLOTS {
+            self.near.insert(&mut self.spares, bucket, event);
+        } else if bucket < self.cursor {
+            self.push_current(event);
         } else {
-            self.push_far(key);
+            self.push_far(event);
         }
     }
 
     #[inline]
     fn pop_before(&mut self, limit: Time) -> Option<Event> {
-        let key = self.next_key(limit)?;
-        if self.current.last() == Some(&key) {
-            self.current.pop();
-        } else {
+        let (event, late) = self.next_event(limit)?;
+        if late {
             self.late.pop();
+        } else {
+            self.current.pop();
         }
         self.len -= 1;
-        self.popped_ps = key.time();
-        Some(key.event())
+        self.popped_ps = event.time;
+        Some(event)
     }
 
     #[inline]
     fn pop_now(&mut self) -> Option<Event> {
         // The bucket of the last event popped is the current one.
         if self.late.is_empty() {
-            let key = self.current.pop_if(|key| key.time() == self.popped_ps)?;
+            let now = self.popped_ps;
+            let event = self.current.pop_if(|event| event.time == now)?;
             self.len -= 1;
-            Some(key.event())
+            Some(event)
         } else {
             self.pop_before(self.popped_ps.saturating_add(1))
         }
@@ -264,7 +317,7 @@ impl Calendar for Wheel {
 
     #[inline]
     fn peek_before(&mut self, limit: Time) -> Option<Event> {
-        self.next_key(limit).map(Key::event)
+        self.next_event(limit).map(|(event, _)| event)
     }
 
     #[inline]

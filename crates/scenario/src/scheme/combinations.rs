@@ -4,8 +4,8 @@ use super::receivers::receivers;
 use super::{ClassifySpec, ScheduleSpec, SchemeSpec, Tell};
 use crate::reader::Section;
 use dataplane::config::{
-    Admission, Arbiter, Arithmetic, CnpReaction, ControlConfig, Division, PathChoice, PauseBy,
-    Reaction, Recovery, TimelyBand,
+    Accounting, Admission, Arbiter, Arithmetic, CnpReaction, ControlConfig, Division, PathChoice,
+    PauseBy, Reaction, Recovery, TimelyBand,
 };
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::NEVER;
@@ -163,6 +163,7 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             "BFC's paper has PFC off: admission = \"shared-pool\"",
         );
     }
+    victims(s, x);
     let needs_ecn = matches!(x.control, ControlConfig::Dcqcn(_) | ControlConfig::Dctcp(_));
     if needs_ecn && x.ecn.is_none() {
         s.complain_of(
@@ -237,6 +238,26 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             "HPCC reacts per ACK, and only every n-th packet gets one",
             "set ack.every = 1",
         );
+    }
+}
+
+/// SPFC changes thresholds of PFC, and keeps books of its own.
+fn victims(s: &Section<'_>, x: &SchemeSpec) {
+    if x.spfc.is_none() {
+        return;
+    }
+    match x.admission {
+        Admission::Pfc(pfc) if pfc.accounting == Accounting::Pool => {}
+        Admission::Pfc(_) => s.complain_of(
+            &["victims", "pfc"],
+            "SPFC changes the thresholds of pfc.accounting = \"pool\", and this scheme uses other books",
+            "set pfc.accounting = \"pool\", or victims = \"none\"",
+        ),
+        _ => s.complain_of(
+            &["victims", "admission"],
+            "SPFC says when PFC pauses a port, and this `admission` has no PFC",
+            "set admission = \"pfc\", or victims = \"none\"",
+        ),
     }
 }
 

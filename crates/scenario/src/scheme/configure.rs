@@ -80,6 +80,7 @@ impl SchemeSpec {
                         if let Accounting::Ns3 { nic_bps, .. } = &mut pfc.accounting {
                             *nic_bps = around.nic_bps;
                         }
+                        pfc.victims = self.spfc.map(|spfc| spfc.configure(around.base_rtt_ps));
                         Admission::Pfc(pfc)
                     }
                     other => other,

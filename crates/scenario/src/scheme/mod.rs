@@ -9,6 +9,7 @@ mod control;
 mod nic;
 mod receivers;
 mod signal;
+mod spfc;
 mod switch;
 mod values;
 
@@ -26,6 +27,8 @@ use dataplane::switch::DATA_CLASS;
 use dataplane::units::{Rate, Time};
 use nic::{read_ack, read_nic, read_recovery};
 use signal::read_signal;
+use spfc::read_victims;
+pub use spfc::{Interval, SpfcSpec};
 use switch::{read_admission, read_backpressure, read_classify, read_schedule};
 use values::{base_rtt, bytes};
 
@@ -225,6 +228,8 @@ pub struct SchemeSpec {
     pub schedule: ScheduleSpec,
     /// What happens when the buffer gets full.
     pub admission: Admission,
+    /// SPFC's victim ports.
+    pub spfc: Option<SpfcSpec>,
     /// BFC backpressure.
     pub bfc: Option<BfcSpec>,
     /// ECN.
@@ -281,6 +286,8 @@ pub struct Surroundings {
     pub nic_bps: u64,
     /// The sizes of flows, where the scheme looks at them.
     pub messages: Messages,
+    /// Largest base round trip, ps, where the scheme asks for it.
+    pub base_rtt_ps: Time,
 }
 
 /// Reads a complete `[scheme]` (preset and overrides already merged).
@@ -308,6 +315,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let (classify, queues, queues_per) = read_classify(s);
     let schedule = read_schedule(s, classify);
     let admission = read_admission(s);
+    let spfc = read_victims(s);
     let bfc = read_backpressure(s);
     let (ecn, int) = read_signal(s);
     let (control, cnp, cnp_on_ack) = read_control(s);
@@ -343,6 +351,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         queues_per: queues_per?,
         schedule: schedule?,
         admission: admission?,
+        spfc: spfc?,
         bfc: bfc?,
         ecn: ecn?,
         int: int?,

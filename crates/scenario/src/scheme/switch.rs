@@ -237,6 +237,8 @@ fn read_pfc(t: &Section<'_>) -> Option<Pfc> {
             quantity(n, &SIZE, 0, MAX_BUFFER_BYTES).map(Some)
         })
     });
+    let places = [("buffer", false), ("beside", true)];
+    let beside = t.required("headroom_from", "\"buffer\"", |n| choice(n, &places));
     let response = time(t, "response", 0);
     let frame = t.required("frame", "\"64B\"", |n| bytes(n, 1, 1_518));
     let accounts = [("pool", false), ("ns3", true)];
@@ -258,9 +260,11 @@ fn read_pfc(t: &Section<'_>) -> Option<Pfc> {
     Some(Pfc {
         accounting,
         threshold: threshold?,
+        victims: None, // filled in when the network is known
         xon_offset: xon_offset?,
         frame_bytes: frame?,
         headroom: headroom?,
+        headroom_beside: beside?,
         response_ps: response?,
     })
 }
@@ -274,11 +278,13 @@ fn halvings(threshold: PfcThreshold) -> Option<u32> {
     (0..=10).find(|shift| Alpha::new(1.0 / f64::from(1u32 << shift)) == alpha)
 }
 
-/// A share of the free buffer, or a size.
+/// A share of the free buffer, a size, or equal shares of the whole buffer.
+// SPFC-06
 fn xoff(node: &Node) -> Read<PfcThreshold> {
-    let hint = "a share of the free buffer such as \"11%\" or 2.0 (dynamic), or a size such as \
-                \"500KB\" (static)";
+    let hint = "a share of the free buffer such as \"11%\" or 2.0 (dynamic), a size such as \
+                \"500KB\" (static), or \"equal\" (the buffer over the number of ports)";
     let result = match &node.value {
+        Value::String(text) if text == "equal" => Ok(PfcThreshold::Equal),
         Value::String(text) if parse_fraction(text).is_err() => {
             quantity(node, &SIZE, 1, MAX_BUFFER_BYTES).map(PfcThreshold::Static)
         }

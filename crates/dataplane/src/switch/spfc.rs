@@ -1,0 +1,302 @@
+//! SPFC: which ingress ports carry victims. The circuit of Fig. 10 of its paper for every port (rules in
+//! `specs/spfc.md`); what follows from a port's state is in `mmu.rs`.
+
+use crate::config::{Departures, SpfcConfig};
+use crate::units::{Rate, Time};
+
+/// The circuit of one ingress port.
+#[derive(Clone, Copy, Debug)]
+struct Port {
+    /// TC: when the interval that is under way ends.
+    ends_ps: Time,
+    /// IRC: departures in this interval.
+    departed: u64,
+    /// The counting number: from here on IRC's output is 1.
+    enough: u64,
+    /// SH: a victim port.
+    held: bool,
+    /// Classes that the port pauses, as bits; any of them holds the reset.
+    pausing: u8,
+    /// It waits for its first RESUME.
+    waits: bool,
+}
+
+/// The circuits of a switch.
+#[derive(Debug)]
+pub(super) struct Victims {
+    config: SpfcConfig,
+    ports: Vec<Port>,
+}
+
+/// SPFC-13, SPFC-14: departures that make a victim of a port of this rate.
+#[must_use]
+pub fn counting_number(config: &SpfcConfig, rate: Rate, max_frame: u16) -> u64 {
+    let bytes = u128::from(rate.bytes_in(config.interval_ps)) << 16;
+    let unit = match config.count {
+        Departures::Packets => u128::from(max_frame),
+        Departures::Bytes => 1,
+    };
+    let number = bytes.div_ceil(u128::from(config.k.max(1)) * unit);
+    (number as u64).max(1)
+}
+
+impl Victims {
+    pub fn new(config: SpfcConfig, rates: impl Iterator<Item = Rate>, max_frame: u16) -> Self {
+        let port = |rate| Port {
+            ends_ps: config.interval_ps,
+            departed: 0,
+            enough: counting_number(&config, rate, max_frame),
+            held: false,
+            pausing: 0,
+            waits: config.unpaused_waits, // SPFC-16
+        };
+        Self {
+            config,
+            ports: rates.map(port).collect(),
+        }
+    }
+
+    /// Lets TC run out as often as it has by now: SH takes over IRC's output, unless it is reset.
+    // SPFC-10, SPFC-11, SPFC-19
+    #[inline]
+    fn advance(&mut self, now: Time, port: u16) {
+        let interval_ps = self.config.interval_ps;
+        let p = &mut self.ports[port as usize];
+        if now < p.ends_ps {
+            return;
+        }
+        let whole = (now - p.ends_ps) / interval_ps;
+        // Of several intervals that are over, nothing departed in the last one.
+        p.held = p.pausing == 0 && !p.waits && whole == 0 && p.departed >= p.enough;
+        p.departed = 0;
+        p.ends_ps += (whole + 1) * interval_ps;
+    }
+
+    /// Whether the port is in the victim state.
+    #[inline]
+    pub fn is_victim(&mut self, now: Time, port: u16) -> bool {
+        self.advance(now, port);
+        self.ports[port as usize].held
+    }
+
+    /// A packet leaves that came in by this port.
+    // SPFC-11, SPFC-15
+    #[inline]
+    pub fn departed(&mut self, now: Time, port: u16, size: u64) {
+        self.advance(now, port);
+        self.ports[port as usize].departed += match self.config.count {
+            Departures::Packets => 1,
+            Departures::Bytes => size,
+        };
+    }
+
+    /// The port sends a PAUSE for a class. Returns whether it was a victim port until now.
+    // SPFC-12, SPFC-17
+    pub fn paused(&mut self, now: Time, port: u16, class: u8) -> bool {
+        self.advance(now, port);
+        let p = &mut self.ports[port as usize];
+        p.pausing |= 1 << class;
+        std::mem::take(&mut p.held)
+    }
+
+    /// The port sends a RESUME for a class.
+    // SPFC-12, SPFC-16, SPFC-17
+    pub fn resumed(&mut self, now: Time, port: u16, class: u8) {
+        self.advance(now, port);
+        let p = &mut self.ports[port as usize];
+        p.pausing &= !(1 << class);
+        p.waits = false;
+    }
+
+    /// Classes that a port pauses, as the circuit knows them.
+    pub fn pausing(&self, port: u16) -> u8 {
+        self.ports[port as usize].pausing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::US;
+    use proptest::prelude::*;
+
+    const RATE: Rate = Rate::from_gbps(100);
+
+    fn config(interval_ps: Time, count: Departures) -> SpfcConfig {
+        SpfcConfig {
+            interval_ps,
+            k: 5 << 16,
+            count,
+            unpaused_waits: false,
+        }
+    }
+
+    /// A circuit whose counting number is 3.
+    fn three() -> Victims {
+        let config = SpfcConfig {
+            k: 1 << 16,
+            ..config(80 * 3000, Departures::Packets)
+        };
+        let victims = Victims::new(config, [RATE].into_iter(), 1000);
+        assert_eq!(victims.ports[0].enough, 3);
+        victims
+    }
+
+    // SPFC-13, SPFC-14, SPFC-15, SPFC-18
+    #[test]
+    fn the_counting_number_is_what_the_line_sends_in_tc_over_k() {
+        // 4 round trips of 20 us at 100 Gbps are 1 MB, 1000 packets of 1000 B.
+        let packets = config(80 * US, Departures::Packets);
+        assert_eq!(counting_number(&packets, RATE, 1000), 200);
+        assert_eq!(counting_number(&packets, Rate::from_gbps(400), 1000), 800);
+        assert_eq!(counting_number(&packets, RATE, 1048), 191, "190.8 packets");
+        let bytes = config(80 * US, Departures::Bytes);
+        assert_eq!(counting_number(&bytes, RATE, 1048), 200_000);
+        let short = config(1, Departures::Packets);
+        assert_eq!(counting_number(&short, RATE, 1000), 1);
+    }
+
+    // SPFC-11, SPFC-12: the truth table of Fig. 10, with the state before.
+    #[test]
+    fn truth_table_of_the_state_holder() {
+        for (reset, full, before, after) in [
+            (false, false, false, false),
+            (false, false, true, false),
+            (false, true, false, true),
+            (false, true, true, true),
+            (true, false, false, false),
+            (true, false, true, false),
+            (true, true, false, false),
+            (true, true, true, false),
+        ] {
+            let mut v = three();
+            v.ports[0].held = before;
+            (0..if full { 3 } else { 2 }).for_each(|_| v.departed(10, 0, 1000));
+            assert_eq!(v.is_victim(20, 0), before, "held within the interval");
+            if reset {
+                assert_eq!(v.paused(30, 0, 2), before);
+                assert!(!v.is_victim(30, 0), "a pause resets at once");
+            }
+            let end = v.ports[0].ends_ps;
+            assert!(!reset || !v.is_victim(end - 1, 0));
+            assert_eq!(v.is_victim(end, 0), after, "{reset} {full} {before}");
+        }
+    }
+
+    // SPFC-12: after a RESUME the state holder waits for the end of the interval.
+    #[test]
+    fn a_resume_frees_the_state_holder_but_sets_nothing() {
+        let mut v = three();
+        v.paused(5, 0, 2);
+        (0..3).for_each(|_| v.departed(10, 0, 1000));
+        v.resumed(20, 0, 2);
+        let end = v.ports[0].ends_ps;
+        assert!(!v.is_victim(end - 1, 0));
+        assert!(v.is_victim(end, 0), "what departed during the pause counts");
+        // A pause over the end of an interval: its departures are lost for the state.
+        (0..3).for_each(|_| v.departed(end + 1, 0, 1000));
+        v.paused(end + 2, 0, 2);
+        assert!(!v.is_victim(2 * end, 0));
+        v.resumed(2 * end, 0, 2);
+        assert!(!v.is_victim(3 * end - 1, 0));
+        assert!(!v.is_victim(3 * end, 0), "nothing departed in this one");
+    }
+
+    // SPFC-17
+    #[test]
+    fn one_state_for_all_classes() {
+        let mut v = three();
+        v.paused(1, 0, 2);
+        v.paused(2, 0, 3);
+        v.resumed(3, 0, 2);
+        (0..3).for_each(|_| v.departed(4, 0, 1000));
+        let end = v.ports[0].ends_ps;
+        assert!(!v.is_victim(end, 0), "class 3 is still paused");
+        v.resumed(end, 0, 3);
+        (0..3).for_each(|_| v.departed(end, 0, 1000));
+        assert!(v.is_victim(2 * end, 0));
+        assert_eq!(v.pausing(0), 0);
+    }
+
+    // SPFC-16
+    #[test]
+    fn a_port_that_was_never_paused_counts_as_resumed_unless_it_is_to_wait() {
+        let mut v = three();
+        (0..3).for_each(|_| v.departed(1, 0, 1000));
+        let end = v.ports[0].ends_ps;
+        assert!(v.is_victim(end, 0));
+        let mut v = three();
+        v.ports[0].waits = true;
+        (0..3).for_each(|_| v.departed(1, 0, 1000));
+        assert!(!v.is_victim(end, 0));
+        v.paused(end + 1, 0, 2);
+        v.resumed(end + 2, 0, 2);
+        (0..3).for_each(|_| v.departed(end + 3, 0, 1000));
+        assert!(v.is_victim(2 * end, 0));
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Op {
+        Depart,
+        Pause,
+        Resume,
+    }
+
+    /// The circuit, stepped picosecond by picosecond with a clock that counts down.
+    struct Clocked {
+        tc: Time,
+        left: Time,
+        irc: u64,
+        sh: bool,
+        reset: bool,
+    }
+
+    impl Clocked {
+        fn tick(&mut self) {
+            self.left -= 1;
+            if self.left == 0 {
+                self.sh = !self.reset && self.irc >= 3;
+                self.irc = 0;
+                self.left = self.tc;
+            }
+        }
+    }
+
+    proptest! {
+        // SPFC-10, SPFC-11, SPFC-12, SPFC-19
+        #[test]
+        fn doing_it_when_touched_is_as_good_as_a_clock(
+            steps in proptest::collection::vec((0u64..40, prop_oneof![
+                6 => Just(Op::Depart), 1 => Just(Op::Pause), 1 => Just(Op::Resume),
+            ], any::<bool>()), 1..200),
+        ) {
+            let tc = 50;
+            let mut v = three();
+            v.config.interval_ps = tc;
+            v.ports[0].ends_ps = tc;
+            let mut c = Clocked { tc, left: tc, irc: 0, sh: false, reset: false };
+            let mut now = 0;
+            for (gap, op, look) in steps {
+                (0..gap).for_each(|_| c.tick());
+                now += gap;
+                match op {
+                    Op::Depart => {
+                        v.departed(now, 0, 1000);
+                        c.irc += 1;
+                    }
+                    Op::Pause => {
+                        prop_assert_eq!(v.paused(now, 0, 2), c.sh);
+                        (c.sh, c.reset) = (false, true);
+                    }
+                    Op::Resume => {
+                        v.resumed(now, 0, 2);
+                        c.reset = false;
+                    }
+                }
+                if look {
+                    prop_assert_eq!(v.is_victim(now, 0), c.sh);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! From a plan to partitions that are ready to run.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use dataplane::config::{Accounting, Admission, Assist, PathChoice, Recovery, SwitchConfig};
+use dataplane::nic::Nic;
+use dataplane::packet::Arena;
+use dataplane::route::Routes;
+use dataplane::sink::DROP_CAUSES;
+use dataplane::switch::{CONTROL_CLASS, MixedMap, Pairs, Switch};
+use dataplane::units::{NEVER, Rate, Time};
+use kernel::calendar::{Calendar, Wheel};
+use kernel::random::{Purpose, Stream};
+
+use super::division::{divide, undivided};
+use super::exchange::Outbox;
+use super::flows::Live;
+use super::links::Links;
+use super::loss::Losses;
+use super::merge::Merged;
+use super::network::Network;
+use super::node::{Core, Node};
+use super::notices::Notices;
+use super::order::{self, SourcePorts};
+use super::partition::Partition;
+use super::places::Places;
+use super::probe::Probes;
+use super::recording::Recording;
+use super::supply::Traffic;
+use super::{Clock, Plan, Simulation};
+use crate::ns3::Baselines;
+use crate::paths::Paths;
+use crate::record::ThreadUse;
+use crate::routing::Ways;
+use crate::topology::Graph;
+
+/// Classes of which no packet may be lost, as bits. A link that loses pauses leaves PFC without a
+/// promise.
+// AUD-05
+fn lossless_classes(config: &SwitchConfig, links_lose: bool) -> u8 {
+    let promised = |pausable: bool| match config.mmu.admission {
+        // NDP-03: what is trimmed may have to go.
+        _ if matches!(config.assist, Some(Assist::Trim(_))) => false,
+        Admission::Unlimited => true,
+        // NS3-10: its headroom is a rule of thumb.
+        Admission::Pfc(pfc) => pausable && !links_lose && pfc.accounting == Accounting::Pool,
+        _ => false,
+    };
+    // XP-03: credits are there to be dropped.
+    let credits = match config.assist {
+        Some(Assist::Credits(_)) => 1 << CONTROL_CLASS,
+        _ => 0,
+    };
+    let classes = config.classes.iter().enumerate();
+    let all = classes.fold(0, |bits, (nth, class)| {
+        bits | u8::from(promised(class.pausable || !class.buffered)) << nth
+    });
+    all & !credits
+}
+
+/// Whether packets of a flow take several paths.
+fn sprays(config: &SwitchConfig) -> bool {
+    matches!(config.path, PathChoice::Packet | PathChoice::Label)
+}
+
+/// With fewer ports than this all state is in the processor's caches anyway.
+const MANY_PORTS: u32 = 2048;
+
+/// Width of the calendar's buckets, as a power of two of ps: its first wheel must reach as far as
+/// nearly all arrivals do, or they are sorted twice.
+fn bucket_shift(graph: &Graph, max_frame: u16) -> u32 {
+    let mut reach: Vec<Time> = (0..graph.port_count() as usize)
+        .map(|index| graph.port(index))
+        .map(|port| port.delay_ps + port.rate.serialisation_ps(u64::from(max_frame)))
+        .collect();
+    let most = reach.len() * 9 / 10;
+    let reach_ps = match reach.len() {
+        0 => 0,
+        _ => *reach.select_nth_unstable(most).1,
+    };
+    (reach_ps / 4 * 5 / Wheel::SLOTS + 1)
+        .next_power_of_two()
+        .ilog2()
+        .clamp(10, 24)
+}
+
+/// Routes of the switches, and the pairs of ports that may hold their upstream, each to be taken by
+/// the partition of its switch.
+struct Tables {
+    routes: Vec<Option<Routes>>,
+    pairs: Vec<Option<Pairs>>,
+    /// Where senders choose paths: how many there are.
+    ways: Option<Arc<Ways>>,
+}
+
+impl Tables {
+    fn of(plan: &mut Plan) -> Self {
+        let ways = (plan.switch.path == PathChoice::Label)
+            .then(|| Arc::new(Ways::new(&plan.graph, &plan.routes)));
+        let routes: Vec<_> = std::mem::take(&mut plan.routes)
+            .into_iter()
+            .map(Some)
+            .collect();
+        let mut pairs: Vec<_> = plan
+            .backpressure
+            .take()
+            .into_iter()
+            .flatten()
+            .map(Some)
+            .collect();
+        pairs.resize_with(routes.len(), || None);
+        Self {
+            routes,
+            pairs,
+            ways,
+        }
+    }
+}
+
+/// The rates of a node's ports, and the delays of their links.
+fn rates(plan: &Plan, node: u32) -> Vec<(Rate, Time)> {
+    let ports = plan.graph.port_range(node).map(|i| plan.graph.port(i));
+    ports
+        .map(|port| (plan.clock.of(port.rate), port.delay_ps))
+        .collect()
+}
+
+fn nic(plan: &Plan, host: u32) -> Nic {
+    let rates: Vec<Rate> = rates(plan, host).into_iter().map(|port| port.0).collect();
+    Nic::new(&plan.nic, plan.switch.classes.len(), &rates)
+}
+
+fn switch(plan: &Plan, tables: &mut Tables, node: u32) -> Option<Switch> {
+    let index = (node - plan.graph.hosts()) as usize;
+    let routes = tables.routes.get_mut(index)?.take()?;
+    let mut switch = Switch::new(node, &plan.switch, &rates(plan, node), routes);
+    // BFC-35
+    if let Some(pairs) = tables.pairs[index].take() {
+        switch.allow(pairs);
+    }
+    Some(switch)
+}
+
+fn node(plan: &Plan, number: u32) -> Node {
+    let purpose = if number < plan.graph.hosts() {
+        Purpose::Nic
+    } else {
+        Purpose::Switch
+    };
+    Node {
+        stream: Stream::new(plan.seed, u64::from(number), purpose),
+        armed_ps: NEVER,
+        number,
+        base: plan.graph.port_range(number).start as u32,
+        digest: 0,
+    }
+}
+
+/// A partition with all its nodes, at time 0.
+fn partition<C>(
+    plan: &Plan,
+    places: &Arc<Places>,
+    part: u32,
+    tables: &mut Tables,
+    calendar: C,
+) -> Partition<C> {
+    let graph = &plan.graph;
+    let losses = Losses::new(graph, plan.seed);
+    let paths = Paths::new(Arc::clone(graph));
+    let recording = Recording::new(
+        &plan.record,
+        &plan.nic.control,
+        graph,
+        places.switches(part),
+    );
+    let core = Core {
+        now: 0,
+        calendar,
+        links: Links::new(graph, plan.clock, places, part),
+        nodes: places.nodes(part).iter().map(|&n| node(plan, n)).collect(),
+        drops: [0; DROP_CAUSES],
+        lossless: lossless_classes(&plan.switch, !losses.none()),
+        broken_promises: 0,
+        ends: Vec::new(),
+        notices: Notices::new(&plan.nic),
+        paused: MixedMap::default(),
+        pauses: Vec::new(),
+        events: 0,
+        watched: recording.is_some(),
+        replayed: order::draws(&plan.switch, graph),
+    };
+    Partition {
+        core,
+        graph: Arc::clone(graph),
+        places: Arc::clone(places),
+        arena: Arena::new(),
+        nics: places.hosts(part).iter().map(|&n| nic(plan, n)).collect(),
+        switches: (places.switches(part).iter())
+            .filter_map(|&n| switch(plan, tables, n))
+            .collect(),
+        losses,
+        outbox: Outbox::new(places.parts()),
+        recording,
+        round: Vec::new(),
+        progress_ps: 0,
+        coming: VecDeque::new(),
+        starting: VecDeque::new(),
+        live: Live::default(),
+        finished: Vec::new(),
+        started: 0,
+        done: 0,
+        finished_bytes: 0,
+        violations: Vec::new(),
+        paths: match plan.clock {
+            Clock::Exact => paths,
+            Clock::Nanoseconds { .. } => paths.cut(),
+        },
+        baselines: Baselines::new(Arc::clone(graph)),
+        source_ports: SourcePorts::default(),
+        network_rtt_ps: None,
+        nic: plan.nic,
+        base_rtt: plan.base_rtt,
+        seed: plan.seed,
+        elide: plan.elide,
+        looks_ahead: graph.port_count() >= MANY_PORTS,
+        spraying: sprays(&plan.switch),
+        ways: tables.ways.clone(),
+    }
+}
+
+impl Simulation<Wheel> {
+    /// Builds the network of a plan.
+    #[must_use]
+    pub fn new(plan: Plan) -> Self {
+        let shift = bucket_shift(&plan.graph, plan.switch.max_frame);
+        let (divided, threads) = divide(&plan);
+        let (places, division) = match divided {
+            Some((cut, division)) => (Places::new(&plan.graph, &cut.part_of), Some(division)),
+            None => (Places::one(&plan.graph), None),
+        };
+        let calendars = (0..places.parts()).map(|_| Wheel::new(shift)).collect();
+        let simulation = Self::build(plan, places, calendars);
+        Self {
+            division,
+            threads,
+            ..simulation
+        }
+    }
+}
+
+impl<C: Calendar> Simulation<C> {
+    /// The same on one thread, with a calendar of the caller's choice.
+    #[must_use]
+    pub fn with_calendar(plan: Plan, calendar: C) -> Self {
+        let places = Places::one(&plan.graph);
+        let threads = undivided(&plan);
+        let simulation = Self::build(plan, places, vec![calendar]);
+        Self {
+            threads,
+            ..simulation
+        }
+    }
+
+    /// Builds every partition, each with a calendar of its own.
+    fn build(mut plan: Plan, places: Places, calendars: Vec<C>) -> Self {
+        let mut tables = Tables::of(&mut plan);
+        let places = Arc::new(places);
+        let parts: Vec<_> = (0..)
+            .zip(calendars)
+            .map(|(part, calendar)| partition(&plan, &places, part, &mut tables, calendar))
+            .collect();
+        let losing = !parts[0].losses.none();
+        let lossless = match plan.switch.mmu.admission {
+            _ if matches!(plan.switch.assist, Some(Assist::Trim(_))) => false,
+            Admission::Unlimited => true,
+            Admission::Pfc(pfc) => !losing && pfc.accounting == Accounting::Pool, // NS3-10
+            _ => false,
+        };
+        Self {
+            probes: Probes::new(&plan.graph),
+            net: Network {
+                graph: plan.graph,
+                places,
+                parts,
+            },
+            traffic: Traffic::new(plan.feed, plan.clock),
+            flows: plan.flows,
+            division: None,
+            threads: ThreadUse::default(),
+            merged: Merged::default(),
+            until_ps: plan.until_ps,
+            probe_ps: plan.probe_ps.max(1),
+            lossless,
+            losing,
+            repeats_pauses: plan.switch.bfc.is_some_and(|bfc| bfc.bitmap.is_some()),
+            spraying: sprays(&plan.switch),
+            owns_repair: plan.nic.recovery == Recovery::Own,
+            violations: Vec::new(),
+        }
+    }
+}

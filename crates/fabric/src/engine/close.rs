@@ -1,0 +1,132 @@
+//! The end of a run: open things are closed, everything counted is told.
+
+use kernel::calendar::Calendar;
+use kernel::digest::Digest;
+use traffic::Flow;
+
+use super::Simulation;
+use super::network::Network;
+use crate::record::{Counters, Ending, FlowRecord, Outcome, Recorder, ThreadUse};
+
+impl<C: Calendar + Send> Simulation<C> {
+    /// The end: open things are closed, books are compared, everything counted is told.
+    pub(super) fn close(
+        mut self,
+        ending: Ending,
+        loop_seconds: f64,
+        recorder: &mut dyn Recorder,
+    ) -> Outcome {
+        let end_ps = match ending {
+            Ending::TimeLimit => self.until_ps,
+            Ending::Interrupted => self.net.now_ps(),
+            Ending::Drained | Ending::Stalled => self.net.progress_ps(),
+        };
+        let digest = self.net.digest();
+        for part in &mut self.net.parts {
+            part.core.close_pauses(end_ps);
+        }
+        for part in &mut self.net.parts {
+            if let Some(recording) = &mut part.recording {
+                recording.finish(end_ps, &mut self.merged);
+            }
+        }
+        self.hand_over(recorder);
+        let unfinished = self.net.unfinished();
+        if !unfinished.is_empty() {
+            recorder.flows(&unfinished);
+        }
+        let checks = self.audit(ending);
+        Outcome {
+            ending,
+            end_ps,
+            digest,
+            started: self.net.started(),
+            finished: self.net.finished(),
+            counters: self.net.counters(),
+            ports: self.port_records(),
+            checks,
+            stall: if ending == Ending::Stalled {
+                self.explain_stall()
+            } else {
+                Vec::new()
+            },
+            violations: self.violations,
+            threads: ThreadUse {
+                crossed: self.net.parts.iter().map(|p| p.outbox.crossed).sum(),
+                ..self.threads
+            },
+            loop_seconds,
+        }
+    }
+}
+
+impl<C: Calendar> Network<C> {
+    /// Records of the flows that are under way, in the order of their numbers.
+    fn unfinished(&mut self) -> Vec<FlowRecord> {
+        let mut records = Vec::new();
+        for part in &mut self.parts {
+            let flows: Vec<Flow> = part.live.flows.iter().flatten().copied().collect();
+            records.extend(flows.into_iter().map(|flow| part.record(flow)));
+        }
+        records.sort_unstable_by_key(|record| record.flow.id);
+        records
+    }
+
+    /// ENG-20: the digest of the trajectory.
+    fn digest(&self) -> u64 {
+        let mut digest = Digest::default();
+        for (link, way) in self.each_way() {
+            digest.add(u64::from(link), way.digest());
+        }
+        let links = u64::from(self.graph.port_count());
+        for node in self.parts.iter().flat_map(|part| &part.core.nodes) {
+            digest.add(links + u64::from(node.number), node.digest);
+        }
+        digest.0
+    }
+
+    pub(super) fn counters(&self) -> Counters {
+        let mut c = Counters {
+            packet_hops: self.packet_hops(),
+            ..Counters::default()
+        };
+        for part in &self.parts {
+            c.events += part.core.events;
+            for (all, of_part) in c.drops.iter_mut().zip(part.core.drops) {
+                *all += of_part;
+            }
+        }
+        for (_, nic, _) in self.each_nic() {
+            let n = nic.counters();
+            c.data_packets += n.data_packets;
+            c.acks += n.acks;
+            c.naks += n.naks;
+            c.cnps += n.cnps;
+            c.retransmissions += n.retransmissions;
+            c.timeouts += n.timeouts;
+            c.discarded += n.discarded;
+            c.overtaken += n.overtaken;
+            c.driven.add(&n.driven);
+        }
+        for (_, switch, _) in self.each_switch() {
+            let s = switch.counters();
+            c.marks += s.marks;
+            c.int_hops += s.int_hops;
+            c.pfc_pauses += s.pfc_pauses;
+            c.pfc_resumes += s.pfc_resumes;
+            c.bfc_pauses += s.bfc_pauses;
+            c.bfc_resumes += s.bfc_resumes;
+            c.bfc_bitmaps += s.bfc_bitmaps;
+            c.trims += s.trims;
+            c.returned += s.returned;
+            let (spared, by_victims) = switch.spfc_counters();
+            c.spfc_spared += spared;
+            c.spfc_victim_pauses += by_victims;
+            c.bfc_stale_assignments += switch.stale_assignments();
+            let (shared, collisions) = switch.bfc_counters();
+            c.bfc_shared_queue += shared;
+            c.bfc_table_collisions += collisions;
+        }
+        c
+    }
+}

@@ -1,0 +1,150 @@
+//! The threads of a run. Each works on one partition; between two looks at the network all
+//! partitions come back to the leader, who owns traffic, probes and records.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::Scope;
+use std::time::Instant;
+
+use dataplane::units::Time;
+use kernel::calendar::Calendar;
+
+use super::division::Division;
+use super::exchange::{Yard, hand_around};
+use super::pace::{Pace, Way};
+use super::partition::Partition;
+use crate::record::Windows;
+
+/// How often a thread looks for the others before it sleeps; some 50 µs.
+const LOOKS: u32 = 2_000;
+
+/// Why a thread broke down.
+type Panic = Box<dyn Any + Send>;
+
+/// A thread besides the leader's.
+#[derive(Debug)]
+struct Hand<C> {
+    /// A partition to work on, and until when.
+    orders: Sender<(Partition<C>, Time)>,
+    done: Receiver<Result<Partition<C>, Panic>>,
+}
+
+/// The leader and the other threads.
+#[derive(Debug)]
+pub(super) struct Crew<'a, C> {
+    division: Division,
+    yard: &'a Yard,
+    hands: Vec<Hand<C>>,
+    pace: Pace,
+    /// What was done so far, and by whom.
+    pub windows: Windows,
+}
+
+/// Where the threads of a run meet.
+pub(super) fn yard(division: Division) -> Yard {
+    let looks = if division.crowded { 0 } else { LOOKS };
+    Yard::new(division.parts as usize, looks)
+}
+
+impl<'a, C: Calendar + Send> Crew<'a, C> {
+    /// Starts the other threads.
+    pub fn new<'scope>(division: Division, yard: &'a Yard, scope: &'scope Scope<'scope, 'a>) -> Self
+    where
+        C: 'a,
+    {
+        let hand = |me: u32| {
+            let (orders, to_do) = channel::<(Partition<C>, Time)>();
+            let (report, done) = channel();
+            scope.spawn(move || {
+                for (mut part, limit) in to_do {
+                    let work =
+                        || yard.run_before(&mut part, me as usize, division.look_ahead_ps, limit);
+                    let result = catch_unwind(AssertUnwindSafe(work));
+                    let result = match result {
+                        Ok(_) => Ok(part),
+                        Err(panic) => {
+                            yard.break_up();
+                            Err(panic)
+                        }
+                    };
+                    if report.send(result).is_err() {
+                        return;
+                    }
+                }
+            });
+            Hand { orders, done }
+        };
+        Self {
+            division,
+            yard,
+            hands: (1..division.parts).map(hand).collect(),
+            pace: Pace::new(division.parts, division.forced),
+            windows: Windows::default(),
+        }
+    }
+
+    /// Handles every event before `limit`.
+    // PAR-08
+    pub fn run_before(&mut self, parts: &mut Vec<Partition<C>>, limit: Time) {
+        let events = |parts: &[Partition<C>]| parts.iter().map(|p| p.core.events).sum::<u64>();
+        let (before, began) = (events(parts), Instant::now());
+        let windows = match self.pace.next() {
+            Way::Together => {
+                let windows = self.together(parts, limit);
+                self.windows.together += windows;
+                windows
+            }
+            Way::Alone => {
+                let windows = alone(parts, self.division.look_ahead_ps, limit);
+                self.windows.alone += windows;
+                windows
+            }
+        };
+        let took_ns = began.elapsed().as_nanos() as u64;
+        self.pace.note(events(parts) - before, windows, took_ns);
+    }
+
+    /// Every partition has a thread of its own.
+    fn together(&mut self, parts: &mut Vec<Partition<C>>, limit: Time) -> u64 {
+        for (hand, part) in self.hands.iter().zip(parts.drain(1..)) {
+            // A thread that is gone has said why, or will: see below.
+            let _ = hand.orders.send((part, limit));
+        }
+        let work = || {
+            let look_ahead_ps = self.division.look_ahead_ps;
+            self.yard.run_before(&mut parts[0], 0, look_ahead_ps, limit)
+        };
+        let own = catch_unwind(AssertUnwindSafe(work));
+        if own.is_err() {
+            self.yard.break_up();
+        }
+        let mut panic = None;
+        for hand in &self.hands {
+            match hand.done.recv() {
+                Ok(Ok(part)) => parts.push(part),
+                Ok(Err(why)) => panic = panic.or(Some(why)),
+                Err(gone) => panic = panic.or(Some(Box::new(gone.to_string()))),
+            }
+        }
+        match (own, panic) {
+            (Err(why), _) | (_, Some(why)) => resume_unwind(why),
+            // Nobody broke down, so nobody broke the barrier.
+            (Ok(windows), None) => windows.unwrap_or(0),
+        }
+    }
+}
+
+/// The leader does everything: the same windows, one partition after the other.
+fn alone<C: Calendar>(parts: &mut [Partition<C>], look_ahead_ps: Time, limit: Time) -> u64 {
+    let mut windows = 0;
+    let mut next_ps = parts.iter_mut().map(|part| part.next_ps(limit)).min();
+    while let Some(first_ps) = next_ps.filter(|&next| next < limit) {
+        let window_ps = limit.min(first_ps.saturating_add(look_ahead_ps));
+        let each = parts.iter_mut();
+        next_ps = each.map(|part| part.run_window(window_ps, limit)).min();
+        hand_around(parts);
+        windows += 1;
+    }
+    windows
+}

@@ -1,0 +1,269 @@
+//! Where a network is cut into partitions: along its long links, into parts of equal work, so that
+//! few frames cross. Changes no result, only how fast it comes.
+
+use dataplane::units::Time;
+
+use super::Clock;
+use crate::topology::Graph;
+
+/// The largest part may have this much more work than the mean, in parts of 100.
+const UNEVEN: u64 = 130;
+/// How often the parts are asked whether a unit would be better off in another.
+const PASSES: usize = 4;
+
+/// A network in parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cut {
+    /// Per node its part.
+    pub part_of: Vec<u32>,
+    /// What happens in one part at some time touches no other before this much later.
+    pub look_ahead_ps: Time,
+}
+
+impl Cut {
+    /// How many parts there are.
+    pub fn parts(&self) -> u32 {
+        self.part_of.iter().max().map_or(1, |&last| last + 1)
+    }
+}
+
+/// Cuts a network into at most `parts`; `None` where it cannot be cut into parts of about equal
+/// work. No frame is smaller than `smallest_bytes`.
+// PAR-01
+pub(super) fn cut(graph: &Graph, clock: Clock, smallest_bytes: u64, parts: u32) -> Option<Cut> {
+    let reach = |port: usize| {
+        let port = graph.port(port);
+        port.delay_ps + clock.of(port.rate).serialisation_ps(smallest_bytes)
+    };
+    let reach: Vec<Time> = (0..graph.port_count() as usize).map(reach).collect();
+    let longest = *reach.iter().max()?;
+    let shortest = (*reach.iter().min()?).max(1);
+    // The longer the links that are cut, the fewer the windows: distances before racks.
+    for parts in (2..=parts).rev() {
+        let mut least = 1 << longest.max(1).ilog2();
+        loop {
+            if let Some(part_of) = Units::new(graph, &reach, least).spread(parts) {
+                let look_ahead_ps = look_ahead(graph, &reach, &part_of);
+                return Some(Cut {
+                    part_of,
+                    look_ahead_ps,
+                });
+            }
+            if least <= shortest {
+                break;
+            }
+            least /= 2;
+        }
+    }
+    None
+}
+
+/// The shortest time from one part to another.
+// PAR-02
+fn look_ahead(graph: &Graph, reach: &[Time], part_of: &[u32]) -> Time {
+    let crosses = |&port: &usize| {
+        let from = graph.port(graph.peer_index(port)).peer;
+        part_of[from as usize] != part_of[graph.port(port).peer as usize]
+    };
+    let crossing = (0..reach.len()).filter(crosses);
+    crossing.map(|port| reach[port]).min().unwrap_or(Time::MAX)
+}
+
+/// Sets of nodes that stay together.
+struct Units<'a> {
+    graph: &'a Graph,
+    /// Per node its unit. Units count from 0 in the order of their first node: those with hosts
+    /// come first, neighbours beside each other.
+    unit_of: Vec<u32>,
+    nodes: Vec<Vec<u32>>,
+    /// Rates of all ports, in Mbit/s: how much there is to do in a unit.
+    work: Vec<u64>,
+}
+
+impl<'a> Units<'a> {
+    /// Hosts stay with their switches, and whatever is nearer than `least` stays together.
+    fn new(graph: &'a Graph, reach: &[Time], least: Time) -> Self {
+        let mut sets = Sets::new(graph.nodes());
+        for node in 0..graph.nodes() {
+            for port in graph.port_range(node) {
+                let peer = graph.port(port).peer;
+                if node < graph.hosts() || peer < graph.hosts() || reach[port] < least {
+                    sets.join(node, peer);
+                }
+            }
+        }
+        let none = u32::MAX;
+        let mut unit_of_set = vec![none; graph.nodes() as usize];
+        let mut units = Self {
+            graph,
+            unit_of: Vec::with_capacity(graph.nodes() as usize),
+            nodes: Vec::new(),
+            work: Vec::new(),
+        };
+        for node in 0..graph.nodes() {
+            let set = sets.find(node) as usize;
+            if unit_of_set[set] == none {
+                unit_of_set[set] = units.nodes.len() as u32;
+                units.nodes.push(Vec::new());
+                units.work.push(0);
+            }
+            let unit = unit_of_set[set];
+            let rates = graph.port_range(node).map(|port| graph.port(port).rate);
+            units.unit_of.push(unit);
+            units.nodes[unit as usize].push(node);
+            units.work[unit as usize] += rates.map(|rate| rate.bps() / 1_000_000 + 1).sum::<u64>();
+        }
+        units
+    }
+
+    /// A part for each node; `None` where the parts would be too uneven.
+    fn spread(&self, parts: u32) -> Option<Vec<u32>> {
+        if self.nodes.len() < parts as usize {
+            return None;
+        }
+        let mut spread = Spread {
+            units: self,
+            part_of: vec![u32::MAX; self.nodes.len()],
+            work: vec![0; parts as usize],
+            most: self.work.iter().sum::<u64>() / u64::from(parts) * UNEVEN / 100,
+        };
+        spread.place_hosts();
+        spread.place_others();
+        for _ in 0..PASSES {
+            if !spread.improve() {
+                break;
+            }
+        }
+        if spread
+            .work
+            .iter()
+            .any(|&work| work == 0 || work > spread.most)
+        {
+            return None;
+        }
+        let part = |&unit: &u32| spread.part_of[unit as usize];
+        Some(self.unit_of.iter().map(part).collect())
+    }
+}
+
+/// Units on their way into parts.
+struct Spread<'a> {
+    units: &'a Units<'a>,
+    /// Per unit its part; `u32::MAX`: none yet.
+    part_of: Vec<u32>,
+    work: Vec<u64>,
+    /// More work than this is too much for a part.
+    most: u64,
+}
+
+impl Spread<'_> {
+    fn put(&mut self, unit: usize, part: usize) {
+        if let Some(work) = self.work.get_mut(self.part_of[unit] as usize) {
+            *work -= self.units.work[unit];
+        }
+        self.part_of[unit] = part as u32;
+        self.work[part] += self.units.work[unit];
+    }
+
+    /// Units with hosts, in stretches of equal work: racks of a pod are numbered in a row.
+    fn place_hosts(&mut self) {
+        let hosts = self.units.graph.hosts();
+        let units = self.units.nodes.iter().take_while(|unit| unit[0] < hosts);
+        let units = units.count();
+        let all: u64 = self.units.work[..units].iter().sum();
+        let mut before = 0;
+        for unit in 0..units {
+            let middle = before + self.units.work[unit] / 2;
+            before += self.units.work[unit];
+            let part = u128::from(middle) * self.work.len() as u128 / u128::from(all.max(1));
+            self.put(unit, (part as usize).min(self.work.len() - 1));
+        }
+    }
+
+    /// The others, those near the hosts first: each to the part that most of its links lead to and
+    /// that is not full, of equal ones to the one with the least to do.
+    fn place_others(&mut self) {
+        let graph = self.units.graph;
+        let mut others: Vec<usize> = (0..self.part_of.len())
+            .filter(|&unit| self.part_of[unit] == u32::MAX)
+            .collect();
+        others.sort_by_key(|&unit| graph.tier(self.units.nodes[unit][0]));
+        let full = self.most * 100 / UNEVEN;
+        for unit in others {
+            let ties = self.ties(unit);
+            let order = |&part: &usize| {
+                let fits = self.work[part] + self.units.work[unit] <= full;
+                (
+                    fits,
+                    fits.then_some(ties[part]),
+                    std::cmp::Reverse(self.work[part]),
+                )
+            };
+            // Of equal ones the first: `max_by_key` would take the last.
+            let best = (0..self.work.len()).rev().max_by_key(order);
+            self.put(unit, best.unwrap_or(0));
+        }
+    }
+
+    /// Rates of the links from a unit to each part, in Mbit/s.
+    fn ties(&self, unit: usize) -> Vec<u64> {
+        let graph = self.units.graph;
+        let mut ties = vec![0; self.work.len()];
+        for &node in &self.units.nodes[unit] {
+            for port in graph.port_range(node).map(|port| graph.port(port)) {
+                let there = self.units.unit_of[port.peer as usize] as usize;
+                if there != unit
+                    && let Some(ties) = ties.get_mut(self.part_of[there] as usize)
+                {
+                    *ties += port.rate.bps() / 1_000_000 + 1;
+                }
+            }
+        }
+        ties
+    }
+
+    /// Moves every unit that more links tie to another part, as far as that has room. Says whether
+    /// any moved.
+    fn improve(&mut self) -> bool {
+        let mut moved = false;
+        for unit in 0..self.part_of.len() {
+            let ties = self.ties(unit);
+            let here = self.part_of[unit] as usize;
+            let work = self.units.work[unit];
+            let room = |part: &usize| self.work[*part] + work <= self.most;
+            let better = (0..ties.len()).rev().filter(|part| *part != here);
+            let better = better.filter(room).max_by_key(|&part| ties[part]);
+            if let Some(part) = better.filter(|&part| ties[part] > ties[here])
+                && self.work[here] > work
+            {
+                self.put(unit, part);
+                moved = true;
+            }
+        }
+        moved
+    }
+}
+
+/// Disjoint sets of nodes.
+struct Sets(Vec<u32>);
+
+impl Sets {
+    fn new(nodes: u32) -> Self {
+        Self((0..nodes).collect())
+    }
+
+    fn find(&mut self, node: u32) -> u32 {
+        let mut at = node;
+        while self.0[at as usize] != at {
+            let up = self.0[at as usize];
+            self.0[at as usize] = self.0[up as usize];
+            at = up;
+        }
+        at
+    }
+
+    fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.find(a), self.find(b));
+        self.0[a.max(b) as usize] = a.min(b);
+    }
+}

@@ -1,0 +1,171 @@
+//! How many threads a run gets.
+
+use std::num::NonZero;
+use std::thread::available_parallelism;
+
+use dataplane::config::{Admission, NicConfig, Recovery, SwitchConfig};
+use dataplane::units::Time;
+
+use super::Plan;
+use super::cut::{Cut, cut};
+use crate::record::ThreadUse;
+
+/// How many threads a run shall have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Threads {
+    /// At most so many; 0: as many as there are processors.
+    pub asked: u32,
+    /// Also if there are fewer processors, or so little to do that one thread is faster.
+    pub forced: bool,
+}
+
+impl Threads {
+    /// One thread.
+    pub const ONE: Self = Self {
+        asked: 1,
+        forced: false,
+    };
+}
+
+impl Default for Threads {
+    fn default() -> Self {
+        Self::ONE
+    }
+}
+
+/// Data packets that all hosts together must be able to send in a window.
+const FEWEST_PACKETS: u64 = 100;
+
+/// A run on several threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Division {
+    /// Partitions, and threads.
+    pub parts: u32,
+    /// What happens in one partition touches no other before this much later.
+    pub look_ahead_ps: Time,
+    /// [`Threads::forced`].
+    pub forced: bool,
+    /// There are more threads than processors: none looks for the others, all sleep.
+    pub crowded: bool,
+}
+
+/// No scheme has frames smaller than this, unless its numbers say so.
+const SMALLEST_BYTES: u16 = 16;
+
+/// Bytes that no frame of a plan falls below. That none does is checked whenever one crosses.
+// PAR-02
+fn smallest_frame(switch: &SwitchConfig, nic: &NicConfig) -> u64 {
+    let pfc = match switch.mmu.admission {
+        Admission::Pfc(pfc) => pfc.frame_bytes,
+        _ => SMALLEST_BYTES,
+    };
+    let bfc = switch.bfc.iter().flat_map(|bfc| {
+        let bitmap = bfc.bitmap.map(|bitmap| bitmap.frame_bytes);
+        [Some(bfc.frame_bytes), bitmap].into_iter().flatten()
+    });
+    let frames = [SMALLEST_BYTES, nic.header + 1, nic.ack, nic.cnp, pfc];
+    let smallest = frames.into_iter().chain(bfc).min();
+    smallest.unwrap_or(1).max(1).into()
+}
+
+/// Divides the network of a plan; says what came of it.
+// PAR-07
+pub(super) fn divide(plan: &Plan) -> (Option<(Cut, Division)>, ThreadUse) {
+    let processors = available_parallelism().map_or(1, NonZero::get) as u32;
+    let asked = match plan.threads.asked {
+        0 => processors,
+        asked => asked,
+    };
+    let one = |why: String| {
+        let result = ThreadUse {
+            asked,
+            why: Some(why),
+            ..ThreadUse::default()
+        };
+        (None, result)
+    };
+    if asked <= 1 {
+        return (None, ThreadUse::default());
+    }
+    if let Some(why) = needs_one(plan) {
+        return one(why.to_owned());
+    }
+    let most = if plan.threads.forced {
+        asked
+    } else {
+        asked.min(processors)
+    };
+    if most == 1 {
+        return one("this machine has one processor".to_owned());
+    }
+    let smallest = smallest_frame(&plan.switch, &plan.nic);
+    let Some(cut) = cut(&plan.graph, plan.clock, smallest, most) else {
+        return one("the network cannot be cut into parts with about the same work".to_owned());
+    };
+    let packets = most_packets(plan, cut.look_ahead_ps);
+    if packets < FEWEST_PACKETS && !plan.threads.forced {
+        return one(format!(
+            "threads would have to meet every {} ns, in which all hosts together send at most {packets} packets",
+            cut.look_ahead_ps.div_ceil(1000)
+        ));
+    }
+    let parts = cut.parts();
+    let why = match () {
+        () if parts == asked => None,
+        () if parts == most => Some(format!("this machine has {processors} processors")),
+        () => Some(format!(
+            "the network cannot be cut into more than {parts} parts with about the same work"
+        )),
+    };
+    let result = ThreadUse {
+        asked,
+        used: parts,
+        why,
+        look_ahead_ps: Some(cut.look_ahead_ps),
+        ..ThreadUse::default()
+    };
+    let division = Division {
+        parts,
+        look_ahead_ps: cut.look_ahead_ps,
+        forced: plan.threads.forced,
+        crowded: parts > processors,
+    };
+    (Some((cut, division)), result)
+}
+
+/// What is told of a run whose calendar cannot be divided.
+pub(super) fn undivided(plan: &Plan) -> ThreadUse {
+    let why = needs_one(plan).unwrap_or("its calendar serves one thread");
+    match plan.threads.asked {
+        1 => ThreadUse::default(),
+        asked => ThreadUse {
+            asked,
+            why: Some(why.to_owned()),
+            ..ThreadUse::default()
+        },
+    }
+}
+
+/// Why a run cannot be divided at all.
+fn needs_one(plan: &Plan) -> Option<&'static str> {
+    if plan.in_order {
+        return Some(
+            "events of one instant come in the order of scheduling, of which there is one",
+        );
+    }
+    if plan.switch.ecn.as_ref().is_some_and(|ecn| ecn.replay) {
+        return Some("all switches draw from one sequence of random numbers");
+    }
+    if matches!(plan.nic.recovery, Recovery::Ideal { .. }) {
+        return Some("ideal retransmission tells senders of a loss past all links between");
+    }
+    None
+}
+
+/// Data packets that all hosts together can send in some time.
+fn most_packets(plan: &Plan, time_ps: Time) -> u64 {
+    let graph = &plan.graph;
+    let rates = (0..graph.endpoints()).map(|end| graph.port(end as usize).rate);
+    let bytes: u64 = rates.map(|rate| rate.bytes_in(time_ps)).sum();
+    bytes / u64::from(plan.nic.mtu + plan.nic.header)
+}

@@ -1,0 +1,155 @@
+//! A run from its first event to its end: probes, progress, when it is over.
+
+use dataplane::config::Recovery;
+use dataplane::units::Time;
+use kernel::calendar::Calendar;
+
+use super::Simulation;
+use super::crew::{self, Crew};
+use super::supply::next_start_ps;
+use crate::record::{Ending, Outcome, Progress, Recorder};
+
+impl<C: Calendar + Send> Simulation<C> {
+    /// Runs to the end. `watch` sees the progress at every probe and may stop the run with `false`.
+    pub fn run(
+        self,
+        recorder: &mut dyn Recorder,
+        watch: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Outcome {
+        let Some(division) = self.division else {
+            return self.drive(None, recorder, watch);
+        };
+        let yard = crew::yard(division);
+        std::thread::scope(|scope| {
+            let crew = Crew::new(division, &yard, scope);
+            self.drive(Some(crew), recorder, watch)
+        })
+    }
+
+    fn drive(
+        mut self,
+        mut crew: Option<Crew<'_, C>>,
+        recorder: &mut dyn Recorder,
+        watch: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Outcome {
+        let started = std::time::Instant::now();
+        let mut ending = None;
+        let mut probe = self.probe_ps;
+        while ending.is_none() {
+            let until = probe.min(self.until_ps);
+            self.run_before(until + 1, crew.as_mut());
+            ending = self.ending(until, probe > self.until_ps);
+            if ending.is_none() {
+                self.look(until, recorder);
+                probe = self.skip_idle_probes(until, recorder);
+                if !watch(&self.progress()) {
+                    ending = Some(Ending::Interrupted);
+                }
+            }
+            self.hand_over(recorder);
+        }
+        if let Some(crew) = crew {
+            self.threads.windows = crew.windows;
+        }
+        let ending = ending.unwrap_or(Ending::Drained);
+        let seconds = started.elapsed().as_secs_f64();
+        self.close(ending, seconds, recorder)
+    }
+
+    /// The time of the next probe. While nothing is in the network no probe sees anything: those are
+    /// told together, so that a flow in the far future costs nothing.
+    // ENG-33
+    fn skip_idle_probes(&mut self, now: Time, recorder: &mut dyn Recorder) -> Time {
+        let next = now + self.probe_ps;
+        let Some(start_ps) = next_start_ps(&self.net) else {
+            return next;
+        };
+        if self.net.live() > 0 || self.net.alive() > 0 {
+            return next;
+        }
+        // A probe at the start of the flow, or at the end of the run, is no idle one.
+        let idle = start_ps.min(self.until_ps).saturating_sub(now + 1) / self.probe_ps;
+        if idle == 0 {
+            return next;
+        }
+        let last = now + idle * self.probe_ps;
+        self.probes.look_at_nothing(next, last, idle, recorder);
+        last + self.probe_ps
+    }
+
+    /// Whether the run is over now that everything up to `until` has happened.
+    // ENG-07
+    fn ending(&self, until: Time, limit: bool) -> Option<Ending> {
+        let no_flow_to_come = next_start_ps(&self.net).is_none();
+        if no_flow_to_come && self.net.live() == 0 && self.net.alive() == 0 {
+            Some(Ending::Drained)
+        } else if self.net.parts.iter().all(|p| p.core.calendar.is_empty())
+            || no_flow_to_come && self.is_stuck(until)
+        {
+            Some(Ending::Stalled)
+        } else if limit || until >= self.until_ps {
+            Some(Ending::TimeLimit)
+        } else {
+            None
+        }
+    }
+
+    /// Nothing has moved for so long that every sender has run into its timeout, and nothing is
+    /// under way: only timers are left, and they change nothing.
+    // ENG-14
+    fn is_stuck(&self, until: Time) -> bool {
+        let Recovery::GoBackN { timeout_ps } = self.net.parts[0].nic.recovery else {
+            return false;
+        };
+        until.saturating_sub(self.net.progress_ps()) > timeout_ps.saturating_mul(2)
+            && self.net.each_nic().all(|(_, nic, _)| !nic.is_pacing())
+            && self
+                .net
+                .each_way()
+                .all(|(_, way)| way.far.arrived == way.near.packets)
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            now_ps: self.net.now_ps(),
+            until_ps: self.until_ps,
+            started: self.net.started(),
+            finished: self.net.finished(),
+            flows: self.flows,
+            packet_hops: self.net.packet_hops(),
+        }
+    }
+
+    /// Handles every event before `limit`.
+    fn run_before(&mut self, limit: Time, mut crew: Option<&mut Crew<'_, C>>) {
+        let mut told = 0;
+        while told < limit {
+            told = self.traffic.tell(&mut self.net, limit);
+            match &mut crew {
+                Some(crew) => crew.run_before(&mut self.net.parts, told),
+                None => self.net.parts[0].run_before(told),
+            }
+        }
+    }
+
+    /// Looks at the network when everything up to `now` has happened.
+    fn look(&mut self, now: Time, recorder: &mut dyn Recorder) {
+        self.probes.look(now, &self.net, recorder);
+        for part in &mut self.net.parts {
+            if let Some(recording) = &mut part.recording {
+                recording.hand_over(now, &mut self.merged);
+            }
+        }
+    }
+
+    /// Gives what has gathered to the recorder.
+    pub(super) fn hand_over(&mut self, recorder: &mut dyn Recorder) {
+        for part in &mut self.net.parts {
+            self.merged.flows(&part.finished);
+            part.finished.clear();
+            self.merged.pauses(&part.core.pauses);
+            part.core.pauses.clear();
+        }
+        self.merged.deliver(recorder);
+    }
+}

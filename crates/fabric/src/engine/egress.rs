@@ -1,0 +1,116 @@
+//! Ports choose what to send, in rounds, and put it on their links.
+
+use dataplane::packet::{Kind, PacketId};
+use kernel::calendar::{Calendar, Event, phase};
+
+use super::Partition;
+use super::node::NodeSink;
+
+impl<C: Calendar> Partition<C> {
+    /// One round of decisions: the ports that were kicked before it began, in order of links.
+    // ENG-03, ENG-04
+    pub(super) fn serve_round(&mut self) {
+        if let [link] = self.core.links.kicks[..] {
+            self.core.links.kicks.clear();
+            if self.admit_to_round(link) {
+                self.decide(link);
+            }
+            return;
+        }
+        let mut round = std::mem::take(&mut self.round);
+        std::mem::swap(&mut round, &mut self.core.links.kicks);
+        round.sort_unstable();
+        round.retain(|&link| self.admit_to_round(link));
+        for &link in &round {
+            self.decide(link);
+        }
+        round.clear();
+        self.round = round;
+    }
+
+    /// Whether a kicked port takes part: it has something to send and its link is free. If the link
+    /// is not free, the port is called when it is.
+    #[inline]
+    fn admit_to_round(&mut self, link: u32) -> bool {
+        let near = &mut self.core.links.near[link as usize];
+        near.kicked = false;
+        let (node, port, busy_ps) = (near.node, near.port, near.busy_ps);
+        if let Some(recording) = &mut self.recording {
+            recording.touch(link);
+        }
+        if busy_ps <= self.core.now {
+            return true;
+        }
+        if self.waiting(node, port) {
+            self.arm(link);
+        }
+        false
+    }
+
+    #[inline]
+    fn waiting(&self, node: u32, port: u16) -> bool {
+        match (node as usize).checked_sub(self.nics.len()) {
+            Some(switch) => self.switches[switch].waiting(port),
+            None => self.nics[node as usize].waiting(port),
+        }
+    }
+
+    #[inline]
+    pub(super) fn arm(&mut self, link: u32) {
+        self.core.links.arm(link, &mut self.core.calendar);
+    }
+
+    /// A free port chooses a frame, if it has one, and starts to send it.
+    // ENG-02, ENG-05
+    #[inline]
+    fn decide(&mut self, link: u32) {
+        let now = self.core.now;
+        let near = &self.core.links.near[link as usize];
+        let (node, port) = (near.node, near.port);
+        let arena = &mut self.arena;
+        let sink = &mut NodeSink {
+            core: &mut self.core,
+            node,
+        };
+        let (sent, more) = match (node as usize).checked_sub(self.nics.len()) {
+            Some(switch) => {
+                let switch = &mut self.switches[switch];
+                let sent = switch.transmit(now, port, arena, sink);
+                (sent, switch.waiting(port))
+            }
+            None => {
+                let nic = &mut self.nics[node as usize];
+                let sent = nic.transmit(now, port, arena, sink);
+                (sent, nic.waiting(port))
+            }
+        };
+        let Some(id) = sent else { return };
+        self.put_on_link(link, id);
+        if more || !self.elide {
+            self.arm(link);
+        }
+    }
+
+    /// Counts a frame that a port begins to send, and schedules its arrival.
+    #[inline]
+    pub(super) fn put_on_link(&mut self, link: u32, id: PacketId) {
+        let now = self.core.now;
+        if let Some(delays) = self.recording.as_mut().and_then(|r| r.delays.as_mut()) {
+            delays.leaves(now, link, id, &self.arena);
+        }
+        let packet = self.arena.hot(id);
+        let (size, data) = (u64::from(packet.size), packet.kind() == Kind::Data);
+        let links = &mut self.core.links;
+        let arrival = links.send(now, link, size, data);
+        if links.near[link as usize].leaves {
+            let to = links.far[link as usize].node;
+            return self.outbox.put(to, arrival, link, id, &mut self.arena);
+        }
+        if C::IN_ORDER_OF_SCHEDULING {
+            self.arm(link); // NS3-04: the end of sending is scheduled before the arrival.
+        }
+        self.core
+            .calendar
+            .push(Event::new(arrival, phase::ARRIVAL, link, id));
+    }
+}

@@ -1,0 +1,214 @@
+//! Events in the order of the calendar, instant by instant.
+
+use dataplane::packet::{Kind, PacketId};
+use dataplane::prefetch::prefetch;
+use dataplane::sink::{DropCause, Sink};
+use dataplane::units::{NEVER, Time};
+use kernel::calendar::{Calendar, Event, phase};
+use kernel::digest::fold;
+
+use super::Partition;
+use super::node::{Core, NodeSink};
+
+/// How many events ahead memory is asked for, in three steps: the packet and its link; what they
+/// lead to; what that leads to. An event takes about as long as a miss or two.
+const AHEAD: [usize; 3] = [5, 3, 1];
+
+impl<C: Calendar> Partition<C> {
+    /// Handles every event before `limit`, instant by instant.
+    pub(super) fn run_before(&mut self, limit: Time) {
+        if C::IN_ORDER_OF_SCHEDULING {
+            return self.run_in_order(limit);
+        }
+        while let Some(first) = self.core.calendar.pop_before(limit) {
+            self.core.now = first.time;
+            self.handle(first);
+            loop {
+                while let Some(event) = self.core.calendar.pop_now() {
+                    self.handle(event);
+                }
+                // ENG-03: the ports choose when everything else of the instant has happened.
+                if self.core.links.kicks.is_empty() {
+                    break;
+                }
+                self.serve_round();
+            }
+            if let Some(recording) = &mut self.recording {
+                recording.settle(first.time, &self.switches);
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn handle(&mut self, event: Event) {
+        if self.looks_ahead {
+            self.look_ahead();
+        }
+        self.core.events += 1;
+        match event.phase() {
+            phase::ARRIVAL => self.arrive(event.id(), event.arg),
+            phase::TIMER if event.arg != 0 => self.call(event.id(), event.arg),
+            phase::TIMER => self.timer(event.id()),
+            phase::FLOW_START if C::IN_ORDER_OF_SCHEDULING => self.step_flow_start(event.id()),
+            phase::FLOW_START => self.start_flows(),
+            _ => {
+                let near = &mut self.core.links.near[event.id() as usize];
+                near.armed = false;
+                self.core.links.kick(event.id());
+            }
+        }
+    }
+
+    /// Asks for the memory that events a little ahead will touch: first for the packet and its
+    /// link, then for what they lead to. Decides nothing.
+    #[inline]
+    fn look_ahead(&self) {
+        let arrival = |n| {
+            let event = self.core.calendar.upcoming(n);
+            event.filter(|e| e.phase() == phase::ARRIVAL)
+        };
+        if let Some(far) = arrival(AHEAD[0]) {
+            self.arena.prefetch(far.arg);
+            prefetch(&self.core.links.far, far.id() as usize);
+        }
+        if let Some(near) = arrival(AHEAD[1]) {
+            let node = self.core.links.far[near.id() as usize].node as usize;
+            match node.checked_sub(self.nics.len()) {
+                Some(switch) => self.switches[switch].prefetch(near.arg, &self.arena),
+                None => self.arena.prefetch_cold(near.arg),
+            }
+        }
+        if let Some(next) = arrival(AHEAD[2]) {
+            let node = self.core.links.far[next.id() as usize].node as usize;
+            if let Some(nic) = self.nics.get(node) {
+                nic.prefetch(next.arg, &self.arena);
+            }
+        }
+    }
+
+    // ENG-01
+    #[inline]
+    fn arrive(&mut self, link: u32, id: PacketId) {
+        let now = self.core.now;
+        let packet = self.arena.hot(id);
+        if packet.kind() != Kind::BfcBitmap {
+            self.progress_ps = now;
+        }
+        let l = &mut self.core.links.far[link as usize];
+        let what = u64::from(packet.flow) << 32 | u64::from(packet.psn);
+        let how =
+            u64::from(packet.tag) << 24 | u64::from(packet.flags) << 16 | u64::from(packet.size);
+        l.digest = fold(fold(l.digest, now ^ how << 40), what);
+        l.arrived += 1;
+        let (node, port) = (l.node, l.port);
+        if l.lossy && self.losses.takes(link) {
+            return self.lose(link, id);
+        }
+        let sink = &mut NodeSink {
+            core: &mut self.core,
+            node,
+        };
+        match (node as usize).checked_sub(self.nics.len()) {
+            Some(switch) => {
+                if let Some(delays) = self.recording.as_mut().and_then(|r| r.delays.as_mut()) {
+                    delays.came(now, id);
+                }
+                self.switches[switch].receive(now, port, id, &mut self.arena, sink);
+                if !self.core.notices.dropped.is_empty() {
+                    self.send_notices();
+                }
+            }
+            None => {
+                let nic = &mut self.nics[node as usize];
+                let recording = self.recording.as_deref_mut();
+                let heard = recording.and_then(|r| r.hear(now, id, &self.arena, nic));
+                nic.receive(now, port, id, &mut self.arena, sink);
+                if let (Some(heard), Some(recording)) = (heard, &mut self.recording) {
+                    recording.heard(now, heard, nic);
+                }
+                if !self.core.ends.is_empty() {
+                    self.note_ends();
+                }
+            }
+        }
+    }
+
+    /// News of drops set out for the senders. They arrive after the timers of their instant.
+    // REC-34
+    fn send_notices(&mut self) {
+        let Core {
+            now,
+            calendar,
+            links,
+            nodes,
+            notices,
+            ..
+        } = &mut self.core;
+        let id = nodes.len() as u32;
+        notices.send(
+            *now,
+            (&self.graph, &self.switches, links),
+            &self.arena,
+            |at| calendar.push(Event::new(at, phase::TIMER, id, 0)),
+        );
+    }
+
+    fn deliver_notices(&mut self) {
+        let now = self.core.now;
+        while let Some((host, port, id)) = self.core.notices.due(now) {
+            self.progress_ps = now;
+            let node = self.places.of(host).at;
+            let sink = &mut NodeSink {
+                core: &mut self.core,
+                node,
+            };
+            self.nics[node as usize].returned(now, port, id, &mut self.arena, sink);
+        }
+    }
+
+    /// The frame came to the end of its link and cannot be read there. Whoever sent it on this link
+    /// is the one who tells of it, where drops are told.
+    // TOP-20, REC-31
+    #[cold]
+    fn lose(&mut self, link: u32, id: PacketId) {
+        let packet = self.arena.hot(id);
+        let ends_here = packet.kind().is_hop_control();
+        let links = &self.core.links;
+        let (from, to) = (
+            links.near[link as usize].node,
+            links.far[link as usize].node,
+        );
+        let mut sink = NodeSink {
+            core: &mut self.core,
+            node: to,
+        };
+        sink.dropped(packet, DropCause::Link);
+        sink.node = from;
+        if !ends_here && sink.keep(id, DropCause::Link) {
+            self.send_notices();
+        } else {
+            self.arena.free(id);
+        }
+    }
+
+    fn timer(&mut self, node: u32) {
+        let now = self.core.now;
+        if node as usize == self.core.nodes.len() {
+            self.deliver_notices();
+            return;
+        }
+        // An alarm that was set again for an earlier time rings for nothing at the old one (KER-06).
+        if self.core.nodes[node as usize].armed_ps > now {
+            return;
+        }
+        self.core.nodes[node as usize].armed_ps = NEVER;
+        let sink = &mut NodeSink {
+            core: &mut self.core,
+            node,
+        };
+        match (node as usize).checked_sub(self.nics.len()) {
+            Some(switch) => self.switches[switch].timer(now, &mut self.arena, sink),
+            None => self.nics[node as usize].timer(now, &mut self.arena, sink),
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Frames that cross from one partition into another: each is copied with all that lies beside its
+//! record, waits for the end of the window, and gets a record of the other partition's arena.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use dataplane::int::IntHop;
+use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
+use dataplane::units::Time;
+use kernel::calendar::{Calendar, Event, phase};
+use kernel::{Barrier, Broken};
+
+use super::partition::Partition;
+
+/// A frame that is to arrive at the end of a link.
+#[derive(Clone, Copy, Debug)]
+struct Parcel {
+    at: Time,
+    link: u32,
+    packet: Packet,
+    cold: Cold,
+}
+
+/// Frames from one partition to another, in the order in which they were sent.
+#[derive(Debug, Default)]
+pub(super) struct Parcels {
+    frames: Vec<Parcel>,
+    /// Telemetry of those that have some, in the same order: path and length of each, and all hops.
+    stacks: Vec<(u16, u8)>,
+    hops: Vec<IntHop>,
+    /// What bitmaps name, in the same order: the length of each, and all names.
+    named: Vec<u32>,
+}
+
+impl Parcels {
+    /// Copies a packet and all that belongs to it.
+    // PAR-04
+    fn pack(&mut self, at: Time, link: u32, id: PacketId, arena: &Arena) {
+        let packet = *arena.hot(id);
+        if let Some(stack) = arena.stack(id) {
+            self.stacks.push((stack.path(), stack.hops().len() as u8));
+            self.hops.extend_from_slice(stack.hops());
+        }
+        if packet.kind() == Kind::BfcBitmap {
+            let named = arena.named(id);
+            self.named.push(named.len() as u32);
+            self.named.extend_from_slice(named);
+        }
+        self.frames.push(Parcel {
+            at,
+            link,
+            packet,
+            cold: *arena.cold(id),
+        });
+    }
+
+    /// Gives every frame a record, and calls `arrives` with its time, link and record.
+    fn unpack(&mut self, arena: &mut Arena, mut arrives: impl FnMut(Time, u32, PacketId)) {
+        let mut stacks = self.stacks.iter();
+        let mut hops = self.hops.as_slice();
+        let mut named = self.named.as_slice();
+        for frame in &self.frames {
+            let id = arena.alloc(frame.packet, frame.cold);
+            if frame.packet.has(flag::INT)
+                && let Some(&(path, length)) = stacks.next()
+            {
+                arena.attach_stack(id);
+                let (own, rest) = hops.split_at(length.into());
+                if let Some(stack) = arena.stack_mut(id) {
+                    stack.set(path, own);
+                }
+                hops = rest;
+            }
+            if frame.packet.kind() == Kind::BfcBitmap
+                && let Some((&length, rest)) = named.split_first()
+            {
+                let (names, rest) = rest.split_at(length as usize);
+                arena.name(id, names);
+                named = rest;
+            }
+            arrives(frame.at, frame.link, id);
+        }
+        self.frames.clear();
+        self.stacks.clear();
+        self.hops.clear();
+        self.named.clear();
+    }
+}
+
+/// What a partition has to send to others in the window at hand.
+#[derive(Debug)]
+pub(super) struct Outbox {
+    /// By partition.
+    to: Vec<Parcels>,
+    /// When the first of all arrives.
+    first_ps: Time,
+    /// End of the window: nothing may arrive earlier.
+    window_ps: Time,
+    /// Frames that have crossed.
+    pub crossed: u64,
+}
+
+impl Outbox {
+    pub fn new(parts: usize) -> Self {
+        let mut to = Vec::new();
+        to.resize_with(parts, Parcels::default);
+        Self {
+            to,
+            first_ps: Time::MAX,
+            window_ps: 0,
+            crossed: 0,
+        }
+    }
+
+    /// A frame sets out for another partition.
+    // PAR-03
+    pub fn put(&mut self, to: u32, at: Time, link: u32, id: PacketId, arena: &mut Arena) {
+        assert!(
+            at >= self.window_ps,
+            "a frame on link {link} arrives at {at} ps, before the window ends at {} ps",
+            self.window_ps
+        );
+        self.to[to as usize].pack(at, link, id, arena);
+        arena.free(id);
+        self.first_ps = self.first_ps.min(at);
+        self.crossed += 1;
+    }
+}
+
+impl<C: Calendar> Partition<C> {
+    /// Everything before `window_ps`; frames for other partitions stay in the outbox. Returns when
+    /// the next event is, here or there, as far as this partition knows and it is before `limit`.
+    pub(super) fn run_window(&mut self, window_ps: Time, limit: Time) -> Time {
+        self.outbox.first_ps = Time::MAX;
+        self.outbox.window_ps = window_ps;
+        self.run_before(window_ps);
+        self.next_ps(limit).min(self.outbox.first_ps)
+    }
+
+    /// When the next event is, if that is before `limit`.
+    pub(super) fn next_ps(&mut self, limit: Time) -> Time {
+        let next = self.core.calendar.peek_before(limit);
+        next.map_or(Time::MAX, |event| event.time)
+    }
+
+    /// Takes frames of another partition in; their box comes back empty.
+    // PAR-05
+    fn take_in(&mut self, parcels: &mut Parcels) {
+        let calendar = &mut self.core.calendar;
+        parcels.unpack(&mut self.arena, |at, link, id| {
+            calendar.push(Event::new(at, phase::ARRIVAL, link, id));
+        });
+    }
+}
+
+/// Partitions of one thread: each hands its frames to the others.
+pub(super) fn hand_around<C: Calendar>(parts: &mut [Partition<C>]) {
+    for from in 0..parts.len() {
+        for to in 0..parts.len() {
+            if !parts[from].outbox.to[to].frames.is_empty() {
+                let mut parcels = std::mem::take(&mut parts[from].outbox.to[to]);
+                parts[to].take_in(&mut parcels);
+                parts[from].outbox.to[to] = parcels;
+            }
+        }
+    }
+}
+
+/// A number alone on its cache lines.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Alone(AtomicU64);
+
+/// What partitions tell each other at the end of a window. There are two of all: while one thread
+/// still reads what was told at the end of a window, another may be at the end of the next.
+#[derive(Debug)]
+pub(super) struct Yard {
+    parts: usize,
+    barrier: Barrier,
+    /// Per parity and partition: when the next event is that it knows of.
+    next_ps: [Vec<Alone>; 2],
+    /// Per parity, sender and receiver.
+    mail: [Vec<Mutex<Parcels>>; 2],
+}
+
+fn open(mail: &Mutex<Parcels>) -> MutexGuard<'_, Parcels> {
+    // A thread that broke down ends the run: nobody reads what it left.
+    mail.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Yard {
+    pub fn new(parts: usize, looks: u32) -> Self {
+        let numbers = || (0..parts).map(|_| Alone::default()).collect();
+        let mail = || {
+            let boxes = (0..parts * parts).map(|_| Mutex::default());
+            boxes.collect()
+        };
+        Self {
+            parts,
+            barrier: Barrier::new(parts as u32, looks),
+            next_ps: [numbers(), numbers()],
+            mail: [mail(), mail()],
+        }
+    }
+
+    /// A thread gives up: nobody shall wait for it.
+    pub fn break_up(&self) {
+        self.barrier.break_up();
+    }
+
+    /// Lets a partition do its part of everything before `limit`, window by window in step with the
+    /// others. Returns the number of windows.
+    // PAR-02, PAR-06
+    pub fn run_before<C: Calendar>(
+        &self,
+        part: &mut Partition<C>,
+        me: usize,
+        look_ahead_ps: Time,
+        limit: Time,
+    ) -> Result<u64, Broken> {
+        let mut parity = 0;
+        let mut windows = 0;
+        let mut next_ps = part.next_ps(limit);
+        loop {
+            self.next_ps[parity][me].0.store(next_ps, Ordering::Relaxed);
+            self.barrier.wait()?;
+            self.collect(part, me, parity);
+            let all = self.next_ps[parity].iter();
+            let first_ps = all.map(|next| next.0.load(Ordering::Relaxed)).min();
+            let first_ps = first_ps.unwrap_or(Time::MAX);
+            if first_ps >= limit {
+                // The others may still read what was told now; the next leg begins with the same
+                // parity only after the leader has had all partitions back.
+                return Ok(windows);
+            }
+            let window_ps = limit.min(first_ps.saturating_add(look_ahead_ps));
+            next_ps = part.run_window(window_ps, limit);
+            parity ^= 1;
+            self.post(part, me, parity);
+            windows += 1;
+        }
+    }
+
+    /// Puts what a partition has to send where the others find it.
+    fn post<C>(&self, part: &mut Partition<C>, me: usize, parity: usize) {
+        for to in (0..self.parts).filter(|&to| to != me) {
+            let mine = &mut part.outbox.to[to];
+            if !mine.frames.is_empty() {
+                std::mem::swap(mine, &mut open(&self.mail[parity][me * self.parts + to]));
+            }
+        }
+    }
+
+    /// Takes in what others have sent.
+    fn collect<C: Calendar>(&self, part: &mut Partition<C>, me: usize, parity: usize) {
+        for from in (0..self.parts).filter(|&from| from != me) {
+            part.take_in(&mut open(&self.mail[parity][from * self.parts + me]));
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Flows: their start, and the record of their end.
+
+use dataplane::config::{BaseRtt, NicConfig};
+use dataplane::nic::control::PathInfo;
+use dataplane::nic::{FlowEnd, FlowStart};
+use dataplane::units::{Rate, Time};
+use kernel::calendar::{Calendar, Event, phase};
+use kernel::random::mix64;
+use traffic::Flow;
+
+use super::Partition;
+use super::node::NodeSink;
+use crate::record::{FlowRecord, Violation};
+
+/// Flows that have started and not finished; a finished one leaves its place to the next.
+#[derive(Debug, Default)]
+pub(super) struct Live {
+    pub flows: Vec<Option<Flow>>,
+    free: Vec<u32>,
+}
+
+impl Live {
+    pub fn insert(&mut self, flow: Flow) -> u32 {
+        if let Some(at) = self.free.pop() {
+            self.flows[at as usize] = Some(flow);
+            at
+        } else {
+            self.flows.push(Some(flow));
+            self.flows.len() as u32 - 1
+        }
+    }
+
+    pub fn remove(&mut self, at: u32) -> Option<Flow> {
+        let flow = self.flows[at as usize].take();
+        self.free.extend(flow.map(|_| at));
+        flow
+    }
+
+    pub fn len(&self) -> usize {
+        self.flows.len() - self.free.len()
+    }
+}
+
+impl<C: Calendar> Partition<C> {
+    /// One more flow that will start here.
+    pub(super) fn expect(&mut self, flow: Flow) {
+        self.coming.push_back(flow);
+        if self.coming.len() == 1 {
+            self.announce_flow();
+        }
+    }
+
+    /// Puts the start of the next flow into the calendar.
+    pub(super) fn announce_flow(&mut self) {
+        if let Some(flow) = self.coming.front() {
+            let at = flow.start_ps.max(self.core.now);
+            let event = Event::new(at, phase::FLOW_START, 0, 0);
+            self.core.calendar.push(event);
+        }
+    }
+
+    /// The next flow, if its time has come.
+    pub(super) fn next_due(&mut self) -> Option<Flow> {
+        let now = self.core.now;
+        let due = self.coming.front()?.start_ps <= now;
+        due.then(|| self.coming.pop_front()).flatten()
+    }
+
+    // ENG-12
+    pub(super) fn start_flows(&mut self) {
+        self.progress_ps = self.core.now;
+        let before = self.started;
+        while let Some(flow) = self.next_due() {
+            self.start_flow(flow);
+        }
+        // Each start counts as an event, in whichever partition others of its instant are.
+        self.core.events += (self.started - before).saturating_sub(1);
+        self.announce_flow();
+    }
+
+    /// ENG-10: the flow's identity is its number; every run of a scenario hashes it alike.
+    fn flow_hash(&self, flow: &Flow) -> u64 {
+        mix64(self.seed ^ mix64(u64::from(flow.id) + 1))
+    }
+
+    pub(super) fn start_flow(&mut self, flow: Flow) {
+        let now = self.core.now;
+        let hash = self.flow_hash(&flow);
+        let (src, dst) = self.endpoints(&flow, hash);
+        let port = (src - self.graph.endpoints_of(flow.src).start) as u16;
+        let node = self.places.of(flow.src).at;
+        let first = self.core.nodes[node as usize].base;
+        let rate = self.core.links.rates[(first + u32::from(port)) as usize];
+        let (base_rtt_ps, bdp_bytes) = self.baseline(src, dst, rate);
+        let start = FlowStart {
+            flow: flow.id,
+            cookie: self.live.insert(flow),
+            port,
+            src,
+            dst,
+            bytes: flow.bytes,
+            hash: if self.nic.host.ports_in_hash {
+                self.source_ports.next(&flow)
+            } else {
+                hash as u32
+            },
+            class: flow.class,
+            incast: flow.incast,
+            path: PathInfo {
+                base_rtt_ps,
+                line_bps: rate.bps() as f64,
+                bdp_bytes: bdp_bytes as f64,
+                mtu: u32::from(self.nic.mtu),
+            },
+            // NDP-05
+            ways: self
+                .ways
+                .as_ref()
+                .map_or(0, |ways| ways.between(&self.graph, src, dst)),
+        };
+        self.started += 1;
+        let sink = &mut NodeSink {
+            core: &mut self.core,
+            node,
+        };
+        self.nics[node as usize].start(now, &start, sink);
+    }
+
+    /// Ports of the two hosts that a flow uses; hosts with several spread their flows over them.
+    // ENG-11
+    fn endpoints(&mut self, flow: &Flow, hash: u64) -> (u32, u32) {
+        let nth = |salt: u64, of: usize| match of {
+            1 => 0,
+            _ => (mix64(hash ^ salt) % of as u64) as usize,
+        };
+        let from = self.graph.endpoints_of(flow.src);
+        let src = from.start + nth(1, from.len()) as u32;
+        let to = self.graph.endpoints_of(flow.dst);
+        if to.len() == 1 {
+            return (src, to.start);
+        }
+        let mut nearest: Vec<(usize, u32)> =
+            to.map(|dst| (self.paths.hops(src, dst), dst)).collect();
+        nearest.sort_unstable();
+        let fewest = nearest[0].0;
+        nearest.retain(|end| end.0 == fewest);
+        (src, nearest[nth(2, nearest.len())].1)
+    }
+
+    /// T and BDP of a flow that sends at `rate`.
+    fn baseline(&mut self, src: u32, dst: u32, rate: Rate) -> (Time, u64) {
+        let (frame, ack) = (self.nic.mtu + self.nic.header, self.nic.ack);
+        let rtt_ps = match self.base_rtt {
+            BaseRtt::Fixed(rtt_ps) => rtt_ps,
+            BaseRtt::Ns3Pair => return self.baselines.of_pair(src, dst),
+            BaseRtt::Ns3Network => return self.baselines.largest(),
+            BaseRtt::Pair => self.paths.base_rtt_ps(src, dst, frame, ack),
+            BaseRtt::Network => {
+                let paths = &mut self.paths;
+                *self
+                    .network_rtt_ps
+                    .get_or_insert_with(|| paths.max_base_rtt_ps(frame, ack))
+            }
+        };
+        (rtt_ps, rate.bytes_in(rtt_ps))
+    }
+
+    /// Turns the flows that finished in this event into records.
+    pub(super) fn note_ends(&mut self) {
+        let ends = std::mem::take(&mut self.core.ends);
+        for end in &ends {
+            let Some(flow) = self.live.remove(end.cookie) else {
+                continue;
+            };
+            self.done += 1;
+            self.finished_bytes += flow.bytes;
+            let mut record = self.record(flow);
+            record.received_ps = Some(end.received_ps);
+            record.acked_ps = Some(end.acked_ps);
+            record.retransmitted = end.retransmitted;
+            self.check_slowdown(&record, end);
+            self.finished.push(record);
+        }
+        self.core.ends = ends;
+        self.core.ends.clear();
+    }
+
+    /// The record of a flow that has not finished yet.
+    pub(super) fn record(&mut self, flow: Flow) -> FlowRecord {
+        let hash = self.flow_hash(&flow);
+        let (src, dst) = self.endpoints(&flow, hash);
+        let NicConfig {
+            mtu, header, ack, ..
+        } = self.nic;
+        FlowRecord {
+            flow,
+            received_ps: None,
+            acked_ps: None,
+            ideal_received_ps: self
+                .paths
+                .ideal_received_ps(src, dst, flow.bytes, mtu, header),
+            ideal_acked_ps: self
+                .paths
+                .ideal_acked_ps(src, dst, flow.bytes, mtu, header, ack),
+            retransmitted: 0,
+        }
+    }
+
+    /// ENG-21, AUD-07: nothing is faster than a flow alone.
+    fn check_slowdown(&mut self, record: &FlowRecord, end: &FlowEnd) {
+        let took_ps = end.received_ps.saturating_sub(record.flow.start_ps);
+        if !self.spraying && took_ps < record.ideal_received_ps && self.violations.len() < 20 {
+            self.violations.push(Violation {
+                check: "slowdown",
+                message: format!(
+                    "flow {} of {} bytes took {took_ps} ps, alone it takes {} ps",
+                    record.flow.id, record.flow.bytes, record.ideal_received_ps
+                ),
+            });
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The network as a whole, put together from its partitions: for probes, audit and results.
+
+use std::sync::Arc;
+
+use dataplane::nic::Nic;
+use dataplane::packet::Arena;
+use dataplane::switch::Switch;
+use dataplane::units::Time;
+use kernel::digest::fold;
+
+use super::links::{Far, Near, Pauses};
+use super::partition::Partition;
+use super::places::Places;
+use crate::topology::Graph;
+
+/// One direction of one link with all that is known of it.
+pub(super) struct Way<'a> {
+    /// As its sender has it.
+    pub near: &'a Near,
+    pub pauses: &'a Pauses,
+    /// As its receiver has it.
+    pub far: &'a Far,
+}
+
+impl Way<'_> {
+    /// ENG-20: what a link has seen, and what its sender counted, as one word.
+    pub fn digest(&self) -> u64 {
+        let (near, pauses) = (self.near, self.pauses);
+        let sent = [near.packets, near.bytes, pauses.count, pauses.paused_ps];
+        let seen = fold(self.far.digest, self.far.arrived);
+        sent.into_iter().fold(seen, fold)
+    }
+}
+
+/// The network as a whole, wherever its nodes are. Everything comes in the order of its numbers.
+pub(super) struct Network<C> {
+    pub graph: Arc<Graph>,
+    pub places: Arc<Places>,
+    pub parts: Vec<Partition<C>>,
+}
+
+impl<C> Network<C> {
+    /// Time of the last event.
+    pub fn now_ps(&self) -> Time {
+        self.parts.iter().map(|p| p.core.now).max().unwrap_or(0)
+    }
+
+    /// The partition that a node is in.
+    pub fn part_of(&self, node: u32) -> &Partition<C> {
+        &self.parts[self.places.of(node).part as usize]
+    }
+
+    /// The node that sends on a link.
+    pub fn node_of(&self, link: u32) -> u32 {
+        let back = self.graph.peer_index(link as usize);
+        self.graph.port(back).peer
+    }
+
+    /// A host's NIC, and the packets of its partition.
+    pub fn nic(&self, host: u32) -> (&Nic, &Arena) {
+        let place = self.places.of(host);
+        let part = &self.parts[place.part as usize];
+        (&part.nics[place.at as usize], &part.arena)
+    }
+
+    /// A switch, by its number among nodes, and the packets of its partition.
+    pub fn switch(&self, node: u32) -> (&Switch, &Arena) {
+        let place = self.places.of(node);
+        let part = &self.parts[place.part as usize];
+        (
+            &part.switches[place.at as usize - part.nics.len()],
+            &part.arena,
+        )
+    }
+
+    /// Hosts with their NICs.
+    pub fn each_nic(&self) -> impl Iterator<Item = (u32, &Nic, &Arena)> {
+        (0..self.graph.hosts()).map(|host| {
+            let (nic, arena) = self.nic(host);
+            (host, nic, arena)
+        })
+    }
+
+    /// Switches with their numbers among nodes.
+    pub fn each_switch(&self) -> impl Iterator<Item = (u32, &Switch, &Arena)> {
+        (self.graph.hosts()..self.graph.nodes()).map(|node| {
+            let (switch, arena) = self.switch(node);
+            (node, switch, arena)
+        })
+    }
+
+    pub fn way(&self, link: u32) -> Way<'_> {
+        let of = |node| &self.part_of(node).core.links;
+        let near = of(self.node_of(link));
+        let far = of(self.graph.port(link as usize).peer);
+        Way {
+            near: &near.near[link as usize],
+            pauses: &near.pauses[link as usize],
+            far: &far.far[link as usize],
+        }
+    }
+
+    /// Links with their numbers.
+    pub fn each_way(&self) -> impl Iterator<Item = (u32, Way<'_>)> {
+        (0..self.graph.port_count()).map(|link| (link, self.way(link)))
+    }
+
+    /// Packets alive.
+    pub fn alive(&self) -> u64 {
+        self.parts.iter().map(|p| p.arena.alive() as u64).sum()
+    }
+
+    /// Flows under way.
+    pub fn live(&self) -> usize {
+        self.parts.iter().map(|p| p.live.len()).sum()
+    }
+
+    /// Flows that have started.
+    pub fn started(&self) -> u64 {
+        self.parts.iter().map(|p| p.started).sum()
+    }
+
+    /// Flows that have finished.
+    pub fn finished(&self) -> u64 {
+        self.parts.iter().map(|p| p.done).sum()
+    }
+
+    /// Last time that anything arrived or started.
+    pub fn progress_ps(&self) -> Time {
+        self.parts.iter().map(|p| p.progress_ps).max().unwrap_or(0)
+    }
+
+    /// Frames that came to the end of a link.
+    pub fn packet_hops(&self) -> u64 {
+        let arrived = |p: &Partition<C>| p.core.links.far.iter().map(|l| l.arrived).sum::<u64>();
+        self.parts.iter().map(arrived).sum()
+    }
+}

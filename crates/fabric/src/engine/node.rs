@@ -1,0 +1,190 @@
+//! What a node reaches through its sink: its own ports, alarm and random stream, and the books of its
+//! partition.
+
+use dataplane::nic::FlowEnd;
+use dataplane::packet::{Packet, PacketId};
+use dataplane::sink::{DROP_CAUSES, DropCause, Sink};
+use dataplane::switch::MixedMap;
+use dataplane::units::{NEVER, Time};
+use kernel::StreamHeads;
+use kernel::calendar::{Calendar, Event, phase};
+use kernel::digest::fold;
+use kernel::random::Stream;
+
+use super::links::Links;
+use super::notices::Notices;
+use crate::record::PauseRecord;
+
+/// What a node owns besides its state machine.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub stream: Stream,
+    /// When its alarm goes off; [`NEVER`]: not set.
+    pub armed_ps: Time,
+    /// Its number in the network.
+    pub number: u32,
+    /// Number of its first port.
+    pub base: u32,
+    /// Running hash over its drops.
+    pub digest: u64,
+}
+
+/// What handlers of all nodes of a partition reach through their sink.
+#[derive(Debug)]
+pub(super) struct Core<C> {
+    pub now: Time,
+    pub calendar: C,
+    pub links: Links,
+    pub nodes: Vec<Node>,
+    pub drops: [u64; DROP_CAUSES],
+    /// Classes of which nothing may be lost, as bits, and how many packets of them were.
+    pub lossless: u8,
+    pub broken_promises: u64,
+    pub ends: Vec<FlowEnd>,
+    pub notices: Notices,
+    /// Open pauses: (link, class) → since.
+    pub paused: MixedMap<u32, Time>,
+    pub pauses: Vec<PauseRecord>,
+    pub events: u64,
+    /// Something watches queues, and wants to see every kick.
+    pub watched: bool,
+    /// One sequence of draws for all nodes, in the place of their own streams.
+    pub replayed: Option<StreamHeads>,
+}
+
+impl<C: Calendar> Core<C> {
+    /// What a port's pause mask was before and is now.
+    // ENG-32
+    pub fn pause(&mut self, link: u32, before: u8, after: u8) {
+        let now = self.now;
+        let pauses = &mut self.links.pauses[link as usize];
+        if before == 0 && after != 0 {
+            pauses.since_ps = now;
+        } else if before != 0 && after == 0 {
+            pauses.paused_ps += now - pauses.since_ps;
+            pauses.since_ps = NEVER;
+        }
+        for class in 0..8u8 {
+            let bit = 1 << class;
+            if before & bit == after & bit {
+                continue;
+            }
+            let key = link * 8 + u32::from(class);
+            if after & bit != 0 {
+                self.links.pauses[link as usize].count += 1;
+                self.paused.insert(key, now);
+            } else if let Some(from_ps) = self.paused.remove(&key) {
+                self.links.pauses[link as usize].resumes += 1;
+                self.pauses
+                    .push(self.pause_record(key, from_ps, now, false));
+            }
+        }
+    }
+
+    /// The run ends: pauses that are open end with it.
+    // ENG-32, RCD-10
+    pub fn close_pauses(&mut self, end_ps: Time) {
+        let mut open: Vec<(u32, Time)> = self.paused.drain().collect();
+        open.sort_unstable();
+        for (key, from_ps) in open {
+            let record = self.pause_record(key, from_ps, end_ps.max(from_ps), true);
+            self.pauses.push(record);
+        }
+        for pauses in &mut self.links.pauses {
+            if pauses.since_ps != NEVER {
+                pauses.paused_ps += end_ps.saturating_sub(pauses.since_ps);
+            }
+        }
+    }
+
+    // RCD-10
+    fn pause_record(&self, key: u32, from_ps: Time, to_ps: Time, open: bool) -> PauseRecord {
+        let link = &self.links.near[(key / 8) as usize];
+        PauseRecord {
+            node: self.nodes[link.node as usize].number,
+            port: link.port,
+            class: (key % 8) as u8,
+            from_ps,
+            to_ps,
+            open,
+        }
+    }
+}
+
+/// The sink of one node: its own ports, alarm and random stream, nothing of others.
+// ENG-08
+pub(super) struct NodeSink<'a, C> {
+    pub core: &'a mut Core<C>,
+    pub node: u32,
+}
+
+impl<C: Calendar> Sink for NodeSink<'_, C> {
+    #[inline]
+    fn kick(&mut self, port: u16) {
+        let core = &mut *self.core;
+        let link = core.nodes[self.node as usize].base + u32::from(port);
+        // A port whose link is busy would only ask for its event in the round that follows.
+        let busy = core.links.near[link as usize].busy_ps > core.now;
+        if busy && !core.watched && !C::IN_ORDER_OF_SCHEDULING {
+            core.links.arm(link, &mut core.calendar);
+        } else {
+            core.links.kick(link);
+        }
+    }
+
+    #[inline]
+    fn wake(&mut self, at: Time) {
+        let node = &mut self.core.nodes[self.node as usize];
+        // ENG-09
+        if at < node.armed_ps {
+            node.armed_ps = at;
+            let at = at.max(self.core.now);
+            self.core
+                .calendar
+                .push(Event::new(at, phase::TIMER, self.node, 0));
+        }
+    }
+
+    fn call(&mut self, at: Time, what: u32) {
+        let event = Event::new(at, phase::TIMER, self.node, what);
+        self.core.calendar.push(event);
+    }
+
+    fn unit(&mut self) -> f64 {
+        match &mut self.core.replayed {
+            Some(heads) => heads.next_unit(), // NS3-18
+            None => self.core.nodes[self.node as usize].stream.unit(),
+        }
+    }
+
+    fn dropped(&mut self, packet: &Packet, cause: DropCause) {
+        self.core.drops[cause as usize] += 1;
+        if cause != DropCause::Link {
+            self.core.broken_promises += u64::from(self.core.lossless >> packet.class() & 1);
+        }
+        let node = &mut self.core.nodes[self.node as usize];
+        let what = u64::from(packet.flow) << 32 | u64::from(packet.psn);
+        node.digest = fold(fold(node.digest, self.core.now), what);
+    }
+
+    fn keep(&mut self, id: PacketId, cause: DropCause) -> bool {
+        let told = self.core.notices.on && cause != DropCause::NoRoute;
+        if told {
+            self.core.notices.dropped.push((self.node, id));
+        }
+        told
+    }
+
+    fn draw(&mut self) -> u64 {
+        self.core.nodes[self.node as usize].stream.next_u64()
+    }
+
+    fn paused(&mut self, port: u16, before: u8, after: u8) {
+        let link = self.core.nodes[self.node as usize].base + u32::from(port);
+        self.core.pause(link, before, after);
+    }
+
+    fn finished(&mut self, end: FlowEnd) {
+        self.core.ends.push(end);
+    }
+}

@@ -1,0 +1,176 @@
+//! Whether the threads of a run work together or one does it all, from leg to leg. Decides only how
+//! fast a run is.
+
+/// Fewer events than this in a window for each thread are never worth a meeting.
+const SCANT: u64 = 8;
+/// So many always are.
+const AMPLE: u64 = 2_000;
+/// Events after which a way of working is judged.
+const STINT: u64 = 20_000;
+/// Stints after which the slower way is tried again: at first, and at most. Each time that it is
+/// still slower, they double.
+const PATIENCE: (u32, u32) = (8, 512);
+
+/// How a leg was worked through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// One thread did all partitions in turn.
+    Alone = 0,
+    /// Every partition had its thread.
+    Together = 1,
+}
+
+impl Way {
+    fn other(self) -> Self {
+        match self {
+            Self::Alone => Self::Together,
+            Self::Together => Self::Alone,
+        }
+    }
+}
+
+/// What is known of both ways.
+// PAR-08
+#[derive(Clone, Debug)]
+pub(super) struct Pace {
+    threads: u64,
+    forced: bool,
+    /// The way that is thought to be faster, where that is not plain.
+    better: Way,
+    /// The way of the next leg.
+    next: Way,
+    /// Nanoseconds per event when they were last used.
+    cost: [Option<f64>; 2],
+    /// Of the stint at hand.
+    events: u64,
+    took_ns: u64,
+    /// Stints since the other way was tried, and after how many it is tried.
+    stints: u32,
+    patience: u32,
+}
+
+impl Pace {
+    pub fn new(threads: u32, forced: bool) -> Self {
+        Self {
+            threads: u64::from(threads),
+            forced,
+            better: Way::Together,
+            next: Way::Together,
+            cost: [None; 2],
+            events: 0,
+            took_ns: 0,
+            stints: 0,
+            patience: PATIENCE.0,
+        }
+    }
+
+    /// How to work through the next leg.
+    pub fn next(&self) -> Way {
+        self.next
+    }
+
+    /// The leg is over: it had so many events in so many windows, and took so long.
+    pub fn note(&mut self, events: u64, windows: u64, took_ns: u64) {
+        if self.forced || windows == 0 {
+            return;
+        }
+        let share = events / windows / self.threads;
+        let plain = match share {
+            ..SCANT => Some(Way::Alone),
+            AMPLE.. => Some(Way::Together),
+            _ => None,
+        };
+        if let Some(way) = plain {
+            self.next = way;
+            (self.events, self.took_ns) = (0, 0);
+            return;
+        }
+        self.events += events;
+        self.took_ns += took_ns;
+        if self.events >= STINT {
+            self.judge();
+        }
+    }
+
+    /// A stint is over.
+    fn judge(&mut self) {
+        let way = self.next;
+        self.cost[way as usize] = Some(self.took_ns as f64 / self.events as f64);
+        (self.events, self.took_ns) = (0, 0);
+        let tried = way != self.better;
+        let cost = |way: Way| self.cost[way as usize];
+        let other_wins = cost(self.better.other())
+            .zip(cost(self.better))
+            .is_some_and(|(other, better)| other < better);
+        if other_wins {
+            self.better = self.better.other();
+            self.patience = PATIENCE.0;
+            self.stints = 0;
+        } else if tried {
+            self.patience = (self.patience * 2).min(PATIENCE.1);
+            self.stints = 0;
+        } else {
+            self.stints += 1;
+        }
+        let unknown = cost(self.better.other()).is_none();
+        self.next = if unknown || self.stints >= self.patience {
+            self.better.other()
+        } else {
+            self.better
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Legs of 10 windows with `share` events for each of two threads; the part of the events that
+    /// was worked on together.
+    fn part_together(pace: &mut Pace, share: u64, alone_ns: u64, together_ns: u64) -> f64 {
+        let (mut all, mut together) = (0, 0);
+        for _ in 0..20_000 {
+            let events = share * 2 * 10;
+            all += events;
+            let each = match pace.next() {
+                Way::Alone => alone_ns,
+                Way::Together => together_ns,
+            };
+            together += if pace.next() == Way::Together {
+                events
+            } else {
+                0
+            };
+            pace.note(events, 10, events * each);
+        }
+        together as f64 / all as f64
+    }
+
+    // PAR-08
+    #[test]
+    fn the_faster_way_is_found_and_nearly_always_taken() {
+        let mut pace = Pace::new(2, false);
+        assert!(part_together(&mut pace, 100, 60, 35) > 0.97);
+        // The machine gets busy: threads wait long for each other.
+        assert!(part_together(&mut pace, 100, 60, 600) < 0.05);
+        // And free again.
+        assert!(part_together(&mut pace, 100, 60, 35) > 0.9);
+    }
+
+    // PAR-08
+    #[test]
+    fn plain_cases_are_not_measured() {
+        let mut pace = Pace::new(2, false);
+        assert!(part_together(&mut pace, 3, 60, 1) < 0.001);
+        assert!(part_together(&mut pace, 5000, 60, 100) > 0.999);
+        let mut forced = Pace::new(2, true);
+        assert_eq!(part_together(&mut forced, 3, 1, 1000), 1.0);
+    }
+
+    #[test]
+    fn legs_in_which_nothing_happens_say_nothing() {
+        let mut pace = Pace::new(2, false);
+        pace.note(0, 0, 1_000_000_000);
+        assert_eq!(pace.next(), Way::Together);
+    }
+}

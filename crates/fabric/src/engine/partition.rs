@@ -1,0 +1,75 @@
+//! A part of the network with all that its nodes need: state machines, packets, calendar, books.
+//!
+//! Nodes have numbers of their own in a partition (see [`Places`]), hosts first; links keep the
+//! numbers of the network, and each partition has a record of every link. The sending half of a
+//! record is alive in the partition of the node that sends, the receiving half in that of the node
+//! that receives.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use dataplane::config::{BaseRtt, NicConfig};
+use dataplane::nic::Nic;
+use dataplane::packet::Arena;
+use dataplane::switch::Switch;
+use dataplane::units::Time;
+use traffic::Flow;
+
+use super::exchange::Outbox;
+use super::flows::Live;
+use super::loss::Losses;
+use super::node::Core;
+use super::order::SourcePorts;
+use super::places::Places;
+use super::recording::Recording;
+use crate::ns3::Baselines;
+use crate::paths::Paths;
+use crate::record::{FlowRecord, Violation};
+use crate::routing::Ways;
+use crate::topology::Graph;
+
+/// A part of a network in virtual time.
+pub(super) struct Partition<C> {
+    pub core: Core<C>,
+    pub graph: Arc<Graph>,
+    pub places: Arc<Places>,
+    pub arena: Arena,
+    pub nics: Vec<Nic>,
+    pub switches: Vec<Switch>,
+    pub losses: Losses,
+    /// Frames for other partitions.
+    pub outbox: Outbox,
+    /// `None`: nothing is recorded besides.
+    pub recording: Option<Box<Recording>>,
+    /// Ports of the current round.
+    pub round: Vec<u32>,
+    /// Last time that anything arrived or started.
+    pub progress_ps: Time,
+
+    /// Flows that are to start here, as far as they have been drawn.
+    pub coming: VecDeque<Flow>,
+    /// Flows whose start has been announced but not happened.
+    pub starting: VecDeque<Flow>,
+    pub live: Live,
+    pub finished: Vec<FlowRecord>,
+    pub started: u64,
+    pub done: u64,
+    pub finished_bytes: u64,
+    pub violations: Vec<Violation>,
+    pub paths: Paths,
+    pub baselines: Baselines,
+    pub source_ports: SourcePorts,
+    /// Largest base round trip of the network, computed when first needed.
+    pub network_rtt_ps: Option<Time>,
+
+    pub nic: NicConfig,
+    pub base_rtt: BaseRtt,
+    pub seed: u64,
+    pub elide: bool,
+    /// Memory is asked for before it is needed: pays where the state is larger than the caches.
+    pub looks_ahead: bool,
+    /// Packets of a flow may take several paths at once, so the ideal of one path is no bound.
+    pub spraying: bool,
+    /// How many equal-cost ways there are, where senders choose among them.
+    pub ways: Option<Arc<Ways>>,
+}

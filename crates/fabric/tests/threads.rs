@@ -1,0 +1,466 @@
+//! Any number of threads gives the same results: digest, counters, and every table.
+
+mod common;
+
+use common::*;
+use dataplane::config::{
+    Admission, Alpha, BitmapConfig, Classify, IrnConfig, PathChoice, Recovery,
+};
+use dataplane::units::{MS, NS, Rate, US};
+use fabric::engine::{Simulation, Threads};
+use fabric::record::{
+    DelayHistogram, Ending, Outcome, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts,
+    RttHistogram,
+};
+use fabric::topology::{LinkSpec, Loss, TopologySpec};
+use kernel::random::{Purpose, Stream};
+use proptest::prelude::*;
+use traffic::Flow;
+
+/// So many threads, however many processors there are and however little there is to do.
+fn forced(asked: u32) -> Threads {
+    Threads {
+        asked,
+        forced: true,
+    }
+}
+
+/// Everything that can be recorded.
+fn everything() -> RecordSpec {
+    RecordSpec {
+        throughput_ps: Some(7 * US),
+        queues: Some(QueueSeries {
+            every_ps: 500 * NS,
+            ports: RecordedPorts::Switches,
+        }),
+        histogram: Some(QueueHistogram {
+            every_ps: 300 * NS,
+            bin_bytes: 1000,
+            window_ps: (5 * US, 80 * US),
+        }),
+        rtt: Some(RttHistogram {
+            bin_ps: 100 * NS,
+            window_ps: (0, 1000 * US),
+        }),
+        delay: Some(DelayHistogram {
+            bin_ps: 100 * NS,
+            window_ps: (0, 1000 * US),
+        }),
+    }
+}
+
+/// The outcome without what may depend on the number of threads.
+fn result(outcome: &Outcome) -> Outcome {
+    Outcome {
+        threads: Default::default(),
+        loop_seconds: 0.0,
+        ..outcome.clone()
+    }
+}
+
+/// Runs with one thread and with several; all has to be the same. Returns the outcome with most.
+fn same_with(setup: &Setup, counts: &[u32]) -> Outcome {
+    let setup = Setup {
+        record: everything(),
+        ..setup.clone()
+    };
+    let (one, kept) = setup.clone().run_raw();
+    assert_eq!(one.threads.used, 1);
+    let mut last = one.clone();
+    for &asked in counts {
+        let threads = forced(asked);
+        let (many, keep) = Setup {
+            threads,
+            ..setup.clone()
+        }
+        .run_raw();
+        assert_eq!(many.digest, one.digest, "{asked} threads");
+        assert_eq!(result(&many), result(&one), "{asked} threads");
+        assert_eq!(keep.flows, kept.flows, "{asked} threads");
+        assert_eq!(keep.buffers, kept.buffers, "{asked} threads");
+        assert_eq!(keep.pauses, kept.pauses, "{asked} threads");
+        assert_eq!(keep.throughput, kept.throughput, "{asked} threads");
+        assert_eq!(keep.port_queues, kept.port_queues, "{asked} threads");
+        assert_eq!(keep.histogram, kept.histogram, "{asked} threads");
+        assert_eq!(keep.rtt, kept.rtt, "{asked} threads");
+        assert_eq!(keep.delays, kept.delays, "{asked} threads");
+        last = many;
+    }
+    last
+}
+
+/// Random flows between `hosts` hosts, many at the same instants, and an incast to host 0.
+fn flows(seed: u64, hosts: u32, many: u32) -> Vec<Flow> {
+    let mut random = Stream::new(seed, 0, Purpose::Test);
+    let mut flows: Vec<Flow> = (0..many)
+        .map(|_| {
+            let src = random.below(u64::from(hosts)) as u32;
+            let dst = (src + 1 + random.below(u64::from(hosts) - 1) as u32) % hosts;
+            let bytes = 1 + random.below(40_000);
+            flow(0, random.below(40) * US, src, dst, bytes)
+        })
+        .collect();
+    flows.extend((1..hosts).map(|src| Flow {
+        incast: true,
+        ..flow(0, 20 * US, src, 0, 60_000)
+    }));
+    flows.sort_by_key(|f| f.start_ps);
+    for (id, f) in (0..).zip(&mut flows) {
+        f.id = id;
+    }
+    flows
+}
+
+// PAR-03, PAR-05, PAR-09
+#[test]
+fn all_controls_give_the_same_on_any_number_of_threads() {
+    for (name, preset) in PRESETS.into_iter().chain(DRIVEN) {
+        let setup = preset(leaf_spine(8, 4, 4), flows(3, 32, 300));
+        let outcome = same_with(&setup, &[2, 4, 8]);
+        assert_eq!(outcome.violations, [], "{name}");
+        assert_eq!(outcome.threads.used, 8, "{name}");
+        assert!(outcome.threads.crossed > 1000, "{name}");
+        assert!(outcome.threads.windows.together > 30, "{name}");
+        assert_eq!(outcome.ending, Ending::Drained, "{name}");
+    }
+}
+
+fn fat_tree() -> TopologySpec {
+    TopologySpec::FatTree {
+        k: 4,
+        link: LINK,
+        fabric_link: LINK,
+    }
+}
+
+fn far(delay_ps: u64) -> LinkSpec {
+    LinkSpec { delay_ps, ..LINK }
+}
+
+/// Shapes with links of one length and of several, with several ports to a host, and with links
+/// that lose frames.
+fn shapes() -> Vec<(&'static str, TopologySpec)> {
+    let clos = TopologySpec::Clos {
+        pods: 2,
+        tors_per_pod: 2,
+        aggs_per_pod: 2,
+        cores: 4,
+        hosts_per_tor: 4,
+        link: LINK,
+        agg_link: far(600 * NS),
+        core_link: LinkSpec {
+            rate: Rate::from_gbps(400),
+            ..far(5 * US)
+        },
+    };
+    let dual = TopologySpec::DualHomed {
+        pairs: 4,
+        hosts: 16,
+        aggs: 2,
+        link: LINK,
+        uplink: far(US),
+    };
+    let sites = TopologySpec::MultiDc {
+        sites: 2,
+        leaves: 2,
+        spines: 2,
+        hosts_per_leaf: 4,
+        link: LINK,
+        uplink: LINK,
+        gateway_link: LINK,
+        interconnect: far(100 * US),
+    };
+    let dumbbell = TopologySpec::Dumbbell {
+        left: 8,
+        right: 8,
+        link: LINK,
+        core: LINK,
+    };
+    let lossy = TopologySpec::LeafSpine {
+        leaves: 4,
+        spines: 2,
+        hosts_per_leaf: 4,
+        link: LINK,
+        uplink: LinkSpec {
+            loss: Loss::of(0.002),
+            ..LINK
+        },
+    };
+    vec![
+        ("fat-tree", fat_tree()),
+        ("clos", clos),
+        ("dual-homed", dual),
+        ("multi-dc", sites),
+        ("dumbbell", dumbbell),
+        ("lossy", lossy),
+    ]
+}
+
+// PAR-01, PAR-02
+#[test]
+fn all_shapes_give_the_same_on_any_number_of_threads() {
+    for (name, topology) in shapes() {
+        for preset in [hpcc, bfc] {
+            let mut setup = preset(topology.clone(), flows(5, 16, 150));
+            setup.nic.recovery = Recovery::GoBackN {
+                timeout_ps: 500 * US,
+            };
+            let outcome = same_with(&setup, &[2, 4]);
+            assert!(outcome.threads.used > 1, "{name}");
+            assert_eq!(outcome.ending, Ending::Drained, "{name}");
+            let lost = outcome.counters.drops.iter().sum::<u64>() > 0;
+            assert_eq!(lost, name == "lossy", "{name}");
+        }
+    }
+}
+
+// PAR-04
+#[test]
+fn pauses_bitmaps_and_drops_cross_as_they_are() {
+    let of = |preset: fn(_, _) -> Setup| preset(leaf_spine(4, 2, 4), flows(3, 16, 400));
+    let mut pfc = of(line_rate);
+    pfc.switch.mmu.buffer_bytes = 300_000;
+    let outcome = same_with(&pfc, &[2, 4]);
+    let up = outcome
+        .ports
+        .iter()
+        .filter(|p| p.node >= 20 && p.pauses > 0);
+    assert!(up.count() > 0, "leaves pause spines, across a cut");
+
+    let mut small = of(bfc);
+    small.switch.mmu.buffer_bytes = 60_000;
+    let outcome = same_with(&small, &[2, 4]);
+    assert!(outcome.counters.bfc_pauses > 0 && outcome.counters.retransmissions > 0);
+
+    let mut bitmaps = of(bfc);
+    bitmaps.switch.bfc.as_mut().unwrap().bitmap = Some(BitmapConfig {
+        period_ps: 3 * US,
+        frame_bytes: 64,
+        edges: false,
+    });
+    bitmaps.until_ps = 300 * US; // bitmaps are sent for ever
+    let outcome = same_with(&bitmaps, &[2, 4]);
+    assert!(outcome.counters.bfc_bitmaps > 100);
+
+    let mut irn = of(hpcc);
+    irn.switch.mmu.buffer_bytes = 200_000;
+    irn.switch.mmu.reserved_bytes = 0;
+    irn.switch.mmu.admission = Admission::EgressDynamic {
+        alpha: Alpha::new(1.0),
+        per_queue: false,
+    };
+    irn.nic.recovery = Recovery::Irn(IrnConfig::paper());
+    let outcome = same_with(&irn, &[2, 4]);
+    assert!(outcome.counters.retransmissions > 0);
+
+    let mut spraying = of(dctcp);
+    spraying.switch.path = PathChoice::Packet;
+    let outcome = same_with(&spraying, &[2, 4]);
+    assert!(outcome.counters.overtaken + outcome.counters.naks > 0);
+}
+
+// PAR-06, ENG-07
+#[test]
+fn a_run_ends_at_the_same_time_whatever_ends_it() {
+    // The time limit, with packets everywhere.
+    let mut limit = hpcc(leaf_spine(4, 2, 4), flows(3, 16, 400));
+    limit.until_ps = 33_333_333;
+    assert_eq!(same_with(&limit, &[2, 4]).ending, Ending::TimeLimit);
+
+    // A long time without anything in it, and two flows at one instant after it.
+    let mut idle = bfc(leaf_spine(4, 2, 4), flows(3, 16, 20));
+    idle.flows.push(flow(35, 40 * MS + 1, 0, 15, 3000));
+    idle.flows.push(flow(36, 40 * MS + 1, 14, 1, 3000));
+    assert_eq!(same_with(&idle, &[2, 4]).ending, Ending::Drained);
+
+    // Lost for good: nobody sends again.
+    let mut stalled = line_rate(shapes().pop().unwrap().1, flows(3, 16, 400));
+    stalled.nic.recovery = Recovery::None;
+    let outcome = same_with(&stalled, &[2, 4]);
+    assert_eq!(outcome.ending, Ending::Stalled);
+    assert!(!outcome.stall.is_empty());
+
+    // A circle of pauses through all partitions.
+    let mut ring = bfc(ring(6), Vec::new());
+    ring.switch.classify = Classify::Dynamic {
+        queues: 1,
+        table: 100,
+        sticky_ps: 4 * US,
+    };
+    ring.flows = (0..6)
+        .flat_map(|i| (0..2).map(move |j| (i, j)))
+        .map(|(i, j)| flow(2 * i + j, 0, 2 * i + j, (2 * i + 4 + j) % 12, 2_000_000))
+        .collect();
+    ring.until_ps = 20 * MS;
+    same_with(&ring, &[2, 3]);
+
+    // The user, at a probe.
+    let interrupted = |asked| {
+        let mut setup = hpcc(leaf_spine(4, 2, 4), flows(3, 16, 400));
+        setup.threads = forced(asked);
+        let mut probes = 0;
+        let mut keep = Keep::default();
+        let outcome = Simulation::new(setup.plan()).run(&mut keep, &mut |now| {
+            probes += 1;
+            assert!(now.now_ps <= probes * 10 * US);
+            probes < 4
+        });
+        assert_eq!(outcome.ending, Ending::Interrupted);
+        (result(&outcome), keep.flows, keep.buffers)
+    };
+    assert_eq!(interrupted(1), interrupted(4));
+}
+
+/// Switches in a circle, two hosts on each.
+fn ring(switches: u32) -> TopologySpec {
+    let hosts = 2 * switches;
+    let access = (0..hosts).map(|host| (host, hosts + host / 2, LINK));
+    let circle = (0..switches).map(|i| (hosts + i, hosts + (i + 1) % switches, LINK));
+    TopologySpec::Links {
+        hosts: (0..hosts).map(|i| format!("h{i}")).collect(),
+        switches: (0..switches).map(|i| format!("s{i}")).collect(),
+        links: access.chain(circle).collect(),
+    }
+}
+
+// ENG-12
+#[test]
+fn very_many_flows_are_told_in_stretches() {
+    // More at one instant than are told ahead, and as many again spread over the time after it.
+    let many = 70_000u32;
+    let start = |id: u32| u64::from(id.saturating_sub(many)) * 20 * NS;
+    let flows = (0..2 * many)
+        .map(|id| flow(id, start(id), id % 16, (id % 16 + 1 + id % 15) % 16, 100))
+        .collect();
+    let mut setup = line_rate(leaf_spine(4, 2, 4), flows);
+    setup.until_ps = 100 * MS;
+    let outcome = same_with(&setup, &[4]);
+    assert_eq!(outcome.finished, u64::from(2 * many));
+}
+
+// PAR-07, PAR-08
+#[test]
+fn one_thread_does_it_where_several_would_not_be_faster_and_says_why() {
+    let many = |asked| Threads {
+        asked,
+        forced: false,
+    };
+    let why = |setup: Setup, asked| {
+        let plan = Setup {
+            threads: many(asked),
+            ..setup
+        }
+        .plan();
+        let outcome = fabric::engine::run(plan, &mut Keep::default(), &mut |_| true);
+        assert_eq!(outcome.threads.asked, asked);
+        (outcome.threads.used, outcome.threads.why)
+    };
+    let few = || vec![flow(0, 0, 0, 5, 10_000)];
+
+    let (used, said) = why(hpcc(star(16), few()), 2);
+    assert_eq!(used, 1);
+    assert!(said.unwrap().contains("cannot be cut"));
+
+    let mut in_order = hpcc(leaf_spine(4, 2, 4), few());
+    in_order.in_order = true;
+    let (used, said) = why(in_order, 2);
+    assert_eq!(used, 1);
+    assert!(said.unwrap().contains("order of scheduling"));
+
+    let mut oracle = hpcc(leaf_spine(4, 2, 4), few());
+    oracle.nic.recovery = Recovery::Ideal { delay_ps: None };
+    let (used, said) = why(oracle.clone(), 2);
+    assert_eq!(used, 1);
+    assert!(said.unwrap().contains("ideal retransmission"));
+    oracle.threads = forced(4);
+    assert_eq!(oracle.run().0.threads.used, 1, "also where it is forced");
+
+    assert_eq!(why(hpcc(leaf_spine(4, 2, 4), few()), 1), (1, None));
+}
+
+// PAR-08
+#[test]
+fn windows_with_little_to_do_are_done_by_one_thread_and_change_nothing() {
+    if std::thread::available_parallelism().map_or(1, std::num::NonZero::get) < 2 {
+        return; // here one thread does it all in any case
+    }
+    let mut flows = flows(3, 64, 400);
+    // Few and slow, then many at once, then few again.
+    flows.retain(|f| f.start_ps >= 20 * US);
+    flows.insert(0, flow(0, 0, 0, 63, 20_000));
+    flows.push(flow(0, 800 * US, 63, 0, 20_000));
+    for (id, f) in (0..).zip(&mut flows) {
+        f.id = id;
+    }
+    let setup = dcqcn(leaf_spine(16, 8, 4), flows);
+    let (one, kept) = setup.clone().run();
+    let (two, keep) = Setup {
+        threads: Threads {
+            asked: 2,
+            forced: false,
+        },
+        ..setup
+    }
+    .run();
+    assert_eq!(two.threads.used, 2);
+    assert!(two.threads.windows.alone > 0, "{:?}", two.threads);
+    assert!(two.threads.windows.together > 0, "{:?}", two.threads);
+    assert_eq!(result(&two), result(&one));
+    assert_eq!(keep.flows, kept.flows);
+    assert_eq!(keep.buffers, kept.buffers);
+}
+
+/// A connected network of switches by chance, with links of all lengths and speeds, and one or two
+/// hosts on most.
+fn random_network(seed: u64) -> TopologySpec {
+    let mut random = Stream::new(seed, 1, Purpose::Test);
+    let switches = 3 + random.below(8) as u32;
+    let mut on: Vec<u32> = (0..switches).flat_map(|s| [s, s]).collect();
+    on.retain(|_| random.below(4) > 0);
+    on.extend([0, switches - 1]);
+    let hosts = on.len() as u32;
+    let mut link = || LinkSpec {
+        rate: Rate::from_gbps([10, 25, 100, 400][random.below(4) as usize]),
+        delay_ps: [0, 10 * NS, 300 * NS, US, 1_234_567, 20 * US][random.below(6) as usize],
+        loss: Loss::NONE,
+    };
+    let mut links: Vec<(u32, u32, LinkSpec)> = Vec::new();
+    for (host, &switch) in (0..).zip(&on) {
+        links.push((host, hosts + switch, link()));
+    }
+    // A tree, and as many links more.
+    let mut pairs: Vec<(u32, u32)> = (1..switches).map(|s| (s / 2, s)).collect();
+    pairs.extend((1..switches).map(|s| (s * 7 % switches, (s * 5 + 2) % switches)));
+    pairs.retain(|(a, b)| a != b);
+    for pair in &mut pairs {
+        *pair = (pair.0.min(pair.1), pair.0.max(pair.1));
+    }
+    pairs.sort_unstable();
+    pairs.dedup();
+    links.extend(pairs.iter().map(|&(a, b)| (hosts + a, hosts + b, link())));
+    TopologySpec::Links {
+        hosts: (0..hosts).map(|i| format!("h{i}")).collect(),
+        switches: (0..switches).map(|i| format!("s{i}")).collect(),
+        links,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    // PAR-03
+    #[test]
+    fn random_networks_give_the_same_on_any_number_of_threads(
+        seed in 0..1_000_000u64,
+        preset in 0..PRESETS.len(),
+        buffer in prop::sample::select(vec![100_000u64, 400_000, 12_000_000]),
+    ) {
+        let topology = random_network(seed);
+        let TopologySpec::Links { hosts, .. } = &topology else { unreachable!() };
+        let hosts = hosts.len() as u32;
+        let mut setup = PRESETS[preset].1(topology, flows(seed, hosts, 60));
+        setup.switch.mmu.buffer_bytes = buffer;
+        setup.until_ps = 30 * MS;
+        same_with(&setup, &[2, 3, 5]);
+    }
+}

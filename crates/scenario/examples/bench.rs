@@ -1,0 +1,84 @@
+//! Runs one scenario as the product does, results and audit on, and prints what it cost as a line of
+//! JSON: `cargo run --release -p backwater-scenario --example bench -- SCENARIO [SCHEME] [KEY=VALUE]...`
+//!
+//! `benches/speed.py` calls it for the whole table; under callgrind, `benches/instructions.py` counts
+//! the instructions of [`event_loop`] alone.
+#![allow(clippy::print_stdout)]
+
+use std::error::Error;
+use std::path::Path;
+use std::time::Instant;
+
+use fabric::engine::{Plan, Simulation};
+use fabric::record::{Outcome, Recorder};
+use scenario::{Changes, Scenario};
+
+/// From the first event to the last, and the audit. A function of its own, so that profilers can
+/// tell it from what comes before and after.
+#[inline(never)]
+fn event_loop(simulation: Simulation, recorder: &mut dyn Recorder) -> Outcome {
+    simulation.run(recorder, &mut |_| true)
+}
+
+/// Nanoseconds that this thread has spent on a processor, where the system tells (Linux).
+fn cpu_ns() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
+/// The most memory that this process ever held, in bytes, where the system tells (Linux).
+fn peak_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+/// A number, or null.
+fn number(value: Option<impl ToString>) -> String {
+    value.map_or_else(|| "null".to_owned(), |value| value.to_string())
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let path = arguments.next().ok_or("which scenario?")?;
+    let changes = Changes {
+        scheme: arguments.next(),
+        set: arguments.collect(),
+        ..Changes::default()
+    };
+    let began = Instant::now();
+    let scenario = Scenario::load(Path::new(&path), &changes).map_err(|e| e.to_string())?;
+    let plan: Plan = scenario.build()?.plan;
+    let simulation = Simulation::new(plan);
+    let ready_s = began.elapsed().as_secs_f64();
+
+    let folder = std::env::temp_dir().join(format!("backwater-bench-{}", std::process::id()));
+    let mut writer = results::Writer::create(&folder, scenario.info(), false)?;
+    let (before, started) = (cpu_ns(), Instant::now());
+    let outcome = event_loop(simulation, &mut writer);
+    let loop_s = started.elapsed().as_secs_f64();
+    let cpu_s = cpu_ns().zip(before).map(|(b, a)| (b - a) as f64 / 1e9);
+    writer.finish(&outcome, &[])?;
+    std::fs::remove_dir_all(&folder)?;
+
+    let broken: Vec<&str> = outcome.violations.iter().map(|v| v.check).collect();
+    if !broken.is_empty() {
+        return Err(format!("the audit found: {}", broken.join(", ")).into());
+    }
+    println!(
+        "{{\"scenario\": \"{}\", \"scheme\": \"{}\", \"ending\": \"{:?}\", \"digest\": \"{:016x}\", \
+         \"flows\": {}, \"hops\": {}, \"events\": {}, \"ready_s\": {ready_s:.3}, \"loop_s\": {loop_s:.3}, \
+         \"loop_cpu_s\": {}, \"peak_bytes\": {}}}",
+        scenario.spec.name,
+        scenario.spec.scheme.preset,
+        outcome.ending,
+        outcome.digest,
+        outcome.finished,
+        outcome.counters.packet_hops,
+        outcome.counters.events,
+        number(cpu_s.map(|s| format!("{s:.3}"))),
+        number(peak_bytes()),
+    );
+    Ok(())
+}
