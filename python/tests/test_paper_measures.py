@@ -239,10 +239,10 @@ def test_only_packets_that_were_granted_count_as_waiting() -> None:
             "samples": [3, 90, 1],
         }
     )
-    waiting = source("waiting", Dimension.TIME, ports=("s0->*",))
+    queueing = source("queueing", Dimension.TIME, ports=("s0->*",))
     run = fake(delay_histogram=bins)
-    assert measured(waiting, percentile(0.5), run) == 100
-    assert measured(waiting, Statistic("max"), run) == 300
+    assert measured(queueing, percentile(0.5), run) == 100
+    assert measured(queueing, Statistic("max"), run) == 300
 
 
 def test_the_share_of_bytes_that_are_no_data() -> None:

@@ -381,7 +381,7 @@ fn turns_of_ports_are_the_same_whether_probes_are_told_together_or_not() {
 }
 
 /// Three hosts send one frame each at once to a fourth: the second waits for one, the third for two.
-// RCD-11
+// RCD-20
 #[test]
 fn packets_wait_for_those_before_them() {
     let flows = (0..3).map(|i| flow(i, 0, i, 3, 1_000)).collect();
@@ -403,7 +403,7 @@ fn packets_wait_for_those_before_them() {
 }
 
 /// Of a message of 200 packets the first window is not granted.
-// RCD-11
+// RCD-20
 #[test]
 fn packets_of_homa_that_were_granted_are_told_apart() {
     let mut s = homa(star(2), vec![flow(0, 0, 0, 1, 200_000)]);

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::config::{
-    Admission, ControlConfig, IntConfig, PathChoice, PfcThreshold, Recovery, SwitchConfig,
+    Admission, Alpha, BaseRtt, ControlConfig, IntConfig, PathChoice, PfcThreshold, Recovery,
+    SwitchConfig,
 };
 use dataplane::int::{IntFormat, MAX_HOPS, padding_bytes};
 use dataplane::switch::division;

@@ -302,6 +302,7 @@ fn runs_from_scenario_to_summary() {
                 force: false,
                 progress: None,
                 interrupt: None,
+                threads: fabric::engine::Threads::ONE,
             })
             .unwrap();
         assert!(summary.ok, "{scheme}: {:?}", summary.violations);

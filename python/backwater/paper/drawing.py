@@ -30,7 +30,7 @@ _NAMES = {
     "rtt": "round-trip time",
     "queue": "queue length",
     "queue-samples": "queue length",
-    "waiting": "time that packets wait at a port",
+    "queueing": "time that packets wait at a port",
     "control-share": "share of bytes that are no data",
     "buffer": "buffer occupancy of a switch",
     "throughput": "throughput",

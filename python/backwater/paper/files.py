@@ -662,7 +662,7 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "rtt": (Dimension.TIME, set()),
     "queue": (Dimension.SIZE, {"ports", "window"}),
     "queue-samples": (Dimension.SIZE, {"ports"}),
-    "waiting": (Dimension.TIME, {"ports"}),
+    "queueing": (Dimension.TIME, {"ports"}),
     "control-share": (Dimension.SHARE, {"ports"}),
     "buffer": (Dimension.SIZE, {"tiers", "window"}),
     "throughput": (Dimension.RATE, {"flows", "traffic", "bin", "total", "window"}),

@@ -252,7 +252,7 @@ def _queue_samples(source: Source, run: Run) -> Samples:
     return Samples(table["bin_bytes"].to_numpy().astype(float), table["samples"].to_numpy())
 
 
-def _waiting(source: Source, run: Run) -> Samples:
+def _queueing(source: Source, run: Run) -> Samples:
     """How long data packets waited at ports; with Homa, those that were granted."""
     import polars as pl
 
@@ -443,7 +443,7 @@ _READERS = {
     "rtt": _rtt,
     "queue": _queue,
     "queue-samples": _queue_samples,
-    "waiting": _waiting,
+    "queueing": _queueing,
     "control-share": _control_share,
     "buffer": _buffer,
     "throughput": _throughput,

@@ -66,7 +66,7 @@ impl Delays {
     }
 
     /// A packet came to a switch.
-    // RCD-11
+    // RCD-20
     pub fn came(&mut self, now: Time, id: PacketId) {
         let at = id as usize;
         if at >= self.since_ps.len() {
@@ -76,7 +76,7 @@ impl Delays {
     }
 
     /// A packet begins to leave by a link; those of hosts are none of ours.
-    // RCD-11
+    // RCD-20
     pub fn leaves(&mut self, now: Time, link: u32, id: PacketId, arena: &Arena) {
         let port = self.place_of[link as usize];
         if port == NONE {
