@@ -253,7 +253,7 @@ def _queue_samples(source: Source, run: Run) -> Samples:
 
 
 def _queueing(source: Source, run: Run) -> Samples:
-    """How long data packets waited at ports; with Homa, those that were granted."""
+    """Read how long data packets waited at ports; with Homa, those that were granted."""
     import polars as pl
 
     table = _of_ports(source, run, _recorded(run, "delay_histogram")).filter(pl.col("scheduled"))
@@ -261,7 +261,7 @@ def _queueing(source: Source, run: Run) -> Samples:
 
 
 def _control_share(source: Source, run: Run) -> Samples:
-    """What a port sends that is no data, as a share of what it could send while it sends data."""
+    """Divide what a port sends that is no data by all that it sends."""
     table = _of_ports(source, run, run.ports)
     values = (table["tx_bytes"] - table["tx_data_bytes"]) / table["tx_bytes"]
     return Samples(values.drop_nans().to_numpy())

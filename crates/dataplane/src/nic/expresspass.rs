@@ -863,3 +863,113 @@ impl Transport for ExpressPass {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: ExpressPassConfig = ExpressPassConfig::bfc_comparison(1538);
+    const GAP_PS: Time = 1622 * 80;
+
+    // XP-10, XP-11, XP-12
+    #[test]
+    fn feedback_follows_algorithm_1() {
+        let mut f = Feedback::new(&CONFIG);
+        assert_eq!((f.rate, f.w), (0.5, 0.0625));
+        f.update(&CONFIG, 0.1, 0.0);
+        // The first increase leaves w as it is, the second moves it half way to w_max.
+        assert!((f.rate - (0.9375 * 0.5 + 0.0625 * 1.1)).abs() < 1e-12);
+        assert_eq!(f.w, 0.0625);
+        let before = f.rate;
+        f.update(&CONFIG, 0.0, 0.0);
+        assert_eq!(f.w, 0.28125);
+        assert!((f.rate - (0.71875 * before + 0.28125 * 1.1)).abs() < 1e-12);
+        let before = f.rate;
+        f.update(&CONFIG, 0.5, 0.0);
+        assert!((f.rate - before * 0.5 * 1.1).abs() < 1e-12);
+        assert_eq!(f.w, 0.140_625);
+        // After a decrease the next increase is a first one again.
+        f.update(&CONFIG, 0.0, 0.0);
+        assert_eq!(f.w, 0.140_625);
+        for _ in 0..20 {
+            f.update(&CONFIG, 1.0, 0.02);
+        }
+        assert_eq!((f.rate, f.w), (0.02, 0.01), "neither falls below its least");
+    }
+
+    // XP-11: without loss the rate ends a tenth above the link's.
+    #[test]
+    fn an_empty_link_is_asked_for_a_little_more_than_it_takes() {
+        let mut f = Feedback::new(&CONFIG);
+        for _ in 0..100 {
+            f.update(&CONFIG, 0.0, 0.0);
+        }
+        assert!((f.rate - 1.1).abs() < 1e-9 && (f.w - 0.5).abs() < 1e-9);
+    }
+
+    fn incoming() -> Incoming {
+        Incoming {
+            flow: 1,
+            port: 0,
+            peer: 0,
+            own: 1,
+            peer_slot: 0,
+            hash: 0,
+            packets: 100,
+            expected: 0,
+            seen: 0,
+            done_ps: None,
+            stopped: false,
+            paced: true,
+            feedback: Feedback::new(&CONFIG),
+            next_credit: 0,
+            next_echo: 0,
+            known: 0,
+            lost: 0,
+            rtt_ps: 0,
+            period_ps: 0,
+        }
+    }
+
+    fn echo(flow: &mut Incoming, now: Time, credit: u32, sent_ps: Time) {
+        let cold = Cold {
+            credit,
+            done_ps: sent_ps,
+            ..Cold::default()
+        };
+        flow.echo(now, &cold, &CONFIG, GAP_PS);
+    }
+
+    // XP-13
+    #[test]
+    fn credits_that_are_passed_by_were_lost_and_a_round_trip_is_a_period() {
+        let mut flow = incoming();
+        echo(&mut flow, 8_000_000, 0, 0);
+        assert_eq!((flow.rtt_ps, flow.period_ps), (8_000_000, 8_000_000));
+        echo(&mut flow, 9_000_000, 4, 1_000_000);
+        assert_eq!((flow.known, flow.lost), (5, 3), "1, 2 and 3 were passed by");
+        echo(&mut flow, 9_500_000, 2, 1_500_000);
+        assert_eq!((flow.known, flow.lost), (5, 3), "an older one says nothing");
+        assert_eq!(flow.feedback.rate, 0.5);
+        // The period ends: of 6 known credits 3 were lost.
+        echo(&mut flow, 16_000_000, 5, 8_000_000);
+        assert_eq!((flow.known, flow.lost), (0, 0));
+        assert!((flow.feedback.rate - 0.5 * 0.5 * 1.1).abs() < 1e-12);
+    }
+
+    // XP-12, XP-13
+    #[test]
+    fn silence_for_two_round_trips_is_loss_of_all() {
+        let mut flow = incoming();
+        flow.watch(100_000_000, &CONFIG, GAP_PS);
+        assert_eq!(flow.feedback.rate, 0.5, "no round trip is known yet");
+        echo(&mut flow, 8_000_000, 0, 0);
+        echo(&mut flow, 16_000_000, 1, 8_000_000);
+        let rate = flow.feedback.rate;
+        flow.watch(31_999_999, &CONFIG, GAP_PS);
+        assert_eq!(flow.feedback.rate, rate);
+        flow.watch(32_000_000, &CONFIG, GAP_PS);
+        // One credit in a round trip of 8 us, where 61.7 are the link's.
+        assert!((flow.feedback.rate - 129_760.0 / 8e6).abs() < 1e-9);
+    }
+}

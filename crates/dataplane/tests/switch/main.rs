@@ -1,6 +1,7 @@
 //! The switch against its rules: a fuzz of operations against a naive model, and one test a rule.
 
 mod model;
+mod receivers;
 mod rules;
 
 use std::sync::Arc;

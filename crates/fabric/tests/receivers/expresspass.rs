@@ -73,6 +73,24 @@ fn credits_of_two_receivers_share_a_link_in_the_core() {
     assert!(least > 0.6 * most, "fair: {fcts:?}");
 }
 
+/// Two receivers with flows that start together: with jitter the two share credits of the core,
+/// without it one of them may be dropped again and again.
+// XP-18
+#[test]
+fn gaps_between_credits_vary() {
+    let fcts = |jitter: f64, seed| -> Vec<Time> {
+        let mut s = expresspass(
+            star(3),
+            vec![flow(0, 0, 0, 2, 600_000), flow(1, 0, 1, 2, 600_000)],
+        );
+        s.seed = seed;
+        let (_, keep) = finish(with(s, |c| c.jitter = jitter));
+        (0..2).map(|i| keep.fct(i)).collect()
+    };
+    assert_ne!(fcts(0.1, 1), fcts(0.1, 2), "chance has a part in it");
+    assert_eq!(fcts(0.0, 1), fcts(0.0, 2), "without jitter it has none");
+}
+
 // XP-15, XP-16, XP-17
 #[test]
 fn credits_of_the_last_round_trip_are_wasted() {
