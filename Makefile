@@ -20,10 +20,11 @@ RUST_SOURCES := $(shell find crates Cargo.toml Cargo.lock -type f \
 DEPENDENCIES := $(VENV)/.dependencies
 EXTENSION := $(VENV)/.extension
 
-.PHONY: help setup build demo test test-rust test-python lint format figures bench clean
+.PHONY: help setup build demo test test-rust test-python lint format figures bench bench-quick bench-instructions \
+	bench-micro test-digests clean
 
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 setup: $(EXTENSION) ## Make .venv with the backwater command in it
 
@@ -57,19 +58,33 @@ test-python: $(EXTENSION) ## Run the tests of the package and of the command
 lint: $(DEPENDENCIES) ## Check formats and lints; warnings are errors
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(BIN)/ruff check python
-	$(BIN)/ruff format --check python
+	$(BIN)/ruff check python benches
+	$(BIN)/ruff format --check python benches
 
 format: $(DEPENDENCIES) ## Format all sources
 	cargo fmt --all
-	$(BIN)/ruff check --fix --quiet python
-	$(BIN)/ruff format python
+	$(BIN)/ruff check --fix --quiet python benches
+	$(BIN)/ruff format python benches
 
 figures: $(EXTENSION) ## Reproduce the figures of the papers in full size: docs/figures, half an hour on two cores
 	$(BIN)/backwater paper all -o docs/figures --store out/paper/runs
 
-bench: $(EXTENSION) ## Measure packet-hops per second, one run at a time on one core
-	$(BIN)/backwater compare scenarios/demo.toml --schemes hpcc,bfc --jobs 1 -o out/bench
+bench: $(DEPENDENCIES) ## Measure packet-hops per second: four workloads, four schemes (out/bench), half an hour
+	$(BIN)/python benches/speed.py -o out/bench
+
+bench-quick: $(DEPENDENCIES) ## The same for 128 hosts only, once
+	$(BIN)/python benches/speed.py --quick -o out/bench
+
+bench-instructions: $(DEPENDENCIES) ## Count instructions per packet-hop (callgrind), against the recorded ones
+	$(BIN)/python benches/instructions.py
+
+bench-micro: ## Cost of calendar, buffer, queues and schedules, each alone
+	cargo run --release --locked -p backwater-kernel --example calendar_bench
+	cargo run --release --locked -p backwater-dataplane --example switch_bench
+
+test-digests: ## The pinned digests, in a build with all assertions and in a release build
+	cargo test --locked -p backwater-fabric --test determinism
+	cargo test --release --locked -p backwater-fabric --test determinism
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) target target-maturin out .pytest_cache .ruff_cache .hypothesis

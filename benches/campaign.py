@@ -17,8 +17,8 @@ from pathlib import Path
 
 from backwater.campaign import Store, Task, run_tasks
 from backwater.campaign.facts import facts
-from backwater.campaign.runner import processors
 from backwater.campaign.sweep import Sweep
+from backwater.simulate import processors
 
 SHORT = """\
 name = "short"

@@ -48,6 +48,13 @@ def backpressure_graph(
     edges: bool = False,
     profile: str | None = None,
 ) -> str: ...
+def link_epochs(
+    path: str,
+    overrides: list[str],
+    seed: int | None = None,
+    scheme: str | None = None,
+    profile: str | None = None,
+) -> str: ...
 def resources(
     path: str,
     overrides: list[str],
@@ -55,5 +62,7 @@ def resources(
     scheme: str | None = None,
     packet_bytes: float | None = None,
     profile: str | None = None,
+    destinations: int | None = None,
 ) -> str: ...
+def flow_ways(path: str) -> tuple[bytes, bytes, bytes] | None: ...
 def catalogue(what: str) -> str: ...

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from backwater.commands import campaign, graph, interchange, paper
+from backwater.commands import campaign, graph, interchange, links, paper, spfc
 from backwater.commands.common import (
     BAD_INPUT,
     FAILED,
@@ -249,7 +249,9 @@ def _end_of_comparison(result: Comparison, as_json: bool) -> None:
 campaign.register(app)
 graph.register(app)
 interchange.register(app)
+links.register(app)
 paper.register(app)
+spfc.register(app)
 
 
 def main() -> None:

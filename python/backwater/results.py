@@ -36,6 +36,9 @@ RECORDED_FILES = (
     "queue_histogram.parquet",
     "rtt.parquet",
     "delay_histogram.parquet",
+    "pause_causes.parquet",
+    "held_flows.parquet",
+    "waiting.parquet",
 )
 """What a run leaves besides, where ``[record]`` of its scenario asks for it."""
 
@@ -90,6 +93,15 @@ class Run:
         """No check was violated, and the network did not come to a standstill."""
         return self.summary["ok"] and self.summary["ending"] != "stalled"
 
+    @property
+    def deadlocks(self) -> list[dict[str, Any]]:
+        """Circles of ports that wait for each other for ever, in the order of being found.
+
+        Each says when it formed (``at_ps``) and was seen (``seen_ps``), its ``ports`` in the order
+        in which they wait, the ``bytes`` in their queues, and the ``flows`` that hold others.
+        """
+        return self.summary["deadlocks"]
+
     @cached_property
     def flows(self) -> polars.DataFrame:
         """A row per flow: size, times, slowdown."""
@@ -119,7 +131,8 @@ class Run:
         """A row per interval during which PFC held a port's class.
 
         ``node`` and ``port`` had to wait, from ``from_ps`` to ``to_ps``. Where ``open`` is true the
-        pause had not ended when the run did, and ``to_ps`` is the end of the run.
+        pause had not ended when the run did, and ``to_ps`` is the end of the run. ``number`` tells
+        which pause it was, where single pauses are followed.
         """
         return self._table("pauses")
 
@@ -166,6 +179,31 @@ class Run:
         With Homa those that needed a grant have ``scheduled``; with other schemes all have.
         """
         return self._recorded("delay_histogram", 'delay = { bin = "100ns" }')
+
+    @cached_property
+    def pause_causes(self) -> polars.DataFrame:
+        """A row per PAUSE that a switch decided on: ``[record] pauses``.
+
+        ``node`` paused ``peer`` at its ``port``, when the ingress held ``held_bytes``. Most of them
+        waited for ``egress``; ``parent`` is the number of the pause that holds that port and caused
+        this one, if one did, and ``root_name``, ``root_peer_name`` name the congested port.
+        """
+        return self._recorded("pause_causes", "pauses = { flows = true }")
+
+    @cached_property
+    def held_flows(self) -> polars.DataFrame:
+        """A row per flow, port at which PFC held it, and congested port: ``[record] pauses``.
+
+        A ``victim`` does not go to the congested port.
+        """
+        return self._recorded("held_flows", "pauses = { flows = true }")
+    def waiting(self) -> polars.DataFrame:
+        """A row per switch port, incasts apart: how long data waited there: ``[record] waiting``.
+
+        ``packets`` left by the port of ``node`` towards ``peer``; each had waited, from its arrival
+        at the switch to the start of its transmission, ``mean_ps`` on average, ``max_ps`` at most.
+        """
+        return self._recorded("waiting", "waiting = {}")
 
     @cached_property
     def resolved(self) -> str:

@@ -111,6 +111,24 @@ def backpressure_graph(
     return json.loads(answer)
 
 
+def link_epochs(
+    scenario: str | Path,
+    *,
+    scheme: str | None = None,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+    profile: str | None = None,
+) -> list[dict[str, Any]]:
+    """Say in which states the links of a scenario are during its run, in order of time.
+
+    Each state has the time from which routes know it (``at_ps``), the links that are ``down``, the
+    hosts that are ``cut_off`` from the largest part of the network, and a ``circle`` of ports that
+    can come to wait for each other, if there is one.
+    """
+    answer = _core.link_epochs(str(scenario), list(overrides), seed, scheme, profile)
+    return json.loads(answer)
+
+
 def resources(
     scenario: str | Path,
     *,
@@ -119,12 +137,16 @@ def resources(
     seed: int | None = None,
     profile: str | None = None,
     packet_bytes: float | None = None,
+    destinations: int | None = None,
 ) -> dict[str, Any]:
-    """Say what BFC costs the switches of a scenario, in memory and in capacity.
+    """Say what BFC, or Floodgate, costs the switches of a scenario.
 
     ``packet_bytes`` is the mean size of packets; without it, that of the scenario's traffic.
+    ``destinations`` is for how many Floodgate has memory; without it, those of the network.
     """
-    answer = _core.resources(str(scenario), list(overrides), seed, scheme, packet_bytes, profile)
+    answer = _core.resources(
+        str(scenario), list(overrides), seed, scheme, packet_bytes, profile, destinations
+    )
     return json.loads(answer)
 
 

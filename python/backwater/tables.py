@@ -171,6 +171,8 @@ def audit(summary: Summary) -> str:
         return f"{len(summary['violations'])} violated"
     if summary["ending"] == "stalled":
         return "stalled"
+    if summary.get("deadlocks"):
+        return "deadlock"
     if summary["partial"]:
         return "interrupted"
     return "ok"

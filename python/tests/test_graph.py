@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars
 import pytest
 from conftest import Backwater
 
@@ -102,3 +103,37 @@ def test_packets_are_those_of_the_traffic(command: Backwater, ring: Path) -> Non
     cost = json.loads(command("resources", ring, "--json").stdout)
     assert cost["packet_bytes"] == pytest.approx(1048)
     assert cost["short_share"] == 0
+
+
+# FG-62
+def test_what_floodgate_takes_of_each_kind_of_switch(command: Backwater, tiny: Path) -> None:
+    words = ("resources", tiny, "--scheme", "dcqcn+floodgate", "--destinations", 100_000)
+    cost = json.loads(command(*words, "--json").stdout)["floodgate"]
+    assert cost["destinations"] == 100_000
+    leaf = cost["switches"][0]
+    assert leaf["windows"] == 100_000 - leaf["host_ports"]
+    assert leaf["window_bytes"] == 10 * leaf["windows"]
+    parts = ("window_bytes", "voq_bytes", "credit_bytes", "number_bytes", "pause_bytes")
+    assert leaf["bytes"] == sum(leaf[part] for part in parts)
+    text = command(*words).stdout
+    assert "for 100,000 destinations" in text
+    assert "VOQs            100, 1 KB" in text
+    plain = json.loads(command("resources", tiny, "--packet", 500, "--json").stdout)
+    assert plain["floodgate"] is None
+
+
+# FG-63, FG-70
+def test_a_run_counts_what_floodgate_did_and_what_it_took(
+    command: Backwater, tiny: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    done = command("run", tiny, "--scheme", "dcqcn+floodgate-ideal", "-o", out)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+    counters = summary["counters"]
+    assert "credits" in summary["checks"]
+    assert counters["floodgate_credit_frames"] > 0
+    ports = polars.read_parquet(out / "ports.parquet")
+    assert ports["tx_credit_bytes"].sum() == counters["floodgate_credit_bytes"]
+    assert ports["tx_reply_bytes"].sum() > 0
+    assert (ports["max_port_bytes"] >= ports["max_queue_bytes"]).all()

@@ -451,10 +451,6 @@ WRONG = {
         {"config": changed(CONFIG, CC_MODE="3")},
         ("config.txt", 22, 1, "HPCC without a window"),
     ),
-    "a rate per hop": (
-        {"config": changed(CONFIG, CC_MODE="3", HAS_WIN="1", VAR_WIN="1", MULTI_RATE="1")},
-        ("config.txt", 29, 1, "a rate for each hop"),
-    ),
     "back to zero": (
         {"config": changed(CONFIG, L2_BACK_TO_ZERO="1")},
         ("config.txt", 21, 1, "start of a chunk"),

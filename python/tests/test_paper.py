@@ -266,3 +266,9 @@ def test_the_figures_of_hpcc_are_there() -> None:
     wanted = [f"hpcc/fig{n}" for n in (2, 3, 6, 10, 11, 12, 13, 14)]
     wanted += [f"hpcc/fig9{part}" for part in "abcdefgh"]
     assert set(files.wanted(wanted)) <= set(files.available())
+
+
+def test_the_figures_of_spfc_are_there() -> None:
+    wanted = [f"spfc/fig{n}" for n in (4, 5, 6, 9, 11, 12, 13, 14, 15, 16)]
+    wanted += ["spfc/table3", "spfc/adds", "spfc/choices"]
+    assert set(files.wanted(wanted)) <= set(files.available())

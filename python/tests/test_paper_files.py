@@ -93,6 +93,12 @@ def test_values_of_an_axis_are_numbers_where_all_of_them_are(figure: Path) -> No
 
 
 MISTAKES = [
+    ('statistic = "p99"\n', 'statistic = "p99"\nover = "p98"\n', "no measure `p98` is declared"),
+    (
+        "[measures.p99]",
+        '[measures.size]\nof = "buffer"\nstatistic = "max"\n[measures.p99]\nover = "size"',
+        "`size` is no plain measure",
+    ),
     ('title = "A figure"', "", "the key `title` is missing: a text"),
     ('title = "A figure"', "title = 3", "figure.toml:1: `title`: expected a text, found 3"),
     ('title = "A figure"', 'titel = "x"\ntitle = "x"', "figure.toml:1: `titel`: unknown key"),

@@ -217,6 +217,66 @@ def test_pauses_count_within_the_window_only() -> None:
     assert measured(late, Statistic("mean"), run) == pytest.approx(50 / 120)
 
 
+def _paused() -> Any:
+    """Pauses of host h0's port and of s0's port to h1."""
+    pauses = pl.DataFrame(
+        {
+            "node": [0, 0, 3, 0],
+            "port": [0, 0, 1, 0],
+            "tier": ["host", "host", "tor", "host"],
+            "from_ps": [5 * US, 15 * US, 16 * US, 70 * US],
+            "to_ps": [10 * US, 40 * US, 20 * US, 80 * US],
+        }
+    )
+    causes = pl.DataFrame(
+        {
+            "at_ps": [4 * US, 14 * US, 15 * US, 69 * US],
+            "peer": [0, 0, 3, 0],
+            "peer_port": [0, 0, 1, 0],
+            "held_bytes": [100, 300, 50, 200],
+        }
+    )
+    return fake(pauses=pauses, pause_causes=causes)
+
+
+def test_pauses_of_chosen_ports() -> None:
+    run, window = _paused(), (0, 50 * US)
+    time = source("pauses", Dimension.TIME, ports=("h0->*",), window=window)
+    assert measured(time, Statistic("sum"), run) == 30 * US
+    share = source("paused", Dimension.SHARE, ports=("h0->*",), window=window)
+    assert measured(share, Statistic("mean"), run) == pytest.approx(30 / 50)
+    rate = source("pause-rate", ports=("h0->*",), window=(0, 100 * US))
+    assert measured(rate, Statistic("mean"), run) == pytest.approx(3 / 0.1)
+    assert measured(source("pause-rate"), Statistic("mean"), run) == pytest.approx(4 / 0.1)
+    course = Data().lines(replace(rate, bin_ps=20 * US), run)
+    assert course.times_ps.tolist() == [20 * US, 40 * US, 60 * US, 80 * US, 100 * US]
+    assert course.values[""] == pytest.approx([100, 0, 0, 50, 0])
+    # Bins begin with the window; one that it cuts is as long as what is left of it.
+    cut = Data().lines(replace(rate, bin_ps=20 * US, window=(10 * US, 75 * US)), run)
+    assert cut.times_ps.tolist() == [30 * US, 50 * US, 70 * US, 75 * US]
+    assert cut.values[""] == pytest.approx([50, 0, 0, 200])
+
+
+def test_what_ports_held_when_they_were_paused() -> None:
+    run = _paused()
+    level = source("pause-level", Dimension.SIZE, ports=("h0->s0",))
+    assert measured(level, Statistic("mean"), run) == 200
+    assert measured(replace(level, window=(0, 20 * US)), Statistic("max"), run) == 300
+    with pytest.raises(RunError, match=r"no pause_causes.parquet: .* \[record\]"):
+        measured(level, Statistic("mean"), fake())
+    held = Measure("held", level, Statistic("sum"), Dimension.SIZE)
+    others = Measure("others", replace(level, ports=("s0->h1",)), Statistic("sum"), Dimension.SIZE)
+    ratio_of = replace(others, over=held, dimension=Dimension.NUMBER)
+    assert Data().value(ratio_of, [run, run]) == Value(50 / 600, (50 / 600, 50 / 600))
+    nothing = replace(held, source=replace(level, ports=("s0->h0",)))
+    assert math.isnan(Data().value(replace(others, over=nothing), [run]).value)
+
+
+def test_goodput_is_bytes_over_the_time_to_the_last_byte() -> None:
+    goodput = source("goodput", Dimension.RATE, traffic=("long",))
+    assert measured(goodput, Statistic("mean"), fake()) == pytest.approx(8e6 / 90e-6)
+
+
 def test_histograms_keep_their_weights() -> None:
     rtt = pl.DataFrame({"bin_ps": [10, 20, 30], "samples": [90, 9, 1]})
     run = fake(rtt=rtt)

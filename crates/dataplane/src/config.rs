@@ -10,6 +10,10 @@ pub use receivers::*;
 use crate::int::{Counter, IntFormat};
 use crate::nic::control::PathInfo;
 use crate::nic::hpcc::Reciprocals;
+pub use crate::switch::floodgate::{
+    Aggregation, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, HostPauseBy,
+    PauseThresholds, Release, Voqs, WindowConfig, WindowUnit,
+};
 use crate::units::{NEVER, Rate, Time, US};
 
 /// Classes that a frame can belong to. Class 0 carries the frames between neighbours (pauses), class
@@ -195,6 +199,8 @@ pub enum Accounting {
         shift: u32,
         /// Rate of the NICs in bits per second: a port twice as fast has twice the α.
         nic_bps: u64,
+        /// Headroom of a port in times of what its link holds one way, where none is given.
+        headroom_delays: u32,
     },
 }
 
@@ -400,10 +406,14 @@ pub struct SwitchConfig {
     pub int: Option<IntConfig>,
     /// BFC's backpressure, if used.
     pub bfc: Option<BfcConfig>,
+    /// Floodgate, or PFC with tag, if used.
+    pub floodgate: Option<FloodgateConfig>,
     /// ECMP or spraying.
     pub path: PathChoice,
     /// What a receiver-driven transport asks of switches, if anything.
     pub assist: Option<Assist>,
+    /// ACKs and NAKs go back the way on which their packet came (`trail.rs`).
+    pub acks_return: bool,
     /// Largest frame in bytes (enters the headroom formula and DRR).
     pub max_frame: u16,
 }

@@ -66,8 +66,9 @@ pub struct IntHop {
     pub rate_mbps: u32,
 }
 
-/// The telemetry of one packet.
+/// The telemetry of one packet. The first cache line has its length and the first two hops.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
 pub struct IntStack {
     len: u8,
     path: u16,

@@ -13,4 +13,5 @@ pub mod prefetch;
 pub mod route;
 pub mod sink;
 pub mod switch;
+pub mod trail;
 pub mod units;

@@ -5,6 +5,7 @@
 
 use crate::int::IntStack;
 use crate::prefetch::prefetch;
+use crate::trail::Trail;
 use crate::units::Time;
 
 /// Index of a packet in its [`Arena`].
@@ -41,6 +42,13 @@ pub enum Kind {
     /// ExpressPass: asks for credits (`psn` = 1) or wants no more (`psn` = 0). Homa: asks for the
     /// packet `psn` once more.
     Request = 15,
+    /// Floodgate credits: of endpoint `dst`, `hash` units up to number `psn`, where `upstream_queue`
+    /// is 1; else of so many endpoints, three words for each, see [`Arena::named`].
+    Credit = 7,
+    /// Floodgate: endpoint `dst` was sent units up to number `psn`, and no credit came (switchSYN).
+    SwitchSyn = 8,
+    /// Pause (`psn` = 1) or resume (`psn` = 0) of what goes to endpoint `dst`: dstPause, PFC with tag.
+    DstPause = 9,
 }
 
 impl Kind {
@@ -58,7 +66,10 @@ impl Kind {
             13 => Self::Returned,
             14 => Self::Grant,
             15 => Self::Request,
-            _ => Self::BfcBitmap,
+            6 => Self::BfcBitmap,
+            7 => Self::Credit,
+            8 => Self::SwitchSyn,
+            _ => Self::DstPause,
         }
     }
 
@@ -66,7 +77,8 @@ impl Kind {
     #[inline]
     #[must_use]
     pub const fn is_hop_control(self) -> bool {
-        matches!(self, Self::Pfc | Self::BfcPause | Self::BfcBitmap)
+        let first = Self::Pfc as u8;
+        (self as u8).wrapping_sub(first) <= Self::DstPause as u8 - first
     }
 }
 
@@ -86,11 +98,13 @@ pub mod flag {
     pub const BUFFERED: u8 = 1 << 5;
     /// The packet has an INT stack.
     pub const INT: u8 = 1 << 6;
+    /// Floodgate: the packet was held in a VOQ of the switch that it is in.
+    pub const HELD: u8 = 1 << 7;
 }
 
-/// The hot part: what a hop reads and writes. 32 bytes.
+/// The hot part: what a hop reads and writes. 32 bytes that no cache line's end divides.
 #[derive(Clone, Copy, Debug)]
-#[repr(C)]
+#[repr(C, align(32))]
 pub struct Packet {
     /// Flow that it belongs to; `u32::MAX` for frames between neighbours.
     pub flow: u32,
@@ -102,7 +116,8 @@ pub struct Packet {
     pub dst: u32,
     /// Next packet of the queue it stands in.
     pub next: PacketId,
-    /// Queue it stands in, an index into the switch's queues.
+    /// Queue it stands in, an index into the switch's queues; of a packet that Floodgate holds, its
+    /// egress port; of one on a link, Floodgate's number of it.
     pub queue: u32,
     /// Bytes on the wire.
     pub size: u16,
@@ -119,6 +134,7 @@ pub struct Packet {
 
 /// The cold part: what only the ends read and write.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 pub struct Cold {
     /// When its transmission at the sender's NIC started, echoed by the ACK.
     pub sent_ps: Time,
@@ -180,6 +196,17 @@ impl Packet {
         self.tag = kind as u8 | class << 4;
     }
 
+    /// Whether something is written beside it, see [`Arena::named`].
+    #[inline]
+    #[must_use]
+    pub const fn names(&self) -> bool {
+        match self.kind() {
+            Kind::BfcBitmap => true,
+            Kind::Credit => self.upstream_queue != 1,
+            _ => false,
+        }
+    }
+
     /// Whether a bit of [`flag`] is set.
     #[inline]
     #[must_use]
@@ -197,8 +224,10 @@ pub struct Arena {
     free: Vec<PacketId>,
     /// Stack of each packet; as long as the highest packet that ever had one.
     stacks: Vec<IntStack>,
-    /// What a bitmap frame names; as long as the highest packet that ever was one.
+    /// What a bitmap or a frame of credits names; as long as the highest packet that ever was one.
     named: Vec<Vec<u32>>,
+    /// Way of each packet, where ACKs go back by it.
+    trails: Vec<Trail>,
 }
 
 impl Arena {
@@ -257,7 +286,16 @@ impl Arena {
             .then(|| &mut self.stacks[id as usize])
     }
 
-    /// Writes on a bitmap frame which queues it names, in order.
+    /// Way on which a packet came, to write on.
+    pub fn trail_mut(&mut self, id: PacketId) -> &mut Trail {
+        let at = id as usize;
+        if at >= self.trails.len() {
+            self.trails.resize(self.hot.len(), Trail::default());
+        }
+        &mut self.trails[at]
+    }
+
+    /// Writes on a bitmap frame which queues it names, in order, or on a frame of credits its words.
     pub fn name(&mut self, id: PacketId, queues: &[u32]) {
         let at = id as usize;
         if at >= self.named.len() {
@@ -267,7 +305,7 @@ impl Arena {
         self.named[at].extend_from_slice(queues);
     }
 
-    /// Queues that a bitmap frame names, in order.
+    /// What [`Arena::name`] wrote on a frame.
     #[must_use]
     pub fn named(&self, id: PacketId) -> &[u32] {
         self.named.get(id as usize).map_or(&[], Vec::as_slice)
@@ -329,8 +367,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn frames_between_neighbours_are_those_from_pfc_to_dst_pause() {
+        for bits in 0..16 {
+            let kind = Kind::from_bits(bits);
+            let known = kind as u8 == bits;
+            assert!(
+                !known || kind.is_hop_control() == (4..=9).contains(&bits),
+                "{kind:?}"
+            );
+        }
+    }
+
+    #[test]
     fn the_hot_part_is_half_a_cache_line() {
-        assert_eq!(size_of::<Packet>(), 32);
+        assert_eq!((size_of::<Packet>(), align_of::<Packet>()), (32, 32));
+        assert_eq!(size_of::<Cold>(), 64);
     }
 
     #[test]

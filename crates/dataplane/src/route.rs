@@ -11,7 +11,8 @@ use crate::packet::Packet;
 /// Where the endpoints of the network are; the same for all switches.
 #[derive(Debug)]
 pub struct Endpoints {
-    /// Group of each endpoint: the index of its switch among switches with hosts.
+    /// Group of each endpoint: the index of its switch among switches with hosts, or one that no
+    /// switch has where its link is down.
     pub group: Vec<u32>,
     /// Port of that switch that leads to it.
     pub port: Vec<u16>,
@@ -109,6 +110,22 @@ impl Routes {
             return 1;
         }
         self.sets[self.table[group as usize] as usize].len()
+    }
+
+    /// Whether this is the first switch of a packet from endpoint `src`.
+    #[inline]
+    #[must_use]
+    pub fn is_first(&self, src: u32) -> bool {
+        self.endpoints.group[src as usize] == self.own_group
+    }
+
+    /// The set of equal-cost ports towards an endpoint, as an index of `sets`; `None`: it hangs on
+    /// this switch.
+    #[inline]
+    #[must_use]
+    pub fn set_of(&self, dst: u32) -> Option<usize> {
+        let group = self.endpoints.group[dst as usize];
+        (group != self.own_group).then(|| self.table[group as usize] as usize)
     }
 
     /// NS3-40: the hash of addresses and ports, by division.

@@ -47,15 +47,12 @@ pub trait Sink {
     }
     /// The port's paused classes changed from mask `before` to mask `after` (PFC received).
     fn paused(&mut self, port: u16, before: u8, after: u8);
-    /// A switch pauses its upstream at `port` (PFC). The number that is returned travels in the frame's
-    /// `dst`, for drivers that follow single pauses.
-    fn pauses(&mut self, _port: u16, _class: u8, _level: impl FnOnce() -> Level) -> u32 {
-        u32::MAX
+    /// A switch has put a pause (PFC) for its upstream on `port`: `frame`, whose cold part is free for
+    /// whoever follows single pauses.
+    fn pauses(&mut self, _port: u16, _class: u8, _frame: PacketId, _level: impl FnOnce() -> Level) {
     }
-    /// A switch resumes its upstream at `port` (PFC). The number as of [`Sink::pauses`].
-    fn resumes(&mut self, _port: u16, _class: u8) -> u32 {
-        u32::MAX
-    }
+    /// A switch has put a resume (PFC) for its upstream on `port`.
+    fn resumes(&mut self, _port: u16, _class: u8, _frame: PacketId) {}
     /// The last acknowledgement of a flow came back to its sender (NICs only).
     fn finished(&mut self, end: FlowEnd);
 }

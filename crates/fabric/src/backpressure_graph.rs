@@ -95,6 +95,24 @@ impl BackpressureGraph {
     }
 }
 
+/// Sets of ports each of which can come to wait for every other of its set, where packets go by
+/// these pairs of ports (per switch); as [`BackpressureGraph::circles`].
+// LNK-40
+#[must_use]
+pub fn circles(graph: &Graph, used: &[Pairs]) -> Vec<Vec<u32>> {
+    Fabric::new(graph, used).circles()
+}
+
+/// Of one such set a circle that is as short as any through its first port, in the order in which packets go:
+/// each port waits for the next, and the last for the first.
+// LNK-40
+#[must_use]
+pub fn shortest_circle(graph: &Graph, used: &[Pairs]) -> Vec<u32> {
+    let circle = Fabric::new(graph, used).shortest_circle();
+    let edges = circle.into_iter().flatten();
+    edges.map(|edge| edge.held(graph)).collect()
+}
+
 /// A port of the network as `from->to`.
 #[must_use]
 pub fn port_name(graph: &Graph, port: u32) -> String {
@@ -157,7 +175,8 @@ fn outs(routes: &Routes, group: u32) -> &[u16] {
 
 /// Per switch, the pairs of (ingress, egress) by which packets of some route go.
 // BFC-50
-fn used_pairs(graph: &Graph, routes: &[Routes]) -> Vec<Pairs> {
+#[must_use]
+pub fn used_pairs(graph: &Graph, routes: &[Routes]) -> Vec<Pairs> {
     let switches = graph.switches() as usize;
     let ports = |switch: usize| graph.ports(graph.hosts() + switch as u32);
     let words = |switch: usize| usize::from(ports(switch)).div_ceil(64);

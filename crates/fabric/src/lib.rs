@@ -3,6 +3,7 @@
 pub mod backpressure_graph;
 pub mod engine;
 pub mod ns3;
+pub mod outages;
 pub mod paths;
 pub mod record;
 pub mod routing;

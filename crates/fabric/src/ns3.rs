@@ -12,9 +12,6 @@ use dataplane::units::{NS, Time};
 use crate::topology::Graph;
 use crate::topology::graph::NONE;
 
-/// Payload of the packet that its round trips are computed with.
-const PAYLOAD_BYTES: u64 = 1_000;
-
 /// The number of every node: its name, where all names are different numbers; else hosts from 0 on,
 /// then switches.
 // NS3-42
@@ -66,12 +63,12 @@ impl Way {
     };
 
     /// The way and one link more.
-    fn and(self, graph: &Graph, port: usize) -> Self {
+    fn and(self, graph: &Graph, port: usize, payload_bytes: u64) -> Self {
         let port = graph.port(port);
         let bps = port.rate.bps();
         Self {
             delay_ns: self.delay_ns + port.delay_ps / NS,
-            packet_ns: self.packet_ns + PAYLOAD_BYTES * 8 * 1_000_000_000 / bps,
+            packet_ns: self.packet_ns + payload_bytes * 8 * 1_000_000_000 / bps,
             bps: self.bps.min(bps),
         }
     }
@@ -90,7 +87,7 @@ impl Way {
 impl Search {
     /// Breadth-first from the switch of a group, neighbours with higher numbers first.
     // NS3-44
-    fn from(graph: &Graph, numbers: &[u32], group: u32) -> Self {
+    fn from(graph: &Graph, numbers: &[u32], group: u32, payload_bytes: u64) -> Self {
         let hosts = graph.hosts();
         let switches = graph.switches() as usize;
         let mut search = Self {
@@ -113,7 +110,7 @@ impl Search {
                 }
                 search.rank[peer] = next_rank;
                 next_rank += 1;
-                search.way[peer] = search.way[switch as usize].and(graph, port);
+                search.way[peer] = search.way[switch as usize].and(graph, port, payload_bytes);
                 queue.push_back(peer as u32);
             }
         }
@@ -128,7 +125,7 @@ pub fn retrace(graph: &Graph, routes: &mut [Routes]) {
     let numbers = node_numbers(graph);
     let hosts = graph.hosts();
     let searches: Vec<Search> = (0..graph.groups())
-        .map(|group| Search::from(graph, &numbers, group))
+        .map(|group| Search::from(graph, &numbers, group, 0)) // only its order counts
         .collect();
     let Some(first) = routes.first() else { return };
     let endpoints = Arc::new(Endpoints {
@@ -165,16 +162,18 @@ pub fn retrace(graph: &Graph, routes: &mut [Routes]) {
 pub struct Baselines {
     graph: Arc<Graph>,
     numbers: Vec<u32>,
+    payload_bytes: u64,
     /// Per target group, ways from all switches; made when first asked for.
     ways: Vec<Option<Vec<Way>>>,
     largest: Option<(Time, u64)>,
 }
 
 impl Baselines {
-    /// Nothing is computed before it is asked for.
+    /// Nothing is computed before it is asked for. A full packet has `payload_bytes`.
     #[must_use]
-    pub fn new(graph: Arc<Graph>) -> Self {
+    pub fn new(graph: Arc<Graph>, payload_bytes: u64) -> Self {
         Self {
+            payload_bytes,
             numbers: node_numbers(&graph),
             ways: vec![None; graph.groups() as usize],
             largest: None,
@@ -223,11 +222,11 @@ impl Baselines {
 
     fn way(&mut self, src: u32, dst: u32) -> Way {
         let (from, to) = (self.graph.group_of(src), self.graph.group_of(dst));
-        let (graph, numbers) = (&self.graph, &self.numbers);
-        let ways =
-            self.ways[to as usize].get_or_insert_with(|| Search::from(graph, numbers, to).way);
+        let (graph, numbers, payload) = (&self.graph, &self.numbers, self.payload_bytes);
+        let ways = self.ways[to as usize]
+            .get_or_insert_with(|| Search::from(graph, numbers, to, payload).way);
         ways[graph.group_switch(from) as usize]
-            .and(graph, src as usize)
-            .and(graph, dst as usize)
+            .and(graph, src as usize, payload)
+            .and(graph, dst as usize, payload)
     }
 }

@@ -201,6 +201,8 @@ pub struct Paths {
     /// Whole paths by (kind of the sender's link, set, kind of the receiver's link).
     numbers: MixedMap<(u32, u32, u32), u32>,
     profiles: Vec<Vec<PathProfile>>,
+    /// Answers where links that are down leave no way, as if all were up.
+    whole: Option<Box<Paths>>,
     /// Links cut serialisation times to nanoseconds.
     cut: bool,
 }
@@ -216,6 +218,7 @@ impl Paths {
             rows,
             numbers: MixedMap::default(),
             profiles: Vec::new(),
+            whole: None,
             cut: false,
         }
     }
@@ -234,6 +237,9 @@ impl Paths {
     pub fn alternatives(&mut self, src: u32, dst: u32) -> &[PathProfile] {
         let (from, to) = (self.graph.group_of(src), self.graph.group_of(dst));
         let set = self.set(from, to);
+        if set == NONE {
+            return self.in_whole().alternatives(src, dst);
+        }
         let first = self.graph.link_kind(src as usize);
         let last = self.graph.link_kind(dst as usize);
         let number = match self.numbers.get(&(first, set, last)) {
@@ -246,6 +252,23 @@ impl Paths {
             }
         };
         &self.profiles[number as usize]
+    }
+
+    /// Whether the link of an endpoint is down in the network that these paths are of.
+    #[must_use]
+    pub fn is_down(&self, endpoint: u32) -> bool {
+        self.graph.is_down(endpoint as usize)
+    }
+
+    /// The network with all its links.
+    // LNK-14
+    fn in_whole(&mut self) -> &mut Self {
+        let (graph, cut) = (&self.graph, self.cut);
+        self.whole.get_or_insert_with(|| {
+            let mut whole = Self::new(Arc::new(graph.whole()));
+            whole.cut = cut;
+            Box::new(whole)
+        })
     }
 
     fn profiles_of(&self, first: u32, set: u32, last: u32) -> Vec<PathProfile> {
@@ -316,7 +339,7 @@ impl Paths {
         while next < queue.len() {
             let switch = queue[next] as usize;
             next += 1;
-            for index in graph.fabric_ports(switch as u32) {
+            for index in graph.live_ports(switch as u32) {
                 let peer = graph.fabric_peer(index) as usize;
                 if distance[peer] == NONE {
                     distance[peer] = distance[switch] + 1;
@@ -424,6 +447,9 @@ impl Paths {
                 let Some(ends_ps) = ends[from as usize].with(&ends[to as usize], from == to) else {
                     continue;
                 };
+                if row[to as usize] == NONE {
+                    continue; // LNK-14: no way leads there
+                }
                 let set = row[to as usize] as usize;
                 core_ps.resize(self.cores.sets.len(), None);
                 let ways = &self.cores.sets[set];

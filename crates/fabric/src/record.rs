@@ -2,6 +2,7 @@
 
 use dataplane::nic::DrivenCounters;
 use dataplane::sink::DROP_CAUSES;
+use dataplane::switch::FloodgateCounters;
 use dataplane::units::Time;
 use traffic::Flow;
 
@@ -35,7 +36,7 @@ pub struct BufferSample {
     pub node: u32,
     /// Bytes in its shared buffer.
     pub used_bytes: u64,
-    /// Bytes queued at its fullest port.
+    /// Bytes queued at its fullest port, with what is held for it.
     pub max_port_bytes: u64,
 }
 
@@ -54,6 +55,113 @@ pub struct PauseRecord {
     pub to_ps: Time,
     /// XON never came: the interval was still open when the run ended.
     pub open: bool,
+    /// Which of the pauses that held this port and class it was, counted from 1, where pauses are
+    /// followed.
+    pub number: Option<u32>,
+}
+
+/// What is recorded of single pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseRecording {
+    /// Name the flows that wait for them.
+    pub flows: bool,
+}
+
+/// A pause (PFC) at the moment that a switch decided on it: which, with what in its buffer, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CauseRecord {
+    /// When, ps.
+    pub at_ps: Time,
+    /// The switch, and the ingress that it pauses.
+    pub node: u32,
+    /// Port of the switch.
+    pub port: u16,
+    /// The node upstream, which is held.
+    pub peer: u32,
+    /// Its port.
+    pub peer_port: u16,
+    /// The class.
+    pub class: u8,
+    /// Which of the pauses of this port and class, counted from 1.
+    pub number: u32,
+    /// Bytes of the ingress and class, in reserve, pool and headroom.
+    pub held_bytes: u64,
+    /// What its bytes in the pool were compared with.
+    pub threshold_bytes: u64,
+    /// Bytes of the pool in use, by all.
+    pub pool_bytes: u64,
+    /// The ingress was a victim port until then (SPFC).
+    pub victim: bool,
+    /// Egress port at which most of the bytes wait.
+    pub egress: u16,
+    /// The node that it leads to.
+    pub egress_peer: u32,
+    /// Bytes of the ingress and class that wait there.
+    pub egress_bytes: u64,
+    /// The pause that caused this one: its number among those that hold `egress` and the class; `None`:
+    /// a root.
+    pub parent: Option<u32>,
+    /// 1 for a root, one more than its cause's for others.
+    pub depth: u16,
+    /// The switch with the congested port.
+    pub root_node: u32,
+    /// The congested port.
+    pub root_port: u16,
+    /// The node that it leads to.
+    pub root_peer: u32,
+}
+
+/// What pauses with a common congested port did to a flow at a port that they held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeldFlowRecord {
+    /// Number of the flow.
+    pub flow: u32,
+    /// The node that was held.
+    pub node: u32,
+    /// Its port.
+    pub port: u16,
+    /// The node that this port leads to.
+    pub peer: u32,
+    /// The switch with the congested port.
+    pub root_node: u32,
+    /// The congested port.
+    pub root_port: u16,
+    /// The node that it leads to.
+    pub root_peer: u32,
+    /// Pauses for which the flow waited.
+    pub pauses: u64,
+    /// How long, ps.
+    pub held_ps: Time,
+    /// Its path does not lead through the congested port.
+    pub victim: bool,
+}
+
+/// Queues of switches that wait for each other, so that none of them can ever send again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadlockRecord {
+    /// When the pause took effect that closed the circle, ps; where BFC pauses, `seen_ps`.
+    pub at_ps: Time,
+    /// When it was found, ps.
+    pub seen_ps: Time,
+    /// Each waits for the next, and the last for the first.
+    pub ports: Vec<DeadPort>,
+    /// Flows with packets in them that hold others, ascending.
+    pub flows: Vec<u32>,
+}
+
+/// A port of a switch in a deadlock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeadPort {
+    /// The switch.
+    pub node: u32,
+    /// Its port.
+    pub port: u16,
+    /// The switch at the other end, which holds it.
+    pub peer: u32,
+    /// Class of the queue that is held.
+    pub class: u8,
+    /// Bytes in that queue when it was found.
+    pub bytes: u64,
 }
 
 /// What is recorded besides what every run tells; nothing by default. The rules are in
@@ -70,6 +178,11 @@ pub struct RecordSpec {
     pub rtt: Option<RttHistogram>,
     /// How often data packets waited how long at switch ports.
     pub delay: Option<DelayHistogram>,
+    /// Single pauses: what was in the buffer, which caused which, which flows they held.
+    pub pauses: Option<PauseRecording>,
+    /// How long data waited in switches: packets that leave from the first (included) to the second
+    /// (not included), ps.
+    pub waiting_ps: Option<(Time, Time)>,
 }
 
 /// How often data packets waited how long at switch ports.
@@ -134,6 +247,25 @@ pub struct RttHistogram {
     pub bin_ps: Time,
     /// ACKs count that arrive from the first (included) to the second (not included), ps.
     pub window_ps: (Time, Time),
+}
+
+/// How long data packets waited in a switch before they left by a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitingRecord {
+    /// The switch.
+    pub node: u32,
+    /// The port by which they left.
+    pub port: u16,
+    /// The node at the other end of its link.
+    pub peer: u32,
+    /// Whether their flows belong to an incast.
+    pub incast: bool,
+    /// How many packets.
+    pub packets: u64,
+    /// From the arrival of each to the start of its transmission, together, ps.
+    pub total_ps: u128,
+    /// The longest of these times, ps.
+    pub max_ps: Time,
 }
 
 /// Payload that one flow's receiver got in order in one interval.
@@ -207,6 +339,10 @@ pub struct PortRecord {
     pub tx_data_packets: u64,
     /// Bytes of data packets, headers included.
     pub tx_data_bytes: u64,
+    /// Bytes of ACKs, NAKs and CNPs.
+    pub tx_reply_bytes: u64,
+    /// Bytes of Floodgate's credits.
+    pub tx_credit_bytes: u64,
     /// Data packets that left marked by this port.
     pub marked: u64,
     /// Packets dropped that were to leave by this port, per `DropCause`; by `Link`: that left by it
@@ -214,6 +350,8 @@ pub struct PortRecord {
     pub dropped: [u64; DROP_CAUSES],
     /// Most bytes ever queued at this port.
     pub max_queue_bytes: u64,
+    /// The same with what Floodgate held for this port in VOQs.
+    pub max_port_bytes: u64,
     /// XOFF transitions received.
     pub pauses: u64,
     /// XON transitions received.
@@ -244,6 +382,12 @@ pub struct Counters {
     pub marks: u64,
     /// INT records written.
     pub int_hops: u64,
+    /// Links that failed or came back during the run.
+    pub link_changes: u64,
+    /// Times that all switches got new routes.
+    pub reroutes: u64,
+    /// Packets that waited for a link that had failed, and went on by another.
+    pub rerouted_packets: u64,
     /// PFC pause frames sent.
     pub pfc_pauses: u64,
     /// PFC resume frames sent.
@@ -260,6 +404,8 @@ pub struct Counters {
     pub bfc_shared_queue: u64,
     /// BFC: new flows whose flow-table entry was in use by another flow.
     pub bfc_table_collisions: u64,
+    /// What Floodgate did; the largest values are those of the switch that had them.
+    pub floodgate: FloodgateCounters,
     /// SPFC: packets that victim ports kept though the normal threshold would have paused them.
     pub spfc_spared: u64,
     /// SPFC: pauses of ports that were victim ports.
@@ -300,6 +446,8 @@ pub enum Ending {
     TimeLimit,
     /// Nothing can make progress, but flows are unfinished.
     Stalled,
+    /// Ports wait for each other in a circle, and the scenario wants no more of it.
+    Deadlocked,
     /// The user interrupted it.
     Interrupted,
 }
@@ -365,7 +513,9 @@ pub struct Outcome {
     pub checks: Vec<&'static str>,
     /// Checks that failed.
     pub violations: Vec<Violation>,
-    /// For a stalled run: who waits on whom.
+    /// Circles of ports that wait for each other, in the order in which they were found.
+    pub deadlocks: Vec<DeadlockRecord>,
+    /// For a run that stalled or deadlocked: who waits on whom; for others, flows whose receivers no way leads to.
     pub stall: Vec<String>,
     /// How many threads did it. All else in here does not depend on that.
     pub threads: ThreadUse,
@@ -411,4 +561,10 @@ pub trait Recorder {
     /// At the end of the run: the histogram of waiting times, in order of node, port, whether they
     /// were scheduled, and bin.
     fn delay_histogram(&mut self, _bins: &[DelayBin]) {}
+    /// Pauses that switches decided on since the last call, in order of time.
+    fn causes(&mut self, _records: &[CauseRecord]) {}
+    /// At the end of the run: flows that pauses held, in order of flow, held port and congested port.
+    fn held_flows(&mut self, _records: &[HeldFlowRecord]) {}
+    /// At the end of the run: how long data waited, in order of node and port, incasts last.
+    fn waiting(&mut self, _records: &[WaitingRecord]) {}
 }

@@ -207,8 +207,12 @@ fn way(graph: &Graph, routes: &[Routes], src: u32, dst: u32, hash: u32) -> Vec<u
 
 /// Where every endpoint hangs.
 fn endpoints(graph: &Graph) -> Endpoints {
+    // LNK-11: those whose link is down are in a group beyond the others, to which nothing leads.
     let group = (0..graph.endpoints())
-        .map(|endpoint| graph.group_of(endpoint))
+        .map(|endpoint| match graph.is_down(endpoint as usize) {
+            false => graph.group_of(endpoint),
+            true => graph.groups(),
+        })
         .collect();
     let port = (0..graph.endpoints())
         .map(|endpoint| graph.port(endpoint as usize).peer_port)
@@ -230,11 +234,13 @@ struct Table {
 
 impl Table {
     /// Every group unreachable: set 0 is the empty one.
-    fn new(groups: u32) -> Self {
+    fn new(graph: &Graph) -> Self {
         let empty: Box<[u16]> = Box::new([]);
+        // LNK-11: one more for endpoints whose link is down.
+        let groups = graph.groups() as usize + usize::from(graph.lacks_links());
         let numbers = HashMap::from([(empty.clone(), 0)]);
         Self {
-            entries: vec![0; groups as usize],
+            entries: vec![0; groups],
             sets: vec![empty],
             numbers,
         }
@@ -273,7 +279,7 @@ impl<'a> Search<'a> {
         let switches = graph.switches() as usize;
         Self {
             graph,
-            tables: (0..switches).map(|_| Table::new(graph.groups())).collect(),
+            tables: (0..switches).map(|_| Table::new(graph)).collect(),
             seen: vec![0; switches],
             front: vec![0; switches],
             listed: vec![false; switches],
@@ -317,7 +323,7 @@ impl<'a> Search<'a> {
         let mut candidates = Vec::new();
         for &switch in front {
             let searches = self.front[switch as usize];
-            for index in self.graph.fabric_ports(switch) {
+            for index in self.graph.live_ports(switch) {
                 let peer = self.graph.fabric_peer(index) as usize;
                 if !self.listed[peer] && searches & !self.seen[peer] != 0 {
                     self.listed[peer] = true;
@@ -335,7 +341,7 @@ impl<'a> Search<'a> {
         let node_base = self.graph.port_index(self.graph.hosts() + switch, 0);
         let unseen = !self.seen[switch as usize];
         let mut new = 0;
-        for index in self.graph.fabric_ports(switch) {
+        for index in self.graph.live_ports(switch) {
             let searches = self.front[self.graph.fabric_peer(index) as usize] & unseen;
             if searches != 0 {
                 self.leads.push(((index - node_base) as u16, searches));

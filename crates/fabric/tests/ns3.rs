@@ -42,15 +42,15 @@ fn leaf_spine(uplink: LinkSpec) -> Arc<Graph> {
 #[test]
 fn round_trips_and_windows() {
     // Two links of 1 µs there and back, and 1000 bytes of 80 ns on each.
-    assert_eq!(Baselines::new(star(2)).largest(), (4160 * NS, 52_000));
-    let mut plain = Baselines::new(leaf_spine(link(100, US)));
+    assert_eq!(Baselines::new(star(2), 1000).largest(), (4160 * NS, 52_000));
+    let mut plain = Baselines::new(leaf_spine(link(100, US)), 1000);
     assert_eq!(plain.largest(), (8320 * NS, 104_000));
     assert_eq!(plain.of_pair(0, 1), (4160 * NS, 52_000), "one rack");
     // Faster uplinks take 20 ns a packet; the host links stay the slowest.
-    let mut fast = Baselines::new(leaf_spine(link(400, US)));
+    let mut fast = Baselines::new(leaf_spine(link(400, US)), 1000);
     assert_eq!(fast.largest(), (8200 * NS, 102_500));
     // Slow uplinks of 30 Gb/s take 266 ns, cut. The longest way is then not the one with the largest BDP.
-    let mut slow = Baselines::new(leaf_spine(link(30, NS)));
+    let mut slow = Baselines::new(leaf_spine(link(30, NS)), 1000);
     let far = 4 * 1000 + 4 + 2 * 80 + 2 * 266;
     assert_eq!(slow.of_pair(0, 127), (far * NS, far * 30 / 8));
     assert_eq!(slow.largest(), (far * NS, 52_000));

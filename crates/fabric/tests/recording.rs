@@ -9,8 +9,8 @@ use common::*;
 use dataplane::config::Admission;
 use dataplane::units::{NS, Time, US};
 use fabric::record::{
-    Counters, DelayBin, DelayHistogram, PauseRecord, QueueHistogram, QueueSeries, RecordSpec,
-    RecordedPorts, RttHistogram,
+    Counters, DelayBin, DelayHistogram, PauseRecord, PauseRecording, QueueHistogram, QueueSeries,
+    RecordSpec, RecordedPorts, RttHistogram,
 };
 use kernel::random::{Purpose, Stream};
 use traffic::Flow;
@@ -39,6 +39,8 @@ fn everything() -> RecordSpec {
             bin_ps: 100 * NS,
             window_ps: (0, 1000 * US),
         }),
+        pauses: Some(PauseRecording { flows: true }),
+        waiting_ps: Some((2 * US, 90 * US)),
     }
 }
 

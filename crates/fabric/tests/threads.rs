@@ -46,6 +46,8 @@ fn everything() -> RecordSpec {
             bin_ps: 100 * NS,
             window_ps: (0, 1000 * US),
         }),
+        pauses: None, // needs one thread
+        waiting_ps: Some((2 * US, 90 * US)),
     }
 }
 
@@ -58,12 +60,22 @@ fn result(outcome: &Outcome) -> Outcome {
     }
 }
 
-/// Runs with one thread and with several; all has to be the same. Returns the outcome with most.
+/// Runs with one thread and with several; all has to be the same. The first number of threads meets
+/// a run of which everything is recorded, the others one of which nothing is: that takes other ways
+/// through the engine. Returns the outcome with most.
 fn same_with(setup: &Setup, counts: &[u32]) -> Outcome {
-    let setup = Setup {
+    let recorded = Setup {
         record: everything(),
         ..setup.clone()
     };
+    let mut last = same(&recorded, &counts[..1]);
+    if counts.len() > 1 {
+        last = same(setup, &counts[1..]);
+    }
+    last
+}
+
+fn same(setup: &Setup, counts: &[u32]) -> Outcome {
     let (one, kept) = setup.clone().run_raw();
     assert_eq!(one.threads.used, 1);
     let mut last = one.clone();
@@ -84,6 +96,7 @@ fn same_with(setup: &Setup, counts: &[u32]) -> Outcome {
         assert_eq!(keep.histogram, kept.histogram, "{asked} threads");
         assert_eq!(keep.rtt, kept.rtt, "{asked} threads");
         assert_eq!(keep.delays, kept.delays, "{asked} threads");
+        assert_eq!(keep.waiting, kept.waiting, "{asked} threads");
         last = many;
     }
     last
@@ -309,6 +322,24 @@ fn a_run_ends_at_the_same_time_whatever_ends_it() {
         (result(&outcome), keep.flows, keep.buffers)
     };
     assert_eq!(interrupted(1), interrupted(4));
+}
+
+/// A mistake of the engine on any thread ends the run; nobody waits for ever.
+// KER-12
+#[test]
+fn a_thread_that_breaks_down_takes_the_run_with_it() {
+    for leaf in [0, 3] {
+        let mut setup = line_rate(leaf_spine(4, 2, 4), flows(3, 16, 50));
+        setup.threads = forced(4);
+        let mut plan = setup.plan();
+        plan.routes[leaf].table.clear();
+        let simulation = Simulation::new(plan);
+        let run = || simulation.run(&mut Keep::default(), &mut |_| true);
+        let broken = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+        let why = broken.expect_err("its routes are gone");
+        let why = why.downcast_ref::<String>().expect("a message");
+        assert!(why.contains("index out of bounds"), "leaf {leaf}: {why}");
+    }
 }
 
 /// Switches in a circle, two hosts on each.

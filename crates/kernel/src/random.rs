@@ -23,6 +23,8 @@ pub enum Purpose {
     Test = 7,
     /// Frames that a link loses.
     Link = 8,
+    /// Links that fail.
+    Failures = 20,
 }
 
 /// SplitMix64's finaliser: a bijection of `u64` with full avalanche.

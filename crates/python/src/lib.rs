@@ -7,9 +7,9 @@ use fabric::backpressure_graph::{Edge, port_name};
 use fabric::engine::Threads;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use scenario::resources::{RECIRCULATED_BYTES, RECIRCULATION_LIMIT};
-use scenario::{Changes, Options, Problem, Scenario, ScenarioError, Severity};
+use scenario::{Changes, LinkEpoch, Options, Problem, Scenario, ScenarioError, Severity};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -172,9 +172,31 @@ fn backpressure_graph(
     Ok(answer.to_string())
 }
 
+/// The states of the links during a run, as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, overrides, seed=None, scheme=None, profile=None))]
+fn link_epochs(
+    py: Python<'_>,
+    path: PathBuf,
+    overrides: Vec<String>,
+    seed: Option<u64>,
+    scheme: Option<String>,
+    profile: Option<String>,
+) -> PyResult<String> {
+    let scenario = load(py, &path, overrides, seed, scheme, profile)?;
+    let epochs = py.detach(|| scenario.link_epochs());
+    let entry = |epoch: &LinkEpoch| {
+        json!({
+            "at_ps": epoch.at_ps, "down": epoch.down,
+            "cut_off": epoch.cut_off, "circle": epoch.circle,
+        })
+    };
+    Ok(Value::Array(epochs.iter().map(entry).collect()).to_string())
+}
+
 /// What BFC costs each kind of switch, as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, overrides, seed=None, scheme=None, packet_bytes=None, profile=None))]
+#[pyo3(signature = (path, overrides, seed=None, scheme=None, packet_bytes=None, profile=None, destinations=None))]
 fn resources(
     py: Python<'_>,
     path: PathBuf,
@@ -183,6 +205,7 @@ fn resources(
     scheme: Option<String>,
     packet_bytes: Option<f64>,
     profile: Option<String>,
+    destinations: Option<u64>,
 ) -> PyResult<String> {
     let scenario = load(py, &path, overrides, seed, scheme, profile)?;
     let mix = scenario.packet_mix();
@@ -219,8 +242,59 @@ fn resources(
         "header_bytes": RECIRCULATED_BYTES,
         "limit": RECIRCULATION_LIMIT,
         "switches": switches,
+        "floodgate": floodgate_resources(&scenario, destinations),
     });
     Ok(answer.to_string())
+}
+
+/// The ports that each flow leaves by, in the order of the flows' numbers: where each flow's end, as
+/// 32-bit numbers, and node and port of each, as 32-bit and 16-bit numbers, in the machine's order of
+/// bytes. None where the packets of a flow take several ways.
+#[pyfunction]
+fn flow_ways<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Option<WaysAsBytes<'py>>> {
+    let scenario = load(py, &path, Vec::new(), None, None, None)?;
+    let found = py
+        .detach(|| scenario.ways())
+        .map_err(|error| raise(py, "RunError", (error.to_string(),)))?;
+    Ok(found.map(|ways| {
+        let words = |numbers: &mut dyn Iterator<Item = u32>| {
+            let bytes: Vec<u8> = numbers.flat_map(u32::to_ne_bytes).collect();
+            PyBytes::new(py, &bytes)
+        };
+        let ports: Vec<u8> = ways.ports.iter().flat_map(|p| p.1.to_ne_bytes()).collect();
+        (
+            words(&mut ways.ends.iter().copied()),
+            words(&mut ways.ports.iter().map(|p| p.0)),
+            PyBytes::new(py, &ports),
+        )
+    }))
+}
+
+type WaysAsBytes<'py> = (
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+);
+
+/// What Floodgate takes of each kind of switch; null where the scheme has none.
+fn floodgate_resources(scenario: &Scenario, destinations: Option<u64>) -> Option<Value> {
+    let found = scenario.floodgate_resources(destinations)?;
+    let switches: Vec<Value> = found
+        .iter()
+        .map(|r| {
+            json!({
+                "name": r.name, "count": r.count,
+                "host_ports": r.host_ports, "switch_ports": r.switch_ports,
+                "windows": r.windows, "window_bytes": r.window_bytes,
+                "voqs": r.voqs, "voq_bytes": r.voq_bytes,
+                "credit_counters": r.credit_counters, "credit_bytes": r.credit_bytes,
+                "number_bytes": r.number_bytes, "pause_bytes": r.pause_bytes,
+                "bytes": r.bytes(),
+            })
+        })
+        .collect();
+    let all = destinations.unwrap_or_else(|| u64::from(scenario.graph.endpoints()));
+    Some(json!({ "destinations": all, "switches": switches }))
 }
 
 /// What is built in, as JSON.
@@ -374,7 +448,10 @@ fn topology_entry((name, summary): &(&str, &str)) -> Value {
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::{Interrupt, backpressure_graph, catalogue, check, resolve, resources, run};
+    use super::{
+        Interrupt, backpressure_graph, catalogue, check, flow_ways, link_epochs, resolve,
+        resources, run,
+    };
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

@@ -16,13 +16,17 @@ pub(crate) const FILES: [&str; 7] = [
 ];
 
 /// Files that a run writes only where its scenario asks for them.
-pub(crate) const RECORDED: [&str; 5] = [
+pub(crate) const RECORDED: [&str; 6] = [
     "throughput.parquet",
     "port_queues.parquet",
     "queue_histogram.parquet",
     "rtt.parquet",
+    "waiting.parquet",
     "delay_histogram.parquet",
 ];
+
+/// The same, where it asks to follow single pauses.
+pub(crate) const FOLLOWED: [&str; 2] = ["pause_causes.parquet", "held_flows.parquet"];
 
 /// Made from a run afterwards; stale once the run is replaced.
 const DERIVED: [&str; 1] = ["report.html"];
@@ -96,7 +100,10 @@ fn is_ours(name: &str) -> bool {
         return true;
     }
     let name = name.strip_suffix(TEMPORARY).unwrap_or(name);
-    FILES.contains(&name) || RECORDED.contains(&name) || DERIVED.contains(&name)
+    FILES.contains(&name)
+        || RECORDED.contains(&name)
+        || FOLLOWED.contains(&name)
+        || DERIVED.contains(&name)
 }
 
 /// Writes a small text file under its temporary name.
@@ -108,7 +115,8 @@ pub(crate) fn write_text(dir: &Path, name: &str, text: &str) -> Result<(), Error
 /// Gives all files their final names, those of `recorded` too. The old summary goes first and the
 /// new one comes last: a directory with a summary is whole, and nothing in it is of another run.
 pub(crate) fn publish(dir: &Path, recorded: &[&str]) -> Result<(), Error> {
-    for name in ["summary.json"].iter().chain(&DERIVED).chain(&RECORDED) {
+    let optional = RECORDED.iter().chain(&FOLLOWED);
+    for name in ["summary.json"].iter().chain(&DERIVED).chain(optional) {
         remove_if_there(&dir.join(name))?;
     }
     for name in recorded.iter().copied().chain(FILES) {
@@ -121,7 +129,7 @@ pub(crate) fn publish(dir: &Path, recorded: &[&str]) -> Result<(), Error> {
 
 /// Removes what an unfinished run left under temporary names; for a writer that is given up.
 pub(crate) fn discard(dir: &Path) {
-    for name in FILES.into_iter().chain(RECORDED) {
+    for name in FILES.into_iter().chain(RECORDED).chain(FOLLOWED) {
         // Nothing can be done about a failure here, and the name says that the file is not whole.
         let _ = fs::remove_file(temporary(dir, name));
     }

@@ -49,6 +49,8 @@ pub struct RunInfo {
     pub measure_to_ps: Option<u64>,
     /// What is recorded besides: each has a file of its own.
     pub record: RecordSpec,
+    /// Links fail or come back during the run, so a flow may be faster than on the path of its ideal.
+    pub paths_change: bool,
     /// Loads that were asked for.
     pub asked: Vec<AskedLoad>,
     /// The scenario with every value filled in, as TOML; becomes `resolved.toml`.

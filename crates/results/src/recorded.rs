@@ -6,7 +6,7 @@ use crate::{Error, directory};
 use arrow_array::{ArrayRef, BooleanArray, UInt16Array, UInt32Array, UInt64Array};
 use arrow_schema::DataType::{Boolean, UInt16, UInt32, UInt64};
 use arrow_schema::Field;
-use fabric::record::{DelayBin, QueueBin, QueueSample, RttBin, ThroughputRecord};
+use fabric::record::{DelayBin, QueueBin, QueueSample, RttBin, ThroughputRecord, WaitingRecord};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -57,18 +57,22 @@ pub(crate) struct Recorded {
     port_queues: Option<Part<QueueSample>>,
     histogram: Option<Table>,
     rtt: Option<Table>,
+    waiting: Option<Table>,
     delays: Option<Table>,
 }
 
 impl Recorded {
     pub(crate) fn create(dir: &Path, info: &RunInfo) -> Result<Self, Error> {
-        let [throughput, port_queues, histogram, rtt, delays] = directory::RECORDED;
+        let [throughput, port_queues, histogram, rtt, waiting, delays] = directory::RECORDED;
         let spec = &info.record;
         let wants_throughput = spec.throughput_ps.is_some();
         let histogram = spec
             .histogram
             .map(|_| Table::create(dir, histogram, histogram_fields()));
         let rtt = spec.rtt.map(|_| Table::create(dir, rtt, rtt_fields()));
+        let waiting = spec
+            .waiting_ps
+            .map(|_| Table::create(dir, waiting, waiting_fields()));
         let delays = spec
             .delay
             .map(|_| Table::create(dir, delays, delay_fields()));
@@ -77,6 +81,7 @@ impl Recorded {
             port_queues: Part::create(dir, port_queues, spec.queues.is_some(), queue_fields)?,
             histogram: histogram.transpose()?,
             rtt: rtt.transpose()?,
+            waiting: waiting.transpose()?,
             delays: delays.transpose()?,
         })
     }
@@ -116,6 +121,19 @@ impl Recorded {
         parts.try_for_each(|part| table.write(rtt_columns(part)))
     }
 
+    pub(crate) fn waiting(
+        &mut self,
+        rows: &[WaitingRecord],
+        names: &Names,
+        tiers: &Names,
+    ) -> Result<(), Error> {
+        let Some(table) = &mut self.waiting else {
+            return Ok(());
+        };
+        let mut parts = rows.chunks(ROWS_PER_PART);
+        parts.try_for_each(|part| table.write(waiting_columns(part, names, tiers)))
+    }
+
     pub(crate) fn delay_histogram(
         &mut self,
         rows: &[DelayBin],
@@ -132,7 +150,7 @@ impl Recorded {
     /// Completes all files and gives their names.
     pub(crate) fn close(&mut self, names: &Names) -> Result<Vec<&'static str>, Error> {
         let mut closed = Vec::new();
-        let [throughput, port_queues, histogram, rtt, delays] = directory::RECORDED;
+        let [throughput, port_queues, histogram, rtt, waiting, delays] = directory::RECORDED;
         if let Some(part) = self.throughput.take() {
             part.close(throughput_columns)?;
             closed.push(throughput);
@@ -141,12 +159,12 @@ impl Recorded {
             part.close(|rows| queue_columns(rows, names))?;
             closed.push(port_queues);
         }
-        let tables = [
+        for (table, name) in [
             (&mut self.histogram, histogram),
             (&mut self.rtt, rtt),
+            (&mut self.waiting, waiting),
             (&mut self.delays, delays),
-        ];
-        for (table, name) in tables {
+        ] {
             if let Some(table) = table.take() {
                 table.close()?;
                 closed.push(name);
@@ -244,6 +262,37 @@ fn rtt_fields() -> Vec<Field> {
 
 fn rtt_columns(rows: &[RttBin]) -> Vec<ArrayRef> {
     vec![numbers(rows, |r| r.bin_ps), numbers(rows, |r| r.samples)]
+}
+
+fn waiting_fields() -> Vec<Field> {
+    vec![
+        field("node", UInt32),
+        name_field("name"),
+        name_field("tier"),
+        field("port", UInt16),
+        field("peer", UInt32),
+        name_field("peer_name"),
+        field("incast", Boolean),
+        field("packets", UInt64),
+        field("mean_ps", UInt64),
+        field("max_ps", UInt64),
+    ]
+}
+
+fn waiting_columns(rows: &[WaitingRecord], names: &Names, tiers: &Names) -> Vec<ArrayRef> {
+    let mean = |r: &WaitingRecord| (r.total_ps / u128::from(r.packets.max(1))) as u64;
+    vec![
+        nodes(rows, |r| r.node),
+        named(rows, names, |r| r.node),
+        named(rows, tiers, |r| r.node),
+        ports(rows, |r| r.port),
+        nodes(rows, |r| r.peer),
+        named(rows, names, |r| r.peer),
+        Arc::new(BooleanArray::from_iter(rows.iter().map(|r| Some(r.incast)))),
+        numbers(rows, |r| r.packets),
+        numbers(rows, mean),
+        numbers(rows, |r| r.max_ps),
+    ]
 }
 
 fn delay_fields() -> Vec<Field> {

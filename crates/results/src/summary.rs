@@ -4,6 +4,7 @@ use crate::info::{AskedLoad, NodeInfo, RunInfo};
 use crate::stats::{Bins, Distribution, Histogram};
 use dataplane::nic::DrivenCounters;
 use dataplane::sink::{DROP_CAUSES, DropCause};
+use dataplane::switch::FloodgateCounters;
 use fabric::record::{
     BufferSample, Counters, Ending, FlowRecord, Outcome, PortRecord, QueueBin, RttBin, ThreadUse,
 };
@@ -41,7 +42,7 @@ pub struct Summary {
     pub seed: u64,
     /// Digest of the trajectory, 16 hexadecimal digits.
     pub digest: String,
-    /// Why the run stopped: `drained`, `time-limit`, `stalled` or `interrupted`.
+    /// Why the run stopped: `drained`, `time-limit`, `stalled`, `deadlock` or `interrupted`.
     pub ending: &'static str,
     /// The run was interrupted: everything here is about its first part.
     pub partial: bool,
@@ -83,7 +84,9 @@ pub struct Summary {
     pub checks: Vec<String>,
     /// Checks that did not hold.
     pub violations: Vec<ViolationLine>,
-    /// Who waits on whom, if the run stalled.
+    /// Circles of ports that wait for each other, so that none of them can ever send again.
+    pub deadlocks: Vec<Deadlock>,
+    /// Who waits on whom, if the run stalled or deadlocked; else flows whose receivers no way leads to.
     pub stall: Vec<String>,
     /// What is doubtful.
     pub warnings: Vec<String>,
@@ -285,6 +288,21 @@ pub struct Performance {
     pub threads: ThreadLine,
 }
 
+/// Ports that wait for each other in a circle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Deadlock {
+    /// When the pause took effect that closed the circle, ps.
+    pub at_ps: u64,
+    /// When it was found, ps.
+    pub seen_ps: u64,
+    /// Ports as `from->to`: each waits for the next, and the last for the first.
+    pub ports: Vec<String>,
+    /// Bytes that waited in them.
+    pub bytes: u64,
+    /// Numbers of the flows whose packets hold others.
+    pub flows: Vec<u32>,
+}
+
 /// A check that did not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ViolationLine {
@@ -461,8 +479,8 @@ impl Tally {
     /// No flow can beat the flow that is alone in the network: slowdown ≥ 1. A millionth is left
     /// for rates whose byte times are rounded.
     fn check_speed(&mut self, record: &FlowRecord) {
-        if self.info.sprays {
-            return;
+        if self.info.sprays || self.info.paths_change {
+            return; // LNK-30
         }
         let ends = [
             (
@@ -587,15 +605,33 @@ impl Tally {
             pfc_paused_ps: links.iter().map(|group| group.paused_ps).sum(),
             links,
             drops: drops(&outcome.counters),
-            counters: counters(&outcome.counters),
+            counters: counters(outcome),
             performance: performance(outcome, wall_seconds),
             checks: self.checks(outcome),
             violations,
+            deadlocks: self.deadlocks(outcome),
             stall: outcome.stall.clone(),
             warnings: self.warnings(outcome, warnings),
             not_modelled: self.info.not_modelled.clone(),
             tiers: self.tiers.clone(),
         }
+    }
+
+    // LNK-42
+    fn deadlocks(&self, outcome: &Outcome) -> Vec<Deadlock> {
+        let name = |node: u32| self.info.nodes[node as usize].name.as_str();
+        let found = outcome.deadlocks.iter().map(|found| Deadlock {
+            at_ps: found.at_ps,
+            seen_ps: found.seen_ps,
+            ports: found
+                .ports
+                .iter()
+                .map(|port| format!("{}->{}", name(port.node), name(port.peer)))
+                .collect(),
+            bytes: found.ports.iter().map(|port| port.bytes).sum(),
+            flows: found.flows.clone(),
+        });
+        found.collect()
     }
 
     fn measure_to_ps(&self, outcome: &Outcome) -> u64 {
@@ -618,7 +654,7 @@ impl Tally {
         let mut checks: Vec<String> = outcome.checks.iter().map(ToString::to_string).collect();
         // The engine may have made this check too.
         checks.retain(|check| check != "slowdown");
-        if self.too_fast_count == 0 && !self.info.sprays {
+        if self.too_fast_count == 0 && !self.info.sprays && !self.info.paths_change {
             checks.push("slowdown".into());
         }
         checks
@@ -787,6 +823,7 @@ fn ending_name(ending: Ending) -> &'static str {
         Ending::Drained => "drained",
         Ending::TimeLimit => "time-limit",
         Ending::Stalled => "stalled",
+        Ending::Deadlocked => "deadlock",
         Ending::Interrupted => "interrupted",
     }
 }
@@ -810,7 +847,7 @@ fn drops(counters: &Counters) -> BTreeMap<&'static str, u64> {
 }
 
 /// All counters; taken apart so that a new one cannot be forgotten here.
-fn counters(counters: &Counters) -> BTreeMap<&'static str, u64> {
+fn counters(outcome: &Outcome) -> BTreeMap<&'static str, u64> {
     let Counters {
         packet_hops: _,
         events: _,
@@ -821,6 +858,9 @@ fn counters(counters: &Counters) -> BTreeMap<&'static str, u64> {
         cnps,
         marks,
         int_hops,
+        link_changes,
+        reroutes,
+        rerouted_packets,
         pfc_pauses,
         pfc_resumes,
         bfc_pauses,
@@ -829,6 +869,7 @@ fn counters(counters: &Counters) -> BTreeMap<&'static str, u64> {
         bfc_stale_assignments,
         bfc_shared_queue,
         bfc_table_collisions,
+        floodgate,
         spfc_spared,
         spfc_victim_pauses,
         retransmissions,
@@ -838,26 +879,18 @@ fn counters(counters: &Counters) -> BTreeMap<&'static str, u64> {
         trims,
         returned,
         driven,
-    } = *counters;
-    let DrivenCounters {
-        requests,
-        stops,
-        credits,
-        credits_used,
-        credits_wasted,
-        credits_dropped,
-        pulls,
-        grants,
-        headers,
-        returned: returned_home,
-    } = driven;
-    BTreeMap::from([
+    } = outcome.counters;
+    let mut counters = BTreeMap::from([
         ("data_packets", data_packets),
         ("acks", acks),
         ("naks", naks),
         ("cnps", cnps),
         ("marks", marks),
         ("int_hops", int_hops),
+        ("link_changes", link_changes),
+        ("reroutes", reroutes),
+        ("deadlocks", outcome.deadlocks.len() as u64),
+        ("rerouted_packets", rerouted_packets),
         ("pfc_pauses", pfc_pauses),
         ("pfc_resumes", pfc_resumes),
         ("bfc_pauses", bfc_pauses),
@@ -872,19 +905,84 @@ fn counters(counters: &Counters) -> BTreeMap<&'static str, u64> {
         ("timeouts", timeouts),
         ("discarded", discarded),
         ("overtaken", overtaken),
-        ("trims", trims),
-        ("headers", headers),
-        ("returned", returned),
-        ("returned_home", returned_home),
-        ("pulls", pulls),
-        ("grants", grants),
+    ]);
+    counters.extend(floodgate_counters(&floodgate));
+    counters.extend([("trims", trims), ("returned", returned)]);
+    counters.extend(driven_counters(&driven));
+    counters
+}
+
+/// What receiver-driven transports did.
+fn driven_counters(counters: &DrivenCounters) -> [(&'static str, u64); 10] {
+    let DrivenCounters {
+        requests,
+        stops,
+        credits,
+        credits_used,
+        credits_wasted,
+        credits_dropped,
+        pulls,
+        grants,
+        headers,
+        returned,
+    } = *counters;
+    [
         ("requests", requests),
         ("stops", stops),
         ("credits", credits),
         ("credits_used", credits_used),
         ("credits_wasted", credits_wasted),
         ("credits_dropped_at_hosts", credits_dropped),
-    ])
+        ("pulls", pulls),
+        ("grants", grants),
+        ("headers", headers),
+        ("returned_home", returned),
+    ]
+}
+
+/// What Floodgate did, under names of its own.
+// FG-70
+fn floodgate_counters(counters: &FloodgateCounters) -> [(&'static str, u64); 18] {
+    let FloodgateCounters {
+        held,
+        held_others,
+        released,
+        max_voqs,
+        max_held_bytes,
+        hashed_voqs,
+        credit_frames,
+        credit_bytes,
+        credit_frames_by_bytes,
+        withheld,
+        dst_pauses,
+        dst_resumes,
+        syns,
+        repaired,
+        max_windows,
+        cleared_windows,
+        credit_entries,
+        number_entries,
+    } = *counters;
+    [
+        ("floodgate_held", held),
+        ("floodgate_held_not_incast", held_others),
+        ("floodgate_released", released),
+        ("floodgate_max_voqs", max_voqs),
+        ("floodgate_max_held_bytes", max_held_bytes),
+        ("floodgate_hashed_voqs", hashed_voqs),
+        ("floodgate_credit_frames", credit_frames),
+        ("floodgate_credit_bytes", credit_bytes),
+        ("floodgate_credit_frames_by_bytes", credit_frames_by_bytes),
+        ("floodgate_withheld", withheld),
+        ("floodgate_dst_pauses", dst_pauses),
+        ("floodgate_dst_resumes", dst_resumes),
+        ("floodgate_syns", syns),
+        ("floodgate_repaired", repaired),
+        ("floodgate_max_windows", max_windows),
+        ("floodgate_cleared_windows", cleared_windows),
+        ("floodgate_credit_entries", credit_entries),
+        ("floodgate_number_entries", number_entries),
+    ]
 }
 
 fn performance(outcome: &Outcome, wall_seconds: f64) -> Performance {

@@ -1,6 +1,7 @@
 //! Writes a run down while it goes.
 
 use crate::directory;
+use crate::followed::Followed;
 use crate::info::RunInfo;
 use crate::recorded::Recorded;
 use crate::summary::{Summary, Tally, direction};
@@ -13,8 +14,8 @@ use arrow_array::{
 use arrow_schema::DataType::{Boolean, Float64, UInt8, UInt16, UInt32, UInt64, Utf8};
 use arrow_schema::Field;
 use fabric::record::{
-    BufferSample, DelayBin, FlowRecord, Outcome, PauseRecord, PortRecord, QueueBin, QueueSample,
-    Recorder, RttBin, ThroughputRecord,
+    BufferSample, CauseRecord, DelayBin, FlowRecord, HeldFlowRecord, Outcome, PauseRecord,
+    PortRecord, QueueBin, QueueSample, Recorder, RttBin, ThroughputRecord, WaitingRecord,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,6 +45,8 @@ pub struct Writer {
     tables: Option<Tables>,
     /// What the scenario asks for besides.
     recorded: Recorded,
+    /// Single pauses, where it asks to follow them.
+    followed: Followed,
     tally: Tally,
 }
 
@@ -73,6 +76,7 @@ impl Writer {
             pauses: Vec::new(),
             tables: Some(Tables::create(dir)?),
             recorded: Recorded::create(dir, &info)?,
+            followed: Followed::create(dir, &info)?,
             tally: Tally::new(info),
         };
         directory::write_text(dir, "resolved.toml", &writer.tally.info.resolved)?;
@@ -99,7 +103,8 @@ impl Writer {
             self.write_active(&mut tables.active, &outcome.ports)?;
             tables.close()?;
         }
-        let recorded = self.recorded.close(&self.node_names)?;
+        let mut recorded = self.recorded.close(&self.node_names)?;
+        recorded.extend(self.followed.close()?);
         let wall_seconds = self.began.elapsed().as_secs_f64();
         let summary = self.tally.summary(outcome, warnings, wall_seconds);
         directory::write_text(&self.dir, "summary.json", &summary.to_json())?;
@@ -242,6 +247,7 @@ impl Writer {
             )),
             Arc::new(UInt64Array::from_iter_values(rows.iter().map(|r| r.to_ps))),
             Arc::new(rows.iter().map(|r| Some(r.open)).collect::<BooleanArray>()),
+            Arc::new(rows.iter().map(|r| r.number).collect::<UInt32Array>()),
         ]
     }
 
@@ -263,8 +269,11 @@ impl Writer {
             number(|r| r.tx_packets),
             number(|r| r.tx_bytes),
             number(|r| r.tx_data_bytes),
+            number(|r| r.tx_reply_bytes),
+            number(|r| r.tx_credit_bytes),
             number(|r| r.marked),
             number(|r| r.max_queue_bytes),
+            number(|r| r.max_port_bytes),
             number(|r| r.pauses),
             number(|r| r.resumes),
             number(|r| r.paused_ps),
@@ -362,10 +371,33 @@ impl Recorder for Writer {
         }
     }
 
+    fn causes(&mut self, records: &[CauseRecord]) {
+        if self.error.is_none() {
+            let done = self.followed.causes(records, &self.node_names);
+            self.note(done);
+        }
+    }
+
+    fn held_flows(&mut self, records: &[HeldFlowRecord]) {
+        if self.error.is_none() {
+            let done = self.followed.flows(records, &self.node_names);
+            self.note(done);
+        }
+    }
+
     fn rtt(&mut self, bins: &[RttBin]) {
         self.tally.rtt(bins);
         if self.error.is_none() {
             let done = self.recorded.rtt(bins);
+            self.note(done);
+        }
+    }
+
+    fn waiting(&mut self, records: &[WaitingRecord]) {
+        if self.error.is_none() {
+            let done = self
+                .recorded
+                .waiting(records, &self.node_names, &self.node_tiers);
             self.note(done);
         }
     }
@@ -443,6 +475,7 @@ fn pause_fields() -> Vec<Field> {
         field("from_ps", UInt64),
         field("to_ps", UInt64),
         field("open", Boolean),
+        Field::new("number", UInt32, true),
     ]
 }
 
@@ -461,8 +494,11 @@ fn port_fields() -> Vec<Field> {
         field("tx_packets", UInt64),
         field("tx_bytes", UInt64),
         field("tx_data_bytes", UInt64),
+        field("tx_reply_bytes", UInt64),
+        field("tx_credit_bytes", UInt64),
         field("marked", UInt64),
         field("max_queue_bytes", UInt64),
+        field("max_port_bytes", UInt64),
         field("pauses", UInt64),
         field("resumes", UInt64),
         field("paused_ps", UInt64),

@@ -1,9 +1,10 @@
 //! A run directory as a reader finds it.
 
 use fabric::record::{
-    BufferSample, Counters, DelayBin, DelayHistogram, Ending, FlowRecord, Outcome, PauseRecord,
-    PortRecord, QueueBin, QueueHistogram, QueueSample, QueueSeries, RecordSpec, RecordedPorts,
-    Recorder, RttBin, RttHistogram, ThreadUse, ThroughputRecord, Violation, Windows,
+    BufferSample, CauseRecord, Counters, DelayBin, DelayHistogram, Ending, FlowRecord,
+    HeldFlowRecord, Outcome, PauseRecord, PauseRecording, PortRecord, QueueBin, QueueHistogram,
+    QueueSample, QueueSeries, RecordSpec, RecordedPorts, Recorder, RttBin, RttHistogram, ThreadUse,
+    ThroughputRecord, Violation, WaitingRecord, Windows,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use results::{NodeInfo, RunInfo, Writer};
@@ -74,6 +75,7 @@ fn flow(id: u32, bytes: u64, start_ps: u64) -> FlowRecord {
             source: 0,
             incast: false,
             port: 100,
+            src_port: None,
         },
         received_ps: Some(start_ps + 2_000),
         acked_ps: Some(start_ps + 4_000),
@@ -116,6 +118,7 @@ fn outcome() -> Outcome {
         ],
         checks: vec!["conservation"],
         violations: Vec::new(),
+        deadlocks: Vec::new(),
         stall: Vec::new(),
         threads: ThreadUse {
             asked: 4,
@@ -196,6 +199,7 @@ fn a_finished_run_has_all_files_and_no_temporary_one() {
         from_ps: 1,
         to_ps: 2,
         open: false,
+        number: None,
     }]);
     let mut outcome = outcome();
     outcome.ports[0].active_flows = vec![3, 0, 1];
@@ -229,6 +233,8 @@ fn recording() -> RunInfo {
             bin_ps: 1_000,
             window_ps,
         }),
+        pauses: Some(PauseRecording { flows: true }),
+        waiting_ps: Some(window_ps),
         delay: Some(DelayHistogram {
             bin_ps: 1_000,
             window_ps,
@@ -237,7 +243,7 @@ fn recording() -> RunInfo {
     RunInfo { record, ..info() }
 }
 
-// RCD-09
+// RCD-09, SPFC-40
 #[test]
 fn what_is_recorded_besides_has_files_and_percentiles() {
     let dir = Scratch::new();
@@ -280,6 +286,39 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
             samples: 1,
         },
     ]);
+    writer.causes(&[CauseRecord {
+        at_ps: 5,
+        node: 2,
+        port: 1,
+        peer: 0,
+        peer_port: 0,
+        class: 2,
+        number: 1,
+        held_bytes: 10,
+        threshold_bytes: 9,
+        pool_bytes: 11,
+        victim: true,
+        egress: 0,
+        egress_peer: 1,
+        egress_bytes: 8,
+        parent: None,
+        depth: 1,
+        root_node: 2,
+        root_port: 0,
+        root_peer: 1,
+    }]);
+    writer.held_flows(&[HeldFlowRecord {
+        flow: 3,
+        node: 0,
+        port: 0,
+        peer: 2,
+        root_node: 2,
+        root_port: 0,
+        root_peer: 1,
+        pauses: 1,
+        held_ps: 7,
+        victim: true,
+    }]);
     let waited = |scheduled| DelayBin {
         node: 2,
         port: 1,
@@ -289,6 +328,15 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
         samples: 5,
     };
     writer.delay_histogram(&[waited(false), waited(true)]);
+    writer.waiting(&[WaitingRecord {
+        node: 2,
+        port: 1,
+        peer: 4,
+        incast: false,
+        packets: 2,
+        total_ps: 6,
+        max_ps: 4,
+    }]);
     let summary = writer.finish(&outcome(), &[]).unwrap();
     let mut names: Vec<&str> = WHOLE.to_vec();
     let recorded = [
@@ -296,6 +344,9 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
         ("port_queues.parquet", 1),
         ("queue_histogram.parquet", 4),
         ("rtt.parquet", 2),
+        ("pause_causes.parquet", 1),
+        ("held_flows.parquet", 1),
+        ("waiting.parquet", 1),
         ("delay_histogram.parquet", 2),
     ];
     names.extend(recorded.map(|(name, _)| name));

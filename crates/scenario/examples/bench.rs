@@ -1,5 +1,6 @@
 //! Runs one scenario as the product does, results and audit on, and prints what it cost as a line of
-//! JSON: `cargo run --release -p backwater-scenario --example bench -- SCENARIO [SCHEME] [KEY=VALUE]...`
+//! JSON:
+//! `cargo run --release -p backwater-scenario --example bench -- SCENARIO [SCHEME] [--threads=N] [KEY=VALUE]...`
 //!
 //! `benches/speed.py` calls it for the whole table; under callgrind, `benches/instructions.py` counts
 //! the instructions of [`event_loop`] alone.
@@ -9,7 +10,7 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
 
-use fabric::engine::{Plan, Simulation};
+use fabric::engine::{Plan, Simulation, Threads};
 use fabric::record::{Outcome, Recorder};
 use scenario::{Changes, Scenario};
 
@@ -42,14 +43,28 @@ fn number(value: Option<impl ToString>) -> String {
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().ok_or("which scenario?")?;
+    let scheme = arguments.next();
+    let (threads, set): (Vec<String>, Vec<String>) =
+        arguments.partition(|argument| argument.starts_with("--threads="));
+    let asked = match threads.last().and_then(|argument| argument.split_once('=')) {
+        Some((_, number)) => number.parse().map_err(|_| "--threads=N takes a number")?,
+        None => 1,
+    };
     let changes = Changes {
-        scheme: arguments.next(),
-        set: arguments.collect(),
+        scheme,
+        set,
         ..Changes::default()
     };
     let began = Instant::now();
     let scenario = Scenario::load(Path::new(&path), &changes).map_err(|e| e.to_string())?;
-    let plan: Plan = scenario.build()?.plan;
+    let threads = Threads {
+        asked,
+        forced: false,
+    };
+    let plan = Plan {
+        threads,
+        ..scenario.build()?.plan
+    };
     let simulation = Simulation::new(plan);
     let ready_s = began.elapsed().as_secs_f64();
 

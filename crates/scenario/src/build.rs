@@ -6,8 +6,9 @@ use std::sync::{Arc, OnceLock};
 use dataplane::route::Routes;
 use dataplane::switch::Pairs;
 use fabric::backpressure_graph::BackpressureGraph;
-use fabric::engine::{Clock, Plan, Threads};
+use fabric::engine::{Clock, Plan, Threads, Ways, ways};
 use fabric::routing::{RoutingError, routes};
+use fabric::topology::Graph;
 use traffic::{Feed, Flow, Hosts};
 
 use crate::check::{racks, source, surroundings};
@@ -88,19 +89,29 @@ impl Scenario {
     /// The network is too large.
     pub fn backpressure_graph(&self) -> Result<BackpressureGraph, BuildError> {
         let path = self.spec.scheme.path;
-        let routes = routes(&self.graph, self.spec.seed, path).map_err(BuildError::Routing)?;
-        Ok(BackpressureGraph::new(&self.graph, &routes))
+        let known = self.graph.without(self.spec.outages(&self.graph).initial());
+        let routes = routes(&known, self.spec.seed, path).map_err(BuildError::Routing)?;
+        Ok(BackpressureGraph::new(&known, &routes))
     }
 
     /// The pairs of ports that may hold their upstream, where not all may.
     // BFC-52
-    fn allowed_pairs(&self, routes: &[Routes]) -> Option<Vec<Pairs>> {
+    fn allowed_pairs(&self, known: &Graph, routes: &[Routes]) -> Option<Vec<Pairs>> {
         // Regular shapes route up, then down, which closes no circle.
-        if !self.spec.scheme.bfc?.elide || self.graph.is_regular() {
+        if !self.spec.scheme.bfc?.elide || known.is_regular() {
             return None;
         }
-        let graph = BackpressureGraph::new(&self.graph, routes);
+        let graph = BackpressureGraph::new(known, routes);
         (!graph.removed.is_empty()).then(|| graph.allowed())
+    }
+
+    /// The way of every flow, in the order of their numbers; `None` where packets of one flow take
+    /// several.
+    ///
+    /// # Errors
+    /// The network is too large, or the flows cannot be made.
+    pub fn ways(&self) -> Result<Option<Ways>, BuildError> {
+        self.build().map(|built| ways(built.plan))
     }
 
     /// Everything that the engine needs.
@@ -115,8 +126,11 @@ impl Scenario {
         let feed = self.feed()?;
         let flows = feed.known_len();
         let traffic_error = Arc::new(OnceLock::new());
+        // LNK-10
+        let outages = self.spec.outages(&self.graph);
+        let known = self.graph.without(outages.initial());
         let routes =
-            routes(&self.graph, self.spec.seed, config.switch.path).map_err(BuildError::Routing)?;
+            routes(&known, self.spec.seed, config.switch.path).map_err(BuildError::Routing)?;
         let plan = Plan {
             graph: self.graph.clone(),
             switch: config.switch,
@@ -130,8 +144,10 @@ impl Scenario {
             seed: self.spec.seed,
             until_ps: self.spec.run.until_ps,
             probe_ps: self.spec.run.probe_ps,
-            backpressure: self.allowed_pairs(&routes),
+            backpressure: self.allowed_pairs(&known, &routes),
             routes,
+            outages: (!outages.is_empty()).then(|| Arc::new(outages)),
+            on_deadlock: self.spec.run.on_deadlock,
             clock: if self.spec.scheme.cut_times {
                 Clock::Nanoseconds {
                     epoch_ps: self.spec.run.epoch_ps,
@@ -140,6 +156,7 @@ impl Scenario {
                 Clock::Exact
             },
             in_order: self.spec.scheme.in_order,
+            starts_first: self.spec.scheme.starts_first,
             record: self.spec.record.clone(),
             threads: Threads::ONE,
             elide: true,

@@ -4,22 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::config::{
-    Admission, Alpha, BaseRtt, ControlConfig, IntConfig, PathChoice, PfcThreshold, Recovery,
-    SwitchConfig,
+    Admission, Alpha, BaseRtt, ControlConfig, IntConfig, MAX_CLASSES, PathChoice, PfcThreshold,
+    Recovery, Release, SwitchConfig,
 };
 use dataplane::int::{IntFormat, MAX_HOPS, padding_bytes};
-use dataplane::switch::division;
+use dataplane::switch::{DATA_CLASS, division};
 use dataplane::units::{Rate, Time};
 use fabric::paths::Paths;
 use fabric::routing::{asymmetry, routes};
 use fabric::topology::{CapacityOf, Graph, Loss, NodeKind, TopologySpec};
 use traffic::{Arrivals, Hosts, Pattern, SourceSpec, mean_gap_ps};
 
+use crate::check_links;
 use crate::load::Spec;
 use crate::messages::Messages;
 use crate::problem::{At, Problem, Severity, SourceKind};
 use crate::scheme::{Interval, SchemeConfig, Surroundings};
-use crate::traffic_spec::{Frequency, TrafficSpec};
+use crate::traffic_spec::{Frequency, LoadOf, TrafficSpec};
 use crate::units::{RATE, show_size, show_time};
 
 /// What the scheme has to know of the network.
@@ -60,12 +61,12 @@ pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Surroundings {
 fn base_rtt_ps(spec: &Spec, graph: &Arc<Graph>) -> Time {
     let scheme = &spec.scheme;
     match (scheme.spfc.map(|spfc| spfc.interval), scheme.base_rtt) {
-        (Some(Interval::Rtts(_)), BaseRtt::Fixed(given)) => given,
-        (Some(Interval::Rtts(_)), _) => {
+        (None | Some(Interval::Fixed(_)), _) => 0,
+        (Some(_), BaseRtt::Fixed(given)) => given,
+        (Some(_), _) => {
             let frame = scheme.mtu + scheme.header;
             Paths::new(Arc::clone(graph)).max_base_rtt_ps(frame, scheme.ack_bytes)
         }
-        _ => 0,
     }
 }
 
@@ -105,10 +106,10 @@ pub(crate) fn source(t: &TrafficSpec, graph: &Graph, hosts: &Hosts) -> Result<So
     let gap_ps = match frequency {
         Frequency::Every(ps) => ps as f64,
         Frequency::Load { fraction, of } => {
-            let capacity = graph.capacity_bps(of).map_err(|e| e.to_string())? as f64;
+            let capacity = capacity_bps(t, graph, of)? as f64;
             let crossing = match of {
-                CapacityOf::Core => t.pattern.crossing_fraction(hosts),
-                CapacityOf::Hosts => 1.0,
+                LoadOf::Links(CapacityOf::Core) => t.pattern.crossing_fraction(hosts),
+                _ => 1.0,
             };
             let bytes = source.mean_arrival_bytes(graph.hosts());
             mean_gap_ps(fraction, capacity, bytes, crossing).map_err(|e| e.message)?
@@ -119,6 +120,26 @@ pub(crate) fn source(t: &TrafficSpec, graph: &Graph, hosts: &Hosts) -> Result<So
         mean_gap_ps: gap_ps,
     });
     Ok(source)
+}
+
+/// The links that a load is of.
+// TRA-22, TRA-23
+fn capacity_bps(t: &TrafficSpec, graph: &Graph, of: LoadOf) -> Result<u128, String> {
+    let links = |hosts: &[u32]| -> u128 {
+        let ports = hosts.iter().flat_map(|&host| graph.port_range(host));
+        ports.map(|i| u128::from(graph.port(i).rate.bps())).sum()
+    };
+    let all = |of| graph.capacity_bps(of).map_err(|e| e.to_string());
+    match (of, &t.pattern) {
+        // Hosts that are left out have no part in the links of the hosts.
+        (LoadOf::Links(CapacityOf::Hosts), Pattern::Among { excluded, .. }) => {
+            Ok(all(CapacityOf::Hosts)? - links(excluded))
+        }
+        (LoadOf::Links(of), _) => all(of),
+        (LoadOf::Senders, Pattern::Between(between)) => Ok(links(&between.senders)),
+        (LoadOf::Receivers, Pattern::Between(between)) => Ok(links(&between.receivers)),
+        _ => Err("only traffic between chosen hosts has a load of their links".to_owned()),
+    }
 }
 
 /// A load that a scenario asks for, in payload bytes over capacity.
@@ -164,7 +185,7 @@ fn loads(spec: &Spec, graph: &Graph) -> Vec<(AskedLoad, (Time, Time))> {
 }
 
 /// Collects what is wrong, at the place of a key.
-struct Findings<'a> {
+pub(crate) struct Findings<'a> {
     places: &'a BTreeMap<String, At>,
     problems: Vec<Problem>,
 }
@@ -185,11 +206,11 @@ impl Findings<'_> {
         });
     }
 
-    fn error(&mut self, keys: &[&str], message: String, hint: &str) {
+    pub(crate) fn error(&mut self, keys: &[&str], message: String, hint: &str) {
         self.add(Severity::Error, keys, message, hint);
     }
 
-    fn warn(&mut self, keys: &[&str], message: String, hint: &str) {
+    pub(crate) fn warn(&mut self, keys: &[&str], message: String, hint: &str) {
         self.add(Severity::Warning, keys, message, hint);
     }
 }
@@ -210,6 +231,8 @@ pub(crate) fn network(
     symmetry(spec, graph, &mut findings);
     telemetry(spec, graph, &config, &mut findings);
     losses(graph, &config, &mut findings);
+    floodgate(graph, &config.switch, &mut findings);
+    check_links::links(spec, graph, &config, &mut findings);
     let last_start = spec
         .traffic
         .iter()
@@ -559,6 +582,55 @@ fn losses(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
             &["topology"],
             format!("links also lose the pauses and resumes of {what}, and nothing repeats them"),
             "a port whose resume is lost stays paused until the next one; see docs/NOT-MODELLED.md",
+        );
+    }
+}
+
+/// What Floodgate, or PFC with tag, needs of the network.
+fn floodgate(graph: &Graph, config: &SwitchConfig, findings: &mut Findings<'_>) {
+    let Some(floodgate) = &config.floodgate else {
+        return;
+    };
+    // FG-15: one class more for each of data.
+    let data = config.classes.len() - usize::from(DATA_CLASS);
+    if floodgate.release == Release::Behind && config.classes.len() + data > MAX_CLASSES {
+        findings.error(
+            &[
+                "scheme.floodgate.release",
+                "scheme.pfc-tag.release",
+                "traffic",
+            ],
+            format!(
+                "`release` = \"behind\" serves at most three traffic classes, and there are {data}"
+            ),
+            "set release = \"shared\", or use fewer classes",
+        );
+    }
+    let ports = 0..graph.port_count() as usize;
+    let lossy = ports
+        .into_iter()
+        .any(|index| graph.loss(index) != Loss::NONE);
+    let windows = floodgate.windows();
+    if lossy && windows.is_some_and(|w| w.numbers_timeout_ps.is_none()) {
+        findings.warn(
+            &["scheme.floodgate.loss"],
+            "links lose data and credits, and without numbers windows shrink with each".to_owned(),
+            "set floodgate.loss = \"numbers\"",
+        );
+    }
+    if lossy && windows.is_none() {
+        findings.warn(
+            &["topology"],
+            "links also lose pauses and resumes of destinations, and nothing repeats them"
+                .to_owned(),
+            "a destination whose resume is lost is held until the next one",
+        );
+    }
+    if graph.groups() < 2 {
+        findings.warn(
+            &["scheme.backpressure", "scheme.preset"],
+            "there is one switch with hosts, so nothing goes from switch to switch and nothing is held".to_owned(),
+            "take a network with several racks, or another scheme",
         );
     }
 }

@@ -7,7 +7,10 @@
 
 mod build;
 mod check;
+mod check_links;
 mod document;
+pub mod failures;
+pub mod floodgate_resources;
 mod load;
 mod messages;
 mod presets;
@@ -24,6 +27,7 @@ pub mod units;
 
 pub use build::{BuildError, Built};
 pub use check::{AskedLoad, asked_loads, surroundings};
+pub use check_links::LinkEpoch;
 pub use load::{Changes, RunSpec, Scenario, Spec};
 pub use presets::{PARAMETER_SETS, PRESETS, PROFILES, Preset, Profile};
 pub use problem::{Problem, ScenarioError, Severity};

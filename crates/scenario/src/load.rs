@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dataplane::units::Time;
+use fabric::engine::OnDeadlock;
 use fabric::record::RecordSpec;
 use fabric::topology::{Graph, TopologySpec};
 
 use crate::check;
 use crate::document::{Entry, Node, Table, Value, apply_override, parse};
+use crate::failures::{self, FailuresSpec};
 use crate::presets::{PARAMETER_SETS, PRESETS, Preset, Profile, defaults, merge};
 use crate::problem::{At, Problem, ScenarioError, Severity, Source, SourceKind};
 use crate::reader::{Context, Section, choice, count, name, quantity, refuse};
@@ -37,6 +39,8 @@ pub struct RunSpec {
     /// What the clock of another simulator shows at time 0 of this run, ps. Exports count from it;
     /// nothing in the simulated network does.
     pub epoch_ps: Time,
+    /// What a deadlock does to the run.
+    pub on_deadlock: OnDeadlock,
 }
 
 /// Everything that a scenario says, with all defaults filled in.
@@ -48,6 +52,8 @@ pub struct Spec {
     pub seed: u64,
     /// The network.
     pub topology: TopologySpec,
+    /// Its links that fail.
+    pub failures: FailuresSpec,
     /// Buffer of every switch.
     pub buffer_bytes: u64,
     /// Bytes reserved per port and buffered class.
@@ -276,6 +282,7 @@ fn read_root(
     let seed = s.required("seed", "1", |n| count(n, 0, u64::MAX));
     let topology = topology::read(&s);
     let graph = topology.as_ref().and_then(|t| build_graph(&s, t));
+    let failures = failures::read(&s, graph.as_ref());
     let switch = read_switch(&s);
     let names = host_names(topology.as_ref());
     let traffic = traffic_spec::read(
@@ -295,6 +302,7 @@ fn read_root(
         name: title?,
         seed: seed?,
         topology: topology?,
+        failures: failures?,
         buffer_bytes,
         reserved_bytes,
         traffic,
@@ -346,7 +354,7 @@ fn complete_scheme(root: &mut Table, context: &Context) {
                 (None, Some(Value::String(word))) => word.clone(),
                 _ => String::new(),
             };
-            let layer = profile.scheme(&answer("control"), &answer("backpressure"));
+            let layer = profile.scheme(&answer("control"), &answer("backpressure"), preset.name);
             merge(&mut full, &layer);
         }
         merge(&mut full, user);
@@ -430,12 +438,16 @@ fn read_run(root: &Section<'_>, traffic: &[TrafficSpec]) -> Option<RunSpec> {
     });
     // PRE-90
     let epoch = s.required("epoch", "\"0us\"", |n| quantity(n, &TIME, 0, MAX_TIME_PS));
+    // LNK-43
+    let words = [("go-on", OnDeadlock::GoOn), ("end", OnDeadlock::End)];
+    let on_deadlock = s.required("on_deadlock", "\"go-on\"", |n| choice(n, &words));
     s.finish();
     Some(RunSpec {
         until_ps: until?,
         probe_ps: probe?,
         warmup_ps: warmup?,
         epoch_ps: epoch?,
+        on_deadlock: on_deadlock?,
     })
 }
 

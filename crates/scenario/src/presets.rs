@@ -56,10 +56,17 @@ pub const PRESETS: &[Preset] = presets![
     "ndp",
     "homa",
     "homa-ecmp",
+    "dcqcn+floodgate",
+    "dcqcn+floodgate-ideal",
+    "timely+floodgate",
+    "timely+floodgate-ideal",
+    "hpcc+floodgate",
+    "hpcc+floodgate-ideal",
+    "dcqcn+pfc-tag",
 ];
 
 /// Names of the sets of parameters: whose comparison the values are taken from.
-pub const PARAMETER_SETS: &[&str] = &["bfc-paper", "hpcc-paper", "spfc-paper"];
+pub const PARAMETER_SETS: &[&str] = &["bfc-paper", "hpcc-paper", "floodgate-paper", "spfc-paper"];
 
 const COMMON: &str = include_str!("../presets/common.toml");
 const DEFAULTS: &str = include_str!("../presets/defaults.toml");
@@ -115,6 +122,10 @@ pub const PROFILES: &[Profile] = &[
         name: "nsdi22-code",
         text: include_str!("../presets/profile-nsdi22-code.toml"),
     },
+    Profile {
+        name: "conext21-code",
+        text: include_str!("../presets/profile-conext21-code.toml"),
+    },
 ];
 
 impl Profile {
@@ -124,12 +135,16 @@ impl Profile {
         PROFILES.iter().find(|p| p.name == name)
     }
 
-    /// What it sets in a scheme with this control and backpressure.
-    pub(crate) fn scheme(&self, control: &str, backpressure: &str) -> Table {
+    /// What it sets in a scheme with this control and backpressure, and in this preset.
+    pub(crate) fn scheme(&self, control: &str, backpressure: &str, preset: &str) -> Table {
         let table = built_in(&format!("profile-{}", self.name), self.text);
         let mut result = Table::default();
-        for part in ["scheme", control, backpressure] {
-            if let Some(Value::Table(part)) = table.get(part).map(|e| &e.node.value) {
+        for part in ["scheme", control, backpressure, preset] {
+            // A preset may have the name of its control.
+            let again = part == preset && part == control;
+            if let Some(Value::Table(part)) = table.get(part).map(|e| &e.node.value)
+                && !again
+            {
                 merge(&mut result, part);
             }
         }

@@ -2,14 +2,15 @@
 
 use dataplane::units::Time;
 use fabric::record::{
-    DelayHistogram, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts, RttHistogram,
+    DelayHistogram, PauseRecording, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts,
+    RttHistogram,
 };
 use fabric::topology::{Graph, NodeKind};
 
 use crate::document::{Node, Value};
 use crate::load::RunSpec;
 use crate::problem::nearest;
-use crate::reader::{Read, Section, array, quantity, refuse, string, time_window};
+use crate::reader::{Read, Section, array, boolean, quantity, refuse, string, time_window};
 use crate::run::last_arrival_ps;
 use crate::traffic_spec::TrafficSpec;
 use crate::units::{MAX_SIZE_BYTES, MAX_TIME_PS, SIZE, TIME};
@@ -37,6 +38,8 @@ pub(crate) fn read(
     let histogram = part(&s, "histogram", |t| histogram(t, measured));
     let rtt = part(&s, "rtt", |t| rtt(t, measured));
     let delay = part(&s, "delay", |t| delay(t, measured));
+    let pauses = part(&s, "pauses", pauses);
+    let waiting = part(&s, "waiting", |t| window_or(t, measured)); // RCD-11
     s.finish();
     Some(RecordSpec {
         throughput_ps: throughput?,
@@ -44,6 +47,8 @@ pub(crate) fn read(
         histogram: histogram?,
         rtt: rtt?,
         delay: delay?,
+        pauses: pauses?,
+        waiting_ps: waiting?,
     })
 }
 
@@ -110,6 +115,13 @@ fn delay(s: &Section<'_>, measured: Option<(Time, Time)>) -> Option<DelayHistogr
         bin_ps: bin?,
         window_ps: window?,
     })
+}
+
+/// Single pauses.
+// SPFC-40
+fn pauses(s: &Section<'_>) -> Option<PauseRecording> {
+    let flows = s.required("flows", "true", boolean);
+    Some(PauseRecording { flows: flows? })
 }
 
 /// The window that is given, else the measured time.
@@ -191,7 +203,7 @@ fn port(text: &str, graph: &Graph) -> Read<(u32, u16)> {
 }
 
 /// The node with this name.
-fn find(name: &str, graph: &Graph) -> Read<u32> {
+pub(crate) fn find(name: &str, graph: &Graph) -> Read<u32> {
     if let Some(node) = graph.find(name) {
         return Ok(node);
     }

@@ -13,8 +13,8 @@ use dataplane::sink::DropCause;
 use dataplane::units::Time;
 use fabric::engine::{self, Plan, Threads};
 use fabric::record::{
-    BufferSample, DelayBin, FlowRecord, Outcome, PauseRecord, Progress, QueueBin, QueueSample,
-    Recorder, RttBin, ThroughputRecord,
+    BufferSample, CauseRecord, DelayBin, FlowRecord, HeldFlowRecord, Outcome, PauseRecord,
+    Progress, QueueBin, QueueSample, Recorder, RttBin, ThroughputRecord, WaitingRecord,
 };
 use fabric::topology::{Graph, NodeKind, TopologySpec};
 use kernel::mix64;
@@ -25,13 +25,14 @@ use crate::check::asked_loads;
 use crate::load::Scenario;
 use crate::problem::Problem;
 use crate::traffic_spec::TrafficSpec;
+use crate::units::show_time;
 
 /// What a model leaves out has to be known by whoever reads its results; docs/NOT-MODELLED.md says
 /// more.
 pub const NOT_MODELLED: &[&str] = &[
     "Switches forward and hosts answer in no time: links and queues make all delay.",
     "Frames have no preamble, gap or checksum beyond the header bytes of the scheme.",
-    "Links do not fail; they lose no frames but those of their `loss`, each on its own.",
+    "Links lose no frames but those of their `loss`, each on its own, and those under way when they fail.",
     "The memory bus, PCIe and the host's software set no limit.",
     "Flows need no handshake: the first packet may leave when the flow starts.",
     "PFC holds from XOFF until XON; pauses do not expire.",
@@ -146,6 +147,16 @@ impl Recorder for Recording {
         self.look();
     }
 
+    fn causes(&mut self, records: &[CauseRecord]) {
+        self.writer.causes(records);
+        self.look();
+    }
+
+    fn held_flows(&mut self, records: &[HeldFlowRecord]) {
+        self.writer.held_flows(records);
+        self.look();
+    }
+
     fn rtt(&mut self, bins: &[RttBin]) {
         self.writer.rtt(bins);
         self.look();
@@ -153,6 +164,11 @@ impl Recorder for Recording {
 
     fn delay_histogram(&mut self, bins: &[DelayBin]) {
         self.writer.delay_histogram(bins);
+        self.look();
+    }
+
+    fn waiting(&mut self, records: &[WaitingRecord]) {
+        self.writer.waiting(records);
         self.look();
     }
 }
@@ -195,6 +211,7 @@ impl Scenario {
             measure_from_ps: spec.run.warmup_ps,
             measure_to_ps: last_arrival_ps(&spec.traffic).map(|to| to.min(spec.run.until_ps)),
             record: spec.record.clone(),
+            paths_change: !spec.outages(&self.graph).changes().is_empty(),
             asked: asked.collect(),
             resolved: self.resolved.clone(),
             warnings: self.warnings.iter().map(one_line).collect(),
@@ -254,7 +271,7 @@ impl Scenario {
     fn idle(&self, outcome: &Outcome) -> Vec<String> {
         let scheme = &self.spec.scheme;
         let counters = &outcome.counters;
-        let mut warnings = Vec::new();
+        let mut warnings = link_warnings(outcome, self.info().paths_change);
         let mut say = |idle: bool, what: &str| {
             if idle && counters.data_packets > 0 {
                 warnings.push(format!(
@@ -284,6 +301,14 @@ impl Scenario {
             ControlConfig::Homa(_) => say(counters.driven.grants == 0, "Homa granted nothing"),
             _ => {}
         }
+        let of_floodgate = scheme.floodgate.is_some();
+        say(
+            of_floodgate && counters.floodgate.held == 0,
+            "no packet was held for its destination",
+        );
+        let paused = counters.floodgate.dst_pauses > 0;
+        let hosts = scheme.floodgate.is_some_and(|f| f.host_pause.is_some());
+        say(hosts && !paused, "no destination was paused at a host");
         // SPFC-07
         say(
             scheme.spfc.is_some() && counters.spfc_spared == 0,
@@ -291,11 +316,27 @@ impl Scenario {
         );
         let dcqcn = matches!(scheme.control, ControlConfig::Dcqcn(_));
         say(
-            dcqcn && counters.marks > 0 && counters.cnps == 0,
+            dcqcn && counters.marks > 0 && counters.cnps == 0 && !scheme.host.cnp_on_ack,
             "no CNP was sent",
         );
         warnings
     }
+}
+
+/// What links did, or did not do, in a run.
+fn link_warnings(outcome: &Outcome, links_change: bool) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if links_change && outcome.counters.link_changes == 0 {
+        warnings.push("no link failed or came back: the run ended before".to_owned());
+    }
+    if let Some(first) = outcome.deadlocks.first() {
+        warnings.push(format!(
+            "{} deadlock(s), the first at {}: `deadlocks` in summary.json says who waits for whom",
+            outcome.deadlocks.len(),
+            show_time(first.at_ps)
+        ));
+    }
+    warnings
 }
 
 /// When the last window of arrivals closes; `None`: nothing arrives over time.

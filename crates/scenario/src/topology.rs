@@ -6,6 +6,7 @@ use dataplane::units::Rate;
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
 
 use crate::document::{Node, Value};
+use crate::failures;
 use crate::problem::nearest;
 use crate::reader::{Read, Section, array, choice, count, fraction, name, quantity, refuse};
 use crate::units::{MAX_RATE_BPS, RATE, TIME};
@@ -98,6 +99,9 @@ pub(crate) fn read(root: &Section<'_>) -> Option<TopologySpec> {
         Kind::MultiDc => multi_dc(&section),
         Kind::Links => links(&section),
     };
+    failures::KEYS.into_iter().for_each(|key| {
+        section.entry(key);
+    });
     section.finish();
     spec
 }

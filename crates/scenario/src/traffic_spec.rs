@@ -15,10 +15,12 @@ use traffic::{
 
 use crate::document::{Node, Value};
 use crate::reader::{
-    Read, Refusal, Section, boolean, choice, count, fraction, name, number, quantity, refuse,
-    string, time_window,
+    Read, Refusal, Section, array, boolean, choice, count, fraction, name, number, quantity,
+    refuse, string, time_window,
 };
 use crate::units::{MAX_TIME_PS, SIZE, TIME};
+
+mod between;
 
 /// Largest flow: a packet counts the bytes that are left in 32 bits.
 pub const MAX_FLOW_BYTES: u64 = u32::MAX as u64;
@@ -31,6 +33,17 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 /// Latest instant that a window may name: a thousand seconds of simulated time.
 const MAX_WINDOW_PS: u64 = MAX_TIME_PS / 1_000;
 
+/// Links whose load is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadOf {
+    /// All links of a kind.
+    Links(CapacityOf),
+    /// The links of the senders, where these are chosen.
+    Senders,
+    /// The links of the receivers, where these are chosen.
+    Receivers,
+}
+
 /// How often arrivals come.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Frequency {
@@ -39,7 +52,7 @@ pub enum Frequency {
         /// Payload over capacity.
         fraction: f64,
         /// Of which links.
-        of: CapacityOf,
+        of: LoadOf,
     },
     /// One per this time on average, ps.
     Every(u64),
@@ -80,6 +93,7 @@ enum Word {
     Permutation,
     AllToAll,
     Incast,
+    Between,
     List,
 }
 
@@ -88,6 +102,7 @@ const PATTERNS: &[(&str, Word)] = &[
     ("permutation", Word::Permutation),
     ("all-to-all", Word::AllToAll),
     ("incast", Word::Incast),
+    ("between", Word::Between),
     ("list", Word::List),
 ];
 
@@ -201,16 +216,18 @@ fn generated(s: &Section<'_>, word: Word, around: &Around<'_>) -> Option<Rest> {
     let arrivals = arrivals(s, word);
     let window = window(s, matches!(arrivals, Ok(Some(_)) | Err(())));
     let pairs = match word {
-        Word::Uniform => uniform(s),
+        Word::Uniform => uniform(s, around),
         Word::Incast => scope(s).map(|scope| Pattern::Uniform { scope }),
         _ => Some(Pattern::Uniform { scope: Scope::Any }),
     };
     let incast = (word == Word::Incast).then(|| incast(s, total, around));
+    let between = (word == Word::Between).then(|| between::read(s, around));
     let pairs = pairs?;
     let pattern = match word {
         Word::Uniform => pairs,
         Word::Permutation => Pattern::Permutation,
         Word::AllToAll => Pattern::AllToAll,
+        Word::Between => Pattern::Between(between??),
         Word::Incast | Word::List => {
             let (degree, receiver, with_replacement) = incast??;
             let Pattern::Uniform { scope } = pairs else {
@@ -232,11 +249,14 @@ fn generated(s: &Section<'_>, word: Word, around: &Around<'_>) -> Option<Rest> {
 }
 
 /// Uniform traffic: between any two hosts of the scope, with a share that crosses, or within sites.
-fn uniform(s: &Section<'_>) -> Option<Pattern> {
+fn uniform(s: &Section<'_>, around: &Around<'_>) -> Option<Pattern> {
     let given: Vec<&'static str> = ["scope", "crossing", "sites"]
         .into_iter()
         .filter(|k| s.has(k))
         .collect();
+    if matches!(given.first(), Some(&"crossing" | &"sites")) {
+        s.refuse_useless("exclude", "only `scope` goes with it");
+    }
     if let [first, second, ..] = given[..] {
         let message = format!("`{first}` and `{second}` contradict each other");
         s.complain(second, message, "each says which pairs may talk; keep one");
@@ -251,8 +271,34 @@ fn uniform(s: &Section<'_>) -> Option<Pattern> {
             .map(|sites| Pattern::Sites {
                 sites: sites as u32,
             }),
-        _ => scope(s).map(|scope| Pattern::Uniform { scope }),
+        _ => among(s, around),
     }
+}
+
+/// Any pair of the scope, with or without all hosts.
+// TRA-23
+fn among(s: &Section<'_>, around: &Around<'_>) -> Option<Pattern> {
+    let scope = scope(s);
+    if !s.has("exclude") {
+        return scope.map(|scope| Pattern::Uniform { scope });
+    }
+    let excluded = s.optional("exclude", |n| hosts(n, around))?;
+    let mut excluded: Vec<u32> = excluded.to_vec();
+    excluded.sort_unstable();
+    excluded.dedup();
+    Some(Pattern::Among {
+        scope: scope?,
+        excluded: excluded.into(),
+    })
+}
+
+/// A list of hosts, by number or name.
+fn hosts(node: &Node, around: &Around<'_>) -> Read<Arc<[u32]>> {
+    let items = array(node, "a list of hosts such as [0, 16]")?;
+    if items.is_empty() {
+        return refuse("the list of hosts is empty", "name at least one host");
+    }
+    items.iter().map(|item| host(item, around)).collect()
 }
 
 fn scope(s: &Section<'_>) -> Option<Scope> {
@@ -445,7 +491,7 @@ fn arrivals(s: &Section<'_>, word: Word) -> Result<Option<(ArrivalKind, Frequenc
         return Ok(None);
     }
     let frequency = if has_load {
-        load(s)
+        load(s, word)
     } else {
         s.optional("every", |n| quantity(n, &TIME, 1, MAX_WINDOW_PS))
             .map(Frequency::Every)
@@ -457,7 +503,18 @@ fn arrivals(s: &Section<'_>, word: Word) -> Result<Option<(ArrivalKind, Frequenc
     }
 }
 
-fn load(s: &Section<'_>) -> Option<Frequency> {
+fn load(s: &Section<'_>, word: Word) -> Option<Frequency> {
+    const ANY: [(&str, LoadOf); 4] = [
+        ("core", LoadOf::Links(CapacityOf::Core)),
+        ("hosts", LoadOf::Links(CapacityOf::Hosts)),
+        ("senders", LoadOf::Senders),
+        ("receivers", LoadOf::Receivers),
+    ];
+    let words = if word == Word::Between {
+        &ANY[..]
+    } else {
+        &ANY[..2]
+    };
     let inner = s.section("load")?;
     let share = inner.required("fraction", "0.55", |n| {
         let value = fraction(n, 0.0, 1.0)?;
@@ -469,12 +526,7 @@ fn load(s: &Section<'_>) -> Option<Frequency> {
             "a fraction above 0 and at most 1, such as 0.55 or \"55%\"",
         )
     });
-    let of = inner.required("of", "\"core\"", |n| {
-        choice(
-            n,
-            &[("core", CapacityOf::Core), ("hosts", CapacityOf::Hosts)],
-        )
-    });
+    let of = inner.required("of", "\"core\"", |n| choice(n, words));
     inner.finish();
     Some(Frequency::Load {
         fraction: share?,
@@ -568,6 +620,7 @@ fn incast(
     } else {
         s.optional("receiver", |n| match &n.value {
             Value::String(text) if text == "random" => Ok(Receiver::Random),
+            Value::Array(_) => hosts(n, around).map(Receiver::InTurn),
             _ => host(n, around).map(Receiver::Host),
         })
     };
@@ -740,6 +793,7 @@ fn one_flow(s: &Section<'_>, item: &Node, i: usize, around: &Around<'_>) -> Opti
         .map(|c| c as u8);
     // TRA-19
     let port = inner.optional("port", |n| count(n, 0, u64::from(u16::MAX)));
+    let src_port = inner.optional("sport", |n| count(n, 0, u64::from(u16::MAX)));
     inner.finish();
     let (src, dst) = (src?, dst?);
     if src == dst && around.graph.is_some() {
@@ -757,5 +811,6 @@ fn one_flow(s: &Section<'_>, item: &Node, i: usize, around: &Around<'_>) -> Opti
         start_ps: start,
         class,
         port: port.map_or(DEFAULT_PORT, |port| port as u16),
+        src_port: src_port.map(|port| port as u16),
     })
 }

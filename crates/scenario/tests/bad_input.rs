@@ -379,6 +379,35 @@ fn zero_size_flow() {
     refused(&text, 24, 10, "0 bytes", "docs/scenario.md");
 }
 
+// TRA-22
+#[test]
+fn chosen_hosts() {
+    let with = |keys: &str| {
+        changed(
+            GOOD,
+            "pattern = \"incast\"\ndegree = 4\ntotal = \"2MB\"",
+            &format!("pattern = \"between\"\nsize = \"64KB\"\n{keys}"),
+        )
+    };
+    load(&with("senders = { first = 1, count = 7 }\nreceivers = [0]")).expect("right");
+    let text = with("senders = [1, 9]\nreceivers = [0]");
+    refused(&text, 25, 11, "there is no such host", "hosts are 0 to 7");
+    let text = with("senders = { first = 3, count = 6 }\nreceivers = [0]");
+    refused(&text, 25, 32, "6 is out of range", "5");
+    let text = with("senders = []\nreceivers = [0]");
+    refused(&text, 25, 11, "no host is named", "a list of hosts");
+    let text = with("senders = 3\nreceivers = [0]");
+    refused(&text, 25, 11, "expected hosts", "first = 1");
+    assert!(
+        only(&with("senders = [0, 1]\nreceivers = [1]"))
+            .message
+            .contains("would send to itself")
+    );
+    assert!(only(&with("receivers = [1]")).message.contains("senders"));
+    let text = changed(GOOD, "of = \"core\"", "of = \"receivers\"");
+    refused(&text, 18, 32, "receivers", "hosts");
+}
+
 #[test]
 fn no_hosts() {
     let text = changed(GOOD, "hosts_per_leaf = 4", "hosts_per_leaf = 0");

@@ -503,9 +503,12 @@ fn spfc_and_its_rivals() {
             (found.k, found.count, found.unpaused_waits),
             (5 << 16, Departures::Packets, false)
         );
-        // Two racks: 8 links of 1 us there and back, and what frames and ACKs take to be sent.
-        let rtt_ps = found.interval_ps / 4;
-        assert!((8 * US..9 * US).contains(&rtt_ps), "{rtt_ps}");
+        // 17.5 round trips of a link of 1 us are more than 4 of the network, which take 8 us each and
+        // what frames and ACKs take to be sent.
+        assert_eq!(found.interval_ps, 35 * US);
+        let four = config(&format!("{control}+spfc"), &["scheme.spfc.interval=4"]);
+        let four_ps = pfc(&four).victims.expect("SPFC").interval_ps;
+        assert!((32 * US..35 * US).contains(&four_ps), "{four_ps}");
     }
 }
 
@@ -533,6 +536,20 @@ fn spfc_is_an_axis() {
         (found.count, found.unpaused_waits, found.interval_ps),
         (Departures::Bytes, true, 60 * US)
     );
+    // Links of 1 us: 35 us for the runs of K = 5, 120 us for those of K = 10.
+    let auto = |k: &str| {
+        let set = ["scheme.victims=spfc", &format!("scheme.spfc.k={k}")];
+        let interval_ps = pfc(&config("hpcc", &set))
+            .victims
+            .expect("SPFC")
+            .interval_ps;
+        (interval_ps, interval_ps == 120 * US)
+    };
+    assert!(
+        (34 * US..38 * US).contains(&auto("5").0),
+        "4 round trips or 35 us"
+    );
+    assert!(auto("10").1);
     let bfc = config("bfc", &["scheme.admission=pfc", "scheme.victims=spfc"]);
     assert!(bfc.switch.bfc.is_some() && pfc(&bfc).victims.is_some());
 }

@@ -104,6 +104,7 @@ fn what_it_sets() {
     let accounting = Accounting::Ns3 {
         shift: 3,
         nic_bps: 100_000_000_000,
+        headroom_delays: 3,
     };
     assert_eq!(
         (pfc.accounting, pfc.xon_offset, pfc.frame_bytes),

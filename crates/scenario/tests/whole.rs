@@ -49,6 +49,27 @@ fn shipped_scenarios_are_sound_under_every_preset_and_read_back_as_themselves() 
     }
 }
 
+#[test]
+fn scenarios_of_the_benchmarks_are_sound() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/scenarios");
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let file = entry.unwrap().path();
+        let scenario = Scenario::load(&file, &with_scheme("hpcc"))
+            .unwrap_or_else(|e| panic!("{}:\n{e}", file.display()));
+        assert_eq!(scenario.warnings, [], "{} warns", file.display());
+        names.push(scenario.spec.name);
+    }
+    names.sort();
+    let expected = [
+        "hadoop-128",
+        "incast-128",
+        "permutation-1024",
+        "permutation-8192",
+    ];
+    assert_eq!(names, expected);
+}
+
 /// Options with values that only they read.
 #[test]
 fn variants_of_hpcc_read_back_as_themselves() {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use kernel::{Purpose, Stream};
 
 use crate::arrivals::Clock;
+use crate::between::Between;
 use crate::error::Error;
 use crate::hosts::{Hosts, Scope};
 use crate::list::ListedFlow;
@@ -165,6 +166,8 @@ impl Iterator for Instants {
 #[derive(Debug)]
 enum Draw {
     Uniform(Scope),
+    /// Without these hosts.
+    Among(Scope, Arc<[u32]>),
     /// The share between racks.
     Local(f64),
     /// The number of sites.
@@ -178,7 +181,15 @@ enum Draw {
     Incast {
         incast: Incast,
         receiver: u32,
+        /// How many there were.
+        events: usize,
         senders: Distinct,
+    },
+    Between {
+        between: Between,
+        receiver: u32,
+        /// Size of the flows of this arrival, where they are alike.
+        bytes: Option<u64>,
     },
     /// In the order of their starts.
     List(Vec<ListedFlow>),
@@ -219,6 +230,7 @@ impl Source {
         };
         let draw = match &spec.pattern {
             Pattern::Uniform { scope } => Draw::Uniform(*scope),
+            Pattern::Among { scope, excluded } => Draw::Among(*scope, Arc::clone(excluded)),
             Pattern::Local { crossing } => Draw::Local(*crossing),
             Pattern::Sites { sites } => Draw::Sites(*sites),
             Pattern::Permutation => Draw::Permutation {
@@ -227,13 +239,19 @@ impl Source {
             },
             Pattern::AllToAll => Draw::AllToAll,
             Pattern::Incast(incast) => Draw::Incast {
-                incast: *incast,
+                incast: incast.clone(),
                 receiver: 0,
+                events: 0,
                 senders: Distinct::new(if incast.with_replacement {
                     0
                 } else {
                     hosts.count()
                 }),
+            },
+            Pattern::Between(between) => Draw::Between {
+                between: between.clone(),
+                receiver: 0,
+                bytes: None,
             },
             Pattern::List(flows) => {
                 let mut flows = flows.clone();
@@ -259,18 +277,34 @@ impl Source {
 
     /// What is drawn once for all flows of an arrival.
     fn arrive(&mut self) {
+        // TRA-22
+        if let Draw::Between {
+            between,
+            receiver,
+            bytes,
+        } = &mut self.draw
+        {
+            *receiver = between.draw_receiver(&mut self.pair_stream);
+            *bytes = match &self.sizes {
+                Some(Sizes::Dist(sizes)) => Some(sizes.sample(self.size_stream.unit())),
+                _ => None,
+            };
+        }
         let Draw::Incast {
             incast,
             receiver,
+            events,
             senders,
         } = &mut self.draw
         else {
             return;
         };
-        *receiver = match incast.receiver {
-            Receiver::Host(host) => host,
+        *receiver = match &incast.receiver {
+            Receiver::Host(host) => *host,
+            Receiver::InTurn(all) => all[*events % all.len()], // TRA-22
             Receiver::Random => self.pair_stream.below(u64::from(self.hosts.count())) as u32,
         };
+        *events += 1;
         if !incast.with_replacement {
             let peers = self.hosts.peers(*receiver, incast.scope);
             senders.draw(incast.degree, peers, &mut self.pair_stream);
@@ -282,6 +316,10 @@ impl Source {
         let count = u64::from(self.hosts.count());
         match &self.draw {
             Draw::Uniform(scope) => self.hosts.draw_pair(*scope, &mut self.pair_stream),
+            Draw::Among(scope, excluded) => {
+                let stream = &mut self.pair_stream;
+                self.hosts.draw_pair_without(*scope, excluded, stream)
+            }
             // TRA-20
             Draw::Local(crossing) => {
                 if self.pair_stream.unit() < *crossing {
@@ -309,6 +347,7 @@ impl Source {
                 incast,
                 receiver,
                 senders,
+                ..
             } => {
                 let peer = if incast.with_replacement {
                     let peers = self.hosts.peers(*receiver, incast.scope);
@@ -318,6 +357,9 @@ impl Source {
                 };
                 (self.hosts.peer(*receiver, incast.scope, peer), *receiver)
             }
+            Draw::Between {
+                between, receiver, ..
+            } => (between.sender(place, &mut self.pair_stream), *receiver),
             Draw::List(flows) => {
                 let flow = &flows[place as usize];
                 (flow.src, flow.dst)
@@ -328,6 +370,12 @@ impl Source {
     fn bytes(&mut self, place: u64) -> u64 {
         match (&self.sizes, &self.draw) {
             (_, Draw::List(flows)) => flows[place as usize].bytes,
+            (
+                _,
+                Draw::Between {
+                    bytes: Some(bytes), ..
+                },
+            ) => *bytes,
             (Some(Sizes::Fixed(bytes)), _) => *bytes,
             (Some(Sizes::Dist(distribution)), _) => distribution.sample(self.size_stream.unit()),
             (None, Draw::Incast { incast, .. }) => {
@@ -361,14 +409,14 @@ impl Iterator for Source {
             }
             _ => (self.start_ps, self.class),
         };
-        // TRA-19
-        let (port, incast) = match &self.draw {
+        // TRA-19, FGC-30
+        let (port, src_port, incast) = match &self.draw {
             Draw::List(flows) => {
-                let port = flows[place as usize].port;
-                (port, port == INCAST_PORT)
+                let flow = &flows[place as usize];
+                (flow.port, flow.src_port, flow.port == INCAST_PORT)
             }
-            Draw::Incast { .. } => (INCAST_PORT, true),
-            _ => (DEFAULT_PORT, false),
+            Draw::Incast { .. } => (INCAST_PORT, None, true),
+            _ => (DEFAULT_PORT, None, false),
         };
         Some(Flow {
             id: 0,
@@ -380,6 +428,7 @@ impl Iterator for Source {
             source: self.index,
             incast,
             port,
+            src_port,
         })
     }
 }

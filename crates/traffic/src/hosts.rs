@@ -212,6 +212,53 @@ impl Hosts {
         (src, self.peer(src, scope, index))
     }
 
+    /// How many ordered pairs `scope` leaves without these hosts, which must exist and ascend.
+    #[must_use]
+    pub fn pairs_without(&self, scope: Scope, excluded: &[u32]) -> u64 {
+        let (all, inside) = self.counts_without(excluded);
+        match scope {
+            Scope::Any => all,
+            Scope::InterRack => all - inside,
+        }
+    }
+
+    /// Ordered pairs without these hosts, and those of them within a rack.
+    fn counts_without(&self, excluded: &[u32]) -> (u64, u64) {
+        let pairs = |count: u64| count * count.saturating_sub(1);
+        let mut left: Vec<u64> = self.racks.iter().map(|r| u64::from(r.size())).collect();
+        for &host in excluded {
+            left[self.rack_of[host as usize] as usize] -= 1;
+        }
+        (pairs(left.iter().sum()), left.into_iter().map(pairs).sum())
+    }
+
+    /// As [`Hosts::crossing_fraction`], without these hosts.
+    #[must_use]
+    pub fn crossing_fraction_without(&self, scope: Scope, excluded: &[u32]) -> f64 {
+        let (all, inside) = self.counts_without(excluded);
+        match self.pairs_without(scope, excluded) {
+            0 => 0.0,
+            pairs => (all - inside) as f64 / pairs as f64,
+        }
+    }
+
+    /// A pair without these hosts, every one of the scope being as likely: drawn again until it has
+    /// none of them. // TRA-23
+    pub(crate) fn draw_pair_without(
+        &self,
+        scope: Scope,
+        excluded: &[u32],
+        stream: &mut Stream,
+    ) -> (u32, u32) {
+        let out = |host: u32| excluded.binary_search(&host).is_ok();
+        loop {
+            let (src, dst) = self.draw_pair(scope, stream);
+            if !out(src) && !out(dst) {
+                return (src, dst);
+            }
+        }
+    }
+
     /// A pair of one rack, every such pair being as likely; there must be one. // TRA-20
     pub(crate) fn draw_pair_inside(&self, stream: &mut Stream) -> (u32, u32) {
         let pair = stream.below(self.pairs_inside());

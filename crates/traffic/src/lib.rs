@@ -5,6 +5,7 @@
 //! The rules are in `specs/traffic.md`.
 
 pub mod arrivals;
+pub mod between;
 mod error;
 pub mod feed;
 pub mod hosts;
@@ -14,6 +15,7 @@ pub mod sizes;
 pub mod source;
 
 pub use arrivals::{ArrivalKind, Arrivals, mean_gap_ps};
+pub use between::Between;
 pub use error::{Error, Place};
 pub use feed::{Feed, MAX_FLOWS};
 pub use hosts::{Hosts, Scope};
@@ -43,6 +45,8 @@ pub struct Flow {
     pub incast: bool,
     /// Destination port.
     pub port: u16,
+    /// Source port, where the list of flows says it. // FGC-30
+    pub src_port: Option<u16>,
 }
 
 /// Destination port of flows of which nothing else is said. // TRA-19

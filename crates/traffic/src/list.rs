@@ -19,6 +19,8 @@ pub struct ListedFlow {
     pub class: Option<u8>,
     /// Destination port; [`INCAST_PORT`](crate::INCAST_PORT) means that it belongs to an incast. // TRA-19
     pub port: u16,
+    /// Source port; `None`: whoever needs one gives it. // FGC-30
+    pub src_port: Option<u16>,
 }
 
 /// Classes are numbered 0 to 7, as priorities are in a frame's tag.
@@ -68,7 +70,7 @@ impl ListedFlow {
     }
 }
 
-const COLUMNS: [&str; 6] = ["src", "dst", "bytes", "start", "class", "port"];
+const COLUMNS: [&str; 7] = ["src", "dst", "bytes", "start", "class", "port", "sport"];
 
 /// How many of `COLUMNS` must be there.
 const REQUIRED: usize = 4;
@@ -109,7 +111,7 @@ fn fields(line: usize, text: &str) -> Vec<Field<'_>> {
 }
 
 /// Reads flows from CSV: a header line naming the columns `src`, `dst`, `bytes`, `start` and, if
-/// wished, `class` and `port`, in any order, then one flow a line. `start` carries its unit (`10us`). Empty
+/// wished, `class`, `port` and `sport`, in any order, then one flow a line. `start` carries its unit (`10us`). Empty
 /// lines and lines that begin with `#` are passed over. Hosts are checked later, by
 /// [`ListedFlow::check_all`]. // TRA-14
 ///
@@ -206,6 +208,10 @@ fn flow(
             Some(field) => port(field)?,
             None => DEFAULT_PORT,
         },
+        src_port: field(6)
+            .filter(|field| !field.text.is_empty())
+            .map(port)
+            .transpose()?,
     };
     if flow.src == flow.dst {
         return Err(dst.error(format!("host {} would send to itself", flow.src)));

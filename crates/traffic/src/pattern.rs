@@ -1,22 +1,27 @@
 //! Who talks to whom.
 
+use std::sync::Arc;
+
 use kernel::Stream;
 
+use crate::between::Between;
 use crate::error::Error;
 use crate::hosts::{Hosts, Scope};
 use crate::list::ListedFlow;
 
 /// Who receives an incast.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Receiver {
     /// A host drawn anew for each event.
     Random,
     /// Always this host.
     Host(u32),
+    /// These hosts one after the other, an event each, and over again. // TRA-22
+    InTurn(Arc<[u32]>),
 }
 
 /// Many senders, one receiver, one instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incast {
     /// Flows of one event.
     pub degree: u32,
@@ -39,6 +44,13 @@ pub enum Pattern {
         /// Which pairs may talk.
         scope: Scope,
     },
+    /// As [`Pattern::Uniform`], among all hosts but these. // TRA-23
+    Among {
+        /// Which pairs may talk.
+        scope: Scope,
+        /// Hosts that neither send nor receive, ascending.
+        excluded: Arc<[u32]>,
+    },
     /// Each arrival is one flow; this share of them between racks, the others within one, and in
     /// either case between a pair drawn evenly.
     Local {
@@ -60,6 +72,8 @@ pub enum Pattern {
     AllToAll,
     /// Each arrival is an incast; without arrivals there is one at the start of the window.
     Incast(Incast),
+    /// From some hosts to others: at each arrival, or once at the start of the window.
+    Between(Between),
     /// These flows. They need no sizes and no arrivals.
     List(Vec<ListedFlow>),
 }
@@ -69,10 +83,13 @@ impl Pattern {
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
-            Self::Uniform { .. } | Self::Local { .. } | Self::Sites { .. } => "uniform",
+            Self::Uniform { .. } | Self::Among { .. } | Self::Local { .. } | Self::Sites { .. } => {
+                "uniform"
+            }
             Self::Permutation => "permutation",
             Self::AllToAll => "all-to-all",
             Self::Incast(_) => "incast",
+            Self::Between(_) => "between",
             Self::List(_) => "list",
         }
     }
@@ -86,9 +103,11 @@ impl Pattern {
             Self::List(flows) => ListedFlow::check_all(flows, hosts.count()),
             Self::Permutation | Self::AllToAll => need_pairs(hosts, Scope::Any),
             Self::Uniform { scope } => need_pairs(hosts, *scope),
+            Self::Among { scope, excluded } => check_among(hosts, *scope, excluded),
             Self::Local { crossing } => check_local(hosts, *crossing),
             Self::Sites { sites } => check_sites(hosts, *sites),
             Self::Incast(incast) => incast.check(hosts),
+            Self::Between(between) => between.check(hosts),
         }
     }
 
@@ -97,18 +116,18 @@ impl Pattern {
     pub fn crossing_fraction(&self, hosts: &Hosts) -> f64 {
         match self {
             Self::Uniform { scope } => hosts.crossing_fraction(*scope),
+            Self::Among { scope, excluded } => hosts.crossing_fraction_without(*scope, excluded),
             Self::Local { crossing } => *crossing,
             Self::Sites { sites } => hosts.crossing_fraction_of_sites(*sites),
             // By symmetry a random partner is any other host with equal probability.
             Self::Permutation | Self::AllToAll => hosts.crossing_fraction(Scope::Any),
-            Self::Incast(incast) => match incast.receiver {
+            Self::Incast(incast) => match &incast.receiver {
                 // Where any host may send, every pair is as likely; between racks, all bytes cross.
                 Receiver::Random => hosts.crossing_fraction(incast.scope),
-                Receiver::Host(host) if host < hosts.count() => {
-                    hosts.crossing_fraction_to(host, incast.scope)
-                }
-                Receiver::Host(_) => 0.0,
+                Receiver::Host(host) => crossing_to(hosts, &[*host], incast.scope),
+                Receiver::InTurn(all) => crossing_to(hosts, all, incast.scope),
             },
+            Self::Between(between) => between.crossing_fraction(hosts),
             Self::List(flows) => {
                 let known =
                     |flow: &&ListedFlow| flow.src < hosts.count() && flow.dst < hosts.count();
@@ -135,6 +154,31 @@ fn need_pairs(hosts: &Hosts, scope: Scope) -> Result<(), Error> {
     if hosts.pairs_in(scope) == 0 {
         return Err(Error::new(
             "all hosts are in one rack; traffic between racks needs at least two racks",
+        ));
+    }
+    Ok(())
+}
+
+/// The share of an incast's bytes that goes between racks, averaged over its receivers.
+fn crossing_to(hosts: &Hosts, receivers: &[u32], scope: Scope) -> f64 {
+    let known = receivers.iter().filter(|&&host| host < hosts.count());
+    let sum: f64 = known
+        .map(|&host| hosts.crossing_fraction_to(host, scope))
+        .sum();
+    sum / receivers.len().max(1) as f64
+}
+
+/// TRA-23
+fn check_among(hosts: &Hosts, scope: Scope, excluded: &[u32]) -> Result<(), Error> {
+    if let Some(host) = excluded.iter().find(|&&host| host >= hosts.count()) {
+        let last = hosts.count() - 1;
+        return Err(Error::new(format!(
+            "excluded host {host} does not exist; hosts are 0 to {last}"
+        )));
+    }
+    if hosts.pairs_without(scope, excluded) == 0 {
+        return Err(Error::new(
+            "without the excluded hosts no pair is left that may talk",
         ));
     }
     Ok(())
@@ -169,19 +213,29 @@ fn check_sites(hosts: &Hosts, sites: u32) -> Result<(), Error> {
 }
 
 impl Incast {
+    /// How many hosts may send to a receiver.
+    fn peers_of(&self, hosts: &Hosts, receiver: u32) -> Result<u32, Error> {
+        if receiver < hosts.count() {
+            return Ok(hosts.peers(receiver, self.scope));
+        }
+        let last = hosts.count() - 1;
+        Err(Error::new(format!(
+            "receiver {receiver} does not exist; hosts are 0 to {last}"
+        )))
+    }
+
     fn check(&self, hosts: &Hosts) -> Result<(), Error> {
         need_pairs(hosts, self.scope)?;
         if self.degree == 0 {
             return Err(Error::new("incast degree is 0; expected at least 1"));
         }
-        let peers = match self.receiver {
+        let peers = match &self.receiver {
             Receiver::Random => hosts.fewest_peers(self.scope),
-            Receiver::Host(host) if host < hosts.count() => hosts.peers(host, self.scope),
-            Receiver::Host(host) => {
-                let last = hosts.count() - 1;
-                return Err(Error::new(format!(
-                    "receiver {host} does not exist; hosts are 0 to {last}"
-                )));
+            Receiver::Host(host) => self.peers_of(hosts, *host)?,
+            Receiver::InTurn(all) => {
+                let peers = all.iter().map(|&host| self.peers_of(hosts, host));
+                let fewest = peers.collect::<Result<Vec<_>, _>>()?.into_iter().min();
+                fewest.ok_or_else(|| Error::new("no receiver is named"))?
             }
         };
         if self.degree > peers && !self.with_replacement {

@@ -558,6 +558,7 @@ const FILES: &[&str] = &[
     include_str!("../data/google-allrpc@homa.dist"),
     include_str!("../data/google-rpc2008@hpcc.dist"),
     include_str!("../data/google-searchrpc@homa.dist"),
+    include_str!("../data/incast-30-40@floodgate.dist"),
     include_str!("../data/memcached@homa.dist"),
     include_str!("../data/solar@alibaba.dist"),
     include_str!("../data/web-search@abm.dist"),

@@ -88,10 +88,12 @@ impl SourceSpec {
             Pattern::List(_) => Some("each listed flow"),
             Pattern::Incast(incast) => incast.total_bytes.map(|_| "the total"),
             Pattern::Uniform { .. }
+            | Pattern::Among { .. }
             | Pattern::Local { .. }
             | Pattern::Sites { .. }
             | Pattern::Permutation
-            | Pattern::AllToAll => None,
+            | Pattern::AllToAll
+            | Pattern::Between(_) => None,
         };
         match (&self.sizes, elsewhere) {
             (None, None) => Err(Error::new(format!("pattern '{pattern}' needs flow sizes"))),
@@ -111,9 +113,13 @@ impl SourceSpec {
             (Some(_), Pattern::List(_)) => Err(Error::new(
                 "listed flows have their own starts; leave the arrivals out",
             )),
-            (None, Pattern::Uniform { .. } | Pattern::Local { .. } | Pattern::Sites { .. }) => {
-                Err(Error::new(format!("pattern '{pattern}' needs arrivals")))
-            }
+            (
+                None,
+                Pattern::Uniform { .. }
+                | Pattern::Among { .. }
+                | Pattern::Local { .. }
+                | Pattern::Sites { .. },
+            ) => Err(Error::new(format!("pattern '{pattern}' needs arrivals"))),
             (None, _) if self.limit.is_some() => Err(Error::new(
                 "a limit counts arrivals, and there are none; leave it out or give arrivals",
             )),
@@ -150,11 +156,15 @@ impl SourceSpec {
     pub fn flows_per_arrival(&self, hosts: u32) -> u64 {
         let hosts = u64::from(hosts);
         match &self.pattern {
-            Pattern::Uniform { .. } | Pattern::Local { .. } | Pattern::Sites { .. } => 1,
+            Pattern::Uniform { .. }
+            | Pattern::Among { .. }
+            | Pattern::Local { .. }
+            | Pattern::Sites { .. } => 1,
             Pattern::Permutation if self.arrivals.is_some() => 1,
             Pattern::Permutation => hosts,
             Pattern::AllToAll => hosts * hosts.saturating_sub(1),
             Pattern::Incast(incast) => u64::from(incast.degree),
+            Pattern::Between(between) => between.flows_per_arrival(),
             Pattern::List(flows) => flows.len() as u64,
         }
     }

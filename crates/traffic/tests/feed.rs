@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use traffic::sizes::find;
 use traffic::{
-    ArrivalKind, Arrivals, Feed, Flow, Hosts, Incast, ListedFlow, Pattern, Receiver, Scope, Sizes,
-    SourceSpec, mean_gap_ps,
+    ArrivalKind, Arrivals, Between, Feed, Flow, Hosts, Incast, ListedFlow, Pattern, Receiver,
+    Scope, Sizes, SourceSpec, mean_gap_ps,
 };
 
 const MS: u64 = 1_000_000_000;
@@ -265,8 +265,9 @@ fn incast(degree: u32, total_bytes: Option<u64>, receiver: Receiver, scope: Scop
 }
 
 fn incast_source(incast: Incast) -> SourceSpec {
+    let has_total = incast.total_bytes.is_some();
     let mut spec = source(Pattern::Incast(incast), every(1e6));
-    if incast.total_bytes.is_some() {
+    if has_total {
         spec.sizes = None;
     }
     spec
@@ -336,7 +337,7 @@ fn incast_with_a_fixed_receiver_and_own_sizes() {
 fn incast_with_replacement_may_exceed_the_hosts() {
     let mut many = incast(2000, Some(20_000_000), Receiver::Random, Scope::Any);
     many.with_replacement = true;
-    let mut spec = incast_source(many);
+    let mut spec = incast_source(many.clone());
     spec.limit = Some(2);
     let flows = flows(4, &[spec], &racks(16, 4));
     assert_eq!(flows.len(), 4000);
@@ -361,6 +362,7 @@ fn mixture() -> Vec<SourceSpec> {
     background.sizes = Some(Sizes::Dist(find("fb-hadoop@hpcc").expect("known")));
     let listed = |src, dst, start_ps, class| ListedFlow {
         port: 100,
+        src_port: None,
         src,
         dst,
         bytes: 77,
@@ -526,6 +528,7 @@ fn crossing_shares_are_those_of_the_flows() {
         start_ps: 0,
         class: None,
         port: 100,
+        src_port: None,
     };
     let patterns = [
         (
@@ -631,6 +634,7 @@ fn impossible_sources_are_refused() {
             start_ps,
             class: None,
             port: 100,
+            src_port: None,
         };
         change(&|spec| {
             (spec.sizes, spec.arrivals) = (None, None);
@@ -733,4 +737,70 @@ fn impossible_sources_are_refused() {
     refuse(&[endless], 8, &rack_of, "at most 4294967294");
     refuse(&vec![uniform(); 70_000], 8, &rack_of, "70000 sources");
     assert_eq!(Feed::new(0, &[], 2, &[0, 0]).expect("valid").count(), 0);
+}
+
+fn between(senders: &[u32], receivers: &[u32], together: bool) -> Pattern {
+    Pattern::Between(Between {
+        senders: senders.to_vec(),
+        receivers: receivers.to_vec(),
+        together,
+    })
+}
+
+// TRA-22
+#[test]
+fn senders_that_start_together_send_the_same_to_one_receiver() {
+    let mut burst = source(between(&[1, 3, 4], &[0, 5], true), poisson(1e7));
+    burst.sizes = Some(Sizes::Dist(find("web-search@hpcc").expect("known")));
+    let flows = flows(7, &[burst], &racks(6, 2));
+    assert!(flows.len() > 200 && flows.len() % 3 == 0);
+    let mut receivers = BTreeSet::new();
+    for event in flows.chunks(3) {
+        assert_eq!([1, 3, 4], [event[0].src, event[1].src, event[2].src]);
+        let first = event[0];
+        for flow in event {
+            assert_eq!(
+                (flow.start_ps, flow.bytes, flow.dst, flow.incast),
+                (first.start_ps, first.bytes, first.dst, false)
+            );
+        }
+        receivers.insert(first.dst);
+    }
+    assert_eq!(receivers, BTreeSet::from([0, 5]));
+    let sizes: BTreeSet<u64> = flows.iter().map(|flow| flow.bytes).collect();
+    assert!(sizes.len() > 50, "sizes are drawn for each event");
+}
+
+// TRA-22
+#[test]
+fn chosen_hosts_send_in_turn_and_once_without_arrivals() {
+    let some = source(between(&[0, 2], &[1, 3, 5], false), every(1e6));
+    let drawn = flows(1, std::slice::from_ref(&some), &racks(6, 3));
+    assert_eq!(drawn.len(), 1000);
+    for (src, dst) in [(0, 1), (0, 3), (0, 5), (2, 1), (2, 3), (2, 5)] {
+        let of = drawn
+            .iter()
+            .filter(|flow| (flow.src, flow.dst) == (src, dst));
+        assert!((120..220).contains(&of.count()), "{src} to {dst}");
+    }
+    // Of six pairs 0-3, 0-5, 2-3 and 2-5 cross.
+    let hosts = Hosts::new(&racks(6, 3)).unwrap();
+    assert!((some.pattern.crossing_fraction(&hosts) - 4.0 / 6.0).abs() < 1e-12);
+    let once = source(between(&[0, 2], &[1], true), None);
+    assert_eq!(flows(1, &[once], &racks(6, 3)).len(), 2);
+}
+
+// TRA-22
+#[test]
+fn chosen_hosts_must_be_there_and_differ() {
+    let refused = |senders: &[u32], receivers: &[u32]| {
+        refusal(
+            source(between(senders, receivers, true), None),
+            &racks(4, 4),
+        )
+    };
+    assert!(refused(&[], &[1]).contains("no sender is named"));
+    assert!(refused(&[4], &[1]).contains("sender 4 does not exist; hosts are 0 to 3"));
+    assert!(refused(&[0, 2, 0], &[1]).contains("sender 0 is named twice"));
+    assert!(refused(&[0, 1], &[1]).contains("host 1 would send to itself"));
 }

@@ -10,6 +10,7 @@ fn columns_come_in_any_order_and_starts_carry_their_unit() {
     let text = "\u{feff}# my flows\r\nstart, bytes, dst ,src,class\r\n\r\n 1.5us,1000,2,1,3\r\n\"0ns\",7,0,2,\r\n";
     let flow = |src, dst, bytes, start_ps, class| ListedFlow {
         port: 100,
+        src_port: None,
         src,
         dst,
         bytes,
@@ -121,4 +122,17 @@ fn a_port_may_be_named_and_one_of_them_means_incast() {
     assert_eq!(ports, [200, 100, 7]);
     let error = parse_flow_csv("src,dst,bytes,start,port\n0,1,1000,1us,70000\n").unwrap_err();
     assert!(error.to_string().contains("65535"), "{error}");
+}
+
+// FGC-30
+#[test]
+fn a_list_may_say_source_ports() {
+    let text = "src,dst,bytes,start,sport\n0,1,10,0us,10007\n1,0,10,0us,\n";
+    let flows = parse_flow_csv(text).unwrap();
+    assert_eq!(
+        flows.iter().map(|f| f.src_port).collect::<Vec<_>>(),
+        [Some(10_007), None]
+    );
+    let wrong = parse_flow_csv("src,dst,bytes,start,sport\n0,1,10,0us,70000\n").unwrap_err();
+    assert!(wrong.to_string().contains("more than 65535"), "{wrong}");
 }

@@ -207,7 +207,8 @@ fn every_file_is_read_and_tested() {
         all().len(),
         "a file does not parse, or is not embedded"
     );
-    assert_eq!(files, PUBLISHED.len());
+    // One is no published table: `incast-30-40@floodgate`, see tests/floodgate.rs.
+    assert_eq!(files, PUBLISHED.len() + 1);
     for distribution in all() {
         assert!(
             distribution.points().len() <= 64,

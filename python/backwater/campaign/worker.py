@@ -96,9 +96,7 @@ def _simulate(job: Job, work: Path, tell: Tell) -> dict[str, Any]:
             told = now
             tell({"key": job.key, "fraction": progress.fraction})
 
-    run = simulate.run(
-        scenario, out=work / "run", listener=listener, threads=job.threads, **extra
-    )
+    run = simulate.run(scenario, out=work / "run", listener=listener, threads=job.threads, **extra)
     # The words of the scenario as it was asked for, and the names of its own files.
     (run.path / "resolved.toml").write_text(job.resolved, encoding="utf-8")
     return run.summary

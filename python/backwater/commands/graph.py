@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from backwater.commands.common import Overrides, Profile, Scenario, Scheme, Seed
+from backwater.commands.floodgate import floodgate_lines
 
 _LISTED = 20
 """Ports or pairs that are named; more are counted."""
@@ -112,9 +113,19 @@ def resources(
             show_default="that of the scenario's traffic",
         ),
     ] = None,
+    destinations: Annotated[
+        int | None,
+        typer.Option(
+            "--destinations",
+            metavar="N",
+            min=1,
+            help="Destinations that Floodgate has memory for.",
+            show_default="those of the network",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Show what BFC costs the switches: tables, counters, headers that are sent back."""
+    """Show what BFC, or Floodgate, costs the switches: tables, counters, queues."""
     from backwater import simulate
 
     cost = simulate.resources(
@@ -124,9 +135,13 @@ def resources(
         seed=seed,
         profile=profile,
         packet_bytes=packet_bytes,
+        destinations=destinations,
     )
     if as_json:
         print(json.dumps(cost, indent=2))
+        return
+    if cost["floodgate"] is not None:
+        print("\n".join(floodgate_lines(cost["floodgate"])))
         return
     mean, share = cost["packet_bytes"], cost["short_share"]
     mix = f", {share:.0%} of them not full" if share is not None else ""

@@ -15,6 +15,7 @@ from typing import Any
 
 from backwater.errors import RunError
 from backwater.interchange.bfc_case import find_bfc
+from backwater.interchange.floodgate_case import find_floodgate
 from backwater.interchange.observed import (
     Case,
     FlowKey,
@@ -60,7 +61,7 @@ def find_ns3(root: Path) -> Iterator[Ns3Case]:
         yield Ns3Case(config.parent, root.resolve().name if inner == "." else inner)
 
 
-FINDERS: list[Callable[[Path], Iterator[Case]]] = [find_ns3, find_bfc]
+FINDERS: list[Callable[[Path], Iterator[Case]]] = [find_ns3, find_bfc, find_floodgate]
 """One for each kind of case."""
 
 
@@ -73,7 +74,8 @@ def find(root: Path) -> list[Case]:
         raise RunError(
             f"{root}: no case here; a case is a folder with the config.txt and the fct.txt of "
             "an ns-3 run, or with flows_fct.csv, flows and their completion times, of the "
-            "simulator of BFC's authors"
+            "simulator of BFC's authors, or that and cfg.ini of the simulator of Floodgate's "
+            "authors"
         )
     return found
 

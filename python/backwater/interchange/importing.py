@@ -50,7 +50,9 @@ class Imported:
 
 
 @dataclass(slots=True)
-class _Inputs:
+class Inputs:
+    """What the files of a simulation say."""
+
     config: Config
     topology: Topology
     flows: list[Flow]
@@ -85,8 +87,13 @@ def import_ns3(config: Path, name: str, flow_file: str) -> Imported:
     """
     findings = Findings()
     inputs = _read(config, findings)
-    parts = [_head(inputs, name), _topology(inputs), _switch(inputs), _traffic(inputs, flow_file)]
-    parts += [_run(inputs), _record(inputs), _scheme(inputs)]
+    parts = [
+        _head(inputs, name),
+        topology_lines(inputs),
+        switch_lines(inputs),
+        _traffic(inputs, flow_file),
+    ]
+    parts += [_run(inputs), _record(inputs), scheme_lines(inputs)]
     findings.stop_if_wrong()
     text = "\n".join("\n".join(lines) + "\n" for lines in parts if lines)
     return Imported(text, _flow_list(inputs), findings.warnings())
@@ -132,7 +139,7 @@ def _refuse_foreign(out: Path) -> None:
 # --- Reading ---------------------------------------------------------------------------------
 
 
-def _read(path: Path, findings: Findings) -> _Inputs:
+def _read(path: Path, findings: Findings) -> Inputs:
     config = ns3_config.read(path, findings)
     config.need("TOPOLOGY_FILE")
     _check_dialect(config)
@@ -141,7 +148,7 @@ def _read(path: Path, findings: Findings) -> _Inputs:
     flows = ns3_flows.read(_beside(config, "FLOW_FILE"), topology, findings)
     findings.stop_if_wrong()
     _check_trace(config, topology)
-    return _Inputs(config, topology, flows, findings)
+    return Inputs(config, topology, flows, findings)
 
 
 def _beside(config: Config, key: str) -> Path:
@@ -224,7 +231,7 @@ def _check_trace(config: Config, topology: Topology) -> None:
 # --- Writing ---------------------------------------------------------------------------------
 
 
-def _head(inputs: _Inputs, name: str) -> list[str]:
+def _head(inputs: Inputs, name: str) -> list[str]:
     from backwater import __version__
 
     config = inputs.config
@@ -236,7 +243,8 @@ def _head(inputs: _Inputs, name: str) -> list[str]:
     ]
 
 
-def _topology(inputs: _Inputs) -> list[str]:
+def topology_lines(inputs: Inputs) -> list[str]:
+    """Write the network, link by link."""
     topology, config = inputs.topology, inputs.config
     linked = topology.linked()
     everywhere = config["ERROR_RATE_PER_LINK"]
@@ -268,7 +276,8 @@ def _topology(inputs: _Inputs) -> list[str]:
     ]
 
 
-def _switch(inputs: _Inputs) -> list[str]:
+def switch_lines(inputs: Inputs) -> list[str]:
+    """Write the buffer of the switches."""
     table = _Table()
     table.put("buffer", f'"{inputs.config["BUFFER_SIZE"]}MiB"', "BUFFER_SIZE")
     if inputs.config["BUFFER_SIZE"] == 0:
@@ -276,7 +285,7 @@ def _switch(inputs: _Inputs) -> list[str]:
     return ["[switch]", *table.lines]
 
 
-def _traffic(inputs: _Inputs, flow_file: str) -> list[str]:
+def _traffic(inputs: Inputs, flow_file: str) -> list[str]:
     groups = {flow.group for flow in inputs.flows}
     if len(groups) > 1:
         inputs.findings.error(
@@ -304,7 +313,7 @@ def _traffic(inputs: _Inputs, flow_file: str) -> list[str]:
     ]
 
 
-def _run(inputs: _Inputs) -> list[str]:
+def _run(inputs: Inputs) -> list[str]:
     config, epoch = inputs.config, inputs.epoch_ps
     stop = int(config["SIMULATOR_STOP_TIME"] * 10**12)
     last = inputs.flows[-1].start_ps
@@ -322,7 +331,7 @@ def _run(inputs: _Inputs) -> list[str]:
     return ["[run]", *table.lines]
 
 
-def _record(inputs: _Inputs) -> list[str]:
+def _record(inputs: Inputs) -> list[str]:
     config, epoch = inputs.config, inputs.epoch_ps
     start, end = (config[f"QLEN_MON_{x}"] * 1000 for x in ("START", "END"))
     # ns-3 samples at the start, and goes on as long as the end is still to come.
@@ -342,9 +351,10 @@ def _record(inputs: _Inputs) -> list[str]:
 # --- The scheme ------------------------------------------------------------------------------
 
 
-def _scheme(inputs: _Inputs) -> list[str]:
+def scheme_lines(inputs: Inputs, rename: Callable[[str], str] = lambda preset: preset) -> list[str]:
+    """Write the control as it is configured; ``rename`` makes another preset of its own."""
     config = inputs.config
-    makers: dict[int, Callable[[_Inputs, _Table], str]] = {
+    makers: dict[int, Callable[[Inputs, _Table], str]] = {
         _DCQCN: _dcqcn,
         _HPCC: _hpcc,
         _TIMELY: _timely,
@@ -360,7 +370,7 @@ def _scheme(inputs: _Inputs) -> list[str]:
     parameters = _Table()
     preset = makers[mode](inputs, parameters)
     table = _Table()
-    table.put("preset", _quoted(preset), "CC_MODE, HAS_WIN, VAR_WIN")
+    table.put("preset", _quoted(rename(preset)), "CC_MODE, HAS_WIN, VAR_WIN")
     table.put("parameters", '"hpcc-paper"')
     table.put("mtu", f'"{config["PACKET_PAYLOAD_SIZE"]}B"', "PACKET_PAYLOAD_SIZE")
     if config["GLOBAL_T"] != 1:
@@ -397,7 +407,7 @@ def _told(value: Any) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
-def _check_common(inputs: _Inputs) -> None:
+def _check_common(inputs: Inputs) -> None:
     config = inputs.config
     payload = config["PACKET_PAYLOAD_SIZE"]
     if not 64 <= payload <= 9000:
@@ -435,7 +445,7 @@ def _check_common(inputs: _Inputs) -> None:
         )
 
 
-def _window(inputs: _Inputs, out: _Table, control: str) -> bool:
+def _window(inputs: Inputs, out: _Table, control: str) -> bool:
     """Whether a window limits what is in flight; writes down if it does not follow the rate."""
     config = inputs.config
     if config["HAS_WIN"] and not config["VAR_WIN"]:
@@ -443,7 +453,7 @@ def _window(inputs: _Inputs, out: _Table, control: str) -> bool:
     return config["HAS_WIN"]
 
 
-def _need_variable_window(inputs: _Inputs, control: str) -> None:
+def _need_variable_window(inputs: Inputs, control: str) -> None:
     config = inputs.config
     if config["HAS_WIN"] and not config["VAR_WIN"]:
         config.error(
@@ -453,7 +463,7 @@ def _need_variable_window(inputs: _Inputs, control: str) -> None:
         )
 
 
-def _dcqcn(inputs: _Inputs, out: _Table) -> str:
+def _dcqcn(inputs: Inputs, out: _Table) -> str:
     config = inputs.config
     config.need("EWMA_GAIN", "RATE_AI", "RATE_HAI", "RP_TIMER")
     window = _window(inputs, out, "dcqcn")
@@ -471,17 +481,13 @@ def _dcqcn(inputs: _Inputs, out: _Table) -> str:
     return "dcqcn+win" if window else "dcqcn"
 
 
-def _hpcc(inputs: _Inputs, out: _Table) -> str:
+def _hpcc(inputs: Inputs, out: _Table) -> str:
     config = inputs.config
     config.need("RATE_AI")
     _need_variable_window(inputs, "HPCC")
     if not config["HAS_WIN"]:
         config.error("HAS_WIN", "HPCC without a window is not modelled", "set both to 1")
     _maps_if_missing(inputs)
-    if config["MULTI_RATE"]:
-        config.error(
-            "MULTI_RATE", "a rate for each hop (MULTI_RATE 1) is not modelled", "set MULTI_RATE 0"
-        )
     target = config["U_TARGET"]
     if not 0 < target <= 1:
         config.error("U_TARGET", f"a target utilisation of {target}; expected up to 1")
@@ -489,6 +495,7 @@ def _hpcc(inputs: _Inputs, out: _Table) -> str:
     out.put("hpcc.eta", _number(target), "U_TARGET")
     out.put("hpcc.max_stage", str(config["MI_THRESH"]), "MI_THRESH")
     out.put("hpcc.reaction", _quoted(reaction), "FAST_REACT")
+    out.put("hpcc.alpha_fair", _quoted("max-min" if config["MULTI_RATE"] else "off"), "MULTI_RATE")
     if config["SAMPLE_FEEDBACK"]:
         out.put("hpcc.sample_feedback", "true", "SAMPLE_FEEDBACK")
     _rates(inputs, out, "hpcc", ("RATE_AI", "wai"), ("MIN_RATE", "min_rate"))
@@ -501,7 +508,7 @@ def _hpcc(inputs: _Inputs, out: _Table) -> str:
     return "hpcc"
 
 
-def _timely(inputs: _Inputs, out: _Table) -> str:
+def _timely(inputs: Inputs, out: _Table) -> str:
     inputs.config.need("RATE_AI", "RATE_HAI")
     window = _window(inputs, out, "timely")
     _maps_if_missing(inputs)
@@ -509,7 +516,7 @@ def _timely(inputs: _Inputs, out: _Table) -> str:
     return "timely+win" if window else "timely"
 
 
-def _dctcp(inputs: _Inputs, out: _Table) -> str:
+def _dctcp(inputs: Inputs, out: _Table) -> str:
     config = inputs.config
     config.need("EWMA_GAIN")
     _need_variable_window(inputs, "DCTCP")
@@ -521,12 +528,12 @@ def _dctcp(inputs: _Inputs, out: _Table) -> str:
     return "dctcp"
 
 
-def _rates(inputs: _Inputs, out: _Table, table: str, *keys: tuple[str, str]) -> None:
+def _rates(inputs: Inputs, out: _Table, table: str, *keys: tuple[str, str]) -> None:
     for key, ours in keys:
         out.put(f"{table}.{ours}", f'"{_rate(inputs.config[key])}"', key)
 
 
-def _marks(inputs: _Inputs, out: _Table) -> None:
+def _marks(inputs: Inputs, out: _Table) -> None:
     """ECN thresholds for each rate of a switch port."""
     config = inputs.config
     if not config["ENABLE_QCN"]:
@@ -552,7 +559,7 @@ def _marks(inputs: _Inputs, out: _Table) -> None:
     out.put("ecn.profiles", f"[{', '.join(profiles)}]", "KMIN_MAP, KMAX_MAP, PMAX_MAP")
 
 
-def _maps_if_missing(inputs: _Inputs) -> None:
+def _maps_if_missing(inputs: Inputs) -> None:
     """Warn of missing rates also where marks do not count: ns-3 refuses them."""
     config = inputs.config
     for rate in inputs.topology.switch_rates():
@@ -572,7 +579,7 @@ def _lacking(config: Config, rate: int) -> list[str]:
 # --- The list of flows -----------------------------------------------------------------------
 
 
-def _flow_list(inputs: _Inputs) -> str:
+def _flow_list(inputs: Inputs) -> str:
     linked = inputs.topology.linked()
     hosts = [n for n in inputs.topology.hosts if n in linked]
     index = {number: i for i, number in enumerate(hosts)}

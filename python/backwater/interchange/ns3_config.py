@@ -128,6 +128,15 @@ FLOODGATE_KEYS = frozenset(
         "BW_INTERVAL",
         "BUFFER_INTERVAL",
         "RTO_us",
+        "NACK_REACTION",
+        "PFC_DST_ALHPA",
+        "PFC_TH_STATIC",
+        "AVG_MESSAGE_PER_QP",
+        "INCAST_INTERVAL",
+        "INCAST_TIME",
+        "INCAST_FLOW_SIZE",
+        "INCAST_SCALE",
+        "OUTPUT_REALTIME_BUFFER",
     }
 )
 """Keys of Floodgate's simulator; each has one value."""

@@ -29,6 +29,22 @@ class FlowTimes(NamedTuple):
     start_ns: int
     fct_ns: int
     alone_ns: float
+    received_ns: int | None = None
+    """From its start to its last byte, where that is compared, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Numbers of the whole network, where a case is compared by these."""
+
+    incasts: frozenset[FlowKey]
+    """Flows that belong to an incast; the others arrive by chance."""
+
+    paused_us: dict[int, float] | None
+    """Time that PFC held ports, by the tier of their node (0: hosts); ``None``: not known."""
+
+    samples: dict[tuple[int, int], int] | None
+    """Bytes in buffers by time and switch; what is not told is 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +62,9 @@ class Observed:
 
     edges: tuple[int, ...] | None = None
     """Largest sizes of the bins in which these authors look at flows; ``None``: equal bins."""
+
+    totals: Totals | None = None
+    """Where a case is compared by a few numbers of the whole network."""
 
 
 @dataclass(frozen=True, slots=True)

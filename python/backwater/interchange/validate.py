@@ -9,6 +9,10 @@ one by one.
 Against a simulator whose own runs differ from each other, that of BFC's authors, only distributions
 are compared, in the authors' size bins: from 200 flows of a bin on the average slowdown within 5 %
 and p99 within 15 %, and of the buffers p99 within 15 %.
+
+Against the simulator of Floodgate's authors a few numbers of the whole network are compared, which
+its paper speaks of: FCT of the flows that belong to no incast, on average within 3 % and p99 within
+5 %, the time that PFC held the cores, and the fullest buffer, both within 3 %.
 """
 
 from __future__ import annotations
@@ -17,12 +21,20 @@ import tempfile
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from backwater.errors import RunError, ScenarioError
-from backwater.interchange.observed import INCAST_PORT, Case, FlowKey, FlowTimes, Observed
+from backwater.interchange.observed import (
+    INCAST_PORT,
+    Case,
+    FlowKey,
+    FlowTimes,
+    Observed,
+    Totals,
+)
 
 SINGLE_NS = 2
 FEW, FEW_SHARE = 8, 0.005
@@ -45,6 +57,25 @@ BUFFERS: dict[str, float | None] = {
     "max": None,
 }
 """Statistics of all samples of the switches' buffers."""
+
+WHOLE: dict[str, float | None] = {"avg": 0.03, "p50": None, "p99": 0.05, "max": None}
+"""Statistics of the FCT of all flows that belong to no incast."""
+
+TOTAL = 0.03
+"""How far apart the time of pauses at the cores and the fullest buffer may be."""
+
+
+class By(StrEnum):
+    """How two simulators are compared."""
+
+    FLOWS = "flows"
+    """Both can be the same to the nanosecond: flow by flow, or in equal bins of sizes."""
+
+    BINS = "bins"
+    """Their own runs differ: in the bins of their figures."""
+
+    TOTALS = "totals"
+    """By a few numbers of the whole network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +137,8 @@ class Verdict:
     statistics: tuple[str, ...] = tuple(EQUAL_BINS)
     """What is compared in each bin."""
 
-    one_by_one: bool = True
-    """Whether the two can be the same to the nanosecond."""
+    by: By = By.FLOWS
+    """How the two are compared."""
 
     buffers: tuple[list[int], list[int]] | None = None
     """Buffers of all switches at all samples, theirs and ours, sorted."""
@@ -199,6 +230,9 @@ def compare(name: str, simulator: str, expected: Observed, measured: Observed) -
     """Compare what two simulators found in one case."""
     if expected.edges is not None:
         return _compare_distributions(name, simulator, expected, measured)
+    if expected.totals is not None and measured.totals is not None:
+        sides = expected.totals, measured.totals
+        return _compare_totals(name, simulator, (expected.flows, measured.flows), sides)
     common = sorted(
         (key for key in expected.flows if key in measured.flows), key=lambda key: (key.bytes, key)
     )
@@ -287,7 +321,7 @@ def _compare_distributions(
         simulator,
         flows=len(expected.flows),
         statistics=tuple(GIVEN_BINS),
-        one_by_one=False,
+        by=By.BINS,
     )
     missing = len(expected.flows) - len(both)
     finished = len(expected.flows), len(both)
@@ -303,6 +337,84 @@ def _compare_distributions(
         verdict.buffers = expected.buffer, measured.buffer
         verdict.checks += _of_buffers(*verdict.buffers, promised=len(both) >= PART)
     return verdict
+
+
+def _compare_totals(
+    name: str,
+    simulator: str,
+    flows: tuple[Mapping[FlowKey, FlowTimes], Mapping[FlowKey, FlowTimes]],
+    totals: tuple[Totals, Totals],
+) -> Verdict:
+    """Compare FCTs of incasts and of all other flows, pauses by tier, and buffers."""
+    theirs, ours = flows
+    both = sorted(key for key in theirs if key in ours)
+    verdict = Verdict(name, simulator, flows=len(theirs), by=By.TOTALS)
+    verdict.exact = sum(theirs[key][:2] == ours[key][:2] for key in both)
+    missing = len(theirs) - len(both)
+    verdict.checks.append(
+        Check("flows", "finished there only", len(theirs), len(both), missing, 0, "count")
+    )
+    if not both:
+        verdict.failed = "no flow finished in both simulators"
+    for incast in (False, True):
+        keys = [key for key in both if (key in totals[0].incasts) == incast]
+        sides = [theirs[key] for key in keys], [ours[key] for key in keys]
+        if keys:
+            verdict.checks += _of_times(*sides, incast)
+        if keys and not incast:
+            verdict.fcts = sorted(t.fct_ns for t in sides[0]), sorted(o.fct_ns for o in sides[1])
+    verdict.checks += _of_pauses(totals[0].paused_us, totals[1].paused_us)
+    verdict.checks += _of_samples(verdict, totals[0].samples, totals[1].samples)
+    return verdict
+
+
+def _of_times(theirs: list[FlowTimes], ours: list[FlowTimes], incast: bool) -> list[Check]:
+    """Compare FCTs of the same flows, until the last ACK and until the last byte."""
+    checks = []
+    whose = "incast" if incast else "other flows"
+    for which, end in ((1, "last ACK"), (3, "last byte")):
+        sides = [sorted(t[which] / 1000 for t in side) for side in (theirs, ours)]
+        for what, limit in WHOLE.items():
+            a, b = (statistic(side, what) for side in sides)
+            said = f"FCT of {whose} to the {end}, us"
+            checks.append(Check(what, said, a, b, _share(a, b), None if incast else limit))
+    return checks
+
+
+def _of_pauses(theirs: dict[int, float] | None, ours: dict[int, float] | None) -> list[Check]:
+    if theirs is None or ours is None:
+        return []
+    top = max(theirs)
+    return [
+        Check("paused", f"{_tier(tier, top)}, us", a, ours[tier], _share(a, ours[tier]), limit)
+        for tier, a in sorted(theirs.items())
+        for limit in [TOTAL if tier == top else None]
+    ]
+
+
+def _tier(tier: int, top: int) -> str:
+    if tier == 0:
+        return "hosts"
+    return "cores" if tier == top else "ToRs" if tier == 1 else f"tier {tier}"
+
+
+def _of_samples(
+    verdict: Verdict,
+    theirs: dict[tuple[int, int], int] | None,
+    ours: dict[tuple[int, int], int] | None,
+) -> list[Check]:
+    """Compare the fullest buffer; the samples themselves are drawn."""
+    if not theirs or ours is None:
+        return []
+    last = max(at for at, _ in theirs)
+    ours = {place: used for place, used in ours.items() if place[0] <= last}
+    places = theirs.keys() | ours.keys()
+    verdict.buffers = (
+        sorted(theirs.get(place, 0) for place in places),
+        sorted(ours.get(place, 0) for place in places),
+    )
+    a, b = (side[-1] for side in verdict.buffers)
+    return [Check("buffer", "max in B", a, b, _share(a, b), TOTAL)]
 
 
 def _parts(keys: Sequence[FlowKey], edges: Sequence[int]) -> list[list[FlowKey]]:

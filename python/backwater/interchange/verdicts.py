@@ -20,7 +20,10 @@ from backwater.interchange.validate import (
     PART,
     PAUSES_SHARE,
     SINGLE_NS,
+    TOTAL,
+    WHOLE,
     Bin,
+    By,
     Check,
     Verdict,
     statistic,
@@ -29,7 +32,7 @@ from backwater.interchange.validate import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MEASURES = ("avg", "p50", "p95", "p99", "max", "buffer")
+_MEASURES = ("avg", "p50", "p95", "p99", "max", "buffer", "paused")
 _COLUMNS = ("case", "flows", "same ns", "FCT", *_MEASURES, "pauses", "")
 _ALWAYS = ("case", "flows", "")
 
@@ -39,8 +42,8 @@ Cell = tuple[str, bool]
 
 def limits(verdicts: Sequence[Verdict]) -> str:
     """Say in a sentence what is promised of such cases."""
-    kinds = dict.fromkeys(verdict.one_by_one for verdict in verdicts)
-    said = [_LIMITS[one_by_one] for one_by_one in kinds or (True,)]
+    kinds = dict.fromkeys(verdict.by for verdict in verdicts)
+    said = [_LIMITS[by] for by in kinds or (By.FLOWS,)]
     return "Limits: " + " ".join(said)
 
 
@@ -49,19 +52,23 @@ def _listed(limits: Mapping[str, float | None]) -> str:
 
 
 _LIMITS = {
-    True: (
+    By.FLOWS: (
         f"a single flow {SINGLE_NS} ns; up to {FEW} flows each {FEW_SHARE:.1%}; more: "
         f"median and largest FCT {MANY_SHARE:.0%}, pauses {PAUSES_SHARE:.0%}; {BIN} flows and "
         f"more: slowdown in size bins of at least {BIN} flows {_listed(EQUAL_BINS)} (the worst bin "
         "is shown)."
     ),
-    False: (
+    By.BINS: (
         f"slowdown by the authors' formula in their size bins, from {PART} flows of a bin on, "
         f"{_listed(GIVEN_BINS)} (the worst such bin is shown); from {PART} flows in all on, "
         f"buffers of switches over time {_listed(BUFFERS)}. In brackets: no limit."
     ),
+    By.TOTALS: (
+        f"FCT of flows that belong to no incast {_listed(WHOLE)}; time that PFC held the cores "
+        f"and the fullest buffer {TOTAL:.0%}. In brackets: no limit."
+    ),
 }
-"""By whether flows can be compared one by one."""
+"""By how the two are compared."""
 
 
 def _explained(columns: Sequence[str]) -> str:
@@ -106,7 +113,7 @@ def _row(verdict: Verdict) -> list[Cell]:
     if missing is not None and not missing.held:
         flows = f"{missing.ours:g} of {flows}"
     cells = [(verdict.name, True), (flows, missing is None or missing.held)]
-    same = verdict.one_by_one and verdict.flows
+    same = verdict.by is not By.BINS and verdict.flows
     cells.append((f"{verdict.exact / verdict.flows:.0%}" if same else "", True))
     cells += [_measure(verdict.worst(what)) for what in ("fct", *_MEASURES)]
     pauses = verdict.worst("pauses")
@@ -226,6 +233,7 @@ def write_markdown(path: Path, verdicts: Sequence[Verdict], command: str) -> lis
         lines += ["", f"## {group}, {what}", "", f"![{group}, {what}]({figure.name})"]
     for verdict in verdicts:
         lines += _bin_table(verdict)
+        lines += _total_table(verdict)
     _write(path, ("\n".join(lines) + "\n").encode())
     return [path, *figures.values()]
 
@@ -259,6 +267,28 @@ def _bin_table(verdict: Verdict) -> list[str]:
             "|" + "---:|" * len(buffers),
             "| " + " | ".join(_both(check, ".0f") for check in buffers) + " |",
         ]
+    return lines
+
+
+def _total_table(verdict: Verdict) -> list[str]:
+    """Every number that is compared, where these are few."""
+    if verdict.by is not By.TOTALS or not verdict.checks:
+        return []
+    lines = [
+        "",
+        f"## {verdict.name}",
+        "",
+        "| | | Backwater | the other | apart | limit |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    for check in verdict.checks:
+        if check.unit == "count":
+            continue
+        apart = _apart(check) if check.theirs or not check.ours else "-"
+        limit = "" if check.limit is None else f"{check.limit:.0%}"
+        told = apart if check.held else f"**{apart}**"
+        numbers = f"{check.ours:,.3f} | {check.theirs:,.3f}"
+        lines.append(f"| {check.what} | {check.of} | {numbers} | {told} | {limit} |")
     return lines
 
 

@@ -13,8 +13,9 @@ from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from backwater.paper.files import Axis, Group, Mark, Measure, Panel, Pick, Selection
-from backwater.paper.measures import Array, Samples, evaluate, quantile
+from backwater.paper.measures import evaluate, quantile
 from backwater.paper.quantities import Dimension
+from backwater.paper.samples import Array, Samples
 from backwater.plots import GRID, INK, MUTED, Style, styles
 from backwater.units import bytes_text
 
@@ -42,6 +43,9 @@ _NAMES = {
     "delay": "time beyond that of the flow alone",
     "pauses": "duration of a pause",
     "paused": "share of time paused by PFC",
+    "pause-rate": "PAUSEs per ms",
+    "pause-level": "bytes of an ingress at a PAUSE",
+    "goodput": "throughput of a flow",
     "wire": "bytes on the links per byte of payload",
     "summary": "number",
 }

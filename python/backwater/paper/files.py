@@ -15,6 +15,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from backwater.breakdown import CLASSES, ROLES
 from backwater.errors import ScenarioError
 from backwater.paper import formulas
 from backwater.paper.formulas import Formula
@@ -117,6 +118,13 @@ class Source:
     interval_ps: float = 0.0
     total: bool = False
     key: str = ""
+    classes: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+    incast: bool | None = None
+    """Only incasts, or only other flows; ``None``: both."""
+
+    frames: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +155,9 @@ class Measure:
 
     at: float = 0.0
     """Where the formula is taken."""
+
+    over: Measure | None = None
+    """Its value is divided by that of this one."""
 
 
 Selection = Mapping[str, tuple[str, ...]]
@@ -577,7 +588,17 @@ def _group(table: _Table, alone: bool) -> Group:
     return group
 
 
+_MOST_SEEDS = 100_000
+
+
 def _seeds(table: _Table) -> tuple[int | None, ...]:
+    if isinstance(table.get("seeds"), dict):
+        bounds = table.table("seeds")
+        first, last = bounds.whole("from", 1), bounds.whole("to", 0)
+        bounds.close()
+        if not first <= last < first + _MOST_SEEDS:
+            raise table.fail("seeds", f"expected from 1 to {_MOST_SEEDS:,} seeds in {{ from, to }}")
+        return tuple(range(first, last + 1))
     seeds = table.list("seeds")
     for seed in seeds:
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
@@ -652,38 +673,49 @@ def _point(table: _Table) -> Point:
 
 # --- Data and measures -----------------------------------------------------------------------
 
-_FLOWS = {"sizes", "traffic", "window"}
+_FLOWS = {"sizes", "traffic", "classes", "window"}
+_PORTS = {"ports", "tiers", "roles"}
 SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "slowdown": (Dimension.NUMBER, _FLOWS),
     "slowdown-acked": (Dimension.NUMBER, _FLOWS),
     "fct": (Dimension.TIME, _FLOWS),
     "fct-acked": (Dimension.TIME, _FLOWS),
     "delay": (Dimension.TIME, _FLOWS),
+    "goodput": (Dimension.RATE, _FLOWS),
     "rtt": (Dimension.TIME, set()),
     "queue": (Dimension.SIZE, {"ports", "window"}),
     "queue-samples": (Dimension.SIZE, {"ports"}),
     "queueing": (Dimension.TIME, {"ports"}),
     "control-share": (Dimension.SHARE, {"ports"}),
     "buffer": (Dimension.SIZE, {"tiers", "window"}),
-    "throughput": (Dimension.RATE, {"flows", "traffic", "bin", "total", "window"}),
+    "throughput": (Dimension.RATE, {"flows", "traffic", "classes", "bin", "total", "window"}),
     "active-flows": (Dimension.NUMBER, {"ports", "tiers"}),
     "in-progress": (Dimension.NUMBER, {"traffic", "sizes", "bin", "window"}),
     "fair-share-change": (Dimension.SHARE, {"traffic", "bin", "interval", "window"}),
     "utilisation": (Dimension.SHARE, {"ports", "tiers"}),
     "idle": (Dimension.SHARE, {"ports", "tiers"}),
-    "pauses": (Dimension.TIME, {"tiers", "window"}),
-    "paused": (Dimension.SHARE, {"tiers", "window"}),
+    "pauses": (Dimension.TIME, {"ports", "tiers", "window"}),
+    "paused": (Dimension.SHARE, {"ports", "tiers", "window"}),
+    "pause-rate": (Dimension.NUMBER, {"ports", "tiers", "bin", "window"}),
+    "pause-level": (Dimension.SIZE, {"ports", "window"}),
     "wire": (Dimension.NUMBER, set()),
     "summary": (Dimension.NUMBER, {"key"}),
+    "port-buffer": (Dimension.SIZE, _PORTS),
+    "queuing-time": (Dimension.TIME, _PORTS | {"incast"}),
+    "sent": (Dimension.SHARE, _PORTS | {"frames"}),
+    "buffer-course": (Dimension.SIZE, {"tiers", "nodes", "window"}),
 }
 """What can be looked at, its dimension, and how it can be narrowed down."""
 
-SERIES = {"queue", "throughput", "in-progress"}
+FRAMES = ("data", "replies", "credits")
+"""Frames that ports count apart."""
+
+SERIES = {"queue", "throughput", "in-progress", "pause-rate", "buffer-course"}
 """Those that are a course in time."""
 
 _NARROWING = (
     *("sizes", "window", "traffic", "flows", "ports", "tiers"),
-    *("bin", "interval", "total", "key"),
+    *("bin", "interval", "total", "key", "classes", "roles", "nodes", "incast", "frames"),
 )
 
 _SIMPLE = ("mean", "std", "min", "max", "sum", "count")
@@ -723,7 +755,21 @@ def _source_fields(table: _Table, of: str) -> Source:
         else 0.0,
         total=table.flag("total"),
         key=table.text("key") if of == "summary" else "",
+        classes=_words(table, "classes", CLASSES),
+        roles=_words(table, "roles", ROLES),
+        nodes=table.texts("nodes"),
+        incast=table.flag("incast") if "incast" in table else None,
+        frames=table.one_of("frames", FRAMES) if of == "sent" else "",
     )
+
+
+def _words(table: _Table, key: str, known: Sequence[str]) -> tuple[str, ...]:
+    """Return words of a list that are all known."""
+    words = table.texts(key)
+    for word in words:
+        if word not in known:
+            raise table.fail(key, f"`{word}` is none of {', '.join(known)}.{_nearest(word, known)}")
+    return words
 
 
 def _used_source(table: _Table, sources: dict[str, Source]) -> Source:
@@ -770,8 +816,14 @@ def _measure(table: _Table, name: str, book: _Book) -> Measure:
         return _calculated(table, name, book)
     source = _used_source(table, book.sources)
     statistic = _statistic(table, source)
+    dimension, over = _dimension(source, statistic), None
+    if "over" in table:
+        over = book.measure(table, "over", table.text("over"))
+        if over.formula or over.over or over.dimension is not dimension:
+            raise table.fail("over", f"`{over.name}` is no plain measure of {dimension.value}")
+        dimension = Dimension.NUMBER
     table.close()
-    return Measure(name, source, statistic, _dimension(source, statistic))
+    return Measure(name, source, statistic, dimension, over=over)
 
 
 def _statistic(table: _Table, source: Source) -> Statistic:

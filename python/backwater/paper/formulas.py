@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from backwater.paper import spfc
 from backwater.paper.quantities import Dimension
 
 if TYPE_CHECKING:
@@ -136,6 +137,38 @@ KINDS = {
         (),
         (),
         lambda _, threshold: worst_empty_share(threshold),
+    ),
+    "spfc-least-k": Kind(
+        "SPFC, Eq. 8: least K that sees the victim port, over the number of burst ports",
+        Dimension.NUMBER,
+        Dimension.NUMBER,
+        (),
+        ("epsilon",),
+        lambda given, bursts: spfc.least_k(bursts, given["epsilon"]),
+    ),
+    "spfc-largest-k": Kind(
+        "SPFC, Eq. 8: largest K that sees burst ports, over their number",
+        Dimension.NUMBER,
+        Dimension.NUMBER,
+        (),
+        (),
+        lambda _, bursts: spfc.largest_k(bursts),
+    ),
+    "spfc-covered": Kind(
+        "SPFC, IV-C: largest congested share of a victim port that K sees, over the burst ports",
+        Dimension.NUMBER,
+        Dimension.SHARE,
+        (),
+        ("k",),
+        lambda given, bursts: spfc.covered_epsilon(given["k"], bursts),
+    ),
+    "constant": Kind(
+        "a constant, to compare with",
+        Dimension.NUMBER,
+        Dimension.NUMBER,
+        (),
+        ("value",),
+        lambda given, x: given["value"] + 0 * x,
     ),
 }
 """All formulas by name."""

@@ -6,46 +6,21 @@ import math
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from backwater.errors import RunError
 from backwater.paper.files import Measure, Source, Statistic
+from backwater.paper.pausing import pause_levels, pause_rate, paused, pauses
 from backwater.paper.quantities import parse
+from backwater.paper.samples import Array, Lines, Samples, of_ports, recorded, window_of
 
 if TYPE_CHECKING:
-    import polars
-
     from backwater.results import Run
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 _APART = ("sum", "count", "time-to", "time-of-max", "swings", "jain")
 """Statistics that are made per seed and averaged; all others look at all seeds' data at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Samples:
-    """Numbers, each standing for as many as its weight says."""
-
-    values: Array
-    weights: Array | None = None
-    sizes: Array | None = None
-    """Of the flows that the numbers belong to, where they belong to flows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """Courses in time, all at the same times."""
-
-    times_ps: Array
-    values: dict[str, Array]
-
-    def samples(self) -> Samples:
-        """All values, without their times."""
-        return Samples(np.concatenate([*self.values.values(), np.empty(0)]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +61,13 @@ class Data:
         if measure.formula is not None:
             found = float(measure.formula.at([measure.at])[0])
             return Value(found, (found,))
+        if measure.over is not None:
+            above, below = (self._value(one, runs) for one in (measure, measure.over))
+            by_seed = map(_ratio, above.by_seed, below.by_seed)
+            return Value(_ratio(above.value, below.value), tuple(by_seed))
+        return self._value(measure, runs)
+
+    def _value(self, measure: Measure, runs: Sequence[Run]) -> Value:
         by_seed = tuple(self._one(measure, [run]) for run in runs)
         if measure.statistic.name in _APART:
             return Value(float(np.mean(by_seed)) if by_seed else math.nan, by_seed)
@@ -97,6 +79,10 @@ class Data:
             lines = self.lines(measure.source, runs[0])
             return _in_time(statistic, lines, _since(statistic, runs[0]))
         return evaluate(statistic, self.samples(measure.source, runs))
+
+
+def _ratio(above: float, below: float) -> float:
+    return above / below if below else math.nan
 
 
 # --- Statistics ------------------------------------------------------------------------------
@@ -224,7 +210,7 @@ def _together(parts: Sequence[Samples]) -> Samples:
 def _flows(source: Source, run: Run) -> Samples:
     import polars as pl
 
-    flows = run.measured_flows()
+    flows = _of_classes(source, run, run.measured_flows())
     if source.traffic:
         flows = flows.filter(pl.col("source").cast(pl.String).is_in(source.traffic))
     if source.sizes:
@@ -239,16 +225,30 @@ def _flows(source: Source, run: Run) -> Samples:
         values = (flows[end] - flows["start_ps"]).to_numpy().astype(float)
         if source.of == "delay":  # beyond what the flow would take alone
             values -= values / flows["slowdown"].to_numpy()
+        if source.of == "goodput":
+            values = flows["bytes"].to_numpy() * 8e12 / values
     return Samples(values, sizes=flows["bytes"].to_numpy())
 
 
+def _of_classes(source: Source, run: Run, flows: polars.DataFrame) -> polars.DataFrame:
+    """Flows of the classes that were asked for (`backwater.breakdown`)."""
+    import polars as pl
+
+    from backwater.breakdown import flow_classes
+
+    if not source.classes:
+        return flows
+    classes = flow_classes(run).filter(pl.col("flow_class").is_in(source.classes))
+    return flows.join(classes, on="id", how="semi")
+
+
 def _rtt(source: Source, run: Run) -> Samples:
-    table = _recorded(run, "rtt")
+    table = recorded(run, "rtt")
     return Samples(table["bin_ps"].to_numpy().astype(float), table["samples"].to_numpy())
 
 
 def _queue_samples(source: Source, run: Run) -> Samples:
-    table = _of_ports(source, run, _recorded(run, "queue_histogram"))
+    table = of_ports(source, run, recorded(run, "queue_histogram"))
     return Samples(table["bin_bytes"].to_numpy().astype(float), table["samples"].to_numpy())
 
 
@@ -269,7 +269,7 @@ def _control_share(source: Source, run: Run) -> Samples:
 
 def _queue(source: Source, run: Run) -> Lines:
     """Sample queues at regular times: a row holds until the port's next one."""
-    table = _of_ports(source, run, _recorded(run, "port_queues")).sort("at_ps")
+    table = of_ports(source, run, recorded(run, "port_queues")).sort("at_ps")
     every = _interval(run, "queues")
     low, high = source.window or (0.0, math.inf)
     high = min(high, float(run.summary["end_ps"]))
@@ -285,7 +285,7 @@ def _queue(source: Source, run: Run) -> Lines:
 def _throughput(source: Source, run: Run) -> Lines:
     import polars as pl
 
-    table = _recorded(run, "throughput")
+    table = recorded(run, "throughput")
     wide = source.bin_ps or _interval(run, "throughput")
     ids = _flow_ids(source, run)
     table = table.filter(pl.col("flow").is_in(ids))
@@ -309,7 +309,7 @@ def _throughput(source: Source, run: Run) -> Lines:
 def _flow_ids(source: Source, run: Run) -> list[int]:
     import polars as pl
 
-    flows = run.flows
+    flows = _of_classes(source, run, run.flows)
     if source.traffic:
         flows = flows.filter(pl.col("source").cast(pl.String).is_in(source.traffic))
     ids = sorted(flows["id"].to_list())
@@ -334,7 +334,7 @@ def _active_flows(source: Source, run: Run) -> Samples:
     table = run.active
     if source.tiers:
         table = table.filter(pl.col("tier").cast(pl.String).is_in(source.tiers))
-    table = _of_ports(source, run, table.select("node", "port", "active", "probes"))
+    table = of_ports(source, run, table.select("node", "port", "active", "probes"))
     return Samples(table["active"].to_numpy().astype(float), table["probes"].to_numpy())
 
 
@@ -347,7 +347,7 @@ def _in_progress(source: Source, run: Run) -> Lines:
 def _fair_share_change(source: Source, run: Run) -> Samples:
     """How much a fair share of a link changes within an interval, relative to what it was."""
     times = _times(source, run)
-    times = times[times + source.interval_ps <= _window(source, run)[1]]
+    times = times[times + source.interval_ps <= window_of(source, run)[1]]
     before = _flows_at(source, run, times)
     after = _flows_at(source, run, times + source.interval_ps)
     some = (before > 0) & (after > 0)
@@ -356,7 +356,7 @@ def _fair_share_change(source: Source, run: Run) -> Samples:
 
 def _times(source: Source, run: Run) -> Array:
     every = source.bin_ps or 1e6
-    low, high = _window(source, run)
+    low, high = window_of(source, run)
     return np.arange(math.ceil(low / every), math.floor(high / every) + 1) * every
 
 
@@ -379,7 +379,7 @@ def _utilisation(source: Source, run: Run) -> Samples:
     """Bytes that ports sent in the whole run, over what they could have sent."""
     import polars as pl
 
-    ports = _of_ports(source, run, run.ports.select("node", "port", "tier", "tx_bytes", "rate_bps"))
+    ports = of_ports(source, run, run.ports.select("node", "port", "tier", "tx_bytes", "rate_bps"))
     if source.tiers:
         ports = ports.filter(pl.col("tier").cast(pl.String).is_in(source.tiers))
     could = ports["rate_bps"].to_numpy().astype(float) * run.summary["end_ps"] / 8e12
@@ -389,31 +389,6 @@ def _utilisation(source: Source, run: Run) -> Samples:
 def _idle(source: Source, run: Run) -> Samples:
     """Share of the time of the run in which a port sent nothing."""
     return Samples(1 - _utilisation(source, run).values)
-
-
-def _pauses(source: Source, run: Run) -> Samples:
-    """How long ports had to wait, pause by pause, within the window."""
-    import polars as pl
-
-    low, high = _window(source, run)
-    table = run.pauses
-    if source.tiers:
-        table = table.filter(pl.col("tier").cast(pl.String).is_in(source.tiers))
-    begin = np.maximum(table["from_ps"].to_numpy().astype(float), low)
-    end = np.minimum(table["to_ps"].to_numpy().astype(float), high)
-    return Samples((end - begin)[end > begin])
-
-
-def _paused(source: Source, run: Run) -> Samples:
-    """Measure the share of the ports' time that they had to wait."""
-    import polars as pl
-
-    low, high = _window(source, run)
-    ports = run.ports
-    if source.tiers:
-        ports = ports.filter(pl.col("tier").cast(pl.String).is_in(source.tiers))
-    time = ports.height * (high - low)
-    return Samples(np.array([_pauses(source, run).values.sum() / time if time else 0.0]))
 
 
 def _wire(source: Source, run: Run) -> Samples:
@@ -434,12 +409,25 @@ def _summary(source: Source, run: Run) -> Samples:
     return Samples(np.array([float(found)]))
 
 
+def _by_role(source: Source, run: Run) -> Samples | Lines:
+    from backwater.paper import by_role
+
+    readers = {
+        "port-buffer": by_role.port_buffer,
+        "queuing-time": by_role.queuing_time,
+        "sent": by_role.sent,
+        "buffer-course": by_role.buffer_course,
+    }
+    return readers[source.of](source, run)
+
+
 _READERS = {
     "slowdown": _flows,
     "slowdown-acked": _flows,
     "fct": _flows,
     "fct-acked": _flows,
     "delay": _flows,
+    "goodput": _flows,
     "rtt": _rtt,
     "queue": _queue,
     "queue-samples": _queue_samples,
@@ -452,25 +440,17 @@ _READERS = {
     "fair-share-change": _fair_share_change,
     "utilisation": _utilisation,
     "idle": _idle,
-    "pauses": _pauses,
-    "paused": _paused,
+    "pauses": pauses,
+    "paused": paused,
+    "pause-rate": pause_rate,
+    "pause-level": pause_levels,
     "wire": _wire,
     "summary": _summary,
+    "port-buffer": _by_role,
+    "queuing-time": _by_role,
+    "sent": _by_role,
+    "buffer-course": _by_role,
 }
-
-
-def _window(source: Source, run: Run) -> tuple[float, float]:
-    return source.window or (run.summary["measure_from_ps"], run.summary["measure_to_ps"])
-
-
-def _recorded(run: Run, table: str) -> polars.DataFrame:
-    """Read a table that is there only if the scenario asked for it."""
-    try:
-        return getattr(run, table)
-    except (RunError, AttributeError) as error:
-        raise RunError(
-            f"{run.path}: there is no {table}.parquet: the scenario must ask for it in [record]"
-        ) from error
 
 
 def _interval(run: Run, what: str) -> float:
@@ -478,20 +458,3 @@ def _interval(run: Run, what: str) -> float:
     if every is None:
         raise RunError(f"{run.path}: resolved.toml does not say every how long `{what}` is kept")
     return every.value
-
-
-def _of_ports(source: Source, run: Run, table: polars.DataFrame) -> polars.DataFrame:
-    """Rows of the ports that were asked for, with the name of the port, such as ``s0->h1``."""
-    import polars as pl
-
-    names = run.ports.select(
-        "node",
-        "port",
-        (pl.col("name").cast(pl.String) + "->" + pl.col("peer_name").cast(pl.String)).alias(
-            "port_name"
-        ),
-    )
-    patterns = source.ports or ("*",)
-    wanted = [n for n in names["port_name"] if any(fnmatchcase(n, p) for p in patterns)]
-    names = names.filter(pl.col("port_name").is_in(wanted))
-    return table.join(names, on=["node", "port"], how="inner")

@@ -8,11 +8,13 @@ pub mod control;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod delay_window;
+mod destinations;
 mod driven;
 mod expresspass;
 mod homa;
 pub mod hpcc;
 mod integer;
+mod link;
 mod ndp;
 mod receiver;
 mod recovery;
@@ -26,8 +28,10 @@ use crate::sink::Sink;
 use crate::units::{Rate, Time};
 use control::PathInfo;
 use driven::{Context, Driven};
+pub use link::CUT_OFF;
 use receiver::Receiver;
 use scan::Scan;
+pub use sender::OUT_OF_REACH;
 use sender::Sender;
 
 pub use driven::DrivenCounters;
@@ -276,6 +280,22 @@ impl Nic {
                     }
                 }
             }
+            // FG-42: whoever gets one has asked for it.
+            Kind::DstPause => {
+                let packet = *arena.hot(id);
+                arena.free(id);
+                let on = packet.psn != 0;
+                let changed = match &mut self.scan {
+                    Some(scan) => scan.pause_destination(packet.dst, on),
+                    None => self.sender.pause_destination(port, packet.dst, on),
+                };
+                self.counters.repeated_pauses += u64::from(!changed);
+                if !on {
+                    sink.kick(port);
+                }
+            }
+            // FG-20: these go between switches.
+            Kind::Credit | Kind::SwitchSyn => arena.free(id),
             Kind::BfcBitmap => {
                 if self.config.obeys_bfc {
                     let queues = arena.named(id);
@@ -459,6 +479,15 @@ impl Nic {
     #[must_use]
     pub fn waiting_credits(&self) -> u64 {
         self.driven.as_ref().map_or(0, |d| d.waiting_credits())
+    }
+
+    /// Calls `visit` with every flow of a port and class that has something left to send.
+    // SPFC-44
+    pub fn for_each_unsent(&self, port: u16, class: u8, visit: impl FnMut(&FlowStart)) {
+        match &self.scan {
+            Some(scan) => scan.for_each_unsent(class, visit),
+            None => self.sender.for_each_unsent(port, class, visit),
+        }
     }
 
     /// Packets that wait to be sent as replies, for the books of the network.

@@ -7,6 +7,7 @@
 
 use crate::config::{NicConfig, Recovery};
 use crate::nic::control::AckInfo;
+use crate::nic::destinations::Destinations;
 use crate::nic::integer::{Control, Tick};
 use crate::nic::{Fifo, FlowEnd, FlowStart, NicCounters};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
@@ -85,10 +86,12 @@ pub(super) struct Scan {
     /// When the alarm rings, if it is set, and its number: earlier ones were called off.
     wake_ps: Option<Time>,
     wakes: u32,
+    /// Destinations that the switch has paused.
+    destinations: Destinations,
 }
 
 impl Scan {
-    pub const fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             pairs: Vec::new(),
             free: Vec::new(),
@@ -99,6 +102,7 @@ impl Scan {
             paused: 0,
             wake_ps: None,
             wakes: 0,
+            destinations: Destinations::default(),
         }
     }
 
@@ -148,6 +152,15 @@ impl Scan {
         (before, self.paused)
     }
 
+    /// FG-42: pauses or resumes a destination. False where that changed nothing.
+    pub fn pause_destination(&mut self, dst: u32, on: bool) -> bool {
+        if on {
+            self.destinations.pause(0, dst)
+        } else {
+            self.destinations.resume(0, dst).is_some()
+        }
+    }
+
     /// NS3-20: replies first, then the next queue pair after the last one that may send.
     pub fn transmit<S: Sink>(
         &mut self,
@@ -180,7 +193,8 @@ impl Scan {
         for step in 1..=count {
             let place = (self.last + step) % count;
             let pair = &self.pairs[self.list[place] as usize];
-            let open = self.paused >> pair.class & 1 == 0;
+            let open = self.paused >> pair.class & 1 == 0
+                && !self.destinations.is_paused(0, pair.start.dst); // FG-42
             if open && pair.unsent() && !pair.held_by_window(config) {
                 if pair.next_ps <= now {
                     found = Some(place);
@@ -400,6 +414,16 @@ impl Scan {
         Self::schedule(pair, which, next, sink);
     }
 
+    /// Calls `visit` with every flow of a class that has something left to send.
+    // SPFC-44
+    pub fn for_each_unsent(&self, class: u8, mut visit: impl FnMut(&FlowStart)) {
+        for pair in self.list.iter().map(|&slot| &self.pairs[slot as usize]) {
+            if pair.unsent() && pair.class == class {
+                visit(&pair.start);
+            }
+        }
+    }
+
     /// Calls `visit` with cookie, acknowledged bytes and the state of every unfinished flow.
     pub fn for_each_flow(&self, config: &NicConfig, mut visit: impl FnMut(u32, u64, &'static str)) {
         for pair in self.list.iter().map(|&slot| &self.pairs[slot as usize]) {
@@ -409,6 +433,8 @@ impl Scan {
                 "waits for an acknowledgement"
             } else if self.paused >> pair.class & 1 != 0 {
                 "is held by PFC"
+            } else if self.destinations.is_paused(0, pair.start.dst) {
+                "its destination is paused"
             } else {
                 "waits for its pace"
             };

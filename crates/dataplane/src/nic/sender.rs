@@ -1,13 +1,16 @@
 //! The sending half of a NIC: flows, their windows and pace, and the order in which they send.
 //!
-//! A flow is in one of five states: in the ring of its (port, class), waiting for its pace,
-//! waiting for an acknowledgement, waiting for BFC to resume its queue, or finished.
+//! A flow is in one of six states: in the ring of its (port, class), waiting for its pace,
+//! waiting for an acknowledgement, waiting for BFC to resume its queue, waiting for links that
+//! would lead to its receiver, or finished.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::config::NicConfig;
 use crate::nic::control::{AckInfo, Control};
+use crate::nic::destinations::Destinations;
+use crate::nic::link::Reach;
 use crate::nic::recovery::{Progress, Repair, Reply};
 use crate::nic::{FlowEnd, FlowStart, NicCounters};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
@@ -18,8 +21,11 @@ use crate::units::{NEVER, Rate, Time};
 
 const NO_SLOT: u32 = u32::MAX;
 
+/// Why a flow does not send whose receiver no way leads to.
+pub const OUT_OF_REACH: &str = "its receiver cannot be reached";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     /// Stands in the ring.
     Ready,
     /// Must not send before `next_ps`.
@@ -28,6 +34,10 @@ enum State {
     Blocked,
     /// Its queue is paused by BFC.
     Parked,
+    /// Its destination is paused.
+    Waiting,
+    /// Its receiver is out of reach.
+    Cut,
     /// Finished, but still linked in a ring.
     Leaving,
     /// The slot is free.
@@ -35,10 +45,10 @@ enum State {
 }
 
 #[derive(Debug)]
-struct Flow {
-    start: FlowStart,
+pub(super) struct Flow {
+    pub start: FlowStart,
     control: Control,
-    state: State,
+    pub state: State,
     /// Next slot in the ring, among the parked flows of its queue, or among the free slots.
     link: u32,
     /// Class of its frames.
@@ -219,14 +229,18 @@ impl NicQueue {
 /// The sending half of a NIC.
 #[derive(Debug)]
 pub(super) struct Sender {
-    flows: Vec<Flow>,
+    pub flows: Vec<Flow>,
     free: u32,
     ports: Vec<Port>,
     alarms: BinaryHeap<Reverse<Alarm>>,
     /// First timeouts of flows: they come in order of time, and most flows are gone by then.
     timeouts: VecDeque<Alarm>,
     /// Flows that are held by their number (BFC-37).
-    held: MixedMap<u32, ()>,
+    pub held: MixedMap<u32, ()>,
+    /// Destinations that are paused (FG-42).
+    pub destinations: Destinations,
+    /// Who can be reached; `None`: everybody.
+    pub reach: Option<Reach>,
 }
 
 impl Sender {
@@ -252,6 +266,8 @@ impl Sender {
             alarms: BinaryHeap::new(),
             timeouts: VecDeque::new(),
             held: MixedMap::default(),
+            destinations: Destinations::default(),
+            reach: None,
         }
     }
 
@@ -374,7 +390,7 @@ impl Sender {
     }
 
     /// Puts a blocked flow where it belongs, if it may send again.
-    fn revive<S: Sink>(&mut self, now: Time, config: &NicConfig, slot: u32, sink: &mut S) {
+    pub fn revive<S: Sink>(&mut self, now: Time, config: &NicConfig, slot: u32, sink: &mut S) {
         let flow = &mut self.flows[slot as usize];
         if flow.state != State::Blocked {
             return;
@@ -466,10 +482,16 @@ impl Sender {
         sink: &mut S,
     ) -> Option<PacketId> {
         while let Some(slot) = self.leave_ring(port, class) {
+            let cut = self.reach.is_some() && self.is_cut(slot);
             let flow = &mut self.flows[slot as usize];
             let queue = &mut self.ports[port as usize].queues[flow.queue as usize];
             if flow.state == State::Leaving {
                 self.release(slot);
+            } else if cut {
+                flow.state = State::Cut; // LNK-13
+            } else if self.destinations.is_paused(port, flow.start.dst) {
+                flow.state = State::Waiting;
+                flow.link = self.destinations.wait(port, flow.start.dst, slot);
             } else if queue.paused
                 || !self.held.is_empty() && self.held.contains_key(&flow.start.flow)
             {
@@ -685,6 +707,21 @@ impl Sender {
                 }
                 self.release(slot);
             }
+            State::Waiting => {
+                let (link, start) = (flow.link, flow.start);
+                if let Some(first) = self.destinations.first_mut(start.port, start.dst) {
+                    if *first == slot {
+                        *first = link;
+                    } else {
+                        let mut at = *first;
+                        while self.flows[at as usize].link != slot {
+                            at = self.flows[at as usize].link;
+                        }
+                        self.flows[at as usize].link = link;
+                    }
+                }
+                self.release(slot);
+            }
             _ => self.release(slot),
         }
     }
@@ -751,6 +788,38 @@ impl Sender {
         }
         sink.kick(port);
         true
+    }
+
+    /// FG-42: pauses or resumes a destination. False where that changed nothing. Flows wait from
+    /// their next turn on.
+    pub fn pause_destination(&mut self, port: u16, dst: u32, on: bool) -> bool {
+        if on {
+            return self.destinations.pause(port, dst);
+        }
+        let Some(mut slot) = self.destinations.resume(port, dst) else {
+            return false;
+        };
+        while slot != NO_SLOT {
+            let next = self.flows[slot as usize].link;
+            self.enter_ring(slot);
+            slot = next;
+        }
+        true
+    }
+
+    /// All parked flows of a port stand in the ring again; those that are still held are parked
+    /// when their turn comes.
+    // LNK-21
+    pub fn unpark(&mut self, port: u16) {
+        for queue in 0..self.ports[port as usize].queues.len() {
+            let queue = &mut self.ports[port as usize].queues[queue];
+            let mut slot = std::mem::replace(&mut queue.parked, NO_SLOT);
+            while slot != NO_SLOT {
+                let next = self.flows[slot as usize].link;
+                self.enter_ring(slot);
+                slot = next;
+            }
+        }
     }
 
     /// BFC-10, BFC-11: pauses or resumes a queue of the NIC. False where that changed nothing.
@@ -894,15 +963,29 @@ impl Sender {
         self.flows.iter().any(|flow| flow.state == State::Paced)
     }
 
+    /// Calls `visit` with every flow of a port and class that has something left to send.
+    // SPFC-44
+    pub fn for_each_unsent(&self, port: u16, class: u8, mut visit: impl FnMut(&FlowStart)) {
+        for flow in &self.flows {
+            let there = !matches!(flow.state, State::Leaving | State::Free);
+            if there && flow.start.port == port && flow.class == class && flow.remaining() > 0 {
+                visit(&flow.start);
+            }
+        }
+    }
+
     /// Calls `visit` with cookie, acknowledged bytes and the state of every unfinished flow.
     pub fn for_each_flow(&self, mtu: u16, mut visit: impl FnMut(u32, u64, &'static str)) {
-        for flow in &self.flows {
+        for (slot, flow) in (0..).zip(&self.flows) {
             let why = match flow.state {
+                State::Leaving | State::Free => continue,
+                State::Cut => OUT_OF_REACH,
+                _ if self.is_cut(slot) => OUT_OF_REACH,
                 State::Ready => "ready to send",
                 State::Paced => "waits for its pace",
                 State::Blocked => "waits for an acknowledgement",
                 State::Parked => "it is paused by BFC",
-                State::Leaving | State::Free => continue,
+                State::Waiting => "its destination is paused",
             };
             visit(flow.start.cookie, flow.bytes_below(flow.acked, mtu), why);
         }

@@ -354,6 +354,13 @@ impl Pairs {
         }
     }
 
+    /// Puts in all pairs of another set of the same switch.
+    pub fn unite(&mut self, other: &Self) {
+        for (word, more) in self.bits.iter_mut().zip(&other.bits) {
+            *word |= more;
+        }
+    }
+
     #[inline]
     const fn at(&self, ingress: u16, egress: u16) -> usize {
         ingress as usize * self.words * 64 + egress as usize
@@ -504,9 +511,15 @@ impl Backpressure {
         }
     }
 
-    /// BFC-35: only these pairs are counted and paused.
-    pub fn allow(&mut self, pairs: Pairs) {
-        self.allowed = Some(pairs);
+    /// BFC-35: only these pairs are counted and paused; `None`: all are.
+    pub fn allow(&mut self, pairs: Option<Pairs>) {
+        self.allowed = pairs;
+    }
+
+    /// LNK-21: nothing of the upstream at this ingress is held any more.
+    pub fn forget(&mut self, ingress: u16) {
+        self.counters
+            .retain(|&key, _| Held::of(key).ingress != ingress);
     }
 
     /// BFC-32: whether flow table and pause counters see a packet. A function of the packet, so
@@ -530,15 +543,20 @@ impl Backpressure {
         }
     }
 
+    /// What a packet holds upstream: the number of a queue, or of its flow.
     #[inline]
-    const fn key(&self, packet: &Packet) -> u64 {
-        let what = match self.config.by {
+    pub const fn names(&self, packet: &Packet) -> u32 {
+        match self.config.by {
             PauseBy::Queue => (packet.upstream_queue % self.config.upstream_queues) as u32,
             PauseBy::Flow => packet.flow, // BFC-37
-        };
+        }
+    }
+
+    #[inline]
+    const fn key(&self, packet: &Packet) -> u64 {
         let held = Held {
             ingress: packet.ingress,
-            what,
+            what: self.names(packet),
         };
         held.key()
     }
@@ -1001,7 +1019,7 @@ mod tests {
         let mut pairs = Pairs::none(2);
         pairs.insert(1, 0);
         assert_eq!((pairs.len(), pairs.is_empty()), (1, false));
-        b.allow(pairs);
+        b.allow(Some(pairs));
         assert!(b.is_over(0, 1, 1 << 20, &from(1), false));
         assert!(!b.is_over(0, 1, 1 << 20, &from(0), false));
         assert!(!b.is_over(1, 1, 1 << 20, &from(0), false));

@@ -33,7 +33,10 @@ pub(crate) enum Assigned {
 }
 
 impl Place {
-    const fn at(queue: u32) -> Self {
+    /// Of a packet that is held: none yet.
+    pub const HELD: Self = Self::at(NO_QUEUE);
+
+    pub const fn at(queue: u32) -> Self {
         Self {
             queue,
             entry: 0,

@@ -6,6 +6,7 @@
 use super::mmu_ns3::{self, Books};
 use super::spfc::Victims;
 use crate::config::{Accounting, Admission, MmuConfig, Pfc, PfcThreshold, SwitchConfig};
+use crate::prefetch::prefetch;
 use crate::sink::DropCause;
 use crate::units::{Rate, Time};
 
@@ -44,6 +45,8 @@ struct Ingress {
     headroom: u64,
     headroom_limit: u64,
     xoff: bool,
+    /// Its link came back while its headroom still held packets of before.
+    lagging: bool,
 }
 
 /// What an ingress and class looks like at the moment that it is paused.
@@ -96,7 +99,9 @@ pub(crate) struct Mmu {
 fn headroom_of(config: &SwitchConfig, pfc: &Pfc, (rate, delay_ps): (Rate, Time)) -> u64 {
     pfc.headroom.unwrap_or_else(|| match pfc.accounting {
         Accounting::Pool => headroom_bytes(rate, delay_ps, config.max_frame, pfc),
-        Accounting::Ns3 { .. } => mmu_ns3::headroom_bytes(rate, delay_ps),
+        Accounting::Ns3 {
+            headroom_delays, ..
+        } => mmu_ns3::headroom_bytes(rate, delay_ps, headroom_delays),
     })
 }
 
@@ -199,6 +204,12 @@ impl Mmu {
     #[inline]
     fn at(&self, port: u16, class: u8) -> usize {
         port as usize * self.classes + class as usize
+    }
+
+    /// Asks for the books of an ingress.
+    #[inline]
+    pub fn prefetch(&self, port: u16) {
+        prefetch(&self.ingress, (port as usize + 1) * self.classes - 1);
     }
 
     /// What of `bytes` lies beyond the ingress' reserve.
@@ -329,6 +340,8 @@ impl Mmu {
                     Ok(Space::Pool)
                 } else if ingress.headroom + size <= ingress.headroom_limit {
                     Ok(Space::Headroom)
+                } else if ingress.lagging {
+                    Err(DropCause::Link) // LNK-22
                 } else {
                     Err(DropCause::Buffer)
                 }
@@ -431,6 +444,7 @@ impl Mmu {
         // SPFC-04
         if after == 0 || below && self.room_for_last_frames() {
             self.ingress[at].xoff = false;
+            self.ingress[at].lagging = false;
             self.note_resume(now, port, class)
         } else {
             Tell::Nothing
@@ -455,6 +469,49 @@ impl Mmu {
             Admission::Pfc(pfc) => pfc.frame_bytes,
             _ => 0,
         }
+    }
+
+    /// The link of an ingress has failed or come back: its upstream is not paused. Returns the
+    /// classes, as bits, of which it was.
+    // LNK-21
+    pub fn forget(&mut self, now: Time, port: u16) -> u8 {
+        let mut held = self.ns3.as_mut().map_or(0, |books| books.forget(port));
+        for class in 0..self.classes as u8 {
+            let at = self.at(port, class);
+            self.ingress[at].lagging = false;
+            if std::mem::take(&mut self.ingress[at].xoff) {
+                self.note_resume(now, port, class);
+                held |= 1 << class;
+            }
+        }
+        held
+    }
+
+    /// The link of an ingress is back: the classes, as bits, of which it still has so much that
+    /// they are paused from now on.
+    // LNK-22
+    pub fn hold_again(&mut self, now: Time, port: u16) -> u8 {
+        let Admission::Pfc(pfc) = self.admission else {
+            return 0;
+        };
+        if let Some(books) = &mut self.ns3 {
+            return books.hold_again(port);
+        }
+        let (mut held, pausable) = (0, self.pausable);
+        for class in (0..self.classes as u8).filter(|class| pausable >> class & 1 != 0) {
+            let at = self.at(port, class);
+            let inside = self.beyond(self.ingress[at].bytes);
+            let lagging = self.ingress[at].headroom > 0;
+            let must = lagging || inside > 0 && !self.room_for_last_frames();
+            let over = inside > self.xoff_threshold(&pfc);
+            if must || over && !self.spares(now, port, inside) {
+                self.ingress[at].xoff = true;
+                self.ingress[at].lagging = lagging;
+                self.note_pause(now, port, class);
+                held |= 1 << class;
+            }
+        }
+        held
     }
 
     /// Ingresses whose upstream is paused now, as (port, class).

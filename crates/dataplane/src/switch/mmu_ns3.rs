@@ -8,12 +8,12 @@ use super::mmu::{Level, Space, Tell};
 use crate::config::{Accounting, Pfc, PfcThreshold};
 use crate::units::{NS, Rate, Time};
 
-/// Headroom of a port: three times what its link holds one way.
+/// Headroom of a port: so many times what its link holds one way.
 // NS3-10
 #[must_use]
-pub(crate) fn headroom_bytes(rate: Rate, delay_ps: Time) -> u64 {
+pub(crate) fn headroom_bytes(rate: Rate, delay_ps: Time, delays: u32) -> u64 {
     let in_flight = u128::from(rate.bps()) * u128::from(delay_ps / NS) / 8 / 1_000_000_000;
-    in_flight as u64 * 3
+    in_flight as u64 * u64::from(delays)
 }
 
 /// How many times the free buffer is halved for a port's threshold.
@@ -64,13 +64,18 @@ impl Books {
         reserved: u64,
         shared_bytes: u64,
     ) -> Option<Self> {
-        let Accounting::Ns3 { shift, nic_bps } = pfc.accounting else {
+        let Accounting::Ns3 {
+            shift,
+            nic_bps,
+            headroom_delays,
+        } = pfc.accounting
+        else {
             return None;
         };
         let port = |&(rate, delay_ps): &(Rate, Time)| Port {
             headroom_limit: pfc
                 .headroom
-                .unwrap_or_else(|| headroom_bytes(rate, delay_ps)),
+                .unwrap_or_else(|| headroom_bytes(rate, delay_ps, headroom_delays)),
             halvings: match pfc.threshold {
                 PfcThreshold::Dynamic(_) => halvings(shift, nic_bps, rate.bps()),
                 PfcThreshold::Static(_) | PfcThreshold::Equal => 0, // refused by the scenario
@@ -160,6 +165,31 @@ impl Books {
         }
     }
 
+    /// LNK-21: the upstream of an ingress is not paused any more; the classes, as bits, of which it was.
+    pub fn forget(&mut self, port: u16) -> u8 {
+        let at = self.at(port, 0);
+        let classes = self.ingress[at..at + self.classes].iter_mut().enumerate();
+        classes.fold(0, |held, (class, ingress)| {
+            held | u8::from(std::mem::take(&mut ingress.xoff)) << class
+        })
+    }
+
+    /// LNK-22: classes, as bits, of which an ingress has so much that they are paused from now on.
+    pub fn hold_again(&mut self, port: u16) -> u8 {
+        let threshold = self.threshold(port);
+        let mut held = 0;
+        for class in 0..self.classes as u8 {
+            let at = self.at(port, class);
+            let used = self.beyond(self.ingress[at].bytes);
+            let ingress = &mut self.ingress[at];
+            if ingress.headroom > 0 || used > 0 && used >= threshold {
+                ingress.xoff = true;
+                held |= 1 << class;
+            }
+        }
+        held
+    }
+
     /// What an ingress looks like.
     // SPFC-40
     pub fn level(&self, port: u16, class: u8) -> Level {
@@ -208,6 +238,7 @@ mod tests {
             accounting: Accounting::Ns3 {
                 shift: 3,
                 nic_bps: 100_000_000_000,
+                headroom_delays: 3,
             },
             threshold: PfcThreshold::Dynamic(Alpha::new(0.125)),
             victims: None,
@@ -223,13 +254,23 @@ mod tests {
     // NS3-10, NS3-11
     #[test]
     fn headroom_and_share_follow_the_rate() {
-        assert_eq!(headroom_bytes(PLAIN.0, PLAIN.1), 37_500);
-        assert_eq!(headroom_bytes(FAST.0, FAST.1), 150_000);
+        assert_eq!(headroom_bytes(PLAIN.0, PLAIN.1, 3), 37_500);
+        assert_eq!(headroom_bytes(FAST.0, FAST.1, 3), 150_000);
         let b = books(800_000, &[PLAIN, FAST]);
         assert_eq!((b.threshold(0), b.threshold(1)), (100_000, 400_000));
         assert_eq!(halvings(3, 100, 25), 3, "slower ports are not punished");
         assert_eq!(halvings(3, 100, 101), 2);
         assert_eq!(halvings(3, 1, 1 << 20), 0);
+    }
+
+    // FGC-07
+    #[test]
+    fn headroom_is_as_many_delays_as_asked_for_in_whole_bytes() {
+        const HOP: Time = 600_000;
+        assert_eq!(headroom_bytes(PLAIN.0, HOP, 8), 60_000);
+        assert_eq!(headroom_bytes(FAST.0, HOP, 8), 240_000);
+        // 33 ns at 10 Gbps hold 41.25 B one way: the fraction is lost before it is multiplied.
+        assert_eq!(headroom_bytes(Rate::from_gbps(10), 33_000, 8), 8 * 41);
     }
 
     // NS3-12, NS3-13, NS3-14

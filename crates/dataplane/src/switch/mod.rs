@@ -9,11 +9,14 @@ mod bfc;
 mod classify;
 mod clock;
 mod credits;
+pub(crate) mod floodgate;
+mod link;
 mod mmu;
 mod mmu_ns3;
 mod queueing;
 mod signal;
 mod spfc;
+mod stuck;
 mod trim;
 
 use crate::config::{Assist, Classify, IntConfig, PauseBy, Scope, SwitchConfig};
@@ -23,9 +26,11 @@ use crate::route::Routes;
 use crate::sink::{DROP_CAUSES, DropCause, Sink};
 use crate::units::{NEVER, Rate, Time};
 use bfc::Backpressure;
-use classify::Classifier;
+use classify::{Classifier, Place};
 use clock::Clock;
 use credits::{CREDIT_CLASS, Credits};
+use floodgate::Floodgate;
+use link::DeadPorts;
 use mmu::{Mmu, Tell};
 use queueing::Queueing;
 use signal::Marker;
@@ -33,9 +38,12 @@ use trim::Trimmer;
 
 pub use bfc::{Pairs, hrtt_ps, pause_thresholds, state_entries, sticky_ps};
 pub use classify::MixedMap;
+pub use floodgate::{FloodgateBooks, FloodgateCounters};
+pub use link::Stranded;
 pub use mmu::{Level, division, headroom_bytes};
-pub use queueing::{CONTROL_CLASS, DATA_CLASS};
+pub use queueing::{CONTROL_CLASS, DATA_CLASS, QueueState};
 pub use spfc::counting_number;
+pub use stuck::{Holds, StuckQueue};
 
 /// What the mechanisms of one switch did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,11 +75,17 @@ pub struct SwitchCounters {
     /// Pauses of what was paused already and resumes of what was not: must stay 0 where no frame is
     /// lost on a link and no bitmap repeats them.
     pub repeated_pauses: u64,
+    /// Packets that waited at a port whose link had failed and went on by another.
+    pub rerouted: u64,
 }
 
 /// What is counted at one port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SwitchPortCounters {
+    /// Bytes of frames of the switch itself that left: pauses, credits.
+    pub frame_bytes: u64,
+    /// Of them Floodgate's credits.
+    pub credit_bytes: u64,
     /// Packets that left marked by this port.
     pub marked: u64,
     /// Packets dropped on their way to this port, per [`DropCause`].
@@ -95,6 +109,7 @@ pub struct Switch {
     queueing: Queueing,
     marker: Option<Marker>,
     backpressure: Option<Backpressure>,
+    floodgate: Option<Box<Floodgate>>,
     clock: Option<Clock>,
     /// One of the two below is there.
     assists: bool,
@@ -102,12 +117,16 @@ pub struct Switch {
     trimmer: Option<Trimmer>,
     class: ClassBits,
     int: bool,
+    /// ACKs go back the way on which their packet came.
+    acks_return: bool,
     /// How INT is written, if not exactly and of what was sent.
     int_as: Option<IntConfig>,
     /// What INT's pathID takes of the switch's number.
     path_id: u32,
     counters: SwitchCounters,
     port_counters: Vec<SwitchPortCounters>,
+    /// `None`: no link has changed yet.
+    dead: Option<Box<DeadPorts>>,
 }
 
 impl Switch {
@@ -130,6 +149,9 @@ impl Switch {
             _ => None,
         };
         let tell_ps = config.bfc.and_then(|b| b.bitmap).map(|b| b.period_ps);
+        let floodgate = config
+            .floodgate
+            .map(|f| Box::new(Floodgate::new(f, ports, &routes, config.max_frame)));
         Self {
             routes,
             classifier: Classifier::new(config, ports, &queueing),
@@ -140,6 +162,7 @@ impl Switch {
                 .as_ref()
                 .map(|e| Marker::new(e, ports.iter().map(|p| p.0))),
             backpressure: config.bfc.map(|b| Backpressure::new(b, id, ports)),
+            floodgate,
             clock: Clock::new(read_ps, tell_ps),
             assists: config.assist.is_some(),
             credits: match &config.assist {
@@ -154,6 +177,7 @@ impl Switch {
             },
             class,
             int: config.int.is_some(),
+            acks_return: config.acks_return,
             int_as: config.int.filter(|int| *int != IntConfig::default()),
             path_id: match config.int.unwrap_or_default().format {
                 IntFormat::Exact => id,
@@ -161,31 +185,41 @@ impl Switch {
             },
             counters: SwitchCounters::default(),
             port_counters: vec![SwitchPortCounters::default(); ports.len()],
+            dead: None,
         }
     }
 
-    /// BFC: only packets of these pairs of (ingress, egress) hold their upstream.
+    /// BFC: only packets of these pairs of (ingress, egress) hold their upstream; `None`: all do.
     // BFC-35
-    pub fn allow(&mut self, pairs: Pairs) {
+    pub fn allow(&mut self, pairs: Option<Pairs>) {
         if let Some(backpressure) = &mut self.backpressure {
             backpressure.allow(pairs);
         }
     }
 
-    /// Asks for what a frame that arrives soon will touch here. Changes nothing.
+    /// Floodgate: which ports lead up, away from the hosts. Before any packet.
+    // FG-14
+    pub fn set_upward(&mut self, upward: &[bool]) {
+        if let Some(floodgate) = &mut self.floodgate {
+            floodgate.set_upward(&self.routes, upward);
+        }
+    }
+
+    /// Asks for what a frame that arrives soon by `in_port` will touch here, and returns the port
+    /// by which it will leave, where that is known. Changes nothing.
     #[inline]
-    pub fn prefetch(&self, id: PacketId, arena: &Arena) {
+    pub fn prefetch(&self, in_port: u16, id: PacketId, arena: &Arena) -> Option<u16> {
         let packet = arena.hot(id);
         if packet.kind().is_hop_control() {
-            return;
+            return None;
         }
-        let Some(port) = self.routes.port(packet, || arena.cold(id).src) else {
-            return;
-        };
+        let port = self.routes.port(packet, || arena.cold(id).src)?;
         self.queueing.prefetch(port);
+        self.mmu.prefetch(in_port);
         if self.int {
             arena.prefetch_stack(id);
         }
+        Some(port)
     }
 
     /// A frame arrived, whole, by `in_port`.
@@ -199,26 +233,42 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        let packet = arena.hot_mut(id);
+        // A copy first: to read the record right after a part of it was written would stall.
+        let mut packet = *arena.hot(id);
         if packet.kind().is_hop_control() {
-            self.obey(in_port, id, arena, sink);
+            self.obey(now, in_port, id, arena, sink);
             return;
         }
         packet.ingress = in_port;
-        let mut packet = *packet;
         self.counters.received += 1;
         self.touch(now, sink);
 
-        let Some(port) = self.routes.port(&packet, || arena.cold(id).src) else {
+        let mut held = false;
+        if let Some(floodgate) = &mut self.floodgate {
+            floodgate.arrived(in_port, &packet);
+            held = floodgate.holds(&packet, &self.routes);
+        }
+        let Some(port) = self.egress(&packet, id, arena) else {
+            self.regulate_drop(now, &packet, arena, sink);
             return self.drop(None, id, DropCause::NoRoute, arena, sink); // SW-02
         };
-        let class = packet.class();
-        if self.assists && !self.assist_arrival(now, port, id, arena, sink) {
-            return;
+        if self.dead.is_some() && self.is_lost_at(port) {
+            self.regulate_drop(now, &packet, arena, sink);
+            return self.drop(Some(port), id, DropCause::Link, arena, sink); // LNK-23
         }
-        let place = self
-            .classifier
-            .place(now, port, &packet, &self.queueing, &mut || sink.draw());
+        let class = packet.class();
+        if self.assists {
+            arena.hot_mut(id).ingress = in_port;
+            if !self.assist_arrival(now, port, id, arena, sink) {
+                return;
+            }
+        }
+        let place = if held {
+            Place::HELD
+        } else {
+            self.classifier
+                .place(now, port, &packet, &self.queueing, &mut || sink.draw())
+        };
         let size = u64::from(packet.size);
         let buffered = self.class.buffered >> class & 1 != 0;
         if buffered {
@@ -234,11 +284,20 @@ impl Switch {
                             self.tell_pfc(in_port, class, true, arena, sink);
                         }
                     }
-                    Err(cause) => return self.drop(Some(port), id, cause, arena, sink),
+                    Err(cause) => {
+                        self.regulate_drop(now, &packet, arena, sink);
+                        return self.drop(Some(port), id, cause, arena, sink);
+                    }
                 }
             }
             packet.flags |= flag::BUFFERED;
-            arena.hot_mut(id).flags = packet.flags;
+        }
+        let hot = arena.hot_mut(id);
+        hot.ingress = packet.ingress;
+        hot.flags = packet.flags;
+        if self.floodgate.is_some() {
+            let place = (!held).then_some(place);
+            return self.pass_or_hold(now, port, place, id, arena, sink);
         }
         let counted = self.counted(&packet);
         let (queue, alone) =
@@ -248,6 +307,7 @@ impl Switch {
         if self.assists {
             self.assist_joined(now, port, class, sink);
         }
+        sink.kick(port);
     }
 
     /// Whether a receiver-driven transport lets a packet join its queue in the usual way.
@@ -295,6 +355,34 @@ impl Switch {
         }
     }
 
+    /// Where a packet goes on.
+    #[inline]
+    fn egress(&self, packet: &Packet, id: PacketId, arena: &mut Arena) -> Option<u16> {
+        if self.acks_return
+            && let Some(port) = self.back(packet, id, arena)
+        {
+            return Some(port);
+        }
+        self.routes.port(packet, || arena.cold(id).src)
+    }
+
+    /// FGC-32: of an ACK the port by which its packet came in; of a data packet this is written down.
+    fn back(&self, packet: &Packet, id: PacketId, arena: &mut Arena) -> Option<u16> {
+        match packet.kind() {
+            Kind::Ack | Kind::Nak => arena.trail_mut(id).pop(),
+            Kind::Data => {
+                let first = self.routes.is_first(arena.cold(id).src);
+                let trail = arena.trail_mut(id);
+                if first {
+                    trail.clear();
+                }
+                trail.push(packet.ingress);
+                None
+            }
+            _ => None,
+        }
+    }
+
     /// BFC-32: whether the flow table sees a packet.
     #[inline]
     fn counted(&self, packet: &Packet) -> bool {
@@ -320,6 +408,7 @@ impl Switch {
                 sink.wake(next);
             }
         }
+        self.regulate_timer(now, arena, sink);
         let Some(clock) = &mut self.clock else { return };
         let due = clock.due(now);
         let next = clock.next();
@@ -336,7 +425,8 @@ impl Switch {
         }
     }
 
-    /// The packet joins its queue; backpressure and signals look at what it finds there.
+    /// The packet joins its queue; backpressure and signals look at what it finds there. Whoever
+    /// calls this kicks the port.
     #[inline]
     fn enqueue<S: Sink>(
         &mut self,
@@ -372,7 +462,6 @@ impl Switch {
                 }
             }
         }
-        sink.kick(port);
     }
 
     /// The port's link is free: what leaves now? `None` changes nothing.
@@ -389,6 +478,11 @@ impl Switch {
         let hot = arena.hot_mut(id);
         let packet = *hot;
         if packet.kind().is_hop_control() {
+            let counters = &mut self.port_counters[port as usize];
+            counters.frame_bytes += u64::from(packet.size);
+            if packet.kind() == Kind::Credit {
+                counters.credit_bytes += u64::from(packet.size);
+            }
             if self.class.int & 1 != 0 {
                 let telemetry = &mut self.queueing.ports[port as usize].telemetry;
                 telemetry.int_bytes -= u64::from(packet.size);
@@ -397,7 +491,7 @@ impl Switch {
             return Some(id);
         }
         hot.upstream_queue = number;
-        hot.flags &= !(flag::BUFFERED | flag::OVER);
+        hot.flags &= !(flag::BUFFERED | flag::OVER | flag::HELD);
         self.counters.sent += 1;
         self.touch(now, sink);
         let class = packet.class();
@@ -417,11 +511,16 @@ impl Switch {
         {
             self.tell_bfc(&packet, false, arena, sink);
         }
-        let counted = self.counted(&packet);
-        self.classifier
-            .departed(now, port, &packet, queue, counted, &mut self.queueing);
         if self.assists {
             self.assist_left(now, port, class, sink);
+        }
+        if self.floodgate.is_some() {
+            self.regulate_departure(now, port, id, &packet, arena, sink);
+        }
+        if !self.queueing.is_behind(queue) {
+            let counted = self.counted(&packet);
+            self.classifier
+                .departed(now, port, &packet, queue, counted, &mut self.queueing);
         }
         Some(id)
     }
@@ -451,10 +550,16 @@ impl Switch {
             telemetry.int_tx += size;
             if self.int && packet.kind() == Kind::Data {
                 // SW-33
+                let waits = match &self.floodgate {
+                    Some(floodgate) => floodgate.seen_by_int(packet),
+                    None => None,
+                };
                 let hop = IntHop {
                     ts_ps: now,
                     tx_bytes: sent_before,
-                    qlen_bytes: telemetry.int_bytes.min(u64::from(u32::MAX)) as u32,
+                    qlen_bytes: waits
+                        .unwrap_or(telemetry.int_bytes)
+                        .min(u64::from(u32::MAX)) as u32,
                     rate_mbps: telemetry.rate_mbps,
                 };
                 if let Some(stack) = arena.stack_mut(id) {
@@ -502,6 +607,7 @@ impl Switch {
             Scope::Queue => self.queueing.get(queue).bytes,
             Scope::Port => self.queueing.ports[port as usize].telemetry.ecn_bytes,
         };
+        let bytes = bytes + self.queueing.ports[port as usize].telemetry.held_bytes; // FG-50
         let hot = arena.hot_mut(id);
         let data = hot.kind() == Kind::Data;
         // NS3-16: the draw of an ACK has no effect but on those after it.
@@ -517,8 +623,18 @@ impl Switch {
     }
 
     /// A pause or resume for this switch.
-    fn obey<S: Sink>(&mut self, port: u16, id: PacketId, arena: &mut Arena, sink: &mut S) {
+    fn obey<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
         let packet = *arena.hot(id);
+        if packet.kind() == Kind::Credit {
+            return self.take_credits(now, port, id, arena, sink);
+        }
         if packet.kind() == Kind::BfcBitmap {
             // BFC-30
             if self.queueing.replace_paused(port, arena.named(id), arena) {
@@ -529,7 +645,11 @@ impl Switch {
         }
         arena.free(id);
         let on = packet.psn != 0;
-        if packet.kind() == Kind::Pfc {
+        if packet.kind() == Kind::SwitchSyn {
+            self.answer_syn(port, &packet, arena, sink);
+        } else if packet.kind() == Kind::DstPause {
+            self.obey_destination(now, port, &packet, arena, sink);
+        } else if packet.kind() == Kind::Pfc {
             // SW-40, SW-43
             let state = &mut self.queueing.ports[port as usize];
             let before = state.paused;
@@ -561,26 +681,29 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
+        if self.is_dead(port) {
+            return; // LNK-21
+        }
         if xoff {
             self.counters.pfc_pauses += 1;
         } else {
             self.counters.pfc_resumes += 1;
         }
-        // SPFC-40
-        let number = match xoff {
-            true => sink.pauses(port, class, || self.mmu.level(port, class)),
-            false => sink.resumes(port, class),
-        };
         if self.marker.as_ref().is_some_and(|marker| marker.replay) {
             sink.unit(); // NS3-17
         }
         let frame = Packet {
             psn: u32::from(xoff),
             hash: 1 << class,
-            dst: number,
             ..Packet::new(Kind::Pfc, 0, self.mmu.pause_frame())
         };
-        self.emit(port, frame, arena, sink);
+        let frame = self.emit(port, frame, arena, sink);
+        // SPFC-40
+        if xoff {
+            sink.pauses(port, class, frame, || self.mmu.level(port, class));
+        } else {
+            sink.resumes(port, class, frame);
+        }
     }
 
     fn pauses_flows(&self) -> bool {
@@ -593,6 +716,9 @@ impl Switch {
         let Some(backpressure) = &self.backpressure else {
             return;
         };
+        if self.is_dead(packet.ingress) {
+            return; // LNK-21
+        }
         if pause {
             self.counters.bfc_pauses += 1;
         } else {
@@ -651,6 +777,9 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
+        if self.is_dead(port) {
+            return; // LNK-21
+        }
         self.counters.bfc_bitmaps += 1;
         let id = self.emit(port, Packet::new(Kind::BfcBitmap, 0, bytes), arena, sink);
         arena.name(id, queues);
@@ -720,6 +849,12 @@ impl Switch {
         self.queueing.is_stuck(port)
     }
 
+    /// How many ports it has.
+    #[must_use]
+    pub const fn ports(&self) -> u16 {
+        self.queueing.ports.len() as u16
+    }
+
     /// Bytes in the shared buffer.
     #[must_use]
     pub const fn buffer_used(&self) -> u64 {
@@ -775,6 +910,40 @@ impl Switch {
         }
     }
 
+    /// Floodgate: what it did, the sums that must agree between switches, and whether nothing is
+    /// owed or missing.
+    #[must_use]
+    pub fn floodgate(&self) -> Option<(FloodgateCounters, FloodgateBooks, bool)> {
+        let f = self.floodgate.as_ref()?;
+        Some((f.counters(), f.books(), f.is_at_rest()))
+    }
+
+    /// Floodgate: bytes held for a port, and the most that ever were queued at it and held for it
+    /// together.
+    #[must_use]
+    pub fn held(&self, port: u16) -> Option<(u64, u64)> {
+        let (held, most) = self.floodgate.as_ref()?.of_port(port);
+        Some((held, most.max(self.queued(port).1)))
+    }
+
+    /// Floodgate: VOQs in use, and bytes in them.
+    #[must_use]
+    pub fn voqs(&self) -> Option<(u32, u64)> {
+        self.floodgate.as_ref().map(|f| f.held_now())
+    }
+
+    /// Calls `visit` with every packet that Floodgate holds.
+    pub fn for_each_held(&self, arena: &Arena, visit: impl FnMut(PacketId)) {
+        if let Some(floodgate) = &self.floodgate {
+            floodgate.for_each_held(arena, visit);
+        }
+    }
+
+    /// Calls `visit` with every queue of a port that holds packets.
+    pub fn for_each_queue(&self, port: u16, visit: impl FnMut(&QueueState)) {
+        self.queueing.for_each_queue(port, visit);
+    }
+
     /// Calls `visit` with every packet that waits at a port.
     pub fn for_each_queued(&self, port: u16, arena: &Arena, visit: impl FnMut(PacketId)) {
         self.queueing.for_each_packet(port, arena, visit);
@@ -795,6 +964,9 @@ impl Switch {
             say(format!(
                 "port {port} holds class {class} of its upstream by PFC"
             ));
+        }
+        if let Some(floodgate) = &self.floodgate {
+            floodgate.explain_stall(&mut say);
         }
         let what = if self.pauses_flows() { "flow" } else { "queue" };
         for held in self.backpressure.iter().flat_map(Backpressure::holding) {
@@ -817,7 +989,8 @@ impl Switch {
                 let p = arena.hot(id);
                 bytes += u64::from(p.size);
                 packets += u64::from(!p.kind().is_hop_control());
-                subject += u64::from(bfc::subject(p) && self.counted(p));
+                let in_table = bfc::subject(p) && !self.queueing.is_behind(p.queue);
+                subject += u64::from(in_table && self.counted(p));
                 buffered += if p.has(flag::BUFFERED) {
                     u64::from(p.size)
                 } else {
@@ -830,6 +1003,20 @@ impl Switch {
                     self.queued(port).0
                 ));
             }
+        }
+        self.for_each_held(arena, |id| {
+            let p = arena.hot(id);
+            packets += 1;
+            buffered += u64::from(p.size) * u64::from(p.has(flag::BUFFERED));
+        });
+        if let Some(floodgate) = &self.floodgate {
+            let queued = |visit: &mut dyn FnMut(&Packet)| {
+                for port in 0..self.queueing.ports.len() as u16 {
+                    self.queueing
+                        .for_each_packet(port, arena, |id| visit(arena.hot(id)));
+                }
+            };
+            broken.extend(floodgate.audit(arena, &self.routes, queued));
         }
         let c = &self.counters;
         if c.received != c.sent + c.dropped + packets {
@@ -911,8 +1098,10 @@ pub(crate) mod tests {
             ecn: None,
             int: None,
             bfc: None,
+            floodgate: None,
             path: PathChoice::Flow,
             assist: None,
+            acks_return: false,
             max_frame: 1048,
         }
     }

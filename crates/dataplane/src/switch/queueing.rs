@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::config::{Assist, Classify, MAX_CLASSES, PauseBy, Schedule, SwitchConfig};
+use crate::config::{Assist, Classify, MAX_CLASSES, PauseBy, Release, Schedule, SwitchConfig};
 use crate::packet::{Arena, NO_PACKET, PacketId};
 use crate::prefetch::prefetch;
 use crate::switch::classify::MixedMap;
@@ -52,6 +52,28 @@ impl Queue {
     }
 }
 
+/// A queue that holds packets, for whoever looks at it.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueState {
+    /// Which one of the switch.
+    pub queue: u32,
+    /// Bytes in it.
+    pub bytes: u64,
+    /// Its first packet.
+    pub head: PacketId,
+}
+
+impl QueueState {
+    /// Calls `visit` with every packet of the queue, in order.
+    pub fn for_each(&self, arena: &Arena, mut visit: impl FnMut(PacketId)) {
+        let mut id = self.head;
+        while id != NO_PACKET {
+            visit(id);
+            id = arena.hot(id).next;
+        }
+    }
+}
+
 /// The queues of one (port, class) that may send, in order of service.
 #[derive(Clone, Copy, Debug)]
 struct Round {
@@ -88,6 +110,8 @@ pub(crate) struct Telemetry {
     pub int_bytes: u64,
     /// Bytes sent of the classes that INT counts.
     pub int_tx: u64,
+    /// Bytes that Floodgate holds for the port, as far as ECN counts them.
+    pub held_bytes: u64,
     pub rate_mbps: u32,
 }
 
@@ -112,12 +136,6 @@ pub(crate) struct PortQueues {
 }
 
 impl PortQueues {
-    /// Classes that may send now.
-    #[inline]
-    const fn open(&self) -> u8 {
-        self.ready & !(self.paused | self.shaped)
-    }
-
     /// The class that sends next where control and data take turns by weight.
     // NDP-02
     fn take_turns(&mut self, ready: u8, weight: u16) -> usize {
@@ -155,6 +173,8 @@ pub(crate) struct Queueing {
     spare: Vec<u32>,
     /// Per (port, class), where the schedule asks for it.
     shortest: Vec<Shortest>,
+    /// Classes of queues behind those of data (FG-15): the one of class c is c + this; 0: none.
+    behind: usize,
     /// (port, flow) pairs that are held, where pauses name flows (BFC-37).
     held_flows: Option<MixedMap<u64, ()>>,
     /// Per (port, class), where the schedule asks for it: open queues, as bits.
@@ -170,7 +190,11 @@ const fn flow_at(port: u16, flow: u32) -> u64 {
 
 impl Queueing {
     pub fn new(config: &SwitchConfig, ports: usize) -> Self {
-        let classes = config.classes.len();
+        let behind = match config.floodgate {
+            Some(f) if f.release == Release::Behind => config.classes.len() - DATA_CLASS as usize,
+            _ => 0,
+        };
+        let classes = config.classes.len() + behind;
         let per_class = match config.classify {
             Classify::Fifo => 1,
             Classify::Hash { queues } | Classify::Dynamic { queues, .. } => queues,
@@ -179,7 +203,7 @@ impl Queueing {
         };
         let mut offsets = [0u16; MAX_CLASSES + 1];
         for class in 0..classes {
-            let n = if class < DATA_CLASS as usize {
+            let n = if class < DATA_CLASS as usize || class >= config.classes.len() {
                 1
             } else {
                 per_class
@@ -221,6 +245,7 @@ impl Queueing {
             offsets,
             spare: Vec::new(),
             shortest: vec![Shortest::new(); shortest],
+            behind,
             held_flows: by_flow.then(MixedMap::default),
             levels: match config.schedule {
                 Schedule::Strict => vec![0; ports * classes],
@@ -306,10 +331,33 @@ impl Queueing {
         self.rounds[port as usize * self.classes + class as usize].open
     }
 
+    /// The queue of a port that packets of a class join which were held elsewhere.
+    // FG-15
+    pub fn behind(&self, port: u16, class: u8) -> u32 {
+        self.queue_of(port, class + self.behind as u8, 0)
+    }
+
+    /// Whether it is such a queue.
+    pub fn is_behind(&self, queue: u32) -> bool {
+        self.behind > 0
+            && self
+                .queues
+                .get(queue as usize)
+                .is_some_and(|q| q.class as usize >= self.classes - self.behind)
+    }
+
+    /// Classes of a port that have something and may send; a pause holds the queue behind a class
+    /// with it.
+    #[inline]
+    fn may_send(&self, port: u16) -> u8 {
+        let p = &self.ports[port as usize];
+        p.ready & !(p.paused | p.paused << self.behind | p.shaped)
+    }
+
     /// Whether the port has something that it may send.
     #[inline]
     pub fn waiting(&self, port: u16) -> bool {
-        self.ports[port as usize].open() != 0
+        self.may_send(port) != 0
     }
 
     /// A shaper holds a class of a port, or lets it go.
@@ -523,7 +571,7 @@ impl Queueing {
     /// Takes the packet that the port sends next out of its queue.
     #[inline]
     pub fn pop(&mut self, port: u16, arena: &Arena) -> Option<(u32, PacketId)> {
-        let ready = self.ports[port as usize].open();
+        let ready = self.may_send(port);
         if ready == 0 {
             return None;
         }
@@ -621,6 +669,8 @@ impl Queueing {
         port.bytes -= size;
         if q.head == NO_PACKET {
             port.ready &= !(1 << q.class);
+        } else {
+            arena.prefetch(q.head); // it has waited long, and is the next to leave
         }
         id
     }
@@ -637,6 +687,8 @@ impl Queueing {
         let empty = q.head == NO_PACKET;
         if empty {
             q.tail = NO_PACKET;
+        } else {
+            arena.prefetch(q.head);
         }
         self.ports[port].bytes -= u64::from(packet.size);
         let by_number = matches!(self.schedule, Schedule::Cyclic | Schedule::Strict);
@@ -716,26 +768,70 @@ impl Queueing {
         }
     }
 
+    /// Lets everything go that the neighbour at a port holds by BFC.
+    // LNK-21
+    pub fn let_go(&mut self, port: u16, arena: &Arena) {
+        if let Some(held) = &mut self.held_flows {
+            held.retain(|&key, ()| (key >> 32) as u16 != port);
+        }
+        if self.ports[port as usize].held == 0 {
+            return;
+        }
+        let standing = self.standing();
+        let own = port as usize * self.stride..(port as usize + 1) * self.stride;
+        for queue in own.chain(standing..self.queues.len()) {
+            if self.queues[queue].port == port {
+                self.set_paused(queue as u32, false, arena);
+            }
+        }
+    }
+
+    /// Takes a frame for the neighbour at a port out of its queue.
+    // LNK-21
+    pub fn pop_control(&mut self, port: u16, arena: &Arena) -> Option<PacketId> {
+        if self.ports[port as usize].ready & 1 == 0 {
+            return None;
+        }
+        let at = port as usize * self.classes;
+        if self.single {
+            return Some(self.take_single(at, arena));
+        }
+        let queue = self.pick(at, arena);
+        Some(self.take(at, queue, arena))
+    }
+
     /// Whether packets wait at a port that neither PFC nor BFC lets go.
     pub fn is_stuck(&self, port: u16) -> bool {
         let p = &self.ports[port as usize];
-        p.bytes > 0 && p.ready & !p.paused == 0
+        p.bytes > 0 && p.ready & !(p.paused | p.paused << self.behind) == 0
+    }
+
+    /// Whether a pause may hold packets at a port: a class that has some, or a queue.
+    #[inline]
+    pub fn may_be_stuck(&self, port: u16) -> bool {
+        let p = &self.ports[port as usize];
+        p.bytes > 0 && (p.ready & p.paused != 0 || p.held > 0)
+    }
+
+    /// Calls `visit` with every queue of a port that holds packets.
+    pub fn for_each_queue(&self, port: u16, mut visit: impl FnMut(&QueueState)) {
+        let (first, standing) = (port as usize * self.stride, self.standing());
+        let own = first..first + self.stride;
+        for at in own.chain(standing..self.queues.len()) {
+            let q = &self.queues[at];
+            if q.port == port && !q.is_empty() {
+                visit(&QueueState {
+                    queue: at as u32,
+                    bytes: q.bytes,
+                    head: q.head,
+                });
+            }
+        }
     }
 
     /// Calls `visit` with every packet queued at a port.
     pub fn for_each_packet(&self, port: u16, arena: &Arena, mut visit: impl FnMut(PacketId)) {
-        let first = port as usize * self.stride;
-        let own = self.queues[first..first + self.stride].iter();
-        let made = self.queues[self.ports.len() * self.stride..]
-            .iter()
-            .filter(|q| q.port == port);
-        for q in own.chain(made) {
-            let mut id = q.head;
-            while id != NO_PACKET {
-                visit(id);
-                id = arena.hot(id).next;
-            }
-        }
+        self.for_each_queue(port, |queue| queue.for_each(arena, &mut visit));
     }
 }
 

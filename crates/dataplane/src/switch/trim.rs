@@ -113,6 +113,7 @@ impl Switch {
         let queue = self.queueing.queue_of(port, CONTROL_CLASS, 0);
         let packet = *arena.hot(id);
         self.enqueue(port, queue, false, (id, &packet), arena, sink);
+        sink.kick(port);
     }
 
     fn has_room(&self, port: u16, config: TrimConfig, size: u16) -> bool {

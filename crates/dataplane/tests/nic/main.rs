@@ -1,5 +1,7 @@
 //! The NIC against its rules, on a bench: frames in, frames out, wishes recorded.
 
+mod destinations;
+mod links;
 mod lossy;
 mod receiving;
 mod repair;
@@ -24,6 +26,7 @@ struct Ears {
     calls: Vec<(Time, u32)>,
     pauses: Vec<(u16, u8, u8)>,
     ends: Vec<FlowEnd>,
+    drops: Vec<u32>,
 }
 
 impl Sink for Ears {
@@ -36,8 +39,9 @@ impl Sink for Ears {
     fn call(&mut self, at: Time, what: u32) {
         self.calls.push((at, what));
     }
-    fn dropped(&mut self, _: &Packet, _: DropCause) {
-        panic!("a NIC drops nothing on its own");
+    fn dropped(&mut self, packet: &Packet, cause: DropCause) {
+        assert_eq!(cause, DropCause::Link, "a NIC drops nothing on its own");
+        self.drops.push(packet.psn);
     }
     fn draw(&mut self) -> u64 {
         panic!("a NIC leaves nothing to chance");

@@ -1,5 +1,7 @@
 //! The switch against its rules: a fuzz of operations against a naive model, and one test a rule.
 
+mod floodgate;
+mod links;
 mod model;
 mod receivers;
 mod rules;
@@ -168,8 +170,10 @@ fn config() -> SwitchConfig {
         ecn: None,
         int: None,
         bfc: None,
+        floodgate: None,
         path: PathChoice::Flow,
         assist: None,
+        acks_return: false,
         max_frame: 1500,
     }
 }

@@ -17,6 +17,8 @@ impl<C: Calendar + Send> Simulation<C> {
         for part in &mut self.net.parts {
             self.violations.append(&mut part.violations);
         }
+        // In whichever partition they were found.
+        self.violations.sort_by(|a, b| a.message.cmp(&b.message));
         let drained = ending == Ending::Drained;
         let found = [
             ("conservation", self.audit_switches()),
@@ -26,6 +28,7 @@ impl<C: Calendar + Send> Simulation<C> {
             ("lossless", self.audit_lossless()),
             ("pauses", self.audit_pauses(drained)),
             ("receivers", self.audit_driven(drained)),
+            ("credits", self.audit_credits(drained)),
             ("slowdown", Vec::new()),
         ];
         let mut held = Vec::new();
@@ -33,9 +36,13 @@ impl<C: Calendar + Send> Simulation<C> {
             let failed_before = self.violations.iter().any(|v| v.check == check);
             let applies = match check {
                 "lossless" => self.lossless,
-                "slowdown" => !self.spraying,
+                "slowdown" => !self.spraying && !self.links_change, // LNK-30
                 "pauses" => !self.losing,
-                "receivers" => !self.losing && self.owns_repair,
+                "receivers" => self.owns_repair && !self.losing && !self.links_change,
+                "credits" => self
+                    .net
+                    .each_switch()
+                    .any(|(_, s, _)| s.floodgate().is_some()),
                 _ => true,
             };
             if messages.is_empty() && !failed_before && applies {
@@ -81,6 +88,7 @@ impl<C: Calendar + Send> Simulation<C> {
             for port in 0..self.net.graph.ports(node) {
                 switch.for_each_queued(port, arena, |_| waiting += 1);
             }
+            switch.for_each_held(arena, |_| waiting += 1);
         }
         let alive = self.net.alive();
         let told: u64 = self.net.parts.iter().map(|p| p.core.notices.len()).sum();
@@ -208,6 +216,7 @@ impl<C: Calendar + Send> Simulation<C> {
             let of = net.graph.port(link as usize);
             let node = net.node_of(link);
             let mut record = PortRecord {
+                tx_reply_bytes: near.bytes - near.data_bytes,
                 node,
                 port: near.port,
                 peer: of.peer,
@@ -228,11 +237,17 @@ impl<C: Calendar + Send> Simulation<C> {
                 record.marked = counted.marked;
                 record.dropped = counted.dropped;
                 record.max_queue_bytes = switch.queued(near.port).1;
+                let held = switch.held(near.port);
+                record.max_port_bytes = held.map_or(record.max_queue_bytes, |held| held.1);
+                // FG-63
+                record.tx_credit_bytes = counted.credit_bytes;
+                record.tx_reply_bytes = near.bytes - near.data_bytes - counted.frame_bytes;
                 record.active_flows = probes.take_active(switch_port);
                 switch_port += 1;
             }
+            // LNK-23: what a switch had for it, and what was under way.
             let lost = net.part_of(of.peer).losses.lost(link as usize);
-            record.dropped[DropCause::Link as usize] = lost;
+            record.dropped[DropCause::Link as usize] += lost + net.lost_with(link);
             record
         };
         net.each_way().map(record).collect()

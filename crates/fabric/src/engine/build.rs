@@ -13,8 +13,10 @@ use dataplane::units::{NEVER, Rate, Time};
 use kernel::calendar::{Calendar, Wheel};
 use kernel::random::{Purpose, Stream};
 
+use super::causes::Causes;
 use super::division::{divide, undivided};
 use super::exchange::Outbox;
+use super::floodgate::upward;
 use super::flows::Live;
 use super::links::Links;
 use super::loss::Losses;
@@ -23,10 +25,12 @@ use super::network::Network;
 use super::node::{Core, Node};
 use super::notices::Notices;
 use super::order::{self, SourcePorts};
+use super::outage::LinkStates;
 use super::partition::Partition;
 use super::places::Places;
 use super::probe::Probes;
 use super::recording::Recording;
+use super::standstill::Standstill;
 use super::supply::Traffic;
 use super::{Clock, Plan, Simulation};
 use crate::ns3::Baselines;
@@ -135,9 +139,10 @@ fn switch(plan: &Plan, tables: &mut Tables, node: u32) -> Option<Switch> {
     let index = (node - plan.graph.hosts()) as usize;
     let routes = tables.routes.get_mut(index)?.take()?;
     let mut switch = Switch::new(node, &plan.switch, &rates(plan, node), routes);
+    switch.set_upward(&upward(&plan.graph, node));
     // BFC-35
     if let Some(pairs) = tables.pairs[index].take() {
-        switch.allow(pairs);
+        switch.allow(Some(pairs));
     }
     Some(switch)
 }
@@ -158,7 +163,7 @@ fn node(plan: &Plan, number: u32) -> Node {
 }
 
 /// A partition with all its nodes, at time 0.
-fn partition<C>(
+fn partition<C: Calendar>(
     plan: &Plan,
     places: &Arc<Places>,
     part: u32,
@@ -167,7 +172,13 @@ fn partition<C>(
 ) -> Partition<C> {
     let graph = &plan.graph;
     let losses = Losses::new(graph, plan.seed);
-    let paths = Paths::new(Arc::clone(graph));
+    // LNK-14
+    let lasting = plan.outages.as_ref().map_or(Vec::new(), |o| o.lasting());
+    let paths = Paths::new(match lasting.is_empty() {
+        true => Arc::clone(graph),
+        false => Arc::new(graph.without(&lasting)),
+    });
+    let link_states = LinkStates::new(plan);
     let recording = Recording::new(
         &plan.record,
         &plan.nic.control,
@@ -181,16 +192,20 @@ fn partition<C>(
         nodes: places.nodes(part).iter().map(|&n| node(plan, n)).collect(),
         drops: [0; DROP_CAUSES],
         lossless: lossless_classes(&plan.switch, !losses.none()),
+        ways_fail: link_states.is_some(),
         broken_promises: 0,
         ends: Vec::new(),
         notices: Notices::new(&plan.nic),
         paused: MixedMap::default(),
         pauses: Vec::new(),
+        follows: plan.record.pauses.is_some(),
+        told: Vec::new(),
+        reading: None,
         events: 0,
         watched: recording.is_some(),
         replayed: order::draws(&plan.switch, graph),
     };
-    Partition {
+    let mut partition = Partition {
         core,
         graph: Arc::clone(graph),
         places: Arc::clone(places),
@@ -200,8 +215,10 @@ fn partition<C>(
             .filter_map(|&n| switch(plan, tables, n))
             .collect(),
         losses,
+        link_states,
         outbox: Outbox::new(places.parts()),
         recording,
+        causes: Causes::new(plan.record.pauses, plan.switch.path == PathChoice::Packet),
         round: Vec::new(),
         progress_ps: 0,
         coming: VecDeque::new(),
@@ -216,17 +233,20 @@ fn partition<C>(
             Clock::Exact => paths,
             Clock::Nanoseconds { .. } => paths.cut(),
         },
-        baselines: Baselines::new(Arc::clone(graph)),
+        baselines: Baselines::new(Arc::clone(graph), u64::from(plan.nic.mtu)),
         source_ports: SourcePorts::default(),
         network_rtt_ps: None,
         nic: plan.nic,
         base_rtt: plan.base_rtt,
         seed: plan.seed,
         elide: plan.elide,
+        starts_first: plan.starts_first,
         looks_ahead: graph.port_count() >= MANY_PORTS,
         spraying: sprays(&plan.switch),
         ways: tables.ways.clone(),
-    }
+    };
+    partition.plan_outages(part);
+    partition
 }
 
 impl Simulation<Wheel> {
@@ -271,6 +291,7 @@ impl<C: Calendar> Simulation<C> {
             .map(|(part, calendar)| partition(&plan, &places, part, &mut tables, calendar))
             .collect();
         let losing = !parts[0].losses.none();
+        let standstill = Standstill::new(&plan);
         let lossless = match plan.switch.mmu.admission {
             _ if matches!(plan.switch.assist, Some(Assist::Trim(_))) => false,
             Admission::Unlimited => true,
@@ -293,6 +314,8 @@ impl<C: Calendar> Simulation<C> {
             probe_ps: plan.probe_ps.max(1),
             lossless,
             losing,
+            links_change: (plan.outages.as_ref()).is_some_and(|o| !o.changes().is_empty()),
+            standstill,
             repeats_pauses: plan.switch.bfc.is_some_and(|bfc| bfc.bitmap.is_some()),
             spraying: sprays(&plan.switch),
             owns_repair: plan.nic.recovery == Recovery::Own,

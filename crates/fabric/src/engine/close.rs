@@ -18,7 +18,7 @@ impl<C: Calendar + Send> Simulation<C> {
     ) -> Outcome {
         let end_ps = match ending {
             Ending::TimeLimit => self.until_ps,
-            Ending::Interrupted => self.net.now_ps(),
+            Ending::Interrupted | Ending::Deadlocked => self.net.now_ps(),
             Ending::Drained | Ending::Stalled => self.net.progress_ps(),
         };
         let digest = self.net.digest();
@@ -27,8 +27,9 @@ impl<C: Calendar + Send> Simulation<C> {
         }
         for part in &mut self.net.parts {
             if let Some(recording) = &mut part.recording {
-                recording.finish(end_ps, &mut self.merged);
+                recording.finish(end_ps, &self.net.graph, &mut self.merged);
             }
+            part.finish_causes(end_ps, recorder);
         }
         self.hand_over(recorder);
         let unfinished = self.net.unfinished();
@@ -45,10 +46,11 @@ impl<C: Calendar + Send> Simulation<C> {
             counters: self.net.counters(),
             ports: self.port_records(),
             checks,
-            stall: if ending == Ending::Stalled {
+            deadlocks: self.standstill.take().map_or(Vec::new(), |s| s.found),
+            stall: if matches!(ending, Ending::Stalled | Ending::Deadlocked) {
                 self.explain_stall()
             } else {
-                Vec::new()
+                self.out_of_reach()
             },
             violations: self.violations,
             threads: ThreadUse {
@@ -92,6 +94,10 @@ impl<C: Calendar> Network<C> {
         };
         for part in &self.parts {
             c.events += part.core.events;
+            if let Some(states) = &part.link_states {
+                c.link_changes += states.changes;
+                c.reroutes = states.reroutes;
+            }
             for (all, of_part) in c.drops.iter_mut().zip(part.core.drops) {
                 *all += of_part;
             }
@@ -114,6 +120,7 @@ impl<C: Calendar> Network<C> {
             c.int_hops += s.int_hops;
             c.pfc_pauses += s.pfc_pauses;
             c.pfc_resumes += s.pfc_resumes;
+            c.rerouted_packets += s.rerouted;
             c.bfc_pauses += s.bfc_pauses;
             c.bfc_resumes += s.bfc_resumes;
             c.bfc_bitmaps += s.bfc_bitmaps;
@@ -126,6 +133,9 @@ impl<C: Calendar> Network<C> {
             let (shared, collisions) = switch.bfc_counters();
             c.bfc_shared_queue += shared;
             c.bfc_table_collisions += collisions;
+            if let Some((floodgate, ..)) = switch.floodgate() {
+                c.floodgate.add(&floodgate);
+            }
         }
         c
     }

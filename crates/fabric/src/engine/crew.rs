@@ -3,7 +3,7 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvError, Sender, TryRecvError, channel};
 use std::thread::Scope;
 use std::time::Instant;
 
@@ -41,10 +41,27 @@ pub(super) struct Crew<'a, C> {
     pub windows: Windows,
 }
 
+/// How often a thread of this run looks.
+const fn looks(division: Division) -> u32 {
+    if division.crowded { 0 } else { LOOKS }
+}
+
 /// Where the threads of a run meet.
 pub(super) fn yard(division: Division) -> Yard {
-    let looks = if division.crowded { 0 } else { LOOKS };
-    Yard::new(division.parts as usize, looks)
+    Yard::new(division.parts as usize, looks(division))
+}
+
+/// The next message; looks for it for a while before it sleeps, as at the barrier.
+// KER-12
+fn receive<T>(from: &Receiver<T>, looks: u32) -> Result<T, RecvError> {
+    for _ in 0..looks {
+        match from.try_recv() {
+            Ok(message) => return Ok(message),
+            Err(TryRecvError::Empty) => std::hint::spin_loop(),
+            Err(TryRecvError::Disconnected) => return Err(RecvError),
+        }
+    }
+    from.recv()
 }
 
 impl<'a, C: Calendar + Send> Crew<'a, C> {
@@ -57,7 +74,7 @@ impl<'a, C: Calendar + Send> Crew<'a, C> {
             let (orders, to_do) = channel::<(Partition<C>, Time)>();
             let (report, done) = channel();
             scope.spawn(move || {
-                for (mut part, limit) in to_do {
+                while let Ok((mut part, limit)) = receive(&to_do, looks(division)) {
                     let work =
                         || yard.run_before(&mut part, me as usize, division.look_ahead_ps, limit);
                     let result = catch_unwind(AssertUnwindSafe(work));
@@ -121,7 +138,7 @@ impl<'a, C: Calendar + Send> Crew<'a, C> {
         }
         let mut panic = None;
         for hand in &self.hands {
-            match hand.done.recv() {
+            match receive(&hand.done, looks(self.division)) {
                 Ok(Ok(part)) => parts.push(part),
                 Ok(Err(why)) => panic = panic.or(Some(why)),
                 Err(gone) => panic = panic.or(Some(Box::new(gone.to_string()))),

@@ -267,3 +267,150 @@ impl Sets {
         self.0[a.max(b) as usize] = a.min(b);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::{LinkSpec, Loss, TopologySpec};
+    use dataplane::units::{NS, Rate, US};
+
+    const LINK: LinkSpec = link(US);
+
+    const fn link(delay_ps: Time) -> LinkSpec {
+        LinkSpec {
+            rate: Rate::from_gbps(100),
+            delay_ps,
+            loss: Loss::NONE,
+        }
+    }
+
+    fn cut_of(topology: &TopologySpec, parts: u32) -> (Graph, Option<Cut>) {
+        let graph = topology.build().unwrap();
+        let cut = cut(&graph, Clock::Exact, 50, parts);
+        (graph, cut)
+    }
+
+    /// Rates of the links that are cut, counted in links of 100 Gbit/s.
+    fn crossing(graph: &Graph, cut: &Cut) -> usize {
+        let ports = 0..graph.port_count() as usize;
+        let ends = ports.map(|port| {
+            let to = graph.port(port).peer;
+            let from = graph.port(graph.peer_index(port)).peer;
+            (from, to)
+        });
+        let part = |node: u32| cut.part_of[node as usize];
+        ends.filter(|&(from, to)| from < to && part(from) != part(to))
+            .count()
+    }
+
+    // PAR-01
+    #[test]
+    fn pods_of_a_fat_tree_stay_whole_and_cores_are_shared_out() {
+        let topology = TopologySpec::FatTree {
+            k: 8,
+            link: LINK,
+            fabric_link: LINK,
+        };
+        for parts in [2, 4, 8] {
+            let (graph, cut) = cut_of(&topology, parts);
+            let cut = cut.unwrap();
+            assert_eq!(cut.parts(), parts);
+            for host in 0..graph.hosts() {
+                // A pod has 16 hosts, 4 edges and 4 aggregation switches.
+                assert_eq!(cut.part_of[host as usize], host / 16 * parts / 8);
+            }
+            // A core has 8 links, one to each pod.
+            let whole = 16 * (8 - 8 / parts as usize);
+            assert_eq!(crossing(&graph, &cut), whole, "{parts} parts");
+            for part in 0..parts {
+                let nodes = cut.part_of.iter().filter(|&&p| p == part).count();
+                assert_eq!(nodes as u32 * parts, graph.nodes());
+            }
+            // 50 B at 100 Gbps.
+            assert_eq!(cut.look_ahead_ps, US + 4 * NS);
+        }
+    }
+
+    // PAR-01, PAR-02
+    #[test]
+    fn the_longest_links_are_cut_first_and_short_ones_never() {
+        let sites = TopologySpec::MultiDc {
+            sites: 2,
+            leaves: 4,
+            spines: 2,
+            hosts_per_leaf: 4,
+            link: LINK,
+            uplink: LINK,
+            gateway_link: LINK,
+            interconnect: link(200 * US),
+        };
+        let (graph, cut) = cut_of(&sites, 2);
+        let cut = cut.unwrap();
+        assert_eq!(crossing(&graph, &cut), 1, "one link joins the sites");
+        assert_eq!(cut.look_ahead_ps, 200 * US + 4 * NS);
+        // Four parts only with the short ones.
+        let (_, cut) = cut_of(&sites, 4);
+        assert_eq!(cut.unwrap().look_ahead_ps, US + 4 * NS);
+
+        let near = TopologySpec::Clos {
+            pods: 4,
+            tors_per_pod: 2,
+            aggs_per_pod: 2,
+            cores: 4,
+            hosts_per_tor: 2,
+            link: LINK,
+            agg_link: link(0),
+            core_link: LINK,
+        };
+        let (graph, cut) = cut_of(&near, 4);
+        let cut = cut.unwrap();
+        assert_eq!((cut.parts(), cut.look_ahead_ps), (4, US + 4 * NS));
+        assert_eq!(
+            crossing(&graph, &cut),
+            12,
+            "16 links of cores, one of four at home"
+        );
+    }
+
+    // PAR-01
+    #[test]
+    fn what_cannot_be_cut_evenly_is_cut_into_fewer_parts_or_not_at_all() {
+        let star = TopologySpec::Star {
+            hosts: 64,
+            link: LINK,
+        };
+        assert_eq!(cut_of(&star, 2).1, None);
+        let dumbbell = |left, right| TopologySpec::Dumbbell {
+            left,
+            right,
+            link: LINK,
+            core: LINK,
+        };
+        let (graph, cut) = cut_of(&dumbbell(10, 10), 8);
+        let cut = cut.unwrap();
+        assert_eq!((cut.parts(), crossing(&graph, &cut)), (2, 1));
+        assert_eq!(
+            cut_of(&dumbbell(2, 30), 2).1,
+            None,
+            "one side has nearly all the work"
+        );
+    }
+
+    // PAR-01
+    #[test]
+    fn nodes_join_their_neighbours_in_whatever_order_they_are_numbered() {
+        // Two halls of six switches each, all to all inside, one link between; numbered in turn.
+        let switches = 12;
+        let access = (0..switches).map(|s| (s, switches + s, LINK));
+        let pairs = (0..switches).flat_map(|a| (a + 2..switches).step_by(2).map(move |b| (a, b)));
+        let inside = pairs.map(|(a, b)| (switches + a, switches + b, LINK));
+        let bridge = [(switches, switches + 1, LINK)];
+        let topology = TopologySpec::Links {
+            hosts: (0..switches).map(|i| format!("h{i}")).collect(),
+            switches: (0..switches).map(|i| format!("s{i}")).collect(),
+            links: access.chain(inside).chain(bridge).collect(),
+        };
+        let (graph, cut) = cut_of(&topology, 2);
+        assert_eq!(crossing(&graph, &cut.unwrap()), 1);
+    }
+}

@@ -63,8 +63,14 @@ fn smallest_frame(switch: &SwitchConfig, nic: &NicConfig) -> u64 {
         let bitmap = bfc.bitmap.map(|bitmap| bitmap.frame_bytes);
         [Some(bfc.frame_bytes), bitmap].into_iter().flatten()
     });
+    let floodgate = switch.floodgate.iter().flat_map(|f| {
+        let credit = f
+            .windows()
+            .map(|w| w.credit.frame_bytes + w.credit.entry_bytes);
+        [Some(f.frame_bytes), credit].into_iter().flatten()
+    });
     let frames = [SMALLEST_BYTES, nic.header + 1, nic.ack, nic.cnp, pfc];
-    let smallest = frames.into_iter().chain(bfc).min();
+    let smallest = frames.into_iter().chain(bfc).chain(floodgate).min();
     smallest.unwrap_or(1).max(1).into()
 }
 
@@ -155,6 +161,13 @@ fn needs_one(plan: &Plan) -> Option<&'static str> {
     }
     if plan.switch.ecn.as_ref().is_some_and(|ecn| ecn.replay) {
         return Some("all switches draw from one sequence of random numbers");
+    }
+    if plan.record.pauses.is_some() {
+        // SPFC-44
+        return Some("whoever follows pauses looks at the whole path of a flow");
+    }
+    if plan.switch.acks_return {
+        return Some("the way back of an ACK is written down where its packet is");
     }
     if matches!(plan.nic.recovery, Recovery::Ideal { .. }) {
         return Some("ideal retransmission tells senders of a loss past all links between");

@@ -38,7 +38,10 @@ impl<C: Calendar + Send> Simulation<C> {
         while ending.is_none() {
             let until = probe.min(self.until_ps);
             self.run_before(until + 1, crew.as_mut());
-            ending = self.ending(until, probe > self.until_ps);
+            ending = match self.stands_still(until) {
+                true => Some(Ending::Deadlocked),
+                false => self.ending(until, probe > self.until_ps),
+            };
             if ending.is_none() {
                 self.look(until, recorder);
                 probe = self.skip_idle_probes(until, recorder);
@@ -81,7 +84,8 @@ impl<C: Calendar + Send> Simulation<C> {
     // ENG-07
     fn ending(&self, until: Time, limit: bool) -> Option<Ending> {
         let no_flow_to_come = next_start_ps(&self.net).is_none();
-        if no_flow_to_come && self.net.live() == 0 && self.net.alive() == 0 {
+        let nothing_left = no_flow_to_come && self.net.live() == 0 && self.net.alive() == 0;
+        if nothing_left && self.net.floodgates_rest() {
             Some(Ending::Drained)
         } else if self.net.parts.iter().all(|p| p.core.calendar.is_empty())
             || no_flow_to_come && self.is_stuck(until)
@@ -101,7 +105,9 @@ impl<C: Calendar + Send> Simulation<C> {
         let Recovery::GoBackN { timeout_ps } = self.net.parts[0].nic.recovery else {
             return false;
         };
-        until.saturating_sub(self.net.progress_ps()) > timeout_ps.saturating_mul(2)
+        let links = self.net.parts[0].link_states.as_ref();
+        !links.is_some_and(|states| states.pending(until))
+            && until.saturating_sub(self.net.progress_ps()) > timeout_ps.saturating_mul(2)
             && self.net.each_nic().all(|(_, nic, _)| !nic.is_pacing())
             && self
                 .net
@@ -149,6 +155,7 @@ impl<C: Calendar + Send> Simulation<C> {
             part.finished.clear();
             self.merged.pauses(&part.core.pauses);
             part.core.pauses.clear();
+            part.hand_over_causes(recorder);
         }
         self.merged.deliver(recorder);
     }

@@ -8,10 +8,10 @@ use super::Simulation;
 
 impl<C: Calendar + Send> Simulation<C> {
     /// AUD-10: nothing of a receiver-driven transport is lost from the books. Links that lose frames
-    /// do not say of what kind.
+    /// or fail do not say of what kind.
     pub(super) fn audit_driven(&self, drained: bool) -> Vec<String> {
         let mut broken = Vec::new();
-        if !self.owns_repair || self.losing {
+        if !self.owns_repair || self.losing || self.links_change {
             return broken;
         }
         let counters = self.net.counters();

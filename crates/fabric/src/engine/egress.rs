@@ -84,6 +84,9 @@ impl<C: Calendar> Partition<C> {
                 (sent, nic.waiting(port))
             }
         };
+        if !self.core.told.is_empty() {
+            self.follow_told();
+        }
         let Some(id) = sent else { return };
         self.put_on_link(link, id);
         if more || !self.elide {
@@ -100,6 +103,11 @@ impl<C: Calendar> Partition<C> {
         }
         let packet = self.arena.hot(id);
         let (size, data) = (u64::from(packet.size), packet.kind() == Kind::Data);
+        if let Some(waiting) = self.recording.as_mut().and_then(|r| r.waiting.as_mut())
+            && self.core.links.near[link as usize].node as usize >= self.nics.len()
+        {
+            waiting.leave(now, link, id, packet);
+        }
         let links = &mut self.core.links;
         let arrival = links.send(now, link, size, data);
         if links.near[link as usize].leaves {

@@ -51,6 +51,7 @@ impl<C: Calendar> Partition<C> {
             phase::TIMER => self.timer(event.id()),
             phase::FLOW_START if C::IN_ORDER_OF_SCHEDULING => self.step_flow_start(event.id()),
             phase::FLOW_START => self.start_flows(),
+            phase::TOPOLOGY => self.change_topology(event.id(), event.arg != 0),
             _ => {
                 let near = &mut self.core.links.near[event.id() as usize];
                 near.armed = false;
@@ -72,9 +73,15 @@ impl<C: Calendar> Partition<C> {
             prefetch(&self.core.links.far, far.id() as usize);
         }
         if let Some(near) = arrival(AHEAD[1]) {
-            let node = self.core.links.far[near.id() as usize].node as usize;
-            match node.checked_sub(self.nics.len()) {
-                Some(switch) => self.switches[switch].prefetch(near.arg, &self.arena),
+            let far = &self.core.links.far[near.id() as usize];
+            match (far.node as usize).checked_sub(self.nics.len()) {
+                Some(switch) => {
+                    let switch = &self.switches[switch];
+                    if let Some(port) = switch.prefetch(far.port, near.arg, &self.arena) {
+                        let link = self.core.nodes[far.node as usize].base + u32::from(port);
+                        prefetch(&self.core.links.near, link as usize);
+                    }
+                }
                 None => self.arena.prefetch_cold(near.arg),
             }
         }
@@ -91,7 +98,11 @@ impl<C: Calendar> Partition<C> {
     fn arrive(&mut self, link: u32, id: PacketId) {
         let now = self.core.now;
         let packet = self.arena.hot(id);
-        if packet.kind() != Kind::BfcBitmap {
+        // These go on where nothing else moves.
+        if !matches!(
+            packet.kind(),
+            Kind::BfcBitmap | Kind::Credit | Kind::SwitchSyn
+        ) {
             self.progress_ps = now;
         }
         let l = &mut self.core.links.far[link as usize];
@@ -101,8 +112,11 @@ impl<C: Calendar> Partition<C> {
         l.digest = fold(fold(l.digest, now ^ how << 40), what);
         l.arrived += 1;
         let (node, port) = (l.node, l.port);
-        if l.lossy && self.losses.takes(link) {
+        if l.lossy && self.is_lost(link, id) {
             return self.lose(link, id);
+        }
+        if self.core.follows {
+            self.read_pause(node, port, id);
         }
         let sink = &mut NodeSink {
             core: &mut self.core,
@@ -113,7 +127,13 @@ impl<C: Calendar> Partition<C> {
                 if let Some(delays) = self.recording.as_mut().and_then(|r| r.delays.as_mut()) {
                     delays.came(now, id);
                 }
+                if let Some(waiting) = self.recording.as_mut().and_then(|r| r.waiting.as_mut()) {
+                    waiting.enter(now, id);
+                }
                 self.switches[switch].receive(now, port, id, &mut self.arena, sink);
+                if !self.core.told.is_empty() {
+                    self.follow_told();
+                }
                 if !self.core.notices.dropped.is_empty() {
                     self.send_notices();
                 }
@@ -135,7 +155,7 @@ impl<C: Calendar> Partition<C> {
 
     /// News of drops set out for the senders. They arrive after the timers of their instant.
     // REC-34
-    fn send_notices(&mut self) {
+    pub(super) fn send_notices(&mut self) {
         let Core {
             now,
             calendar,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dataplane::int::IntHop;
-use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
+use dataplane::packet::{Arena, Cold, Packet, PacketId, flag};
 use dataplane::units::Time;
 use kernel::calendar::{Calendar, Event, phase};
 use kernel::{Barrier, Broken};
@@ -28,7 +28,7 @@ pub(super) struct Parcels {
     /// Telemetry of those that have some, in the same order: path and length of each, and all hops.
     stacks: Vec<(u16, u8)>,
     hops: Vec<IntHop>,
-    /// What bitmaps name, in the same order: the length of each, and all names.
+    /// What bitmaps and frames of credits name, in the same order: the length of each, and all names.
     named: Vec<u32>,
 }
 
@@ -41,7 +41,7 @@ impl Parcels {
             self.stacks.push((stack.path(), stack.hops().len() as u8));
             self.hops.extend_from_slice(stack.hops());
         }
-        if packet.kind() == Kind::BfcBitmap {
+        if packet.names() {
             let named = arena.named(id);
             self.named.push(named.len() as u32);
             self.named.extend_from_slice(named);
@@ -71,7 +71,7 @@ impl Parcels {
                 }
                 hops = rest;
             }
-            if frame.packet.kind() == Kind::BfcBitmap
+            if frame.packet.names()
                 && let Some((&length, rest)) = named.split_first()
             {
                 let (names, rest) = rest.split_at(length as usize);
@@ -256,5 +256,104 @@ impl Yard {
         for from in (0..self.parts).filter(|&from| from != me) {
             part.take_in(&mut open(&self.mail[parity][from * self.parts + me]));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dataplane::packet::Kind;
+
+    fn frame(kind: Kind, psn: u32) -> (Packet, Cold) {
+        let packet = Packet {
+            psn,
+            flow: 7,
+            ..Packet::new(kind, 2, 100)
+        };
+        let cold = Cold {
+            sent_ps: 1000 + u64::from(psn),
+            slot: psn,
+            ..Cold::default()
+        };
+        (packet, cold)
+    }
+
+    /// A record with telemetry of `hops` hops, or naming `hops` queues.
+    fn made(arena: &mut Arena, kind: Kind, psn: u32, hops: u32) -> PacketId {
+        let (packet, cold) = frame(kind, psn);
+        let id = arena.alloc(packet, cold);
+        if kind == Kind::BfcBitmap {
+            arena.name(id, &(0..hops).map(|n| n * psn).collect::<Vec<_>>());
+        } else if hops > 0 {
+            arena.attach_stack(id);
+            let stack = arena.stack_mut(id).unwrap();
+            for switch in 0..hops {
+                let hop = IntHop {
+                    ts_ps: u64::from(psn),
+                    qlen_bytes: switch,
+                    ..IntHop::default()
+                };
+                assert!(stack.push(10 + switch, hop));
+            }
+        }
+        id
+    }
+
+    // PAR-04
+    #[test]
+    fn a_copy_has_all_that_lies_beside_the_record() {
+        let (mut here, mut there) = (Arena::new(), Arena::new());
+        // Records are used again over there: what an earlier packet left must not shine through.
+        let old: Vec<PacketId> = (0..6).map(|n| made(&mut there, Kind::Data, n, 8)).collect();
+        old.into_iter().for_each(|id| there.free(id));
+        let mut outbox = Outbox::new(2);
+        let kinds = [
+            (Kind::Data, 3),
+            (Kind::BfcBitmap, 4),
+            (Kind::Pfc, 0),
+            (Kind::Ack, 5),
+            (Kind::BfcBitmap, 0),
+            (Kind::Data, 0),
+        ];
+        for (psn, (kind, hops)) in (1..).zip(kinds) {
+            let id = made(&mut here, kind, psn, hops);
+            outbox.put(1, 500 + u64::from(psn), 40 + psn, id, &mut here);
+        }
+        assert_eq!((here.alive(), outbox.crossed, outbox.first_ps), (0, 6, 501));
+        let mut came = Vec::new();
+        outbox.to[1].unpack(&mut there, |at, link, id| came.push((at, link, id)));
+        for (psn, (kind, hops)) in (1..).zip(kinds) {
+            let (at, link, id) = came[psn as usize - 1];
+            assert_eq!((at, link), (500 + u64::from(psn), 40 + psn));
+            let (packet, cold) = (there.hot(id), there.cold(id));
+            assert_eq!((packet.kind(), packet.psn, packet.flow), (kind, psn, 7));
+            assert_eq!((cold.sent_ps, cold.slot), (1000 + u64::from(psn), psn));
+            if kind == Kind::BfcBitmap {
+                let named: Vec<u32> = (0..hops).map(|n| n * psn).collect();
+                assert_eq!(there.named(id), named);
+            }
+            let with_hops = kind != Kind::BfcBitmap && hops > 0;
+            assert_eq!(there.stack(id).is_some(), with_hops);
+            if let Some(stack) = there.stack(id) {
+                let expected = made(&mut here, kind, psn, hops);
+                let expected = here.stack(expected).unwrap();
+                assert_eq!(
+                    (stack.hops(), stack.path()),
+                    (expected.hops(), expected.path())
+                );
+            }
+        }
+        assert!(outbox.to[1].frames.is_empty() && outbox.to[1].hops.is_empty());
+    }
+
+    // PAR-02
+    #[test]
+    #[should_panic(expected = "before the window ends")]
+    fn a_frame_that_would_come_too_early_is_no_result_but_an_error() {
+        let mut arena = Arena::new();
+        let id = made(&mut arena, Kind::Data, 1, 0);
+        let mut outbox = Outbox::new(2);
+        outbox.window_ps = 1000;
+        outbox.put(1, 999, 0, id, &mut arena);
     }
 }

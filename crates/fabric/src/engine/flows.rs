@@ -79,7 +79,7 @@ impl<C: Calendar> Partition<C> {
     }
 
     /// ENG-10: the flow's identity is its number; every run of a scenario hashes it alike.
-    fn flow_hash(&self, flow: &Flow) -> u64 {
+    pub(super) fn flow_hash(&self, flow: &Flow) -> u64 {
         mix64(self.seed ^ mix64(u64::from(flow.id) + 1))
     }
 
@@ -128,23 +128,37 @@ impl<C: Calendar> Partition<C> {
 
     /// Ports of the two hosts that a flow uses; hosts with several spread their flows over them.
     // ENG-11
-    fn endpoints(&mut self, flow: &Flow, hash: u64) -> (u32, u32) {
+    pub(super) fn endpoints(&mut self, flow: &Flow, hash: u64) -> (u32, u32) {
         let nth = |salt: u64, of: usize| match of {
             1 => 0,
             _ => (mix64(hash ^ salt) % of as u64) as usize,
         };
-        let from = self.graph.endpoints_of(flow.src);
-        let src = from.start + nth(1, from.len()) as u32;
-        let to = self.graph.endpoints_of(flow.dst);
-        if to.len() == 1 {
-            return (src, to.start);
+        let ports = |host| self.graph.endpoints_of(host);
+        let (from, to) = (ports(flow.src), ports(flow.dst));
+        if from.len() == 1 && to.len() == 1 {
+            return (from.start, to.start);
         }
-        let mut nearest: Vec<(usize, u32)> =
-            to.map(|dst| (self.paths.hops(src, dst), dst)).collect();
+        let (from, to) = (self.usable(flow.src), self.usable(flow.dst));
+        let src = from[nth(1, from.len())];
+        if let [dst] = to[..] {
+            return (src, dst);
+        }
+        let hops = |dst| (self.paths.hops(src, dst), dst);
+        let mut nearest: Vec<(usize, u32)> = to.into_iter().map(hops).collect();
         nearest.sort_unstable();
         let fewest = nearest[0].0;
         nearest.retain(|end| end.0 == fewest);
         (src, nearest[nth(2, nearest.len())].1)
+    }
+
+    /// Ports of a host that a flow may use: those whose link is ever up, if there are any.
+    // LNK-15
+    fn usable(&self, host: u32) -> Vec<u32> {
+        let mut ports: Vec<u32> = self.graph.endpoints_of(host).collect();
+        if ports.iter().any(|&port| !self.paths.is_down(port)) {
+            ports.retain(|&port| !self.paths.is_down(port));
+        }
+        ports
     }
 
     /// T and BDP of a flow that sends at `rate`.
@@ -209,7 +223,9 @@ impl<C: Calendar> Partition<C> {
     /// ENG-21, AUD-07: nothing is faster than a flow alone.
     fn check_slowdown(&mut self, record: &FlowRecord, end: &FlowEnd) {
         let took_ps = end.received_ps.saturating_sub(record.flow.start_ps);
-        if !self.spraying && took_ps < record.ideal_received_ps && self.violations.len() < 20 {
+        // LNK-30: where paths become others, that of the start is no bound.
+        let bound = !self.spraying && !self.link_states.as_ref().is_some_and(|s| s.change());
+        if bound && took_ps < record.ideal_received_ps && self.violations.len() < 20 {
             self.violations.push(Violation {
                 check: "slowdown",
                 message: format!(

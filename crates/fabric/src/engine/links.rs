@@ -155,7 +155,8 @@ impl Links {
     #[inline]
     pub fn arm(&mut self, link: u32, calendar: &mut impl Calendar) {
         let near = &mut self.near[link as usize];
-        if !near.armed {
+        // LNK-01: a link that is down is never free.
+        if !near.armed && near.busy_ps != NEVER {
             near.armed = true;
             calendar.push(Event::new(near.busy_ps, phase::EGRESS, link, 0));
         }

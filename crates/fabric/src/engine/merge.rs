@@ -6,7 +6,7 @@ use dataplane::units::Time;
 
 use crate::record::{
     BufferSample, DelayBin, FlowRecord, PauseRecord, QueueBin, QueueSample, Recorder, RttBin,
-    ThroughputRecord,
+    ThroughputRecord, WaitingRecord,
 };
 
 /// Takes what partitions tell and passes it on as if one had told it.
@@ -20,6 +20,7 @@ pub(super) struct Merged {
     histogram: Option<Vec<QueueBin>>,
     rtt: Option<BTreeMap<Time, u64>>,
     delays: Option<Vec<DelayBin>>,
+    waiting: Option<Vec<WaitingRecord>>,
 }
 
 impl Recorder for Merged {
@@ -46,6 +47,11 @@ impl Recorder for Merged {
         self.histogram
             .get_or_insert_default()
             .extend_from_slice(bins);
+    }
+
+    fn waiting(&mut self, records: &[WaitingRecord]) {
+        let all = self.waiting.get_or_insert_default();
+        all.extend_from_slice(records);
     }
 
     fn rtt(&mut self, bins: &[RttBin]) {
@@ -90,6 +96,10 @@ impl Merged {
         if let Some(mut bins) = self.histogram.take() {
             bins.sort_unstable_by_key(|bin| (bin.node, bin.port, bin.bin_bytes));
             recorder.queue_histogram(&bins);
+        }
+        if let Some(mut records) = self.waiting.take() {
+            records.sort_unstable_by_key(|r| (r.node, r.port, r.incast));
+            recorder.waiting(&records);
         }
         if let Some(bins) = self.rtt.take() {
             let bin = |(bin_ps, samples)| RttBin { bin_ps, samples };

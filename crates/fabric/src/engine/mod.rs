@@ -14,6 +14,7 @@
 
 mod audit;
 mod build;
+mod causes;
 mod close;
 mod crew;
 mod cut;
@@ -25,6 +26,7 @@ mod driven;
 mod egress;
 mod events;
 mod exchange;
+mod floodgate;
 mod flows;
 mod links;
 mod loss;
@@ -33,12 +35,17 @@ mod network;
 mod node;
 mod notices;
 mod order;
+mod outage;
 mod pace;
 mod partition;
 mod places;
 mod probe;
 mod recording;
+mod standing;
+mod standstill;
 mod supply;
+mod waiting;
+mod ways;
 
 use std::sync::Arc;
 
@@ -49,6 +56,7 @@ use dataplane::units::Time;
 use kernel::calendar::Wheel;
 use traffic::Flow;
 
+use crate::outages::Outages;
 use crate::record::{RecordSpec, ThreadUse, Violation};
 use crate::topology::Graph;
 use division::Division;
@@ -58,7 +66,10 @@ use network::Network;
 pub use order::{Clock, run};
 use partition::Partition;
 use probe::Probes;
+pub use standstill::OnDeadlock;
+use standstill::Standstill;
 use supply::Traffic;
+pub use ways::{Ways, ways};
 
 /// Everything that a run needs.
 pub struct Plan {
@@ -85,10 +96,17 @@ pub struct Plan {
     /// Of every switch, the pairs of (ingress, egress) that may hold their upstream by BFC; `None`:
     /// all may.
     pub backpressure: Option<Vec<Pairs>>,
+    /// Links that fail; `routes` are those of the network without the ones that are down at the
+    /// start. `None`: none does.
+    pub outages: Option<Arc<Outages>>,
+    /// What a deadlock does to the run.
+    pub on_deadlock: OnDeadlock,
     /// How times are rounded.
     pub clock: Clock,
     /// Events of one instant come in the order of scheduling; [`run`] looks at it.
     pub in_order: bool,
+    /// With that: flows that start come before all other events of their instant.
+    pub starts_first: bool,
     /// What is recorded besides. Changes no result.
     pub record: RecordSpec,
     /// How many threads it may use. Changes speed, never a result.
@@ -123,6 +141,10 @@ pub struct Simulation<C = Wheel> {
     lossless: bool,
     /// Some links lose frames.
     losing: bool,
+    /// Links fail or come back during the run.
+    links_change: bool,
+    /// `None`: no circle of ports can wait for each other.
+    standstill: Option<Box<Standstill>>,
     /// Pauses may be told again though nothing changed.
     repeats_pauses: bool,
     /// Packets of a flow may take several paths at once, so the ideal of one path is no bound.

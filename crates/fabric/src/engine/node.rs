@@ -4,13 +4,14 @@
 use dataplane::nic::FlowEnd;
 use dataplane::packet::{Packet, PacketId};
 use dataplane::sink::{DROP_CAUSES, DropCause, Sink};
-use dataplane::switch::MixedMap;
+use dataplane::switch::{Level, MixedMap};
 use dataplane::units::{NEVER, Time};
 use kernel::StreamHeads;
 use kernel::calendar::{Calendar, Event, phase};
 use kernel::digest::fold;
 use kernel::random::Stream;
 
+use super::causes::Told;
 use super::links::Links;
 use super::notices::Notices;
 use crate::record::PauseRecord;
@@ -39,12 +40,19 @@ pub(super) struct Core<C> {
     pub drops: [u64; DROP_CAUSES],
     /// Classes of which nothing may be lost, as bits, and how many packets of them were.
     pub lossless: u8,
+    /// Links fail, so a packet may find no way.
+    pub ways_fail: bool,
     pub broken_promises: u64,
     pub ends: Vec<FlowEnd>,
     pub notices: Notices,
-    /// Open pauses: (link, class) → since.
-    pub paused: MixedMap<u32, Time>,
+    /// Open pauses: (link, class) → since, and number.
+    pub paused: MixedMap<u32, (Time, Option<u32>)>,
     pub pauses: Vec<PauseRecord>,
+    /// Single pauses are followed: what switches have told, and the number of the pause that is being
+    /// read.
+    pub follows: bool,
+    pub told: Vec<Told>,
+    pub reading: Option<u32>,
     pub events: u64,
     /// Something watches queues, and wants to see every kick.
     pub watched: bool,
@@ -72,11 +80,10 @@ impl<C: Calendar> Core<C> {
             let key = link * 8 + u32::from(class);
             if after & bit != 0 {
                 self.links.pauses[link as usize].count += 1;
-                self.paused.insert(key, now);
-            } else if let Some(from_ps) = self.paused.remove(&key) {
+                self.paused.insert(key, (now, self.reading));
+            } else if let Some(pause) = self.paused.remove(&key) {
                 self.links.pauses[link as usize].resumes += 1;
-                self.pauses
-                    .push(self.pause_record(key, from_ps, now, false));
+                self.pauses.push(self.pause_record(key, pause, now, false));
             }
         }
     }
@@ -84,10 +91,10 @@ impl<C: Calendar> Core<C> {
     /// The run ends: pauses that are open end with it.
     // ENG-32, RCD-10
     pub fn close_pauses(&mut self, end_ps: Time) {
-        let mut open: Vec<(u32, Time)> = self.paused.drain().collect();
+        let mut open: Vec<_> = self.paused.drain().collect();
         open.sort_unstable();
-        for (key, from_ps) in open {
-            let record = self.pause_record(key, from_ps, end_ps.max(from_ps), true);
+        for (key, pause) in open {
+            let record = self.pause_record(key, pause, end_ps.max(pause.0), true);
             self.pauses.push(record);
         }
         for pauses in &mut self.links.pauses {
@@ -98,7 +105,13 @@ impl<C: Calendar> Core<C> {
     }
 
     // RCD-10
-    fn pause_record(&self, key: u32, from_ps: Time, to_ps: Time, open: bool) -> PauseRecord {
+    fn pause_record(
+        &self,
+        key: u32,
+        (from_ps, number): (Time, Option<u32>),
+        to_ps: Time,
+        open: bool,
+    ) -> PauseRecord {
         let link = &self.links.near[(key / 8) as usize];
         PauseRecord {
             node: self.nodes[link.node as usize].number,
@@ -107,6 +120,7 @@ impl<C: Calendar> Core<C> {
             from_ps,
             to_ps,
             open,
+            number,
         }
     }
 }
@@ -116,6 +130,20 @@ impl<C: Calendar> Core<C> {
 pub(super) struct NodeSink<'a, C> {
     pub core: &'a mut Core<C>,
     pub node: u32,
+}
+
+impl<C> NodeSink<'_, C> {
+    /// Notes what the switch has told its upstream.
+    #[cold]
+    fn tell(&mut self, port: u16, class: u8, frame: PacketId, level: Option<Level>) {
+        self.core.told.push(Told {
+            node: self.node,
+            port,
+            class,
+            frame,
+            level,
+        });
+    }
 }
 
 impl<C: Calendar> Sink for NodeSink<'_, C> {
@@ -159,7 +187,8 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
 
     fn dropped(&mut self, packet: &Packet, cause: DropCause) {
         self.core.drops[cause as usize] += 1;
-        if cause != DropCause::Link {
+        let excused = cause == DropCause::NoRoute && self.core.ways_fail; // LNK-30
+        if cause != DropCause::Link && !excused {
             self.core.broken_promises += u64::from(self.core.lossless >> packet.class() & 1);
         }
         let node = &mut self.core.nodes[self.node as usize];
@@ -168,7 +197,8 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
     }
 
     fn keep(&mut self, id: PacketId, cause: DropCause) -> bool {
-        let told = self.core.notices.on && cause != DropCause::NoRoute;
+        // LNK-26
+        let told = self.core.notices.on && (cause != DropCause::NoRoute || self.core.ways_fail);
         if told {
             self.core.notices.dropped.push((self.node, id));
         }
@@ -182,6 +212,18 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
     fn paused(&mut self, port: u16, before: u8, after: u8) {
         let link = self.core.nodes[self.node as usize].base + u32::from(port);
         self.core.pause(link, before, after);
+    }
+
+    fn pauses(&mut self, port: u16, class: u8, frame: PacketId, level: impl FnOnce() -> Level) {
+        if self.core.follows {
+            self.tell(port, class, frame, Some(level()));
+        }
+    }
+
+    fn resumes(&mut self, port: u16, class: u8, frame: PacketId) {
+        if self.core.follows {
+            self.tell(port, class, frame, None);
+        }
     }
 
     fn finished(&mut self, end: FlowEnd) {

@@ -82,6 +82,9 @@ impl SourcePorts {
     const FIRST: u16 = 10_000;
 
     pub fn next(&mut self, flow: &Flow) -> u32 {
+        if let Some(said) = flow.src_port {
+            return ports(said, flow.port); // FGC-30
+        }
         let port = self.used.entry((flow.src, flow.dst)).or_insert(Self::FIRST);
         let src = *port;
         *port = port.wrapping_add(1);
@@ -102,6 +105,9 @@ impl<C: Calendar> Partition<C> {
         while let Some(event) = self.core.calendar.pop_before(limit) {
             let now = event.time;
             self.core.now = now;
+            if self.starts_first {
+                self.start_before_others();
+            }
             self.handle(event);
             self.serve_in_order(0);
             while let Some(event) = self.core.calendar.pop_now() {
@@ -111,6 +117,17 @@ impl<C: Calendar> Partition<C> {
             if let Some(recording) = &mut self.recording {
                 recording.settle(now, &self.switches);
             }
+        }
+    }
+
+    /// Starts the flows of this instant; all of them were scheduled before the run began. The event
+    /// that announced the first of them will find none, and announce the next.
+    // FGC-31
+    fn start_before_others(&mut self) {
+        while let Some(flow) = self.next_due() {
+            self.progress_ps = self.core.now;
+            self.start_flow(flow);
+            self.serve_in_order(0);
         }
     }
 

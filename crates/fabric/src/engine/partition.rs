@@ -15,11 +15,13 @@ use dataplane::switch::Switch;
 use dataplane::units::Time;
 use traffic::Flow;
 
+use super::causes::Causes;
 use super::exchange::Outbox;
 use super::flows::Live;
 use super::loss::Losses;
 use super::node::Core;
 use super::order::SourcePorts;
+use super::outage::LinkStates;
 use super::places::Places;
 use super::recording::Recording;
 use crate::ns3::Baselines;
@@ -37,10 +39,14 @@ pub(super) struct Partition<C> {
     pub nics: Vec<Nic>,
     pub switches: Vec<Switch>,
     pub losses: Losses,
+    /// `None`: no link fails.
+    pub link_states: Option<Box<LinkStates>>,
     /// Frames for other partitions.
     pub outbox: Outbox,
     /// `None`: nothing is recorded besides.
     pub recording: Option<Box<Recording>>,
+    /// `None`: single pauses are not followed.
+    pub causes: Option<Causes>,
     /// Ports of the current round.
     pub round: Vec<u32>,
     /// Last time that anything arrived or started.
@@ -66,6 +72,8 @@ pub(super) struct Partition<C> {
     pub base_rtt: BaseRtt,
     pub seed: u64,
     pub elide: bool,
+    /// Flows that start come before all other events of their instant.
+    pub starts_first: bool,
     /// Memory is asked for before it is needed: pays where the state is larger than the caches.
     pub looks_ahead: bool,
     /// Packets of a flow may take several paths at once, so the ideal of one path is no bound.

@@ -5,6 +5,7 @@ use dataplane::switch::Switch;
 use dataplane::units::Time;
 
 use super::network::Network;
+use super::standing::{LONG_BYTES, LongQueues};
 use crate::record::{BufferSample, Recorder};
 use crate::topology::Graph;
 
@@ -77,6 +78,7 @@ pub(super) struct Probes {
     ports: Vec<u16>,
     first_switch: u32,
     seen: Stamps,
+    long: LongQueues,
     /// Probes so far.
     round: usize,
     samples: Vec<BufferSample>,
@@ -93,6 +95,7 @@ impl Probes {
             ports,
             first_switch: graph.hosts(),
             seen: Stamps::new(),
+            long: LongQueues::default(),
             round: 0,
             samples: Vec::new(),
         }
@@ -108,14 +111,15 @@ impl Probes {
             let mut max_port_bytes = 0;
             for port in 0..ports {
                 let (bytes, _) = switch.queued(port);
-                max_port_bytes = max_port_bytes.max(bytes);
+                let held = switch.held(port).map_or(0, |held| held.0);
+                max_port_bytes = max_port_bytes.max(bytes + held);
                 if !(first + port as usize + self.round).is_multiple_of(TURN) {
                     continue;
                 }
                 let flows = if bytes == 0 {
                     0
                 } else {
-                    self.active_flows(switch, port, arena)
+                    self.active_flows((first + port as usize) as u32, switch, port, arena)
                 };
                 let counts = &mut self.active[first + port as usize];
                 if counts.len() <= flows {
@@ -170,15 +174,23 @@ impl Probes {
         recorder.buffers(&self.samples);
     }
 
-    /// Flows with at least one data packet queued at the port.
-    fn active_flows(&mut self, switch: &Switch, port: u16, arena: &Arena) -> usize {
+    /// Flows with at least one data packet queued at the port, whose number among all switch ports
+    /// is `number`.
+    fn active_flows(&mut self, number: u32, switch: &Switch, port: u16, arena: &Arena) -> usize {
         self.seen.clear();
-        let seen = &mut self.seen;
-        switch.for_each_queued(port, arena, |id| {
-            let packet = arena.hot(id);
-            if packet.kind() == Kind::Data {
-                seen.insert(packet.flow);
+        let (seen, long) = (&mut self.seen, &mut self.long);
+        switch.for_each_queue(port, |queue| {
+            if queue.bytes >= LONG_BYTES {
+                long.flows(number, queue, arena, |flow| seen.insert(flow));
+                return;
             }
+            long.forget(number, queue.queue);
+            queue.for_each(arena, |id| {
+                let packet = arena.hot(id);
+                if packet.kind() == Kind::Data {
+                    seen.insert(packet.flow);
+                }
+            });
         });
         self.seen.len.min(MOST_FLOWS)
     }

@@ -20,6 +20,8 @@ use crate::record::{
 };
 use crate::topology::Graph;
 
+use super::waiting::Waiting;
+
 /// No watch.
 const NONE: u32 = u32::MAX;
 
@@ -340,6 +342,7 @@ pub(super) struct Recording {
     queues: Option<Queues>,
     rtt: Option<RoundTrips>,
     pub delays: Option<Delays>,
+    pub waiting: Option<Waiting>,
 }
 
 impl Recording {
@@ -350,7 +353,13 @@ impl Recording {
         graph: &Graph,
         switches: &[u32],
     ) -> Option<Box<Self>> {
-        if *spec == RecordSpec::default() {
+        let pauses = spec.pauses; // another's work
+        if *spec
+            == (RecordSpec {
+                pauses,
+                ..RecordSpec::default()
+            })
+        {
             return None;
         }
         Some(Box::new(Self {
@@ -363,6 +372,7 @@ impl Recording {
             delays: spec
                 .delay
                 .map(|spec| Delays::new(spec, control, graph, switches)),
+            waiting: spec.waiting_ps.map(|window| Waiting::new(window, graph)),
         }))
     }
 
@@ -426,7 +436,7 @@ impl Recording {
     }
 
     /// The run ended at `end_ps`: tells the rest.
-    pub fn finish(&mut self, end_ps: Time, recorder: &mut dyn Recorder) {
+    pub fn finish(&mut self, end_ps: Time, graph: &Graph, recorder: &mut dyn Recorder) {
         if let Some(queues) = &mut self.queues {
             queues.finish(end_ps, recorder);
         }
@@ -438,6 +448,9 @@ impl Recording {
         }
         if let Some(delays) = &self.delays {
             delays.finish(recorder);
+        }
+        if let Some(waiting) = &self.waiting {
+            waiting.finish(graph, recorder);
         }
     }
 }

@@ -66,6 +66,8 @@ pub struct Graph {
     names: Names,
     /// Racks of a pod, in a regular shape.
     pod_racks: Option<u32>,
+    /// Per port, whether its link is taken to be down; empty: none is.
+    down: Vec<bool>,
 }
 
 /// In short: a network of any size prints one line.
@@ -201,6 +203,7 @@ impl Graph {
             rack: Vec::new(),
             names: plan.names,
             pod_racks: plan.pod_racks,
+            down: Vec::new(),
         };
         graph.find_groups();
         graph.find_racks();
@@ -271,6 +274,45 @@ impl Graph {
             }),
             None => Ok(()),
         }
+    }
+
+    /// The same network as routing sees it while these links (each by the port index of one of its
+    /// ends) are down. Nodes and ports keep their numbers.
+    // LNK-10
+    #[must_use]
+    pub fn without(&self, links: &[u32]) -> Self {
+        let mut graph = self.clone();
+        if links.is_empty() {
+            return graph;
+        }
+        graph.down.resize(self.peer.len(), false);
+        for &link in links {
+            graph.down[link as usize] = true;
+            graph.down[self.peer_index(link as usize)] = true;
+        }
+        graph.pod_racks = None; // no pair of racks stands for another any more
+        graph
+    }
+
+    /// The same network with every link up.
+    #[must_use]
+    pub fn whole(&self) -> Self {
+        Self {
+            down: Vec::new(),
+            ..self.clone()
+        }
+    }
+
+    /// Whether the link at a port is taken to be down.
+    #[must_use]
+    pub fn is_down(&self, index: usize) -> bool {
+        self.down.get(index).copied().unwrap_or(false)
+    }
+
+    /// Whether any link is taken to be down.
+    #[must_use]
+    pub fn lacks_links(&self) -> bool {
+        !self.down.is_empty()
     }
 
     /// The shape, as scenarios call it.
@@ -469,6 +511,12 @@ impl Graph {
     pub(crate) fn fabric_ports(&self, switch: u32) -> Range<usize> {
         self.fabric_base[switch as usize] as usize
             ..self.port_base[(self.hosts + switch) as usize + 1] as usize
+    }
+
+    /// Those of them whose link is up.
+    pub(crate) fn live_ports(&self, switch: u32) -> impl Iterator<Item = usize> + '_ {
+        self.fabric_ports(switch)
+            .filter(|&index| !self.is_down(index))
     }
 
     /// Switch (counted among switches) at the other end of a port that leads to one.

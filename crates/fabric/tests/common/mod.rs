@@ -12,10 +12,11 @@ use dataplane::config::{
 };
 use dataplane::switch::Pairs;
 use dataplane::units::{MS, Rate, Time, US};
-use fabric::engine::{Clock, Plan, Simulation, Threads};
+use fabric::engine::{Clock, OnDeadlock, Plan, Simulation, Threads};
+use fabric::outages::Outages;
 use fabric::record::{
-    BufferSample, DelayBin, FlowRecord, Outcome, PauseRecord, QueueBin, QueueSample, RecordSpec,
-    Recorder, RttBin, ThroughputRecord,
+    BufferSample, CauseRecord, DelayBin, FlowRecord, HeldFlowRecord, Outcome, PauseRecord,
+    QueueBin, QueueSample, RecordSpec, Recorder, RttBin, ThroughputRecord, WaitingRecord,
 };
 use fabric::routing::routes;
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
@@ -39,6 +40,9 @@ pub struct Keep {
     pub histogram: Vec<QueueBin>,
     pub rtt: Vec<RttBin>,
     pub delays: Vec<DelayBin>,
+    pub causes: Vec<CauseRecord>,
+    pub held_flows: Vec<HeldFlowRecord>,
+    pub waiting: Vec<WaitingRecord>,
 }
 
 impl Recorder for Keep {
@@ -66,6 +70,15 @@ impl Recorder for Keep {
     fn delay_histogram(&mut self, bins: &[DelayBin]) {
         self.delays.extend_from_slice(bins);
     }
+    fn causes(&mut self, records: &[CauseRecord]) {
+        self.causes.extend_from_slice(records);
+    }
+    fn held_flows(&mut self, records: &[HeldFlowRecord]) {
+        self.held_flows.extend_from_slice(records);
+    }
+    fn waiting(&mut self, records: &[WaitingRecord]) {
+        self.waiting.extend_from_slice(records);
+    }
 }
 
 impl Keep {
@@ -90,10 +103,13 @@ pub struct Setup {
     pub seed: u64,
     pub until_ps: Time,
     pub backpressure: Option<Vec<Pairs>>,
+    pub outages: Option<Outages>,
+    pub on_deadlock: OnDeadlock,
     pub elide: bool,
     pub threads: Threads,
     pub clock: Clock,
     pub in_order: bool,
+    pub starts_first: bool,
     pub probe_ps: Time,
     pub record: RecordSpec,
 }
@@ -109,6 +125,7 @@ pub fn flow(id: u32, start_ps: Time, src: u32, dst: u32, bytes: u64) -> Flow {
         source: 0,
         incast: false,
         port: traffic::DEFAULT_PORT,
+        src_port: None,
     }
 }
 
@@ -163,8 +180,10 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         ecn: None,
         int: None,
         bfc: None,
+        floodgate: None,
         path: PathChoice::Flow,
         assist: None,
+        acks_return: false,
         max_frame: 1048,
     };
     let nic = NicConfig {
@@ -195,10 +214,13 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         seed: 1,
         until_ps: 1000 * MS,
         backpressure: None,
+        outages: None,
+        on_deadlock: OnDeadlock::GoOn,
         elide: true,
         threads: Threads::ONE,
         clock: Clock::Exact,
         in_order: false,
+        starts_first: false,
         probe_ps: 10 * US,
         record: RecordSpec::default(),
     }
@@ -348,7 +370,9 @@ pub const DRIVEN: [(&str, Preset); 3] =
 impl Setup {
     pub fn plan(self) -> Plan {
         let graph = Arc::new(self.topology.build().expect("a sound topology"));
-        let routes = routes(&graph, self.seed, self.switch.path).expect("a connected network");
+        let down = self.outages.as_ref().map_or(&[][..], Outages::initial);
+        let known = graph.without(down);
+        let routes = routes(&known, self.seed, self.switch.path).expect("a connected network");
         Plan {
             graph,
             routes,
@@ -361,8 +385,11 @@ impl Setup {
             until_ps: self.until_ps,
             probe_ps: self.probe_ps,
             backpressure: self.backpressure,
+            outages: self.outages.map(Arc::new),
+            on_deadlock: self.on_deadlock,
             clock: self.clock,
             in_order: self.in_order,
+            starts_first: self.starts_first,
             record: self.record,
             elide: self.elide,
             threads: self.threads,

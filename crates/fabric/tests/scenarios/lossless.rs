@@ -2,7 +2,9 @@
 
 use super::*;
 use common::*;
-use dataplane::config::{Accounting, Admission, Alpha, ClassConfig, Pfc, PfcThreshold, Recovery};
+use dataplane::config::{
+    Accounting, Admission, Alpha, ClassConfig, Departures, Pfc, PfcThreshold, Recovery, SpfcConfig,
+};
 use dataplane::switch::headroom_bytes;
 use dataplane::units::{MS, US};
 use fabric::record::Ending;
@@ -211,7 +213,7 @@ fn nothing_is_lost_where_the_pool_runs_dry_before_the_threshold() {
 }
 
 /// Random load on small buffers: every PFC preset, thresholds of every kind.
-// SW-12, SW-13, SW-14, SW-18, AUD-05, AUD-06
+// SW-12, SW-13, SW-14, SW-18, AUD-05, AUD-06, SPFC-02
 #[test]
 fn random_traffic_on_small_buffers_loses_nothing_under_pfc() {
     let thresholds = [
@@ -221,7 +223,7 @@ fn random_traffic_on_small_buffers_loses_nothing_under_pfc() {
         PfcThreshold::Static(5_000),
         PfcThreshold::Static(1 << 30),
     ];
-    let mut pauses = 0;
+    let (mut pauses, mut spared) = (0, 0);
     for (name, preset) in PRESETS {
         if matches!(name, "bfc" | "ideal-fq") {
             continue;
@@ -247,14 +249,27 @@ fn random_traffic_on_small_buffers_loses_nothing_under_pfc() {
             let Admission::Pfc(pfc) = s.switch.mmu.admission else {
                 panic!("{name} is lossless by PFC");
             };
-            s.switch.mmu.admission = Admission::Pfc(Pfc { threshold, ..pfc });
+            // SPFC-02: victim ports fill the pool, and nothing is lost either.
+            let victims = (seed % 2 == 1).then_some(SpfcConfig {
+                interval_ps: 10 * US,
+                k: 8 << 16,
+                count: Departures::Bytes,
+                unpaused_waits: false,
+            });
+            s.switch.mmu.admission = Admission::Pfc(Pfc {
+                threshold,
+                victims,
+                ..pfc
+            });
             s.switch.mmu.reserved_bytes = 0;
             let headroom = headroom_bytes(GBPS_100, US, s.switch.max_frame, &pfc);
             s.switch.mmu.buffer_bytes = 6 * headroom + 20_000 * (1 + seed);
             let (outcome, _) = s.run();
             assert_eq!(outcome.finished, 150, "{name}, {threshold:?}");
             pauses += outcome.counters.pfc_pauses;
+            spared += outcome.counters.spfc_spared;
         }
     }
+    assert!(spared > 1000, "{spared} packets spared are no test");
     assert!(pauses > 1000, "{pauses} pauses are no test");
 }

@@ -77,12 +77,14 @@ fn habits(s: &Section<'_>, x: &SchemeSpec) {
     }
     if let ControlConfig::Hpcc(c) = x.control
         && scan
-        && (c.reaction == Reaction::PerAck || c.alpha.is_some() || c.division != Division::Exact)
+        && (c.reaction == Reaction::PerAck
+            || c.alpha.is_some_and(f64::is_finite)
+            || c.division != Division::Exact)
     {
         s.complain_of(
             &["hpcc"],
             "HPCC with whole rates reacts per ACK and round trip or per round trip, to one link, and divides exactly",
-            "set hpcc.reaction to \"combined\" or \"per-rtt\", alpha_fair = \"off\" and division = \"exact\"",
+            "set hpcc.reaction to \"combined\" or \"per-rtt\", alpha_fair to \"off\" or \"max-min\", and division = \"exact\"",
         );
     }
     if let ControlConfig::Dctcp(c) = x.control
@@ -116,6 +118,7 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
     }
     habits(s, x);
     receivers(s, x);
+    super::floodgate::combinations(s, x);
     if x.bfc.is_some() && x.classify == ClassifySpec::Fifo {
         s.complain_of(
             &["backpressure", "classify"],

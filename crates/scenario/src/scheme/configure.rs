@@ -80,7 +80,9 @@ impl SchemeSpec {
                         if let Accounting::Ns3 { nic_bps, .. } = &mut pfc.accounting {
                             *nic_bps = around.nic_bps;
                         }
-                        pfc.victims = self.spfc.map(|spfc| spfc.configure(around.base_rtt_ps));
+                        pfc.victims = self
+                            .spfc
+                            .map(|spfc| spfc.configure(around.base_rtt_ps, around.max_delay_ps));
                         Admission::Pfc(pfc)
                     }
                     other => other,
@@ -97,8 +99,10 @@ impl SchemeSpec {
             bfc: self
                 .bfc
                 .map(|b| self.backpressure(&b, data_queues, around.max_class)),
+            floodgate: self.floodgate,
             path: self.path,
             assist: self.assist(),
+            acks_return: self.acks_return,
             max_frame,
         }
     }

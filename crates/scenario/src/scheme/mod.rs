@@ -6,6 +6,7 @@
 mod combinations;
 mod configure;
 mod control;
+mod floodgate;
 mod nic;
 mod receivers;
 mod signal;
@@ -19,8 +20,8 @@ use crate::reader::{Section, choice, string};
 use combinations::combinations;
 use control::read_control;
 use dataplane::config::{
-    Admission, AssignConfig, BaseRtt, ControlConfig, HostConfig, NicConfig, PathChoice, PauseBy,
-    Recovery, Red, Scope, SwitchConfig,
+    Admission, AssignConfig, BaseRtt, ControlConfig, FloodgateConfig, HostConfig, NicConfig,
+    PathChoice, PauseBy, Recovery, Red, Scope, SwitchConfig,
 };
 use dataplane::int::IntFormat;
 use dataplane::switch::DATA_CLASS;
@@ -210,6 +211,10 @@ pub struct SchemeSpec {
     pub cut_times: bool,
     /// Events of one instant come in the order of scheduling.
     pub in_order: bool,
+    /// But flows that start come before all other events of their instant.
+    pub starts_first: bool,
+    /// ACKs go back the way on which their packet came.
+    pub acks_return: bool,
     /// Habits of the hosts.
     pub host: HostConfig,
     /// Payload of a full packet.
@@ -232,6 +237,8 @@ pub struct SchemeSpec {
     pub spfc: Option<SpfcSpec>,
     /// BFC backpressure.
     pub bfc: Option<BfcSpec>,
+    /// Floodgate, or PFC with tag.
+    pub floodgate: Option<FloodgateConfig>,
     /// ECN.
     pub ecn: Option<EcnSpec>,
     /// INT.
@@ -299,8 +306,13 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let profile = s.required("profile", "\"none\"", |n| choice(n, &profiles));
     let clocks = [("exact", false), ("ns", true)];
     let cut_times = s.required("clock", "\"exact\"", |n| choice(n, &clocks));
-    let ties = [("phases", false), ("scheduling", true)];
-    let in_order = s.required("ties", "\"phases\"", |n| choice(n, &ties));
+    // NS3-04, FGC-31
+    let ties = [
+        ("phases", (false, false)),
+        ("scheduling", (true, false)),
+        ("scheduling, starts first", (true, true)),
+    ];
+    let ties = s.required("ties", "\"phases\"", |n| choice(n, &ties));
     let paths = [
         ("flow", PathChoice::Flow),
         ("packet", PathChoice::Packet),
@@ -316,14 +328,17 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let schedule = read_schedule(s, classify);
     let admission = read_admission(s);
     let spfc = read_victims(s);
-    let bfc = read_backpressure(s);
+    let backpressure = floodgate::read_word(s);
+    let bfc = read_backpressure(s, backpressure);
+    let floodgate = floodgate::read_floodgate(s, backpressure);
     let (ecn, int) = read_signal(s);
     let (control, cnp, cnp_on_ack) = read_control(s);
     let (recovery, naks) = read_recovery(s);
     let ack = read_ack(s);
     let nic = read_nic(s, &bfc);
     s.finish();
-    let (ack_bytes, ack_class, ack_every, ack_pausable) = ack?;
+    let (ack_bytes, ack_class, ack_every, (ack_pausable, acks_return)) = ack?;
+    let (in_order, starts_first) = ties?;
     let (nic_queues, obeys_pfc, obeys_bfc, (arbiter, nic_shortest_first)) = nic?;
     let (nak_interval_ps, ack_repeats) = naks?;
     let path = path?;
@@ -340,7 +355,9 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         parameters: parameters?,
         profile: profile?,
         cut_times: cut_times?,
-        in_order: in_order?,
+        in_order,
+        starts_first,
+        acks_return,
         host,
         path,
         mtu: mtu?,
@@ -353,6 +370,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         admission: admission?,
         spfc: spfc?,
         bfc: bfc?,
+        floodgate: floodgate?,
         ecn: ecn?,
         int: int?,
         control: control?,

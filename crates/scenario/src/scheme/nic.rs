@@ -115,13 +115,20 @@ fn read_irn(t: &Section<'_>) -> Option<IrnConfig> {
     })
 }
 
-pub(super) fn read_ack(s: &Section<'_>) -> Option<(u16, FrameClass, u32, bool)> {
+/// Bytes, class, packets per ACK; whether PFC holds it at the host, and whether it goes back the
+/// way on which its packet came.
+type Ack = (u16, FrameClass, u32, (bool, bool));
+
+pub(super) fn read_ack(s: &Section<'_>) -> Option<Ack> {
     parameters(s, "ack", true, "", |t| {
         let size = t.required("bytes", "\"60B\"", |n| bytes(n, 1, 1_518));
         let class = t.required("class", "\"data\"", frame_class);
         let every = t.required("every", "1", |n| count(n, 1, 100_000));
         let pausable = t.required("pausable", "true", boolean);
-        Some((size?, class?, every? as u32, pausable?))
+        // FGC-32
+        let paths = [("own", false), ("reverse", true)];
+        let path = t.required("path", "\"own\"", |n| choice(n, &paths));
+        Some((size?, class?, every? as u32, (pausable?, path?)))
     })
 }
 

@@ -1,6 +1,6 @@
 //! The axis of victim ports: SPFC.
 
-use super::values::{SECOND, parameters};
+use super::values::{SECOND, parameters, word_or};
 use crate::document::{Node, Value};
 use crate::reader::{Read, Section, choice, number, quantity};
 use crate::units::TIME;
@@ -10,6 +10,8 @@ use dataplane::units::Time;
 /// The interval over which departures are counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Interval {
+    /// Long enough for the round trips, and for ports that PFC stops and lets go.
+    Auto,
     /// A number of base round trips.
     Rtts(f64),
     /// A time, ps.
@@ -30,12 +32,15 @@ pub struct SpfcSpec {
 }
 
 impl SpfcSpec {
-    /// What a switch needs; `base_rtt_ps` is the round trip that the interval counts in.
+    /// What a switch needs, in a network with this largest base round trip and longest link.
     // SPFC-18
-    pub(super) fn configure(&self, base_rtt_ps: Time) -> SpfcConfig {
+    pub(super) fn configure(&self, base_rtt_ps: Time, max_delay_ps: Time) -> SpfcConfig {
+        let times = |n: f64, ps: Time| (n * ps as f64 + 0.5) as Time;
+        let runs = self.k * (self.k + 2.0) / 2.0;
         SpfcConfig {
             interval_ps: match self.interval {
-                Interval::Rtts(n) => (n * base_rtt_ps as f64 + 0.5) as Time,
+                Interval::Auto => times(4.0, base_rtt_ps).max(times(runs, 2 * max_delay_ps)),
+                Interval::Rtts(n) => times(n, base_rtt_ps),
                 Interval::Fixed(ps) => ps,
             }
             .max(1),
@@ -52,7 +57,9 @@ pub(super) fn read_victims(s: &Section<'_>) -> Option<Option<SpfcSpec>> {
     let word = s.required("victims", "\"spfc\"", |n| choice(n, &words));
     let why = "`victims` is not \"spfc\"";
     let spfc = parameters(s, "spfc", word == Some(true), why, |t| {
-        let interval = t.required("interval", "4.0", interval);
+        let interval = t.required("interval", "\"auto\"", |n| {
+            word_or(n, "auto", Interval::Auto, interval)
+        });
         let k = t.required("k", "5.0", |n| number(n, 1.0, 10_000.0));
         let counts = [
             ("packets", Departures::Packets),

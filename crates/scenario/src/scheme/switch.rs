@@ -1,5 +1,6 @@
 //! The axes of a switch: which queue, which next, what when the buffer is full, backpressure.
 
+use super::floodgate::Backpressure;
 use super::values::{SECOND, bytes, parameters, some_time, time, word_or};
 use super::{
     BfcSpec, ClassifySpec, Floor, MAX_BUFFER_BYTES, QueuesPer, ScheduleSpec, Sticky, Tell,
@@ -243,6 +244,13 @@ fn read_pfc(t: &Section<'_>) -> Option<Pfc> {
     let frame = t.required("frame", "\"64B\"", |n| bytes(n, 1, 1_518));
     let accounts = [("pool", false), ("ns3", true)];
     let ns3 = t.required("accounting", "\"pool\"", |n| choice(n, &accounts));
+    // FGC-07
+    let delays = if ns3 == Some(true) {
+        t.required("headroom_delays", "3", |n| count(n, 0, 1_000))
+    } else {
+        t.refuse_useless("headroom_delays", "`accounting` is not \"ns3\"");
+        Some(0)
+    };
     let accounting = match (ns3?, threshold) {
         (false, _) => Accounting::Pool,
         (true, threshold) => Accounting::Ns3 {
@@ -255,6 +263,7 @@ fn read_pfc(t: &Section<'_>) -> Option<Pfc> {
                 0
             }),
             nic_bps: 0, // filled in when the network is known
+            headroom_delays: delays? as u32,
         },
     };
     Some(Pfc {
@@ -296,12 +305,13 @@ fn xoff(node: &Node) -> Read<PfcThreshold> {
     })
 }
 
-pub(super) fn read_backpressure(s: &Section<'_>) -> Option<Option<BfcSpec>> {
-    let word = s.required("backpressure", "\"bfc\"", |n| {
-        choice(n, &[("none", false), ("bfc", true)])
-    });
+pub(super) fn read_backpressure(
+    s: &Section<'_>,
+    word: Option<Backpressure>,
+) -> Option<Option<BfcSpec>> {
+    let chosen = word == Some(Backpressure::Bfc);
     let why = "`backpressure` is not \"bfc\"";
-    let bfc = parameters(s, "bfc", word == Some(true), why, |t| {
+    let bfc = parameters(s, "bfc", chosen, why, |t| {
         let threshold = t.required("threshold", "1.0", |n| number(n, 0.001, 1000.0));
         let hrtt = t.required("hrtt", "\"links\"", |n| {
             word_or(n, "links", None, some_time)
@@ -336,7 +346,10 @@ pub(super) fn read_backpressure(s: &Section<'_>) -> Option<Option<BfcSpec>> {
             elide: elide?,
         })
     });
-    if word? { bfc.map(Some) } else { Some(None) }
+    match word? {
+        Backpressure::Bfc => bfc.map(Some),
+        _ => Some(None),
+    }
 }
 
 pub(super) type Bitmap = Option<(Time, Option<u16>)>;

@@ -76,22 +76,34 @@ impl Hpcc {
             if config.sample_feedback && !full && new.qlen_bytes == 0 {
                 continue;
             }
-            let (elapsed_ps, sent_bytes) = config.telemetry.format.since(last, new);
-            let elapsed_ns = ns(elapsed_ps);
-            let queued = new.qlen_bytes.min(last.qlen_bytes);
+            let found = utilisation(config, path, last, new);
             *last = *new;
-            if elapsed_ns == 0 || new.rate_mbps == 0 {
-                continue;
-            }
-            let rate = u64::from(new.rate_mbps) as f64 * 1e6;
-            let tx_rate = (sent_bytes * 8) as f64 / (elapsed_ns as f64 * 1e-9);
-            let waiting = f64::from(queued) * path.line_bps / rate / path.bdp_bytes;
-            let utilisation = tx_rate / rate + waiting;
-            if utilisation > most {
-                (most, most_ns) = (utilisation, elapsed_ns as f64);
+            if let Some((utilisation, elapsed_ns)) = found
+                && utilisation > most
+            {
+                (most, most_ns) = (utilisation, elapsed_ns);
             }
         }
         let dt = if most_ns < base_ns { most_ns } else { base_ns };
         self.utilisation = (self.utilisation * (base_ns - dt) + most * dt) / base_ns;
     }
+}
+
+/// NS3-51: how much of a hop is used, and over how many ns; `None` where no time has passed.
+pub(super) fn utilisation(
+    config: &HpccConfig,
+    path: &PathInfo,
+    last: &IntHop,
+    new: &IntHop,
+) -> Option<(f64, f64)> {
+    let (elapsed_ps, sent_bytes) = config.telemetry.format.since(last, new);
+    let elapsed_ns = ns(elapsed_ps);
+    if elapsed_ns == 0 || new.rate_mbps == 0 {
+        return None;
+    }
+    let queued = new.qlen_bytes.min(last.qlen_bytes);
+    let rate = u64::from(new.rate_mbps) as f64 * 1e6;
+    let tx_rate = (sent_bytes * 8) as f64 / (elapsed_ns as f64 * 1e-9);
+    let waiting = f64::from(queued) * path.line_bps / rate / path.bdp_bytes;
+    Some((tx_rate / rate + waiting, elapsed_ns as f64))
 }

@@ -7,6 +7,7 @@
 mod dcqcn;
 mod dctcp;
 mod hpcc;
+mod hpcc_hops;
 mod timely;
 
 use crate::config::ControlConfig;
@@ -26,6 +27,7 @@ enum Scheme {
     /// The rate stays what it is.
     None,
     Hpcc(Box<hpcc::Hpcc>),
+    HpccHops(Box<hpcc_hops::HpccHops>),
     Dcqcn(dcqcn::Dcqcn),
     Timely(timely::Timely),
     Dctcp(dctcp::Dctcp),
@@ -43,6 +45,9 @@ impl Control {
                 | ControlConfig::Ndp(_)
                 | ControlConfig::Homa(_) => Scheme::None,
                 ControlConfig::LineRate | ControlConfig::FixedWindow { .. } => Scheme::None,
+                ControlConfig::Hpcc(c) if c.alpha.is_some() => {
+                    Scheme::HpccHops(Box::new(hpcc_hops::HpccHops::new(path))) // FGC-33
+                }
                 ControlConfig::Hpcc(_) => Scheme::Hpcc(Box::new(hpcc::Hpcc::new(path))),
                 ControlConfig::Dcqcn(_) => Scheme::Dcqcn(dcqcn::Dcqcn::new()),
                 ControlConfig::Timely(_) => Scheme::Timely(timely::Timely::new()),
@@ -89,6 +94,9 @@ impl Control {
         let rate = &mut self.rate_bps;
         match (&mut self.scheme, config) {
             (Scheme::Hpcc(x), ControlConfig::Hpcc(c)) => return x.on_ack(rate, c, path, ack),
+            (Scheme::HpccHops(x), ControlConfig::Hpcc(c)) => {
+                return x.on_ack(rate, c, path, ack);
+            }
             (Scheme::Timely(x), ControlConfig::Timely(c)) => x.on_ack(rate, c, path, ack),
             (Scheme::Dctcp(x), ControlConfig::Dctcp(c)) => x.on_ack(rate, c, path, ack),
             _ => {}

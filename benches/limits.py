@@ -1,0 +1,96 @@
+"""Checks what runs may take at most: memory, and time until they are ready.
+
+    python benches/limits.py [NAME ...]
+
+Each is a command of the product in a process of its own. Time is that of processors, so that what
+else runs on the machine does not count. Ends with status 1 where something takes more.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+SCENARIOS = Path(__file__).parent / "scenarios"
+BACKWATER = Path(sys.executable).with_name("backwater")
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A command, and the most that it may take."""
+
+    name: str
+    arguments: tuple[str, ...]
+    most_bytes: float = float("inf")
+    most_s: float = float("inf")
+    tries: int = 1
+    """Of several tries the fastest counts: a busy machine makes the same work take longer."""
+
+
+def _run(scenario: str, *arguments: str) -> tuple[str, ...]:
+    return ("run", str(SCENARIOS / f"{scenario}.toml"), *arguments)
+
+
+def _ready(scenario: str, scheme: str) -> tuple[str, ...]:
+    """Build everything and simulate next to nothing."""
+    return _run(scenario, "--scheme", scheme, "--set", "run.until=1us")
+
+
+LIMITS = (
+    Limit("help", ("--help",), most_s=0.2, tries=5),
+    Limit("8192 hosts ready, HPCC", _ready("permutation-8192", "hpcc"), 1e9, 3),
+    Limit("8192 hosts ready, BFC", _ready("permutation-8192", "bfc"), 1e9, 3),
+    Limit("100 000 hosts built, HPCC", _ready("permutation-101306", "hpcc"), 4e9, 20),
+    Limit("100 000 hosts built, BFC", _ready("permutation-101306", "bfc"), 4e9, 20),
+    Limit("a million flows, DCQCN", _run("million-flows", "--scheme", "dcqcn"), 500e6),
+    Limit("a million flows, BFC", _run("million-flows", "--scheme", "bfc"), 500e6),
+    Limit("8192 hosts, HPCC", _run("permutation-8192", "--scheme", "hpcc"), 1e9),
+    Limit("8192 hosts, BFC", _run("permutation-8192", "--scheme", "bfc"), 1e9),
+)
+
+
+def main() -> int:
+    """Check those that are named, or all."""
+    wanted = [limit for limit in LIMITS if not sys.argv[1:] or limit.name in sys.argv[1:]]
+    unknown = set(sys.argv[1:]) - {limit.name for limit in LIMITS}
+    if unknown:
+        print(f"no such check: {', '.join(sorted(unknown))}", file=sys.stderr)
+        print(f"there are: {', '.join(limit.name for limit in LIMITS)}", file=sys.stderr)
+        return 2
+    return max([check(limit) for limit in wanted], default=0)
+
+
+def check(limit: Limit) -> int:
+    """Run the command, and compare what it took."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = () if limit.arguments[0] == "--help" else ("-o", f"{folder}/run")
+        command = [str(BACKWATER), *limit.arguments, *out]
+        tries = [spend(command) for _ in range(limit.tries)]
+    status, seconds, resident = min(tries, key=lambda took: took[1])
+    too_much = seconds > limit.most_s or resident > limit.most_bytes or status not in (0, 1)
+    words = "TOO MUCH" if too_much else "ok"
+    most = [f"{limit.most_s:g} s"] if limit.most_s < float("inf") else []
+    most += [f"{limit.most_bytes / 1e6:g} MB"] if limit.most_bytes < float("inf") else []
+    took = f"{seconds:.2f} s, {resident / 1e6:.0f} MB"
+    print(f"{limit.name}: {took} (at most {', '.join(most)}) {words}", flush=True)
+    return int(too_much)
+
+
+def spend(command: list[str]) -> tuple[int, float, int]:
+    """Run a command; return its status, seconds of processors, and most memory in bytes."""
+    pid = os.fork()
+    if pid == 0:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        os.execv(command[0], command)
+    _, status, usage = os.wait4(pid, 0)
+    seconds = usage.ru_utime + usage.ru_stime
+    return os.waitstatus_to_exitcode(status), seconds, usage.ru_maxrss * 1024
+
+
+if __name__ == "__main__":
+    sys.exit(main())

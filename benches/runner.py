@@ -1,0 +1,45 @@
+"""Runs scenarios with the release build of the bench example, one process for each run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SCENARIOS = ROOT / "benches" / "scenarios"
+PRESETS = ROOT / "crates" / "scenario" / "presets"
+
+
+def build() -> Path:
+    """Build the example in release mode, and return where it is."""
+    command = ["cargo", "build", "--release", "--locked", "-p", "backwater-scenario"]
+    command += ["--example", "bench", "--message-format", "json-render-diagnostics"]
+    told = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    messages = [json.loads(line) for line in told.stdout.splitlines()]
+    made = [m["executable"] for m in messages if m.get("executable")]
+    return Path(made[-1])
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One run: a scenario with a scheme, and values set besides."""
+
+    scenario: str
+    scheme: str
+    threads: int = 1
+    set: tuple[str, ...] = ()
+
+    @property
+    def arguments(self) -> list[str]:
+        """What the example is called with."""
+        path = SCENARIOS / f"{self.scenario}.toml"
+        threads = [] if self.threads == 1 else [f"--threads={self.threads}"]
+        return [str(path), self.scheme, *threads, *self.set]
+
+    def run(self, binary: Path) -> dict:
+        """Return what the run cost, as the example tells it."""
+        command = [str(binary), *self.arguments]
+        told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        return json.loads(told.stdout)

@@ -1,0 +1,197 @@
+"""Measures how fast the simulator is: packet-hops per second of four workloads with four schemes.
+
+    python benches/speed.py [--quick] [--repeats N] [--threads 1,2] [--only TEXT] [-o FOLDER]
+
+Each run is a process of its own, with results and audit on. Repeats are interleaved, so that a slow
+hour of the machine slows all cells alike, and medians are told. Times are those that the thread of
+the event loop spent on a processor; with several threads, those of the clock. Writes
+performance.json and performance.png.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+from pathlib import Path
+
+from runner import PRESETS, Cell, build
+
+# Goal and floor of each cell in millions of packet-hops per second, by one thread.
+TARGETS = {
+    "hadoop-128": {
+        "hpcc": (10, 8),
+        "dcqcn": (10, 8),
+        "bfc": (8, 6),
+        "floodgate+dcqcn": (7, 5),
+    },
+    "incast-128": {
+        "hpcc": (12, 10),
+        "dcqcn": (12, 10),
+        "bfc": (9, 7),
+        "floodgate+dcqcn": (9, 6),
+    },
+    "permutation-1024": {
+        "hpcc": (8, 6.5),
+        "dcqcn": (8, 6.5),
+        "bfc": (6, 4.5),
+        "floodgate+dcqcn": (5, 4),
+    },
+    "permutation-8192": {
+        "hpcc": (5, 3.5),
+        "dcqcn": (5, 3.5),
+        "bfc": (4, 2.5),
+        "floodgate+dcqcn": (3, 2),
+    },
+}
+QUICK = ("hadoop-128", "incast-128")
+# Measured elsewhere on a like machine, one core, millions of packet-hops per second.
+ANCHORS = {
+    "hadoop-128": {"ns-3 of HPCC": 0.81, "authors' BFC": 0.05},
+    "incast-128": {"htsim, HPCC": 1.5},
+    "permutation-1024": {"htsim, RoCE": 0.6},
+    "permutation-8192": {"Days, one core": 0.56},
+}
+
+
+def cells(scenarios: list[str], threads: list[int], only: str) -> list[Cell]:
+    """All runs of a round; a scheme that this version does not have is left out."""
+    pairs = [(name, scheme) for name in scenarios for scheme in TARGETS[name]]
+    known = [(n, s) for n, s in pairs if (PRESETS / f"{s}.toml").exists() and only in f"{n} {s}"]
+    return [Cell(name, scheme, count) for name, scheme in known for count in threads]
+
+
+def measure(runs: list[Cell], repeats: int, binary: Path) -> dict[Cell, list[dict]]:
+    """Run every cell so many times, in rounds."""
+    told: dict[Cell, list[dict]] = {cell: [] for cell in runs}
+    for nth in range(repeats):
+        for cell in runs:
+            told[cell].append(cell.run(binary))
+            print(f"\rround {nth + 1} of {repeats}: {cell.scenario} {cell.scheme}    ", end="")
+    print()
+    return told
+
+
+def summary(cell: Cell, told: list[dict]) -> dict:
+    """Return the medians of a cell."""
+    digests = {run["digest"] for run in told}
+    assert len(digests) == 1, f"{cell}: equal runs gave {digests}"
+    clock = "loop_s" if cell.threads > 1 or told[0]["loop_cpu_s"] is None else "loop_cpu_s"
+    seconds = statistics.median(run[clock] for run in told)
+    hops, events = told[0]["hops"], told[0]["events"]
+    goal, floor = TARGETS[cell.scenario][cell.scheme]
+    return {
+        "scenario": cell.scenario,
+        "scheme": cell.scheme,
+        "threads": cell.threads,
+        "digest": told[0]["digest"],
+        "hops": hops,
+        "mhops_per_s": hops / seconds / 1e6,
+        "ns_per_hop": seconds / hops * 1e9,
+        "events_per_hop": events / hops,
+        "wall_s": statistics.median(run["loop_s"] for run in told),
+        "ready_s": statistics.median(run["ready_s"] for run in told),
+        "peak_mb": max(run["peak_bytes"] or 0 for run in told) / 1e6,
+        "spread": [hops / run[clock] / 1e6 for run in told],
+        "goal": goal,
+        "floor": floor,
+    }
+
+
+def scaling(rows: list[dict]) -> None:
+    """Add to each row how much faster it is than with one thread, by the clock."""
+    alone = {(r["scenario"], r["scheme"]): r for r in rows if r["threads"] == 1}
+    for row in rows:
+        one = alone.get((row["scenario"], row["scheme"]))
+        row["speedup"] = one["wall_s"] / row["wall_s"] if one else None
+        if one:
+            assert row["digest"] == one["digest"], f"{row['scenario']}: threads changed the result"
+
+
+HEAD = ("scenario", "scheme", "threads", "Mhops/s", "floor", "goal")
+HEAD += ("ns/hop", "events/hop", "MB", "ready s", "speed-up")
+
+
+def line(row: dict) -> tuple[str, ...]:
+    """Return a row of the table."""
+    one = row["threads"] == 1
+    return (
+        row["scenario"],
+        row["scheme"],
+        str(row["threads"]),
+        f"{row['mhops_per_s']:.2f}",
+        f"{row['floor']:g}" if one else "",
+        f"{row['goal']:g}" if one else "",
+        f"{row['ns_per_hop']:.0f}",
+        f"{row['events_per_hop']:.2f}",
+        f"{row['peak_mb']:.0f}",
+        f"{row['ready_s']:.2f}",
+        "" if one or row["speedup"] is None else f"{row['speedup']:.2f}",
+    )
+
+
+def table(rows: list[dict]) -> str:
+    """All rows in Markdown."""
+    lines = [HEAD, tuple("---" for _ in HEAD), *map(line, rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def draw(rows: list[dict], path: Path) -> None:
+    """Bars of all cells with one thread, their floors, and the anchors of each workload."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    rows = [row for row in rows if row["threads"] == 1]
+    names = list(dict.fromkeys(row["scenario"] for row in rows))
+    figure, panels = pyplot.subplots(
+        1, len(names), figsize=(3.2 * len(names), 3.6), sharey=True, squeeze=False
+    )
+    for panel, name in zip(panels[0], names, strict=True):
+        mine = [row for row in rows if row["scenario"] == name]
+        for at, row in enumerate(mine):
+            low, high = min(row["spread"]), max(row["spread"])
+            panel.bar(at, row["mhops_per_s"], color="tab:blue", width=0.7)
+            panel.plot([at, at], [low, high], color="black", linewidth=1)
+            panel.plot([at - 0.35, at + 0.35], [row["floor"]] * 2, color="tab:red", linewidth=2)
+        for label, value in ANCHORS[name].items():
+            panel.axhline(value, color="gray", linestyle=":", linewidth=1)
+            panel.annotate(label, (-0.4, value), fontsize=7, color="gray", va="bottom")
+        panel.set_title(name, fontsize=10)
+        labels = [row["scheme"].replace("+", "+\n") for row in mine]
+        panel.set_xticks(range(len(mine)), labels, fontsize=8)
+    panels[0][0].set_ylabel("million packet-hops per second, one core")
+    figure.suptitle("bars: median; red: floor; dotted: other simulators", fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+
+
+def main() -> None:
+    """Measure, print, and write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="128 hosts only, one round")
+    parser.add_argument("--repeats", type=int, help="rounds (3; with --quick 1)")
+    parser.add_argument("--threads", default="1", help="numbers of threads, with commas")
+    parser.add_argument("--only", default="", help="part of 'scenario scheme' that must match")
+    parser.add_argument("-o", "--out", type=Path, default=Path("out/bench"), help="folder")
+    options = parser.parse_args()
+    scenarios = list(QUICK if options.quick else TARGETS)
+    threads = [int(count) for count in options.threads.split(",")]
+    runs = cells(scenarios, threads, options.only)
+    told = measure(runs, options.repeats or (1 if options.quick else 3), build())
+    rows = [summary(cell, runs) for cell, runs in told.items()]
+    scaling(rows)
+    print(table(rows))
+    options.out.mkdir(parents=True, exist_ok=True)
+    machine = {"machine": platform.machine(), "cores": os.cpu_count(), "load": os.getloadavg()}
+    text = json.dumps({"where": machine, "rows": rows}, indent=1)
+    (options.out / "performance.json").write_text(text + "\n", encoding="utf-8")
+    draw(rows, options.out / "performance.png")
+    print(f"written to {options.out}")
+
+
+if __name__ == "__main__":
+    main()

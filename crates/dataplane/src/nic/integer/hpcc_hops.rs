@@ -1,0 +1,194 @@
+//! HPCC over rates, one for each hop of the way; the lowest counts (`MULTI_RATE 1`).
+
+use super::{hpcc, increase_bps, line_bps, ns};
+use crate::config::{HpccConfig, Reaction};
+use crate::int::{IntHop, MAX_HOPS};
+use crate::nic::control::{AckInfo, PathInfo};
+
+/// What is kept for a hop.
+#[derive(Clone, Copy, Debug)]
+struct Hop {
+    /// Telemetry of the last ACK.
+    last: IntHop,
+    reference_bps: u64,
+    /// Smoothed utilisation.
+    utilisation: f64,
+    stage: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct HpccHops {
+    hops: [Hop; MAX_HOPS],
+    /// An ACK beyond this byte changes the references; 0: no ACK has come.
+    last_update_seq: u64,
+}
+
+impl HpccHops {
+    pub fn new(path: &PathInfo) -> Self {
+        let hop = Hop {
+            last: IntHop::default(),
+            reference_bps: line_bps(path),
+            utilisation: 1.0,
+            stage: 0,
+        };
+        Self {
+            hops: [hop; MAX_HOPS],
+            last_update_seq: 0,
+        }
+    }
+
+    /// True if the rate was set.
+    // FGC-33
+    pub fn on_ack(
+        &mut self,
+        rate_bps: &mut u64,
+        config: &HpccConfig,
+        path: &PathInfo,
+        ack: &AckInfo<'_>,
+    ) -> bool {
+        let Some(stack) = ack.int else { return false };
+        if self.last_update_seq == 0 {
+            self.last_update_seq = ack.snd_nxt;
+            for (hop, new) in self.hops.iter_mut().zip(stack.hops()) {
+                hop.last = *new;
+            }
+            return false;
+        }
+        let full = ack.seq > self.last_update_seq;
+        if !full && config.reaction == Reaction::PerRtt {
+            return false;
+        }
+        let (mut lowest, mut any) = (line_bps(path), false);
+        for (hop, new) in self.hops.iter_mut().zip(stack.hops()) {
+            let skipped = config.sample_feedback && !full && new.qlen_bytes == 0;
+            let rate = if skipped {
+                hop.reference_bps
+            } else {
+                any = true;
+                hop.measure(config, path, new);
+                hop.adjust(config, path, full)
+            };
+            lowest = lowest.min(rate);
+        }
+        if any {
+            *rate_bps = lowest;
+        }
+        if full {
+            self.last_update_seq = self.last_update_seq.max(ack.snd_nxt);
+        }
+        any
+    }
+}
+
+impl Hop {
+    /// As NS3-51, but smoothed for itself.
+    fn measure(&mut self, config: &HpccConfig, path: &PathInfo, new: &IntHop) {
+        let base_ns = ns(path.base_rtt_ps) as f64;
+        let found = hpcc::utilisation(config, path, &self.last, new);
+        self.last = *new;
+        if let Some((utilisation, elapsed_ns)) = found {
+            let dt = if elapsed_ns < base_ns {
+                elapsed_ns
+            } else {
+                base_ns
+            };
+            self.utilisation = (self.utilisation * (base_ns - dt) + utilisation * dt) / base_ns;
+        }
+    }
+
+    /// As NS3-50: the rate of this hop, which a full round trip makes its reference.
+    fn adjust(&mut self, config: &HpccConfig, path: &PathInfo, full: bool) -> u64 {
+        let line = line_bps(path);
+        let step = increase_bps(config.ai_bps, config.additive_bytes(path), path);
+        let over = self.utilisation / config.eta;
+        let multiply = over >= 1.0 || self.stage >= config.max_stage;
+        let wanted = if multiply {
+            (self.reference_bps as f64 / over) as u64 // NS3-31
+        } else {
+            self.reference_bps
+        };
+        let least = (config.min_rate_bps as u64).min(line);
+        let rate = wanted.saturating_add(step).clamp(least, line);
+        if full {
+            self.reference_bps = rate;
+            self.stage = if multiply { 0 } else { self.stage + 1 };
+        }
+        rate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Arithmetic, IntConfig};
+    use crate::int::IntStack;
+    use crate::units::{NS, US};
+
+    const PATH: PathInfo = PathInfo {
+        base_rtt_ps: 5 * US,
+        line_bps: 100e9,
+        bdp_bytes: 62_500.0,
+        mtu: 1460,
+    };
+
+    fn config() -> HpccConfig {
+        HpccConfig {
+            arithmetic: Arithmetic::Integer,
+            telemetry: IntConfig::default(),
+            alpha: Some(f64::INFINITY),
+            ai_bps: Some(50e6),
+            ..HpccConfig::paper(100e9)
+        }
+    }
+
+    /// Two hops, `at_ns` after the start: the first at 40 % of 400 Gbps, the second with this many bytes
+    /// per microsecond at 100 Gbps; no queue.
+    fn stack(at_ns: u64, second_per_us: u64) -> IntStack {
+        let mut stack = IntStack::default();
+        let hop = |bytes_per_us: u64, gbps: u32| IntHop {
+            ts_ps: at_ns * NS,
+            tx_bytes: bytes_per_us * at_ns / 1000,
+            qlen_bytes: 0,
+            rate_mbps: gbps * 1000,
+        };
+        stack.push(1, hop(20_000, 400));
+        stack.push(2, hop(second_per_us, 100));
+        stack
+    }
+
+    fn ack<'a>(stack: &'a IntStack, seq: u64, snd_nxt: u64) -> AckInfo<'a> {
+        AckInfo {
+            now: 0,
+            seq,
+            newly: 0,
+            snd_nxt,
+            marked: false,
+            rtt_ps: 0,
+            int: Some(stack),
+        }
+    }
+
+    // FGC-33
+    #[test]
+    fn each_hop_has_a_rate_and_the_lowest_counts() {
+        let (config, mut control, mut rate) = (config(), HpccHops::new(&PATH), 100_000_000_000);
+        let first = stack(1000, 12_500);
+        assert!(!control.on_ack(&mut rate, &config, &PATH, &ack(&first, 1460, 60_000)));
+        // A whole base RTT later: 40 % on the first hop, 100 % on the second.
+        let second = stack(6000, 12_500);
+        assert!(control.on_ack(&mut rate, &config, &PATH, &ack(&second, 61_000, 120_000)));
+        // 100 Gbps / (1 / 0.95) + 50 Mbps; the first hop alone would stay at the line.
+        assert_eq!(rate, 95_050_000_000);
+        assert_eq!(control.hops[0].reference_bps, 100_000_000_000);
+        assert_eq!(control.hops[0].stage, 1);
+        assert_eq!(
+            (control.hops[1].reference_bps, control.hops[1].stage),
+            (rate, 0)
+        );
+        // Not a round trip later the references stay, while the rate follows.
+        let third = stack(11_000, 9_000);
+        assert!(control.on_ack(&mut rate, &config, &PATH, &ack(&third, 62_000, 130_000)));
+        assert_eq!(control.hops[1].reference_bps, 95_050_000_000);
+        assert_eq!(rate, 95_100_000_000, "half used: one step more");
+    }
+}

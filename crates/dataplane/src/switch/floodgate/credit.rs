@@ -1,0 +1,432 @@
+//! The downstream half: which credits each ingress port owes its upstream, and when it sends them.
+
+use super::config::{Aggregation, CreditConfig};
+use crate::switch::classify::MixedMap;
+use crate::units::{NEVER, Time};
+
+/// Most destinations of a frame.
+// FG-25
+const MOST_IN_FRAME: usize = 66;
+
+/// What an ingress port owes for one destination.
+#[derive(Clone, Copy, Debug)]
+struct Debt {
+    dst: u32,
+    /// Units earned and not told, and their bytes.
+    units: u32,
+    bytes: u64,
+    /// Number of the last packet that came in.
+    seen: u32,
+    /// Units that came in and have earned nothing yet.
+    resident: u32,
+}
+
+/// What is told of one destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Credit {
+    pub dst: u32,
+    pub units: u32,
+    /// Everything up to this number is credited.
+    pub number: u32,
+}
+
+/// An ingress port.
+#[derive(Clone, Debug, Default)]
+struct Ingress {
+    /// Debts with units, in the order in which they began.
+    due: Vec<u32>,
+    /// Bytes of them, as far as they were not withheld when they were earned.
+    ready_bytes: u64,
+    /// When the last frame was sent.
+    last_ps: Time,
+    /// When the timer ends; [`NEVER`]: it is not set.
+    timer_ps: Time,
+}
+
+/// Credits of a switch.
+#[derive(Debug)]
+pub(super) struct Credits {
+    config: CreditConfig,
+    ports: Vec<Ingress>,
+    debts: Vec<Debt>,
+    index: MixedMap<u64, u32>,
+    /// Units earned and not told, of all ports.
+    pub owed: u64,
+    /// Units that came in and have earned nothing yet.
+    pub resident: u64,
+    pub arrived: u64,
+    pub told: u64,
+    /// Times that a timer ended for a destination whose credits were withheld.
+    pub withheld: u64,
+}
+
+#[inline]
+const fn at(port: u16, dst: u32) -> u64 {
+    (port as u64) << 32 | dst as u64
+}
+
+impl Aggregation {
+    /// When the timer ends that begins anew at `last_ps` and goes round, after `now`.
+    // FG-23, FG-60
+    fn next_ps(&self, last_ps: Time, now: Time) -> Time {
+        let rounds = (now - last_ps) / self.interval_ps + 1;
+        let Some(generator_ps) = self.generator_ps else {
+            return last_ps + rounds * self.interval_ps;
+        };
+        let earliest = (last_ps + self.interval_ps).max(now + 1);
+        earliest.next_multiple_of(generator_ps)
+    }
+}
+
+impl Credits {
+    pub fn new(config: CreditConfig, ports: usize) -> Self {
+        let ingress = Ingress {
+            timer_ps: NEVER,
+            ..Ingress::default()
+        };
+        Self {
+            config,
+            ports: vec![ingress; ports],
+            debts: Vec::new(),
+            index: MixedMap::default(),
+            owed: 0,
+            resident: 0,
+            arrived: 0,
+            told: 0,
+            withheld: 0,
+        }
+    }
+
+    fn debt(&mut self, port: u16, dst: u32) -> u32 {
+        let next = self.debts.len() as u32;
+        let nth = *self.index.entry(at(port, dst)).or_insert(next);
+        if nth == next {
+            self.debts.push(Debt {
+                dst,
+                units: 0,
+                bytes: 0,
+                seen: 0,
+                resident: 0,
+            });
+        }
+        nth
+    }
+
+    /// A packet came in by a port; `number`: the upstream's, where packets are numbered.
+    // FG-30
+    #[inline]
+    pub fn arrived(&mut self, port: u16, dst: u32, units: u32, number: Option<u32>) {
+        self.arrived += u64::from(units);
+        self.resident += u64::from(units);
+        if let Some(number) = number {
+            let nth = self.debt(port, dst);
+            let debt = &mut self.debts[nth as usize];
+            debt.seen = number;
+            debt.resident += units;
+        }
+    }
+
+    /// The upstream says that it has sent everything up to this number.
+    // FG-33
+    pub fn asked(&mut self, port: u16, dst: u32, number: u32) {
+        let nth = self.debt(port, dst);
+        let debt = &mut self.debts[nth as usize];
+        if number.wrapping_sub(debt.seen) as i32 > 0 {
+            debt.seen = number;
+        }
+    }
+
+    /// A packet earns its credit. Returns whether a frame is to be sent at once.
+    // FG-20, FG-22, FG-24
+    #[inline]
+    pub fn earn(
+        &mut self,
+        port: u16,
+        dst: u32,
+        (units, bytes): (u32, u32),
+        numbered: bool,
+        withheld: bool,
+    ) -> bool {
+        let nth = self.debt(port, dst);
+        let debt = &mut self.debts[nth as usize];
+        if numbered {
+            debt.resident -= units;
+        }
+        let ingress = &mut self.ports[port as usize];
+        if debt.units == 0 {
+            ingress.due.push(nth);
+        }
+        debt.units += units;
+        debt.bytes += u64::from(bytes);
+        self.resident -= u64::from(units);
+        self.owed += u64::from(units);
+        if withheld {
+            return false;
+        }
+        ingress.ready_bytes += u64::from(bytes);
+        match self.config.aggregation {
+            None => true,
+            Some(Aggregation {
+                byte_counter: Some(enough),
+                ..
+            }) => ingress.ready_bytes >= enough,
+            Some(_) => false,
+        }
+    }
+
+    /// When the timer of a port is to end that has none set; `None`: it is set, or not used.
+    // FG-23, FG-27
+    #[inline]
+    pub fn start_timer(&mut self, port: u16, now: Time) -> Option<Time> {
+        let aggregation = self.config.aggregation?;
+        let ingress = &mut self.ports[port as usize];
+        if ingress.timer_ps != NEVER {
+            return None;
+        }
+        ingress.timer_ps = aggregation.next_ps(ingress.last_ps, now);
+        Some(ingress.timer_ps)
+    }
+
+    /// Whether the timer of a port ends now; if so it is not set any more.
+    pub fn timer_ended(&mut self, port: u16, now: Time) -> bool {
+        let ingress = &mut self.ports[port as usize];
+        let ended = ingress.timer_ps == now;
+        if ended {
+            ingress.timer_ps = NEVER;
+        }
+        ended
+    }
+
+    /// Bytes that count towards a frame at once: all of a port's credits that may be sent.
+    // FG-24
+    pub fn has_enough(&mut self, port: u16, withheld: impl Fn(u32) -> bool) -> bool {
+        let Some(Aggregation {
+            byte_counter: Some(enough),
+            ..
+        }) = self.config.aggregation
+        else {
+            return self.config.aggregation.is_none();
+        };
+        let ingress = &mut self.ports[port as usize];
+        let debts = ingress.due.iter().map(|&nth| &self.debts[nth as usize]);
+        ingress.ready_bytes = debts.filter(|d| !withheld(d.dst)).map(|d| d.bytes).sum();
+        ingress.ready_bytes >= enough
+    }
+
+    /// Takes the credits of a port that may be sent into `out`, in the order in which they began.
+    // FG-23, FG-26, FG-31
+    pub fn collect(
+        &mut self,
+        port: u16,
+        now: Time,
+        withheld: impl Fn(u32) -> bool,
+        out: &mut Vec<Credit>,
+    ) {
+        let ingress = &mut self.ports[port as usize];
+        let (debts, owed, told, kept) = (
+            &mut self.debts,
+            &mut self.owed,
+            &mut self.told,
+            &mut self.withheld,
+        );
+        ingress.due.retain(|&nth| {
+            let debt = &mut debts[nth as usize];
+            if withheld(debt.dst) {
+                *kept += 1;
+                return true;
+            }
+            out.push(Credit {
+                dst: debt.dst,
+                units: debt.units,
+                number: debt.seen.wrapping_sub(debt.resident),
+            });
+            *owed -= u64::from(debt.units);
+            *told += u64::from(debt.units);
+            debt.units = 0;
+            debt.bytes = 0;
+            false
+        });
+        ingress.ready_bytes = 0;
+        if !out.is_empty() {
+            ingress.last_ps = now;
+            // FG-23: it begins anew with each frame; an end that was set before is not one any more.
+            ingress.timer_ps = NEVER;
+        }
+    }
+
+    /// The answer to an upstream that asks: what may be told of a destination.
+    // FG-33
+    pub fn answer(&mut self, port: u16, dst: u32, withheld: bool) -> Credit {
+        let nth = self.debt(port, dst);
+        let debt = &mut self.debts[nth as usize];
+        let number = debt.seen.wrapping_sub(debt.resident);
+        if withheld {
+            return Credit {
+                dst,
+                units: 0,
+                number: number.wrapping_sub(debt.units),
+            };
+        }
+        let units = std::mem::take(&mut debt.units);
+        debt.bytes = 0;
+        self.owed -= u64::from(units);
+        self.told += u64::from(units);
+        self.ports[port as usize].due.retain(|&due| due != nth);
+        Credit { dst, units, number }
+    }
+
+    /// Whether a port owes credits for a destination.
+    pub fn owes(&self, port: u16, dst: u32) -> bool {
+        let nth = self.index.get(&at(port, dst));
+        nth.is_some_and(|&nth| self.debts[nth as usize].units > 0)
+    }
+
+    /// Bytes of a frame with so many destinations.
+    // FG-25
+    pub const fn frame_bytes(&self, entries: usize) -> u16 {
+        self.config.frame_bytes + self.config.entry_bytes * entries as u16
+    }
+
+    /// Credits cut into frames.
+    pub fn frames(credits: &[Credit]) -> impl Iterator<Item = &[Credit]> {
+        credits.chunks(MOST_IN_FRAME)
+    }
+
+    /// Entries of the counters, for the report of memory.
+    pub fn entries(&self) -> usize {
+        self.debts.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::switch::floodgate::config::CreditAt;
+    use crate::units::US;
+
+    fn credits(byte_counter: Option<u64>, generator_ps: Option<Time>) -> Credits {
+        let config = CreditConfig {
+            aggregation: Some(Aggregation {
+                interval_ps: 10 * US,
+                byte_counter,
+                generator_ps,
+            }),
+            at: CreditAt::Departure,
+            delay: None,
+            frame_bytes: 34,
+            entry_bytes: 22,
+        };
+        Credits::new(config, 2)
+    }
+
+    fn one(credits: &mut Credits, dst: u32) -> bool {
+        credits.arrived(0, dst, 1, Some(1));
+        credits.earn(0, dst, (1, 1000), true, false)
+    }
+
+    // FG-23
+    #[test]
+    fn the_timer_goes_round_without_frames_and_begins_anew_with_one() {
+        let mut c = credits(None, None);
+        assert!(!one(&mut c, 5));
+        assert_eq!(c.start_timer(0, 34 * US), Some(40 * US));
+        assert_eq!(c.start_timer(0, 35 * US), None, "it is set");
+        assert!(!c.timer_ended(0, 39 * US));
+        assert!(c.timer_ended(0, 40 * US));
+        let mut out = Vec::new();
+        c.collect(0, 40 * US, |_| false, &mut out);
+        assert_eq!(out.len(), 1);
+        assert!(!one(&mut c, 5));
+        assert_eq!(c.start_timer(0, 40 * US), Some(50 * US));
+        assert_eq!((c.owed, c.told), (1, 1));
+    }
+
+    // FG-24
+    #[test]
+    fn enough_bytes_are_sent_at_once_and_the_timer_begins_then() {
+        let mut c = credits(Some(2500), None);
+        assert!(!one(&mut c, 5));
+        assert!(!one(&mut c, 6));
+        assert!(one(&mut c, 5));
+        assert!(c.has_enough(0, |_| false));
+        assert!(
+            !c.has_enough(0, |dst| dst == 5),
+            "withheld ones do not count"
+        );
+        assert_eq!(c.start_timer(0, 3 * US), Some(10 * US));
+        let mut out = Vec::new();
+        c.collect(0, 3 * US, |_| false, &mut out);
+        let told: Vec<_> = out.iter().map(|c| (c.dst, c.units)).collect();
+        assert_eq!(told, [(5, 2), (6, 1)]);
+        one(&mut c, 5);
+        assert_eq!(c.start_timer(0, 4 * US), Some(13 * US));
+        assert!(!c.timer_ended(0, 10 * US), "the old end is none");
+        assert!(c.timer_ended(0, 13 * US));
+    }
+
+    // FG-26
+    #[test]
+    fn withheld_credits_stay_in_line() {
+        let mut c = credits(None, None);
+        one(&mut c, 5);
+        one(&mut c, 6);
+        let mut out = Vec::new();
+        c.collect(0, 10 * US, |dst| dst == 5, &mut out);
+        assert_eq!(out.iter().map(|c| c.dst).collect::<Vec<_>>(), [6]);
+        assert!(c.owes(0, 5) && !c.owes(0, 6));
+        assert_eq!((c.owed, c.withheld), (1, 1));
+    }
+
+    // FG-60
+    #[test]
+    fn a_generator_rounds_up_to_its_next_packet() {
+        let a = Aggregation {
+            interval_ps: 10 * US,
+            byte_counter: None,
+            generator_ps: Some(3 * US),
+        };
+        assert_eq!(a.next_ps(0, US), 12 * US);
+        assert_eq!(a.next_ps(0, 34 * US), 36 * US, "T has long passed");
+        assert_eq!(a.next_ps(30 * US, 36 * US), 42 * US);
+    }
+
+    // FG-25
+    #[test]
+    fn a_frame_has_34_bytes_and_22_for_each_destination() {
+        let c = credits(None, None);
+        assert_eq!((c.frame_bytes(1), c.frame_bytes(66)), (56, 1486));
+        let many: Vec<_> = (0..67)
+            .map(|dst| Credit {
+                dst,
+                units: 1,
+                number: 0,
+            })
+            .collect();
+        assert_eq!(
+            Credits::frames(&many).map(<[_]>::len).collect::<Vec<_>>(),
+            [66, 1]
+        );
+    }
+
+    // FG-31, FG-33
+    #[test]
+    fn a_credit_tells_the_last_number_less_what_is_still_here() {
+        let mut c = credits(None, None);
+        c.arrived(0, 5, 1, Some(1));
+        c.arrived(0, 5, 1, Some(4)); // 2 and 3 were lost
+        c.arrived(0, 5, 1, Some(5));
+        c.earn(0, 5, (1, 1000), true, false);
+        let told = c.answer(0, 5, true);
+        assert_eq!(
+            (told.units, told.number),
+            (0, 2),
+            "three are here or withheld"
+        );
+        let told = c.answer(0, 5, false);
+        assert_eq!((told.units, told.number), (1, 3), "two are here");
+        c.asked(0, 5, 9); // 6 to 9 were lost
+        c.asked(0, 5, 7); // an old question
+        assert_eq!(c.answer(0, 5, false).number, 7);
+        assert_eq!((c.owed, c.resident), (0, 2));
+    }
+}

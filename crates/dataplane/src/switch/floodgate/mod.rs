@@ -1,0 +1,632 @@
+//! Floodgate: windows by destination between switches, VOQs for what they hold back, credits
+//! (Liu et al., CoNEXT 2021; rules in `specs/floodgate.md`), and its relative PFC with tag.
+//!
+//! Here is what a switch knows and decides. One file each has the windows, the VOQs, the credits,
+//! the numbers that repair losses and the pauses by destination; `passage.rs` is where a packet or
+//! a frame passes through all of them.
+
+mod config;
+mod credit;
+mod numbers;
+mod passage;
+mod pause;
+mod senders;
+mod voq;
+mod window;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::packet::{Arena, Kind, Packet, PacketId, flag};
+use crate::route::Routes;
+use crate::sink::Sink;
+use crate::units::{Rate, Time};
+pub use config::{
+    Aggregation, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, HostPauseBy,
+    PauseThresholds, Release, Voqs, WindowConfig, WindowUnit,
+};
+use credit::{Credit, Credits};
+use numbers::Numbers;
+use pause::Paused;
+use senders::Senders;
+use voq::{Held, Pool};
+use window::{Way, Windows, ways};
+
+/// What Floodgate did at one switch.
+// FG-70
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FloodgateCounters {
+    /// Packets that were held in a VOQ.
+    pub held: u64,
+    /// Of them packets of flows that the traffic does not call incast.
+    pub held_others: u64,
+    /// Packets that were released.
+    pub released: u64,
+    /// Most VOQs that ever were in use at once.
+    pub max_voqs: u64,
+    /// Most bytes that ever were held.
+    pub max_held_bytes: u64,
+    /// Destinations that found no empty VOQ and share one.
+    pub hashed_voqs: u64,
+    /// Frames of credits sent, and their bytes.
+    pub credit_frames: u64,
+    /// Bytes of these frames.
+    pub credit_bytes: u64,
+    /// Frames that were sent because enough bytes were credited.
+    pub credit_frames_by_bytes: u64,
+    /// Times that credits of a destination were due and withheld.
+    pub withheld: u64,
+    /// Pauses sent that name a destination.
+    pub dst_pauses: u64,
+    /// Resumes sent that name a destination.
+    pub dst_resumes: u64,
+    /// Questions after a silence (switchSYN).
+    pub syns: u64,
+    /// Units of windows that came back by a number though their packet or credit was lost.
+    pub repaired: u64,
+    /// Most entries that the table of windows ever had.
+    pub max_windows: u64,
+    /// Full windows that were cleared.
+    pub cleared_windows: u64,
+    /// Most entries of credit counters, one per ingress port and destination.
+    pub credit_entries: u64,
+    /// Most streams of numbers, one per egress port and destination.
+    pub number_entries: u64,
+}
+
+impl FloodgateCounters {
+    /// Adds what another switch did; of the largest values the larger stays.
+    pub fn add(&mut self, other: &Self) {
+        let Self {
+            held,
+            held_others,
+            released,
+            max_voqs,
+            max_held_bytes,
+            hashed_voqs,
+            credit_frames,
+            credit_bytes,
+            credit_frames_by_bytes,
+            withheld,
+            dst_pauses,
+            dst_resumes,
+            syns,
+            repaired,
+            max_windows,
+            cleared_windows,
+            credit_entries,
+            number_entries,
+        } = self;
+        let sums = [
+            (held, other.held),
+            (held_others, other.held_others),
+            (released, other.released),
+            (hashed_voqs, other.hashed_voqs),
+            (credit_frames, other.credit_frames),
+            (credit_bytes, other.credit_bytes),
+            (credit_frames_by_bytes, other.credit_frames_by_bytes),
+            (withheld, other.withheld),
+            (dst_pauses, other.dst_pauses),
+            (dst_resumes, other.dst_resumes),
+            (syns, other.syns),
+            (repaired, other.repaired),
+            (cleared_windows, other.cleared_windows),
+        ];
+        sums.into_iter().for_each(|(own, more)| *own += more);
+        let largest = [
+            (max_voqs, other.max_voqs),
+            (max_held_bytes, other.max_held_bytes),
+            (max_windows, other.max_windows),
+            (credit_entries, other.credit_entries),
+            (number_entries, other.number_entries),
+        ];
+        largest
+            .into_iter()
+            .for_each(|(own, its)| *own = (*own).max(its));
+    }
+}
+
+/// Sums that must agree between the switches of a network.
+// FG-28
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FloodgateBooks {
+    /// Units that left by a port towards a switch that credits them.
+    pub sent: u64,
+    /// Units that came in from switches.
+    pub arrived: u64,
+    /// Units told in credits.
+    pub told: u64,
+    /// Units that credits gave back.
+    pub taken: u64,
+    /// Units that windows say are in flight.
+    pub in_flight: u64,
+}
+
+/// Why the switch wants to be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Alarm {
+    /// The timer of an ingress port ends.
+    Credits(u16),
+    /// A stream of numbers has been silent for long, perhaps.
+    Silence(u32),
+    /// The ingress pipeline hears of the VOQs.
+    Vup,
+    /// Full windows are cleared.
+    Clear,
+}
+
+/// Thresholds of a port, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct OffOn {
+    off: u64,
+    on: u64,
+}
+
+impl OffOn {
+    fn new(thresholds: &PauseThresholds, port: (Rate, Time)) -> Self {
+        let off = thresholds.off.bytes(port);
+        Self {
+            off,
+            on: off.saturating_sub(thresholds.on_below_bytes),
+        }
+    }
+
+    /// Whether so few bytes resume what more had paused.
+    const fn resumes(self, bytes: u64) -> bool {
+        bytes < self.on || bytes == 0
+    }
+}
+
+/// What is held for an egress port.
+#[derive(Clone, Copy, Debug, Default)]
+struct ForPort {
+    held_bytes: u64,
+    /// Most bytes queued at it and held for it together.
+    max_bytes: u64,
+}
+
+/// Floodgate at one switch.
+#[derive(Debug)]
+pub(super) struct Floodgate {
+    config: FloodgateConfig,
+    links: Vec<(Rate, Time)>,
+    max_frame: u16,
+    /// By the set of routes of a destination.
+    ways: Vec<Way>,
+    /// Ports that lead to a switch.
+    to_switch: Vec<bool>,
+    windows: Option<Windows>,
+    credits: Option<Credits>,
+    numbers: Option<Numbers>,
+    pool: Pool,
+    ports: Vec<ForPort>,
+    /// Credits of a destination wait while more bytes of it are held.
+    delay_bytes: u64,
+    /// Per port: of its host (dstPause), or of its egress queue (PFC with tag).
+    thresholds: Vec<OffOn>,
+    /// Of what is held of a destination (PFC with tag).
+    held_thresholds: OffOn,
+    /// Whom this switch has paused.
+    told: Paused,
+    /// What hosts sent that is still here, where that pauses them.
+    senders: Option<Senders>,
+    /// Ports whose next hop has paused a destination (PFC with tag).
+    paused_by: Paused,
+    last_served: u32,
+    /// The port that is just sending a packet: it needs no kick.
+    departing: Option<u16>,
+    alarms: BinaryHeap<Reverse<(Time, Alarm)>>,
+    /// An alarm for the ingress pipeline, or for clearing, is set.
+    vup_set: bool,
+    clear_set: bool,
+    /// Kept for their memory.
+    ready: Vec<u32>,
+    collected: Vec<Credit>,
+    words: Vec<u32>,
+    counters: FloodgateCounters,
+    sent: u64,
+    taken: u64,
+}
+
+/// The most that an amount is at any port.
+fn most(amount: Amount, links: &[(Rate, Time)]) -> u64 {
+    let all = links.iter().map(|&link| amount.bytes(link));
+    all.max().unwrap_or(0)
+}
+
+impl Floodgate {
+    pub fn new(
+        config: FloodgateConfig,
+        links: &[(Rate, Time)],
+        routes: &Routes,
+        max_frame: u16,
+    ) -> Self {
+        let windows = config.windows();
+        let of_host = |&link: &(Rate, Time)| match (&config.by, &config.host_pause) {
+            (HoldBy::Tags(thresholds), _) | (_, Some(thresholds)) => OffOn::new(thresholds, link),
+            _ => OffOn {
+                off: u64::MAX,
+                on: u64::MAX,
+            },
+        };
+        let held_thresholds = match config.by {
+            HoldBy::Tags(t) => OffOn {
+                off: most(t.off, links),
+                on: most(t.off, links).saturating_sub(t.on_below_bytes),
+            },
+            HoldBy::Windows(_) => OffOn {
+                off: u64::MAX,
+                on: 0,
+            },
+        };
+        let mut to_switch = vec![true; links.len()];
+        for (group, port) in routes.endpoints.group.iter().zip(&routes.endpoints.port) {
+            if *group == routes.own_group {
+                to_switch[*port as usize] = false;
+            }
+        }
+        let upward = to_switch.clone();
+        let mut floodgate = Self {
+            links: links.to_vec(),
+            max_frame,
+            ways: Vec::new(),
+            windows: windows.map(Windows::new),
+            credits: windows.map(|w| Credits::new(w.credit, links.len())),
+            numbers: windows.and_then(|w| w.numbers_timeout_ps).map(Numbers::new),
+            pool: Pool::new(config.voqs, false),
+            ports: vec![ForPort::default(); links.len()],
+            delay_bytes: windows
+                .and_then(|w| w.credit.delay)
+                .map_or(u64::MAX, |amount| most(amount, links)),
+            thresholds: links.iter().map(of_host).collect(),
+            held_thresholds,
+            to_switch,
+            told: Paused::default(),
+            senders: config.pauses_by_ingress().then(Senders::default),
+            paused_by: Paused::default(),
+            last_served: 0,
+            departing: None,
+            alarms: BinaryHeap::new(),
+            vup_set: false,
+            clear_set: false,
+            ready: Vec::new(),
+            collected: Vec::new(),
+            words: Vec::new(),
+            counters: FloodgateCounters::default(),
+            sent: 0,
+            taken: 0,
+            config,
+        };
+        floodgate.set_upward(routes, &upward);
+        floodgate
+    }
+
+    /// Which ports lead up, away from the hosts; before any packet.
+    // FG-14
+    pub fn set_upward(&mut self, routes: &Routes, upward: &[bool]) {
+        self.ways = ways(
+            self.config.windows(),
+            routes,
+            &self.links,
+            upward,
+            self.max_frame,
+        );
+        let leads = |below: bool| self.ways.iter().any(|way| way.below == below);
+        self.pool = Pool::new(self.config.voqs, leads(true) && leads(false));
+    }
+
+    /// The way of a destination; `None`: this switch is its last hop.
+    // FG-01
+    #[inline]
+    fn way(&self, dst: u32, routes: &Routes) -> Option<Way> {
+        routes.set_of(dst).map(|set| self.ways[set])
+    }
+
+    /// What a packet counts in windows.
+    #[inline]
+    fn units(&self, packet: &Packet) -> u32 {
+        self.windows.as_ref().map_or(1, |w| w.units(packet))
+    }
+
+    /// Whether a packet may go on.
+    // FG-04, FG-45
+    #[inline]
+    fn is_open(&self, packet: &Packet, way: Way) -> bool {
+        match &self.windows {
+            Some(windows) => windows.has_room(packet.dst, way, self.units(packet)),
+            None => !self.paused_by.any(packet.dst),
+        }
+    }
+
+    /// Whether a packet that arrives is to be held. Changes nothing.
+    // FG-01, FG-04
+    #[inline]
+    pub fn holds(&self, packet: &Packet, routes: &Routes) -> bool {
+        if packet.kind() != Kind::Data {
+            return false;
+        }
+        let Some(way) = self.way(packet.dst, routes) else {
+            return false;
+        };
+        self.pool.held(packet.dst).is_some() || !self.is_open(packet, way)
+    }
+
+    /// A data packet came in, whatever becomes of it.
+    // FG-28, FG-30
+    #[inline]
+    pub fn arrived(&mut self, in_port: u16, packet: &Packet) {
+        if packet.kind() != Kind::Data || !self.to_switch[in_port as usize] {
+            return;
+        }
+        let units = self.units(packet);
+        let number = self.numbers.is_some().then_some(packet.queue);
+        if let Some(credits) = &mut self.credits {
+            credits.arrived(in_port, packet.dst, units, number);
+        }
+    }
+
+    /// Charges a packet that goes on to its window.
+    fn charge(&mut self, packet: &Packet, way: Way) {
+        let units = self.units(packet);
+        if let Some(windows) = &mut self.windows {
+            windows.charge(packet.dst, way, units);
+        }
+    }
+
+    /// A window may be full now: it is cleared at the next time for that.
+    // FG-07
+    #[inline]
+    fn clear_later<S: Sink>(&mut self, now: Time, sink: &mut S) {
+        if let Some(clear_ps) = self.config.windows().and_then(|w| w.clear_ps)
+            && !self.clear_set
+        {
+            self.clear_set = true;
+            self.alarm((now / clear_ps + 1) * clear_ps, Alarm::Clear, sink);
+        }
+    }
+
+    /// Puts a packet into its VOQ; it keeps its egress port.
+    // FG-12
+    fn hold(&mut self, port: u16, id: PacketId, way: Way, queued_bytes: u64, arena: &mut Arena) {
+        let hot = arena.hot_mut(id);
+        hot.flags |= flag::HELD;
+        hot.queue = u32::from(port);
+        let (size, incast) = (u64::from(hot.size), hot.has(flag::INCAST));
+        self.counters.held += 1;
+        self.counters.held_others += u64::from(!incast);
+        self.pool.push(id, way.below, arena);
+        self.ports[port as usize].held_bytes += size;
+        self.fill(port, queued_bytes);
+    }
+
+    /// Notes how much waits for a port, queued and held.
+    #[inline]
+    fn fill(&mut self, port: u16, queued_bytes: u64) {
+        let of = &mut self.ports[port as usize];
+        of.max_bytes = of.max_bytes.max(of.held_bytes + queued_bytes);
+    }
+
+    /// The packet that a VOQ may release now, taken out of it, with what its destination has left.
+    // FG-13
+    fn release(
+        &mut self,
+        voq: u32,
+        routes: &Routes,
+        arena: &Arena,
+    ) -> Option<(PacketId, Held, Way)> {
+        let packet = arena.hot(self.pool.head(voq)?);
+        let way = self.way(packet.dst, routes)?;
+        if !self.is_open(packet, way) {
+            return None;
+        }
+        self.ports[packet.queue as usize].held_bytes -= u64::from(packet.size);
+        let behind = self.config.release == Release::Behind;
+        let (id, held) = self.pool.pop(voq, behind, arena)?;
+        self.counters.released += 1;
+        self.last_served = voq;
+        Some((id, held, way))
+    }
+
+    /// Puts the VOQs that may release into the order of their turns.
+    // FG-13
+    fn take_turns(&mut self) {
+        self.ready.sort_unstable();
+        self.ready.dedup();
+        let first = self.ready.partition_point(|&voq| voq <= self.last_served);
+        self.ready.rotate_left(first);
+    }
+
+    /// Credits of a destination are withheld.
+    // FG-26
+    #[inline]
+    fn withholds(&self, dst: u32) -> bool {
+        self.delay_bytes != u64::MAX && self.pool.bytes_of(dst) > self.delay_bytes
+    }
+
+    fn alarm<S: Sink>(&mut self, at: Time, what: Alarm, sink: &mut S) {
+        self.alarms.push(Reverse((at, what)));
+        sink.wake(at);
+    }
+
+    /// What INT says of a packet that was held, if not the egress queue.
+    // FG-51
+    #[inline]
+    pub fn seen_by_int(&self, packet: &Packet) -> Option<u64> {
+        (self.config.int_sees_held && packet.has(flag::HELD)).then_some(self.pool.counts.bytes)
+    }
+
+    /// Bytes held for a port, and the most that were ever queued at it and held for it together.
+    pub fn of_port(&self, port: u16) -> (u64, u64) {
+        let of = self.ports[port as usize];
+        (of.held_bytes, of.max_bytes)
+    }
+
+    /// VOQs in use, and bytes in them.
+    pub fn held_now(&self) -> (u32, u64) {
+        (self.pool.counts.in_use, self.pool.counts.bytes)
+    }
+
+    /// Whether nothing is owed to or missing from anybody, so that a run may end.
+    // FG-28
+    pub fn is_at_rest(&self) -> bool {
+        let owed = self.credits.as_ref().map_or(0, |c| c.owed);
+        let missing = self.windows.as_ref().map_or(0, |w| w.in_flight);
+        owed == 0 && (self.numbers.is_none() || missing == 0)
+    }
+
+    pub fn counters(&self) -> FloodgateCounters {
+        FloodgateCounters {
+            max_voqs: u64::from(self.pool.counts.max_in_use),
+            max_held_bytes: self.pool.counts.max_bytes,
+            hashed_voqs: self.pool.counts.hashed,
+            withheld: self.credits.as_ref().map_or(0, |c| c.withheld),
+            max_windows: self.windows.as_ref().map_or(0, |w| w.max_entries),
+            cleared_windows: self.windows.as_ref().map_or(0, |w| w.cleared),
+            credit_entries: self.credits.as_ref().map_or(0, |c| c.entries() as u64),
+            number_entries: self.numbers.as_ref().map_or(0, |n| n.len() as u64),
+            ..self.counters
+        }
+    }
+
+    pub fn books(&self) -> FloodgateBooks {
+        FloodgateBooks {
+            sent: self.sent,
+            arrived: self.credits.as_ref().map_or(0, |c| c.arrived),
+            told: self.credits.as_ref().map_or(0, |c| c.told),
+            taken: self.taken,
+            in_flight: self.windows.as_ref().map_or(0, |w| w.in_flight),
+        }
+    }
+
+    /// Calls `visit` with every packet that is held.
+    pub fn for_each_held(&self, arena: &Arena, visit: impl FnMut(PacketId)) {
+        self.pool.for_each(arena, visit);
+    }
+
+    /// For a run that stalled: which destinations wait, and whom this switch holds.
+    pub fn explain_stall(&self, mut say: impl FnMut(String)) {
+        for (dst, held) in self.pool.destinations() {
+            if held.packets > 0 {
+                let why = match &self.windows {
+                    Some(_) => "their window is used up, or they stand behind such packets",
+                    None => "a next hop has paused them",
+                };
+                say(format!(
+                    "VOQ {} holds {} packets for endpoint {dst}: {why}",
+                    held.voq, held.packets
+                ));
+            }
+        }
+        for (port, dst) in self.told.all() {
+            say(format!("port {port} holds endpoint {dst} of its upstream"));
+        }
+    }
+
+    /// Compares the books with the packets that are here. `queued` calls its argument with each
+    /// packet in an egress queue.
+    // FG-28
+    pub fn audit(
+        &self,
+        arena: &Arena,
+        routes: &Routes,
+        queued: impl Fn(&mut dyn FnMut(&Packet)),
+    ) -> Vec<String> {
+        let mut broken = Vec::new();
+        let (mut packets, mut bytes) = (0u64, 0u64);
+        let (mut resident, mut unsent) = (0u64, 0u64);
+        let at = self.config.windows().map(|w| w.credit.at);
+        self.pool.for_each(arena, |id| {
+            let p = arena.hot(id);
+            packets += 1;
+            bytes += u64::from(p.size);
+            if self.to_switch[p.ingress as usize] {
+                resident += u64::from(self.units(p));
+            }
+        });
+        queued(&mut |p| {
+            if p.kind() != Kind::Data {
+                return;
+            }
+            let earned = match at {
+                Some(CreditAt::Forwarding) => true,
+                Some(CreditAt::Voq) => p.has(flag::HELD),
+                _ => false,
+            };
+            if !earned && self.to_switch[p.ingress as usize] {
+                resident += u64::from(self.units(p));
+            }
+            if self.way(p.dst, routes).is_some() {
+                unsent += u64::from(self.units(p));
+            }
+        });
+        let counts = &self.pool.counts;
+        if (packets, bytes) != (counts.packets, counts.bytes) {
+            broken.push(format!(
+                "VOQs hold {packets} packets of {bytes} B, {} of {} B are counted",
+                counts.packets, counts.bytes
+            ));
+        }
+        if self.counters.held != self.counters.released + packets {
+            broken.push(format!(
+                "{} packets were held, {} released, {packets} wait",
+                self.counters.held, self.counters.released
+            ));
+        }
+        let by_port: u64 = self.ports.iter().map(|p| p.held_bytes).sum();
+        if by_port != bytes {
+            broken.push(format!("{bytes} B are held, {by_port} B of them for ports"));
+        }
+        if let Some(c) = &self.credits
+            && (c.resident != resident || c.arrived != resident + c.owed + c.told)
+        {
+            broken.push(format!(
+                "of {} units that came in {resident} are here ({} counted), {} are owed, {} told",
+                c.arrived, c.resident, c.owed, c.told
+            ));
+        }
+        if let Some(w) = &self.windows {
+            let in_flight = unsent + self.sent;
+            if w.in_flight != w.sum() || w.in_flight + self.taken != in_flight {
+                broken.push(format!(
+                    "windows have {} units in flight ({} in the table): {unsent} wait, {} were sent, {} came back",
+                    w.in_flight,
+                    w.sum(),
+                    self.sent,
+                    self.taken
+                ));
+            }
+            if let Some(n) = &self.numbers
+                && n.in_flight + unsent != w.in_flight
+            {
+                broken.push(format!(
+                    "by numbers {} units are in flight, and {unsent} wait; windows say {}",
+                    n.in_flight, w.in_flight
+                ));
+            }
+        }
+        if let Some(senders) = &self.senders {
+            let mut from_hosts = 0;
+            let mut add = |p: &Packet| {
+                let host = !p.kind().is_hop_control() && !self.to_switch[p.ingress as usize];
+                from_hosts += u64::from(p.size) * u64::from(host);
+            };
+            self.pool.for_each(arena, |id| add(arena.hot(id)));
+            queued(&mut add);
+            if from_hosts != senders.total_bytes {
+                broken.push(format!(
+                    "{from_hosts} B of this switch's hosts wait, {} are counted",
+                    senders.total_bytes
+                ));
+            }
+        }
+        if packets == 0 && unsent == 0 && resident == 0 && !self.told.is_empty() {
+            let mut queued_any = false;
+            queued(&mut |_| queued_any = true);
+            if !queued_any {
+                broken
+                    .push("nothing waits here, but a destination is still paused upstream".into());
+            }
+        }
+        broken
+    }
+}

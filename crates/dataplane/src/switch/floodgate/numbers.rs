@@ -1,0 +1,175 @@
+//! Numbers of data and credits between two switches: how a window outlives losses.
+
+use crate::switch::classify::MixedMap;
+use crate::units::Time;
+
+/// What an egress port has sent towards one destination.
+#[derive(Clone, Copy, Debug)]
+struct Stream {
+    port: u16,
+    dst: u32,
+    /// Units sent, and how many of them are credited (serial numbers).
+    sent: u32,
+    credited: u32,
+    /// When a credit last came, or sending began, or was asked about.
+    heard_ps: Time,
+    /// An alarm is set.
+    watched: bool,
+}
+
+/// What there is to do at an alarm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Silence {
+    /// Nothing is in flight.
+    Over,
+    /// Look again then.
+    Until(Time),
+    /// Ask by this port about this destination, up to this number, and look again.
+    Ask(u16, u32, u32, Time),
+}
+
+/// The sender's numbers of a switch.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    timeout_ps: Time,
+    streams: Vec<Stream>,
+    index: MixedMap<u64, u32>,
+    /// Units sent and not credited.
+    pub in_flight: u64,
+}
+
+impl Numbers {
+    pub fn new(timeout_ps: Time) -> Self {
+        Self {
+            timeout_ps,
+            streams: Vec::new(),
+            index: MixedMap::default(),
+            in_flight: 0,
+        }
+    }
+
+    /// A packet is sent: its number, and an alarm with a stream's name if one is to be set.
+    // FG-30, FG-33
+    pub fn send(
+        &mut self,
+        now: Time,
+        port: u16,
+        dst: u32,
+        units: u32,
+    ) -> (u32, Option<(Time, u32)>) {
+        let next = self.streams.len() as u32;
+        let key = u64::from(port) << 32 | u64::from(dst);
+        let nth = *self.index.entry(key).or_insert(next);
+        if nth == next {
+            self.streams.push(Stream {
+                port,
+                dst,
+                sent: 0,
+                credited: 0,
+                heard_ps: now,
+                watched: false,
+            });
+        }
+        let stream = &mut self.streams[nth as usize];
+        if stream.sent == stream.credited {
+            stream.heard_ps = now;
+        }
+        stream.sent = stream.sent.wrapping_add(units);
+        self.in_flight += u64::from(units);
+        let alarm = (!stream.watched).then_some((now + self.timeout_ps, nth));
+        stream.watched = true;
+        (stream.sent, alarm)
+    }
+
+    /// A credit came. Returns the units that it gives back.
+    // FG-31, FG-32
+    pub fn credited(&mut self, now: Time, port: u16, dst: u32, number: u32) -> u32 {
+        let key = u64::from(port) << 32 | u64::from(dst);
+        let Some(&nth) = self.index.get(&key) else {
+            return 0;
+        };
+        let stream = &mut self.streams[nth as usize];
+        stream.heard_ps = now;
+        let units = number.wrapping_sub(stream.credited);
+        if units > stream.sent.wrapping_sub(stream.credited) {
+            return 0; // older than what is known
+        }
+        stream.credited = number;
+        self.in_flight -= u64::from(units);
+        units
+    }
+
+    /// The alarm of a stream rings.
+    // FG-33
+    pub fn silence(&mut self, now: Time, nth: u32) -> Silence {
+        let stream = &mut self.streams[nth as usize];
+        if stream.sent == stream.credited {
+            stream.watched = false;
+            return Silence::Over;
+        }
+        let until = stream.heard_ps + self.timeout_ps;
+        if until > now {
+            return Silence::Until(until);
+        }
+        stream.heard_ps = now;
+        Silence::Ask(stream.port, stream.dst, stream.sent, now + self.timeout_ps)
+    }
+
+    /// Streams known, for the report of memory.
+    pub fn len(&self) -> usize {
+        self.streams.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::US;
+
+    // FG-30, FG-31, FG-32
+    #[test]
+    fn credits_that_were_lost_are_in_the_next_and_old_ones_say_nothing() {
+        let mut n = Numbers::new(1000 * US);
+        for number in 1..=5 {
+            assert_eq!(n.send(0, 1, 7, 1).0, number);
+        }
+        assert_eq!(n.send(0, 2, 7, 1).0, 1, "each port counts by itself");
+        assert_eq!(n.in_flight, 6);
+        assert_eq!(
+            n.credited(1, 1, 7, 3),
+            3,
+            "also if the credits of 1 and 2 were lost"
+        );
+        assert_eq!(n.credited(1, 1, 7, 2), 0);
+        assert_eq!(n.credited(1, 1, 7, 9), 0, "never sent");
+        assert_eq!(n.credited(1, 1, 7, 5), 2);
+        assert_eq!(n.in_flight, 1);
+    }
+
+    // FG-30
+    #[test]
+    fn numbers_go_round() {
+        let mut n = Numbers::new(US);
+        n.send(0, 0, 1, u32::MAX);
+        assert_eq!(n.credited(0, 0, 1, u32::MAX), u32::MAX);
+        assert_eq!(n.send(0, 0, 1, 3).0, 2);
+        assert_eq!(n.credited(0, 0, 1, 2), 3);
+        assert_eq!(n.in_flight, 0);
+    }
+
+    // FG-33
+    #[test]
+    fn silence_is_asked_about_until_nothing_is_in_flight() {
+        let mut n = Numbers::new(10 * US);
+        let (_, alarm) = n.send(US, 3, 7, 2);
+        assert_eq!(alarm, Some((11 * US, 0)));
+        assert_eq!(n.send(2 * US, 3, 7, 2).1, None, "one alarm is enough");
+        n.credited(5 * US, 3, 7, 1);
+        assert_eq!(n.silence(11 * US, 0), Silence::Until(15 * US));
+        assert_eq!(n.silence(15 * US, 0), Silence::Ask(3, 7, 4, 25 * US));
+        assert_eq!(n.silence(25 * US, 0), Silence::Ask(3, 7, 4, 35 * US));
+        n.credited(26 * US, 3, 7, 4);
+        assert_eq!(n.silence(35 * US, 0), Silence::Over);
+        assert_eq!(n.send(50 * US, 3, 7, 1).1, Some((60 * US, 0)));
+    }
+}

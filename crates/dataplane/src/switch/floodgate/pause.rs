@@ -1,0 +1,79 @@
+//! Who upstream is paused for which destination: hosts by dstPause, switches by PFC with tag.
+
+use crate::switch::classify::MixedMap;
+
+/// A port and a destination as one key.
+#[inline]
+pub(super) const fn pair(port: u16, dst: u32) -> u64 {
+    (port as u64) << 32 | dst as u64
+}
+
+/// Pairs of port and destination, and how many ports each destination has.
+#[derive(Debug, Default)]
+pub(super) struct Paused {
+    pairs: MixedMap<u64, ()>,
+    ports: MixedMap<u32, u16>,
+}
+
+impl Paused {
+    /// Adds a pair. Returns whether that is news.
+    // FG-40, FG-46
+    pub fn add(&mut self, port: u16, dst: u32) -> bool {
+        let news = self.pairs.insert(pair(port, dst), ()).is_none();
+        if news {
+            *self.ports.entry(dst).or_insert(0) += 1;
+        }
+        news
+    }
+
+    /// Takes a pair out. Returns whether it was there.
+    pub fn remove(&mut self, port: u16, dst: u32) -> bool {
+        let there = self.pairs.remove(&pair(port, dst)).is_some();
+        if there && let Some(count) = self.ports.get_mut(&dst) {
+            *count -= 1;
+            if *count == 0 {
+                self.ports.remove(&dst);
+            }
+        }
+        there
+    }
+
+    /// Whether a destination has any port.
+    #[inline]
+    pub fn any(&self, dst: u32) -> bool {
+        !self.ports.is_empty() && self.ports.contains_key(&dst)
+    }
+
+    /// Whether there is no pair.
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    /// All pairs, in order.
+    pub fn all(&self) -> Vec<(u16, u32)> {
+        let mut all: Vec<u64> = self.pairs.keys().copied().collect();
+        all.sort_unstable();
+        all.into_iter()
+            .map(|key| ((key >> 32) as u16, key as u32))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // FG-46
+    #[test]
+    fn a_destination_is_free_when_its_last_port_is() {
+        let mut paused = Paused::default();
+        assert!(paused.add(1, 9) && paused.add(2, 9));
+        assert!(!paused.add(1, 9), "a repeated pause is no news");
+        assert!(paused.remove(1, 9));
+        assert!(!paused.remove(1, 9));
+        assert!(paused.any(9) && !paused.any(1));
+        assert_eq!(paused.all(), [(2, 9)]);
+        assert!(paused.remove(2, 9));
+        assert!(!paused.any(9) && paused.is_empty());
+    }
+}

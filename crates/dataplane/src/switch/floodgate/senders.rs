@@ -1,0 +1,61 @@
+//! What each host sent to each destination and is still here, for pauses that look at that.
+
+use super::pause::pair;
+use crate::switch::classify::MixedMap;
+
+/// Bytes of a host for a destination that never pause it.
+// FGC-36
+const FREE_BYTES: u64 = 4096;
+
+/// Bytes by the host's port and the destination.
+#[derive(Debug, Default)]
+pub(super) struct Senders {
+    bytes: MixedMap<u64, u64>,
+    /// Bytes of all of them.
+    pub total_bytes: u64,
+}
+
+impl Senders {
+    /// A packet came in by a host's port. Returns the bytes that count now.
+    // FGC-36
+    pub fn came(&mut self, port: u16, dst: u32, size_bytes: u64) -> u64 {
+        let bytes = self.bytes.entry(pair(port, dst)).or_insert(0);
+        *bytes += size_bytes;
+        self.total_bytes += size_bytes;
+        bytes.saturating_sub(FREE_BYTES)
+    }
+
+    /// Such a packet left. Returns the bytes that count now.
+    pub fn left(&mut self, port: u16, dst: u32, size_bytes: u64) -> u64 {
+        let key = pair(port, dst);
+        let Some(bytes) = self.bytes.get_mut(&key) else {
+            return 0;
+        };
+        *bytes -= size_bytes;
+        self.total_bytes -= size_bytes;
+        let rest = *bytes;
+        if rest == 0 {
+            self.bytes.remove(&key);
+        }
+        rest.saturating_sub(FREE_BYTES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // FGC-36
+    #[test]
+    fn the_first_bytes_of_a_pair_do_not_count() {
+        let mut senders = Senders::default();
+        assert_eq!(senders.came(1, 7, 4000), 0);
+        assert_eq!(senders.came(1, 7, 1500), 1404);
+        assert_eq!(senders.came(2, 7, 1500), 0, "another host's");
+        assert_eq!(senders.came(1, 8, 1500), 0, "for another");
+        assert_eq!(senders.left(1, 7, 1500), 0);
+        assert_eq!(senders.total_bytes, 7000);
+        senders.left(1, 7, 4000);
+        assert_eq!((senders.bytes.len(), senders.total_bytes), (2, 3000));
+    }
+}

@@ -1,0 +1,350 @@
+//! Virtual output queues: where packets of a destination wait that may not go on.
+
+use super::config::Voqs;
+use crate::packet::{Arena, NO_PACKET, PacketId};
+use crate::route::mix32;
+use crate::switch::classify::MixedMap;
+
+#[derive(Clone, Copy, Debug)]
+struct Voq {
+    head: PacketId,
+    tail: PacketId,
+    /// Destinations that have it.
+    users: u32,
+}
+
+/// What a destination has in its VOQ.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub voq: u32,
+    pub packets: u32,
+    pub bytes: u64,
+    /// Packets that were released and wait behind others at their port (FG-15).
+    pub behind: u32,
+}
+
+impl Held {
+    /// Nothing of it is here any more that others must not overtake.
+    pub const fn is_gone(&self) -> bool {
+        self.packets == 0 && self.behind == 0
+    }
+}
+
+/// What was counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PoolCounts {
+    /// VOQs in use, and the most that ever were.
+    pub in_use: u32,
+    pub max_in_use: u32,
+    /// Bytes held, and the most that ever were.
+    pub bytes: u64,
+    pub max_bytes: u64,
+    pub packets: u64,
+    /// Destinations that got a VOQ by hash because none was empty.
+    pub hashed: u64,
+}
+
+/// The VOQs of a switch.
+#[derive(Debug)]
+pub(super) struct Pool {
+    voqs: Vec<Voq>,
+    /// Bit per VOQ: nobody has it.
+    free: Vec<u64>,
+    /// VOQs below this are for destinations below the switch, the others for the rest; 0: no groups.
+    split: u32,
+    /// More are made when all are taken.
+    grows: bool,
+    held: MixedMap<u32, Held>,
+    pub counts: PoolCounts,
+}
+
+impl Pool {
+    /// The VOQs of a switch that forwards `both` up and down, or one way only.
+    pub fn new(voqs: Voqs, both: bool) -> Self {
+        let (count, split, grows) = match voqs {
+            Voqs::PerDestination => (0, 0, true),
+            Voqs::Pool { count, groups } => {
+                let split = if groups && both { count / 2 } else { 0 };
+                (count, split, false)
+            }
+        };
+        let mut pool = Self {
+            voqs: Vec::new(),
+            free: Vec::new(),
+            split: u32::from(split),
+            grows,
+            held: MixedMap::default(),
+            counts: PoolCounts::default(),
+        };
+        (0..count).for_each(|_| pool.grow());
+        pool
+    }
+
+    fn grow(&mut self) {
+        let nth = self.voqs.len();
+        self.voqs.push(Voq {
+            head: NO_PACKET,
+            tail: NO_PACKET,
+            users: 0,
+        });
+        self.free.resize(nth / 64 + 1, 0);
+        self.free[nth / 64] |= 1 << (nth % 64);
+    }
+
+    /// What is held of a destination, or was until the ingress has heard that it is not.
+    #[inline]
+    pub fn held(&self, dst: u32) -> Option<&Held> {
+        if self.counts.in_use == 0 {
+            return None;
+        }
+        self.held.get(&dst)
+    }
+
+    /// Bytes held of a destination.
+    #[inline]
+    pub fn bytes_of(&self, dst: u32) -> u64 {
+        self.held(dst).map_or(0, |held| held.bytes)
+    }
+
+    /// First empty VOQ of a range.
+    fn first_free(&self, from: u32, to: u32) -> Option<u32> {
+        let (first, last) = (from / 64, to.div_ceil(64));
+        (first..last).find_map(|word| {
+            let mut bits = self.free[word as usize];
+            if word == first {
+                bits &= u64::MAX << (from % 64);
+            }
+            let nth = word * 64 + bits.trailing_zeros();
+            (bits != 0 && nth < to).then_some(nth)
+        })
+    }
+
+    /// The VOQ of a destination that has none yet.
+    // FG-10, FG-11, FG-14
+    fn choose(&mut self, dst: u32, below: bool) -> u32 {
+        let count = self.voqs.len() as u32;
+        let (from, to) = match (self.split, below) {
+            (0, _) => (0, count),
+            (split, true) => (0, split),
+            (split, false) => (split, count),
+        };
+        if let Some(empty) = self.first_free(from, to) {
+            return empty;
+        }
+        if self.grows {
+            self.grow();
+            return count;
+        }
+        self.counts.hashed += 1;
+        from + ((u64::from(mix32(dst)) * u64::from(to - from)) >> 32) as u32
+    }
+
+    fn join(&mut self, dst: u32, below: bool) -> u32 {
+        let voq = self.choose(dst, below);
+        let v = &mut self.voqs[voq as usize];
+        if v.users == 0 {
+            self.free[voq as usize / 64] &= !(1 << (voq % 64));
+            self.counts.in_use += 1;
+            self.counts.max_in_use = self.counts.max_in_use.max(self.counts.in_use);
+        }
+        v.users += 1;
+        let held = Held {
+            voq,
+            packets: 0,
+            bytes: 0,
+            behind: 0,
+        };
+        self.held.insert(dst, held);
+        voq
+    }
+
+    /// Holds a packet; `below`: its destination lies below the switch.
+    pub fn push(&mut self, id: PacketId, below: bool, arena: &mut Arena) {
+        let hot = arena.hot_mut(id);
+        hot.next = NO_PACKET;
+        let (dst, size) = (hot.dst, u64::from(hot.size));
+        if !self.held.contains_key(&dst) {
+            self.join(dst, below);
+        }
+        let Some(held) = self.held.get_mut(&dst) else {
+            return;
+        };
+        held.packets += 1;
+        held.bytes += size;
+        self.counts.packets += 1;
+        self.counts.bytes += size;
+        self.counts.max_bytes = self.counts.max_bytes.max(self.counts.bytes);
+        let v = &mut self.voqs[held.voq as usize];
+        if v.head == NO_PACKET {
+            v.head = id;
+        } else {
+            arena.hot_mut(v.tail).next = id;
+        }
+        v.tail = id;
+    }
+
+    /// The first packet of a VOQ.
+    pub fn head(&self, voq: u32) -> Option<PacketId> {
+        let head = self.voqs[voq as usize].head;
+        (head != NO_PACKET).then_some(head)
+    }
+
+    /// Takes the first packet of a VOQ out, `behind`: to wait behind others at its port. Returns what
+    /// its destination still has, or `None` where there is no packet.
+    pub fn pop(&mut self, voq: u32, behind: bool, arena: &Arena) -> Option<(PacketId, Held)> {
+        let v = &mut self.voqs[voq as usize];
+        let id = v.head;
+        if id == NO_PACKET {
+            return None;
+        }
+        let hot = arena.hot(id);
+        v.head = hot.next;
+        let size = u64::from(hot.size);
+        self.counts.packets -= 1;
+        self.counts.bytes -= size;
+        let held = self.held.get_mut(&hot.dst)?;
+        held.packets -= 1;
+        held.bytes -= size;
+        held.behind += u32::from(behind);
+        Some((id, *held))
+    }
+
+    /// A packet that waited behind others has left its port. Returns whether its destination is gone.
+    // FG-15
+    pub fn left_behind(&mut self, dst: u32) -> bool {
+        self.held.get_mut(&dst).is_some_and(|held| {
+            held.behind -= 1;
+            held.is_gone()
+        })
+    }
+
+    /// A destination without packets gives its VOQ back.
+    // FG-10
+    pub fn leave(&mut self, dst: u32) {
+        let Some(held) = self.held.remove(&dst) else {
+            return;
+        };
+        debug_assert!(held.is_gone(), "nothing of it is held");
+        let v = &mut self.voqs[held.voq as usize];
+        v.users -= 1;
+        if v.users == 0 {
+            self.free[held.voq as usize / 64] |= 1 << (held.voq % 64);
+            self.counts.in_use -= 1;
+        }
+    }
+
+    /// Destinations that have a VOQ though nothing of them is held, in order.
+    pub fn drained(&self) -> Vec<u32> {
+        let all = self.held.iter().filter(|(_, held)| held.is_gone());
+        let mut drained: Vec<u32> = all.map(|(&dst, _)| dst).collect();
+        drained.sort_unstable();
+        drained
+    }
+
+    /// Numbers of the VOQs that hold packets, in order.
+    pub fn occupied(&self) -> impl Iterator<Item = u32> + '_ {
+        let all = self.voqs.iter().enumerate();
+        all.filter(|(_, v)| v.head != NO_PACKET)
+            .map(|(nth, _)| nth as u32)
+    }
+
+    /// Calls `visit` with every packet that is held.
+    pub fn for_each(&self, arena: &Arena, mut visit: impl FnMut(PacketId)) {
+        for v in &self.voqs {
+            let mut id = v.head;
+            while id != NO_PACKET {
+                visit(id);
+                id = arena.hot(id).next;
+            }
+        }
+    }
+
+    /// Destinations and what is held of them, in order.
+    pub fn destinations(&self) -> Vec<(u32, Held)> {
+        let mut all: Vec<_> = self.held.iter().map(|(&dst, &held)| (dst, held)).collect();
+        all.sort_unstable_by_key(|(dst, _)| *dst);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{Cold, Kind, Packet};
+
+    fn packet(arena: &mut Arena, dst: u32) -> PacketId {
+        let packet = Packet {
+            dst,
+            ..Packet::new(Kind::Data, 2, 1000)
+        };
+        arena.alloc(packet, Cold::default())
+    }
+
+    const POOL: Voqs = Voqs::Pool {
+        count: 4,
+        groups: true,
+    };
+
+    // FG-10
+    #[test]
+    fn a_destination_keeps_its_queue_while_it_has_packets_and_empty_ones_are_taken_again() {
+        let mut arena = Arena::new();
+        let mut pool = Pool::new(POOL, false);
+        for dst in [7, 7, 9] {
+            let id = packet(&mut arena, dst);
+            pool.push(id, false, &mut arena);
+        }
+        assert_eq!(
+            (pool.held(7).unwrap().voq, pool.held(9).unwrap().voq),
+            (0, 1)
+        );
+        let (id, held) = pool.pop(0, false, &arena).unwrap();
+        assert_eq!((arena.hot(id).dst, held.packets, held.bytes), (7, 1, 1000));
+        let (_, held) = pool.pop(0, false, &arena).unwrap();
+        assert_eq!(held.packets, 0);
+        pool.leave(7);
+        assert_eq!(pool.counts.in_use, 1);
+        let id = packet(&mut arena, 8);
+        pool.push(id, false, &mut arena);
+        assert_eq!(pool.held(8).unwrap().voq, 0, "the lowest empty one");
+        assert_eq!((pool.counts.max_in_use, pool.counts.max_bytes), (2, 3000));
+    }
+
+    // FG-11, FG-14
+    #[test]
+    fn groups_are_apart_also_when_all_are_taken() {
+        let mut arena = Arena::new();
+        let mut pool = Pool::new(POOL, true);
+        for dst in 0..6 {
+            let id = packet(&mut arena, dst);
+            pool.push(id, dst % 2 == 0, &mut arena);
+            let group = pool.held(dst).unwrap().voq / 2;
+            assert_eq!(group, dst % 2, "destination {dst}");
+        }
+        assert_eq!(pool.counts.hashed, 2);
+        assert_eq!(pool.counts.in_use, 4);
+        let mut one = Pool::new(POOL, false);
+        for dst in 0..6 {
+            let id = packet(&mut arena, dst);
+            one.push(id, dst % 2 == 0, &mut arena);
+        }
+        assert_eq!(
+            (0..4).map(|d| one.held(d).unwrap().voq).collect::<Vec<_>>(),
+            [0, 1, 2, 3],
+            "a switch that forwards one way has one group"
+        );
+    }
+
+    // FG-10
+    #[test]
+    fn per_destination_there_are_as_many_as_needed() {
+        let mut arena = Arena::new();
+        let mut pool = Pool::new(Voqs::PerDestination, true);
+        for dst in 0..200 {
+            let id = packet(&mut arena, dst);
+            pool.push(id, true, &mut arena);
+            assert_eq!(pool.held(dst).unwrap().voq, dst);
+        }
+        assert_eq!((pool.counts.hashed, pool.counts.in_use), (0, 200));
+    }
+}

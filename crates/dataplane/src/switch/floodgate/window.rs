@@ -1,0 +1,160 @@
+//! The sending windows of a switch: what each destination has in flight, and how much it may.
+
+use super::config::{WindowConfig, WindowUnit};
+use crate::packet::Packet;
+use crate::route::{Routes, mix32};
+use crate::switch::classify::MixedMap;
+use crate::units::{Rate, Time};
+
+/// A destination, or those that share an entry.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    initial: u64,
+    /// Units that have been charged and not refunded.
+    in_flight: u64,
+}
+
+/// How a switch forwards to the destinations of one set of equal-cost ports.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    /// Initial window in units.
+    pub initial: u64,
+    /// The destinations lie below the switch.
+    pub below: bool,
+}
+
+/// All windows of a switch.
+#[derive(Debug)]
+pub(super) struct Windows {
+    unit: WindowUnit,
+    table: MixedMap<u32, Window>,
+    hashed: Option<u32>,
+    /// Sum of what is in flight.
+    pub in_flight: u64,
+    pub max_entries: u64,
+    pub cleared: u64,
+}
+
+/// Initial window in units where packets leave by one of `ports`.
+// FG-02, FG-03
+fn initial(config: &WindowConfig, ports: impl Iterator<Item = (Rate, Time)>, frame: u16) -> u64 {
+    let interval_ps = config.credit.aggregation.map_or(0, |a| a.interval_ps);
+    let bytes = |port: (Rate, Time)| {
+        let base = config.initial.bytes(port);
+        match config.initial {
+            super::config::Amount::Bytes(_) => base,
+            super::config::Amount::HopBdps(_) => base + port.0.bytes_in(interval_ps),
+        }
+    };
+    let most = ports.map(bytes).max().unwrap_or(0);
+    match config.unit {
+        WindowUnit::Packets => most.div_ceil(u64::from(frame)).max(1),
+        WindowUnit::Bytes => most.max(u64::from(frame)),
+    }
+}
+
+/// Per set of routes, the window and direction of the destinations that it leads to.
+pub(super) fn ways(
+    config: Option<&WindowConfig>,
+    routes: &Routes,
+    ports: &[(Rate, Time)],
+    upward: &[bool],
+    frame: u16,
+) -> Vec<Way> {
+    let way = |set: &[u16]| {
+        let of = set.iter().map(|&port| ports[port as usize]);
+        Way {
+            initial: config.map_or(0, |config| initial(config, of, frame)),
+            below: set.first().is_some_and(|&port| !upward[port as usize]),
+        }
+    };
+    routes.sets.iter().map(|set| way(set)).collect()
+}
+
+impl Windows {
+    pub fn new(config: &WindowConfig) -> Self {
+        Self {
+            unit: config.unit,
+            table: MixedMap::default(),
+            hashed: config.entries,
+            in_flight: 0,
+            max_entries: 0,
+            cleared: 0,
+        }
+    }
+
+    /// What a packet takes of a window.
+    #[inline]
+    pub fn units(&self, packet: &Packet) -> u32 {
+        match self.unit {
+            WindowUnit::Packets => 1,
+            WindowUnit::Bytes => u32::from(packet.size),
+        }
+    }
+
+    /// The entry of a destination.
+    // FG-06
+    #[inline]
+    fn key(&self, dst: u32, way: Way) -> u32 {
+        match self.hashed {
+            None => dst,
+            Some(entries) => {
+                let nth = ((u64::from(mix32(dst)) * u64::from(entries)) >> 32) as u32;
+                nth << 1 | u32::from(way.below)
+            }
+        }
+    }
+
+    /// Whether entries are shared.
+    pub const fn is_hashed(&self) -> bool {
+        self.hashed.is_some()
+    }
+
+    /// Whether the window has room for so many units.
+    // FG-04, FG-05
+    #[inline]
+    pub fn has_room(&self, dst: u32, way: Way, units: u32) -> bool {
+        match self.table.get(&self.key(dst, way)) {
+            None => u64::from(units) <= way.initial,
+            Some(window) => window.in_flight + u64::from(units) <= window.initial,
+        }
+    }
+
+    /// Charges units to a window.
+    #[inline]
+    pub fn charge(&mut self, dst: u32, way: Way, units: u32) {
+        let key = self.key(dst, way);
+        let window = self.table.entry(key).or_insert(Window {
+            initial: way.initial,
+            in_flight: 0,
+        });
+        window.in_flight += u64::from(units);
+        self.in_flight += u64::from(units);
+        self.max_entries = self.max_entries.max(self.table.len() as u64);
+    }
+
+    /// Gives units back to a window.
+    #[inline]
+    pub fn refund(&mut self, dst: u32, way: Way, units: u32) {
+        let key = self.key(dst, way);
+        let Some(window) = self.table.get_mut(&key) else {
+            return;
+        };
+        let units = u64::from(units).min(window.in_flight);
+        window.in_flight -= units;
+        self.in_flight -= units;
+    }
+
+    /// Clears full windows.
+    // FG-07
+    pub fn clear(&mut self) {
+        let before = self.table.len();
+        self.table.retain(|_, window| window.in_flight > 0);
+        self.cleared += (before - self.table.len()) as u64;
+    }
+
+    /// What the entries say is in flight, for the books.
+    pub fn sum(&self) -> u64 {
+        self.table.values().map(|window| window.in_flight).sum()
+    }
+}

@@ -1,0 +1,120 @@
+//! Links that fail and come back, at one host. Rules of `specs/links.md`.
+
+use std::sync::Arc;
+
+use super::*;
+use dataplane::nic::{CUT_OFF, OUT_OF_REACH};
+
+fn pause(kind: Kind, on: bool, what: u32) -> Packet {
+    Packet {
+        psn: u32::from(on),
+        hash: what,
+        ..Packet::new(kind, 0, 64)
+    }
+}
+
+/// From endpoint 0 to another.
+fn to(dst: u32, start: FlowStart) -> FlowStart {
+    FlowStart {
+        src: 0,
+        dst,
+        ..start
+    }
+}
+
+impl Bench {
+    fn link(&mut self, up: bool) -> u64 {
+        self.nic.link(0, up, &mut self.arena, &mut self.ears)
+    }
+
+    fn reach(&mut self, parts: &[u32]) {
+        let parts: Arc<[u32]> = parts.into();
+        self.nic.reach(self.now, Some(&parts), &mut self.ears);
+    }
+}
+
+// LNK-20, LNK-21
+#[test]
+fn a_link_that_fails_takes_pfcs_pause_with_it() {
+    let mut b = Bench::new(&config());
+    b.start(1, 5_000);
+    b.receive(pause(Kind::Pfc, true, 0b1100), Cold::default());
+    assert!(!b.nic.waiting(0));
+    b.link(false);
+    assert_eq!(b.ears.pauses, [(0, 0, 0b1100), (0, 0b1100, 0)]);
+    b.link(true);
+    assert_eq!(b.ears.kicks.last(), Some(&0));
+    assert_eq!(b.send_all().len(), 5);
+    assert_eq!(b.nic.counters().repeated_pauses, 0);
+}
+
+// LNK-21
+#[test]
+fn queues_and_flows_that_bfc_held_go_on() {
+    let mut config = super::config();
+    config.queues = 8;
+    config.obeys_bfc = true;
+    let mut b = Bench::new(&config);
+    b.start(1, 2_000);
+    b.start(2, 2_000);
+    b.receive(pause(Kind::BfcPause, true, 0), Cold::default());
+    let by_flow = Packet {
+        flow: 2,
+        ..pause(Kind::BfcPause, true, 1)
+    };
+    b.receive(by_flow, Cold::default());
+    assert!(b.send_all().is_empty());
+    b.link(false);
+    b.link(true);
+    assert_eq!(b.send_all().len(), 4);
+}
+
+// LNK-23
+#[test]
+fn replies_that_wait_at_a_dead_port_are_lost() {
+    let mut b = Bench::new(&config());
+    for psn in 0..3 {
+        let data = Packet {
+            flow: 9,
+            psn,
+            ..Packet::new(Kind::Data, 2, 1048)
+        };
+        let cold = Cold {
+            remaining: 9_000,
+            payload: 1_000,
+            ..Cold::default()
+        };
+        b.receive(data, cold);
+    }
+    assert_eq!(b.nic.queued_replies(&b.arena), 3);
+    assert_eq!(b.link(false), 3);
+    assert_eq!(b.ears.drops, [1, 2, 3], "what the ACKs acknowledged");
+    assert_eq!((b.nic.queued_replies(&b.arena), b.arena.alive()), (0, 0));
+    assert!(!b.nic.waiting(0));
+}
+
+// LNK-13
+#[test]
+fn a_flow_waits_while_its_receiver_is_out_of_reach() {
+    let mut b = Bench::new(&config());
+    b.reach(&[0, 0, 7]);
+    b.start_with(to(2, start(1, 3_000)));
+    b.start_with(to(1, start(2, 1_000)));
+    let sent = b.send_all();
+    assert_eq!(sent.iter().map(|p| p.flow).collect::<Vec<_>>(), [2]);
+    let mut why = Vec::new();
+    b.nic.for_each_flow(|_, _, said| why.push(said));
+    assert_eq!(why, [OUT_OF_REACH, "waits for an acknowledgement"]);
+    b.reach(&[0, 0, CUT_OFF]);
+    assert!(b.send_all().is_empty());
+    b.ears.kicks.clear();
+    b.reach(&[0, 0, 0]);
+    assert_eq!(b.ears.kicks, [0]);
+    assert_eq!(b.send_all().len(), 3);
+    // Its own link is what is missing.
+    b.reach(&[CUT_OFF, 0, 0]);
+    b.start_with(to(1, start(3, 1_000)));
+    assert!(b.send_all().is_empty());
+    b.nic.reach(b.now, None, &mut b.ears);
+    assert_eq!(b.send_all().len(), 1);
+}

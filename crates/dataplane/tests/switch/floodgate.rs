@@ -1,0 +1,419 @@
+//! Floodgate at one switch in the middle: ports 0 and 1 come from switches below, 2 leads to the switch
+//! of endpoint 4, 3 to that of endpoint 5; endpoint 6 hangs on port 4.
+
+use std::sync::Arc;
+
+use super::*;
+use dataplane::int::IntHop;
+use dataplane::packet::flag;
+
+const PORTS_HERE: usize = 5;
+
+fn switch(config: &SwitchConfig) -> Bench {
+    let endpoints = Endpoints {
+        group: vec![1, 1, 1, 1, 1, 2, 0],
+        port: vec![0, 1, 2, 3, 0, 0, 4],
+        address: Vec::new(),
+    };
+    let routes = Routes {
+        endpoints: Arc::new(endpoints),
+        own_group: 0,
+        table: vec![0, 0, 1],
+        sets: vec![Box::new([2]), Box::new([3])],
+        seed: 1,
+        choice: PathChoice::Flow,
+    };
+    Bench {
+        switch: Switch::new(9, config, &[LINK; PORTS_HERE], routes),
+        arena: Arena::new(),
+        ears: Ears::default(),
+        now: 0,
+    }
+}
+
+/// Windows of `packets`, credits per packet.
+fn ideal(packets: u64) -> FloodgateConfig {
+    let mut windows = *FloodgateConfig::IDEAL.windows().expect("windows");
+    windows.initial = Amount::Bytes(packets * 1500);
+    FloodgateConfig {
+        by: HoldBy::Windows(windows),
+        host_pause: None,
+        ..FloodgateConfig::IDEAL
+    }
+}
+
+fn with(floodgate: FloodgateConfig) -> SwitchConfig {
+    SwitchConfig {
+        floodgate: Some(floodgate),
+        ..config()
+    }
+}
+
+fn credit(dst: u32, units: u32, number: u32) -> Packet {
+    Packet {
+        dst,
+        hash: units,
+        psn: number,
+        upstream_queue: 1,
+        ..Packet::new(Kind::Credit, 0, 56)
+    }
+}
+
+fn numbered(dst: u32, psn: u32, number: u32) -> Packet {
+    Packet {
+        queue: number,
+        ..data(1, dst, psn)
+    }
+}
+
+fn psns(packets: &[Packet]) -> Vec<u32> {
+    packets.iter().map(|p| p.psn).collect()
+}
+
+// FG-01, FG-04, FG-05, FG-20, FG-22
+#[test]
+fn a_window_lets_so_many_go_and_credits_let_the_next() {
+    let mut b = switch(&with(ideal(2)));
+    for psn in 0..5 {
+        b.receive(0, numbered(4, psn, psn + 1));
+    }
+    assert_eq!(psns(&b.all(2)), [0, 1], "the window is two packets");
+    assert_eq!(b.switch.voqs(), Some((1, 3000)));
+    let credits = b.all(0);
+    let told: Vec<_> = credits.iter().map(|c| (c.kind(), c.dst, c.hash)).collect();
+    assert_eq!(told, [(Kind::Credit, 4, 1); 2], "one each, when they left");
+    b.sound();
+    b.receive(2, credit(4, 1, 1));
+    assert_eq!(psns(&b.all(2)), [2]);
+    b.receive(2, credit(4, 2, 3));
+    assert_eq!(
+        psns(&b.all(2)),
+        [3, 4],
+        "numbers count: this one gives two back"
+    );
+    assert_eq!(b.switch.voqs(), Some((0, 0)));
+    // The last hop has no window, and hosts get no credits.
+    for psn in 0..9 {
+        b.receive(4, data(2, 6, psn));
+        b.receive(1, numbered(6, psn, psn + 1));
+    }
+    assert_eq!(b.all(4).len(), 18);
+    assert_eq!(
+        b.all(1).len(),
+        9,
+        "a credit for each that came from a switch"
+    );
+    b.sound();
+}
+
+// FG-05, FG-70
+#[test]
+fn destinations_and_other_frames_do_not_hold_each_other() {
+    let mut b = switch(&with(ideal(1)));
+    b.receive(0, numbered(4, 0, 1));
+    b.receive(0, numbered(4, 1, 2));
+    b.receive(0, numbered(5, 2, 1));
+    let ack = Packet {
+        psn: 3,
+        dst: 4,
+        ..Packet::new(Kind::Ack, 2, 60)
+    };
+    b.receive(0, ack);
+    assert_eq!(psns(&b.all(3)), [2]);
+    assert_eq!(psns(&b.all(2)), [0, 3], "an ACK needs no window");
+    let (counters, ..) = b.switch.floodgate().expect("it is on");
+    assert_eq!(
+        (counters.held, counters.held_others, counters.max_voqs),
+        (1, 1, 1)
+    );
+    assert_eq!(counters.max_windows, 2);
+    b.sound();
+}
+
+// FGC-36
+#[test]
+fn a_host_is_paused_by_what_it_sent_itself() {
+    let by_ingress = FloodgateConfig {
+        host_pause: Some(PauseThresholds {
+            off: Amount::Bytes(3000),
+            on_below_bytes: 1500,
+        }),
+        host_pause_by: HostPauseBy::Ingress,
+        ..ideal(1)
+    };
+    let mut b = switch(&with(by_ingress));
+    // Others have much held for the destination: it is no business of this host.
+    for psn in 0..8 {
+        b.receive(0, numbered(4, psn, psn + 1));
+    }
+    let paused = |b: &Bench| {
+        b.switch
+            .floodgate()
+            .map(|(c, ..)| (c.dst_pauses, c.dst_resumes))
+    };
+    // 4096 bytes do not count: the pause comes with the eighth packet of 1000.
+    for psn in 0..7 {
+        b.receive(4, data(2, 4, 10 + psn));
+        b.sound();
+    }
+    assert_eq!(paused(&b), Some((0, 0)));
+    b.receive(4, data(2, 4, 17));
+    assert_eq!(paused(&b), Some((1, 0)));
+    assert_eq!(b.all(4)[0].kind(), Kind::DstPause);
+    // It goes on from 1500 below that: with five of its packets here, when three left.
+    for number in 1..=10 {
+        assert_eq!(b.all(2).len(), 1);
+        b.receive(2, credit(4, 1, number));
+    }
+    assert_eq!(paused(&b), Some((1, 0)));
+    assert_eq!(psns(&b.all(2)), [12]);
+    assert_eq!(paused(&b), Some((1, 1)));
+    b.sound();
+}
+
+// FG-13
+#[test]
+fn one_frame_of_credits_serves_its_destinations_in_turn() {
+    let mut b = switch(&with(ideal(1)));
+    // Both leave by port 2: endpoint 4, and endpoint 0 of the same switch.
+    for psn in 0..4 {
+        b.receive(0, numbered(4, psn, psn + 1));
+        b.receive(0, numbered(0, 10 + psn, psn + 1));
+    }
+    assert_eq!(psns(&b.all(2)), [0, 10]);
+    let frame = Packet {
+        upstream_queue: 2,
+        ..Packet::new(Kind::Credit, 0, 78)
+    };
+    let words = |number| [4, 1, number, 0, 1, number];
+    let mut sent = Vec::new();
+    for number in 1..4 {
+        let id = b.put(frame);
+        b.arena.name(id, &words(number));
+        b.switch.receive(0, 2, id, &mut b.arena, &mut b.ears);
+        sent.extend(psns(&b.all(2)));
+    }
+    sent.sort_unstable();
+    assert_eq!(sent, [1, 2, 3, 11, 12, 13]);
+    b.sound();
+}
+
+// FG-15
+#[test]
+fn behind_others_a_flow_keeps_its_order_and_others_go_first() {
+    let behind = FloodgateConfig {
+        release: Release::Behind,
+        ..ideal(2)
+    };
+    let mut b = switch(&with(behind));
+    for psn in 0..4 {
+        b.receive(0, numbered(4, psn, psn + 1));
+    }
+    assert_eq!(psns(&b.all(2)), [0, 1]);
+    b.receive(2, credit(4, 2, 2)); // releases 2 and 3 to the queue behind
+    b.receive(0, numbered(0, 20, 1));
+    b.receive(2, credit(4, 0, 2));
+    // Their VOQ is empty now, but 4 may not overtake them.
+    b.receive(2, credit(4, 9, 1)); // an old one
+    b.receive(0, numbered(4, 4, 5));
+    let first = b.send(2).expect("something waits");
+    assert_eq!(first.psn, 20, "what was not held goes first");
+    assert_eq!(psns(&b.all(2)), [2, 3]);
+    b.receive(2, credit(4, 2, 4));
+    assert_eq!(psns(&b.all(2)), [4]);
+    // PFC holds both queues of the class.
+    let mut b = switch(&with(behind));
+    for psn in 0..3 {
+        b.receive(0, numbered(4, psn, psn + 1));
+    }
+    b.all(2);
+    b.receive(2, credit(4, 2, 2));
+    b.receive(2, frame(Kind::Pfc, true, 1 << 2));
+    assert!(b.send(2).is_none());
+    b.receive(2, frame(Kind::Pfc, false, 1 << 2));
+    assert_eq!(psns(&b.all(2)), [2]);
+    b.sound();
+}
+
+fn marking(ecn_sees_held: bool) -> Bench {
+    let red = Red {
+        kmin_bytes: 2000,
+        kmax_bytes: 2000,
+        pmax: 1.0,
+    };
+    let mut config = with(FloodgateConfig {
+        ecn_sees_held,
+        ..ideal(2)
+    });
+    config.ecn = Some(EcnConfig {
+        profiles: vec![(LINK.0, red)],
+        scope: Scope::Queue,
+        at_dequeue: true,
+        replay: false,
+    });
+    switch(&config)
+}
+
+// FG-50
+#[test]
+fn ecn_counts_what_is_held_for_the_egress() {
+    for (sees, marked) in [(true, [true, true]), (false, [false, false])] {
+        let mut b = marking(sees);
+        for psn in 0..5 {
+            b.receive(0, numbered(4, psn, psn + 1));
+        }
+        let sent: Vec<bool> = b.all(2).iter().map(|p| p.has(flag::CE)).collect();
+        assert_eq!(sent, marked, "3000 B are held");
+        b.receive(0, numbered(5, 9, 1));
+        assert!(
+            !b.send(3).expect("it passed").has(flag::CE),
+            "held for another port"
+        );
+    }
+}
+
+// FG-51
+#[test]
+fn int_tells_a_packet_that_was_held_of_the_voqs() {
+    for (sees, tells) in [(true, [0, 3000]), (false, [0, 0])] {
+        let mut config = with(FloodgateConfig {
+            int_sees_held: sees,
+            ..ideal(1)
+        });
+        config.int = Some(IntConfig::default());
+        let mut b = switch(&config);
+        for psn in 0..5 {
+            let id = b.put(numbered(4, psn, psn + 1));
+            b.arena.attach_stack(id);
+            b.switch.receive(0, 0, id, &mut b.arena, &mut b.ears);
+        }
+        let mut lengths = Vec::new();
+        for number in 1..3 {
+            let id = b
+                .switch
+                .transmit(0, 2, &mut b.arena, &mut b.ears)
+                .expect("one may go");
+            let hop: IntHop = b.arena.stack(id).expect("a stack").hops()[0];
+            lengths.push(hop.qlen_bytes);
+            b.arena.free(id);
+            b.receive(2, credit(4, 1, number));
+        }
+        assert_eq!(lengths, tells);
+    }
+}
+
+// FG-23, FG-27, FG-26
+#[test]
+fn credits_wait_for_the_timer_and_while_too_much_is_held() {
+    let mut windows = *FloodgateConfig::PRACTICAL.windows().expect("windows");
+    windows.initial = Amount::Bytes(1500);
+    windows.credit.delay = Some(Amount::Bytes(2000));
+    let mut b = switch(&with(FloodgateConfig {
+        by: HoldBy::Windows(windows),
+        ..FloodgateConfig::PRACTICAL
+    }));
+    b.now = 3 * US;
+    for psn in 0..5 {
+        b.receive(0, numbered(4, psn, psn + 1));
+    }
+    assert_eq!(psns(&b.all(2)), [0]);
+    // 4000 B are held: the credit is withheld, and no timer is set for it.
+    assert!(!b.ears.wakes.contains(&(10 * US)));
+    b.now = 14 * US;
+    b.receive(2, credit(4, 1, 1));
+    b.all(2);
+    assert!(!b.ears.wakes.contains(&(20 * US)), "3000 B");
+    b.receive(2, credit(4, 1, 2));
+    b.all(2);
+    assert!(b.ears.wakes.contains(&(20 * US)), "2000 B are not too much");
+    b.now = 20 * US;
+    b.switch.timer(20 * US, &mut b.arena, &mut b.ears);
+    let sent = b.all(0);
+    assert_eq!(sent.len(), 1);
+    assert_eq!((sent[0].hash, sent[0].psn, sent[0].size), (3, 3, 56));
+    b.sound();
+}
+
+// FG-33
+#[test]
+fn silence_is_asked_about_and_a_question_answered() {
+    let mut b = switch(&with(ideal(4)));
+    b.receive(0, numbered(4, 0, 7)); // six units before it were lost
+    b.all(2);
+    let told = b.all(0);
+    assert_eq!(
+        (told[0].hash, told[0].psn),
+        (1, 7),
+        "the number makes them good"
+    );
+    b.now = 1000 * US;
+    b.switch.timer(b.now, &mut b.arena, &mut b.ears);
+    let asked = b.all(2);
+    assert_eq!(
+        (asked[0].kind(), asked[0].dst, asked[0].psn),
+        (Kind::SwitchSyn, 4, 1)
+    );
+    let question = Packet {
+        dst: 4,
+        psn: 9,
+        ..Packet::new(Kind::SwitchSyn, 0, 64)
+    };
+    b.receive(0, question);
+    let answer = b.all(0);
+    assert_eq!(
+        (answer[0].kind(), answer[0].hash, answer[0].psn),
+        (Kind::Credit, 0, 9)
+    );
+}
+
+// FG-45, FG-46, FG-47
+#[test]
+fn a_tag_holds_one_destination_and_releases_at_the_pace_of_the_port() {
+    let tags = FloodgateConfig {
+        by: HoldBy::Tags(PauseThresholds {
+            off: Amount::Bytes(2500),
+            on_below_bytes: 0,
+        }),
+        ..FloodgateConfig::TAGS
+    };
+    let mut b = switch(&with(tags));
+    let pause = |dst, on| Packet {
+        dst,
+        psn: u32::from(on),
+        ..Packet::new(Kind::DstPause, 0, 64)
+    };
+    b.receive(2, pause(4, true));
+    for psn in 0..4 {
+        b.receive(0, data(1, 4, psn));
+    }
+    b.receive(0, data(1, 0, 9));
+    assert_eq!(
+        psns(&b.all(2)),
+        [9],
+        "the other destination of that port goes on"
+    );
+    let told = b.all(0);
+    assert_eq!(
+        (told[0].kind(), told[0].dst, told[0].psn),
+        (Kind::DstPause, 4, 1)
+    );
+    b.receive(2, pause(4, false));
+    assert_eq!(
+        b.switch.voqs(),
+        Some((1, 3000)),
+        "one waits at the port, the others in the VOQ"
+    );
+    assert_eq!(psns(&[b.send(2).expect("one")]), [0]);
+    assert_eq!(b.switch.voqs(), Some((1, 2000)));
+    assert_eq!(psns(&b.all(2)), [1, 2, 3]);
+    let resumed = b.all(0);
+    assert_eq!((resumed[0].dst, resumed[0].psn, resumed.len()), (4, 0, 1));
+    // The last hop looks at its egress queue.
+    for psn in 0..3 {
+        b.receive(1, data(1, 6, psn));
+    }
+    assert_eq!(b.all(1)[0].psn, 1);
+    assert_eq!(b.all(4).len(), 3);
+    assert_eq!(b.all(1)[0].psn, 0);
+    b.sound();
+}

@@ -1,0 +1,67 @@
+//! What the engine knows of Floodgate: which ports lead up, when a run may end, and whether the credits
+//! of all switches add up.
+
+use dataplane::switch::FloodgateBooks;
+use kernel::calendar::Calendar;
+
+use super::Simulation;
+use super::network::Network;
+use crate::topology::Graph;
+
+/// Which ports of a switch lead away from the hosts.
+// FG-14
+pub(super) fn upward(graph: &Graph, node: u32) -> Vec<bool> {
+    let own = graph.tier(node);
+    let peers = graph.port_range(node).map(|index| graph.port(index).peer);
+    peers.map(|peer| graph.tier(peer) > own).collect()
+}
+
+impl<C: Calendar> Network<C> {
+    /// No switch owes credits, and none misses any that it can still get.
+    // FG-28
+    pub fn floodgates_rest(&self) -> bool {
+        let mut all = self.each_switch().filter_map(|(_, s, _)| s.floodgate());
+        all.all(|(.., at_rest)| at_rest)
+    }
+}
+
+impl<C: Calendar + Send> Simulation<C> {
+    /// FG-28: what switches sent to each other is on links, waits, is owed, told or back; and windows
+    /// are full when nothing is left. Where links lose frames only the switches' own books hold.
+    pub(super) fn audit_credits(&self, drained: bool) -> Vec<String> {
+        let mut sum = FloodgateBooks::default();
+        for (_, switch, _) in self.net.each_switch() {
+            let Some((_, books, _)) = switch.floodgate() else {
+                continue;
+            };
+            sum.sent += books.sent;
+            sum.arrived += books.arrived;
+            sum.told += books.told;
+            sum.taken += books.taken;
+            sum.in_flight += books.in_flight;
+        }
+        let FloodgateBooks {
+            sent,
+            arrived,
+            told,
+            taken,
+            in_flight,
+        } = sum;
+        let mut broken = Vec::new();
+        if self.losing {
+            return broken;
+        }
+        if arrived > sent || taken > told {
+            broken.push(format!(
+                "switches sent each other {sent} units and got {arrived}, told {told} and took {taken} back"
+            ));
+        }
+        if drained && (arrived != sent || taken != told || in_flight > 0) {
+            broken.push(format!(
+                "the network is empty, and of {sent} units that switches sent each other {taken} came back: \
+                 {in_flight} are missing in windows"
+            ));
+        }
+        broken
+    }
+}

@@ -1,0 +1,268 @@
+//! Links that fail and come back: which, when, and what routing knows of it when.
+
+use std::collections::BTreeSet;
+
+use dataplane::switch::Stranded;
+use dataplane::units::Time;
+
+use crate::topology::Graph;
+
+/// A time during which a link is down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Outage {
+    /// The link, by the port index of either of its ends.
+    pub link: u32,
+    /// It fails, ps.
+    pub from_ps: Time,
+    /// It is back, ps; `None`: it never is.
+    pub until_ps: Option<Time>,
+}
+
+/// A link fails or comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Change {
+    /// When, ps.
+    pub at_ps: Time,
+    /// The link, by the lower of the port indices of its ends.
+    pub link: u32,
+    /// It comes back.
+    pub up: bool,
+}
+
+/// All outages of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outages {
+    /// Links that are down when the run starts, by the lower port index, ascending.
+    initial: Vec<u32>,
+    /// What changes later, in order.
+    changes: Vec<Change>,
+    /// Routes follow so much later, ps.
+    pub reconvergence_ps: Time,
+    /// What becomes of packets for a port whose link is down.
+    pub stranded: Stranded,
+    /// Pairs of ports that could deadlock hold nobody (BFC), also after a change.
+    pub elide_backpressure: bool,
+}
+
+impl Outages {
+    /// Orders the outages of all links; those of one link that touch or overlap become one.
+    // LNK-03
+    #[must_use]
+    pub fn new(graph: &Graph, outages: &[Outage], reconvergence_ps: Time) -> Self {
+        let mut all: Vec<Outage> = outages
+            .iter()
+            .map(|outage| Outage {
+                link: lower_end(graph, outage.link),
+                ..*outage
+            })
+            .collect();
+        all.sort_unstable();
+        let mut merged: Vec<Outage> = Vec::new();
+        for outage in all {
+            match merged.last_mut() {
+                Some(last) if last.link == outage.link && touches(last, &outage) => {
+                    last.until_ps = match (last.until_ps, outage.until_ps) {
+                        (Some(a), Some(b)) => Some(a.max(b)),
+                        _ => None,
+                    };
+                }
+                _ => merged.push(outage),
+            }
+        }
+        let mut changes = Vec::new();
+        for outage in &merged {
+            let change = |at_ps, up| Change {
+                at_ps,
+                link: outage.link,
+                up,
+            };
+            if outage.from_ps > 0 {
+                changes.push(change(outage.from_ps, false));
+            }
+            changes.extend(outage.until_ps.map(|at_ps| change(at_ps, true)));
+        }
+        changes.sort_unstable();
+        let initial = merged.iter().filter(|outage| outage.from_ps == 0);
+        Self {
+            initial: initial.map(|outage| outage.link).collect(),
+            changes,
+            reconvergence_ps,
+            stranded: Stranded::Drop,
+            elide_backpressure: false,
+        }
+    }
+
+    /// Links that are down when the run starts; routes are without them from the first packet on.
+    #[must_use]
+    pub fn initial(&self) -> &[u32] {
+        &self.initial
+    }
+
+    /// What changes during the run, in order of time, then link.
+    #[must_use]
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// Whether no link is ever down.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.initial.is_empty() && self.changes.is_empty()
+    }
+
+    /// Links that are down from the start to the end: base round trips and ideal times are those of the
+    /// network without them.
+    // LNK-14
+    #[must_use]
+    pub fn lasting(&self) -> Vec<u32> {
+        let back: BTreeSet<u32> = self.changes.iter().map(|change| change.link).collect();
+        let lasting = self.initial.iter().filter(|link| !back.contains(link));
+        lasting.copied().collect()
+    }
+
+    /// What routing knows: from which time on it takes which links to be down. The first entry is the
+    /// start of the run.
+    // LNK-12
+    #[must_use]
+    pub fn epochs(&self) -> Vec<(Time, Vec<u32>)> {
+        let mut down: BTreeSet<u32> = self.initial.iter().copied().collect();
+        let mut epochs = vec![(0, self.initial.clone())];
+        for of_an_instant in self.changes.chunk_by(|a, b| a.at_ps == b.at_ps) {
+            for change in of_an_instant {
+                if change.up {
+                    down.remove(&change.link);
+                } else {
+                    down.insert(change.link);
+                }
+            }
+            let at_ps = of_an_instant[0].at_ps.saturating_add(self.reconvergence_ps);
+            epochs.push((at_ps, down.iter().copied().collect()));
+        }
+        epochs
+    }
+}
+
+/// The lower of the port indices of a link's ends.
+#[must_use]
+pub fn lower_end(graph: &Graph, port: u32) -> u32 {
+    port.min(graph.peer_index(port as usize) as u32)
+}
+
+/// Whether an outage begins before, or as, an earlier one of its link ends.
+fn touches(earlier: &Outage, later: &Outage) -> bool {
+    earlier.until_ps.is_none_or(|until| later.from_ps <= until)
+}
+
+/// Of every endpoint, in which part of the network it is; [`CUT_OFF`](dataplane::nic::CUT_OFF)
+/// where its own link is down. Endpoints of one part reach each other.
+// LNK-13
+#[must_use]
+pub fn parts(graph: &Graph) -> Vec<u32> {
+    let mut part = vec![u32::MAX; graph.switches() as usize];
+    for start in 0..graph.switches() {
+        if part[start as usize] != u32::MAX {
+            continue;
+        }
+        part[start as usize] = start;
+        let mut open = vec![start];
+        while let Some(switch) = open.pop() {
+            for index in graph.live_ports(switch) {
+                let peer = graph.fabric_peer(index);
+                if part[peer as usize] == u32::MAX {
+                    part[peer as usize] = start;
+                    open.push(peer);
+                }
+            }
+        }
+    }
+    (0..graph.endpoints())
+        .map(|endpoint| match graph.is_down(endpoint as usize) {
+            true => dataplane::nic::CUT_OFF,
+            false => part[graph.switch_of(endpoint) as usize],
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::{LinkSpec, Loss, TopologySpec};
+    use dataplane::units::{Rate, US};
+
+    fn graph() -> Graph {
+        let link = LinkSpec {
+            rate: Rate::from_gbps(100),
+            delay_ps: US,
+            loss: Loss::NONE,
+        };
+        let spec = TopologySpec::LeafSpine {
+            leaves: 2,
+            spines: 2,
+            hosts_per_leaf: 1,
+            link,
+            uplink: link,
+        };
+        spec.build().unwrap()
+    }
+
+    fn outage(link: u32, from_ps: Time, until_ps: Option<Time>) -> Outage {
+        Outage {
+            link,
+            from_ps,
+            until_ps,
+        }
+    }
+
+    // LNK-03, LNK-12
+    #[test]
+    fn outages_of_a_link_are_merged_and_ordered_by_time() {
+        let graph = graph();
+        let uplink = graph.port_index(2, 1) as u32;
+        let other_end = graph.peer_index(uplink as usize) as u32;
+        let of = [
+            outage(uplink, 30, Some(50)),
+            outage(other_end, 10, Some(30)), // the same link, and the two touch
+            outage(0, 0, Some(20)),
+            outage(1, 0, None),
+            outage(1, 5, Some(7)), // inside
+        ];
+        let all = Outages::new(&graph, &of, 3);
+        assert_eq!(all.initial(), [0, 1]);
+        let change = |at_ps, link, up| Change { at_ps, link, up };
+        let expected = [
+            change(10, uplink, false),
+            change(20, 0, true),
+            change(50, uplink, true),
+        ];
+        assert_eq!(all.changes(), expected);
+        assert_eq!(all.lasting(), [1]);
+        let epochs = [
+            (0, vec![0, 1]),
+            (13, vec![0, 1, uplink]),
+            (23, vec![1, uplink]),
+            (53, vec![1]),
+        ];
+        assert_eq!(all.epochs(), epochs);
+    }
+
+    // LNK-13
+    #[test]
+    fn parts_are_told_apart_by_switches_and_own_links() {
+        let graph = graph();
+        assert_eq!(parts(&graph), [0, 0]);
+        let one = [graph.port_index(2, 1) as u32];
+        assert_eq!(
+            parts(&graph.without(&one)),
+            [0, 0],
+            "the other spine is left"
+        );
+        let both: Vec<u32> = graph.fabric_ports(0).map(|port| port as u32).collect();
+        let apart = parts(&graph.without(&both));
+        assert_ne!(apart[0], apart[1]);
+        let own = parts(&graph.without(&[0]));
+        assert_eq!(own, [dataplane::nic::CUT_OFF, 0]);
+        assert!(!graph.without(&[]).lacks_links());
+        assert!(graph.without(&[0]).is_down(graph.peer_index(0)));
+        assert!(!graph.without(&[0]).whole().is_down(0));
+    }
+}

@@ -1,0 +1,224 @@
+//! Incast: who holds what, and how much of it.
+
+use super::*;
+use dataplane::config::{Amount, Release, Voqs, WindowUnit};
+
+/// Leaves are nodes after the hosts, spines after the leaves.
+const LEAVES: u32 = 4;
+const SPINES: u32 = 2;
+const PER_LEAF: u32 = 8;
+const HOSTS: u32 = LEAVES * PER_LEAF;
+
+fn heavy(config: FloodgateConfig) -> Setup {
+    with(
+        line_rate(
+            fabric(LEAVES, SPINES, PER_LEAF),
+            incast(0, HOSTS - PER_LEAF, PER_LEAF, US, 400_000),
+        ),
+        config,
+    )
+}
+
+/// Initial window in bytes of full frames, towards a switch over a fast link.
+fn window_bytes(bytes: u64) -> u64 {
+    bytes.div_ceil(FRAME) * FRAME
+}
+
+// FG-02, FG-03, FG-04
+#[test]
+fn the_last_hop_gets_no_more_than_the_windows_of_those_above_it() {
+    // A hop BDP of 60 000 B, and 400 Gbps for 10 us.
+    let practical = window_bytes(60_000 + 500_000);
+    // The spine's next hop and each source leaf's are links of 400 Gbps alike.
+    let ideal = window_bytes(90_000);
+    for (config, window) in [
+        (FloodgateConfig::PRACTICAL, practical),
+        (FloodgateConfig::IDEAL, ideal),
+    ] {
+        let (outcome, _) = heavy(config).run();
+        let last_hop = fullest(&outcome, HOSTS..HOSTS + 1);
+        let spines = u64::from(SPINES);
+        assert!(
+            last_hop <= spines * window,
+            "{last_hop} > {spines} x {window}"
+        );
+        assert!(last_hop > FRAME);
+        // What a spine holds for the last hop came from the source leaves' windows.
+        let sources = u64::from(LEAVES - 1);
+        let spine = fullest(&outcome, HOSTS + LEAVES..HOSTS + LEAVES + SPINES);
+        assert!(spine <= sources * window, "{spine} > {sources} x {window}");
+        assert_eq!(
+            outcome.counters.floodgate.max_voqs, 1,
+            "one destination, one VOQ"
+        );
+        assert_eq!(outcome.counters.floodgate.held_others, 0);
+        assert!(outcome.counters.floodgate.held > 1000);
+    }
+}
+
+// FG-02
+#[test]
+fn without_floodgate_the_last_hop_holds_far_more() {
+    let mut plain = heavy(FloodgateConfig::IDEAL);
+    plain.switch.floodgate = None;
+    let (plain, _) = plain.run();
+    let (ideal, _) = heavy(FloodgateConfig::IDEAL).run();
+    let of = |outcome: &Outcome| fullest(outcome, HOSTS..HOSTS + 1);
+    assert!(of(&plain) > 5 * of(&ideal), "{} {}", of(&plain), of(&ideal));
+}
+
+// FG-02, FG-23: a window of C·T and a hop BDP never runs dry.
+#[test]
+fn a_flow_alone_is_not_slowed() {
+    let lone = |config: Option<FloodgateConfig>| {
+        let mut setup = line_rate(fabric(2, 1, 1), vec![flow(0, 0, 0, 1, 3_000_000)]);
+        setup.switch.floodgate = config;
+        let (outcome, keep) = setup.run();
+        assert_eq!(outcome.counters.floodgate.held, 0);
+        keep.fct(0)
+    };
+    let plain = lone(None);
+    assert_eq!(lone(Some(FloodgateConfig::PRACTICAL)), plain);
+    assert_eq!(lone(Some(FloodgateConfig::IDEAL)), plain);
+}
+
+// FG-03, FG-13
+#[test]
+fn the_bottleneck_is_never_idle() {
+    // 24 flows of 400 kB over 100 Gbps: the last byte comes at the earliest when all frames have passed.
+    let frames = 24 * 400;
+    let wire_ps = frames * FRAME * 80;
+    for config in [
+        FloodgateConfig::PRACTICAL,
+        FloodgateConfig::IDEAL,
+        windows(FloodgateConfig::PRACTICAL, |w| w.unit = WindowUnit::Bytes),
+        FloodgateConfig {
+            release: Release::Behind,
+            ..FloodgateConfig::PRACTICAL
+        },
+    ] {
+        let (outcome, keep) = heavy(config).run();
+        let last = keep.flows.iter().filter_map(|f| f.received_ps).max();
+        let took = last.expect("all finished") - US;
+        assert!(
+            took < wire_ps + 5 * US,
+            "{took} against {wire_ps}: {config:?} {:?}",
+            outcome.counters
+        );
+        assert!(outcome.counters.floodgate.held > 0);
+    }
+}
+
+// FG-04, FG-10
+#[test]
+fn others_pass_by_what_is_held() {
+    // One short flow from a rack of senders to a neighbour of the receiver.
+    let mut flows = incast(0, HOSTS - PER_LEAF, PER_LEAF, US, 400_000);
+    let id = flows.len() as u32;
+    flows.push(flow(id, 60 * US, PER_LEAF, 1, 1_000));
+    let fct = |config: Option<FloodgateConfig>| {
+        let mut s = line_rate(fabric(LEAVES, SPINES, PER_LEAF), flows.clone());
+        s.switch.mmu.buffer_bytes = 100_000_000; // no PFC
+        s.switch.floodgate = config;
+        s.run().1.fct(id)
+    };
+    let (plain, ideal) = (fct(None), fct(Some(FloodgateConfig::IDEAL)));
+    // Behind at most the windows of all switches, 2 x 90 kB at 100 Gbps and less on the way.
+    assert!(ideal < 15 * US, "{ideal}");
+    assert!(plain > 2 * ideal, "{plain} {ideal}");
+}
+
+// FG-26, FG-27
+#[test]
+fn withheld_credits_keep_the_spines_empty() {
+    let leaves = 12;
+    let hosts = leaves * PER_LEAF;
+    let run = |delay: Option<Amount>| {
+        let config = windows(FloodgateConfig::PRACTICAL, |w| w.credit.delay = delay);
+        let flows = incast(0, hosts - PER_LEAF, PER_LEAF, US, 200_000);
+        let (outcome, _) = with(line_rate(fabric(leaves, 1, PER_LEAF), flows), config).run();
+        let spine = fullest(&outcome, hosts + leaves..hosts + leaves + 1);
+        (spine, outcome.counters.floodgate.withheld)
+    };
+    let (free, none) = run(None);
+    let (bound, withheld) = run(Some(Amount::Bytes(100_000)));
+    assert_eq!(none, 0);
+    assert!(withheld > 0);
+    assert!(bound < free, "{bound} {free}");
+}
+
+// FG-10, FG-11
+#[test]
+fn destinations_share_a_pool_that_is_too_small() {
+    // Four receivers at once, each with senders from all other racks.
+    let mut flows = Vec::new();
+    for receiver in 0..4 {
+        flows.extend((PER_LEAF..HOSTS).map(|src| flow(0, US, src, receiver, 100_000)));
+    }
+    let flows = renumbered(flows);
+    for (count, shared) in [(1, true), (100, false)] {
+        let config = FloodgateConfig {
+            voqs: Voqs::Pool {
+                count,
+                groups: false,
+            },
+            ..windows(FloodgateConfig::PRACTICAL, |w| {
+                w.initial = Amount::Bytes(30_000)
+            })
+        };
+        let (outcome, _) = with(
+            line_rate(fabric(LEAVES, SPINES, PER_LEAF), flows.clone()),
+            config,
+        )
+        .run();
+        let f = outcome.counters.floodgate;
+        assert_eq!(f.hashed_voqs > 0, shared);
+        assert!(f.max_voqs <= u64::from(count));
+    }
+}
+
+// FG-12: held packets fill the ingress, so PFC stops the hosts and nothing is lost.
+#[test]
+fn pfc_sees_what_is_held() {
+    let mut setup = heavy(FloodgateConfig::PRACTICAL);
+    setup.switch.mmu.buffer_bytes = 1_500_000;
+    let (outcome, _) = setup.run();
+    assert!(outcome.counters.pfc_pauses > 0);
+    assert_eq!(outcome.counters.drops.iter().sum::<u64>(), 0);
+    let hosts = outcome.ports.iter().filter(|p| p.node < HOSTS);
+    assert!(hosts.map(|p| p.pauses).sum::<u64>() > 0);
+}
+
+// FG-40, FG-41, FG-42
+#[test]
+fn a_paused_destination_stops_at_the_hosts_and_others_go_on() {
+    let mut flows = incast(0, HOSTS - PER_LEAF, PER_LEAF, US, 400_000);
+    let id = flows.len() as u32;
+    // From a sender of the incast, in the middle of it, to another rack.
+    flows.push(flow(id, 100 * US, PER_LEAF, HOSTS - 1, 10_000));
+    let run = |config| {
+        with(
+            line_rate(fabric(LEAVES, SPINES, PER_LEAF), flows.clone()),
+            config,
+        )
+        .run()
+    };
+    let (ideal, keep) = run(FloodgateConfig::IDEAL);
+    let (without, _) = run(FloodgateConfig {
+        host_pause: None,
+        ..FloodgateConfig::IDEAL
+    });
+    let f = ideal.counters.floodgate;
+    assert!(f.dst_pauses > 0);
+    assert_eq!(f.dst_pauses, f.dst_resumes);
+    // At a source leaf: a hop BDP of a host, and what each host sends until it hears of it.
+    let most = 15_000 + u64::from(PER_LEAF) * (15_000 + 4 * FRAME);
+    let sources = |outcome: &Outcome| fullest(outcome, HOSTS + 1..HOSTS + LEAVES);
+    assert!(
+        sources(&ideal) <= most + 90_000,
+        "{} > {most}",
+        sources(&ideal)
+    );
+    assert!(sources(&without) > 5 * most);
+    assert!(keep.fct(id) < 10 * US, "{}", keep.fct(id));
+}

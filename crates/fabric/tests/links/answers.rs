@@ -1,0 +1,403 @@
+//! Failures whose outcome is known.
+
+use std::sync::Arc;
+
+use super::*;
+use dataplane::config::{Admission, Recovery};
+use dataplane::sink::DROP_CAUSES;
+use dataplane::units::{MS, US};
+use fabric::record::Ending;
+
+/// Four leaves of four hosts under two spines.
+fn fabric() -> fabric::topology::TopologySpec {
+    leaf_spine(4, 2, 4)
+}
+
+// LNK-10, LNK-11, LNK-12
+#[test]
+fn with_a_link_down_from_the_start_the_others_carry_everything() {
+    for (name, preset) in PRESETS {
+        let s = preset(fabric(), busy(16, 120, 200 * US, 60_000, 1));
+        let graph = Arc::new(s.graph());
+        let s = s.failing("leaf0", "spine0", 0, None);
+        let (outcome, keep) = s.run_twice();
+        assert_eq!(outcome.ending, Ending::Drained, "{name}");
+        assert_eq!((outcome.finished, keep.flows.len()), (120, 120), "{name}");
+        for (from, to) in [("leaf0", "spine0"), ("spine0", "leaf0")] {
+            assert_eq!(port(&outcome, &graph, from, to).tx_packets, 0, "{name}");
+        }
+        assert!(port(&outcome, &graph, "leaf0", "spine1").tx_packets > 0);
+        assert!(
+            port(&outcome, &graph, "spine0", "leaf1").tx_packets > 0,
+            "{name}: ECMP is left elsewhere"
+        );
+        assert_eq!(
+            outcome.counters.drops, [0; DROP_CAUSES],
+            "{name}: nothing was under way"
+        );
+        assert_eq!(
+            (outcome.counters.link_changes, outcome.counters.reroutes),
+            (0, 0)
+        );
+        assert!(
+            outcome.checks.contains(&"slowdown"),
+            "{name}: paths do not change"
+        );
+    }
+}
+
+// LNK-01, LNK-02, LNK-12, LNK-20, LNK-30
+#[test]
+fn down_and_up_again_loses_what_was_under_way_and_recovery_repairs_it() {
+    for (name, preset) in PRESETS {
+        let mut s = preset(fabric(), busy(16, 150, 300 * US, 200_000, 2));
+        s.nic.recovery = Recovery::GoBackN {
+            timeout_ps: 200 * US,
+        };
+        let graph = Arc::new(s.graph());
+        let s = s.failing("leaf0", "spine0", 100 * US, Some(250 * US));
+        let (outcome, _) = s.run_twice();
+        assert_eq!(outcome.ending, Ending::Drained, "{name}");
+        assert_eq!(outcome.finished, 150, "{name}");
+        let c = outcome.counters;
+        assert_eq!((c.link_changes, c.reroutes), (2, 2), "{name}");
+        let on_it = port(&outcome, &graph, "leaf0", "spine0").dropped[LOST]
+            + port(&outcome, &graph, "spine0", "leaf0").dropped[LOST];
+        assert!(on_it > 0, "{name}: frames were under way or in queues");
+        assert_eq!(on_it, c.drops[LOST], "{name}: and on no other link");
+        assert!(c.retransmissions > 0, "{name}");
+        for check in ["conservation", "links", "flows", "delivery", "pauses"] {
+            assert!(outcome.checks.contains(&check), "{name}: {check}");
+        }
+        assert!(
+            !outcome.checks.contains(&"slowdown"),
+            "{name}: paths change"
+        );
+    }
+}
+
+/// One packet of 1048 B from host 0 to host 1: 83 840 ps on the wire, and 1 us.
+const ARRIVES: Time = 83_840 + US;
+
+// LNK-02
+#[test]
+fn a_frame_is_lost_if_its_link_fails_before_it_has_arrived_or_then() {
+    let run = |at_ps: Time, until_ps: Time| {
+        let mut s = line_rate(star(2), vec![flow(0, 0, 0, 1, 1000)]);
+        s.nic.recovery = Recovery::GoBackN {
+            timeout_ps: 50 * US,
+        };
+        s.failing("host0", "switch0", at_ps, Some(until_ps))
+            .run_twice()
+    };
+    let twice = |(outcome, keep): (Outcome, Keep)| {
+        assert_eq!(outcome.finished, 1);
+        assert_eq!(outcome.counters.drops[LOST], 1);
+        assert_eq!(keep.flows[0].retransmitted, 1);
+    };
+    twice(run(1, 20 * US));
+    twice(run(ARRIVES, 20 * US));
+    // Back before the frame would have come: it is of another epoch, and lost all the same.
+    twice(run(1000, 2000));
+    twice(run(ARRIVES - 1, ARRIVES));
+    let (outcome, keep) = run(ARRIVES + 1, ARRIVES + 2);
+    assert_eq!(
+        outcome.counters.drops[LOST], 0,
+        "it is in the switch already"
+    );
+    assert_eq!((outcome.finished, keep.flows[0].retransmitted), (1, 0));
+}
+
+// LNK-01
+#[test]
+fn a_link_that_is_back_sends_what_waited_and_not_before_its_last_frame_would_have_left() {
+    let mut s = line_rate(star(2), vec![flow(0, 0, 0, 1, 3000)]);
+    s.nic.recovery = Recovery::GoBackN {
+        timeout_ps: 50 * US,
+    };
+    // In the middle of the first frame; the other two wait in the NIC.
+    let (outcome, keep) = s
+        .failing("host0", "switch0", 40_000, Some(40_001))
+        .run_twice();
+    assert_eq!(outcome.counters.drops[LOST], 1);
+    // Packet 1 is the first to arrive, at the instant at which it would have arrived anyway; the NAK
+    // for packet 0 brings all three again.
+    assert_eq!(outcome.counters.naks, 1);
+    assert_eq!(keep.flows[0].retransmitted, 3);
+}
+
+/// Seven senders on other leaves, one receiver behind one leaf.
+fn incast(mut s: Setup) -> Setup {
+    s.switch.mmu.buffer_bytes = 800_000;
+    s.switch.mmu.reserved_bytes = 0;
+    s.nic.recovery = Recovery::GoBackN {
+        timeout_ps: 400 * US,
+    };
+    s
+}
+
+// LNK-21
+#[test]
+fn a_failure_during_a_pause_leaves_no_port_paused() {
+    let flows = || -> Vec<Flow> { (0..7).map(|i| flow(i, 0, 4 + i, 0, 400_000)).collect() };
+    for (name, preset) in [("pfc", line_rate as fn(_, _) -> Setup), ("bfc", bfc)] {
+        for until in [None, Some(120 * US), Some(60_100_000)] {
+            let s = incast(preset(fabric(), flows()));
+            let graph = Arc::new(s.graph());
+            let s = s.failing("leaf0", "spine0", 60 * US, until);
+            let (outcome, keep) = s.run_twice();
+            assert_eq!(
+                (outcome.ending, outcome.finished),
+                (Ending::Drained, 7),
+                "{name} {until:?}"
+            );
+            let c = outcome.counters;
+            assert!(c.pfc_pauses + c.bfc_pauses > 10, "{name}");
+            assert!(
+                c.pfc_pauses >= c.pfc_resumes && c.bfc_pauses >= c.bfc_resumes,
+                "{name}"
+            );
+            if name == "pfc" {
+                let spine = graph.find("spine0").unwrap();
+                let on_it = keep.pauses.iter().filter(|p| {
+                    p.node == spine && graph.port(graph.port_index(p.node, p.port)).peer == 16
+                });
+                let ends: Vec<Time> = on_it.map(|p| p.to_ps).collect();
+                assert!(ends.contains(&(60 * US)), "it ends with the link: {ends:?}");
+                assert!(keep.pauses.iter().all(|p| !p.open));
+            }
+        }
+    }
+}
+
+// LNK-22
+#[test]
+fn an_ingress_with_much_of_before_is_held_when_its_link_is_back() {
+    let flows = (0..7).map(|i| flow(i, 0, 4 + i, 0, 400_000)).collect();
+    let s = incast(line_rate(fabric(), flows));
+    let graph = Arc::new(s.graph());
+    // The link between the congested leaf and its spines is away for 100 ns.
+    let outages: Vec<Outage> = ["spine0", "spine1"]
+        .into_iter()
+        .map(|spine| Outage {
+            link: link_of(&graph, "leaf0", spine),
+            from_ps: 60 * US,
+            until_ps: Some(60 * US + 100_000),
+        })
+        .collect();
+    let (outcome, keep) = s.with(&outages, MS, Stranded::Wait).run_twice();
+    assert_eq!((outcome.ending, outcome.finished), (Ending::Drained, 7));
+    // The XOFF of the new epoch: 64 B and 1 us after the link is back.
+    let held_ps = 60 * US + 100_000 + 64 * 80 + US;
+    let again = keep.pauses.iter().filter(|p| p.from_ps == held_ps);
+    assert!(again.count() >= 1, "{:?}", keep.pauses);
+    assert_eq!(outcome.counters.drops[DropCause::Buffer as usize], 0);
+    assert!(outcome.checks.contains(&"lossless"));
+}
+
+// LNK-12, LNK-23, LNK-24
+#[test]
+fn until_routes_follow_packets_are_dropped_or_wait() {
+    let run = |delay_ps, stranded| {
+        let mut s = line_rate(fabric(), busy(16, 80, 50 * US, 200_000, 3));
+        s.nic.recovery = Recovery::GoBackN {
+            timeout_ps: 300 * US,
+        };
+        let link = link_of(&s.graph(), "leaf1", "spine1");
+        let outage = Outage {
+            link,
+            from_ps: 60 * US,
+            until_ps: None,
+        };
+        let (outcome, _) = s.with(&[outage], delay_ps, stranded).run_twice();
+        assert_eq!((outcome.ending, outcome.finished), (Ending::Drained, 80));
+        outcome.counters
+    };
+    let dropped = run(0, Stranded::Drop);
+    let waited = run(0, Stranded::Wait);
+    assert_eq!(dropped.rerouted_packets, 0);
+    assert!(waited.rerouted_packets > 0 && waited.drops[LOST] < dropped.drops[LOST]);
+    // What is lost then was under way, for 1 us and a frame: 13 frames of data, and where only ACKs of
+    // 60 B go, 222 of them.
+    assert!(
+        (1..=2 * 222).contains(&waited.drops[LOST]),
+        "{:?}",
+        waited.drops
+    );
+    let later = run(20 * US, Stranded::Drop);
+    assert!(later.drops[LOST] > dropped.drops[LOST], "a hole for 20 us");
+    let waited_later = run(20 * US, Stranded::Wait);
+    assert!(waited_later.rerouted_packets > waited.rerouted_packets);
+    assert_eq!(waited_later.drops[LOST], waited.drops[LOST]);
+}
+
+// LNK-13
+#[test]
+fn flows_to_hosts_out_of_reach_wait_and_are_named_or_go_on_later() {
+    for (name, preset) in PRESETS {
+        let flows = || {
+            vec![
+                flow(0, 0, 0, 5, 500_000),
+                flow(1, 0, 1, 6, 50_000),
+                flow(2, 90 * US, 6, 5, 1),
+            ]
+        };
+        let setup = || {
+            let mut s = preset(fabric(), flows());
+            s.nic.recovery = Recovery::GoBackN {
+                timeout_ps: 100 * US,
+            };
+            s
+        };
+        let (outcome, _) = setup().failing("host5", "leaf1", 20 * US, None).run_twice();
+        assert_eq!(
+            (outcome.ending, outcome.finished),
+            (Ending::Stalled, 1),
+            "{name}"
+        );
+        let named: Vec<&String> = outcome
+            .stall
+            .iter()
+            .filter(|said| said.contains("cannot be reached"))
+            .collect();
+        assert_eq!(named.len(), 2, "{name}: {:?}", outcome.stall);
+        assert!(
+            named[0].starts_with("flow 0 from host0 to host5"),
+            "{named:?}"
+        );
+        let back = setup().failing("host5", "leaf1", 20 * US, Some(MS));
+        let (outcome, keep) = back.run_twice();
+        assert_eq!(
+            (outcome.ending, outcome.finished),
+            (Ending::Drained, 3),
+            "{name}"
+        );
+        assert!(
+            keep.fct(2) >= MS - 90 * US,
+            "{name}: it could not arrive earlier"
+        );
+        assert!(keep.fct(2) <= MS, "{name}: it goes when the link is back");
+        // Ends at its time, with the flows named all the same.
+        let mut cut = setup().failing("host5", "leaf1", 20 * US, None);
+        cut.until_ps = 150 * US;
+        let (outcome, _) = cut.run();
+        assert_eq!(outcome.ending, Ending::TimeLimit);
+        assert_eq!(outcome.stall.len(), 2, "{name}: {:?}", outcome.stall);
+    }
+}
+
+// LNK-11, LNK-13
+#[test]
+fn a_network_that_falls_apart_goes_on_in_its_parts() {
+    let mut s = line_rate(fabric(), busy(16, 100, 200 * US, 50_000, 4));
+    s.nic.recovery = Recovery::GoBackN {
+        timeout_ps: 100 * US,
+    };
+    let graph = Arc::new(s.graph());
+    let outages: Vec<Outage> = ["spine0", "spine1"]
+        .into_iter()
+        .map(|spine| Outage {
+            link: link_of(&graph, "leaf3", spine),
+            from_ps: 0,
+            until_ps: Some(400 * US),
+        })
+        .collect();
+    let (outcome, keep) = s.with(&outages, 0, Stranded::Drop).run_twice();
+    assert_eq!((outcome.ending, outcome.finished), (Ending::Drained, 100));
+    let apart = |r: &fabric::record::FlowRecord| (r.flow.src < 12) != (r.flow.dst < 12);
+    for record in &keep.flows {
+        assert_eq!(
+            apart(record),
+            record.received_ps.unwrap() > 400 * US,
+            "{record:?}"
+        );
+    }
+    assert_eq!(
+        outcome.counters.drops, [0; DROP_CAUSES],
+        "nobody sends into the void"
+    );
+}
+
+// LNK-26
+#[test]
+fn whoever_loses_a_frame_to_a_link_tells_its_sender() {
+    for stranded in [Stranded::Drop, Stranded::Wait] {
+        let mut s = line_rate(fabric(), busy(16, 100, 200 * US, 50_000, 5));
+        s.nic.recovery = Recovery::Ideal { delay_ps: None };
+        let link = link_of(&s.graph(), "leaf0", "spine0");
+        let outage = Outage {
+            link,
+            from_ps: 100 * US,
+            until_ps: Some(180 * US),
+        };
+        let (outcome, _) = s.with(&[outage], 10 * US, stranded).run_twice();
+        assert_eq!((outcome.ending, outcome.finished), (Ending::Drained, 100));
+        assert!(outcome.counters.drops[LOST] > 0);
+        assert_eq!(outcome.counters.timeouts, 0);
+    }
+}
+
+// LNK-14
+#[test]
+fn ideals_are_those_of_the_links_that_are_ever_there() {
+    // Two ways from h0 to h1: over s0 alone, or by s1 and s2, which is longer.
+    let topology = || fabric::topology::TopologySpec::Links {
+        hosts: vec!["h0".into(), "h1".into()],
+        switches: ["a", "b", "c"].map(String::from).to_vec(),
+        links: vec![
+            (0, 2, LINK),
+            (1, 3, LINK),
+            (2, 3, LINK),
+            (2, 4, LINK),
+            (4, 3, LINK),
+        ],
+    };
+    let one = || line_rate(topology(), vec![flow(0, 0, 0, 1, 1000)]);
+    let ideal = |s: Setup| s.run().1.flows[0].ideal_received_ps;
+    let hop = ARRIVES;
+    assert_eq!(ideal(one()), 3 * hop);
+    assert_eq!(ideal(one().failing("a", "b", 0, None)), 4 * hop);
+    assert_eq!(ideal(one().failing("a", "b", 0, Some(MS))), 3 * hop);
+    assert_eq!(ideal(one().failing("a", "b", MS, None)), 3 * hop);
+}
+
+// LNK-15
+#[test]
+fn a_host_with_two_ports_does_not_use_one_that_never_works() {
+    let topology = || fabric::topology::TopologySpec::DualHomed {
+        pairs: 2,
+        hosts: 8,
+        aggs: 1,
+        link: LINK,
+        uplink: LINK,
+    };
+    let flows = || {
+        (0..30)
+            .map(|i| flow(i, u64::from(i) * US, i % 4, 4 + i % 4, 5_000))
+            .collect()
+    };
+    let s = line_rate(topology(), flows());
+    let graph = Arc::new(s.graph());
+    let tor = graph.name(graph.port(0).peer);
+    let (outcome, _) = s.failing("host0", &tor, 0, None).run_twice();
+    assert_eq!((outcome.ending, outcome.finished), (Ending::Drained, 30));
+    assert_eq!(outcome.ports[0].tx_packets, 0);
+    assert_eq!(outcome.counters.drops, [0; DROP_CAUSES]);
+}
+
+// LNK-23, AUD-05
+#[test]
+fn without_pfc_a_dead_port_gives_its_buffer_back() {
+    let mut s = bfc(fabric(), busy(16, 200, 100 * US, 300_000, 6));
+    s.nic.recovery = Recovery::GoBackN {
+        timeout_ps: 300 * US,
+    };
+    s.switch.mmu.admission = Admission::SharedPool;
+    s.switch.mmu.buffer_bytes = 300_000;
+    let (outcome, _) = s
+        .failing("spine1", "leaf2", 70 * US, Some(90 * US))
+        .run_twice();
+    assert_eq!((outcome.ending, outcome.finished), (Ending::Drained, 200));
+    assert!(outcome.counters.bfc_pauses > 0 && outcome.counters.drops[LOST] > 0);
+    assert_eq!(outcome.counters.drops[NO_ROUTE], 0);
+}

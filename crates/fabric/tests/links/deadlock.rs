@@ -1,0 +1,260 @@
+//! Deadlocks: foreseen from links and routes, and found while a run goes.
+
+use super::*;
+use dataplane::config::{Admission, Classify, PathChoice, PfcThreshold, Recovery};
+use dataplane::units::{MS, US};
+use fabric::backpressure_graph::{BackpressureGraph, port_name, shortest_circle};
+use fabric::engine::OnDeadlock;
+use fabric::record::Ending;
+use fabric::routing::routes;
+use fabric::topology::TopologySpec;
+use proptest::prelude::*;
+
+/// The pod of Fig. 17 of the SPFC paper: two leaves (here spines) above four ToRs (here leaves).
+fn pod(hosts_per_tor: u32) -> TopologySpec {
+    leaf_spine(4, 2, hosts_per_tor)
+}
+
+/// The two links that fail there: L0-T3 and L1-T0.
+const FAILED: [(&str, &str); 2] = [("spine0", "leaf3"), ("spine1", "leaf0")];
+
+fn failures(graph: &Graph, from_ps: Time, until_ps: Option<Time>) -> Vec<Outage> {
+    FAILED
+        .into_iter()
+        .map(|(a, b)| Outage {
+            link: link_of(graph, a, b),
+            from_ps,
+            until_ps,
+        })
+        .collect()
+}
+
+fn foreseen(graph: &Graph) -> (BackpressureGraph, Vec<String>) {
+    let routes = routes(graph, 1, PathChoice::Flow).unwrap();
+    let found = BackpressureGraph::new(graph, &routes);
+    let circle = shortest_circle(graph, &found.used);
+    let names = circle.iter().map(|&port| port_name(graph, port)).collect();
+    (found, names)
+}
+
+// LNK-40
+#[test]
+fn two_failed_links_close_a_circle_in_a_pod_that_has_none() {
+    let graph = pod(16).build().unwrap();
+    let (healthy, circle) = foreseen(&graph);
+    assert!(healthy.circles.is_empty() && circle.is_empty());
+    let down: Vec<u32> = FAILED.iter().map(|(a, b)| link_of(&graph, a, b)).collect();
+    let (one, _) = foreseen(&graph.without(&down[..1]));
+    assert!(one.circles.is_empty(), "one of them closes none");
+    let (both, circle) = foreseen(&graph.without(&down));
+    assert_eq!(both.circles.len(), 2, "one each way round L0, T1, L1, T2");
+    assert!(both.circles.iter().all(|circle| circle.len() == 4));
+    assert_eq!(circle.len(), 4);
+    let text = circle.join(" ");
+    for through in [
+        "spine0->leaf",
+        "leaf1->spine",
+        "spine1->leaf",
+        "leaf2->spine",
+    ] {
+        assert!(text.contains(through), "{text}");
+    }
+    // Each port leads to the switch of the next.
+    for (port, next) in circle.iter().zip(circle.iter().cycle().skip(1)) {
+        assert_eq!(port.split("->").nth(1), next.split("->").next(), "{text}");
+    }
+}
+
+/// Everybody sends across the pod, faster than the middle carries it.
+fn crowd(seed: u64, hosts_per_tor: u32) -> Vec<Flow> {
+    let h = hosts_per_tor;
+    let mut random = Stream::new(seed, 1, Purpose::Test);
+    let mut flows = Vec::new();
+    for _ in 0..20 * h {
+        let src = random.below(u64::from(4 * h)) as u32;
+        let away = [3, 2, 1, 0][(src / h) as usize];
+        let dst = away * h + random.below(u64::from(h)) as u32;
+        flows.push(flow(
+            0,
+            random.below(100 * US),
+            src,
+            dst,
+            50_000 + random.below(300_000),
+        ));
+    }
+    flows.sort_by_key(|f| f.start_ps);
+    for (id, f) in (0..).zip(&mut flows) {
+        f.id = id;
+    }
+    flows
+}
+
+/// PFC with a static threshold and line-rate senders: it pauses as soon and as long as can be.
+fn eager(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
+    let mut s = line_rate(topology, flows);
+    s.switch.mmu.reserved_bytes = 0;
+    let Admission::Pfc(pfc) = &mut s.switch.mmu.admission else {
+        panic!("this is PFC")
+    };
+    pfc.threshold = PfcThreshold::Static(20_000);
+    s.nic.recovery = Recovery::GoBackN { timeout_ps: MS };
+    s
+}
+
+fn pod_run(seed: u64, from_ps: Time, until_ps: Option<Time>) -> Setup {
+    let s = eager(pod(4), crowd(seed, 4));
+    let outages = failures(&s.graph(), from_ps, until_ps);
+    s.with(&outages, 0, Stranded::Drop)
+}
+
+// LNK-41, LNK-42, LNK-43
+#[test]
+fn the_pod_with_failed_links_deadlocks_and_says_when_where_and_who() {
+    let (outcome, _) = pod_run(1, 0, None).run_twice();
+    assert_eq!(outcome.ending, Ending::Stalled);
+    let first = &outcome.deadlocks[0];
+    assert!(
+        first.at_ps <= first.seen_ps && first.seen_ps < 5 * MS,
+        "{first:?}"
+    );
+    assert!(
+        first.seen_ps < outcome.end_ps,
+        "long before the run came to a stand"
+    );
+    assert_eq!(first.ports.len(), 4, "{first:?}");
+    for (port, next) in first.ports.iter().zip(first.ports.iter().cycle().skip(1)) {
+        assert_eq!((port.peer, port.class), (next.node, 2));
+        assert!(port.bytes > 0);
+    }
+    assert!(!first.flows.is_empty());
+    assert!(first.flows.windows(2).all(|w| w[0] < w[1]));
+    let (ended, keep) = Setup {
+        on_deadlock: OnDeadlock::End,
+        ..pod_run(1, 0, None)
+    }
+    .run();
+    assert_eq!(ended.ending, Ending::Deadlocked);
+    assert_eq!(ended.deadlocks[..], outcome.deadlocks[..1]);
+    assert!(ended.end_ps <= first.seen_ps && ended.end_ps >= first.at_ps);
+    assert!(
+        ended.stall[0].starts_with("deadlock: "),
+        "{:?}",
+        ended.stall[0]
+    );
+    let unfinished: Vec<u32> = keep
+        .flows
+        .iter()
+        .filter(|r| r.received_ps.is_none())
+        .map(|r| r.flow.id)
+        .collect();
+    assert!(
+        first.flows.iter().all(|id| unfinished.contains(id)),
+        "who is named is stuck"
+    );
+}
+
+// LNK-41
+#[test]
+fn the_pod_as_it_was_built_never_deadlocks() {
+    for seed in 1..4 {
+        let (outcome, _) = eager(pod(4), crowd(seed, 4)).run();
+        assert_eq!(
+            (outcome.ending, outcome.deadlocks.len()),
+            (Ending::Drained, 0)
+        );
+        assert!(outcome.counters.pfc_pauses > 50);
+    }
+}
+
+// LNK-21, LNK-41
+#[test]
+fn links_that_come_back_free_a_deadlock_if_they_stand_in_it() {
+    // The circle needs the failed links to be down for its routes, but runs over others: new routes
+    // alone do not free what stands in it.
+    let (outcome, _) = pod_run(1, 0, Some(10 * MS)).run_twice();
+    assert!(!outcome.deadlocks.is_empty());
+    assert_eq!(outcome.ending, Ending::Stalled);
+    // A link of the circle itself fails and comes back: both ends begin anew.
+    let s = pod_run(1, 0, None);
+    let graph = s.graph();
+    let mut outages = failures(&graph, 0, Some(20 * MS));
+    let dead = &outcome.deadlocks[0].ports[0];
+    outages.push(Outage {
+        link: graph.port_index(dead.node, dead.port) as u32,
+        from_ps: 20 * MS,
+        until_ps: Some(21 * MS),
+    });
+    let (outcome, _) = s.with(&outages, 0, Stranded::Drop).run_twice();
+    assert!(!outcome.deadlocks.is_empty());
+    assert_eq!(outcome.ending, Ending::Drained);
+    assert_eq!(outcome.finished, outcome.started);
+}
+
+/// Switches in a ring, each with `hosts` hosts that send to the one but next.
+fn ring(switches: u32, hosts: u32) -> (TopologySpec, Vec<Flow>) {
+    let all = switches * hosts;
+    let mut links: Vec<_> = (0..all).map(|h| (h, all + h / hosts, LINK)).collect();
+    links.extend((0..switches).map(|s| (all + s, all + (s + 1) % switches, LINK)));
+    let topology = TopologySpec::Links {
+        hosts: (0..all).map(|i| format!("h{i}")).collect(),
+        switches: (0..switches).map(|i| format!("s{i}")).collect(),
+        links,
+    };
+    let two_on = |h| flow(h, 0, h, (h + 2 * hosts) % all, 1_000_000);
+    (topology, (0..all).map(two_on).collect())
+}
+
+// LNK-41
+#[test]
+fn a_circle_of_bfc_pauses_is_found_too_and_none_where_pairs_are_left_out() {
+    let (topology, flows) = ring(5, 2);
+    let mut s = bfc(topology, flows);
+    s.switch.classify = Classify::Dynamic {
+        queues: 1,
+        table: 100,
+        sticky_ps: 4 * US,
+    };
+    let (outcome, _) = s.clone().run_raw();
+    assert_eq!(
+        (outcome.ending, outcome.deadlocks.len()),
+        (Ending::Stalled, 1)
+    );
+    let found = &outcome.deadlocks[0];
+    assert_eq!((found.ports.len(), found.at_ps), (5, found.seen_ps));
+    s.backpressure = Some(foreseen(&s.graph()).0.allowed());
+    let (outcome, _) = s.run();
+    assert_eq!(
+        (outcome.ending, outcome.deadlocks.len()),
+        (Ending::Drained, 0)
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    // LNK-41
+    #[test]
+    fn a_lossless_run_stalls_exactly_if_a_deadlock_was_found(
+        seed in any::<u64>(),
+        threshold in 5_000u64..200_000,
+        from_ps in prop_oneof![Just(0), 0..100 * US],
+        until in prop_oneof![Just(None), (0..200 * US).prop_map(Some)],
+        round in any::<bool>(),
+    ) {
+        let mut s = if round {
+            let (topology, _) = ring(5, 2);
+            eager(topology, busy(10, 80, 50 * US, 400_000, seed))
+        } else {
+            let s = pod_run(seed, from_ps, until.map(|u| from_ps + 1 + u));
+            Setup { seed, ..s }
+        };
+        if let Admission::Pfc(pfc) = &mut s.switch.mmu.admission {
+            pfc.threshold = PfcThreshold::Static(threshold);
+        }
+        let (outcome, _) = s.run_raw();
+        prop_assert_eq!(&outcome.violations, &[]);
+        let stalled = outcome.ending == Ending::Stalled;
+        prop_assert_eq!(stalled, !outcome.deadlocks.is_empty(), "{:?} {:?}", outcome.ending, outcome.stall);
+        prop_assert_eq!(stalled, outcome.finished < outcome.started);
+    }
+}

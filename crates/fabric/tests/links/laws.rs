@@ -1,0 +1,144 @@
+//! Laws that hold whatever fails when.
+
+use super::*;
+use dataplane::config::{
+    Admission, Alpha, BitmapConfig, Classify, IrnConfig, PauseBy, Recovery, Schedule,
+};
+use dataplane::units::{MS, US};
+use fabric::record::Ending;
+use proptest::prelude::*;
+
+fn topology() -> impl Strategy<Value = fabric::topology::TopologySpec> {
+    prop_oneof![
+        (2u32..4, 1u32..4, 1u32..4).prop_map(|(l, s, h)| leaf_spine(l, s, h)),
+        Just(fabric::topology::TopologySpec::FatTree {
+            k: 4,
+            link: LINK,
+            fabric_link: LINK,
+        }),
+        Just(fabric::topology::TopologySpec::DualHomed {
+            pairs: 2,
+            hosts: 6,
+            aggs: 2,
+            link: LINK,
+            uplink: LINK,
+        }),
+    ]
+}
+
+/// An outage of any link, within the time in which flows are under way.
+fn outage() -> impl Strategy<Value = (u32, Time, Option<Time>)> {
+    let from = prop_oneof![Just(0), 0..100 * US];
+    let length = prop_oneof![
+        Just(None),
+        (1u64..80 * US).prop_map(Some),
+        (1u64..2 * US).prop_map(Some)
+    ];
+    (any::<u32>(), from, length)
+        .prop_map(|(link, from, length)| (link, from, length.map(|l| from + l)))
+}
+
+fn recovery() -> impl Strategy<Value = Recovery> {
+    prop_oneof![
+        Just(Recovery::GoBackN {
+            timeout_ps: 200 * US
+        }),
+        Just(Recovery::Irn(IrnConfig {
+            rto_low_ps: 60 * US,
+            rto_high_ps: 200 * US,
+            ..IrnConfig::paper()
+        })),
+        Just(Recovery::Ideal { delay_ps: None }),
+    ]
+}
+
+/// Other answers, so that all that a switch and a NIC keep about a neighbour has its turn.
+fn vary(s: &mut Setup, variant: u8) {
+    if let Some(bfc) = &mut s.switch.bfc {
+        match variant {
+            0 => bfc.by = PauseBy::Flow,
+            1 | 2 => {
+                bfc.bitmap = Some(BitmapConfig {
+                    period_ps: 5 * US,
+                    frame_bytes: 64,
+                    edges: variant == 1,
+                });
+            }
+            _ => {}
+        }
+        s.switch.schedule = match variant {
+            3 => Schedule::ShortestRemaining,
+            4 => Schedule::Cyclic,
+            5 => Schedule::RoundRobin,
+            _ => s.switch.schedule,
+        };
+        return;
+    }
+    match variant {
+        0 => {
+            s.switch.classify = Classify::PerFlow;
+            s.switch.schedule = Schedule::RoundRobin;
+        }
+        1 => {
+            s.switch.classify = Classify::Hash { queues: 4 };
+            s.switch.schedule = Schedule::ShortestRemaining;
+        }
+        2 if s.switch.mmu.admission != Admission::Unlimited => {
+            s.switch.mmu.admission = Admission::EgressDynamic {
+                alpha: Alpha::new(0.5),
+                per_queue: false,
+            };
+        }
+        3 => s.nic.ack_class = 2,
+        _ => {}
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    // LNK-01, LNK-02, LNK-12, LNK-13, LNK-20, LNK-21, LNK-22, LNK-23, LNK-24, LNK-30, AUD-01, AUD-02, AUD-05, AUD-06
+    #[test]
+    fn books_are_kept_and_every_flow_ends_or_is_named(
+        topology in topology(),
+        preset in 0..PRESETS.len(),
+        outages in prop::collection::vec(outage(), 1..6),
+        recovery in recovery(),
+        delay_ps in prop_oneof![Just(0), 0..30 * US],
+        wait in any::<bool>(),
+        variant in 0u8..7,
+        n in 1u32..50,
+        more in 0u64..300_000,
+        seed in any::<u64>(),
+    ) {
+        let (name, preset) = PRESETS[preset];
+        let hosts = topology.build().unwrap().hosts();
+        let mut s = preset(topology, busy(hosts, n, 100 * US, 100_000, seed));
+        s.seed = seed;
+        s.nic.recovery = recovery;
+        vary(&mut s, variant);
+        s.switch.mmu.reserved_bytes = 0;
+        s.switch.mmu.buffer_bytes = 300_000 + more;
+        s.until_ps = 40 * MS;
+        let ports = s.graph().port_count();
+        let outages: Vec<Outage> = outages
+            .into_iter()
+            .map(|(link, from_ps, until_ps)| Outage { link: link % ports, from_ps, until_ps })
+            .collect();
+        let stranded = if wait { Stranded::Wait } else { Stranded::Drop };
+        let s = s.with(&outages, delay_ps, stranded);
+        let full = Setup { elide: false, ..s.clone() };
+        let divided = s.divided();
+        let (outcome, keep) = s.run_raw();
+        prop_assert_eq!(divided.run_raw().0.digest, outcome.digest, "{}, threads", name);
+        prop_assert_eq!(&outcome.violations, &[], "{}", name);
+        prop_assert_eq!(full.run_raw().0.digest, outcome.digest, "{}", name);
+        prop_assert_eq!(outcome.started, u64::from(n));
+        prop_assert_eq!(keep.flows.len(), n as usize);
+        let named = outcome.stall.iter().filter(|said| said.contains("cannot be reached")).count();
+        prop_assert_eq!(outcome.finished + named as u64, outcome.started, "{} {:?} {:?}", name, outcome.ending, outcome.stall);
+        prop_assert_eq!(named == 0, outcome.ending == Ending::Drained);
+        let lost: u64 = outcome.ports.iter().map(|p| p.dropped[LOST]).sum();
+        prop_assert_eq!(lost, outcome.counters.drops[LOST], "each loss is counted at a port");
+    }
+}

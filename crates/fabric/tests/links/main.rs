@@ -1,0 +1,128 @@
+//! Links that fail and come back: known answers, and laws under random failures. Rules in
+//! `specs/links.md`.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod answers;
+mod deadlock;
+mod laws;
+
+use std::sync::Arc;
+
+use common::*;
+use dataplane::sink::DropCause;
+use dataplane::switch::Stranded;
+use dataplane::units::Time;
+use fabric::engine::Threads;
+use fabric::outages::{Outage, Outages};
+use fabric::record::Outcome;
+use fabric::topology::Graph;
+use kernel::random::{Purpose, Stream};
+use traffic::Flow;
+
+const LOST: usize = DropCause::Link as usize;
+const NO_ROUTE: usize = DropCause::NoRoute as usize;
+
+/// Port index of the link from one node to another, by their names.
+#[track_caller]
+fn link_of(graph: &Graph, from: &str, to: &str) -> u32 {
+    let (from, to) = (graph.find(from).unwrap(), graph.find(to).unwrap());
+    let mut ports = graph.port_range(from);
+    let port = ports.find(|&index| graph.port(index).peer == to);
+    port.expect("the two are neighbours") as u32
+}
+
+impl Setup {
+    fn graph(&self) -> Graph {
+        self.topology.build().expect("a sound topology")
+    }
+
+    /// With a link between two named nodes down from the first to the second time.
+    #[must_use]
+    fn failing(self, from: &str, to: &str, from_ps: Time, until_ps: Option<Time>) -> Self {
+        let link = link_of(&self.graph(), from, to);
+        self.with(
+            &[Outage {
+                link,
+                from_ps,
+                until_ps,
+            }],
+            0,
+            Stranded::Drop,
+        )
+    }
+
+    #[must_use]
+    fn with(mut self, outages: &[Outage], reconvergence_ps: Time, stranded: Stranded) -> Self {
+        let mut outages = Outages::new(&self.graph(), outages, reconvergence_ps);
+        outages.stranded = stranded;
+        self.outages = Some(outages);
+        self
+    }
+
+    /// On several threads, whatever it gains.
+    fn divided(&self) -> Self {
+        let threads = Threads {
+            asked: 3,
+            forced: true,
+        };
+        Self {
+            threads,
+            ..self.clone()
+        }
+    }
+
+    /// Runs with and without elided events, and on several threads; all must agree.
+    #[track_caller]
+    fn run_twice(self) -> (Outcome, Keep) {
+        let full = Self {
+            elide: false,
+            ..self.clone()
+        };
+        let divided = self.divided();
+        let (outcome, keep) = self.run();
+        let (on_threads, same) = divided.run();
+        assert_eq!(on_threads.digest, outcome.digest, "threads change nothing");
+        let counted = |o: &Outcome| (o.counters.link_changes, o.counters.reroutes);
+        assert_eq!(counted(&on_threads), counted(&outcome));
+        assert_eq!(on_threads.ports, outcome.ports);
+        assert_eq!(on_threads.deadlocks, outcome.deadlocks);
+        assert_eq!(on_threads.stall, outcome.stall);
+        assert_eq!(same.pauses, keep.pauses);
+        assert_eq!(
+            full.run().0.digest,
+            outcome.digest,
+            "elision changes nothing"
+        );
+        (outcome, keep)
+    }
+}
+
+/// Flows between random hosts over a time.
+fn busy(hosts: u32, n: u32, over_ps: Time, largest: u64, seed: u64) -> Vec<Flow> {
+    let mut random = Stream::new(seed, 0, Purpose::Test);
+    let mut flows: Vec<Flow> = (0..n)
+        .map(|_| {
+            let src = random.below(u64::from(hosts)) as u32;
+            let dst = (src + 1 + random.below(u64::from(hosts) - 1) as u32) % hosts;
+            let bytes = 1 + random.below(largest);
+            flow(0, random.below(over_ps), src, dst, bytes)
+        })
+        .collect();
+    flows.sort_by_key(|f| f.start_ps);
+    for (id, f) in (0..).zip(&mut flows) {
+        f.id = id;
+    }
+    flows
+}
+
+/// What the port of one named node that leads to another counted.
+fn port<'a>(
+    outcome: &'a Outcome,
+    graph: &Arc<Graph>,
+    from: &str,
+    to: &str,
+) -> &'a fabric::record::PortRecord {
+    &outcome.ports[link_of(graph, from, to) as usize]
+}

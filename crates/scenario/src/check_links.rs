@@ -1,0 +1,245 @@
+//! What links that fail mean for a scenario: who is cut off, what is not sent again, and whether
+//! ports can come to wait for each other in a circle.
+
+use dataplane::config::{Admission, PathChoice, Recovery};
+use dataplane::nic::CUT_OFF;
+use dataplane::units::{NEVER, Time};
+use fabric::backpressure_graph::{circles, port_name, shortest_circle, used_pairs};
+use fabric::outages::{Outages, parts};
+use fabric::routing::routes;
+use fabric::topology::Graph;
+
+use crate::check::Findings;
+use crate::failures::link_name;
+use crate::load::{Scenario, Spec};
+use crate::scheme::SchemeConfig;
+use crate::units::show_time;
+
+/// Networks with more (groups of hosts) × (ports) are not searched for circles at every reading.
+const MOST_WORK: u64 = 50_000_000;
+
+/// States of the links that are looked at.
+const MOST_EPOCHS: usize = 16;
+
+/// Hosts that are named one by one.
+const MOST_HOSTS: usize = 5;
+
+/// Judges failures and circles.
+pub(crate) fn links(
+    spec: &Spec,
+    graph: &Graph,
+    config: &SchemeConfig,
+    findings: &mut Findings<'_>,
+) {
+    let outages = spec.outages(graph);
+    let missing = spec.missing_links(graph);
+    if missing > 0 {
+        findings.error(
+            &["topology.failures"],
+            format!("{missing} links more are to fail than there are"),
+            "lower `random`, or write among = \"all\"",
+        );
+    }
+    if !outages.is_empty() {
+        unsupported(spec, findings);
+        repair(&outages, config, findings);
+        late(spec, &outages, findings);
+    }
+    let epochs = outages.epochs();
+    for (at_ps, down) in epochs.iter().take(MOST_EPOCHS) {
+        let known = graph.without(down);
+        out_of_reach(*at_ps, &known, findings);
+        circle(spec, *at_ps, &known, config, findings);
+    }
+}
+
+/// What another simulator's habits cannot be joined with.
+// LNK-06
+fn unsupported(spec: &Spec, findings: &mut Findings<'_>) {
+    let scheme = &spec.scheme;
+    let what = if scheme.in_order {
+        "ties = \"scheduling\""
+    } else if scheme.path == PathChoice::Tuple {
+        "path = \"tuple\""
+    } else {
+        return;
+    };
+    findings.error(
+        &["topology.failures"],
+        format!("links fail, and {what} knows no failing links"),
+        "take `failures` out, or the profile",
+    );
+}
+
+/// What is lost with a link has to be sent again.
+fn repair(outages: &Outages, config: &SchemeConfig, findings: &mut Findings<'_>) {
+    if outages.changes().is_empty() {
+        return;
+    }
+    match config.nic.recovery {
+        Recovery::None => findings.error(
+            &["scheme.recovery", "scheme.preset", "topology.failures"],
+            "links fail during the run, and what is lost with them is not sent again".to_owned(),
+            "set scheme.recovery, or let them fail from the start on (no `at`, no `until`)",
+        ),
+        Recovery::GoBackN { timeout_ps } if timeout_ps >= NEVER / 2 => findings.warn(
+            &["scheme.go-back-n.timeout", "topology.failures"],
+            "links fail during the run, and without a timeout a flow waits for ever if the last of its \
+             packets are lost with them"
+                .to_owned(),
+            "set scheme.go-back-n.timeout",
+        ),
+        _ => {}
+    }
+}
+
+fn late(spec: &Spec, outages: &Outages, findings: &mut Findings<'_>) {
+    let until_ps = spec.run.until_ps;
+    if let Some(change) = outages.changes().iter().find(|c| c.at_ps >= until_ps) {
+        findings.warn(
+            &["topology.failures"],
+            format!(
+                "a link changes at {}, when the run is over (run.until = {})",
+                show_time(change.at_ps),
+                show_time(until_ps)
+            ),
+            "lengthen run.until, or change the failure",
+        );
+    }
+}
+
+fn since(at_ps: Time) -> String {
+    match at_ps {
+        0 => String::new(),
+        at_ps => format!("from {} on ", show_time(at_ps)),
+    }
+}
+
+/// Warns of hosts that the others cannot reach.
+// LNK-13
+fn out_of_reach(at_ps: Time, known: &Graph, findings: &mut Findings<'_>) {
+    if !known.lacks_links() {
+        return;
+    }
+    let outside = cut_off(known);
+    if outside.is_empty() {
+        return;
+    }
+    let mut shown = outside[..outside.len().min(MOST_HOSTS)].join(", ");
+    if outside.len() > MOST_HOSTS {
+        shown += &format!(" and {} more", outside.len() - MOST_HOSTS);
+    }
+    findings.warn(
+        &["topology.failures"],
+        format!(
+            "{}most hosts cannot reach {shown}: too many links are down",
+            since(at_ps)
+        ),
+        "flows to and from there wait; those that never end are named at the end of the run",
+    );
+}
+
+/// Names of the hosts that the largest part of the network cannot reach.
+fn cut_off(known: &Graph) -> Vec<String> {
+    let part_of = parts(known);
+    let mut sizes = std::collections::BTreeMap::new();
+    for &part in part_of.iter().filter(|&&part| part != CUT_OFF) {
+        *sizes.entry(part).or_insert(0u32) += 1;
+    }
+    let largest = sizes.iter().max_by_key(|(_, size)| **size);
+    let largest = largest.map(|(part, _)| *part);
+    let inside = |endpoint: u32| Some(part_of[endpoint as usize]) == largest;
+    (0..known.hosts())
+        .filter(|&host| !known.endpoints_of(host).any(inside))
+        .map(|host| known.name(host))
+        .collect()
+}
+
+/// Egress ports that can come to wait for each other where packets go by shortest paths: how many
+/// sets of them, and one circle by name, in the order in which packets go.
+fn waiting_circle(spec: &Spec, known: &Graph) -> (usize, Vec<String>) {
+    let Ok(routes) = routes(known, spec.seed, spec.scheme.path) else {
+        return (0, Vec::new()); // said when the run is built
+    };
+    let used = used_pairs(known, &routes);
+    let circle = shortest_circle(known, &used);
+    let names = circle.iter().map(|&port| port_name(known, port));
+    (circles(known, &used).len(), names.collect())
+}
+
+/// A state of the links, as routing knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkEpoch {
+    /// From when on, ps.
+    pub at_ps: Time,
+    /// Links that are down, as `a--b`.
+    pub down: Vec<String>,
+    /// Hosts that the largest part of the network cannot reach.
+    pub cut_off: Vec<String>,
+    /// A shortest circle of ports that can come to wait for each other, as `from->to`; empty:
+    /// there is none.
+    pub circle: Vec<String>,
+}
+
+impl Scenario {
+    /// All states of the links during the run, in order.
+    // LNK-12, LNK-40
+    #[must_use]
+    pub fn link_epochs(&self) -> Vec<LinkEpoch> {
+        let outages = self.spec.outages(&self.graph);
+        let epoch = |(at_ps, down): (Time, Vec<u32>)| {
+            let known = self.graph.without(&down);
+            let name = |&link: &u32| link_name(&self.graph, link);
+            LinkEpoch {
+                at_ps,
+                down: down.iter().map(name).collect(),
+                cut_off: cut_off(&known),
+                circle: waiting_circle(&self.spec, &known).1,
+            }
+        };
+        outages.epochs().into_iter().map(epoch).collect()
+    }
+}
+
+/// Warns where egress ports can come to wait for each other in a circle.
+// LNK-40
+fn circle(
+    spec: &Spec,
+    at_ps: Time,
+    known: &Graph,
+    config: &SchemeConfig,
+    findings: &mut Findings<'_>,
+) {
+    let classes = &config.switch.classes;
+    let pfc = matches!(config.switch.mmu.admission, Admission::Pfc(_))
+        && classes.iter().any(|class| class.pausable && class.buffered);
+    let bfc = spec.scheme.bfc.is_some_and(|bfc| !bfc.elide);
+    // Regular shapes route up, then down, which closes no circle.
+    let work = u64::from(known.groups()) * u64::from(known.port_count());
+    if !(pfc || bfc) || known.is_regular() || work > MOST_WORK {
+        return;
+    }
+    let (sets, names) = waiting_circle(spec, known);
+    let Some(first) = names.first() else {
+        return;
+    };
+    let more = match sets {
+        0 | 1 => String::new(),
+        n => format!(" (one of {n} sets of ports that can)"),
+    };
+    let who = match (pfc, bfc) {
+        (true, true) => "PFC and BFC",
+        (true, false) => "PFC",
+        _ => "BFC",
+    };
+    findings.warn(
+        &["topology.failures", "topology.links", "topology"],
+        format!(
+            "{}{who} can deadlock: ports can wait in a circle, {} for {} again{more}",
+            since(at_ps),
+            names.join(" for "),
+            first
+        ),
+        "`backwater graph` shows all circles; run.on_deadlock says what a run does when it happens",
+    );
+}

@@ -1,0 +1,319 @@
+//! `[[topology.failures]]`: links that fail, by name or by chance. The rules are in
+//! `specs/links.md`.
+
+use std::collections::BTreeSet;
+
+use dataplane::switch::Stranded;
+use dataplane::units::Time;
+use fabric::outages::{Outage, Outages, lower_end};
+use fabric::topology::{Graph, NodeKind};
+use kernel::{Purpose, Stream};
+
+use crate::document::{Node, Value};
+use crate::load::Spec;
+use crate::reader::{Read, Section, array, choice, count, quantity, refuse, string};
+use crate::record::find;
+use crate::units::{MAX_TIME_PS, TIME};
+
+/// Between the two ends of a link in its name.
+const DASHES: &str = "--";
+
+/// Which links may be drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Among {
+    /// Links between switches.
+    Fabric,
+    /// All links.
+    All,
+}
+
+/// Which links fail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// These, each by the lower of the port indices of its ends.
+    Named(Vec<u32>),
+    /// So many that the seed draws.
+    Random(u32, Among),
+}
+
+/// One entry of `failures`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailureSpec {
+    /// Which links.
+    pub which: Which,
+    /// They fail, ps.
+    pub from_ps: Time,
+    /// They are back, ps; `None`: never.
+    pub until_ps: Option<Time>,
+}
+
+/// Links that fail, and what follows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FailuresSpec {
+    /// Entry by entry.
+    pub entries: Vec<FailureSpec>,
+    /// Routes follow a change so much later, ps.
+    pub reconvergence_ps: Time,
+    /// What becomes of packets for a port whose link is down.
+    pub stranded: Stranded,
+}
+
+/// Keys of `[topology]` that are read here.
+pub(crate) const KEYS: [&str; 3] = ["failures", "reconvergence", "dead_queues"];
+
+/// Reads what `[topology]` says of failures.
+// LNK-04
+pub(crate) fn read(root: &Section<'_>, graph: Option<&Graph>) -> Option<FailuresSpec> {
+    let Some(s) = root.section("topology") else {
+        return Some(FailuresSpec::default());
+    };
+    let Some(entry) = s.entry("failures") else {
+        let why = "no link fails (failures)";
+        s.refuse_useless("reconvergence", why);
+        s.refuse_useless("dead_queues", why);
+        return Some(FailuresSpec::default());
+    };
+    let items = match array(&entry.node, "an array of tables") {
+        Ok(items) => items,
+        Err(refusal) => {
+            let message = format!("`failures`: {}", refusal.message);
+            s.complain("failures", message, "write [[topology.failures]]");
+            return None;
+        }
+    };
+    s.context.note(&s.child("failures"), &entry.node.at);
+    let entries: Vec<Option<FailureSpec>> = items
+        .iter()
+        .enumerate()
+        .map(|(i, item)| one(&s, item, i, graph))
+        .collect();
+    let reconvergence = or(&s, "reconvergence", "0us", |n| {
+        quantity(n, &TIME, 0, MAX_TIME_PS)
+    });
+    let words = [("drop", Stranded::Drop), ("reroute", Stranded::Wait)];
+    let stranded = or(&s, "dead_queues", "drop", |n| choice(n, &words));
+    Some(FailuresSpec {
+        entries: entries.into_iter().collect::<Option<_>>()?,
+        reconvergence_ps: reconvergence?.unwrap_or(0),
+        stranded: stranded?.unwrap_or_default(),
+    })
+}
+
+/// A key that may be left out: `Some(None)` without it, with its default shown.
+fn or<T>(
+    s: &Section<'_>,
+    key: &'static str,
+    default: &str,
+    read: impl FnOnce(&Node) -> Read<T>,
+) -> Option<Option<T>> {
+    if s.has(key) {
+        return s.optional(key, read).map(Some);
+    }
+    let text = format!("\"{default}\"");
+    s.context
+        .compute(&s.path, key, text, "default: LNK-04, our choice");
+    Some(None)
+}
+
+fn one(s: &Section<'_>, item: &Node, i: usize, graph: Option<&Graph>) -> Option<FailureSpec> {
+    let path = s.child(&format!("failures.{i}"));
+    let Value::Table(table) = &item.value else {
+        let message = format!("a failure is a table, not {}", item.kind());
+        let hint = "{ links = [\"leaf0--spine1\"], at = \"0us\" }".to_owned();
+        s.context.error(&item.at, &path, message, Some(hint));
+        return None;
+    };
+    let inner = Section::new(s.context, table, path, item.at.clone());
+    let which = which(&inner, graph);
+    let from = match inner.has("at") {
+        true => inner.optional("at", |n| quantity(n, &TIME, 0, MAX_TIME_PS)),
+        false => Some(0),
+    };
+    let until = match inner.has("until") {
+        true => inner
+            .optional("until", |n| {
+                let until = quantity(n, &TIME, 1, MAX_TIME_PS)?;
+                match from {
+                    Some(from) if until <= from => refuse(
+                        "the link would be back before it fails",
+                        "`until` is a time after `at`",
+                    ),
+                    _ => Ok(until),
+                }
+            })
+            .map(Some),
+        false => Some(None),
+    };
+    inner.finish();
+    Some(FailureSpec {
+        which: which?,
+        from_ps: from?,
+        until_ps: until?,
+    })
+}
+
+/// `links`, or `random` with `among`.
+fn which(s: &Section<'_>, graph: Option<&Graph>) -> Option<Which> {
+    match (s.has("links"), s.has("random")) {
+        (true, true) => {
+            s.complain_of(
+                &["random", "links"],
+                "`links` and `random` both say which links fail",
+                "make two entries of it",
+            );
+            None
+        }
+        (true, false) => {
+            s.refuse_useless("among", "the links are named");
+            s.optional("links", |n| named(n, graph)).map(Which::Named)
+        }
+        (false, true) => {
+            let words = [("fabric", Among::Fabric), ("all", Among::All)];
+            let among = match s.has("among") {
+                true => s.optional("among", |n| choice(n, &words))?,
+                false => Among::Fabric,
+            };
+            let most = graph.map_or(u64::from(u32::MAX), |g| candidates(g, among).len() as u64);
+            let number = s.optional("random", |n| {
+                if most == 0 {
+                    return refuse("no link joins two switches", "write among = \"all\"");
+                }
+                count(n, 1, most)
+            })?;
+            Some(Which::Random(number as u32, among))
+        }
+        (false, false) => {
+            s.entry("among");
+            s.missing("links", "[\"leaf0--spine1\"] (or random = 2)");
+            None
+        }
+    }
+}
+
+fn named(node: &Node, graph: Option<&Graph>) -> Read<Vec<u32>> {
+    let example = "a list of links such as [\"leaf0--spine1\"]";
+    let items = array(node, example)?;
+    if items.is_empty() {
+        return refuse("no link is named", example);
+    }
+    let Some(graph) = graph else {
+        // What is wrong with the topology has been said; no link can be looked up.
+        return Ok(Vec::new());
+    };
+    let links: Read<Vec<u32>> = items
+        .iter()
+        .map(|item| link(&string(item)?, graph))
+        .collect();
+    let mut links = links?;
+    links.sort_unstable();
+    links.dedup();
+    Ok(links)
+}
+
+/// The link that is named by both its ends.
+fn link(text: &str, graph: &Graph) -> Read<u32> {
+    let Some((a, b)) = text.split_once(DASHES) else {
+        return refuse(
+            format!("\"{text}\" names no link"),
+            "write its two ends with two dashes between them, such as \"leaf0--spine1\"",
+        );
+    };
+    let (a, b) = (find(a.trim(), graph)?, find(b.trim(), graph)?);
+    let mut ports = graph.port_range(a);
+    if let Some(index) = ports.find(|&index| graph.port(index).peer == b) {
+        return Ok(lower_end(graph, index as u32));
+    }
+    let near: Vec<String> = graph
+        .port_range(a)
+        .take(5)
+        .map(|index| graph.name(graph.port(index).peer))
+        .collect();
+    refuse(
+        format!("no link joins {} and {}", graph.name(a), graph.name(b)),
+        format!("{} is linked to {}, ..", graph.name(a), near.join(", ")),
+    )
+}
+
+/// The links that may be drawn, in the order of their lower ends.
+fn candidates(graph: &Graph, among: Among) -> Vec<u32> {
+    let is_switch = |node| graph.kind(node) == NodeKind::Switch;
+    let wanted = |&index: &u32| {
+        let port = index as usize;
+        let ends = (graph.node_of_port(port), graph.port(port).peer);
+        let counts = among == Among::All || is_switch(ends.0) && is_switch(ends.1);
+        counts && lower_end(graph, index) == index
+    };
+    (0..graph.port_count()).filter(wanted).collect()
+}
+
+/// Draws `number` of the candidates that are not taken yet.
+// LNK-05
+fn draw(candidates: Vec<u32>, number: u32, taken: &BTreeSet<u32>, stream: &mut Stream) -> Vec<u32> {
+    let mut left: Vec<u32> = candidates
+        .into_iter()
+        .filter(|link| !taken.contains(link))
+        .collect();
+    let number = (number as usize).min(left.len());
+    (0..number)
+        .map(|_| left.swap_remove(stream.below(left.len() as u64) as usize))
+        .collect()
+}
+
+impl Spec {
+    /// All outages of the run, with what chance adds to them.
+    // LNK-05
+    #[must_use]
+    pub fn outages(&self, graph: &Graph) -> Outages {
+        self.drawn(graph).0
+    }
+
+    /// How many links are to be drawn that are not there.
+    // LNK-05
+    #[must_use]
+    pub(crate) fn missing_links(&self, graph: &Graph) -> u32 {
+        self.drawn(graph).1
+    }
+
+    fn drawn(&self, graph: &Graph) -> (Outages, u32) {
+        let failures = &self.failures;
+        let mut missing = 0;
+        let mut taken: BTreeSet<u32> = BTreeSet::new();
+        for entry in &failures.entries {
+            if let Which::Named(links) = &entry.which {
+                taken.extend(links);
+            }
+        }
+        let mut all = Vec::new();
+        for (nth, entry) in (0..).zip(&failures.entries) {
+            let links = match &entry.which {
+                Which::Named(links) => links.clone(),
+                Which::Random(number, among) => {
+                    let mut stream = Stream::new(self.seed, nth, Purpose::Failures);
+                    let links = draw(candidates(graph, *among), *number, &taken, &mut stream);
+                    missing += number - links.len() as u32;
+                    links
+                }
+            };
+            taken.extend(&links);
+            all.extend(links.into_iter().map(|link| Outage {
+                link,
+                from_ps: entry.from_ps,
+                until_ps: entry.until_ps,
+            }));
+        }
+        let mut outages = Outages::new(graph, &all, failures.reconvergence_ps);
+        outages.stranded = failures.stranded;
+        outages.elide_backpressure = self.scheme.bfc.is_some_and(|bfc| bfc.elide);
+        (outages, missing)
+    }
+}
+
+/// A link as `a--b`.
+#[must_use]
+pub fn link_name(graph: &Graph, link: u32) -> String {
+    let (a, b) = (
+        graph.node_of_port(link as usize),
+        graph.port(link as usize).peer,
+    );
+    format!("{}{DASHES}{}", graph.name(a), graph.name(b))
+}

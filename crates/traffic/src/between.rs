@@ -1,0 +1,92 @@
+//! Traffic between chosen hosts: from these senders to those receivers.
+
+use kernel::Stream;
+
+use crate::error::Error;
+use crate::hosts::Hosts;
+
+/// Flows from some hosts to others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Between {
+    /// Who sends; at least one.
+    pub senders: Vec<u32>,
+    /// Who receives; at least one, and none that sends.
+    pub receivers: Vec<u32>,
+    /// At each arrival every sender starts a flow, all of the same size and to the same receiver.
+    /// If not, each arrival is one flow of one sender.
+    pub together: bool,
+}
+
+impl Between {
+    /// Flows of one arrival.
+    pub(crate) fn flows_per_arrival(&self) -> u64 {
+        if self.together {
+            self.senders.len() as u64
+        } else {
+            1
+        }
+    }
+
+    /// TRA-22
+    pub(crate) fn check(&self, hosts: &Hosts) -> Result<(), Error> {
+        for (list, what) in [(&self.senders, "sender"), (&self.receivers, "receiver")] {
+            if list.is_empty() {
+                return Err(Error::new(format!("no {what} is named")));
+            }
+            if let Some(host) = list.iter().find(|&&host| host >= hosts.count()) {
+                let last = hosts.count() - 1;
+                return Err(Error::new(format!(
+                    "{what} {host} does not exist; hosts are 0 to {last}"
+                )));
+            }
+            let mut sorted = list.clone();
+            sorted.sort_unstable();
+            if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+                return Err(Error::new(format!("{what} {} is named twice", pair[0])));
+            }
+        }
+        match self
+            .senders
+            .iter()
+            .find(|host| self.receivers.contains(host))
+        {
+            Some(host) => Err(Error::new(format!("host {host} would send to itself"))),
+            None => Ok(()),
+        }
+    }
+
+    /// The share of the pairs whose hosts are in different racks.
+    pub(crate) fn crossing_fraction(&self, hosts: &Hosts) -> f64 {
+        let known = |host: &&u32| **host < hosts.count();
+        let (mut all, mut across) = (0u64, 0u64);
+        for &src in self.senders.iter().filter(known) {
+            for &dst in self.receivers.iter().filter(known) {
+                all += 1;
+                across += u64::from(!hosts.same_rack(src, dst));
+            }
+        }
+        across as f64 / all.max(1) as f64
+    }
+
+    /// One of the receivers.
+    pub(crate) fn draw_receiver(&self, stream: &mut Stream) -> u32 {
+        one_of(&self.receivers, stream)
+    }
+
+    /// The sender of the flow at `place` of an arrival.
+    pub(crate) fn sender(&self, place: u64, stream: &mut Stream) -> u32 {
+        if self.together {
+            self.senders[place as usize]
+        } else {
+            one_of(&self.senders, stream)
+        }
+    }
+}
+
+/// One of a list, each as likely; nothing is drawn where there is no choice.
+fn one_of(list: &[u32], stream: &mut Stream) -> u32 {
+    match list {
+        [only] => *only,
+        _ => list[stream.below(list.len() as u64) as usize],
+    }
+}

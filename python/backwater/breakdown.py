@@ -1,0 +1,205 @@
+"""Flows by what an incast does to them, and ports by their role on a packet's way.
+
+Made of what every run records: the flows, the ports (which are the topology), the pauses, and the
+ways that the flows take, which follow from the scenario. The words are those of Floodgate's paper
+(`docs/breakdown.md`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backwater.errors import RunError
+
+if TYPE_CHECKING:
+    import polars
+
+    from backwater.results import Run
+
+CLASSES = ("incast", "victim-of-incast", "victim-of-pfc", "other")
+"""What an incast does to a flow; each flow has the first that fits."""
+
+ROLES = ("tor-up", "agg-up", "core", "agg-down", "tor-down")
+"""Where a port of a switch stands on a packet's way, from its sender to its receiver."""
+
+
+def levels(run: Run) -> dict[int, int]:
+    """Distance of each node from the nearest host, which has 0."""
+    import polars as pl
+
+    links = run.ports.select("node", "peer", pl.col("tier").cast(pl.String))
+    near: dict[int, list[int]] = {}
+    for node, peer, _ in links.iter_rows():
+        near.setdefault(node, []).append(peer)
+    first = run.summary["tiers"][0]
+    level = {node: 0 for node, _, tier in links.iter_rows() if tier == first}
+    edge = list(level)
+    while edge:
+        reached = {peer for node in edge for peer in near[node] if peer not in level}
+        farther = level[edge[0]] + 1
+        level |= dict.fromkeys(sorted(reached), farther)
+        edge = sorted(reached)
+    return level
+
+
+def port_roles(run: Run) -> polars.DataFrame:
+    """Return a row per switch port: ``node``, ``port`` and ``role``.
+
+    A ToR is a switch with hosts; its ports to them are ``tor-down``, all others ``tor-up``. Ports
+    of the switches farthest from the hosts are ``core``; those in between are ``agg-up`` or
+    ``agg-down``.
+    """
+    import polars as pl
+
+    level = levels(run)
+    top = max(level.values())
+    rows = run.ports.select("node", "port", "peer").iter_rows()
+    found = [
+        (node, port, _role(level[node], level[peer], top))
+        for node, port, peer in rows
+        if level[node] > 0
+    ]
+    schema = {"node": pl.UInt32, "port": pl.UInt16, "role": pl.String}
+    return pl.DataFrame(found, schema=schema, orient="row")
+
+
+def _role(own: int, peer: int, top: int) -> str:
+    if own == top and own > 1:
+        return "core"
+    tier = "tor" if own == 1 else "agg"
+    return f"{tier}-down" if peer < own else f"{tier}-up"
+
+
+def flow_classes(run: Run) -> polars.DataFrame:
+    """Return a row per flow: ``id`` and ``flow_class``, one of :data:`CLASSES`.
+
+    ``victim-of-incast``: the flow belongs to no incast, and its receiver hangs on the same ToR as
+    the receiver of one. ``victim-of-pfc``: neither, and while it was under way PFC held a port on
+    its way. Where packets of a flow take several ways, no flow is a ``victim-of-pfc``.
+    """
+    import polars as pl
+
+    flows = run.flows.select("id", "src", "dst", "incast", "start_ps", "received_ps", "finished")
+    racks = _racks(run)
+    rack = pl.col("dst").replace_strict(racks, return_dtype=pl.UInt32)
+    struck = sorted({racks[dst] for dst in flows.filter("incast")["dst"].to_list()})
+    held = held_flows(run)
+    return flows.select(
+        "id",
+        flow_class=pl.when("incast")
+        .then(pl.lit("incast"))
+        .when(rack.is_in(struck))
+        .then(pl.lit("victim-of-incast"))
+        .when(pl.col("id").is_in(held))
+        .then(pl.lit("victim-of-pfc"))
+        .otherwise(pl.lit("other")),
+    )
+
+
+def _racks(run: Run) -> dict[int, int]:
+    """Return the switch of each host; of several the first."""
+    level = levels(run)
+    racks: dict[int, int] = {}
+    for node, peer in run.ports.select("node", "peer").iter_rows():
+        if level[node] == 0:
+            racks[node] = min(peer, racks.get(node, peer))
+    return racks
+
+
+def held_flows(run: Run) -> list[int]:
+    """Flows under way while PFC held a port that they had to leave by, in order.
+
+    A flow is under way from its start to its last byte at the receiver, or to the end of the run.
+    """
+    import numpy as np
+    import polars as pl
+
+    pauses = run.pauses
+    ways = flow_ways(run) if pauses.height else None
+    if ways is None:
+        return []
+    end = pl.when("finished").then(pl.col("received_ps")).otherwise(run.summary["end_ps"])
+    flows = run.flows.select("id", "start_ps", end_ps=end)
+    ports = pauses.select("node", "port").unique()
+    crossed = ways.join(ports, on=["node", "port"]).join(flows, on="id")
+    held: set[int] = set()
+    for (node, port), under_way in crossed.partition_by("node", "port", as_dict=True).items():
+        when = pauses.filter((pl.col("node") == node) & (pl.col("port") == port)).sort("from_ps")
+        # Of a port's classes the intervals may overlap; where one ends last counts.
+        begins = when["from_ps"].to_numpy()
+        ends = np.maximum.accumulate(when["to_ps"].to_numpy())
+        next_end = np.searchsorted(ends, under_way["start_ps"].to_numpy(), side="right")
+        some = next_end < len(ends)
+        begin = begins[next_end.clip(max=len(ends) - 1)]
+        met = some & (begin < under_way["end_ps"].to_numpy())
+        held.update(under_way["id"].filter(pl.Series(met)).to_list())
+    return sorted(held)
+
+
+def flow_ways(run: Run) -> polars.DataFrame | None:
+    """Return a row per flow and port that it leaves by, sender first: ``id``, ``node``, ``port``.
+
+    The ways follow from the scenario; nothing is run. ``None`` where packets of a flow take
+    several.
+    """
+    import numpy as np
+    import polars as pl
+
+    from backwater import _core
+
+    found = _core.flow_ways(str(run.path / "resolved.toml"))
+    if found is None:
+        return None
+    ends = np.frombuffer(found[0], np.uint32)
+    if len(ends) < run.flows.height:
+        raise RunError(f"{run.path}: {run.flows.height} flows, but its scenario has {len(ends)}")
+    lengths = np.diff(ends, prepend=np.uint32(0))
+    return pl.DataFrame(
+        {
+            "id": np.repeat(np.arange(len(ends), dtype=np.uint32), lengths),
+            "node": np.frombuffer(found[1], np.uint32),
+            "port": np.frombuffer(found[2], np.uint16),
+        }
+    )
+
+
+def by_class(run: Run) -> polars.DataFrame:
+    """Completion times of measured flows by class: how many, mean and p99 in ps."""
+    import polars as pl
+
+    fct = pl.col("received_ps") - pl.col("start_ps")
+    table = run.measured_flows().join(flow_classes(run), on="id")
+    found = table.group_by("flow_class").agg(
+        flows=pl.len(),
+        mean_fct_ps=fct.mean(),
+        p99_fct_ps=fct.quantile(0.99, "higher"),
+        mean_slowdown=pl.col("slowdown").mean(),
+    )
+    order = pl.col("flow_class").replace_strict({c: i for i, c in enumerate(CLASSES)})
+    return found.sort(order)
+
+
+def by_role(run: Run) -> polars.DataFrame:
+    """Ports by role: ``role``, ``ports``, the fullest port in bytes, and how long data waited.
+
+    The last, of flows that belong to no incast, only where the run has ``[record] waiting``.
+    """
+    import polars as pl
+
+    roles = port_roles(run)
+    ports = run.ports.join(roles, on=["node", "port"])
+    found = ports.group_by("role").agg(ports=pl.len(), max_bytes=port_bytes(ports).max())
+    if (run.path / "waiting.parquet").exists():
+        waited = run.waiting.filter(~pl.col("incast")).join(roles, on=["node", "port"])
+        mean = (pl.col("mean_ps") * pl.col("packets")).sum() / pl.col("packets").sum()
+        found = found.join(waited.group_by("role").agg(mean_wait_ps=mean), on="role", how="left")
+    order = pl.col("role").replace_strict({r: i for i, r in enumerate(ROLES)})
+    return found.sort(order)
+
+
+def port_bytes(ports: polars.DataFrame) -> polars.Expr:
+    """Return the most bytes that ever waited for a port: queued at it, and held for it in VOQs."""
+    import polars as pl
+
+    held = "max_port_bytes"
+    return pl.col(held if held in ports.columns else "max_queue_bytes")

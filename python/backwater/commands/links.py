@@ -1,0 +1,55 @@
+"""The command that says what failing links do to a network, before a run."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from backwater.commands.common import Overrides, Profile, Scenario, Scheme, Seed
+
+_LISTED = 20
+"""Hosts that are named; more are counted."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add `links`."""
+    app.command("links")(links)
+
+
+def links(
+    scenario: Scenario,
+    scheme: Scheme = None,
+    overrides: Overrides = None,
+    seed: Seed = None,
+    profile: Profile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """Show which links are down when, whom that cuts off, and where ports could deadlock."""
+    from backwater import simulate
+
+    epochs = simulate.link_epochs(
+        scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
+    )
+    if as_json:
+        print(json.dumps(epochs, indent=2))
+        return
+    print("\n".join(line for epoch in epochs for line in _lines(epoch)))
+
+
+def _lines(epoch: dict[str, Any]) -> list[str]:
+    from backwater.units import time_text
+
+    down, cut_off, circle = epoch["down"], epoch["cut_off"], epoch["circle"]
+    lines = [f"from {time_text(epoch['at_ps'])}: {', '.join(down) or 'every link is up'}"]
+    if down:
+        lines[0] += " down"
+    if cut_off:
+        more = f" and {len(cut_off) - _LISTED} more" if len(cut_off) > _LISTED else ""
+        lines.append(f"  cut off: {', '.join(cut_off[:_LISTED])}{more}")
+    if circle:
+        lines.append(f"  can wait in a circle: {', '.join([*circle, circle[0]])}")
+    else:
+        lines.append("  no circle: no deadlock")
+    return lines

@@ -1,0 +1,115 @@
+"""Commands about pauses: who was paused how often, by whom, and who suffered."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from backwater.commands.common import BAD_INPUT, say
+
+if TYPE_CHECKING:
+    from backwater.results import Run
+
+
+def register(app: typer.Typer) -> None:
+    """Add `pauses`."""
+    app.command("pauses")(pauses)
+
+
+def pauses(
+    path: Annotated[
+        Path, typer.Argument(metavar="RUN", help="Directory of a run.", show_default=False)
+    ],
+    top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="Rows of each table.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all rows as JSON.")] = False,
+) -> None:
+    """Show PFC's pauses in a run: rates per port, trees of causes, and victim flows."""
+    from backwater.results import Run, load
+
+    run = load(path)
+    if not isinstance(run, Run):
+        say(f"error: {path} holds several runs; name one of them, such as {path}/SCHEME")
+        raise typer.Exit(BAD_INPUT)
+    tables = _tables(run)
+    if as_json:
+        print(json.dumps({name: t.to_dicts() for name, t in tables.items()}, indent=2))
+        return
+    print("\n\n".join("\n".join(_SHOWN[name](table, top)) for name, table in tables.items()))
+    if "trees" not in tables:
+        print("\nTrees and victims need [record] pauses = { flows = true } in the scenario.")
+
+
+def _tables(run: Run) -> dict[str, Any]:
+    from backwater.pauses import rates, trees, victims
+
+    tables = {"ports": rates(run)}
+    if (run.path / "pause_causes.parquet").exists():
+        tables["trees"] = trees(run)
+    if (run.path / "held_flows.parquet").exists():
+        tables["victims"] = victims(run)
+    return tables
+
+
+def _some(found: int, top: int) -> str:
+    return f", the first {top}" if found > top else ""
+
+
+def _port_lines(table: Any, top: int) -> list[str]:
+    from backwater.units import time_text
+
+    if not table.height:
+        return ["PFC paused no port."]
+    total = int(table["pauses"].sum())
+    shown = table.sort(["pauses", "port"], descending=[True, False]).head(top)
+    lines = [f"{total} PAUSEs at {table.height} ports{_some(table.height, top)}:"]
+    lines.append(f"  {'port held':<24}{'PAUSEs':>8}{'RESUMEs':>9}{'per ms':>9}{'held':>12}{'':>9}")
+    return lines + [
+        f"  {row['port']:<24}{row['pauses']:>8}{row['resumes']:>9}{row['pauses_per_ms']:>9.3g}"
+        f"{time_text(row['held_ps']):>12}{row['held_share']:>9.1%}"
+        for row in shown.iter_rows(named=True)
+    ]
+
+
+def _tree_lines(table: Any, top: int) -> list[str]:
+    from backwater.units import time_text
+
+    if not table.height:
+        return ["No tree of pauses."]
+    depths = table["depth"].value_counts(sort=False).sort("depth")
+    by_depth = ", ".join(f"{count} of depth {depth}" for depth, count in depths.iter_rows())
+    order = ["suppressed_peak", "pauses", "from_ps"]
+    shown = table.sort(order, descending=[True, True, False]).head(top)
+    lines = [f"{table.height} trees ({by_depth}){_some(table.height, top)}:"]
+    lines.append(
+        f"  {'congested port':<24}{'from':>10}{'PAUSEs':>8}{'depth':>7}{'ports':>7}"
+        f"{'suppressed: peak':>18}{'mean':>8}"
+    )
+    return lines + [
+        f"  {row['congested_port']:<24}{time_text(row['from_ps']):>10}{row['pauses']:>8}"
+        f"{row['depth']:>7}{row['ports']:>7}{row['suppressed_peak']:>18.2%}"
+        f"{row['suppressed_mean']:>8.2%}"
+        for row in shown.iter_rows(named=True)
+    ]
+
+
+def _victim_lines(table: Any, top: int) -> list[str]:
+    from backwater.units import bytes_text, time_text
+
+    if not table.height:
+        return ["No victim flow."]
+    lines = [f"{table.height} victim flows{_some(table.height, top)}:"]
+    lines.append(
+        f"  {'flow':>8}  {'from -> to':<14}{'size':>10}{'PAUSEs':>8}{'held':>12}  held most for"
+    )
+    return lines + [
+        f"  {row['flow']:>8}  {str(row['src']) + ' -> ' + str(row['dst']):<14}"
+        f"{bytes_text(row['bytes']):>10}{row['pauses']:>8}{time_text(row['held_ps']):>12}"
+        f"  {row['worst']}"
+        for row in table.head(top).iter_rows(named=True)
+    ]
+
+
+_SHOWN = {"ports": _port_lines, "trees": _tree_lines, "victims": _victim_lines}

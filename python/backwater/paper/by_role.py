@@ -1,0 +1,78 @@
+"""Data of figures that looks at flows by class and at ports by role (`backwater.breakdown`)."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from backwater.paper.samples import Lines, Samples, of_ports, recorded
+
+if TYPE_CHECKING:
+    import polars
+
+    from backwater.paper.files import Source
+    from backwater.results import Run
+
+_COLUMNS = {"data": "tx_data_bytes", "replies": "tx_reply_bytes", "credits": "tx_credit_bytes"}
+"""Frames that ports count apart, and the column that has their bytes."""
+
+
+def port_buffer(source: Source, run: Run) -> Samples:
+    """Return the most bytes that ever waited for each port."""
+    from backwater.breakdown import port_bytes
+
+    ports = _of_roles(source, run, run.ports)
+    return Samples(ports.select(b=port_bytes(ports))["b"].to_numpy().astype(float))
+
+
+def queuing_time(source: Source, run: Run) -> Samples:
+    """Return how long data waited at ports, each mean standing for all its packets."""
+    import polars as pl
+
+    table = recorded(run, "waiting")
+    if source.incast is not None:
+        table = table.filter(pl.col("incast") == source.incast)
+    table = _of_roles(source, run, table)
+    return Samples(table["mean_ps"].to_numpy().astype(float), table["packets"].to_numpy())
+
+
+def sent(source: Source, run: Run) -> Samples:
+    """Return the bytes of some frames that ports sent, over what they could have sent in all."""
+    ports = _of_roles(source, run, run.ports)
+    could = float(ports["rate_bps"].sum()) * run.summary["end_ps"] / 8e12
+    share = float(ports[_COLUMNS[source.frames]].sum()) / could if could else math.nan
+    return Samples(np.array([share]))
+
+
+def buffer_course(source: Source, run: Run) -> Lines:
+    """Return the bytes in the buffer of each switch over time, probe by probe."""
+    import polars as pl
+
+    table = run.measured_queues().with_columns(pl.col("name", "tier").cast(pl.String))
+    if source.tiers:
+        table = table.filter(pl.col("tier").is_in(source.tiers))
+    if source.nodes:
+        table = table.filter(pl.col("name").is_in(source.nodes))
+    if source.window:
+        table = table.filter(pl.col("at_ps").is_between(*source.window))
+    wide = table.sort("at_ps").pivot("name", index="at_ps", values="used_bytes").fill_null(0)
+    times = wide["at_ps"].to_numpy().astype(float)
+    names = [name for name in wide.columns if name != "at_ps"]
+    return Lines(times, {name: wide[name].to_numpy().astype(float) for name in sorted(names)})
+
+
+def _of_roles(source: Source, run: Run, table: polars.DataFrame) -> polars.DataFrame:
+    import polars as pl
+
+    from backwater.breakdown import port_roles
+
+    if source.ports:
+        table = of_ports(source, run, table)
+    if source.tiers:
+        table = table.filter(pl.col("tier").cast(pl.String).is_in(source.tiers))
+    roles = port_roles(run)
+    if source.roles:
+        roles = roles.filter(pl.col("role").is_in(source.roles))
+    return table.join(roles, on=["node", "port"])

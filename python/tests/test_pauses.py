@@ -1,0 +1,183 @@
+"""Pauses as tables: rates per port, trees of causes, victim flows; and SPFC's flow model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import backwater
+from backwater import pauses
+from backwater.paper import spfc
+
+Command = Callable[..., CompletedProcess[str]]
+
+UNIT = """\
+name = "unit"
+topology = { kind = "star", hosts = 8, link = { rate = "100Gbps", delay = "1us" } }
+
+[switch]
+buffer = "1MB"
+
+[[traffic]]
+name = "long"
+pattern = "list"
+flows = [
+    { src = 0, dst = 6, bytes = "2MB" },
+    { src = 0, dst = 7, bytes = "500KB" },
+]
+
+[[traffic]]
+name = "burst"
+pattern = "between"
+senders = { first = 1, count = 5 }
+receivers = [7]
+together = true
+size = "200KB"
+start = "20us"
+
+[scheme]
+preset = "line-rate"
+pfc.xoff = 0.25
+"""
+RECORD = "\n[record]\npauses = { flows = true }\n"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> backwater.Run:
+    """Incast at host 7, with a flow from host 0 that goes elsewhere."""
+    folder = tmp_path_factory.mktemp("pauses")
+    (folder / "unit.toml").write_text(UNIT + RECORD)
+    return backwater.run(folder / "unit.toml", out=folder / "out")
+
+
+def test_rates_count_pauses_and_resumes_of_each_port(run: backwater.Run) -> None:
+    table = pauses.rates(run)
+    assert set(table["port"]) == {f"host{h}->switch0" for h in range(6)}
+    counters = run.summary["counters"]
+    assert table["pauses"].sum() == counters["pfc_pauses"] > 10
+    assert table["resumes"].sum() == counters["pfc_resumes"] == counters["pfc_pauses"]
+    assert table["held_ps"].sum() == run.summary["pfc_paused_ps"]
+    per_ms = table["pauses"] / (run.summary["end_ps"] / 1e9)
+    assert np.allclose(table["pauses_per_ms"], per_ms)
+    ports = run.ports.filter(pl.col("pauses") > 0)
+    assert ports["resumes"].sum() == ports["pauses"].sum() == table["pauses"].sum()
+
+
+def test_a_window_cuts_pauses_at_its_edges(run: backwater.Run) -> None:
+    whole = pauses.rates(run)
+    middle = run.summary["end_ps"] // 2
+    parts = [pauses.rates(run, w) for w in ((0, middle), (middle, run.summary["end_ps"]))]
+    assert sum(part["held_ps"].sum() for part in parts) == pytest.approx(whole["held_ps"].sum())
+    assert sum(part["pauses"].sum() for part in parts) == whole["pauses"].sum()
+
+
+def test_one_switch_makes_trees_of_depth_one(run: backwater.Run) -> None:
+    table = pauses.trees(run)
+    assert table.height == run.pause_causes.height
+    assert set(table["congested_port"]) == {"switch0->host7"}
+    assert set(table["depth"]) == {1}
+    # Eight host ports send to the switch; a tree of one pause holds one of them, all of its time.
+    assert set(table["suppressed_peak"]) == set(table["suppressed_mean"]) == {1 / 8}
+
+
+def test_the_victim_is_named(run: backwater.Run) -> None:
+    table = pauses.victims(run)
+    (row,) = table.iter_rows(named=True)
+    assert (row["flow"], row["src"], row["dst"], row["worst"]) == (0, 0, 6, "switch0->host7")
+    assert row["pauses"] > 0
+    assert row["held_ps"] > 0
+
+
+# SPFC-43
+def test_a_tree_suppresses_what_its_pauses_hold_at_once() -> None:
+    """A root that holds one port, and below it two that overlap for a while."""
+    causes = [
+        # node, port paused through, peer and its port, number, egress, parent, depth, at
+        (9, 0, 1, 0, 1, 5, None, 1, 10),
+        (1, 3, 2, 0, 1, 0, 1, 2, 20),
+        (1, 4, 3, 0, 1, 0, 1, 2, 30),
+    ]
+    names = ["node", "port", "peer", "peer_port", "number", "egress", "parent", "depth", "at_ps"]
+    table = pl.DataFrame(causes, schema=names, orient="row").with_columns(
+        pl.lit(2).alias("class"),
+        pl.lit("s9").alias("root_name"),
+        pl.lit("h5").alias("root_peer_name"),
+    )
+    held = [(1, 0, 1, 15, 55), (2, 0, 1, 25, 45), (3, 0, 1, 35, 55)]
+    effects = pl.DataFrame(
+        [(n, p, 2, k, a, b) for n, p, k, a, b in held],
+        schema=["node", "port", "class", "number", "from_ps", "to_ps"],
+        orient="row",
+    )
+    ports = pl.DataFrame(
+        {
+            "node": [1, 2, 3, 9],
+            "port": [0, 0, 0, 5],
+            "rate_bps": [400, 100, 100, 100],
+            "peer_tier": ["switch", "switch", "switch", "host"],
+        }
+    )
+    fake: Any = SimpleNamespace(
+        path=Path("fake"),
+        pause_causes=table,
+        pauses=effects,
+        ports=ports,
+        summary={"tiers": ["host", "switch"]},
+    )
+    (row,) = pauses.trees(fake).iter_rows(named=True)
+    assert (row["congested_port"], row["pauses"], row["depth"], row["ports"]) == ("s9->h5", 3, 2, 3)
+    assert (row["from_ps"], row["to_ps"]) == (10, 55)
+    assert row["suppressed_peak"] == 1.0
+    assert row["suppressed_mean"] == pytest.approx((400 * 40 + 100 * 20 + 100 * 20) / 40 / 600)
+
+
+def test_the_command_shows_ports_trees_and_victims(
+    run: backwater.Run, command: Command, tmp_path: Path
+) -> None:
+    shown = command("pauses", str(run.path)).stdout
+    assert "host0->switch0" in shown
+    assert "trees" in shown
+    assert "1 victim flows" in shown
+    told = json.loads(command("pauses", str(run.path), "--json").stdout)
+    assert {name: len(rows) for name, rows in told.items()} == {
+        "ports": 6,
+        "trees": run.pause_causes.height,
+        "victims": 1,
+    }
+    (tmp_path / "plain.toml").write_text(UNIT)
+    plain = backwater.run(tmp_path / "plain.toml", out=tmp_path / "out")
+    assert plain.digest == run.digest
+    assert "[record] pauses" in command("pauses", str(plain.path)).stdout
+    with pytest.raises(backwater.RunError, match="pause_causes was not recorded"):
+        pauses.trees(plain)
+
+
+# SPFC-30
+def test_the_flow_model_is_that_of_the_appendix() -> None:
+    assert spfc.burst_rate(24) == 1 / 25
+    assert spfc.victim_rate(24, 0.5) == 0.5 + 1 / 25
+    for n in range(1, 40):
+        for epsilon in (0.0, 0.3, 0.75, 0.9, 1.0):
+            # Eq. 7 and Eq. 8 are the same statement.
+            for k in (1.5, 3, 5, 9.5):
+                by_rates = spfc.victim_rate(n, epsilon) > 1 / k > spfc.burst_rate(n)
+                assert bool(spfc.tells_apart(k, n, epsilon)) == by_rates, (n, epsilon, k)
+
+
+# SPFC-31
+def test_five_covers_what_the_paper_says() -> None:
+    n = np.arange(1, 32)
+    covered = spfc.covered_epsilon(5, n)
+    assert (covered[:4] == 0).all()
+    assert np.allclose(covered[4:], np.minimum(0.8 + 1 / (n[4:] + 1), 1))
+    for bursts, share in zip(n[4:], covered[4:], strict=True):
+        assert spfc.tells_apart(5, bursts, share - 1e-9)
+        assert share == 1 or not spfc.tells_apart(5, bursts, share + 1e-9)
