@@ -58,7 +58,7 @@ def print_audit(runs: Mapping[str, Run]) -> None:
         if summary["ending"] == "stalled":
             lines.append(f"error: {name}: nothing can go on any more, and flows are unfinished")
         if summary["ending"] == "deadlock":
-            lines.append(f"warning: {name}: the run ended with the deadlock, as run.on_deadlock says")
+            lines.append(f"warning: {name}: it ended with a deadlock, as run.on_deadlock says")
         lines += [f"  {line}" for line in summary["stall"]]
         for line in lines:
             print(line, file=sys.stderr)

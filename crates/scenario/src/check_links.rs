@@ -41,7 +41,7 @@ pub(crate) fn links(
         );
     }
     if !outages.is_empty() {
-        unsupported(spec, findings);
+        unsupported(spec, &outages, findings);
         repair(&outages, config, findings);
         late(spec, &outages, findings);
     }
@@ -55,8 +55,19 @@ pub(crate) fn links(
 
 /// What another simulator's habits cannot be joined with.
 // LNK-06
-fn unsupported(spec: &Spec, findings: &mut Findings<'_>) {
+fn unsupported(spec: &Spec, outages: &Outages, findings: &mut Findings<'_>) {
     let scheme = &spec.scheme;
+    // FG-35
+    if scheme.floodgate.is_some() && !outages.changes().is_empty() {
+        findings.error(
+            &["topology.failures", "scheme.backpressure", "scheme.preset"],
+            "links change during the run, and windows, credits and pauses by destination know no \
+             failing links"
+                .to_owned(),
+            "let links fail from the start on (no `at`, no `until`), lose frames (`loss`), or take \
+             another `backpressure`",
+        );
+    }
     let what = if scheme.in_order {
         "ties = \"scheduling\""
     } else if scheme.path == PathChoice::Tuple {

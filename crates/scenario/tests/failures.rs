@@ -244,6 +244,18 @@ fn failures_need_a_recovery_and_no_replay() {
             .any(|p| p.message.contains("knows no failing links")),
         "{problems:?}"
     );
+    // FG-35
+    for preset in ["dcqcn+floodgate", "dcqcn+pfc-tag"] {
+        let scheme = format!("preset = \"{preset}\"");
+        let problems = with(changes, &scheme).unwrap_err();
+        assert!(
+            problems
+                .iter()
+                .any(|p| p.message.contains("know no failing links")),
+            "{problems:?}"
+        );
+        assert!(with(POD, &scheme).is_ok(), "down from the start");
+    }
     let patient = with(changes, "preset = \"dcqcn\"\ngo-back-n.timeout = \"off\"").unwrap();
     assert!(
         warnings(&patient)

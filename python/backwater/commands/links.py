@@ -42,9 +42,8 @@ def _lines(epoch: dict[str, Any]) -> list[str]:
     from backwater.units import time_text
 
     down, cut_off, circle = epoch["down"], epoch["cut_off"], epoch["circle"]
-    lines = [f"from {time_text(epoch['at_ps'])}: {', '.join(down) or 'every link is up'}"]
-    if down:
-        lines[0] += " down"
+    since = f"from {time_text(epoch['at_ps'])} on" if epoch["at_ps"] else "from the start"
+    lines = [f"{since}: {', '.join(down)} down" if down else f"{since}: every link is up"]
     if cut_off:
         more = f" and {len(cut_off) - _LISTED} more" if len(cut_off) > _LISTED else ""
         lines.append(f"  cut off: {', '.join(cut_off[:_LISTED])}{more}")

@@ -190,6 +190,31 @@ fn links_that_come_back_free_a_deadlock_if_they_stand_in_it() {
     assert_eq!(outcome.finished, outcome.started);
 }
 
+// LNK-25
+#[test]
+fn pairs_that_new_routes_could_deadlock_hold_nobody_from_then_on() {
+    let run = |elide: bool| {
+        let mut s = bfc(pod(4), crowd(3, 4));
+        s.switch.classify = Classify::Dynamic {
+            queues: 1,
+            table: 100,
+            sticky_ps: 4 * US,
+        };
+        s.nic.recovery = Recovery::GoBackN { timeout_ps: MS };
+        let outages = failures(&s.graph(), 5 * US, None);
+        let mut s = s.with(&outages, 0, Stranded::Drop);
+        if let Some(outages) = &mut s.outages {
+            outages.elide_backpressure = elide;
+        }
+        s.run().0
+    };
+    let held = run(false);
+    assert!(!held.deadlocks.is_empty() && held.ending == Ending::Stalled);
+    let free = run(true);
+    assert_eq!((free.ending, free.deadlocks.len()), (Ending::Drained, 0));
+    assert!(free.counters.bfc_pauses > 0, "the other pairs still pause");
+}
+
 /// Switches in a ring, each with `hosts` hosts that send to the one but next.
 fn ring(switches: u32, hosts: u32) -> (TopologySpec, Vec<Flow>) {
     let all = switches * hosts;

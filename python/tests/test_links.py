@@ -1,0 +1,147 @@
+"""Failing links and deadlocks as the command line and Python show them. Rules in specs/links.md."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Backwater
+
+import backwater
+from backwater.campaign.facts import facts
+from backwater.paper.files import FigureError, read
+from backwater.tables import audit
+
+POD = """\
+name = "pod"
+
+[topology]
+kind = "leaf-spine"
+leaves = 4
+spines = 2
+hosts_per_leaf = 4
+link = { rate = "100Gbps", delay = "1us" }
+
+[[topology.failures]]
+links = ["spine0--leaf3", "spine1--leaf0"]
+
+[[topology.failures]]
+links = ["host0--leaf0"]
+at = "150us"
+until = "200us"
+
+[switch]
+buffer = "2MB"
+
+[[traffic]]
+name = "across"
+pattern = "list"
+flows = [FLOWS]
+
+[scheme]
+preset = "line-rate"
+pfc.xoff = "20KB"
+
+[run]
+until = "20ms"
+"""
+
+
+@pytest.fixture(scope="module")
+def pod(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A pod whose failed links close circles, with every host sending across it."""
+    flows = ", ".join(
+        f'{{ src = {src}, dst = {12 - src // 4 * 4 + src % 4}, bytes = "400KB", start = "{k}us" }}'
+        for k in range(8)
+        for src in range(16)
+    )
+    path = tmp_path_factory.mktemp("pod") / "pod.toml"
+    path.write_text(POD.replace("FLOWS", flows), encoding="utf-8")
+    return path
+
+
+def test_links_says_what_is_down_when_and_whom_that_cuts_off(command: Backwater, pod: Path) -> None:
+    """LNK-04, LNK-12, LNK-13, LNK-40."""
+    said = command("links", pod)
+    assert said.returncode == 0
+    lines = said.stdout.splitlines()
+    assert lines[0] == "from the start: leaf0--spine1, leaf3--spine0 down"
+    assert lines[1].startswith("  can wait in a circle: ")
+    ports = lines[1].split(": ")[1].split(", ")
+    assert ports[0] == ports[-1]
+    assert len(ports) == 5
+    assert lines[2].startswith("from 150 µs on: host0--leaf0, leaf0--spine1")
+    assert lines[3] == "  cut off: host0"
+    assert lines[5].startswith("from 200 µs on: leaf0--spine1, leaf3--spine0 down")
+    told = json.loads(command("links", pod, "--json").stdout)
+    assert [epoch["at_ps"] for epoch in told] == [0, 150_000_000, 200_000_000]
+    assert told[1]["cut_off"] == ["host0"]
+    whole = command("links", pod, "--set", "topology.failures=[]")
+    assert whole.stdout == "from the start: every link is up\n  no circle: no deadlock\n"
+
+
+def test_check_warns_of_the_circle_and_wrong_names_are_refused(
+    command: Backwater, pod: Path
+) -> None:
+    """LNK-04, LNK-40."""
+    said = command("check", pod)
+    assert said.returncode == 0
+    assert "PFC can deadlock" in said.stdout + said.stderr
+    wrong = command("links", pod, "--set", 'topology.failures=[{links=["leaf0--spine9"]}]')
+    assert wrong.returncode == 2
+    assert 'no node "spine9"' in wrong.stderr
+
+
+def test_a_deadlock_ends_a_run_if_asked_and_is_told_in_any_case(pod: Path, tmp_path: Path) -> None:
+    """LNK-41, LNK-42, LNK-43."""
+    run = backwater.run(pod, out=tmp_path / "on", overrides=["run.until=8ms"])
+    assert run.deadlocks
+    first = run.deadlocks[0]
+    assert first["at_ps"] <= first["seen_ps"] < 1_000_000_000
+    assert len(first["ports"]) == 4
+    assert first["bytes"] > 0
+    assert set(first["flows"]) <= set(run.flows["id"].to_list())
+    assert run.summary["counters"]["deadlocks"] == len(run.deadlocks)
+    assert any("deadlock(s), the first at" in w for w in run.summary["warnings"])
+    ended = backwater.run(pod, out=tmp_path / "end", overrides=["run.on_deadlock=end"])
+    assert ended.summary["ending"] == "deadlock"
+    assert ended.deadlocks == [first]
+    assert ended.ok, "it was asked for"
+    assert audit(ended.summary) == "deadlock"
+    assert facts(ended.summary)["counters.deadlocks"] == 1
+    said = ended.summary["stall"][0]
+    assert said.startswith("deadlock: ")
+
+
+def test_links_that_change_are_counted_and_no_slowdown_is_checked(
+    pod: Path, tmp_path: Path
+) -> None:
+    """LNK-01, LNK-30."""
+    run = backwater.run(pod, scheme="bfc", out=tmp_path / "bfc")
+    assert run.ok
+    assert run.summary["counters"]["link_changes"] == 2
+    assert run.summary["counters"]["reroutes"] == 2
+    assert "slowdown" not in run.summary["checks"]
+    assert run.summary["drops"]["link"] > 0
+    assert run.ports["dropped_link"].sum() == run.summary["drops"]["link"]
+    assert run.summary["ending"] == "drained"
+    early = backwater.run(pod, scheme="bfc", out=tmp_path / "e", overrides=["run.until=100us"])
+    assert any("no link failed or came back" in w for w in early.summary["warnings"])
+
+
+def test_a_figure_can_have_a_thousand_seeds(tmp_path: Path) -> None:
+    """Fig. 17 of SPFC is a campaign."""
+    shipped = Path(backwater.__file__).parent / "paper/figures/spfc/fig17.toml"
+    figure = read(shipped)
+    assert figure.groups[0].seeds == tuple(range(1, 1001))
+    assert figure.groups[0].quick_seeds == (1, 2)
+    scenario = (shipped.parent / "scenarios/pod-w1.toml").read_text(encoding="utf-8")
+    (tmp_path / "scenarios").mkdir()
+    (tmp_path / "scenarios/pod-w1.toml").write_text(scenario, encoding="utf-8")
+    wrong = tmp_path / "wrong.toml"
+    for seeds in ["{ from = 5, to = 4 }", "{ from = 1, to = 1000000 }", "{ first = 1, to = 3 }"]:
+        text = shipped.read_text(encoding="utf-8").replace("{ from = 1, to = 1000 }", seeds)
+        wrong.write_text(text, encoding="utf-8")
+        with pytest.raises(FigureError, match="seeds"):
+            read(wrong)
