@@ -258,13 +258,13 @@ def _queueing(source: Source, run: Run) -> Samples:
     """Read how long data packets waited at ports; with Homa, those that were granted."""
     import polars as pl
 
-    table = _of_ports(source, run, _recorded(run, "delay_histogram")).filter(pl.col("scheduled"))
+    table = of_ports(source, run, recorded(run, "delay_histogram")).filter(pl.col("scheduled"))
     return Samples(table["bin_ps"].to_numpy().astype(float), table["samples"].to_numpy())
 
 
 def _control_share(source: Source, run: Run) -> Samples:
     """Divide what a port sends that is no data by all that it sends."""
-    table = _of_ports(source, run, run.ports)
+    table = of_ports(source, run, run.ports)
     values = (table["tx_bytes"] - table["tx_data_bytes"]) / table["tx_bytes"]
     return Samples(values.drop_nans().to_numpy())
 
