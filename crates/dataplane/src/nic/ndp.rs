@@ -78,7 +78,7 @@ impl Outgoing {
             }
             self.used = 0;
             for left in (2..=self.paths.len()).rev() {
-                let nth = (u128::from(draw()) * left as u128 >> 64) as usize;
+                let nth = ((u128::from(draw()) * left as u128) >> 64) as usize;
                 self.paths.swap(left - 1, nth);
             }
         }
@@ -452,7 +452,10 @@ impl Ndp {
         if cx.now >= flow.deadline(timeout_ps) {
             cx.counters.timeouts += 1;
             flow.news_ps = cx.now;
-            while let Some((psn, _)) = flow.flight.pop_front_if(|f| f.1 + timeout_ps <= cx.now) {
+            while let Some(&(psn, sent_ps)) = flow.flight.front()
+                && sent_ps + timeout_ps <= cx.now
+            {
+                flow.flight.pop_front();
                 flow.lost.push_back(psn);
                 more += 1;
             }

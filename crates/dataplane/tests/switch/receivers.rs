@@ -158,14 +158,11 @@ fn by_chance_the_last_in_the_queue_is_trimmed_instead() {
 fn a_header_without_room_goes_back_and_other_control_is_dropped() {
     let mut b = Bench::new(&trims(|_| ()));
     let from = |psn| {
-        let id = (
-            data(1, 1, psn),
-            Cold {
-                src: 2,
-                ..Cold::default()
-            },
-        );
-        id
+        let cold = Cold {
+            src: 2,
+            ..Cold::default()
+        };
+        (data(1, 1, psn), cold)
     };
     for psn in 0..10 {
         let (packet, cold) = from(psn);
