@@ -229,6 +229,7 @@ impl Switch {
             self.classifier
                 .commit(now, port, &packet, place, counted, &mut self.queueing);
         self.enqueue(port, queue, alone, (id, &packet), arena, sink);
+        sink.kick(port);
     }
 
     /// A frame between neighbours has left its queue.
