@@ -116,7 +116,10 @@ impl Standstill {
         if self.epochs.front().is_none_or(|epoch| epoch.0 > now) {
             return;
         }
-        while let Some((_, down)) = self.epochs.pop_front_if(|epoch| epoch.0 <= now) {
+        while let Some((at_ps, _)) = self.epochs.front()
+            && *at_ps <= now
+            && let Some((_, down)) = self.epochs.pop_front()
+        {
             let known = graph.without(&down);
             let routes = routes(&known, self.seed, self.choice).unwrap_or_default();
             let pairs = used_pairs(&known, &routes);
@@ -224,7 +227,6 @@ impl<C: Calendar> Simulation<C> {
     }
 
     /// Where the packets stand that hold something of these ports; and flows by queue.
-    #[expect(clippy::type_complexity, reason = "two maps that one walk makes")]
     fn holders(
         &self,
         links: &[u32],
