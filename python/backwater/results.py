@@ -187,8 +187,10 @@ class Run:
         A ``victim`` does not go to the congested port.
         """
         return self._recorded("held_flows", "pauses = { flows = true }")
+
+    @cached_property
     def waiting(self) -> polars.DataFrame:
-        """A row per switch port, incasts apart: how long data waited there: ``[record] waiting``.
+        """Per switch port, incasts apart: how long data waited there: ``[record] waiting``.
 
         ``packets`` left by the port of ``node`` towards ``peer``; each had waited, from its arrival
         at the switch to the start of its transmission, ``mean_ps`` on average, ``max_ps`` at most.

@@ -42,7 +42,7 @@ COLUMNS = {
         "from_ps",
         "probes",
     ],
-    "pauses": ["node", "name", "tier", "port", "class", "from_ps", "to_ps", "open"],
+    "pauses": ["node", "name", "tier", "port", "class", "from_ps", "to_ps", "open", "number"],
     "active": ["node", "name", "tier", "port", "direction", "active", "probes"],
 }
 

@@ -10,7 +10,7 @@ use dataplane::config::Admission;
 use dataplane::units::{NS, Time, US};
 use fabric::record::{
     Counters, PauseRecord, PauseRecording, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts,
-    RttHistogram,
+    RttHistogram, WaitingRecord,
 };
 use kernel::random::{Purpose, Stream};
 use traffic::Flow;
@@ -87,6 +87,7 @@ fn recording_changes_no_result_and_neither_does_elision_change_what_is_recorded(
         assert_eq!(nothing.flows, a.flows, "{name}");
         assert!(nothing.throughput.is_empty() && nothing.port_queues.is_empty());
         assert!(nothing.histogram.is_empty() && nothing.rtt.is_empty());
+        assert!(nothing.waiting.is_empty());
         let full = Setup {
             elide: false,
             ..recorded.clone()
@@ -101,6 +102,7 @@ fn recording_changes_no_result_and_neither_does_elision_change_what_is_recorded(
             assert_eq!(a.port_queues, b.port_queues, "{name}, {what}");
             assert_eq!(a.histogram, b.histogram, "{name}, {what}");
             assert_eq!(a.rtt, b.rtt, "{name}, {what}");
+            assert_eq!(a.waiting, b.waiting, "{name}, {what}");
         }
     }
 }
@@ -376,4 +378,40 @@ fn turns_of_ports_are_the_same_whether_probes_are_told_together_or_not() {
     };
     // Port 3 has one flow at a time, so what its probes saw beyond 0 is the same in both.
     assert_eq!(of(&idle, 3)[1..], of(&awake, 3)[1..]);
+}
+
+// RCD-11
+#[test]
+fn data_waits_for_what_came_before_it() {
+    let mut flows = vec![flow(0, 0, 0, 2, 2000), flow(1, 0, 1, 2, 2000)];
+    flows[1].incast = true;
+    let mut s = line_rate(star(3), flows);
+    s.record.waiting_ps = Some((0, 1000 * US));
+    let waiting = |s: &Setup| -> Vec<_> {
+        let records = s.clone().run().1.waiting;
+        let told = |r: &WaitingRecord| {
+            assert_eq!(
+                (r.node, r.port, r.peer),
+                (3, 2, 2),
+                "the switch's port to host 2"
+            );
+            (r.incast, r.packets, r.total_ps, r.max_ps)
+        };
+        records.iter().map(told).collect()
+    };
+    // In turn leave: 0 (at once), 1 (a frame later); 0 (came with the one before), 1 (two frames).
+    let frame = u128::from(FRAME_PS);
+    assert_eq!(
+        waiting(&s),
+        [
+            (false, 2, frame, FRAME_PS),
+            (true, 2, 3 * frame, 2 * FRAME_PS)
+        ]
+    );
+    // Of what leaves within a window only.
+    let first = US + FRAME_PS;
+    s.record.waiting_ps = Some((first, first + FRAME_PS));
+    assert_eq!(waiting(&s), [(false, 1, 0, 0)]);
+    s.record.waiting_ps = Some((first + 1, first + FRAME_PS + 1));
+    assert_eq!(waiting(&s), [(true, 1, frame, FRAME_PS)]);
 }

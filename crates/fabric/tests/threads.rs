@@ -4,10 +4,11 @@ mod common;
 
 use common::*;
 use dataplane::config::{
-    Admission, Alpha, BitmapConfig, Classify, IrnConfig, PathChoice, Recovery,
+    Admission, Alpha, BitmapConfig, Classify, FloodgateConfig, IrnConfig, PathChoice, Recovery,
 };
 use dataplane::units::{MS, NS, Rate, US};
 use fabric::engine::{Simulation, Threads};
+use fabric::outages::{Outage, Outages};
 use fabric::record::{
     Ending, Outcome, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts, RttHistogram,
 };
@@ -264,6 +265,36 @@ fn pauses_bitmaps_and_drops_cross_as_they_are() {
     spraying.switch.path = PathChoice::Packet;
     let outcome = same_with(&spraying, &[2, 4]);
     assert!(outcome.counters.overtaken + outcome.counters.naks > 0);
+}
+
+// PAR-03, PAR-04
+#[test]
+fn held_packets_credits_and_failing_links_are_the_same_on_any_number_of_threads() {
+    let of = |preset: fn(_, _) -> Setup| preset(leaf_spine(4, 2, 4), flows(3, 16, 300));
+    for config in [FloodgateConfig::PRACTICAL, FloodgateConfig::IDEAL] {
+        let mut setup = of(dcqcn);
+        setup.switch.floodgate = Some(config);
+        let outcome = same_with(&setup, &[2, 4]);
+        assert_eq!(outcome.violations, [], "{config:?}");
+        assert_eq!(outcome.ending, Ending::Drained, "{config:?}");
+        assert!(outcome.threads.used == 4 && outcome.threads.crossed > 1000);
+    }
+
+    let mut failing = of(hpcc);
+    let graph = failing.topology.build().unwrap();
+    let spine = graph.nodes() - 1;
+    let outages = (0..3).map(|n| Outage {
+        link: graph.port_index(spine, n) as u32,
+        from_ps: (22 + u64::from(n)) * US,
+        until_ps: Some((40 + 7 * u64::from(n)) * US),
+    });
+    let outages: Vec<Outage> = outages.collect();
+    failing.outages = Some(Outages::new(&graph, &outages, 2 * US));
+    failing.nic.recovery = Recovery::GoBackN {
+        timeout_ps: 500 * US,
+    };
+    let outcome = same_with(&failing, &[2, 4]);
+    assert!(outcome.counters.link_changes > 0 && outcome.counters.retransmissions > 0);
 }
 
 // PAR-06, ENG-07

@@ -197,6 +197,7 @@ fn link_epochs(
 /// What BFC costs each kind of switch, as JSON.
 #[pyfunction]
 #[pyo3(signature = (path, overrides, seed=None, scheme=None, packet_bytes=None, profile=None, destinations=None))]
+#[allow(clippy::too_many_arguments)] // as many as the command has options
 fn resources(
     py: Python<'_>,
     path: PathBuf,

@@ -135,12 +135,13 @@ impl Profile {
     pub(crate) fn scheme(&self, control: &str, backpressure: &str, preset: &str) -> Table {
         let table = built_in(&format!("profile-{}", self.name), self.text);
         let mut result = Table::default();
-        for part in ["scheme", control, backpressure, preset] {
-            // A preset may have the name of its control.
-            let again = part == preset && part == control;
-            if let Some(Value::Table(part)) = table.get(part).map(|e| &e.node.value)
-                && !again
-            {
+        let mut parts = vec!["scheme", control, backpressure];
+        // A preset may have the name of its control or backpressure.
+        if !parts.contains(&preset) {
+            parts.push(preset);
+        }
+        for part in parts {
+            if let Some(Value::Table(part)) = table.get(part).map(|e| &e.node.value) {
                 merge(&mut result, part);
             }
         }

@@ -783,7 +783,7 @@ fn every_value_names_a_rule_and_every_rule_is_named() {
         let text = std::fs::read_to_string(&path).unwrap();
         let of_profile = |line: &str| {
             let name = path.file_name().unwrap().to_string_lossy();
-            let rules = ["NS3-", "BFCC-"];
+            let rules = ["NS3-", "BFCC-", "FGC-"];
             name.starts_with("profile-") && rules.iter().any(|rule| line.contains(rule))
         };
         for line in text.lines() {

@@ -301,7 +301,7 @@ impl Source {
         };
         *receiver = match &incast.receiver {
             Receiver::Host(host) => *host,
-            Receiver::InTurn(all) => all[*events % all.len()], // TRA-22
+            Receiver::InTurn(all) => all[*events % all.len()], // TRA-24
             Receiver::Random => self.pair_stream.below(u64::from(self.hosts.count())) as u32,
         };
         *events += 1;

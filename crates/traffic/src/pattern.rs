@@ -16,7 +16,7 @@ pub enum Receiver {
     Random,
     /// Always this host.
     Host(u32),
-    /// These hosts one after the other, an event each, and over again. // TRA-22
+    /// These hosts one after the other, an event each, and over again. // TRA-24
     InTurn(Arc<[u32]>),
 }
 

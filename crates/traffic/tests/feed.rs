@@ -753,7 +753,7 @@ fn senders_that_start_together_send_the_same_to_one_receiver() {
     let mut burst = source(between(&[1, 3, 4], &[0, 5], true), poisson(1e7));
     burst.sizes = Some(Sizes::Dist(find("web-search@hpcc").expect("known")));
     let flows = flows(7, &[burst], &racks(6, 2));
-    assert!(flows.len() > 200 && flows.len() % 3 == 0);
+    assert!(flows.len() > 200 && flows.len().is_multiple_of(3));
     let mut receivers = BTreeSet::new();
     for event in flows.chunks(3) {
         assert_eq!([1, 3, 4], [event[0].src, event[1].src, event[2].src]);

@@ -45,7 +45,7 @@ fn incast(receivers: &[u32]) -> SourceSpec {
     source(Pattern::Incast(incast), kind, (100 * US) as f64)
 }
 
-// TRA-22
+// TRA-24
 #[test]
 fn receivers_take_turns() {
     let all = flows(incast(&[4, 0, 13]), 16).unwrap();

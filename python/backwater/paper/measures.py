@@ -17,6 +17,8 @@ from backwater.paper.quantities import parse
 from backwater.paper.samples import Array, Lines, Samples, of_ports, recorded, window_of
 
 if TYPE_CHECKING:
+    import polars
+
     from backwater.results import Run
 
 _APART = ("sum", "count", "time-to", "time-of-max", "swings", "jain")

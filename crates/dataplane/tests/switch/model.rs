@@ -178,8 +178,8 @@ impl Model {
         let enough = dataplane::switch::counting_number(&spfc, LINK.0, self.config.max_frame);
         let told = &self.told[port as usize];
         let paused = |class: u8| {
-            let of = told.iter().filter(|(at, c, _)| *c == class && *at < edge);
-            of.last().is_some_and(|last| last.2)
+            let mut of = told.iter().filter(|(at, c, _)| *c == class && *at < edge);
+            of.next_back().is_some_and(|last| last.2)
         };
         let paused_since = told.iter().any(|&(at, _, on)| on && at >= edge);
         let resumed = told.iter().any(|&(at, _, on)| !on && at < edge);

@@ -116,10 +116,8 @@ impl Standstill {
         if self.epochs.front().is_none_or(|epoch| epoch.0 > now) {
             return;
         }
-        while let Some((at_ps, _)) = self.epochs.front()
-            && *at_ps <= now
-            && let Some((_, down)) = self.epochs.pop_front()
-        {
+        let due = self.epochs.partition_point(|epoch| epoch.0 <= now);
+        for (_, down) in self.epochs.drain(..due) {
             let known = graph.without(&down);
             let routes = routes(&known, self.seed, self.choice).unwrap_or_default();
             let pairs = used_pairs(&known, &routes);
