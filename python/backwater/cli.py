@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from backwater.commands import campaign, graph, interchange, links, paper, spfc
+from backwater.commands import breakdown, campaign, graph, interchange, links, paper, spfc
 from backwater.commands.common import (
     BAD_INPUT,
     FAILED,
@@ -246,6 +246,7 @@ def _end_of_comparison(result: Comparison, as_json: bool) -> None:
         say(f"report: {shown(result)}/{REPORT}")
 
 
+breakdown.register(app)
 campaign.register(app)
 graph.register(app)
 interchange.register(app)

@@ -65,6 +65,7 @@ fn plain() -> SwitchConfig {
         int: None,
         bfc: None,
         floodgate: None,
+        assist: None,
         acks_return: false,
         path: PathChoice::Flow,
         max_frame: SIZE,

@@ -33,7 +33,8 @@ pub struct Routes {
     pub table: Vec<u16>,
     /// Distinct sets of equal-cost egress ports; an empty one means unreachable.
     pub sets: Vec<Box<[u16]>>,
-    /// Seed of this switch's hash among equal paths.
+    /// Seed of this switch's hash among equal paths. With [`PathChoice::Symmetric`] that of its
+    /// tier; with [`PathChoice::Label`] how many ways the switches below it make.
     pub seed: u32,
     /// ECMP or spraying.
     pub choice: PathChoice,
@@ -91,11 +92,26 @@ impl Routes {
                     PathChoice::Flow => packet.hash,
                     PathChoice::Packet => packet.hash ^ mix32(packet.psn.wrapping_add(0x9e37_79b9)),
                     PathChoice::Tuple => return Some(set[self.by_tuple(packet, src(), n)]),
+                    PathChoice::Symmetric => packet.hash, // XP-05
+                    // NDP-05
+                    PathChoice::Label => {
+                        return Some(set[(packet.hash / self.seed.max(1)) as usize % n]);
+                    }
                 };
                 let h = mix32(key ^ self.seed);
                 Some(set[((u64::from(h) * n as u64) >> 32) as usize])
             }
         }
+    }
+
+    /// How many ports begin a shortest way to an endpoint; 0: none leads there.
+    #[must_use]
+    pub fn ways(&self, dst: u32) -> usize {
+        let group = self.endpoints.group[dst as usize];
+        if group == self.own_group {
+            return 1;
+        }
+        self.sets[self.table[group as usize] as usize].len()
     }
 
     /// Whether this is the first switch of a packet from endpoint `src`.

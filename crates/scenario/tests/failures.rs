@@ -244,6 +244,11 @@ fn failures_need_a_recovery_and_no_replay() {
             .any(|p| p.message.contains("knows no failing links")),
         "{problems:?}"
     );
+    // FG-35
+    for preset in ["dcqcn+floodgate", "dcqcn+pfc-tag"] {
+        let scheme = format!("preset = \"{preset}\"");
+        assert!(with(changes, &scheme).is_ok() && with(POD, &scheme).is_ok());
+    }
     let patient = with(changes, "preset = \"dcqcn\"\ngo-back-n.timeout = \"off\"").unwrap();
     assert!(
         warnings(&patient)

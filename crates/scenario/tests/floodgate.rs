@@ -258,7 +258,7 @@ fn the_profile_of_the_authors_code() {
         (c.nic.host.arbiter, c.nic.host.ack_pausable),
         (Arbiter::Scan, true)
     );
-    assert_eq!(c.switch.path, PathChoice::Flow);
+    assert_eq!(c.switch.path, PathChoice::Tuple);
     assert_eq!(
         c.nic.recovery,
         dataplane::config::Recovery::GoBackN { timeout_ps: NEVER }
@@ -396,4 +396,22 @@ fn memory_for_a_number_of_destinations() {
             .floodgate_resources(None),
         None
     );
+}
+
+// PRE-160, FGC-31, FGC-32, FGC-33
+#[test]
+fn options_of_the_authors_simulator_elsewhere() {
+    let plain = config("dcqcn", &[], None);
+    assert!(!plain.switch.acks_return);
+    let set = ["scheme.ack.path=reverse"];
+    assert!(config("dcqcn", &set, None).switch.acks_return);
+    let says = parse("dcqcn", &["scheme.ties=scheduling, starts first"], None).unwrap_err();
+    assert!(says.contains("clock"), "{says}");
+    let profile = Some("conext21-code");
+    let spec = parse("hpcc", &[], profile).expect("sound").spec.scheme;
+    assert!(spec.in_order && spec.starts_first);
+    let ControlConfig::Hpcc(hpcc) = spec.control else {
+        panic!("no HPCC")
+    };
+    assert_eq!(hpcc.alpha, Some(f64::INFINITY), "the lowest of all hops");
 }

@@ -64,6 +64,8 @@ fn scenarios_of_the_benchmarks_are_sound() {
     let expected = [
         "hadoop-128",
         "incast-128",
+        "million-flows",
+        "permutation-101306",
         "permutation-1024",
         "permutation-8192",
     ];

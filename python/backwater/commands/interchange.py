@@ -87,7 +87,7 @@ def validate(
         typer.Argument(
             metavar="DIR",
             help="A case (config.txt and fct.txt of an ns-3 run, or flows_fct.csv of the simulator "
-            "of BFC's authors), or a folder with cases.",
+            "of BFC's or of Floodgate's authors), or a folder with cases.",
             show_default=False,
         ),
     ],

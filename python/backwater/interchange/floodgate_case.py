@@ -346,6 +346,7 @@ class FloodgateCase:
             paused[self._tiers[int(name)]] += (end - start) / 1e6
         return paused
 
+    # FGC-34
     def _ours(self, run: Run) -> dict[tuple[int, int], int]:
         """Bytes by time and switch as in `_samples`; what is empty is left out, as there."""
         first = min(self._topology.switches)

@@ -3,6 +3,7 @@
 mod floodgate;
 mod links;
 mod model;
+mod receivers;
 mod rules;
 
 use std::sync::Arc;
@@ -172,6 +173,7 @@ fn config() -> SwitchConfig {
         bfc: None,
         floodgate: None,
         path: PathChoice::Flow,
+        assist: None,
         acks_return: false,
         max_frame: 1500,
     }

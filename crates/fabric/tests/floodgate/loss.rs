@@ -3,6 +3,7 @@
 use super::*;
 use dataplane::config::{IrnConfig, IrnWindow, PathChoice, Recovery};
 use dataplane::units::MS;
+use fabric::outages::{Outage, Outages, lower_end};
 use fabric::record::Ending;
 
 /// A long incast over links between switches that lose a share of all frames.
@@ -90,5 +91,37 @@ fn what_a_switch_drops_is_credited() {
         assert!(outcome.counters.drops.iter().sum::<u64>() > 0);
         assert_eq!((outcome.finished, outcome.ending), (24, Ending::Drained));
         assert!(outcome.checks.contains(&"credits"));
+    }
+}
+
+// FG-35
+#[test]
+fn a_link_that_is_down_throughout_is_routed_around() {
+    for config in [FloodgateConfig::PRACTICAL, FloodgateConfig::TAGS] {
+        let mut setup = with(
+            line_rate(fabric(4, 2, 8), incast(0, 24, 8, US, 200_000)),
+            config,
+        );
+        let graph = setup.topology.build().expect("a sound topology");
+        let (leaf, spine) = (32, 36);
+        let port = graph
+            .port_range(leaf)
+            .find(|&index| graph.port(index).peer == spine)
+            .expect("they are neighbours");
+        let outage = Outage {
+            link: lower_end(&graph, port as u32),
+            from_ps: 0,
+            until_ps: None,
+        };
+        setup.outages = Some(Outages::new(&graph, &[outage], 0));
+        let (outcome, _) = setup.run();
+        assert_eq!((outcome.finished, outcome.ending), (24, Ending::Drained));
+        assert!(outcome.checks.contains(&"credits"));
+        let used = outcome
+            .ports
+            .iter()
+            .filter(|p| p.peer == leaf && p.node >= 32);
+        let carried: Vec<u64> = used.map(|p| p.tx_data_packets).collect();
+        assert_eq!(carried.iter().filter(|n| **n > 0).count(), 1, "{carried:?}");
     }
 }

@@ -13,29 +13,50 @@ const SLOT_BITS: u32 = SLOTS.trailing_zeros();
 /// How far from the end of the sorted bucket an event is inserted by moving others.
 const SHALLOW: usize = 32;
 
-/// Up to so many events the simplest way to sort them is the fastest.
+/// More events than this are spread over the parts of their bucket before they are sorted.
 const FEW: usize = 24;
 
-/// Sorts events by time, the latest first. Returns whether any of them share an instant.
+/// Parts of a bucket.
+const PARTS: usize = 256;
+
+/// Puts each event into its place among those before it, the latest first; fast if all are near
+/// their places. Returns whether any share an instant.
 #[inline]
-fn sort_by_time(events: &mut [Event]) -> bool {
-    if events.len() > FEW {
-        events.sort_unstable_by_key(|event| Reverse(event.time));
-        return !events.is_sorted_by(|a, b| a.time != b.time);
-    }
-    events.reverse(); // pushed more or less in their order
+fn insert_all(events: &mut [Event]) -> bool {
     let mut tie = false;
     for from in 1..events.len() {
         let event = events[from];
         let mut at = from;
-        while at > 0 && events[at - 1].time <= event.time {
-            tie |= events[at - 1].time == event.time;
+        while at > 0 && events[at - 1].time < event.time {
             events[at] = events[at - 1];
             at -= 1;
         }
+        tie |= at > 0 && events[at - 1].time == event.time;
         events[at] = event;
     }
     tie
+}
+
+/// Orders the events of a bucket of 2^`shift` ps by the part that they are in, the latest first.
+fn spread(events: &mut Vec<Event>, spare: &mut Vec<Event>, shift: u32) {
+    let within = shift.saturating_sub(PARTS.trailing_zeros());
+    let part = |event: &Event| PARTS - 1 - (event.time >> within) as usize % PARTS;
+    let mut starts = [0usize; PARTS];
+    for event in &*events {
+        starts[part(event)] += 1;
+    }
+    let mut sum = 0;
+    for start in &mut starts {
+        sum += std::mem::replace(start, sum);
+    }
+    spare.clear();
+    spare.resize(events.len(), Event::new(0, 0, 0, 0));
+    for event in &*events {
+        let next = &mut starts[part(event)];
+        spare[*next] = *event;
+        *next += 1;
+    }
+    std::mem::swap(events, spare);
 }
 
 /// A hierarchical timing wheel with sorted buckets.
@@ -77,6 +98,8 @@ pub struct Wheel {
     spares: Spares,
     /// Keys of events that share an instant, while they are sorted.
     ties: Vec<Key>,
+    /// Room to spread a bucket.
+    spread: Vec<Event>,
 }
 
 impl Wheel {
@@ -109,6 +132,7 @@ impl Wheel {
             beyond: BinaryHeap::new(),
             spares: Spares::default(),
             ties: Vec::new(),
+            spread: Vec::new(),
         }
     }
 
@@ -185,11 +209,25 @@ impl Wheel {
         }
     }
 
+    /// Sorts the current bucket by time. Returns whether any of its events share an instant.
+    #[inline]
+    fn sort_by_time(&mut self) -> bool {
+        let events = &mut self.current;
+        if events.len() <= FEW {
+            events.reverse(); // pushed more or less in their order
+        } else if events.iter().all(|event| event.time == events[0].time) {
+            return true; // a network in step
+        } else {
+            spread(events, &mut self.spread, self.shift);
+        }
+        insert_all(events)
+    }
+
     /// Sorts the current bucket. Most events have an instant for themselves, so the rest of the key is
     /// looked at only where instants are equal.
     #[inline]
     fn sort(&mut self) {
-        if !sort_by_time(&mut self.current) {
+        if !self.sort_by_time() {
             return;
         }
         for run in self.current.chunk_by_mut(|a, b| a.time == b.time) {

@@ -54,7 +54,7 @@ impl Floodgate {
 impl Switch {
     /// The link at a port has failed or is back. What was sent by it is over: credits for it will not
     /// come, and windows get it back. Nobody is paused over it, in either direction.
-    // LNK-27
+    // LNK-27, FG-35
     pub(in crate::switch) fn regulate_link<S: Sink>(
         &mut self,
         now: Time,

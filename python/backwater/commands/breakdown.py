@@ -1,0 +1,66 @@
+"""The command that takes a run apart: flows by what an incast does to them, ports by their role."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from backwater.commands.common import BAD_INPUT, say
+
+
+def register(app: typer.Typer) -> None:
+    """Add `breakdown`."""
+    app.command("breakdown")(breakdown)
+
+
+def breakdown(
+    path: Annotated[
+        Path, typer.Argument(metavar="RUN", help="Directory of a run.", show_default=False)
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """Show a run's flows by class (incast, its victims, others), and its ports by role."""
+    from backwater.breakdown import by_class, by_role
+    from backwater.results import Run, load
+
+    run = load(path)
+    if not isinstance(run, Run):
+        say(f"error: {path} holds several runs; name one of them, such as {path}/SCHEME")
+        raise typer.Exit(BAD_INPUT)
+    flows, ports = by_class(run), by_role(run)
+    if as_json:
+        print(json.dumps({"flows": flows.to_dicts(), "ports": ports.to_dicts()}, indent=2))
+        return
+    print("\n".join([*_flow_lines(flows), "", *_port_lines(ports)]))
+
+
+def _flow_lines(table: Any) -> list[str]:
+    from backwater.units import time_text
+
+    if not table.height:
+        return ["No flow finished within the measured time."]
+    lines = [f"{'flows':<18}{'number':>8}{'mean FCT':>12}{'p99 FCT':>12}{'slowdown':>10}"]
+    return lines + [
+        f"{row['flow_class']:<18}{row['flows']:>8}{time_text(row['mean_fct_ps']):>12}"
+        f"{time_text(row['p99_fct_ps']):>12}{row['mean_slowdown']:>10.2f}"
+        for row in table.iter_rows(named=True)
+    ]
+
+
+def _port_lines(table: Any) -> list[str]:
+    from backwater.units import bytes_text, time_text
+
+    waited = "mean_wait_ps" in table.columns
+    lines = [f"{'ports':<18}{'number':>8}{'fullest':>12}" + f"{'mean wait':>12}" * waited]
+    for row in table.iter_rows(named=True):
+        line = f"{row['role']:<18}{row['ports']:>8}{bytes_text(row['max_bytes']):>12}"
+        if waited:
+            mean = row["mean_wait_ps"]
+            line += f"{'-' if mean is None else time_text(mean):>12}"
+        lines.append(line)
+    if not waited:
+        lines.append("How long data waited needs [record] waiting in the scenario.")
+    return lines
