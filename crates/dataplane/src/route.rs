@@ -11,9 +11,11 @@ use crate::packet::Packet;
 /// Where the endpoints of the network are; the same for all switches.
 #[derive(Debug)]
 pub struct Endpoints {
-    /// Group of each endpoint: the index of its switch among switches with hosts, or one that no
-    /// switch has where its link is down.
+    /// Group of each endpoint: the index of its switch among switches with hosts; where its own link
+    /// is down, that and `groups`, to which nothing leads.
     pub group: Vec<u32>,
+    /// How many groups there are.
+    pub groups: u32,
     /// Port of that switch that leads to it.
     pub port: Vec<u16>,
     /// IP address of each, for [`PathChoice::Tuple`]; else empty.
@@ -116,7 +118,7 @@ impl Routes {
     #[inline]
     #[must_use]
     pub fn is_first(&self, src: u32) -> bool {
-        self.endpoints.group[src as usize] == self.own_group
+        self.is_own(src)
     }
 
     /// The set of equal-cost ports towards an endpoint, as an index of `sets`; `None`: it hangs on
@@ -125,7 +127,18 @@ impl Routes {
     #[must_use]
     pub fn set_of(&self, dst: u32) -> Option<usize> {
         let group = self.endpoints.group[dst as usize];
-        (group != self.own_group).then(|| self.table[group as usize] as usize)
+        (!self.is_own(dst)).then(|| self.table[group as usize] as usize)
+    }
+
+    /// Whether an endpoint hangs on this switch, also if its link is down.
+    #[inline]
+    #[must_use]
+    pub fn is_own(&self, endpoint: u32) -> bool {
+        let (group, groups) = (
+            self.endpoints.group[endpoint as usize],
+            self.endpoints.groups,
+        );
+        group == self.own_group || group >= groups && group - groups == self.own_group
     }
 
     /// NS3-40: the hash of addresses and ports, by division.

@@ -207,11 +207,11 @@ fn way(graph: &Graph, routes: &[Routes], src: u32, dst: u32, hash: u32) -> Vec<u
 
 /// Where every endpoint hangs.
 fn endpoints(graph: &Graph) -> Endpoints {
-    // LNK-11: those whose link is down are in a group beyond the others, to which nothing leads.
+    // LNK-11: those whose link is down are in groups beyond the others, to which nothing leads.
     let group = (0..graph.endpoints())
         .map(|endpoint| match graph.is_down(endpoint as usize) {
             false => graph.group_of(endpoint),
-            true => graph.groups(),
+            true => graph.groups() + graph.group_of(endpoint),
         })
         .collect();
     let port = (0..graph.endpoints())
@@ -219,6 +219,7 @@ fn endpoints(graph: &Graph) -> Endpoints {
         .collect();
     Endpoints {
         group,
+        groups: graph.groups(),
         port,
         address: Vec::new(),
     }
@@ -236,8 +237,8 @@ impl Table {
     /// Every group unreachable: set 0 is the empty one.
     fn new(graph: &Graph) -> Self {
         let empty: Box<[u16]> = Box::new([]);
-        // LNK-11: one more for endpoints whose link is down.
-        let groups = graph.groups() as usize + usize::from(graph.lacks_links());
+        // LNK-11: as many more for endpoints whose link is down.
+        let groups = graph.groups() as usize * if graph.lacks_links() { 2 } else { 1 };
         let numbers = HashMap::from([(empty.clone(), 0)]);
         Self {
             entries: vec![0; groups],

@@ -125,7 +125,7 @@ pub struct Switch {
     path_id: u32,
     counters: SwitchCounters,
     port_counters: Vec<SwitchPortCounters>,
-    /// `None`: no link has changed yet.
+    /// `None`: neither links nor routes have changed yet.
     dead: Option<Box<DeadPorts>>,
 }
 
