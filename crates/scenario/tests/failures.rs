@@ -336,7 +336,7 @@ fn check_names_the_circle_that_failed_links_close() {
 #[test]
 fn a_run_says_what_it_does_with_a_deadlock() {
     let with = |run: &str| load(&text(POD, run, "")).unwrap().spec.run.on_deadlock;
-    assert_eq!(with(""), OnDeadlock::GoOn);
+    assert_eq!(with(""), OnDeadlock::GoOn); // PRE-86
     assert_eq!(with("on_deadlock = \"end\""), OnDeadlock::End);
     let problems = load(&text(POD, "on_deadlock = \"stop\"", "")).unwrap_err();
     assert!(
