@@ -248,6 +248,11 @@ fn what_cannot_work_is_refused() {
     );
     refused(
         "ndp",
+        &["scheme.backpressure=floodgate"],
+        "Floodgate holds packets by destination",
+    );
+    refused(
+        "ndp",
         &["scheme.classify=hash", "scheme.schedule=drr"],
         "the one data queue of its port",
     );

@@ -224,6 +224,14 @@ fn whole(s: &Section<'_>, x: &SchemeSpec, name: &str) {
         "set backpressure = \"none\"",
     );
     refuse(
+        x.floodgate.is_some(),
+        &["backpressure", "control"],
+        format!(
+            "Floodgate holds packets by destination, and so do the receivers of {name}, each without the other's knowledge"
+        ),
+        "set backpressure = \"none\"",
+    );
+    refuse(
         x.host.arbiter == Arbiter::Scan,
         &["nic", "control"],
         format!("nic.arbiter = \"scan\" has senders of its own, and so has {name}"),
