@@ -238,6 +238,7 @@ fn memory_of_a_port_is_its_own() {
 fn labels_have_a_digit_for_each_tier_and_symmetric_hashes_no_sense_of_direction() {
     let routes = |choice, seed| Routes {
         endpoints: Arc::new(Endpoints {
+            groups: u32::MAX,
             group: vec![0, 1],
             port: vec![0, 0],
             address: Vec::new(),

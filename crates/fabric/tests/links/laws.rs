@@ -97,7 +97,7 @@ fn vary(s: &mut Setup, variant: u8) {
         7 => {
             s.switch.floodgate = Some(FloodgateConfig {
                 release: Release::Behind,
-                vup_ps: (s.seed % 2 == 0).then_some(2 * US),
+                vup_ps: (s.seed.is_multiple_of(2)).then_some(2 * US),
                 ..FloodgateConfig::PRACTICAL
             });
         }
