@@ -35,6 +35,7 @@ RECORDED_FILES = (
     "port_queues.parquet",
     "queue_histogram.parquet",
     "rtt.parquet",
+    "delay_histogram.parquet",
     "pause_causes.parquet",
     "held_flows.parquet",
     "waiting.parquet",
@@ -169,6 +170,15 @@ class Run:
         after the transmission of their packet had begun.
         """
         return self._recorded("rtt", 'rtt = { bin = "100ns" }')
+
+    @cached_property
+    def delay_histogram(self) -> polars.DataFrame:
+        """A row per switch port and bin of how long data packets waited there: ``[record] delay``.
+
+        ``samples`` packets waited at least ``bin_ps`` and less than the next bin's picoseconds.
+        With Homa those that needed a grant have ``scheduled``; with other schemes all have.
+        """
+        return self._recorded("delay_histogram", 'delay = { bin = "100ns" }')
 
     @cached_property
     def pause_causes(self) -> polars.DataFrame:

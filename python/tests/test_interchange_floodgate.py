@@ -236,7 +236,7 @@ def told(scale: float = 1.0, paused: float = 1.0, most: int = 1000) -> Observed:
     for i in range(150):
         key = FlowKey(i, 0, 10000, 100, 1000)
         fct = round((5000 + 10 * i) * (scale if i < 100 else 1))
-        flows[key] = FlowTimes(0, fct, 0.0, fct - 2000)
+        flows[key] = FlowTimes(0, fct, 0.0, fct - 10)
         if i >= 100:
             incasts.add(key)
     pauses = {0: 10.0, 1: 20.0, 2: 30.0 * paused}

@@ -268,6 +268,12 @@ def test_the_figures_of_hpcc_are_there() -> None:
     assert set(files.wanted(wanted)) <= set(files.available())
 
 
+def test_the_figures_of_floodgate_are_there() -> None:
+    numbers = (2, 6, *range(8, 19), 20, 21, 22, 24)
+    wanted = [f"floodgate/fig{n}" for n in numbers] + ["floodgate/table2"]
+    assert set(files.wanted(wanted)) <= set(files.available())
+
+
 def test_the_figures_of_spfc_are_there() -> None:
     wanted = [f"spfc/fig{n}" for n in (4, 5, 6, 9, 11, 12, 13, 14, 15, 16)]
     wanted += ["spfc/table3", "spfc/adds", "spfc/choices"]

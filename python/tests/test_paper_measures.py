@@ -289,6 +289,33 @@ def test_histograms_keep_their_weights() -> None:
     assert measured(queues, Statistic("max"), fake(queue_histogram=bins)) == 1000
 
 
+def test_only_packets_that_were_granted_count_as_waiting() -> None:
+    bins = pl.DataFrame(
+        {
+            "node": [3, 3, 3],
+            "port": [0, 0, 1],
+            "scheduled": [True, False, True],
+            "bin_ps": [100, 900, 300],
+            "samples": [3, 90, 1],
+        }
+    )
+    queueing = source("queueing", Dimension.TIME, ports=("s0->*",))
+    run = fake(delay_histogram=bins)
+    assert measured(queueing, percentile(0.5), run) == 100
+    assert measured(queueing, Statistic("max"), run) == 300
+
+
+def test_the_share_of_bytes_that_are_no_data() -> None:
+    run = fake()
+    run.ports = run.ports.with_columns(
+        tx_bytes=pl.Series([0, 100, 200]), tx_data_bytes=pl.Series([0, 70, 200])
+    )
+    share = source("control-share", Dimension.SHARE)
+    # The port that sent nothing has no share.
+    assert measured(share, Statistic("count"), run) == 2
+    assert measured(share, Statistic("max"), run) == pytest.approx(0.3)
+
+
 def test_bytes_on_the_wire_per_byte_of_payload() -> None:
     run = fake()
     run.ports = run.ports.with_columns(tx_bytes=pl.Series([5, 5, 2_008_000]))

@@ -209,6 +209,7 @@ throughput = { every = "10us" }
 queues = { every = "1us", ports = ["leaf0->host1", "leaf1->spine0"] }
 histogram = { every = "100ns", bin = "1KB" }
 rtt = { bin = "100ns" }
+delay = { bin = "100ns" }
 """
 
 RECORDED = {
@@ -225,6 +226,17 @@ RECORDED = {
         "samples",
     ],
     "rtt": ["bin_ps", "samples"],
+    "delay_histogram": [
+        "node",
+        "name",
+        "tier",
+        "port",
+        "peer",
+        "peer_name",
+        "scheduled",
+        "bin_ps",
+        "samples",
+    ],
 }
 
 

@@ -65,6 +65,7 @@ fn plain() -> SwitchConfig {
         int: None,
         bfc: None,
         floodgate: None,
+        assist: None,
         acks_return: false,
         path: PathChoice::Flow,
         max_frame: SIZE,
@@ -88,6 +89,7 @@ fn pfc() -> Admission {
 fn switch(config: &SwitchConfig) -> Switch {
     let endpoints = Endpoints {
         group: vec![0; PORTS.into()],
+        groups: u32::MAX,
         port: (0..PORTS).collect(),
         address: Vec::new(),
     };

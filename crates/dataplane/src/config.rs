@@ -3,6 +3,10 @@
 //! Every field says its unit. Where a value comes from (paper, authors' code, our choice) is said
 //! by the preset that sets it, in the `scenario` crate, and by the rules under `specs/`.
 
+mod receivers;
+
+pub use receivers::*;
+
 use crate::int::{Counter, IntFormat};
 use crate::nic::control::PathInfo;
 use crate::nic::hpcc::Reciprocals;
@@ -51,6 +55,11 @@ pub enum Classify {
     },
     /// A queue for every flow with packets here (ideal).
     PerFlow,
+    /// The queue that the packet asks for by its number, that of its priority level (Homa).
+    Priority {
+        /// Levels, and queues, per class.
+        levels: u16,
+    },
 }
 
 /// Where the search of an empty queue begins.
@@ -123,6 +132,8 @@ pub enum Schedule {
     Cyclic,
     /// The queue whose first packet's flow has the least left to send.
     ShortestRemaining,
+    /// The queue with the lowest number.
+    Strict,
 }
 
 /// A buffer threshold relative to what is free: bytes = factor · free, in 1/65536.
@@ -228,6 +239,11 @@ pub enum Admission {
     },
     /// Drop only when the shared pool is exhausted (BFC).
     SharedPool,
+    /// Drop when the egress port holds more than this; each port has memory of its own.
+    PerPort {
+        /// Bytes of each port.
+        bytes: u64,
+    },
     /// Never drop; count only (ideal).
     Unlimited,
 }
@@ -364,6 +380,11 @@ pub enum PathChoice {
     Packet,
     /// By a hash of addresses and ports, as the ns-3 simulator does.
     Tuple,
+    /// By a hash of the flow that is the same for both directions and for all switches of a tier:
+    /// what goes back takes the links that what came took.
+    Symmetric,
+    /// As the sender says, packet by packet ([`Packet::hash`](crate::packet::Packet::hash) is a label).
+    Label,
 }
 
 /// A switch: one choice per axis.
@@ -389,6 +410,8 @@ pub struct SwitchConfig {
     pub floodgate: Option<FloodgateConfig>,
     /// ECMP or spraying.
     pub path: PathChoice,
+    /// What a receiver-driven transport asks of switches, if anything.
+    pub assist: Option<Assist>,
     /// ACKs and NAKs go back the way on which their packet came (`trail.rs`).
     pub acks_return: bool,
     /// Largest frame in bytes (enters the headroom formula and DRR).
@@ -441,6 +464,12 @@ pub enum ControlConfig {
     Dctcp(DctcpConfig),
     /// A window that keeps the RTT near a target, beside BFC.
     DelayWindow(DelayWindowConfig),
+    /// ExpressPass: data goes when a credit of the receiver comes.
+    ExpressPass(ExpressPassConfig),
+    /// NDP: data goes when the receiver pulls it, after a first window.
+    Ndp(NdpConfig),
+    /// Homa: data goes as the receiver grants it, after a first window.
+    Homa(HomaConfig),
 }
 
 /// Parameters of the delay window (`specs/bfc.md`, BFC-34).
@@ -944,6 +973,8 @@ pub enum Recovery {
     },
     /// Nothing can be lost or overtaken, so nothing is resent.
     None,
+    /// The receiver-driven transport repairs what is lost itself.
+    Own,
 }
 
 impl Recovery {

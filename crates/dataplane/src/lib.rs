@@ -4,6 +4,7 @@
 //! to be called again. Whoever drives them owns links, clock and files: the simulator in virtual
 //! time, the live switch in real time.
 
+mod bucket;
 pub mod config;
 pub mod int;
 pub mod nic;

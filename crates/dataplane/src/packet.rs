@@ -33,6 +33,15 @@ pub enum Kind {
     BfcPause = 5,
     /// BFC bitmap: all queues of the node upstream that are to be paused, see [`Arena::named`].
     BfcBitmap = 6,
+    /// What is left of a data packet whose payload a switch cut off (NDP).
+    Header = 12,
+    /// Such a header on its way back to its sender.
+    Returned = 13,
+    /// The receiver lets the sender send: a credit of ExpressPass, a grant of Homa, a pull of NDP.
+    Grant = 14,
+    /// ExpressPass: asks for credits (`psn` = 1) or wants no more (`psn` = 0). Homa: asks for the
+    /// packet `psn` once more.
+    Request = 15,
     /// Floodgate credits: of endpoint `dst`, `hash` units up to number `psn`, where `upstream_queue`
     /// is 1; else of so many endpoints, three words for each, see [`Arena::named`].
     Credit = 7,
@@ -53,6 +62,10 @@ impl Kind {
             3 => Self::Cnp,
             4 => Self::Pfc,
             5 => Self::BfcPause,
+            12 => Self::Header,
+            13 => Self::Returned,
+            14 => Self::Grant,
+            15 => Self::Request,
             6 => Self::BfcBitmap,
             7 => Self::Credit,
             8 => Self::SwitchSyn,
@@ -64,7 +77,8 @@ impl Kind {
     #[inline]
     #[must_use]
     pub const fn is_hop_control(self) -> bool {
-        self as u8 >= Self::Pfc as u8
+        let first = Self::Pfc as u8;
+        (self as u8).wrapping_sub(first) <= Self::DstPause as u8 - first
     }
 }
 
@@ -124,16 +138,23 @@ pub struct Packet {
 pub struct Cold {
     /// When its transmission at the sender's NIC started, echoed by the ACK.
     pub sent_ps: Time,
-    /// On the ACK of a whole flow: when its last byte arrived.
+    /// On the ACK of a whole flow: when its last byte arrived. On data that a credit let go: when
+    /// that credit was sent.
     pub done_ps: Time,
     /// Sending endpoint.
     pub src: u32,
     /// Slot of the flow in the sender's NIC, echoed by ACK, NAK and CNP.
     pub slot: u32,
-    /// Payload bytes left in the flow, this packet included (shortest remaining first).
+    /// Payload bytes left in the flow, this packet included (shortest remaining first). On an ACK
+    /// or grant of a receiver-driven transport: below which packet number all have arrived.
     pub remaining: u64,
     /// Payload bytes.
     pub payload: u16,
+    /// Priority level that a grant of Homa sets.
+    pub level: u16,
+    /// On data of a receiver-driven transport: the number of the credit that let it go
+    /// (ExpressPass), or how many packets of the flow need no grant (Homa).
+    pub credit: u32,
 }
 
 impl Packet {
@@ -344,6 +365,18 @@ impl Arena {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn frames_between_neighbours_are_those_from_pfc_to_dst_pause() {
+        for bits in 0..16 {
+            let kind = Kind::from_bits(bits);
+            let known = kind as u8 == bits;
+            assert!(
+                !known || kind.is_hop_control() == (4..=9).contains(&bits),
+                "{kind:?}"
+            );
+        }
+    }
 
     #[test]
     fn the_hot_part_is_half_a_cache_line() {

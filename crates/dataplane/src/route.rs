@@ -11,9 +11,11 @@ use crate::packet::Packet;
 /// Where the endpoints of the network are; the same for all switches.
 #[derive(Debug)]
 pub struct Endpoints {
-    /// Group of each endpoint: the index of its switch among switches with hosts, or one that no
-    /// switch has where its link is down.
+    /// Group of each endpoint: the index of its switch among switches with hosts; where its own link
+    /// is down, that and `groups`, to which nothing leads.
     pub group: Vec<u32>,
+    /// How many groups there are.
+    pub groups: u32,
     /// Port of that switch that leads to it.
     pub port: Vec<u16>,
     /// IP address of each, for [`PathChoice::Tuple`]; else empty.
@@ -31,7 +33,8 @@ pub struct Routes {
     pub table: Vec<u16>,
     /// Distinct sets of equal-cost egress ports; an empty one means unreachable.
     pub sets: Vec<Box<[u16]>>,
-    /// Seed of this switch's hash among equal paths.
+    /// Seed of this switch's hash among equal paths. With [`PathChoice::Symmetric`] that of its
+    /// tier; with [`PathChoice::Label`] how many ways the switches below it make.
     pub seed: u32,
     /// ECMP or spraying.
     pub choice: PathChoice,
@@ -89,6 +92,11 @@ impl Routes {
                     PathChoice::Flow => packet.hash,
                     PathChoice::Packet => packet.hash ^ mix32(packet.psn.wrapping_add(0x9e37_79b9)),
                     PathChoice::Tuple => return Some(set[self.by_tuple(packet, src(), n)]),
+                    PathChoice::Symmetric => packet.hash, // XP-05
+                    // NDP-05
+                    PathChoice::Label => {
+                        return Some(set[(packet.hash / self.seed.max(1)) as usize % n]);
+                    }
                 };
                 let h = mix32(key ^ self.seed);
                 Some(set[((u64::from(h) * n as u64) >> 32) as usize])
@@ -96,11 +104,21 @@ impl Routes {
         }
     }
 
+    /// How many ports begin a shortest way to an endpoint; 0: none leads there.
+    #[must_use]
+    pub fn ways(&self, dst: u32) -> usize {
+        let group = self.endpoints.group[dst as usize];
+        if group == self.own_group {
+            return 1;
+        }
+        self.sets[self.table[group as usize] as usize].len()
+    }
+
     /// Whether this is the first switch of a packet from endpoint `src`.
     #[inline]
     #[must_use]
     pub fn is_first(&self, src: u32) -> bool {
-        self.endpoints.group[src as usize] == self.own_group
+        self.is_own(src)
     }
 
     /// The set of equal-cost ports towards an endpoint, as an index of `sets`; `None`: it hangs on
@@ -109,7 +127,18 @@ impl Routes {
     #[must_use]
     pub fn set_of(&self, dst: u32) -> Option<usize> {
         let group = self.endpoints.group[dst as usize];
-        (group != self.own_group).then(|| self.table[group as usize] as usize)
+        (!self.is_own(dst)).then(|| self.table[group as usize] as usize)
+    }
+
+    /// Whether an endpoint hangs on this switch, also if its link is down.
+    #[inline]
+    #[must_use]
+    pub fn is_own(&self, endpoint: u32) -> bool {
+        let (group, groups) = (
+            self.endpoints.group[endpoint as usize],
+            self.endpoints.groups,
+        );
+        group == self.own_group || group >= groups && group - groups == self.own_group
     }
 
     /// NS3-40: the hash of addresses and ports, by division.

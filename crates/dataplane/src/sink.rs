@@ -17,10 +17,12 @@ pub enum DropCause {
     NoRoute = 2,
     /// The link lost it.
     Link = 3,
+    /// A credit found as many credits waiting as may.
+    CreditLimit = 4,
 }
 
 /// How many [`DropCause`]s there are.
-pub const DROP_CAUSES: usize = 4;
+pub const DROP_CAUSES: usize = 5;
 
 /// The driver's side: the simulator, or the live switch.
 pub trait Sink {

@@ -130,6 +130,7 @@ pub fn retrace(graph: &Graph, routes: &mut [Routes]) {
     let Some(first) = routes.first() else { return };
     let endpoints = Arc::new(Endpoints {
         group: first.endpoints.group.clone(),
+        groups: first.endpoints.groups,
         port: first.endpoints.port.clone(),
         address: (0..graph.endpoints())
             .map(|endpoint| address(numbers[graph.host_of(endpoint) as usize]))

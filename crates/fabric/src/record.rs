@@ -1,5 +1,6 @@
 //! What a run tells while it goes and when it ends. Writing it down is another crate's work.
 
+use dataplane::nic::DrivenCounters;
 use dataplane::sink::DROP_CAUSES;
 use dataplane::switch::FloodgateCounters;
 use dataplane::units::Time;
@@ -175,11 +176,39 @@ pub struct RecordSpec {
     pub histogram: Option<QueueHistogram>,
     /// How often senders saw which round trip.
     pub rtt: Option<RttHistogram>,
+    /// How often data packets waited how long at switch ports.
+    pub delay: Option<DelayHistogram>,
     /// Single pauses: what was in the buffer, which caused which, which flows they held.
     pub pauses: Option<PauseRecording>,
     /// How long data waited in switches: packets that leave from the first (included) to the second
     /// (not included), ps.
     pub waiting_ps: Option<(Time, Time)>,
+}
+
+/// How often data packets waited how long at switch ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayHistogram {
+    /// Width of a bin, ps; above 0.
+    pub bin_ps: Time,
+    /// Packets count that leave from the first (included) to the second (not included), ps.
+    pub window_ps: (Time, Time),
+}
+
+/// How many data packets waited so long at one port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayBin {
+    /// The node that holds the queue.
+    pub node: u32,
+    /// Its port.
+    pub port: u16,
+    /// The node at the other end.
+    pub peer: u32,
+    /// The packets were granted by their receiver (Homa), or the scheme knows no others.
+    pub scheduled: bool,
+    /// Lower edge of the bin, ps.
+    pub bin_ps: Time,
+    /// Packets, at least 1.
+    pub samples: u64,
 }
 
 /// Queues of chosen ports over time.
@@ -391,6 +420,12 @@ pub struct Counters {
     pub overtaken: u64,
     /// Data packets that arrived at their receiver out of order or twice, and were discarded.
     pub discarded: u64,
+    /// Data packets that switches trimmed to their headers.
+    pub trims: u64,
+    /// Headers that switches sent back to their senders.
+    pub returned: u64,
+    /// What receiver-driven transports did.
+    pub driven: DrivenCounters,
 }
 
 /// A broken law of conservation, or a promise not kept: the run is in error.
@@ -523,6 +558,9 @@ pub trait Recorder {
     fn queue_histogram(&mut self, _bins: &[QueueBin]) {}
     /// At the end of the run: the histogram of round trips, in order of the bins.
     fn rtt(&mut self, _bins: &[RttBin]) {}
+    /// At the end of the run: the histogram of waiting times, in order of node, port, whether they
+    /// were scheduled, and bin.
+    fn delay_histogram(&mut self, _bins: &[DelayBin]) {}
     /// Pauses that switches decided on since the last call, in order of time.
     fn causes(&mut self, _records: &[CauseRecord]) {}
     /// At the end of the run: flows that pauses held, in order of flow, held port and congested port.

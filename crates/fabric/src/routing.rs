@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use dataplane::config::PathChoice;
+use dataplane::packet::{Kind, Packet};
 use dataplane::route::{Endpoints, Routes};
 use kernel::{Purpose, Stream};
 
@@ -69,19 +70,148 @@ pub fn routes(graph: &Graph, seed: u64, choice: PathChoice) -> Result<Vec<Routes
             choice,
         })
         .collect();
-    if choice == PathChoice::Tuple {
-        crate::ns3::retrace(graph, &mut finished);
+    match choice {
+        PathChoice::Tuple => crate::ns3::retrace(graph, &mut finished),
+        PathChoice::Symmetric => by_tier(graph, &mut finished, |tier| {
+            (Stream::new(seed, tier.into(), Purpose::Routing).next_u64() >> 32) as u32
+        }),
+        PathChoice::Label => label(graph, &mut finished),
+        PathChoice::Flow | PathChoice::Packet => {}
     }
     Ok(finished)
 }
 
+/// Gives all switches of a tier the same seed.
+// XP-05
+fn by_tier(graph: &Graph, routes: &mut [Routes], seed: impl Fn(u32) -> u32) {
+    for (node, routes) in (graph.hosts()..).zip(routes) {
+        routes.seed = seed(graph.tier(node));
+    }
+}
+
+/// Tells each switch how many ways the switches of lower tiers make, so that a label has a digit
+/// for each tier.
+// NDP-05
+fn label(graph: &Graph, routes: &mut [Routes]) {
+    let tiers = (graph.hosts()..graph.nodes()).map(|node| graph.tier(node));
+    let mut ways = vec![1u32; tiers.max().unwrap_or(0) as usize + 2];
+    for (node, of) in (graph.hosts()..).zip(&*routes) {
+        let most = of.sets.iter().map(|set| set.len()).max().unwrap_or(1);
+        let tier = &mut ways[graph.tier(node) as usize + 1];
+        *tier = (*tier).max(most as u32);
+    }
+    let below: Vec<u32> = ways
+        .iter()
+        .scan(1u32, |product, &ways| {
+            *product = product.saturating_mul(ways);
+            Some(*product)
+        })
+        .collect();
+    by_tier(graph, routes, |tier| below[tier as usize]);
+}
+
+/// How many equal-cost ways there are between any two switches with hosts.
+// NDP-05
+#[derive(Debug)]
+pub struct Ways {
+    groups: usize,
+    of: Vec<u32>,
+}
+
+impl Ways {
+    /// Along the first way each; in a regular shape all are alike.
+    #[must_use]
+    pub fn new(graph: &Graph, routes: &[Routes]) -> Self {
+        let groups = graph.groups();
+        let ends: Vec<Option<u32>> = (0..groups)
+            .map(|group| graph.endpoints_on(graph.group_switch(group)).next())
+            .collect();
+        let pairs = (0..groups).flat_map(|a| ends.iter().map(move |&end| (a, end)));
+        let of = pairs
+            .map(|(from, end)| end.map_or(1, |end| ways(graph, routes, from, end)))
+            .collect();
+        Self {
+            groups: groups as usize,
+            of,
+        }
+    }
+
+    /// From one endpoint to another, at least 1.
+    #[must_use]
+    pub fn between(&self, graph: &Graph, src: u32, dst: u32) -> u32 {
+        let (from, to) = (graph.group_of(src) as usize, graph.group_of(dst) as usize);
+        self.of[from * self.groups + to]
+    }
+}
+
+/// Ways from a group of endpoints to an endpoint.
+fn ways(graph: &Graph, routes: &[Routes], from: u32, dst: u32) -> u32 {
+    let mut node = graph.hosts() + graph.group_switch(from);
+    let mut ways = 1u32;
+    while let Some(switch) = node.checked_sub(graph.hosts()) {
+        let of = &routes[switch as usize];
+        ways = ways.saturating_mul(of.ways(dst).max(1) as u32);
+        let towards = Packet {
+            dst,
+            ..Packet::new(Kind::Data, 0, 0)
+        };
+        let Some(port) = of.port(&towards, || 0) else {
+            break;
+        };
+        node = graph.port(graph.port_index(node, port)).peer;
+    }
+    ways
+}
+
+/// Two endpoints between which, for some flows, the way back is another than the way there, if there
+/// are any. Looks at the first endpoint of each of 64 switches at most, and at 16 flows.
+// XP-05
+#[must_use]
+pub fn asymmetry(graph: &Graph, routes: &[Routes]) -> Option<(u32, u32)> {
+    let ends: Vec<u32> = (0..graph.groups().min(64))
+        .filter_map(|group| graph.endpoints_on(graph.group_switch(group)).next())
+        .collect();
+    let pairs = ends
+        .iter()
+        .flat_map(|&a| ends.iter().map(move |&b| (a, b)))
+        .filter(|(a, b)| a < b);
+    pairs
+        .flat_map(|pair| (0..16u32).map(move |flow| (pair, flow.wrapping_mul(0x9e37_79b9))))
+        .find(|&((a, b), hash)| {
+            let there = way(graph, routes, a, b, hash);
+            let mut back = way(graph, routes, b, a, hash);
+            back.reverse();
+            there != back
+        })
+        .map(|(pair, _)| pair)
+}
+
+/// Switches that packets of a flow cross.
+fn way(graph: &Graph, routes: &[Routes], src: u32, dst: u32, hash: u32) -> Vec<u32> {
+    let packet = Packet {
+        dst,
+        hash,
+        ..Packet::new(Kind::Data, 0, 0)
+    };
+    let mut nodes = Vec::new();
+    let mut node = graph.port(src as usize).peer;
+    while let Some(switch) = node.checked_sub(graph.hosts()) {
+        nodes.push(node);
+        let Some(port) = routes[switch as usize].port(&packet, || src) else {
+            break;
+        };
+        node = graph.port(graph.port_index(node, port)).peer;
+    }
+    nodes
+}
+
 /// Where every endpoint hangs.
 fn endpoints(graph: &Graph) -> Endpoints {
-    // LNK-11: those whose link is down are in a group beyond the others, to which nothing leads.
+    // LNK-11: those whose link is down are in groups beyond the others, to which nothing leads.
     let group = (0..graph.endpoints())
         .map(|endpoint| match graph.is_down(endpoint as usize) {
             false => graph.group_of(endpoint),
-            true => graph.groups(),
+            true => graph.groups() + graph.group_of(endpoint),
         })
         .collect();
     let port = (0..graph.endpoints())
@@ -89,6 +219,7 @@ fn endpoints(graph: &Graph) -> Endpoints {
         .collect();
     Endpoints {
         group,
+        groups: graph.groups(),
         port,
         address: Vec::new(),
     }
@@ -106,8 +237,8 @@ impl Table {
     /// Every group unreachable: set 0 is the empty one.
     fn new(graph: &Graph) -> Self {
         let empty: Box<[u16]> = Box::new([]);
-        // LNK-11: one more for endpoints whose link is down.
-        let groups = graph.groups() as usize + usize::from(graph.lacks_links());
+        // LNK-11: as many more for endpoints whose link is down.
+        let groups = graph.groups() as usize * if graph.lacks_links() { 2 } else { 1 };
         let numbers = HashMap::from([(empty.clone(), 0)]);
         Self {
             entries: vec![0; groups],

@@ -42,8 +42,9 @@ fn flows(seed: u64) -> Vec<Flow> {
 fn setups() -> Vec<(&'static str, Setup)> {
     let of = |preset: fn(_, _) -> Setup| preset(leaf_spine(4, 2, 4), flows(3));
     let mut all: Vec<_> = PRESETS
-        .iter()
-        .map(|&(name, preset)| (name, of(preset)))
+        .into_iter()
+        .chain(DRIVEN)
+        .map(|(name, preset)| (name, of(preset)))
         .collect();
     // A small buffer, so that PFC acts and BFC drops and goes back.
     for (name, preset, buffer) in [

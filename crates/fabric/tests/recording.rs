@@ -9,8 +9,8 @@ use common::*;
 use dataplane::config::Admission;
 use dataplane::units::{NS, Time, US};
 use fabric::record::{
-    Counters, PauseRecord, PauseRecording, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts,
-    RttHistogram, WaitingRecord,
+    Counters, DelayBin, DelayHistogram, PauseRecord, PauseRecording, QueueHistogram, QueueSeries,
+    RecordSpec, RecordedPorts, RttHistogram, WaitingRecord,
 };
 use kernel::random::{Purpose, Stream};
 use traffic::Flow;
@@ -32,6 +32,10 @@ fn everything() -> RecordSpec {
             window_ps: (5 * US, 50 * US),
         }),
         rtt: Some(RttHistogram {
+            bin_ps: 100 * NS,
+            window_ps: (0, 1000 * US),
+        }),
+        delay: Some(DelayHistogram {
             bin_ps: 100 * NS,
             window_ps: (0, 1000 * US),
         }),
@@ -378,6 +382,47 @@ fn turns_of_ports_are_the_same_whether_probes_are_told_together_or_not() {
     };
     // Port 3 has one flow at a time, so what its probes saw beyond 0 is the same in both.
     assert_eq!(of(&idle, 3)[1..], of(&awake, 3)[1..]);
+}
+
+/// Three hosts send one frame each at once to a fourth: the second waits for one, the third for two.
+// RCD-20
+#[test]
+fn packets_wait_for_those_before_them() {
+    let flows = (0..3).map(|i| flow(i, 0, i, 3, 1_000)).collect();
+    let mut s = line_rate(star(4), flows);
+    s.record.delay = Some(DelayHistogram {
+        bin_ps: FRAME_PS,
+        window_ps: (0, 1000 * US),
+    });
+    let (_, keep) = s.run();
+    let bin = |frames| DelayBin {
+        node: 4,
+        port: 3,
+        peer: 3,
+        scheduled: true,
+        bin_ps: frames * FRAME_PS,
+        samples: 1,
+    };
+    assert_eq!(keep.delays, [bin(0), bin(1), bin(2)]);
+}
+
+/// Of a message of 200 packets the first window is not granted.
+// RCD-20
+#[test]
+fn packets_of_homa_that_were_granted_are_told_apart() {
+    let mut s = homa(star(2), vec![flow(0, 0, 0, 1, 200_000)]);
+    s.record.delay = Some(DelayHistogram {
+        bin_ps: US,
+        window_ps: (0, 1000 * US),
+    });
+    let (outcome, keep) = s.run();
+    let of = |scheduled| -> u64 {
+        let bins = keep.delays.iter().filter(|b| b.scheduled == scheduled);
+        bins.map(|b| b.samples).sum()
+    };
+    assert_eq!(of(true), outcome.counters.driven.grants);
+    assert_eq!(of(false) + of(true), 200);
+    assert!(of(false) > 40);
 }
 
 // RCD-11

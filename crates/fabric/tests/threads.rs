@@ -10,7 +10,8 @@ use dataplane::units::{MS, NS, Rate, US};
 use fabric::engine::{Simulation, Threads};
 use fabric::outages::{Outage, Outages};
 use fabric::record::{
-    Ending, Outcome, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts, RttHistogram,
+    DelayHistogram, Ending, Outcome, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts,
+    RttHistogram,
 };
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
 use kernel::random::{Purpose, Stream};
@@ -39,6 +40,10 @@ fn everything() -> RecordSpec {
             window_ps: (5 * US, 80 * US),
         }),
         rtt: Some(RttHistogram {
+            bin_ps: 100 * NS,
+            window_ps: (0, 1000 * US),
+        }),
+        delay: Some(DelayHistogram {
             bin_ps: 100 * NS,
             window_ps: (0, 1000 * US),
         }),
@@ -91,6 +96,7 @@ fn same(setup: &Setup, counts: &[u32]) -> Outcome {
         assert_eq!(keep.port_queues, kept.port_queues, "{asked} threads");
         assert_eq!(keep.histogram, kept.histogram, "{asked} threads");
         assert_eq!(keep.rtt, kept.rtt, "{asked} threads");
+        assert_eq!(keep.delays, kept.delays, "{asked} threads");
         assert_eq!(keep.waiting, kept.waiting, "{asked} threads");
         last = many;
     }
@@ -122,7 +128,7 @@ fn flows(seed: u64, hosts: u32, many: u32) -> Vec<Flow> {
 // PAR-03, PAR-05, PAR-09
 #[test]
 fn all_controls_give_the_same_on_any_number_of_threads() {
-    for (name, preset) in PRESETS {
+    for (name, preset) in PRESETS.into_iter().chain(DRIVEN) {
         let setup = preset(leaf_spine(8, 4, 4), flows(3, 32, 300));
         let outcome = same_with(&setup, &[2, 4, 8]);
         assert_eq!(outcome.violations, [], "{name}");

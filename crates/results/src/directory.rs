@@ -16,12 +16,13 @@ pub(crate) const FILES: [&str; 7] = [
 ];
 
 /// Files that a run writes only where its scenario asks for them.
-pub(crate) const RECORDED: [&str; 5] = [
+pub(crate) const RECORDED: [&str; 6] = [
     "throughput.parquet",
     "port_queues.parquet",
     "queue_histogram.parquet",
     "rtt.parquet",
     "waiting.parquet",
+    "delay_histogram.parquet",
 ];
 
 /// The same, where it asks to follow single pauses.

@@ -59,4 +59,7 @@ pub struct RunInfo {
     pub warnings: Vec<String>,
     /// What this model leaves out, a sentence each.
     pub not_modelled: Vec<String>,
+    /// Packets of a flow take several paths at once, so a flow that is alone on one path can be
+    /// beaten, by a frame or so.
+    pub sprays: bool,
 }

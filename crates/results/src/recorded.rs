@@ -6,7 +6,7 @@ use crate::{Error, directory};
 use arrow_array::{ArrayRef, BooleanArray, UInt16Array, UInt32Array, UInt64Array};
 use arrow_schema::DataType::{Boolean, UInt16, UInt32, UInt64};
 use arrow_schema::Field;
-use fabric::record::{QueueBin, QueueSample, RttBin, ThroughputRecord, WaitingRecord};
+use fabric::record::{DelayBin, QueueBin, QueueSample, RttBin, ThroughputRecord, WaitingRecord};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -58,11 +58,12 @@ pub(crate) struct Recorded {
     histogram: Option<Table>,
     rtt: Option<Table>,
     waiting: Option<Table>,
+    delays: Option<Table>,
 }
 
 impl Recorded {
     pub(crate) fn create(dir: &Path, info: &RunInfo) -> Result<Self, Error> {
-        let [throughput, port_queues, histogram, rtt, waiting] = directory::RECORDED;
+        let [throughput, port_queues, histogram, rtt, waiting, delays] = directory::RECORDED;
         let spec = &info.record;
         let wants_throughput = spec.throughput_ps.is_some();
         let histogram = spec
@@ -72,12 +73,16 @@ impl Recorded {
         let waiting = spec
             .waiting_ps
             .map(|_| Table::create(dir, waiting, waiting_fields()));
+        let delays = spec
+            .delay
+            .map(|_| Table::create(dir, delays, delay_fields()));
         Ok(Self {
             throughput: Part::create(dir, throughput, wants_throughput, throughput_fields)?,
             port_queues: Part::create(dir, port_queues, spec.queues.is_some(), queue_fields)?,
             histogram: histogram.transpose()?,
             rtt: rtt.transpose()?,
             waiting: waiting.transpose()?,
+            delays: delays.transpose()?,
         })
     }
 
@@ -129,10 +134,23 @@ impl Recorded {
         parts.try_for_each(|part| table.write(waiting_columns(part, names, tiers)))
     }
 
+    pub(crate) fn delay_histogram(
+        &mut self,
+        rows: &[DelayBin],
+        names: &Names,
+        tiers: &Names,
+    ) -> Result<(), Error> {
+        let Some(table) = &mut self.delays else {
+            return Ok(());
+        };
+        let mut parts = rows.chunks(ROWS_PER_PART);
+        parts.try_for_each(|part| table.write(delay_columns(part, names, tiers)))
+    }
+
     /// Completes all files and gives their names.
     pub(crate) fn close(&mut self, names: &Names) -> Result<Vec<&'static str>, Error> {
         let mut closed = Vec::new();
-        let [throughput, port_queues, histogram, rtt, waiting] = directory::RECORDED;
+        let [throughput, port_queues, histogram, rtt, waiting, delays] = directory::RECORDED;
         if let Some(part) = self.throughput.take() {
             part.close(throughput_columns)?;
             closed.push(throughput);
@@ -145,6 +163,7 @@ impl Recorded {
             (&mut self.histogram, histogram),
             (&mut self.rtt, rtt),
             (&mut self.waiting, waiting),
+            (&mut self.delays, delays),
         ] {
             if let Some(table) = table.take() {
                 table.close()?;
@@ -273,5 +292,34 @@ fn waiting_columns(rows: &[WaitingRecord], names: &Names, tiers: &Names) -> Vec<
         numbers(rows, |r| r.packets),
         numbers(rows, mean),
         numbers(rows, |r| r.max_ps),
+    ]
+}
+
+fn delay_fields() -> Vec<Field> {
+    vec![
+        field("node", UInt32),
+        name_field("name"),
+        name_field("tier"),
+        field("port", UInt16),
+        field("peer", UInt32),
+        name_field("peer_name"),
+        field("scheduled", Boolean),
+        field("bin_ps", UInt64),
+        field("samples", UInt64),
+    ]
+}
+
+fn delay_columns(rows: &[DelayBin], names: &Names, tiers: &Names) -> Vec<ArrayRef> {
+    let scheduled = rows.iter().map(|r| Some(r.scheduled));
+    vec![
+        nodes(rows, |r| r.node),
+        named(rows, names, |r| r.node),
+        named(rows, tiers, |r| r.node),
+        ports(rows, |r| r.port),
+        nodes(rows, |r| r.peer),
+        named(rows, names, |r| r.peer),
+        Arc::new(BooleanArray::from_iter(scheduled)),
+        numbers(rows, |r| r.bin_ps),
+        numbers(rows, |r| r.samples),
     ]
 }

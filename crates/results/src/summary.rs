@@ -2,7 +2,8 @@
 
 use crate::info::{AskedLoad, NodeInfo, RunInfo};
 use crate::stats::{Bins, Distribution, Histogram};
-use dataplane::sink::DROP_CAUSES;
+use dataplane::nic::DrivenCounters;
+use dataplane::sink::{DROP_CAUSES, DropCause};
 use dataplane::switch::FloodgateCounters;
 use fabric::record::{
     BufferSample, Counters, Ending, FlowRecord, Outcome, PortRecord, QueueBin, RttBin, ThreadUse,
@@ -17,8 +18,13 @@ pub const SHORT_UP_TO_BYTES: u64 = 10_000;
 pub const LONG_FROM_BYTES: u64 = 1_000_000;
 
 /// Names of the causes of drops, in their numbering.
-pub(crate) const DROP_NAMES: [&str; DROP_CAUSES] =
-    ["buffer", "egress_threshold", "no_route", "link"];
+pub(crate) const DROP_NAMES: [&str; DROP_CAUSES] = [
+    "buffer",
+    "egress_threshold",
+    "no_route",
+    "link",
+    "credit_limit",
+];
 
 /// Flows faster than their ideal that are told one by one.
 const EXAMPLES: u64 = 10;
@@ -473,7 +479,7 @@ impl Tally {
     /// No flow can beat the flow that is alone in the network: slowdown ≥ 1. A millionth is left
     /// for rates whose byte times are rounded.
     fn check_speed(&mut self, record: &FlowRecord) {
-        if self.info.paths_change {
+        if self.info.sprays || self.info.paths_change {
             return; // LNK-30
         }
         let ends = [
@@ -648,7 +654,7 @@ impl Tally {
         let mut checks: Vec<String> = outcome.checks.iter().map(ToString::to_string).collect();
         // The engine may have made this check too.
         checks.retain(|check| check != "slowdown");
-        if self.too_fast_count == 0 && !self.info.paths_change {
+        if self.too_fast_count == 0 && !self.info.sprays && !self.info.paths_change {
             checks.push("slowdown".into());
         }
         checks
@@ -834,7 +840,9 @@ fn utilisation(bytes: u128, capacity_bps: u64, time_ps: u64) -> f64 {
 
 fn drops(counters: &Counters) -> BTreeMap<&'static str, u64> {
     let mut drops: BTreeMap<_, _> = DROP_NAMES.into_iter().zip(counters.drops).collect();
-    drops.insert("total", counters.drops.iter().sum());
+    // XP-03: a credit that is dropped is no loss, it does its work.
+    let credits = counters.drops[DropCause::CreditLimit as usize];
+    drops.insert("total", counters.drops.iter().sum::<u64>() - credits);
     drops
 }
 
@@ -868,6 +876,9 @@ fn counters(outcome: &Outcome) -> BTreeMap<&'static str, u64> {
         timeouts,
         discarded,
         overtaken,
+        trims,
+        returned,
+        driven,
     } = outcome.counters;
     let mut counters = BTreeMap::from([
         ("data_packets", data_packets),
@@ -896,7 +907,37 @@ fn counters(outcome: &Outcome) -> BTreeMap<&'static str, u64> {
         ("overtaken", overtaken),
     ]);
     counters.extend(floodgate_counters(&floodgate));
+    counters.extend([("trims", trims), ("returned", returned)]);
+    counters.extend(driven_counters(&driven));
     counters
+}
+
+/// What receiver-driven transports did.
+fn driven_counters(counters: &DrivenCounters) -> [(&'static str, u64); 10] {
+    let DrivenCounters {
+        requests,
+        stops,
+        credits,
+        credits_used,
+        credits_wasted,
+        credits_dropped,
+        pulls,
+        grants,
+        headers,
+        returned,
+    } = *counters;
+    [
+        ("requests", requests),
+        ("stops", stops),
+        ("credits", credits),
+        ("credits_used", credits_used),
+        ("credits_wasted", credits_wasted),
+        ("credits_dropped_at_hosts", credits_dropped),
+        ("pulls", pulls),
+        ("grants", grants),
+        ("headers", headers),
+        ("returned_home", returned),
+    ]
 }
 
 /// What Floodgate did, under names of its own.

@@ -14,8 +14,8 @@ use arrow_array::{
 use arrow_schema::DataType::{Boolean, Float64, UInt8, UInt16, UInt32, UInt64, Utf8};
 use arrow_schema::Field;
 use fabric::record::{
-    BufferSample, CauseRecord, FlowRecord, HeldFlowRecord, Outcome, PauseRecord, PortRecord,
-    QueueBin, QueueSample, Recorder, RttBin, ThroughputRecord, WaitingRecord,
+    BufferSample, CauseRecord, DelayBin, FlowRecord, HeldFlowRecord, Outcome, PauseRecord,
+    PortRecord, QueueBin, QueueSample, Recorder, RttBin, ThroughputRecord, WaitingRecord,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -358,6 +358,15 @@ impl Recorder for Writer {
             let done = self
                 .recorded
                 .queue_histogram(bins, &self.node_names, &self.node_tiers);
+            self.note(done);
+        }
+    }
+
+    fn delay_histogram(&mut self, bins: &[DelayBin]) {
+        if self.error.is_none() {
+            let done = self
+                .recorded
+                .delay_histogram(bins, &self.node_names, &self.node_tiers);
             self.note(done);
         }
     }

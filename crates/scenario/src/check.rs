@@ -4,18 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::config::{
-    Admission, Alpha, BaseRtt, ControlConfig, IntConfig, MAX_CLASSES, PfcThreshold, Recovery,
-    Release, SwitchConfig,
+    Admission, Alpha, BaseRtt, ControlConfig, IntConfig, MAX_CLASSES, PathChoice, PfcThreshold,
+    Recovery, Release, SwitchConfig,
 };
 use dataplane::int::{IntFormat, MAX_HOPS, padding_bytes};
 use dataplane::switch::{DATA_CLASS, division};
 use dataplane::units::{Rate, Time};
 use fabric::paths::Paths;
+use fabric::routing::{asymmetry, routes};
 use fabric::topology::{CapacityOf, Graph, Loss, NodeKind, TopologySpec};
 use traffic::{Arrivals, Hosts, Pattern, SourceSpec, mean_gap_ps};
 
 use crate::check_links;
 use crate::load::Spec;
+use crate::messages::Messages;
 use crate::problem::{At, Problem, Severity, SourceKind};
 use crate::scheme::{Interval, SchemeConfig, Surroundings};
 use crate::traffic_spec::{Frequency, LoadOf, TrafficSpec};
@@ -46,6 +48,10 @@ pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Surroundings {
         buffer_bytes: spec.buffer_bytes,
         reserved_bytes: spec.reserved_bytes,
         nic_bps: nic_bps(graph),
+        messages: match &spec.scheme.control {
+            ControlConfig::Homa(homa) => Messages::of(spec, graph, homa),
+            _ => Messages::default(),
+        },
         base_rtt_ps: base_rtt_ps(spec, graph),
     }
 }
@@ -222,6 +228,7 @@ pub(crate) fn network(
     let config = spec.scheme.configure(&surroundings(spec, graph));
     traffic(spec, graph, &mut findings);
     buffers(graph, &config.switch, &mut findings);
+    symmetry(spec, graph, &mut findings);
     telemetry(spec, graph, &config, &mut findings);
     losses(graph, &config, &mut findings);
     floodgate(graph, &config.switch, &mut findings);
@@ -521,6 +528,31 @@ fn marks_before_pauses(
             "lower scheme.ecn.kmin or raise scheme.pfc.xoff",
         );
     }
+}
+
+/// Warns where credits do not cross the links that data takes.
+// XP-05
+fn symmetry(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
+    if spec.scheme.path != PathChoice::Symmetric {
+        return;
+    }
+    let Ok(routes) = routes(graph, spec.seed, PathChoice::Symmetric) else {
+        return; // The network is too large, which is said elsewhere.
+    };
+    let Some((a, b)) = asymmetry(graph, &routes) else {
+        return;
+    };
+    let name = |endpoint| graph.name(graph.host_of(endpoint));
+    let message = format!(
+        "between {} and {} some flows take other links than what comes back",
+        name(a),
+        name(b)
+    );
+    findings.warn(
+        &["scheme.path", "topology"],
+        message,
+        "symmetric hashing needs switches of one tier whose equal ports stand in the same order",
+    );
 }
 
 /// Refuses lossy links where nothing is sent again; warns where a pause can get lost.

@@ -42,6 +42,7 @@ pub(crate) fn links(
     }
     if !outages.is_empty() {
         unsupported(spec, &outages, findings);
+        floodgate(&outages, config, findings);
         repair(&outages, config, findings);
         late(spec, &outages, findings);
     }
@@ -56,18 +57,14 @@ pub(crate) fn links(
 /// What another simulator's habits cannot be joined with.
 // LNK-06
 fn unsupported(spec: &Spec, outages: &Outages, findings: &mut Findings<'_>) {
-    let scheme = &spec.scheme;
-    // FG-35
-    if scheme.floodgate.is_some() && !outages.changes().is_empty() {
+    if spec.record.pauses.is_some() && !outages.changes().is_empty() {
         findings.error(
-            &["topology.failures", "scheme.backpressure", "scheme.preset"],
-            "links change during the run, and windows, credits and pauses by destination know no \
-             failing links"
-                .to_owned(),
-            "let links fail from the start on (no `at`, no `until`), lose frames (`loss`), or take \
-             another `backpressure`",
+            &["record.pauses", "topology.failures"],
+            "links fail during the run, and pauses cannot be followed over a link that does".to_owned(),
+            "take `pauses` out of [record], or let them fail from the start on (no `at`, no `until`)",
         );
     }
+    let scheme = &spec.scheme;
     let what = if scheme.in_order {
         "ties = \"scheduling\""
     } else if scheme.path == PathChoice::Tuple {
@@ -80,6 +77,36 @@ fn unsupported(spec: &Spec, outages: &Outages, findings: &mut Findings<'_>) {
         format!("links fail, and {what} knows no failing links"),
         "take `failures` out, or the profile",
     );
+}
+
+/// Floodgate's windows outlive a link only if they know what was sent by it.
+// LNK-06
+fn floodgate(outages: &Outages, config: &SchemeConfig, findings: &mut Findings<'_>) {
+    let floodgate = config.switch.floodgate.as_ref();
+    let Some(windows) = floodgate.and_then(|floodgate| floodgate.windows()) else {
+        return;
+    };
+    if outages.changes().is_empty() {
+        return;
+    }
+    if windows.numbers_timeout_ps.is_none() {
+        findings.error(
+            &["scheme.floodgate.loss", "topology.failures"],
+            "links fail during the run, and without numbers Floodgate's windows never get back what was \
+             lost with them"
+                .to_owned(),
+            "set scheme.floodgate.loss = \"numbers\"",
+        );
+    }
+    if windows.entries.is_some() {
+        findings.error(
+            &["scheme.floodgate.table", "topology.failures"],
+            "links fail during the run, and entries of windows that destinations share cannot follow new \
+             routes"
+                .to_owned(),
+            "set scheme.floodgate.table = \"exact\"",
+        );
+    }
 }
 
 /// What is lost with a link has to be sent again.

@@ -12,6 +12,7 @@ mod document;
 pub mod failures;
 pub mod floodgate_resources;
 mod load;
+mod messages;
 mod presets;
 pub mod problem;
 mod reader;

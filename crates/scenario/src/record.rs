@@ -2,7 +2,8 @@
 
 use dataplane::units::Time;
 use fabric::record::{
-    PauseRecording, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts, RttHistogram,
+    DelayHistogram, PauseRecording, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts,
+    RttHistogram,
 };
 use fabric::topology::{Graph, NodeKind};
 
@@ -36,6 +37,7 @@ pub(crate) fn read(
     let queues = part(&s, "queues", |t| queues(t, graph));
     let histogram = part(&s, "histogram", |t| histogram(t, measured));
     let rtt = part(&s, "rtt", |t| rtt(t, measured));
+    let delay = part(&s, "delay", |t| delay(t, measured));
     let pauses = part(&s, "pauses", pauses);
     let waiting = part(&s, "waiting", |t| window_or(t, measured)); // RCD-11
     s.finish();
@@ -44,6 +46,7 @@ pub(crate) fn read(
         queues: queues?,
         histogram: histogram?,
         rtt: rtt?,
+        delay: delay?,
         pauses: pauses?,
         waiting_ps: waiting?,
     })
@@ -100,6 +103,15 @@ fn rtt(s: &Section<'_>, measured: Option<(Time, Time)>) -> Option<RttHistogram> 
     let bin = s.required("bin", "\"100ns\"", |n| quantity(n, &TIME, 1, MAX_TIME_PS));
     let window = window_or(s, measured);
     Some(RttHistogram {
+        bin_ps: bin?,
+        window_ps: window?,
+    })
+}
+
+fn delay(s: &Section<'_>, measured: Option<(Time, Time)>) -> Option<DelayHistogram> {
+    let bin = s.required("bin", "\"100ns\"", |n| quantity(n, &TIME, 1, MAX_TIME_PS));
+    let window = window_or(s, measured);
+    Some(DelayHistogram {
         bin_ps: bin?,
         window_ps: window?,
     })

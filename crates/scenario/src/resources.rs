@@ -7,10 +7,10 @@ use dataplane::config::{Classify, SwitchConfig};
 use dataplane::switch::{state_entries, sticky_ps};
 use dataplane::units::{Rate, Time};
 use fabric::topology::Graph;
-use traffic::{Hosts, Pattern, Sizes};
 
-use crate::check::{racks, source, surroundings};
+use crate::check::surroundings;
 use crate::load::Scenario;
+use crate::messages::for_each_size;
 
 /// Bytes of a header that goes back: the smallest frame. With it, the limit below is met by packets
 /// of 533 bytes on average, where the paper says 500.
@@ -23,9 +23,6 @@ pub const RECIRCULATION_LIMIT: f64 = 0.12;
 
 /// Bits of a table entry's packet count and of its time, each.
 const COUNT_BITS: u64 = 16;
-
-/// Points at which a distribution of sizes is looked at.
-const POINTS: u32 = 4096;
 
 /// Data packets on the wire, on average over all flows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,36 +80,17 @@ impl Scenario {
     /// The data packets that the traffic of this scenario makes.
     #[must_use]
     pub fn packet_mix(&self) -> Option<PacketMix> {
-        let hosts = Hosts::new(&racks(&self.graph)).ok()?;
         let (mut packets, mut payload, mut short) = (0.0, 0.0, 0.0);
-        for t in &self.spec.traffic {
-            let Ok(source) = source(t, &self.graph, &hosts) else {
-                continue;
-            };
-            let mut add = |bytes: f64, flows: f64| {
-                let mtu = f64::from(self.spec.scheme.mtu);
-                let full = (bytes / mtu).floor();
-                let rest = if bytes > full * mtu { 1.0 } else { 0.0 };
-                packets += flows * (full + rest);
-                short += flows * rest;
-                payload += flows * bytes;
-            };
-            let flows = source.expected_flows(self.graph.hosts());
-            match (&t.sizes, &t.pattern) {
-                (_, Pattern::List(list)) => {
-                    list.iter().for_each(|flow| add(flow.bytes as f64, 1.0));
-                }
-                (Some(Sizes::Dist(sizes)), _) => {
-                    for point in 0..POINTS {
-                        let u = (f64::from(point) + 0.5) / f64::from(POINTS);
-                        add(sizes.sample(u) as f64, flows / f64::from(POINTS));
-                    }
-                }
-                _ => add(
-                    source.expected_bytes(self.graph.hosts()) / flows.max(1.0),
-                    flows,
-                ),
-            }
+        let mtu = f64::from(self.spec.scheme.mtu);
+        let made = for_each_size(&self.spec, &self.graph, |bytes, flows| {
+            let full = (bytes / mtu).floor();
+            let rest = if bytes > full * mtu { 1.0 } else { 0.0 };
+            packets += flows * (full + rest);
+            short += flows * rest;
+            payload += flows * bytes;
+        });
+        if !made {
+            return None;
         }
         let header = f64::from(self.spec.scheme.max_frame() - self.spec.scheme.mtu);
         (packets > 0.0).then(|| PacketMix {

@@ -8,12 +8,13 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dataplane::config::ControlConfig;
+use dataplane::config::{ControlConfig, PathChoice};
+use dataplane::sink::DropCause;
 use dataplane::units::Time;
 use fabric::engine::{self, Plan, Threads};
 use fabric::record::{
-    BufferSample, CauseRecord, FlowRecord, HeldFlowRecord, Outcome, PauseRecord, Progress,
-    QueueBin, QueueSample, Recorder, RttBin, ThroughputRecord, WaitingRecord,
+    BufferSample, CauseRecord, DelayBin, FlowRecord, HeldFlowRecord, Outcome, PauseRecord,
+    Progress, QueueBin, QueueSample, Recorder, RttBin, ThroughputRecord, WaitingRecord,
 };
 use fabric::topology::{Graph, NodeKind, TopologySpec};
 use kernel::mix64;
@@ -161,6 +162,11 @@ impl Recorder for Recording {
         self.look();
     }
 
+    fn delay_histogram(&mut self, bins: &[DelayBin]) {
+        self.writer.delay_histogram(bins);
+        self.look();
+    }
+
     fn waiting(&mut self, records: &[WaitingRecord]) {
         self.writer.waiting(records);
         self.look();
@@ -209,6 +215,7 @@ impl Scenario {
             asked: asked.collect(),
             resolved: self.resolved.clone(),
             warnings: self.warnings.iter().map(one_line).collect(),
+            sprays: matches!(spec.scheme.path, PathChoice::Packet | PathChoice::Label),
             not_modelled: NOT_MODELLED.iter().map(|s| (*s).to_owned()).collect(),
         }
     }
@@ -284,6 +291,16 @@ impl Scenario {
             scheme.bfc.is_some() && counters.bfc_pauses == 0,
             "BFC paused no queue",
         );
+        match &scheme.control {
+            ControlConfig::ExpressPass(_) => {
+                let dropped = counters.drops[DropCause::CreditLimit as usize];
+                let all = dropped + counters.driven.credits_dropped;
+                say(all == 0, "ExpressPass dropped no credit");
+            }
+            ControlConfig::Ndp(_) => say(counters.trims == 0, "NDP trimmed no packet"),
+            ControlConfig::Homa(_) => say(counters.driven.grants == 0, "Homa granted nothing"),
+            _ => {}
+        }
         let of_floodgate = scheme.floodgate.is_some();
         say(
             of_floodgate && counters.floodgate.held == 0,

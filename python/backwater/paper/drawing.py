@@ -31,6 +31,8 @@ _NAMES = {
     "rtt": "round-trip time",
     "queue": "queue length",
     "queue-samples": "queue length",
+    "queueing": "time that packets wait at a port",
+    "control-share": "share of bytes that are no data",
     "buffer": "buffer occupancy of a switch",
     "throughput": "throughput",
     "active-flows": "active flows of a port",

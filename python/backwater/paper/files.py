@@ -685,6 +685,8 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "rtt": (Dimension.TIME, set()),
     "queue": (Dimension.SIZE, {"ports", "window"}),
     "queue-samples": (Dimension.SIZE, {"ports"}),
+    "queueing": (Dimension.TIME, {"ports"}),
+    "control-share": (Dimension.SHARE, {"ports"}),
     "buffer": (Dimension.SIZE, {"tiers", "window"}),
     "throughput": (Dimension.RATE, {"flows", "traffic", "classes", "bin", "total", "window"}),
     "active-flows": (Dimension.NUMBER, {"ports", "tiers"}),

@@ -254,6 +254,21 @@ def _queue_samples(source: Source, run: Run) -> Samples:
     return Samples(table["bin_bytes"].to_numpy().astype(float), table["samples"].to_numpy())
 
 
+def _queueing(source: Source, run: Run) -> Samples:
+    """Read how long data packets waited at ports; with Homa, those that were granted."""
+    import polars as pl
+
+    table = of_ports(source, run, recorded(run, "delay_histogram")).filter(pl.col("scheduled"))
+    return Samples(table["bin_ps"].to_numpy().astype(float), table["samples"].to_numpy())
+
+
+def _control_share(source: Source, run: Run) -> Samples:
+    """Divide what a port sends that is no data by all that it sends."""
+    table = of_ports(source, run, run.ports)
+    values = (table["tx_bytes"] - table["tx_data_bytes"]) / table["tx_bytes"]
+    return Samples(values.drop_nans().to_numpy())
+
+
 def _queue(source: Source, run: Run) -> Lines:
     """Sample queues at regular times: a row holds until the port's next one."""
     table = of_ports(source, run, recorded(run, "port_queues")).sort("at_ps")
@@ -418,6 +433,8 @@ _READERS = {
     "rtt": _rtt,
     "queue": _queue,
     "queue-samples": _queue_samples,
+    "queueing": _queueing,
+    "control-share": _control_share,
     "buffer": _buffer,
     "throughput": _throughput,
     "active-flows": _active_flows,

@@ -110,7 +110,11 @@ impl Control {
     #[must_use]
     pub fn new(config: &ControlConfig, path: &PathInfo, _now: Time) -> Self {
         match config {
-            ControlConfig::LineRate => Self::LineRate,
+            // A receiver-driven transport asks no control of senders.
+            ControlConfig::LineRate
+            | ControlConfig::ExpressPass(_)
+            | ControlConfig::Ndp(_)
+            | ControlConfig::Homa(_) => Self::LineRate,
             ControlConfig::FixedWindow { window } => {
                 Self::FixedWindow(window.unwrap_or(path.bdp_bytes as u64).max(1))
             }

@@ -27,6 +27,18 @@ impl Destinations {
         !self.paused.is_empty() && self.paused.contains_key(&at(port, dst))
     }
 
+    /// Destinations that are paused at a port, in order.
+    // LNK-27
+    pub fn paused_at(&self, port: u16) -> Vec<u32> {
+        let keys = self
+            .paused
+            .keys()
+            .filter(|&&key| key >> 32 == u64::from(port));
+        let mut paused: Vec<u32> = keys.map(|&key| key as u32).collect();
+        paused.sort_unstable();
+        paused
+    }
+
     /// Pauses a destination. False where that changed nothing.
     pub fn pause(&mut self, port: u16, dst: u32) -> bool {
         let mut news = false;

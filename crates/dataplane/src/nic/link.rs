@@ -79,6 +79,9 @@ impl Sender {
             }
             self.unpark(port);
         }
+        for dst in self.destinations.paused_at(port) {
+            self.pause_destination(port, dst, false);
+        }
         self.pause_exactly(config, port, &[], sink);
     }
 

@@ -9,9 +9,13 @@ pub mod dcqcn;
 pub mod dctcp;
 pub mod delay_window;
 mod destinations;
+mod driven;
+mod expresspass;
+mod homa;
 pub mod hpcc;
 mod integer;
 mod link;
+mod ndp;
 mod receiver;
 mod recovery;
 mod scan;
@@ -23,11 +27,14 @@ use crate::packet::{Arena, Kind, NO_PACKET, PacketId};
 use crate::sink::Sink;
 use crate::units::{Rate, Time};
 use control::PathInfo;
+use driven::{Context, Driven};
 pub use link::CUT_OFF;
 use receiver::Receiver;
 use scan::Scan;
 pub use sender::OUT_OF_REACH;
 use sender::Sender;
+
+pub use driven::DrivenCounters;
 
 /// What a sender's NIC says when the last acknowledgement of a flow is back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +74,8 @@ pub struct FlowStart {
     pub incast: bool,
     /// What the control knows of the path.
     pub path: PathInfo,
+    /// Equal-cost ways to the receiver, among which the sender chooses; 0: the network chooses.
+    pub ways: u32,
 }
 
 /// What the mechanisms of one NIC did.
@@ -96,6 +105,8 @@ pub struct NicCounters {
     pub delivered_bytes: u64,
     /// Pauses of what was paused already and resumes of what was not: must stay 0.
     pub repeated_pauses: u64,
+    /// Of receiver-driven transports.
+    pub driven: DrivenCounters,
 }
 
 /// First in, first out, linked through the arena.
@@ -133,6 +144,15 @@ impl Fifo {
     const fn is_empty(&self) -> bool {
         self.head == NO_PACKET
     }
+
+    fn len(&self, arena: &Arena) -> u64 {
+        let (mut n, mut id) = (0, self.head);
+        while id != NO_PACKET {
+            n += 1;
+            id = arena.hot(id).next;
+        }
+        n
+    }
 }
 
 /// A NIC with one or several ports. Give it flows, packets and the time.
@@ -142,6 +162,8 @@ pub struct Nic {
     sender: Sender,
     /// The sending half with [`Arbiter::Scan`], in the place of `sender`.
     scan: Option<Box<Scan>>,
+    /// A receiver-driven transport, in the place of `sender` and `receiver`.
+    driven: Option<Box<Driven>>,
     receiver: Receiver,
     /// Per (port, class): ACKs, NAKs and CNPs that wait.
     replies: Vec<Fifo>,
@@ -157,6 +179,7 @@ impl Nic {
             config: *config,
             sender: Sender::new(config, classes, ports),
             scan: (config.host.arbiter == Arbiter::Scan).then(|| Box::new(Scan::new())),
+            driven: Driven::new(config, classes, ports),
             receiver: Receiver::new(),
             replies: vec![Fifo::EMPTY; ports.len() * classes],
             classes,
@@ -166,10 +189,37 @@ impl Nic {
 
     /// A flow begins.
     pub fn start<S: Sink>(&mut self, now: Time, flow: &FlowStart, sink: &mut S) {
+        if self.driven.is_some() {
+            return self.drive(now, sink, |driven, cx| driven.start(cx, flow));
+        }
         match &mut self.scan {
             Some(scan) => scan.start(now, &self.config, flow, sink),
             None => self.sender.start(now, &self.config, flow, sink),
         }
+    }
+
+    /// Lets a receiver-driven transport act, and notes what it has to send then.
+    fn drive<S: Sink, R: Default>(
+        &mut self,
+        now: Time,
+        sink: &mut S,
+        act: impl FnOnce(&mut Driven, &mut Context<'_, S>) -> R,
+    ) -> R {
+        let Some(driven) = &mut self.driven else {
+            return R::default();
+        };
+        let mut cx = Context {
+            now,
+            config: &self.config,
+            counters: &mut self.counters,
+            sink,
+        };
+        let result = act(driven, &mut cx);
+        for port in 0..self.sender.ports() {
+            let ready = driven.ready(&self.config, now, port);
+            self.sender.set_ready(port, ready);
+        }
+        result
     }
 
     /// Asks for the flow that an ACK which arrives soon is for. Changes nothing.
@@ -194,8 +244,13 @@ impl Nic {
         arena: &mut Arena,
         sink: &mut S,
     ) {
+        if self.driven.is_some() && !arena.hot(id).kind().is_hop_control() {
+            return self.drive(now, sink, |driven, cx| driven.receive(cx, port, id, arena));
+        }
         match arena.hot(id).kind() {
             Kind::Data => self.receive_data(now, port, id, arena, sink),
+            // Only transports that have such frames get them.
+            Kind::Header | Kind::Returned | Kind::Grant | Kind::Request => arena.free(id),
             Kind::Ack | Kind::Nak => {
                 match &mut self.scan {
                     Some(scan) => scan.acknowledged(now, &self.config, id, arena, sink),
@@ -342,6 +397,13 @@ impl Nic {
         }
         // NIC-02: lower classes strictly first; in a class replies before data.
         while let Some(class) = self.sender.next_class(&self.config, port) {
+            if self.driven.is_some() {
+                let sent = self.drive(now, sink, |driven, cx| driven.send(cx, port, class, arena));
+                if sent.is_some() {
+                    return sent;
+                }
+                continue;
+            }
             let replies = &mut self.replies[port as usize * self.classes + class as usize];
             if let Some(id) = replies.pop(arena) {
                 if replies.is_empty() {
@@ -366,7 +428,10 @@ impl Nic {
     }
 
     /// The time that the NIC asked for has come.
-    pub fn timer<S: Sink>(&mut self, now: Time, sink: &mut S) {
+    pub fn timer<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
+        if self.driven.is_some() {
+            return self.drive(now, sink, |driven, cx| driven.timer(cx, arena));
+        }
         self.sender
             .timer(now, &self.config, &mut self.counters, sink);
     }
@@ -401,10 +466,19 @@ impl Nic {
     /// Payload bytes that the flow with this cookie has had acknowledged, and why it does not
     /// send; for the report of a stalled or interrupted run.
     pub fn for_each_flow(&self, visit: impl FnMut(u32, u64, &'static str)) {
+        if let Some(driven) = &self.driven {
+            return driven.for_each_flow(&self.config, visit);
+        }
         match &self.scan {
             Some(scan) => scan.for_each_flow(&self.config, visit),
             None => self.sender.for_each_flow(self.config.mtu, visit),
         }
+    }
+
+    /// Credits that a receiver-driven transport has made and not sent.
+    #[must_use]
+    pub fn waiting_credits(&self) -> u64 {
+        self.driven.as_ref().map_or(0, |d| d.waiting_credits())
     }
 
     /// Calls `visit` with every flow of a port and class that has something left to send.
@@ -419,15 +493,9 @@ impl Nic {
     /// Packets that wait to be sent as replies, for the books of the network.
     #[must_use]
     pub fn queued_replies(&self, arena: &Arena) -> u64 {
-        let mut n = 0;
         let of_scan = self.scan.iter().map(|scan| scan.replies());
-        for fifo in self.replies.iter().chain(of_scan) {
-            let mut id = fifo.head;
-            while id != NO_PACKET {
-                n += 1;
-                id = arena.hot(id).next;
-            }
-        }
-        n
+        let waiting = self.replies.iter().chain(of_scan);
+        let of_driven = self.driven.iter().map(|driven| driven.queued(arena));
+        waiting.map(|fifo| fifo.len(arena)).sum::<u64>() + of_driven.sum::<u64>()
     }
 }

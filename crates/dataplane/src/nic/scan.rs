@@ -300,6 +300,7 @@ impl Scan {
             slot,
             remaining: pair.start.bytes - before,
             payload,
+            ..Cold::default()
         };
         let id = arena.alloc(hot, cold);
         if config.int > 0 {

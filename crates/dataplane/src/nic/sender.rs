@@ -294,6 +294,15 @@ impl Sender {
         };
     }
 
+    pub const fn ports(&self) -> u16 {
+        self.ports.len() as u16
+    }
+
+    /// In the place of flows: classes of which a transport of its own has something to send.
+    pub fn set_ready(&mut self, port: u16, classes: u8) {
+        self.ports[port as usize].ring_mask = classes;
+    }
+
     pub fn start<S: Sink>(
         &mut self,
         now: Time,
@@ -545,6 +554,7 @@ impl Sender {
             slot,
             remaining: flow.start.bytes - before,
             payload,
+            ..Cold::default()
         };
         flow.control
             .on_send(&config.control, &flow.start.path, now, u64::from(payload));

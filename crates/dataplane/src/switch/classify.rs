@@ -80,6 +80,7 @@ pub(crate) enum Classifier {
     Hash { queues: u16 },
     Dynamic(FlowTable),
     PerFlow(MixedMap<u64, u32>), // SW-25
+    Priority { levels: u16 },
 }
 
 /// A flow's data at a port.
@@ -109,6 +110,7 @@ impl Classifier {
                 queueing,
             )),
             Classify::PerFlow => Self::PerFlow(MixedMap::default()),
+            Classify::Priority { levels } => Self::Priority { levels },
         }
     }
 
@@ -132,6 +134,12 @@ impl Classifier {
                 Place::at(queueing.queue_of(port, class, nth as u16))
             }
             Self::Dynamic(table) => table.place(now, port, packet, queueing, draw),
+            // HOM-03
+            Self::Priority { levels } => {
+                let first = queueing.first_number(class);
+                let level = packet.upstream_queue.saturating_sub(first);
+                Place::at(queueing.queue_of(port, class, level.min(levels - 1)))
+            }
             Self::PerFlow(flows) => Place::at(
                 flows
                     .get(&flow_key(port, packet))

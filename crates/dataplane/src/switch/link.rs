@@ -1,6 +1,7 @@
 //! Links that fail and come back, as the switch at one end sees it. The rules are in
 //! `specs/links.md`.
 
+use super::classify::Place;
 use super::mmu::Tell;
 use super::{Pairs, Switch};
 use crate::packet::{Arena, PacketId, flag};
@@ -32,6 +33,21 @@ impl Switch {
         self.dead.as_ref().is_some_and(|d| d.dead[port as usize])
     }
 
+    fn dead_ports(&mut self) -> &mut DeadPorts {
+        let ports = self.queueing.ports.len();
+        self.dead.get_or_insert_with(|| {
+            Box::new(DeadPorts {
+                dead: vec![false; ports],
+                stranded: Stranded::Drop,
+            })
+        })
+    }
+
+    /// Whether links or routes have ever changed here.
+    pub(super) const fn has_changed(&self) -> bool {
+        self.dead.is_some()
+    }
+
     /// Whether a packet that is to leave by this port is lost with its link.
     #[cold]
     #[inline(never)]
@@ -53,13 +69,7 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        let ports = self.queueing.ports.len();
-        let dead = self.dead.get_or_insert_with(|| {
-            Box::new(DeadPorts {
-                dead: vec![false; ports],
-                stranded,
-            })
-        });
+        let dead = self.dead_ports();
         dead.dead[port as usize] = !up;
         dead.stranded = stranded;
         self.forget_neighbour(now, port, arena, sink);
@@ -86,6 +96,7 @@ impl Switch {
             self.count_control_out(port, id, arena);
             arena.free(id);
         }
+        self.regulate_link(now, port, arena, sink);
         // What we held of the neighbour.
         self.mmu.forget(now, port);
         if let Some(backpressure) = &mut self.backpressure {
@@ -120,12 +131,31 @@ impl Switch {
     fn flush<S: Sink>(&mut self, now: Time, port: u16, arena: &mut Arena, sink: &mut S) {
         while let Some((queue, id)) = self.queueing.pop(port, arena) {
             self.withdraw(now, port, queue, id, arena, sink);
-            self.discard(now, port, id, DropCause::Link, arena, sink);
+            self.give_up(now, port, id, DropCause::Link, arena, sink);
         }
+        self.regulate_emptied(now, arena, sink);
+    }
+
+    /// Drops a packet that stood in an egress queue until now.
+    fn give_up<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        id: PacketId,
+        cause: DropCause,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        let packet = *arena.hot(id);
+        if self.floodgate.is_some() {
+            self.regulate_flush(now, port, &packet, arena, sink);
+        }
+        arena.hot_mut(id).flags &= !flag::HELD;
+        self.discard(now, port, id, cause, arena, sink);
     }
 
     /// Drops a packet that was in the buffer and stands in no queue any more.
-    fn discard<S: Sink>(
+    pub(super) fn discard<S: Sink>(
         &mut self,
         now: Time,
         port: u16,
@@ -174,9 +204,11 @@ impl Switch {
         {
             self.tell_bfc(&packet, false, arena, sink);
         }
-        let counted = self.counted(&packet);
-        self.classifier
-            .departed(now, port, &packet, queue, counted, &mut self.queueing);
+        if !self.queueing.is_behind(queue) {
+            let counted = self.counted(&packet);
+            self.classifier
+                .departed(now, port, &packet, queue, counted, &mut self.queueing);
+        }
     }
 
     /// New routes. What waits at dead ports goes where they lead. `allowed`: the pairs of ports that
@@ -191,7 +223,9 @@ impl Switch {
         sink: &mut S,
     ) {
         self.routes = routes;
+        self.dead_ports();
         self.allow(allowed);
+        self.regulate_routes();
         let mut moved = Vec::new();
         for port in 0..self.queueing.ports.len() as u16 {
             if !self.is_dead(port) {
@@ -205,6 +239,7 @@ impl Switch {
         for (port, id) in moved {
             self.move_on(now, port, id, arena, sink);
         }
+        self.regulate_emptied(now, arena, sink);
     }
 
     /// Places a packet, which is in the buffer already, again.
@@ -218,17 +253,18 @@ impl Switch {
     ) {
         let packet = *arena.hot(id);
         let Some(port) = self.routes.port(&packet, || arena.cold(id).src) else {
-            return self.discard(now, from, id, DropCause::NoRoute, arena, sink);
+            return self.give_up(now, from, id, DropCause::NoRoute, arena, sink);
         };
         self.counters.rerouted += u64::from(port != from);
-        let place = self
-            .classifier
-            .place(now, port, &packet, &self.queueing, &mut || sink.draw());
-        let counted = self.counted(&packet);
-        let (queue, alone) =
+        let place = if packet.has(flag::HELD) && self.waits_behind() {
+            Place::at(self.queueing.behind(port, packet.class())) // FG-15
+        } else {
+            let draw = &mut || sink.draw();
             self.classifier
-                .commit(now, port, &packet, place, counted, &mut self.queueing);
-        self.enqueue(port, queue, alone, (id, &packet), arena, sink);
+                .place(now, port, &packet, &self.queueing, draw)
+        };
+        self.forward(now, port, place, id, arena, sink);
+        sink.kick(port);
     }
 
     /// A frame between neighbours has left its queue.

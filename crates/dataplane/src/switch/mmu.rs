@@ -318,8 +318,14 @@ impl Mmu {
         size: u64,
         egress_bytes: u64,
     ) -> Result<Space, DropCause> {
-        if self.admission == Admission::Unlimited {
-            return Ok(Space::Pool); // SW-17
+        match self.admission {
+            Admission::Unlimited => return Ok(Space::Pool), // SW-17
+            // XP-06
+            Admission::PerPort { bytes } if egress_bytes + size > bytes => {
+                return Err(DropCause::EgressThreshold);
+            }
+            Admission::PerPort { .. } => return Ok(Space::Pool),
+            _ => {}
         }
         if let Some(books) = &self.ns3 {
             return books.verdict(port, class, size).ok_or(DropCause::Buffer);
@@ -558,7 +564,11 @@ impl Mmu {
                 self.shared_used
             ));
         }
-        if self.admission != Admission::Unlimited && self.shared_used > self.shared_bytes {
+        let shares = !matches!(
+            self.admission,
+            Admission::Unlimited | Admission::PerPort { .. }
+        );
+        if shares && self.shared_used > self.shared_bytes {
             return Err(format!(
                 "{} B used of a pool of {} B",
                 self.shared_used, self.shared_bytes

@@ -8,6 +8,7 @@
 mod bfc;
 mod classify;
 mod clock;
+mod credits;
 pub(crate) mod floodgate;
 mod link;
 mod mmu;
@@ -16,8 +17,9 @@ mod queueing;
 mod signal;
 mod spfc;
 mod stuck;
+mod trim;
 
-use crate::config::{Classify, IntConfig, PauseBy, Scope, SwitchConfig};
+use crate::config::{Assist, Classify, IntConfig, PauseBy, Scope, SwitchConfig};
 use crate::int::{IntFormat, IntHop, wire};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::route::Routes;
@@ -26,18 +28,20 @@ use crate::units::{NEVER, Rate, Time};
 use bfc::Backpressure;
 use classify::{Classifier, Place};
 use clock::Clock;
+use credits::{CREDIT_CLASS, Credits};
 use floodgate::Floodgate;
 use link::DeadPorts;
 use mmu::{Mmu, Tell};
 use queueing::Queueing;
 use signal::Marker;
+use trim::Trimmer;
 
 pub use bfc::{Pairs, hrtt_ps, pause_thresholds, state_entries, sticky_ps};
 pub use classify::MixedMap;
 pub use floodgate::{FloodgateBooks, FloodgateCounters};
 pub use link::Stranded;
 pub use mmu::{Level, division, headroom_bytes};
-pub use queueing::{DATA_CLASS, QueueState};
+pub use queueing::{CONTROL_CLASS, DATA_CLASS, QueueState};
 pub use spfc::counting_number;
 pub use stuck::{Holds, StuckQueue};
 
@@ -64,6 +68,10 @@ pub struct SwitchCounters {
     pub bfc_resumes: u64,
     /// BFC bitmaps sent.
     pub bfc_bitmaps: u64,
+    /// Data packets that were trimmed to their headers.
+    pub trims: u64,
+    /// Headers that were sent back to their senders.
+    pub returned: u64,
     /// Pauses of what was paused already and resumes of what was not: must stay 0 where no frame is
     /// lost on a link and no bitmap repeats them.
     pub repeated_pauses: u64,
@@ -103,6 +111,10 @@ pub struct Switch {
     backpressure: Option<Backpressure>,
     floodgate: Option<Box<Floodgate>>,
     clock: Option<Clock>,
+    /// One of the two below is there.
+    assists: bool,
+    credits: Option<Credits>,
+    trimmer: Option<Trimmer>,
     class: ClassBits,
     int: bool,
     /// ACKs go back the way on which their packet came.
@@ -113,7 +125,7 @@ pub struct Switch {
     path_id: u32,
     counters: SwitchCounters,
     port_counters: Vec<SwitchPortCounters>,
-    /// `None`: no link has changed yet.
+    /// `None`: neither links nor routes have changed yet.
     dead: Option<Box<DeadPorts>>,
 }
 
@@ -152,6 +164,17 @@ impl Switch {
             backpressure: config.bfc.map(|b| Backpressure::new(b, id, ports)),
             floodgate,
             clock: Clock::new(read_ps, tell_ps),
+            assists: config.assist.is_some(),
+            credits: match &config.assist {
+                Some(Assist::Credits(queue)) => Some(Credits::new(queue, ports)),
+                _ => None,
+            },
+            trimmer: match config.assist {
+                Some(Assist::Trim(trim)) => {
+                    Some(Trimmer::new(trim, ports.len(), config.classes.len()))
+                }
+                _ => None,
+            },
             class,
             int: config.int.is_some(),
             acks_return: config.acks_return,
@@ -233,6 +256,13 @@ impl Switch {
             self.regulate_drop(now, &packet, arena, sink);
             return self.drop(Some(port), id, DropCause::Link, arena, sink); // LNK-23
         }
+        let class = packet.class();
+        if self.assists {
+            arena.hot_mut(id).ingress = in_port;
+            if !self.assist_arrival(now, port, id, arena, sink) {
+                return;
+            }
+        }
         let place = if held {
             Place::HELD
         } else {
@@ -240,7 +270,6 @@ impl Switch {
                 .place(now, port, &packet, &self.queueing, &mut || sink.draw())
         };
         let size = u64::from(packet.size);
-        let class = packet.class();
         let buffered = self.class.buffered >> class & 1 != 0;
         if buffered {
             if !self.mmu.enter_reserve(in_port, class, size) {
@@ -275,7 +304,55 @@ impl Switch {
             self.classifier
                 .commit(now, port, &packet, place, counted, &mut self.queueing);
         self.enqueue(port, queue, alone, (id, &packet), arena, sink);
+        if self.assists {
+            self.assist_joined(now, port, class, sink);
+        }
         sink.kick(port);
+    }
+
+    /// Whether a receiver-driven transport lets a packet join its queue in the usual way.
+    #[inline(never)]
+    fn assist_arrival<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) -> bool {
+        let class = arena.hot(id).class();
+        if let Some(credits) = &self.credits
+            && class == CREDIT_CLASS
+            && credits.is_full(port)
+        {
+            self.drop(Some(port), id, DropCause::CreditLimit, arena, sink); // XP-03
+            return false;
+        }
+        self.trim(now, port, id, arena, sink)
+    }
+
+    #[inline(never)]
+    fn assist_joined<S: Sink>(&mut self, now: Time, port: u16, class: u8, sink: &mut S) {
+        if let Some(credits) = &mut self.credits
+            && class == CREDIT_CLASS
+        {
+            credits.joined(now, port, &mut self.queueing, sink);
+        }
+        if let Some(trimmer) = &mut self.trimmer {
+            trimmer.joined(port, class);
+        }
+    }
+
+    #[inline(never)]
+    fn assist_left<S: Sink>(&mut self, now: Time, port: u16, class: u8, sink: &mut S) {
+        if let Some(credits) = &mut self.credits
+            && class == CREDIT_CLASS
+        {
+            credits.left(now, port, &mut self.queueing, sink);
+        }
+        if let Some(trimmer) = &mut self.trimmer {
+            trimmer.left(port, class);
+        }
     }
 
     /// Where a packet goes on.
@@ -325,6 +402,12 @@ impl Switch {
     /// The time that the switch asked for has come.
     // BFC-30, BFC-38
     pub fn timer<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
+        if let Some(credits) = &mut self.credits {
+            let next = credits.timer(now, &mut self.queueing, sink);
+            if next != NEVER {
+                sink.wake(next);
+            }
+        }
         self.regulate_timer(now, arena, sink);
         let Some(clock) = &mut self.clock else { return };
         let due = clock.due(now);
@@ -427,6 +510,9 @@ impl Switch {
             && backpressure.under(&packet)
         {
             self.tell_bfc(&packet, false, arena, sink);
+        }
+        if self.assists {
+            self.assist_left(now, port, class, sink);
         }
         if self.floodgate.is_some() {
             self.regulate_departure(now, port, id, &packet, arena, sink);
@@ -744,6 +830,12 @@ impl Switch {
         self.routes.port(packet, || src)
     }
 
+    /// How many ports begin a shortest way to an endpoint.
+    #[must_use]
+    pub fn ways(&self, dst: u32) -> usize {
+        self.routes.ways(dst)
+    }
+
     /// Whether `transmit` would find something for this port.
     #[inline]
     #[must_use]
@@ -969,6 +1061,7 @@ pub const fn data_queues(classify: &Classify) -> Option<u16> {
     match classify {
         Classify::Fifo => Some(1),
         Classify::Hash { queues } | Classify::Dynamic { queues, .. } => Some(*queues),
+        Classify::Priority { levels } => Some(*levels),
         Classify::PerFlow => None,
     }
 }
@@ -1007,6 +1100,7 @@ pub(crate) mod tests {
             bfc: None,
             floodgate: None,
             path: PathChoice::Flow,
+            assist: None,
             acks_return: false,
             max_frame: 1048,
         }

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::config::{Classify, MAX_CLASSES, PauseBy, Release, Schedule, SwitchConfig};
+use crate::config::{Assist, Classify, MAX_CLASSES, PauseBy, Release, Schedule, SwitchConfig};
 use crate::packet::{Arena, NO_PACKET, PacketId};
 use crate::prefetch::prefetch;
 use crate::switch::classify::MixedMap;
@@ -129,6 +129,30 @@ pub(crate) struct PortQueues {
     ready: u8,
     /// Classes that PFC holds.
     pub paused: u8,
+    /// Classes whose shaper lets nothing go yet.
+    shaped: u8,
+    /// Control packets that went since the last data packet, where they take turns.
+    run: u16,
+}
+
+impl PortQueues {
+    /// The class that sends next where control and data take turns by weight.
+    // NDP-02
+    fn take_turns(&mut self, ready: u8, weight: u16) -> usize {
+        let below = 1u8 << (CONTROL_CLASS + 1);
+        let data = ready & !(below - 1);
+        let first = ready.trailing_zeros();
+        if first == u32::from(CONTROL_CLASS) && data != 0 && self.run >= weight {
+            self.run = 0;
+            return data.trailing_zeros() as usize;
+        }
+        match first == u32::from(CONTROL_CLASS) && data != 0 {
+            true => self.run += 1,
+            // Nobody is kept waiting.
+            false => self.run = 0,
+        }
+        first as usize
+    }
 }
 
 /// All egress queues of a switch.
@@ -153,6 +177,10 @@ pub(crate) struct Queueing {
     behind: usize,
     /// (port, flow) pairs that are held, where pauses name flows (BFC-37).
     held_flows: Option<MixedMap<u64, ()>>,
+    /// Per (port, class), where the schedule asks for it: open queues, as bits.
+    levels: Vec<u32>,
+    /// Control packets that go for each data packet while both wait; `None`: control first.
+    weight: Option<u16>,
 }
 
 /// A flow at a port.
@@ -170,6 +198,7 @@ impl Queueing {
         let per_class = match config.classify {
             Classify::Fifo => 1,
             Classify::Hash { queues } | Classify::Dynamic { queues, .. } => queues,
+            Classify::Priority { levels } => levels,
             Classify::PerFlow => 0,
         };
         let mut offsets = [0u16; MAX_CLASSES + 1];
@@ -218,6 +247,14 @@ impl Queueing {
             shortest: vec![Shortest::new(); shortest],
             behind,
             held_flows: by_flow.then(MixedMap::default),
+            levels: match config.schedule {
+                Schedule::Strict => vec![0; ports * classes],
+                _ => Vec::new(),
+            },
+            weight: match config.assist {
+                Some(Assist::Trim(trim)) => Some(trim.weight),
+                _ => None,
+            },
         }
     }
 
@@ -225,6 +262,12 @@ impl Queueing {
     #[inline]
     pub fn queue_of(&self, port: u16, class: u8, nth: u16) -> u32 {
         (port as usize * self.stride + (self.offsets[class as usize] + nth) as usize) as u32
+    }
+
+    /// Number of the first queue of a class at every port.
+    #[inline]
+    pub fn first_number(&self, class: u8) -> u16 {
+        self.offsets[class as usize]
     }
 
     /// The queue that has this number at its port, if there is one.
@@ -308,13 +351,21 @@ impl Queueing {
     #[inline]
     fn may_send(&self, port: u16) -> u8 {
         let p = &self.ports[port as usize];
-        p.ready & !(p.paused | p.paused << self.behind)
+        p.ready & !(p.paused | p.paused << self.behind | p.shaped)
     }
 
     /// Whether the port has something that it may send.
     #[inline]
     pub fn waiting(&self, port: u16) -> bool {
         self.may_send(port) != 0
+    }
+
+    /// A shaper holds a class of a port, or lets it go.
+    // XP-02
+    #[inline]
+    pub fn shape(&mut self, port: u16, class: u8, hold: bool) {
+        let shaped = &mut self.ports[port as usize].shaped;
+        *shaped = *shaped & !(1 << class) | u8::from(hold) << class;
     }
 
     /// Appends a packet to a queue.
@@ -359,6 +410,10 @@ impl Queueing {
         match self.schedule {
             Schedule::ShortestRemaining => return self.enter_shortest(at, queue, arena),
             Schedule::Cyclic => return,
+            Schedule::Strict => {
+                self.levels[at] |= 1 << (q.number - self.offsets[q.class as usize]);
+                return;
+            }
             _ => {}
         }
         if !q.in_round {
@@ -472,7 +527,11 @@ impl Queueing {
     /// A queue got empty or paused.
     fn close(&mut self, queue: u32) {
         let q = &self.queues[queue as usize];
-        let round = &mut self.rounds[q.port as usize * self.classes + q.class as usize];
+        let at = q.port as usize * self.classes + q.class as usize;
+        if self.schedule == Schedule::Strict {
+            self.levels[at] &= !(1 << (q.number - self.offsets[q.class as usize]));
+        }
+        let round = &mut self.rounds[at];
         round.open -= 1;
         if round.open == 0 {
             self.ports[q.port as usize].ready &= !(1 << q.class);
@@ -516,7 +575,10 @@ impl Queueing {
         if ready == 0 {
             return None;
         }
-        let class = ready.trailing_zeros() as usize; // SW-22
+        let mut class = ready.trailing_zeros() as usize; // SW-22
+        if let Some(weight) = self.weight {
+            class = self.ports[port as usize].take_turns(ready, weight);
+        }
         let at = port as usize * self.classes + class;
         if self.single {
             return Some((at as u32, self.take_single(at, arena)));
@@ -532,6 +594,7 @@ impl Queueing {
         match self.schedule {
             Schedule::ShortestRemaining => return self.pick_shortest(at, arena),
             Schedule::Cyclic => return self.pick_cyclic(at),
+            Schedule::Strict => return self.pick_strict(at),
             _ => {}
         }
         loop {
@@ -572,6 +635,13 @@ impl Queueing {
         let number = next.unwrap_or(first); // a class that is ready has an open queue
         self.rounds[at].last = number;
         (base + number as usize) as u32
+    }
+
+    /// HOM-03: the open queue with the lowest number.
+    fn pick_strict(&self, at: usize) -> u32 {
+        let (port, class) = (at / self.classes, at % self.classes);
+        let nth = self.levels[at].trailing_zeros() as u16;
+        self.queue_of(port as u16, class as u8, nth)
     }
 
     /// SW-51, BFC-33: the open queue whose first packet's flow has the least left.
@@ -621,7 +691,7 @@ impl Queueing {
             arena.prefetch(q.head);
         }
         self.ports[port].bytes -= u64::from(packet.size);
-        let by_number = self.schedule == Schedule::Cyclic;
+        let by_number = matches!(self.schedule, Schedule::Cyclic | Schedule::Strict);
         if by_number || self.schedule == Schedule::ShortestRemaining || self.held_flows.is_some() {
             self.after_take(at, queue, arena);
             return id;
@@ -633,6 +703,25 @@ impl Queueing {
             self.rotate(at); // SW-21
         }
         id
+    }
+
+    /// Takes the last packet out of a queue of several; `None` where there are fewer.
+    // NDP-01
+    pub fn take_last(&mut self, queue: u32, arena: &mut Arena) -> Option<PacketId> {
+        let q = &mut self.queues[queue as usize];
+        if q.head == NO_PACKET || q.head == q.tail {
+            return None;
+        }
+        let mut before = q.head;
+        while arena.hot(before).next != q.tail {
+            before = arena.hot(before).next;
+        }
+        let last = std::mem::replace(&mut q.tail, before);
+        arena.hot_mut(before).next = NO_PACKET;
+        let size = u64::from(arena.hot(last).size);
+        q.bytes -= size;
+        self.ports[q.port as usize].bytes -= size;
+        Some(last)
     }
 
     /// What follows on [`Queueing::take`] where the new first packet has to be looked at.
@@ -649,7 +738,7 @@ impl Queueing {
             if !empty && !paused {
                 self.enter_shortest(at, queue, arena);
             }
-        } else if self.schedule == Schedule::Cyclic {
+        } else if matches!(self.schedule, Schedule::Cyclic | Schedule::Strict) {
             // Nobody stands in a list.
         } else if empty || paused {
             self.leave_round(at);
@@ -713,7 +802,8 @@ impl Queueing {
 
     /// Whether packets wait at a port that neither PFC nor BFC lets go.
     pub fn is_stuck(&self, port: u16) -> bool {
-        self.ports[port as usize].bytes > 0 && !self.waiting(port)
+        let p = &self.ports[port as usize];
+        p.bytes > 0 && p.ready & !(p.paused | p.paused << self.behind) == 0
     }
 
     /// Whether a pause may hold packets at a port: a class that has some, or a queue.
@@ -748,6 +838,9 @@ impl Queueing {
 /// First class that carries data; below it, classes have one FIFO queue per port.
 // SW-03
 pub const DATA_CLASS: u8 = 2;
+
+/// The class of control that a preset gives priority.
+pub const CONTROL_CLASS: u8 = 1;
 
 #[cfg(test)]
 mod tests {

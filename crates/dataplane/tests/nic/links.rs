@@ -69,6 +69,26 @@ fn queues_and_flows_that_bfc_held_go_on() {
     assert_eq!(b.send_all().len(), 4);
 }
 
+// LNK-27
+#[test]
+fn destinations_that_were_paused_are_free_again() {
+    let mut b = Bench::new(&config());
+    b.start_with(to(1, start(1, 2_000)));
+    b.start_with(to(2, start(2, 2_000)));
+    for dst in [1, 2] {
+        let frame = Packet {
+            dst,
+            ..pause(Kind::DstPause, true, 0)
+        };
+        b.receive(frame, Cold::default());
+    }
+    assert!(b.send_all().is_empty());
+    b.link(false);
+    b.link(true);
+    assert_eq!(b.send_all().len(), 4);
+    assert_eq!(b.nic.counters().repeated_pauses, 0);
+}
+
 // LNK-23
 #[test]
 fn replies_that_wait_at_a_dead_port_are_lost() {

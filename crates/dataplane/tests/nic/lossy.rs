@@ -223,7 +223,7 @@ impl World {
                     self.nics[side].returned(at, 0, id, &mut self.arena, &mut self.ears[side])
                 }
                 Coming::Wake(side) => {
-                    self.nics[side].timer(at, &mut self.ears[side]);
+                    self.nics[side].timer(at, &mut self.arena, &mut self.ears[side]);
                     let timeouts = self.nics[0].counters().timeouts;
                     if timeouts > self.timeouts {
                         assert_eq!(timeouts, self.timeouts + 1);

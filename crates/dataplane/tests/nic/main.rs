@@ -134,7 +134,7 @@ impl Bench {
     }
 
     fn timer(&mut self) {
-        self.nic.timer(self.now, &mut self.ears);
+        self.nic.timer(self.now, &mut self.arena, &mut self.ears);
     }
 }
 
@@ -155,6 +155,7 @@ fn start(flow: u32, bytes: u64) -> FlowStart {
             bdp_bytes: 1e5,
             mtu: 1000,
         },
+        ways: 0,
     }
 }
 

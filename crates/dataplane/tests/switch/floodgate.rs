@@ -12,6 +12,7 @@ const PORTS_HERE: usize = 5;
 fn switch(config: &SwitchConfig) -> Bench {
     let endpoints = Endpoints {
         group: vec![1, 1, 1, 1, 1, 2, 0],
+        groups: u32::MAX,
         port: vec![0, 1, 2, 3, 0, 0, 4],
         address: Vec::new(),
     };

@@ -36,6 +36,7 @@ impl Bench {
     fn route(&mut self, ports: &[u16]) {
         let endpoints = Endpoints {
             group: vec![0, 0, 0, 0, 1],
+            groups: u32::MAX,
             port: vec![0, 1, 2, 3, 0],
             address: Vec::new(),
         };

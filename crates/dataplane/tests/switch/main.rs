@@ -3,6 +3,7 @@
 mod floodgate;
 mod links;
 mod model;
+mod receivers;
 mod rules;
 
 use std::sync::Arc;
@@ -67,6 +68,7 @@ impl Bench {
     fn new(config: &SwitchConfig) -> Self {
         let endpoints = Endpoints {
             group: vec![0, 0, 0, 0, 1],
+            groups: u32::MAX,
             port: vec![0, 1, 2, 3, 0],
             address: Vec::new(),
         };
@@ -171,6 +173,7 @@ fn config() -> SwitchConfig {
         bfc: None,
         floodgate: None,
         path: PathChoice::Flow,
+        assist: None,
         acks_return: false,
         max_frame: 1500,
     }

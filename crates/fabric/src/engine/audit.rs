@@ -27,6 +27,7 @@ impl<C: Calendar + Send> Simulation<C> {
             ("delivery", self.audit_delivery(drained)),
             ("lossless", self.audit_lossless()),
             ("pauses", self.audit_pauses(drained)),
+            ("receivers", self.audit_driven(drained)),
             ("credits", self.audit_credits(drained)),
             ("slowdown", Vec::new()),
         ];
@@ -37,6 +38,7 @@ impl<C: Calendar + Send> Simulation<C> {
                 "lossless" => self.lossless,
                 "slowdown" => !self.spraying && !self.links_change, // LNK-30
                 "pauses" => !self.losing,
+                "receivers" => self.owns_repair && !self.losing && !self.links_change,
                 "credits" => self
                     .net
                     .each_switch()

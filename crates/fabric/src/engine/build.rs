@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use dataplane::config::{Accounting, Admission, PathChoice, SwitchConfig};
+use dataplane::config::{Accounting, Admission, Assist, PathChoice, Recovery, SwitchConfig};
 use dataplane::nic::Nic;
 use dataplane::packet::Arena;
 use dataplane::route::Routes;
 use dataplane::sink::DROP_CAUSES;
-use dataplane::switch::{MixedMap, Pairs, Switch};
+use dataplane::switch::{CONTROL_CLASS, MixedMap, Pairs, Switch};
 use dataplane::units::{NEVER, Rate, Time};
 use kernel::calendar::{Calendar, Wheel};
 use kernel::random::{Purpose, Stream};
@@ -36,6 +36,7 @@ use super::{Clock, Plan, Simulation};
 use crate::ns3::Baselines;
 use crate::paths::Paths;
 use crate::record::ThreadUse;
+use crate::routing::Ways;
 use crate::topology::Graph;
 
 /// Classes of which no packet may be lost, as bits. A link that loses pauses leaves PFC without a
@@ -43,16 +44,30 @@ use crate::topology::Graph;
 // AUD-05
 fn lossless_classes(config: &SwitchConfig, links_lose: bool) -> u8 {
     let promised = |pausable: bool| match config.mmu.admission {
+        // NDP-03: what is trimmed may have to go.
+        _ if matches!(config.assist, Some(Assist::Trim(_))) => false,
         Admission::Unlimited => true,
         // NS3-10: its headroom is a rule of thumb.
         Admission::Pfc(pfc) => pausable && !links_lose && pfc.accounting == Accounting::Pool,
         _ => false,
     };
+    // XP-03: credits are there to be dropped.
+    let credits = match config.assist {
+        Some(Assist::Credits(_)) => 1 << CONTROL_CLASS,
+        _ => 0,
+    };
     let classes = config.classes.iter().enumerate();
-    classes.fold(0, |bits, (nth, class)| {
+    let all = classes.fold(0, |bits, (nth, class)| {
         bits | u8::from(promised(class.pausable || !class.buffered)) << nth
-    })
+    });
+    all & !credits
 }
+
+/// Whether packets of a flow take several paths.
+fn sprays(config: &SwitchConfig) -> bool {
+    matches!(config.path, PathChoice::Packet | PathChoice::Label)
+}
+
 /// With fewer ports than this all state is in the processor's caches anyway.
 const MANY_PORTS: u32 = 2048;
 
@@ -79,10 +94,14 @@ fn bucket_shift(graph: &Graph, max_frame: u16) -> u32 {
 struct Tables {
     routes: Vec<Option<Routes>>,
     pairs: Vec<Option<Pairs>>,
+    /// Where senders choose paths: how many there are.
+    ways: Option<Arc<Ways>>,
 }
 
 impl Tables {
     fn of(plan: &mut Plan) -> Self {
+        let ways = (plan.switch.path == PathChoice::Label)
+            .then(|| Arc::new(Ways::new(&plan.graph, &plan.routes)));
         let routes: Vec<_> = std::mem::take(&mut plan.routes)
             .into_iter()
             .map(Some)
@@ -95,7 +114,11 @@ impl Tables {
             .map(Some)
             .collect();
         pairs.resize_with(routes.len(), || None);
-        Self { routes, pairs }
+        Self {
+            routes,
+            pairs,
+            ways,
+        }
     }
 }
 
@@ -156,7 +179,12 @@ fn partition<C: Calendar>(
         false => Arc::new(graph.without(&lasting)),
     });
     let link_states = LinkStates::new(plan);
-    let recording = Recording::new(&plan.record, graph, places.switches(part));
+    let recording = Recording::new(
+        &plan.record,
+        &plan.nic.control,
+        graph,
+        places.switches(part),
+    );
     let core = Core {
         now: 0,
         calendar,
@@ -214,7 +242,8 @@ fn partition<C: Calendar>(
         elide: plan.elide,
         starts_first: plan.starts_first,
         looks_ahead: graph.port_count() >= MANY_PORTS,
-        spraying: plan.switch.path == PathChoice::Packet,
+        spraying: sprays(&plan.switch),
+        ways: tables.ways.clone(),
     };
     partition.plan_outages(part);
     partition
@@ -264,6 +293,7 @@ impl<C: Calendar> Simulation<C> {
         let losing = !parts[0].losses.none();
         let standstill = Standstill::new(&plan);
         let lossless = match plan.switch.mmu.admission {
+            _ if matches!(plan.switch.assist, Some(Assist::Trim(_))) => false,
             Admission::Unlimited => true,
             Admission::Pfc(pfc) => !losing && pfc.accounting == Accounting::Pool, // NS3-10
             _ => false,
@@ -287,7 +317,8 @@ impl<C: Calendar> Simulation<C> {
             links_change: (plan.outages.as_ref()).is_some_and(|o| !o.changes().is_empty()),
             standstill,
             repeats_pauses: plan.switch.bfc.is_some_and(|bfc| bfc.bitmap.is_some()),
-            spraying: plan.switch.path == PathChoice::Packet,
+            spraying: sprays(&plan.switch),
+            owns_repair: plan.nic.recovery == Recovery::Own,
             violations: Vec::new(),
         }
     }

@@ -87,7 +87,7 @@ impl<C: Calendar> Network<C> {
         digest.0
     }
 
-    fn counters(&self) -> Counters {
+    pub(super) fn counters(&self) -> Counters {
         let mut c = Counters {
             packet_hops: self.packet_hops(),
             ..Counters::default()
@@ -112,6 +112,7 @@ impl<C: Calendar> Network<C> {
             c.timeouts += n.timeouts;
             c.discarded += n.discarded;
             c.overtaken += n.overtaken;
+            c.driven.add(&n.driven);
         }
         for (_, switch, _) in self.each_switch() {
             let s = switch.counters();
@@ -123,6 +124,8 @@ impl<C: Calendar> Network<C> {
             c.bfc_pauses += s.bfc_pauses;
             c.bfc_resumes += s.bfc_resumes;
             c.bfc_bitmaps += s.bfc_bitmaps;
+            c.trims += s.trims;
+            c.returned += s.returned;
             let (spared, by_victims) = switch.spfc_counters();
             c.spfc_spared += spared;
             c.spfc_victim_pauses += by_victims;

@@ -98,6 +98,9 @@ impl<C: Calendar> Partition<C> {
     #[inline]
     pub(super) fn put_on_link(&mut self, link: u32, id: PacketId) {
         let now = self.core.now;
+        if let Some(delays) = self.recording.as_mut().and_then(|r| r.delays.as_mut()) {
+            delays.leaves(now, link, id, &self.arena);
+        }
         let packet = self.arena.hot(id);
         let (size, data) = (u64::from(packet.size), packet.kind() == Kind::Data);
         if let Some(waiting) = self.recording.as_mut().and_then(|r| r.waiting.as_mut())

@@ -124,6 +124,9 @@ impl<C: Calendar> Partition<C> {
         };
         match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => {
+                if let Some(delays) = self.recording.as_mut().and_then(|r| r.delays.as_mut()) {
+                    delays.came(now, id);
+                }
                 if let Some(waiting) = self.recording.as_mut().and_then(|r| r.waiting.as_mut()) {
                     waiting.enter(now, id);
                 }
@@ -225,7 +228,7 @@ impl<C: Calendar> Partition<C> {
         };
         match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => self.switches[switch].timer(now, &mut self.arena, sink),
-            None => self.nics[node as usize].timer(now, sink),
+            None => self.nics[node as usize].timer(now, &mut self.arena, sink),
         }
     }
 }

@@ -48,7 +48,7 @@ impl<C: Calendar + Send> Simulation<C> {
             in_flight,
         } = sum;
         let mut broken = Vec::new();
-        if self.losing {
+        if self.losing || self.links_change {
             return broken;
         }
         if arrived > sent || taken > told {

@@ -112,6 +112,11 @@ impl<C: Calendar> Partition<C> {
                 bdp_bytes: bdp_bytes as f64,
                 mtu: u32::from(self.nic.mtu),
             },
+            // NDP-05
+            ways: self
+                .ways
+                .as_ref()
+                .map_or(0, |ways| ways.between(&self.graph, src, dst)),
         };
         self.started += 1;
         let sink = &mut NodeSink {

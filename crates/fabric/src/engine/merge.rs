@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use dataplane::units::Time;
 
 use crate::record::{
-    BufferSample, FlowRecord, PauseRecord, QueueBin, QueueSample, Recorder, RttBin,
+    BufferSample, DelayBin, FlowRecord, PauseRecord, QueueBin, QueueSample, Recorder, RttBin,
     ThroughputRecord, WaitingRecord,
 };
 
@@ -19,6 +19,7 @@ pub(super) struct Merged {
     port_queues: Vec<QueueSample>,
     histogram: Option<Vec<QueueBin>>,
     rtt: Option<BTreeMap<Time, u64>>,
+    delays: Option<Vec<DelayBin>>,
     waiting: Option<Vec<WaitingRecord>>,
 }
 
@@ -58,6 +59,10 @@ impl Recorder for Merged {
         for bin in bins {
             *all.entry(bin.bin_ps).or_default() += bin.samples;
         }
+    }
+
+    fn delay_histogram(&mut self, bins: &[DelayBin]) {
+        self.delays.get_or_insert_default().extend_from_slice(bins);
     }
 }
 
@@ -99,6 +104,10 @@ impl Merged {
         if let Some(bins) = self.rtt.take() {
             let bin = |(bin_ps, samples)| RttBin { bin_ps, samples };
             recorder.rtt(&bins.into_iter().map(bin).collect::<Vec<_>>());
+        }
+        if let Some(mut bins) = self.delays.take() {
+            bins.sort_unstable_by_key(|b| (b.node, b.port, b.scheduled, b.bin_ps));
+            recorder.delay_histogram(&bins);
         }
     }
 }

@@ -19,8 +19,10 @@ mod close;
 mod crew;
 mod cut;
 mod deadlock;
+mod delays;
 mod division;
 mod drive;
+mod driven;
 mod egress;
 mod events;
 mod exchange;
@@ -147,6 +149,8 @@ pub struct Simulation<C = Wheel> {
     repeats_pauses: bool,
     /// Packets of a flow may take several paths at once, so the ideal of one path is no bound.
     spraying: bool,
+    /// A receiver-driven transport repairs what is lost.
+    owns_repair: bool,
     violations: Vec<Violation>,
 }
 

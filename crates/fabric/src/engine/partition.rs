@@ -27,6 +27,7 @@ use super::recording::Recording;
 use crate::ns3::Baselines;
 use crate::paths::Paths;
 use crate::record::{FlowRecord, Violation};
+use crate::routing::Ways;
 use crate::topology::Graph;
 
 /// A part of a network in virtual time.
@@ -77,4 +78,6 @@ pub(super) struct Partition<C> {
     pub looks_ahead: bool,
     /// Packets of a flow may take several paths at once, so the ideal of one path is no bound.
     pub spraying: bool,
+    /// How many equal-cost ways there are, where senders choose among them.
+    pub ways: Option<Arc<Ways>>,
 }

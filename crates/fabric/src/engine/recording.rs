@@ -7,11 +7,13 @@
 
 use std::collections::BTreeMap;
 
+use dataplane::config::ControlConfig;
 use dataplane::nic::Nic;
 use dataplane::packet::{Arena, Kind, PacketId};
 use dataplane::switch::{MixedMap, Switch};
 use dataplane::units::Time;
 
+use super::delays::Delays;
 use crate::record::{
     QueueBin, QueueHistogram, QueueSample, RecordSpec, RecordedPorts, Recorder, RttBin,
     RttHistogram, ThroughputRecord,
@@ -55,7 +57,7 @@ impl Grid {
 /// Counts of values in bins of equal width. Rare large values lie apart, so that one of them does
 /// not fill the memory.
 #[derive(Clone, Debug, Default)]
-struct Bins {
+pub(super) struct Bins {
     low: Vec<u64>,
     high: BTreeMap<u64, u64>,
 }
@@ -63,7 +65,7 @@ struct Bins {
 impl Bins {
     const LOW: u64 = 1 << 16;
 
-    fn add(&mut self, bin: u64, samples: u64) {
+    pub(super) fn add(&mut self, bin: u64, samples: u64) {
         if bin >= Self::LOW {
             *self.high.entry(bin).or_default() += samples;
             return;
@@ -76,7 +78,7 @@ impl Bins {
     }
 
     /// Bins with at least one sample, lowest first.
-    fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let low = (0..).zip(self.low.iter().copied());
         low.filter(|bin| bin.1 > 0)
             .chain(self.high.iter().map(|(&bin, &samples)| (bin, samples)))
@@ -339,12 +341,18 @@ pub(super) struct Recording {
     throughput: Option<Throughput>,
     queues: Option<Queues>,
     rtt: Option<RoundTrips>,
+    pub delays: Option<Delays>,
     pub waiting: Option<Waiting>,
 }
 
 impl Recording {
     /// Of a partition with these switches; `None` where nothing is asked for.
-    pub fn new(spec: &RecordSpec, graph: &Graph, switches: &[u32]) -> Option<Box<Self>> {
+    pub fn new(
+        spec: &RecordSpec,
+        control: &ControlConfig,
+        graph: &Graph,
+        switches: &[u32],
+    ) -> Option<Box<Self>> {
         let pauses = spec.pauses; // another's work
         if *spec
             == (RecordSpec {
@@ -361,6 +369,9 @@ impl Recording {
                 spec,
                 bins: Bins::default(),
             }),
+            delays: spec
+                .delay
+                .map(|spec| Delays::new(spec, control, graph, switches)),
             waiting: spec.waiting_ps.map(|window| Waiting::new(window, graph)),
         }))
     }
@@ -434,6 +445,9 @@ impl Recording {
         }
         if let Some(rtt) = &self.rtt {
             rtt.finish(recorder);
+        }
+        if let Some(delays) = &self.delays {
+            delays.finish(recorder);
         }
         if let Some(waiting) = &self.waiting {
             waiting.finish(graph, recorder);

@@ -5,18 +5,18 @@
 use std::sync::Arc;
 
 use dataplane::config::{
-    Accounting, Admission, Alpha, AssignConfig, BaseRtt, BfcConfig, ClassConfig, Classify,
-    ControlConfig, DcqcnConfig, DctcpConfig, EcnConfig, HostConfig, HpccConfig, IntConfig,
-    MmuConfig, NicConfig, PathChoice, Pfc, PfcThreshold, Recovery, Red, Schedule, Scope,
-    SwitchConfig, TimelyConfig,
+    Accounting, Admission, Alpha, AssignConfig, Assist, BaseRtt, BfcConfig, ClassConfig, Classify,
+    ControlConfig, DcqcnConfig, DctcpConfig, EcnConfig, ExpressPassConfig, HomaConfig, HostConfig,
+    HpccConfig, IntConfig, MmuConfig, NdpConfig, NicConfig, PathChoice, Pfc, PfcThreshold,
+    Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
 };
 use dataplane::switch::Pairs;
 use dataplane::units::{MS, Rate, Time, US};
 use fabric::engine::{Clock, OnDeadlock, Plan, Simulation, Threads};
 use fabric::outages::Outages;
 use fabric::record::{
-    BufferSample, CauseRecord, FlowRecord, HeldFlowRecord, Outcome, PauseRecord, QueueBin,
-    QueueSample, RecordSpec, Recorder, RttBin, ThroughputRecord, WaitingRecord,
+    BufferSample, CauseRecord, DelayBin, FlowRecord, HeldFlowRecord, Outcome, PauseRecord,
+    QueueBin, QueueSample, RecordSpec, Recorder, RttBin, ThroughputRecord, WaitingRecord,
 };
 use fabric::routing::routes;
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
@@ -39,6 +39,7 @@ pub struct Keep {
     pub port_queues: Vec<QueueSample>,
     pub histogram: Vec<QueueBin>,
     pub rtt: Vec<RttBin>,
+    pub delays: Vec<DelayBin>,
     pub causes: Vec<CauseRecord>,
     pub held_flows: Vec<HeldFlowRecord>,
     pub waiting: Vec<WaitingRecord>,
@@ -65,6 +66,9 @@ impl Recorder for Keep {
     }
     fn rtt(&mut self, bins: &[RttBin]) {
         self.rtt.extend_from_slice(bins);
+    }
+    fn delay_histogram(&mut self, bins: &[DelayBin]) {
+        self.delays.extend_from_slice(bins);
     }
     fn causes(&mut self, records: &[CauseRecord]) {
         self.causes.extend_from_slice(records);
@@ -178,6 +182,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         bfc: None,
         floodgate: None,
         path: PathChoice::Flow,
+        assist: None,
         acks_return: false,
         max_frame: 1048,
     };
@@ -295,6 +300,56 @@ pub fn ideal_fq(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s
 }
 
+/// ExpressPass as its paper has it, with frames of 1538 bytes.
+pub fn expresspass(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
+    let mut s = line_rate(topology, flows);
+    let config = ExpressPassConfig::bfc_comparison(1538);
+    (s.nic.mtu, s.nic.header, s.nic.ack) = (1460, 78, 84);
+    s.nic.ack_class = 2;
+    s.nic.control = ControlConfig::ExpressPass(config);
+    s.nic.recovery = Recovery::Own;
+    s.switch.path = PathChoice::Symmetric;
+    s.switch.assist = Some(Assist::Credits(config.queue));
+    s.switch.mmu.admission = Admission::PerPort { bytes: 75_000_000 };
+    s.switch.max_frame = 1538;
+    s
+}
+
+/// NDP as its paper has it, with frames of 1500 bytes.
+pub fn ndp(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
+    let mut s = line_rate(topology, flows);
+    let config = NdpConfig::paper(1500);
+    (s.nic.mtu, s.nic.ack) = (1452, 64);
+    s.nic.control = ControlConfig::Ndp(config);
+    s.nic.recovery = Recovery::Own;
+    s.switch.path = PathChoice::Label;
+    s.switch.assist = Some(Assist::Trim(config.trim));
+    s.switch.mmu.admission = Admission::Unlimited;
+    s.switch.max_frame = 1500;
+    s
+}
+
+/// Homa with 8 levels, of which 3 are for unscheduled packets.
+pub fn homa(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
+    let mut s = line_rate(topology, flows);
+    let mut cutoffs = [u32::MAX; 32];
+    cutoffs[..2].copy_from_slice(&[2_000, 30_000]);
+    s.nic.control = ControlConfig::Homa(HomaConfig {
+        levels: 8,
+        unscheduled: 3,
+        cutoffs,
+        overcommitment: 5,
+        window: None,
+        timeout_ps: MS,
+    });
+    s.nic.recovery = Recovery::Own;
+    s.switch.path = PathChoice::Packet;
+    s.switch.classify = Classify::Priority { levels: 8 };
+    s.switch.schedule = Schedule::Strict;
+    s.switch.mmu.admission = Admission::Unlimited;
+    s
+}
+
 type Preset = fn(TopologySpec, Vec<Flow>) -> Setup;
 
 /// Every preset of this file.
@@ -307,6 +362,10 @@ pub const PRESETS: [(&str, Preset); 7] = [
     ("bfc", bfc),
     ("ideal-fq", ideal_fq),
 ];
+
+/// Receiver-driven transports.
+pub const DRIVEN: [(&str, Preset); 3] =
+    [("expresspass", expresspass), ("ndp", ndp), ("homa", homa)];
 
 impl Setup {
     pub fn plan(self) -> Plan {

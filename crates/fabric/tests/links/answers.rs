@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use dataplane::config::{Admission, Recovery};
+use dataplane::sink::DROP_CAUSES;
 use dataplane::units::{MS, US};
 use fabric::record::Ending;
 
@@ -31,7 +32,7 @@ fn with_a_link_down_from_the_start_the_others_carry_everything() {
             "{name}: ECMP is left elsewhere"
         );
         assert_eq!(
-            outcome.counters.drops, [0; 4],
+            outcome.counters.drops, [0; DROP_CAUSES],
             "{name}: nothing was under way"
         );
         assert_eq!(
@@ -311,7 +312,10 @@ fn a_network_that_falls_apart_goes_on_in_its_parts() {
             "{record:?}"
         );
     }
-    assert_eq!(outcome.counters.drops, [0; 4], "nobody sends into the void");
+    assert_eq!(
+        outcome.counters.drops, [0; DROP_CAUSES],
+        "nobody sends into the void"
+    );
 }
 
 // LNK-26
@@ -378,7 +382,7 @@ fn a_host_with_two_ports_does_not_use_one_that_never_works() {
     let (outcome, _) = s.failing("host0", &tor, 0, None).run_twice();
     assert_eq!((outcome.ending, outcome.finished), (Ending::Drained, 30));
     assert_eq!(outcome.ports[0].tx_packets, 0);
-    assert_eq!(outcome.counters.drops, [0; 4]);
+    assert_eq!(outcome.counters.drops, [0; DROP_CAUSES]);
 }
 
 // LNK-23, AUD-05

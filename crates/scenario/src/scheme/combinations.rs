@@ -1,5 +1,6 @@
 //! Sets of answers that cannot work together, or hardly.
 
+use super::receivers::receivers;
 use super::{ClassifySpec, ScheduleSpec, SchemeSpec, Tell};
 use crate::reader::Section;
 use dataplane::config::{
@@ -17,7 +18,10 @@ fn habits(s: &Section<'_>, x: &SchemeSpec) {
         ControlConfig::Dcqcn(c) => c.arithmetic == Arithmetic::Integer,
         ControlConfig::Timely(c) => c.arithmetic == Arithmetic::Integer,
         ControlConfig::Dctcp(c) => c.arithmetic == Arithmetic::Integer,
-        ControlConfig::DelayWindow(_) => false,
+        ControlConfig::DelayWindow(_)
+        | ControlConfig::ExpressPass(_)
+        | ControlConfig::Ndp(_)
+        | ControlConfig::Homa(_) => false,
         ControlConfig::LineRate | ControlConfig::FixedWindow { .. } => {
             x.host.arbiter == Arbiter::Scan
         }
@@ -113,6 +117,7 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
         );
     }
     habits(s, x);
+    receivers(s, x);
     super::floodgate::combinations(s, x);
     if x.bfc.is_some() && x.classify == ClassifySpec::Fifo {
         s.complain_of(
@@ -194,7 +199,7 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
     }
     let lossy = matches!(
         x.admission,
-        Admission::SharedPool | Admission::EgressDynamic { .. }
+        Admission::SharedPool | Admission::EgressDynamic { .. } | Admission::PerPort { .. }
     );
     if x.recovery == Recovery::None && lossy {
         s.complain_of(

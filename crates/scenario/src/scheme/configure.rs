@@ -5,9 +5,9 @@ use super::{
     SchemeSpec, Sticky, Surroundings, Tell,
 };
 use dataplane::config::{
-    Accounting, Admission, Alpha, AssignConfig, BfcConfig, BitmapConfig, ClassConfig, Classify,
-    ControlConfig, EcnConfig, HpccConfig, IntConfig, MAX_CLASSES, MmuConfig, NicConfig, Red,
-    Schedule, SwitchConfig,
+    Accounting, Admission, Alpha, AssignConfig, Assist, BfcConfig, BitmapConfig, ClassConfig,
+    Classify, ControlConfig, CreditQueue, EcnConfig, ExpressPassConfig, HpccConfig, IntConfig,
+    MAX_CLASSES, MmuConfig, NdpConfig, NicConfig, Red, Schedule, SwitchConfig, TrimConfig,
 };
 use dataplane::int::Counter;
 use dataplane::switch::DATA_CLASS;
@@ -29,7 +29,7 @@ impl SchemeSpec {
     pub fn configure(&self, around: &Surroundings) -> SchemeConfig {
         SchemeConfig {
             switch: self.switch(around),
-            nic: self.nic(),
+            nic: self.nic(around),
             base_rtt: self.base_rtt,
         }
     }
@@ -57,6 +57,9 @@ impl SchemeSpec {
                     },
                 },
                 ClassifySpec::PerFlow => Classify::PerFlow,
+                ClassifySpec::Priority => Classify::Priority {
+                    levels: self.levels(),
+                },
             },
             schedule: match self.schedule {
                 ScheduleSpec::Fifo => Schedule::Fifo,
@@ -66,6 +69,7 @@ impl SchemeSpec {
                 ScheduleSpec::RoundRobin => Schedule::RoundRobin,
                 ScheduleSpec::ShortestRemaining => Schedule::ShortestRemaining,
                 ScheduleSpec::Cyclic => Schedule::Cyclic,
+                ScheduleSpec::Strict => Schedule::Strict,
             },
             assign: self.assign(),
             mmu: MmuConfig {
@@ -97,6 +101,7 @@ impl SchemeSpec {
                 .map(|b| self.backpressure(&b, data_queues, around.max_class)),
             floodgate: self.floodgate,
             path: self.path,
+            assist: self.assist(),
             acks_return: self.acks_return,
             max_frame,
         }
@@ -182,9 +187,58 @@ impl SchemeSpec {
         of_switch.max(self.nic_queues)
     }
 
-    /// HPCC reads telemetry as the switches write it.
-    fn control(&self) -> ControlConfig {
+    /// What a receiver-driven transport asks of switches.
+    fn assist(&self) -> Option<Assist> {
+        match self.control {
+            ControlConfig::ExpressPass(c) => Some(Assist::Credits(self.credit_queue(c.queue))),
+            ControlConfig::Ndp(c) => Some(Assist::Trim(self.trim(c.trim))),
+            _ => None,
+        }
+    }
+
+    /// Credits that let full frames go, where nothing else is said.
+    fn credit_queue(&self, queue: CreditQueue) -> CreditQueue {
+        CreditQueue {
+            frame_bytes: match queue.frame_bytes {
+                0 => self.max_frame(),
+                bytes => bytes,
+            },
+            ..queue
+        }
+    }
+
+    /// As much memory for headers as for data, where nothing else is said.
+    // NDP-03
+    fn trim(&self, trim: TrimConfig) -> TrimConfig {
+        TrimConfig {
+            control_bytes: match trim.control_bytes {
+                0 => u64::from(trim.packets) * u64::from(self.max_frame()),
+                bytes => bytes,
+            },
+            ..trim
+        }
+    }
+
+    /// Priority levels of a class.
+    fn levels(&self) -> u16 {
+        match self.control {
+            ControlConfig::Homa(c) => c.levels.into(),
+            _ => 1,
+        }
+    }
+
+    /// HPCC reads telemetry as the switches write it, Homa cuts priorities from the traffic.
+    fn control(&self, around: &Surroundings) -> ControlConfig {
         match (self.control, self.int) {
+            (ControlConfig::Homa(homa), _) => ControlConfig::Homa(around.messages.complete(&homa)),
+            (ControlConfig::ExpressPass(c), _) => ControlConfig::ExpressPass(ExpressPassConfig {
+                queue: self.credit_queue(c.queue),
+                ..c
+            }),
+            (ControlConfig::Ndp(c), _) => ControlConfig::Ndp(NdpConfig {
+                trim: self.trim(c.trim),
+                ..c
+            }),
             (ControlConfig::Hpcc(hpcc), Some(int)) => ControlConfig::Hpcc(HpccConfig {
                 telemetry: IntConfig {
                     format: int.format,
@@ -196,7 +250,7 @@ impl SchemeSpec {
         }
     }
 
-    fn nic(&self) -> NicConfig {
+    fn nic(&self, around: &Surroundings) -> NicConfig {
         let (cnp_interval, cnp, cnp_class) = match self.cnp {
             Some((interval, size, class)) => (Some(interval), size, class),
             None => (None, self.ack_bytes, self.ack_class),
@@ -212,7 +266,7 @@ impl SchemeSpec {
             data_class: DATA_CLASS,
             ack_every: self.ack_every,
             cnp_interval_ps: cnp_interval,
-            control: self.control(),
+            control: self.control(around),
             recovery: self.recovery,
             host: self.host,
             queues: self.nic_queues,

@@ -1,5 +1,6 @@
 //! Congestion control and its parameters.
 
+use super::receivers::{read_expresspass, read_homa, read_ndp};
 use super::values::{bytes, frame_class, parameters, rate, real, time, word_or};
 use super::{FrameClass, MAX_BUFFER_BYTES};
 use crate::document::{Node, Value};
@@ -22,6 +23,9 @@ enum ControlWord {
     Timely,
     Dctcp,
     DelayWindow,
+    ExpressPass,
+    Ndp,
+    Homa,
 }
 
 type Cnp = Option<(Time, u16, FrameClass)>;
@@ -58,6 +62,9 @@ pub(super) fn read_control(s: &Section<'_>) -> (Option<ControlConfig>, Option<Cn
         ("timely", ControlWord::Timely),
         ("dctcp", ControlWord::Dctcp),
         ("delay-window", ControlWord::DelayWindow),
+        ("expresspass", ControlWord::ExpressPass),
+        ("ndp", ControlWord::Ndp),
+        ("homa", ControlWord::Homa),
     ];
     let word = s.required("control", "\"hpcc\"", |n| choice(n, &words));
     let chosen = |w: ControlWord| word == Some(w);
@@ -117,8 +124,26 @@ pub(super) fn read_control(s: &Section<'_>) -> (Option<ControlConfig>, Option<Cn
             })
         },
     );
+    let expresspass = parameters(
+        s,
+        "expresspass",
+        chosen(ControlWord::ExpressPass),
+        &why("expresspass"),
+        read_expresspass,
+    );
+    let ndp = parameters(s, "ndp", chosen(ControlWord::Ndp), &why("ndp"), read_ndp);
+    let homa = parameters(
+        s,
+        "homa",
+        chosen(ControlWord::Homa),
+        &why("homa"),
+        read_homa,
+    );
     let control = match word {
         None => None,
+        Some(ControlWord::ExpressPass) => expresspass.map(ControlConfig::ExpressPass),
+        Some(ControlWord::Ndp) => ndp.map(ControlConfig::Ndp),
+        Some(ControlWord::Homa) => homa.map(ControlConfig::Homa),
         Some(ControlWord::LineRate) => Some(ControlConfig::LineRate),
         Some(ControlWord::FixedWindow) => {
             window.map(|window| ControlConfig::FixedWindow { window })

@@ -8,11 +8,13 @@ mod configure;
 mod control;
 mod floodgate;
 mod nic;
+mod receivers;
 mod signal;
 mod spfc;
 mod switch;
 mod values;
 
+use crate::messages::Messages;
 use crate::presets::PROFILES;
 use crate::reader::{Section, choice, string};
 use combinations::combinations;
@@ -82,6 +84,8 @@ pub enum ClassifySpec {
     },
     /// One queue per flow.
     PerFlow,
+    /// One queue per priority level (Homa).
+    Priority,
 }
 
 /// The answer to the scheduling axis.
@@ -97,6 +101,8 @@ pub enum ScheduleSpec {
     ShortestRemaining,
     /// A packet per queue, by number.
     Cyclic,
+    /// The queue with the lowest number first.
+    Strict,
 }
 
 /// A threshold's floor.
@@ -285,6 +291,8 @@ pub struct Surroundings {
     pub reserved_bytes: u64,
     /// Rate of the first host's link, in bits per second.
     pub nic_bps: u64,
+    /// The sizes of flows, where the scheme looks at them.
+    pub messages: Messages,
     /// Largest base round trip, ps, where the scheme asks for it.
     pub base_rtt_ps: Time,
 }
@@ -309,6 +317,8 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         ("flow", PathChoice::Flow),
         ("packet", PathChoice::Packet),
         ("tuple", PathChoice::Tuple),
+        ("symmetric", PathChoice::Symmetric),
+        ("permutation", PathChoice::Label),
     ];
     let path = s.required("path", "\"flow\"", |n| choice(n, &paths));
     let mtu = s.required("mtu", "\"1000B\"", |n| bytes(n, 64, 16_000));

@@ -14,6 +14,7 @@ enum RecoveryWord {
     Irn,
     Ideal,
     None,
+    Own,
 }
 
 /// How often a missing packet is complained about, and whether repeated ones are acknowledged.
@@ -25,6 +26,7 @@ pub(super) fn read_recovery(s: &Section<'_>) -> (Option<Recovery>, Option<Naks>)
         ("irn", RecoveryWord::Irn),
         ("ideal", RecoveryWord::Ideal),
         ("none", RecoveryWord::None),
+        ("own", RecoveryWord::Own),
     ];
     let word = s.required("recovery", "\"go-back-n\"", |n| choice(n, &words));
     let chosen = |w: RecoveryWord| word == Some(w);
@@ -71,6 +73,7 @@ pub(super) fn read_recovery(s: &Section<'_>) -> (Option<Recovery>, Option<Naks>)
         Some(RecoveryWord::Irn) => irn.map(Recovery::Irn),
         Some(RecoveryWord::Ideal) => ideal.map(|delay_ps| Recovery::Ideal { delay_ps }),
         Some(RecoveryWord::None) => Some(Recovery::None),
+        Some(RecoveryWord::Own) => Some(Recovery::Own),
     };
     (recovery, naks)
 }

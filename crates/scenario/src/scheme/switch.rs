@@ -19,6 +19,7 @@ enum ClassifyWord {
     Hash,
     Dynamic,
     PerFlow,
+    Priority,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -26,6 +27,7 @@ enum AdmissionWord {
     Pfc,
     EgressDynamic,
     SharedPool,
+    PerPort,
     Unlimited,
 }
 
@@ -37,6 +39,7 @@ pub(super) fn read_classify(s: &Section<'_>) -> Queues {
         ("hash", ClassifyWord::Hash),
         ("dynamic", ClassifyWord::Dynamic),
         ("per-flow", ClassifyWord::PerFlow),
+        ("priority", ClassifyWord::Priority),
     ];
     let word = s.required("classify", "\"dynamic\"", |n| choice(n, &words));
     let dynamic = parameters(
@@ -55,16 +58,17 @@ pub(super) fn read_classify(s: &Section<'_>) -> Queues {
             })
         },
     );
-    if matches!(word, Some(ClassifyWord::Fifo | ClassifyWord::PerFlow)) {
+    let other = match word {
+        Some(ClassifyWord::Fifo) => Some(ClassifySpec::Fifo),
+        Some(ClassifyWord::PerFlow) => Some(ClassifySpec::PerFlow),
+        Some(ClassifyWord::Priority) => Some(ClassifySpec::Priority),
+        _ => None,
+    };
+    if other.is_some() {
         let why = "`classify` is neither \"hash\" nor \"dynamic\"";
         s.refuse_useless("queues", why);
         s.refuse_useless("queues_per", why);
-        let spec = if word == Some(ClassifyWord::Fifo) {
-            ClassifySpec::Fifo
-        } else {
-            ClassifySpec::PerFlow
-        };
-        return (Some(spec), Some(0), Some(QueuesPer::Class));
+        return (other, Some(0), Some(QueuesPer::Class));
     }
     let queues = s
         .required("queues", "32", |n| count(n, 2, 4_096))
@@ -132,6 +136,7 @@ pub(super) fn read_schedule(
         ("round-robin", 2),
         ("srf", 3),
         ("cyclic", 4),
+        ("strict", 5),
     ];
     let word = s.required("schedule", "\"round-robin\"", |n| choice(n, &words));
     let drr = parameters(
@@ -152,6 +157,7 @@ pub(super) fn read_schedule(
         1 => ScheduleSpec::Drr(drr?),
         3 => ScheduleSpec::ShortestRemaining,
         4 => ScheduleSpec::Cyclic,
+        5 => ScheduleSpec::Strict,
         _ => ScheduleSpec::RoundRobin,
     };
     let one_queue = matches!(classify?, ClassifySpec::Fifo);
@@ -177,6 +183,7 @@ pub(super) fn read_admission(s: &Section<'_>) -> Option<Admission> {
         ("pfc", AdmissionWord::Pfc),
         ("egress-dynamic", AdmissionWord::EgressDynamic),
         ("shared-pool", AdmissionWord::SharedPool),
+        ("per-port", AdmissionWord::PerPort),
         ("unlimited", AdmissionWord::Unlimited),
     ];
     let word = s.required("admission", "\"pfc\"", |n| choice(n, &words));
@@ -199,7 +206,21 @@ pub(super) fn read_admission(s: &Section<'_>) -> Option<Admission> {
             per_queue: per?,
         })
     });
+    let why = "`admission` is not \"per-port\"";
+    let per_port = parameters(
+        s,
+        "per-port",
+        word == Some(AdmissionWord::PerPort),
+        why,
+        |t| {
+            let limit = t.required("limit", "\"75MB\"", |n| {
+                quantity(n, &SIZE, 64, MAX_BUFFER_BYTES)
+            });
+            limit.map(|bytes| Admission::PerPort { bytes })
+        },
+    );
     match word? {
+        AdmissionWord::PerPort => per_port,
         AdmissionWord::Pfc => pfc.map(Admission::Pfc),
         AdmissionWord::EgressDynamic => egress,
         AdmissionWord::SharedPool => Some(Admission::SharedPool),

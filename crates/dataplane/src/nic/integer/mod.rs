@@ -39,10 +39,12 @@ impl Control {
         Self {
             rate_bps: line_bps(path),
             scheme: match config {
-                // That simulator has no delay window, and scenarios refuse it.
-                ControlConfig::LineRate
-                | ControlConfig::FixedWindow { .. }
-                | ControlConfig::DelayWindow(_) => Scheme::None,
+                // That simulator has none of these, and scenarios refuse them.
+                ControlConfig::DelayWindow(_)
+                | ControlConfig::ExpressPass(_)
+                | ControlConfig::Ndp(_)
+                | ControlConfig::Homa(_) => Scheme::None,
+                ControlConfig::LineRate | ControlConfig::FixedWindow { .. } => Scheme::None,
                 ControlConfig::Hpcc(c) if c.alpha.is_some() => {
                     Scheme::HpccHops(Box::new(hpcc_hops::HpccHops::new(path))) // FGC-33
                 }
@@ -68,7 +70,11 @@ impl Control {
             (window as u64).max(1)
         };
         let (limited, fixed) = match config {
-            ControlConfig::LineRate | ControlConfig::DelayWindow(_) => (false, false),
+            ControlConfig::LineRate
+            | ControlConfig::DelayWindow(_)
+            | ControlConfig::ExpressPass(_)
+            | ControlConfig::Ndp(_)
+            | ControlConfig::Homa(_) => (false, false),
             ControlConfig::FixedWindow { window } => return window.unwrap_or(bdp).max(1),
             ControlConfig::Hpcc(_) => (true, false),
             ControlConfig::Dctcp(c) => (c.window, false),

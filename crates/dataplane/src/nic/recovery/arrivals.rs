@@ -41,4 +41,16 @@ impl Arrivals {
         }
         (true, expected)
     }
+
+    /// The first packet of a flow from `from` on that has come, if any has.
+    pub fn first_present(&self, flow: u32, from: u32) -> Option<u32> {
+        self.beyond.get(&flow)?.first_present(from)
+    }
+
+    /// The first packet of a flow from `from` on, beyond its first gap, that has not come.
+    pub fn first_absent(&self, flow: u32, from: u32) -> u32 {
+        self.beyond
+            .get(&flow)
+            .map_or(from, |beyond| beyond.first_absent(from))
+    }
 }

@@ -60,7 +60,7 @@ impl Repair {
         match recovery {
             Recovery::Irn(config) => Some(Box::new(Self::Irn(Irn::new(config)))),
             Recovery::Ideal { .. } => Some(Box::new(Self::Ideal(Ideal::default()))),
-            Recovery::GoBackN { .. } | Recovery::None => None,
+            Recovery::GoBackN { .. } | Recovery::None | Recovery::Own => None,
         }
     }
 

@@ -85,6 +85,20 @@ impl Numbers {
             number = (number / BITS + 1) * BITS;
         }
     }
+
+    /// The first number from `from` on that is in the set.
+    pub fn first_present(&self, from: u32) -> Option<u32> {
+        let end = (self.first + self.words.len() as u32) * BITS;
+        let mut number = from.max(self.first * BITS);
+        while number < end {
+            let present = self.word(number / BITS) >> (number % BITS);
+            if present != 0 {
+                return Some(number + present.trailing_zeros());
+            }
+            number = (number / BITS + 1) * BITS;
+        }
+        None
+    }
 }
 
 #[cfg(test)]
@@ -109,6 +123,8 @@ mod tests {
                     1 => {
                         let absent = (number..).find(|n| !set.contains(n)).unwrap();
                         prop_assert_eq!(numbers.first_absent(number), absent);
+                        let present = set.range(number..).next().copied();
+                        prop_assert_eq!(numbers.first_present(number), present);
                     }
                     _ => {
                         let number = floor + number;

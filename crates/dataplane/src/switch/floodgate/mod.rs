@@ -7,6 +7,7 @@
 
 mod config;
 mod credit;
+mod link;
 mod numbers;
 mod passage;
 mod pause;
@@ -20,6 +21,7 @@ use std::collections::BinaryHeap;
 use crate::packet::{Arena, Kind, Packet, PacketId, flag};
 use crate::route::Routes;
 use crate::sink::Sink;
+use crate::switch::Switch;
 use crate::units::{Rate, Time};
 pub use config::{
     Aggregation, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, HostPauseBy,
@@ -193,8 +195,9 @@ pub(super) struct Floodgate {
     max_frame: u16,
     /// By the set of routes of a destination.
     ways: Vec<Way>,
-    /// Ports that lead to a switch.
+    /// Ports that lead to a switch, and of them those that lead up.
     to_switch: Vec<bool>,
+    upward: Vec<bool>,
     windows: Option<Windows>,
     credits: Option<Credits>,
     numbers: Option<Numbers>,
@@ -260,8 +263,8 @@ impl Floodgate {
             },
         };
         let mut to_switch = vec![true; links.len()];
-        for (group, port) in routes.endpoints.group.iter().zip(&routes.endpoints.port) {
-            if *group == routes.own_group {
+        for (endpoint, port) in (0..).zip(&routes.endpoints.port) {
+            if routes.is_own(endpoint) {
                 to_switch[*port as usize] = false;
             }
         }
@@ -281,6 +284,7 @@ impl Floodgate {
             thresholds: links.iter().map(of_host).collect(),
             held_thresholds,
             to_switch,
+            upward: upward.clone(),
             told: Paused::default(),
             senders: config.pauses_by_ingress().then(Senders::default),
             paused_by: Paused::default(),
@@ -304,6 +308,7 @@ impl Floodgate {
     /// Which ports lead up, away from the hosts; before any packet.
     // FG-14
     pub fn set_upward(&mut self, routes: &Routes, upward: &[bool]) {
+        self.upward = upward.to_vec();
         self.ways = ways(
             self.config.windows(),
             routes,

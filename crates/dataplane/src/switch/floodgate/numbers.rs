@@ -99,6 +99,25 @@ impl Numbers {
         units
     }
 
+    /// All that was sent by streams of (port, destination) is over. Returns, per destination, the
+    /// units that no credit is waited for any more.
+    // LNK-27
+    pub fn forget(&mut self, is_over: impl Fn(u16, u32) -> bool) -> Vec<(u32, u32)> {
+        let mut over = Vec::new();
+        for stream in &mut self.streams {
+            if !is_over(stream.port, stream.dst) {
+                continue;
+            }
+            let units = stream.sent.wrapping_sub(stream.credited);
+            stream.credited = stream.sent;
+            self.in_flight -= u64::from(units);
+            if units > 0 {
+                over.push((stream.dst, units));
+            }
+        }
+        over
+    }
+
     /// The alarm of a stream rings.
     // FG-33
     pub fn silence(&mut self, now: Time, nth: u32) -> Silence {
@@ -144,6 +163,25 @@ mod tests {
         assert_eq!(n.credited(1, 1, 7, 9), 0, "never sent");
         assert_eq!(n.credited(1, 1, 7, 5), 2);
         assert_eq!(n.in_flight, 1);
+    }
+
+    // LNK-27
+    #[test]
+    fn what_was_sent_by_a_link_that_failed_is_over_and_late_credits_say_nothing() {
+        let mut n = Numbers::new(US);
+        for _ in 0..5 {
+            n.send(0, 1, 7, 1);
+        }
+        n.send(0, 1, 8, 2);
+        n.send(0, 2, 7, 1);
+        n.credited(1, 1, 7, 2);
+        assert_eq!(n.forget(|port, _| port == 1), [(7, 3), (8, 2)]);
+        assert_eq!(n.in_flight, 1, "by the other port");
+        assert_eq!(n.forget(|port, _| port == 1), []);
+        assert_eq!(n.credited(2, 1, 7, 4), 0, "of before");
+        assert_eq!(n.send(3, 1, 7, 1).0, 6);
+        assert_eq!(n.credited(4, 1, 7, 5), 0);
+        assert_eq!(n.credited(4, 1, 7, 6), 1);
     }
 
     // FG-30

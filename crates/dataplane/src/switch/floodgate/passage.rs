@@ -12,7 +12,7 @@ use crate::units::Time;
 
 impl Switch {
     /// Does something with Floodgate's state, which is taken out meanwhile.
-    fn with_floodgate<R>(
+    pub(super) fn with_floodgate<R>(
         &mut self,
         what: impl FnOnce(&mut Self, &mut Floodgate) -> R,
     ) -> Option<R> {
@@ -67,7 +67,7 @@ impl Switch {
 
     /// A packet of a host left.
     // FGC-36
-    fn left_of_host<S: Sink>(
+    pub(super) fn left_of_host<S: Sink>(
         &mut self,
         f: &mut Floodgate,
         packet: &Packet,
@@ -166,7 +166,7 @@ impl Switch {
 
     /// Releases packets of the VOQs in `ready`, one of each in turn, as long as any may go.
     // FG-13
-    fn release_ready<S: Sink>(
+    pub(super) fn release_ready<S: Sink>(
         &mut self,
         now: Time,
         f: &mut Floodgate,
@@ -204,10 +204,22 @@ impl Switch {
             return false;
         };
         let packet = *arena.hot(id);
-        let port = packet.queue as u16;
+        let held_for = packet.queue as u16;
         if f.config.ecn_sees_held {
-            self.queueing.ports[port as usize].telemetry.held_bytes -= u64::from(packet.size);
+            self.queueing.ports[held_for as usize].telemetry.held_bytes -= u64::from(packet.size);
         }
+        let size = u64::from(packet.size);
+        let port = match self.port_of_held(held_for, id, arena) {
+            Ok(port) => port,
+            Err(cause) => {
+                if left.is_gone() && f.config.vup_ps.is_none() {
+                    f.pool.leave(packet.dst);
+                }
+                self.drop_held(now, f, (held_for, cause), id, arena, sink);
+                self.held_less(now, f, packet.dst, left.bytes, size, arena, sink);
+                return true;
+            }
+        };
         f.charge(&packet, way);
         if left.is_gone() && f.config.vup_ps.is_none() {
             f.pool.leave(packet.dst);
@@ -235,15 +247,7 @@ impl Switch {
         {
             self.earn(now, f, &packet, arena, sink);
         }
-        self.held_less(
-            now,
-            f,
-            packet.dst,
-            left.bytes,
-            u64::from(packet.size),
-            arena,
-            sink,
-        );
+        self.held_less(now, f, packet.dst, left.bytes, size, arena, sink);
         true
     }
 
@@ -300,7 +304,7 @@ impl Switch {
     /// A data packet that came by `packet.ingress` earns its credit.
     // FG-20, FG-21
     #[inline]
-    fn earn<S: Sink>(
+    pub(super) fn earn<S: Sink>(
         &mut self,
         now: Time,
         f: &mut Floodgate,
@@ -383,6 +387,9 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
+        if self.is_dead(port) {
+            return; // LNK-27
+        }
         let bytes = f
             .credits
             .as_ref()
@@ -530,7 +537,8 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        if f.told.add(port, dst) {
+        // LNK-27
+        if !self.is_dead(port) && f.told.add(port, dst) {
             f.counters.dst_pauses += 1;
             self.tell_destination(f, port, dst, true, arena, sink);
         }
@@ -608,6 +616,9 @@ impl Switch {
                             f.alarm(at, Alarm::Silence(stream), sink);
                         }
                     }
+                    if switch.has_changed() {
+                        f.forget_astray(port, packet.dst, &switch.routes); // LNK-27
+                    }
                 }
                 let at = f.config.windows().map(|w| w.credit.at);
                 let direct = at == Some(CreditAt::Voq) && !packet.has(flag::HELD);
@@ -623,16 +634,30 @@ impl Switch {
                 switch.release_ready(now, f, arena, sink);
                 f.departing = None;
             }
-            // FG-45, FG-46
-            if way.is_none() && f.told.any(packet.dst) && matches!(f.config.by, HoldBy::Tags(_)) {
-                let bytes = switch.egress_bytes(port);
-                if f.thresholds[port as usize].resumes(bytes) {
-                    for upstream in 0..f.links.len() as u16 {
-                        switch.resume_destination(f, upstream, packet.dst, arena, sink);
-                    }
-                }
+            if way.is_none() {
+                switch.queue_less(f, port, packet.dst, arena, sink);
             }
         });
+    }
+
+    /// Less waits at a port of the last hop than before: upstreams that are paused may hear of it.
+    // FG-45, FG-46
+    pub(super) fn queue_less<S: Sink>(
+        &mut self,
+        f: &mut Floodgate,
+        port: u16,
+        dst: u32,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        if !f.told.any(dst) || !matches!(f.config.by, HoldBy::Tags(_)) {
+            return;
+        }
+        if f.thresholds[port as usize].resumes(self.egress_bytes(port)) {
+            for upstream in 0..f.links.len() as u16 {
+                self.resume_destination(f, upstream, dst, arena, sink);
+            }
+        }
     }
 
     /// A packet is dropped here: it is gone, so its upstream gets its credit.
@@ -724,7 +749,7 @@ impl Switch {
     /// Commits a packet to its place and lets it join its queue.
     #[inline]
     #[allow(clippy::too_many_arguments)]
-    fn forward<S: Sink>(
+    pub(in crate::switch) fn forward<S: Sink>(
         &mut self,
         now: Time,
         port: u16,

@@ -38,6 +38,16 @@ impl Paused {
         there
     }
 
+    /// Takes all pairs of a port out.
+    // LNK-27
+    pub fn forget(&mut self, port: u16) {
+        for (of, dst) in self.all() {
+            if of == port {
+                self.remove(port, dst);
+            }
+        }
+    }
+
     /// Whether a destination has any port.
     #[inline]
     pub fn any(&self, dst: u32) -> bool {

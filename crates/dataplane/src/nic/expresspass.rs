@@ -1,0 +1,975 @@
+//! ExpressPass: a sender asks for credits, a receiver sends them at a pace that it learns from how
+//! many come back as data, and each credit lets one packet go (`specs/expresspass.md`).
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use super::driven::{
+    Answers, Context, Slots, Transport, bytes_below, count_sent, data_packet, packets_of, turn,
+};
+use super::recovery::Arrivals;
+use super::{FlowEnd, FlowStart};
+use crate::bucket::Bucket;
+use crate::config::{ControlConfig, ExpressPassConfig, NicConfig};
+use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
+use crate::sink::Sink;
+use crate::switch::{CONTROL_CLASS, MixedMap};
+use crate::units::{Rate, Time};
+
+/// The class of credits.
+// XP-01
+const CREDIT_CLASS: u8 = CONTROL_CLASS;
+
+/// How fast the credits of one flow go, as a share of the link's credits.
+#[derive(Clone, Copy, Debug)]
+struct Feedback {
+    rate: f64,
+    /// Weight of the highest rate in an increase.
+    w: f64,
+    /// The last change was an increase.
+    increased: bool,
+}
+
+impl Feedback {
+    fn new(config: &ExpressPassConfig) -> Self {
+        Self {
+            rate: config.alpha,
+            w: config.w_init,
+            increased: false,
+        }
+    }
+
+    /// A period in which this share of the credits was lost. The rate never falls below `least`.
+    // XP-10, XP-11, XP-12
+    fn update(&mut self, config: &ExpressPassConfig, lost: f64, least: f64) {
+        let beyond = 1.0 + config.target_loss;
+        if lost <= config.target_loss {
+            if self.increased {
+                self.w = f64::midpoint(self.w, config.w_max);
+            }
+            self.increased = true;
+            self.rate = (1.0 - self.w) * self.rate + self.w * beyond;
+        } else {
+            self.increased = false;
+            self.rate *= (1.0 - lost) * beyond;
+            self.w = (self.w / 2.0).max(config.w_min);
+        }
+        self.rate = self.rate.max(least);
+    }
+}
+
+/// A flow at its sender.
+#[derive(Debug)]
+struct Outgoing {
+    start: FlowStart,
+    packets: u32,
+    next: u32,
+    /// Everything below has been sent at least once.
+    reached: u32,
+    /// Everything below has arrived, as credits say.
+    acked: u32,
+    /// Packets that the receiver misses.
+    lost: VecDeque<u32>,
+    retransmitted: u32,
+    /// When anything was last heard of it.
+    heard_ps: Time,
+    /// When the receiver was last told that nothing is left to send.
+    stopped_ps: Option<Time>,
+}
+
+/// What a sender has to send, in the order in which it came up.
+#[derive(Clone, Copy, Debug)]
+enum Job {
+    /// A request for credits.
+    Ask,
+    /// The wish that no more be sent.
+    Stop,
+    /// A packet, let go by a credit with this number that was sent then.
+    Data {
+        psn: u32,
+        credit: u32,
+        credit_ps: Time,
+    },
+}
+
+/// A flow at its receiver.
+#[derive(Debug)]
+struct Incoming {
+    flow: u32,
+    port: u16,
+    /// The other end, and this one.
+    peer: u32,
+    own: u32,
+    /// Place of the flow at its sender.
+    peer_slot: u32,
+    hash: u32,
+    packets: u32,
+    /// Everything below has arrived.
+    expected: u32,
+    /// Everything below has arrived or was complained about.
+    seen: u32,
+    /// When the last byte was there.
+    done_ps: Option<Time>,
+    /// The sender has nothing left to send.
+    stopped: bool,
+    /// A credit is scheduled.
+    paced: bool,
+    feedback: Feedback,
+    /// Number of the next credit.
+    next_credit: u32,
+    /// Number of the credit whose data is expected next.
+    next_echo: u32,
+    /// Credits of this period of which the fate is known, and those of them that were lost.
+    known: u32,
+    lost: u32,
+    /// From a credit to its data, smoothed; 0: none has come.
+    rtt_ps: Time,
+    /// When the period began.
+    period_ps: Time,
+}
+
+impl Incoming {
+    /// The smallest rate: a credit per round trip.
+    // XP-12
+    fn least(&self, gap_ps: Time) -> f64 {
+        if self.rtt_ps == 0 {
+            return 0.0;
+        }
+        (gap_ps as f64 / self.rtt_ps as f64).min(1.0)
+    }
+
+    /// Data came that a credit had let go.
+    // XP-11, XP-13
+    fn echo(&mut self, now: Time, cold: &Cold, config: &ExpressPassConfig, gap_ps: Time) {
+        let rtt_ps = now - cold.done_ps;
+        self.rtt_ps = match self.rtt_ps {
+            0 => {
+                self.period_ps = now;
+                rtt_ps
+            }
+            before => before - before / 8 + rtt_ps / 8,
+        };
+        if cold.credit >= self.next_echo {
+            self.lost += cold.credit - self.next_echo;
+            self.known += cold.credit - self.next_echo + 1;
+            self.next_echo = cold.credit + 1;
+        }
+        if now - self.period_ps >= self.rtt_ps && self.known > 0 {
+            let lost = f64::from(self.lost) / f64::from(self.known);
+            self.close_period(now, config, lost, gap_ps);
+        }
+    }
+
+    /// Nothing came back for two round trips though credits were sent all the time.
+    // XP-13
+    fn watch(&mut self, now: Time, config: &ExpressPassConfig, gap_ps: Time) {
+        let silent = now - self.period_ps >= 2 * self.rtt_ps && self.known == 0;
+        if self.rtt_ps > 0 && silent {
+            self.close_period(now, config, 1.0, gap_ps);
+        }
+    }
+
+    fn close_period(&mut self, now: Time, config: &ExpressPassConfig, lost: f64, gap_ps: Time) {
+        let least = self.least(gap_ps);
+        self.feedback.update(config, lost, least);
+        self.period_ps = now;
+        (self.known, self.lost) = (0, 0);
+    }
+}
+
+/// Why the NIC wants to be called. Equal times are served by flow.
+// NIC-06
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Alarm {
+    at: Time,
+    flow: u32,
+    kind: AlarmKind,
+    slot: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum AlarmKind {
+    /// The next credit of an incoming flow.
+    Credit,
+    /// The sender has heard nothing.
+    Timeout,
+    /// The bucket of the port `slot` opens.
+    Bucket,
+}
+
+/// The receiver's side of one port.
+#[derive(Debug)]
+struct Port {
+    bucket: Bucket,
+    gap_ps: Time,
+    /// Credits that wait: place and number of the flow, number of the credit.
+    credits: VecDeque<(u32, u32, u32)>,
+    armed: bool,
+}
+
+/// ExpressPass at one NIC.
+#[derive(Debug)]
+pub(super) struct ExpressPass {
+    outgoing: Slots<Outgoing>,
+    /// Flows that have ended: until when their receivers need not be told so again, and for how
+    /// long not after that.
+    ended: MixedMap<u32, (Time, Time)>,
+    /// Per (port, class): place and number of the flow, and what of it is to be sent.
+    jobs: Vec<VecDeque<(u32, u32, Job)>>,
+    classes: usize,
+    incoming: Slots<Incoming>,
+    /// Places of incoming flows by their numbers.
+    known: MixedMap<u32, u32>,
+    /// NIC-32: flows that are complete, and since when.
+    complete: MixedMap<u32, Time>,
+    arrivals: Arrivals,
+    ports: Vec<Port>,
+    alarms: BinaryHeap<Reverse<Alarm>>,
+    answers: Answers,
+}
+
+fn settings(config: &NicConfig) -> &ExpressPassConfig {
+    match &config.control {
+        ControlConfig::ExpressPass(c) => c,
+        _ => unreachable!("the transport is chosen by the control"),
+    }
+}
+
+impl ExpressPass {
+    pub fn new(config: &ExpressPassConfig, classes: usize, ports: &[Rate]) -> Self {
+        let port = |&rate: &Rate| Port {
+            bucket: Bucket::new(rate, &config.queue),
+            gap_ps: config.queue.gap_ps(rate),
+            credits: VecDeque::with_capacity(config.queue.limit.into()),
+            armed: false,
+        };
+        Self {
+            outgoing: Slots::new(),
+            ended: MixedMap::default(),
+            jobs: vec![VecDeque::new(); ports.len() * classes],
+            classes,
+            incoming: Slots::new(),
+            known: MixedMap::default(),
+            complete: MixedMap::default(),
+            arrivals: Arrivals::default(),
+            ports: ports.iter().map(port).collect(),
+            alarms: BinaryHeap::new(),
+            answers: Answers::new(ports.len(), classes),
+        }
+    }
+
+    /// Credits that were made and have not left.
+    pub fn waiting_credits(&self) -> u64 {
+        self.ports.iter().map(|p| p.credits.len() as u64).sum()
+    }
+
+    fn alarm<S: Sink>(&mut self, cx: &mut Context<'_, S>, alarm: Alarm) {
+        if self.alarms.peek().is_none_or(|top| alarm < top.0) {
+            cx.sink.wake(alarm.at);
+        }
+        self.alarms.push(Reverse(alarm));
+    }
+
+    /// Something of an outgoing flow is to be sent.
+    fn do_later<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        start: &FlowStart,
+        slot: u32,
+        job: Job,
+    ) {
+        let class = cx.config.data_class + start.class;
+        let at = start.port as usize * self.classes + class as usize;
+        self.jobs[at].push_back((slot, start.flow, job));
+        cx.sink.kick(start.port);
+    }
+
+    /// A credit came.
+    // XP-14, XP-15
+    fn credited<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+    ) {
+        let (packet, cold) = (*arena.hot(id), *arena.cold(id));
+        let Some(flow) = self.outgoing.get_mut(cold.slot, packet.flow) else {
+            // XP-16: of a flow that has ended. If it was not on its way when the stop came, the
+            // stop was lost.
+            cx.counters.driven.credits_wasted += 1;
+            let Some((until, period_ps)) = self.ended.get_mut(&packet.flow) else {
+                return arena.free(id);
+            };
+            if cx.now < *until {
+                return arena.free(id);
+            }
+            *until = cx.now + *period_ps;
+            cx.counters.driven.stops += 1;
+            turn(
+                id,
+                Kind::Request,
+                cx.config.data_class,
+                cx.config.ack,
+                arena,
+            );
+            arena.hot_mut(id).psn = 0;
+            self.answers.push(port, id, arena);
+            cx.sink.kick(port);
+            return;
+        };
+        arena.free(id);
+        flow.heard_ps = cx.now;
+        flow.acked = flow.acked.max(cold.remaining as u32);
+        let start = flow.start;
+        let psn = flow.lost.pop_front().or_else(|| {
+            (flow.next < flow.packets).then(|| {
+                flow.next += 1;
+                flow.next - 1
+            })
+        });
+        let Some(psn) = psn else {
+            cx.counters.driven.credits_wasted += 1;
+            // XP-16
+            let long_ago = |at: Time| cx.now - at >= 2 * start.path.base_rtt_ps;
+            if flow.stopped_ps.is_none_or(long_ago) {
+                flow.stopped_ps = Some(cx.now);
+                self.do_later(cx, &start, cold.slot, Job::Stop);
+            }
+            return;
+        };
+        cx.counters.driven.credits_used += 1;
+        let job = Job::Data {
+            psn,
+            credit: packet.psn,
+            credit_ps: cold.sent_ps,
+        };
+        let over = flow.lost.is_empty() && flow.next == flow.packets;
+        flow.stopped_ps = over.then_some(cx.now);
+        self.do_later(cx, &start, cold.slot, job);
+        if over {
+            self.do_later(cx, &start, cold.slot, Job::Stop); // XP-15
+        }
+    }
+
+    /// The receiver misses a packet.
+    // XP-20
+    fn complained<S: Sink>(&mut self, cx: &mut Context<'_, S>, packet: &Packet, slot: u32) {
+        if let Some(flow) = self.outgoing.get_mut(slot, packet.flow) {
+            flow.heard_ps = cx.now;
+            if packet.psn < flow.next && !flow.lost.contains(&packet.psn) {
+                flow.lost.push_back(packet.psn);
+            }
+        }
+    }
+
+    fn finished<S: Sink>(&mut self, cx: &mut Context<'_, S>, packet: &Packet, cold: &Cold) {
+        if let Some(flow) = self.outgoing.remove(cold.slot, packet.flow) {
+            let settled_ps = 2 * flow.start.path.base_rtt_ps;
+            self.ended
+                .insert(packet.flow, (cx.now + settled_ps, settled_ps));
+            cx.sink.finished(FlowEnd {
+                flow: packet.flow,
+                cookie: flow.start.cookie,
+                received_ps: cold.done_ps,
+                acked_ps: cx.now,
+                retransmitted: flow.retransmitted,
+            });
+        }
+    }
+
+    /// A sender asks for credits.
+    // XP-10, XP-17
+    fn asked<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+    ) {
+        let (packet, cold) = (*arena.hot(id), *arena.cold(id));
+        let packets = packets_of(cold.remaining, cx.config.mtu);
+        if let Some(&done_ps) = self.complete.get(&packet.flow) {
+            return self.acknowledge(cx, port, id, packets, done_ps, arena);
+        }
+        let slot = match self.known.get(&packet.flow) {
+            Some(&slot) => slot,
+            None => {
+                let slot = self.incoming.insert(
+                    packet.flow,
+                    Incoming {
+                        flow: packet.flow,
+                        port,
+                        peer: cold.src,
+                        own: packet.dst,
+                        peer_slot: cold.slot,
+                        hash: packet.hash,
+                        packets,
+                        expected: 0,
+                        seen: 0,
+                        done_ps: None,
+                        stopped: false,
+                        paced: false,
+                        feedback: Feedback::new(settings(cx.config)),
+                        next_credit: 0,
+                        next_echo: 0,
+                        known: 0,
+                        lost: 0,
+                        rtt_ps: 0,
+                        period_ps: cx.now,
+                    },
+                );
+                self.known.insert(packet.flow, slot);
+                slot
+            }
+        };
+        let Some(flow) = self.incoming.get_mut(slot, packet.flow) else {
+            return arena.free(id);
+        };
+        if let Some(done_ps) = flow.done_ps {
+            return self.acknowledge(cx, port, id, packets, done_ps, arena);
+        }
+        arena.free(id);
+        flow.stopped = false;
+        if !std::mem::replace(&mut flow.paced, true) {
+            let (at, flow) = (cx.now, packet.flow);
+            let kind = AlarmKind::Credit;
+            self.alarm(
+                cx,
+                Alarm {
+                    at,
+                    flow,
+                    kind,
+                    slot,
+                },
+            );
+        }
+    }
+
+    /// A sender has nothing left to send.
+    // XP-17, XP-20
+    fn stopped<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        packet: &Packet,
+        arena: &mut Arena,
+    ) {
+        let Some(&slot) = self.known.get(&packet.flow) else {
+            return;
+        };
+        let Some(flow) = self.incoming.get_mut(slot, packet.flow) else {
+            return;
+        };
+        if let Some(done_ps) = flow.done_ps {
+            self.incoming.remove(slot, packet.flow);
+            self.known.remove(&packet.flow);
+            self.complete.insert(packet.flow, done_ps);
+        } else {
+            let missing = flow.expected;
+            flow.seen = flow.seen.max(missing + 1);
+            self.complain(cx, port, slot, packet.flow, missing, arena);
+        }
+    }
+
+    fn complain<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        slot: u32,
+        flow: u32,
+        psn: u32,
+        arena: &mut Arena,
+    ) {
+        let Some(flow) = self.incoming.get_mut(slot, flow) else {
+            return;
+        };
+        let hot = Packet {
+            flow: flow.flow,
+            psn,
+            hash: flow.hash,
+            dst: flow.peer,
+            ..Packet::new(Kind::Nak, cx.config.ack_class, cx.config.ack)
+        };
+        let cold = Cold {
+            src: flow.own,
+            slot: flow.peer_slot,
+            ..Cold::default()
+        };
+        let id = arena.alloc(hot, cold);
+        cx.counters.naks += 1;
+        self.answers.push(port, id, arena);
+        cx.sink.kick(port);
+    }
+
+    /// Says that a flow is complete.
+    fn acknowledge<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        id: PacketId,
+        packets: u32,
+        done_ps: Time,
+        arena: &mut Arena,
+    ) {
+        cx.counters.acks += 1;
+        turn(id, Kind::Ack, cx.config.ack_class, cx.config.ack, arena);
+        arena.hot_mut(id).psn = packets;
+        arena.cold_mut(id).done_ps = done_ps;
+        self.answers.push(port, id, arena);
+        cx.sink.kick(port);
+    }
+
+    /// Data came.
+    fn data<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+    ) {
+        let (packet, cold) = (*arena.hot(id), *arena.cold(id));
+        cx.counters.received += 1;
+        let known = self.known.get(&packet.flow).copied();
+        let flow = known.and_then(|slot| self.incoming.get_mut(slot, packet.flow));
+        let (Some(slot), Some(flow)) = (known, flow) else {
+            cx.counters.discarded += 1;
+            let packets = packet.psn + packets_of(cold.remaining, cx.config.mtu);
+            return match self.complete.get(&packet.flow) {
+                Some(&done_ps) => self.acknowledge(cx, port, id, packets, done_ps, arena),
+                None => arena.free(id),
+            };
+        };
+        let gap_ps = self.ports[port as usize].gap_ps;
+        flow.echo(cx.now, &cold, settings(cx.config), gap_ps);
+        let (fresh, expected) = self.arrivals.take(packet.flow, packet.psn, flow.expected);
+        flow.expected = expected;
+        if fresh {
+            cx.counters.delivered_bytes += u64::from(cold.payload);
+        } else {
+            cx.counters.discarded += 1;
+        }
+        let packets = flow.packets;
+        let missing = flow.seen..packet.psn.max(flow.seen);
+        flow.seen = flow.seen.max(packet.psn + 1);
+        if expected == packets {
+            let done_ps = *flow.done_ps.get_or_insert(cx.now);
+            self.acknowledge(cx, port, id, packets, done_ps, arena);
+        } else {
+            arena.free(id);
+        }
+        // XP-20: data of a flow keeps its order, so what was passed by is lost.
+        for psn in missing {
+            self.complain(cx, port, slot, packet.flow, psn, arena);
+        }
+    }
+
+    /// The time of a flow's next credit has come: it joins the NIC's own queue.
+    // XP-03, XP-10, XP-18
+    fn make_credit<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: u32, number: u32) {
+        let config = settings(cx.config);
+        let Some(flow) = self.incoming.get_mut(slot, number) else {
+            return;
+        };
+        if flow.stopped {
+            flow.paced = false;
+            return;
+        }
+        let port = &mut self.ports[flow.port as usize];
+        let credit = flow.next_credit;
+        flow.next_credit += 1;
+        cx.counters.driven.credits += 1;
+        if port.credits.len() < usize::from(config.queue.limit) {
+            port.credits.push_back((slot, number, credit));
+        } else {
+            cx.counters.driven.credits_dropped += 1;
+        }
+        flow.watch(cx.now, config, port.gap_ps);
+        let unit = (cx.sink.draw() >> 11) as f64 / (1u64 << 53) as f64;
+        let stretch = 1.0 + config.jitter * (2.0 * unit - 1.0);
+        let gap_ps = port.gap_ps as f64 / flow.feedback.rate * stretch;
+        let at = cx.now + (gap_ps as Time).max(1);
+        let nic_port = flow.port;
+        let kind = AlarmKind::Credit;
+        let flow = number;
+        self.alarm(
+            cx,
+            Alarm {
+                at,
+                flow,
+                kind,
+                slot,
+            },
+        );
+        self.await_bucket(cx, nic_port);
+    }
+
+    /// Kicks a port whose credits may go, or asks to be called when they may.
+    fn await_bucket<S: Sink>(&mut self, cx: &mut Context<'_, S>, port: u16) {
+        let p = &mut self.ports[port as usize];
+        if p.credits.is_empty() {
+            return;
+        }
+        let at = p.bucket.opens_ps();
+        if at <= cx.now {
+            cx.sink.kick(port);
+        } else if !p.armed {
+            p.armed = true;
+            let alarm = Alarm {
+                at,
+                flow: u32::MAX,
+                kind: AlarmKind::Bucket,
+                slot: port.into(),
+            };
+            self.alarm(cx, alarm);
+        }
+    }
+
+    /// The credit that leaves a port now.
+    fn send_credit<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        arena: &mut Arena,
+    ) -> Option<PacketId> {
+        let p = &mut self.ports[port as usize];
+        let mut sent = None;
+        while let Some((slot, number, credit)) = p.credits.pop_front() {
+            let Some(flow) = self.incoming.get_mut(slot, number) else {
+                cx.counters.driven.credits_dropped += 1;
+                continue;
+            };
+            let queue = settings(cx.config).queue;
+            let hot = Packet {
+                flow: number,
+                psn: credit,
+                hash: flow.hash,
+                dst: flow.peer,
+                ..Packet::new(Kind::Grant, CREDIT_CLASS, queue.credit_bytes)
+            };
+            let cold = Cold {
+                sent_ps: cx.now,
+                src: flow.own,
+                slot: flow.peer_slot,
+                remaining: flow.expected.into(),
+                ..Cold::default()
+            };
+            p.bucket.take(cx.now);
+            sent = Some(arena.alloc(hot, cold));
+            break;
+        }
+        self.await_bucket(cx, port);
+        sent
+    }
+
+    fn build<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        slot: u32,
+        number: u32,
+        job: Job,
+        arena: &mut Arena,
+    ) -> Option<PacketId> {
+        let flow = self.outgoing.get_mut(slot, number)?;
+        let request = |psn| {
+            let (hot, cold) = data_packet(cx.now, cx.config, &flow.start, slot, 0);
+            let mut hot = Packet {
+                psn,
+                size: cx.config.ack,
+                ..hot
+            };
+            hot.become_kind(Kind::Request, hot.class());
+            (hot, cold)
+        };
+        let (hot, cold) = match job {
+            Job::Ask => {
+                cx.counters.driven.requests += 1;
+                request(1)
+            }
+            Job::Stop => {
+                cx.counters.driven.stops += 1;
+                request(0)
+            }
+            Job::Data {
+                psn,
+                credit,
+                credit_ps,
+            } => {
+                let (mut hot, mut cold) = data_packet(cx.now, cx.config, &flow.start, slot, psn);
+                cold.credit = credit;
+                cold.done_ps = credit_ps;
+                let again = psn < flow.reached;
+                flow.reached = flow.reached.max(psn + 1);
+                flow.retransmitted += u32::from(again);
+                count_sent(cx.counters, &mut hot, cold.payload, again);
+                (hot, cold)
+            }
+        };
+        Some(arena.alloc(hot, cold))
+    }
+
+    /// A sender has heard nothing of a flow for a while: it asks again, and begins again with what
+    /// is not known to have arrived.
+    // XP-21
+    fn timeout<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: u32, number: u32) {
+        let timeout_ps = settings(cx.config).timeout_ps;
+        let Some(flow) = self.outgoing.get_mut(slot, number) else {
+            return;
+        };
+        let silent = cx.now >= flow.heard_ps + timeout_ps;
+        if silent {
+            cx.counters.timeouts += 1;
+            flow.heard_ps = cx.now;
+            flow.next = flow.acked;
+            flow.lost.clear();
+            flow.stopped_ps = None;
+        }
+        let (at, start) = (flow.heard_ps + timeout_ps, flow.start);
+        if silent {
+            self.do_later(cx, &start, slot, Job::Ask);
+        }
+        let (flow, kind) = (number, AlarmKind::Timeout);
+        self.alarm(
+            cx,
+            Alarm {
+                at,
+                flow,
+                kind,
+                slot,
+            },
+        );
+    }
+}
+
+impl Transport for ExpressPass {
+    // XP-14
+    fn start<S: Sink>(&mut self, cx: &mut Context<'_, S>, start: &FlowStart) {
+        let slot = self.outgoing.insert(
+            start.flow,
+            Outgoing {
+                start: *start,
+                packets: packets_of(start.bytes, cx.config.mtu),
+                next: 0,
+                reached: 0,
+                acked: 0,
+                lost: VecDeque::new(),
+                retransmitted: 0,
+                heard_ps: cx.now,
+                stopped_ps: None,
+            },
+        );
+        self.do_later(cx, start, slot, Job::Ask);
+        let alarm = Alarm {
+            at: cx.now + settings(cx.config).timeout_ps,
+            flow: start.flow,
+            kind: AlarmKind::Timeout,
+            slot,
+        };
+        self.alarm(cx, alarm);
+    }
+
+    fn receive<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+    ) {
+        let (packet, cold) = (*arena.hot(id), *arena.cold(id));
+        match packet.kind() {
+            Kind::Data => self.data(cx, port, id, arena),
+            Kind::Grant => self.credited(cx, port, id, arena),
+            Kind::Request if packet.psn != 0 => self.asked(cx, port, id, arena),
+            Kind::Request => {
+                arena.free(id);
+                self.stopped(cx, port, &packet, arena);
+            }
+            Kind::Ack => {
+                arena.free(id);
+                self.finished(cx, &packet, &cold);
+            }
+            Kind::Nak => {
+                arena.free(id);
+                self.complained(cx, &packet, cold.slot);
+            }
+            _ => arena.free(id),
+        }
+    }
+
+    fn ready(&self, config: &NicConfig, now: Time, port: u16) -> u8 {
+        let p = &self.ports[port as usize];
+        let credit = !p.credits.is_empty() && p.bucket.opens_ps() <= now;
+        let first = port as usize * self.classes;
+        let jobs = (config.data_class as usize..self.classes)
+            .filter(|class| !self.jobs[first + class].is_empty())
+            .fold(0, |bits, class| bits | 1 << class);
+        self.answers.ready(port) | jobs | u8::from(credit) << CREDIT_CLASS
+    }
+
+    fn send<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        class: u8,
+        arena: &mut Arena,
+    ) -> Option<PacketId> {
+        if let Some(id) = self.answers.pop(port, class, arena) {
+            return Some(id);
+        }
+        if class == CREDIT_CLASS {
+            return self.send_credit(cx, port, arena);
+        }
+        let at = port as usize * self.classes + class as usize;
+        while let Some((slot, number, job)) = self.jobs[at].pop_front() {
+            let sent = self.build(cx, slot, number, job, arena);
+            if sent.is_some() {
+                return sent;
+            }
+        }
+        None
+    }
+
+    fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S>, _: &mut Arena) {
+        while let Some(&Reverse(alarm)) = self.alarms.peek() {
+            if alarm.at > cx.now {
+                cx.sink.wake(alarm.at);
+                break;
+            }
+            self.alarms.pop();
+            match alarm.kind {
+                AlarmKind::Credit => self.make_credit(cx, alarm.slot, alarm.flow),
+                AlarmKind::Timeout => self.timeout(cx, alarm.slot, alarm.flow),
+                AlarmKind::Bucket => {
+                    self.ports[alarm.slot as usize].armed = false;
+                    self.await_bucket(cx, alarm.slot as u16);
+                }
+            }
+        }
+    }
+
+    fn queued(&self, arena: &Arena) -> u64 {
+        self.answers.len(arena)
+    }
+
+    fn for_each_flow(&self, config: &NicConfig, visit: &mut dyn FnMut(u32, u64, &'static str)) {
+        for flow in self.outgoing.iter() {
+            let acked = bytes_below(flow.acked, config.mtu, flow.start.bytes);
+            let why = if flow.next < flow.packets {
+                "waits for credits"
+            } else {
+                "waits for its acknowledgement"
+            };
+            visit(flow.start.cookie, acked, why);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: ExpressPassConfig = ExpressPassConfig::bfc_comparison(1538);
+    const GAP_PS: Time = 1622 * 80;
+
+    // XP-10, XP-11, XP-12
+    #[test]
+    fn feedback_follows_algorithm_1() {
+        let mut f = Feedback::new(&CONFIG);
+        assert_eq!((f.rate, f.w), (0.5, 0.0625));
+        f.update(&CONFIG, 0.1, 0.0);
+        // The first increase leaves w as it is, the second moves it half way to w_max.
+        assert!((f.rate - (0.9375 * 0.5 + 0.0625 * 1.1)).abs() < 1e-12);
+        assert_eq!(f.w, 0.0625);
+        let before = f.rate;
+        f.update(&CONFIG, 0.0, 0.0);
+        assert_eq!(f.w, 0.28125);
+        assert!((f.rate - (0.71875 * before + 0.28125 * 1.1)).abs() < 1e-12);
+        let before = f.rate;
+        f.update(&CONFIG, 0.5, 0.0);
+        assert!((f.rate - before * 0.5 * 1.1).abs() < 1e-12);
+        assert_eq!(f.w, 0.140_625);
+        // After a decrease the next increase is a first one again.
+        f.update(&CONFIG, 0.0, 0.0);
+        assert_eq!(f.w, 0.140_625);
+        for _ in 0..20 {
+            f.update(&CONFIG, 1.0, 0.02);
+        }
+        assert_eq!((f.rate, f.w), (0.02, 0.01), "neither falls below its least");
+    }
+
+    // XP-11: without loss the rate ends a tenth above the link's.
+    #[test]
+    fn an_empty_link_is_asked_for_a_little_more_than_it_takes() {
+        let mut f = Feedback::new(&CONFIG);
+        for _ in 0..100 {
+            f.update(&CONFIG, 0.0, 0.0);
+        }
+        assert!((f.rate - 1.1).abs() < 1e-9 && (f.w - 0.5).abs() < 1e-9);
+    }
+
+    fn incoming() -> Incoming {
+        Incoming {
+            flow: 1,
+            port: 0,
+            peer: 0,
+            own: 1,
+            peer_slot: 0,
+            hash: 0,
+            packets: 100,
+            expected: 0,
+            seen: 0,
+            done_ps: None,
+            stopped: false,
+            paced: true,
+            feedback: Feedback::new(&CONFIG),
+            next_credit: 0,
+            next_echo: 0,
+            known: 0,
+            lost: 0,
+            rtt_ps: 0,
+            period_ps: 0,
+        }
+    }
+
+    fn echo(flow: &mut Incoming, now: Time, credit: u32, sent_ps: Time) {
+        let cold = Cold {
+            credit,
+            done_ps: sent_ps,
+            ..Cold::default()
+        };
+        flow.echo(now, &cold, &CONFIG, GAP_PS);
+    }
+
+    // XP-13
+    #[test]
+    fn credits_that_are_passed_by_were_lost_and_a_round_trip_is_a_period() {
+        let mut flow = incoming();
+        echo(&mut flow, 8_000_000, 0, 0);
+        assert_eq!((flow.rtt_ps, flow.period_ps), (8_000_000, 8_000_000));
+        echo(&mut flow, 9_000_000, 4, 1_000_000);
+        assert_eq!((flow.known, flow.lost), (5, 3), "1, 2 and 3 were passed by");
+        echo(&mut flow, 9_500_000, 2, 1_500_000);
+        assert_eq!((flow.known, flow.lost), (5, 3), "an older one says nothing");
+        assert_eq!(flow.feedback.rate, 0.5);
+        // The period ends: of 6 known credits 3 were lost.
+        echo(&mut flow, 16_000_000, 5, 8_000_000);
+        assert_eq!((flow.known, flow.lost), (0, 0));
+        assert!((flow.feedback.rate - 0.5 * 0.5 * 1.1).abs() < 1e-12);
+    }
+
+    // XP-12, XP-13
+    #[test]
+    fn silence_for_two_round_trips_is_loss_of_all() {
+        let mut flow = incoming();
+        flow.watch(100_000_000, &CONFIG, GAP_PS);
+        assert_eq!(flow.feedback.rate, 0.5, "no round trip is known yet");
+        echo(&mut flow, 8_000_000, 0, 0);
+        echo(&mut flow, 16_000_000, 1, 8_000_000);
+        let rate = flow.feedback.rate;
+        flow.watch(31_999_999, &CONFIG, GAP_PS);
+        assert_eq!(flow.feedback.rate, rate);
+        flow.watch(32_000_000, &CONFIG, GAP_PS);
+        // One credit in a round trip of 8 us, where 61.7 are the link's.
+        assert!((flow.feedback.rate - 129_760.0 / 8e6).abs() < 1e-9);
+    }
+}

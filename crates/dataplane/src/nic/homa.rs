@@ -1,0 +1,602 @@
+//! Homa: a message sends a first window unasked, at a priority that its size sets; the receiver
+//! grants the rest to the messages with the least left, at priorities of its choice
+//! (`specs/homa.md`).
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use super::driven::{
+    Answers, Context, Slots, Transport, bytes_below, count_sent, data_packet, packets_of, turn,
+    window_packets,
+};
+use super::recovery::Arrivals;
+use super::{FlowEnd, FlowStart};
+use crate::config::{ControlConfig, HomaConfig, NicConfig};
+use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
+use crate::sink::Sink;
+use crate::switch::{CONTROL_CLASS, DATA_CLASS, MixedMap};
+use crate::units::{NEVER, Rate, Time};
+
+/// Gaps of a message that a receiver asks for at a time.
+const GAPS: usize = 16;
+
+/// A message at its sender.
+#[derive(Debug)]
+struct Outgoing {
+    start: FlowStart,
+    packets: u32,
+    /// Packets that may be sent unasked.
+    window: u32,
+    next: u32,
+    /// Packets that may be sent.
+    granted: u32,
+    /// Packets that the receiver asked for again.
+    lost: VecDeque<u32>,
+    /// Level of its unscheduled packets.
+    first_level: u16,
+    /// Level that the receiver set last.
+    level: u16,
+    /// It stands in its queue of messages.
+    waits: bool,
+    retransmitted: u32,
+    heard_ps: Time,
+}
+
+impl Outgoing {
+    fn has_something(&self) -> bool {
+        !self.lost.is_empty() || self.next < self.granted
+    }
+
+    /// Payload bytes that it has not sent yet.
+    fn remaining(&self, mtu: u16) -> u64 {
+        self.start.bytes - bytes_below(self.next, mtu, self.start.bytes)
+    }
+}
+
+/// A message with something to send, by what it has left; of equals that which started first.
+// HOM-02
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Next {
+    remaining: u64,
+    flow: u32,
+    slot: u32,
+}
+
+/// A message at its receiver.
+#[derive(Debug)]
+struct Incoming {
+    port: u16,
+    peer: u32,
+    own: u32,
+    peer_slot: u32,
+    hash: u32,
+    packets: u32,
+    /// Packets that are let go beyond those that have arrived.
+    window: u32,
+    expected: u32,
+    /// Packets that have arrived.
+    received: u32,
+    /// Payload bytes that have not.
+    remaining: u64,
+    /// Packets that may be sent.
+    granted: u32,
+    level: u16,
+    heard_ps: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Alarm {
+    at: Time,
+    flow: u32,
+    /// Of a message that arrives here; else of one that is sent.
+    incoming: bool,
+    slot: u32,
+}
+
+/// Homa at one NIC.
+#[derive(Debug)]
+pub(super) struct Homa {
+    outgoing: Slots<Outgoing>,
+    /// Per (port, class): messages with something to send.
+    ready: Vec<BinaryHeap<Reverse<Next>>>,
+    classes: usize,
+    incoming: Slots<Incoming>,
+    known: MixedMap<u32, u32>,
+    /// NIC-32: messages that are complete, and since when.
+    complete: MixedMap<u32, Time>,
+    arrivals: Arrivals,
+    /// Per port: incoming messages that are not granted to their end, the one with the least left
+    /// first.
+    // HOM-06
+    ungranted: Vec<Vec<Next>>,
+    alarms: BinaryHeap<Reverse<Alarm>>,
+    answers: Answers,
+}
+
+fn settings(config: &NicConfig) -> &HomaConfig {
+    match &config.control {
+        ControlConfig::Homa(c) => c,
+        _ => unreachable!("the transport is chosen by the control"),
+    }
+}
+
+impl Homa {
+    pub fn new(classes: usize, ports: &[Rate]) -> Self {
+        Self {
+            outgoing: Slots::new(),
+            ready: vec![BinaryHeap::new(); ports.len() * classes],
+            classes,
+            incoming: Slots::new(),
+            known: MixedMap::default(),
+            complete: MixedMap::default(),
+            arrivals: Arrivals::default(),
+            ungranted: vec![Vec::new(); ports.len()],
+            alarms: BinaryHeap::new(),
+            answers: Answers::new(ports.len(), classes),
+        }
+    }
+
+    fn alarm<S: Sink>(&mut self, cx: &mut Context<'_, S>, alarm: Alarm) {
+        if self.alarms.peek().is_none_or(|top| alarm < top.0) {
+            cx.sink.wake(alarm.at);
+        }
+        self.alarms.push(Reverse(alarm));
+    }
+
+    /// Puts a message that has something to send among those that do.
+    fn revive<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: u32, number: u32) {
+        let Some(flow) = self.outgoing.get_mut(slot, number) else {
+            return;
+        };
+        if flow.waits || !flow.has_something() {
+            return;
+        }
+        flow.waits = true;
+        let class = cx.config.data_class + flow.start.class;
+        let port = flow.start.port;
+        let next = Next {
+            remaining: flow.remaining(cx.config.mtu),
+            flow: number,
+            slot,
+        };
+        self.ready[port as usize * self.classes + class as usize].push(Reverse(next));
+        cx.sink.kick(port);
+    }
+
+    /// A grant, or a request for packets from `psn` on.
+    // HOM-05, HOM-10
+    fn asked<S: Sink>(&mut self, cx: &mut Context<'_, S>, packet: &Packet, cold: &Cold) {
+        let Some(flow) = self.outgoing.get_mut(cold.slot, packet.flow) else {
+            return;
+        };
+        flow.heard_ps = cx.now;
+        flow.level = cold.level;
+        let end = match packet.kind() {
+            Kind::Grant => packet.psn,
+            _ => {
+                let end = packet.psn.saturating_add(cold.credit).min(flow.packets);
+                for psn in packet.psn..end.min(flow.next) {
+                    if !flow.lost.contains(&psn) {
+                        flow.lost.push_back(psn);
+                    }
+                }
+                end
+            }
+        };
+        flow.granted = flow.granted.max(end.min(flow.packets));
+        self.revive(cx, cold.slot, packet.flow);
+    }
+
+    fn finished<S: Sink>(&mut self, cx: &mut Context<'_, S>, packet: &Packet, cold: &Cold) {
+        if let Some(flow) = self.outgoing.remove(cold.slot, packet.flow) {
+            cx.sink.finished(FlowEnd {
+                flow: packet.flow,
+                cookie: flow.start.cookie,
+                received_ps: cold.done_ps,
+                acked_ps: cx.now,
+                retransmitted: flow.retransmitted,
+            });
+        }
+    }
+
+    /// A data packet came.
+    // HOM-05, HOM-08
+    fn data<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+    ) {
+        let (packet, cold) = (*arena.hot(id), *arena.cold(id));
+        cx.counters.received += 1;
+        if let Some(&done_ps) = self.complete.get(&packet.flow) {
+            cx.counters.discarded += 1;
+            return self.acknowledge(cx, port, id, done_ps, arena);
+        }
+        let (slot, fresh_message) = self.incoming_slot(cx, port, &packet, &cold);
+        let Some(flow) = self.incoming.get_mut(slot, packet.flow) else {
+            return arena.free(id);
+        };
+        let before = flow.remaining;
+        let (fresh, expected) = self.arrivals.take(packet.flow, packet.psn, flow.expected);
+        flow.expected = expected;
+        if fresh {
+            // A repetition is no news: what is missing is still missing.
+            flow.heard_ps = cx.now;
+            flow.received += 1;
+            flow.remaining -= u64::from(cold.payload);
+            cx.counters.delivered_bytes += u64::from(cold.payload);
+        } else {
+            cx.counters.discarded += 1;
+        }
+        let (remaining, granted, packets) = (flow.remaining, flow.granted, flow.packets);
+        let mut changed = fresh_message && granted < packets;
+        if expected == packets {
+            self.incoming.remove(slot, packet.flow);
+            self.known.remove(&packet.flow);
+            self.complete.insert(packet.flow, cx.now);
+            self.acknowledge(cx, port, id, cx.now, arena);
+        } else {
+            arena.free(id);
+        }
+        let mut moved = None;
+        if granted < packets && !fresh_message {
+            let key = |remaining| Next {
+                remaining,
+                flow: packet.flow,
+                slot,
+            };
+            let list = &mut self.ungranted[port as usize];
+            if let Ok(at) = list.binary_search(&key(before)) {
+                list.remove(at);
+                let to = list.binary_search(&key(remaining)).unwrap_or_else(|to| to);
+                list.insert(to, key(remaining));
+                moved = Some(to);
+            }
+        } else if changed {
+            let next = Next {
+                remaining,
+                flow: packet.flow,
+                slot,
+            };
+            let list = &mut self.ungranted[port as usize];
+            let to = list.binary_search(&next).unwrap_or_else(|to| to);
+            list.insert(to, next);
+            changed = to < usize::from(settings(cx.config).overcommitment);
+        }
+        if changed {
+            self.grant_all(cx, port, arena);
+        } else if let Some(at) = moved
+            && at < usize::from(settings(cx.config).overcommitment)
+            && self.grant(cx, port, at, arena)
+        {
+            self.grant_all(cx, port, arena);
+        }
+    }
+
+    fn incoming_slot<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        packet: &Packet,
+        cold: &Cold,
+    ) -> (u32, bool) {
+        if let Some(&slot) = self.known.get(&packet.flow) {
+            return (slot, false);
+        }
+        let mtu = cx.config.mtu;
+        let packets = packet.psn + packets_of(cold.remaining, mtu);
+        let flow = Incoming {
+            port,
+            peer: cold.src,
+            own: packet.dst,
+            peer_slot: cold.slot,
+            hash: packet.hash,
+            packets,
+            window: cold.credit,
+            expected: 0,
+            received: 0,
+            remaining: u64::from(packet.psn) * u64::from(mtu) + cold.remaining,
+            granted: cold.credit.min(packets),
+            level: 0,
+            heard_ps: cx.now,
+        };
+        let slot = self.incoming.insert(packet.flow, flow);
+        self.known.insert(packet.flow, slot);
+        let alarm = Alarm {
+            at: cx.now + settings(cx.config).timeout_ps,
+            flow: packet.flow,
+            incoming: true,
+            slot,
+        };
+        self.alarm(cx, alarm);
+        (slot, true)
+    }
+
+    /// Grants whatever may be granted to the first messages of a port.
+    // HOM-06
+    fn grant_all<S: Sink>(&mut self, cx: &mut Context<'_, S>, port: u16, arena: &mut Arena) {
+        let most = usize::from(settings(cx.config).overcommitment);
+        let mut at = 0;
+        while at < most.min(self.ungranted[port as usize].len()) {
+            if !self.grant(cx, port, at, arena) {
+                at += 1;
+            }
+        }
+    }
+
+    /// Grants the message at this place of the list as much as it may have now. True: it is granted
+    /// to its end and has left the list.
+    // HOM-05, HOM-07
+    fn grant<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        at: usize,
+        arena: &mut Arena,
+    ) -> bool {
+        let settings = settings(cx.config);
+        let list = &mut self.ungranted[port as usize];
+        let next = list[at];
+        let active = list.len().min(usize::from(settings.overcommitment));
+        let Some(flow) = self.incoming.get_mut(next.slot, next.flow) else {
+            list.remove(at);
+            return true;
+        };
+        let to = flow.packets.min(flow.received + flow.window);
+        if to > flow.granted {
+            flow.granted = to;
+            flow.level = (usize::from(settings.levels) - active + at) as u16;
+            let (hot, cold) = control(cx.now, cx.config, Kind::Grant, next.flow, flow, to);
+            cx.counters.driven.grants += 1;
+            let id = arena.alloc(hot, cold);
+            self.answers.push(port, id, arena);
+            cx.sink.kick(port);
+        }
+        let whole = flow.granted == flow.packets;
+        if whole {
+            list.remove(at);
+        }
+        whole
+    }
+
+    fn acknowledge<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        id: PacketId,
+        done_ps: Time,
+        arena: &mut Arena,
+    ) {
+        cx.counters.acks += 1;
+        turn(id, Kind::Ack, cx.config.ack_class, cx.config.ack, arena);
+        arena.cold_mut(id).done_ps = done_ps;
+        self.answers.push(port, id, arena);
+        cx.sink.kick(port);
+    }
+
+    /// A receiver that waits in vain asks for what is missing.
+    // HOM-10
+    fn miss<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        slot: u32,
+        number: u32,
+        arena: &mut Arena,
+    ) {
+        let Some(flow) = self.incoming.get_mut(slot, number) else {
+            return;
+        };
+        let port = flow.port;
+        let mut from = flow.expected;
+        for _ in 0..GAPS {
+            if from >= flow.granted {
+                break;
+            }
+            let present = self.arrivals.first_present(number, from);
+            let end = present.map_or(flow.granted, |psn| psn.min(flow.granted));
+            let (hot, mut cold) = control(cx.now, cx.config, Kind::Request, number, flow, from);
+            cold.credit = end - from;
+            cx.counters.driven.requests += 1;
+            let id = arena.alloc(hot, cold);
+            self.answers.push(port, id, arena);
+            from = self.arrivals.first_absent(number, end);
+        }
+        cx.sink.kick(port);
+    }
+
+    /// A sender that hears nothing sends its first packet again: the receiver may not know of the
+    /// message, or its acknowledgement may be lost.
+    // HOM-11
+    fn probe<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: u32, number: u32) {
+        if let Some(flow) = self.outgoing.get_mut(slot, number)
+            && !flow.has_something()
+        {
+            cx.counters.timeouts += 1;
+            flow.lost.push_back(0);
+        }
+        self.revive(cx, slot, number);
+    }
+}
+
+/// A frame of the receiver of a message.
+fn control(
+    now: Time,
+    config: &NicConfig,
+    kind: Kind,
+    number: u32,
+    flow: &Incoming,
+    psn: u32,
+) -> (Packet, Cold) {
+    let hot = Packet {
+        flow: number,
+        psn,
+        hash: flow.hash,
+        dst: flow.peer,
+        ..Packet::new(kind, CONTROL_CLASS, config.ack)
+    };
+    let cold = Cold {
+        sent_ps: now,
+        done_ps: NEVER,
+        src: flow.own,
+        slot: flow.peer_slot,
+        level: flow.level,
+        ..Cold::default()
+    };
+    (hot, cold)
+}
+
+impl Transport for Homa {
+    // HOM-01, HOM-04
+    fn start<S: Sink>(&mut self, cx: &mut Context<'_, S>, start: &FlowStart) {
+        let settings = settings(cx.config);
+        let packets = packets_of(start.bytes, cx.config.mtu);
+        let window = window_packets(settings.window, &start.path, cx.config);
+        let slot = self.outgoing.insert(
+            start.flow,
+            Outgoing {
+                start: *start,
+                packets,
+                window,
+                next: 0,
+                granted: window.min(packets),
+                lost: VecDeque::new(),
+                first_level: settings.level_of(start.bytes),
+                level: settings.levels.into(),
+                waits: false,
+                retransmitted: 0,
+                heard_ps: cx.now,
+            },
+        );
+        self.revive(cx, slot, start.flow);
+        let alarm = Alarm {
+            at: cx.now + settings.timeout_ps,
+            flow: start.flow,
+            incoming: false,
+            slot,
+        };
+        self.alarm(cx, alarm);
+    }
+
+    fn receive<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+    ) {
+        let (packet, cold) = (*arena.hot(id), *arena.cold(id));
+        match packet.kind() {
+            Kind::Data => return self.data(cx, port, id, arena),
+            Kind::Grant | Kind::Request => self.asked(cx, &packet, &cold),
+            Kind::Ack => self.finished(cx, &packet, &cold),
+            _ => {}
+        }
+        arena.free(id);
+    }
+
+    fn ready(&self, config: &NicConfig, _: Time, port: u16) -> u8 {
+        let first = port as usize * self.classes;
+        let data = (config.data_class as usize..self.classes)
+            .filter(|class| !self.ready[first + class].is_empty())
+            .fold(0, |bits, class| bits | 1 << class);
+        self.answers.ready(port) | data
+    }
+
+    // HOM-02, HOM-03, HOM-04
+    fn send<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        class: u8,
+        arena: &mut Arena,
+    ) -> Option<PacketId> {
+        if let Some(id) = self.answers.pop(port, class, arena) {
+            return Some(id);
+        }
+        if class < DATA_CLASS {
+            return None;
+        }
+        let levels = u16::from(settings(cx.config).levels);
+        let at = port as usize * self.classes + class as usize;
+        while let Some(Reverse(next)) = self.ready[at].pop() {
+            let Some(flow) = self.outgoing.get_mut(next.slot, next.flow) else {
+                continue;
+            };
+            flow.waits = false;
+            let again = flow.lost.pop_front();
+            let psn = match again {
+                Some(psn) => psn,
+                None if flow.next < flow.granted => {
+                    flow.next += 1;
+                    flow.next - 1
+                }
+                None => continue,
+            };
+            let (mut hot, mut cold) = data_packet(cx.now, cx.config, &flow.start, next.slot, psn);
+            let unscheduled = psn < flow.window && (again.is_none() || flow.level >= levels);
+            let level = if unscheduled {
+                flow.first_level
+            } else {
+                flow.level.min(levels - 1)
+            };
+            hot.upstream_queue =
+                u16::from(DATA_CLASS) + u16::from(class - DATA_CLASS) * levels + level;
+            cold.credit = flow.window;
+            flow.retransmitted += u32::from(again.is_some());
+            count_sent(cx.counters, &mut hot, cold.payload, again.is_some());
+            self.revive(cx, next.slot, next.flow);
+            return Some(arena.alloc(hot, cold));
+        }
+        None
+    }
+
+    fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S>, arena: &mut Arena) {
+        let timeout_ps = settings(cx.config).timeout_ps;
+        while let Some(&Reverse(alarm)) = self.alarms.peek() {
+            if alarm.at > cx.now {
+                cx.sink.wake(alarm.at);
+                break;
+            }
+            self.alarms.pop();
+            let heard_ps = if alarm.incoming {
+                let flow = self.incoming.get_mut(alarm.slot, alarm.flow);
+                flow.map(|flow| &mut flow.heard_ps)
+            } else {
+                let flow = self.outgoing.get_mut(alarm.slot, alarm.flow);
+                flow.map(|flow| &mut flow.heard_ps)
+            };
+            let Some(heard_ps) = heard_ps else { continue };
+            let silent = cx.now >= *heard_ps + timeout_ps;
+            if silent {
+                *heard_ps = cx.now;
+            }
+            let at = *heard_ps + timeout_ps;
+            match (silent, alarm.incoming) {
+                (true, true) => self.miss(cx, alarm.slot, alarm.flow, arena),
+                (true, false) => self.probe(cx, alarm.slot, alarm.flow),
+                _ => {}
+            }
+            self.alarm(cx, Alarm { at, ..alarm });
+        }
+    }
+
+    fn queued(&self, arena: &Arena) -> u64 {
+        self.answers.len(arena)
+    }
+
+    fn for_each_flow(&self, config: &NicConfig, visit: &mut dyn FnMut(u32, u64, &'static str)) {
+        for flow in self.outgoing.iter() {
+            let sent = bytes_below(flow.next, config.mtu, flow.start.bytes);
+            let why = if flow.waits {
+                "ready to send"
+            } else if flow.next < flow.packets {
+                "waits for grants"
+            } else {
+                "waits for its acknowledgement"
+            };
+            visit(flow.start.cookie, sent, why);
+        }
+    }
+}

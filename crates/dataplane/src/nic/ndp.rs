@@ -1,0 +1,587 @@
+//! NDP: a flow sends a first window unasked; from then on every packet that arrives, whole or as a
+//! header, makes the receiver pull one more, at the pace of its link (`specs/ndp.md`).
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use super::driven::{
+    Answers, Context, Slots, Transport, bytes_below, count_sent, data_packet, packets_of, turn,
+    window_packets,
+};
+use super::recovery::Arrivals;
+use super::{FlowEnd, FlowStart};
+use crate::config::{ControlConfig, NdpConfig, NicConfig};
+use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
+use crate::sink::Sink;
+use crate::switch::{CONTROL_CLASS, MixedMap};
+use crate::units::{NEVER, Rate, Time};
+
+/// A flow at its sender.
+#[derive(Debug)]
+struct Outgoing {
+    start: FlowStart,
+    packets: u32,
+    next: u32,
+    /// Everything below has arrived.
+    acked: u32,
+    /// Packets to be sent again.
+    lost: VecDeque<u32>,
+    /// Packets of which nothing has been heard, and when they were sent; oldest first.
+    flight: VecDeque<(u32, Time)>,
+    /// Packets that it may send.
+    allowance: u32,
+    /// ACKs and NACKs that have come: the receiver makes a pull for each.
+    answered: u32,
+    /// Pulls that have come, by the number on the last one.
+    pulled: u32,
+    /// It stands in its ring.
+    waits: bool,
+    /// Paths of this round, in the order in which they are used, and how many were.
+    paths: Vec<u32>,
+    used: usize,
+    retransmitted: u32,
+    /// When anything was last heard of it, or sent again for want of that.
+    news_ps: Time,
+}
+
+impl Outgoing {
+    fn has_something(&self) -> bool {
+        !self.lost.is_empty() || self.next < self.packets
+    }
+
+    /// A packet was heard of. False: it was given up before.
+    fn landed(&mut self, psn: u32) -> bool {
+        let at = self.flight.iter().position(|&(number, _)| number == psn);
+        at.and_then(|at| self.flight.remove(at)).is_some()
+    }
+
+    /// No pull is to be expected: nothing is in flight, and whatever arrived has been pulled for.
+    // NDP-14
+    fn expects_nothing(&self) -> bool {
+        self.flight.is_empty() && self.answered <= self.pulled
+    }
+
+    /// When it loses patience.
+    fn deadline(&self, timeout_ps: Time) -> Time {
+        self.flight.front().map_or(self.news_ps, |&(_, at)| at) + timeout_ps
+    }
+
+    /// The path of the next packet: all in a random order, then all in another.
+    // NDP-05
+    fn path(&mut self, draw: &mut impl FnMut() -> u64) -> u32 {
+        if self.start.ways == 0 {
+            return self.start.hash;
+        }
+        if self.used == self.paths.len() {
+            if self.paths.is_empty() {
+                self.paths.extend(0..self.start.ways);
+            }
+            self.used = 0;
+            for left in (2..=self.paths.len()).rev() {
+                let nth = ((u128::from(draw()) * left as u128) >> 64) as usize;
+                self.paths.swap(left - 1, nth);
+            }
+        }
+        self.used += 1;
+        self.paths[self.used - 1]
+    }
+}
+
+/// A flow at its receiver.
+#[derive(Debug)]
+struct Incoming {
+    peer: u32,
+    own: u32,
+    peer_slot: u32,
+    /// Hash of the last packet: pulls go back by its path.
+    hash: u32,
+    packets: u32,
+    expected: u32,
+    /// Pulls sent, and pulls to be sent.
+    pulls: u32,
+    pending: u32,
+}
+
+/// The receiver's side of one port.
+#[derive(Debug)]
+struct Port {
+    /// Time of a full frame on the link: the distance of pulls.
+    frame_ps: Time,
+    /// Flows with pulls to be sent, each once.
+    pulls: VecDeque<(u32, u32)>,
+    next_pull_ps: Time,
+    armed: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Alarm {
+    at: Time,
+    flow: u32,
+    /// The place of a flow, or with `u32::MAX` as flow a port.
+    slot: u32,
+}
+
+/// NDP at one NIC.
+#[derive(Debug)]
+pub(super) struct Ndp {
+    outgoing: Slots<Outgoing>,
+    /// Per (port, class): flows that may send, in turn.
+    rings: Vec<VecDeque<(u32, u32)>>,
+    classes: usize,
+    incoming: Slots<Incoming>,
+    known: MixedMap<u32, u32>,
+    /// NIC-32: flows that are complete, and since when.
+    complete: MixedMap<u32, Time>,
+    arrivals: Arrivals,
+    ports: Vec<Port>,
+    alarms: BinaryHeap<Reverse<Alarm>>,
+    answers: Answers,
+}
+
+fn settings(config: &NicConfig) -> &NdpConfig {
+    match &config.control {
+        ControlConfig::Ndp(c) => c,
+        _ => unreachable!("the transport is chosen by the control"),
+    }
+}
+
+impl Ndp {
+    pub fn new(config: &NicConfig, classes: usize, ports: &[Rate]) -> Self {
+        let port = |rate: &Rate| Port {
+            frame_ps: rate.serialisation_ps(config.data_bytes(config.mtu).into()),
+            pulls: VecDeque::new(),
+            next_pull_ps: 0,
+            armed: false,
+        };
+        Self {
+            outgoing: Slots::new(),
+            rings: vec![VecDeque::new(); ports.len() * classes],
+            classes,
+            incoming: Slots::new(),
+            known: MixedMap::default(),
+            complete: MixedMap::default(),
+            arrivals: Arrivals::default(),
+            ports: ports.iter().map(port).collect(),
+            alarms: BinaryHeap::new(),
+            answers: Answers::new(ports.len(), classes),
+        }
+    }
+
+    fn alarm<S: Sink>(&mut self, cx: &mut Context<'_, S>, at: Time, flow: u32, slot: u32) {
+        let alarm = Alarm { at, flow, slot };
+        if self.alarms.peek().is_none_or(|top| alarm < top.0) {
+            cx.sink.wake(at);
+        }
+        self.alarms.push(Reverse(alarm));
+    }
+
+    /// A flow may send so many packets more.
+    fn allow<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: u32, number: u32, more: u32) {
+        let Some(flow) = self.outgoing.get_mut(slot, number) else {
+            return;
+        };
+        flow.allowance += more;
+        if flow.allowance == 0 || flow.waits {
+            return;
+        }
+        flow.waits = true;
+        let class = cx.config.data_class + flow.start.class;
+        let port = flow.start.port;
+        self.rings[port as usize * self.classes + class as usize].push_back((slot, number));
+        cx.sink.kick(port);
+    }
+
+    /// An ACK, a NACK, a pull or a header that came back.
+    // NDP-12, NDP-13, NDP-14
+    fn answered<S: Sink>(&mut self, cx: &mut Context<'_, S>, packet: &Packet, cold: &Cold) {
+        let Some(flow) = self.outgoing.get_mut(cold.slot, packet.flow) else {
+            return;
+        };
+        flow.news_ps = cx.now;
+        let mut more = 0;
+        match packet.kind() {
+            Kind::Ack => {
+                flow.answered += 1;
+                flow.acked = flow.acked.max(cold.remaining as u32);
+                if !flow.landed(packet.psn) {
+                    flow.lost.retain(|&psn| psn != packet.psn);
+                }
+                if cold.done_ps != NEVER {
+                    return self.finish(cx, packet.flow, cold);
+                }
+            }
+            Kind::Nak => {
+                flow.answered += 1;
+                if flow.landed(packet.psn) {
+                    flow.lost.push_back(packet.psn);
+                }
+            }
+            Kind::Returned => {
+                cx.counters.driven.returned += 1;
+                if flow.landed(packet.psn) {
+                    flow.lost.push_back(packet.psn);
+                }
+                more = u32::from(flow.expects_nothing() && flow.allowance == 0);
+            }
+            _ => {
+                // The number on a pull counts those that were lost, too.
+                more = packet.psn.saturating_sub(flow.pulled);
+                flow.pulled = flow.pulled.max(packet.psn);
+            }
+        }
+        self.allow(cx, cold.slot, packet.flow, more);
+    }
+
+    fn finish<S: Sink>(&mut self, cx: &mut Context<'_, S>, number: u32, cold: &Cold) {
+        if let Some(flow) = self.outgoing.remove(cold.slot, number) {
+            cx.sink.finished(FlowEnd {
+                flow: number,
+                cookie: flow.start.cookie,
+                received_ps: cold.done_ps,
+                acked_ps: cx.now,
+                retransmitted: flow.retransmitted,
+            });
+        }
+    }
+
+    /// A data packet came, whole or as a header: an answer at once, and a pull in its turn.
+    // NDP-10, NDP-11
+    fn arrived<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+    ) {
+        let (packet, cold) = (*arena.hot(id), *arena.cold(id));
+        let whole = packet.kind() == Kind::Data;
+        if whole {
+            cx.counters.received += 1;
+        } else {
+            cx.counters.driven.headers += 1;
+        }
+        if let Some(&done_ps) = self.complete.get(&packet.flow) {
+            cx.counters.discarded += u64::from(whole);
+            return self.answer(cx, port, id, Kind::Ack, u32::MAX, done_ps, arena);
+        }
+        let slot = self.incoming_slot(&packet, &cold, cx.config);
+        let Some(flow) = self.incoming.get_mut(slot, packet.flow) else {
+            return arena.free(id);
+        };
+        flow.hash = packet.hash;
+        if whole {
+            let (fresh, expected) = self.arrivals.take(packet.flow, packet.psn, flow.expected);
+            flow.expected = expected;
+            if fresh {
+                cx.counters.delivered_bytes += u64::from(cold.payload);
+            } else {
+                cx.counters.discarded += 1;
+            }
+        }
+        let (expected, packets) = (flow.expected, flow.packets);
+        if expected == packets {
+            // NDP-11: pulls that wait go with it.
+            self.incoming.remove(slot, packet.flow);
+            self.known.remove(&packet.flow);
+            self.complete.insert(packet.flow, cx.now);
+            return self.answer(cx, port, id, Kind::Ack, expected, cx.now, arena);
+        }
+        if flow.pending == 0 {
+            self.ports[port as usize]
+                .pulls
+                .push_back((slot, packet.flow));
+        }
+        flow.pending += 1;
+        let had = whole || packet.psn < expected;
+        let kind = if had { Kind::Ack } else { Kind::Nak };
+        self.answer(cx, port, id, kind, expected, NEVER, arena);
+        self.await_pull(cx, port);
+    }
+
+    fn incoming_slot(&mut self, packet: &Packet, cold: &Cold, config: &NicConfig) -> u32 {
+        if let Some(&slot) = self.known.get(&packet.flow) {
+            return slot;
+        }
+        let flow = Incoming {
+            peer: cold.src,
+            own: packet.dst,
+            peer_slot: cold.slot,
+            hash: packet.hash,
+            packets: packet.psn + packets_of(cold.remaining, config.mtu),
+            expected: 0,
+            pulls: 0,
+            pending: 0,
+        };
+        let slot = self.incoming.insert(packet.flow, flow);
+        self.known.insert(packet.flow, slot);
+        slot
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn answer<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        id: PacketId,
+        kind: Kind,
+        expected: u32,
+        done_ps: Time,
+        arena: &mut Arena,
+    ) {
+        if kind == Kind::Ack {
+            cx.counters.acks += 1;
+        } else {
+            cx.counters.naks += 1;
+        }
+        turn(id, kind, cx.config.ack_class, cx.config.ack, arena);
+        let cold = arena.cold_mut(id);
+        cold.remaining = expected.into();
+        cold.done_ps = done_ps;
+        self.answers.push(port, id, arena);
+        cx.sink.kick(port);
+    }
+
+    /// Kicks a port whose next pull is due, or asks to be called when it is.
+    fn await_pull<S: Sink>(&mut self, cx: &mut Context<'_, S>, port: u16) {
+        let p = &mut self.ports[port as usize];
+        if p.pulls.is_empty() {
+            return;
+        }
+        if p.next_pull_ps <= cx.now {
+            cx.sink.kick(port);
+        } else if !p.armed {
+            p.armed = true;
+            let at = p.next_pull_ps;
+            self.alarm(cx, at, u32::MAX, port.into());
+        }
+    }
+
+    /// The pull that leaves a port now.
+    // NDP-11
+    fn send_pull<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        arena: &mut Arena,
+    ) -> Option<PacketId> {
+        let p = &mut self.ports[port as usize];
+        let mut sent = None;
+        while p.next_pull_ps <= cx.now
+            && let Some((slot, number)) = p.pulls.pop_front()
+        {
+            let Some(flow) = self.incoming.get_mut(slot, number) else {
+                continue; // It is complete.
+            };
+            flow.pulls += 1;
+            flow.pending -= 1;
+            if flow.pending > 0 {
+                p.pulls.push_back((slot, number));
+            }
+            let hot = Packet {
+                flow: number,
+                psn: flow.pulls,
+                hash: flow.hash,
+                dst: flow.peer,
+                ..Packet::new(Kind::Grant, CONTROL_CLASS, cx.config.ack)
+            };
+            let cold = Cold {
+                sent_ps: cx.now,
+                src: flow.own,
+                slot: flow.peer_slot,
+                ..Cold::default()
+            };
+            cx.counters.driven.pulls += 1;
+            p.next_pull_ps = cx.now + p.frame_ps;
+            sent = Some(arena.alloc(hot, cold));
+            break;
+        }
+        self.await_pull(cx, port);
+        sent
+    }
+
+    /// The next packet of a ring.
+    fn send_data<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        ring: usize,
+        arena: &mut Arena,
+    ) -> Option<PacketId> {
+        while let Some((slot, number)) = self.rings[ring].pop_front() {
+            let Some(flow) = self.outgoing.get_mut(slot, number) else {
+                continue;
+            };
+            // NDP-13: what was lost goes first.
+            let again = flow.lost.pop_front();
+            let psn = match again {
+                Some(psn) => psn,
+                None if flow.next < flow.packets => {
+                    flow.next += 1;
+                    flow.next - 1
+                }
+                None => {
+                    flow.allowance = 0;
+                    flow.waits = false;
+                    continue;
+                }
+            };
+            flow.allowance -= 1;
+            flow.flight.push_back((psn, cx.now));
+            flow.waits = flow.allowance > 0 && flow.has_something();
+            if flow.waits {
+                self.rings[ring].push_back((slot, number));
+            } else {
+                flow.allowance = 0;
+            }
+            let (mut hot, cold) = data_packet(cx.now, cx.config, &flow.start, slot, psn);
+            hot.hash = flow.path(&mut || cx.sink.draw());
+            flow.retransmitted += u32::from(again.is_some());
+            count_sent(cx.counters, &mut hot, cold.payload, again.is_some());
+            return Some(arena.alloc(hot, cold));
+        }
+        None
+    }
+
+    /// Packets of which nothing was heard for too long are sent again, unasked.
+    // NDP-15
+    fn timeout<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: u32, number: u32) {
+        let timeout_ps = settings(cx.config).timeout_ps;
+        let Some(flow) = self.outgoing.get_mut(slot, number) else {
+            return;
+        };
+        let mut more = 0;
+        if cx.now >= flow.deadline(timeout_ps) {
+            cx.counters.timeouts += 1;
+            flow.news_ps = cx.now;
+            while let Some(&(psn, sent_ps)) = flow.flight.front()
+                && sent_ps + timeout_ps <= cx.now
+            {
+                flow.flight.pop_front();
+                flow.lost.push_back(psn);
+                more += 1;
+            }
+            if more == 0 && flow.allowance == 0 {
+                // Pulls, or the last ACK, were lost.
+                more = 1;
+                if !flow.has_something() {
+                    flow.lost.push_back(flow.acked.min(flow.packets - 1));
+                }
+            }
+        }
+        let at = flow.deadline(timeout_ps).max(cx.now + 1);
+        self.allow(cx, slot, number, more);
+        self.alarm(cx, at, number, slot);
+    }
+}
+
+impl Transport for Ndp {
+    // NDP-12
+    fn start<S: Sink>(&mut self, cx: &mut Context<'_, S>, start: &FlowStart) {
+        let slot = self.outgoing.insert(
+            start.flow,
+            Outgoing {
+                start: *start,
+                packets: packets_of(start.bytes, cx.config.mtu),
+                next: 0,
+                acked: 0,
+                lost: VecDeque::new(),
+                flight: VecDeque::new(),
+                allowance: 0,
+                answered: 0,
+                pulled: 0,
+                waits: false,
+                paths: Vec::new(),
+                used: 0,
+                retransmitted: 0,
+                news_ps: cx.now,
+            },
+        );
+        let settings = settings(cx.config);
+        let window = window_packets(settings.window, &start.path, cx.config);
+        let at = cx.now + settings.timeout_ps;
+        self.allow(cx, slot, start.flow, window);
+        self.alarm(cx, at, start.flow, slot);
+    }
+
+    fn receive<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+    ) {
+        match arena.hot(id).kind() {
+            Kind::Data | Kind::Header => self.arrived(cx, port, id, arena),
+            Kind::Ack | Kind::Nak | Kind::Returned | Kind::Grant => {
+                let (packet, cold) = (*arena.hot(id), *arena.cold(id));
+                arena.free(id);
+                if packet.kind() == Kind::Returned
+                    && self.outgoing.get_mut(cold.slot, packet.flow).is_none()
+                {
+                    cx.counters.driven.returned += 1;
+                }
+                self.answered(cx, &packet, &cold);
+            }
+            _ => arena.free(id),
+        }
+    }
+
+    fn ready(&self, config: &NicConfig, now: Time, port: u16) -> u8 {
+        let p = &self.ports[port as usize];
+        let pull = !p.pulls.is_empty() && p.next_pull_ps <= now;
+        let first = port as usize * self.classes;
+        let rings = (config.data_class as usize..self.classes)
+            .filter(|class| !self.rings[first + class].is_empty())
+            .fold(0, |bits, class| bits | 1 << class);
+        self.answers.ready(port) | rings | u8::from(pull) << CONTROL_CLASS
+    }
+
+    fn send<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        class: u8,
+        arena: &mut Arena,
+    ) -> Option<PacketId> {
+        if let Some(id) = self.answers.pop(port, class, arena) {
+            return Some(id);
+        }
+        if class == CONTROL_CLASS {
+            return self.send_pull(cx, port, arena);
+        }
+        self.send_data(cx, port as usize * self.classes + class as usize, arena)
+    }
+
+    fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S>, _: &mut Arena) {
+        while let Some(&Reverse(alarm)) = self.alarms.peek() {
+            if alarm.at > cx.now {
+                cx.sink.wake(alarm.at);
+                break;
+            }
+            self.alarms.pop();
+            if alarm.flow == u32::MAX {
+                self.ports[alarm.slot as usize].armed = false;
+                self.await_pull(cx, alarm.slot as u16);
+            } else {
+                self.timeout(cx, alarm.slot, alarm.flow);
+            }
+        }
+    }
+
+    fn queued(&self, arena: &Arena) -> u64 {
+        self.answers.len(arena)
+    }
+
+    fn for_each_flow(&self, config: &NicConfig, visit: &mut dyn FnMut(u32, u64, &'static str)) {
+        for flow in self.outgoing.iter() {
+            let acked = bytes_below(flow.acked, config.mtu, flow.start.bytes);
+            let why = if flow.waits {
+                "ready to send"
+            } else if flow.has_something() {
+                "waits to be pulled"
+            } else {
+                "waits for an acknowledgement"
+            };
+            visit(flow.start.cookie, acked, why);
+        }
+    }
+}

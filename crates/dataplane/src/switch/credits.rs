@@ -1,0 +1,94 @@
+//! Credits at a switch: a short queue of their own at every port, shaped to the share of the link
+//! that leaves room for the data that they let go (`specs/expresspass.md`).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::queueing::{CONTROL_CLASS, Queueing};
+use crate::bucket::Bucket;
+use crate::config::CreditQueue;
+use crate::sink::Sink;
+use crate::units::{NEVER, Rate, Time};
+
+/// The class that credits have to themselves.
+// XP-01
+pub(super) const CREDIT_CLASS: u8 = CONTROL_CLASS;
+
+#[derive(Debug)]
+struct Port {
+    bucket: Bucket,
+    waiting: u16,
+    /// An alarm for its bucket is set.
+    armed: bool,
+}
+
+/// The queues of credits of a switch.
+#[derive(Debug)]
+pub(super) struct Credits {
+    limit: u16,
+    ports: Vec<Port>,
+    /// When buckets open for which credits wait.
+    alarms: BinaryHeap<Reverse<(Time, u16)>>,
+}
+
+impl Credits {
+    pub fn new(queue: &CreditQueue, ports: &[(Rate, Time)]) -> Self {
+        let port = |&(rate, _): &(Rate, Time)| Port {
+            bucket: Bucket::new(rate, queue),
+            waiting: 0,
+            armed: false,
+        };
+        Self {
+            limit: queue.limit,
+            ports: ports.iter().map(port).collect(),
+            alarms: BinaryHeap::new(),
+        }
+    }
+
+    /// Whether no further credit may wait at a port.
+    // XP-03
+    #[inline]
+    pub fn is_full(&self, port: u16) -> bool {
+        self.ports[port as usize].waiting >= self.limit
+    }
+
+    /// A credit joined the queue of a port.
+    pub fn joined<S: Sink>(&mut self, now: Time, port: u16, queues: &mut Queueing, sink: &mut S) {
+        self.ports[port as usize].waiting += 1;
+        self.shape(now, port, queues, sink);
+    }
+
+    /// A credit left the queue of a port.
+    pub fn left<S: Sink>(&mut self, now: Time, port: u16, queues: &mut Queueing, sink: &mut S) {
+        let p = &mut self.ports[port as usize];
+        p.waiting -= 1;
+        p.bucket.take(now);
+        self.shape(now, port, queues, sink);
+    }
+
+    /// Holds the credits of a port until its bucket opens.
+    fn shape<S: Sink>(&mut self, now: Time, port: u16, queues: &mut Queueing, sink: &mut S) {
+        let p = &mut self.ports[port as usize];
+        let at = p.bucket.opens_ps();
+        queues.shape(port, CREDIT_CLASS, at > now);
+        if at > now && p.waiting > 0 && !p.armed {
+            p.armed = true;
+            self.alarms.push(Reverse((at, port)));
+            sink.wake(at);
+        }
+    }
+
+    /// Lets go what is due, and says when something is next; [`NEVER`]: nothing waits.
+    pub fn timer<S: Sink>(&mut self, now: Time, queues: &mut Queueing, sink: &mut S) -> Time {
+        while let Some(&Reverse((at, port))) = self.alarms.peek() {
+            if at > now {
+                return at;
+            }
+            self.alarms.pop();
+            self.ports[port as usize].armed = false;
+            queues.shape(port, CREDIT_CLASS, false);
+            sink.kick(port);
+        }
+        NEVER
+    }
+}

@@ -1,0 +1,270 @@
+//! What receiver-driven transports ask of a switch, rule by rule.
+
+use super::*;
+
+fn credits() -> SwitchConfig {
+    SwitchConfig {
+        assist: Some(Assist::Credits(CreditQueue {
+            credit_bytes: 84,
+            frame_bytes: 1538,
+            limit: 3,
+            burst: 2,
+        })),
+        ..config()
+    }
+}
+
+fn credit(number: u32) -> Packet {
+    Packet {
+        flow: 1,
+        psn: number,
+        dst: 1,
+        ..Packet::new(Kind::Grant, 1, 84)
+    }
+}
+
+/// Time between two credits at 100 Gb/s.
+const GAP_PS: Time = 1622 * 80;
+
+// XP-01, XP-02, XP-03
+#[test]
+fn credits_wait_for_their_share_of_the_link_and_no_more_than_a_few_wait() {
+    let mut b = Bench::new(&credits());
+    b.now = 100 * GAP_PS;
+    for number in 0..5 {
+        b.receive(0, credit(number));
+    }
+    assert_eq!(
+        b.ears.drops,
+        [(3, DropCause::CreditLimit), (4, DropCause::CreditLimit)]
+    );
+    // Two at once after the silence, the third after its gap; data goes meanwhile.
+    b.receive(0, data(2, 1, 77));
+    let psns: Vec<u32> = b.all(1).iter().map(|p| p.psn).collect();
+    assert_eq!(psns, [0, 1, 77]);
+    let woken = *b.ears.wakes.last().unwrap();
+    assert_eq!(woken, 101 * GAP_PS);
+    assert!(
+        !b.switch.waiting(1) && !b.switch.is_stuck(1),
+        "shaped, not stuck"
+    );
+    b.now = woken;
+    b.switch.timer(b.now, &mut b.arena, &mut b.ears);
+    assert!(b.switch.waiting(1));
+    assert_eq!(b.all(1)[0].psn, 2);
+    assert_eq!(
+        b.switch.port_counters(1).dropped[DropCause::CreditLimit as usize],
+        2
+    );
+    b.sound();
+}
+
+// XP-01: another port's credits, and what is no credit, are not concerned.
+#[test]
+fn each_port_shapes_its_own_credits() {
+    let mut b = Bench::new(&credits());
+    for number in 0..3 {
+        b.receive(0, credit(number));
+        b.receive(
+            0,
+            Packet {
+                dst: 2,
+                ..credit(number)
+            },
+        );
+    }
+    assert_eq!((b.all(1).len(), b.all(2).len()), (2, 2));
+    assert_eq!(b.ears.drops, []);
+    b.sound();
+}
+
+fn trims(change: impl FnOnce(&mut TrimConfig)) -> SwitchConfig {
+    let mut trim = TrimConfig {
+        packets: 3,
+        header_bytes: 64,
+        control_bytes: 5 * 64,
+        weight: 2,
+        either: false,
+        returns: true,
+    };
+    change(&mut trim);
+    SwitchConfig {
+        assist: Some(Assist::Trim(trim)),
+        ..config()
+    }
+}
+
+fn kinds(packets: &[Packet]) -> Vec<(Kind, u32)> {
+    packets.iter().map(|p| (p.kind(), p.psn)).collect()
+}
+
+// NDP-01, NDP-02
+#[test]
+fn what_finds_its_queue_full_goes_on_as_a_header_and_takes_turns() {
+    use Kind::{Data, Header};
+    let mut b = Bench::new(&trims(|_| ()));
+    for psn in 0..7 {
+        b.receive(0, data(1, 1, psn));
+    }
+    assert_eq!(b.switch.counters().trims, 4);
+    let sent = b.all(1);
+    // Two headers for each data packet.
+    assert_eq!(
+        kinds(&sent),
+        [
+            (Header, 3),
+            (Header, 4),
+            (Data, 0),
+            (Header, 5),
+            (Header, 6),
+            (Data, 1),
+            (Data, 2)
+        ]
+    );
+    assert!(
+        sent.iter()
+            .filter(|p| p.kind() == Header)
+            .all(|p| p.size == 64 && p.class() == 1)
+    );
+    assert_eq!(b.switch.buffer_used(), 0);
+    b.sound();
+}
+
+// NDP-01
+#[test]
+fn by_chance_the_last_in_the_queue_is_trimmed_instead() {
+    let mut b = Bench::new(&trims(|t| t.either = true));
+    b.ears.draw = 1;
+    for psn in 0..4 {
+        b.receive(0, data(1, 1, psn));
+    }
+    b.sound();
+    assert_eq!(b.switch.queued(1).0, 3 * 1000 + 64);
+    let sent = kinds(&b.all(1));
+    assert_eq!(
+        sent[0],
+        (Kind::Header, 2),
+        "the last gave its place to the arriving one"
+    );
+    assert_eq!(
+        sent[1..],
+        [(Kind::Data, 0), (Kind::Data, 1), (Kind::Data, 3)]
+    );
+    b.sound();
+}
+
+// NDP-03
+#[test]
+fn a_header_without_room_goes_back_and_other_control_is_dropped() {
+    let mut b = Bench::new(&trims(|_| ()));
+    let from = |psn| {
+        let cold = Cold {
+            src: 2,
+            ..Cold::default()
+        };
+        (data(1, 1, psn), cold)
+    };
+    for psn in 0..10 {
+        let (packet, cold) = from(psn);
+        let id = b.arena.alloc(packet, cold);
+        b.switch.receive(b.now, 2, id, &mut b.arena, &mut b.ears);
+    }
+    // Three wait as data, five as headers; the last two are on their way home by port 2.
+    let c = *b.switch.counters();
+    assert_eq!((c.trims, c.returned, c.dropped), (7, 2, 0));
+    let home = b.all(2);
+    assert_eq!(kinds(&home), [(Kind::Returned, 8), (Kind::Returned, 9)]);
+    assert!(home.iter().all(|p| p.dst == 2));
+    // An ACK finds no room and is dropped.
+    b.receive(
+        0,
+        Packet {
+            dst: 1,
+            psn: 99,
+            ..Packet::new(Kind::Ack, 1, 64)
+        },
+    );
+    assert_eq!(b.ears.drops, [(99, DropCause::Buffer)]);
+    b.sound();
+    // Without return to sender headers are dropped, too.
+    let mut b = Bench::new(&trims(|t| t.returns = false));
+    for psn in 0..10 {
+        b.receive(2, data(1, 1, psn));
+    }
+    assert_eq!(b.ears.drops.len(), 2);
+    b.sound();
+}
+
+// HOM-03
+#[test]
+fn priority_levels_go_strictly_in_order_and_are_kept_from_hop_to_hop() {
+    let mut b = Bench::new(&SwitchConfig {
+        classify: Classify::Priority { levels: 4 },
+        schedule: Schedule::Strict,
+        ..config()
+    });
+    let level = |psn, level: u16| Packet {
+        upstream_queue: 2 + level,
+        ..data(1, 1, psn)
+    };
+    for (psn, of) in [(0, 3), (1, 0), (2, 1), (3, 0), (4, 9)] {
+        b.receive(0, level(psn, of));
+    }
+    let sent = b.all(1);
+    let got: Vec<(u32, u16)> = sent.iter().map(|p| (p.psn, p.upstream_queue)).collect();
+    // A level that does not exist is the last one.
+    assert_eq!(got, [(1, 2), (3, 2), (2, 3), (0, 5), (4, 5)]);
+    b.sound();
+}
+
+// XP-06
+#[test]
+fn memory_of_a_port_is_its_own() {
+    let mut c = config();
+    c.mmu.buffer_bytes = 10;
+    c.mmu.admission = Admission::PerPort { bytes: 2_500 };
+    let mut b = Bench::new(&c);
+    for port in [1, 2] {
+        for psn in 0..3 {
+            b.receive(0, data(port, port, psn));
+        }
+    }
+    assert_eq!(b.ears.drops, [(2, DropCause::EgressThreshold); 2]);
+    b.sound();
+}
+
+// XP-05, NDP-05
+#[test]
+fn labels_have_a_digit_for_each_tier_and_symmetric_hashes_no_sense_of_direction() {
+    let routes = |choice, seed| Routes {
+        endpoints: Arc::new(Endpoints {
+            group: vec![0, 1],
+            port: vec![0, 0],
+            address: Vec::new(),
+        }),
+        own_group: 9,
+        table: vec![0, 0],
+        sets: vec![Box::new([4, 5, 6])],
+        seed,
+        choice,
+    };
+    let labelled = |hash, seed| {
+        let packet = Packet {
+            hash,
+            ..data(1, 1, 0)
+        };
+        routes(PathChoice::Label, seed).port(&packet, || 0).unwrap()
+    };
+    assert_eq!([0, 1, 2, 3].map(|hash| labelled(hash, 1)), [4, 5, 6, 4]);
+    assert_eq!([0, 4, 8, 12].map(|hash| labelled(hash, 4)), [4, 5, 6, 4]);
+    for flow in 0..50 {
+        let there = data(flow, 1, 3);
+        let back = Packet {
+            dst: 0,
+            psn: 8,
+            ..there
+        };
+        let of = |packet: &Packet| routes(PathChoice::Symmetric, 7).port(packet, || 0);
+        assert_eq!(of(&there), of(&back));
+    }
+}

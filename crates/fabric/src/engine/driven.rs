@@ -1,0 +1,42 @@
+//! The books of receiver-driven transports: each data packet that was sent arrived whole, arrived
+//! or came home as a header, or was dropped; each credit let a packet go, was wasted or was dropped.
+
+use dataplane::sink::DropCause;
+use kernel::calendar::Calendar;
+
+use super::Simulation;
+
+impl<C: Calendar + Send> Simulation<C> {
+    /// AUD-10: nothing of a receiver-driven transport is lost from the books. Links that lose frames
+    /// or fail do not say of what kind.
+    pub(super) fn audit_driven(&self, drained: bool) -> Vec<String> {
+        let mut broken = Vec::new();
+        if !self.owns_repair || self.losing || self.links_change {
+            return broken;
+        }
+        let counters = self.net.counters();
+        let of = counters.driven;
+        let mut compare = |what: &str, sent: u64, known: u64| {
+            if known > sent || drained && known != sent {
+                broken.push(format!("{sent} {what}, of which {known} are accounted for"));
+            }
+        };
+        let limited = counters.drops[DropCause::CreditLimit as usize];
+        let nics = || self.net.each_nic().map(|(_, nic, _)| nic);
+        let waiting: u64 = nics().map(|nic| nic.waiting_credits()).sum();
+        let settled = of.credits_used + of.credits_wasted + of.credits_dropped;
+        compare("credits were made", of.credits, settled + limited + waiting);
+        // What else is dropped may have been data, headers or control.
+        if counters.drops.iter().sum::<u64>() == limited {
+            let received: u64 = nics().map(|nic| nic.counters().received).sum();
+            let arrived = received + of.headers + of.returned;
+            compare("data packets were sent", counters.data_packets, arrived);
+            compare(
+                "data packets were trimmed",
+                counters.trims,
+                of.headers + of.returned,
+            );
+        }
+        broken
+    }
+}

@@ -1,0 +1,212 @@
+"""Flows by class and ports by role, against a network in which each is known."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import backwater
+from backwater import breakdown
+from backwater.errors import RunError
+from backwater.paper.files import Source
+from backwater.paper.measures import Data
+from backwater.paper.quantities import Dimension
+from backwater.paper.samples import Samples
+
+Command = Callable[..., CompletedProcess[str]]
+
+# PFC pauses at little: the incast to host 0 holds the spine's port to the first ToR, and so the
+# ports of the senders' ToRs to the spine.
+CROWDED = """\
+name = "crowded"
+topology = { kind = "leaf-spine", leaves = 4, spines = 1, hosts_per_leaf = 4, link = { rate = "100Gbps", delay = "1us" } }
+
+[[traffic]]
+name = "incast"
+pattern = "list"
+flows = [
+    { src = 4, dst = 0, bytes = "1MB", start = "0us", port = 200 },
+    { src = 5, dst = 0, bytes = "1MB", start = "0us", port = 200 },
+    { src = 8, dst = 0, bytes = "1MB", start = "0us", port = 200 },
+]
+
+[[traffic]]
+name = "known"
+pattern = "list"
+flows = [
+    { src = 12, dst = 1, bytes = "10KB", start = "50us" },
+    { src = 6, dst = 13, bytes = "10KB", start = "50us" },
+    { src = 14, dst = 15, bytes = "10KB", start = "50us" },
+    { src = 7, dst = 13, bytes = "10KB", start = "900us" },
+]
+
+[record]
+waiting = {}
+
+[scheme]
+preset = "dcqcn"
+control = "line-rate"
+signal = "none"
+pfc.xoff = "20KB"
+"""  # noqa: E501
+
+FAT = """\
+name = "fat"
+topology = { kind = "fat-tree", k = 4, link = { rate = "100Gbps", delay = "1us" } }
+
+[[traffic]]
+name = "t"
+pattern = "uniform"
+load = { fraction = 0.2, of = "hosts" }
+size = "20KB"
+window = ["0us", "50us"]
+
+[scheme]
+preset = "dcqcn"
+"""
+
+
+def made(folder: Path, text: str) -> backwater.Run:
+    path = folder / "scenario.toml"
+    path.write_text(text, encoding="utf-8")
+    return backwater.run(path, out=folder / "run", force=True)
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> backwater.Run:
+    """A run in which each class of flows has members that are known."""
+    return made(tmp_path_factory.mktemp("crowded"), CROWDED)
+
+
+@pytest.fixture(scope="module")
+def fat(tmp_path_factory: pytest.TempPathFactory) -> backwater.Run:
+    """A run on a network with three tiers of switches."""
+    return made(tmp_path_factory.mktemp("fat"), FAT)
+
+
+def test_each_flow_has_the_class_that_it_was_made_for(crowded: backwater.Run) -> None:
+    assert crowded.pauses.height > 0
+    table = crowded.flows.join(breakdown.flow_classes(crowded), on="id")
+    found = {
+        (src, dst): name for src, dst, name in table.select("src", "dst", "flow_class").iter_rows()
+    }
+    assert found == {
+        (4, 0): "incast",
+        (5, 0): "incast",
+        (8, 0): "incast",
+        (12, 1): "victim-of-incast",
+        (6, 13): "victim-of-pfc",
+        (14, 15): "other",
+        (7, 13): "other",  # when the incast was over
+    }
+
+
+def test_a_naive_search_finds_the_same_victims(crowded: backwater.Run) -> None:
+    ways = breakdown.flow_ways(crowded)
+    assert ways is not None
+    held = set()
+    for id_, node, port in ways.iter_rows():
+        (flow,) = crowded.flows.filter(pl.col("id") == id_).iter_rows(named=True)
+        for pause in crowded.pauses.iter_rows(named=True):
+            here = (pause["node"], pause["port"]) == (node, port)
+            if (
+                here
+                and pause["from_ps"] < flow["received_ps"]
+                and flow["start_ps"] < pause["to_ps"]
+            ):
+                held.add(id_)
+    assert breakdown.held_flows(crowded) == sorted(held)
+    assert 0 < len(held) < crowded.flows.height
+
+
+def test_ways_lead_from_host_to_host(fat: backwater.Run) -> None:
+    ways = breakdown.flow_ways(fat)
+    assert ways is not None
+    ends = fat.ports.select("node", "port", "peer")
+    for (id_,), way in ways.join(ends, on=["node", "port"], how="left").group_by(
+        "id", maintain_order=True
+    ):
+        (flow,) = fat.flows.filter(pl.col("id") == id_).iter_rows(named=True)
+        assert way["node"][0] == flow["src"]
+        assert way["peer"][-1] == flow["dst"]
+        assert way["peer"][:-1].to_list() == way["node"][1:].to_list()
+        assert way.height in (2, 4, 6)
+
+
+def test_roles_of_three_tiers(fat: backwater.Run) -> None:
+    roles = breakdown.port_roles(fat)
+    assert Counter(roles["role"]) == dict.fromkeys(breakdown.ROLES, 16)
+    names = fat.ports.join(roles, on=["node", "port"]).select("tier", "role").unique()
+    tiers = names.with_columns(pl.col("tier").cast(pl.String)).group_by("tier").len()
+    assert sorted(tiers["len"].to_list()) == [1, 2, 2]
+
+
+def test_tables_by_class_and_role(crowded: backwater.Run) -> None:
+    flows = breakdown.by_class(crowded)
+    assert flows["flow_class"].to_list() == list(breakdown.CLASSES)
+    assert flows["flows"].to_list() == [3, 1, 1, 2]
+    ports = breakdown.by_role(crowded)
+    assert ports["role"].to_list() == ["tor-up", "core", "tor-down"]
+    assert ports["ports"].to_list() == [4, 4, 16]
+    # PFC lets 20 KB per ingress stand in front of the first ToR, and passes the rest back.
+    most = dict(zip(ports["role"], ports["max_bytes"], strict=True))
+    assert most["tor-up"] > most["core"] > 20_000 > most["tor-down"] > 0
+    wait = dict(zip(ports["role"], ports["mean_wait_ps"], strict=True))
+    waiting = crowded.waiting.filter(~pl.col("incast"))
+    assert waiting["packets"].sum() == 10 * (3 + 3 + 1 + 3)
+    assert wait["core"] > 0
+
+
+def source(**how: Any) -> Source:
+    return Source(**{"of": "port-buffer", "dimension": Dimension.NUMBER, **how})
+
+
+def test_data_of_figures_by_role_and_class(crowded: backwater.Run) -> None:
+    data = Data()
+
+    def samples(**how: Any) -> Samples:
+        found = data.of(source(**how), crowded)
+        assert isinstance(found, Samples)
+        return found
+
+    by_role = breakdown.by_role(crowded)
+    for role, most in by_role.select("role", "max_bytes").iter_rows():
+        assert samples(roles=(role,)).values.max() == most
+    waits = samples(of="queuing-time", roles=("core",), incast=False)
+    mean = np.average(waits.values, weights=waits.weights)
+    (expected,) = by_role.filter(pl.col("role") == "core")["mean_wait_ps"]
+    assert mean == pytest.approx(expected)
+    shares = [samples(of="sent", frames=frames).values for frames in ("data", "replies", "credits")]
+    assert shares[0] > shares[1] > shares[2] == 0
+    assert len(samples(of="fct", classes=("incast", "other")).values) == 5
+    course = data.of(source(of="buffer-course", nodes=("spine0",)), crowded)
+    probed = crowded.measured_queues().filter(pl.col("name").cast(pl.String) == "spine0")
+    assert list(course.values["spine0"]) == probed.sort("at_ps")["used_bytes"].to_list()
+
+
+def test_waiting_needs_its_table(fat: backwater.Run) -> None:
+    with pytest.raises(RunError, match="record"):
+        Data().of(source(of="queuing-time"), fat)
+    assert "mean_wait_ps" not in breakdown.by_role(fat).columns
+
+
+def test_the_command(
+    crowded: backwater.Run, fat: backwater.Run, command: Command, tmp_path: Path
+) -> None:
+    done = command("breakdown", crowded.path)
+    assert done.returncode == 0, done.stderr
+    assert "victim-of-pfc            1" in done.stdout
+    assert "mean wait" in done.stdout
+    assert "[record] waiting" in command("breakdown", fat.path).stdout
+    found = json.loads(command("breakdown", crowded.path, "--json").stdout)
+    assert [row["flows"] for row in found["flows"]] == [3, 1, 1, 2]
+    assert [row["role"] for row in found["ports"]] == ["tor-up", "core", "tor-down"]
+    assert "no finished run here" in command("breakdown", tmp_path).stderr
