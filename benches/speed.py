@@ -25,25 +25,25 @@ TARGETS = {
         "hpcc": (10, 8),
         "dcqcn": (10, 8),
         "bfc": (8, 6),
-        "floodgate+dcqcn": (7, 5),
+        "dcqcn+floodgate": (7, 5),
     },
     "incast-128": {
         "hpcc": (12, 10),
         "dcqcn": (12, 10),
         "bfc": (9, 7),
-        "floodgate+dcqcn": (9, 6),
+        "dcqcn+floodgate": (9, 6),
     },
     "permutation-1024": {
         "hpcc": (8, 6.5),
         "dcqcn": (8, 6.5),
         "bfc": (6, 4.5),
-        "floodgate+dcqcn": (5, 4),
+        "dcqcn+floodgate": (5, 4),
     },
     "permutation-8192": {
         "hpcc": (5, 3.5),
         "dcqcn": (5, 3.5),
         "bfc": (4, 2.5),
-        "floodgate+dcqcn": (3, 2),
+        "dcqcn+floodgate": (3, 2),
     },
 }
 QUICK = ("hadoop-128", "incast-128")
