@@ -83,6 +83,20 @@ def test_what_a_claim_leaves_open_is_as_on_its_other_side(figure: Path) -> None:
     assert claim.expected == "< (dcqcn)"
 
 
+def test_a_ratio_against_a_measure_is_against_its_ratio(figure: Path) -> None:
+    text = figure.read_text(encoding="utf-8")
+    old = 'below = { name = "p99", scheme = "dcqcn" }'
+    assert old in text
+    new = 'over = { name = "p99", scheme = "dcqcn" }\nbelow = { name = "p99", load = "50 %" }'
+    text = text.replace(old, new).replace(', load = ["30 %", "50 %"]', ', load = "30 %"')
+    figure.write_text(text, encoding="utf-8")
+    (claim,) = files.read(figure).claims
+    (bound,) = claim.bounds
+    assert bound.over
+    assert bound.over.select == {"scheme": ("dcqcn",), "load": ("50 %",)}
+    assert claim.expected == "< (50 %)"
+
+
 def test_values_of_an_axis_are_numbers_where_all_of_them_are(figure: Path) -> None:
     (group,) = files.read(figure).groups
     load, scheme = group.axis("load"), group.axis("scheme")

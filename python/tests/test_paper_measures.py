@@ -434,6 +434,14 @@ def test_another_measure_as_bound_is_looked_up_at_the_same_point() -> None:
     assert judged.ours == "a: 1 µs against 1 µs; b: 9 µs against 9 µs"
 
 
+def test_a_ratio_is_compared_with_the_like_ratio() -> None:
+    table = Table(a=(6 * US, 8 * US), b=(2 * US, 2 * US), c=(9 * US, 15 * US), d=(3 * US, 3 * US))
+    less = Bound(pick("c"), low=False, strict=True, over=pick("d"))
+    judged = judge(claim(pick("a"), less, over=pick("b")), NO_FIGURE, table)
+    assert (judged.verdict, judged.seeds_that_hold) == (HOLDS, 1)
+    assert judged.ours == "7 µs / 2 µs = 3.5 against 4"
+
+
 def test_seeds_are_judged_one_by_one_too() -> None:
     table = Table(a=(1 * US, 2 * US, 6 * US))
     judged = judge(claim(pick("a"), limit(3 * US, low=False)), NO_FIGURE, table)

@@ -50,7 +50,7 @@ def judge(claim: Claim, figure: Figure, values: Values) -> Verdict:
     for pick in single(claim.value):
         value = values.value(pick)
         over = _other(claim.over, pick, values)
-        bounds = [_other(bound.than, pick, values) for bound in claim.bounds]
+        bounds = [_bound(bound, pick, values) for bound in claim.bounds]
         whole &= _holds(claim, value.value, over and over.value, [b.value for b in bounds if b])
         for seed in range(len(value.by_seed)):
             others = [b.by_seed[seed % len(b.by_seed)] for b in bounds if b]
@@ -88,6 +88,18 @@ def _other(than: Quantity | Pick | None, pick: Pick, values: Values) -> Value | 
     if isinstance(than, Quantity):
         return Value(than.value, (than.value,))
     return values.value(Pick(than.measure, _at(than.select, pick.select)))
+
+
+def _bound(bound: Bound, pick: Pick, values: Values) -> Value | None:
+    """Return what a value, or a ratio, is compared with: a number, or the like elsewhere."""
+    than = _other(bound.than, pick, values)
+    if bound.over is None or than is None:
+        return than
+    over = _other(bound.over, pick, values)
+    assert over is not None
+    others = over.by_seed
+    by_seed = (ratio(v, others[i % len(others)]) for i, v in enumerate(than.by_seed))
+    return Value(ratio(than.value, over.value), tuple(by_seed))
 
 
 def _at(select: Selection, point: Selection) -> Mapping[str, tuple[str, ...]]:

@@ -47,6 +47,10 @@ _NAMES = {
     "pause-level": "bytes of an ingress at a PAUSE",
     "goodput": "throughput of a flow",
     "wire": "bytes on the links per byte of payload",
+    "port-buffer": "most bytes that waited for a port",
+    "queuing-time": "time that packets wait at a port",
+    "sent": "share of the bandwidth",
+    "buffer-course": "buffer occupancy of a switch",
     "summary": "number",
 }
 _LEGEND_ENTRIES = 12
@@ -172,7 +176,10 @@ def _bars(axes: Axes, panel: Panel, results: Results) -> None:
             title = " ".join(x for x in (label, _spoken(measure) if several else "") if x)
             bars.append((title, look, heights))
     width = 0.8 / max(len(bars), 1)
-    unit = _Unit.of(panel.measures[0].dimension, max((max(h) for _, _, h in bars), default=0.0))
+    positive = [y for _, _, heights in bars for y in heights if y > 0]
+    # On a logarithmic scale the smallest bar is told in a unit in which it has digits too.
+    choice = min if panel.y_scale == "log" else max
+    unit = _Unit.of(panel.measures[0].dimension, choice(positive, default=0.0))
     for i, (title, look, heights) in enumerate(bars):
         x = np.arange(len(places)) + (i - (len(bars) - 1) / 2) * width
         y = np.array(heights) / unit.scale
@@ -182,7 +189,7 @@ def _bars(axes: Axes, panel: Panel, results: Results) -> None:
         axes.bar(x, y, width * 0.92, color=look.colour, hatch=hatch, edgecolor="white", label=name)
         for at, height in zip(x, y, strict=True):
             axes.annotate(
-                "–" if math.isnan(height) else f"{height:.3g}",
+                "–" if math.isnan(height) else _short(height),
                 (at, 0 if math.isnan(height) else height),
                 xytext=(0, 2),
                 textcoords="offset points",
@@ -201,7 +208,7 @@ def _bars(axes: Axes, panel: Panel, results: Results) -> None:
     if all(not height > 0 for _, _, heights in bars for height in heights):
         axes.set_ylim(0, 1)
     axes.set_xlabel(panel.x_label or "")
-    axes.set_ylabel(panel.y_label or unit.label(_spoken(panel.measures[0])))
+    axes.set_ylabel(panel.y_label or unit.label(_measured(panel.measures)))
     _marks(axes, panel.marks, None, unit)
     _limits(axes, panel, _Unit(1), unit)
 
@@ -236,7 +243,7 @@ def _over_axis(axes: Axes, panel: Panel, results: Results) -> None:
     if len(points) <= 8:
         axes.set_xticks(across / unit_x.scale)
     axes.set_xlabel(panel.x_label or unit_x.label(axis.name))
-    axes.set_ylabel(panel.y_label or unit.label(_spoken(panel.measures[0])))
+    axes.set_ylabel(panel.y_label or unit.label(_measured(panel.measures)))
     if panel.y_scale == "linear":
         axes.set_ylim(bottom=0)
     _published(axes, panel, results, unit_x, unit)
@@ -379,6 +386,19 @@ def _equal_count_edges(lines: Sequence[Samples], bins: int) -> Array:
 
 def _spoken(measure: Measure) -> str:
     return measure.name.replace("_", " ").replace("-", " ")
+
+
+def _measured(measures: Sequence[Measure]) -> str:
+    """Say what an axis is of: the one measure, or what several have in common."""
+    if len(measures) == 1:
+        return _spoken(measures[0])
+    sources = {measure.source.of for measure in measures}
+    return _NAMES[sources.pop()] if len(sources) == 1 else ""
+
+
+def _short(value: float) -> str:
+    """Write about three digits, and never an exponent."""
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 # --- How it looks ----------------------------------------------------------------------------

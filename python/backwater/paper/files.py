@@ -181,6 +181,8 @@ class Bound:
     """The value is to be above it (else below)."""
 
     strict: bool
+    over: Pick | None = None
+    """The other measure is divided by this first, as the claim's own value is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -1086,7 +1088,7 @@ def _claim(table: _Table, book: _Book) -> Claim:
     if "over" in table:
         over = _than(table, "over", table.get("over"), book, value, dimension)
         dimension = Dimension.NUMBER
-    bounds, expected = _bounds(table, book, value, dimension)
+    bounds, expected = _bounds(table, book, value, dimension, isinstance(over, Pick))
     claim = Claim(text, place, paper, value, over, bounds, expected, table.text("cause", ""))
     table.close()
     return claim
@@ -1144,14 +1146,19 @@ def _than(
 
 
 def _bounds(
-    table: _Table, book: _Book, value: Pick, dimension: Dimension
+    table: _Table, book: _Book, value: Pick, dimension: Dimension, divided: bool
 ) -> tuple[tuple[Bound, ...], str]:
     bounds: list[Bound] = []
     words: list[str] = []
     for key, (low, strict, sign) in _BOUNDS.items():
         if key in table:
-            than = _than(table, key, table.get(key), book, value, dimension)
-            bounds.append(Bound(than, low, strict))
+            written, over = table.get(key), None
+            if divided and parse(written) is None:  # a ratio against the same ratio elsewhere
+                than = _than(table, key, written, book, value, value.measure.dimension)
+                over = _pick(table, "over", book, than.select if isinstance(than, Pick) else {})
+            else:
+                than = _than(table, key, written, book, value, dimension)
+            bounds.append(Bound(than, low, strict, over))
             words.append(f"{sign} {than if isinstance(than, Quantity) else _named(than, value)}")
     if ends := table.range("within", dimension):
         low, high = (Quantity(end, dimension) for end in ends)
