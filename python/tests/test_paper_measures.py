@@ -180,6 +180,12 @@ def test_throughput_in_wider_bins_and_in_all() -> None:
     assert list(lines.values[""]) == [2e9, 1e9]
 
 
+def test_bins_of_throughput_must_fit_what_was_kept() -> None:
+    wanted = source("throughput", Dimension.RATE, total=True, bin_ps=15 * US, window=(0, 40 * US))
+    with pytest.raises(RunError, match="kept every 10 µs: bins of 15 µs do not fit"):
+        Data().lines(wanted, throughput_run())
+
+
 def test_fairness() -> None:
     wanted = source("throughput", Dimension.RATE, flows=(0, 1), window=(10 * US, 20 * US))
     assert measured(wanted, Statistic("jain"), throughput_run()) == pytest.approx(9 / 10)

@@ -13,7 +13,7 @@ import numpy as np
 from backwater.errors import RunError
 from backwater.paper.files import Measure, Source, Statistic
 from backwater.paper.pausing import pause_levels, pause_rate, paused, pauses
-from backwater.paper.quantities import parse
+from backwater.paper.quantities import Dimension, parse, text
 from backwater.paper.samples import Array, Lines, Samples, of_ports, recorded, window_of
 
 if TYPE_CHECKING:
@@ -288,7 +288,11 @@ def _throughput(source: Source, run: Run) -> Lines:
     import polars as pl
 
     table = recorded(run, "throughput")
-    wide = source.bin_ps or _interval(run, "throughput")
+    every = _interval(run, "throughput")
+    wide = source.bin_ps or every
+    if wide % every:  # rows of one interval would fall into now more, now fewer bins
+        bins, rows = text(wide, Dimension.TIME), text(every, Dimension.TIME)
+        raise RunError(f"{run.path}: throughput is kept every {rows}: bins of {bins} do not fit")
     ids = _flow_ids(source, run)
     table = table.filter(pl.col("flow").is_in(ids))
     low, high = source.window or (0.0, float(run.summary["end_ps"]))
