@@ -392,8 +392,8 @@ def _measured(measures: Sequence[Measure]) -> str:
     """Say what an axis is of: the one measure, or what several have in common."""
     if len(measures) == 1:
         return _spoken(measures[0])
-    sources = {measure.source.of for measure in measures}
-    return _NAMES[sources.pop()] if len(sources) == 1 else ""
+    of = {"" if m.over or m.formula else m.source.of for m in measures}
+    return _NAMES.get(of.pop(), "") if len(of) == 1 else ""
 
 
 def _short(value: float) -> str:
