@@ -84,6 +84,8 @@ pub(super) trait Transport {
     ) -> Option<PacketId>;
     /// A time has come that it asked for.
     fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S>, arena: &mut Arena);
+    /// The run is over: what was put off until somebody looks is done.
+    fn settle<S: Sink>(&mut self, _: &mut Context<'_, S>) {}
     /// Packets that wait to be sent as answers.
     fn queued(&self, arena: &Arena) -> u64;
     /// Calls `visit` with cookie, bytes known to have arrived, and why it waits, of every flow.
@@ -150,6 +152,10 @@ impl Driven {
 
     pub fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S>, arena: &mut Arena) {
         each!(self, t => t.timer(cx, arena));
+    }
+
+    pub fn settle<S: Sink>(&mut self, cx: &mut Context<'_, S>) {
+        each!(self, t => t.settle(cx));
     }
 
     pub fn waiting_credits(&self) -> u64 {

@@ -436,6 +436,12 @@ impl Nic {
             .timer(now, &self.config, &mut self.counters, sink);
     }
 
+    /// The run ends after everything of `now`: what was put off until somebody looks is counted.
+    // XP-19
+    pub fn settle<S: Sink>(&mut self, now: Time, sink: &mut S) {
+        self.drive(now, sink, |driven, cx| driven.settle(cx));
+    }
+
     /// A time has come that the NIC asked for with [`Sink::call`].
     pub fn called<S: Sink>(&mut self, now: Time, what: u32, sink: &mut S) {
         if let Some(scan) = &mut self.scan {
