@@ -177,3 +177,7 @@ impl ExpressPass {
         sent
     }
 }
+
+#[cfg(test)]
+#[path = "pacing_tests.rs"]
+mod tests;
