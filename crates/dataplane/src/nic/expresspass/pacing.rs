@@ -179,5 +179,5 @@ impl ExpressPass {
 }
 
 #[cfg(test)]
-#[path = "pacing_tests.rs"]
+#[path = "tests/pacing.rs"]
 mod tests;
