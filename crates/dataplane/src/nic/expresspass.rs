@@ -73,6 +73,8 @@ struct Outgoing {
     /// Packets that the receiver misses.
     lost: VecDeque<u32>,
     retransmitted: u32,
+    /// A request for credits waits to be sent.
+    asks: bool,
     /// When anything was last heard of it.
     heard_ps: Time,
     /// When the receiver was last told that nothing is left to send.
@@ -418,14 +420,19 @@ impl ExpressPass {
             return;
         };
         if let Some(done_ps) = flow.done_ps {
-            self.incoming.remove(slot, packet.flow);
-            self.known.remove(&packet.flow);
-            self.complete.insert(packet.flow, done_ps);
+            self.forget(slot, packet.flow, done_ps);
         } else {
             let missing = flow.expected;
             flow.seen = flow.seen.max(missing + 1);
             self.complain(cx, port, slot, packet.flow, missing, arena);
         }
+    }
+
+    /// A flow that is complete gets no more credits.
+    fn forget(&mut self, slot: u32, flow: u32, done_ps: Time) {
+        self.incoming.remove(slot, flow);
+        self.known.remove(&flow);
+        self.complete.insert(flow, done_ps);
     }
 
     fn complain<S: Sink>(
@@ -542,6 +549,7 @@ impl ExpressPass {
         let (hot, cold) = match job {
             Job::Ask => {
                 cx.counters.driven.requests += 1;
+                flow.asks = false;
                 request(1)
             }
             Job::Stop => {
@@ -583,7 +591,8 @@ impl ExpressPass {
             flow.stopped_ps = None;
         }
         let (at, start) = (flow.heard_ps + timeout_ps, flow.start);
-        if silent {
+        // One request is enough where a link that is down keeps it.
+        if silent && !std::mem::replace(&mut flow.asks, true) {
             self.do_later(cx, &start, slot, Job::Ask);
         }
         self.alarms.push(Reverse(Alarm {
@@ -608,6 +617,7 @@ impl Transport for ExpressPass {
                 acked: 0,
                 lost: VecDeque::new(),
                 retransmitted: 0,
+                asks: true,
                 heard_ps: cx.now,
                 stopped_ps: None,
             },
@@ -711,11 +721,30 @@ impl Transport for ExpressPass {
         self.catch_up(cx, cx.now + 1);
     }
 
+    // LNK-23, LNK-28
+    fn link<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        arena: &Arena,
+    ) -> Vec<PacketId> {
+        self.catch_up(cx, cx.now);
+        let credits = &mut self.ports[port as usize].credits;
+        cx.counters.driven.credits_dropped += credits.len() as u64;
+        credits.clear();
+        self.ask_for_call(cx);
+        self.answers.take_all(port, arena)
+    }
+
     fn queued(&self, arena: &Arena) -> u64 {
         self.answers.len(arena)
     }
 
-    fn for_each_flow(&self, config: &NicConfig, visit: &mut dyn FnMut(u32, u64, &'static str)) {
+    fn for_each_flow(
+        &self,
+        config: &NicConfig,
+        visit: &mut dyn FnMut(&FlowStart, u64, &'static str),
+    ) {
         for flow in self.outgoing.iter() {
             let acked = bytes_below(flow.acked, config.mtu, flow.start.bytes);
             let why = if flow.next < flow.packets {
@@ -723,7 +752,7 @@ impl Transport for ExpressPass {
             } else {
                 "waits for its acknowledgement"
             };
-            visit(flow.start.cookie, acked, why);
+            visit(&flow.start, acked, why);
         }
     }
 }

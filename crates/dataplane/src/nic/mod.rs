@@ -471,9 +471,12 @@ impl Nic {
 
     /// Payload bytes that the flow with this cookie has had acknowledged, and why it does not
     /// send; for the report of a stalled or interrupted run.
-    pub fn for_each_flow(&self, visit: impl FnMut(u32, u64, &'static str)) {
+    pub fn for_each_flow(&self, mut visit: impl FnMut(u32, u64, &'static str)) {
         if let Some(driven) = &self.driven {
-            return driven.for_each_flow(&self.config, visit);
+            return driven.for_each_flow(&self.config, |start, acked, why| {
+                let cut = self.sender.cuts(start); // LNK-13
+                visit(start.cookie, acked, if cut { OUT_OF_REACH } else { why });
+            });
         }
         match &self.scan {
             Some(scan) => scan.for_each_flow(&self.config, visit),

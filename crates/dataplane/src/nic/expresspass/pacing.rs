@@ -89,6 +89,12 @@ impl ExpressPass {
             PeekMut::pop(top);
             return;
         };
+        if let Some(done_ps) = flow.done_ps
+            && done_ps + config.timeout_ps <= due.at
+        {
+            PeekMut::pop(top);
+            return self.forget(due.slot, due.flow, done_ps); // XP-22
+        }
         let credit = flow.next_credit;
         flow.next_credit += 1;
         cx.counters.driven.credits += 1;
