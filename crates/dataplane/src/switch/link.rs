@@ -4,7 +4,6 @@
 use super::classify::Place;
 use super::credits::CREDIT_CLASS;
 use super::mmu::Tell;
-use super::queueing::CONTROL_CLASS;
 use super::{Pairs, Switch};
 use crate::packet::{Arena, PacketId, flag};
 use crate::route::Routes;
@@ -94,20 +93,10 @@ impl Switch {
             sink.paused(port, before, 0);
         }
         self.queueing.let_go(port, arena);
-        // Frames for it that have not left. What receiver-driven transports send in the same class
-        // is for others.
-        let mut others = Vec::new();
+        // Frames for it that have not left.
         while let Some(id) = self.queueing.pop_control(port, arena) {
-            if arena.hot(id).kind().is_hop_control() {
-                self.count_control_out(port, id, arena);
-                arena.free(id);
-            } else {
-                others.push(id);
-            }
-        }
-        let queue = self.queueing.queue_of(port, CONTROL_CLASS, 0);
-        for id in others {
-            self.queueing.push(queue, id, arena);
+            self.count_control_out(port, id, arena);
+            arena.free(id);
         }
         self.regulate_link(now, port, arena, sink);
         // What we held of the neighbour.
