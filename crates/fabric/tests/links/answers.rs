@@ -129,6 +129,28 @@ fn a_receiver_that_is_cut_off_is_named_whoever_drives() {
     }
 }
 
+/// The data of a flow of one packet passes the switch 5.14992 us after its start, its stop 6.72 ns
+/// later, when the sender's link is down for good.
+// XP-22
+#[test]
+fn a_receiver_that_has_everything_gives_credits_to_a_dead_sender_for_a_timeout_only() {
+    let credits = |timeout_ps| {
+        let mut s = expresspass(star(2), vec![flow(0, 0, 0, 1, 1_460)]);
+        if let ControlConfig::ExpressPass(c) = &mut s.nic.control {
+            c.timeout_ps = timeout_ps;
+        }
+        s.until_ps = 5 * MS;
+        let (outcome, _) = s.failing("host0", "switch0", 5_153_000, None).run_twice();
+        assert_eq!((outcome.finished, outcome.stall.len()), (0, 1));
+        let c = outcome.counters.driven;
+        assert_eq!((c.stops, c.credits_used), (1, 1));
+        c.credits
+    };
+    // Half of the link's, 3.9 in a microsecond: its first period has ended neither well nor badly.
+    let (few, many) = (credits(100 * US), credits(20 * MS));
+    assert!(few < 450 && many > 15_000, "{few} and {many} credits");
+}
+
 /// One packet of 1048 B from host 0 to host 1: 83 840 ps on the wire, and 1 us.
 const ARRIVES: Time = 83_840 + US;
 
