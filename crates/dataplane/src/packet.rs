@@ -86,8 +86,8 @@ impl Kind {
 pub mod flag {
     /// Congestion experienced (ECN), or on an ACK the echo of it.
     pub const CE: u8 = 1 << 0;
-    /// Last packet of its flow.
-    pub const LAST: u8 = 1 << 1;
+    /// Its sender waits for the acknowledgement: nothing follows until it comes. // NIC-09
+    pub const ASKS: u8 = 1 << 1;
     /// BFC: this packet incremented its pause counter (`counterIncr`).
     pub const OVER: u8 = 1 << 2;
     /// Sent again.

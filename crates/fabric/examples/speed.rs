@@ -1,5 +1,6 @@
 //! Packet-hops per second of the bare engine on a 128-host Clos:
-//! `cargo run --release -p backwater-fabric --example speed [PRESET] [MICROSECONDS]`.
+//! `cargo run --release -p backwater-fabric --example speed [PRESET] [MICROSECONDS] [MEAN] [SENDERS]`.
+//! Flows have MEAN bytes (30 kB); with SENDERS, so many send 200 kB each to one host every 200 us.
 #![allow(clippy::print_stdout)]
 
 #[path = "../tests/common/mod.rs"]
@@ -11,21 +12,32 @@ use kernel::random::{Purpose, Stream};
 
 fn main() {
     let only = std::env::args().nth(1);
-    let span = std::env::args().nth(2).and_then(|text| text.parse().ok());
-    let until = span.unwrap_or(2_000.0) * 1e6;
-    for (name, preset) in PRESETS {
+    let number = |nth| std::env::args().nth(nth).and_then(|text| text.parse().ok());
+    let until = number(2).unwrap_or(2_000.0) * 1e6;
+    let mean = number(3).unwrap_or(30_000.0);
+    let senders = number(4).unwrap_or(0.0) as u32;
+    for (name, preset) in PRESETS.into_iter().chain(DRIVEN) {
         if only.as_deref().is_some_and(|o| o != name) {
             continue;
         }
         let mut stream = Stream::new(1, 0, Purpose::Test);
         let mut at = 0.0;
         let mut flows = Vec::new();
-        // Mean 30 kB at 50 % of 128 host links.
+        let mut burst = 0.0;
+        // 30 % of 128 host links.
         while at < until {
-            at += stream.exponential() * 30_000.0 * 8.0 / (0.3 * 128.0 * 0.1);
+            at += stream.exponential() * mean * 8.0 / (0.3 * 128.0 * 0.1);
+            if senders > 0 && at >= burst {
+                let dst = stream.below(128) as u32;
+                for n in 0..senders.min(127) {
+                    let src = (dst + 1 + n) % 128;
+                    flows.push(flow(flows.len() as u32, at as u64, src, dst, 200_000));
+                }
+                burst += 200e6;
+            }
             let src = stream.below(128) as u32;
             let dst = (src + 1 + stream.below(127) as u32) % 128;
-            let bytes = 1 + (stream.exponential() * 30_000.0) as u64;
+            let bytes = 1 + (stream.exponential() * mean) as u64;
             flows.push(flow(flows.len() as u32, at as u64, src, dst, bytes));
         }
         let n = flows.len();

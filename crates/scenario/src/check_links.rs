@@ -43,7 +43,6 @@ pub(crate) fn links(
     if !outages.is_empty() {
         unsupported(spec, &outages, findings);
         floodgate(&outages, config, findings);
-        driven(&outages, config, findings);
         repair(&outages, config, findings);
         late(spec, &outages, findings);
     }
@@ -106,19 +105,6 @@ fn floodgate(outages: &Outages, config: &SchemeConfig, findings: &mut Findings<'
              routes"
                 .to_owned(),
             "set scheme.floodgate.table = \"exact\"",
-        );
-    }
-}
-
-/// Switches keep books of credits and cut packets for each port, which no failing link undoes.
-// LNK-06
-fn driven(outages: &Outages, config: &SchemeConfig, findings: &mut Findings<'_>) {
-    if config.switch.assist.is_some() && !outages.changes().is_empty() {
-        findings.error(
-            &["scheme.control", "topology.failures"],
-            "links fail during the run, and the switches of ExpressPass and NDP cannot follow that"
-                .to_owned(),
-            "let them fail from the start on (no `at`, no `until`), or take another control",
         );
     }
 }

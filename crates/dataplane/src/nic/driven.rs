@@ -84,10 +84,19 @@ pub(super) trait Transport {
     ) -> Option<PacketId>;
     /// A time has come that it asked for.
     fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S>, arena: &mut Arena);
+    /// The link at `port` has failed, or is back. Answers that wait there go to `lost`.
+    fn link<S: Sink>(&mut self, cx: &mut Context<'_, S>, port: u16, arena: &Arena)
+    -> Vec<PacketId>;
+    /// The run is over: what was put off until somebody looks is done.
+    fn settle<S: Sink>(&mut self, _: &mut Context<'_, S>) {}
     /// Packets that wait to be sent as answers.
     fn queued(&self, arena: &Arena) -> u64;
-    /// Calls `visit` with cookie, bytes known to have arrived, and why it waits, of every flow.
-    fn for_each_flow(&self, config: &NicConfig, visit: &mut dyn FnMut(u32, u64, &'static str));
+    /// Calls `visit` with every flow that is sent, bytes known to have arrived, and why it waits.
+    fn for_each_flow(
+        &self,
+        config: &NicConfig,
+        visit: &mut dyn FnMut(&FlowStart, u64, &'static str),
+    );
 }
 
 /// The transport that a configuration asks for.
@@ -152,6 +161,19 @@ impl Driven {
         each!(self, t => t.timer(cx, arena));
     }
 
+    pub fn link<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        arena: &Arena,
+    ) -> Vec<PacketId> {
+        each!(self, t => t.link(cx, port, arena))
+    }
+
+    pub fn settle<S: Sink>(&mut self, cx: &mut Context<'_, S>) {
+        each!(self, t => t.settle(cx));
+    }
+
     pub fn waiting_credits(&self) -> u64 {
         match self {
             Self::ExpressPass(t) => t.waiting_credits(),
@@ -163,7 +185,11 @@ impl Driven {
         each!(self, t => t.queued(arena))
     }
 
-    pub fn for_each_flow(&self, config: &NicConfig, mut visit: impl FnMut(u32, u64, &'static str)) {
+    pub fn for_each_flow(
+        &self,
+        config: &NicConfig,
+        mut visit: impl FnMut(&FlowStart, u64, &'static str),
+    ) {
         each!(self, t => t.for_each_flow(config, &mut visit));
     }
 }
@@ -252,6 +278,18 @@ impl Answers {
             self.ready[port as usize] &= !(1 << class);
         }
         Some(id)
+    }
+
+    /// Takes out everything that waits at a port.
+    // LNK-23
+    pub fn take_all(&mut self, port: u16, arena: &Arena) -> Vec<PacketId> {
+        let mut taken = Vec::new();
+        for class in 0..self.classes as u8 {
+            while let Some(id) = self.pop(port, class, arena) {
+                taken.push(id);
+            }
+        }
+        taken
     }
 
     pub fn len(&self, arena: &Arena) -> u64 {

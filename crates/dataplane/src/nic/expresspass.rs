@@ -1,15 +1,17 @@
 //! ExpressPass: a sender asks for credits, a receiver sends them at a pace that it learns from how
 //! many come back as data, and each credit lets one packet go (`specs/expresspass.md`).
 
+mod pacing;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use self::pacing::Port;
 use super::driven::{
     Answers, Context, Slots, Transport, bytes_below, count_sent, data_packet, packets_of, turn,
 };
 use super::recovery::Arrivals;
 use super::{FlowEnd, FlowStart};
-use crate::bucket::Bucket;
 use crate::config::{ControlConfig, ExpressPassConfig, NicConfig};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
 use crate::sink::Sink;
@@ -71,6 +73,8 @@ struct Outgoing {
     /// Packets that the receiver misses.
     lost: VecDeque<u32>,
     retransmitted: u32,
+    /// A request for credits waits to be sent.
+    asks: bool,
     /// When anything was last heard of it.
     heard_ps: Time,
     /// When the receiver was last told that nothing is left to send.
@@ -96,7 +100,6 @@ enum Job {
 #[derive(Debug)]
 struct Incoming {
     flow: u32,
-    port: u16,
     /// The other end, and this one.
     peer: u32,
     own: u32,
@@ -110,10 +113,6 @@ struct Incoming {
     seen: u32,
     /// When the last byte was there.
     done_ps: Option<Time>,
-    /// The sender has nothing left to send.
-    stopped: bool,
-    /// A credit is scheduled.
-    paced: bool,
     feedback: Feedback,
     /// Number of the next credit.
     next_credit: u32,
@@ -189,22 +188,10 @@ struct Alarm {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum AlarmKind {
-    /// The next credit of an incoming flow.
-    Credit,
     /// The sender has heard nothing.
     Timeout,
     /// The bucket of the port `slot` opens.
     Bucket,
-}
-
-/// The receiver's side of one port.
-#[derive(Debug)]
-struct Port {
-    bucket: Bucket,
-    gap_ps: Time,
-    /// Credits that wait: place and number of the flow, number of the credit.
-    credits: VecDeque<(u32, u32, u32)>,
-    armed: bool,
 }
 
 /// ExpressPass at one NIC.
@@ -237,12 +224,6 @@ fn settings(config: &NicConfig) -> &ExpressPassConfig {
 
 impl ExpressPass {
     pub fn new(config: &ExpressPassConfig, classes: usize, ports: &[Rate]) -> Self {
-        let port = |&rate: &Rate| Port {
-            bucket: Bucket::new(rate, &config.queue),
-            gap_ps: config.queue.gap_ps(rate),
-            credits: VecDeque::with_capacity(config.queue.limit.into()),
-            armed: false,
-        };
         Self {
             outgoing: Slots::new(),
             ended: MixedMap::default(),
@@ -252,7 +233,7 @@ impl ExpressPass {
             known: MixedMap::default(),
             complete: MixedMap::default(),
             arrivals: Arrivals::default(),
-            ports: ports.iter().map(port).collect(),
+            ports: ports.iter().map(|&rate| Port::new(config, rate)).collect(),
             alarms: BinaryHeap::new(),
             answers: Answers::new(ports.len(), classes),
         }
@@ -261,13 +242,6 @@ impl ExpressPass {
     /// Credits that were made and have not left.
     pub fn waiting_credits(&self) -> u64 {
         self.ports.iter().map(|p| p.credits.len() as u64).sum()
-    }
-
-    fn alarm<S: Sink>(&mut self, cx: &mut Context<'_, S>, alarm: Alarm) {
-        if self.alarms.peek().is_none_or(|top| alarm < top.0) {
-            cx.sink.wake(alarm.at);
-        }
-        self.alarms.push(Reverse(alarm));
     }
 
     /// Something of an outgoing flow is to be sent.
@@ -399,7 +373,6 @@ impl ExpressPass {
                     packet.flow,
                     Incoming {
                         flow: packet.flow,
-                        port,
                         peer: cold.src,
                         own: packet.dst,
                         peer_slot: cold.slot,
@@ -408,8 +381,6 @@ impl ExpressPass {
                         expected: 0,
                         seen: 0,
                         done_ps: None,
-                        stopped: false,
-                        paced: false,
                         feedback: Feedback::new(settings(cx.config)),
                         next_credit: 0,
                         next_echo: 0,
@@ -420,6 +391,7 @@ impl ExpressPass {
                     },
                 );
                 self.known.insert(packet.flow, slot);
+                self.begin_credits(cx.now, port, slot, packet.flow);
                 slot
             }
         };
@@ -430,20 +402,6 @@ impl ExpressPass {
             return self.acknowledge(cx, port, id, packets, done_ps, arena);
         }
         arena.free(id);
-        flow.stopped = false;
-        if !std::mem::replace(&mut flow.paced, true) {
-            let (at, flow) = (cx.now, packet.flow);
-            let kind = AlarmKind::Credit;
-            self.alarm(
-                cx,
-                Alarm {
-                    at,
-                    flow,
-                    kind,
-                    slot,
-                },
-            );
-        }
     }
 
     /// A sender has nothing left to send.
@@ -462,14 +420,19 @@ impl ExpressPass {
             return;
         };
         if let Some(done_ps) = flow.done_ps {
-            self.incoming.remove(slot, packet.flow);
-            self.known.remove(&packet.flow);
-            self.complete.insert(packet.flow, done_ps);
+            self.forget(slot, packet.flow, done_ps);
         } else {
             let missing = flow.expected;
             flow.seen = flow.seen.max(missing + 1);
             self.complain(cx, port, slot, packet.flow, missing, arena);
         }
+    }
+
+    /// A flow that is complete gets no more credits.
+    fn forget(&mut self, slot: u32, flow: u32, done_ps: Time) {
+        self.incoming.remove(slot, flow);
+        self.known.remove(&flow);
+        self.complete.insert(flow, done_ps);
     }
 
     fn complain<S: Sink>(
@@ -564,104 +527,6 @@ impl ExpressPass {
         }
     }
 
-    /// The time of a flow's next credit has come: it joins the NIC's own queue.
-    // XP-03, XP-10, XP-18
-    fn make_credit<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: u32, number: u32) {
-        let config = settings(cx.config);
-        let Some(flow) = self.incoming.get_mut(slot, number) else {
-            return;
-        };
-        if flow.stopped {
-            flow.paced = false;
-            return;
-        }
-        let port = &mut self.ports[flow.port as usize];
-        let credit = flow.next_credit;
-        flow.next_credit += 1;
-        cx.counters.driven.credits += 1;
-        if port.credits.len() < usize::from(config.queue.limit) {
-            port.credits.push_back((slot, number, credit));
-        } else {
-            cx.counters.driven.credits_dropped += 1;
-        }
-        flow.watch(cx.now, config, port.gap_ps);
-        let unit = (cx.sink.draw() >> 11) as f64 / (1u64 << 53) as f64;
-        let stretch = 1.0 + config.jitter * (2.0 * unit - 1.0);
-        let gap_ps = port.gap_ps as f64 / flow.feedback.rate * stretch;
-        let at = cx.now + (gap_ps as Time).max(1);
-        let nic_port = flow.port;
-        let kind = AlarmKind::Credit;
-        let flow = number;
-        self.alarm(
-            cx,
-            Alarm {
-                at,
-                flow,
-                kind,
-                slot,
-            },
-        );
-        self.await_bucket(cx, nic_port);
-    }
-
-    /// Kicks a port whose credits may go, or asks to be called when they may.
-    fn await_bucket<S: Sink>(&mut self, cx: &mut Context<'_, S>, port: u16) {
-        let p = &mut self.ports[port as usize];
-        if p.credits.is_empty() {
-            return;
-        }
-        let at = p.bucket.opens_ps();
-        if at <= cx.now {
-            cx.sink.kick(port);
-        } else if !p.armed {
-            p.armed = true;
-            let alarm = Alarm {
-                at,
-                flow: u32::MAX,
-                kind: AlarmKind::Bucket,
-                slot: port.into(),
-            };
-            self.alarm(cx, alarm);
-        }
-    }
-
-    /// The credit that leaves a port now.
-    fn send_credit<S: Sink>(
-        &mut self,
-        cx: &mut Context<'_, S>,
-        port: u16,
-        arena: &mut Arena,
-    ) -> Option<PacketId> {
-        let p = &mut self.ports[port as usize];
-        let mut sent = None;
-        while let Some((slot, number, credit)) = p.credits.pop_front() {
-            let Some(flow) = self.incoming.get_mut(slot, number) else {
-                cx.counters.driven.credits_dropped += 1;
-                continue;
-            };
-            let queue = settings(cx.config).queue;
-            let hot = Packet {
-                flow: number,
-                psn: credit,
-                hash: flow.hash,
-                dst: flow.peer,
-                ..Packet::new(Kind::Grant, CREDIT_CLASS, queue.credit_bytes)
-            };
-            let cold = Cold {
-                sent_ps: cx.now,
-                src: flow.own,
-                slot: flow.peer_slot,
-                remaining: flow.expected.into(),
-                ..Cold::default()
-            };
-            p.bucket.take(cx.now);
-            sent = Some(arena.alloc(hot, cold));
-            break;
-        }
-        self.await_bucket(cx, port);
-        sent
-    }
-
     fn build<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
@@ -684,6 +549,7 @@ impl ExpressPass {
         let (hot, cold) = match job {
             Job::Ask => {
                 cx.counters.driven.requests += 1;
+                flow.asks = false;
                 request(1)
             }
             Job::Stop => {
@@ -725,19 +591,16 @@ impl ExpressPass {
             flow.stopped_ps = None;
         }
         let (at, start) = (flow.heard_ps + timeout_ps, flow.start);
-        if silent {
+        // One request is enough where a link that is down keeps it.
+        if silent && !std::mem::replace(&mut flow.asks, true) {
             self.do_later(cx, &start, slot, Job::Ask);
         }
-        let (flow, kind) = (number, AlarmKind::Timeout);
-        self.alarm(
-            cx,
-            Alarm {
-                at,
-                flow,
-                kind,
-                slot,
-            },
-        );
+        self.alarms.push(Reverse(Alarm {
+            at,
+            flow: number,
+            kind: AlarmKind::Timeout,
+            slot,
+        }));
     }
 }
 
@@ -754,18 +617,19 @@ impl Transport for ExpressPass {
                 acked: 0,
                 lost: VecDeque::new(),
                 retransmitted: 0,
+                asks: true,
                 heard_ps: cx.now,
                 stopped_ps: None,
             },
         );
         self.do_later(cx, start, slot, Job::Ask);
-        let alarm = Alarm {
+        self.alarms.push(Reverse(Alarm {
             at: cx.now + settings(cx.config).timeout_ps,
             flow: start.flow,
             kind: AlarmKind::Timeout,
             slot,
-        };
-        self.alarm(cx, alarm);
+        }));
+        self.ask_for_call(cx);
     }
 
     fn receive<S: Sink>(
@@ -775,6 +639,8 @@ impl Transport for ExpressPass {
         id: PacketId,
         arena: &mut Arena,
     ) {
+        // What is due at this instant comes after all arrivals (ENG-03).
+        self.catch_up(cx, cx.now);
         let (packet, cold) = (*arena.hot(id), *arena.cold(id));
         match packet.kind() {
             Kind::Data => self.data(cx, port, id, arena),
@@ -794,6 +660,7 @@ impl Transport for ExpressPass {
             }
             _ => arena.free(id),
         }
+        self.ask_for_call(cx);
     }
 
     fn ready(&self, config: &NicConfig, now: Time, port: u16) -> u8 {
@@ -830,14 +697,16 @@ impl Transport for ExpressPass {
     }
 
     fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S>, _: &mut Arena) {
+        self.catch_up(cx, cx.now + 1);
+        for port in 0..self.ports.len() as u16 {
+            self.await_bucket(cx, port);
+        }
         while let Some(&Reverse(alarm)) = self.alarms.peek() {
             if alarm.at > cx.now {
-                cx.sink.wake(alarm.at);
                 break;
             }
             self.alarms.pop();
             match alarm.kind {
-                AlarmKind::Credit => self.make_credit(cx, alarm.slot, alarm.flow),
                 AlarmKind::Timeout => self.timeout(cx, alarm.slot, alarm.flow),
                 AlarmKind::Bucket => {
                     self.ports[alarm.slot as usize].armed = false;
@@ -845,13 +714,37 @@ impl Transport for ExpressPass {
                 }
             }
         }
+        self.ask_for_call(cx);
+    }
+
+    fn settle<S: Sink>(&mut self, cx: &mut Context<'_, S>) {
+        self.catch_up(cx, cx.now + 1);
+    }
+
+    // LNK-23, LNK-28
+    fn link<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        arena: &Arena,
+    ) -> Vec<PacketId> {
+        self.catch_up(cx, cx.now);
+        let credits = &mut self.ports[port as usize].credits;
+        cx.counters.driven.credits_dropped += credits.len() as u64;
+        credits.clear();
+        self.ask_for_call(cx);
+        self.answers.take_all(port, arena)
     }
 
     fn queued(&self, arena: &Arena) -> u64 {
         self.answers.len(arena)
     }
 
-    fn for_each_flow(&self, config: &NicConfig, visit: &mut dyn FnMut(u32, u64, &'static str)) {
+    fn for_each_flow(
+        &self,
+        config: &NicConfig,
+        visit: &mut dyn FnMut(&FlowStart, u64, &'static str),
+    ) {
         for flow in self.outgoing.iter() {
             let acked = bytes_below(flow.acked, config.mtu, flow.start.bytes);
             let why = if flow.next < flow.packets {
@@ -859,7 +752,7 @@ impl Transport for ExpressPass {
             } else {
                 "waits for its acknowledgement"
             };
-            visit(flow.start.cookie, acked, why);
+            visit(&flow.start, acked, why);
         }
     }
 }
@@ -910,7 +803,6 @@ mod tests {
     fn incoming() -> Incoming {
         Incoming {
             flow: 1,
-            port: 0,
             peer: 0,
             own: 1,
             peer_slot: 0,
@@ -919,8 +811,6 @@ mod tests {
             expected: 0,
             seen: 0,
             done_ps: None,
-            stopped: false,
-            paced: true,
             feedback: Feedback::new(&CONFIG),
             next_credit: 0,
             next_echo: 0,

@@ -582,11 +582,20 @@ impl Transport for Homa {
         }
     }
 
+    // LNK-23
+    fn link<S: Sink>(&mut self, _: &mut Context<'_, S>, port: u16, arena: &Arena) -> Vec<PacketId> {
+        self.answers.take_all(port, arena)
+    }
+
     fn queued(&self, arena: &Arena) -> u64 {
         self.answers.len(arena)
     }
 
-    fn for_each_flow(&self, config: &NicConfig, visit: &mut dyn FnMut(u32, u64, &'static str)) {
+    fn for_each_flow(
+        &self,
+        config: &NicConfig,
+        visit: &mut dyn FnMut(&FlowStart, u64, &'static str),
+    ) {
         for flow in self.outgoing.iter() {
             let sent = bytes_below(flow.next, config.mtu, flow.start.bytes);
             let why = if flow.waits {
@@ -596,7 +605,7 @@ impl Transport for Homa {
             } else {
                 "waits for its acknowledgement"
             };
-            visit(flow.start.cookie, sent, why);
+            visit(&flow.start, sent, why);
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Nic, Sender};
+use super::{FlowStart, Nic, Sender};
 use crate::config::NicConfig;
 use crate::nic::sender::State;
 use crate::packet::{Arena, PacketId};
@@ -31,9 +31,20 @@ impl Nic {
     /// begin anew: nobody is held, and replies that wait at a dead port are lost. Returns how many those were. The driver asks a
     /// dead port for nothing.
     // LNK-20, LNK-21, LNK-23
-    pub fn link<S: Sink>(&mut self, port: u16, up: bool, arena: &mut Arena, sink: &mut S) -> u64 {
+    pub fn link<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        up: bool,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) -> u64 {
         self.sender.forget_neighbour(&self.config, port, sink);
         let mut lost = 0;
+        for id in self.drive(now, sink, |driven, cx| driven.link(cx, port, arena)) {
+            lose(id, arena, sink);
+            lost += 1;
+        }
         for class in 0..self.classes {
             let replies = &mut self.replies[port as usize * self.classes + class];
             while let Some(id) = replies.pop(arena) {
@@ -103,7 +114,11 @@ impl Sender {
 
     /// Whether the receiver of a flow is out of reach.
     pub(super) fn is_cut(&self, slot: u32) -> bool {
-        let start = &self.flows[slot as usize].start;
+        self.cuts(&self.flows[slot as usize].start)
+    }
+
+    /// Whether the receiver of a flow is out of reach, whoever sends the flow.
+    pub(super) fn cuts(&self, start: &FlowStart) -> bool {
         let reach = self.reach.as_ref();
         reach.is_some_and(|reach| reach.cuts(start.src, start.dst))
     }

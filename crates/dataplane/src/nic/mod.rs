@@ -436,6 +436,12 @@ impl Nic {
             .timer(now, &self.config, &mut self.counters, sink);
     }
 
+    /// The run ends after everything of `now`: what was put off until somebody looks is counted.
+    // XP-19
+    pub fn settle<S: Sink>(&mut self, now: Time, sink: &mut S) {
+        self.drive(now, sink, |driven, cx| driven.settle(cx));
+    }
+
     /// A time has come that the NIC asked for with [`Sink::call`].
     pub fn called<S: Sink>(&mut self, now: Time, what: u32, sink: &mut S) {
         if let Some(scan) = &mut self.scan {
@@ -465,9 +471,12 @@ impl Nic {
 
     /// Payload bytes that the flow with this cookie has had acknowledged, and why it does not
     /// send; for the report of a stalled or interrupted run.
-    pub fn for_each_flow(&self, visit: impl FnMut(u32, u64, &'static str)) {
+    pub fn for_each_flow(&self, mut visit: impl FnMut(u32, u64, &'static str)) {
         if let Some(driven) = &self.driven {
-            return driven.for_each_flow(&self.config, visit);
+            return driven.for_each_flow(&self.config, |start, acked, why| {
+                let cut = self.sender.cuts(start); // LNK-13
+                visit(start.cookie, acked, if cut { OUT_OF_REACH } else { why });
+            });
         }
         match &self.scan {
             Some(scan) => scan.for_each_flow(&self.config, visit),

@@ -567,11 +567,20 @@ impl Transport for Ndp {
         }
     }
 
+    // LNK-23
+    fn link<S: Sink>(&mut self, _: &mut Context<'_, S>, port: u16, arena: &Arena) -> Vec<PacketId> {
+        self.answers.take_all(port, arena)
+    }
+
     fn queued(&self, arena: &Arena) -> u64 {
         self.answers.len(arena)
     }
 
-    fn for_each_flow(&self, config: &NicConfig, visit: &mut dyn FnMut(u32, u64, &'static str)) {
+    fn for_each_flow(
+        &self,
+        config: &NicConfig,
+        visit: &mut dyn FnMut(&FlowStart, u64, &'static str),
+    ) {
         for flow in self.outgoing.iter() {
             let acked = bytes_below(flow.acked, config.mtu, flow.start.bytes);
             let why = if flow.waits {
@@ -581,7 +590,7 @@ impl Transport for Ndp {
             } else {
                 "waits for an acknowledgement"
             };
-            visit(flow.start.cookie, acked, why);
+            visit(&flow.start, acked, why);
         }
     }
 }

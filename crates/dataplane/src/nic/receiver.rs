@@ -55,7 +55,7 @@ impl Incoming {
             counters.delivered_bytes += u64::from(cold.payload);
             // NIC-17: packet number and remaining bytes say where the flow ends, also out of order.
             let last = self.expected == packets_in_all(packet, cold, config.mtu);
-            if !last && self.unacknowledged < config.ack_every {
+            if !last && !packet.has(flag::ASKS) && self.unacknowledged < config.ack_every {
                 return (None, false);
             }
             self.unacknowledged = 0;
@@ -114,7 +114,8 @@ impl Incoming {
         let last = fresh && expected == packets_in_all(packet, cold, config.mtu);
         self.unacknowledged += expected - before;
         // REC-11: where something is or was missing, the sender waits for the news.
-        let urgent = last || expected != before + 1 || arrivals.has_gap(packet.flow);
+        let awaited = last || packet.has(flag::ASKS);
+        let urgent = awaited || expected != before + 1 || arrivals.has_gap(packet.flow);
         if !urgent && self.unacknowledged < config.ack_every {
             return (None, false);
         }

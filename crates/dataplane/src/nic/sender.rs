@@ -68,6 +68,9 @@ pub(super) struct Flow {
     next_ps: Time,
     /// Last time that anything moved: an ACK, or a first packet in flight.
     progress_ps: Time,
+    /// When the packet was sent that asks for an acknowledgement which has not come; [`NEVER`]: none
+    /// does.
+    asked_ps: Time,
     /// An [`AlarmKind::Rise`] is set.
     rising: bool,
     /// What is known of single packets, where the recovery wants to know.
@@ -90,8 +93,20 @@ impl Flow {
         self.start.bytes.saturating_sub(sent)
     }
 
-    /// NIC-04: something unsent, and less in flight than the window.
+    /// NIC-04, NIC-09: its window lets it send, or no acknowledgement would come that could open it.
     fn may_send(&mut self, now: Time, config: &NicConfig) -> bool {
+        self.fits(now, config) || config.ack_every > 1 && self.must_ask()
+    }
+
+    /// Something is in flight, and more to be sent, but nothing that was sent asks for an
+    /// acknowledgement: the window has shrunk since.
+    // NIC-09
+    const fn must_ask(&self) -> bool {
+        self.asked_ps == NEVER && self.next < self.packets && self.next > self.acked
+    }
+
+    /// NIC-04: something unsent, and less in flight than the window.
+    fn fits(&mut self, now: Time, config: &NicConfig) -> bool {
         // REC-14, REC-31: a lost packet has its place in the window already.
         if let Some(repair) = &self.repair
             && repair.lost(self.acked).is_some()
@@ -154,6 +169,7 @@ impl Flow {
 
     /// The control hears of a loss.
     fn lost_something(&mut self, config: &NicConfig) {
+        self.asked_ps = NEVER; // NIC-09: what asked may be what was lost.
         let snd_nxt = self.bytes_below(self.next, config.mtu);
         self.control
             .on_loss(&config.control, &self.start.path, snd_nxt);
@@ -324,6 +340,7 @@ impl Sender {
             retransmitted: 0,
             next_ps: now,
             progress_ps: now,
+            asked_ps: NEVER,
             rising: false,
             repair: Repair::new(&config.recovery),
         };
@@ -538,7 +555,7 @@ impl Sender {
             flow.reached = flow.next;
             counters.payload_bytes += u64::from(payload);
         }
-        let hot = Packet {
+        let mut hot = Packet {
             flow: flow.start.flow,
             psn,
             hash: flow.start.hash,
@@ -564,7 +581,12 @@ impl Sender {
             .control
             .rate_bps(&config.control, &flow.start.path, now);
         flow.next_ps = now + on_wire.max((f64::from(size) * 8e12 / paced) as Time);
-        if !flow.may_send(now, config) {
+        if !flow.fits(now, config) {
+            if config.ack_every > 1 {
+                // NIC-09
+                hot.flags |= flag::ASKS;
+                flow.asked_ps = now;
+            }
             flow.state = State::Blocked;
             self.await_rise(config, slot, sink);
         } else if flow.next_ps <= now + on_wire {
@@ -602,6 +624,9 @@ impl Sender {
             return; // NIC-22: the flow has finished; this is an echo of a packet that was sent twice.
         }
         let had = flow.bytes_below(flow.acked, config.mtu);
+        if cold.sent_ps >= flow.asked_ps {
+            flow.asked_ps = NEVER; // NIC-09: this answers the packet that asked, or a later one.
+        }
         if packet.psn > flow.acked {
             flow.acked = packet.psn;
             flow.next = flow.next.max(flow.acked);

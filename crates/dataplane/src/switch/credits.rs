@@ -5,8 +5,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::queueing::{CONTROL_CLASS, Queueing};
+use super::{DATA_CLASS, Switch};
 use crate::bucket::Bucket;
-use crate::config::CreditQueue;
+use crate::config::{CreditQueue, MAX_CLASSES};
+use crate::packet::Arena;
 use crate::sink::Sink;
 use crate::units::{NEVER, Rate, Time};
 
@@ -66,8 +68,14 @@ impl Credits {
         self.shape(now, port, queues, sink);
     }
 
+    /// A credit is taken out of the queue of a port, but does not leave by it: that costs no token.
+    // LNK-28
+    pub fn withdrawn(&mut self, port: u16) {
+        self.ports[port as usize].waiting -= 1;
+    }
+
     /// Holds the credits of a port until its bucket opens.
-    fn shape<S: Sink>(&mut self, now: Time, port: u16, queues: &mut Queueing, sink: &mut S) {
+    pub fn shape<S: Sink>(&mut self, now: Time, port: u16, queues: &mut Queueing, sink: &mut S) {
         let p = &mut self.ports[port as usize];
         let at = p.bucket.opens_ps();
         queues.shape(port, CREDIT_CLASS, at > now);
@@ -90,5 +98,39 @@ impl Credits {
             sink.kick(port);
         }
         NEVER
+    }
+}
+
+impl Switch {
+    /// What is counted at each port for a receiver-driven transport is what waits there.
+    // AUD-01
+    pub(super) fn audit_assists(&self, arena: &Arena) -> Option<String> {
+        if !self.assists {
+            return None;
+        }
+        (0..self.queueing.ports.len() as u16).find_map(|port| {
+            let mut waiting = [0u16; MAX_CLASSES];
+            self.queueing.for_each_packet(port, arena, |id| {
+                waiting[arena.hot(id).class() as usize] += 1
+            });
+            let counted = |class: u8| match (&self.credits, &self.trimmer) {
+                (Some(credits), _) if class == CREDIT_CLASS => {
+                    Some(credits.ports[port as usize].waiting)
+                }
+                (_, Some(trimmer)) if class >= DATA_CLASS => trimmer.waiting(port, class),
+                _ => None,
+            };
+            let wrong = (0..MAX_CLASSES as u8).find_map(|class| {
+                Some((
+                    class,
+                    counted(class).filter(|&n| n != waiting[class as usize])?,
+                ))
+            });
+            let (class, n) = wrong?;
+            Some(format!(
+                "port {port}: {n} packets of class {class} are counted, {} wait",
+                waiting[class as usize]
+            ))
+        })
     }
 }

@@ -2,6 +2,7 @@
 //! `specs/links.md`.
 
 use super::classify::Place;
+use super::credits::CREDIT_CLASS;
 use super::mmu::Tell;
 use super::{Pairs, Switch};
 use crate::packet::{Arena, PacketId, flag};
@@ -75,6 +76,7 @@ impl Switch {
         self.forget_neighbour(now, port, arena, sink);
         if up {
             self.hold_again(now, port, arena, sink);
+            self.shape_again(now, port, sink);
             sink.kick(port);
         } else if stranded == Stranded::Drop {
             self.flush(now, port, arena, sink);
@@ -129,11 +131,28 @@ impl Switch {
     /// Drops everything that waits at a port.
     // LNK-23
     fn flush<S: Sink>(&mut self, now: Time, port: u16, arena: &mut Arena, sink: &mut S) {
-        while let Some((queue, id)) = self.queueing.pop(port, arena) {
+        while let Some((queue, id)) = self.pop_any(port, arena) {
             self.withdraw(now, port, queue, id, arena, sink);
             self.give_up(now, port, id, DropCause::Link, arena, sink);
         }
         self.regulate_emptied(now, arena, sink);
+    }
+
+    /// Takes the packet that a dead port would send next; no bucket of credits holds it.
+    // LNK-28
+    fn pop_any(&mut self, port: u16, arena: &Arena) -> Option<(u32, PacketId)> {
+        if self.credits.is_some() {
+            self.queueing.shape(port, CREDIT_CLASS, false);
+        }
+        self.queueing.pop(port, arena)
+    }
+
+    /// Credits that waited while a link was down wait for their bucket again.
+    // LNK-28
+    fn shape_again<S: Sink>(&mut self, now: Time, port: u16, sink: &mut S) {
+        if let Some(credits) = &mut self.credits {
+            credits.shape(now, port, &mut self.queueing, sink);
+        }
     }
 
     /// Drops a packet that stood in an egress queue until now.
@@ -204,6 +223,7 @@ impl Switch {
         {
             self.tell_bfc(&packet, false, arena, sink);
         }
+        self.assist_withdrawn(port, packet.class());
         if !self.queueing.is_behind(queue) {
             let counted = self.counted(&packet);
             self.classifier
@@ -231,7 +251,7 @@ impl Switch {
             if !self.is_dead(port) {
                 continue;
             }
-            while let Some((queue, id)) = self.queueing.pop(port, arena) {
+            while let Some((queue, id)) = self.pop_any(port, arena) {
                 self.withdraw(now, port, queue, id, arena, sink);
                 moved.push((port, id));
             }
@@ -264,7 +284,23 @@ impl Switch {
                 .place(now, port, &packet, &self.queueing, draw)
         };
         self.forward(now, port, place, id, arena, sink);
+        if self.assists {
+            self.assist_joined(now, port, packet.class(), sink); // LNK-28
+        }
         sink.kick(port);
+    }
+
+    /// The books of receiver-driven transports about a packet that is taken out of its queue.
+    // LNK-28
+    fn assist_withdrawn(&mut self, port: u16, class: u8) {
+        if let Some(credits) = &mut self.credits
+            && class == CREDIT_CLASS
+        {
+            credits.withdrawn(port);
+        }
+        if let Some(trimmer) = &mut self.trimmer {
+            trimmer.left(port, class);
+        }
     }
 
     /// A frame between neighbours has left its queue.

@@ -1018,6 +1018,7 @@ impl Switch {
             };
             broken.extend(floodgate.audit(arena, &self.routes, queued));
         }
+        broken.extend(self.audit_assists(arena));
         let c = &self.counters;
         if c.received != c.sent + c.dropped + packets {
             broken.push(format!(

@@ -41,6 +41,11 @@ impl Trimmer {
         self.waiting[at] += u16::from(class >= DATA_CLASS);
     }
 
+    /// How many are counted at a port and class, if there is such a class.
+    pub fn waiting(&self, port: u16, class: u8) -> Option<u16> {
+        (usize::from(class) < self.classes).then(|| self.waiting[self.at(port, class)])
+    }
+
     pub fn left(&mut self, port: u16, class: u8) {
         let at = self.at(port, class);
         self.waiting[at] -= u16::from(class >= DATA_CLASS);
@@ -145,6 +150,12 @@ impl Switch {
             hot.become_kind(Kind::Returned, CONTROL_CLASS);
             hot.dst = to;
             let back = self.routes.port(arena.hot(id), || packet.dst);
+            if let Some(back) = back
+                && self.is_lost_at(back)
+            {
+                self.drop(Some(back), id, DropCause::Link, arena, sink); // LNK-23
+                return false;
+            }
             if let Some(back) = back
                 && self.has_room(back, config, packet.size)
             {

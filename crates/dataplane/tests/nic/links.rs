@@ -24,7 +24,8 @@ fn to(dst: u32, start: FlowStart) -> FlowStart {
 
 impl Bench {
     fn link(&mut self, up: bool) -> u64 {
-        self.nic.link(0, up, &mut self.arena, &mut self.ears)
+        self.nic
+            .link(self.now, 0, up, &mut self.arena, &mut self.ears)
     }
 
     fn reach(&mut self, parts: &[u32]) {

@@ -194,3 +194,30 @@ fn the_echo_covers_all_packets_since_the_last_reply() {
     }
     assert_eq!(echoes, [true, false, true]);
 }
+
+// NIC-09, NIC-10
+#[test]
+fn a_packet_that_asks_is_acknowledged_at_once() {
+    for recovery in [
+        Recovery::None,
+        Recovery::GoBackN { timeout_ps: MS },
+        Recovery::Irn(IrnConfig::paper()),
+    ] {
+        let mut b = Bench::new(&NicConfig {
+            ack_every: 100,
+            recovery,
+            ..config()
+        });
+        let mut acks = Vec::new();
+        for psn in 0..6 {
+            let (mut hot, cold) = data(0, psn, 50);
+            if psn == 2 || psn == 3 {
+                hot.flags |= flag::ASKS;
+            }
+            b.receive(hot, cold);
+            let sent = b.send();
+            acks.extend(sent.map(|ack| (ack.psn, ack.has(flag::ASKS))));
+        }
+        assert_eq!(acks, [(3, false), (4, false)], "{recovery:?}");
+    }
+}

@@ -352,3 +352,58 @@ fn the_shortest_flow_may_go_first() {
         [(2, 1), (3, 0), (1, 0), (1, 1), (1, 2)]
     );
 }
+
+// NIC-09
+#[test]
+fn the_packet_that_the_window_lets_go_last_asks_for_its_acknowledgement() {
+    let asks = |ack_every, window_bytes: u64| -> Vec<u32> {
+        let mut b = Bench::new(&NicConfig {
+            ack_every,
+            ..window(window_bytes)
+        });
+        b.start(0, 6_000);
+        let sent = b.send_all();
+        let asks = |p: &&Packet| p.has(flag::ASKS);
+        sent.iter().filter(asks).map(|p| p.psn).collect()
+    };
+    assert_eq!(asks(8, 3_000), [2]);
+    assert_eq!(
+        asks(8, 2_500),
+        [2],
+        "the window is passed by less than a packet"
+    );
+    assert_eq!(asks(8, 100_000), [5], "the end of the flow");
+    assert_eq!(asks(1, 3_000), [], "each packet is acknowledged anyway");
+}
+
+// NIC-09
+#[test]
+fn an_acknowledgement_of_what_asked_lets_the_next_ask() {
+    let mut b = Bench::new(&NicConfig {
+        ack_every: 8,
+        ..window(2_000)
+    });
+    b.start(0, 9_000);
+    let mut sent = Vec::new();
+    while sent.len() < 9 {
+        let more = b.send_all();
+        assert!(more.len() <= 2, "no more than the window");
+        let last = more.last().expect("the window is open");
+        assert!(last.has(flag::ASKS));
+        let (acked, sent_ps) = (last.psn + 1, b.now - 83_840);
+        sent.extend(more);
+        b.now += US;
+        let cold = Cold {
+            sent_ps,
+            done_ps: NEVER,
+            ..Cold::default()
+        };
+        let ack = Packet {
+            flow: 0,
+            psn: acked,
+            ..Packet::new(Kind::Ack, 1, 60)
+        };
+        b.receive(ack, cold);
+    }
+    assert_eq!(b.ears.ends.len(), 1);
+}

@@ -21,7 +21,7 @@ fn pfc(threshold: u64) -> SwitchConfig {
 }
 
 impl Bench {
-    fn link(&mut self, port: u16, up: bool, stranded: Stranded) {
+    pub fn link(&mut self, port: u16, up: bool, stranded: Stranded) {
         self.switch.link(
             self.now,
             port,

@@ -1,6 +1,7 @@
 //! What receiver-driven transports ask of a switch, rule by rule.
 
 use super::*;
+use dataplane::switch::Stranded;
 
 fn credits() -> SwitchConfig {
     SwitchConfig {
@@ -75,6 +76,54 @@ fn each_port_shapes_its_own_credits() {
     }
     assert_eq!((b.all(1).len(), b.all(2).len()), (2, 2));
     assert_eq!(b.ears.drops, []);
+    b.sound();
+}
+
+// LNK-23, LNK-28: what a bucket holds is lost with the link, too, and costs no token.
+#[test]
+fn credits_of_a_dead_port_are_dropped_and_forgotten() {
+    let mut b = Bench::new(&credits());
+    b.now = 100 * GAP_PS;
+    for number in 0..3 {
+        b.receive(0, credit(number));
+    }
+    assert_eq!(b.all(1).len(), 2, "the bucket holds the third");
+    b.receive(0, credit(3));
+    b.receive(0, credit(4));
+    b.link(1, false, Stranded::Drop);
+    let lost: Vec<_> = (2..5).map(|psn| (psn, DropCause::Link)).collect();
+    assert_eq!(b.ears.drops, lost);
+    b.sound();
+    b.link(1, true, Stranded::Drop);
+    // Three may wait again. No token was spent on the lost ones: the bucket opens when it would have.
+    for number in 10..14 {
+        b.receive(0, credit(number));
+    }
+    assert_eq!(b.ears.drops[3..], [(13, DropCause::CreditLimit)]);
+    assert_eq!(b.all(1).len(), 0);
+    b.now = 101 * GAP_PS;
+    b.switch.timer(b.now, &mut b.arena, &mut b.ears);
+    let psns: Vec<u32> = b.all(1).iter().map(|p| p.psn).collect();
+    assert_eq!(psns, [10]);
+    b.sound();
+}
+
+// LNK-24, LNK-28
+#[test]
+fn credits_that_wait_for_a_link_leave_at_their_pace_when_it_is_back() {
+    let mut b = Bench::new(&credits());
+    b.now = 100 * GAP_PS;
+    b.link(1, false, Stranded::Wait);
+    for number in 0..4 {
+        b.receive(0, credit(number));
+    }
+    assert_eq!(b.ears.drops, [(3, DropCause::CreditLimit)]);
+    b.now = 200 * GAP_PS;
+    b.link(1, true, Stranded::Wait);
+    assert_eq!(b.all(1).len(), 2);
+    b.now = 201 * GAP_PS;
+    b.switch.timer(b.now, &mut b.arena, &mut b.ears);
+    assert_eq!(b.all(1).len(), 1);
     b.sound();
 }
 
@@ -268,4 +317,38 @@ fn labels_have_a_digit_for_each_tier_and_symmetric_hashes_no_sense_of_direction(
         let of = |packet: &Packet| routes(PathChoice::Symmetric, 7).port(packet, || 0);
         assert_eq!(of(&there), of(&back));
     }
+}
+
+// LNK-23, LNK-28
+#[test]
+fn a_port_that_comes_back_has_room_for_data_again() {
+    use Kind::{Data, Header};
+    let mut b = Bench::new(&trims(|_| ()));
+    for psn in 0..5 {
+        b.receive(0, data(1, 1, psn));
+    }
+    b.link(1, false, Stranded::Drop);
+    assert_eq!(b.ears.drops.len(), 5, "data and headers");
+    b.sound();
+    b.link(1, true, Stranded::Drop);
+    for psn in 5..9 {
+        b.receive(0, data(1, 1, psn));
+    }
+    let sent = kinds(&b.all(1));
+    assert_eq!(sent, [(Header, 8), (Data, 5), (Data, 6), (Data, 7)]);
+    b.sound();
+}
+
+// NDP-03, LNK-23
+#[test]
+fn a_header_whose_way_home_is_dead_is_lost() {
+    let mut b = Bench::new(&trims(|t| t.control_bytes = 64));
+    for psn in 0..4 {
+        b.receive(0, data(1, 1, psn));
+    }
+    b.link(0, false, Stranded::Drop);
+    b.receive(0, data(1, 1, 4));
+    assert_eq!(b.ears.drops, [(4, DropCause::Link)]);
+    assert_eq!(b.switch.counters().returned, 0);
+    b.sound();
 }

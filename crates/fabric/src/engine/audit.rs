@@ -38,7 +38,7 @@ impl<C: Calendar + Send> Simulation<C> {
                 "lossless" => self.lossless,
                 "slowdown" => !self.spraying && !self.links_change, // LNK-30
                 "pauses" => !self.losing,
-                "receivers" => self.owns_repair && !self.losing && !self.links_change,
+                "receivers" => self.owns_repair,
                 "credits" => self
                     .net
                     .each_switch()

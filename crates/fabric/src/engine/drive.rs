@@ -34,9 +34,9 @@ impl<C: Calendar + Send> Simulation<C> {
     ) -> Outcome {
         let started = std::time::Instant::now();
         let mut ending = None;
-        let mut probe = self.probe_ps;
+        let (mut probe, mut until) = (self.probe_ps, 0);
         while ending.is_none() {
-            let until = probe.min(self.until_ps);
+            until = probe.min(self.until_ps);
             self.run_before(until + 1, crew.as_mut());
             ending = match self.stands_still(until) {
                 true => Some(Ending::Deadlocked),
@@ -53,6 +53,9 @@ impl<C: Calendar + Send> Simulation<C> {
         }
         if let Some(crew) = crew {
             self.threads.windows = crew.windows;
+        }
+        for part in &mut self.net.parts {
+            part.settle(until);
         }
         let ending = ending.unwrap_or(Ending::Drained);
         let seconds = started.elapsed().as_secs_f64();

@@ -231,4 +231,12 @@ impl<C: Calendar> Partition<C> {
             None => self.nics[node as usize].timer(now, &mut self.arena, sink),
         }
     }
+
+    /// The run ends after everything of `now`: NICs count what they had put off.
+    pub(super) fn settle(&mut self, now: Time) {
+        for (node, nic) in (0..).zip(&mut self.nics) {
+            let core = &mut self.core;
+            nic.settle(now, &mut NodeSink { core, node });
+        }
+    }
 }

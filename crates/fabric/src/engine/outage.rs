@@ -233,7 +233,7 @@ impl<C: Calendar> Partition<C> {
                 self.switches[switch].link(now, port, up, stranded, &mut self.arena, sink);
             }
             None => {
-                let lost = self.nics[node as usize].link(port, up, &mut self.arena, sink);
+                let lost = self.nics[node as usize].link(now, port, up, &mut self.arena, sink);
                 states.ends[end as usize].lost_waiting += lost;
             }
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use dataplane::config::{Admission, Recovery};
+use dataplane::config::{Admission, ControlConfig, Recovery};
 use dataplane::sink::DROP_CAUSES;
 use dataplane::units::{MS, US};
 use fabric::record::Ending;
@@ -74,6 +74,81 @@ fn down_and_up_again_loses_what_was_under_way_and_recovery_repairs_it() {
             "{name}: paths change"
         );
     }
+}
+
+// LNK-20, LNK-23, LNK-28
+#[test]
+fn receiver_driven_transports_repair_what_a_link_took() {
+    for (name, preset) in DRIVEN {
+        let mut s = preset(fabric(), busy(16, 150, 300 * US, 200_000, 2));
+        match &mut s.nic.control {
+            ControlConfig::ExpressPass(c) => c.timeout_ps = 200 * US,
+            ControlConfig::Ndp(c) => c.timeout_ps = 200 * US,
+            ControlConfig::Homa(c) => c.timeout_ps = 200 * US,
+            _ => unreachable!(),
+        }
+        let graph = Arc::new(s.graph());
+        let s = s.failing("leaf0", "spine0", 100 * US, Some(250 * US));
+        let (outcome, _) = s.run_twice();
+        assert_eq!(outcome.ending, Ending::Drained, "{name}");
+        assert_eq!(outcome.finished, 150, "{name}");
+        let c = outcome.counters;
+        let on_it = port(&outcome, &graph, "leaf0", "spine0").dropped[LOST]
+            + port(&outcome, &graph, "spine0", "leaf0").dropped[LOST];
+        assert!(on_it > 0, "{name}: frames were under way or in queues");
+        assert_eq!(on_it, c.drops[LOST], "{name}: and on no other link");
+        assert!(c.retransmissions > 0, "{name}");
+        for check in ["conservation", "links", "flows", "delivery", "receivers"] {
+            assert!(outcome.checks.contains(&check), "{name}: {check}");
+        }
+    }
+}
+
+// LNK-13
+#[test]
+fn a_receiver_that_is_cut_off_is_named_whoever_drives() {
+    for (name, preset) in DRIVEN {
+        let mut s = preset(
+            star(3),
+            vec![flow(0, 0, 0, 1, 2_000_000), flow(1, 0, 2, 0, 100_000)],
+        );
+        s.until_ps = 5 * MS;
+        let (outcome, _) = s.failing("host1", "switch0", 50 * US, None).run_twice();
+        assert_eq!(outcome.ending, Ending::TimeLimit, "{name}");
+        assert_eq!(outcome.finished, 1, "{name}: the other flow has a way");
+        assert_eq!(outcome.stall.len(), 1, "{name}: {:?}", outcome.stall);
+        let said = &outcome.stall[0];
+        assert!(
+            said.starts_with("flow 0 from host0 to host1"),
+            "{name}: {said}"
+        );
+        assert!(
+            said.ends_with("its receiver cannot be reached"),
+            "{name}: {said}"
+        );
+    }
+}
+
+/// The data of a flow of one packet passes the switch 5.14992 us after its start, its stop 6.72 ns
+/// later, when the sender's link is down for good.
+// XP-22
+#[test]
+fn a_receiver_that_has_everything_gives_credits_to_a_dead_sender_for_a_timeout_only() {
+    let credits = |timeout_ps| {
+        let mut s = expresspass(star(2), vec![flow(0, 0, 0, 1, 1_460)]);
+        if let ControlConfig::ExpressPass(c) = &mut s.nic.control {
+            c.timeout_ps = timeout_ps;
+        }
+        s.until_ps = 5 * MS;
+        let (outcome, _) = s.failing("host0", "switch0", 5_153_000, None).run_twice();
+        assert_eq!((outcome.finished, outcome.stall.len()), (0, 1));
+        let c = outcome.counters.driven;
+        assert_eq!((c.stops, c.credits_used), (1, 1));
+        c.credits
+    };
+    // Half of the link's, 3.9 in a microsecond: its first period has ended neither well nor badly.
+    let (few, many) = (credits(100 * US), credits(20 * MS));
+    assert!(few < 450 && many > 15_000, "{few} and {many} credits");
 }
 
 /// One packet of 1048 B from host 0 to host 1: 83 840 ps on the wire, and 1 us.

@@ -2,8 +2,8 @@
 
 use super::*;
 use dataplane::config::{
-    Admission, Alpha, Amount, BitmapConfig, Classify, FloodgateConfig, HoldBy, IrnConfig, PauseBy,
-    Recovery, Release, Schedule,
+    Admission, Alpha, Amount, Assist, BitmapConfig, Classify, ControlConfig, FloodgateConfig,
+    HoldBy, IrnConfig, PauseBy, Recovery, Release, Schedule,
 };
 use dataplane::units::{MS, US};
 use fabric::record::Ending;
@@ -163,5 +163,70 @@ proptest! {
         prop_assert_eq!(named == 0, outcome.ending == Ending::Drained);
         let lost: u64 = outcome.ports.iter().map(|p| p.dropped[LOST]).sum();
         prop_assert_eq!(lost, outcome.counters.drops[LOST], "each loss is counted at a port");
+    }
+}
+
+/// Receiver-driven transports with timeouts that a short run has room for, and short queues.
+fn hurry(s: &mut Setup, variant: u8) {
+    match &mut s.nic.control {
+        ControlConfig::ExpressPass(c) => {
+            c.timeout_ps = 150 * US;
+            c.queue.limit = [16, 4, 1][usize::from(variant)];
+            s.switch.assist = Some(Assist::Credits(c.queue));
+        }
+        ControlConfig::Ndp(c) => {
+            c.timeout_ps = 100 * US;
+            c.trim.returns = variant > 0;
+            c.trim.control_bytes = [12_000, 12_000, 300][usize::from(variant)];
+            s.switch.assist = Some(Assist::Trim(c.trim));
+        }
+        ControlConfig::Homa(c) => c.timeout_ps = 100 * US,
+        _ => unreachable!("a receiver-driven transport"),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    // LNK-02, LNK-13, LNK-20, LNK-21, LNK-23, LNK-24, LNK-28, XP-22, AUD-01, AUD-02, AUD-10
+    #[test]
+    fn receiver_driven_transports_keep_their_books_too(
+        topology in topology(),
+        preset in 0..DRIVEN.len(),
+        outages in prop::collection::vec(outage(), 1..12),
+        delay_ps in prop_oneof![Just(0), 0..30 * US],
+        wait in any::<bool>(),
+        variant in 0u8..3,
+        n in 1u32..60,
+        largest in prop_oneof![Just(1_000u64), Just(200_000)],
+        seed in any::<u64>(),
+    ) {
+        let (name, preset) = DRIVEN[preset];
+        let hosts = topology.build().unwrap().hosts();
+        let mut s = preset(topology, busy(hosts, n, 100 * US, largest, seed));
+        s.seed = seed;
+        hurry(&mut s, variant);
+        s.until_ps = 40 * MS;
+        let ports = s.graph().port_count();
+        let outages: Vec<Outage> = outages
+            .into_iter()
+            .map(|(link, from_ps, until_ps)| Outage { link: link % ports, from_ps, until_ps })
+            .collect();
+        let stranded = if wait { Stranded::Wait } else { Stranded::Drop };
+        let s = s.with(&outages, delay_ps, stranded);
+        let full = Setup { elide: false, ..s.clone() };
+        let divided = s.divided();
+        let (outcome, keep) = s.run_raw();
+        prop_assert_eq!(&outcome.violations, &[], "{}", name);
+        prop_assert!(outcome.checks.contains(&"receivers"));
+        prop_assert_eq!(divided.run_raw().0.digest, outcome.digest, "{}, threads", name);
+        prop_assert_eq!(full.run_raw().0.digest, outcome.digest, "{}", name);
+        prop_assert_eq!(outcome.started, u64::from(n));
+        prop_assert_eq!(keep.flows.len(), n as usize);
+        let named = outcome.stall.iter().filter(|said| said.contains("cannot be reached")).count();
+        prop_assert_eq!(outcome.finished + named as u64, outcome.started, "{} {:?} {:?}", name, outcome.ending, outcome.stall);
+        prop_assert_eq!(named == 0, outcome.ending == Ending::Drained, "{} {:?} {:?}", name, outcome.ending, outcome.counters);
+        let lost: u64 = outcome.ports.iter().map(|p| p.dropped[LOST]).sum();
+        prop_assert_eq!(lost, outcome.counters.drops[LOST], "{}: each loss is counted at a port", name);
     }
 }

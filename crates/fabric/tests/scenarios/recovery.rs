@@ -234,6 +234,38 @@ fn without_a_timeout_a_lost_tail_is_lost() {
     assert_eq!((outcome.finished, outcome.counters.timeouts), (1, 0));
 }
 
+/// Windows that open and close under an incast, with no timeout to help, and nothing lost.
+// NIC-09
+#[test]
+fn windows_smaller_than_the_packets_of_an_ack_wait_for_nothing() {
+    for (name, preset) in [("hpcc", hpcc as fn(_, _) -> Setup), ("dctcp", dctcp)] {
+        for ack_every in [2, 7, 1 << 20] {
+            let flows: Vec<Flow> = (0..24)
+                .map(|i| flow(i, u64::from(i % 5) * US, i % 8, 8, 300_000))
+                .collect();
+            let mut s = preset(star(9), flows);
+            s.nic.recovery = Recovery::GoBackN { timeout_ps: NEVER };
+            let each = {
+                let mut s = s.clone();
+                s.nic.ack_every = 1;
+                s.run().0
+            };
+            s.nic.ack_every = ack_every;
+            let (outcome, _) = s.run();
+            assert_eq!(outcome.ending, Ending::Drained, "{name}, {ack_every}");
+            assert_eq!(outcome.finished, 24, "{name}, {ack_every}");
+            let c = outcome.counters;
+            assert_eq!(c.drops, [0; dataplane::sink::DROP_CAUSES]);
+            assert_eq!((c.retransmissions, c.timeouts), (0, 0));
+            assert!(
+                c.acks < each.counters.acks * 9 / 10,
+                "{name}, {ack_every}: {}",
+                c.acks
+            );
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -256,7 +288,7 @@ proptest! {
         buffer in 5_000u64..60_000,
         per_queue in any::<bool>(),
         acks_with_data in any::<bool>(),
-        ack_every in 1u32..5,
+        ack_every in prop_oneof![1u32..5, Just(1000)],
         sprays in any::<bool>(),
     ) {
         let mut flows: Vec<Flow> = sizes
@@ -274,9 +306,7 @@ proptest! {
         if acks_with_data && s.switch.bfc.is_none() {
             s.nic.ack_class = 2;
         }
-        // A window smaller than the packets that an ACK stands for waits for a timeout.
-        let windowed = matches!(name, "hpcc" | "dctcp");
-        s.nic.ack_every = if windowed { 1 } else { ack_every };
+        s.nic.ack_every = ack_every; // NIC-09: also where the window is smaller
         if sprays && !matches!(recovery, Recovery::GoBackN { .. }) {
             s.switch.path = PathChoice::Packet;
         }

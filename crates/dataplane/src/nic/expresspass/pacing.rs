@@ -1,0 +1,189 @@
+//! The receiver's pace: when the credits of each flow are due, and which of them find room in the
+//! queue of their port.
+//!
+//! Nobody sees a credit before it leaves its port, so one that is due while others wait needs no
+//! event: what has become due is looked up when a credit leaves, or when a packet changes a flow.
+//! It is taken one by one in the order of time, so nothing differs from an event for each.
+
+use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BinaryHeap, VecDeque};
+
+use super::super::driven::Context;
+use super::{Alarm, AlarmKind, CREDIT_CLASS, ExpressPass, settings};
+use crate::bucket::Bucket;
+use crate::config::ExpressPassConfig;
+use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
+use crate::sink::Sink;
+use crate::units::{NEVER, Rate, Time};
+
+/// When the next credit of a flow is due. Those of one instant come in the order of flows.
+// NIC-06
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Due {
+    at: Time,
+    flow: u32,
+    slot: u32,
+}
+
+/// The receiver's side of one port.
+#[derive(Debug)]
+pub(super) struct Port {
+    pub bucket: Bucket,
+    pub gap_ps: Time,
+    /// Credits that wait: place and number of the flow, number of the credit.
+    pub credits: VecDeque<(u32, u32, u32)>,
+    /// An alarm for the bucket is set.
+    pub armed: bool,
+    /// The next credit of each flow that gets some.
+    due: BinaryHeap<Reverse<Due>>,
+}
+
+impl Port {
+    pub fn new(config: &ExpressPassConfig, rate: Rate) -> Self {
+        Self {
+            bucket: Bucket::new(rate, &config.queue),
+            gap_ps: config.queue.gap_ps(rate),
+            credits: VecDeque::with_capacity(config.queue.limit.into()),
+            armed: false,
+            due: BinaryHeap::new(),
+        }
+    }
+
+    fn next_due(&self) -> Option<Due> {
+        self.due.peek().map(|&Reverse(due)| due)
+    }
+}
+
+impl ExpressPass {
+    /// A flow gets credits from now on.
+    // XP-10
+    pub(super) fn begin_credits(&mut self, at: Time, port: u16, slot: u32, flow: u32) {
+        let due = Due { at, flow, slot };
+        self.ports[port as usize].due.push(Reverse(due));
+    }
+
+    /// Makes the credits that were due before `until`.
+    // XP-19
+    pub(super) fn catch_up<S: Sink>(&mut self, cx: &mut Context<'_, S>, until: Time) {
+        loop {
+            let each = self.ports.iter().enumerate();
+            let next = each.filter_map(|(n, port)| Some((port.next_due()?, n)));
+            match next.min() {
+                Some((due, port)) if due.at < until => self.make_credit(cx, port),
+                _ => return,
+            }
+        }
+    }
+
+    /// The credit that is due next at a port joins the NIC's own queue, if that has room.
+    // XP-03, XP-10, XP-18
+    fn make_credit<S: Sink>(&mut self, cx: &mut Context<'_, S>, port: usize) {
+        let config = settings(cx.config);
+        let port = &mut self.ports[port];
+        let Some(mut top) = port.due.peek_mut() else {
+            return;
+        };
+        let due = top.0;
+        let Some(flow) = self.incoming.get_mut(due.slot, due.flow) else {
+            PeekMut::pop(top);
+            return;
+        };
+        if let Some(done_ps) = flow.done_ps
+            && done_ps + config.timeout_ps <= due.at
+        {
+            PeekMut::pop(top);
+            return self.forget(due.slot, due.flow, done_ps); // XP-22
+        }
+        let credit = flow.next_credit;
+        flow.next_credit += 1;
+        cx.counters.driven.credits += 1;
+        if port.credits.len() < usize::from(config.queue.limit) {
+            port.credits.push_back((due.slot, due.flow, credit));
+        } else {
+            cx.counters.driven.credits_dropped += 1;
+        }
+        flow.watch(due.at, config, port.gap_ps);
+        let unit = (cx.sink.draw() >> 11) as f64 / (1u64 << 53) as f64;
+        let stretch = 1.0 + config.jitter * (2.0 * unit - 1.0);
+        let gap_ps = port.gap_ps as f64 / flow.feedback.rate * stretch;
+        top.0.at = due.at + (gap_ps as Time).max(1);
+    }
+
+    /// Asks to be called when something changes that nobody would look up otherwise: an alarm, or the
+    /// first credit of a port at which none waits.
+    // XP-19
+    pub(super) fn ask_for_call<S: Sink>(&self, cx: &mut Context<'_, S>) {
+        let alarm = self.alarms.peek().map_or(NEVER, |top| top.0.at);
+        let bare = self.ports.iter().filter(|port| port.credits.is_empty());
+        let due = bare.filter_map(Port::next_due).map(|due| due.at);
+        let at = due.fold(alarm, Time::min);
+        if at < NEVER {
+            cx.sink.wake(at);
+        }
+    }
+
+    /// Kicks a port whose credits may go, or sets an alarm for when they may.
+    pub(super) fn await_bucket<S: Sink>(&mut self, cx: &mut Context<'_, S>, port: u16) {
+        let p = &mut self.ports[port as usize];
+        if p.credits.is_empty() {
+            return;
+        }
+        let at = p.bucket.opens_ps();
+        if at <= cx.now {
+            cx.sink.kick(port);
+        } else if !p.armed {
+            p.armed = true;
+            self.alarms.push(Reverse(Alarm {
+                at,
+                flow: u32::MAX,
+                kind: AlarmKind::Bucket,
+                slot: port.into(),
+            }));
+        }
+    }
+
+    /// The credit that leaves a port now.
+    // XP-02
+    pub(super) fn send_credit<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        arena: &mut Arena,
+    ) -> Option<PacketId> {
+        self.catch_up(cx, cx.now + 1);
+        let p = &mut self.ports[port as usize];
+        let mut sent = None;
+        while let Some((slot, number, credit)) = p.credits.pop_front() {
+            let Some(flow) = self.incoming.get_mut(slot, number) else {
+                cx.counters.driven.credits_dropped += 1;
+                continue;
+            };
+            let queue = settings(cx.config).queue;
+            let hot = Packet {
+                flow: number,
+                psn: credit,
+                hash: flow.hash,
+                dst: flow.peer,
+                ..Packet::new(Kind::Grant, CREDIT_CLASS, queue.credit_bytes)
+            };
+            let cold = Cold {
+                sent_ps: cx.now,
+                src: flow.own,
+                slot: flow.peer_slot,
+                remaining: flow.expected.into(),
+                ..Cold::default()
+            };
+            p.bucket.take(cx.now);
+            sent = Some(arena.alloc(hot, cold));
+            break;
+        }
+        self.await_bucket(cx, port);
+        self.ask_for_call(cx);
+        sent
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/pacing.rs"]
+mod tests;
