@@ -125,6 +125,8 @@ struct Incoming {
     rtt_ps: Time,
     /// When the period began.
     period_ps: Time,
+    /// When data of a credit last came.
+    heard_ps: Time,
 }
 
 impl Incoming {
@@ -141,6 +143,7 @@ impl Incoming {
     // XP-11, XP-13
     fn echo(&mut self, now: Time, cold: &Cold, config: &ExpressPassConfig, gap_ps: Time) {
         let rtt_ps = now - cold.done_ps;
+        self.heard_ps = now;
         self.rtt_ps = match self.rtt_ps {
             0 => {
                 self.period_ps = now;
@@ -162,8 +165,8 @@ impl Incoming {
     /// Nothing came back for two round trips though credits were sent all the time.
     // XP-13
     fn watch(&mut self, now: Time, config: &ExpressPassConfig, gap_ps: Time) {
-        let silent = now - self.period_ps >= 2 * self.rtt_ps && self.known == 0;
-        if self.rtt_ps > 0 && silent {
+        let since_ps = self.period_ps.max(self.heard_ps);
+        if self.rtt_ps > 0 && now - since_ps >= 2 * self.rtt_ps {
             self.close_period(now, config, 1.0, gap_ps);
         }
     }
@@ -388,6 +391,7 @@ impl ExpressPass {
                         lost: 0,
                         rtt_ps: 0,
                         period_ps: cx.now,
+                        heard_ps: cx.now,
                     },
                 );
                 self.known.insert(packet.flow, slot);
@@ -818,6 +822,7 @@ mod tests {
             lost: 0,
             rtt_ps: 0,
             period_ps: 0,
+            heard_ps: 0,
         }
     }
 
@@ -861,5 +866,12 @@ mod tests {
         flow.watch(32_000_000, &CONFIG, GAP_PS);
         // One credit in a round trip of 8 us, where 61.7 are the link's.
         assert!((flow.feedback.rate - 129_760.0 / 8e6).abs() < 1e-9);
+        // One answer within a period does not keep the rate for ever.
+        echo(&mut flow, 33_000_000, 2, 25_000_000);
+        flow.feedback.rate = 0.5;
+        flow.watch(48_999_999, &CONFIG, GAP_PS);
+        assert_eq!(flow.feedback.rate, 0.5);
+        flow.watch(49_000_000, &CONFIG, GAP_PS);
+        assert!(flow.feedback.rate < 0.5);
     }
 }
