@@ -22,6 +22,8 @@ mod scan;
 mod sender;
 pub mod timely;
 
+use std::sync::Arc;
+
 use crate::config::{Arbiter, NicConfig};
 use crate::packet::{Arena, Kind, NO_PACKET, PacketId};
 use crate::sink::Sink;
@@ -158,7 +160,7 @@ impl Fifo {
 /// A NIC with one or several ports. Give it flows, packets and the time.
 #[derive(Debug)]
 pub struct Nic {
-    config: NicConfig,
+    config: Arc<NicConfig>,
     sender: Sender,
     /// The sending half with [`Arbiter::Scan`], in the place of `sender`.
     scan: Option<Box<Scan>>,
@@ -174,9 +176,9 @@ pub struct Nic {
 impl Nic {
     /// A NIC whose ports have these rates, for frames of `classes` classes.
     #[must_use]
-    pub fn new(config: &NicConfig, classes: usize, ports: &[Rate]) -> Self {
+    pub fn new(config: &Arc<NicConfig>, classes: usize, ports: &[Rate]) -> Self {
         Self {
-            config: *config,
+            config: Arc::clone(config),
             sender: Sender::new(config, classes, ports),
             scan: (config.host.arbiter == Arbiter::Scan).then(|| Box::new(Scan::new())),
             driven: Driven::new(config, classes, ports),

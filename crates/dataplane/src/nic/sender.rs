@@ -620,6 +620,7 @@ impl Sender {
             }
         } else {
             // REC-19
+            let stack = arena.stack(id);
             let ack = AckInfo {
                 now,
                 seq,
@@ -627,7 +628,7 @@ impl Sender {
                 snd_nxt: flow.bytes_below(flow.next, config.mtu),
                 marked: packet.has(flag::CE),
                 rtt_ps: now - cold.sent_ps,
-                int: arena.stack(id),
+                int: stack.as_ref(),
             };
             flow.control.on_ack(&config.control, &flow.start.path, &ack);
         }

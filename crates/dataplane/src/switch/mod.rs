@@ -562,8 +562,7 @@ impl Switch {
                         .min(u64::from(u32::MAX)) as u32,
                     rate_mbps: telemetry.rate_mbps,
                 };
-                if let Some(stack) = arena.stack_mut(id) {
-                    let fits = stack.push(self.path_id, hop);
+                if let Some(fits) = arena.push_hop(id, self.path_id, hop) {
                     self.counters.int_hops += 1;
                     if fits && self.int_as.is_some() {
                         self.rewrite_int(port, id, arena);
@@ -582,8 +581,8 @@ impl Switch {
     fn rewrite_int(&self, port: u16, id: PacketId, arena: &mut Arena) {
         let telemetry = &self.queueing.ports[port as usize].telemetry;
         let arrived = telemetry.int_tx + telemetry.int_bytes;
-        if let (Some(int), Some(stack)) = (self.int_as, arena.stack_mut(id)) {
-            signal::rewrite(int, stack, arrived);
+        if let (Some(int), Some(hop)) = (self.int_as, arena.last_hop_mut(id)) {
+            signal::rewrite(int, hop, arrived);
         }
     }
 

@@ -205,7 +205,7 @@ impl<C: Calendar> Partition<C> {
         let (src, dst) = self.endpoints(&flow, hash);
         let NicConfig {
             mtu, header, ack, ..
-        } = self.nic;
+        } = *self.nic;
         FlowRecord {
             flow,
             received_ps: None,
