@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::config::PathChoice;
 use crate::packet::Packet;
+use crate::prefetch::prefetch;
 
 /// Where the endpoints of the network are; the same for all switches.
 #[derive(Debug)]
@@ -186,6 +187,15 @@ impl Routes {
                         .port(set, ((u64::from(h) * n as u64) >> 32) as usize),
                 )
             }
+        }
+    }
+
+    /// Asks for what [`Routes::port`] will look at. Frames between neighbours go nowhere.
+    #[inline]
+    pub fn prefetch(&self, dst: u32) {
+        if let Some(&group) = self.endpoints.group.get(dst as usize) {
+            prefetch(&self.table, group as usize);
+            prefetch(&self.sets.spans, 0);
         }
     }
 

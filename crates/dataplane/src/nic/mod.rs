@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 use crate::config::{Arbiter, NicConfig};
 use crate::packet::{Arena, Kind, NO_PACKET, PacketId};
+use crate::prefetch::prefetch_lines;
 use crate::sink::Sink;
 use crate::units::{Rate, Time};
 use control::PathInfo;
@@ -224,9 +225,15 @@ impl Nic {
         result
     }
 
+    /// Asks for the NIC's own record. Changes nothing.
+    #[inline]
+    pub fn prefetch(&self) {
+        prefetch_lines(self, 9);
+    }
+
     /// Asks for the flow that an ACK which arrives soon is for. Changes nothing.
     #[inline]
-    pub fn prefetch(&self, id: PacketId, arena: &Arena) {
+    pub fn prefetch_flow(&self, id: PacketId, arena: &Arena) {
         if arena.hot(id).kind() == Kind::Ack {
             let slot = arena.cold(id).slot;
             match &self.scan {

@@ -22,6 +22,7 @@ mod trim;
 use crate::config::{Assist, Classify, IntConfig, PauseBy, Scope, SwitchConfig};
 use crate::int::{IntFormat, IntHop, wire};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
+use crate::prefetch::prefetch_lines;
 use crate::route::Routes;
 use crate::sink::{DROP_CAUSES, DropCause, Sink};
 use crate::units::{NEVER, Rate, Time};
@@ -205,10 +206,28 @@ impl Switch {
         }
     }
 
-    /// Asks for what a frame that arrives soon by `in_port` will touch here, and returns the port
-    /// by which it will leave, where that is known. Changes nothing.
+    /// Asks for the switch's own record. Like all that asks for memory, it changes nothing.
     #[inline]
-    pub fn prefetch(&self, in_port: u16, id: PacketId, arena: &Arena) -> Option<u16> {
+    pub fn prefetch(&self) {
+        prefetch_lines(self, 20);
+    }
+
+    /// Asks for what tells where a packet goes.
+    #[inline]
+    pub fn prefetch_route(&self, id: PacketId, arena: &Arena) {
+        self.routes.prefetch(arena.hot(id).dst);
+    }
+
+    /// Asks for a port that will send.
+    #[inline]
+    pub fn prefetch_port(&self, port: u16) {
+        self.queueing.prefetch(port);
+    }
+
+    /// Asks for what a frame that arrives soon by `in_port` will touch here, and returns the port
+    /// by which it will leave, where that is known.
+    #[inline]
+    pub fn prefetch_way(&self, in_port: u16, id: PacketId, arena: &Arena) -> Option<u16> {
         let packet = arena.hot(id);
         if packet.kind().is_hop_control() {
             return None;

@@ -71,6 +71,7 @@ impl<C: Calendar> Partition<C> {
         let sink = &mut NodeSink {
             core: &mut self.core,
             node,
+            base: link - u32::from(port),
         };
         let (sent, more) = match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => {

@@ -10,9 +10,9 @@ use kernel::digest::fold;
 use super::Partition;
 use super::node::{Core, NodeSink};
 
-/// How many events ahead memory is asked for, in three steps: the packet and its link; what they
-/// lead to; what that leads to. An event takes about as long as a miss or two.
-const AHEAD: [usize; 3] = [5, 3, 1];
+/// How many events ahead each step of [`Partition::look_ahead`] is. An event takes about as long as a
+/// miss or two.
+const AHEAD: [usize; 4] = [8, 6, 4, 2];
 
 impl<C: Calendar> Partition<C> {
     /// Handles every event before `limit`, instant by instant.
@@ -60,36 +60,66 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Asks for the memory that events a little ahead will touch: first for the packet and its
-    /// link, then for what they lead to. Decides nothing.
+    /// Asks for the memory that events a little ahead will touch, in steps, since each can only be
+    /// found by what the one before it brings: the packet and the link; the node; where the packet
+    /// goes there; what stands there. Decides nothing.
     #[inline]
     fn look_ahead(&self) {
-        let arrival = |n| {
-            let event = self.core.calendar.upcoming(n);
-            event.filter(|e| e.phase() == phase::ARRIVAL)
-        };
-        if let Some(far) = arrival(AHEAD[0]) {
-            self.arena.prefetch(far.arg);
-            prefetch(&self.core.links.far, far.id() as usize);
-        }
-        if let Some(near) = arrival(AHEAD[1]) {
-            let far = &self.core.links.far[near.id() as usize];
-            match (far.node as usize).checked_sub(self.nics.len()) {
-                Some(switch) => {
-                    let switch = &self.switches[switch];
-                    if let Some(port) = switch.prefetch(far.port, near.arg, &self.arena) {
-                        let link = self.core.nodes[far.node as usize].base + u32::from(port);
-                        prefetch(&self.core.links.near, link as usize);
-                    }
+        let upcoming = |step: usize| self.core.calendar.upcoming(AHEAD[step]);
+        if let Some(event) = upcoming(0) {
+            match event.phase() {
+                phase::ARRIVAL => {
+                    self.arena.prefetch(event.arg);
+                    prefetch(&self.core.links.far, event.id() as usize);
                 }
-                None => self.arena.prefetch_cold(near.arg),
+                phase::EGRESS => prefetch(&self.core.links.near, event.id() as usize),
+                _ => {}
             }
         }
-        if let Some(next) = arrival(AHEAD[2]) {
-            let node = self.core.links.far[next.id() as usize].node as usize;
+        if let Some(event) = upcoming(1) {
+            let node = match event.phase() {
+                phase::ARRIVAL => self.core.links.far[event.id() as usize].node,
+                phase::EGRESS => self.core.links.near[event.id() as usize].node,
+                phase::TIMER => event.id(),
+                _ => u32::MAX,
+            } as usize;
             if let Some(nic) = self.nics.get(node) {
-                nic.prefetch(next.arg, &self.arena);
+                nic.prefetch();
+            } else if let Some(switch) = self.switches.get(node - self.nics.len()) {
+                switch.prefetch();
             }
+        }
+        if let Some(event) = upcoming(2)
+            && event.phase() == phase::ARRIVAL
+        {
+            let node = self.core.links.far[event.id() as usize].node as usize;
+            match node.checked_sub(self.nics.len()) {
+                Some(switch) => self.switches[switch].prefetch_route(event.arg, &self.arena),
+                None => self.arena.prefetch_cold(event.arg),
+            }
+        }
+        let Some(event) = upcoming(3) else { return };
+        match event.phase() {
+            phase::ARRIVAL => {
+                let far = &self.core.links.far[event.id() as usize];
+                match (far.node as usize).checked_sub(self.nics.len()) {
+                    Some(switch) => {
+                        let switch = &self.switches[switch];
+                        if let Some(port) = switch.prefetch_way(far.port, event.arg, &self.arena) {
+                            let link = far.base + u32::from(port);
+                            prefetch(&self.core.links.near, link as usize);
+                        }
+                    }
+                    None => self.nics[far.node as usize].prefetch_flow(event.arg, &self.arena),
+                }
+            }
+            phase::EGRESS => {
+                let near = &self.core.links.near[event.id() as usize];
+                if let Some(switch) = (near.node as usize).checked_sub(self.nics.len()) {
+                    self.switches[switch].prefetch_port(near.port);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -111,7 +141,7 @@ impl<C: Calendar> Partition<C> {
             u64::from(packet.tag) << 24 | u64::from(packet.flags) << 16 | u64::from(packet.size);
         l.digest = fold(fold(l.digest, now ^ how << 40), what);
         l.arrived += 1;
-        let (node, port) = (l.node, l.port);
+        let (node, base, port) = (l.node, l.base, l.port);
         if l.lossy && self.is_lost(link, id) {
             return self.lose(link, id);
         }
@@ -121,6 +151,7 @@ impl<C: Calendar> Partition<C> {
         let sink = &mut NodeSink {
             core: &mut self.core,
             node,
+            base,
         };
         match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => {
@@ -178,10 +209,7 @@ impl<C: Calendar> Partition<C> {
         while let Some((host, port, id)) = self.core.notices.due(now) {
             self.progress_ps = now;
             let node = self.places.of(host).at;
-            let sink = &mut NodeSink {
-                core: &mut self.core,
-                node,
-            };
+            let sink = &mut NodeSink::of(&mut self.core, node);
             self.nics[node as usize].returned(now, port, id, &mut self.arena, sink);
         }
     }
@@ -198,10 +226,7 @@ impl<C: Calendar> Partition<C> {
             links.near[link as usize].node,
             links.far[link as usize].node,
         );
-        let mut sink = NodeSink {
-            core: &mut self.core,
-            node: to,
-        };
+        let mut sink = NodeSink::of(&mut self.core, to);
         sink.dropped(packet, DropCause::Link);
         sink.node = from;
         if !ends_here && sink.keep(id, DropCause::Link) {
@@ -222,10 +247,7 @@ impl<C: Calendar> Partition<C> {
             return;
         }
         self.core.nodes[node as usize].armed_ps = NEVER;
-        let sink = &mut NodeSink {
-            core: &mut self.core,
-            node,
-        };
+        let sink = &mut NodeSink::of(&mut self.core, node);
         match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => self.switches[switch].timer(now, &mut self.arena, sink),
             None => self.nics[node as usize].timer(now, &mut self.arena, sink),

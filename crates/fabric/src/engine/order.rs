@@ -149,10 +149,7 @@ impl<C: Calendar> Partition<C> {
             }
             let (node, port, now) = (l.node, l.port, self.core.now);
             let before = self.core.links.kicks.len();
-            let sink = &mut NodeSink {
-                core: &mut self.core,
-                node,
-            };
+            let sink = &mut NodeSink::of(&mut self.core, node);
             let sent = match (node as usize).checked_sub(self.nics.len()) {
                 Some(switch) => self.switches[switch].transmit(now, port, &mut self.arena, sink),
                 None => self.nics[node as usize].transmit(now, port, &mut self.arena, sink),
@@ -168,10 +165,7 @@ impl<C: Calendar> Partition<C> {
     /// A time has come that a node asked for.
     pub(super) fn call(&mut self, node: u32, what: u32) {
         let now = self.core.now;
-        let sink = &mut NodeSink {
-            core: &mut self.core,
-            node,
-        };
+        let sink = &mut NodeSink::of(&mut self.core, node);
         if let Some(nic) = self.nics.get_mut(node as usize) {
             nic.called(now, what, sink);
         }
