@@ -103,18 +103,19 @@ impl<'a> FromIterator<&'a [u16]> for PortSets {
 
 /// The routes of one switch.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Routes {
     /// Shared by all switches.
     pub endpoints: Arc<Endpoints>,
     /// This switch's own group, or `u32::MAX` where no host hangs on it.
     pub own_group: u32,
+    /// Seed of this switch's hash among equal paths. With [`PathChoice::Symmetric`] that of its
+    /// tier; with [`PathChoice::Label`] how many ways the switches below it make.
+    pub seed: u32,
     /// Per group an index into `sets`.
     pub table: Vec<u16>,
     /// Distinct sets of equal-cost egress ports; an empty one means unreachable.
     pub sets: PortSets,
-    /// Seed of this switch's hash among equal paths. With [`PathChoice::Symmetric`] that of its
-    /// tier; with [`PathChoice::Label`] how many ways the switches below it make.
-    pub seed: u32,
     /// ECMP or spraying.
     pub choice: PathChoice,
 }

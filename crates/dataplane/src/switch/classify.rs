@@ -78,8 +78,8 @@ pub type MixedMap<K, V> = HashMap<K, V, BuildHasherDefault<Mixed>>;
 pub(crate) enum Classifier {
     Fifo,
     Hash { queues: u16 },
-    Dynamic(FlowTable),
-    PerFlow(MixedMap<u64, u32>), // SW-25
+    Dynamic(Box<FlowTable>),
+    PerFlow(Box<MixedMap<u64, u32>>), // SW-25
     Priority { levels: u16 },
 }
 
@@ -101,15 +101,15 @@ impl Classifier {
         match config.classify {
             Classify::Fifo => Self::Fifo,
             Classify::Hash { queues } => Self::Hash { queues },
-            Classify::Dynamic { queues, table, .. } => Self::Dynamic(FlowTable::new(
+            Classify::Dynamic { queues, table, .. } => Self::Dynamic(Box::new(FlowTable::new(
                 ports.len(),
                 queues,
                 table,
                 sticky_ps(config, ports),
                 config.assign,
                 queueing,
-            )),
-            Classify::PerFlow => Self::PerFlow(MixedMap::default()),
+            ))),
+            Classify::PerFlow => Self::PerFlow(Box::default()),
             Classify::Priority { levels } => Self::Priority { levels },
         }
     }

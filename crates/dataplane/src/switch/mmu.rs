@@ -6,7 +6,7 @@
 use super::mmu_ns3::{self, Books};
 use super::spfc::Victims;
 use crate::config::{Accounting, Admission, MmuConfig, Pfc, PfcThreshold, SwitchConfig};
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_lines};
 use crate::sink::DropCause;
 use crate::units::{Rate, Time};
 
@@ -62,37 +62,38 @@ pub struct Level {
     pub victim: bool,
 }
 
-/// The buffer and its books.
+/// The buffer and its books; first what every packet asks for.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Mmu {
-    admission: Admission,
-    /// Other books in the place of the fields below.
-    ns3: Option<Box<Books>>,
-    /// SPFC's state of the ports, if it is used.
-    victims: Option<Box<Victims>>,
-    buffer_bytes: u64,
-    ports: u64,
-    reserved: u64,
-    /// Within its reserve an ingress asks nobody.
-    own_reserve: bool,
-    shared_bytes: u64,
-    shared_used: u64,
     ingress: Vec<Ingress>,
     classes: usize,
-    pausable: u8,
-    /// One largest frame for every pausable ingress: the end of the pool that nothing may count on.
-    last_frames: u64,
+    reserved: u64,
     /// All bytes held: reserve, pool and headroom.
     pub used: u64,
     pub max_used: u64,
+    /// SPFC's state of the ports, if it is used.
+    victims: Option<Box<Victims>>,
+    /// Other books in the place of these fields.
+    ns3: Option<Box<Books>>,
+    /// Within its reserve an ingress asks nobody.
+    own_reserve: bool,
+    pausable: u8,
+    /// The last pause was that of a victim port.
+    last_by_victim: bool,
+    shared_used: u64,
+    shared_bytes: u64,
+    /// One largest frame for every pausable ingress: the end of the pool that nothing may count on.
+    last_frames: u64,
+    admission: Admission,
+    buffer_bytes: u64,
+    ports: u64,
     /// Most headroom bytes that any ingress ever used.
     pub max_headroom: u64,
     /// SPFC: packets that a victim port kept though the normal threshold was passed.
     pub spared: u64,
     /// SPFC: pauses of ports that were victim ports.
     pub victim_pauses: u64,
-    /// The last pause was that of a victim port.
-    last_by_victim: bool,
 }
 
 /// Headroom of a port and class: as configured, or by the formula.
@@ -204,6 +205,12 @@ impl Mmu {
     #[inline]
     fn at(&self, port: u16, class: u8) -> usize {
         port as usize * self.classes + class as usize
+    }
+
+    /// Asks for what every packet asks for.
+    #[inline]
+    pub fn prefetch_head(&self) {
+        prefetch_lines(self, 2);
     }
 
     /// Asks for the books of an ingress.

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 use crate::config::{Assist, Classify, MAX_CLASSES, PauseBy, Release, Schedule, SwitchConfig};
 use crate::packet::{Arena, NO_PACKET, PacketId};
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_lines};
 use crate::switch::classify::MixedMap;
 
 /// No queue; ends a round.
@@ -155,32 +155,33 @@ impl PortQueues {
     }
 }
 
-/// All egress queues of a switch.
+/// All egress queues of a switch; first what every packet asks for.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Queueing {
+    pub ports: Vec<PortQueues>,
     queues: Vec<Queue>,
     rounds: Vec<Round>,
-    pub ports: Vec<PortQueues>,
-    schedule: Schedule,
-    /// Each class has one queue, first in, first out, that nobody pauses alone: no rounds are kept.
-    single: bool,
     classes: usize,
     /// Queues per port that exist from the start.
     stride: usize,
+    /// Classes of queues behind those of data (FG-15): the one of class c is c + this; 0: none.
+    behind: usize,
     /// First queue of each class, counted from the port's first.
     offsets: [u16; MAX_CLASSES + 1],
+    /// Each class has one queue, first in, first out, that nobody pauses alone: no rounds are kept.
+    single: bool,
+    /// Control packets that go for each data packet while both wait; `None`: control first.
+    weight: Option<u16>,
+    schedule: Schedule,
+    /// (port, flow) pairs that are held, where pauses name flows (BFC-37).
+    held_flows: Option<MixedMap<u64, ()>>,
     /// Queues that were made for single flows and are free again.
     spare: Vec<u32>,
     /// Per (port, class), where the schedule asks for it.
     shortest: Vec<Shortest>,
-    /// Classes of queues behind those of data (FG-15): the one of class c is c + this; 0: none.
-    behind: usize,
-    /// (port, flow) pairs that are held, where pauses name flows (BFC-37).
-    held_flows: Option<MixedMap<u64, ()>>,
     /// Per (port, class), where the schedule asks for it: open queues, as bits.
     levels: Vec<u32>,
-    /// Control packets that go for each data packet while both wait; `None`: control first.
-    weight: Option<u16>,
 }
 
 /// A flow at a port.
@@ -287,6 +288,12 @@ impl Queueing {
         let all = &self.queues[first..(first + 64).min(self.standing())];
         let bits = all.iter().enumerate();
         bits.fold(0, |bits, (nth, q)| bits | u64::from(q.is_empty()) << nth)
+    }
+
+    /// Asks for what every packet asks for.
+    #[inline]
+    pub fn prefetch_head(&self) {
+        prefetch_lines(self, 2);
     }
 
     /// Asks for the state of a port.
