@@ -274,7 +274,7 @@ impl Arena {
 
     /// Adds to the INT stack of a packet what switch `switch` says, see [`IntStack::push`]. `None`
     /// if the packet has no stack.
-    #[inline]
+    #[inline(always)]
     pub fn push_hop(&mut self, id: PacketId, switch: u32, hop: IntHop) -> Option<bool> {
         let has = self.hot(id).has(flag::INT);
         has.then(|| self.stacks.push(id, switch, hop))

@@ -75,7 +75,7 @@ impl PortSets {
     }
 
     /// Port `nth` of a span.
-    #[inline]
+    #[inline(always)]
     fn port(&self, span: Span, nth: usize) -> u16 {
         match span.in_a_row {
             true => span.first + nth as u16,

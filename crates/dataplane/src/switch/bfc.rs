@@ -756,7 +756,7 @@ mod tests {
             "active"
         );
         for _ in 0..2 {
-            q.pop(0, &a).unwrap();
+            q.pop::<false>(0, &a).unwrap();
             t.departed(60 * US, 0, &p);
         }
         assert_eq!(t.packets(), 0);

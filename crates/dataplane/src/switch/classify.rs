@@ -115,7 +115,7 @@ impl Classifier {
     }
 
     /// Chooses; changes nothing but the random stream.
-    #[inline]
+    #[inline(always)]
     pub fn place(
         &self,
         now: Time,
@@ -151,7 +151,7 @@ impl Classifier {
 
     /// The packet was accepted: keeps what `place` chose and returns the queue, and whether the
     /// flow table knows of no other packet of its flow here. `counted`: the table counts it.
-    #[inline]
+    #[inline(always)]
     pub fn commit(
         &mut self,
         now: Time,
@@ -184,7 +184,7 @@ impl Classifier {
     }
 
     /// The packet left `queue`. `counted`: the table counts it.
-    #[inline]
+    #[inline(always)]
     pub fn departed(
         &mut self,
         now: Time,

@@ -35,6 +35,7 @@ impl Switch {
 
     fn dead_ports(&mut self) -> &mut DeadPorts {
         let ports = self.queueing.ports.len();
+        self.plain = false;
         self.dead.get_or_insert_with(|| {
             Box::new(DeadPorts {
                 dead: vec![false; ports],
@@ -129,7 +130,7 @@ impl Switch {
     /// Drops everything that waits at a port.
     // LNK-23
     fn flush<S: Sink>(&mut self, now: Time, port: u16, arena: &mut Arena, sink: &mut S) {
-        while let Some((queue, id)) = self.queueing.pop(port, arena) {
+        while let Some((queue, id)) = self.queueing.pop::<false>(port, arena) {
             self.withdraw(now, port, queue, id, arena, sink);
             self.give_up(now, port, id, DropCause::Link, arena, sink);
         }
@@ -169,7 +170,7 @@ impl Switch {
             arena.hot_mut(id).flags &= !flag::BUFFERED;
             let class = packet.class();
             let size = u64::from(packet.size);
-            let tell = self.mmu.leave(now, packet.ingress, class, size);
+            let tell = self.mmu.leave::<false>(now, packet.ingress, class, size);
             if tell == Tell::Xon {
                 self.tell_pfc(packet.ingress, class, false, arena, sink);
             }
@@ -231,7 +232,7 @@ impl Switch {
             if !self.is_dead(port) {
                 continue;
             }
-            while let Some((queue, id)) = self.queueing.pop(port, arena) {
+            while let Some((queue, id)) = self.queueing.pop::<false>(port, arena) {
                 self.withdraw(now, port, queue, id, arena, sink);
                 moved.push((port, id));
             }

@@ -109,6 +109,8 @@ struct ClassBits {
 pub struct Switch {
     routes: Routes,
     class: ClassBits,
+    /// None of the mechanisms below is there that few schemes have: [`Switch::is_plain`].
+    plain: bool,
     /// One of `credits` and `trimmer` is there.
     assists: bool,
     int: bool,
@@ -156,7 +158,8 @@ impl Switch {
         let floodgate = config
             .floodgate
             .map(|f| Box::new(Floodgate::new(f, ports, &routes, config.max_frame)));
-        Self {
+        let mut switch = Self {
+            plain: false,
             routes,
             classifier: Classifier::new(config, ports, &queueing),
             mmu: Mmu::new(config, ports),
@@ -191,7 +194,22 @@ impl Switch {
             counters: SwitchCounters::default(),
             port_counters: vec![SwitchPortCounters::default(); ports.len()],
             dead: None,
-        }
+        };
+        switch.plain = switch.is_plain();
+        switch
+    }
+
+    /// Whether a packet meets nothing here but routes, buffer, queues, ECN and exact INT.
+    fn is_plain(&self) -> bool {
+        let none = self.floodgate.is_none()
+            && self.backpressure.is_none()
+            && self.clock.is_none()
+            && self.dead.is_none();
+        none && !self.assists
+            && !self.acks_return
+            && self.int_as.is_none()
+            && self.mmu.is_plain()
+            && self.queueing.is_plain()
     }
 
     /// BFC: only packets of these pairs of (ingress, egress) hold their upstream; `None`: all do.
@@ -258,6 +276,35 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
+        if self.plain {
+            self.receive_as::<true, S>(now, in_port, id, arena, sink);
+        } else {
+            self.receive_any(now, in_port, id, arena, sink);
+        }
+    }
+
+    #[inline(never)]
+    fn receive_any<S: Sink>(
+        &mut self,
+        now: Time,
+        in_port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        self.receive_as::<false, S>(now, in_port, id, arena, sink);
+    }
+
+    /// A frame arrived at a switch that is plain or not, for each of which this is compiled once.
+    #[inline(always)]
+    fn receive_as<const PLAIN: bool, S: Sink>(
+        &mut self,
+        now: Time,
+        in_port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
         // A copy first: to read the record right after a part of it was written would stall.
         let mut packet = *arena.hot(id);
         if packet.kind().is_hop_control() {
@@ -266,23 +313,25 @@ impl Switch {
         }
         packet.ingress = in_port;
         self.counters.received += 1;
-        self.touch(now, sink);
+        if !PLAIN {
+            self.touch(now, sink);
+        }
 
         let mut held = false;
-        if let Some(floodgate) = &mut self.floodgate {
+        if !PLAIN && let Some(floodgate) = &mut self.floodgate {
             floodgate.arrived(in_port, &packet);
             held = floodgate.holds(&packet, &self.routes);
         }
-        let Some(port) = self.egress(&packet, id, arena) else {
+        let Some(port) = self.egress::<PLAIN>(&packet, id, arena) else {
             self.regulate_drop(now, &packet, arena, sink);
             return self.drop(None, id, DropCause::NoRoute, arena, sink); // SW-02
         };
-        if self.dead.is_some() && self.is_lost_at(port) {
+        if !PLAIN && self.dead.is_some() && self.is_lost_at(port) {
             self.regulate_drop(now, &packet, arena, sink);
             return self.drop(Some(port), id, DropCause::Link, arena, sink); // LNK-23
         }
         let class = packet.class();
-        if self.assists {
+        if !PLAIN && self.assists {
             arena.hot_mut(id).ingress = in_port;
             if !self.assist_arrival(now, port, id, arena, sink) {
                 return;
@@ -305,7 +354,8 @@ impl Switch {
                 };
                 match self.mmu.verdict(in_port, class, size, waiting) {
                     Ok(space) => {
-                        if self.mmu.enter(now, in_port, class, size, space) == Tell::Xoff {
+                        let tell = self.mmu.enter(now, in_port, class, size, space);
+                        if tell == Tell::Xoff {
                             self.tell_pfc(in_port, class, true, arena, sink);
                         }
                     }
@@ -320,16 +370,16 @@ impl Switch {
         let hot = arena.hot_mut(id);
         hot.ingress = packet.ingress;
         hot.flags = packet.flags;
-        if self.floodgate.is_some() {
+        if !PLAIN && self.floodgate.is_some() {
             let place = (!held).then_some(place);
             return self.pass_or_hold(now, port, place, id, arena, sink);
         }
-        let counted = self.counted(&packet);
+        let counted = PLAIN || self.counted(&packet);
         let (queue, alone) =
             self.classifier
                 .commit(now, port, &packet, place, counted, &mut self.queueing);
-        self.enqueue(port, queue, alone, (id, &packet), arena, sink);
-        if self.assists {
+        self.enqueue::<PLAIN, S>(port, queue, alone, (id, &packet), arena, sink);
+        if !PLAIN && self.assists {
             self.assist_joined(now, port, class, sink);
         }
         sink.kick(port);
@@ -381,9 +431,15 @@ impl Switch {
     }
 
     /// Where a packet goes on.
-    #[inline]
-    fn egress(&self, packet: &Packet, id: PacketId, arena: &mut Arena) -> Option<u16> {
-        if self.acks_return
+    #[inline(always)]
+    fn egress<const PLAIN: bool>(
+        &self,
+        packet: &Packet,
+        id: PacketId,
+        arena: &mut Arena,
+    ) -> Option<u16> {
+        if !PLAIN
+            && self.acks_return
             && let Some(port) = self.back(packet, id, arena)
         {
             return Some(port);
@@ -452,8 +508,8 @@ impl Switch {
 
     /// The packet joins its queue; backpressure and signals look at what it finds there. Whoever
     /// calls this kicks the port.
-    #[inline]
-    fn enqueue<S: Sink>(
+    #[inline(always)]
+    fn enqueue<const PLAIN: bool, S: Sink>(
         &mut self,
         port: u16,
         queue: u32,
@@ -475,7 +531,8 @@ impl Switch {
             self.mark(port, queue, id, false, arena, sink);
         }
         // BFC-17: whatever chose the queue.
-        if let Some(backpressure) = &mut self.backpressure
+        if !PLAIN
+            && let Some(backpressure) = &mut self.backpressure
             && bfc::subject(packet)
         {
             // BFC-07: N_active with this packet in place.
@@ -498,7 +555,33 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) -> Option<PacketId> {
-        let (queue, id) = self.queueing.pop(port, arena)?;
+        if self.plain {
+            self.transmit_as::<true, S>(now, port, arena, sink)
+        } else {
+            self.transmit_any(now, port, arena, sink)
+        }
+    }
+
+    #[inline(never)]
+    fn transmit_any<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) -> Option<PacketId> {
+        self.transmit_as::<false, S>(now, port, arena, sink)
+    }
+
+    #[inline(always)]
+    fn transmit_as<const PLAIN: bool, S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) -> Option<PacketId> {
+        let (queue, id) = self.queueing.pop::<PLAIN>(port, arena)?;
         let number = self.queueing.get(queue).number;
         let hot = arena.hot_mut(id);
         let packet = *hot;
@@ -518,32 +601,35 @@ impl Switch {
         hot.upstream_queue = number;
         hot.flags &= !(flag::BUFFERED | flag::OVER | flag::HELD);
         self.counters.sent += 1;
-        self.touch(now, sink);
+        if !PLAIN {
+            self.touch(now, sink);
+        }
         let class = packet.class();
         let size = u64::from(packet.size);
         let tell = if packet.has(flag::BUFFERED) {
-            self.mmu.leave(now, packet.ingress, class, size)
+            self.mmu.leave::<PLAIN>(now, packet.ingress, class, size)
         } else {
             Tell::Nothing
         };
-        self.signal(now, port, queue, id, &packet, arena, sink);
+        self.signal::<PLAIN, S>(now, port, queue, id, &packet, arena, sink);
         if tell == Tell::Xon {
             self.tell_pfc(packet.ingress, class, false, arena, sink);
         }
-        if packet.has(flag::OVER)
+        if !PLAIN
+            && packet.has(flag::OVER)
             && let Some(backpressure) = &mut self.backpressure
             && backpressure.under(&packet)
         {
             self.tell_bfc(&packet, false, arena, sink);
         }
-        if self.assists {
+        if !PLAIN && self.assists {
             self.assist_left(now, port, class, sink);
         }
-        if self.floodgate.is_some() {
+        if !PLAIN && self.floodgate.is_some() {
             self.regulate_departure(now, port, id, &packet, arena, sink);
         }
-        if !self.queueing.is_behind(queue) {
-            let counted = self.counted(&packet);
+        if PLAIN || !self.queueing.is_behind(queue) {
+            let counted = PLAIN || self.counted(&packet);
             self.classifier
                 .departed(now, port, &packet, queue, counted, &mut self.queueing);
         }
@@ -553,7 +639,7 @@ impl Switch {
     /// Marks and telemetry of a packet that has left its queue.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    fn signal<S: Sink>(
+    fn signal<const PLAIN: bool, S: Sink>(
         &mut self,
         now: Time,
         port: u16,
@@ -576,8 +662,8 @@ impl Switch {
             if self.int && packet.kind() == Kind::Data {
                 // SW-33
                 let waits = match &self.floodgate {
-                    Some(floodgate) => floodgate.seen_by_int(packet),
-                    None => None,
+                    Some(floodgate) if !PLAIN => floodgate.seen_by_int(packet),
+                    _ => None,
                 };
                 let hop = IntHop {
                     ts_ps: now,
@@ -589,7 +675,7 @@ impl Switch {
                 };
                 if let Some(fits) = arena.push_hop(id, self.path_id, hop) {
                     self.counters.int_hops += 1;
-                    if fits && self.int_as.is_some() {
+                    if !PLAIN && fits && self.int_as.is_some() {
                         self.rewrite_int(port, id, arena);
                     }
                 }

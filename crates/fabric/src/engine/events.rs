@@ -18,35 +18,49 @@ impl<C: Calendar> Partition<C> {
     /// Handles every event before `limit`, instant by instant.
     pub(super) fn run_before(&mut self, limit: Time) {
         if C::IN_ORDER_OF_SCHEDULING {
-            return self.run_in_order(limit);
+            self.run_in_order(limit);
+        } else if self.watched() || self.looks_ahead {
+            self.run_instants::<true>(limit);
+        } else {
+            self.run_instants::<false>(limit);
         }
+    }
+
+    /// Something is recorded besides.
+    fn watched(&self) -> bool {
+        self.recording.is_some() || self.core.follows || self.core.watched
+    }
+
+    /// [`Partition::run_before`], with or without `MORE`: looking ahead, and recording besides.
+    #[inline(never)]
+    fn run_instants<const MORE: bool>(&mut self, limit: Time) {
         while let Some(first) = self.core.calendar.pop_before(limit) {
             self.core.now = first.time;
-            self.handle(first);
+            self.handle::<MORE>(first);
             loop {
                 while let Some(event) = self.core.calendar.pop_now() {
-                    self.handle(event);
+                    self.handle::<MORE>(event);
                 }
                 // ENG-03: the ports choose when everything else of the instant has happened.
                 if self.core.links.kicks.is_empty() {
                     break;
                 }
-                self.serve_round();
+                self.serve_round::<MORE>();
             }
-            if let Some(recording) = &mut self.recording {
+            if MORE && let Some(recording) = &mut self.recording {
                 recording.settle(first.time, &self.switches);
             }
         }
     }
 
     #[inline]
-    pub(super) fn handle(&mut self, event: Event) {
-        if self.looks_ahead {
+    pub(super) fn handle<const MORE: bool>(&mut self, event: Event) {
+        if MORE && self.looks_ahead {
             self.look_ahead();
         }
         self.core.events += 1;
         match event.phase() {
-            phase::ARRIVAL => self.arrive(event.id(), event.arg),
+            phase::ARRIVAL => self.arrive::<MORE>(event.id(), event.arg),
             phase::TIMER if event.arg != 0 => self.call(event.id(), event.arg),
             phase::TIMER => self.timer(event.id()),
             phase::FLOW_START if C::IN_ORDER_OF_SCHEDULING => self.step_flow_start(event.id()),
@@ -125,7 +139,7 @@ impl<C: Calendar> Partition<C> {
 
     // ENG-01
     #[inline]
-    fn arrive(&mut self, link: u32, id: PacketId) {
+    fn arrive<const MORE: bool>(&mut self, link: u32, id: PacketId) {
         let now = self.core.now;
         let packet = self.arena.hot(id);
         // These go on where nothing else moves.
@@ -145,7 +159,7 @@ impl<C: Calendar> Partition<C> {
         if l.lossy && self.is_lost(link, id) {
             return self.lose(link, id);
         }
-        if self.core.follows {
+        if MORE && self.core.follows {
             self.read_pause(node, port, id);
         }
         let sink = &mut NodeSink {
@@ -155,14 +169,11 @@ impl<C: Calendar> Partition<C> {
         };
         match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => {
-                if let Some(delays) = self.recording.as_mut().and_then(|r| r.delays.as_mut()) {
-                    delays.came(now, id);
-                }
-                if let Some(waiting) = self.recording.as_mut().and_then(|r| r.waiting.as_mut()) {
-                    waiting.enter(now, id);
+                if MORE && let Some(recording) = &mut self.recording {
+                    recording.came(now, id);
                 }
                 self.switches[switch].receive(now, port, id, &mut self.arena, sink);
-                if !self.core.told.is_empty() {
+                if MORE && !self.core.told.is_empty() {
                     self.follow_told();
                 }
                 if !self.core.notices.dropped.is_empty() {
@@ -171,10 +182,12 @@ impl<C: Calendar> Partition<C> {
             }
             None => {
                 let nic = &mut self.nics[node as usize];
-                let recording = self.recording.as_deref_mut();
-                let heard = recording.and_then(|r| r.hear(now, id, &self.arena, nic));
+                let heard = match &mut self.recording {
+                    Some(recording) if MORE => recording.hear(now, id, &self.arena, nic),
+                    _ => None,
+                };
                 nic.receive(now, port, id, &mut self.arena, sink);
-                if let (Some(heard), Some(recording)) = (heard, &mut self.recording) {
+                if MORE && let (Some(heard), Some(recording)) = (heard, &mut self.recording) {
                     recording.heard(now, heard, nic);
                 }
                 if !self.core.ends.is_empty() {

@@ -128,7 +128,7 @@ impl Links {
     }
 
     /// A port begins to send a frame at `now`: counts it, and returns when it arrives.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, now: Time, link: u32, size: u64, data: bool) -> Time {
         let near = &mut self.near[link as usize];
         near.packets += 1;

@@ -108,10 +108,10 @@ impl<C: Calendar> Partition<C> {
             if self.starts_first {
                 self.start_before_others();
             }
-            self.handle(event);
+            self.handle::<true>(event);
             self.serve_in_order(0);
             while let Some(event) = self.core.calendar.pop_now() {
-                self.handle(event);
+                self.handle::<true>(event);
                 self.serve_in_order(0);
             }
             if let Some(recording) = &mut self.recording {
@@ -156,7 +156,7 @@ impl<C: Calendar> Partition<C> {
             };
             self.serve_in_order(before);
             if let Some(id) = sent {
-                self.put_on_link(link, id);
+                self.put_on_link::<true>(link, id);
             }
         }
         self.core.links.kicks.truncate(from);
