@@ -144,7 +144,7 @@ impl Stacks {
     }
 
     /// [`IntStack::push`], on the stack of a packet.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, id: u32, switch: u32, hop: IntHop) -> bool {
         let front = &mut self.fronts[id as usize];
         match front.hops.get_mut(front.len as usize) {

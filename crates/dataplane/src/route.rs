@@ -155,7 +155,7 @@ pub const fn ports(src: u16, dst: u16) -> u32 {
 
 impl Routes {
     /// Egress port of a packet from endpoint `src()`; `None` where nothing leads to its destination.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn port(&self, packet: &Packet, src: impl FnOnce() -> u32) -> Option<u16> {
         let dst = packet.dst as usize;

@@ -239,7 +239,7 @@ impl Mmu {
     }
 
     /// Bytes that an ingress may have in the pool before it is paused; a victim port has its own limit.
-    #[inline]
+    #[inline(always)]
     fn xoff_threshold(&self, pfc: &Pfc) -> u64 {
         match pfc.threshold {
             PfcThreshold::Static(bytes) => bytes,
