@@ -785,7 +785,7 @@ mod tests {
 
     /// Takes everything out of the queues and the table.
     fn drain(t: &mut FlowTable, q: &mut Queueing, a: &Arena, now: Time) {
-        while let Some((_, id)) = q.pop(0, a) {
+        while let Some((_, id)) = q.pop::<false>(0, a) {
             t.departed(now, 0, a.hot(id));
         }
     }
