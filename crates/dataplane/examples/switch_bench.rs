@@ -13,7 +13,7 @@ use dataplane::config::{
 };
 use dataplane::nic::FlowEnd;
 use dataplane::packet::{Arena, Cold, Kind, Packet};
-use dataplane::route::{Endpoints, Routes, mix32};
+use dataplane::route::{Endpoints, PortSets, Routes, mix32};
 use dataplane::sink::{DropCause, Sink};
 use dataplane::switch::Switch;
 use dataplane::units::{Rate, Time, US};
@@ -97,7 +97,7 @@ fn switch(config: &SwitchConfig) -> Switch {
         endpoints: Arc::new(endpoints),
         own_group: 0,
         table: vec![0],
-        sets: vec![Box::new([])],
+        sets: PortSets::from_iter([[].as_slice()]),
         seed: 1,
         choice: PathChoice::Flow,
     };

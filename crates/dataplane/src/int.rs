@@ -3,6 +3,7 @@
 
 pub mod wire;
 
+use crate::prefetch::prefetch;
 use crate::units::Time;
 
 pub use wire::Layout;
@@ -66,9 +67,8 @@ pub struct IntHop {
     pub rate_mbps: u32,
 }
 
-/// The telemetry of one packet. The first cache line has its length and the first two hops.
+/// The telemetry of one packet.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(C, align(64))]
 pub struct IntStack {
     len: u8,
     path: u16,
@@ -85,7 +85,7 @@ impl IntStack {
 
     /// Adds what switch `switch` says. Past [`MAX_HOPS`] the stack stays as it is; whoever builds
     /// the network refuses longer paths with INT. Says whether there was room.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, switch: u32, hop: IntHop) -> bool {
         let Some(slot) = self.hops.get_mut(self.len as usize) else {
             return false;
@@ -94,21 +94,6 @@ impl IntStack {
         self.len += 1;
         self.path ^= switch as u16; // HPCC-03
         true
-    }
-
-    /// Makes it the same as another with this path and these hops, of which there are at most
-    /// [`MAX_HOPS`].
-    #[inline]
-    pub fn set(&mut self, path: u16, hops: &[IntHop]) {
-        let len = hops.len().min(MAX_HOPS);
-        self.hops[..len].copy_from_slice(&hops[..len]);
-        self.len = len as u8;
-        self.path = path;
-    }
-
-    /// The last hop, to change.
-    pub(crate) fn last_mut(&mut self) -> Option<&mut IntHop> {
-        self.hops[..self.len as usize].last_mut()
     }
 
     /// The hops so far, in the order of the path.
@@ -123,5 +108,137 @@ impl IntStack {
     #[must_use]
     pub const fn path(&self) -> u16 {
         self.path
+    }
+}
+
+/// Hops that lie side by side in [`Stacks`]: as many as a way through three tiers has.
+const FRONT: usize = 5;
+
+/// The first hops of a packet, two cache lines.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
+struct Front {
+    hops: [IntHop; FRONT],
+    len: u8,
+    path: u16,
+}
+
+/// The telemetry of all packets of an arena. Where no way is longer than five switches, nothing is
+/// held for more.
+#[derive(Debug, Default)]
+pub(crate) struct Stacks {
+    fronts: Vec<Front>,
+    backs: Vec<[IntHop; MAX_HOPS - FRONT]>,
+}
+
+impl Stacks {
+    /// Makes the stack of a packet empty. There are at most `packets` of them.
+    #[inline]
+    pub fn clear(&mut self, id: u32, packets: usize) {
+        if id as usize >= self.fronts.len() {
+            self.fronts.resize(packets, Front::default());
+        }
+        let front = &mut self.fronts[id as usize];
+        front.len = 0;
+        front.path = 0;
+    }
+
+    /// [`IntStack::push`], on the stack of a packet.
+    #[inline(always)]
+    pub fn push(&mut self, id: u32, switch: u32, hop: IntHop) -> bool {
+        let front = &mut self.fronts[id as usize];
+        match front.hops.get_mut(front.len as usize) {
+            Some(slot) => *slot = hop,
+            None if usize::from(front.len) >= MAX_HOPS => return false,
+            None => self.push_back(id, hop),
+        }
+        let front = &mut self.fronts[id as usize];
+        front.len += 1;
+        front.path ^= switch as u16; // HPCC-03
+        true
+    }
+
+    /// Sets the path of a packet.
+    pub fn set_path(&mut self, id: u32, path: u16) {
+        self.fronts[id as usize].path = path;
+    }
+
+    #[cold]
+    fn push_back(&mut self, id: u32, hop: IntHop) {
+        let at = usize::from(self.fronts[id as usize].len) - FRONT;
+        if id as usize >= self.backs.len() {
+            self.backs.resize(self.fronts.len(), Default::default());
+        }
+        self.backs[id as usize][at] = hop;
+    }
+
+    /// The last hop of a packet, to change.
+    pub fn last_mut(&mut self, id: u32) -> Option<&mut IntHop> {
+        let front = &mut self.fronts[id as usize];
+        let last = usize::from(front.len).checked_sub(1)?;
+        match last.checked_sub(FRONT) {
+            None => Some(&mut front.hops[last]),
+            Some(behind) => Some(&mut self.backs[id as usize][behind]),
+        }
+    }
+
+    /// The stack of a packet, a copy.
+    #[inline]
+    pub fn get(&self, id: u32) -> IntStack {
+        let front = &self.fronts[id as usize];
+        let mut stack = IntStack {
+            len: front.len,
+            path: front.path,
+            hops: [IntHop::default(); MAX_HOPS],
+        };
+        stack.hops[..FRONT].copy_from_slice(&front.hops);
+        if usize::from(front.len) > FRONT {
+            stack.hops[FRONT..].copy_from_slice(&self.backs[id as usize]);
+        }
+        stack
+    }
+
+    /// Asks for the first hops of a packet.
+    #[inline]
+    pub fn prefetch(&self, id: u32) {
+        if let Some(front) = self.fronts.get(id as usize) {
+            prefetch(&front.hops, 0);
+            prefetch(&front.hops, FRONT - 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_hops_fill_two_cache_lines() {
+        assert_eq!((size_of::<Front>(), align_of::<Front>()), (128, 64));
+    }
+
+    /// Against the stack that stands alone, over all lengths, on records used again.
+    #[test]
+    fn stacks_of_an_arena_are_like_any_stack() {
+        let mut stacks = Stacks::default();
+        for round in 0..3u32 {
+            for id in 0..12u32 {
+                stacks.clear(id, 12);
+                let mut alone = IntStack::default();
+                for n in 0..id {
+                    let hop = IntHop {
+                        ts_ps: u64::from(n * 7 + id + round),
+                        tx_bytes: u64::from(round),
+                        qlen_bytes: n,
+                        rate_mbps: id,
+                    };
+                    assert_eq!(stacks.push(id, n * 5, hop), alone.push(n * 5, hop));
+                }
+                let got = stacks.get(id);
+                assert_eq!((got.hops(), got.path()), (alone.hops(), alone.path()));
+                assert_eq!(stacks.last_mut(id).copied(), alone.hops().last().copied());
+            }
+        }
+        assert_eq!(stacks.fronts.len(), 12);
     }
 }

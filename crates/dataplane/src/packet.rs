@@ -3,7 +3,7 @@
 //! The hot part is what every hop touches and fits half a cache line. The cold part is what only
 //! the ends touch. INT stacks lie beside them and exist only where INT is used.
 
-use crate::int::IntStack;
+use crate::int::{IntHop, IntStack, Stacks};
 use crate::prefetch::prefetch;
 use crate::trail::Trail;
 use crate::units::Time;
@@ -223,7 +223,7 @@ pub struct Arena {
     cold: Vec<Cold>,
     free: Vec<PacketId>,
     /// Stack of each packet; as long as the highest packet that ever had one.
-    stacks: Vec<IntStack>,
+    stacks: Stacks,
     /// What a bitmap or a frame of credits names; as long as the highest packet that ever was one.
     named: Vec<Vec<u32>>,
     /// Way of each packet, where ACKs go back by it.
@@ -261,29 +261,40 @@ impl Arena {
     /// Gives an empty INT stack to a packet.
     #[inline]
     pub fn attach_stack(&mut self, id: PacketId) {
-        let at = id as usize;
-        if at >= self.stacks.len() {
-            self.stacks.resize_with(self.hot.len(), IntStack::default);
-        }
-        self.stacks[at].clear();
-        self.hot[at].flags |= flag::INT;
+        self.stacks.clear(id, self.hot.len());
+        self.hot[id as usize].flags |= flag::INT;
     }
 
     /// The INT stack of a packet, if it has one.
     #[inline]
     #[must_use]
-    pub fn stack(&self, id: PacketId) -> Option<&IntStack> {
-        self.hot(id)
-            .has(flag::INT)
-            .then(|| &self.stacks[id as usize])
+    pub fn stack(&self, id: PacketId) -> Option<IntStack> {
+        self.hot(id).has(flag::INT).then(|| self.stacks.get(id))
     }
 
-    /// The INT stack of a packet, to write on.
-    #[inline]
-    pub fn stack_mut(&mut self, id: PacketId) -> Option<&mut IntStack> {
-        self.hot(id)
-            .has(flag::INT)
-            .then(|| &mut self.stacks[id as usize])
+    /// Adds to the INT stack of a packet what switch `switch` says, see [`IntStack::push`]. `None`
+    /// if the packet has no stack.
+    #[inline(always)]
+    pub fn push_hop(&mut self, id: PacketId, switch: u32, hop: IntHop) -> Option<bool> {
+        let has = self.hot(id).has(flag::INT);
+        has.then(|| self.stacks.push(id, switch, hop))
+    }
+
+    /// The last hop that a packet's INT stack has, to change.
+    pub fn last_hop_mut(&mut self, id: PacketId) -> Option<&mut IntHop> {
+        if !self.hot(id).has(flag::INT) {
+            return None;
+        }
+        self.stacks.last_mut(id)
+    }
+
+    /// Gives a packet an INT stack with this path and these hops.
+    pub fn set_stack(&mut self, id: PacketId, path: u16, hops: &[IntHop]) {
+        self.attach_stack(id);
+        for &hop in hops {
+            self.stacks.push(id, 0, hop);
+        }
+        self.stacks.set_path(id, path);
     }
 
     /// Way on which a packet came, to write on.
@@ -339,7 +350,7 @@ impl Arena {
     /// Asks for the INT stack of a packet.
     #[inline]
     pub fn prefetch_stack(&self, id: PacketId) {
-        prefetch(&self.stacks, id as usize);
+        self.stacks.prefetch(id);
     }
 
     /// Cold part of a packet.

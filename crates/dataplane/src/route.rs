@@ -3,10 +3,12 @@
 //! Endpoints (ports of hosts) are grouped by the switch that they hang on, so a table has one
 //! entry per such switch, not per host.
 
+use std::ops::Index;
 use std::sync::Arc;
 
 use crate::config::PathChoice;
 use crate::packet::Packet;
+use crate::prefetch::prefetch;
 
 /// Where the endpoints of the network are; the same for all switches.
 #[derive(Debug)]
@@ -22,20 +24,98 @@ pub struct Endpoints {
     pub address: Vec<u32>,
 }
 
+/// Sets of ports, all in one array. Ports in a row, as uplinks mostly are, are told from the first of
+/// them and their number alone.
+#[derive(Clone, Debug, Default)]
+pub struct PortSets {
+    spans: Vec<Span>,
+    ports: Vec<u16>,
+}
+
+/// Where one of the sets is.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    start: u32,
+    len: u16,
+    first: u16,
+    /// Port `n` is `first + n`.
+    in_a_row: bool,
+}
+
+impl PortSets {
+    /// Adds a set.
+    pub fn push(&mut self, ports: &[u16]) {
+        let first = ports.first().copied().unwrap_or(0);
+        self.spans.push(Span {
+            start: self.ports.len() as u32,
+            len: ports.len() as u16,
+            first,
+            in_a_row: (u32::from(first)..)
+                .zip(ports)
+                .all(|(n, &port)| n == u32::from(port)),
+        });
+        self.ports.extend_from_slice(ports);
+    }
+
+    /// How many sets there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// All sets in order.
+    pub fn iter(&self) -> impl Iterator<Item = &[u16]> {
+        (0..self.len()).map(|set| &self[set])
+    }
+
+    /// Port `nth` of a span.
+    #[inline(always)]
+    fn port(&self, span: Span, nth: usize) -> u16 {
+        match span.in_a_row {
+            true => span.first + nth as u16,
+            false => self.ports[span.start as usize + nth],
+        }
+    }
+}
+
+impl Index<usize> for PortSets {
+    type Output = [u16];
+
+    fn index(&self, set: usize) -> &[u16] {
+        let span = self.spans[set];
+        &self.ports[span.start as usize..][..span.len as usize]
+    }
+}
+
+impl<'a> FromIterator<&'a [u16]> for PortSets {
+    fn from_iter<T: IntoIterator<Item = &'a [u16]>>(sets: T) -> Self {
+        let mut all = Self::default();
+        sets.into_iter().for_each(|set| all.push(set));
+        all
+    }
+}
+
 /// The routes of one switch.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Routes {
     /// Shared by all switches.
     pub endpoints: Arc<Endpoints>,
     /// This switch's own group, or `u32::MAX` where no host hangs on it.
     pub own_group: u32,
-    /// Per group an index into `sets`.
-    pub table: Vec<u16>,
-    /// Distinct sets of equal-cost egress ports; an empty one means unreachable.
-    pub sets: Vec<Box<[u16]>>,
     /// Seed of this switch's hash among equal paths. With [`PathChoice::Symmetric`] that of its
     /// tier; with [`PathChoice::Label`] how many ways the switches below it make.
     pub seed: u32,
+    /// Per group an index into `sets`.
+    pub table: Vec<u16>,
+    /// Distinct sets of equal-cost egress ports; an empty one means unreachable.
+    pub sets: PortSets,
     /// ECMP or spraying.
     pub choice: PathChoice,
 }
@@ -75,7 +155,7 @@ pub const fn ports(src: u16, dst: u16) -> u32 {
 
 impl Routes {
     /// Egress port of a packet from endpoint `src()`; `None` where nothing leads to its destination.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn port(&self, packet: &Packet, src: impl FnOnce() -> u32) -> Option<u16> {
         let dst = packet.dst as usize;
@@ -83,24 +163,40 @@ impl Routes {
         if group == self.own_group {
             return Some(self.endpoints.port[dst]);
         }
-        let set = &self.sets[self.table[group as usize] as usize];
-        match set.len() {
+        let set = self.sets.spans[self.table[group as usize] as usize];
+        match set.len as usize {
             0 => None,
-            1 => Some(set[0]),
+            1 => Some(set.first),
             n => {
                 let key = match self.choice {
                     PathChoice::Flow => packet.hash,
                     PathChoice::Packet => packet.hash ^ mix32(packet.psn.wrapping_add(0x9e37_79b9)),
-                    PathChoice::Tuple => return Some(set[self.by_tuple(packet, src(), n)]),
+                    PathChoice::Tuple => {
+                        let nth = self.by_tuple(packet, src(), n);
+                        return Some(self.sets.port(set, nth));
+                    }
                     PathChoice::Symmetric => packet.hash, // XP-05
                     // NDP-05
                     PathChoice::Label => {
-                        return Some(set[(packet.hash / self.seed.max(1)) as usize % n]);
+                        let nth = (packet.hash / self.seed.max(1)) as usize % n;
+                        return Some(self.sets.port(set, nth));
                     }
                 };
                 let h = mix32(key ^ self.seed);
-                Some(set[((u64::from(h) * n as u64) >> 32) as usize])
+                Some(
+                    self.sets
+                        .port(set, ((u64::from(h) * n as u64) >> 32) as usize),
+                )
             }
+        }
+    }
+
+    /// Asks for what [`Routes::port`] will look at. Frames between neighbours go nowhere.
+    #[inline]
+    pub fn prefetch(&self, dst: u32) {
+        if let Some(&group) = self.endpoints.group.get(dst as usize) {
+            prefetch(&self.table, group as usize);
+            prefetch(&self.sets.spans, 0);
         }
     }
 
@@ -156,6 +252,20 @@ impl Routes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_set_is_the_same_in_a_row_or_not() {
+        let sets: [&[u16]; 5] = [&[], &[7], &[3, 4, 5], &[5, 4], &[1, 2, 4]];
+        let all: PortSets = sets.into_iter().collect();
+        assert_eq!((all.len(), all.is_empty()), (5, false));
+        for (n, set) in sets.into_iter().enumerate() {
+            assert_eq!(&all[n], set);
+            let span = all.spans[n];
+            let ports: Vec<u16> = (0..set.len()).map(|nth| all.port(span, nth)).collect();
+            assert_eq!(ports, set);
+        }
+        assert!(all.iter().eq(sets));
+    }
 
     // NS3-40
     #[test]

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use dataplane::config::PathChoice;
-use dataplane::route::{Endpoints, Routes};
+use dataplane::route::{Endpoints, PortSets, Routes};
 use dataplane::units::{NS, Time};
 
 use crate::topology::Graph;
@@ -138,16 +138,16 @@ pub fn retrace(graph: &Graph, routes: &mut [Routes]) {
     });
     for (switch, of) in routes.iter_mut().enumerate() {
         let node = hosts + switch as u32;
-        let mut sets: Vec<Box<[u16]>> = Vec::new();
+        let mut sets = PortSets::default();
         for (entry, search) in of.table.iter_mut().zip(&searches) {
-            let mut set = of.sets[*entry as usize].clone();
+            let mut set = of.sets[*entry as usize].to_vec();
             set.sort_by_key(|&port| {
                 let peer = graph.port(graph.port_index(node, port)).peer;
                 search.rank[(peer - hosts) as usize]
             });
-            let known = sets.iter().position(|other| *other == set);
+            let known = sets.iter().position(|other| other == set);
             *entry = known.unwrap_or_else(|| {
-                sets.push(set);
+                sets.push(&set);
                 sets.len() - 1
             }) as u16;
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use dataplane::config::PathChoice;
 use dataplane::packet::{Kind, Packet};
-use dataplane::route::{Endpoints, Routes};
+use dataplane::route::{Endpoints, PortSets, Routes};
 use kernel::{Purpose, Stream};
 
 use crate::topology::Graph;
@@ -96,7 +96,7 @@ fn label(graph: &Graph, routes: &mut [Routes]) {
     let tiers = (graph.hosts()..graph.nodes()).map(|node| graph.tier(node));
     let mut ways = vec![1u32; tiers.max().unwrap_or(0) as usize + 2];
     for (node, of) in (graph.hosts()..).zip(&*routes) {
-        let most = of.sets.iter().map(|set| set.len()).max().unwrap_or(1);
+        let most = of.sets.iter().map(<[u16]>::len).max().unwrap_or(1);
         let tier = &mut ways[graph.tier(node) as usize + 1];
         *tier = (*tier).max(most as u32);
     }
@@ -228,7 +228,7 @@ fn endpoints(graph: &Graph) -> Endpoints {
 /// The table of a switch while it grows.
 struct Table {
     entries: Vec<u16>,
-    sets: Vec<Box<[u16]>>,
+    sets: PortSets,
     /// Number of each set; only looked up, never walked.
     numbers: HashMap<Box<[u16]>, u16>,
 }
@@ -236,13 +236,12 @@ struct Table {
 impl Table {
     /// Every group unreachable: set 0 is the empty one.
     fn new(graph: &Graph) -> Self {
-        let empty: Box<[u16]> = Box::new([]);
         // LNK-11: as many more for endpoints whose link is down.
         let groups = graph.groups() as usize * if graph.lacks_links() { 2 } else { 1 };
-        let numbers = HashMap::from([(empty.clone(), 0)]);
+        let numbers = HashMap::from([(Box::default(), 0)]);
         Self {
             entries: vec![0; groups],
-            sets: vec![empty],
+            sets: PortSets::from_iter([[].as_slice()]),
             numbers,
         }
     }
@@ -253,7 +252,7 @@ impl Table {
             return number;
         }
         let number = self.sets.len() as u16;
-        self.sets.push(ports.into());
+        self.sets.push(ports);
         self.numbers.insert(ports.into(), number);
         number
     }

@@ -272,7 +272,7 @@ fn routes_of_a_small_network_written_out_by_hand() {
         }
         for (group, &set) in table.table.iter().enumerate() {
             let target = graph.name(graph.hosts() + graph.group_switch(group as u32));
-            text += &format!(" | {target} by {:?}", table.sets[usize::from(set)]);
+            text += &format!(" | {target} by {:?}", &table.sets[usize::from(set)]);
         }
         text += "\n";
     }

@@ -22,8 +22,11 @@ mod scan;
 mod sender;
 pub mod timely;
 
+use std::sync::Arc;
+
 use crate::config::{Arbiter, NicConfig};
 use crate::packet::{Arena, Kind, NO_PACKET, PacketId};
+use crate::prefetch::prefetch_lines;
 use crate::sink::Sink;
 use crate::units::{Rate, Time};
 use control::PathInfo;
@@ -158,7 +161,7 @@ impl Fifo {
 /// A NIC with one or several ports. Give it flows, packets and the time.
 #[derive(Debug)]
 pub struct Nic {
-    config: NicConfig,
+    config: Arc<NicConfig>,
     sender: Sender,
     /// The sending half with [`Arbiter::Scan`], in the place of `sender`.
     scan: Option<Box<Scan>>,
@@ -174,9 +177,9 @@ pub struct Nic {
 impl Nic {
     /// A NIC whose ports have these rates, for frames of `classes` classes.
     #[must_use]
-    pub fn new(config: &NicConfig, classes: usize, ports: &[Rate]) -> Self {
+    pub fn new(config: &Arc<NicConfig>, classes: usize, ports: &[Rate]) -> Self {
         Self {
-            config: *config,
+            config: Arc::clone(config),
             sender: Sender::new(config, classes, ports),
             scan: (config.host.arbiter == Arbiter::Scan).then(|| Box::new(Scan::new())),
             driven: Driven::new(config, classes, ports),
@@ -222,9 +225,15 @@ impl Nic {
         result
     }
 
+    /// Asks for the NIC's own record. Changes nothing.
+    #[inline]
+    pub fn prefetch(&self) {
+        prefetch_lines(self, 9);
+    }
+
     /// Asks for the flow that an ACK which arrives soon is for. Changes nothing.
     #[inline]
-    pub fn prefetch(&self, id: PacketId, arena: &Arena) {
+    pub fn prefetch_flow(&self, id: PacketId, arena: &Arena) {
         if arena.hot(id).kind() == Kind::Ack {
             let slot = arena.cold(id).slot;
             match &self.scan {

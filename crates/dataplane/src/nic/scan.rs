@@ -352,6 +352,7 @@ impl Scan {
             Self::schedule(pair, slot, ticks, sink);
         }
         let seq = pair.bytes_below(pair.acked, config.mtu);
+        let stack = arena.stack(id);
         let ack = AckInfo {
             now,
             seq,
@@ -359,7 +360,7 @@ impl Scan {
             snd_nxt: pair.bytes_below(pair.next, config.mtu),
             marked,
             rtt_ps: now - cold.sent_ps,
-            int: arena.stack(id),
+            int: stack.as_ref(),
         };
         let old_bps = pair.control.rate_bps();
         if pair.control.on_ack(&config.control, &pair.start.path, &ack) {

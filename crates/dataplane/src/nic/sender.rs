@@ -14,7 +14,7 @@ use crate::nic::link::Reach;
 use crate::nic::recovery::{Progress, Repair, Reply};
 use crate::nic::{FlowEnd, FlowStart, NicCounters};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
-use crate::prefetch::prefetch;
+use crate::prefetch::prefetch_lines;
 use crate::sink::Sink;
 use crate::switch::MixedMap;
 use crate::units::{NEVER, Rate, Time};
@@ -605,7 +605,9 @@ impl Sender {
 
     /// Asks for a flow.
     pub fn prefetch(&self, slot: u32) {
-        prefetch(&self.flows, slot as usize);
+        if let Some(flow) = self.flows.get(slot as usize) {
+            prefetch_lines(flow, 6);
+        }
     }
 
     /// An ACK or NAK came back.
@@ -645,6 +647,7 @@ impl Sender {
             }
         } else {
             // REC-19
+            let stack = arena.stack(id);
             let ack = AckInfo {
                 now,
                 seq,
@@ -652,7 +655,7 @@ impl Sender {
                 snd_nxt: flow.bytes_below(flow.next, config.mtu),
                 marked: packet.has(flag::CE),
                 rtt_ps: now - cold.sent_ps,
-                int: arena.stack(id),
+                int: stack.as_ref(),
             };
             flow.control.on_ack(&config.control, &flow.start.path, &ack);
         }

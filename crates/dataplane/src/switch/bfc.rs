@@ -756,7 +756,7 @@ mod tests {
             "active"
         );
         for _ in 0..2 {
-            q.pop(0, &a).unwrap();
+            q.pop::<false>(0, &a).unwrap();
             t.departed(60 * US, 0, &p);
         }
         assert_eq!(t.packets(), 0);
@@ -785,7 +785,7 @@ mod tests {
 
     /// Takes everything out of the queues and the table.
     fn drain(t: &mut FlowTable, q: &mut Queueing, a: &Arena, now: Time) {
-        while let Some((_, id)) = q.pop(0, a) {
+        while let Some((_, id)) = q.pop::<false>(0, a) {
             t.departed(now, 0, a.hot(id));
         }
     }

@@ -78,8 +78,8 @@ pub type MixedMap<K, V> = HashMap<K, V, BuildHasherDefault<Mixed>>;
 pub(crate) enum Classifier {
     Fifo,
     Hash { queues: u16 },
-    Dynamic(FlowTable),
-    PerFlow(MixedMap<u64, u32>), // SW-25
+    Dynamic(Box<FlowTable>),
+    PerFlow(Box<MixedMap<u64, u32>>), // SW-25
     Priority { levels: u16 },
 }
 
@@ -101,21 +101,21 @@ impl Classifier {
         match config.classify {
             Classify::Fifo => Self::Fifo,
             Classify::Hash { queues } => Self::Hash { queues },
-            Classify::Dynamic { queues, table, .. } => Self::Dynamic(FlowTable::new(
+            Classify::Dynamic { queues, table, .. } => Self::Dynamic(Box::new(FlowTable::new(
                 ports.len(),
                 queues,
                 table,
                 sticky_ps(config, ports),
                 config.assign,
                 queueing,
-            )),
-            Classify::PerFlow => Self::PerFlow(MixedMap::default()),
+            ))),
+            Classify::PerFlow => Self::PerFlow(Box::default()),
             Classify::Priority { levels } => Self::Priority { levels },
         }
     }
 
     /// Chooses; changes nothing but the random stream.
-    #[inline]
+    #[inline(always)]
     pub fn place(
         &self,
         now: Time,
@@ -151,7 +151,7 @@ impl Classifier {
 
     /// The packet was accepted: keeps what `place` chose and returns the queue, and whether the
     /// flow table knows of no other packet of its flow here. `counted`: the table counts it.
-    #[inline]
+    #[inline(always)]
     pub fn commit(
         &mut self,
         now: Time,
@@ -184,7 +184,7 @@ impl Classifier {
     }
 
     /// The packet left `queue`. `counted`: the table counts it.
-    #[inline]
+    #[inline(always)]
     pub fn departed(
         &mut self,
         now: Time,

@@ -36,6 +36,7 @@ impl Switch {
 
     fn dead_ports(&mut self) -> &mut DeadPorts {
         let ports = self.queueing.ports.len();
+        self.plain = false;
         self.dead.get_or_insert_with(|| {
             Box::new(DeadPorts {
                 dead: vec![false; ports],
@@ -144,7 +145,7 @@ impl Switch {
         if self.credits.is_some() {
             self.queueing.shape(port, CREDIT_CLASS, false);
         }
-        self.queueing.pop(port, arena)
+        self.queueing.pop::<false>(port, arena)
     }
 
     /// Credits that waited while a link was down wait for their bucket again.
@@ -188,7 +189,7 @@ impl Switch {
             arena.hot_mut(id).flags &= !flag::BUFFERED;
             let class = packet.class();
             let size = u64::from(packet.size);
-            let tell = self.mmu.leave(now, packet.ingress, class, size);
+            let tell = self.mmu.leave::<false>(now, packet.ingress, class, size);
             if tell == Tell::Xon {
                 self.tell_pfc(packet.ingress, class, false, arena, sink);
             }

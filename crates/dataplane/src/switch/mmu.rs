@@ -6,7 +6,7 @@
 use super::mmu_ns3::{self, Books};
 use super::spfc::Victims;
 use crate::config::{Accounting, Admission, MmuConfig, Pfc, PfcThreshold, SwitchConfig};
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_lines};
 use crate::sink::DropCause;
 use crate::units::{Rate, Time};
 
@@ -62,37 +62,38 @@ pub struct Level {
     pub victim: bool,
 }
 
-/// The buffer and its books.
+/// The buffer and its books; first what every packet asks for.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Mmu {
-    admission: Admission,
-    /// Other books in the place of the fields below.
-    ns3: Option<Box<Books>>,
-    /// SPFC's state of the ports, if it is used.
-    victims: Option<Box<Victims>>,
-    buffer_bytes: u64,
-    ports: u64,
-    reserved: u64,
-    /// Within its reserve an ingress asks nobody.
-    own_reserve: bool,
-    shared_bytes: u64,
-    shared_used: u64,
     ingress: Vec<Ingress>,
     classes: usize,
-    pausable: u8,
-    /// One largest frame for every pausable ingress: the end of the pool that nothing may count on.
-    last_frames: u64,
+    reserved: u64,
     /// All bytes held: reserve, pool and headroom.
     pub used: u64,
     pub max_used: u64,
+    /// SPFC's state of the ports, if it is used.
+    victims: Option<Box<Victims>>,
+    /// Other books in the place of these fields.
+    ns3: Option<Box<Books>>,
+    /// Within its reserve an ingress asks nobody.
+    own_reserve: bool,
+    pausable: u8,
+    /// The last pause was that of a victim port.
+    last_by_victim: bool,
+    shared_used: u64,
+    shared_bytes: u64,
+    /// One largest frame for every pausable ingress: the end of the pool that nothing may count on.
+    last_frames: u64,
+    admission: Admission,
+    buffer_bytes: u64,
+    ports: u64,
     /// Most headroom bytes that any ingress ever used.
     pub max_headroom: u64,
     /// SPFC: packets that a victim port kept though the normal threshold was passed.
     pub spared: u64,
     /// SPFC: pauses of ports that were victim ports.
     pub victim_pauses: u64,
-    /// The last pause was that of a victim port.
-    last_by_victim: bool,
 }
 
 /// Headroom of a port and class: as configured, or by the formula.
@@ -206,6 +207,17 @@ impl Mmu {
         port as usize * self.classes + class as usize
     }
 
+    /// The books are these, and no ports are told apart.
+    pub const fn is_plain(&self) -> bool {
+        self.ns3.is_none() && self.victims.is_none()
+    }
+
+    /// Asks for what every packet asks for.
+    #[inline]
+    pub fn prefetch_head(&self) {
+        prefetch_lines(self, 2);
+    }
+
     /// Asks for the books of an ingress.
     #[inline]
     pub fn prefetch(&self, port: u16) {
@@ -227,7 +239,7 @@ impl Mmu {
     }
 
     /// Bytes that an ingress may have in the pool before it is paused; a victim port has its own limit.
-    #[inline]
+    #[inline(always)]
     fn xoff_threshold(&self, pfc: &Pfc) -> u64 {
         match pfc.threshold {
             PfcThreshold::Static(bytes) => bytes,
@@ -292,7 +304,7 @@ impl Mmu {
     /// Holds a packet that does not leave the reserve of its ingress, where no other rule can say
     /// no and nothing changes for anybody else. False: ask [`Mmu::verdict`].
     // SW-10
-    #[inline]
+    #[inline(always)]
     pub fn enter_reserve(&mut self, port: u16, class: u8, size: u64) -> bool {
         let at = self.at(port, class);
         let ingress = &mut self.ingress[at];
@@ -310,7 +322,7 @@ impl Mmu {
     ///
     /// `egress_bytes` is what waits already where the packet would (its queue or its port, as
     /// the admission says).
-    #[inline]
+    #[inline(always)]
     pub fn verdict(
         &self,
         port: u16,
@@ -366,7 +378,7 @@ impl Mmu {
     }
 
     /// Holds an accepted packet.
-    #[inline]
+    #[inline(always)]
     pub fn enter(&mut self, now: Time, port: u16, class: u8, size: u64, space: Space) -> Tell {
         self.used += size;
         self.max_used = self.max_used.max(self.used);
@@ -410,15 +422,16 @@ impl Mmu {
     }
 
     /// Lets a packet go that came in by `port`.
-    #[inline]
-    pub fn leave(&mut self, now: Time, port: u16, class: u8, size: u64) -> Tell {
+    #[inline(always)]
+    pub fn leave<const PLAIN: bool>(&mut self, now: Time, port: u16, class: u8, size: u64) -> Tell {
         self.used -= size;
-        if let Some(victims) = &mut self.victims
+        if !PLAIN
+            && let Some(victims) = &mut self.victims
             && self.pausable & 1 << class != 0
         {
             victims.departed(now, port, size);
         }
-        if let Some(books) = &mut self.ns3 {
+        if !PLAIN && let Some(books) = &mut self.ns3 {
             return books.leave(port, class, size);
         }
         let at = self.at(port, class);
@@ -668,20 +681,24 @@ mod tests {
         assert_eq!((m.used, m.max_headroom), (9000, 5000));
         for _ in 0..5 {
             assert_eq!(
-                m.leave(0, 0, 2, 1000),
+                m.leave::<false>(0, 0, 2, 1000),
                 Tell::Nothing,
                 "headroom drains first"
             );
         }
         for _ in 0..2 {
             assert_eq!(
-                m.leave(0, 0, 2, 1000),
+                m.leave::<false>(0, 0, 2, 1000),
                 Tell::Nothing,
                 "above threshold - offset"
             );
         }
-        assert_eq!(m.leave(0, 0, 2, 1000), Tell::Xon, "1000 + 2000 <= 3000");
-        assert_eq!(m.leave(0, 0, 2, 1000), Tell::Nothing);
+        assert_eq!(
+            m.leave::<false>(0, 0, 2, 1000),
+            Tell::Xon,
+            "1000 + 2000 <= 3000"
+        );
+        assert_eq!(m.leave::<false>(0, 0, 2, 1000), Tell::Nothing);
         assert_eq!(m.used, 0);
         m.audit().unwrap();
     }
@@ -728,7 +745,7 @@ mod tests {
         assert_eq!(m.shared_used, 0);
         m.enter(0, 0, 2, 1500, Space::Pool);
         assert_eq!(m.shared_used, 1000);
-        m.leave(0, 0, 2, 1500);
+        m.leave::<false>(0, 0, 2, 1500);
         assert_eq!(m.shared_used, 0);
         m.audit().unwrap();
     }
@@ -777,9 +794,9 @@ mod tests {
         assert_eq!(told, [true; 3]);
         assert!(m.shared_used > 24_000 - 3 * 1048 && m.shared_used <= 24_000);
         // Nobody is below its threshold by the offset before the last frames have room again.
-        assert_eq!(m.leave(0, 0, 2, 1048), Tell::Nothing);
-        assert_eq!(m.leave(0, 0, 2, 1048), Tell::Nothing);
-        assert_eq!(m.leave(0, 0, 2, 1048), Tell::Xon);
+        assert_eq!(m.leave::<false>(0, 0, 2, 1048), Tell::Nothing);
+        assert_eq!(m.leave::<false>(0, 0, 2, 1048), Tell::Nothing);
+        assert_eq!(m.leave::<false>(0, 0, 2, 1048), Tell::Xon);
         m.audit().unwrap();
     }
 

@@ -22,6 +22,7 @@ mod trim;
 use crate::config::{Assist, Classify, IntConfig, PauseBy, Scope, SwitchConfig};
 use crate::int::{IntFormat, IntHop, wire};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
+use crate::prefetch::prefetch_lines;
 use crate::route::Routes;
 use crate::sink::{DROP_CAUSES, DropCause, Sink};
 use crate::units::{NEVER, Rate, Time};
@@ -100,33 +101,38 @@ struct ClassBits {
     int: u8,
 }
 
-/// A switch. Give it packets and the time.
+/// A switch. Give it packets and the time. Its fields, and those of its parts, stand in the order in
+/// which most packets ask for them, so that they need few cache lines; what few schemes have is
+/// elsewhere.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Switch {
     routes: Routes,
-    classifier: Classifier,
-    mmu: Mmu,
-    queueing: Queueing,
-    marker: Option<Marker>,
-    backpressure: Option<Backpressure>,
-    floodgate: Option<Box<Floodgate>>,
-    clock: Option<Clock>,
-    /// One of the two below is there.
-    assists: bool,
-    credits: Option<Credits>,
-    trimmer: Option<Trimmer>,
     class: ClassBits,
+    /// None of the mechanisms below is there that few schemes have: [`Switch::is_plain`].
+    plain: bool,
+    /// One of `credits` and `trimmer` is there.
+    assists: bool,
     int: bool,
     /// ACKs go back the way on which their packet came.
     acks_return: bool,
-    /// How INT is written, if not exactly and of what was sent.
-    int_as: Option<IntConfig>,
     /// What INT's pathID takes of the switch's number.
     path_id: u32,
-    counters: SwitchCounters,
-    port_counters: Vec<SwitchPortCounters>,
+    floodgate: Option<Box<Floodgate>>,
+    backpressure: Option<Box<Backpressure>>,
+    clock: Option<Box<Clock>>,
     /// `None`: neither links nor routes have changed yet.
     dead: Option<Box<DeadPorts>>,
+    marker: Option<Marker>,
+    classifier: Classifier,
+    counters: SwitchCounters,
+    queueing: Queueing,
+    mmu: Mmu,
+    /// How INT is written, if not exactly and of what was sent.
+    int_as: Option<IntConfig>,
+    credits: Option<Box<Credits>>,
+    trimmer: Option<Box<Trimmer>>,
+    port_counters: Vec<SwitchPortCounters>,
 }
 
 impl Switch {
@@ -152,7 +158,8 @@ impl Switch {
         let floodgate = config
             .floodgate
             .map(|f| Box::new(Floodgate::new(f, ports, &routes, config.max_frame)));
-        Self {
+        let mut switch = Self {
+            plain: false,
             routes,
             classifier: Classifier::new(config, ports, &queueing),
             mmu: Mmu::new(config, ports),
@@ -161,17 +168,18 @@ impl Switch {
                 .ecn
                 .as_ref()
                 .map(|e| Marker::new(e, ports.iter().map(|p| p.0))),
-            backpressure: config.bfc.map(|b| Backpressure::new(b, id, ports)),
+            backpressure: (config.bfc).map(|b| Box::new(Backpressure::new(b, id, ports))),
             floodgate,
-            clock: Clock::new(read_ps, tell_ps),
+            clock: Clock::new(read_ps, tell_ps).map(Box::new),
             assists: config.assist.is_some(),
             credits: match &config.assist {
-                Some(Assist::Credits(queue)) => Some(Credits::new(queue, ports)),
+                Some(Assist::Credits(queue)) => Some(Box::new(Credits::new(queue, ports))),
                 _ => None,
             },
             trimmer: match config.assist {
                 Some(Assist::Trim(trim)) => {
-                    Some(Trimmer::new(trim, ports.len(), config.classes.len()))
+                    let classes = config.classes.len();
+                    Some(Box::new(Trimmer::new(trim, ports.len(), classes)))
                 }
                 _ => None,
             },
@@ -186,7 +194,22 @@ impl Switch {
             counters: SwitchCounters::default(),
             port_counters: vec![SwitchPortCounters::default(); ports.len()],
             dead: None,
-        }
+        };
+        switch.plain = switch.is_plain();
+        switch
+    }
+
+    /// Whether a packet meets nothing here but routes, buffer, queues, ECN and exact INT.
+    fn is_plain(&self) -> bool {
+        let none = self.floodgate.is_none()
+            && self.backpressure.is_none()
+            && self.clock.is_none()
+            && self.dead.is_none();
+        none && !self.assists
+            && !self.acks_return
+            && self.int_as.is_none()
+            && self.mmu.is_plain()
+            && self.queueing.is_plain()
     }
 
     /// BFC: only packets of these pairs of (ingress, egress) hold their upstream; `None`: all do.
@@ -205,10 +228,30 @@ impl Switch {
         }
     }
 
-    /// Asks for what a frame that arrives soon by `in_port` will touch here, and returns the port
-    /// by which it will leave, where that is known. Changes nothing.
+    /// Asks for the switch's own record. Like all that asks for memory, it changes nothing.
     #[inline]
-    pub fn prefetch(&self, in_port: u16, id: PacketId, arena: &Arena) -> Option<u16> {
+    pub fn prefetch(&self) {
+        prefetch_lines(self, 5);
+        self.queueing.prefetch_head();
+        self.mmu.prefetch_head();
+    }
+
+    /// Asks for what tells where a packet goes.
+    #[inline]
+    pub fn prefetch_route(&self, id: PacketId, arena: &Arena) {
+        self.routes.prefetch(arena.hot(id).dst);
+    }
+
+    /// Asks for a port that will send.
+    #[inline]
+    pub fn prefetch_port(&self, port: u16) {
+        self.queueing.prefetch(port);
+    }
+
+    /// Asks for what a frame that arrives soon by `in_port` will touch here, and returns the port
+    /// by which it will leave, where that is known.
+    #[inline]
+    pub fn prefetch_way(&self, in_port: u16, id: PacketId, arena: &Arena) -> Option<u16> {
         let packet = arena.hot(id);
         if packet.kind().is_hop_control() {
             return None;
@@ -233,6 +276,35 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
+        if self.plain {
+            self.receive_as::<true, S>(now, in_port, id, arena, sink);
+        } else {
+            self.receive_any(now, in_port, id, arena, sink);
+        }
+    }
+
+    #[inline(never)]
+    fn receive_any<S: Sink>(
+        &mut self,
+        now: Time,
+        in_port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        self.receive_as::<false, S>(now, in_port, id, arena, sink);
+    }
+
+    /// A frame arrived at a switch that is plain or not, for each of which this is compiled once.
+    #[inline(always)]
+    fn receive_as<const PLAIN: bool, S: Sink>(
+        &mut self,
+        now: Time,
+        in_port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
         // A copy first: to read the record right after a part of it was written would stall.
         let mut packet = *arena.hot(id);
         if packet.kind().is_hop_control() {
@@ -241,23 +313,25 @@ impl Switch {
         }
         packet.ingress = in_port;
         self.counters.received += 1;
-        self.touch(now, sink);
+        if !PLAIN {
+            self.touch(now, sink);
+        }
 
         let mut held = false;
-        if let Some(floodgate) = &mut self.floodgate {
+        if !PLAIN && let Some(floodgate) = &mut self.floodgate {
             floodgate.arrived(in_port, &packet);
             held = floodgate.holds(&packet, &self.routes);
         }
-        let Some(port) = self.egress(&packet, id, arena) else {
+        let Some(port) = self.egress::<PLAIN>(&packet, id, arena) else {
             self.regulate_drop(now, &packet, arena, sink);
             return self.drop(None, id, DropCause::NoRoute, arena, sink); // SW-02
         };
-        if self.dead.is_some() && self.is_lost_at(port) {
+        if !PLAIN && self.dead.is_some() && self.is_lost_at(port) {
             self.regulate_drop(now, &packet, arena, sink);
             return self.drop(Some(port), id, DropCause::Link, arena, sink); // LNK-23
         }
         let class = packet.class();
-        if self.assists {
+        if !PLAIN && self.assists {
             arena.hot_mut(id).ingress = in_port;
             if !self.assist_arrival(now, port, id, arena, sink) {
                 return;
@@ -280,7 +354,8 @@ impl Switch {
                 };
                 match self.mmu.verdict(in_port, class, size, waiting) {
                     Ok(space) => {
-                        if self.mmu.enter(now, in_port, class, size, space) == Tell::Xoff {
+                        let tell = self.mmu.enter(now, in_port, class, size, space);
+                        if tell == Tell::Xoff {
                             self.tell_pfc(in_port, class, true, arena, sink);
                         }
                     }
@@ -295,16 +370,16 @@ impl Switch {
         let hot = arena.hot_mut(id);
         hot.ingress = packet.ingress;
         hot.flags = packet.flags;
-        if self.floodgate.is_some() {
+        if !PLAIN && self.floodgate.is_some() {
             let place = (!held).then_some(place);
             return self.pass_or_hold(now, port, place, id, arena, sink);
         }
-        let counted = self.counted(&packet);
+        let counted = PLAIN || self.counted(&packet);
         let (queue, alone) =
             self.classifier
                 .commit(now, port, &packet, place, counted, &mut self.queueing);
-        self.enqueue(port, queue, alone, (id, &packet), arena, sink);
-        if self.assists {
+        self.enqueue::<PLAIN, S>(port, queue, alone, (id, &packet), arena, sink);
+        if !PLAIN && self.assists {
             self.assist_joined(now, port, class, sink);
         }
         sink.kick(port);
@@ -356,9 +431,15 @@ impl Switch {
     }
 
     /// Where a packet goes on.
-    #[inline]
-    fn egress(&self, packet: &Packet, id: PacketId, arena: &mut Arena) -> Option<u16> {
-        if self.acks_return
+    #[inline(always)]
+    fn egress<const PLAIN: bool>(
+        &self,
+        packet: &Packet,
+        id: PacketId,
+        arena: &mut Arena,
+    ) -> Option<u16> {
+        if !PLAIN
+            && self.acks_return
             && let Some(port) = self.back(packet, id, arena)
         {
             return Some(port);
@@ -427,8 +508,8 @@ impl Switch {
 
     /// The packet joins its queue; backpressure and signals look at what it finds there. Whoever
     /// calls this kicks the port.
-    #[inline]
-    fn enqueue<S: Sink>(
+    #[inline(always)]
+    fn enqueue<const PLAIN: bool, S: Sink>(
         &mut self,
         port: u16,
         queue: u32,
@@ -450,7 +531,8 @@ impl Switch {
             self.mark(port, queue, id, false, arena, sink);
         }
         // BFC-17: whatever chose the queue.
-        if let Some(backpressure) = &mut self.backpressure
+        if !PLAIN
+            && let Some(backpressure) = &mut self.backpressure
             && bfc::subject(packet)
         {
             // BFC-07: N_active with this packet in place.
@@ -473,7 +555,33 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) -> Option<PacketId> {
-        let (queue, id) = self.queueing.pop(port, arena)?;
+        if self.plain {
+            self.transmit_as::<true, S>(now, port, arena, sink)
+        } else {
+            self.transmit_any(now, port, arena, sink)
+        }
+    }
+
+    #[inline(never)]
+    fn transmit_any<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) -> Option<PacketId> {
+        self.transmit_as::<false, S>(now, port, arena, sink)
+    }
+
+    #[inline(always)]
+    fn transmit_as<const PLAIN: bool, S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) -> Option<PacketId> {
+        let (queue, id) = self.queueing.pop::<PLAIN>(port, arena)?;
         let number = self.queueing.get(queue).number;
         let hot = arena.hot_mut(id);
         let packet = *hot;
@@ -493,32 +601,35 @@ impl Switch {
         hot.upstream_queue = number;
         hot.flags &= !(flag::BUFFERED | flag::OVER | flag::HELD);
         self.counters.sent += 1;
-        self.touch(now, sink);
+        if !PLAIN {
+            self.touch(now, sink);
+        }
         let class = packet.class();
         let size = u64::from(packet.size);
         let tell = if packet.has(flag::BUFFERED) {
-            self.mmu.leave(now, packet.ingress, class, size)
+            self.mmu.leave::<PLAIN>(now, packet.ingress, class, size)
         } else {
             Tell::Nothing
         };
-        self.signal(now, port, queue, id, &packet, arena, sink);
+        self.signal::<PLAIN, S>(now, port, queue, id, &packet, arena, sink);
         if tell == Tell::Xon {
             self.tell_pfc(packet.ingress, class, false, arena, sink);
         }
-        if packet.has(flag::OVER)
+        if !PLAIN
+            && packet.has(flag::OVER)
             && let Some(backpressure) = &mut self.backpressure
             && backpressure.under(&packet)
         {
             self.tell_bfc(&packet, false, arena, sink);
         }
-        if self.assists {
+        if !PLAIN && self.assists {
             self.assist_left(now, port, class, sink);
         }
-        if self.floodgate.is_some() {
+        if !PLAIN && self.floodgate.is_some() {
             self.regulate_departure(now, port, id, &packet, arena, sink);
         }
-        if !self.queueing.is_behind(queue) {
-            let counted = self.counted(&packet);
+        if PLAIN || !self.queueing.is_behind(queue) {
+            let counted = PLAIN || self.counted(&packet);
             self.classifier
                 .departed(now, port, &packet, queue, counted, &mut self.queueing);
         }
@@ -528,7 +639,7 @@ impl Switch {
     /// Marks and telemetry of a packet that has left its queue.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    fn signal<S: Sink>(
+    fn signal<const PLAIN: bool, S: Sink>(
         &mut self,
         now: Time,
         port: u16,
@@ -551,8 +662,8 @@ impl Switch {
             if self.int && packet.kind() == Kind::Data {
                 // SW-33
                 let waits = match &self.floodgate {
-                    Some(floodgate) => floodgate.seen_by_int(packet),
-                    None => None,
+                    Some(floodgate) if !PLAIN => floodgate.seen_by_int(packet),
+                    _ => None,
                 };
                 let hop = IntHop {
                     ts_ps: now,
@@ -562,10 +673,9 @@ impl Switch {
                         .min(u64::from(u32::MAX)) as u32,
                     rate_mbps: telemetry.rate_mbps,
                 };
-                if let Some(stack) = arena.stack_mut(id) {
-                    let fits = stack.push(self.path_id, hop);
+                if let Some(fits) = arena.push_hop(id, self.path_id, hop) {
                     self.counters.int_hops += 1;
-                    if fits && self.int_as.is_some() {
+                    if !PLAIN && fits && self.int_as.is_some() {
                         self.rewrite_int(port, id, arena);
                     }
                 }
@@ -582,8 +692,8 @@ impl Switch {
     fn rewrite_int(&self, port: u16, id: PacketId, arena: &mut Arena) {
         let telemetry = &self.queueing.ports[port as usize].telemetry;
         let arrived = telemetry.int_tx + telemetry.int_bytes;
-        if let (Some(int), Some(stack)) = (self.int_as, arena.stack_mut(id)) {
-            signal::rewrite(int, stack, arrived);
+        if let (Some(int), Some(hop)) = (self.int_as, arena.last_hop_mut(id)) {
+            signal::rewrite(int, hop, arrived);
         }
     }
 
@@ -707,7 +817,7 @@ impl Switch {
     }
 
     fn pauses_flows(&self) -> bool {
-        let by = self.backpressure.as_ref().map(Backpressure::by);
+        let by = self.backpressure.as_ref().map(|b| b.by());
         by == Some(PauseBy::Flow)
     }
 
@@ -969,7 +1079,7 @@ impl Switch {
             floodgate.explain_stall(&mut say);
         }
         let what = if self.pauses_flows() { "flow" } else { "queue" };
-        for held in self.backpressure.iter().flat_map(Backpressure::holding) {
+        for held in self.backpressure.iter().flat_map(|b| b.holding()) {
             say(format!(
                 "port {} holds {what} {} of its upstream by BFC",
                 held.ingress, held.what

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 use crate::config::{Assist, Classify, MAX_CLASSES, PauseBy, Release, Schedule, SwitchConfig};
 use crate::packet::{Arena, NO_PACKET, PacketId};
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_lines};
 use crate::switch::classify::MixedMap;
 
 /// No queue; ends a round.
@@ -136,6 +136,12 @@ pub(crate) struct PortQueues {
 }
 
 impl PortQueues {
+    /// Classes that have something and are not paused.
+    #[inline]
+    const fn open(&self) -> u8 {
+        self.ready & !self.paused
+    }
+
     /// The class that sends next where control and data take turns by weight.
     // NDP-02
     fn take_turns(&mut self, ready: u8, weight: u16) -> usize {
@@ -155,32 +161,33 @@ impl PortQueues {
     }
 }
 
-/// All egress queues of a switch.
+/// All egress queues of a switch; first what every packet asks for.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Queueing {
+    pub ports: Vec<PortQueues>,
     queues: Vec<Queue>,
     rounds: Vec<Round>,
-    pub ports: Vec<PortQueues>,
-    schedule: Schedule,
-    /// Each class has one queue, first in, first out, that nobody pauses alone: no rounds are kept.
-    single: bool,
     classes: usize,
     /// Queues per port that exist from the start.
     stride: usize,
+    /// Classes of queues behind those of data (FG-15): the one of class c is c + this; 0: none.
+    behind: usize,
     /// First queue of each class, counted from the port's first.
     offsets: [u16; MAX_CLASSES + 1],
+    /// Each class has one queue, first in, first out, that nobody pauses alone: no rounds are kept.
+    single: bool,
+    /// Control packets that go for each data packet while both wait; `None`: control first.
+    weight: Option<u16>,
+    schedule: Schedule,
+    /// (port, flow) pairs that are held, where pauses name flows (BFC-37).
+    held_flows: Option<MixedMap<u64, ()>>,
     /// Queues that were made for single flows and are free again.
     spare: Vec<u32>,
     /// Per (port, class), where the schedule asks for it.
     shortest: Vec<Shortest>,
-    /// Classes of queues behind those of data (FG-15): the one of class c is c + this; 0: none.
-    behind: usize,
-    /// (port, flow) pairs that are held, where pauses name flows (BFC-37).
-    held_flows: Option<MixedMap<u64, ()>>,
     /// Per (port, class), where the schedule asks for it: open queues, as bits.
     levels: Vec<u32>,
-    /// Control packets that go for each data packet while both wait; `None`: control first.
-    weight: Option<u16>,
 }
 
 /// A flow at a port.
@@ -289,6 +296,17 @@ impl Queueing {
         bits.fold(0, |bits, (nth, q)| bits | u64::from(q.is_empty()) << nth)
     }
 
+    /// No class is shaped, waits behind another, takes turns with another, or is paused by flows.
+    pub fn is_plain(&self) -> bool {
+        self.behind == 0 && self.weight.is_none() && self.held_flows.is_none()
+    }
+
+    /// Asks for what every packet asks for.
+    #[inline]
+    pub fn prefetch_head(&self) {
+        prefetch_lines(self, 2);
+    }
+
     /// Asks for the state of a port.
     #[inline]
     pub fn prefetch(&self, port: u16) {
@@ -369,7 +387,7 @@ impl Queueing {
     }
 
     /// Appends a packet to a queue.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, queue: u32, id: PacketId, arena: &mut Arena) {
         let q = &mut self.queues[queue as usize];
         let hot = arena.hot_mut(id);
@@ -569,14 +587,17 @@ impl Queueing {
     }
 
     /// Takes the packet that the port sends next out of its queue.
-    #[inline]
-    pub fn pop(&mut self, port: u16, arena: &Arena) -> Option<(u32, PacketId)> {
-        let ready = self.may_send(port);
+    #[inline(always)]
+    pub fn pop<const PLAIN: bool>(&mut self, port: u16, arena: &Arena) -> Option<(u32, PacketId)> {
+        let ready = match PLAIN {
+            true => self.ports[port as usize].open(),
+            false => self.may_send(port),
+        };
         if ready == 0 {
             return None;
         }
         let mut class = ready.trailing_zeros() as usize; // SW-22
-        if let Some(weight) = self.weight {
+        if !PLAIN && let Some(weight) = self.weight {
             class = self.ports[port as usize].take_turns(ready, weight);
         }
         let at = port as usize * self.classes + class;
@@ -589,7 +610,7 @@ impl Queueing {
 
     /// The queue of this round that sends next. The round has an open queue.
     // SW-20, SW-23, BFC-12
-    #[inline]
+    #[inline(always)]
     fn pick(&mut self, at: usize, arena: &Arena) -> u32 {
         match self.schedule {
             Schedule::ShortestRemaining => return self.pick_shortest(at, arena),
@@ -657,7 +678,7 @@ impl Queueing {
 
     /// Takes the first packet of the only queue of a class, which has the number of its round.
     // SW-20
-    #[inline]
+    #[inline(always)]
     fn take_single(&mut self, at: usize, arena: &Arena) -> PacketId {
         let q = &mut self.queues[at];
         let id = q.head;
@@ -676,7 +697,7 @@ impl Queueing {
     }
 
     /// Takes the first packet of the queue at the head of its round.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, at: usize, queue: u32, arena: &Arena) -> PacketId {
         let q = &mut self.queues[queue as usize];
         let id = q.head;
@@ -865,7 +886,12 @@ mod tests {
 
     /// Flows in the order in which a port sends them.
     fn drain(queueing: &mut Queueing, port: u16, arena: &Arena) -> Vec<u32> {
-        std::iter::from_fn(|| queueing.pop(port, arena).map(|(_, id)| arena.hot(id).flow)).collect()
+        std::iter::from_fn(|| {
+            queueing
+                .pop::<false>(port, arena)
+                .map(|(_, id)| arena.hot(id).flow)
+        })
+        .collect()
     }
 
     // SW-20
@@ -917,7 +943,7 @@ mod tests {
         };
         put(&mut queueing, &mut arena, 1, 2);
         put(&mut queueing, &mut arena, 3, 2);
-        let (_, id) = queueing.pop(0, &arena).unwrap();
+        let (_, id) = queueing.pop::<false>(0, &arena).unwrap();
         assert_eq!(arena.hot(id).flow, 1);
         // Queue 2 comes last, and has its turn before queue 3.
         put(&mut queueing, &mut arena, 2, 1);

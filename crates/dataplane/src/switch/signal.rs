@@ -1,7 +1,7 @@
 //! What a switch writes on packets: ECN marks and INT.
 
 use crate::config::{EcnConfig, IntConfig, Red, Scope};
-use crate::int::{Counter, IntFormat, IntStack};
+use crate::int::{Counter, IntFormat, IntHop};
 use crate::units::Rate;
 
 /// One port's marking profile, thresholds in bytes.
@@ -82,11 +82,10 @@ impl Marker {
     }
 }
 
-/// Makes the last hop of a stack, which is exact, what the configuration has written. All bytes
+/// Makes a hop, which is exact, what the configuration has written. All bytes
 /// that ever joined the port's queues have left, this packet with them, or still wait: `arrived`.
 // HPCC-30, HPCC-31
-pub(crate) fn rewrite(int: IntConfig, stack: &mut IntStack, arrived: u64) {
-    let Some(hop) = stack.last_mut() else { return };
+pub(crate) fn rewrite(int: IntConfig, hop: &mut IntHop, arrived: u64) {
     if int.counter == Counter::Arrived {
         hop.tx_bytes = arrived;
     }

@@ -117,7 +117,7 @@ impl Switch {
     ) {
         let queue = self.queueing.queue_of(port, CONTROL_CLASS, 0);
         let packet = *arena.hot(id);
-        self.enqueue(port, queue, false, (id, &packet), arena, sink);
+        self.enqueue::<false, S>(port, queue, false, (id, &packet), arena, sink);
         sink.kick(port);
     }
 
@@ -191,7 +191,7 @@ impl Switch {
             trimmer.left(port, class);
         }
         if packet.has(flag::BUFFERED)
-            && self.mmu.leave(now, packet.ingress, class, size) == Tell::Xon
+            && self.mmu.leave::<false>(now, packet.ingress, class, size) == Tell::Xon
         {
             self.tell_pfc(packet.ingress, class, false, arena, sink);
         }

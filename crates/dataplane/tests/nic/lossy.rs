@@ -120,7 +120,8 @@ struct World {
 
 impl World {
     fn new(config: &NicConfig, path: Path, seed: u64, bytes: u64) -> Self {
-        let nic = || Nic::new(config, 4, &[Rate::from_gbps(100)]);
+        let config = Arc::new(*config);
+        let nic = || Nic::new(&config, 4, &[Rate::from_gbps(100)]);
         let model = match config.recovery {
             Recovery::Irn(irn) => Some(Model {
                 packets: bytes.div_ceil(1000) as u32,

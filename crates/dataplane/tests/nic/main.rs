@@ -14,6 +14,7 @@ use dataplane::nic::{FlowEnd, FlowStart, Nic};
 use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use dataplane::sink::{DropCause, Sink};
 use dataplane::units::{MS, NEVER, Rate, Time, US};
+use std::sync::Arc;
 
 /// A full frame: 1048 bytes, 83 840 ps at 100 Gbps.
 const FRAME_PS: Time = 83_840;
@@ -64,7 +65,7 @@ struct Bench {
 impl Bench {
     fn new(config: &NicConfig) -> Self {
         Self {
-            nic: Nic::new(config, 4, &[Rate::from_gbps(100); 2]),
+            nic: Nic::new(&Arc::new(*config), 4, &[Rate::from_gbps(100); 2]),
             arena: Arena::new(),
             ears: Ears::default(),
             now: 0,

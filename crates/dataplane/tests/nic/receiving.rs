@@ -47,7 +47,7 @@ fn an_ack_returns_time_and_telemetry_of_its_packet() {
         qlen_bytes: 7,
         rate_mbps: 8,
     };
-    b.arena.stack_mut(id).unwrap().push(1, hop);
+    b.arena.push_hop(id, 1, hop);
     b.nic.receive(b.now, 0, id, &mut b.arena, &mut b.ears);
     let reply = b.send_id().unwrap();
     let (hot, cold) = (*b.arena.hot(reply), *b.arena.cold(reply));

@@ -203,7 +203,7 @@ fn hpcc_moves_a_start_that_is_set_and_the_alarm_with_it() {
             qlen_bytes: 0,
             rate_mbps: 100_000,
         };
-        b.arena.stack_mut(id).unwrap().push(1, hop);
+        b.arena.push_hop(id, 1, hop);
         b.nic.receive(b.now, 0, id, &mut b.arena, &mut b.ears);
     };
     for ns in 0..3 {

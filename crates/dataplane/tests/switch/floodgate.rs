@@ -20,7 +20,7 @@ fn switch(config: &SwitchConfig) -> Bench {
         endpoints: Arc::new(endpoints),
         own_group: 0,
         table: vec![0, 0, 1],
-        sets: vec![Box::new([2]), Box::new([3])],
+        sets: PortSets::from_iter([[2].as_slice(), &[3]]),
         seed: 1,
         choice: PathChoice::Flow,
     };

@@ -44,7 +44,7 @@ impl Bench {
             endpoints: Arc::new(endpoints),
             own_group: 0,
             table: vec![0, 1],
-            sets: vec![Box::new([]), ports.into()],
+            sets: PortSets::from_iter([&[], ports]),
             seed: 1,
             choice: PathChoice::Flow,
         };

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use dataplane::config::*;
 use dataplane::nic::FlowEnd;
 use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId};
-use dataplane::route::{Endpoints, Routes};
+use dataplane::route::{Endpoints, PortSets, Routes};
 use dataplane::sink::{DropCause, Sink};
 use dataplane::switch::Switch;
 use dataplane::units::{Rate, Time, US};
@@ -76,7 +76,7 @@ impl Bench {
             endpoints: Arc::new(endpoints),
             own_group: 0,
             table: vec![0, 0],
-            sets: vec![Box::new([])],
+            sets: PortSets::from_iter([[].as_slice()]),
             seed: 1,
             choice: PathChoice::Flow,
         };

@@ -294,7 +294,7 @@ fn labels_have_a_digit_for_each_tier_and_symmetric_hashes_no_sense_of_direction(
         }),
         own_group: 9,
         table: vec![0, 0],
-        sets: vec![Box::new([4, 5, 6])],
+        sets: PortSets::from_iter([[4, 5, 6].as_slice()]),
         seed,
         choice,
     };

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use dataplane::config::{Accounting, Admission, Assist, PathChoice, Recovery, SwitchConfig};
+use dataplane::config::{
+    Accounting, Admission, Assist, NicConfig, PathChoice, Recovery, SwitchConfig,
+};
 use dataplane::nic::Nic;
 use dataplane::packet::Arena;
 use dataplane::route::Routes;
@@ -130,9 +132,9 @@ fn rates(plan: &Plan, node: u32) -> Vec<(Rate, Time)> {
         .collect()
 }
 
-fn nic(plan: &Plan, host: u32) -> Nic {
+fn nic(plan: &Plan, config: &Arc<NicConfig>, host: u32) -> Nic {
     let rates: Vec<Rate> = rates(plan, host).into_iter().map(|port| port.0).collect();
-    Nic::new(&plan.nic, plan.switch.classes.len(), &rates)
+    Nic::new(config, plan.switch.classes.len(), &rates)
 }
 
 fn switch(plan: &Plan, tables: &mut Tables, node: u32) -> Option<Switch> {
@@ -205,12 +207,15 @@ fn partition<C: Calendar>(
         watched: recording.is_some(),
         replayed: order::draws(&plan.switch, graph),
     };
+    let config = Arc::new(plan.nic);
     let mut partition = Partition {
         core,
         graph: Arc::clone(graph),
         places: Arc::clone(places),
         arena: Arena::new(),
-        nics: places.hosts(part).iter().map(|&n| nic(plan, n)).collect(),
+        nics: (places.hosts(part).iter())
+            .map(|&n| nic(plan, &config, n))
+            .collect(),
         switches: (places.switches(part).iter())
             .filter_map(|&n| switch(plan, tables, n))
             .collect(),
@@ -236,7 +241,7 @@ fn partition<C: Calendar>(
         baselines: Baselines::new(Arc::clone(graph), u64::from(plan.nic.mtu)),
         source_ports: SourcePorts::default(),
         network_rtt_ps: None,
-        nic: plan.nic,
+        nic: config,
         base_rtt: plan.base_rtt,
         seed: plan.seed,
         elide: plan.elide,

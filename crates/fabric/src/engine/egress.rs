@@ -9,20 +9,20 @@ use super::node::NodeSink;
 impl<C: Calendar> Partition<C> {
     /// One round of decisions: the ports that were kicked before it began, in order of links.
     // ENG-03, ENG-04
-    pub(super) fn serve_round(&mut self) {
+    pub(super) fn serve_round<const MORE: bool>(&mut self) {
         if let [link] = self.core.links.kicks[..] {
             self.core.links.kicks.clear();
-            if self.admit_to_round(link) {
-                self.decide(link);
+            if self.admit_to_round::<MORE>(link) {
+                self.decide::<MORE>(link);
             }
             return;
         }
         let mut round = std::mem::take(&mut self.round);
         std::mem::swap(&mut round, &mut self.core.links.kicks);
         round.sort_unstable();
-        round.retain(|&link| self.admit_to_round(link));
+        round.retain(|&link| self.admit_to_round::<MORE>(link));
         for &link in &round {
-            self.decide(link);
+            self.decide::<MORE>(link);
         }
         round.clear();
         self.round = round;
@@ -31,11 +31,11 @@ impl<C: Calendar> Partition<C> {
     /// Whether a kicked port takes part: it has something to send and its link is free. If the link
     /// is not free, the port is called when it is.
     #[inline]
-    fn admit_to_round(&mut self, link: u32) -> bool {
+    fn admit_to_round<const MORE: bool>(&mut self, link: u32) -> bool {
         let near = &mut self.core.links.near[link as usize];
         near.kicked = false;
         let (node, port, busy_ps) = (near.node, near.port, near.busy_ps);
-        if let Some(recording) = &mut self.recording {
+        if MORE && let Some(recording) = &mut self.recording {
             recording.touch(link);
         }
         if busy_ps <= self.core.now {
@@ -63,7 +63,7 @@ impl<C: Calendar> Partition<C> {
     /// A free port chooses a frame, if it has one, and starts to send it.
     // ENG-02, ENG-05
     #[inline]
-    fn decide(&mut self, link: u32) {
+    fn decide<const MORE: bool>(&mut self, link: u32) {
         let now = self.core.now;
         let near = &self.core.links.near[link as usize];
         let (node, port) = (near.node, near.port);
@@ -71,6 +71,7 @@ impl<C: Calendar> Partition<C> {
         let sink = &mut NodeSink {
             core: &mut self.core,
             node,
+            base: link - u32::from(port),
         };
         let (sent, more) = match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => {
@@ -84,11 +85,11 @@ impl<C: Calendar> Partition<C> {
                 (sent, nic.waiting(port))
             }
         };
-        if !self.core.told.is_empty() {
+        if MORE && !self.core.told.is_empty() {
             self.follow_told();
         }
         let Some(id) = sent else { return };
-        self.put_on_link(link, id);
+        self.put_on_link::<MORE>(link, id);
         if more || !self.elide {
             self.arm(link);
         }
@@ -96,17 +97,13 @@ impl<C: Calendar> Partition<C> {
 
     /// Counts a frame that a port begins to send, and schedules its arrival.
     #[inline]
-    pub(super) fn put_on_link(&mut self, link: u32, id: PacketId) {
+    pub(super) fn put_on_link<const MORE: bool>(&mut self, link: u32, id: PacketId) {
         let now = self.core.now;
-        if let Some(delays) = self.recording.as_mut().and_then(|r| r.delays.as_mut()) {
-            delays.leaves(now, link, id, &self.arena);
-        }
         let packet = self.arena.hot(id);
         let (size, data) = (u64::from(packet.size), packet.kind() == Kind::Data);
-        if let Some(waiting) = self.recording.as_mut().and_then(|r| r.waiting.as_mut())
-            && self.core.links.near[link as usize].node as usize >= self.nics.len()
-        {
-            waiting.leave(now, link, id, packet);
+        if MORE && let Some(recording) = &mut self.recording {
+            let node = self.core.links.near[link as usize].node as usize;
+            recording.leaves(now, link, id, &self.arena, node >= self.nics.len());
         }
         let links = &mut self.core.links;
         let arrival = links.send(now, link, size, data);

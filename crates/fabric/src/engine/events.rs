@@ -10,43 +10,57 @@ use kernel::digest::fold;
 use super::Partition;
 use super::node::{Core, NodeSink};
 
-/// How many events ahead memory is asked for, in three steps: the packet and its link; what they
-/// lead to; what that leads to. An event takes about as long as a miss or two.
-const AHEAD: [usize; 3] = [5, 3, 1];
+/// How many events ahead each step of [`Partition::look_ahead`] is. An event takes about as long as a
+/// miss or two.
+const AHEAD: [usize; 4] = [8, 6, 4, 2];
 
 impl<C: Calendar> Partition<C> {
     /// Handles every event before `limit`, instant by instant.
     pub(super) fn run_before(&mut self, limit: Time) {
         if C::IN_ORDER_OF_SCHEDULING {
-            return self.run_in_order(limit);
+            self.run_in_order(limit);
+        } else if self.watched() || self.looks_ahead {
+            self.run_instants::<true>(limit);
+        } else {
+            self.run_instants::<false>(limit);
         }
+    }
+
+    /// Something is recorded besides.
+    fn watched(&self) -> bool {
+        self.recording.is_some() || self.core.follows || self.core.watched
+    }
+
+    /// [`Partition::run_before`], with or without `MORE`: looking ahead, and recording besides.
+    #[inline(never)]
+    fn run_instants<const MORE: bool>(&mut self, limit: Time) {
         while let Some(first) = self.core.calendar.pop_before(limit) {
             self.core.now = first.time;
-            self.handle(first);
+            self.handle::<MORE>(first);
             loop {
                 while let Some(event) = self.core.calendar.pop_now() {
-                    self.handle(event);
+                    self.handle::<MORE>(event);
                 }
                 // ENG-03: the ports choose when everything else of the instant has happened.
                 if self.core.links.kicks.is_empty() {
                     break;
                 }
-                self.serve_round();
+                self.serve_round::<MORE>();
             }
-            if let Some(recording) = &mut self.recording {
+            if MORE && let Some(recording) = &mut self.recording {
                 recording.settle(first.time, &self.switches);
             }
         }
     }
 
     #[inline]
-    pub(super) fn handle(&mut self, event: Event) {
-        if self.looks_ahead {
+    pub(super) fn handle<const MORE: bool>(&mut self, event: Event) {
+        if MORE && self.looks_ahead {
             self.look_ahead();
         }
         self.core.events += 1;
         match event.phase() {
-            phase::ARRIVAL => self.arrive(event.id(), event.arg),
+            phase::ARRIVAL => self.arrive::<MORE>(event.id(), event.arg),
             phase::TIMER if event.arg != 0 => self.call(event.id(), event.arg),
             phase::TIMER => self.timer(event.id()),
             phase::FLOW_START if C::IN_ORDER_OF_SCHEDULING => self.step_flow_start(event.id()),
@@ -60,42 +74,72 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Asks for the memory that events a little ahead will touch: first for the packet and its
-    /// link, then for what they lead to. Decides nothing.
+    /// Asks for the memory that events a little ahead will touch, in steps, since each can only be
+    /// found by what the one before it brings: the packet and the link; the node; where the packet
+    /// goes there; what stands there. Decides nothing.
     #[inline]
     fn look_ahead(&self) {
-        let arrival = |n| {
-            let event = self.core.calendar.upcoming(n);
-            event.filter(|e| e.phase() == phase::ARRIVAL)
-        };
-        if let Some(far) = arrival(AHEAD[0]) {
-            self.arena.prefetch(far.arg);
-            prefetch(&self.core.links.far, far.id() as usize);
-        }
-        if let Some(near) = arrival(AHEAD[1]) {
-            let far = &self.core.links.far[near.id() as usize];
-            match (far.node as usize).checked_sub(self.nics.len()) {
-                Some(switch) => {
-                    let switch = &self.switches[switch];
-                    if let Some(port) = switch.prefetch(far.port, near.arg, &self.arena) {
-                        let link = self.core.nodes[far.node as usize].base + u32::from(port);
-                        prefetch(&self.core.links.near, link as usize);
-                    }
+        let upcoming = |step: usize| self.core.calendar.upcoming(AHEAD[step]);
+        if let Some(event) = upcoming(0) {
+            match event.phase() {
+                phase::ARRIVAL => {
+                    self.arena.prefetch(event.arg);
+                    prefetch(&self.core.links.far, event.id() as usize);
                 }
-                None => self.arena.prefetch_cold(near.arg),
+                phase::EGRESS => prefetch(&self.core.links.near, event.id() as usize),
+                _ => {}
             }
         }
-        if let Some(next) = arrival(AHEAD[2]) {
-            let node = self.core.links.far[next.id() as usize].node as usize;
+        if let Some(event) = upcoming(1) {
+            let node = match event.phase() {
+                phase::ARRIVAL => self.core.links.far[event.id() as usize].node,
+                phase::EGRESS => self.core.links.near[event.id() as usize].node,
+                phase::TIMER => event.id(),
+                _ => u32::MAX,
+            } as usize;
             if let Some(nic) = self.nics.get(node) {
-                nic.prefetch(next.arg, &self.arena);
+                nic.prefetch();
+            } else if let Some(switch) = self.switches.get(node - self.nics.len()) {
+                switch.prefetch();
             }
+        }
+        if let Some(event) = upcoming(2)
+            && event.phase() == phase::ARRIVAL
+        {
+            let node = self.core.links.far[event.id() as usize].node as usize;
+            match node.checked_sub(self.nics.len()) {
+                Some(switch) => self.switches[switch].prefetch_route(event.arg, &self.arena),
+                None => self.arena.prefetch_cold(event.arg),
+            }
+        }
+        let Some(event) = upcoming(3) else { return };
+        match event.phase() {
+            phase::ARRIVAL => {
+                let far = &self.core.links.far[event.id() as usize];
+                match (far.node as usize).checked_sub(self.nics.len()) {
+                    Some(switch) => {
+                        let switch = &self.switches[switch];
+                        if let Some(port) = switch.prefetch_way(far.port, event.arg, &self.arena) {
+                            let link = far.base + u32::from(port);
+                            prefetch(&self.core.links.near, link as usize);
+                        }
+                    }
+                    None => self.nics[far.node as usize].prefetch_flow(event.arg, &self.arena),
+                }
+            }
+            phase::EGRESS => {
+                let near = &self.core.links.near[event.id() as usize];
+                if let Some(switch) = (near.node as usize).checked_sub(self.nics.len()) {
+                    self.switches[switch].prefetch_port(near.port);
+                }
+            }
+            _ => {}
         }
     }
 
     // ENG-01
     #[inline]
-    fn arrive(&mut self, link: u32, id: PacketId) {
+    fn arrive<const MORE: bool>(&mut self, link: u32, id: PacketId) {
         let now = self.core.now;
         let packet = self.arena.hot(id);
         // These go on where nothing else moves.
@@ -111,27 +155,25 @@ impl<C: Calendar> Partition<C> {
             u64::from(packet.tag) << 24 | u64::from(packet.flags) << 16 | u64::from(packet.size);
         l.digest = fold(fold(l.digest, now ^ how << 40), what);
         l.arrived += 1;
-        let (node, port) = (l.node, l.port);
+        let (node, base, port) = (l.node, l.base, l.port);
         if l.lossy && self.is_lost(link, id) {
             return self.lose(link, id);
         }
-        if self.core.follows {
+        if MORE && self.core.follows {
             self.read_pause(node, port, id);
         }
         let sink = &mut NodeSink {
             core: &mut self.core,
             node,
+            base,
         };
         match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => {
-                if let Some(delays) = self.recording.as_mut().and_then(|r| r.delays.as_mut()) {
-                    delays.came(now, id);
-                }
-                if let Some(waiting) = self.recording.as_mut().and_then(|r| r.waiting.as_mut()) {
-                    waiting.enter(now, id);
+                if MORE && let Some(recording) = &mut self.recording {
+                    recording.came(now, id);
                 }
                 self.switches[switch].receive(now, port, id, &mut self.arena, sink);
-                if !self.core.told.is_empty() {
+                if MORE && !self.core.told.is_empty() {
                     self.follow_told();
                 }
                 if !self.core.notices.dropped.is_empty() {
@@ -140,10 +182,12 @@ impl<C: Calendar> Partition<C> {
             }
             None => {
                 let nic = &mut self.nics[node as usize];
-                let recording = self.recording.as_deref_mut();
-                let heard = recording.and_then(|r| r.hear(now, id, &self.arena, nic));
+                let heard = match &mut self.recording {
+                    Some(recording) if MORE => recording.hear(now, id, &self.arena, nic),
+                    _ => None,
+                };
                 nic.receive(now, port, id, &mut self.arena, sink);
-                if let (Some(heard), Some(recording)) = (heard, &mut self.recording) {
+                if MORE && let (Some(heard), Some(recording)) = (heard, &mut self.recording) {
                     recording.heard(now, heard, nic);
                 }
                 if !self.core.ends.is_empty() {
@@ -178,10 +222,7 @@ impl<C: Calendar> Partition<C> {
         while let Some((host, port, id)) = self.core.notices.due(now) {
             self.progress_ps = now;
             let node = self.places.of(host).at;
-            let sink = &mut NodeSink {
-                core: &mut self.core,
-                node,
-            };
+            let sink = &mut NodeSink::of(&mut self.core, node);
             self.nics[node as usize].returned(now, port, id, &mut self.arena, sink);
         }
     }
@@ -198,10 +239,7 @@ impl<C: Calendar> Partition<C> {
             links.near[link as usize].node,
             links.far[link as usize].node,
         );
-        let mut sink = NodeSink {
-            core: &mut self.core,
-            node: to,
-        };
+        let mut sink = NodeSink::of(&mut self.core, to);
         sink.dropped(packet, DropCause::Link);
         sink.node = from;
         if !ends_here && sink.keep(id, DropCause::Link) {
@@ -222,10 +260,7 @@ impl<C: Calendar> Partition<C> {
             return;
         }
         self.core.nodes[node as usize].armed_ps = NEVER;
-        let sink = &mut NodeSink {
-            core: &mut self.core,
-            node,
-        };
+        let sink = &mut NodeSink::of(&mut self.core, node);
         match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => self.switches[switch].timer(now, &mut self.arena, sink),
             None => self.nics[node as usize].timer(now, &mut self.arena, sink),
@@ -236,7 +271,7 @@ impl<C: Calendar> Partition<C> {
     pub(super) fn settle(&mut self, now: Time) {
         for (node, nic) in (0..).zip(&mut self.nics) {
             let core = &mut self.core;
-            nic.settle(now, &mut NodeSink { core, node });
+            nic.settle(now, &mut NodeSink::of(core, node));
         }
     }
 }

@@ -64,11 +64,8 @@ impl Parcels {
             if frame.packet.has(flag::INT)
                 && let Some(&(path, length)) = stacks.next()
             {
-                arena.attach_stack(id);
                 let (own, rest) = hops.split_at(length.into());
-                if let Some(stack) = arena.stack_mut(id) {
-                    stack.set(path, own);
-                }
+                arena.set_stack(id, path, own);
                 hops = rest;
             }
             if frame.packet.names()
@@ -286,14 +283,13 @@ mod tests {
             arena.name(id, &(0..hops).map(|n| n * psn).collect::<Vec<_>>());
         } else if hops > 0 {
             arena.attach_stack(id);
-            let stack = arena.stack_mut(id).unwrap();
             for switch in 0..hops {
                 let hop = IntHop {
                     ts_ps: u64::from(psn),
                     qlen_bytes: switch,
                     ..IntHop::default()
                 };
-                assert!(stack.push(10 + switch, hop));
+                assert_eq!(arena.push_hop(id, 10 + switch, hop), Some(true));
             }
         }
         id

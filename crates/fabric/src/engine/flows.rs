@@ -119,10 +119,7 @@ impl<C: Calendar> Partition<C> {
                 .map_or(0, |ways| ways.between(&self.graph, src, dst)),
         };
         self.started += 1;
-        let sink = &mut NodeSink {
-            core: &mut self.core,
-            node,
-        };
+        let sink = &mut NodeSink::of(&mut self.core, node);
         self.nics[node as usize].start(now, &start, sink);
     }
 
@@ -205,7 +202,7 @@ impl<C: Calendar> Partition<C> {
         let (src, dst) = self.endpoints(&flow, hash);
         let NicConfig {
             mtu, header, ack, ..
-        } = self.nic;
+        } = *self.nic;
         FlowRecord {
             flow,
             received_ps: None,

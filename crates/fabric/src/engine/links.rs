@@ -44,6 +44,8 @@ pub(super) struct Far {
     /// The node that receives, by its number in its partition, and its port. Where the link leaves
     /// the partition of its sender: at the sender that other partition.
     pub node: u32,
+    /// Number of the first port of the node that receives.
+    pub base: u32,
     pub port: u16,
     /// Some frames are lost on the link.
     pub lossy: bool,
@@ -116,6 +118,7 @@ impl Links {
                     digest: 0,
                     arrived: 0,
                     node: if leaves { there.part } else { there.at },
+                    base: graph.port_range(of.peer).start as u32,
                     port: of.peer_port,
                     lossy: graph.loss(index) != Loss::NONE,
                 });
@@ -125,7 +128,7 @@ impl Links {
     }
 
     /// A port begins to send a frame at `now`: counts it, and returns when it arrives.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, now: Time, link: u32, size: u64, data: bool) -> Time {
         let near = &mut self.near[link as usize];
         near.packets += 1;

@@ -130,9 +130,17 @@ impl<C: Calendar> Core<C> {
 pub(super) struct NodeSink<'a, C> {
     pub core: &'a mut Core<C>,
     pub node: u32,
+    /// Number of the node's first port.
+    pub base: u32,
 }
 
-impl<C> NodeSink<'_, C> {
+impl<'a, C> NodeSink<'a, C> {
+    /// The sink of a node whose first port is not at hand.
+    pub fn of(core: &'a mut Core<C>, node: u32) -> Self {
+        let base = core.nodes[node as usize].base;
+        Self { core, node, base }
+    }
+
     /// Notes what the switch has told its upstream.
     #[cold]
     fn tell(&mut self, port: u16, class: u8, frame: PacketId, level: Option<Level>) {
@@ -150,7 +158,7 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
     #[inline]
     fn kick(&mut self, port: u16) {
         let core = &mut *self.core;
-        let link = core.nodes[self.node as usize].base + u32::from(port);
+        let link = self.base + u32::from(port);
         // A port whose link is busy would only ask for its event in the round that follows.
         let busy = core.links.near[link as usize].busy_ps > core.now;
         if busy && !core.watched && !C::IN_ORDER_OF_SCHEDULING {
@@ -210,7 +218,7 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
     }
 
     fn paused(&mut self, port: u16, before: u8, after: u8) {
-        let link = self.core.nodes[self.node as usize].base + u32::from(port);
+        let link = self.base + u32::from(port);
         self.core.pause(link, before, after);
     }
 

@@ -108,10 +108,10 @@ impl<C: Calendar> Partition<C> {
             if self.starts_first {
                 self.start_before_others();
             }
-            self.handle(event);
+            self.handle::<true>(event);
             self.serve_in_order(0);
             while let Some(event) = self.core.calendar.pop_now() {
-                self.handle(event);
+                self.handle::<true>(event);
                 self.serve_in_order(0);
             }
             if let Some(recording) = &mut self.recording {
@@ -149,17 +149,14 @@ impl<C: Calendar> Partition<C> {
             }
             let (node, port, now) = (l.node, l.port, self.core.now);
             let before = self.core.links.kicks.len();
-            let sink = &mut NodeSink {
-                core: &mut self.core,
-                node,
-            };
+            let sink = &mut NodeSink::of(&mut self.core, node);
             let sent = match (node as usize).checked_sub(self.nics.len()) {
                 Some(switch) => self.switches[switch].transmit(now, port, &mut self.arena, sink),
                 None => self.nics[node as usize].transmit(now, port, &mut self.arena, sink),
             };
             self.serve_in_order(before);
             if let Some(id) = sent {
-                self.put_on_link(link, id);
+                self.put_on_link::<true>(link, id);
             }
         }
         self.core.links.kicks.truncate(from);
@@ -168,10 +165,7 @@ impl<C: Calendar> Partition<C> {
     /// A time has come that a node asked for.
     pub(super) fn call(&mut self, node: u32, what: u32) {
         let now = self.core.now;
-        let sink = &mut NodeSink {
-            core: &mut self.core,
-            node,
-        };
+        let sink = &mut NodeSink::of(&mut self.core, node);
         if let Some(nic) = self.nics.get_mut(node as usize) {
             nic.called(now, what, sink);
         }

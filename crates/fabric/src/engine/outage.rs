@@ -224,10 +224,7 @@ impl<C: Calendar> Partition<C> {
         let (node, port) = (l.node, l.port);
         self.core.links.far[incoming].lossy = true;
         let stranded = states.outages.stranded;
-        let sink = &mut NodeSink {
-            core: &mut self.core,
-            node,
-        };
+        let sink = &mut NodeSink::of(&mut self.core, node);
         match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => {
                 self.switches[switch].link(now, port, up, stranded, &mut self.arena, sink);
@@ -258,20 +255,14 @@ impl<C: Calendar> Partition<C> {
             return;
         };
         let allowed = states.news.allowed[number as usize].take();
-        let sink = &mut NodeSink {
-            core: &mut self.core,
-            node,
-        };
+        let sink = &mut NodeSink::of(&mut self.core, node);
         self.switches[switch].reroute(now, routes, allowed, &mut self.arena, sink);
     }
 
     /// A host knows which receivers no way leads to.
     // LNK-13
     fn tell_reach(&mut self, host: u32, parts: Option<&Arc<[u32]>>) {
-        let sink = &mut NodeSink {
-            core: &mut self.core,
-            node: host,
-        };
+        let sink = &mut NodeSink::of(&mut self.core, host);
         self.nics[host as usize].reach(sink.core.now, parts, sink);
     }
 

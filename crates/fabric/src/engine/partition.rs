@@ -68,7 +68,7 @@ pub(super) struct Partition<C> {
     /// Largest base round trip of the network, computed when first needed.
     pub network_rtt_ps: Option<Time>,
 
-    pub nic: NicConfig,
+    pub nic: Arc<NicConfig>,
     pub base_rtt: BaseRtt,
     pub seed: u64,
     pub elide: bool,

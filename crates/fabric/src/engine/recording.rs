@@ -341,11 +341,33 @@ pub(super) struct Recording {
     throughput: Option<Throughput>,
     queues: Option<Queues>,
     rtt: Option<RoundTrips>,
-    pub delays: Option<Delays>,
-    pub waiting: Option<Waiting>,
+    delays: Option<Delays>,
+    waiting: Option<Waiting>,
 }
 
 impl Recording {
+    /// A packet came to a switch.
+    pub fn came(&mut self, now: Time, id: PacketId) {
+        if let Some(delays) = &mut self.delays {
+            delays.came(now, id);
+        }
+        if let Some(waiting) = &mut self.waiting {
+            waiting.enter(now, id);
+        }
+    }
+
+    /// A port, of a switch or not, begins to send a frame.
+    pub fn leaves(&mut self, now: Time, link: u32, id: PacketId, arena: &Arena, of_switch: bool) {
+        if let Some(delays) = &mut self.delays {
+            delays.leaves(now, link, id, arena);
+        }
+        if let Some(waiting) = &mut self.waiting
+            && of_switch
+        {
+            waiting.leave(now, link, id, arena.hot(id));
+        }
+    }
+
     /// Of a partition with these switches; `None` where nothing is asked for.
     pub fn new(
         spec: &RecordSpec,

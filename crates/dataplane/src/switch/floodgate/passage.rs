@@ -767,6 +767,6 @@ impl Switch {
             self.classifier
                 .commit(now, port, &packet, place, counted, &mut self.queueing)
         };
-        self.enqueue(port, queue, alone, (id, &packet), arena, sink);
+        self.enqueue::<false, S>(port, queue, alone, (id, &packet), arena, sink);
     }
 }
