@@ -3,7 +3,7 @@
 
 pub mod wire;
 
-use crate::prefetch::prefetch;
+use crate::prefetch::{large_pages, prefetch};
 use crate::units::Time;
 
 pub use wire::Layout;
@@ -136,7 +136,7 @@ impl Stacks {
     #[inline]
     pub fn clear(&mut self, id: u32, packets: usize) {
         if id as usize >= self.fronts.len() {
-            self.fronts.resize(packets, Front::default());
+            self.grow(packets);
         }
         let front = &mut self.fronts[id as usize];
         front.len = 0;
@@ -156,6 +156,15 @@ impl Stacks {
         front.len += 1;
         front.path ^= switch as u16; // HPCC-03
         true
+    }
+
+    #[cold]
+    fn grow(&mut self, packets: usize) {
+        if packets > self.fronts.capacity() {
+            self.fronts.reserve(packets - self.fronts.len());
+            large_pages(&self.fronts);
+        }
+        self.fronts.resize(packets, Front::default());
     }
 
     /// Sets the path of a packet.

@@ -4,7 +4,7 @@
 //! the ends touch. INT stacks lie beside them and exist only where INT is used.
 
 use crate::int::{IntHop, IntStack, Stacks};
-use crate::prefetch::prefetch;
+use crate::prefetch::{large_pages, prefetch};
 use crate::trail::Trail;
 use crate::units::Time;
 
@@ -245,11 +245,24 @@ impl Arena {
             self.cold[id as usize] = cold;
             id
         } else {
-            let id = self.hot.len() as PacketId;
-            self.hot.push(packet);
-            self.cold.push(cold);
-            id
+            self.alloc_new(packet, cold)
         }
+    }
+
+    /// Puts a packet into a new record.
+    #[inline(never)]
+    fn alloc_new(&mut self, packet: Packet, cold: Cold) -> PacketId {
+        let id = self.hot.len() as PacketId;
+        if self.hot.len() == self.hot.capacity() {
+            let more = self.hot.len().max(64);
+            self.hot.reserve_exact(more);
+            self.cold.reserve_exact(more);
+            large_pages(&self.hot);
+            large_pages(&self.cold);
+        }
+        self.hot.push(packet);
+        self.cold.push(cold);
+        id
     }
 
     /// Takes a packet out, and its INT stack with it.

@@ -1,5 +1,6 @@
 //! Links, a record for each end of each direction, and who asked to send.
 
+use dataplane::prefetch::large_pages;
 use dataplane::units::{NEVER, Rate, Time};
 use kernel::calendar::{Calendar, Event, phase};
 
@@ -93,6 +94,8 @@ impl Links {
             rates: Vec::with_capacity(ports),
             kicks: Vec::new(),
         };
+        large_pages(&links.near);
+        large_pages(&links.far);
         for node in 0..graph.nodes() {
             for (port, index) in graph.port_range(node).enumerate() {
                 let of = graph.port(index);
