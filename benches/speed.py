@@ -1,6 +1,7 @@
 """Measures how fast the simulator is: packet-hops per second of four workloads with four schemes.
 
-    python benches/speed.py [--quick] [--repeats N] [--threads 1,2] [--only TEXT] [-o FOLDER]
+    python benches/speed.py [--quick] [--repeats N] [--threads 1,2] [--only TEXT] [--add]
+                            [-o FOLDER]
 
 Each run is a process of its own, with results and audit on. Repeats are interleaved, so that a slow
 hour of the machine slows all cells alike, and medians are told. Times are those that the thread of
@@ -110,6 +111,16 @@ def scaling(rows: list[dict]) -> None:
             assert row["digest"] == one["digest"], f"{row['scenario']}: threads changed the result"
 
 
+def merged(path: Path, rows: list[dict]) -> list[dict]:
+    """Rows of an earlier file and of now, in the order of the table; what is new replaces."""
+    old = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
+    by_cell = {(r["scenario"], r["scheme"], r["threads"]): r for r in [*old, *rows]}
+    order = [(name, scheme) for name in TARGETS for scheme in TARGETS[name]]
+    return sorted(
+        by_cell.values(), key=lambda r: (order.index((r["scenario"], r["scheme"])), r["threads"])
+    )
+
+
 HEAD = ("scenario", "scheme", "threads", "Mhops/s", "floor", "goal")
 HEAD += ("ns/hop", "events/hop", "MB", "ready s", "speed-up")
 
@@ -177,6 +188,9 @@ def main() -> None:
     parser.add_argument("--threads", default="1", help="numbers of threads, with commas")
     parser.add_argument("--only", default="", help="part of 'scenario scheme' that must match")
     parser.add_argument("-o", "--out", type=Path, default=Path("out/bench"), help="folder")
+    parser.add_argument(
+        "--add", action="store_true", help="keep what the folder says of cells not measured now"
+    )
     options = parser.parse_args()
     scenarios = list(QUICK if options.quick else TARGETS)
     threads = [int(count) for count in options.threads.split(",")]
@@ -184,6 +198,8 @@ def main() -> None:
     told = measure(runs, options.repeats or (1 if options.quick else 3), build())
     rows = [summary(cell, runs) for cell, runs in told.items()]
     scaling(rows)
+    if options.add:
+        rows = merged(options.out / "performance.json", rows)
     print(table(rows))
     options.out.mkdir(parents=True, exist_ok=True)
     machine = {"machine": platform.machine(), "cores": os.cpu_count(), "load": os.getloadavg()}
