@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -198,10 +199,10 @@ def _bars(axes: Axes, panel: Panel, results: Results) -> None:
                 color=MUTED,
             )
     if panel.x:
-        axes.set_xticks(range(len(places)), [label for label, _ in places])
+        axes.set_xticks(range(len(places)), _broken([label for label, _ in places]))
     else:
         middles = (np.arange(len(bars)) - (len(bars) - 1) / 2) * width
-        axes.set_xticks(middles, [title for title, _, _ in bars])
+        axes.set_xticks(middles, _broken([title for title, _, _ in bars]))
     axes.tick_params(axis="x", length=0)
     axes.grid(visible=False, axis="x")
     axes.margins(y=0.15)
@@ -211,6 +212,14 @@ def _bars(axes: Axes, panel: Panel, results: Results) -> None:
     axes.set_ylabel(panel.y_label or unit.label(_measured(panel.measures)))
     _marks(axes, panel.marks, None, unit)
     _limits(axes, panel, _Unit(1), unit)
+
+
+def _broken(labels: list[str]) -> list[str]:
+    """Break labels at spaces where they would run into each other in one line."""
+    room = 48 // max(len(labels), 1)
+    if all(len(label) <= room for label in labels):
+        return labels
+    return ["\n".join(wrap(label, max(room, 6), break_long_words=False)) for label in labels]
 
 
 def _over_axis(axes: Axes, panel: Panel, results: Results) -> None:
