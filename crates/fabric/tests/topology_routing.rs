@@ -487,7 +487,7 @@ proptest! {
                 let naive: Vec<u16> = (0..graph.ports(node)).filter(nearer).collect();
                 let table = &tables[switch as usize];
                 let set = &table.sets[usize::from(table.table[group as usize])];
-                prop_assert_eq!(&naive[..], &set[..]);
+                prop_assert_eq!(&naive[..], set);
             }
         }
     }
