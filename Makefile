@@ -66,7 +66,7 @@ format: $(DEPENDENCIES) ## Format all sources
 	$(BIN)/ruff check --fix --quiet python benches
 	$(BIN)/ruff format python benches
 
-figures: $(EXTENSION) ## Reproduce the figures of the papers in full size: docs/figures, half an hour on two cores
+figures: $(EXTENSION) ## Reproduce the figures of the papers in full size: docs/figures; hours, most of them for the 4000 runs of SPFC, Fig. 17
 	$(BIN)/backwater paper all -o docs/figures --store out/paper/runs
 
 bench: $(DEPENDENCIES) ## Measure packet-hops per second: four workloads, four schemes (out/bench), half an hour
