@@ -85,7 +85,7 @@ impl IntStack {
 
     /// Adds what switch `switch` says. Past [`MAX_HOPS`] the stack stays as it is; whoever builds
     /// the network refuses longer paths with INT. Says whether there was room.
-    #[inline(always)]
+    #[inline]
     pub fn push(&mut self, switch: u32, hop: IntHop) -> bool {
         let Some(slot) = self.hops.get_mut(self.len as usize) else {
             return false;

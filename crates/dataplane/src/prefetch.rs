@@ -30,11 +30,17 @@ pub fn large_pages<T>(array: &Vec<T>) {
     let _ = array;
 }
 
-/// Fetches the first `lines` cache lines of a value.
+/// Fetches all cache lines of a value.
+#[inline]
+pub fn prefetch_whole<T>(value: &T) {
+    prefetch_lines(value, size_of::<T>().div_ceil(64));
+}
+
+/// Fetches the first `lines` cache lines of a value, which has as many.
 #[inline]
 pub fn prefetch_lines<T>(value: &T, lines: usize) {
     let at = std::ptr::from_ref(value).cast::<u8>();
-    for line in 0..lines.min(size_of::<T>().div_ceil(64)) {
+    for line in 0..lines {
         ask(at.wrapping_add(64 * line));
     }
 }

@@ -168,25 +168,19 @@ impl Routes {
             0 => None,
             1 => Some(set.first),
             n => {
-                let key = match self.choice {
-                    PathChoice::Flow => packet.hash,
-                    PathChoice::Packet => packet.hash ^ mix32(packet.psn.wrapping_add(0x9e37_79b9)),
-                    PathChoice::Tuple => {
-                        let nth = self.by_tuple(packet, src(), n);
-                        return Some(self.sets.port(set, nth));
-                    }
-                    PathChoice::Symmetric => packet.hash, // XP-05
-                    // NDP-05
-                    PathChoice::Label => {
-                        let nth = (packet.hash / self.seed.max(1)) as usize % n;
-                        return Some(self.sets.port(set, nth));
-                    }
+                let hashed = |key: u32| {
+                    let h = mix32(key ^ self.seed);
+                    ((u64::from(h) * n as u64) >> 32) as usize
                 };
-                let h = mix32(key ^ self.seed);
-                Some(
-                    self.sets
-                        .port(set, ((u64::from(h) * n as u64) >> 32) as usize),
-                )
+                let nth = match self.choice {
+                    PathChoice::Flow | PathChoice::Symmetric => hashed(packet.hash), // XP-05
+                    PathChoice::Packet => {
+                        hashed(packet.hash ^ mix32(packet.psn.wrapping_add(0x9e37_79b9)))
+                    }
+                    PathChoice::Tuple => self.by_tuple(packet, src(), n),
+                    PathChoice::Label => (packet.hash / self.seed.max(1)) as usize % n, // NDP-05
+                };
+                Some(self.sets.port(set, nth))
             }
         }
     }

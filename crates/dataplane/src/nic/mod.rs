@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use crate::config::{Arbiter, NicConfig};
 use crate::packet::{Arena, Kind, NO_PACKET, PacketId};
-use crate::prefetch::prefetch_lines;
+use crate::prefetch::prefetch_whole;
 use crate::sink::Sink;
 use crate::units::{Rate, Time};
 use control::PathInfo;
@@ -228,7 +228,7 @@ impl Nic {
     /// Asks for the NIC's own record. Changes nothing.
     #[inline]
     pub fn prefetch(&self) {
-        prefetch_lines(self, 9);
+        prefetch_whole(self);
     }
 
     /// Asks for the flow that an ACK which arrives soon is for. Changes nothing.

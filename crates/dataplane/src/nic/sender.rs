@@ -14,7 +14,7 @@ use crate::nic::link::Reach;
 use crate::nic::recovery::{Progress, Repair, Reply};
 use crate::nic::{FlowEnd, FlowStart, NicCounters};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
-use crate::prefetch::prefetch_lines;
+use crate::prefetch::prefetch_whole;
 use crate::sink::Sink;
 use crate::switch::MixedMap;
 use crate::units::{NEVER, Rate, Time};
@@ -606,7 +606,7 @@ impl Sender {
     /// Asks for a flow.
     pub fn prefetch(&self, slot: u32) {
         if let Some(flow) = self.flows.get(slot as usize) {
-            prefetch_lines(flow, 6);
+            prefetch_whole(flow);
         }
     }
 

@@ -354,8 +354,7 @@ impl Switch {
                 };
                 match self.mmu.verdict(in_port, class, size, waiting) {
                     Ok(space) => {
-                        let tell = self.mmu.enter(now, in_port, class, size, space);
-                        if tell == Tell::Xoff {
+                        if self.mmu.enter(now, in_port, class, size, space) == Tell::Xoff {
                             self.tell_pfc(in_port, class, true, arena, sink);
                         }
                     }
