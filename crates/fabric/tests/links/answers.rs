@@ -46,6 +46,23 @@ fn with_a_link_down_from_the_start_the_others_carry_everything() {
     }
 }
 
+/// A link fails while 150 flows are under way, and comes back: all end, and what was lost was lost
+/// on it and sent again.
+fn repairs_what_a_link_took(name: &str, s: Setup) -> Outcome {
+    let graph = Arc::new(s.graph());
+    let s = s.failing("leaf0", "spine0", 100 * US, Some(250 * US));
+    let (outcome, _) = s.run_twice();
+    assert_eq!(outcome.ending, Ending::Drained, "{name}");
+    assert_eq!(outcome.finished, 150, "{name}");
+    let c = outcome.counters;
+    let on_it = port(&outcome, &graph, "leaf0", "spine0").dropped[LOST]
+        + port(&outcome, &graph, "spine0", "leaf0").dropped[LOST];
+    assert!(on_it > 0, "{name}: frames were under way or in queues");
+    assert_eq!(on_it, c.drops[LOST], "{name}: and on no other link");
+    assert!(c.retransmissions > 0, "{name}");
+    outcome
+}
+
 // LNK-01, LNK-02, LNK-12, LNK-20, LNK-30
 #[test]
 fn down_and_up_again_loses_what_was_under_way_and_recovery_repairs_it() {
@@ -54,18 +71,9 @@ fn down_and_up_again_loses_what_was_under_way_and_recovery_repairs_it() {
         s.nic.recovery = Recovery::GoBackN {
             timeout_ps: 200 * US,
         };
-        let graph = Arc::new(s.graph());
-        let s = s.failing("leaf0", "spine0", 100 * US, Some(250 * US));
-        let (outcome, _) = s.run_twice();
-        assert_eq!(outcome.ending, Ending::Drained, "{name}");
-        assert_eq!(outcome.finished, 150, "{name}");
+        let outcome = repairs_what_a_link_took(name, s);
         let c = outcome.counters;
         assert_eq!((c.link_changes, c.reroutes), (2, 2), "{name}");
-        let on_it = port(&outcome, &graph, "leaf0", "spine0").dropped[LOST]
-            + port(&outcome, &graph, "spine0", "leaf0").dropped[LOST];
-        assert!(on_it > 0, "{name}: frames were under way or in queues");
-        assert_eq!(on_it, c.drops[LOST], "{name}: and on no other link");
-        assert!(c.retransmissions > 0, "{name}");
         for check in ["conservation", "links", "flows", "delivery", "pauses"] {
             assert!(outcome.checks.contains(&check), "{name}: {check}");
         }
@@ -87,17 +95,7 @@ fn receiver_driven_transports_repair_what_a_link_took() {
             ControlConfig::Homa(c) => c.timeout_ps = 200 * US,
             _ => unreachable!(),
         }
-        let graph = Arc::new(s.graph());
-        let s = s.failing("leaf0", "spine0", 100 * US, Some(250 * US));
-        let (outcome, _) = s.run_twice();
-        assert_eq!(outcome.ending, Ending::Drained, "{name}");
-        assert_eq!(outcome.finished, 150, "{name}");
-        let c = outcome.counters;
-        let on_it = port(&outcome, &graph, "leaf0", "spine0").dropped[LOST]
-            + port(&outcome, &graph, "spine0", "leaf0").dropped[LOST];
-        assert!(on_it > 0, "{name}: frames were under way or in queues");
-        assert_eq!(on_it, c.drops[LOST], "{name}: and on no other link");
-        assert!(c.retransmissions > 0, "{name}");
+        let outcome = repairs_what_a_link_took(name, s);
         for check in ["conservation", "links", "flows", "delivery", "receivers"] {
             assert!(outcome.checks.contains(&check), "{name}: {check}");
         }

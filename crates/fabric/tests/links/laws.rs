@@ -117,6 +117,74 @@ fn small_windows(s: &mut Setup) {
     }
 }
 
+/// What holds of `n` flows whatever fails, however long news of it takes, and whether packets wait at
+/// dead ports: also over threads, and with all events.
+fn keeps_the_laws(
+    name: &str,
+    n: u32,
+    s: Setup,
+    outages: Vec<(u32, Time, Option<Time>)>,
+    (delay_ps, wait): (Time, bool),
+) -> Result<Outcome, TestCaseError> {
+    let ports = s.graph().port_count();
+    let outages: Vec<Outage> = outages
+        .into_iter()
+        .map(|(link, from_ps, until_ps)| Outage {
+            link: link % ports,
+            from_ps,
+            until_ps,
+        })
+        .collect();
+    let stranded = if wait { Stranded::Wait } else { Stranded::Drop };
+    let s = s.with(&outages, delay_ps, stranded);
+    let full = Setup {
+        elide: false,
+        ..s.clone()
+    };
+    let divided = s.divided();
+    let (outcome, keep) = s.run_raw();
+    prop_assert_eq!(&outcome.violations, &[], "{}", name);
+    prop_assert_eq!(
+        divided.run_raw().0.digest,
+        outcome.digest,
+        "{}, threads",
+        name
+    );
+    prop_assert_eq!(full.run_raw().0.digest, outcome.digest, "{}", name);
+    prop_assert_eq!(outcome.started, u64::from(n));
+    prop_assert_eq!(keep.flows.len(), n as usize);
+    let named = outcome
+        .stall
+        .iter()
+        .filter(|said| said.contains("cannot be reached"))
+        .count();
+    let (ending, said) = (outcome.ending, &outcome.stall);
+    prop_assert_eq!(
+        outcome.finished + named as u64,
+        outcome.started,
+        "{} {:?} {:?}",
+        name,
+        ending,
+        said
+    );
+    prop_assert_eq!(
+        named == 0,
+        ending == Ending::Drained,
+        "{} {:?} {:?}",
+        name,
+        ending,
+        outcome.counters
+    );
+    let lost: u64 = outcome.ports.iter().map(|p| p.dropped[LOST]).sum();
+    prop_assert_eq!(
+        lost,
+        outcome.counters.drops[LOST],
+        "{}: each loss is counted at a port",
+        name
+    );
+    Ok(outcome)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -143,26 +211,7 @@ proptest! {
         s.switch.mmu.reserved_bytes = 0;
         s.switch.mmu.buffer_bytes = 300_000 + more;
         s.until_ps = 40 * MS;
-        let ports = s.graph().port_count();
-        let outages: Vec<Outage> = outages
-            .into_iter()
-            .map(|(link, from_ps, until_ps)| Outage { link: link % ports, from_ps, until_ps })
-            .collect();
-        let stranded = if wait { Stranded::Wait } else { Stranded::Drop };
-        let s = s.with(&outages, delay_ps, stranded);
-        let full = Setup { elide: false, ..s.clone() };
-        let divided = s.divided();
-        let (outcome, keep) = s.run_raw();
-        prop_assert_eq!(divided.run_raw().0.digest, outcome.digest, "{}, threads", name);
-        prop_assert_eq!(&outcome.violations, &[], "{}", name);
-        prop_assert_eq!(full.run_raw().0.digest, outcome.digest, "{}", name);
-        prop_assert_eq!(outcome.started, u64::from(n));
-        prop_assert_eq!(keep.flows.len(), n as usize);
-        let named = outcome.stall.iter().filter(|said| said.contains("cannot be reached")).count();
-        prop_assert_eq!(outcome.finished + named as u64, outcome.started, "{} {:?} {:?}", name, outcome.ending, outcome.stall);
-        prop_assert_eq!(named == 0, outcome.ending == Ending::Drained);
-        let lost: u64 = outcome.ports.iter().map(|p| p.dropped[LOST]).sum();
-        prop_assert_eq!(lost, outcome.counters.drops[LOST], "each loss is counted at a port");
+        keeps_the_laws(name, n, s, outages, (delay_ps, wait))?;
     }
 }
 
@@ -207,26 +256,7 @@ proptest! {
         s.seed = seed;
         hurry(&mut s, variant);
         s.until_ps = 40 * MS;
-        let ports = s.graph().port_count();
-        let outages: Vec<Outage> = outages
-            .into_iter()
-            .map(|(link, from_ps, until_ps)| Outage { link: link % ports, from_ps, until_ps })
-            .collect();
-        let stranded = if wait { Stranded::Wait } else { Stranded::Drop };
-        let s = s.with(&outages, delay_ps, stranded);
-        let full = Setup { elide: false, ..s.clone() };
-        let divided = s.divided();
-        let (outcome, keep) = s.run_raw();
-        prop_assert_eq!(&outcome.violations, &[], "{}", name);
+        let outcome = keeps_the_laws(name, n, s, outages, (delay_ps, wait))?;
         prop_assert!(outcome.checks.contains(&"receivers"));
-        prop_assert_eq!(divided.run_raw().0.digest, outcome.digest, "{}, threads", name);
-        prop_assert_eq!(full.run_raw().0.digest, outcome.digest, "{}", name);
-        prop_assert_eq!(outcome.started, u64::from(n));
-        prop_assert_eq!(keep.flows.len(), n as usize);
-        let named = outcome.stall.iter().filter(|said| said.contains("cannot be reached")).count();
-        prop_assert_eq!(outcome.finished + named as u64, outcome.started, "{} {:?} {:?}", name, outcome.ending, outcome.stall);
-        prop_assert_eq!(named == 0, outcome.ending == Ending::Drained, "{} {:?} {:?}", name, outcome.ending, outcome.counters);
-        let lost: u64 = outcome.ports.iter().map(|p| p.dropped[LOST]).sum();
-        prop_assert_eq!(lost, outcome.counters.drops[LOST], "{}: each loss is counted at a port", name);
     }
 }
