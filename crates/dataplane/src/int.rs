@@ -118,9 +118,9 @@ const FRONT: usize = 5;
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 struct Front {
-    hops: [IntHop; FRONT],
     len: u8,
     path: u16,
+    hops: [IntHop; FRONT],
 }
 
 /// The telemetry of all packets of an arena. Where no way is longer than five switches, nothing is

@@ -354,6 +354,13 @@ impl Arena {
         prefetch(&self.hot, id as usize);
     }
 
+    /// Asks for what a switch touches of a packet that has waited long and is the next to leave.
+    #[inline]
+    pub fn prefetch_waiting(&self, id: PacketId) {
+        self.prefetch(id);
+        self.prefetch_stack(id);
+    }
+
     /// Asks for the cold part of a packet.
     #[inline]
     pub fn prefetch_cold(&self, id: PacketId) {

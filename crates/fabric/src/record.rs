@@ -467,6 +467,8 @@ pub struct ThreadUse {
     pub windows: Windows,
     /// Frames that were handed from thread to thread.
     pub crossed: u64,
+    /// Lanes of the partition that has most of them.
+    pub lanes: u32,
 }
 
 impl Default for ThreadUse {
@@ -479,6 +481,7 @@ impl Default for ThreadUse {
             look_ahead_ps: None,
             windows: Windows::default(),
             crossed: 0,
+            lanes: 1,
         }
     }
 }

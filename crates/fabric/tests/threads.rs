@@ -1,4 +1,4 @@
-//! Any number of threads gives the same results: digest, counters, and every table.
+//! Any number of threads and lanes gives the same results: digest, counters, and every table.
 
 mod common;
 
@@ -63,7 +63,7 @@ fn result(outcome: &Outcome) -> Outcome {
 
 /// Runs with one thread and with several; all has to be the same. The first number of threads meets
 /// a run of which everything is recorded, the others one of which nothing is: that takes other ways
-/// through the engine. Returns the outcome with most.
+/// through the engine, and lanes. Returns the outcome with most.
 fn same_with(setup: &Setup, counts: &[u32]) -> Outcome {
     let recorded = Setup {
         record: everything(),
@@ -80,24 +80,33 @@ fn same(setup: &Setup, counts: &[u32]) -> Outcome {
     let (one, kept) = setup.clone().run_raw();
     assert_eq!(one.threads.used, 1);
     let mut last = one.clone();
-    for &asked in counts {
-        let threads = forced(asked);
+    let ways = counts.iter().flat_map(|&asked| {
+        let alone = (Threads::ONE, Some(asked + 1));
+        let together = (forced(asked), Some(2 * asked));
+        match setup.record == RecordSpec::default() {
+            true => vec![alone, together],
+            false => vec![(forced(asked), None)], // has no lanes
+        }
+    });
+    for (threads, lanes) in ways {
         let (many, keep) = Setup {
             threads,
+            lanes,
             ..setup.clone()
         }
         .run_raw();
-        assert_eq!(many.digest, one.digest, "{asked} threads");
-        assert_eq!(result(&many), result(&one), "{asked} threads");
-        assert_eq!(keep.flows, kept.flows, "{asked} threads");
-        assert_eq!(keep.buffers, kept.buffers, "{asked} threads");
-        assert_eq!(keep.pauses, kept.pauses, "{asked} threads");
-        assert_eq!(keep.throughput, kept.throughput, "{asked} threads");
-        assert_eq!(keep.port_queues, kept.port_queues, "{asked} threads");
-        assert_eq!(keep.histogram, kept.histogram, "{asked} threads");
-        assert_eq!(keep.rtt, kept.rtt, "{asked} threads");
-        assert_eq!(keep.delays, kept.delays, "{asked} threads");
-        assert_eq!(keep.waiting, kept.waiting, "{asked} threads");
+        let told = format!("{} threads, lanes {lanes:?}", threads.asked);
+        assert_eq!(many.digest, one.digest, "{told}");
+        assert_eq!(result(&many), result(&one), "{told}");
+        assert_eq!(keep.flows, kept.flows, "{told}");
+        assert_eq!(keep.buffers, kept.buffers, "{told}");
+        assert_eq!(keep.pauses, kept.pauses, "{told}");
+        assert_eq!(keep.throughput, kept.throughput, "{told}");
+        assert_eq!(keep.port_queues, kept.port_queues, "{told}");
+        assert_eq!(keep.histogram, kept.histogram, "{told}");
+        assert_eq!(keep.rtt, kept.rtt, "{told}");
+        assert_eq!(keep.delays, kept.delays, "{told}");
+        assert_eq!(keep.waiting, kept.waiting, "{told}");
         last = many;
     }
     last
@@ -135,6 +144,7 @@ fn all_controls_give_the_same_on_any_number_of_threads() {
         assert_eq!(outcome.threads.used, 8, "{name}");
         assert!(outcome.threads.crossed > 1000, "{name}");
         assert!(outcome.threads.windows.together > 30, "{name}");
+        assert!(outcome.threads.lanes > 1, "{name}");
         assert_eq!(outcome.ending, Ending::Drained, "{name}");
     }
 }
@@ -505,6 +515,43 @@ fn random_network(seed: u64) -> TopologySpec {
         switches: (0..switches).map(|i| format!("s{i}")).collect(),
         links,
     }
+}
+
+// PAR-10
+#[test]
+fn large_networks_have_lanes_and_small_ones_and_those_that_need_one_order_have_not() {
+    let fat_tree = |k| TopologySpec::FatTree {
+        k,
+        link: LINK,
+        fabric_link: LINK,
+    };
+    let run = |setup: Setup| {
+        let (outcome, _) = setup.run_raw();
+        (outcome.threads.lanes, outcome.digest)
+    };
+    let large = |lanes| Setup {
+        lanes,
+        ..hpcc(fat_tree(16), flows(3, 1024, 100))
+    };
+    // 1024 ports of hosts and 16 of each of 320 switches.
+    let (lanes, digest) = run(large(None));
+    assert_eq!(lanes, 6);
+    assert_eq!(run(large(Some(1))), (1, digest));
+    let small = hpcc(fat_tree(4), flows(3, 16, 100));
+    assert_eq!(run(small.clone()).0, 1);
+    let some = |setup: Setup| Setup {
+        lanes: Some(4),
+        ..setup
+    };
+    assert_eq!(run(some(small.clone())).0, 4);
+    let recorded = Setup {
+        record: everything(),
+        ..small.clone()
+    };
+    assert_eq!(run(some(recorded)).0, 1);
+    let mut oracle = small;
+    oracle.nic.recovery = Recovery::Ideal { delay_ps: None };
+    assert_eq!(run(some(oracle)).0, 1);
 }
 
 proptest! {

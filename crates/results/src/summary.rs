@@ -253,6 +253,8 @@ pub struct ThreadLine {
     pub windows_alone: u64,
     /// Frames that were handed from one to another.
     pub crossed: u64,
+    /// Stretches of the network that each worked through in turn, at most.
+    pub lanes: u32,
 }
 
 impl ThreadLine {
@@ -265,6 +267,7 @@ impl ThreadLine {
             windows_together: threads.windows.together,
             windows_alone: threads.windows.alone,
             crossed: threads.crossed,
+            lanes: threads.lanes,
         }
     }
 }

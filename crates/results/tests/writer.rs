@@ -130,6 +130,7 @@ fn outcome() -> Outcome {
                 alone: 7,
             },
             crossed: 5,
+            lanes: 3,
         },
         loop_seconds: 2.0,
     }
@@ -776,7 +777,7 @@ fn the_summary_is_json_with_the_digest_in_hexadecimal() {
         value["performance"]["threads"],
         serde_json::json!({
             "asked": 4, "used": 2, "why": "this machine has 2 processors",
-            "look_ahead_ps": 1_003_920, "windows_together": 30, "windows_alone": 7, "crossed": 5,
+            "look_ahead_ps": 1_003_920, "windows_together": 30, "windows_alone": 7, "crossed": 5, "lanes": 3,
         })
     );
     assert_eq!(value["fct"]["long"]["slowdown"], serde_json::Value::Null);

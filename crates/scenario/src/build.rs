@@ -159,6 +159,7 @@ impl Scenario {
             starts_first: self.spec.scheme.starts_first,
             record: self.spec.record.clone(),
             threads: Threads::ONE,
+            lanes: None,
             elide: true,
         };
         Ok(Built {

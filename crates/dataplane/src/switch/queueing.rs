@@ -691,7 +691,7 @@ impl Queueing {
         if q.head == NO_PACKET {
             port.ready &= !(1 << q.class);
         } else {
-            arena.prefetch(q.head); // it has waited long, and is the next to leave
+            arena.prefetch_waiting(q.head);
         }
         id
     }
@@ -709,7 +709,7 @@ impl Queueing {
         if empty {
             q.tail = NO_PACKET;
         } else {
-            arena.prefetch(q.head);
+            arena.prefetch_waiting(q.head);
         }
         self.ports[port].bytes -= u64::from(packet.size);
         let by_number = matches!(self.schedule, Schedule::Cyclic | Schedule::Strict);

@@ -16,10 +16,11 @@ use kernel::calendar::{Calendar, Wheel};
 use kernel::random::{Purpose, Stream};
 
 use super::causes::Causes;
-use super::division::{divide, undivided};
+use super::division::{divide, lanes, undivided};
 use super::exchange::Outbox;
 use super::floodgate::upward;
 use super::flows::Live;
+use super::lanes::Lanes;
 use super::links::Links;
 use super::loss::Losses;
 use super::merge::Merged;
@@ -72,6 +73,10 @@ fn sprays(config: &SwitchConfig) -> bool {
 
 /// With fewer ports than this all state is in the processor's caches anyway.
 const MANY_PORTS: u32 = 2048;
+
+/// Buckets of lanes are so much wider, as a power of two: each lane has but a part of the events, and
+/// memory is asked for ahead only within a bucket.
+const LANE_SHIFT: u32 = 3;
 
 /// Width of the calendar's buckets, as a power of two of ps: its first wheel must reach as far as
 /// nearly all arrivals do, or they are sorted twice.
@@ -170,7 +175,7 @@ fn partition<C: Calendar>(
     places: &Arc<Places>,
     part: u32,
     tables: &mut Tables,
-    calendar: C,
+    calendar: Lanes<C>,
 ) -> Partition<C> {
     let graph = &plan.graph;
     let losses = Losses::new(graph, plan.seed);
@@ -226,7 +231,7 @@ fn partition<C: Calendar>(
         causes: Causes::new(plan.record.pauses, plan.switch.path == PathChoice::Packet),
         round: Vec::new(),
         progress_ps: 0,
-        coming: VecDeque::new(),
+        coming: vec![VecDeque::new(); places.lanes(part)],
         starting: VecDeque::new(),
         live: Live::default(),
         finished: Vec::new(),
@@ -258,13 +263,24 @@ impl Simulation<Wheel> {
     /// Builds the network of a plan.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
-        let shift = bucket_shift(&plan.graph, plan.switch.max_frame);
+        let mut shift = bucket_shift(&plan.graph, plan.switch.max_frame);
         let (divided, threads) = divide(&plan);
-        let (places, division) = match divided {
-            Some((cut, division)) => (Places::new(&plan.graph, &cut.part_of), Some(division)),
-            None => (Places::one(&plan.graph), None),
+        let (part_of, division) = match divided {
+            Some((cut, division)) => (cut.part_of, Some(division)),
+            None => (vec![0; plan.graph.nodes() as usize], None),
         };
-        let calendars = (0..places.parts()).map(|_| Wheel::new(shift)).collect();
+        let (lane_of, look_ahead_ps) = lanes(&plan);
+        if lane_of.iter().any(|&lane| lane > 0) {
+            shift += LANE_SHIFT;
+        }
+        let places = Places::new(&plan.graph, &part_of, &lane_of);
+        let calendar = || Wheel::new(shift);
+        let calendars = (0..places.parts() as u32)
+            .map(|part| {
+                let others = (1..places.lanes(part)).map(|_| calendar()).collect();
+                Lanes::new(calendar(), others, look_ahead_ps)
+            })
+            .collect();
         let simulation = Self::build(plan, places, calendars);
         Self {
             division,
@@ -280,7 +296,11 @@ impl<C: Calendar> Simulation<C> {
     pub fn with_calendar(plan: Plan, calendar: C) -> Self {
         let places = Places::one(&plan.graph);
         let threads = undivided(&plan);
-        let simulation = Self::build(plan, places, vec![calendar]);
+        let simulation = Self::build(
+            plan,
+            places,
+            vec![Lanes::new(calendar, Vec::new(), Time::MAX)],
+        );
         Self {
             threads,
             ..simulation
@@ -288,7 +308,7 @@ impl<C: Calendar> Simulation<C> {
     }
 
     /// Builds every partition, each with a calendar of its own.
-    fn build(mut plan: Plan, places: Places, calendars: Vec<C>) -> Self {
+    fn build(mut plan: Plan, places: Places, calendars: Vec<Lanes<C>>) -> Self {
         let mut tables = Tables::of(&mut plan);
         let places = Arc::new(places);
         let parts: Vec<_> = (0..)

@@ -55,6 +55,7 @@ impl<C: Calendar + Send> Simulation<C> {
             violations: self.violations,
             threads: ThreadUse {
                 crossed: self.net.parts.iter().map(|p| p.outbox.crossed).sum(),
+                lanes: self.net.most_lanes(),
                 ..self.threads
             },
             loop_seconds,

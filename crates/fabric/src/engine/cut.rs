@@ -36,26 +36,38 @@ pub(super) fn cut(graph: &Graph, clock: Clock, smallest_bytes: u64, parts: u32) 
         port.delay_ps + clock.of(port.rate).serialisation_ps(smallest_bytes)
     };
     let reach: Vec<Time> = (0..graph.port_count() as usize).map(reach).collect();
-    let longest = *reach.iter().max()?;
-    let shortest = (*reach.iter().min()?).max(1);
     // The longer the links that are cut, the fewer the windows: distances before racks.
-    for parts in (2..=parts).rev() {
-        let mut least = 1 << longest.max(1).ilog2();
-        loop {
-            if let Some(part_of) = Units::new(graph, &reach, least).spread(parts) {
-                let look_ahead_ps = look_ahead(graph, &reach, &part_of);
-                return Some(Cut {
-                    part_of,
-                    look_ahead_ps,
-                });
-            }
-            if least <= shortest {
-                break;
-            }
-            least /= 2;
+    let all = all_units(graph, &reach);
+    let tries = (2..=parts)
+        .rev()
+        .flat_map(|parts| all.iter().map(move |units| (units, parts)));
+    let part_of = tries
+        .filter_map(|(units, parts)| units.spread(parts))
+        .next()?;
+    Some(Cut {
+        look_ahead_ps: look_ahead(graph, &reach, &part_of),
+        part_of,
+    })
+}
+
+/// The units of a network if no link is cut that is shorter than some power of two, for each power
+/// that makes a difference, the greatest first.
+fn all_units<'a>(graph: &'a Graph, reach: &[Time]) -> Vec<Units<'a>> {
+    let (Some(&longest), Some(&shortest)) = (reach.iter().max(), reach.iter().min()) else {
+        return Vec::new();
+    };
+    let mut all: Vec<Units> = Vec::new();
+    for power in (shortest.max(1).ilog2()..=longest.max(1).ilog2()).rev() {
+        let units = Units::new(graph, reach, 1 << power);
+        // The units of a smaller power are parts of these.
+        if all
+            .last()
+            .is_none_or(|last| last.nodes.len() < units.nodes.len())
+        {
+            all.push(units);
         }
     }
-    None
+    all
 }
 
 /// The shortest time from one part to another.

@@ -8,7 +8,7 @@ use dataplane::units::Time;
 
 use super::Plan;
 use super::cut::{Cut, cut};
-use crate::record::ThreadUse;
+use crate::record::{RecordSpec, ThreadUse};
 
 /// How many threads a run shall have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +137,28 @@ pub(super) fn divide(plan: &Plan) -> (Option<(Cut, Division)>, ThreadUse) {
         crowded: parts > processors,
     };
     (Some((cut, division)), result)
+}
+
+/// Ports of a lane: with so many, what belongs to them fits the caches.
+const PORTS_PER_LANE: u32 = 1024;
+
+/// More lanes than this gain nothing: a calendar of its own has its price, too.
+const MOST_LANES: u32 = 64;
+
+/// Lanes in which the partitions of a plan are worked through: the one of each node, and how soon what
+/// happens in one touches another.
+// PAR-10
+pub(super) fn lanes(plan: &Plan) -> (Vec<u32>, Time) {
+    let by_size = (plan.graph.port_count() / PORTS_PER_LANE).min(MOST_LANES);
+    let most = plan.lanes.unwrap_or(by_size).min(u8::MAX.into());
+    let in_order = plan.record != RecordSpec::default() || plan.outages.is_some();
+    if most > 1 && !in_order && needs_one(plan).is_none() {
+        let smallest = smallest_frame(&plan.switch, &plan.nic);
+        if let Some(cut) = cut(&plan.graph, plan.clock, smallest, most) {
+            return (cut.part_of, cut.look_ahead_ps);
+        }
+    }
+    (vec![0; plan.graph.nodes() as usize], Time::MAX)
 }
 
 /// What is told of a run whose calendar cannot be divided.

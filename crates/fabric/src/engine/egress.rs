@@ -57,7 +57,7 @@ impl<C: Calendar> Partition<C> {
 
     #[inline]
     pub(super) fn arm(&mut self, link: u32) {
-        self.core.links.arm(link, &mut self.core.calendar);
+        self.core.links.arm(link, &mut *self.core.calendar);
     }
 
     /// A free port chooses a frame, if it has one, and starts to send it.
@@ -107,15 +107,17 @@ impl<C: Calendar> Partition<C> {
         }
         let links = &mut self.core.links;
         let arrival = links.send(now, link, size, data);
-        if links.near[link as usize].leaves {
+        let near = &links.near[link as usize];
+        if near.leaves {
             let to = links.far[link as usize].node;
             return self.outbox.put(to, arrival, link, id, &mut self.arena);
         }
+        let lane = near.lane;
         if C::IN_ORDER_OF_SCHEDULING {
             self.arm(link); // NS3-04: the end of sending is scheduled before the arrival.
         }
         self.core
             .calendar
-            .push(Event::new(arrival, phase::ARRIVAL, link, id));
+            .push_to(lane, Event::new(arrival, phase::ARRIVAL, link, id));
     }
 }

@@ -19,7 +19,31 @@ impl<C: Calendar> Partition<C> {
     pub(super) fn run_before(&mut self, limit: Time) {
         if C::IN_ORDER_OF_SCHEDULING {
             self.run_in_order(limit);
-        } else if self.watched() || self.looks_ahead {
+        } else if self.core.calendar.count() == 1 {
+            self.run_lane(limit);
+        } else {
+            self.run_lanes(limit);
+        }
+    }
+
+    /// [`Partition::run_before`], window by window and lane by lane.
+    // PAR-10
+    fn run_lanes(&mut self, limit: Time) {
+        let mut last_ps = self.core.now;
+        while let Some(window_ps) = self.core.calendar.window(limit) {
+            for lane in 0..self.core.calendar.count() {
+                if self.core.calendar.turn_to(lane) {
+                    self.run_lane(window_ps);
+                    last_ps = last_ps.max(self.core.now);
+                }
+            }
+        }
+        self.core.now = last_ps;
+    }
+
+    /// Handles every event before `limit` of the lane at hand.
+    fn run_lane(&mut self, limit: Time) {
+        if self.watched() || self.looks_ahead {
             self.run_instants::<true>(limit);
         } else {
             self.run_instants::<false>(limit);
@@ -84,6 +108,7 @@ impl<C: Calendar> Partition<C> {
             match event.phase() {
                 phase::ARRIVAL => {
                     self.arena.prefetch(event.arg);
+                    self.arena.prefetch_stack(event.arg);
                     prefetch(&self.core.links.far, event.id() as usize);
                 }
                 phase::EGRESS => prefetch(&self.core.links.near, event.id() as usize),
@@ -147,7 +172,7 @@ impl<C: Calendar> Partition<C> {
             packet.kind(),
             Kind::BfcBitmap | Kind::Credit | Kind::SwitchSyn
         ) {
-            self.progress_ps = now;
+            self.progress_ps = now.max(self.progress_ps);
         }
         let l = &mut self.core.links.far[link as usize];
         let what = u64::from(packet.flow) << 32 | u64::from(packet.psn);

@@ -136,16 +136,19 @@ impl<C: Calendar> Partition<C> {
 
     /// When the next event is, if that is before `limit`.
     pub(super) fn next_ps(&mut self, limit: Time) -> Time {
-        let next = self.core.calendar.peek_before(limit);
-        next.map_or(Time::MAX, |event| event.time)
+        match self.core.calendar.first_ps(limit) {
+            none if none >= limit => Time::MAX,
+            first => first,
+        }
     }
 
     /// Takes frames of another partition in; their box comes back empty.
     // PAR-05
     fn take_in(&mut self, parcels: &mut Parcels) {
-        let calendar = &mut self.core.calendar;
+        let (calendar, links) = (&mut self.core.calendar, &self.core.links);
         parcels.unpack(&mut self.arena, |at, link, id| {
-            calendar.push(Event::new(at, phase::ARRIVAL, link, id));
+            let lane = links.near[link as usize].lane;
+            calendar.push_to(lane, Event::new(at, phase::ARRIVAL, link, id));
         });
     }
 }

@@ -44,38 +44,41 @@ impl Live {
 impl<C: Calendar> Partition<C> {
     /// One more flow that will start here.
     pub(super) fn expect(&mut self, flow: Flow) {
-        self.coming.push_back(flow);
-        if self.coming.len() == 1 {
-            self.announce_flow();
+        let lane = self.places.of(flow.src).lane;
+        let coming = &mut self.coming[usize::from(lane)];
+        coming.push_back(flow);
+        if coming.len() == 1 {
+            self.announce_flow(lane);
         }
     }
 
-    /// Puts the start of the next flow into the calendar.
-    pub(super) fn announce_flow(&mut self) {
-        if let Some(flow) = self.coming.front() {
+    /// Puts the start of the next flow of a lane into its calendar.
+    pub(super) fn announce_flow(&mut self, lane: u8) {
+        if let Some(flow) = self.coming[usize::from(lane)].front() {
             let at = flow.start_ps.max(self.core.now);
             let event = Event::new(at, phase::FLOW_START, 0, 0);
-            self.core.calendar.push(event);
+            self.core.calendar.push_to(lane, event);
         }
     }
 
     /// The next flow, if its time has come.
     pub(super) fn next_due(&mut self) -> Option<Flow> {
         let now = self.core.now;
-        let due = self.coming.front()?.start_ps <= now;
-        due.then(|| self.coming.pop_front()).flatten()
+        let coming = &mut self.coming[self.core.calendar.at()];
+        let due = coming.front()?.start_ps <= now;
+        due.then(|| coming.pop_front()).flatten()
     }
 
     // ENG-12
     pub(super) fn start_flows(&mut self) {
-        self.progress_ps = self.core.now;
+        self.progress_ps = self.core.now.max(self.progress_ps);
         let before = self.started;
         while let Some(flow) = self.next_due() {
             self.start_flow(flow);
         }
         // Each start counts as an event, in whichever partition others of its instant are.
         self.core.events += (self.started - before).saturating_sub(1);
-        self.announce_flow();
+        self.announce_flow(self.core.calendar.at() as u8);
     }
 
     /// ENG-10: the flow's identity is its number; every run of a scenario hashes it alike.

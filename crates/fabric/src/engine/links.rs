@@ -30,6 +30,8 @@ pub(super) struct Near {
     pub kicked: bool,
     /// A port-free event is in the calendar.
     pub armed: bool,
+    /// Lane of the node at the other end in its partition.
+    pub lane: u8,
     /// The node at the other end is in another partition: [`Far::node`] is the number of that.
     pub leaves: bool,
 }
@@ -115,6 +117,7 @@ impl Links {
                     port: port as u16,
                     kicked: false,
                     armed: false,
+                    lane: there.lane,
                     leaves,
                 });
                 links.far.push(Far {

@@ -8,7 +8,8 @@
 //! A [`Simulation`] is the whole: traffic, probes, when it ends, its books. The network itself is
 //! divided into partitions (`partition.rs`), each with the state machines, packets and calendar of
 //! its nodes. Where there are several, each has a thread (`crew.rs`), and frames that cross from one
-//! to another are handed over between windows of time (`exchange.rs`, `specs/threads.md`). So a
+//! to another are handed over between windows of time (`exchange.rs`, `specs/threads.md`). A large
+//! partition is worked through in lanes (`lanes.rs`) in the same way, on one thread. So a
 //! handler must not even look at a node of another partition, and what is scheduled for both ends of
 //! a link has to be scheduled at both.
 
@@ -28,6 +29,7 @@ mod events;
 mod exchange;
 mod floodgate;
 mod flows;
+mod lanes;
 mod links;
 mod loss;
 mod merge;
@@ -111,6 +113,9 @@ pub struct Plan {
     pub record: RecordSpec,
     /// How many threads it may use. Changes speed, never a result.
     pub threads: Threads,
+    /// Stretches of the network that a thread works through in turn; `None`: by the size of the network.
+    /// Changes speed, never a result.
+    pub lanes: Option<u32>,
     /// Leave out port-free events that nothing waits for. Changes speed, never a result.
     pub elide: bool,
 }

@@ -105,6 +105,12 @@ impl<C> Network<C> {
         (0..self.graph.port_count()).map(|link| (link, self.way(link)))
     }
 
+    /// Lanes of the partition that has most of them.
+    pub fn most_lanes(&self) -> u32 {
+        let lanes = (0..self.parts.len() as u32).map(|part| self.places.lanes(part));
+        lanes.max().unwrap_or(1) as u32
+    }
+
     /// Packets alive.
     pub fn alive(&self) -> u64 {
         self.parts.iter().map(|p| p.arena.alive() as u64).sum()

@@ -12,6 +12,7 @@ use kernel::digest::fold;
 use kernel::random::Stream;
 
 use super::causes::Told;
+use super::lanes::Lanes;
 use super::links::Links;
 use super::notices::Notices;
 use crate::record::PauseRecord;
@@ -34,7 +35,7 @@ pub(super) struct Node {
 #[derive(Debug)]
 pub(super) struct Core<C> {
     pub now: Time,
-    pub calendar: C,
+    pub calendar: Lanes<C>,
     pub links: Links,
     pub nodes: Vec<Node>,
     pub drops: [u64; DROP_CAUSES],
@@ -162,7 +163,7 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
         // A port whose link is busy would only ask for its event in the round that follows.
         let busy = core.links.near[link as usize].busy_ps > core.now;
         if busy && !core.watched && !C::IN_ORDER_OF_SCHEDULING {
-            core.links.arm(link, &mut core.calendar);
+            core.links.arm(link, &mut *core.calendar);
         } else {
             core.links.kick(link);
         }

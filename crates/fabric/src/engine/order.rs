@@ -184,7 +184,7 @@ impl<C: Calendar> Partition<C> {
                     self.starting.push_back(flow);
                     self.core.calendar.push(event(INSTALLED));
                 }
-                self.announce_flow();
+                self.announce_flow(0);
             }
             INSTALLED => self.core.calendar.push(event(RUNS)),
             _ => {

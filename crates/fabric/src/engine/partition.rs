@@ -52,8 +52,8 @@ pub(super) struct Partition<C> {
     /// Last time that anything arrived or started.
     pub progress_ps: Time,
 
-    /// Flows that are to start here, as far as they have been drawn.
-    pub coming: VecDeque<Flow>,
+    /// Flows that are to start here, as far as they have been drawn; by lane.
+    pub coming: Vec<VecDeque<Flow>>,
     /// Flows whose start has been announced but not happened.
     pub starting: VecDeque<Flow>,
     pub live: Live,

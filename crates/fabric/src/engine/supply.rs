@@ -1,5 +1,7 @@
 //! Flows on their way from the traffic to the partitions in which they start.
 
+use std::collections::VecDeque;
+
 use dataplane::units::Time;
 use traffic::Flow;
 
@@ -36,7 +38,12 @@ impl Traffic {
     /// before the limit, that is earlier.
     // ENG-12
     pub fn tell<C: Calendar>(&mut self, net: &mut Network<C>, limit: Time) -> Time {
-        let mut ahead: usize = net.parts.iter().map(|p| p.coming.len()).sum();
+        let mut ahead: usize = net
+            .parts
+            .iter()
+            .flat_map(|p| &p.coming)
+            .map(VecDeque::len)
+            .sum();
         while !self.ended && self.told_ps < limit {
             // Flows that start together are told together.
             if ahead >= MOST_AHEAD && next_start_ps(net).is_some_and(|next| next < self.told_ps) {
@@ -59,6 +66,10 @@ impl Traffic {
 /// When the next flow starts, as far as has been told; after [`Traffic::tell`] `None` means that
 /// none is to come.
 pub(super) fn next_start_ps<C>(net: &Network<C>) -> Option<Time> {
-    let next = net.parts.iter().filter_map(|p| p.coming.front());
+    let next = net
+        .parts
+        .iter()
+        .flat_map(|p| &p.coming)
+        .filter_map(VecDeque::front);
     next.map(|flow| flow.start_ps).min()
 }

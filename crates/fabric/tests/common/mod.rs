@@ -107,6 +107,7 @@ pub struct Setup {
     pub on_deadlock: OnDeadlock,
     pub elide: bool,
     pub threads: Threads,
+    pub lanes: Option<u32>,
     pub clock: Clock,
     pub in_order: bool,
     pub starts_first: bool,
@@ -218,6 +219,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         on_deadlock: OnDeadlock::GoOn,
         elide: true,
         threads: Threads::ONE,
+        lanes: None,
         clock: Clock::Exact,
         in_order: false,
         starts_first: false,
@@ -393,6 +395,7 @@ impl Setup {
             record: self.record,
             elide: self.elide,
             threads: self.threads,
+            lanes: self.lanes,
         }
     }
 

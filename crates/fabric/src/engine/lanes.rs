@@ -1,0 +1,223 @@
+//! The calendar of a partition, in lanes: a calendar for each stretch of the network whose state
+//! fits the processor's caches.
+//!
+//! A partition works through a window of time lane by lane. What happens in one lane touches no
+//! other before the window is over, as between partitions of several threads (`exchange.rs`). But
+//! lanes share everything else, so a frame that goes from one to another is an event for another
+//! calendar and no more. A large network gains: the state of some switches is touched hundreds of
+//! times while it is in the caches, where otherwise each event would find it gone.
+
+use std::ops::{Deref, DerefMut};
+
+use dataplane::units::Time;
+use kernel::calendar::{Calendar, Event};
+
+/// The calendars of all lanes. Stands for that of the lane at hand.
+#[derive(Debug)]
+pub(super) struct Lanes<C> {
+    current: C,
+    at: usize,
+    /// The calendars of the other lanes, and where each lane's is among them.
+    resting: Vec<C>,
+    rests_at: Vec<usize>,
+    /// Per lane what others have for it.
+    inboxes: Vec<Vec<Event>>,
+    /// Per lane a time no later than its next event.
+    next_ps: Vec<Time>,
+    look_ahead_ps: Time,
+    /// End of the window at hand.
+    window_ps: Time,
+    /// Before this everything that comes from outside is known.
+    horizon_ps: Time,
+}
+
+impl<C: Calendar> Lanes<C> {
+    /// The calendar of the first lane and those of others. What happens in one lane touches no other
+    /// before `look_ahead_ps` later.
+    pub fn new(first: C, others: Vec<C>, look_ahead_ps: Time) -> Self {
+        let lanes = others.len() + 1;
+        Self {
+            current: first,
+            at: 0,
+            rests_at: (0..lanes).map(|lane| lane.saturating_sub(1)).collect(),
+            resting: others,
+            inboxes: vec![Vec::new(); lanes],
+            next_ps: vec![Time::MAX; lanes],
+            look_ahead_ps,
+            window_ps: 0,
+            horizon_ps: 0,
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.next_ps.len()
+    }
+
+    /// The one at hand.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Adds an event of some lane.
+    // PAR-11
+    #[inline]
+    pub fn push_to(&mut self, lane: u8, event: Event) {
+        let lane = usize::from(lane);
+        if lane == self.at {
+            self.current.push(event);
+            return;
+        }
+        assert!(
+            event.time >= self.window_ps,
+            "{event:?} is before the window ends at {} ps",
+            self.window_ps
+        );
+        self.inboxes[lane].push(event);
+        self.next_ps[lane] = self.next_ps[lane].min(event.time);
+    }
+
+    /// Begins a window: up to its end, lanes can be worked through one after the other. `None`: nothing
+    /// is left before `limit`.
+    // PAR-11
+    pub fn window(&mut self, limit: Time) -> Option<Time> {
+        let first_ps = self.first_ps(limit);
+        self.window_ps = limit.min(first_ps.saturating_add(self.look_ahead_ps));
+        (first_ps < limit).then_some(self.window_ps)
+    }
+
+    /// No later than the next event of all lanes; `limit` if none is before that.
+    pub fn first_ps(&mut self, limit: Time) -> Time {
+        self.horizon_ps = self.horizon_ps.max(limit);
+        self.note_next();
+        let next = self.next_ps.iter().copied();
+        next.fold(limit, Time::min)
+    }
+
+    /// Turns to a lane. Says whether it may have something to do in this window.
+    pub fn turn_to(&mut self, lane: usize) -> bool {
+        if lane == self.at {
+            return true;
+        }
+        if self.next_ps[lane] >= self.window_ps {
+            return false;
+        }
+        self.note_next();
+        let rests_at = self.rests_at[lane];
+        std::mem::swap(&mut self.current, &mut self.resting[rests_at]);
+        self.rests_at[self.at] = rests_at;
+        self.at = lane;
+        for event in self.inboxes[lane].drain(..) {
+            self.current.push(event);
+        }
+        true
+    }
+
+    fn note_next(&mut self) {
+        let next = self.current.peek_before(self.horizon_ps);
+        self.next_ps[self.at] = next.map_or(self.horizon_ps, |event| event.time);
+    }
+
+    /// Whether nothing is pending in any lane.
+    pub fn is_empty(&self) -> bool {
+        self.current.is_empty()
+            && self.resting.iter().all(Calendar::is_empty)
+            && self.inboxes.iter().all(Vec::is_empty)
+    }
+}
+
+impl<C> Deref for Lanes<C> {
+    type Target = C;
+
+    #[inline]
+    fn deref(&self) -> &C {
+        &self.current
+    }
+}
+
+impl<C> DerefMut for Lanes<C> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut C {
+        &mut self.current
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernel::calendar::{Naive, phase};
+
+    fn lanes(count: usize) -> Lanes<Naive> {
+        let others = (1..count).map(|_| Naive::default()).collect();
+        Lanes::new(Naive::default(), others, 100)
+    }
+
+    fn event(time: Time, id: u32) -> Event {
+        Event::new(time, phase::TIMER, id, 0)
+    }
+
+    /// Works through everything before `limit`: (lane, time) in the order of work.
+    fn drain(lanes: &mut Lanes<Naive>, limit: Time) -> Vec<(usize, Time)> {
+        let mut done = Vec::new();
+        while let Some(window_ps) = lanes.window(limit) {
+            for lane in 0..lanes.count() {
+                if !lanes.turn_to(lane) {
+                    continue;
+                }
+                while let Some(event) = lanes.pop_before(window_ps) {
+                    assert_eq!(event.id() as usize, lane);
+                    done.push((lane, event.time));
+                }
+            }
+        }
+        done
+    }
+
+    // PAR-11
+    #[test]
+    fn a_window_begins_with_the_first_event_and_each_lane_has_its_turn() {
+        let mut lanes = lanes(3);
+        for (time, lane) in [(250, 2), (120, 0), (205, 1), (219, 0), (130, 2), (400, 1)] {
+            lanes.push_to(lane, event(time, lane.into()));
+        }
+        let done = drain(&mut lanes, 400);
+        // Windows: 120 to 220, 250 to 350. Lane 2 comes after lanes whose events are later.
+        let expected = [(0, 120), (0, 219), (1, 205), (2, 130), (2, 250)];
+        assert_eq!(done, expected);
+        assert!(!lanes.is_empty());
+        assert_eq!(lanes.window(400), None);
+        assert_eq!(drain(&mut lanes, 401), [(1, 400)]);
+        assert!(lanes.is_empty());
+    }
+
+    // PAR-11
+    #[test]
+    fn what_a_lane_has_for_another_comes_in_a_later_window() {
+        let mut lanes = lanes(2);
+        lanes.push_to(0, event(10, 0));
+        let mut done = Vec::new();
+        while let Some(window_ps) = lanes.window(1_000) {
+            for lane in 0..2 {
+                if lanes.turn_to(lane) {
+                    while let Some(event) = lanes.pop_before(window_ps) {
+                        done.push((lane, event.time));
+                        let to = 1 - lane as u8;
+                        lanes.push_to(to, Event::new(event.time + 100, phase::TIMER, to.into(), 0));
+                    }
+                }
+            }
+        }
+        let expected: Vec<_> = (0..10).map(|n| (n % 2, 10 + 100 * n as Time)).collect();
+        assert_eq!(done, expected);
+    }
+
+    // PAR-11
+    #[test]
+    #[should_panic(expected = "before the window ends")]
+    fn what_comes_too_early_is_no_result_but_an_error() {
+        let mut lanes = lanes(2);
+        lanes.push_to(0, event(10, 0));
+        assert_eq!(lanes.window(1_000), Some(110));
+        lanes.push_to(1, event(109, 1));
+    }
+}
