@@ -20,7 +20,7 @@ RUST_SOURCES := $(shell find crates Cargo.toml Cargo.lock -type f \
 DEPENDENCIES := $(VENV)/.dependencies
 EXTENSION := $(VENV)/.extension
 
-.PHONY: help setup build demo test test-rust test-python lint format figures bench bench-quick bench-instructions \
+.PHONY: help setup build demo test test-rust test-python lint format figures fast bench bench-guided bench-quick bench-instructions \
 	bench-micro test-digests clean
 
 help: ## List the targets
@@ -37,12 +37,15 @@ $(DEPENDENCIES): requirements.txt
 	touch $@
 
 $(EXTENSION): $(DEPENDENCIES) pyproject.toml $(RUST_SOURCES)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) CARGO_TARGET_DIR=target-maturin \
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) CARGO_TARGET_DIR=target-maturin PIP_QUIET=1 \
 		$(BIN)/maturin develop --release --locked --quiet
 	touch $@
 
 build: $(EXTENSION) ## Build the extension module in release mode, and all crates
 	cargo build --release --locked
+
+fast: $(EXTENSION) ## Build the extension module anew, guided by what runs tell of it: a tenth faster
+	$(BIN)/python benches/guided.py --extension
 
 demo: $(EXTENSION) ## Compare six schemes on a 128-host Clos: out/demo/report.html
 	$(BIN)/backwater compare scenarios/demo.toml --schemes $(SCHEMES) -o out/demo
@@ -71,6 +74,9 @@ figures: $(EXTENSION) ## Reproduce the figures of the papers in full size: docs/
 
 bench: $(DEPENDENCIES) ## Measure packet-hops per second: four workloads, four schemes (out/bench), half an hour
 	$(BIN)/python benches/speed.py -o out/bench
+
+bench-guided: $(DEPENDENCIES) ## The same, and beside it the guided build
+	$(BIN)/python benches/speed.py --guided -o out/bench
 
 bench-quick: $(DEPENDENCIES) ## The same for 128 hosts only, once
 	$(BIN)/python benches/speed.py --quick -o out/bench

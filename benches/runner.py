@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +13,31 @@ SCENARIOS = ROOT / "benches" / "scenarios"
 PRESETS = ROOT / "crates" / "scenario" / "presets"
 
 
-def build() -> Path:
-    """Build the example in release mode, and return where it is."""
+def surroundings(flags: str, target: Path | None) -> dict[str, str]:
+    """Return the environment of a build with flags for the compiler, in a folder of its own."""
+    environment = dict(os.environ)
+    if flags:
+        environment["RUSTFLAGS"] = f"{environment.get('RUSTFLAGS', '')} {flags}".strip()
+    if target:
+        environment["CARGO_TARGET_DIR"] = str(target)
+    return environment
+
+
+def build(flags: str = "", target: Path | None = None) -> Path:
+    """Build the example in release mode, and return where it is.
+
+    `flags` and `target` are those of `surroundings`.
+    """
     command = ["cargo", "build", "--release", "--locked", "-p", "backwater-scenario"]
     command += ["--example", "bench", "--message-format", "json-render-diagnostics"]
-    told = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    told = subprocess.run(
+        command,
+        cwd=ROOT,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=surroundings(flags, target),
+    )
     messages = [json.loads(line) for line in told.stdout.splitlines()]
     made = [m["executable"] for m in messages if m.get("executable")]
     return Path(made[-1])

@@ -1,12 +1,13 @@
 """Measures how fast the simulator is: packet-hops per second of four workloads with four schemes.
 
     python benches/speed.py [--quick] [--repeats N] [--threads 1,2] [--only TEXT] [--add]
-                            [-o FOLDER]
+                            [--guided] [-o FOLDER]
 
 Each run is a process of its own, with results and audit on. Repeats are interleaved, so that a slow
 hour of the machine slows all cells alike, and medians are told. Times are those that the thread of
-the event loop spent on a processor; with several threads, those of the clock. Writes
-performance.json and performance.png.
+the event loop spent on a processor; with several threads, those of the clock. With --guided each
+cell runs also with the build of guided.py, in turn with the other. Writes performance.json and
+performance.png.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import platform
 import statistics
 from pathlib import Path
 
+import guided
 from runner import PRESETS, Cell, build
 
 # Goal and floor of each cell in millions of packet-hops per second, by one thread.
@@ -64,23 +66,30 @@ def cells(scenarios: list[str], threads: list[int], only: str) -> list[Cell]:
     return [Cell(name, scheme, count) for name, scheme in known for count in threads]
 
 
-def measure(runs: list[Cell], repeats: int, binary: Path) -> dict[Cell, list[dict]]:
-    """Run every cell so many times, in rounds."""
-    told: dict[Cell, list[dict]] = {cell: [] for cell in runs}
+def measure(runs: list[Cell], repeats: int, binaries: list[Path]) -> dict[Cell, list[list[dict]]]:
+    """Run every cell so many times with each binary, in rounds; told by binary."""
+    told: dict[Cell, list[list[dict]]] = {cell: [[] for _ in binaries] for cell in runs}
     for nth in range(repeats):
         for cell in runs:
-            told[cell].append(cell.run(binary))
+            for binary, mine in zip(binaries, told[cell], strict=True):
+                mine.append(cell.run(binary))
             print(f"\rround {nth + 1} of {repeats}: {cell.scenario} {cell.scheme}    ", end="")
     print()
     return told
 
 
-def summary(cell: Cell, told: list[dict]) -> dict:
+def clock_of(cell: Cell, told: list[dict]) -> str:
+    """Return the name of the time that counts."""
+    return "loop_s" if cell.threads > 1 or told[0]["loop_cpu_s"] is None else "loop_cpu_s"
+
+
+def summary(cell: Cell, by_binary: list[list[dict]]) -> dict:
     """Return the medians of a cell."""
-    digests = {run["digest"] for run in told}
+    digests = {run["digest"] for told in by_binary for run in told}
     assert len(digests) == 1, f"{cell}: equal runs gave {digests}"
-    clock = "loop_s" if cell.threads > 1 or told[0]["loop_cpu_s"] is None else "loop_cpu_s"
-    seconds = statistics.median(run[clock] for run in told)
+    told, *with_guide = by_binary
+    clock = clock_of(cell, told)
+    seconds, *guided_s = (statistics.median(run[clock] for run in told) for told in by_binary)
     hops, events = told[0]["hops"], told[0]["events"]
     goal, floor = TARGETS[cell.scenario][cell.scheme]
     return {
@@ -96,6 +105,8 @@ def summary(cell: Cell, told: list[dict]) -> dict:
         "ready_s": statistics.median(run["ready_s"] for run in told),
         "peak_mb": max(run["peak_bytes"] or 0 for run in told) / 1e6,
         "spread": [hops / run[clock] / 1e6 for run in told],
+        "guided_mhops_per_s": hops / guided_s[0] / 1e6 if guided_s else None,
+        "guided_spread": [hops / run[clock] / 1e6 for told in with_guide for run in told],
         "goal": goal,
         "floor": floor,
     }
@@ -121,7 +132,7 @@ def merged(path: Path, rows: list[dict]) -> list[dict]:
     )
 
 
-HEAD = ("scenario", "scheme", "threads", "Mhops/s", "floor", "goal")
+HEAD = ("scenario", "scheme", "threads", "Mhops/s", "guided", "floor", "goal")
 HEAD += ("ns/hop", "events/hop", "MB", "ready s", "speed-up")
 
 
@@ -133,6 +144,7 @@ def line(row: dict) -> tuple[str, ...]:
         row["scheme"],
         str(row["threads"]),
         f"{row['mhops_per_s']:.2f}",
+        f"{row['guided_mhops_per_s']:.2f}" if row.get("guided_mhops_per_s") else "",
         f"{row['floor']:g}" if one else "",
         f"{row['goal']:g}" if one else "",
         f"{row['ns_per_hop']:.0f}",
@@ -164,6 +176,8 @@ def draw(rows: list[dict], path: Path) -> None:
     for panel, name in zip(panels[0], names, strict=True):
         mine = [row for row in rows if row["scenario"] == name]
         for at, row in enumerate(mine):
+            if row.get("guided_mhops_per_s"):
+                panel.bar(at, row["guided_mhops_per_s"], color="lightsteelblue", width=0.7)
             low, high = min(row["spread"]), max(row["spread"])
             panel.bar(at, row["mhops_per_s"], color="tab:blue", width=0.7)
             panel.plot([at, at], [low, high], color="black", linewidth=1)
@@ -175,7 +189,8 @@ def draw(rows: list[dict], path: Path) -> None:
         labels = [row["scheme"].replace("+", "+\n") for row in mine]
         panel.set_xticks(range(len(mine)), labels, fontsize=8)
     panels[0][0].set_ylabel("million packet-hops per second, one core")
-    figure.suptitle("bars: median; red: floor; dotted: other simulators", fontsize=8)
+    legend = "bars: median; pale: guided build; red: floor; dotted: other simulators"
+    figure.suptitle(legend, fontsize=8)
     figure.tight_layout()
     figure.savefig(path, dpi=110)
 
@@ -187,6 +202,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, help="rounds (3; with --quick 1)")
     parser.add_argument("--threads", default="1", help="numbers of threads, with commas")
     parser.add_argument("--only", default="", help="part of 'scenario scheme' that must match")
+    parser.add_argument("--guided", action="store_true", help="also with the build of guided.py")
     parser.add_argument("-o", "--out", type=Path, default=Path("out/bench"), help="folder")
     parser.add_argument(
         "--add", action="store_true", help="keep what the folder says of cells not measured now"
@@ -195,8 +211,9 @@ def main() -> None:
     scenarios = list(QUICK if options.quick else TARGETS)
     threads = [int(count) for count in options.threads.split(",")]
     runs = cells(scenarios, threads, options.only)
-    told = measure(runs, options.repeats or (1 if options.quick else 3), build())
-    rows = [summary(cell, runs) for cell, runs in told.items()]
+    binaries = [build(), guided.guided()] if options.guided else [build()]
+    told = measure(runs, options.repeats or (1 if options.quick else 3), binaries)
+    rows = [summary(cell, by_binary) for cell, by_binary in told.items()]
     scaling(rows)
     if options.add:
         rows = merged(options.out / "performance.json", rows)
