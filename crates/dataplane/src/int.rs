@@ -167,8 +167,15 @@ impl Stacks {
         self.fronts.resize(packets, Front::default());
     }
 
-    /// Sets the path of a packet.
-    pub fn set_path(&mut self, id: u32, path: u16) {
+    /// Gives the empty stack of a packet its path and hops, at most [`MAX_HOPS`].
+    pub fn fill(&mut self, id: u32, path: u16, hops: &[IntHop]) {
+        let (first, others) = hops.split_at(hops.len().min(FRONT));
+        let front = &mut self.fronts[id as usize];
+        front.hops[..first.len()].copy_from_slice(first);
+        front.len = first.len() as u8;
+        for &hop in others {
+            self.push(id, 0, hop);
+        }
         self.fronts[id as usize].path = path;
     }
 

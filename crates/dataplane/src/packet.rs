@@ -265,6 +265,17 @@ impl Arena {
         id
     }
 
+    /// Asks for the record that the packet after `later` others will get.
+    #[inline]
+    pub fn prefetch_free(&self, later: usize) {
+        let at = self.free.len().wrapping_sub(later + 1);
+        if let Some(&id) = self.free.get(at) {
+            self.prefetch(id);
+            self.prefetch_cold(id);
+            self.prefetch_stack(id);
+        }
+    }
+
     /// Takes a packet out, and its INT stack with it.
     #[inline]
     pub fn free(&mut self, id: PacketId) {
@@ -304,10 +315,7 @@ impl Arena {
     /// Gives a packet an INT stack with this path and these hops.
     pub fn set_stack(&mut self, id: PacketId, path: u16, hops: &[IntHop]) {
         self.attach_stack(id);
-        for &hop in hops {
-            self.stacks.push(id, 0, hop);
-        }
-        self.stacks.set_path(id, path);
+        self.stacks.fill(id, path, hops);
     }
 
     /// Way on which a packet came, to write on.

@@ -12,6 +12,9 @@ use kernel::{Barrier, Broken};
 
 use super::partition::Partition;
 
+/// How many frames ahead records are asked for.
+const AHEAD: usize = 6;
+
 /// A frame that is to arrive at the end of a link.
 #[derive(Clone, Copy, Debug)]
 struct Parcel {
@@ -60,6 +63,7 @@ impl Parcels {
         let mut hops = self.hops.as_slice();
         let mut named = self.named.as_slice();
         for frame in &self.frames {
+            arena.prefetch_free(AHEAD);
             let id = arena.alloc(frame.packet, frame.cold);
             if frame.packet.has(flag::INT)
                 && let Some(&(path, length)) = stacks.next()
