@@ -239,6 +239,32 @@ fn pauses_and_resumes_leave_by_a_port_that_holds_the_flow_they_name() {
     assert!(outcome.counters.rerouted_packets > 0 && outcome.counters.bfc_pauses > 0);
 }
 
+/// A case that the property found: a switch holds packets for a port which new routes do not name any
+/// more. Each that leaves by it is taken as credited at once, and no credit comes for it, so that
+/// itself lets the next one go.
+// FG-13, LNK-27
+#[test]
+fn what_leaves_by_a_port_that_routes_do_not_name_releases_the_next() {
+    let mut s = random(
+        line_rate,
+        leaf_spine(2, 3, 1),
+        19,
+        9_253_317_397_611_733_175,
+    );
+    s.nic.recovery = Recovery::GoBackN {
+        timeout_ps: 200 * US,
+    };
+    vary(&mut s, 5); // Floodgate's ideal design
+    s.switch.mmu.buffer_bytes += 79_147;
+    let failed = vec![
+        (link_of(&s.graph(), "spine1", "leaf0"), 53_998_050, None),
+        (link_of(&s.graph(), "spine0", "leaf0"), 0, None),
+    ];
+    let outcome = keeps_the_laws("line-rate", 19, s, failed, (0, false)).unwrap();
+    assert_eq!(outcome.ending, Ending::Drained);
+    assert!(outcome.counters.floodgate.held > 0);
+}
+
 /// Receiver-driven transports with timeouts that a short run has room for, and short queues.
 fn hurry(s: &mut Setup, variant: u8) {
     match &mut s.nic.control {
