@@ -475,9 +475,13 @@ impl Queueing {
             && arena.cold(next.head).remaining == next.remaining
     }
 
-    /// BFC-37: where pauses name flows, a queue waits while its first packet's flow is held.
+    /// BFC-37: where pauses name flows, a queue of data waits while its first packet's flow is held.
+    /// Frames between neighbours and ACKs name flows too; they go on (BFC-14).
     fn look_at_head(&mut self, queue: u32, arena: &Arena) {
         let q = &mut self.queues[queue as usize];
+        if q.class < DATA_CLASS {
+            return;
+        }
         let held = self.held_flows.as_ref().is_some_and(|held| {
             q.head != NO_PACKET && held.contains_key(&flow_at(q.port, arena.hot(q.head).flow))
         });

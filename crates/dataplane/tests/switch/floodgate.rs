@@ -9,23 +9,27 @@ use dataplane::packet::flag;
 
 const PORTS_HERE: usize = 5;
 
-fn switch(config: &SwitchConfig) -> Bench {
+/// Endpoint 4 is reached by this port.
+fn routes(to_4: u16) -> Routes {
     let endpoints = Endpoints {
         group: vec![1, 1, 1, 1, 1, 2, 0],
         groups: u32::MAX,
         port: vec![0, 1, 2, 3, 0, 0, 4],
         address: Vec::new(),
     };
-    let routes = Routes {
+    Routes {
         endpoints: Arc::new(endpoints),
         own_group: 0,
         table: vec![0, 0, 1],
-        sets: PortSets::from_iter([[2].as_slice(), &[3]]),
+        sets: PortSets::from_iter([[to_4].as_slice(), &[3]]),
         seed: 1,
         choice: PathChoice::Flow,
-    };
+    }
+}
+
+fn switch(config: &SwitchConfig) -> Bench {
     Bench {
-        switch: Switch::new(9, config, &[LINK; PORTS_HERE], routes),
+        switch: Switch::new(9, config, &[LINK; PORTS_HERE], routes(2)),
         arena: Arena::new(),
         ears: Ears::default(),
         now: 0,
@@ -104,6 +108,28 @@ fn a_window_lets_so_many_go_and_credits_let_the_next() {
         9,
         "a credit for each that came from a switch"
     );
+    b.sound();
+}
+
+// FG-13, LNK-27
+#[test]
+fn what_leaves_by_a_port_of_old_routes_is_over_and_lets_the_next_go() {
+    let mut b = switch(&with(ideal(1)));
+    for psn in 0..4 {
+        b.receive(0, numbered(4, psn, psn + 1));
+    }
+    b.switch
+        .reroute(b.now, routes(3), None, &mut b.arena, &mut b.ears);
+    assert_eq!(b.switch.voqs(), Some((1, 3000)), "one is queued, not sent");
+    assert_eq!(psns(&b.all(2)), [0, 1, 2, 3], "they keep their port");
+    b.sound();
+    // By the port that routes name, a packet is in flight until its credit comes.
+    for psn in 4..6 {
+        b.receive(0, numbered(4, psn, psn + 1));
+    }
+    assert_eq!(psns(&b.all(3)), [4]);
+    b.receive(3, credit(4, 1, 1));
+    assert_eq!(psns(&b.all(3)), [5]);
     b.sound();
 }
 

@@ -692,6 +692,41 @@ fn the_pause_of_a_flow_carries_its_number_and_works_on_a_queue_of_its_own() {
     b.sound();
 }
 
+// BFC-14, BFC-37
+#[test]
+fn frames_and_acks_of_a_flow_leave_by_a_port_that_holds_it() {
+    let mut b = bfc_bench(BfcConfig {
+        by: PauseBy::Flow,
+        ..BFC
+    });
+    let named = |on: bool| Packet {
+        flow: 1,
+        ..frame(Kind::BfcPause, on, 5)
+    };
+    b.receive(2, named(true));
+    // As new routes may ask for: the flow's packets go back by the port by which they came.
+    for psn in 0..40 {
+        b.receive(2, data(1, 2, psn));
+    }
+    let pause = b.send(2).map(|p| (p.kind(), p.flow, p.psn));
+    assert_eq!(pause, Some((Kind::BfcPause, 1, 1)));
+    b.receive(
+        0,
+        Packet {
+            flow: 1,
+            dst: 2,
+            ..Packet::new(Kind::Ack, 1, 64)
+        },
+    );
+    assert_eq!(b.send(2).map(|p| p.kind()), Some(Kind::Ack));
+    assert!(!b.switch.waiting(2), "its data wait");
+    b.receive(2, named(false));
+    let sent = b.all(2);
+    assert_eq!(sent.iter().filter(|p| p.kind() == Kind::Data).count(), 40);
+    assert_eq!(b.switch.counters().bfc_resumes, 1);
+    b.sound();
+}
+
 // SW-51
 #[test]
 fn the_flow_with_the_least_left_goes_first() {

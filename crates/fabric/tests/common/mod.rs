@@ -352,7 +352,7 @@ pub fn homa(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s
 }
 
-type Preset = fn(TopologySpec, Vec<Flow>) -> Setup;
+pub type Preset = fn(TopologySpec, Vec<Flow>) -> Setup;
 
 /// Every preset of this file.
 pub const PRESETS: [(&str, Preset); 7] = [

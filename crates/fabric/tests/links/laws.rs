@@ -185,6 +185,17 @@ fn keeps_the_laws(
     Ok(outcome)
 }
 
+/// `n` random flows over a network whose switches have little buffer.
+fn random(preset: Preset, topology: fabric::topology::TopologySpec, n: u32, seed: u64) -> Setup {
+    let hosts = topology.build().unwrap().hosts();
+    let mut s = preset(topology, busy(hosts, n, 100 * US, 100_000, seed));
+    s.seed = seed;
+    s.switch.mmu.reserved_bytes = 0;
+    s.switch.mmu.buffer_bytes = 300_000;
+    s.until_ps = 40 * MS;
+    s
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -203,16 +214,55 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let (name, preset) = PRESETS[preset];
-        let hosts = topology.build().unwrap().hosts();
-        let mut s = preset(topology, busy(hosts, n, 100 * US, 100_000, seed));
-        s.seed = seed;
+        let mut s = random(preset, topology, n, seed);
         s.nic.recovery = recovery;
         vary(&mut s, variant);
-        s.switch.mmu.reserved_bytes = 0;
-        s.switch.mmu.buffer_bytes = 300_000 + more;
-        s.until_ps = 40 * MS;
+        s.switch.mmu.buffer_bytes += more;
         keeps_the_laws(name, n, s, outages, (delay_ps, wait))?;
     }
+}
+
+/// A case that the property found: packets go back by the port by which they came, since a link
+/// behind the spine has failed, and the switch there pauses their flow at a port that holds it.
+// BFC-14, BFC-37, LNK-24
+#[test]
+fn pauses_and_resumes_leave_by_a_port_that_holds_the_flow_they_name() {
+    let seed = 51_020_324_062_777_006;
+    let mut s = random(bfc, leaf_spine(2, 3, 1), 45, seed);
+    s.nic.recovery = Recovery::GoBackN {
+        timeout_ps: 200 * US,
+    };
+    vary(&mut s, 0); // pauses name flows
+    let failed = (link_of(&s.graph(), "leaf1", "spine0"), 2_923_914, None);
+    let outcome = keeps_the_laws("bfc", 45, s, vec![failed], (29_982_692, true)).unwrap();
+    assert_eq!(outcome.ending, Ending::Drained);
+    assert!(outcome.counters.rerouted_packets > 0 && outcome.counters.bfc_pauses > 0);
+}
+
+/// A case that the property found: a switch holds packets for a port which new routes do not name any
+/// more. Each that leaves by it is taken as credited at once, and no credit comes for it, so that
+/// itself lets the next one go.
+// FG-13, LNK-27
+#[test]
+fn what_leaves_by_a_port_that_routes_do_not_name_releases_the_next() {
+    let mut s = random(
+        line_rate,
+        leaf_spine(2, 3, 1),
+        19,
+        9_253_317_397_611_733_175,
+    );
+    s.nic.recovery = Recovery::GoBackN {
+        timeout_ps: 200 * US,
+    };
+    vary(&mut s, 5); // Floodgate's ideal design
+    s.switch.mmu.buffer_bytes += 79_147;
+    let failed = vec![
+        (link_of(&s.graph(), "spine1", "leaf0"), 53_998_050, None),
+        (link_of(&s.graph(), "spine0", "leaf0"), 0, None),
+    ];
+    let outcome = keeps_the_laws("line-rate", 19, s, failed, (0, false)).unwrap();
+    assert_eq!(outcome.ending, Ending::Drained);
+    assert!(outcome.counters.floodgate.held > 0);
 }
 
 /// Receiver-driven transports with timeouts that a short run has room for, and short queues.

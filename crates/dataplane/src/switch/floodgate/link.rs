@@ -28,13 +28,16 @@ impl Floodgate {
         );
     }
 
-    /// A packet has left that was queued before new routes came.
+    /// A packet has left that was queued or held before new routes came. Returns whether windows got
+    /// it back, as no credit will say.
     // LNK-27
     #[cold]
-    pub(super) fn forget_astray(&mut self, port: u16, dst: u32, routes: &Routes) {
-        if is_astray(port, dst, routes) {
+    pub(super) fn forget_astray(&mut self, port: u16, dst: u32, routes: &Routes) -> bool {
+        let astray = is_astray(port, dst, routes);
+        if astray {
             self.give_back(routes, |p, d| (p, d) == (port, dst));
         }
+        astray
     }
 
     /// Windows get back what was sent by some streams of (port, destination), as if it were
@@ -83,7 +86,7 @@ impl Switch {
     }
 
     /// Lets every VOQ try.
-    fn release_all<S: Sink>(
+    pub(super) fn release_all<S: Sink>(
         &mut self,
         now: Time,
         f: &mut Floodgate,

@@ -605,6 +605,7 @@ impl Switch {
             {
                 f.pool.leave(packet.dst); // FG-15
             }
+            let mut astray = false;
             if packet.kind() == Kind::Data {
                 let units = f.units(packet);
                 if way.is_some() && f.windows.is_some() {
@@ -616,9 +617,8 @@ impl Switch {
                             f.alarm(at, Alarm::Silence(stream), sink);
                         }
                     }
-                    if switch.has_changed() {
-                        f.forget_astray(port, packet.dst, &switch.routes); // LNK-27
-                    }
+                    let routes = &switch.routes;
+                    astray = switch.has_changed() && f.forget_astray(port, packet.dst, routes);
                 }
                 let at = f.config.windows().map(|w| w.credit.at);
                 let direct = at == Some(CreditAt::Voq) && !packet.has(flag::HELD);
@@ -626,12 +626,12 @@ impl Switch {
                     switch.earn(now, f, packet, arena, sink);
                 }
             }
-            if f.windows.is_none() && switch.egress_bytes(port) == 0 && f.pool.counts.in_use > 0 {
-                // FG-47: this very port looks again when the packet has left.
+            // FG-47, LNK-27
+            let idle = f.windows.is_none() && switch.egress_bytes(port) == 0;
+            if (idle || astray) && f.pool.counts.in_use > 0 {
+                // This very port looks again when the packet has left.
                 f.departing = Some(port);
-                f.ready.clear();
-                f.ready.extend(f.pool.occupied());
-                switch.release_ready(now, f, arena, sink);
+                switch.release_all(now, f, arena, sink);
                 f.departing = None;
             }
             if way.is_none() {
