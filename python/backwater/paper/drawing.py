@@ -9,6 +9,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
@@ -500,7 +501,9 @@ def _look(style: Style) -> dict[str, object]:
 def _marks(axes: Axes, marks: Sequence[Mark], x: _Unit | None, y: _Unit | None) -> None:
     """Values of the paper: lines, or points where both are known."""
     faint = {"color": MUTED, "alpha": 0.55}
-    words = {"color": MUTED, "fontsize": 7, "fontstyle": "italic"}
+    # A rim of white, so that they can be read on bars, too.
+    rim = [patheffects.withStroke(linewidth=2, foreground="white", alpha=0.8)]
+    words = {"color": MUTED, "fontsize": 7, "fontstyle": "italic", "path_effects": rim, "zorder": 5}
     for mark in marks:
         text = f"paper: {mark.text}" if mark.text else "paper"
         at_x = mark.x.value / x.scale if mark.x and x else None
