@@ -166,7 +166,7 @@ def draw(rows: list[dict], path: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
-    from matplotlib import pyplot
+    from matplotlib import patheffects, pyplot
 
     rows = [row for row in rows if row["threads"] == 1]
     names = list(dict.fromkeys(row["scenario"] for row in rows))
@@ -184,7 +184,8 @@ def draw(rows: list[dict], path: Path) -> None:
             panel.plot([at - 0.35, at + 0.35], [row["floor"]] * 2, color="tab:red", linewidth=2)
         for label, value in ANCHORS[name].items():
             panel.axhline(value, color="gray", linestyle=":", linewidth=1)
-            panel.annotate(label, (-0.4, value), fontsize=7, color="gray", va="bottom")
+            text = panel.annotate(label, (-0.4, value), fontsize=7, color="dimgray", va="bottom")
+            text.set_path_effects([patheffects.withStroke(linewidth=2, foreground="white")])
         panel.set_title(name, fontsize=10)
         labels = [row["scheme"].replace("+", "+\n") for row in mine]
         panel.set_xticks(range(len(mine)), labels, fontsize=8)
