@@ -61,13 +61,16 @@ impl<C: Calendar> Lanes<C> {
 
     /// Adds an event of some lane.
     // PAR-11
-    #[inline]
+    #[inline(always)]
     pub fn push_to(&mut self, lane: u8, event: Event) {
-        let lane = usize::from(lane);
-        if lane == self.at {
-            self.current.push(event);
-            return;
+        match usize::from(lane) {
+            here if here == self.at => self.current.push(event),
+            lane => self.push_elsewhere(lane, event),
         }
+    }
+
+    #[inline(never)]
+    fn push_elsewhere(&mut self, lane: usize, event: Event) {
         assert!(
             event.time >= self.window_ps,
             "{event:?} is before the window ends at {} ps",
