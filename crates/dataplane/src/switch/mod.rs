@@ -259,9 +259,6 @@ impl Switch {
         let port = self.routes.port(packet, || arena.cold(id).src)?;
         self.queueing.prefetch(port);
         self.mmu.prefetch(in_port);
-        if self.int {
-            arena.prefetch_stack(id);
-        }
         Some(port)
     }
 

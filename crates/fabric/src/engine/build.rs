@@ -263,16 +263,17 @@ impl Simulation<Wheel> {
     /// Builds the network of a plan.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
-        let mut shift = bucket_shift(&plan.graph, plan.switch.max_frame);
+        let shift = bucket_shift(&plan.graph, plan.switch.max_frame);
+        let whole = || vec![0; plan.graph.nodes() as usize];
         let (divided, threads) = divide(&plan);
         let (part_of, division) = match divided {
             Some((cut, division)) => (cut.part_of, Some(division)),
-            None => (vec![0; plan.graph.nodes() as usize], None),
+            None => (whole(), None),
         };
-        let (lane_of, look_ahead_ps) = lanes(&plan);
-        if lane_of.iter().any(|&lane| lane > 0) {
-            shift += LANE_SHIFT;
-        }
+        let (lane_of, look_ahead_ps, shift) = match lanes(&plan) {
+            Some(cut) => (cut.part_of, cut.look_ahead_ps, shift + LANE_SHIFT),
+            None => (whole(), Time::MAX, shift),
+        };
         let places = Places::new(&plan.graph, &part_of, &lane_of);
         let calendar = || Wheel::new(shift);
         let calendars = (0..places.parts() as u32)
@@ -296,11 +297,8 @@ impl<C: Calendar> Simulation<C> {
     pub fn with_calendar(plan: Plan, calendar: C) -> Self {
         let places = Places::one(&plan.graph);
         let threads = undivided(&plan);
-        let simulation = Self::build(
-            plan,
-            places,
-            vec![Lanes::new(calendar, Vec::new(), Time::MAX)],
-        );
+        let calendar = Lanes::new(calendar, Vec::new(), Time::MAX);
+        let simulation = Self::build(plan, places, vec![calendar]);
         Self {
             threads,
             ..simulation

@@ -38,12 +38,9 @@ pub(super) fn cut(graph: &Graph, clock: Clock, smallest_bytes: u64, parts: u32) 
     let reach: Vec<Time> = (0..graph.port_count() as usize).map(reach).collect();
     // The longer the links that are cut, the fewer the windows: distances before racks.
     let all = all_units(graph, &reach);
-    let tries = (2..=parts)
-        .rev()
-        .flat_map(|parts| all.iter().map(move |units| (units, parts)));
-    let part_of = tries
-        .filter_map(|(units, parts)| units.spread(parts))
-        .next()?;
+    let mut most_parts_first = (2..=parts).rev();
+    let part_of =
+        most_parts_first.find_map(|parts| all.iter().find_map(|units| units.spread(parts)))?;
     Some(Cut {
         look_ahead_ps: look_ahead(graph, &reach, &part_of),
         part_of,

@@ -145,20 +145,17 @@ const PORTS_PER_LANE: u32 = 1024;
 /// More lanes than this gain nothing: a calendar of its own has its price, too.
 const MOST_LANES: u32 = 64;
 
-/// Lanes in which the partitions of a plan are worked through: the one of each node, and how soon what
-/// happens in one touches another.
+/// The network of a plan cut into the lanes in which its partitions are worked through; `None`: one.
 // PAR-10
-pub(super) fn lanes(plan: &Plan) -> (Vec<u32>, Time) {
+pub(super) fn lanes(plan: &Plan) -> Option<Cut> {
     let by_size = (plan.graph.port_count() / PORTS_PER_LANE).min(MOST_LANES);
     let most = plan.lanes.unwrap_or(by_size).min(u8::MAX.into());
-    let in_order = plan.record != RecordSpec::default() || plan.outages.is_some();
-    if most > 1 && !in_order && needs_one(plan).is_none() {
-        let smallest = smallest_frame(&plan.switch, &plan.nic);
-        if let Some(cut) = cut(&plan.graph, plan.clock, smallest, most) {
-            return (cut.part_of, cut.look_ahead_ps);
-        }
+    let needs_order = plan.record != RecordSpec::default() || plan.outages.is_some();
+    if most < 2 || needs_order || needs_one(plan).is_some() {
+        return None;
     }
-    (vec![0; plan.graph.nodes() as usize], Time::MAX)
+    let smallest = smallest_frame(&plan.switch, &plan.nic);
+    cut(&plan.graph, plan.clock, smallest, most)
 }
 
 /// What is told of a run whose calendar cannot be divided.

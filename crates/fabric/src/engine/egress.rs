@@ -57,7 +57,7 @@ impl<C: Calendar> Partition<C> {
 
     #[inline]
     pub(super) fn arm(&mut self, link: u32) {
-        self.core.links.arm(link, &mut *self.core.calendar);
+        self.core.links.arm(link, &mut self.core.calendar.here);
     }
 
     /// A free port chooses a frame, if it has one, and starts to send it.

@@ -58,11 +58,11 @@ impl<C: Calendar> Partition<C> {
     /// [`Partition::run_before`], with or without `MORE`: looking ahead, and recording besides.
     #[inline(never)]
     fn run_instants<const MORE: bool>(&mut self, limit: Time) {
-        while let Some(first) = self.core.calendar.pop_before(limit) {
+        while let Some(first) = self.core.calendar.here.pop_before(limit) {
             self.core.now = first.time;
             self.handle::<MORE>(first);
             loop {
-                while let Some(event) = self.core.calendar.pop_now() {
+                while let Some(event) = self.core.calendar.here.pop_now() {
                     self.handle::<MORE>(event);
                 }
                 // ENG-03: the ports choose when everything else of the instant has happened.
@@ -103,7 +103,7 @@ impl<C: Calendar> Partition<C> {
     /// goes there; what stands there. Decides nothing.
     #[inline]
     fn look_ahead(&self) {
-        let upcoming = |step: usize| self.core.calendar.upcoming(AHEAD[step]);
+        let upcoming = |step: usize| self.core.calendar.here.upcoming(AHEAD[step]);
         if let Some(event) = upcoming(0) {
             match event.phase() {
                 phase::ARRIVAL => {
@@ -238,7 +238,7 @@ impl<C: Calendar> Partition<C> {
             *now,
             (&self.graph, &self.switches, links),
             &self.arena,
-            |at| calendar.push(Event::new(at, phase::TIMER, id, 0)),
+            |at| calendar.here.push(Event::new(at, phase::TIMER, id, 0)),
         );
     }
 

@@ -7,15 +7,14 @@
 //! calendar and no more. A large network gains: the state of some switches is touched hundreds of
 //! times while it is in the caches, where otherwise each event would find it gone.
 
-use std::ops::{Deref, DerefMut};
-
 use dataplane::units::Time;
 use kernel::calendar::{Calendar, Event};
 
-/// The calendars of all lanes. Stands for that of the lane at hand.
+/// The calendars of all lanes.
 #[derive(Debug)]
 pub(super) struct Lanes<C> {
-    current: C,
+    /// That of the lane at hand.
+    pub here: C,
     at: usize,
     /// The calendars of the other lanes, and where each lane's is among them.
     resting: Vec<C>,
@@ -37,7 +36,7 @@ impl<C: Calendar> Lanes<C> {
     pub fn new(first: C, others: Vec<C>, look_ahead_ps: Time) -> Self {
         let lanes = others.len() + 1;
         Self {
-            current: first,
+            here: first,
             at: 0,
             rests_at: (0..lanes).map(|lane| lane.saturating_sub(1)).collect(),
             resting: others,
@@ -64,7 +63,7 @@ impl<C: Calendar> Lanes<C> {
     #[inline(always)]
     pub fn push_to(&mut self, lane: u8, event: Event) {
         match usize::from(lane) {
-            here if here == self.at => self.current.push(event),
+            here if here == self.at => self.here.push(event),
             lane => self.push_elsewhere(lane, event),
         }
     }
@@ -107,41 +106,25 @@ impl<C: Calendar> Lanes<C> {
         }
         self.note_next();
         let rests_at = self.rests_at[lane];
-        std::mem::swap(&mut self.current, &mut self.resting[rests_at]);
+        std::mem::swap(&mut self.here, &mut self.resting[rests_at]);
         self.rests_at[self.at] = rests_at;
         self.at = lane;
         for event in self.inboxes[lane].drain(..) {
-            self.current.push(event);
+            self.here.push(event);
         }
         true
     }
 
     fn note_next(&mut self) {
-        let next = self.current.peek_before(self.horizon_ps);
+        let next = self.here.peek_before(self.horizon_ps);
         self.next_ps[self.at] = next.map_or(self.horizon_ps, |event| event.time);
     }
 
     /// Whether nothing is pending in any lane.
     pub fn is_empty(&self) -> bool {
-        self.current.is_empty()
+        self.here.is_empty()
             && self.resting.iter().all(Calendar::is_empty)
             && self.inboxes.iter().all(Vec::is_empty)
-    }
-}
-
-impl<C> Deref for Lanes<C> {
-    type Target = C;
-
-    #[inline]
-    fn deref(&self) -> &C {
-        &self.current
-    }
-}
-
-impl<C> DerefMut for Lanes<C> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut C {
-        &mut self.current
     }
 }
 
@@ -167,7 +150,7 @@ mod tests {
                 if !lanes.turn_to(lane) {
                     continue;
                 }
-                while let Some(event) = lanes.pop_before(window_ps) {
+                while let Some(event) = lanes.here.pop_before(window_ps) {
                     assert_eq!(event.id() as usize, lane);
                     done.push((lane, event.time));
                 }
@@ -202,7 +185,7 @@ mod tests {
         while let Some(window_ps) = lanes.window(1_000) {
             for lane in 0..2 {
                 if lanes.turn_to(lane) {
-                    while let Some(event) = lanes.pop_before(window_ps) {
+                    while let Some(event) = lanes.here.pop_before(window_ps) {
                         done.push((lane, event.time));
                         let to = 1 - lane as u8;
                         lanes.push_to(to, Event::new(event.time + 100, phase::TIMER, to.into(), 0));

@@ -163,7 +163,7 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
         // A port whose link is busy would only ask for its event in the round that follows.
         let busy = core.links.near[link as usize].busy_ps > core.now;
         if busy && !core.watched && !C::IN_ORDER_OF_SCHEDULING {
-            core.links.arm(link, &mut *core.calendar);
+            core.links.arm(link, &mut core.calendar.here);
         } else {
             core.links.kick(link);
         }
@@ -178,13 +178,14 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
             let at = at.max(self.core.now);
             self.core
                 .calendar
+                .here
                 .push(Event::new(at, phase::TIMER, self.node, 0));
         }
     }
 
     fn call(&mut self, at: Time, what: u32) {
         let event = Event::new(at, phase::TIMER, self.node, what);
-        self.core.calendar.push(event);
+        self.core.calendar.here.push(event);
     }
 
     fn unit(&mut self) -> f64 {

@@ -102,7 +102,7 @@ impl<C: Calendar> Partition<C> {
     /// choose before the next event.
     // NS3-04
     pub(super) fn run_in_order(&mut self, limit: Time) {
-        while let Some(event) = self.core.calendar.pop_before(limit) {
+        while let Some(event) = self.core.calendar.here.pop_before(limit) {
             let now = event.time;
             self.core.now = now;
             if self.starts_first {
@@ -110,7 +110,7 @@ impl<C: Calendar> Partition<C> {
             }
             self.handle::<true>(event);
             self.serve_in_order(0);
-            while let Some(event) = self.core.calendar.pop_now() {
+            while let Some(event) = self.core.calendar.here.pop_now() {
                 self.handle::<true>(event);
                 self.serve_in_order(0);
             }
@@ -182,11 +182,11 @@ impl<C: Calendar> Partition<C> {
             ANNOUNCED => {
                 while let Some(flow) = self.next_due() {
                     self.starting.push_back(flow);
-                    self.core.calendar.push(event(INSTALLED));
+                    self.core.calendar.here.push(event(INSTALLED));
                 }
                 self.announce_flow(0);
             }
-            INSTALLED => self.core.calendar.push(event(RUNS)),
+            INSTALLED => self.core.calendar.here.push(event(RUNS)),
             _ => {
                 self.progress_ps = now;
                 if let Some(flow) = self.starting.pop_front() {

@@ -161,14 +161,14 @@ impl<C: Calendar> Partition<C> {
         for change in outages.changes() {
             for end in self.ends(change.link, part) {
                 let event = Event::new(change.at_ps, phase::TOPOLOGY, end, u32::from(change.up));
-                self.core.calendar.push(event);
+                self.core.calendar.here.push(event);
             }
         }
         let first = self.graph.port_count();
         for (at_ps, _) in outages.epochs().into_iter().skip(1) {
             for node in 0..self.core.nodes.len() as u32 {
                 let event = Event::new(at_ps, phase::TOPOLOGY, first + node, 0);
-                self.core.calendar.push(event);
+                self.core.calendar.here.push(event);
             }
         }
         for &link in outages.initial() {
