@@ -1,7 +1,7 @@
 """Builds with profile feedback: what runs tell of the branches they take decides how the code lies.
 
     python benches/guided.py              the bench example; prints where it is
-    python benches/guided.py --extension  the extension module of the package, too
+    python benches/guided.py --extension  the extension module of the package
 
 The results of a run stay the same, it takes a tenth less time. A build that counts branches runs
 the small workloads of the table and a permutation; what it counted is kept until the code changes.

@@ -78,17 +78,12 @@ def measure(runs: list[Cell], repeats: int, binaries: list[Path]) -> dict[Cell, 
     return told
 
 
-def clock_of(cell: Cell, told: list[dict]) -> str:
-    """Return the name of the time that counts."""
-    return "loop_s" if cell.threads > 1 or told[0]["loop_cpu_s"] is None else "loop_cpu_s"
-
-
 def summary(cell: Cell, by_binary: list[list[dict]]) -> dict:
     """Return the medians of a cell."""
     digests = {run["digest"] for told in by_binary for run in told}
     assert len(digests) == 1, f"{cell}: equal runs gave {digests}"
     told, *with_guide = by_binary
-    clock = clock_of(cell, told)
+    clock = "loop_s" if cell.threads > 1 or told[0]["loop_cpu_s"] is None else "loop_cpu_s"
     seconds, *guided_s = (statistics.median(run[clock] for run in told) for told in by_binary)
     hops, events = told[0]["hops"], told[0]["events"]
     goal, floor = TARGETS[cell.scenario][cell.scheme]
