@@ -10,10 +10,6 @@ use kernel::digest::fold;
 use super::Partition;
 use super::node::{Core, NodeSink};
 
-/// How many events ahead each step of [`Partition::look_ahead`] is. An event takes about as long as a
-/// miss or two.
-const AHEAD: [usize; 4] = [8, 6, 4, 2];
-
 impl<C: Calendar> Partition<C> {
     /// Handles every event before `limit`, instant by instant.
     pub(super) fn run_before(&mut self, limit: Time) {
@@ -100,44 +96,76 @@ impl<C: Calendar> Partition<C> {
 
     /// Asks for the memory that events a little ahead will touch, in steps, since each can only be
     /// found by what the one before it brings: the packet and the link; the node; where the packet
-    /// goes there; what stands there. Decides nothing.
+    /// goes there; what stands there. An event takes about as long as a miss or two. Decides nothing.
     #[inline]
     fn look_ahead(&self) {
-        let upcoming = |step: usize| self.core.calendar.here.upcoming(AHEAD[step]);
-        if let Some(event) = upcoming(0) {
-            match event.phase() {
-                phase::ARRIVAL => {
-                    self.arena.prefetch(event.arg);
-                    self.arena.prefetch_stack(event.arg);
-                    prefetch(&self.core.links.far, event.id() as usize);
-                }
-                phase::EGRESS => prefetch(&self.core.links.near, event.id() as usize),
-                _ => {}
+        match self.core.calendar.here.upcoming() {
+            &[.., sixth, _, fourth, _, second, first, _] => {
+                self.ask_for_link(sixth);
+                self.ask_for_node(fourth);
+                self.ask_for_route(second);
+                self.ask_for_port(first);
             }
+            few => self.look_ahead_of_few(few),
+        }
+    }
+
+    /// The same for the last events of a bucket.
+    #[inline(never)]
+    fn look_ahead_of_few(&self, few: &[Event]) {
+        let upcoming = |n: usize| few.len().checked_sub(n + 1).map(|at| few[at]);
+        if let Some(event) = upcoming(4) {
+            self.ask_for_node(event);
+        }
+        if let Some(event) = upcoming(2) {
+            self.ask_for_route(event);
         }
         if let Some(event) = upcoming(1) {
-            let node = match event.phase() {
-                phase::ARRIVAL => self.core.links.far[event.id() as usize].node,
-                phase::EGRESS => self.core.links.near[event.id() as usize].node,
-                phase::TIMER => event.id(),
-                _ => u32::MAX,
-            } as usize;
-            if let Some(nic) = self.nics.get(node) {
-                nic.prefetch();
-            } else if let Some(switch) = self.switches.get(node - self.nics.len()) {
-                switch.prefetch();
-            }
+            self.ask_for_port(event);
         }
-        if let Some(event) = upcoming(2)
-            && event.phase() == phase::ARRIVAL
-        {
+    }
+
+    #[inline(always)]
+    fn ask_for_link(&self, event: Event) {
+        match event.phase() {
+            phase::ARRIVAL => {
+                self.arena.prefetch(event.arg);
+                self.arena.prefetch_stack(event.arg);
+                prefetch(&self.core.links.far, event.id() as usize);
+            }
+            phase::EGRESS => prefetch(&self.core.links.near, event.id() as usize),
+            _ => {}
+        }
+    }
+
+    #[inline(always)]
+    fn ask_for_node(&self, event: Event) {
+        let node = match event.phase() {
+            phase::ARRIVAL => self.core.links.far[event.id() as usize].node,
+            phase::EGRESS => self.core.links.near[event.id() as usize].node,
+            phase::TIMER => event.id(),
+            _ => return,
+        } as usize;
+        if let Some(nic) = self.nics.get(node) {
+            nic.prefetch();
+        } else if let Some(switch) = self.switches.get(node - self.nics.len()) {
+            switch.prefetch();
+        }
+    }
+
+    #[inline(always)]
+    fn ask_for_route(&self, event: Event) {
+        if event.phase() == phase::ARRIVAL {
             let node = self.core.links.far[event.id() as usize].node as usize;
             match node.checked_sub(self.nics.len()) {
                 Some(switch) => self.switches[switch].prefetch_route(event.arg, &self.arena),
                 None => self.arena.prefetch_cold(event.arg),
             }
         }
-        let Some(event) = upcoming(3) else { return };
+    }
+
+    #[inline(always)]
+    fn ask_for_port(&self, event: Event) {
         match event.phase() {
             phase::ARRIVAL => {
                 let far = &self.core.links.far[event.id() as usize];

@@ -83,11 +83,35 @@ impl Event {
         }
     }
 
+    /// What orders it among the events of its instant (KER-01): phase, tie, arg from the highest
+    /// bit down.
+    #[inline]
+    pub(super) const fn rank(self) -> u64 {
+        let order = self.phase() << ID_BITS | self.tie();
+        (order as u64) << 32 | self.arg as u64
+    }
+
+    /// The event of the instant `time` that has this rank.
+    #[inline]
+    pub(super) const fn ranked(time: Time, rank: u64) -> Self {
+        let (order, arg) = ((rank >> 32) as u32, rank as u32);
+        let tie = order & ID_MASK;
+        let id = match order >> ID_BITS {
+            phase::ARRIVAL => gather(tie, time),
+            _ => tie,
+        };
+        Self {
+            time,
+            order: order & !ID_MASK | id,
+            arg,
+        }
+    }
+
     /// Whether this event comes before another (KER-01).
     #[inline]
     pub(super) const fn precedes(self, other: Self) -> bool {
         if self.time == other.time {
-            Key::of(self).0 < Key::of(other).0
+            self.rank() < other.rank()
         } else {
             self.time < other.time
         }
@@ -155,8 +179,7 @@ pub(super) struct Key(u128);
 impl Key {
     #[inline]
     pub(super) const fn of(event: Event) -> Self {
-        let order = event.phase() << ID_BITS | event.tie();
-        Self((event.time as u128) << 64 | (order as u128) << 32 | event.arg as u128)
+        Self((event.time as u128) << 64 | event.rank() as u128)
     }
 
     #[inline]
@@ -166,18 +189,6 @@ impl Key {
 
     #[inline]
     pub(super) const fn event(self) -> Event {
-        let (time, order, arg) = (self.time(), (self.0 >> 32) as u32, self.0 as u32);
-        let phase = order >> ID_BITS;
-        let tie = order & ID_MASK;
-        let id = if phase == phase::ARRIVAL {
-            gather(tie, time)
-        } else {
-            tie
-        };
-        Event {
-            time,
-            order: phase << ID_BITS | id,
-            arg,
-        }
+        Event::ranked(self.time(), self.0 as u64)
     }
 }

@@ -205,15 +205,6 @@ impl Calendar for Fifo {
         (self.slots[slot].head != NONE).then(|| self.take(slot))
     }
 
-    fn upcoming(&self, n: usize) -> Option<Event> {
-        // Only as far as the list of the current instant: a hint need not be complete.
-        let mut at = self.slots[self.now as usize % SLOTS].head;
-        for _ in 0..n {
-            at = self.entries.get(at as usize)?.next;
-        }
-        self.entries.get(at as usize).map(|entry| entry.event)
-    }
-
     fn len(&self) -> usize {
         self.len
     }

@@ -51,11 +51,10 @@ pub trait Calendar {
     /// instant. Only after a first pop. Cheaper than [`pop_before`](Self::pop_before) when there is none.
     fn pop_now(&mut self) -> Option<Event>;
 
-    /// The event `n` after the next one (0: the next itself), as far as that can be told without
-    /// work: a hint of what to prefetch, which may miss events and must decide nothing.
-    fn upcoming(&self, n: usize) -> Option<Event> {
-        let _ = n;
-        None
+    /// Events that come next, the next one last, as far as that can be told without work: a hint of
+    /// what to prefetch, which may miss events and must decide nothing.
+    fn upcoming(&self) -> &[Event] {
+        &[]
     }
 
     /// The number of pending events.

@@ -11,12 +11,12 @@ use crate::Time;
 const SLOT_BITS: u32 = SLOTS.trailing_zeros();
 
 /// How far from the end of the sorted bucket an event is inserted by moving others.
-const SHALLOW: usize = 32;
+const SHALLOW: usize = 256;
 
 /// More events than this are spread over the parts of their bucket before they are sorted.
 const FEW: usize = 24;
 
-/// Parts of a bucket.
+/// Most parts of a bucket.
 const PARTS: usize = 256;
 
 /// Puts each event into its place among those before it, the latest first; fast if all are near
@@ -37,23 +37,24 @@ fn insert_all(events: &mut [Event]) -> bool {
     tie
 }
 
-/// Orders the events of a bucket of 2^`shift` ps by the part that they are in, the latest first.
+/// Orders the events of a bucket of 2^`shift` ps by the part that they are in, the latest first. A
+/// part has an event or two.
 fn spread(events: &mut Vec<Event>, spare: &mut Vec<Event>, shift: u32) {
-    let within = shift.saturating_sub(PARTS.trailing_zeros());
-    let part = |event: &Event| PARTS - 1 - (event.time >> within) as usize % PARTS;
-    let mut starts = [0usize; PARTS];
+    let parts = events.len().next_power_of_two().min(PARTS);
+    let within = shift.saturating_sub(parts.trailing_zeros());
+    let part = |event: &Event| !(event.time >> within) as usize & (parts - 1);
+    let mut starts = [0u32; PARTS];
     for event in &*events {
         starts[part(event)] += 1;
     }
     let mut sum = 0;
-    for start in &mut starts {
+    for start in &mut starts[..parts] {
         sum += std::mem::replace(start, sum);
     }
-    spare.clear();
     spare.resize(events.len(), Event::new(0, 0, 0, 0));
     for event in &*events {
         let next = &mut starts[part(event)];
-        spare[*next] = *event;
+        spare[*next as usize] = *event;
         *next += 1;
     }
     std::mem::swap(events, spare);
@@ -96,8 +97,8 @@ pub struct Wheel {
     far: Ring,
     beyond: BinaryHeap<Reverse<Key>>,
     spares: Spares,
-    /// Keys of events that share an instant, while they are sorted.
-    ties: Vec<Key>,
+    /// What orders events that share an instant, while they are sorted.
+    ties: Vec<u64>,
     /// Room to spread a bucket.
     spread: Vec<Event>,
 }
@@ -146,11 +147,11 @@ impl Wheel {
     #[inline(never)]
     fn push_current(&mut self, event: Event) {
         let deep = self.current.len().saturating_sub(SHALLOW);
-        let later = |other: &Event| event.precedes(*other);
-        match self.current[deep..].iter().rposition(later) {
-            Some(above) => self.current.insert(deep + above + 1, event),
-            None if deep == 0 => self.current.insert(0, event),
-            None => self.late.push(Reverse(Key::of(event))),
+        let above = self.current[deep..].partition_point(|other| event.precedes(*other));
+        if above > 0 || deep == 0 {
+            self.current.insert(deep + above, event);
+        } else {
+            self.late.push(Reverse(Key::of(event)));
         }
     }
 
@@ -232,11 +233,12 @@ impl Wheel {
         }
         for run in self.current.chunk_by_mut(|a, b| a.time == b.time) {
             if run.len() > 1 {
+                let time = run[0].time;
                 self.ties.clear();
-                self.ties.extend(run.iter().map(|&event| Key::of(event)));
-                self.ties.sort_unstable_by_key(|&key| Reverse(key));
-                for (event, key) in run.iter_mut().zip(&self.ties) {
-                    *event = key.event();
+                self.ties.extend(run.iter().map(|&event| event.rank()));
+                self.ties.sort_unstable();
+                for (event, &rank) in run.iter_mut().rev().zip(&self.ties) {
+                    *event = Event::ranked(time, rank);
                 }
             }
         }
@@ -303,9 +305,8 @@ impl Default for Wheel {
 
 impl Calendar for Wheel {
     #[inline]
-    fn upcoming(&self, n: usize) -> Option<Event> {
-        let at = self.current.len().wrapping_sub(n + 1);
-        self.current.get(at).copied()
+    fn upcoming(&self) -> &[Event] {
+        &self.current
     }
 
     #[inline]
