@@ -76,10 +76,15 @@ const MANY_PORTS: u32 = 2048;
 
 /// Buckets of lanes are so much wider, as a power of two: each lane has but a part of the events, and
 /// memory is asked for ahead only within a bucket.
-const LANE_SHIFT: u32 = 3;
+const LANE_SHIFT: u32 = 1;
+
+/// Buckets of 2^13 ps, 8 ns: to turn to the next bucket costs a hard-to-foresee branch or two, so each
+/// should have some events.
+const BUCKET_SHIFT: u32 = 13;
 
 /// Width of the calendar's buckets, as a power of two of ps: its first wheel must reach as far as
-/// nearly all arrivals do, or they are sorted twice.
+/// nearly all arrivals do, or they are sorted twice; and they should not come into the bucket at
+/// hand, or they are moved one by one.
 fn bucket_shift(graph: &Graph, max_frame: u16) -> u32 {
     let mut reach: Vec<Time> = (0..graph.port_count() as usize)
         .map(|index| graph.port(index))
@@ -90,10 +95,11 @@ fn bucket_shift(graph: &Graph, max_frame: u16) -> u32 {
         0 => 0,
         _ => *reach.select_nth_unstable(most).1,
     };
-    (reach_ps / 4 * 5 / Wheel::SLOTS + 1)
+    let reaching = (reach_ps / 4 * 5 / Wheel::SLOTS + 1)
         .next_power_of_two()
-        .ilog2()
-        .clamp(10, 24)
+        .ilog2();
+    let apart = (reach_ps / 16).max(1 << 10).ilog2();
+    reaching.max(apart.min(BUCKET_SHIFT)).min(24)
 }
 
 /// Routes of the switches, and the pairs of ports that may hold their upstream, each to be taken by
