@@ -286,7 +286,7 @@ fn push_before_what_was_seen() {
     let mut wheel = Wheel::default();
     wheel.push(Event::new(1 << 50, phase::TIMER, 0, 0));
     assert_eq!(wheel.peek_before(u64::MAX).map(Event::id), Some(0));
-    for id in 1..=500 {
+    for id in 1..=2_000 {
         wheel.push(Event::new(
             u64::from(id) * 7_919 % 4_001,
             phase::TIMER,
@@ -296,7 +296,7 @@ fn push_before_what_was_seen() {
     }
     let mut order = drain(&mut wheel);
     assert_eq!(order.pop().map(Event::id), Some(0));
-    assert_eq!(order.len(), 500);
+    assert_eq!(order.len(), 2_000);
     assert!(order.is_sorted_by_key(rank));
 }
 

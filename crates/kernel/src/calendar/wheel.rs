@@ -115,8 +115,8 @@ impl Wheel {
 
     /// An empty calendar at time 0 with buckets of 2^`shift` ps (at most 2^[`Self::MAX_SHIFT`]).
     ///
-    /// The default of 2^10 ps is the best from ten pending events to a million
-    /// (docs/calendar.md); other widths suit links of other orders of speed and length.
+    /// All from 2^10 to 2^13 ps do well from ten pending events to a million (docs/calendar.md);
+    /// other widths suit links of other orders of speed and length.
     #[must_use]
     pub fn new(shift: u32) -> Self {
         Self {
