@@ -98,8 +98,10 @@ fn bucket_shift(graph: &Graph, max_frame: u16) -> u32 {
     let reaching = (reach_ps / 4 * 5 / Wheel::SLOTS + 1)
         .next_power_of_two()
         .ilog2();
-    let apart = (reach_ps / 16).max(1 << 10).ilog2();
-    reaching.max(apart.min(BUCKET_SHIFT)).min(24)
+    let apart = (reach_ps / 16).max(1).ilog2();
+    reaching
+        .max(apart.clamp(Wheel::DEFAULT_SHIFT, BUCKET_SHIFT))
+        .min(24)
 }
 
 /// Routes of the switches, and the pairs of ports that may hold their upstream, each to be taken by

@@ -99,29 +99,18 @@ impl<C: Calendar> Partition<C> {
     /// goes there; what stands there. An event takes about as long as a miss or two. Decides nothing.
     #[inline]
     fn look_ahead(&self) {
-        match self.core.calendar.here.upcoming() {
-            &[.., sixth, _, fourth, _, second, first, _] => {
-                self.ask_for_link(sixth);
-                self.ask_for_node(fourth);
-                self.ask_for_route(second);
-                self.ask_for_port(first);
-            }
-            few => self.look_ahead_of_few(few),
+        let upcoming = self.core.calendar.here.upcoming();
+        if let &[.., sixth, _, _, _, _, _, _] = upcoming {
+            self.ask_for_link(sixth);
         }
-    }
-
-    /// The same for the last events of a bucket.
-    #[inline(never)]
-    fn look_ahead_of_few(&self, few: &[Event]) {
-        let upcoming = |n: usize| few.len().checked_sub(n + 1).map(|at| few[at]);
-        if let Some(event) = upcoming(4) {
-            self.ask_for_node(event);
+        if let &[.., fourth, _, _, _, _] = upcoming {
+            self.ask_for_node(fourth);
         }
-        if let Some(event) = upcoming(2) {
-            self.ask_for_route(event);
+        if let &[.., second, _, _] = upcoming {
+            self.ask_for_route(second);
         }
-        if let Some(event) = upcoming(1) {
-            self.ask_for_port(event);
+        if let &[.., first, _] = upcoming {
+            self.ask_for_port(first);
         }
     }
 
