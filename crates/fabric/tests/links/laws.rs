@@ -265,6 +265,38 @@ fn what_leaves_by_a_port_that_routes_do_not_name_releases_the_next() {
     assert!(outcome.counters.floodgate.held > 0);
 }
 
+/// A case that the property found: while a link is away for a microsecond, the way to a destination
+/// leads back to switches that pause it. When the link is back they are next hops no more, and wait
+/// for the very switch that they hold.
+// FG-45, LNK-27
+#[test]
+fn a_next_hop_of_old_routes_holds_no_destination() {
+    let topology = fabric::topology::TopologySpec::DualHomed {
+        pairs: 2,
+        hosts: 6,
+        aggs: 2,
+        link: LINK,
+        uplink: LINK,
+    };
+    let mut s = random(line_rate, topology, 46, 11_000_881_182_543_755_295);
+    s.nic.recovery = Recovery::GoBackN {
+        timeout_ps: 200 * US,
+    };
+    vary(&mut s, 6); // PFC with tag
+    s.switch.mmu.buffer_bytes += 77_027;
+    let graph = s.graph();
+    let link = |a, b| link_of(&graph, a, b);
+    let failed = vec![
+        (link("tor3", "host3"), 0, Some(13_348_781)),
+        (link("host2", "tor0"), 0, None),
+        (link("tor3", "agg0"), 0, None),
+        (link("tor2", "agg1"), 23_411_182, Some(24_495_022)),
+    ];
+    let outcome = keeps_the_laws("line-rate", 46, s, failed, (29_125_628, false)).unwrap();
+    assert_eq!(outcome.ending, Ending::Drained);
+    assert!(outcome.counters.floodgate.held > 0 && outcome.counters.floodgate.dst_pauses > 0);
+}
+
 /// Receiver-driven transports with timeouts that a short run has room for, and short queues.
 fn hurry(s: &mut Setup, variant: u8) {
     match &mut s.nic.control {

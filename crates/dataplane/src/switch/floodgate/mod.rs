@@ -336,10 +336,21 @@ impl Floodgate {
     /// Whether a packet may go on.
     // FG-04, FG-45
     #[inline]
-    fn is_open(&self, packet: &Packet, way: Way) -> bool {
+    fn is_open(&self, packet: &Packet, way: Way, routes: &Routes) -> bool {
         match &self.windows {
             Some(windows) => windows.has_room(packet.dst, way, self.units(packet)),
-            None => !self.paused_by.any(packet.dst),
+            None => !self.is_paused(packet.dst, routes),
+        }
+    }
+
+    /// Whether a next hop of a destination has paused it. Others may have: they were next hops once.
+    // FG-45, LNK-27
+    #[inline]
+    fn is_paused(&self, dst: u32, routes: &Routes) -> bool {
+        self.paused_by.any(dst) && {
+            let set = routes.set_of(dst).map(|set| &routes.sets[set]);
+            let mut ports = set.into_iter().flatten();
+            ports.any(|&port| self.paused_by.has(port, dst))
         }
     }
 
@@ -353,7 +364,7 @@ impl Floodgate {
         let Some(way) = self.way(packet.dst, routes) else {
             return false;
         };
-        self.pool.held(packet.dst).is_some() || !self.is_open(packet, way)
+        self.pool.held(packet.dst).is_some() || !self.is_open(packet, way, routes)
     }
 
     /// A data packet came in, whatever becomes of it.
@@ -421,7 +432,7 @@ impl Floodgate {
     ) -> Option<(PacketId, Held, Way)> {
         let packet = arena.hot(self.pool.head(voq)?);
         let way = self.way(packet.dst, routes)?;
-        if !self.is_open(packet, way) {
+        if !self.is_open(packet, way, routes) {
             return None;
         }
         self.ports[packet.queue as usize].held_bytes -= u64::from(packet.size);

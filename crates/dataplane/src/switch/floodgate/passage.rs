@@ -521,7 +521,7 @@ impl Switch {
                 f.paused_by.remove(port, frame.dst)
             };
             switch.counters.repeated_pauses += u64::from(!news);
-            if !f.paused_by.any(frame.dst) {
+            if !f.is_paused(frame.dst, &switch.routes) {
                 f.ready.clear();
                 f.ready.extend(f.pool.held(frame.dst).map(|held| held.voq));
                 switch.release_ready(now, f, arena, sink);

@@ -48,6 +48,12 @@ impl Paused {
         }
     }
 
+    /// Whether a pair is there.
+    #[inline]
+    pub fn has(&self, port: u16, dst: u32) -> bool {
+        self.pairs.contains_key(&pair(port, dst))
+    }
+
     /// Whether a destination has any port.
     #[inline]
     pub fn any(&self, dst: u32) -> bool {
@@ -82,6 +88,7 @@ mod tests {
         assert!(paused.remove(1, 9));
         assert!(!paused.remove(1, 9));
         assert!(paused.any(9) && !paused.any(1));
+        assert!(paused.has(2, 9) && !paused.has(1, 9));
         assert_eq!(paused.all(), [(2, 9)]);
         assert!(paused.remove(2, 9));
         assert!(!paused.any(9) && paused.is_empty());
