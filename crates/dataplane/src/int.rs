@@ -3,7 +3,7 @@
 
 pub mod wire;
 
-use crate::prefetch::{large_pages, prefetch};
+use crate::prefetch::{make_room, prefetch};
 use crate::units::Time;
 
 pub use wire::Layout;
@@ -161,8 +161,8 @@ impl Stacks {
     #[cold]
     fn grow(&mut self, packets: usize) {
         if packets > self.fronts.capacity() {
-            self.fronts.reserve(packets - self.fronts.len());
-            large_pages(&self.fronts);
+            let more = self.fronts.len().max(packets - self.fronts.len());
+            make_room(&mut self.fronts, more);
         }
         self.fronts.resize(packets, Front::default());
     }

@@ -4,7 +4,7 @@
 //! the ends touch. INT stacks lie beside them and exist only where INT is used.
 
 use crate::int::{IntHop, IntStack, Stacks};
-use crate::prefetch::{large_pages, prefetch};
+use crate::prefetch::{make_room, prefetch};
 use crate::trail::Trail;
 use crate::units::Time;
 
@@ -255,10 +255,8 @@ impl Arena {
         let id = self.hot.len() as PacketId;
         if self.hot.len() == self.hot.capacity() {
             let more = self.hot.len().max(64);
-            self.hot.reserve_exact(more);
-            self.cold.reserve_exact(more);
-            large_pages(&self.hot);
-            large_pages(&self.cold);
+            make_room(&mut self.hot, more);
+            make_room(&mut self.cold, more);
         }
         self.hot.push(packet);
         self.cold.push(cold);
@@ -373,6 +371,13 @@ impl Arena {
     #[inline]
     pub fn prefetch_cold(&self, id: PacketId) {
         prefetch(&self.cold, id as usize);
+    }
+
+    /// Asks for what a host touches of a packet that has been under way for long.
+    #[inline]
+    pub fn prefetch_for_host(&self, id: PacketId) {
+        self.prefetch_cold(id);
+        self.prefetch_stack(id);
     }
 
     /// Asks for the INT stack of a packet.

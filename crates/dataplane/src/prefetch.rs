@@ -30,6 +30,15 @@ pub fn large_pages<T>(array: &Vec<T>) {
     let _ = array;
 }
 
+/// Makes room for `more` values. A large array moves to fresh memory with large pages: what the system
+/// moves by its tables keeps the pages that it has, small ones.
+pub fn make_room<T>(array: &mut Vec<T>, more: usize) {
+    let mut roomy = Vec::with_capacity(array.len() + more);
+    large_pages(&roomy);
+    roomy.append(array);
+    *array = roomy;
+}
+
 /// Fetches all cache lines of a value.
 #[inline]
 pub fn prefetch_whole<T>(value: &T) {

@@ -133,7 +133,7 @@ enum Seen {
 
 /// The order of events, said again without the calendars' packed key.
 fn rank(event: &Event) -> (u64, u32, u32, u32) {
-    (event.time, event.phase(), event.tie(), event.arg)
+    (event.time, event.phase(), event.tie(), event.arg())
 }
 
 fn drain(calendar: &mut impl Calendar) -> Vec<Event> {

@@ -77,15 +77,17 @@ impl<C: Calendar> Partition<C> {
     pub(super) fn handle<const MORE: bool>(&mut self, event: Event) {
         if MORE && self.looks_ahead {
             self.look_ahead();
+        } else if let &[.., next] = self.core.calendar.here.upcoming() {
+            self.arena.prefetch(next.arg());
         }
         self.core.events += 1;
         match event.phase() {
-            phase::ARRIVAL => self.arrive::<MORE>(event.id(), event.arg),
-            phase::TIMER if event.arg != 0 => self.call(event.id(), event.arg),
+            phase::ARRIVAL => self.arrive::<MORE>(event.id(), event.arg()),
+            phase::TIMER if event.arg() != 0 => self.call(event.id(), event.arg()),
             phase::TIMER => self.timer(event.id()),
             phase::FLOW_START if C::IN_ORDER_OF_SCHEDULING => self.step_flow_start(event.id()),
             phase::FLOW_START => self.start_flows(),
-            phase::TOPOLOGY => self.change_topology(event.id(), event.arg != 0),
+            phase::TOPOLOGY => self.change_topology(event.id(), event.arg() != 0),
             _ => {
                 let near = &mut self.core.links.near[event.id() as usize];
                 near.armed = false;
@@ -118,8 +120,8 @@ impl<C: Calendar> Partition<C> {
     fn ask_for_link(&self, event: Event) {
         match event.phase() {
             phase::ARRIVAL => {
-                self.arena.prefetch(event.arg);
-                self.arena.prefetch_stack(event.arg);
+                self.arena.prefetch(event.arg());
+                self.arena.prefetch_stack(event.arg());
                 prefetch(&self.core.links.far, event.id() as usize);
             }
             phase::EGRESS => prefetch(&self.core.links.near, event.id() as usize),
@@ -147,8 +149,8 @@ impl<C: Calendar> Partition<C> {
         if event.phase() == phase::ARRIVAL {
             let node = self.core.links.far[event.id() as usize].node as usize;
             match node.checked_sub(self.nics.len()) {
-                Some(switch) => self.switches[switch].prefetch_route(event.arg, &self.arena),
-                None => self.arena.prefetch_cold(event.arg),
+                Some(switch) => self.switches[switch].prefetch_route(event.arg(), &self.arena),
+                None => self.arena.prefetch_cold(event.arg()),
             }
         }
     }
@@ -161,12 +163,13 @@ impl<C: Calendar> Partition<C> {
                 match (far.node as usize).checked_sub(self.nics.len()) {
                     Some(switch) => {
                         let switch = &self.switches[switch];
-                        if let Some(port) = switch.prefetch_way(far.port, event.arg, &self.arena) {
+                        if let Some(port) = switch.prefetch_way(far.port, event.arg(), &self.arena)
+                        {
                             let link = far.base + u32::from(port);
                             prefetch(&self.core.links.near, link as usize);
                         }
                     }
-                    None => self.nics[far.node as usize].prefetch_flow(event.arg, &self.arena),
+                    None => self.nics[far.node as usize].prefetch_flow(event.arg(), &self.arena),
                 }
             }
             phase::EGRESS => {

@@ -32,6 +32,8 @@ pub(super) struct Near {
     pub armed: bool,
     /// Lane of the node at the other end in its partition.
     pub lane: u8,
+    /// The node at the other end is a host.
+    pub to_host: bool,
     /// The node at the other end is in another partition: [`Far::node`] is the number of that.
     pub leaves: bool,
 }
@@ -118,6 +120,7 @@ impl Links {
                     kicked: false,
                     armed: false,
                     lane: there.lane,
+                    to_host: of.peer < graph.hosts(),
                     leaves,
                 });
                 links.far.push(Far {

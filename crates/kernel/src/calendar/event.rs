@@ -23,7 +23,8 @@ pub mod phase {
 const ID_BITS: u32 = 29;
 const ID_MASK: u32 = (1 << ID_BITS) - 1;
 
-/// Something that happens to `id` at `time`; 16 bytes.
+/// Something that happens to `id` at `time`; two words, which travel in registers: written in parts and
+/// read as a whole it would wait for the parts to reach the cache.
 ///
 /// Two events are ordered by what they *say*, never by when they were pushed: by time, then phase,
 /// then [`Event::tie`], then `arg`. Events that are equal in all four are the same event.
@@ -31,10 +32,8 @@ const ID_MASK: u32 = (1 << ID_BITS) - 1;
 pub struct Event {
     /// When, in picoseconds.
     pub time: Time,
-    /// Phase (upper 3 bits) and id (lower 29 bits).
-    pub order: u32,
-    /// What the owner of the event wants to be told; no meaning to the kernel.
-    pub arg: u32,
+    /// Phase (upper 3 bits), id (29 bits), arg (lower 32 bits).
+    pub(super) what: u64,
 }
 
 impl Event {
@@ -50,25 +49,39 @@ impl Event {
     pub const fn new(time: Time, phase: u32, id: u32, arg: u32) -> Self {
         debug_assert!(phase <= Self::MAX_PHASE, "a phase has 3 bits");
         debug_assert!(id <= Self::MAX_ID, "an id has 29 bits");
-        Self {
-            time,
-            order: phase << ID_BITS | (id & ID_MASK),
-            arg,
-        }
+        Self::of(time, phase << ID_BITS | (id & ID_MASK), arg)
+    }
+
+    #[inline]
+    const fn of(time: Time, order: u32, arg: u32) -> Self {
+        let what = (order as u64) << 32 | arg as u64;
+        Self { time, what }
+    }
+
+    #[inline]
+    const fn order(self) -> u32 {
+        (self.what >> 32) as u32
+    }
+
+    /// What the owner of the event wants to be told; no meaning to the kernel.
+    #[inline]
+    #[must_use]
+    pub const fn arg(self) -> u32 {
+        self.what as u32
     }
 
     /// The phase of the instant in which the event is served, see [`phase`].
     #[inline]
     #[must_use]
     pub const fn phase(self) -> u32 {
-        self.order >> ID_BITS
+        self.order() >> ID_BITS
     }
 
     /// Whom the event concerns: a link, node, flow... as the phase says.
     #[inline]
     #[must_use]
     pub const fn id(self) -> u32 {
-        self.order & ID_MASK
+        self.order() & ID_MASK
     }
 
     /// What orders the events of one instant and phase (KER-03): the id, but for arrivals a
@@ -88,7 +101,7 @@ impl Event {
     #[inline]
     pub(super) const fn rank(self) -> u64 {
         let order = self.phase() << ID_BITS | self.tie();
-        (order as u64) << 32 | self.arg as u64
+        (order as u64) << 32 | self.arg() as u64
     }
 
     /// The event of the instant `time` that has this rank.
@@ -100,11 +113,7 @@ impl Event {
             phase::ARRIVAL => gather(tie, time),
             _ => tie,
         };
-        Self {
-            time,
-            order: order & !ID_MASK | id,
-            arg,
-        }
+        Self::of(time, order & !ID_MASK | id, arg)
     }
 
     /// Whether this event comes before another (KER-01).
@@ -126,7 +135,7 @@ impl fmt::Debug for Event {
             self.time,
             self.phase(),
             self.id(),
-            self.arg
+            self.arg()
         )
     }
 }

@@ -43,7 +43,7 @@ pub struct Fifo {
     entries: Vec<Entry>,
     spare: u32,
     /// Time, number of the push, event as (order, arg).
-    far: BinaryHeap<Reverse<(Time, u64, u32, u32)>>,
+    far: BinaryHeap<Reverse<(Time, u64, u64)>>,
     pushed: u64,
     /// Time of the last event popped, in ns.
     now: Time,
@@ -127,12 +127,12 @@ impl Fifo {
     fn advance(&mut self, time: Time) {
         self.now = time / SLOT_PS;
         let reach = (self.now + SLOTS as Time) * SLOT_PS;
-        while let Some(&Reverse((time, _, order, arg))) = self.far.peek() {
+        while let Some(&Reverse((time, _, what))) = self.far.peek() {
             if time >= reach {
                 break;
             }
             self.far.pop();
-            self.append(Event { time, order, arg });
+            self.append(Event { time, what });
         }
     }
 
@@ -174,8 +174,8 @@ impl Calendar for Fifo {
         if event.time / SLOT_PS < self.now + SLOTS as Time {
             self.append(event);
         } else {
-            let Event { time, order, arg } = event;
-            self.far.push(Reverse((time, self.pushed, order, arg)));
+            let Event { time, what } = event;
+            self.far.push(Reverse((time, self.pushed, what)));
         }
     }
 
@@ -195,7 +195,7 @@ impl Calendar for Fifo {
             None => self
                 .far
                 .peek()
-                .map(|&Reverse((_, _, order, arg))| Event { time, order, arg }),
+                .map(|&Reverse((_, _, what))| Event { time, what }),
         }
     }
 
@@ -229,7 +229,7 @@ mod tests {
         calendar.push(event(5, 2));
         calendar.push(event(4, 7));
         let order: Vec<u32> =
-            std::iter::from_fn(|| calendar.pop_before(Time::MAX).map(|e| e.arg)).collect();
+            std::iter::from_fn(|| calendar.pop_before(Time::MAX).map(|e| e.arg())).collect();
         assert_eq!(order, [7, 3, 1, 2]);
         assert!(calendar.is_empty());
     }
@@ -241,12 +241,12 @@ mod tests {
         let late = 10 * SLOTS as Time;
         calendar.push(event(late, 1));
         calendar.push(event(late - 5, 0));
-        assert_eq!(calendar.pop_before(Time::MAX).map(|e| e.arg), Some(0));
+        assert_eq!(calendar.pop_before(Time::MAX).map(|e| e.arg()), Some(0));
         calendar.push(event(late, 2));
-        assert_eq!(calendar.peek_before(Time::MAX).map(|e| e.arg), Some(1));
+        assert_eq!(calendar.peek_before(Time::MAX).map(|e| e.arg()), Some(1));
         assert_eq!(calendar.pop_before(late * SLOT_PS), None);
-        assert_eq!(calendar.pop_before(Time::MAX).map(|e| e.arg), Some(1));
-        assert_eq!(calendar.pop_now().map(|e| e.arg), Some(2));
+        assert_eq!(calendar.pop_before(Time::MAX).map(|e| e.arg()), Some(1));
+        assert_eq!(calendar.pop_now().map(|e| e.arg()), Some(2));
         assert_eq!(calendar.pop_now(), None);
     }
 
@@ -270,7 +270,7 @@ mod tests {
                 let next = pending.iter().copied().min().unwrap();
                 pending.retain(|&other| other != next);
                 let popped = calendar.pop_before(Time::MAX).unwrap();
-                assert_eq!((popped.time, popped.arg), (next.0 * SLOT_PS, next.1));
+                assert_eq!((popped.time, popped.arg()), (next.0 * SLOT_PS, next.1));
                 now = next.0;
             }
             assert_eq!(calendar.len(), pending.len());
