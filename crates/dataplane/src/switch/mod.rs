@@ -147,8 +147,13 @@ impl Switch {
             class.int |= u8::from(of.int) << c;
         }
         let mut queueing = Queueing::new(config, ports.len());
-        for (port, (rate, _)) in queueing.ports.iter_mut().zip(ports) {
+        let marker = config
+            .ecn
+            .as_ref()
+            .map(|e| Marker::new(e, ports.iter().map(|p| p.0)));
+        for (nth, (port, (rate, _))) in (0..).zip(queueing.ports.iter_mut().zip(ports)) {
             port.telemetry.rate_mbps = (rate.bps() / 1_000_000) as u32;
+            port.telemetry.unmarked_bytes = marker.as_ref().map_or(u32::MAX, |m| m.unmarked(nth));
         }
         let read_ps = match config.classify {
             Classify::Dynamic { .. } => config.assign.bitmap_ps,
@@ -164,10 +169,7 @@ impl Switch {
             classifier: Classifier::new(config, ports, &queueing),
             mmu: Mmu::new(config, ports),
             queueing,
-            marker: config
-                .ecn
-                .as_ref()
-                .map(|e| Marker::new(e, ports.iter().map(|p| p.0))),
+            marker,
             backpressure: (config.bfc).map(|b| Box::new(Backpressure::new(b, id, ports))),
             floodgate,
             clock: Clock::new(read_ps, tell_ps).map(Box::new),
@@ -705,15 +707,20 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
+        let telemetry = &self.queueing.ports[port as usize].telemetry;
+        let most = telemetry.ecn_bytes + telemetry.held_bytes; // FG-50
+        if most <= u64::from(telemetry.unmarked_bytes) {
+            return;
+        }
         let Some(marker) = &self.marker else { return };
         if marker.at_dequeue != at_dequeue {
             return;
         }
         let bytes = match marker.scope {
-            Scope::Queue => self.queueing.get(queue).bytes,
-            Scope::Port => self.queueing.ports[port as usize].telemetry.ecn_bytes,
+            Scope::Queue => self.queueing.get(queue).bytes + telemetry.held_bytes,
+            Scope::Port => most,
         };
-        let bytes = bytes + self.queueing.ports[port as usize].telemetry.held_bytes; // FG-50
+        debug_assert!(bytes <= most, "a queue is part of its port");
         let hot = arena.hot_mut(id);
         let data = hot.kind() == Kind::Data;
         // NS3-16: the draw of an ACK has no effect but on those after it.

@@ -113,6 +113,8 @@ pub(crate) struct Telemetry {
     /// Bytes that Floodgate holds for the port, as far as ECN counts them.
     pub held_bytes: u64,
     pub rate_mbps: u32,
+    /// So many bytes are never marked. // SW-30
+    pub unmarked_bytes: u32,
 }
 
 /// What a port has waiting: all that a frame touches of its port, in one cache line.

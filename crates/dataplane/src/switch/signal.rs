@@ -67,6 +67,12 @@ impl Marker {
         }
     }
 
+    /// So many bytes are never marked at a port, nor are fewer.
+    pub fn unmarked(&self, port: u16) -> u32 {
+        let kmin = self.profiles[port as usize].kmin;
+        u32::try_from(kmin).unwrap_or(u32::MAX)
+    }
+
     /// Whether a packet that sees `bytes` in its scope is marked; `unit` draws from [0, 1).
     // SW-30, NS3-15
     #[inline]
