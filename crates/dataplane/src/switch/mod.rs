@@ -250,6 +250,12 @@ impl Switch {
         self.queueing.prefetch(port);
     }
 
+    /// Asks for the packet that a port will send.
+    #[inline]
+    pub fn prefetch_first(&self, port: u16, arena: &Arena) {
+        self.queueing.prefetch_first(port, arena);
+    }
+
     /// Asks for what a frame that arrives soon by `in_port` will touch here, and returns the port
     /// by which it will leave, where that is known.
     #[inline]

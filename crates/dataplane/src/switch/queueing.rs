@@ -320,6 +320,15 @@ impl Queueing {
         }
     }
 
+    /// Asks for the first packet of a port's last class.
+    #[inline]
+    pub fn prefetch_first(&self, port: u16, arena: &Arena) {
+        if self.single {
+            let q = &self.queues[(port as usize + 1) * self.classes - 1];
+            arena.prefetch_waiting(q.head);
+        }
+    }
+
     #[inline]
     pub fn get(&self, queue: u32) -> &Queue {
         &self.queues[queue as usize]

@@ -139,6 +139,9 @@ impl<C: Calendar> Partition<C> {
         } as usize;
         if let Some(nic) = self.nics.get(node) {
             nic.prefetch();
+            if event.phase() == phase::ARRIVAL {
+                self.arena.prefetch_cold(event.arg());
+            }
         } else if let Some(switch) = self.switches.get(node - self.nics.len()) {
             switch.prefetch();
         }
@@ -146,12 +149,20 @@ impl<C: Calendar> Partition<C> {
 
     #[inline(always)]
     fn ask_for_route(&self, event: Event) {
-        if event.phase() == phase::ARRIVAL {
-            let node = self.core.links.far[event.id() as usize].node as usize;
-            match node.checked_sub(self.nics.len()) {
-                Some(switch) => self.switches[switch].prefetch_route(event.arg(), &self.arena),
-                None => self.arena.prefetch_cold(event.arg()),
+        match event.phase() {
+            phase::ARRIVAL => {
+                let node = self.core.links.far[event.id() as usize].node as usize;
+                if let Some(switch) = node.checked_sub(self.nics.len()) {
+                    self.switches[switch].prefetch_route(event.arg(), &self.arena);
+                }
             }
+            phase::EGRESS => {
+                let near = &self.core.links.near[event.id() as usize];
+                if let Some(switch) = (near.node as usize).checked_sub(self.nics.len()) {
+                    self.switches[switch].prefetch_port(near.port);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -175,7 +186,7 @@ impl<C: Calendar> Partition<C> {
             phase::EGRESS => {
                 let near = &self.core.links.near[event.id() as usize];
                 if let Some(switch) = (near.node as usize).checked_sub(self.nics.len()) {
-                    self.switches[switch].prefetch_port(near.port);
+                    self.switches[switch].prefetch_first(near.port, &self.arena);
                 }
             }
             _ => {}
