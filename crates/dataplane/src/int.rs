@@ -123,12 +123,15 @@ struct Front {
     hops: [IntHop; FRONT],
 }
 
+/// The others.
+type Back = [IntHop; MAX_HOPS - FRONT];
+
 /// The telemetry of all packets of an arena. Where no way is longer than five switches, nothing is
 /// held for more.
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
     fronts: Vec<Front>,
-    backs: Vec<[IntHop; MAX_HOPS - FRONT]>,
+    backs: Vec<Back>,
 }
 
 impl Stacks {
@@ -143,18 +146,22 @@ impl Stacks {
         front.path = 0;
     }
 
-    /// [`IntStack::push`], on the stack of a packet.
+    /// [`IntStack::push`], on the stack of a packet. The hop is written where it stays, field by field:
+    /// built elsewhere and copied, it would wait for its parts to reach the cache.
     #[inline(always)]
     pub fn push(&mut self, id: u32, switch: u32, hop: IntHop) -> bool {
         let front = &mut self.fronts[id as usize];
-        match front.hops.get_mut(front.len as usize) {
-            Some(slot) => *slot = hop,
-            None if usize::from(front.len) >= MAX_HOPS => return false,
-            None => self.push_back(id, hop),
+        let nth = usize::from(front.len);
+        if nth >= MAX_HOPS {
+            return false;
         }
-        let front = &mut self.fronts[id as usize];
         front.len += 1;
         front.path ^= switch as u16; // HPCC-03
+        let slot = match front.hops.get_mut(nth) {
+            Some(slot) => slot,
+            None => Self::behind(&mut self.backs, self.fronts.len(), id, nth - FRONT),
+        };
+        *slot = hop;
         true
     }
 
@@ -179,13 +186,14 @@ impl Stacks {
         self.fronts[id as usize].path = path;
     }
 
+    /// The place of a hop that does not fit the front.
     #[cold]
-    fn push_back(&mut self, id: u32, hop: IntHop) {
-        let at = usize::from(self.fronts[id as usize].len) - FRONT;
-        if id as usize >= self.backs.len() {
-            self.backs.resize(self.fronts.len(), Default::default());
+    #[inline(never)]
+    fn behind(backs: &mut Vec<Back>, packets: usize, id: u32, nth: usize) -> &mut IntHop {
+        if id as usize >= backs.len() {
+            backs.resize(packets, Back::default());
         }
-        self.backs[id as usize][at] = hop;
+        &mut backs[id as usize][nth]
     }
 
     /// The last hop of a packet, to change.

@@ -298,8 +298,10 @@ impl Arena {
     /// if the packet has no stack.
     #[inline(always)]
     pub fn push_hop(&mut self, id: PacketId, switch: u32, hop: IntHop) -> Option<bool> {
-        let has = self.hot(id).has(flag::INT);
-        has.then(|| self.stacks.push(id, switch, hop))
+        if !self.hot(id).has(flag::INT) {
+            return None;
+        }
+        Some(self.stacks.push(id, switch, hop))
     }
 
     /// The last hop that a packet's INT stack has, to change.
@@ -384,6 +386,14 @@ impl Arena {
     #[inline]
     pub fn prefetch_stack(&self, id: PacketId) {
         self.stacks.prefetch(id);
+    }
+
+    /// Asks for the INT stack of a packet if it is of this kind. What kind it is nobody could foretell, so
+    /// instead of none it asks for one that is there.
+    #[inline]
+    pub fn prefetch_stack_of(&self, id: PacketId, kind: Kind) {
+        let wanted = self.hot(id).kind() == kind;
+        self.stacks.prefetch(if wanted { id } else { 0 });
     }
 
     /// Cold part of a packet.

@@ -231,6 +231,18 @@ impl Nic {
         prefetch_whole(self);
     }
 
+    /// Asks for what a port that will send, or an alarm, looks at first.
+    #[inline]
+    pub fn prefetch_port(&self, port: u16) {
+        self.sender.prefetch_port(port);
+    }
+
+    /// Asks for what they look at then.
+    #[inline]
+    pub fn prefetch_rings(&self, port: u16) {
+        self.sender.prefetch_rings(port);
+    }
+
     /// Asks for the flow that an ACK which arrives soon is for. Changes nothing.
     #[inline]
     pub fn prefetch_flow(&self, id: PacketId, arena: &Arena) {

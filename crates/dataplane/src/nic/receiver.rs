@@ -125,10 +125,47 @@ impl Incoming {
     }
 }
 
+/// No flow: frames between neighbours have this number.
+const NO_FLOW: u32 = u32::MAX;
+
+/// Flows under way at their receiver. Many a host receives one at a time, which lies in the NIC's own
+/// record: nothing is to be looked for.
+#[derive(Debug)]
+struct Flows {
+    first: (u32, Incoming),
+    others: MixedMap<u32, Incoming>,
+}
+
+impl Flows {
+    #[inline]
+    fn get_mut(&mut self, flow: u32) -> Option<&mut Incoming> {
+        if self.first.0 == flow {
+            return Some(&mut self.first.1);
+        }
+        self.others.get_mut(&flow)
+    }
+
+    fn insert(&mut self, flow: u32, incoming: Incoming) {
+        if self.first.0 == NO_FLOW {
+            self.first = (flow, incoming);
+        } else {
+            self.others.insert(flow, incoming);
+        }
+    }
+
+    fn remove(&mut self, flow: u32) {
+        if self.first.0 == flow {
+            self.first.0 = NO_FLOW;
+        } else {
+            self.others.remove(&flow);
+        }
+    }
+}
+
 /// The receiving half of a NIC.
 #[derive(Debug)]
 pub(super) struct Receiver {
-    flows: MixedMap<u32, Incoming>,
+    flows: Flows,
     /// NIC-32: flows that are complete, and since when. A repetition may still come for them, but
     /// most never appear again, so they lie apart from those that every packet looks for.
     complete: MixedMap<u32, Time>,
@@ -142,7 +179,10 @@ type Replies = [Option<PacketId>; 2];
 impl Receiver {
     pub fn new() -> Self {
         Self {
-            flows: MixedMap::default(),
+            flows: Flows {
+                first: (NO_FLOW, Incoming::NEW),
+                others: MixedMap::default(),
+            },
             complete: MixedMap::default(),
             arrivals: Arrivals::default(),
         }
@@ -160,7 +200,7 @@ impl Receiver {
         let packet = *arena.hot(id);
         counters.received += 1;
         let mut fresh = Incoming::NEW;
-        let (flow, is_new) = match self.flows.get_mut(&packet.flow) {
+        let (flow, is_new) = match self.flows.get_mut(packet.flow) {
             Some(flow) => (flow, false),
             None => {
                 if let Some(&done_ps) = self.complete.get(&packet.flow) {
@@ -193,7 +233,7 @@ impl Receiver {
         flow.marked &= reply.is_none();
         if last {
             if !is_new {
-                self.flows.remove(&packet.flow);
+                self.flows.remove(packet.flow);
             }
             if !config.recovery.counts() {
                 self.complete.insert(packet.flow, now);

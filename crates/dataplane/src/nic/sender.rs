@@ -14,7 +14,7 @@ use crate::nic::link::Reach;
 use crate::nic::recovery::{Progress, Repair, Reply};
 use crate::nic::{FlowEnd, FlowStart, NicCounters};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
-use crate::prefetch::prefetch_whole;
+use crate::prefetch::{prefetch, prefetch_whole};
 use crate::sink::Sink;
 use crate::switch::MixedMap;
 use crate::units::{NEVER, Rate, Time};
@@ -601,6 +601,27 @@ impl Sender {
             arena.attach_stack(id);
         }
         id
+    }
+
+    /// Asks for what a port that sends, or an alarm, looks at first.
+    #[inline]
+    pub fn prefetch_port(&self, port: u16) {
+        prefetch(&self.ports, port as usize);
+        prefetch(self.alarms.as_slice(), 0);
+        prefetch(self.timeouts.as_slices().0, 0);
+    }
+
+    /// Asks for what they look at then: the rings of the port, and the flow of the next alarm.
+    #[inline]
+    pub fn prefetch_rings(&self, port: u16) {
+        if let Some(port) = self.ports.get(port as usize) {
+            prefetch(&port.rings, 0);
+            prefetch(&port.queues, 0);
+        }
+        let next = self.alarms.peek().map(|alarm| &alarm.0);
+        if let Some(alarm) = next.or_else(|| self.timeouts.front()) {
+            self.prefetch(alarm.slot);
+        }
     }
 
     /// Asks for a flow.

@@ -121,10 +121,10 @@ impl<C: Calendar> Partition<C> {
         match event.phase() {
             phase::ARRIVAL => {
                 self.arena.prefetch(event.arg());
-                self.arena.prefetch_stack(event.arg());
                 prefetch(&self.core.links.far, event.id() as usize);
             }
             phase::EGRESS => prefetch(&self.core.links.near, event.id() as usize),
+            phase::TIMER => prefetch(&self.core.nodes, event.id() as usize),
             _ => {}
         }
     }
@@ -137,13 +137,18 @@ impl<C: Calendar> Partition<C> {
             phase::TIMER => event.id(),
             _ => return,
         } as usize;
+        let arrives = event.phase() == phase::ARRIVAL;
         if let Some(nic) = self.nics.get(node) {
             nic.prefetch();
-            if event.phase() == phase::ARRIVAL {
+            if arrives {
                 self.arena.prefetch_cold(event.arg());
+                self.arena.prefetch_stack_of(event.arg(), Kind::Ack);
             }
         } else if let Some(switch) = self.switches.get(node - self.nics.len()) {
             switch.prefetch();
+            if arrives {
+                self.arena.prefetch_stack_of(event.arg(), Kind::Data);
+            }
         }
     }
 
@@ -158,8 +163,14 @@ impl<C: Calendar> Partition<C> {
             }
             phase::EGRESS => {
                 let near = &self.core.links.near[event.id() as usize];
-                if let Some(switch) = (near.node as usize).checked_sub(self.nics.len()) {
-                    self.switches[switch].prefetch_port(near.port);
+                match (near.node as usize).checked_sub(self.nics.len()) {
+                    Some(switch) => self.switches[switch].prefetch_port(near.port),
+                    None => self.nics[near.node as usize].prefetch_port(near.port),
+                }
+            }
+            phase::TIMER => {
+                if let Some(nic) = self.nics.get(event.id() as usize) {
+                    nic.prefetch_port(0);
                 }
             }
             _ => {}
@@ -185,8 +196,14 @@ impl<C: Calendar> Partition<C> {
             }
             phase::EGRESS => {
                 let near = &self.core.links.near[event.id() as usize];
-                if let Some(switch) = (near.node as usize).checked_sub(self.nics.len()) {
-                    self.switches[switch].prefetch_first(near.port, &self.arena);
+                match (near.node as usize).checked_sub(self.nics.len()) {
+                    Some(switch) => self.switches[switch].prefetch_first(near.port, &self.arena),
+                    None => self.nics[near.node as usize].prefetch_rings(near.port),
+                }
+            }
+            phase::TIMER => {
+                if let Some(nic) = self.nics.get(event.id() as usize) {
+                    nic.prefetch_rings(0);
                 }
             }
             _ => {}
