@@ -222,6 +222,12 @@ impl Stacks {
         stack
     }
 
+    /// Whether no packet has ever had one.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.fronts.is_empty()
+    }
+
     /// Asks for the first hops of a packet.
     #[inline]
     pub fn prefetch(&self, id: u32) {

@@ -392,8 +392,10 @@ impl Arena {
     /// instead of none it asks for one that is there.
     #[inline]
     pub fn prefetch_stack_of(&self, id: PacketId, kind: Kind) {
-        let wanted = self.hot(id).kind() == kind;
-        self.stacks.prefetch(if wanted { id } else { 0 });
+        if !self.stacks.is_empty() {
+            let wanted = self.hot(id).kind() == kind;
+            self.stacks.prefetch(if wanted { id } else { 0 });
+        }
     }
 
     /// Cold part of a packet.

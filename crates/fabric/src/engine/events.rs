@@ -137,18 +137,13 @@ impl<C: Calendar> Partition<C> {
             phase::TIMER => event.id(),
             _ => return,
         } as usize;
-        let arrives = event.phase() == phase::ARRIVAL;
         if let Some(nic) = self.nics.get(node) {
             nic.prefetch();
-            if arrives {
+            if event.phase() == phase::ARRIVAL {
                 self.arena.prefetch_cold(event.arg());
-                self.arena.prefetch_stack_of(event.arg(), Kind::Ack);
             }
         } else if let Some(switch) = self.switches.get(node - self.nics.len()) {
             switch.prefetch();
-            if arrives {
-                self.arena.prefetch_stack_of(event.arg(), Kind::Data);
-            }
         }
     }
 
@@ -159,6 +154,9 @@ impl<C: Calendar> Partition<C> {
                 let node = self.core.links.far[event.id() as usize].node as usize;
                 if let Some(switch) = node.checked_sub(self.nics.len()) {
                     self.switches[switch].prefetch_route(event.arg(), &self.arena);
+                    self.arena.prefetch_stack_of(event.arg(), Kind::Data);
+                } else {
+                    self.arena.prefetch_stack_of(event.arg(), Kind::Ack);
                 }
             }
             phase::EGRESS => {
