@@ -10,6 +10,7 @@ use crate::config::{
 use crate::packet::{Packet, flag};
 use crate::route::mix32;
 use crate::switch::classify::{Assigned, MixedMap, Place};
+use crate::switch::entries::Entries;
 use crate::switch::queueing::{DATA_CLASS, Queueing};
 use crate::units::{Rate, Time};
 
@@ -81,7 +82,7 @@ impl EmptyMap {
 /// time, and an idle entry says nothing, so only the others are held.
 #[derive(Debug)]
 pub(crate) struct FlowTable {
-    entries: MixedMap<u64, Entry>,
+    entries: Entries<Entry>,
     /// Idle entries are thrown out when there are more entries than this.
     most: usize,
     /// Entries of an egress port in one pipeline.
@@ -117,7 +118,7 @@ impl FlowTable {
             (pipeline * u32::from(queues) / u32::from(pipelines)) as u16
         });
         Self {
-            entries: MixedMap::default(),
+            entries: Entries::new(Entry::IDLE),
             most: LEAST_SWEEP,
             per_port: (per_port / u32::from(pipelines)).max(1),
             queues,
@@ -178,7 +179,7 @@ impl FlowTable {
                 assigned: Assigned::Before,
             };
         }
-        if let Some(entry) = self.entries.get(&index)
+        if let Some(entry) = self.entries.get(index)
             && entry.keeps(now, self.sticky_ps)
             && let Some(queue) = queueing.by_number(port, entry.queue)
             && queueing.get(queue).class == packet.class()
@@ -259,10 +260,10 @@ impl FlowTable {
     ) -> bool {
         if self.entries.len() > self.most {
             let sticky_ps = self.sticky_ps;
-            self.entries.retain(|_, entry| entry.keeps(now, sticky_ps));
+            self.entries.retain(|entry| entry.keeps(now, sticky_ps));
             self.most = LEAST_SWEEP.max(2 * self.entries.len());
         }
-        let entry = self.entries.entry(place.entry).or_insert(Entry::IDLE);
+        let entry = self.entries.entry(place.entry);
         if entry.size > 0 && entry.flow != packet.flow {
             self.collisions += 1;
         }
@@ -309,10 +310,16 @@ impl FlowTable {
     pub fn departed(&mut self, now: Time, port: u16, packet: &Packet) {
         let index = self.index(port, packet);
         // A packet that is here keeps its entry.
-        if let Some(entry) = self.entries.get_mut(&index) {
+        if let Some(entry) = self.entries.get_mut(index) {
             entry.size -= 1;
             entry.last_ps = now;
         }
+    }
+
+    /// Asks for the entry of a packet that will leave by `port`.
+    #[inline]
+    pub fn prefetch(&self, port: u16, packet: &Packet) {
+        self.entries.prefetch(self.index(port, packet));
     }
 
     /// Packets that the table believes to be in the switch.

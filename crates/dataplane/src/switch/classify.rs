@@ -149,6 +149,14 @@ impl Classifier {
         }
     }
 
+    /// Asks for what tells the queue of a packet that will leave by `port`.
+    #[inline]
+    pub fn prefetch(&self, port: u16, packet: &Packet) {
+        if let Self::Dynamic(table) = self {
+            table.prefetch(port, packet);
+        }
+    }
+
     /// The packet was accepted: keeps what `place` chose and returns the queue, and whether the
     /// flow table knows of no other packet of its flow here. `counted`: the table counts it.
     #[inline(always)]

@@ -9,6 +9,7 @@ mod bfc;
 mod classify;
 mod clock;
 mod credits;
+mod entries;
 pub(crate) mod floodgate;
 mod link;
 mod mmu;
@@ -267,6 +268,7 @@ impl Switch {
         let port = self.routes.port(packet, || arena.cold(id).src)?;
         self.queueing.prefetch(port);
         self.mmu.prefetch(in_port);
+        self.classifier.prefetch(port, packet);
         Some(port)
     }
 

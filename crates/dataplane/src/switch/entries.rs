@@ -1,0 +1,182 @@
+//! The entries of a flow table that say something, found by their numbers. Open addressing, so that
+//! whoever looks ahead can ask for the memory in which an entry lies.
+
+use crate::prefetch::prefetch;
+
+/// No entry has this number.
+const NONE: u64 = u64::MAX;
+/// Slots at first.
+const FIRST: usize = 16;
+
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+struct Slot<V> {
+    number: u64,
+    value: V,
+}
+
+/// Values by number, half of the slots at most in use.
+#[derive(Debug)]
+pub(super) struct Entries<V> {
+    slots: Vec<Slot<V>>,
+    len: usize,
+    /// What an entry is that says nothing.
+    idle: V,
+}
+
+impl<V: Copy> Entries<V> {
+    pub fn new(idle: V) -> Self {
+        Self {
+            slots: Self::empty(FIRST, idle),
+            len: 0,
+            idle,
+        }
+    }
+
+    fn empty(slots: usize, idle: V) -> Vec<Slot<V>> {
+        let slot = Slot {
+            number: NONE,
+            value: idle,
+        };
+        vec![slot; slots]
+    }
+
+    /// The slot at which a search for a number begins.
+    #[inline]
+    fn home(&self, number: u64) -> usize {
+        let bits = self.slots.len().trailing_zeros();
+        (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - bits)) as usize
+    }
+
+    /// The slot of a number, or the free one that it would get.
+    #[inline]
+    fn find(&self, number: u64) -> usize {
+        let last = self.slots.len() - 1;
+        let mut at = self.home(number);
+        while self.slots[at].number != number && self.slots[at].number != NONE {
+            at = (at + 1) & last;
+        }
+        at
+    }
+
+    #[inline]
+    pub fn get(&self, number: u64) -> Option<&V> {
+        let slot = &self.slots[self.find(number)];
+        (slot.number == number).then_some(&slot.value)
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, number: u64) -> Option<&mut V> {
+        let at = self.find(number);
+        let slot = &mut self.slots[at];
+        (slot.number == number).then_some(&mut slot.value)
+    }
+
+    /// The entry of a number, an idle one if it had said nothing.
+    #[inline]
+    pub fn entry(&mut self, number: u64) -> &mut V {
+        let mut at = self.find(number);
+        if self.slots[at].number == NONE {
+            if 2 * self.len >= self.slots.len() {
+                self.grow();
+                at = self.find(number);
+            }
+            self.slots[at].number = number;
+            self.len += 1;
+        }
+        &mut self.slots[at].value
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let more = Self::empty(2 * self.slots.len(), self.idle);
+        for slot in std::mem::replace(&mut self.slots, more) {
+            self.put(slot);
+        }
+    }
+
+    fn put(&mut self, slot: Slot<V>) {
+        if slot.number != NONE {
+            let at = self.find(slot.number);
+            self.slots[at] = slot;
+        }
+    }
+
+    /// Throws out all but those that `keeps` names.
+    pub fn retain(&mut self, keeps: impl Fn(&V) -> bool) {
+        let slots = self.slots.len();
+        let old = std::mem::replace(&mut self.slots, Self::empty(slots, self.idle));
+        self.len = 0;
+        for slot in old {
+            if slot.number != NONE && keeps(&slot.value) {
+                self.put(slot);
+                self.len += 1;
+            }
+        }
+    }
+
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// All, in no order.
+    pub fn values(&self) -> impl Iterator<Item = &V> {
+        let used = self.slots.iter().filter(|slot| slot.number != NONE);
+        used.map(|slot| &slot.value)
+    }
+
+    /// Asks for the entry of a number. Changes nothing.
+    #[inline]
+    pub fn prefetch(&self, number: u64) {
+        prefetch(&self.slots, self.home(number));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use kernel::random::{Purpose, Stream};
+
+    use super::*;
+
+    /// Against a map: numbers that crowd together, values that come, change and go.
+    #[test]
+    fn entries_are_those_of_a_map() {
+        let mut random = Stream::new(3, 0, Purpose::Test);
+        let mut entries = Entries::new(0u64);
+        let mut map = HashMap::new();
+        for step in 0..20_000u64 {
+            let number = random.below(700);
+            assert_eq!(entries.get(number), map.get(&number), "step {step}");
+            match random.below(500) {
+                0 => {
+                    let keeps = |value: &u64| value % 3 == 0;
+                    entries.retain(keeps);
+                    map.retain(|_, value| keeps(value));
+                }
+                1..300 => {
+                    let value = entries.entry(number);
+                    let same = map.entry(number).or_insert(0);
+                    assert_eq!(value, same);
+                    (*value, *same) = (step, step);
+                }
+                _ => {
+                    if let Some(value) = entries.get_mut(number) {
+                        *value += 1;
+                    }
+                    if let Some(value) = map.get_mut(&number) {
+                        *value += 1;
+                    }
+                }
+            }
+            assert_eq!(entries.len(), map.len());
+        }
+        let mut all: Vec<u64> = entries.values().copied().collect();
+        let mut same: Vec<u64> = map.values().copied().collect();
+        all.sort_unstable();
+        same.sort_unstable();
+        assert_eq!(all, same);
+        assert_eq!(size_of::<Slot<(u64, u32, u32, u16)>>(), 32);
+    }
+}
