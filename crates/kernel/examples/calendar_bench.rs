@@ -87,7 +87,7 @@ fn nanoseconds<C: Calendar>(mut calendar: C, pending: u32, load: Load) -> f64 {
                 .pop_before(u64::MAX)
                 .expect("the population is constant");
             let time = event.time + deltas.after(event.arg());
-            calendar.push(Event { time, ..event });
+            calendar.push(event.at(time));
         }
         (busy_ns(epoch) - start) as f64 / f64::from(operations)
     };

@@ -136,47 +136,49 @@ impl<V: Copy> Entries<V> {
 mod tests {
     use std::collections::HashMap;
 
-    use kernel::random::{Purpose, Stream};
+    use proptest::prelude::*;
 
     use super::*;
 
-    /// Against a map: numbers that crowd together, values that come, change and go.
     #[test]
-    fn entries_are_those_of_a_map() {
-        let mut random = Stream::new(3, 0, Purpose::Test);
-        let mut entries = Entries::new(0u64);
-        let mut map = HashMap::new();
-        for step in 0..20_000u64 {
-            let number = random.below(700);
-            assert_eq!(entries.get(number), map.get(&number), "step {step}");
-            match random.below(500) {
-                0 => {
-                    let keeps = |value: &u64| value % 3 == 0;
-                    entries.retain(keeps);
-                    map.retain(|_, value| keeps(value));
-                }
-                1..300 => {
-                    let value = entries.entry(number);
-                    let same = map.entry(number).or_insert(0);
-                    assert_eq!(value, same);
-                    (*value, *same) = (step, step);
-                }
-                _ => {
-                    if let Some(value) = entries.get_mut(number) {
-                        *value += 1;
-                    }
-                    if let Some(value) = map.get_mut(&number) {
-                        *value += 1;
-                    }
-                }
-            }
-            assert_eq!(entries.len(), map.len());
-        }
-        let mut all: Vec<u64> = entries.values().copied().collect();
-        let mut same: Vec<u64> = map.values().copied().collect();
-        all.sort_unstable();
-        same.sort_unstable();
-        assert_eq!(all, same);
+    fn a_slot_of_a_flow_table_is_half_a_cache_line() {
         assert_eq!(size_of::<Slot<(u64, u32, u32, u16)>>(), 32);
+    }
+
+    proptest! {
+        /// Against a map: numbers that crowd together, values that come, change and go.
+        #[test]
+        fn entries_are_those_of_a_map(steps in prop::collection::vec((0u64..200, 0u32..300), 0..3_000)) {
+            let mut entries = Entries::new(0u64);
+            let mut map = HashMap::new();
+            for (step, (number, what)) in (0u64..).zip(steps) {
+                prop_assert_eq!(entries.get(number), map.get(&number));
+                match what {
+                    0 => {
+                        let keeps = |value: &u64| !value.is_multiple_of(3);
+                        entries.retain(keeps);
+                        map.retain(|_, value| keeps(value));
+                    }
+                    1..150 => {
+                        let value = entries.entry(number);
+                        let same = map.entry(number).or_insert(0);
+                        prop_assert_eq!(&value, &same);
+                        (*value, *same) = (step, step);
+                    }
+                    _ => {
+                        let values = [entries.get_mut(number), map.get_mut(&number)];
+                        for value in values.into_iter().flatten() {
+                            *value += 1;
+                        }
+                    }
+                }
+                prop_assert_eq!(entries.len(), map.len());
+            }
+            let mut all: Vec<u64> = entries.values().copied().collect();
+            let mut same: Vec<u64> = map.values().copied().collect();
+            all.sort_unstable();
+            same.sort_unstable();
+            prop_assert_eq!(all, same);
+        }
     }
 }

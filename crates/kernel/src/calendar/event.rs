@@ -52,6 +52,13 @@ impl Event {
         Self::of(time, phase << ID_BITS | (id & ID_MASK), arg)
     }
 
+    /// The same at another time.
+    #[inline]
+    #[must_use]
+    pub const fn at(self, time: Time) -> Self {
+        Self { time, ..self }
+    }
+
     #[inline]
     const fn of(time: Time, order: u32, arg: u32) -> Self {
         let what = (order as u64) << 32 | arg as u64;

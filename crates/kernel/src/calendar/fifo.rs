@@ -165,10 +165,7 @@ impl Calendar for Fifo {
             event.time / SLOT_PS >= self.now,
             "an event in the past: {event:?}"
         );
-        let event = Event {
-            time: event.time / SLOT_PS * SLOT_PS,
-            ..event
-        };
+        let event = event.at(event.time / SLOT_PS * SLOT_PS);
         self.len += 1;
         self.pushed += 1;
         if event.time / SLOT_PS < self.now + SLOTS as Time {
