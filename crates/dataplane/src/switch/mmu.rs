@@ -64,7 +64,7 @@ pub struct Level {
 
 /// The buffer and its books; first what every packet asks for.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Mmu {
     ingress: Vec<Ingress>,
     classes: usize,
@@ -72,15 +72,15 @@ pub(crate) struct Mmu {
     /// All bytes held: reserve, pool and headroom.
     pub used: u64,
     pub max_used: u64,
-    /// SPFC's state of the ports, if it is used.
-    victims: Option<Box<Victims>>,
-    /// Other books in the place of these fields.
-    ns3: Option<Box<Books>>,
     /// Within its reserve an ingress asks nobody.
     own_reserve: bool,
     pausable: u8,
     /// The last pause was that of a victim port.
     last_by_victim: bool,
+    /// SPFC's state of the ports, if it is used.
+    victims: Option<Box<Victims>>,
+    /// Other books in the place of these fields.
+    ns3: Option<Box<Books>>,
     shared_used: u64,
     shared_bytes: u64,
     /// One largest frame for every pausable ingress: the end of the pool that nothing may count on.
@@ -215,7 +215,7 @@ impl Mmu {
     /// Asks for what every packet asks for.
     #[inline]
     pub fn prefetch_head(&self) {
-        prefetch_lines(self, 2);
+        prefetch_lines(self, 1);
     }
 
     /// Asks for the books of an ingress.

@@ -49,17 +49,18 @@ pub use stuck::{Holds, StuckQueue};
 
 /// What the mechanisms of one switch did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct SwitchCounters {
     /// Packets that entered, frames for the switch itself not counted.
     pub received: u64,
     /// Packets that left, its own frames not counted.
     pub sent: u64,
-    /// Packets dropped.
-    pub dropped: u64,
-    /// Packets marked by ECN.
-    pub marks: u64,
     /// INT records written.
     pub int_hops: u64,
+    /// Packets marked by ECN.
+    pub marks: u64,
+    /// Packets dropped.
+    pub dropped: u64,
     /// PFC pause frames sent.
     pub pfc_pauses: u64,
     /// PFC resume frames sent.
@@ -119,16 +120,16 @@ pub struct Switch {
     acks_return: bool,
     /// What INT's pathID takes of the switch's number.
     path_id: u32,
+    classifier: Classifier,
+    queueing: Queueing,
+    mmu: Mmu,
     floodgate: Option<Box<Floodgate>>,
     backpressure: Option<Box<Backpressure>>,
     clock: Option<Box<Clock>>,
     /// `None`: neither links nor routes have changed yet.
     dead: Option<Box<DeadPorts>>,
-    marker: Option<Marker>,
-    classifier: Classifier,
     counters: SwitchCounters,
-    queueing: Queueing,
-    mmu: Mmu,
+    marker: Option<Marker>,
     /// How INT is written, if not exactly and of what was sent.
     int_as: Option<IntConfig>,
     credits: Option<Box<Credits>>,
@@ -234,9 +235,10 @@ impl Switch {
     /// Asks for the switch's own record. Like all that asks for memory, it changes nothing.
     #[inline]
     pub fn prefetch(&self) {
-        prefetch_lines(self, 5);
+        prefetch_lines(self, 2);
         self.queueing.prefetch_head();
         self.mmu.prefetch_head();
+        prefetch_lines(&self.counters, 1);
     }
 
     /// Asks for what tells where a packet goes.

@@ -165,20 +165,20 @@ impl PortQueues {
 
 /// All egress queues of a switch; first what every packet asks for.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Queueing {
-    pub ports: Vec<PortQueues>,
+    pub ports: Box<[PortQueues]>,
     queues: Vec<Queue>,
-    rounds: Vec<Round>,
-    classes: usize,
+    classes: u16,
     /// Queues per port that exist from the start.
-    stride: usize,
-    /// Classes of queues behind those of data (FG-15): the one of class c is c + this; 0: none.
-    behind: usize,
+    stride: u16,
     /// First queue of each class, counted from the port's first.
     offsets: [u16; MAX_CLASSES + 1],
+    /// Classes of queues behind those of data (FG-15): the one of class c is c + this; 0: none.
+    behind: u8,
     /// Each class has one queue, first in, first out, that nobody pauses alone: no rounds are kept.
     single: bool,
+    rounds: Vec<Round>,
     /// Control packets that go for each data packet while both wait; `None`: control first.
     weight: Option<u16>,
     schedule: Schedule,
@@ -244,17 +244,17 @@ impl Queueing {
         Self {
             queues,
             rounds: vec![round; ports * classes],
-            ports: vec![PortQueues::default(); ports],
+            ports: vec![PortQueues::default(); ports].into(),
             schedule: config.schedule,
             single: config.classify == Classify::Fifo
                 && config.schedule == Schedule::Fifo
                 && config.bfc.is_none(),
-            classes,
-            stride,
+            classes: classes as u16,
+            stride: stride as u16,
             offsets,
             spare: Vec::new(),
             shortest: vec![Shortest::new(); shortest],
-            behind,
+            behind: behind as u8,
             held_flows: by_flow.then(MixedMap::default),
             levels: match config.schedule {
                 Schedule::Strict => vec![0; ports * classes],
@@ -267,10 +267,20 @@ impl Queueing {
         }
     }
 
+    #[inline]
+    const fn classes(&self) -> usize {
+        self.classes as usize
+    }
+
+    #[inline]
+    const fn stride(&self) -> usize {
+        self.stride as usize
+    }
+
     /// The `nth` queue of a class at a port.
     #[inline]
     pub fn queue_of(&self, port: u16, class: u8, nth: u16) -> u32 {
-        (port as usize * self.stride + (self.offsets[class as usize] + nth) as usize) as u32
+        (port as usize * self.stride() + (self.offsets[class as usize] + nth) as usize) as u32
     }
 
     /// Number of the first queue of a class at every port.
@@ -281,13 +291,13 @@ impl Queueing {
 
     /// The queue that has this number at its port, if there is one.
     pub fn by_number(&self, port: u16, number: u16) -> Option<u32> {
-        ((number as usize) < self.stride)
-            .then(|| (port as usize * self.stride) as u32 + u32::from(number))
+        ((number as usize) < self.stride())
+            .then(|| (port as usize * self.stride()) as u32 + u32::from(number))
     }
 
     /// Queues that exist from the start, of all ports.
     pub fn standing(&self) -> usize {
-        self.stride * self.ports.len()
+        self.stride() * self.ports.len()
     }
 
     /// Which of 64 standing queues are empty, as bits.
@@ -306,7 +316,7 @@ impl Queueing {
     /// Asks for what every packet asks for.
     #[inline]
     pub fn prefetch_head(&self) {
-        prefetch_lines(self, 2);
+        prefetch_lines(self, if self.single { 1 } else { 2 });
     }
 
     /// Asks for the state of a port.
@@ -314,9 +324,9 @@ impl Queueing {
     pub fn prefetch(&self, port: u16) {
         prefetch(&self.ports, port as usize);
         if self.single {
-            prefetch(&self.queues, (port as usize + 1) * self.classes - 1);
+            prefetch(&self.queues, (port as usize + 1) * self.classes() - 1);
         } else {
-            prefetch(&self.rounds, port as usize * self.classes);
+            prefetch(&self.rounds, port as usize * self.classes());
         }
     }
 
@@ -324,7 +334,7 @@ impl Queueing {
     #[inline]
     pub fn prefetch_first(&self, port: u16, arena: &Arena) {
         if self.single {
-            let q = &self.queues[(port as usize + 1) * self.classes - 1];
+            let q = &self.queues[(port as usize + 1) * self.classes() - 1];
             arena.prefetch_waiting(q.head);
         }
     }
@@ -357,13 +367,13 @@ impl Queueing {
     /// Queues of this class and port that hold packets and are not paused (BFC's `N_active`).
     #[inline]
     pub fn open(&self, port: u16, class: u8) -> u32 {
-        self.rounds[port as usize * self.classes + class as usize].open
+        self.rounds[port as usize * self.classes() + class as usize].open
     }
 
     /// The queue of a port that packets of a class join which were held elsewhere.
     // FG-15
     pub fn behind(&self, port: u16, class: u8) -> u32 {
-        self.queue_of(port, class + self.behind as u8, 0)
+        self.queue_of(port, class + self.behind, 0)
     }
 
     /// Whether it is such a queue.
@@ -372,7 +382,7 @@ impl Queueing {
             && self
                 .queues
                 .get(queue as usize)
-                .is_some_and(|q| q.class as usize >= self.classes - self.behind)
+                .is_some_and(|q| q.class as usize >= self.classes() - usize::from(self.behind))
     }
 
     /// Classes of a port that have something and may send; a pause holds the queue behind a class
@@ -432,7 +442,7 @@ impl Queueing {
     // SW-26
     fn enter_round(&mut self, queue: u32, arena: &Arena) {
         let q = &mut self.queues[queue as usize];
-        let at = q.port as usize * self.classes + q.class as usize;
+        let at = q.port as usize * usize::from(self.classes) + q.class as usize;
         let round = &mut self.rounds[at];
         round.open += 1;
         self.ports[q.port as usize].ready |= 1 << q.class;
@@ -482,7 +492,7 @@ impl Queueing {
         let q = &self.queues[next.queue as usize];
         !q.paused
             && q.head == next.head
-            && q.port as usize * self.classes + q.class as usize == at
+            && q.port as usize * self.classes() + q.class as usize == at
             && arena.cold(next.head).remaining == next.remaining
     }
 
@@ -525,8 +535,8 @@ impl Queueing {
         if let Some(queue) = own {
             self.hold_head(queue, flow, on, arena);
         } else {
-            for number in self.offsets[DATA_CLASS as usize]..self.stride as u16 {
-                let queue = (port as usize * self.stride) as u32 + u32::from(number);
+            for number in self.offsets[DATA_CLASS as usize]..self.stride() as u16 {
+                let queue = (port as usize * self.stride()) as u32 + u32::from(number);
                 self.hold_head(queue, flow, on, arena);
             }
         }
@@ -549,9 +559,9 @@ impl Queueing {
         }
         let mut named = paused.iter().copied().peekable();
         let mut freed = false;
-        for number in 0..self.stride as u32 {
+        for number in 0..self.stride() as u32 {
             let on = named.next_if_eq(&number).is_some();
-            let queue = (port as usize * self.stride) as u32 + number;
+            let queue = (port as usize * self.stride()) as u32 + number;
             freed |= self.set_paused(queue, on, arena);
         }
         freed
@@ -560,7 +570,7 @@ impl Queueing {
     /// A queue got empty or paused.
     fn close(&mut self, queue: u32) {
         let q = &self.queues[queue as usize];
-        let at = q.port as usize * self.classes + q.class as usize;
+        let at = q.port as usize * self.classes() + q.class as usize;
         if self.schedule == Schedule::Strict {
             self.levels[at] &= !(1 << (q.number - self.offsets[q.class as usize]));
         }
@@ -615,7 +625,7 @@ impl Queueing {
         if !PLAIN && let Some(weight) = self.weight {
             class = self.ports[port as usize].take_turns(ready, weight);
         }
-        let at = port as usize * self.classes + class;
+        let at = port as usize * self.classes() + class;
         if self.single {
             return Some((at as u32, self.take_single(at, arena)));
         }
@@ -659,8 +669,8 @@ impl Queueing {
 
     /// SW-27: the open queue whose number comes next after that which sent last.
     fn pick_cyclic(&mut self, at: usize) -> u32 {
-        let (port, class) = (at / self.classes, at % self.classes);
-        let base = port * self.stride;
+        let (port, class) = (at / self.classes(), at % self.classes());
+        let base = port * self.stride();
         let (first, end) = (self.offsets[class], self.offsets[class + 1]);
         let last = self.rounds[at].last.clamp(first, end - 1);
         let open = |number: &u16| {
@@ -675,7 +685,7 @@ impl Queueing {
 
     /// HOM-03: the open queue with the lowest number.
     fn pick_strict(&self, at: usize) -> u32 {
-        let (port, class) = (at / self.classes, at % self.classes);
+        let (port, class) = (at / self.classes(), at % self.classes());
         let nth = self.levels[at].trailing_zeros() as u16;
         self.queue_of(port as u16, class as u8, nth)
     }
@@ -814,7 +824,7 @@ impl Queueing {
             return;
         }
         let standing = self.standing();
-        let own = port as usize * self.stride..(port as usize + 1) * self.stride;
+        let own = port as usize * self.stride()..(port as usize + 1) * self.stride();
         for queue in own.chain(standing..self.queues.len()) {
             if self.queues[queue].port == port {
                 self.set_paused(queue as u32, false, arena);
@@ -828,7 +838,7 @@ impl Queueing {
         if self.ports[port as usize].ready & 1 == 0 {
             return None;
         }
-        let at = port as usize * self.classes;
+        let at = port as usize * self.classes();
         if self.single {
             return Some(self.take_single(at, arena));
         }
@@ -851,8 +861,8 @@ impl Queueing {
 
     /// Calls `visit` with every queue of a port that holds packets.
     pub fn for_each_queue(&self, port: u16, mut visit: impl FnMut(&QueueState)) {
-        let (first, standing) = (port as usize * self.stride, self.standing());
-        let own = first..first + self.stride;
+        let (first, standing) = (port as usize * self.stride(), self.standing());
+        let own = first..first + self.stride();
         for at in own.chain(standing..self.queues.len()) {
             let q = &self.queues[at];
             if q.port == port && !q.is_empty() {
