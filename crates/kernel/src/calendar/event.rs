@@ -96,11 +96,8 @@ impl Event {
     #[inline]
     #[must_use]
     pub const fn tie(self) -> u32 {
-        if self.phase() == phase::ARRIVAL {
-            scatter(self.id(), self.time)
-        } else {
-            self.id()
-        }
+        let scattered = scatter(self.id(), self.time);
+        choose(self.phase() == phase::ARRIVAL, scattered, self.id())
     }
 
     /// What orders it among the events of its instant (KER-01): phase, tie, arg from the highest
@@ -116,10 +113,8 @@ impl Event {
     pub(super) const fn ranked(time: Time, rank: u64) -> Self {
         let (order, arg) = ((rank >> 32) as u32, rank as u32);
         let tie = order & ID_MASK;
-        let id = match order >> ID_BITS {
-            phase::ARRIVAL => gather(tie, time),
-            _ => tie,
-        };
+        let arrival = order >> ID_BITS == phase::ARRIVAL;
+        let id = choose(arrival, gather(tie, time), tie);
         Self::of(time, order & !ID_MASK | id, arg)
     }
 
@@ -165,6 +160,13 @@ const fn inverse(odd: u32) -> u32 {
         bits *= 2;
     }
     inverse
+}
+
+/// One of two numbers without a branch: whether an event is an arrival nothing foretells.
+#[inline]
+const fn choose(first: bool, one: u32, other: u32) -> u32 {
+    let all = (first as u32).wrapping_neg();
+    one & all | other & !all
 }
 
 /// 29 bits that depend on all of the time.

@@ -16,6 +16,9 @@ const SHALLOW: usize = 256;
 /// More events than this are spread over the parts of their bucket before they are sorted.
 const FEW: usize = 24;
 
+/// Up to so many events of one instant are ordered by comparing each with each.
+const FEW_TIES: usize = 8;
+
 /// Most parts of a bucket.
 const PARTS: usize = 256;
 
@@ -35,6 +38,33 @@ fn insert_all(events: &mut [Event]) -> bool {
         events[at] = event;
     }
     tie
+}
+
+/// Orders events of one instant, at most [`FEW_TIES`], the latest first, by counting for each how many
+/// come after it: nothing could foretell how any two of them compare, and here nothing has to.
+#[inline]
+fn order_few(events: &mut [Event]) {
+    if events.len() < 2 {
+        return;
+    }
+    let mut all = [(Event::new(0, 0, 0, 0), 0u64, 0usize); FEW_TIES];
+    let all = &mut all[..events.len()];
+    for (of, &event) in all.iter_mut().zip(&*events) {
+        *of = (event, event.rank(), 0);
+    }
+    for second in 1..all.len() {
+        let rank = all[second].1;
+        let mut after = 0;
+        for first in &mut all[..second] {
+            let comes_after = usize::from(rank > first.1);
+            first.2 += comes_after;
+            after += 1 - comes_after;
+        }
+        all[second].2 = after;
+    }
+    for &(event, _, place) in &*all {
+        events[place] = event;
+    }
 }
 
 /// Orders the events of a bucket of 2^`shift` ps by the part that they are in, the latest first. A
@@ -232,7 +262,9 @@ impl Wheel {
             return;
         }
         for run in self.current.chunk_by_mut(|a, b| a.time == b.time) {
-            if run.len() > 1 {
+            if run.len() <= FEW_TIES {
+                order_few(run);
+            } else {
                 let time = run[0].time;
                 self.ties.clear();
                 self.ties.extend(run.iter().map(|&event| event.rank()));
