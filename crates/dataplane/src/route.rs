@@ -166,7 +166,7 @@ impl Routes {
         let set = self.sets.spans[self.table[group as usize] as usize];
         match set.len as usize {
             0 => None,
-            1 => Some(set.first),
+            // One port too: whether there are others nothing foretells.
             n => {
                 let hashed = |key: u32| {
                     let h = mix32(key ^ self.seed);

@@ -2,6 +2,7 @@
 
 use dataplane::packet::{Kind, PacketId};
 use kernel::calendar::{Calendar, Event, phase};
+use kernel::few::{FEW, order_few};
 
 use super::Partition;
 use super::node::NodeSink;
@@ -19,7 +20,10 @@ impl<C: Calendar> Partition<C> {
         }
         let mut round = std::mem::take(&mut self.round);
         std::mem::swap(&mut round, &mut self.core.links.kicks);
-        round.sort_unstable();
+        match round.len() {
+            ..=FEW => order_few(&mut round, |link| link),
+            _ => round.sort_unstable(),
+        }
         round.retain(|&link| self.admit_to_round::<MORE>(link));
         for &link in &round {
             self.decide::<MORE>(link);

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use super::event::Key;
 use super::ring::{Ring, SLOTS, Spares};
 use super::{Calendar, Event};
-use crate::Time;
+use crate::{Time, few};
 
 const SLOT_BITS: u32 = SLOTS.trailing_zeros();
 
@@ -15,9 +15,6 @@ const SHALLOW: usize = 256;
 
 /// More events than this are spread over the parts of their bucket before they are sorted.
 const FEW: usize = 24;
-
-/// Up to so many events of one instant are ordered by comparing each with each.
-const FEW_TIES: usize = 8;
 
 /// Most parts of a bucket.
 const PARTS: usize = 256;
@@ -38,33 +35,6 @@ fn insert_all(events: &mut [Event]) -> bool {
         events[at] = event;
     }
     tie
-}
-
-/// Orders events of one instant, at most [`FEW_TIES`], the latest first, by counting for each how many
-/// come after it: nothing could foretell how any two of them compare, and here nothing has to.
-#[inline]
-fn order_few(events: &mut [Event]) {
-    if events.len() < 2 {
-        return;
-    }
-    let mut all = [(Event::new(0, 0, 0, 0), 0u64, 0usize); FEW_TIES];
-    let all = &mut all[..events.len()];
-    for (of, &event) in all.iter_mut().zip(&*events) {
-        *of = (event, event.rank(), 0);
-    }
-    for second in 1..all.len() {
-        let rank = all[second].1;
-        let mut after = 0;
-        for first in &mut all[..second] {
-            let comes_after = usize::from(rank > first.1);
-            first.2 += comes_after;
-            after += 1 - comes_after;
-        }
-        all[second].2 = after;
-    }
-    for &(event, _, place) in &*all {
-        events[place] = event;
-    }
 }
 
 /// Orders the events of a bucket of 2^`shift` ps by the part that they are in, the latest first. A
@@ -262,8 +232,11 @@ impl Wheel {
             return;
         }
         for run in self.current.chunk_by_mut(|a, b| a.time == b.time) {
-            if run.len() <= FEW_TIES {
-                order_few(run);
+            if run.len() == 1 {
+                continue;
+            }
+            if run.len() <= few::FEW {
+                few::order_few(run, |event| Reverse(event.rank()));
             } else {
                 let time = run[0].time;
                 self.ties.clear();
