@@ -375,9 +375,11 @@ impl Arena {
         prefetch(&self.cold, id as usize);
     }
 
-    /// Asks for what a host touches of a packet that has been under way for long.
+    /// Asks for what a host touches of a packet that has been under way for long, if one is `wanted`. Whether
+    /// it is nothing foretells, so instead of nothing it asks for what is there.
     #[inline]
-    pub fn prefetch_for_host(&self, id: PacketId) {
+    pub fn prefetch_if(&self, wanted: bool, id: PacketId) {
+        let id = if wanted { id } else { 0 };
         self.prefetch_cold(id);
         self.prefetch_stack(id);
     }
@@ -388,8 +390,7 @@ impl Arena {
         self.stacks.prefetch(id);
     }
 
-    /// Asks for the INT stack of a packet if it is of this kind. What kind it is nobody could foretell, so
-    /// instead of none it asks for one that is there.
+    /// Asks for the INT stack of a packet if it is of this kind; see [`Arena::prefetch_if`].
     #[inline]
     pub fn prefetch_stack_of(&self, id: PacketId, kind: Kind) {
         if !self.stacks.is_empty() {

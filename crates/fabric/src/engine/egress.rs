@@ -117,8 +117,8 @@ impl<C: Calendar> Partition<C> {
             return self.outbox.put(to, arrival, link, id, &mut self.arena);
         }
         let lane = near.lane;
-        if !MORE && near.to_host {
-            self.arena.prefetch_for_host(id);
+        if !MORE {
+            self.arena.prefetch_if(near.to_host, id);
         }
         if C::IN_ORDER_OF_SCHEDULING {
             self.arm(link); // NS3-04: the end of sending is scheduled before the arrival.
