@@ -6,7 +6,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 use crate::config::{Classify, SwitchConfig};
 use crate::packet::{Kind, Packet};
 use crate::route::mix32;
-use crate::switch::bfc::{FlowTable, sticky_ps};
+use crate::switch::bfc::sticky_ps;
+use crate::switch::flow_table::FlowTable;
 use crate::switch::queueing::{DATA_CLASS, NO_QUEUE, Queueing};
 use crate::units::{Rate, Time};
 

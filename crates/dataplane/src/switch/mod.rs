@@ -1,6 +1,6 @@
 //! The switch: route → place → verdict → commit → enqueue → pick → mark → depart.
 //!
-//! Each step has one owner: [`Routes`], the classifier (`classify.rs`, and `bfc.rs` for dynamic
+//! Each step has one owner: [`Routes`], the classifier (`classify.rs`, and `flow_table.rs` for dynamic
 //! assignment), the buffer (`mmu.rs`), the queues and their schedule (`queueing.rs`), the signals
 //! (`signal.rs`). A dropped packet leaves no trace in any table. The rules are in `specs/switch.md`
 //! and `specs/bfc.md`.
@@ -11,6 +11,7 @@ mod clock;
 mod credits;
 mod entries;
 pub(crate) mod floodgate;
+mod flow_table;
 mod link;
 mod mmu;
 mod mmu_ns3;
