@@ -44,7 +44,7 @@ $(EXTENSION): $(DEPENDENCIES) pyproject.toml $(RUST_SOURCES)
 build: $(EXTENSION) ## Build the extension module in release mode, and all crates
 	cargo build --release --locked
 
-fast: $(DEPENDENCIES) ## Build the extension module guided by what runs tell of it: some 6 % faster
+fast: $(DEPENDENCIES) ## Build the extension module guided by what runs tell of it: some 5 % faster
 	$(BIN)/python benches/guided.py --extension
 	touch $(EXTENSION)
 

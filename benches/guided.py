@@ -3,7 +3,7 @@
     python benches/guided.py              the bench example; prints where it is
     python benches/guided.py --extension  the extension module of the package
 
-The results of a run stay the same, it takes some 6 % less time. A build that counts branches runs
+The results of a run stay the same, it takes some 5 % less time. A build that counts branches runs
 the small workloads of the table and a permutation; what it counted is kept until the code changes.
 Needs the compiler's own tools: rustup component add llvm-tools.
 """
