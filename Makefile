@@ -20,7 +20,7 @@ RUST_SOURCES := $(shell find crates Cargo.toml Cargo.lock -type f \
 DEPENDENCIES := $(VENV)/.dependencies
 EXTENSION := $(VENV)/.extension
 
-.PHONY: help setup build demo test test-rust test-python lint format figures fast bench bench-guided bench-quick bench-instructions \
+.PHONY: help setup build demo test test-rust test-python lint format figures fast bench bench-against bench-guided bench-quick bench-instructions \
 	bench-micro test-digests clean
 
 help: ## List the targets
@@ -78,6 +78,9 @@ bench: $(DEPENDENCIES) ## Measure packet-hops per second: four workloads, four s
 
 bench-guided: $(DEPENDENCIES) ## The same, and beside it the guided build
 	$(BIN)/python benches/speed.py --guided -o out/bench
+
+bench-against: $(DEPENDENCIES) ## This version and an earlier one in turn (REV=...), as ratios
+	$(BIN)/python benches/against.py $(or $(REV),$(error say REV=REVISION)) -o out/bench
 
 bench-quick: $(DEPENDENCIES) ## The same for 128 hosts only, once
 	$(BIN)/python benches/speed.py --quick -o out/bench

@@ -23,16 +23,16 @@ def surroundings(flags: str, target: Path | None) -> dict[str, str]:
     return environment
 
 
-def build(flags: str = "", target: Path | None = None) -> Path:
+def build(flags: str = "", target: Path | None = None, root: Path = ROOT) -> Path:
     """Build the example in release mode, and return where it is.
 
-    `flags` and `target` are those of `surroundings`.
+    `flags` and `target` are those of `surroundings`; `root` is where the sources are.
     """
     command = ["cargo", "build", "--release", "--locked", "-p", "backwater-scenario"]
     command += ["--example", "bench", "--message-format", "json-render-diagnostics"]
     told = subprocess.run(
         command,
-        cwd=ROOT,
+        cwd=root,
         check=True,
         stdout=subprocess.PIPE,
         text=True,

@@ -316,7 +316,7 @@ impl Queueing {
     /// Asks for what every packet asks for.
     #[inline]
     pub fn prefetch_head(&self) {
-        prefetch_lines(self, if self.single { 1 } else { 2 });
+        prefetch_lines(self, 2); // the second is for rounds; to look whether there are any would be to wait
     }
 
     /// Asks for the state of a port.

@@ -1,0 +1,105 @@
+"""Compares the speed of this version with that of an earlier one, run in turn.
+
+    python benches/against.py REVISION [--quick] [--repeats N] [--only TEXT] [-o FOLDER]
+
+Machines have hours: numbers of two days say little of two versions. Here each cell of the table of
+speed.py runs with both builds one after the other, in rounds, and the ratio of the medians is told,
+with the least and the most of the rounds, and whether the results are equal to the last bit. Writes
+against.json. REVISION is anything that git knows; its build is kept under target/against.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+from runner import ROOT, Cell, build
+from speed import QUICK, TARGETS, cells, measure
+
+FOLDER = ROOT / "target" / "against"
+HEAD = ("scenario", "scheme", "Mhops/s then", "now", "ratio", "least", "most", "result")
+
+
+def commit(revision: str) -> str:
+    """Return the name of the commit that a revision means."""
+    command = ["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"]
+    told = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    if told.returncode != 0:
+        sys.exit(f"git knows no revision {revision!r}: give a commit, a branch or a tag")
+    return told.stdout.strip()
+
+
+def build_of(name: str) -> Path:
+    """Return where the bench example of a commit is."""
+    tree = FOLDER / name[:12]
+    if not tree.exists():
+        partial = tree.with_suffix(".partial")
+        partial.mkdir(parents=True, exist_ok=True)
+        archive = subprocess.run(
+            ["git", "archive", name], cwd=ROOT, check=True, stdout=subprocess.PIPE
+        )
+        subprocess.run(["tar", "-x", "-C", partial], check=True, input=archive.stdout)
+        partial.rename(tree)
+    return build(target=tree / "target", root=tree)
+
+
+def row(cell: Cell, then: list[dict], now: list[dict]) -> dict:
+    """Return how a cell fares with both builds."""
+    clock = "loop_s" if then[0]["loop_cpu_s"] is None else "loop_cpu_s"
+    speeds = [[run["hops"] / run[clock] / 1e6 for run in told] for told in (then, now)]
+    medians = [statistics.median(speed) for speed in speeds]
+    return {
+        "scenario": cell.scenario,
+        "scheme": cell.scheme,
+        "then_mhops_per_s": medians[0],
+        "now_mhops_per_s": medians[1],
+        "ratio": medians[1] / medians[0],
+        "by_round": [new / old for old, new in zip(*speeds, strict=True)],
+        "same_result": then[0]["digest"] == now[0]["digest"],
+    }
+
+
+def line(told: dict) -> tuple[str, ...]:
+    """Return a row of the table."""
+    return (
+        told["scenario"],
+        told["scheme"],
+        f"{told['then_mhops_per_s']:.2f}",
+        f"{told['now_mhops_per_s']:.2f}",
+        f"{told['ratio']:.2f}",
+        f"{min(told['by_round']):.2f}",
+        f"{max(told['by_round']):.2f}",
+        "same" if told["same_result"] else "another",
+    )
+
+
+def main() -> None:
+    """Measure, print, and write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("revision", help="an earlier version: a commit, a branch or a tag")
+    parser.add_argument("--quick", action="store_true", help="128 hosts only")
+    parser.add_argument("--repeats", type=int, default=5, help="rounds (5)")
+    parser.add_argument("--only", default="", help="part of 'scenario scheme' that must match")
+    parser.add_argument("-o", "--out", type=Path, default=Path("out/bench"), help="folder")
+    options = parser.parse_args()
+    name = commit(options.revision)
+    runs = cells(list(QUICK if options.quick else TARGETS), [1], options.only)
+    if not runs:
+        sys.exit(f"no cell has {options.only!r} in 'scenario scheme'")
+    told = measure(runs, options.repeats, [build_of(name), build()])
+    rows = [row(cell, *by_binary) for cell, by_binary in told.items()]
+    lines = [HEAD, tuple("---" for _ in HEAD), *map(line, rows)]
+    print("\n".join(f"| {' | '.join(columns)} |" for columns in lines))
+    options.out.mkdir(parents=True, exist_ok=True)
+    path = options.out / "against.json"
+    text = json.dumps({"revision": name, "rows": rows}, indent=1)
+    path.write_text(text + "\n", encoding="utf-8")
+    print(f"ratios above 1: this version is faster than {name[:12]}; written to {path}")
+
+
+if __name__ == "__main__":
+    main()
