@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 from runner import ROOT, Cell, build
-from speed import QUICK, TARGETS, cells, measure
+from speed import QUICK, TARGETS, cells, clock, markdown, measure
 
 FOLDER = ROOT / "target" / "against"
 HEAD = ("scenario", "scheme", "Mhops/s then", "now", "ratio", "least", "most", "result")
@@ -44,13 +44,16 @@ def build_of(name: str) -> Path:
         )
         subprocess.run(["tar", "-x", "-C", partial], check=True, input=archive.stdout)
         partial.rename(tree)
-    return build(target=tree / "target", root=tree)
+    try:
+        return build(target=tree / "target", root=tree)
+    except subprocess.CalledProcessError:
+        sys.exit(f"the bench example of {name[:12]} does not build (see above): take a later one")
 
 
 def row(cell: Cell, then: list[dict], now: list[dict]) -> dict:
     """Return how a cell fares with both builds."""
-    clock = "loop_s" if then[0]["loop_cpu_s"] is None else "loop_cpu_s"
-    speeds = [[run["hops"] / run[clock] / 1e6 for run in told] for told in (then, now)]
+    took = clock(cell, then)
+    speeds = [[run["hops"] / run[took] / 1e6 for run in told] for told in (then, now)]
     medians = [statistics.median(speed) for speed in speeds]
     return {
         "scenario": cell.scenario,
@@ -92,8 +95,7 @@ def main() -> None:
         sys.exit(f"no cell has {options.only!r} in 'scenario scheme'")
     told = measure(runs, options.repeats, [build_of(name), build()])
     rows = [row(cell, *by_binary) for cell, by_binary in told.items()]
-    lines = [HEAD, tuple("---" for _ in HEAD), *map(line, rows)]
-    print("\n".join(f"| {' | '.join(columns)} |" for columns in lines))
+    print(markdown(HEAD, map(line, rows)))
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / "against.json"
     text = json.dumps({"revision": name, "rows": rows}, indent=1)

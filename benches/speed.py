@@ -17,6 +17,7 @@ import json
 import os
 import platform
 import statistics
+from collections.abc import Iterable
 from pathlib import Path
 
 import guided
@@ -78,13 +79,18 @@ def measure(runs: list[Cell], repeats: int, binaries: list[Path]) -> dict[Cell, 
     return told
 
 
+def clock(cell: Cell, told: list[dict]) -> str:
+    """Return what tells how long runs of a cell took: the time of their thread, if there is one."""
+    return "loop_s" if cell.threads > 1 or told[0]["loop_cpu_s"] is None else "loop_cpu_s"
+
+
 def summary(cell: Cell, by_binary: list[list[dict]]) -> dict:
     """Return the medians of a cell."""
     digests = {run["digest"] for told in by_binary for run in told}
     assert len(digests) == 1, f"{cell}: equal runs gave {digests}"
     told, *with_guide = by_binary
-    clock = "loop_s" if cell.threads > 1 or told[0]["loop_cpu_s"] is None else "loop_cpu_s"
-    seconds, *guided_s = (statistics.median(run[clock] for run in told) for told in by_binary)
+    took = clock(cell, told)
+    seconds, *guided_s = (statistics.median(run[took] for run in told) for told in by_binary)
     hops, events = told[0]["hops"], told[0]["events"]
     goal, floor = TARGETS[cell.scenario][cell.scheme]
     return {
@@ -99,9 +105,9 @@ def summary(cell: Cell, by_binary: list[list[dict]]) -> dict:
         "wall_s": statistics.median(run["loop_s"] for run in told),
         "ready_s": statistics.median(run["ready_s"] for run in told),
         "peak_mb": max(run["peak_bytes"] or 0 for run in told) / 1e6,
-        "spread": [hops / run[clock] / 1e6 for run in told],
+        "spread": [hops / run[took] / 1e6 for run in told],
         "guided_mhops_per_s": hops / guided_s[0] / 1e6 if guided_s else None,
-        "guided_spread": [hops / run[clock] / 1e6 for told in with_guide for run in told],
+        "guided_spread": [hops / run[took] / 1e6 for told in with_guide for run in told],
         "goal": goal,
         "floor": floor,
     }
@@ -150,10 +156,15 @@ def line(row: dict) -> tuple[str, ...]:
     )
 
 
+def markdown(head: tuple[str, ...], lines: Iterable[tuple[str, ...]]) -> str:
+    """Return a table."""
+    lines = [head, tuple("---" for _ in head), *lines]
+    return "\n".join(f"| {' | '.join(columns)} |" for columns in lines)
+
+
 def table(rows: list[dict]) -> str:
     """All rows in Markdown."""
-    lines = [HEAD, tuple("---" for _ in HEAD), *map(line, rows)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return markdown(HEAD, map(line, rows))
 
 
 def draw(rows: list[dict], path: Path) -> None:

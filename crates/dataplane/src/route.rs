@@ -220,6 +220,14 @@ impl Routes {
         (!self.is_own(dst)).then(|| self.table[group as usize] as usize)
     }
 
+    /// The ports by which the ways to an endpoint begin that hangs on another switch; none where no way
+    /// leads there, or it hangs here.
+    #[inline]
+    #[must_use]
+    pub fn next_hops(&self, dst: u32) -> &[u16] {
+        self.set_of(dst).map_or(&[], |set| &self.sets[set])
+    }
+
     /// Whether an endpoint hangs on this switch, also if its link is down.
     #[inline]
     #[must_use]

@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use crate::config::{Assist, Classify, MAX_CLASSES, PauseBy, Release, Schedule, SwitchConfig};
 use crate::packet::{Arena, NO_PACKET, PacketId};
@@ -146,20 +147,20 @@ impl PortQueues {
 
     /// The class that sends next where control and data take turns by weight.
     // NDP-02
-    fn take_turns(&mut self, ready: u8, weight: u16) -> usize {
+    fn take_turns(&mut self, ready: u8, weight: u16) -> u8 {
         let below = 1u8 << (CONTROL_CLASS + 1);
         let data = ready & !(below - 1);
         let first = ready.trailing_zeros();
         if first == u32::from(CONTROL_CLASS) && data != 0 && self.run >= weight {
             self.run = 0;
-            return data.trailing_zeros() as usize;
+            return data.trailing_zeros() as u8;
         }
         match first == u32::from(CONTROL_CLASS) && data != 0 {
             true => self.run += 1,
             // Nobody is kept waiting.
             false => self.run = 0,
         }
-        first as usize
+        first as u8
     }
 }
 
@@ -267,20 +268,35 @@ impl Queueing {
         }
     }
 
+    /// The place of a port's class among all: of its round, and where each has one queue of that.
     #[inline]
-    const fn classes(&self) -> usize {
-        self.classes as usize
+    const fn at(&self, port: u16, class: u8) -> usize {
+        port as usize * self.classes as usize + class as usize
     }
 
+    /// The port and the class of a place.
     #[inline]
-    const fn stride(&self) -> usize {
-        self.stride as usize
+    const fn port_and_class(&self, at: usize) -> (u16, u8) {
+        let classes = self.classes as usize;
+        ((at / classes) as u16, (at % classes) as u8)
+    }
+
+    /// The first queue of a port.
+    #[inline]
+    const fn base(&self, port: u16) -> usize {
+        port as usize * self.stride as usize
+    }
+
+    /// The queues of a port that exist from the start.
+    #[inline]
+    const fn own(&self, port: u16) -> Range<usize> {
+        self.base(port)..self.base(port) + self.stride as usize
     }
 
     /// The `nth` queue of a class at a port.
     #[inline]
     pub fn queue_of(&self, port: u16, class: u8, nth: u16) -> u32 {
-        (port as usize * self.stride() + (self.offsets[class as usize] + nth) as usize) as u32
+        (self.base(port) + (self.offsets[class as usize] + nth) as usize) as u32
     }
 
     /// Number of the first queue of a class at every port.
@@ -291,13 +307,12 @@ impl Queueing {
 
     /// The queue that has this number at its port, if there is one.
     pub fn by_number(&self, port: u16, number: u16) -> Option<u32> {
-        ((number as usize) < self.stride())
-            .then(|| (port as usize * self.stride()) as u32 + u32::from(number))
+        (number < self.stride).then(|| (self.base(port) + usize::from(number)) as u32)
     }
 
     /// Queues that exist from the start, of all ports.
     pub fn standing(&self) -> usize {
-        self.stride() * self.ports.len()
+        self.stride as usize * self.ports.len()
     }
 
     /// Which of 64 standing queues are empty, as bits.
@@ -316,7 +331,8 @@ impl Queueing {
     /// Asks for what every packet asks for.
     #[inline]
     pub fn prefetch_head(&self) {
-        prefetch_lines(self, 2); // the second is for rounds; to look whether there are any would be to wait
+        // The second is for rounds. To look whether there are any would be to wait.
+        prefetch_lines(self, 2);
     }
 
     /// Asks for the state of a port.
@@ -324,9 +340,9 @@ impl Queueing {
     pub fn prefetch(&self, port: u16) {
         prefetch(&self.ports, port as usize);
         if self.single {
-            prefetch(&self.queues, (port as usize + 1) * self.classes() - 1);
+            prefetch(&self.queues, self.at(port, self.classes as u8 - 1));
         } else {
-            prefetch(&self.rounds, port as usize * self.classes());
+            prefetch(&self.rounds, self.at(port, 0));
         }
     }
 
@@ -334,7 +350,7 @@ impl Queueing {
     #[inline]
     pub fn prefetch_first(&self, port: u16, arena: &Arena) {
         if self.single {
-            let q = &self.queues[(port as usize + 1) * self.classes() - 1];
+            let q = &self.queues[self.at(port, self.classes as u8 - 1)];
             arena.prefetch_waiting(q.head);
         }
     }
@@ -367,7 +383,7 @@ impl Queueing {
     /// Queues of this class and port that hold packets and are not paused (BFC's `N_active`).
     #[inline]
     pub fn open(&self, port: u16, class: u8) -> u32 {
-        self.rounds[port as usize * self.classes() + class as usize].open
+        self.rounds[self.at(port, class)].open
     }
 
     /// The queue of a port that packets of a class join which were held elsewhere.
@@ -382,7 +398,7 @@ impl Queueing {
             && self
                 .queues
                 .get(queue as usize)
-                .is_some_and(|q| q.class as usize >= self.classes() - usize::from(self.behind))
+                .is_some_and(|q| u16::from(q.class) >= self.classes - u16::from(self.behind))
     }
 
     /// Classes of a port that have something and may send; a pause holds the queue behind a class
@@ -441,8 +457,9 @@ impl Queueing {
     /// A queue has packets and is not paused: it takes part from now on, at the end of the round.
     // SW-26
     fn enter_round(&mut self, queue: u32, arena: &Arena) {
+        let q = &self.queues[queue as usize];
+        let at = self.at(q.port, q.class);
         let q = &mut self.queues[queue as usize];
-        let at = q.port as usize * usize::from(self.classes) + q.class as usize;
         let round = &mut self.rounds[at];
         round.open += 1;
         self.ports[q.port as usize].ready |= 1 << q.class;
@@ -492,7 +509,7 @@ impl Queueing {
         let q = &self.queues[next.queue as usize];
         !q.paused
             && q.head == next.head
-            && q.port as usize * self.classes() + q.class as usize == at
+            && self.at(q.port, q.class) == at
             && arena.cold(next.head).remaining == next.remaining
     }
 
@@ -535,8 +552,8 @@ impl Queueing {
         if let Some(queue) = own {
             self.hold_head(queue, flow, on, arena);
         } else {
-            for number in self.offsets[DATA_CLASS as usize]..self.stride() as u16 {
-                let queue = (port as usize * self.stride()) as u32 + u32::from(number);
+            for number in self.offsets[DATA_CLASS as usize]..self.stride {
+                let queue = self.base(port) as u32 + u32::from(number);
                 self.hold_head(queue, flow, on, arena);
             }
         }
@@ -559,9 +576,9 @@ impl Queueing {
         }
         let mut named = paused.iter().copied().peekable();
         let mut freed = false;
-        for number in 0..self.stride() as u32 {
+        for number in 0..u32::from(self.stride) {
             let on = named.next_if_eq(&number).is_some();
-            let queue = (port as usize * self.stride()) as u32 + number;
+            let queue = self.base(port) as u32 + number;
             freed |= self.set_paused(queue, on, arena);
         }
         freed
@@ -570,7 +587,7 @@ impl Queueing {
     /// A queue got empty or paused.
     fn close(&mut self, queue: u32) {
         let q = &self.queues[queue as usize];
-        let at = q.port as usize * self.classes() + q.class as usize;
+        let at = self.at(q.port, q.class);
         if self.schedule == Schedule::Strict {
             self.levels[at] &= !(1 << (q.number - self.offsets[q.class as usize]));
         }
@@ -621,11 +638,11 @@ impl Queueing {
         if ready == 0 {
             return None;
         }
-        let mut class = ready.trailing_zeros() as usize; // SW-22
+        let mut class = ready.trailing_zeros() as u8; // SW-22
         if !PLAIN && let Some(weight) = self.weight {
             class = self.ports[port as usize].take_turns(ready, weight);
         }
-        let at = port as usize * self.classes() + class;
+        let at = self.at(port, class);
         if self.single {
             return Some((at as u32, self.take_single(at, arena)));
         }
@@ -669,9 +686,12 @@ impl Queueing {
 
     /// SW-27: the open queue whose number comes next after that which sent last.
     fn pick_cyclic(&mut self, at: usize) -> u32 {
-        let (port, class) = (at / self.classes(), at % self.classes());
-        let base = port * self.stride();
-        let (first, end) = (self.offsets[class], self.offsets[class + 1]);
+        let (port, class) = self.port_and_class(at);
+        let base = self.base(port);
+        let (first, end) = (
+            self.offsets[class as usize],
+            self.offsets[class as usize + 1],
+        );
         let last = self.rounds[at].last.clamp(first, end - 1);
         let open = |number: &u16| {
             let q = &self.queues[base + *number as usize];
@@ -685,9 +705,9 @@ impl Queueing {
 
     /// HOM-03: the open queue with the lowest number.
     fn pick_strict(&self, at: usize) -> u32 {
-        let (port, class) = (at / self.classes(), at % self.classes());
+        let (port, class) = self.port_and_class(at);
         let nth = self.levels[at].trailing_zeros() as u16;
-        self.queue_of(port as u16, class as u8, nth)
+        self.queue_of(port, class, nth)
     }
 
     /// SW-51, BFC-33: the open queue whose first packet's flow has the least left.
@@ -824,8 +844,7 @@ impl Queueing {
             return;
         }
         let standing = self.standing();
-        let own = port as usize * self.stride()..(port as usize + 1) * self.stride();
-        for queue in own.chain(standing..self.queues.len()) {
+        for queue in self.own(port).chain(standing..self.queues.len()) {
             if self.queues[queue].port == port {
                 self.set_paused(queue as u32, false, arena);
             }
@@ -838,7 +857,7 @@ impl Queueing {
         if self.ports[port as usize].ready & 1 == 0 {
             return None;
         }
-        let at = port as usize * self.classes();
+        let at = self.at(port, 0);
         if self.single {
             return Some(self.take_single(at, arena));
         }
@@ -861,9 +880,7 @@ impl Queueing {
 
     /// Calls `visit` with every queue of a port that holds packets.
     pub fn for_each_queue(&self, port: u16, mut visit: impl FnMut(&QueueState)) {
-        let (first, standing) = (port as usize * self.stride(), self.standing());
-        let own = first..first + self.stride();
-        for at in own.chain(standing..self.queues.len()) {
+        for at in self.own(port).chain(self.standing()..self.queues.len()) {
             let q = &self.queues[at];
             if q.port == port && !q.is_empty() {
                 visit(&QueueState {

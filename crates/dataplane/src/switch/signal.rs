@@ -123,6 +123,7 @@ mod tests {
     #[test]
     fn red_marks_nothing_below_kmin_everything_above_kmax_and_pmax_between() {
         let m = marker(Rate::from_gbps(100));
+        assert_eq!(m.unmarked(0), 100_000);
         assert!(!m.marks(0, 100_000, || 0.0));
         assert!(m.marks(0, 400_001, || 0.999));
         // Half way the probability is 0.1.

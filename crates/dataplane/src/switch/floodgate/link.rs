@@ -11,8 +11,7 @@ use crate::units::Time;
 
 /// Whether routes do not name a port for a destination.
 fn is_astray(port: u16, dst: u32, routes: &Routes) -> bool {
-    let set = routes.set_of(dst).map(|set| &routes.sets[set]);
-    !set.is_some_and(|set| set.contains(&port))
+    !routes.next_hops(dst).contains(&port)
 }
 
 impl Floodgate {

@@ -347,11 +347,8 @@ impl Floodgate {
     // FG-45, LNK-27
     #[inline]
     fn is_paused(&self, dst: u32, routes: &Routes) -> bool {
-        self.paused_by.any(dst) && {
-            let set = routes.set_of(dst).map(|set| &routes.sets[set]);
-            let mut ports = set.into_iter().flatten();
-            ports.any(|&port| self.paused_by.has(port, dst))
-        }
+        let has_paused = |&port: &u16| self.paused_by.has(port, dst);
+        self.paused_by.any(dst) && routes.next_hops(dst).iter().any(has_paused)
     }
 
     /// Whether a packet that arrives is to be held. Changes nothing.
