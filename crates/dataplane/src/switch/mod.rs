@@ -358,7 +358,7 @@ impl Switch {
         if buffered {
             if !self.mmu.enter_reserve(in_port, class, size) {
                 let waiting = if self.mmu.per_queue() && place.queue != queueing::NO_QUEUE {
-                    self.queueing.get(place.queue).bytes
+                    self.queueing.get(place.queue).bytes()
                 } else {
                     self.queueing.ports[port as usize].bytes
                 };
@@ -527,7 +527,7 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        let found = self.queueing.get(queue).bytes;
+        let found = self.queueing.get(queue).bytes();
         self.queueing.push(queue, id, arena);
         let bit = 1u8 << packet.class();
         let size = u64::from(packet.size);
@@ -728,7 +728,7 @@ impl Switch {
             return;
         }
         let bytes = match marker.scope {
-            Scope::Queue => self.queueing.get(queue).bytes + telemetry.held_bytes,
+            Scope::Queue => self.queueing.get(queue).bytes() + telemetry.held_bytes,
             Scope::Port => most,
         };
         debug_assert!(bytes <= most, "a queue is part of its port");

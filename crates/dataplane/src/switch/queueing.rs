@@ -15,11 +15,15 @@ use crate::switch::classify::MixedMap;
 /// No queue; ends a round.
 pub(crate) const NO_QUEUE: u32 = u32::MAX;
 
+/// In a queue's account: one packet more was taken from it.
+const TAKEN: u64 = 1 << 40;
+
 /// A queue belongs to one port and one class.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub(crate) struct Queue {
-    pub bytes: u64,
+    /// Bytes in it (lower 40 bits), and how many packets were taken from it so far (upper 24).
+    account: u64,
     head: PacketId,
     tail: PacketId,
     next_in_round: u32,
@@ -35,7 +39,7 @@ pub(crate) struct Queue {
 impl Queue {
     const fn new(port: u16, number: u16, class: u8) -> Self {
         Self {
-            bytes: 0,
+            account: 0,
             head: NO_PACKET,
             tail: NO_PACKET,
             next_in_round: NO_QUEUE,
@@ -51,6 +55,18 @@ impl Queue {
     pub const fn is_empty(&self) -> bool {
         self.head == NO_PACKET
     }
+
+    /// Bytes in it.
+    #[inline]
+    pub const fn bytes(&self) -> u64 {
+        self.account & (TAKEN - 1)
+    }
+
+    /// A packet of this size was taken from it.
+    #[inline]
+    const fn note_taken(&mut self, size: u64) {
+        self.account = self.account.wrapping_add(TAKEN - size);
+    }
 }
 
 /// A queue that holds packets, for whoever looks at it.
@@ -62,9 +78,14 @@ pub struct QueueState {
     pub bytes: u64,
     /// Its first packet.
     pub head: PacketId,
+    /// How many packets were taken from it so far, modulo [`QueueState::TURN`].
+    pub taken: u32,
 }
 
 impl QueueState {
+    /// When the count of packets taken begins anew.
+    pub const TURN: u32 = 1 << 24;
+
     /// Calls `visit` with every packet of the queue, in order.
     pub fn for_each(&self, arena: &Arena, mut visit: impl FnMut(PacketId)) {
         let mut id = self.head;
@@ -431,7 +452,7 @@ impl Queueing {
         hot.next = NO_PACKET;
         hot.queue = queue;
         let size = u64::from(hot.size);
-        q.bytes += size;
+        q.account += size;
         let port = &mut self.ports[q.port as usize];
         port.bytes += size;
         port.max_bytes = port.max_bytes.max(port.bytes);
@@ -730,7 +751,7 @@ impl Queueing {
         let packet = arena.hot(id);
         let size = u64::from(packet.size);
         q.head = packet.next;
-        q.bytes -= size;
+        q.note_taken(size);
         let port = &mut self.ports[q.port as usize];
         port.bytes -= size;
         if q.head == NO_PACKET {
@@ -748,7 +769,7 @@ impl Queueing {
         let id = q.head;
         let packet = arena.hot(id);
         q.head = packet.next;
-        q.bytes -= u64::from(packet.size);
+        q.note_taken(u64::from(packet.size));
         let port = q.port as usize;
         let empty = q.head == NO_PACKET;
         if empty {
@@ -785,7 +806,7 @@ impl Queueing {
         let last = std::mem::replace(&mut q.tail, before);
         arena.hot_mut(before).next = NO_PACKET;
         let size = u64::from(arena.hot(last).size);
-        q.bytes -= size;
+        q.note_taken(size);
         self.ports[q.port as usize].bytes -= size;
         Some(last)
     }
@@ -885,8 +906,9 @@ impl Queueing {
             if q.port == port && !q.is_empty() {
                 visit(&QueueState {
                     queue: at as u32,
-                    bytes: q.bytes,
+                    bytes: q.bytes(),
                     head: q.head,
+                    taken: (q.account / TAKEN) as u32,
                 });
             }
         }

@@ -123,7 +123,7 @@ impl Switch {
 
     fn has_room(&self, port: u16, config: TrimConfig, size: u16) -> bool {
         let queue = self.queueing.queue_of(port, CONTROL_CLASS, 0);
-        self.queueing.get(queue).bytes + u64::from(size) <= config.control_bytes
+        self.queueing.get(queue).bytes() + u64::from(size) <= config.control_bytes
     }
 
     /// Whether a control packet fits the queue of its port. A header that does not goes back to its

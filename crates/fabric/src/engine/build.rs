@@ -74,18 +74,18 @@ fn sprays(config: &SwitchConfig) -> bool {
 /// With fewer ports than this all state is in the processor's caches anyway.
 const MANY_PORTS: u32 = 2048;
 
-/// Buckets of lanes are so much wider, as a power of two: each lane has but a part of the events, and
-/// memory is asked for ahead only within a bucket.
-const LANE_SHIFT: u32 = 1;
+/// Buckets of 2^16 ps, 66 ns: to turn to the next bucket costs a hard-to-foresee branch or two, so each
+/// should have many events, also where an incast leaves most links idle.
+const BUCKET_SHIFT: u32 = 16;
 
-/// Buckets of 2^13 ps, 8 ns: to turn to the next bucket costs a hard-to-foresee branch or two, so each
-/// should have some events.
-const BUCKET_SHIFT: u32 = 13;
+/// Buckets of lanes are narrower: a network that has lanes has many events at any time, and while a bucket
+/// is sorted nothing is asked for ahead.
+const LANE_SHIFT: u32 = 14;
 
 /// Width of the calendar's buckets, as a power of two of ps: its first wheel must reach as far as
 /// nearly all arrivals do, or they are sorted twice; and they should not come into the bucket at
-/// hand, or they are moved one by one.
-fn bucket_shift(graph: &Graph, max_frame: u16) -> u32 {
+/// hand, or they are moved one by one. If neither matters, it is `widest`.
+fn bucket_shift(graph: &Graph, max_frame: u16, widest: u32) -> u32 {
     let mut reach: Vec<Time> = (0..graph.port_count() as usize)
         .map(|index| graph.port(index))
         .map(|port| port.delay_ps + port.rate.serialisation_ps(u64::from(max_frame)))
@@ -100,7 +100,7 @@ fn bucket_shift(graph: &Graph, max_frame: u16) -> u32 {
         .ilog2();
     let apart = (reach_ps / 16).max(1).ilog2();
     reaching
-        .max(apart.clamp(Wheel::DEFAULT_SHIFT, BUCKET_SHIFT))
+        .max(apart.clamp(Wheel::DEFAULT_SHIFT, widest))
         .min(24)
 }
 
@@ -271,17 +271,17 @@ impl Simulation<Wheel> {
     /// Builds the network of a plan.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
-        let shift = bucket_shift(&plan.graph, plan.switch.max_frame);
         let whole = || vec![0; plan.graph.nodes() as usize];
         let (divided, threads) = divide(&plan);
         let (part_of, division) = match divided {
             Some((cut, division)) => (cut.part_of, Some(division)),
             None => (whole(), None),
         };
-        let (lane_of, look_ahead_ps, shift) = match lanes(&plan) {
-            Some(cut) => (cut.part_of, cut.look_ahead_ps, shift + LANE_SHIFT),
-            None => (whole(), Time::MAX, shift),
+        let (lane_of, look_ahead_ps, widest) = match lanes(&plan) {
+            Some(cut) => (cut.part_of, cut.look_ahead_ps, LANE_SHIFT),
+            None => (whole(), Time::MAX, BUCKET_SHIFT),
         };
+        let shift = bucket_shift(&plan.graph, plan.switch.max_frame, widest);
         let places = Places::new(&plan.graph, &part_of, &lane_of);
         let calendar = || Wheel::new(shift);
         let calendars = (0..places.parts() as u32)

@@ -5,101 +5,79 @@ use std::collections::VecDeque;
 
 use dataplane::packet::{Arena, Kind, NO_PACKET, PacketId};
 use dataplane::switch::{MixedMap, QueueState};
-use dataplane::units::Time;
 
 /// From so many bytes on a queue is long.
 pub(super) const LONG_BYTES: u64 = 1 << 16;
 
-/// A packet in a queue, told from all others that ever have its record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A packet in a queue.
+#[derive(Clone, Copy, Debug)]
 struct Standing {
     id: PacketId,
-    flow: u32,
-    psn: u32,
-    size: u16,
-    data: bool,
-    sent_ps: Time,
-}
-
-impl Standing {
-    fn of(id: PacketId, arena: &Arena) -> Self {
-        let packet = arena.hot(id);
-        Self {
-            id,
-            flow: packet.flow,
-            psn: packet.psn,
-            size: packet.size,
-            data: packet.kind() == Kind::Data,
-            sent_ps: arena.cold(id).sent_ps,
-        }
-    }
+    /// Its flow, if it is data.
+    flow: Option<u32>,
 }
 
 /// What stood in a queue at the last look, in its order.
 #[derive(Debug, Default)]
 struct Row {
     packets: VecDeque<Standing>,
-    bytes: u64,
     /// Data packets of each flow.
     flows: MixedMap<u32, u32>,
+    /// What [`QueueState::taken`] said.
+    taken: u32,
 }
 
 impl Row {
     fn push(&mut self, packet: Standing) {
         self.packets.push_back(packet);
-        self.bytes += u64::from(packet.size);
-        if packet.data {
-            *self.flows.entry(packet.flow).or_default() += 1;
+        if let Some(flow) = packet.flow {
+            *self.flows.entry(flow).or_default() += 1;
         }
     }
 
     fn pop(&mut self) {
-        let Some(packet) = self.packets.pop_front() else {
-            return;
-        };
-        self.bytes -= u64::from(packet.size);
-        if packet.data
-            && let Some(count) = self.flows.get_mut(&packet.flow)
+        let first = self.packets.pop_front();
+        if let Some(flow) = first.and_then(|packet| packet.flow)
+            && let Some(count) = self.flows.get_mut(&flow)
         {
             *count -= 1;
             if *count == 0 {
-                self.flows.remove(&packet.flow);
+                self.flows.remove(&flow);
             }
         }
     }
 
     fn clear(&mut self) {
         self.packets.clear();
-        self.bytes = 0;
         self.flows.clear();
     }
 
-    /// Leaves out what stands no more, and adds what is new behind. A queue is first in, first out: if
-    /// its first packet was there before, so was all that stood behind it.
+    /// Leaves out what stands no more, and adds what is new behind. A queue is first in, first out: its
+    /// first packet stands as many places further back as packets were taken.
     fn follow(&mut self, queue: &QueueState, arena: &Arena) {
-        let first = Standing::of(queue.head, arena);
-        while self.packets.front().is_some_and(|front| *front != first) {
-            self.pop();
+        let gone = queue.taken.wrapping_sub(self.taken) % QueueState::TURN;
+        self.taken = queue.taken;
+        match gone as usize {
+            gone if gone < self.packets.len() => (0..gone).for_each(|_| self.pop()),
+            _ => self.clear(),
         }
-        let end = self.extend(queue, arena);
-        if end != NO_PACKET || self.bytes != queue.bytes {
-            // Something was taken out of the middle after all.
-            self.clear();
-            self.extend(queue, arena);
+        if self
+            .packets
+            .front()
+            .is_some_and(|front| front.id != queue.head)
+        {
+            self.clear(); // one was taken from the end after all
         }
-    }
-
-    /// Adds what stands behind the last known packet; returns what is left to add.
-    fn extend(&mut self, queue: &QueueState, arena: &Arena) -> PacketId {
         let mut id = match self.packets.back() {
             Some(last) => arena.hot(last.id).next,
             None => queue.head,
         };
-        while id != NO_PACKET && self.bytes < queue.bytes {
-            self.push(Standing::of(id, arena));
-            id = arena.hot(id).next;
+        while id != NO_PACKET {
+            let packet = arena.hot(id);
+            let flow = (packet.kind() == Kind::Data).then_some(packet.flow);
+            self.push(Standing { id, flow });
+            id = packet.next;
         }
-        id
     }
 }
 
@@ -153,7 +131,22 @@ mod tests {
         fn pop(&mut self, arena: &mut Arena) {
             let id = self.state.head;
             self.state.head = arena.hot(id).next;
+            self.took(id, arena);
+        }
+
+        fn pop_last(&mut self, arena: &mut Arena) {
+            let mut before = self.state.head;
+            while arena.hot(before).next != self.tail {
+                before = arena.hot(before).next;
+            }
+            arena.hot_mut(before).next = NO_PACKET;
+            let last = std::mem::replace(&mut self.tail, before);
+            self.took(last, arena);
+        }
+
+        fn took(&mut self, id: PacketId, arena: &mut Arena) {
             self.state.bytes -= u64::from(arena.hot(id).size);
+            self.state.taken = (self.state.taken + 1) % QueueState::TURN;
             arena.free(id);
         }
 
@@ -181,6 +174,7 @@ mod tests {
             queue: 3,
             bytes: 0,
             head: NO_PACKET,
+            taken: QueueState::TURN - 1_000,
         };
         let mut queue = Queue {
             state,
@@ -198,11 +192,7 @@ mod tests {
                     psn: random.below(3) as u32,
                     ..Packet::new(kind, 2, 60 + random.below(3) as u16)
                 };
-                let cold = Cold {
-                    sent_ps: step,
-                    ..Cold::default()
-                };
-                let id = arena.alloc(packet, cold);
+                let id = arena.alloc(packet, Cold::default());
                 queue.push(id, &mut arena);
             }
             for _ in 0..random.below(9) {
@@ -213,12 +203,9 @@ mod tests {
             if queue.state.head == NO_PACKET || random.below(3) == 0 {
                 continue;
             }
-            // Now and then a packet in the middle is lost.
-            let second = arena.hot(queue.state.head).next;
-            if random.below(20) == 0 && second != NO_PACKET && second != queue.tail {
-                queue.state.bytes -= u64::from(arena.hot(second).size);
-                arena.hot_mut(queue.state.head).next = arena.hot(second).next;
-                arena.free(second);
+            // NDP takes packets from the end.
+            if random.below(20) == 0 && queue.state.head != queue.tail {
+                queue.pop_last(&mut arena);
             }
             let mut seen = Vec::new();
             long.flows(9, &queue.state, &arena, |flow| seen.push(flow));

@@ -578,7 +578,7 @@ impl Switch {
     /// Bytes in the egress queues of a port, frames between neighbours left out.
     fn egress_bytes(&self, port: u16) -> u64 {
         let frames = self.queueing.queue_of(port, 0, 0);
-        self.queueing.ports[port as usize].bytes - self.queueing.get(frames).bytes
+        self.queueing.ports[port as usize].bytes - self.queueing.get(frames).bytes()
     }
 
     /// A packet leaves by `port`.
