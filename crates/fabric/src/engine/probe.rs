@@ -5,7 +5,7 @@ use dataplane::switch::Switch;
 use dataplane::units::Time;
 
 use super::network::Network;
-use super::standing::{LONG_BYTES, LongQueues};
+use super::standing::{LONG_BYTES, LongQueues, News};
 use crate::record::{BufferSample, Recorder};
 use crate::topology::Graph;
 
@@ -105,6 +105,7 @@ impl Probes {
     // ENG-30, ENG-31
     pub fn look<C>(&mut self, at_ps: Time, net: &Network<C>, recorder: &mut dyn Recorder) {
         self.samples.clear();
+        self.read_news(net);
         let mut first = 0usize;
         for (index, (node, switch, arena)) in net.each_switch().enumerate() {
             let ports = self.ports[index];
@@ -113,7 +114,7 @@ impl Probes {
                 let (bytes, _) = switch.queued(port);
                 let held = switch.held(port).map_or(0, |held| held.0);
                 max_port_bytes = max_port_bytes.max(bytes + held);
-                if !(first + port as usize + self.round).is_multiple_of(TURN) {
+                if !self.has_turn(first + port as usize) {
                     continue;
                 }
                 let flows = if bytes == 0 {
@@ -139,6 +140,31 @@ impl Probes {
         }
         self.round += 1;
         recorder.buffers(&self.samples);
+    }
+
+    /// Whether the active flows of a port are counted now.
+    fn has_turn(&self, number: usize) -> bool {
+        (number + self.round).is_multiple_of(TURN)
+    }
+
+    /// Asks for what is new in the long queues that [`Probes::look`] will walk through.
+    fn read_news<C>(&self, net: &Network<C>) {
+        let mut news = News::default();
+        let mut first = 0usize;
+        for (index, (_, switch, arena)) in net.each_switch().enumerate() {
+            for port in 0..self.ports[index] {
+                let number = first + port as usize;
+                if self.has_turn(number) && switch.queued(port).0 >= LONG_BYTES {
+                    switch.for_each_queue(port, |queue| {
+                        if queue.bytes >= LONG_BYTES {
+                            news.add(&self.long, number as u32, queue, arena);
+                        }
+                    });
+                }
+            }
+            first += self.ports[index] as usize;
+        }
+        news.read();
     }
 
     /// The same for `probes` probes of an empty network, the first at `from_ps`, the last at `at_ps`.

@@ -52,15 +52,19 @@ impl Row {
         self.flows.clear();
     }
 
+    /// How many packets were taken since the last look.
+    fn gone(&self, queue: &QueueState) -> usize {
+        (queue.taken.wrapping_sub(self.taken) % QueueState::TURN) as usize
+    }
+
     /// Leaves out what stands no more, and adds what is new behind. A queue is first in, first out: its
     /// first packet stands as many places further back as packets were taken.
     fn follow(&mut self, queue: &QueueState, arena: &Arena) {
-        let gone = queue.taken.wrapping_sub(self.taken) % QueueState::TURN;
-        self.taken = queue.taken;
-        match gone as usize {
+        match self.gone(queue) {
             gone if gone < self.packets.len() => (0..gone).for_each(|_| self.pop()),
             _ => self.clear(),
         }
+        self.taken = queue.taken;
         if self
             .packets
             .front()
@@ -95,10 +99,47 @@ impl LongQueues {
         row.flows.keys().copied().for_each(visit);
     }
 
+    /// The first packet of this queue that was not there at the last look, if there is one.
+    fn first_new(&self, port: u32, queue: &QueueState, arena: &Arena) -> PacketId {
+        let row = self.rows.get(&(port, queue.queue));
+        let known = row.filter(|row| row.gone(queue) < row.packets.len());
+        match known.and_then(|row| row.packets.back()) {
+            Some(last) => arena.hot(last.id).next,
+            None => queue.head,
+        }
+    }
+
     /// A queue is short: forgets it.
     pub fn forget(&mut self, port: u32, queue: u32) {
         if !self.rows.is_empty() {
             self.rows.remove(&(port, queue));
+        }
+    }
+}
+
+/// What is new in several long queues, to be brought into the caches.
+#[derive(Debug, Default)]
+pub(super) struct News<'a> {
+    next: Vec<(&'a Arena, PacketId)>,
+}
+
+impl<'a> News<'a> {
+    /// Notes what is new in a queue.
+    pub fn add(&mut self, long: &LongQueues, port: u32, queue: &QueueState, arena: &'a Arena) {
+        self.next.push((arena, long.first_new(port, queue, arena)));
+    }
+
+    /// Reads a packet of each queue in turn: where the next one stands only the one before it tells, so
+    /// that each of a queue waits for memory, but queues do not wait for each other.
+    pub fn read(mut self) {
+        while !self.next.is_empty() {
+            self.next.retain_mut(|(arena, id)| {
+                let standing = *id != NO_PACKET;
+                if standing {
+                    *id = arena.hot(*id).next;
+                }
+                standing
+            });
         }
     }
 }
