@@ -171,6 +171,7 @@ fn node(plan: &Plan, number: u32) -> Node {
     Node {
         stream: Stream::new(plan.seed, u64::from(number), purpose),
         armed_ps: NEVER,
+        then_ps: NEVER,
         number,
         base: plan.graph.port_range(number).start as u32,
         digest: 0,

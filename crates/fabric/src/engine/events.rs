@@ -327,10 +327,12 @@ impl<C: Calendar> Partition<C> {
             return;
         }
         // An alarm that was set again for an earlier time rings for nothing at the old one (KER-06).
-        if self.core.nodes[node as usize].armed_ps > now {
+        let alarm = &mut self.core.nodes[node as usize];
+        if alarm.armed_ps > now {
             return;
         }
-        self.core.nodes[node as usize].armed_ps = NEVER;
+        // ENG-09: what was wished before an earlier time is due again.
+        alarm.armed_ps = std::mem::replace(&mut alarm.then_ps, NEVER);
         let sink = &mut NodeSink::of(&mut self.core, node);
         match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => self.switches[switch].timer(now, &mut self.arena, sink),

@@ -23,6 +23,8 @@ pub(super) struct Node {
     pub stream: Stream,
     /// When its alarm goes off; [`NEVER`]: not set.
     pub armed_ps: Time,
+    /// When it goes off after that, as was wished before; [`NEVER`]: not known.
+    pub then_ps: Time,
     /// Its number in the network.
     pub number: u32,
     /// Number of its first port.
@@ -174,7 +176,7 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
         let node = &mut self.core.nodes[self.node as usize];
         // ENG-09
         if at < node.armed_ps {
-            node.armed_ps = at;
+            node.then_ps = std::mem::replace(&mut node.armed_ps, at);
             let at = at.max(self.core.now);
             self.core
                 .calendar
