@@ -74,18 +74,11 @@ fn sprays(config: &SwitchConfig) -> bool {
 /// With fewer ports than this all state is in the processor's caches anyway.
 const MANY_PORTS: u32 = 2048;
 
-/// Buckets of 2^16 ps, 66 ns: to turn to the next bucket costs a hard-to-foresee branch or two, so each
-/// should have many events, also where an incast leaves most links idle.
-const BUCKET_SHIFT: u32 = 16;
-
-/// Buckets of lanes are narrower: a network that has lanes has many events at any time, and while a bucket
-/// is sorted nothing is asked for ahead.
-const LANE_SHIFT: u32 = 14;
-
-/// Width of the calendar's buckets, as a power of two of ps: its first wheel must reach as far as
-/// nearly all arrivals do, or they are sorted twice; and they should not come into the bucket at
-/// hand, or they are moved one by one. If neither matters, it is `widest`.
-fn bucket_shift(graph: &Graph, max_frame: u16, widest: u32) -> u32 {
+/// Least and greatest width of the calendar's buckets, as powers of two of ps: its first wheel must reach
+/// as far as nearly all arrivals do, or they are sorted twice; and they should not come into the bucket at
+/// hand, or they are moved one by one.
+// KER-11
+fn bucket_shifts(graph: &Graph, max_frame: u16) -> (u32, u32) {
     let mut reach: Vec<Time> = (0..graph.port_count() as usize)
         .map(|index| graph.port(index))
         .map(|port| port.delay_ps + port.rate.serialisation_ps(u64::from(max_frame)))
@@ -99,9 +92,8 @@ fn bucket_shift(graph: &Graph, max_frame: u16, widest: u32) -> u32 {
         .next_power_of_two()
         .ilog2();
     let apart = (reach_ps / 16).max(1).ilog2();
-    reaching
-        .max(apart.clamp(Wheel::DEFAULT_SHIFT, widest))
-        .min(24)
+    let least = reaching.clamp(Wheel::DEFAULT_SHIFT, 24);
+    (least, least.max(apart.min(24)))
 }
 
 /// Routes of the switches, and the pairs of ports that may hold their upstream, each to be taken by
@@ -278,13 +270,13 @@ impl Simulation<Wheel> {
             Some((cut, division)) => (cut.part_of, Some(division)),
             None => (whole(), None),
         };
-        let (lane_of, look_ahead_ps, widest) = match lanes(&plan) {
-            Some(cut) => (cut.part_of, cut.look_ahead_ps, LANE_SHIFT),
-            None => (whole(), Time::MAX, BUCKET_SHIFT),
+        let (lane_of, look_ahead_ps) = match lanes(&plan) {
+            Some(cut) => (cut.part_of, cut.look_ahead_ps),
+            None => (whole(), Time::MAX),
         };
-        let shift = bucket_shift(&plan.graph, plan.switch.max_frame, widest);
+        let (least, most) = bucket_shifts(&plan.graph, plan.switch.max_frame);
         let places = Places::new(&plan.graph, &part_of, &lane_of);
-        let calendar = || Wheel::new(shift);
+        let calendar = || Wheel::between(least, most);
         let calendars = (0..places.parts() as u32)
             .map(|part| {
                 let others = (1..places.lanes(part)).map(|_| calendar()).collect();

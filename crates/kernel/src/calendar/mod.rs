@@ -18,6 +18,7 @@ mod fifo;
 mod naive;
 mod ring;
 mod wheel;
+mod width;
 
 pub use event::{Event, phase};
 pub use fifo::Fifo;

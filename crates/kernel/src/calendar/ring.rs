@@ -89,6 +89,16 @@ impl Ring {
         std::mem::take(&mut self.buckets[slot])
     }
 
+    /// Takes all buckets out of use.
+    pub(super) fn take_all(&mut self) -> impl Iterator<Item = Vec<Event>> {
+        self.words = [0; WORDS];
+        self.summary = 0;
+        let buckets = self.buckets.iter_mut();
+        buckets
+            .filter(|bucket| bucket.capacity() > 0)
+            .map(std::mem::take)
+    }
+
     /// The number of the first bucket in use at or after `number`, within one turn of the ring.
     #[inline]
     pub(super) fn next(&self, number: u64) -> Option<u64> {

@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use super::event::Key;
 use super::ring::{Ring, SLOTS, Spares};
+use super::width::Width;
 use super::{Calendar, Event};
 use crate::{Time, few};
 
@@ -71,12 +72,12 @@ fn spread(events: &mut Vec<Event>, spare: &mut Vec<Event>, shift: u32) {
 /// | far | the next 4096 blocks | a ring of unsorted blocks |
 /// | beyond | the rest | a heap |
 ///
-/// With the default of 2^10 ps these reach 4.2 µs and 17 ms. A bucket is sorted when it becomes
+/// With 2^10 ps these reach 4.2 µs and 17 ms. A bucket is sorted when it becomes
 /// the current one, and popped from its end; a block is poured into its buckets when the cursor
 /// enters it. Empty buckets are skipped by a map of those in use, so that sparse events cost no
 /// more than dense ones.
 ///
-/// The shift changes only the speed, never the order.
+/// The shift changes only the speed, never the order. It may follow what buckets hold ([`Wheel::between`]).
 #[derive(Clone, Debug)]
 pub struct Wheel {
     /// The current bucket, in descending order: the next event is the last.
@@ -91,6 +92,7 @@ pub struct Wheel {
     /// The block that was poured last; the cursor is in it or at its end.
     block: u64,
     shift: u32,
+    width: Width,
     len: usize,
     popped_ps: Time,
     near: Ring,
@@ -119,13 +121,23 @@ impl Wheel {
     /// other widths suit links of other orders of speed and length.
     #[must_use]
     pub fn new(shift: u32) -> Self {
+        Self::between(shift, shift)
+    }
+
+    /// The same with buckets from 2^`least` to 2^`most` ps, as wide as suits what they hold.
+    // KER-11
+    #[must_use]
+    pub fn between(least: u32, most: u32) -> Self {
+        let most = most.min(Self::MAX_SHIFT);
+        let least = least.min(most);
         Self {
             current: Vec::new(),
             loaded: 0,
             late: BinaryHeap::new(),
             cursor: 0,
             block: 0,
-            shift: shift.min(Self::MAX_SHIFT),
+            shift: least.midpoint(most),
+            width: Width::between(least, most),
             len: 0,
             popped_ps: 0,
             near: Ring::new(),
@@ -146,6 +158,7 @@ impl Wheel {
     /// to the heap: a burst of them must not be moved again and again.
     #[inline(never)]
     fn push_current(&mut self, event: Event) {
+        self.width.note_late();
         let deep = self.current.len().saturating_sub(SHALLOW);
         let above = self.current[deep..].partition_point(|other| event.precedes(*other));
         if above > 0 || deep == 0 {
@@ -169,6 +182,9 @@ impl Wheel {
     /// Makes the next bucket in use the current one, which is empty; false if that bucket does not
     /// begin before `limit`. KER-05: the cursor passes no bucket that does not.
     fn advance(&mut self, limit: Time) -> bool {
+        if let Some(shift) = self.width.better(self.shift, self.len) {
+            self.change_width(shift);
+        }
         loop {
             let near = self.near.next(self.cursor);
             if let Some(bucket) = near.filter(|bucket| bucket >> SLOT_BITS == self.block) {
@@ -205,6 +221,7 @@ impl Wheel {
         self.spares.put(drained, self.loaded);
         self.cursor = bucket + 1;
         self.loaded = self.current.len();
+        self.width.note(self.loaded);
         if self.loaded > 1 {
             self.sort();
         }
@@ -262,19 +279,57 @@ impl Wheel {
         }
         let held = poured.len();
         self.spares.put(poured, held);
+        self.fetch_from_beyond();
+    }
+
+    /// Moves down what is beyond and now within reach of a finer level.
+    fn fetch_from_beyond(&mut self) {
         while let Some(&Reverse(key)) = self.beyond.peek() {
             let bucket = self.bucket(key.time());
-            if (bucket >> SLOT_BITS) - block >= SLOTS {
+            if (bucket >> SLOT_BITS) - self.block >= SLOTS {
                 break;
             }
             self.beyond.pop();
-            if bucket >> SLOT_BITS == block {
+            if bucket >> SLOT_BITS == self.block {
                 self.near.insert(&mut self.spares, bucket, key.event());
             } else {
                 self.far
                     .insert(&mut self.spares, bucket >> SLOT_BITS, key.event());
             }
         }
+    }
+
+    /// Puts all that is pending into buckets of another width. The current bucket is empty, and nothing is
+    /// late: if the bucket at the cursor begins before it now, what will be pushed there finds its place.
+    // KER-05, KER-11
+    #[cold]
+    #[inline(never)]
+    fn change_width(&mut self, shift: u32) {
+        debug_assert!(self.current.is_empty() && self.late.is_empty());
+        let Some(start_ps) = self.cursor.checked_mul(1 << self.shift) else {
+            return; // the end of time
+        };
+        self.shift = shift;
+        self.cursor = start_ps >> shift;
+        self.block = self.cursor >> SLOT_BITS;
+        for bucket in self
+            .near
+            .take_all()
+            .chain(self.far.take_all())
+            .collect::<Vec<_>>()
+        {
+            for &event in &bucket {
+                let number = event.time >> shift;
+                if number - self.cursor < SLOTS {
+                    self.near.insert(&mut self.spares, number, event);
+                } else {
+                    self.push_far(event);
+                }
+            }
+            let held = bucket.len();
+            self.spares.put(bucket, held);
+        }
+        self.fetch_from_beyond();
     }
 
     /// The first event before `limit`, and whether it is one of the late ones.
@@ -373,7 +428,52 @@ impl Calendar for Wheel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Naive;
     use crate::phase;
+    use crate::random::{Purpose, Stream};
+
+    /// KER-11: a wheel whose buckets change their width gives what the naive calendar gives.
+    #[test]
+    fn width_follows_what_buckets_hold() {
+        let mut random = Stream::new(3, 0, Purpose::Test);
+        let (mut wheel, mut naive) = (Wheel::between(2, 16), Naive::new());
+        let mut shifts = Vec::new();
+        let mut now = 0;
+        // Picoseconds between events, and how many are pending.
+        for (gap, pending) in [
+            (30, 3_000),
+            (100_000, 50),
+            (8, 20_000),
+            (9_000_000, 5),
+            (2, 700),
+        ] {
+            for _ in 0..100_000 {
+                while wheel.len() < pending {
+                    let far = if random.below(1_000) == 0 { 100 } else { 1 };
+                    let time = now + random.below(2 * gap * pending as u64) * far;
+                    let id = random.below(1 << 20) as u32;
+                    let event = Event::new(time, random.below(6) as u32, id, 0);
+                    wheel.push(event);
+                    naive.push(event);
+                }
+                let limit = now + random.below(gap * 20);
+                assert_eq!(wheel.pop_before(limit), naive.pop_before(limit));
+                let popped = wheel.pop_before(Time::MAX);
+                assert_eq!(popped, naive.pop_before(Time::MAX));
+                now = popped.map_or(now, |event| event.time);
+            }
+            shifts.push(wheel.shift);
+        }
+        while let Some(event) = naive.pop_before(Time::MAX) {
+            assert_eq!(wheel.pop_before(Time::MAX), Some(event));
+        }
+        assert!(wheel.is_empty());
+        // About 128 gaps each, where the bounds allow it.
+        let wanted = [(11, 13), (16, 16), (9, 11), (16, 16), (7, 9)];
+        for (shift, (least, most)) in shifts.iter().zip(wanted) {
+            assert!((least..=most).contains(shift), "{shifts:?}");
+        }
+    }
 
     /// KER-05: whatever is asked, no bucket that begins at or after the limit becomes current, and
     /// no block that does is entered, on any level.
