@@ -6,7 +6,7 @@
 use super::mmu_ns3::{self, Books};
 use super::spfc::Victims;
 use crate::config::{Accounting, Admission, MmuConfig, Pfc, PfcThreshold, SwitchConfig};
-use crate::prefetch::{prefetch, prefetch_lines};
+use crate::prefetch::prefetch;
 use crate::sink::DropCause;
 use crate::units::{Rate, Time};
 
@@ -210,12 +210,6 @@ impl Mmu {
     /// The books are these, and no ports are told apart.
     pub const fn is_plain(&self) -> bool {
         self.ns3.is_none() && self.victims.is_none()
-    }
-
-    /// Asks for what every packet asks for.
-    #[inline]
-    pub fn prefetch_head(&self) {
-        prefetch_lines(self, 1);
     }
 
     /// Asks for the books of an ingress.

@@ -24,7 +24,6 @@ mod trim;
 use crate::config::{Assist, Classify, IntConfig, PauseBy, Scope, SwitchConfig};
 use crate::int::{IntFormat, IntHop, wire};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
-use crate::prefetch::prefetch_lines;
 use crate::route::Routes;
 use crate::sink::{DROP_CAUSES, DropCause, Sink};
 use crate::units::{NEVER, Rate, Time};
@@ -233,16 +232,7 @@ impl Switch {
         }
     }
 
-    /// Asks for the switch's own record. Like all that asks for memory, it changes nothing.
-    #[inline]
-    pub fn prefetch(&self) {
-        prefetch_lines(self, 2);
-        self.queueing.prefetch_head();
-        self.mmu.prefetch_head();
-        prefetch_lines(&self.counters, 1);
-    }
-
-    /// Asks for what tells where a packet goes.
+    /// Asks for what tells where a packet goes. Like all that asks for memory, it changes nothing.
     #[inline]
     pub fn prefetch_route(&self, id: PacketId, arena: &Arena) {
         self.routes.prefetch(arena.hot(id).dst);

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::config::{Assist, Classify, MAX_CLASSES, PauseBy, Release, Schedule, SwitchConfig};
 use crate::packet::{Arena, NO_PACKET, PacketId};
-use crate::prefetch::{prefetch, prefetch_lines};
+use crate::prefetch::prefetch;
 use crate::switch::classify::MixedMap;
 
 /// No queue; ends a round.
@@ -347,13 +347,6 @@ impl Queueing {
     /// No class is shaped, waits behind another, takes turns with another, or is paused by flows.
     pub fn is_plain(&self) -> bool {
         self.behind == 0 && self.weight.is_none() && self.held_flows.is_none()
-    }
-
-    /// Asks for what every packet asks for.
-    #[inline]
-    pub fn prefetch_head(&self) {
-        // The second is for rounds. To look whether there are any would be to wait.
-        prefetch_lines(self, 2);
     }
 
     /// Asks for the state of a port.

@@ -10,6 +10,11 @@ use kernel::digest::fold;
 use super::Partition;
 use super::node::{Core, NodeSink};
 
+/// When so many events of a bucket are left, the packets and links of the next are asked for, ...
+const LINKS_BEFORE: usize = 16;
+/// ... and then its nodes. An event takes about as long as a miss or two.
+const NODES_BEFORE: usize = 8;
+
 impl<C: Calendar> Partition<C> {
     /// Handles every event before `limit`, instant by instant.
     pub(super) fn run_before(&mut self, limit: Time) {
@@ -96,22 +101,21 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Asks for the memory that events a little ahead will touch, in steps, since each can only be
-    /// found by what the one before it brings: the packet and the link; the node; where the packet
-    /// goes there; what stands there. An event takes about as long as a miss or two. Decides nothing.
+    /// Asks for the memory that events ahead will touch, in steps, since each can only be found by what the
+    /// one before it brings: the packet and the link; the NIC, or what tells where the packet goes in a switch;
+    /// what stands there. The first steps are taken for a whole bucket of the calendar in one go, a little
+    /// before it has its turn; the last for each event, since what it asks for would be more than the
+    /// nearest cache holds. Decides nothing.
     #[inline]
     fn look_ahead(&self) {
-        let upcoming = self.core.calendar.here.upcoming();
-        if let &[.., sixth, _, _, _, _, _, _] = upcoming {
-            self.ask_for_link(sixth);
+        let calendar = &self.core.calendar.here;
+        for &event in calendar.following(LINKS_BEFORE) {
+            self.ask_for_link(event);
         }
-        if let &[.., fourth, _, _, _, _] = upcoming {
-            self.ask_for_node(fourth);
+        for &event in calendar.following(NODES_BEFORE) {
+            self.ask_for_node(event);
         }
-        if let &[.., second, _, _] = upcoming {
-            self.ask_for_route(second);
-        }
-        if let &[.., first, _] = upcoming {
+        if let &[.., first, _] = calendar.upcoming() {
             self.ask_for_port(first);
         }
     }
@@ -131,43 +135,31 @@ impl<C: Calendar> Partition<C> {
 
     #[inline(always)]
     fn ask_for_node(&self, event: Event) {
-        let node = match event.phase() {
-            phase::ARRIVAL => self.core.links.far[event.id() as usize].node,
-            phase::EGRESS => self.core.links.near[event.id() as usize].node,
-            phase::TIMER => event.id(),
-            _ => return,
-        } as usize;
-        if let Some(nic) = self.nics.get(node) {
-            nic.prefetch();
-            if event.phase() == phase::ARRIVAL {
-                self.arena.prefetch_cold(event.arg());
-            }
-        } else if let Some(switch) = self.switches.get(node - self.nics.len()) {
-            switch.prefetch();
-        }
-    }
-
-    #[inline(always)]
-    fn ask_for_route(&self, event: Event) {
         match event.phase() {
             phase::ARRIVAL => {
                 let node = self.core.links.far[event.id() as usize].node as usize;
-                if let Some(switch) = node.checked_sub(self.nics.len()) {
-                    self.switches[switch].prefetch_route(event.arg(), &self.arena);
-                    self.arena.prefetch_stack_of(event.arg(), Kind::Data);
-                } else {
+                if let Some(nic) = self.nics.get(node) {
+                    nic.prefetch();
+                    self.arena.prefetch_cold(event.arg());
                     self.arena.prefetch_stack_of(event.arg(), Kind::Ack);
+                } else if let Some(switch) = self.switches.get(node - self.nics.len()) {
+                    switch.prefetch_route(event.arg(), &self.arena);
+                    self.arena.prefetch_stack_of(event.arg(), Kind::Data);
                 }
             }
             phase::EGRESS => {
                 let near = &self.core.links.near[event.id() as usize];
-                match (near.node as usize).checked_sub(self.nics.len()) {
-                    Some(switch) => self.switches[switch].prefetch_port(near.port),
-                    None => self.nics[near.node as usize].prefetch_port(near.port),
+                let node = near.node as usize;
+                if let Some(nic) = self.nics.get(node) {
+                    nic.prefetch();
+                    nic.prefetch_port(near.port);
+                } else if let Some(switch) = self.switches.get(node - self.nics.len()) {
+                    switch.prefetch_port(near.port);
                 }
             }
             phase::TIMER => {
                 if let Some(nic) = self.nics.get(event.id() as usize) {
+                    nic.prefetch();
                     nic.prefetch_port(0);
                 }
             }

@@ -89,6 +89,12 @@ impl Ring {
         std::mem::take(&mut self.buckets[slot])
     }
 
+    /// What is in the bucket `number`.
+    #[inline]
+    pub(super) fn bucket(&self, number: u64) -> &[Event] {
+        &self.buckets[(number & MASK) as usize]
+    }
+
     /// Takes all buckets out of use.
     pub(super) fn take_all(&mut self) -> impl Iterator<Item = Vec<Event>> {
         self.words = [0; WORDS];

@@ -370,6 +370,15 @@ impl Calendar for Wheel {
     }
 
     #[inline]
+    fn following(&self, left: usize) -> &[Event] {
+        if self.current.len() != left.min(self.loaded.saturating_sub(1)) {
+            return &[];
+        }
+        let next = self.near.next(self.cursor);
+        next.map_or(&[], |bucket| self.near.bucket(bucket))
+    }
+
+    #[inline]
     fn push(&mut self, event: Event) {
         // KER-04
         debug_assert!(
@@ -473,6 +482,27 @@ mod tests {
         for (shift, (least, most)) in shifts.iter().zip(wanted) {
             assert!((least..=most).contains(shift), "{shifts:?}");
         }
+    }
+
+    /// What follows is told once for each bucket, also where few were left.
+    #[test]
+    fn each_bucket_is_told_of_once() {
+        let mut wheel = Wheel::new(10);
+        let sizes = [20, 3, 1, 12];
+        for (bucket, size) in (0..).zip(sizes) {
+            for nth in 0..size {
+                let time = (bucket << 10) + 7 * nth;
+                wheel.push(Event::new(time, phase::TIMER, nth as u32, 0));
+            }
+        }
+        let mut told = Vec::new();
+        while wheel.pop_before(Time::MAX).is_some() {
+            let following = wheel.following(8);
+            if !following.is_empty() {
+                told.push((wheel.len(), following.len()));
+            }
+        }
+        assert_eq!(told, [(24, 3), (15, 1), (12, 12)]);
     }
 
     /// KER-05: whatever is asked, no bucket that begins at or after the limit becomes current, and
