@@ -142,13 +142,19 @@ pub(super) fn divide(plan: &Plan) -> (Option<(Cut, Division)>, ThreadUse) {
 /// Ports of a lane: with so many, what belongs to them fits the caches.
 const PORTS_PER_LANE: u32 = 1024;
 
+/// Fewer lanes than this gain nothing either: looking ahead finds in time what such a network touches.
+const FEWEST_LANES: u32 = 8;
+
 /// More lanes than this gain nothing: a calendar of its own has its price, too.
 const MOST_LANES: u32 = 64;
 
 /// The network of a plan cut into the lanes in which its partitions are worked through; `None`: one.
 // PAR-10
 pub(super) fn lanes(plan: &Plan) -> Option<Cut> {
-    let by_size = (plan.graph.port_count() / PORTS_PER_LANE).min(MOST_LANES);
+    let by_size = match plan.graph.port_count() / PORTS_PER_LANE {
+        ..FEWEST_LANES => 1,
+        lanes => lanes.min(MOST_LANES),
+    };
     let most = plan.lanes.unwrap_or(by_size).min(u8::MAX.into());
     let needs_order = plan.record != RecordSpec::default() || plan.outages.is_some();
     if most < 2 || needs_order || needs_one(plan).is_some() {
