@@ -531,12 +531,14 @@ fn large_networks_have_lanes_and_small_ones_and_those_that_need_one_order_have_n
     };
     let large = |lanes| Setup {
         lanes,
-        ..hpcc(fat_tree(16), flows(3, 1024, 100))
+        ..hpcc(fat_tree(20), flows(3, 2000, 100))
     };
-    // 1024 ports of hosts and 16 of each of 320 switches.
+    // 2000 ports of hosts and 20 of each of 500 switches.
     let (lanes, digest) = run(large(None));
-    assert_eq!(lanes, 6);
+    assert_eq!(lanes, 11);
     assert_eq!(run(large(Some(1))), (1, digest));
+    // 1024 ports of hosts and 16 of each of 320 switches: fewer than 8192.
+    assert_eq!(run(hpcc(fat_tree(16), flows(3, 1024, 100))).0, 1);
     let small = hpcc(fat_tree(4), flows(3, 16, 100));
     assert_eq!(run(small.clone()).0, 1);
     let some = |setup: Setup| Setup {
