@@ -84,7 +84,7 @@ pub struct QueueState {
 
 impl QueueState {
     /// When the count of packets taken begins anew.
-    pub const TURN: u32 = 1 << 24;
+    pub const TURN: u32 = 1 << (u64::BITS - TAKEN.trailing_zeros());
 
     /// Calls `visit` with every packet of the queue, in order.
     pub fn for_each(&self, arena: &Arena, mut visit: impl FnMut(PacketId)) {
@@ -376,14 +376,16 @@ impl Queueing {
 
     /// A queue for a single flow, which [`Queueing::release`] gives back.
     pub fn make(&mut self, port: u16, class: u8) -> u32 {
-        let queue = Queue::new(port, u16::MAX, class);
+        let new = Queue::new(port, u16::MAX, class);
         if let Some(id) = self.spare.pop() {
-            let in_round = self.queues[id as usize].in_round;
-            debug_assert!(!in_round, "a spare queue stands in no round");
-            self.queues[id as usize] = queue;
+            let queue = &mut self.queues[id as usize];
+            debug_assert!(!queue.in_round, "a spare queue stands in no round");
+            // Whoever follows it by the packets taken sees that all it knew of is gone.
+            let account = queue.account;
+            *queue = Queue { account, ..new };
             id
         } else {
-            self.queues.push(queue);
+            self.queues.push(new);
             self.queues.len() as u32 - 1
         }
     }
@@ -969,6 +971,30 @@ mod tests {
             drain(&mut queueing, 0, &arena),
             [1, 2, 2, 2, 2, 1, 2, 2, 2, 2, 1, 2]
         );
+    }
+
+    // SW-25, ENG-30
+    #[test]
+    fn a_queue_made_for_another_flow_goes_on_counting_what_was_taken() {
+        let mut arena = Arena::new();
+        let mut c = config();
+        c.classify = Classify::PerFlow;
+        let mut queueing = Queueing::new(&c, 1);
+        let mut taken = Vec::new();
+        for flow in 0..3 {
+            let queue = queueing.make(0, 2);
+            for _ in 0..2 {
+                let id = packet(&mut arena, flow, 2, 1000);
+                queueing.push(queue, id, &mut arena);
+            }
+            queueing.for_each_queue(0, |state| {
+                assert_eq!((state.queue, state.bytes), (queue, 2000));
+                taken.push(state.taken);
+            });
+            assert_eq!(drain(&mut queueing, 0, &arena), [flow, flow]);
+            queueing.release(queue);
+        }
+        assert_eq!(taken, [0, 2, 4]);
     }
 
     // SW-21

@@ -65,23 +65,25 @@ impl Row {
             _ => self.clear(),
         }
         self.taken = queue.taken;
-        if self
-            .packets
-            .front()
-            .is_some_and(|front| front.id != queue.head)
-        {
+        let first = self.packets.front();
+        if first.is_some_and(|first| first.id != queue.head) {
             self.clear(); // one was taken from the end after all
         }
-        let mut id = match self.packets.back() {
-            Some(last) => arena.hot(last.id).next,
-            None => queue.head,
-        };
+        let mut id = self.next_new(queue, arena);
         while id != NO_PACKET {
             let packet = arena.hot(id);
             let flow = (packet.kind() == Kind::Data).then_some(packet.flow);
             self.push(Standing { id, flow });
             id = packet.next;
         }
+        let sizes = self.packets.iter().map(|packet| arena.hot(packet.id).size);
+        debug_assert_eq!(sizes.map(u64::from).sum::<u64>(), queue.bytes);
+    }
+
+    /// The packet behind the last known one.
+    fn next_new(&self, queue: &QueueState, arena: &Arena) -> PacketId {
+        let last = self.packets.back();
+        last.map_or(queue.head, |last| arena.hot(last.id).next)
     }
 }
 
@@ -103,10 +105,7 @@ impl LongQueues {
     fn first_new(&self, port: u32, queue: &QueueState, arena: &Arena) -> PacketId {
         let row = self.rows.get(&(port, queue.queue));
         let known = row.filter(|row| row.gone(queue) < row.packets.len());
-        match known.and_then(|row| row.packets.back()) {
-            Some(last) => arena.hot(last.id).next,
-            None => queue.head,
-        }
+        known.map_or(queue.head, |row| row.next_new(queue, arena))
     }
 
     /// A queue is short: forgets it.
