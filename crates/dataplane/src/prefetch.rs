@@ -42,14 +42,8 @@ pub fn make_room<T>(array: &mut Vec<T>, more: usize) {
 /// Fetches all cache lines of a value.
 #[inline]
 pub fn prefetch_whole<T>(value: &T) {
-    prefetch_lines(value, size_of::<T>().div_ceil(64));
-}
-
-/// Fetches the first `lines` cache lines of a value, which has as many.
-#[inline]
-pub fn prefetch_lines<T>(value: &T, lines: usize) {
     let at = std::ptr::from_ref(value).cast::<u8>();
-    for line in 0..lines {
+    for line in 0..size_of::<T>().div_ceil(64) {
         ask(at.wrapping_add(64 * line));
     }
 }

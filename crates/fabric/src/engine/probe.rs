@@ -147,22 +147,21 @@ impl Probes {
         (number + self.round).is_multiple_of(TURN)
     }
 
-    /// Asks for what is new in the long queues that [`Probes::look`] will walk through.
+    /// Reads what is new in the long queues that [`Probes::look`] will walk through.
     fn read_news<C>(&self, net: &Network<C>) {
+        let switches = net.each_switch().zip(&self.ports);
+        let ports = switches.flat_map(|((_, switch, arena), &ports)| {
+            (0..ports).map(move |port| (switch, port, arena))
+        });
         let mut news = News::default();
-        let mut first = 0usize;
-        for (index, (_, switch, arena)) in net.each_switch().enumerate() {
-            for port in 0..self.ports[index] {
-                let number = first + port as usize;
-                if self.has_turn(number) && switch.queued(port).0 >= LONG_BYTES {
-                    switch.for_each_queue(port, |queue| {
-                        if queue.bytes >= LONG_BYTES {
-                            news.add(&self.long, number as u32, queue, arena);
-                        }
-                    });
-                }
+        for (number, (switch, port, arena)) in ports.enumerate() {
+            if self.has_turn(number) && switch.queued(port).0 >= LONG_BYTES {
+                switch.for_each_queue(port, |queue| {
+                    if queue.bytes >= LONG_BYTES {
+                        news.add(&self.long, number as u32, queue, arena);
+                    }
+                });
             }
-            first += self.ports[index] as usize;
         }
         news.read();
     }

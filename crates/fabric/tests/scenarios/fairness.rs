@@ -3,6 +3,7 @@
 use super::*;
 use common::*;
 use dataplane::units::{MS, US};
+use fabric::record::PortRecord;
 
 /// Shares of the receiver's link that hosts 0 and 1 send in a window, and what its port carries, all
 /// as parts of its speed. Runs are the same up to their end, so two of them make a window.
@@ -60,6 +61,27 @@ fn dctcp_settles_at_fair_shares_of_a_full_link() {
 fn dcqcn_settles_at_fair_shares_of_a_nearly_full_link() {
     let s = two_long_flows(dcqcn);
     settles("dcqcn", &s, 8 * MS, 0.1, 0.9);
+}
+
+/// A paced NIC is called once for each packet: the timeout of go-back-N, which was asked for before the
+/// pace, is due again when the pace has rung, and needs no second event.
+// ENG-09
+#[test]
+fn an_alarm_that_was_wished_before_an_earlier_one_costs_no_second_event() {
+    let setup = Setup {
+        until_ps: 4 * MS,
+        ..two_long_flows(dcqcn)
+    };
+    let (outcome, _) = setup.run();
+    let sent = |from: fn(&PortRecord) -> bool| -> u64 {
+        let ports = outcome.ports.iter().filter(|port| from(port));
+        ports.map(|port| port.tx_packets).sum()
+    };
+    let (arrivals, packets) = (sent(|_| true), sent(|port| port.node < 2));
+    // One event for the pace, one for the queue that all stand in.
+    let others = outcome.counters.events - arrivals;
+    assert!(packets > 30_000, "{packets} packets");
+    assert!(others < 2 * packets, "{others} for {packets} packets");
 }
 
 /// TIMELY has no unique fixed point: its rates go on swinging, so less is asked of it.

@@ -154,6 +154,19 @@ impl Wheel {
         time >> self.shift
     }
 
+    /// Adds an event where its time belongs.
+    #[inline]
+    fn put(&mut self, event: Event) {
+        let bucket = self.bucket(event.time);
+        if bucket.wrapping_sub(self.cursor) < SLOTS {
+            self.near.insert(&mut self.spares, bucket, event);
+        } else if bucket < self.cursor {
+            self.push_current(event);
+        } else {
+            self.push_far(event);
+        }
+    }
+
     /// Adds an event of a bucket before the cursor. One that is due soon goes to its place, others
     /// to the heap: a burst of them must not be moved again and again.
     #[inline(never)]
@@ -312,19 +325,10 @@ impl Wheel {
         self.shift = shift;
         self.cursor = start_ps >> shift;
         self.block = self.cursor >> SLOT_BITS;
-        for bucket in self
-            .near
-            .take_all()
-            .chain(self.far.take_all())
-            .collect::<Vec<_>>()
-        {
+        let buckets: Vec<_> = self.near.take_all().chain(self.far.take_all()).collect();
+        for bucket in buckets {
             for &event in &bucket {
-                let number = event.time >> shift;
-                if number - self.cursor < SLOTS {
-                    self.near.insert(&mut self.spares, number, event);
-                } else {
-                    self.push_far(event);
-                }
+                self.put(event);
             }
             let held = bucket.len();
             self.spares.put(bucket, held);
@@ -386,15 +390,8 @@ impl Calendar for Wheel {
             "{event:?} is before {} ps",
             self.popped_ps
         );
-        let bucket = self.bucket(event.time);
         self.len += 1;
-        if bucket.wrapping_sub(self.cursor) < SLOTS {
-            self.near.insert(&mut self.spares, bucket, event);
-        } else if bucket < self.cursor {
-            self.push_current(event);
-        } else {
-            self.push_far(event);
-        }
+        self.put(event);
     }
 
     #[inline]
