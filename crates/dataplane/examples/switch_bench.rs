@@ -87,20 +87,15 @@ fn pfc() -> Admission {
 
 /// A switch with one endpoint at each port.
 fn switch(config: &SwitchConfig) -> Switch {
-    let endpoints = Endpoints {
-        group: vec![0; PORTS.into()],
-        groups: u32::MAX,
-        port: (0..PORTS).collect(),
-        address: Vec::new(),
-    };
-    let routes = Routes {
-        endpoints: Arc::new(endpoints),
-        own_group: 0,
-        table: vec![0],
-        sets: PortSets::from_iter([[].as_slice()]),
-        seed: 1,
-        choice: PathChoice::Flow,
-    };
+    let here = (0..PORTS).collect();
+    let endpoints = Endpoints::new(1, vec![0; PORTS.into()], here, Vec::new());
+    let none = PortSets::from_iter([[].as_slice()]);
+    let routes = Routes::new(
+        Arc::new(endpoints),
+        0,
+        (vec![0], none),
+        (PathChoice::Flow, 1),
+    );
     let ports = vec![(Rate::from_gbps(100), US); PORTS.into()];
     Switch::new(1, config, &ports, routes)
 }

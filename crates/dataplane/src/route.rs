@@ -3,12 +3,16 @@
 //! Endpoints (ports of hosts) are grouped by the switch that they hang on, so a table has one
 //! entry per such switch, not per host.
 
+mod tree;
+
 use std::ops::Index;
 use std::sync::Arc;
 
 use crate::config::PathChoice;
 use crate::packet::Packet;
 use crate::prefetch::prefetch;
+
+use tree::Tree;
 
 /// Where the endpoints of the network are; the same for all switches.
 #[derive(Debug)]
@@ -22,6 +26,35 @@ pub struct Endpoints {
     pub port: Vec<u16>,
     /// IP address of each, for [`PathChoice::Tuple`]; else empty.
     pub address: Vec<u32>,
+    /// Endpoints of each group, where all have as many, one after the other, at ports in a row.
+    per_group: Option<u32>,
+}
+
+impl Endpoints {
+    /// Of `groups` groups. Per endpoint its group, its port there and, for [`PathChoice::Tuple`], its address.
+    #[must_use]
+    pub fn new(groups: u32, group: Vec<u32>, port: Vec<u16>, address: Vec<u32>) -> Self {
+        Self {
+            per_group: per_group(groups, &group, &port),
+            groups,
+            group,
+            port,
+            address,
+        }
+    }
+}
+
+/// How many endpoints each group has, if they are numbered group by group and port by port.
+fn per_group(groups: u32, group: &[u32], port: &[u16]) -> Option<u32> {
+    let all = group.len() as u32;
+    let size = all.checked_div(groups).filter(|&size| size > 0)?;
+    let regular = |(endpoint, (&group, &port_here)): (u32, (&u32, &u16))| {
+        let nth = endpoint % size;
+        let first = port[(endpoint - nth) as usize];
+        group == endpoint / size && u32::from(port_here) == u32::from(first) + nth
+    };
+    let each = group.iter().zip(port);
+    (size * groups == all && (0..).zip(each).all(regular)).then_some(size)
 }
 
 /// Sets of ports, all in one array. Ports in a row, as uplinks mostly are, are told from the first of
@@ -105,19 +138,17 @@ impl<'a> FromIterator<&'a [u16]> for PortSets {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Routes {
-    /// Shared by all switches.
-    pub endpoints: Arc<Endpoints>,
-    /// This switch's own group, or `u32::MAX` where no host hangs on it.
-    pub own_group: u32,
+    /// What the rest says, where there is a formula for it.
+    tree: Option<Tree>,
     /// Seed of this switch's hash among equal paths. With [`PathChoice::Symmetric`] that of its
     /// tier; with [`PathChoice::Label`] how many ways the switches below it make.
     pub seed: u32,
-    /// Per group an index into `sets`.
-    pub table: Vec<u16>,
-    /// Distinct sets of equal-cost egress ports; an empty one means unreachable.
-    pub sets: PortSets,
     /// ECMP or spraying.
     pub choice: PathChoice,
+    own_group: u32,
+    endpoints: Arc<Endpoints>,
+    table: Vec<u16>,
+    sets: PortSets,
 }
 
 /// A cheap hash with full avalanche (finaliser of MurmurHash3).
@@ -154,41 +185,106 @@ pub const fn ports(src: u16, dst: u16) -> u32 {
 }
 
 impl Routes {
+    /// `own_group`: the switch's own, `u32::MAX` where no host hangs on it. `table`: per group an index into
+    /// `sets`, distinct sets of equal-cost egress ports; an empty one means unreachable.
+    #[must_use]
+    pub fn new(
+        endpoints: Arc<Endpoints>,
+        own_group: u32,
+        (table, sets): (Vec<u16>, PortSets),
+        (choice, seed): (PathChoice, u32),
+    ) -> Self {
+        Self {
+            tree: Tree::of(&endpoints, own_group, &table, &sets),
+            seed,
+            choice,
+            own_group,
+            endpoints,
+            table,
+            sets,
+        }
+    }
+
     /// Egress port of a packet from endpoint `src()`; `None` where nothing leads to its destination.
     #[inline(always)]
     #[must_use]
     pub fn port(&self, packet: &Packet, src: impl FnOnce() -> u32) -> Option<u16> {
+        match &self.tree {
+            Some(tree) => {
+                let row = tree.to(packet.dst);
+                let nth = self.choose(row.len, packet, src);
+                (row.len > 0).then_some(row.first + nth as u16)
+            }
+            None => self.by_table(packet, src),
+        }
+    }
+
+    /// [`Routes::port`] where there is no formula.
+    #[inline]
+    fn by_table(&self, packet: &Packet, src: impl FnOnce() -> u32) -> Option<u16> {
         let dst = packet.dst as usize;
         let group = self.endpoints.group[dst];
         if group == self.own_group {
             return Some(self.endpoints.port[dst]);
         }
         let set = self.sets.spans[self.table[group as usize] as usize];
-        match set.len as usize {
-            0 => None,
-            // One port too: whether there are others nothing foretells.
-            n => {
-                let hashed = |key: u32| {
-                    let h = mix32(key ^ self.seed);
-                    ((u64::from(h) * n as u64) >> 32) as usize
-                };
-                let nth = match self.choice {
-                    PathChoice::Flow | PathChoice::Symmetric => hashed(packet.hash), // XP-05
-                    PathChoice::Packet => {
-                        hashed(packet.hash ^ mix32(packet.psn.wrapping_add(0x9e37_79b9)))
-                    }
-                    PathChoice::Tuple => self.by_tuple(packet, src(), n),
-                    PathChoice::Label => (packet.hash / self.seed.max(1)) as usize % n, // NDP-05
-                };
-                Some(self.sets.port(set, nth))
-            }
+        (set.len > 0).then(|| self.sets.port(set, self.choose(set.len, packet, src)))
+    }
+
+    /// Which one of `ways` ports a packet takes. One port too: whether there are others nothing foretells.
+    // TOP-08
+    #[inline(always)]
+    fn choose(&self, ways: u16, packet: &Packet, src: impl FnOnce() -> u32) -> usize {
+        let n = usize::from(ways);
+        let hashed = |key: u32| {
+            let h = mix32(key ^ self.seed);
+            ((u64::from(h) * n as u64) >> 32) as usize
+        };
+        match self.choice {
+            PathChoice::Flow | PathChoice::Symmetric => hashed(packet.hash), // XP-05
+            PathChoice::Packet => hashed(packet.hash ^ mix32(packet.psn.wrapping_add(0x9e37_79b9))),
+            PathChoice::Tuple => self.by_tuple(packet, src(), n),
+            PathChoice::Label => (packet.hash / self.seed.max(1)) as usize % n.max(1), // NDP-05
         }
+    }
+
+    /// Whether a formula tells where packets go, not the table.
+    // TOP-22
+    #[must_use]
+    pub fn has_formula(&self) -> bool {
+        self.tree.is_some()
+    }
+
+    /// Where the endpoints of the network are.
+    #[must_use]
+    pub fn endpoints(&self) -> &Endpoints {
+        &self.endpoints
+    }
+
+    /// The sets of equal-cost egress ports.
+    #[must_use]
+    pub fn sets(&self) -> &PortSets {
+        &self.sets
+    }
+
+    /// The equal-cost ports to each group, in order of groups; none to the own one.
+    pub fn groups(&self) -> impl Iterator<Item = &[u16]> {
+        self.table.iter().map(|&set| &self.sets[usize::from(set)])
+    }
+
+    /// The equal-cost ports to a group of endpoints; none to the own one.
+    #[must_use]
+    pub fn towards(&self, group: u32) -> &[u16] {
+        &self.sets[usize::from(self.table[group as usize])]
     }
 
     /// Asks for what [`Routes::port`] will look at. Frames between neighbours go nowhere.
     #[inline]
-    pub fn prefetch(&self, dst: u32) {
-        if let Some(&group) = self.endpoints.group.get(dst as usize) {
+    pub fn prefetch(&self, dst: impl FnOnce() -> u32) {
+        if self.has_formula() {
+            return;
+        }
+        if let Some(&group) = self.endpoints.group.get(dst() as usize) {
             prefetch(&self.table, group as usize);
             prefetch(&self.sets.spans, 0);
         }
@@ -247,7 +343,7 @@ impl Routes {
             address[packet.dst as usize],
             packet.hash,
         ];
-        murmur3(words, self.seed) as usize % n
+        murmur3(words, self.seed) as usize % n.max(1)
     }
 }
 

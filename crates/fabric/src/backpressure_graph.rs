@@ -168,11 +168,6 @@ fn mask(words: usize, ports: impl Iterator<Item = u16>) -> Vec<u64> {
     bits
 }
 
-/// The egress ports of a switch for a group.
-fn outs(routes: &Routes, group: u32) -> &[u16] {
-    &routes.sets[usize::from(routes.table[group as usize])]
-}
-
 /// Per switch, the pairs of (ingress, egress) by which packets of some route go.
 // BFC-50
 #[must_use]
@@ -200,7 +195,7 @@ pub fn used_pairs(graph: &Graph, routes: &[Routes]) -> Vec<Pairs> {
             .collect();
         open.iter().for_each(|&s| reached[s] = true);
         while let Some(switch) = open.pop() {
-            for &out in outs(&routes[switch], group) {
+            for &out in routes[switch].towards(group) {
                 let port = graph.port(graph.port_index(graph.hosts() + switch as u32, out));
                 let next = (port.peer - graph.hosts()) as usize;
                 entries[next].push(port.peer_port);
@@ -214,7 +209,7 @@ pub fn used_pairs(graph: &Graph, routes: &[Routes]) -> Vec<Pairs> {
             let leaving = if switch == last {
                 mask(words(switch), 0..hosts_below(switch))
             } else if reached[switch] {
-                mask(words(switch), outs(&routes[switch], group).iter().copied())
+                mask(words(switch), routes[switch].towards(group).iter().copied())
             } else {
                 continue;
             };
@@ -428,8 +423,8 @@ impl<'a> Fabric<'a> {
         let before = &routes[(from - self.graph.hosts()) as usize];
         let here = &routes[edge.switch as usize];
         (0..self.graph.groups())
-            .filter(|&group| outs(before, group).contains(&out))
-            .filter(|&group| outs(here, group).contains(&edge.egress))
+            .filter(|&group| before.towards(group).contains(&out))
+            .filter(|&group| here.towards(group).contains(&edge.egress))
             .count() as u32
     }
 

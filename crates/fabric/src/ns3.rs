@@ -128,33 +128,33 @@ pub fn retrace(graph: &Graph, routes: &mut [Routes]) {
         .map(|group| Search::from(graph, &numbers, group, 0)) // only its order counts
         .collect();
     let Some(first) = routes.first() else { return };
-    let endpoints = Arc::new(Endpoints {
-        group: first.endpoints.group.clone(),
-        groups: first.endpoints.groups,
-        port: first.endpoints.port.clone(),
-        address: (0..graph.endpoints())
-            .map(|endpoint| address(numbers[graph.host_of(endpoint) as usize]))
-            .collect(),
-    });
+    let Endpoints { group, port, .. } = first.endpoints();
+    let addresses = (0..graph.endpoints())
+        .map(|endpoint| address(numbers[graph.host_of(endpoint) as usize]))
+        .collect();
+    let (group, port) = (group.clone(), port.clone());
+    let endpoints = Arc::new(Endpoints::new(graph.groups(), group, port, addresses));
     for (switch, of) in routes.iter_mut().enumerate() {
         let node = hosts + switch as u32;
         let mut sets = PortSets::default();
-        for (entry, search) in of.table.iter_mut().zip(&searches) {
-            let mut set = of.sets[*entry as usize].to_vec();
+        let mut table = Vec::with_capacity(searches.len());
+        // LNK-11: behind the groups as many more, to which nothing leads.
+        for (set, search) in of.groups().zip(searches.iter().cycle()) {
+            let mut set = set.to_vec();
             set.sort_by_key(|&port| {
                 let peer = graph.port(graph.port_index(node, port)).peer;
                 search.rank[(peer - hosts) as usize]
             });
             let known = sets.iter().position(|other| other == set);
-            *entry = known.unwrap_or_else(|| {
+            let number = known.unwrap_or_else(|| {
                 sets.push(&set);
                 sets.len() - 1
-            }) as u16;
+            });
+            table.push(number as u16);
         }
-        of.sets = sets;
-        of.endpoints = Arc::clone(&endpoints);
-        of.seed = numbers[node as usize];
-        of.choice = PathChoice::Tuple;
+        let own = graph.group_of_switch(switch as u32).unwrap_or(u32::MAX);
+        let chosen = (PathChoice::Tuple, numbers[node as usize]);
+        *of = Routes::new(Arc::clone(&endpoints), own, (table, sets), chosen);
     }
 }
 

@@ -60,14 +60,12 @@ pub fn routes(graph: &Graph, seed: u64, choice: PathChoice) -> Result<Vec<Routes
         .tables
         .into_iter()
         .enumerate()
-        .map(|(switch, table)| Routes {
-            endpoints: Arc::clone(&endpoints),
-            own_group: graph.group_of_switch(switch as u32).unwrap_or(u32::MAX),
-            table: table.entries,
-            sets: table.sets,
+        .map(|(switch, Table { entries, sets, .. })| {
             // TOP-09
-            seed: (Stream::new(seed, switch as u64, Purpose::Routing).next_u64() >> 32) as u32,
-            choice,
+            let seed = Stream::new(seed, switch as u64, Purpose::Routing).next_u64() >> 32;
+            let own = graph.group_of_switch(switch as u32).unwrap_or(u32::MAX);
+            let endpoints = Arc::clone(&endpoints);
+            Routes::new(endpoints, own, (entries, sets), (choice, seed as u32))
         })
         .collect();
     match choice {
@@ -96,7 +94,7 @@ fn label(graph: &Graph, routes: &mut [Routes]) {
     let tiers = (graph.hosts()..graph.nodes()).map(|node| graph.tier(node));
     let mut ways = vec![1u32; tiers.max().unwrap_or(0) as usize + 2];
     for (node, of) in (graph.hosts()..).zip(&*routes) {
-        let most = of.sets.iter().map(<[u16]>::len).max().unwrap_or(1);
+        let most = of.sets().iter().map(<[u16]>::len).max().unwrap_or(1);
         let tier = &mut ways[graph.tier(node) as usize + 1];
         *tier = (*tier).max(most as u32);
     }
@@ -217,12 +215,7 @@ fn endpoints(graph: &Graph) -> Endpoints {
     let port = (0..graph.endpoints())
         .map(|endpoint| graph.port(endpoint as usize).peer_port)
         .collect();
-    Endpoints {
-        group,
-        groups: graph.groups(),
-        port,
-        address: Vec::new(),
-    }
+    Endpoints::new(graph.groups(), group, port, Vec::new())
 }
 
 /// The table of a switch while it grows.

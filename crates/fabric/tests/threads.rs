@@ -2,10 +2,13 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::*;
 use dataplane::config::{
     Admission, Alpha, BitmapConfig, Classify, FloodgateConfig, IrnConfig, PathChoice, Recovery,
 };
+use dataplane::route::{Endpoints, PortSets, Routes};
 use dataplane::units::{MS, NS, Rate, US};
 use fabric::engine::{Simulation, Threads};
 use fabric::outages::{Outage, Outages};
@@ -373,7 +376,9 @@ fn a_thread_that_breaks_down_takes_the_run_with_it() {
         let mut setup = line_rate(leaf_spine(4, 2, 4), flows(3, 16, 50));
         setup.threads = forced(4);
         let mut plan = setup.plan();
-        plan.routes[leaf].table.clear();
+        let nowhere = Arc::new(Endpoints::new(0, vec![], vec![], vec![]));
+        let none = (vec![], PortSets::default());
+        plan.routes[leaf] = Routes::new(nowhere, u32::MAX, none, (PathChoice::Flow, 1));
         let simulation = Simulation::new(plan);
         let run = || simulation.run(&mut Keep::default(), &mut |_| true);
         let broken = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));

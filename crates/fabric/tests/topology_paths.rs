@@ -362,11 +362,11 @@ fn all_paths(graph: &Graph, tables: &[Routes], src: u32, dst: u32) -> Vec<Vec<(R
     while let Some((switch, hops)) = open.pop() {
         let table = &tables[switch as usize];
         let group = graph.group_of(dst);
-        let own = [table.endpoints.port[dst as usize]];
-        let ports: &[u16] = if group == table.own_group {
+        let own = [table.endpoints().port[dst as usize]];
+        let ports: &[u16] = if table.is_own(dst) {
             &own
         } else {
-            &table.sets[usize::from(table.table[group as usize])]
+            table.towards(group)
         };
         for &port in ports {
             let port = graph.port(graph.port_index(graph.hosts() + switch, port));

@@ -1,16 +1,14 @@
-//! Routes: shortest, complete, balanced, the same for the same seed. Rules TOP-07 to TOP-09.
-
-use std::collections::VecDeque;
-use std::sync::Arc;
+//! Routes: shortest, complete, balanced, the same for the same seed. Rules TOP-07 to TOP-09, and TOP-22.
 
 use dataplane::config::PathChoice;
 use dataplane::packet::{Kind, Packet};
-use dataplane::route::Routes;
+use dataplane::route::{Routes, mix32};
 use dataplane::units::{Rate, US};
 use fabric::routing::{RoutingError, routes};
 use fabric::topology::{BuildOptions, Graph, LinkSpec, Loss, TopologySpec};
 use kernel::{Purpose, Stream};
 use proptest::prelude::*;
+use std::collections::VecDeque;
 
 fn link() -> LinkSpec {
     LinkSpec {
@@ -181,7 +179,7 @@ fn every_host_reaches_every_host_on_a_shortest_path() {
 fn set_of<'a>(graph: &Graph, tables: &'a [Routes], switch: &str, host: &str) -> &'a [u16] {
     let table = &tables[(graph.find(switch).expect("a switch") - graph.hosts()) as usize];
     let host = graph.find(host).expect("a host");
-    &table.sets[usize::from(table.table[graph.group_of(host) as usize])]
+    table.towards(graph.group_of(host))
 }
 
 #[test]
@@ -207,7 +205,7 @@ fn the_hpcc_clos_has_the_paths_that_its_wiring_gives() {
     // Few distinct sets, however many groups.
     let sets = |name| {
         tables[(graph.find(name).expect("a switch") - graph.hosts()) as usize]
-            .sets
+            .sets()
             .len()
     };
     assert_eq!(
@@ -230,13 +228,16 @@ fn a_fat_tree_of_four_routes_as_drawn_by_hand() {
     }
     // The own switch knows the endpoint's port.
     let edge0 = &tables[0];
-    assert_eq!(edge0.own_group, 0);
+    assert_eq!(
+        [0, 1, 2].map(|host| edge0.is_own(host)),
+        [true, true, false]
+    );
     assert_eq!(
         [0, 1].map(|host| edge0.port(&packet(host, 99, 0), || 0)),
         [Some(0), Some(1)]
     );
     let core = &tables[16];
-    assert_eq!(core.own_group, u32::MAX);
+    assert!(!(0..16).any(|host| core.is_own(host)));
 }
 
 /// Two triangles of switches joined by a bridge, hosts on three of them:
@@ -270,9 +271,9 @@ fn routes_of_a_small_network_written_out_by_hand() {
         for index in graph.port_range(graph.hosts() + switch as u32) {
             text += &format!(" {}", graph.name(graph.port(index).peer));
         }
-        for (group, &set) in table.table.iter().enumerate() {
+        for (group, ports) in table.groups().enumerate() {
             let target = graph.name(graph.hosts() + graph.group_switch(group as u32));
-            text += &format!(" | {target} by {:?}", &table.sets[usize::from(set)]);
+            text += &format!(" | {target} by {ports:?}");
         }
         text += "\n";
     }
@@ -302,7 +303,7 @@ fn a_dual_homed_endpoint_is_reached_through_its_own_switch_only() {
     }
     // The other switch of h0 does not deliver what is meant for the first one's port.
     assert_eq!(tables[1].port(&packet(0, 5, 0), || 0), Some(1));
-    let endpoints = &tables[0].endpoints;
+    let endpoints = tables[0].endpoints();
     assert_eq!(
         (&endpoints.group[..], &endpoints.port[..]),
         (&[0, 1, 2][..], &[0, 0, 0][..])
@@ -310,7 +311,7 @@ fn a_dual_homed_endpoint_is_reached_through_its_own_switch_only() {
     assert!(
         tables
             .iter()
-            .all(|table| Arc::ptr_eq(&table.endpoints, endpoints)),
+            .all(|table| std::ptr::eq(table.endpoints(), endpoints)),
         "shared by all"
     );
 }
@@ -383,6 +384,34 @@ fn seeds_differ_by_switch_and_run_and_nothing_else() {
     // A switch's seed does not depend on the size of the network.
     let larger = routes(&fat_tree(6), 1, PathChoice::Flow).expect("routes");
     assert_eq!(larger[3].seed, seeds(1)[3]);
+}
+
+/// In a regular shape every switch knows its routes by formula, and they are those of its table.
+// TOP-08, TOP-22
+#[test]
+fn regular_shapes_are_routed_by_formula() {
+    let star = leaf_spine(1, 1, 5);
+    let leaves = leaf_spine(6, 3, 4);
+    let tiers = clos(5, 4, 2, 8, 3);
+    for graph in [star, leaves, tiers, fat_tree(4), fat_tree(6)] {
+        for routes in &routes(&graph, 1, PathChoice::Flow).expect("routes") {
+            assert!(routes.has_formula());
+            for (dst, hash) in (0..graph.endpoints()).flat_map(|dst| [(dst, 5), (dst, !dst)]) {
+                let ports = match routes.is_own(dst) {
+                    true => &[graph.port(dst as usize).peer_port],
+                    false => routes.towards(graph.group_of(dst)),
+                };
+                let nth = (u64::from(mix32(hash ^ routes.seed)) * ports.len() as u64) >> 32;
+                let port = routes.port(&packet(dst, hash, 0), || 0);
+                assert_eq!(port, Some(ports[nth as usize]));
+            }
+        }
+    }
+    // Two hosts on one switch, one on the other: tables.
+    let lines = [(0, 3), (1, 3), (2, 4), (3, 4)];
+    let graph = links(3, 2, &lines).build().expect("a network");
+    let routes = routes(&graph, 1, PathChoice::Flow).expect("routes");
+    assert!(!routes.iter().any(Routes::has_formula));
 }
 
 #[test]
@@ -486,8 +515,7 @@ proptest! {
                 };
                 let naive: Vec<u16> = (0..graph.ports(node)).filter(nearer).collect();
                 let table = &tables[switch as usize];
-                let set = &table.sets[usize::from(table.table[group as usize])];
-                prop_assert_eq!(&naive[..], set);
+                prop_assert_eq!(&naive[..], table.towards(group));
             }
         }
     }

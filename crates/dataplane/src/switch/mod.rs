@@ -235,7 +235,7 @@ impl Switch {
     /// Asks for what tells where a packet goes. Like all that asks for memory, it changes nothing.
     #[inline]
     pub fn prefetch_route(&self, id: PacketId, arena: &Arena) {
-        self.routes.prefetch(arena.hot(id).dst);
+        self.routes.prefetch(|| arena.hot(id).dst);
     }
 
     /// Asks for a port that will send.

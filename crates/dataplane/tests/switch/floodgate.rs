@@ -11,20 +11,12 @@ const PORTS_HERE: usize = 5;
 
 /// Endpoint 4 is reached by this port.
 fn routes(to_4: u16) -> Routes {
-    let endpoints = Endpoints {
-        group: vec![1, 1, 1, 1, 1, 2, 0],
-        groups: u32::MAX,
-        port: vec![0, 1, 2, 3, 0, 0, 4],
-        address: Vec::new(),
-    };
-    Routes {
-        endpoints: Arc::new(endpoints),
-        own_group: 0,
-        table: vec![0, 0, 1],
-        sets: PortSets::from_iter([[to_4].as_slice(), &[3]]),
-        seed: 1,
-        choice: PathChoice::Flow,
-    }
+    let group = vec![1, 1, 1, 1, 1, 2, 0];
+    let port = vec![0, 1, 2, 3, 0, 0, 4];
+    let endpoints = Endpoints::new(3, group, port, Vec::new());
+    let sets = PortSets::from_iter([[to_4].as_slice(), &[3]]);
+    let ways = (vec![0, 0, 1], sets);
+    Routes::new(Arc::new(endpoints), 0, ways, (PathChoice::Flow, 1))
 }
 
 fn switch(config: &SwitchConfig) -> Bench {

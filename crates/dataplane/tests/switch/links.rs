@@ -34,20 +34,7 @@ impl Bench {
 
     /// Endpoint 4 is reached by these ports from now on.
     fn route(&mut self, ports: &[u16]) {
-        let endpoints = Endpoints {
-            group: vec![0, 0, 0, 0, 1],
-            groups: u32::MAX,
-            port: vec![0, 1, 2, 3, 0],
-            address: Vec::new(),
-        };
-        let routes = Routes {
-            endpoints: Arc::new(endpoints),
-            own_group: 0,
-            table: vec![0, 1],
-            sets: PortSets::from_iter([&[], ports]),
-            seed: 1,
-            choice: PathChoice::Flow,
-        };
+        let routes = routes(ports);
         self.switch
             .reroute(self.now, routes, None, &mut self.arena, &mut self.ears);
     }

@@ -64,24 +64,19 @@ struct Bench {
     now: Time,
 }
 
+/// Endpoints 0 to 3 hang here; endpoint 4 is reached by these ports.
+fn routes(to_4: &[u16]) -> Routes {
+    let group = vec![0, 0, 0, 0, 1];
+    let port = vec![0, 1, 2, 3, 0];
+    let endpoints = Endpoints::new(2, group, port, Vec::new());
+    let ways = (vec![0, 1], PortSets::from_iter([&[], to_4]));
+    Routes::new(Arc::new(endpoints), 0, ways, (PathChoice::Flow, 1))
+}
+
 impl Bench {
     fn new(config: &SwitchConfig) -> Self {
-        let endpoints = Endpoints {
-            group: vec![0, 0, 0, 0, 1],
-            groups: u32::MAX,
-            port: vec![0, 1, 2, 3, 0],
-            address: Vec::new(),
-        };
-        let routes = Routes {
-            endpoints: Arc::new(endpoints),
-            own_group: 0,
-            table: vec![0, 0],
-            sets: PortSets::from_iter([[].as_slice()]),
-            seed: 1,
-            choice: PathChoice::Flow,
-        };
         Self {
-            switch: Switch::new(9, config, &[LINK; PORTS as usize], routes),
+            switch: Switch::new(9, config, &[LINK; PORTS as usize], routes(&[])),
             arena: Arena::new(),
             ears: Ears::default(),
             now: 0,

@@ -285,18 +285,10 @@ fn memory_of_a_port_is_its_own() {
 // XP-05, NDP-05
 #[test]
 fn labels_have_a_digit_for_each_tier_and_symmetric_hashes_no_sense_of_direction() {
-    let routes = |choice, seed| Routes {
-        endpoints: Arc::new(Endpoints {
-            groups: u32::MAX,
-            group: vec![0, 1],
-            port: vec![0, 0],
-            address: Vec::new(),
-        }),
-        own_group: 9,
-        table: vec![0, 0],
-        sets: PortSets::from_iter([[4, 5, 6].as_slice()]),
-        seed,
-        choice,
+    let routes = |choice, seed| {
+        let endpoints = Endpoints::new(2, vec![0, 1], vec![0, 0], Vec::new());
+        let ways = (vec![0, 0], PortSets::from_iter([[4, 5, 6].as_slice()]));
+        Routes::new(Arc::new(endpoints), u32::MAX, ways, (choice, seed))
     };
     let labelled = |hash, seed| {
         let packet = Packet {

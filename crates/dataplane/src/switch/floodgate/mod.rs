@@ -263,7 +263,7 @@ impl Floodgate {
             },
         };
         let mut to_switch = vec![true; links.len()];
-        for (endpoint, port) in (0..).zip(&routes.endpoints.port) {
+        for (endpoint, port) in (0..).zip(&routes.endpoints().port) {
             if routes.is_own(endpoint) {
                 to_switch[*port as usize] = false;
             }

@@ -68,7 +68,7 @@ pub(super) fn ways(
             below: set.first().is_some_and(|&port| !upward[port as usize]),
         }
     };
-    routes.sets.iter().map(way).collect()
+    routes.sets().iter().map(way).collect()
 }
 
 impl Windows {

@@ -1,0 +1,228 @@
+//! Routes of a switch in a regular tree, by formula instead of by table.
+
+use std::num::NonZeroU64;
+
+use super::{Endpoints, PortSets};
+
+/// Ports in a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Row {
+    pub first: u16,
+    pub len: u16,
+}
+
+/// A switch below which endpoints stand in blocks of one size, one after the other, each behind its own
+/// ports, while one row of ports leads to all others. All that a packet's way takes is here: half a
+/// cache line, and nothing else has to be looked at.
+// TOP-22
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(super) struct Tree {
+    /// First endpoint below.
+    first: u32,
+    /// How many are below.
+    count: u32,
+    /// 2^32 / endpoints of a block, rounded up: division by multiplication.
+    per_endpoint: NonZeroU64,
+    /// To the first block. Each block has as many, behind those of the one before.
+    down: Row,
+    /// To all that is not below.
+    up: Row,
+}
+
+impl Tree {
+    /// The formula that says the same as a table, if there is one. `own`: the group of the switch itself.
+    pub fn of(endpoints: &Endpoints, own: u32, table: &[u16], sets: &PortSets) -> Option<Self> {
+        let size = endpoints.per_group?;
+        let table = Table {
+            to: table,
+            sets,
+            own,
+        };
+        // If anything is reached upwards, then the last group or the first.
+        let groups = 0..endpoints.groups;
+        let ups = [groups.end - 1, 0].map(|group| table.row(group));
+        let mut ups = ups.into_iter().flatten().chain([Row::default()]);
+        ups.find_map(|up| {
+            let is_below = |&group: &u32| table.row(group) != Some(up);
+            let first = groups.clone().find(is_below).unwrap_or(0);
+            let end = groups.clone().rev().find(is_below).map_or(0, |g| g + 1);
+            let (down, block) = match table.row(first) {
+                Some(down) => {
+                    let alike = |&group: &u32| table.row(group) == Some(down);
+                    (down, (first..end).take_while(alike).count() as u32 * size)
+                }
+                None => {
+                    let first = endpoints.port[(first * size) as usize];
+                    (Row { first, len: 1 }, 1)
+                }
+            };
+            let tree = Self::new(first * size, (end - first) * size, block.max(1), down, up)?;
+            let agrees = |group| match table.row(group) {
+                Some(row) => row == tree.to(group * size),
+                None => group == own && end == first + 1,
+            };
+            (first..end).all(agrees).then_some(tree)
+        })
+    }
+
+    /// With blocks of `block` endpoints, if the division is exact.
+    fn new(first: u32, count: u32, block: u32, down: Row, up: Row) -> Option<Self> {
+        let per_endpoint = (1u64 << 32).div_ceil(block.into());
+        let beyond = per_endpoint * u64::from(block) - (1 << 32);
+        let exact = beyond * u64::from(count) < 1 << 32;
+        exact.then_some(Self {
+            first,
+            count,
+            per_endpoint: NonZeroU64::new(per_endpoint)?,
+            down,
+            up,
+        })
+    }
+
+    /// The ports to an endpoint. Without a branch: what comes by is up or down in no order.
+    #[inline(always)]
+    pub fn to(&self, dst: u32) -> Row {
+        let at = dst.wrapping_sub(self.first);
+        let block = ((u64::from(at) * self.per_endpoint.get()) >> 32) as u16;
+        let below = Row {
+            first: (self.down.first).wrapping_add(block.wrapping_mul(self.down.len)),
+            len: self.down.len,
+        };
+        if at < self.count { below } else { self.up }
+    }
+}
+
+/// The table of a switch.
+struct Table<'a> {
+    to: &'a [u16],
+    sets: &'a PortSets,
+    own: u32,
+}
+
+impl Table<'_> {
+    /// The ports to a group, if it is not the own one and they are in a row.
+    fn row(&self, group: u32) -> Option<Row> {
+        let span = self.sets.spans[self.to[group as usize] as usize];
+        let row = Row {
+            first: span.first,
+            len: span.len,
+        };
+        (span.in_a_row && group != self.own).then_some(row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::config::PathChoice;
+    use crate::packet::{Kind, Packet};
+    use crate::route::Routes;
+
+    /// The routes of a switch that is part of a tree, but for single groups that go another way.
+    #[derive(Clone, Debug)]
+    struct Plan {
+        groups: u32,
+        size: u32,
+        /// Groups below it: from, and how many.
+        below: (u32, u32),
+        block: u32,
+        ports_per_block: u16,
+        ups: u16,
+        /// It is the one group's own switch, not one above those below.
+        is_edge: bool,
+        astray: Vec<(u32, Vec<u16>)>,
+    }
+
+    impl Plan {
+        const UP: u16 = 200;
+
+        fn own(&self) -> u32 {
+            if self.is_edge { self.below.0 } else { u32::MAX }
+        }
+
+        fn ports(&self, group: u32) -> Vec<u16> {
+            let astray = self.astray.iter().find(|(g, _)| *g == group);
+            let at = group.wrapping_sub(self.below.0);
+            let below = if self.is_edge { 1 } else { self.below.1 };
+            match astray {
+                Some((_, ports)) => ports.clone(),
+                None if at < below => {
+                    let first = (at / self.block) as u16 * self.ports_per_block;
+                    (first..first + self.ports_per_block).collect()
+                }
+                None => (Self::UP..Self::UP + self.ups).collect(),
+            }
+        }
+
+        fn routes(&self, choice: PathChoice) -> Routes {
+            let endpoints = 0..self.groups * self.size;
+            let group = endpoints.clone().map(|e| e / self.size).collect();
+            let port = endpoints.map(|e| (e % self.size) as u16 + 3).collect();
+            let sets: Vec<_> = (0..self.groups).map(|group| self.ports(group)).collect();
+            Routes::new(
+                Arc::new(Endpoints::new(self.groups, group, port, Vec::new())),
+                self.own(),
+                (
+                    (0..self.groups as u16).collect(),
+                    sets.iter().map(Vec::as_slice).collect(),
+                ),
+                (choice, 7),
+            )
+        }
+    }
+
+    prop_compose! {
+        fn plans()(groups in 1u32..14, size in 1u32..9)(
+            from in 0..groups,
+            many in 0..=groups,
+            block in 1u32..5,
+            ports_per_block in 1u16..4,
+            ups in 0u16..5,
+            is_edge in any::<bool>(),
+            astray in prop::collection::vec((0..groups, prop::collection::vec(0u16..9, 0..4)), 0..2),
+            groups in Just(groups),
+            size in Just(size),
+        ) -> Plan {
+            let below = (from, many.min(groups - from));
+            Plan { groups, size, below, block, ports_per_block, ups, is_edge, astray }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// A formula says what the table says; and where routes are those of a tree there is one.
+        // TOP-22
+        #[test]
+        fn a_formula_is_as_good_as_its_table(plan in plans(), hash: u32, psn: u32) {
+            for choice in [PathChoice::Flow, PathChoice::Packet, PathChoice::Label] {
+                let routes = plan.routes(choice);
+                prop_assert!(routes.tree.is_some() || !plan.astray.is_empty(), "no formula");
+                for dst in 0..plan.groups * plan.size {
+                    let packet = Packet { dst, hash, psn, ..Packet::new(Kind::Data, 2, 100) };
+                    prop_assert_eq!(routes.port(&packet, || 0), routes.by_table(&packet, || 0));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_of_any_size_are_divided_exactly_or_not_at_all() {
+        let row = |first| Row { first, len: 1 };
+        for block in 1..700u32 {
+            let count = 65_000 / block * block;
+            let tree = Tree::new(5, count, block, row(0), row(0)).unwrap();
+            for nth in 0..count / block {
+                let first = 5 + nth * block;
+                assert_eq!(tree.to(first), row(nth as u16));
+                assert_eq!(tree.to(first + block - 1), row(nth as u16));
+            }
+        }
+        assert_eq!(Tree::new(0, u32::MAX, 3_000, row(0), row(0)), None);
+    }
+}
