@@ -1,6 +1,7 @@
 //! Frames that cross from one partition into another: each is copied with all that lies beside its
 //! record, waits for the end of the window, and gets a record of the other partition's arena.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,6 +15,10 @@ use super::partition::Partition;
 
 /// How many frames ahead records are asked for.
 const AHEAD: usize = 6;
+
+/// So many frames set out before one is copied: what lies beside its record, which nobody has looked at
+/// for long, is asked for meanwhile.
+const LATER: usize = 8;
 
 /// A frame that is to arrive at the end of a link.
 #[derive(Clone, Copy, Debug)]
@@ -88,10 +93,21 @@ impl Parcels {
     }
 }
 
+/// A frame that has set out for another partition and is not copied yet.
+#[derive(Clone, Copy, Debug)]
+struct Leaving {
+    to: u32,
+    link: u32,
+    at: Time,
+    id: PacketId,
+}
+
 /// What a partition has to send to others in the window at hand.
 #[derive(Debug)]
 pub(super) struct Outbox {
-    /// By partition.
+    /// The last frames, in order.
+    leaving: VecDeque<Leaving>,
+    /// Those before, by partition.
     to: Vec<Parcels>,
     /// When the first of all arrives.
     first_ps: Time,
@@ -106,6 +122,7 @@ impl Outbox {
         let mut to = Vec::new();
         to.resize_with(parts, Parcels::default);
         Self {
+            leaving: VecDeque::with_capacity(LATER + 1),
             to,
             first_ps: Time::MAX,
             window_ps: 0,
@@ -121,10 +138,29 @@ impl Outbox {
             "a frame on link {link} arrives at {at} ps, before the window ends at {} ps",
             self.window_ps
         );
-        self.to[to as usize].pack(at, link, id, arena);
-        arena.free(id);
         self.first_ps = self.first_ps.min(at);
         self.crossed += 1;
+        arena.prefetch_cold(id);
+        arena.prefetch_stack(id);
+        self.leaving.push_back(Leaving { to, link, at, id });
+        if self.leaving.len() > LATER {
+            self.pack_first(arena);
+        }
+    }
+
+    /// Copies the frame that has set out first. Returns whether there was one.
+    fn pack_first(&mut self, arena: &mut Arena) -> bool {
+        let Some(Leaving { to, link, at, id }) = self.leaving.pop_front() else {
+            return false;
+        };
+        self.to[to as usize].pack(at, link, id, arena);
+        arena.free(id);
+        true
+    }
+
+    /// Copies all that has set out.
+    fn pack_all(&mut self, arena: &mut Arena) {
+        while self.pack_first(arena) {}
     }
 }
 
@@ -160,6 +196,8 @@ impl<C: Calendar> Partition<C> {
 /// Partitions of one thread: each hands its frames to the others.
 pub(super) fn hand_around<C: Calendar>(parts: &mut [Partition<C>]) {
     for from in 0..parts.len() {
+        let Partition { outbox, arena, .. } = &mut parts[from];
+        outbox.pack_all(arena);
         for to in 0..parts.len() {
             if !parts[from].outbox.to[to].frames.is_empty() {
                 let mut parcels = std::mem::take(&mut parts[from].outbox.to[to]);
@@ -247,6 +285,7 @@ impl Yard {
 
     /// Puts what a partition has to send where the others find it.
     fn post<C>(&self, part: &mut Partition<C>, me: usize, parity: usize) {
+        part.outbox.pack_all(&mut part.arena);
         for to in (0..self.parts).filter(|&to| to != me) {
             let mine = &mut part.outbox.to[to];
             if !mine.frames.is_empty() {
@@ -322,6 +361,7 @@ mod tests {
             let id = made(&mut here, kind, psn, hops);
             outbox.put(1, 500 + u64::from(psn), 40 + psn, id, &mut here);
         }
+        outbox.pack_all(&mut here);
         assert_eq!((here.alive(), outbox.crossed, outbox.first_ps), (0, 6, 501));
         let mut came = Vec::new();
         outbox.to[1].unpack(&mut there, |at, link, id| came.push((at, link, id)));
