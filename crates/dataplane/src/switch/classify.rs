@@ -150,11 +150,15 @@ impl Classifier {
         }
     }
 
-    /// Asks for what tells the queue of a packet that will leave by `port`.
+    /// Asks for the queue of a packet that will leave by `port`, or for what names it.
     #[inline]
-    pub fn prefetch(&self, port: u16, packet: &Packet) {
+    pub fn prefetch(&self, port: u16, packet: &Packet, queueing: &Queueing) {
         if let Self::Dynamic(table) = self {
-            table.prefetch(port, packet);
+            if packet.class() < DATA_CLASS {
+                queueing.prefetch_queue(port, packet.class());
+            } else {
+                table.prefetch(port, packet);
+            }
         }
     }
 

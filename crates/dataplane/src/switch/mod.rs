@@ -261,7 +261,7 @@ impl Switch {
         let port = self.routes.port(packet, || arena.cold(id).src)?;
         self.queueing.prefetch(port);
         self.mmu.prefetch(in_port);
-        self.classifier.prefetch(port, packet);
+        self.classifier.prefetch(port, packet, &self.queueing);
         Some(port)
     }
 

@@ -360,6 +360,12 @@ impl Queueing {
         }
     }
 
+    /// Asks for the first queue of a class at a port.
+    #[inline]
+    pub fn prefetch_queue(&self, port: u16, class: u8) {
+        prefetch(&self.queues, self.queue_of(port, class, 0) as usize);
+    }
+
     /// Asks for the first packet of a port's last class.
     #[inline]
     pub fn prefetch_first(&self, port: u16, arena: &Arena) {
