@@ -153,12 +153,24 @@ impl Classifier {
     /// Asks for the queue of a packet that will leave by `port`, or for what names it.
     #[inline]
     pub fn prefetch(&self, port: u16, packet: &Packet, queueing: &Queueing) {
-        if let Self::Dynamic(table) = self {
-            if packet.class() < DATA_CLASS {
-                queueing.prefetch_queue(port, packet.class());
-            } else {
-                table.prefetch(port, packet);
+        match self {
+            Self::Dynamic(table) if packet.class() >= DATA_CLASS => table.prefetch(port, packet),
+            _ => {
+                let place = self.place(0, port, packet, queueing, &mut || 0);
+                queueing.prefetch_queue(place.queue);
             }
+        }
+    }
+
+    /// Asks for the queue of a packet where something names it that [`Classifier::prefetch`] asked for.
+    #[inline]
+    pub fn prefetch_named(&self, port: u16, packet: &Packet, queueing: &Queueing) {
+        if let Self::Dynamic(table) = self
+            && packet.class() >= DATA_CLASS
+            && let Some(number) = table.queue_ahead(port, packet)
+            && let Some(queue) = queueing.by_number(port, number)
+        {
+            queueing.prefetch_queue(queue);
         }
     }
 

@@ -65,6 +65,13 @@ impl<V: Copy> Entries<V> {
         (slot.number == number).then_some(&slot.value)
     }
 
+    /// [`Entries::get`] where no other number is in the way.
+    #[inline]
+    pub fn at_home(&self, number: u64) -> Option<&V> {
+        let slot = &self.slots[self.home(number)];
+        (slot.number == number).then_some(&slot.value)
+    }
+
     #[inline]
     pub fn get_mut(&mut self, number: u64) -> Option<&mut V> {
         let at = self.find(number);
@@ -125,7 +132,7 @@ impl<V: Copy> Entries<V> {
         used.map(|slot| &slot.value)
     }
 
-    /// Asks for the entry of a number. Changes nothing.
+    /// Asks for the entry of a number, where it is if no other is in the way. Changes nothing.
     #[inline]
     pub fn prefetch(&self, number: u64) {
         prefetch(&self.slots, self.home(number));

@@ -319,6 +319,13 @@ impl FlowTable {
         self.entries.prefetch(self.index(port, packet));
     }
 
+    /// Number of the queue that a packet's entry names, if it lies where it was asked for.
+    #[inline]
+    pub fn queue_ahead(&self, port: u16, packet: &Packet) -> Option<u16> {
+        let entry = self.entries.at_home(self.index(port, packet));
+        entry.map(|entry| entry.queue)
+    }
+
     /// Packets that the table believes to be in the switch.
     pub fn packets(&self) -> u64 {
         self.entries.values().map(|e| u64::from(e.size)).sum()

@@ -238,16 +238,43 @@ impl Switch {
         self.routes.prefetch(|| arena.hot(id).dst);
     }
 
+    /// Whether packets of a class stand in several queues, so that which one they join, and which one is
+    /// next, is found by a step more.
+    #[must_use]
+    pub const fn has_several_queues(&self) -> bool {
+        !self.queueing.is_single()
+    }
+
     /// Asks for a port that will send.
     #[inline]
     pub fn prefetch_port(&self, port: u16) {
         self.queueing.prefetch(port);
+        if !self.has_several_queues() {
+            self.queueing.prefetch_first_queue(port);
+        }
     }
 
-    /// Asks for the packet that a port will send.
+    /// Asks for the packet that a port will send or, if there are several, for the queue in which it is.
     #[inline]
     pub fn prefetch_first(&self, port: u16, arena: &Arena) {
+        if self.has_several_queues() {
+            self.queueing.prefetch_first_queue(port);
+        } else {
+            self.queueing.prefetch_first(port, arena);
+        }
+    }
+
+    /// Asks for the packet that a port will send, of several queues.
+    #[inline]
+    pub fn prefetch_first_of_several(&self, port: u16, arena: &Arena) {
         self.queueing.prefetch_first(port, arena);
+    }
+
+    /// Asks for the queue, of several, that a packet will join at `port`.
+    #[inline]
+    pub fn prefetch_queue(&self, port: u16, id: PacketId, arena: &Arena) {
+        let packet = arena.hot(id);
+        self.classifier.prefetch_named(port, packet, &self.queueing);
     }
 
     /// Asks for what a frame that arrives soon by `in_port` will touch here, and returns the port

@@ -344,6 +344,11 @@ impl Queueing {
         bits.fold(0, |bits, (nth, q)| bits | u64::from(q.is_empty()) << nth)
     }
 
+    /// Each class has one queue, which is known without looking.
+    pub const fn is_single(&self) -> bool {
+        self.single
+    }
+
     /// No class is shaped, waits behind another, takes turns with another, or is paused by flows.
     pub fn is_plain(&self) -> bool {
         self.behind == 0 && self.weight.is_none() && self.held_flows.is_none()
@@ -353,24 +358,37 @@ impl Queueing {
     #[inline]
     pub fn prefetch(&self, port: u16) {
         prefetch(&self.ports, port as usize);
-        if self.single {
-            prefetch(&self.queues, self.at(port, self.classes as u8 - 1));
-        } else {
-            prefetch(&self.rounds, self.at(port, 0));
+        if !self.single {
+            prefetch(&self.rounds, self.at(port, self.classes as u8 - 1));
         }
     }
 
-    /// Asks for the first queue of a class at a port.
+    /// Asks for a queue.
     #[inline]
-    pub fn prefetch_queue(&self, port: u16, class: u8) {
-        prefetch(&self.queues, self.queue_of(port, class, 0) as usize);
+    pub fn prefetch_queue(&self, queue: u32) {
+        prefetch(&self.queues, queue as usize);
     }
 
-    /// Asks for the first packet of a port's last class.
+    /// The queue of a port's last class that sends next, or a number that no queue has.
+    #[inline]
+    fn first_to_send(&self, port: u16) -> u32 {
+        let at = self.at(port, self.classes as u8 - 1);
+        match self.single {
+            true => at as u32,
+            false => self.rounds[at].head,
+        }
+    }
+
+    /// Asks for the queue of a port's last class that sends next.
+    #[inline]
+    pub fn prefetch_first_queue(&self, port: u16) {
+        self.prefetch_queue(self.first_to_send(port));
+    }
+
+    /// Asks for the packet of a port's last class that is sent next.
     #[inline]
     pub fn prefetch_first(&self, port: u16, arena: &Arena) {
-        if self.single {
-            let q = &self.queues[self.at(port, self.classes as u8 - 1)];
+        if let Some(q) = self.queues.get(self.first_to_send(port) as usize) {
             arena.prefetch_waiting(q.head);
         }
     }

@@ -22,6 +22,7 @@ use super::floodgate::upward;
 use super::flows::Live;
 use super::lanes::Lanes;
 use super::links::Links;
+use super::look_ahead::Soon;
 use super::loss::Losses;
 use super::merge::Merged;
 use super::network::Network;
@@ -213,6 +214,9 @@ fn partition<C: Calendar>(
         watched: recording.is_some(),
         replayed: order::draws(&plan.switch, graph),
     };
+    let switches: Vec<_> = (places.switches(part).iter())
+        .filter_map(|&n| switch(plan, tables, n))
+        .collect();
     let config = Arc::new(plan.nic);
     let mut partition = Partition {
         core,
@@ -222,9 +226,9 @@ fn partition<C: Calendar>(
         nics: (places.hosts(part).iter())
             .map(|&n| nic(plan, &config, n))
             .collect(),
-        switches: (places.switches(part).iter())
-            .filter_map(|&n| switch(plan, tables, n))
-            .collect(),
+        looks_for_queues: places.lanes(part) == 1
+            && switches.iter().any(Switch::has_several_queues),
+        switches,
         losses,
         link_states,
         outbox: Outbox::new(places.parts()),
@@ -252,6 +256,7 @@ fn partition<C: Calendar>(
         seed: plan.seed,
         elide: plan.elide,
         starts_first: plan.starts_first,
+        soon: Soon::Nothing,
         looks_ahead: graph.port_count() >= MANY_PORTS,
         spraying: sprays(&plan.switch),
         ways: tables.ways.clone(),

@@ -1,7 +1,6 @@
 //! Events in the order of the calendar, instant by instant.
 
 use dataplane::packet::{Kind, PacketId};
-use dataplane::prefetch::prefetch;
 use dataplane::sink::{DropCause, Sink};
 use dataplane::units::{NEVER, Time};
 use kernel::calendar::{Calendar, Event, phase};
@@ -9,11 +8,6 @@ use kernel::digest::fold;
 
 use super::Partition;
 use super::node::{Core, NodeSink};
-
-/// When so many events of a bucket are left, the packets and links of the next are asked for, ...
-const LINKS_BEFORE: usize = 16;
-/// ... and then its nodes. An event takes about as long as a miss or two.
-const NODES_BEFORE: usize = 8;
 
 impl<C: Calendar> Partition<C> {
     /// Handles every event before `limit`, instant by instant.
@@ -98,105 +92,6 @@ impl<C: Calendar> Partition<C> {
                 near.armed = false;
                 self.core.links.kick(event.id());
             }
-        }
-    }
-
-    /// Asks for the memory that events ahead will touch, in steps, since each can only be found by what the
-    /// one before it brings: the packet and the link; the NIC, or what tells where the packet goes in a switch;
-    /// what stands there. The first steps are taken for a whole bucket of the calendar in one go, a little
-    /// before it has its turn; the last for each event, since what it asks for would be more than the
-    /// nearest cache holds. Decides nothing.
-    #[inline]
-    fn look_ahead(&self) {
-        let calendar = &self.core.calendar.here;
-        for &event in calendar.following(LINKS_BEFORE) {
-            self.ask_for_link(event);
-        }
-        for &event in calendar.following(NODES_BEFORE) {
-            self.ask_for_node(event);
-        }
-        if let &[.., first, _] = calendar.upcoming() {
-            self.ask_for_port(first);
-        }
-    }
-
-    #[inline(always)]
-    fn ask_for_link(&self, event: Event) {
-        match event.phase() {
-            phase::ARRIVAL => {
-                self.arena.prefetch(event.arg());
-                prefetch(&self.core.links.far, event.id() as usize);
-            }
-            phase::EGRESS => prefetch(&self.core.links.near, event.id() as usize),
-            phase::TIMER => prefetch(&self.core.nodes, event.id() as usize),
-            _ => {}
-        }
-    }
-
-    #[inline(always)]
-    fn ask_for_node(&self, event: Event) {
-        match event.phase() {
-            phase::ARRIVAL => {
-                let node = self.core.links.far[event.id() as usize].node as usize;
-                if let Some(nic) = self.nics.get(node) {
-                    nic.prefetch();
-                    self.arena.prefetch_cold(event.arg());
-                    self.arena.prefetch_stack_of(event.arg(), Kind::Ack);
-                } else if let Some(switch) = self.switches.get(node - self.nics.len()) {
-                    switch.prefetch_route(event.arg(), &self.arena);
-                    self.arena.prefetch_stack_of(event.arg(), Kind::Data);
-                }
-            }
-            phase::EGRESS => {
-                let near = &self.core.links.near[event.id() as usize];
-                let node = near.node as usize;
-                if let Some(nic) = self.nics.get(node) {
-                    nic.prefetch();
-                    nic.prefetch_port(near.port);
-                } else if let Some(switch) = self.switches.get(node - self.nics.len()) {
-                    switch.prefetch_port(near.port);
-                }
-            }
-            phase::TIMER => {
-                if let Some(nic) = self.nics.get(event.id() as usize) {
-                    nic.prefetch();
-                    nic.prefetch_port(0);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    #[inline(always)]
-    fn ask_for_port(&self, event: Event) {
-        match event.phase() {
-            phase::ARRIVAL => {
-                let far = &self.core.links.far[event.id() as usize];
-                match (far.node as usize).checked_sub(self.nics.len()) {
-                    Some(switch) => {
-                        let switch = &self.switches[switch];
-                        if let Some(port) = switch.prefetch_way(far.port, event.arg(), &self.arena)
-                        {
-                            let link = far.base + u32::from(port);
-                            prefetch(&self.core.links.near, link as usize);
-                        }
-                    }
-                    None => self.nics[far.node as usize].prefetch_flow(event.arg(), &self.arena),
-                }
-            }
-            phase::EGRESS => {
-                let near = &self.core.links.near[event.id() as usize];
-                match (near.node as usize).checked_sub(self.nics.len()) {
-                    Some(switch) => self.switches[switch].prefetch_first(near.port, &self.arena),
-                    None => self.nics[near.node as usize].prefetch_rings(near.port),
-                }
-            }
-            phase::TIMER => {
-                if let Some(nic) = self.nics.get(event.id() as usize) {
-                    nic.prefetch_rings(0);
-                }
-            }
-            _ => {}
         }
     }
 

@@ -31,6 +31,7 @@ mod floodgate;
 mod flows;
 mod lanes;
 mod links;
+mod look_ahead;
 mod loss;
 mod merge;
 mod network;

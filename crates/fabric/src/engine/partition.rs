@@ -18,6 +18,7 @@ use traffic::Flow;
 use super::causes::Causes;
 use super::exchange::Outbox;
 use super::flows::Live;
+use super::look_ahead::Soon;
 use super::loss::Losses;
 use super::node::Core;
 use super::order::SourcePorts;
@@ -76,6 +77,11 @@ pub(super) struct Partition<C> {
     pub starts_first: bool,
     /// Memory is asked for before it is needed: pays where the state is larger than the caches.
     pub looks_ahead: bool,
+    /// The same for queues, where packets of a class stand in several: pays without lanes, whose queues stay
+    /// in the caches.
+    pub looks_for_queues: bool,
+    /// What the event after the one at hand will touch; see [`Partition::look_ahead`].
+    pub soon: Soon,
     /// Packets of a flow may take several paths at once, so the ideal of one path is no bound.
     pub spraying: bool,
     /// How many equal-cost ways there are, where senders choose among them.
