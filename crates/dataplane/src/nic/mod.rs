@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use crate::config::{Arbiter, NicConfig};
 use crate::packet::{Arena, Kind, NO_PACKET, PacketId};
-use crate::prefetch::prefetch_whole;
+use crate::prefetch::{prefetch, prefetch_whole};
 use crate::sink::Sink;
 use crate::units::{Rate, Time};
 use control::PathInfo;
@@ -243,15 +243,19 @@ impl Nic {
         self.sender.prefetch_rings(port);
     }
 
-    /// Asks for the flow that an ACK which arrives soon is for. Changes nothing.
+    /// Asks for what a frame that arrives soon by `port` will touch: the flow that an ACK is for, or where
+    /// the reply to other frames waits. Changes nothing.
     #[inline]
-    pub fn prefetch_flow(&self, id: PacketId, arena: &Arena) {
+    pub fn prefetch_arrival(&self, port: u16, id: PacketId, arena: &Arena) {
         if arena.hot(id).kind() == Kind::Ack {
             let slot = arena.cold(id).slot;
             match &self.scan {
                 Some(scan) => scan.prefetch(slot),
                 None => self.sender.prefetch(slot),
             }
+        } else {
+            prefetch(&self.replies, port as usize * self.classes);
+            self.sender.prefetch_sending(port);
         }
     }
 

@@ -606,9 +606,15 @@ impl Sender {
     /// Asks for what a port that sends, or an alarm, looks at first.
     #[inline]
     pub fn prefetch_port(&self, port: u16) {
-        prefetch(&self.ports, port as usize);
+        self.prefetch_sending(port);
         prefetch(self.alarms.as_slice(), 0);
         prefetch(self.timeouts.as_slices().0, 0);
+    }
+
+    /// Asks for what a port that sends looks at first.
+    #[inline]
+    pub fn prefetch_sending(&self, port: u16) {
+        prefetch(&self.ports, port as usize);
     }
 
     /// Asks for what they look at then: the rings of the port, and the flow of the next alarm.

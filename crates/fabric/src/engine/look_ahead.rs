@@ -120,7 +120,11 @@ impl<C: Calendar> Partition<C> {
                             return Soon::Joins { switch, port, id };
                         }
                     }
-                    None => self.nics[far.node as usize].prefetch_flow(event.arg(), &self.arena),
+                    None => self.nics[far.node as usize].prefetch_arrival(
+                        far.port,
+                        event.arg(),
+                        &self.arena,
+                    ),
                 }
             }
             phase::EGRESS => {
