@@ -41,9 +41,9 @@ pub fn make_room<T>(array: &mut Vec<T>, more: usize) {
 
 /// Fetches all cache lines of a value.
 #[inline]
-pub fn prefetch_whole<T>(value: &T) {
+pub fn prefetch_whole<T: ?Sized>(value: &T) {
     let at = std::ptr::from_ref(value).cast::<u8>();
-    for line in 0..size_of::<T>().div_ceil(64) {
+    for line in 0..size_of_val(value).div_ceil(64) {
         ask(at.wrapping_add(64 * line));
     }
 }

@@ -2,7 +2,7 @@
 //! the same, later.
 
 use dataplane::packet::{Kind, PacketId};
-use dataplane::prefetch::prefetch;
+use dataplane::prefetch::{prefetch, prefetch_whole};
 use kernel::calendar::{Calendar, Event, phase};
 
 use super::partition::Partition;
@@ -24,9 +24,11 @@ pub(super) enum Soon {
     },
 }
 
-/// When so many events of a bucket are left, the packets and links of the next are asked for, ...
+/// When so many events of a bucket are left, those of the next are asked for, ...
+const EVENTS_BEFORE: usize = 24;
+/// ... then their packets and links, ...
 const LINKS_BEFORE: usize = 16;
-/// ... and then its nodes. An event takes about as long as a miss or two.
+/// ... and then their nodes. An event takes about as long as a miss or two.
 const NODES_BEFORE: usize = 8;
 
 impl<C: Calendar> Partition<C> {
@@ -38,6 +40,7 @@ impl<C: Calendar> Partition<C> {
     #[inline]
     pub(super) fn look_ahead(&mut self) {
         let calendar = &self.core.calendar.here;
+        prefetch_whole(calendar.following(EVENTS_BEFORE));
         for &event in calendar.following(LINKS_BEFORE) {
             self.ask_for_link(event);
         }
