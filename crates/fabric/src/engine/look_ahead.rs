@@ -47,15 +47,11 @@ impl<C: Calendar> Partition<C> {
         for &event in calendar.following(NODES_BEFORE) {
             self.ask_for_node(event);
         }
-        let first = match calendar.upcoming() {
-            &[.., first, _] => Some(first),
-            _ => None,
-        };
         if self.looks_for_queues {
             self.ask_for_queue();
-            self.soon = first.map_or(Soon::Nothing, |first| self.ask_for_port(first));
-        } else if let Some(first) = first {
-            self.ask_for_port(first);
+        }
+        if let &[.., first, _] = self.core.calendar.here.upcoming() {
+            self.soon = self.ask_for_port(first);
         }
     }
 
