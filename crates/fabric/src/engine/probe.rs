@@ -5,7 +5,7 @@ use dataplane::switch::Switch;
 use dataplane::units::Time;
 
 use super::network::Network;
-use super::standing::{LONG_BYTES, LongQueues, News};
+use super::standing::{LONG_BYTES, LongQueues};
 use crate::record::{BufferSample, Recorder};
 use crate::topology::Graph;
 
@@ -70,6 +70,11 @@ impl Stamps {
     }
 }
 
+/// Whether the active flows of a port are counted in a round.
+const fn has_turn(number: usize, round: usize) -> bool {
+    (number + round).is_multiple_of(TURN)
+}
+
 /// The probes of a run.
 #[derive(Debug)]
 pub(super) struct Probes {
@@ -105,7 +110,7 @@ impl Probes {
     // ENG-30, ENG-31
     pub fn look<C>(&mut self, at_ps: Time, net: &Network<C>, recorder: &mut dyn Recorder) {
         self.samples.clear();
-        self.read_news(net);
+        self.look_at_long(net);
         let mut first = 0usize;
         for (index, (node, switch, arena)) in net.each_switch().enumerate() {
             let ports = self.ports[index];
@@ -114,7 +119,7 @@ impl Probes {
                 let (bytes, _) = switch.queued(port);
                 let held = switch.held(port).map_or(0, |held| held.0);
                 max_port_bytes = max_port_bytes.max(bytes + held);
-                if !self.has_turn(first + port as usize) {
+                if !has_turn(first + port as usize, self.round) {
                     continue;
                 }
                 let flows = if bytes == 0 {
@@ -142,28 +147,24 @@ impl Probes {
         recorder.buffers(&self.samples);
     }
 
-    /// Whether the active flows of a port are counted now.
-    fn has_turn(&self, number: usize) -> bool {
-        (number + self.round).is_multiple_of(TURN)
-    }
-
-    /// Reads what is new in the long queues that [`Probes::look`] will walk through.
-    fn read_news<C>(&self, net: &Network<C>) {
+    /// Looks at the long queues of the ports that have their turn.
+    fn look_at_long<C>(&mut self, net: &Network<C>) {
         let switches = net.each_switch().zip(&self.ports);
         let ports = switches.flat_map(|((_, switch, arena), &ports)| {
             (0..ports).map(move |port| (switch, port, arena))
         });
-        let mut news = News::default();
+        let round = self.round;
+        let mut look = self.long.look();
         for (number, (switch, port, arena)) in ports.enumerate() {
-            if self.has_turn(number) && switch.queued(port).0 >= LONG_BYTES {
+            if has_turn(number, round) && switch.queued(port).0 >= LONG_BYTES {
                 switch.for_each_queue(port, |queue| {
                     if queue.bytes >= LONG_BYTES {
-                        news.add(&self.long, number as u32, queue, arena);
+                        look.add(number as u32, queue, arena);
                     }
                 });
             }
         }
-        news.read();
+        look.read();
     }
 
     /// The same for `probes` probes of an empty network, the first at `from_ps`, the last at `at_ps`.
@@ -206,7 +207,8 @@ impl Probes {
         let (seen, long) = (&mut self.seen, &mut self.long);
         switch.for_each_queue(port, |queue| {
             if queue.bytes >= LONG_BYTES {
-                long.flows(number, queue, arena, |flow| seen.insert(flow));
+                long.flows(number, queue.queue)
+                    .for_each(|flow| seen.insert(flow));
                 return;
             }
             long.forget(number, queue.queue);

@@ -9,6 +9,9 @@ use dataplane::switch::{MixedMap, QueueState};
 /// From so many bytes on a queue is long.
 pub(super) const LONG_BYTES: u64 = 1 << 16;
 
+/// So many queues are read in turn.
+const TOGETHER: usize = 16;
+
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug)]
 struct Standing {
@@ -57,9 +60,9 @@ impl Row {
         (queue.taken.wrapping_sub(self.taken) % QueueState::TURN) as usize
     }
 
-    /// Leaves out what stands no more, and adds what is new behind. A queue is first in, first out: its
-    /// first packet stands as many places further back as packets were taken.
-    fn follow(&mut self, queue: &QueueState, arena: &Arena) {
+    /// Leaves out what stands no more, and returns the first packet that is new. A queue is first in, first
+    /// out: its first packet stands as many places further back as packets were taken.
+    fn leave_out(&mut self, queue: &QueueState, arena: &Arena) -> PacketId {
         match self.gone(queue) {
             gone if gone < self.packets.len() => (0..gone).for_each(|_| self.pop()),
             _ => self.clear(),
@@ -69,21 +72,14 @@ impl Row {
         if first.is_some_and(|first| first.id != queue.head) {
             self.clear(); // one was taken from the end after all
         }
-        let mut id = self.next_new(queue, arena);
-        while id != NO_PACKET {
-            let packet = arena.hot(id);
-            let flow = (packet.kind() == Kind::Data).then_some(packet.flow);
-            self.push(Standing { id, flow });
-            id = packet.next;
-        }
-        let sizes = self.packets.iter().map(|packet| arena.hot(packet.id).size);
-        debug_assert_eq!(sizes.map(u64::from).sum::<u64>(), queue.bytes);
-    }
-
-    /// The packet behind the last known one.
-    fn next_new(&self, queue: &QueueState, arena: &Arena) -> PacketId {
         let last = self.packets.back();
         last.map_or(queue.head, |last| arena.hot(last.id).next)
+    }
+
+    /// Bytes of all packets.
+    fn bytes(&self, arena: &Arena) -> u64 {
+        let sizes = self.packets.iter().map(|packet| arena.hot(packet.id).size);
+        sizes.map(u64::from).sum()
     }
 }
 
@@ -94,18 +90,18 @@ pub(super) struct LongQueues {
 }
 
 impl LongQueues {
-    /// Calls `visit` with each flow that has a data packet in this queue, in no order.
-    pub fn flows(&mut self, port: u32, queue: &QueueState, arena: &Arena, visit: impl FnMut(u32)) {
-        let row = self.rows.entry((port, queue.queue)).or_default();
-        row.follow(queue, arena);
-        row.flows.keys().copied().for_each(visit);
+    /// Begins to look at queues as they are now.
+    pub fn look(&mut self) -> Look<'_> {
+        Look {
+            rows: &mut self.rows,
+            open: Vec::with_capacity(TOGETHER),
+        }
     }
 
-    /// The first packet of this queue that was not there at the last look, if there is one.
-    fn first_new(&self, port: u32, queue: &QueueState, arena: &Arena) -> PacketId {
-        let row = self.rows.get(&(port, queue.queue));
-        let known = row.filter(|row| row.gone(queue) < row.packets.len());
-        known.map_or(queue.head, |row| row.next_new(queue, arena))
+    /// Each flow that had a data packet in this queue at the last look, in no order.
+    pub fn flows(&self, port: u32, queue: u32) -> impl Iterator<Item = u32> {
+        let row = self.rows.get(&(port, queue));
+        row.into_iter().flat_map(|row| row.flows.keys().copied())
     }
 
     /// A queue is short: forgets it.
@@ -116,28 +112,58 @@ impl LongQueues {
     }
 }
 
-/// What is new in several long queues, to be brought into the caches.
-#[derive(Debug, Default)]
-pub(super) struct News<'a> {
-    next: Vec<(&'a Arena, PacketId)>,
+/// A queue whose new packets are read.
+#[derive(Debug)]
+struct Open<'a> {
+    port: u32,
+    queue: QueueState,
+    arena: &'a Arena,
+    row: Row,
+    next: PacketId,
 }
 
-impl<'a> News<'a> {
-    /// Notes what is new in a queue.
-    pub fn add(&mut self, long: &LongQueues, port: u32, queue: &QueueState, arena: &'a Arena) {
-        self.next.push((arena, long.first_new(port, queue, arena)));
+/// A look at long queues. Where a packet stands only the one before it tells, so that each of a queue waits
+/// for memory; some queues are read in turn, so that they do not wait for each other.
+#[derive(Debug)]
+pub(super) struct Look<'a> {
+    rows: &'a mut MixedMap<(u32, u32), Row>,
+    open: Vec<Open<'a>>,
+}
+
+impl<'a> Look<'a> {
+    /// Looks at a queue, now or when there are some more.
+    pub fn add(&mut self, port: u32, queue: &QueueState, arena: &'a Arena) {
+        let mut row = self.rows.remove(&(port, queue.queue)).unwrap_or_default();
+        self.open.push(Open {
+            port,
+            queue: *queue,
+            arena,
+            next: row.leave_out(queue, arena),
+            row,
+        });
+        if self.open.len() == TOGETHER {
+            self.read();
+        }
     }
 
-    /// Reads a packet of each queue in turn: where the next one stands only the one before it tells, so
-    /// that each of a queue waits for memory, but queues do not wait for each other.
-    pub fn read(mut self) {
-        while !self.next.is_empty() {
-            self.next.retain_mut(|(arena, id)| {
-                let standing = *id != NO_PACKET;
-                if standing {
-                    *id = arena.hot(*id).next;
+    /// Reads all that is new.
+    pub fn read(&mut self) {
+        while !self.open.is_empty() {
+            self.open.retain_mut(|open| {
+                if open.next == NO_PACKET {
+                    debug_assert_eq!(open.row.bytes(open.arena), open.queue.bytes);
+                    let row = std::mem::take(&mut open.row);
+                    self.rows.insert((open.port, open.queue.queue), row);
+                    return false;
                 }
-                standing
+                let packet = open.arena.hot(open.next);
+                let flow = (packet.kind() == Kind::Data).then_some(packet.flow);
+                open.row.push(Standing {
+                    id: open.next,
+                    flow,
+                });
+                open.next = packet.next;
+                true
             });
         }
     }
@@ -247,8 +273,10 @@ mod tests {
             if random.below(20) == 0 && queue.state.head != queue.tail {
                 queue.pop_last(&mut arena);
             }
-            let mut seen = Vec::new();
-            long.flows(9, &queue.state, &arena, |flow| seen.push(flow));
+            let mut look = long.look();
+            look.add(9, &queue.state, &arena);
+            look.read();
+            let mut seen: Vec<u32> = long.flows(9, queue.state.queue).collect();
             seen.sort_unstable();
             assert_eq!(seen, queue.flows(&arena), "step {step}");
         }
