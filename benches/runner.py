@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -64,3 +64,15 @@ class Cell:
         command = [str(binary), *self.arguments]
         told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         return json.loads(told.stdout)
+
+    def run_copies(self, binary: Path) -> float:
+        """Return how long as many runs as there are threads take at once, with one thread each."""
+        command = [str(binary), *replace(self, threads=1).arguments]
+        copies = [
+            subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            for _ in range(self.threads)
+        ]
+        told = [copy.communicate()[0] for copy in copies]
+        if any(copy.returncode for copy in copies):
+            raise RuntimeError(f"one of {self.threads} runs at once failed: {command}")
+        return max(json.loads(text)["loop_s"] for text in told)

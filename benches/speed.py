@@ -5,9 +5,10 @@
 
 Each run is a process of its own, with results and audit on. Repeats are interleaved, so that a slow
 hour of the machine slows all cells alike, and medians are told. Times are those that the thread of
-the event loop spent on a processor; with several threads, those of the clock. With --guided each
-cell runs also with the build of guided.py, in turn with the other. Writes performance.json and
-performance.png.
+the event loop spent on a processor; with several threads, those of the clock. Beside what N threads
+gain stands what N runs at once gain, with one thread each: more the processors do not give. With
+--guided each cell runs also with the build of guided.py, in turn with the other. Writes
+performance.json and performance.png.
 """
 
 from __future__ import annotations
@@ -74,6 +75,8 @@ def measure(runs: list[Cell], repeats: int, binaries: list[Path]) -> dict[Cell, 
         for cell in runs:
             for binary, mine in zip(binaries, told[cell], strict=True):
                 mine.append(cell.run(binary))
+                if cell.threads > 1:
+                    mine[-1]["copies_s"] = cell.run_copies(binary)
             print(f"\rround {nth + 1} of {repeats}: {cell.scenario} {cell.scheme}    ", end="")
     print()
     return told
@@ -103,6 +106,7 @@ def summary(cell: Cell, by_binary: list[list[dict]]) -> dict:
         "ns_per_hop": seconds / hops * 1e9,
         "events_per_hop": events / hops,
         "wall_s": statistics.median(run["loop_s"] for run in told),
+        "copies_s": statistics.median(run.get("copies_s", run["loop_s"]) for run in told),
         "ready_s": statistics.median(run["ready_s"] for run in told),
         "peak_mb": max(run["peak_bytes"] or 0 for run in told) / 1e6,
         "spread": [hops / run[took] / 1e6 for run in told],
@@ -114,11 +118,12 @@ def summary(cell: Cell, by_binary: list[list[dict]]) -> dict:
 
 
 def scaling(rows: list[dict]) -> None:
-    """Add to each row how much faster it is than with one thread, by the clock."""
+    """Add to each row how much faster it is than with one thread, and what runs at once gain."""
     alone = {(r["scenario"], r["scheme"]): r for r in rows if r["threads"] == 1}
     for row in rows:
         one = alone.get((row["scenario"], row["scheme"]))
         row["speedup"] = one["wall_s"] / row["wall_s"] if one else None
+        row["at_once"] = row["threads"] * one["wall_s"] / row["copies_s"] if one else None
         if one:
             assert row["digest"] == one["digest"], f"{row['scenario']}: threads changed the result"
 
@@ -134,12 +139,13 @@ def merged(path: Path, rows: list[dict]) -> list[dict]:
 
 
 HEAD = ("scenario", "scheme", "threads", "Mhops/s", "guided", "floor", "goal")
-HEAD += ("ns/hop", "events/hop", "MB", "ready s", "speed-up")
+HEAD += ("ns/hop", "events/hop", "MB", "ready s", "speed-up", "runs at once")
 
 
 def line(row: dict) -> tuple[str, ...]:
     """Return a row of the table."""
     one = row["threads"] == 1
+    gain = (None, None) if one else (row.get("speedup"), row.get("at_once"))
     return (
         row["scenario"],
         row["scheme"],
@@ -152,7 +158,7 @@ def line(row: dict) -> tuple[str, ...]:
         f"{row['events_per_hop']:.2f}",
         f"{row['peak_mb']:.0f}",
         f"{row['ready_s']:.2f}",
-        "" if one or row["speedup"] is None else f"{row['speedup']:.2f}",
+        *(f"{times:.2f}" if times else "" for times in gain),
     )
 
 
