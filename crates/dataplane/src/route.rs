@@ -212,8 +212,7 @@ impl Routes {
         match &self.tree {
             Some(tree) => {
                 let row = tree.to(packet.dst);
-                let nth = self.choose(row.len, packet, src);
-                (row.len > 0).then_some(row.first + nth as u16)
+                (row.len > 0).then(|| row.first + self.choose(row.len, packet, src) as u16)
             }
             None => self.by_table(packet, src),
         }
@@ -231,7 +230,7 @@ impl Routes {
         (set.len > 0).then(|| self.sets.port(set, self.choose(set.len, packet, src)))
     }
 
-    /// Which one of `ways` ports a packet takes. One port too: whether there are others nothing foretells.
+    /// Which one of `ways` ports, at least one, a packet takes. One port too: whether there are others nothing foretells.
     // TOP-08
     #[inline(always)]
     fn choose(&self, ways: u16, packet: &Packet, src: impl FnOnce() -> u32) -> usize {
@@ -244,7 +243,7 @@ impl Routes {
             PathChoice::Flow | PathChoice::Symmetric => hashed(packet.hash), // XP-05
             PathChoice::Packet => hashed(packet.hash ^ mix32(packet.psn.wrapping_add(0x9e37_79b9))),
             PathChoice::Tuple => self.by_tuple(packet, src(), n),
-            PathChoice::Label => (packet.hash / self.seed.max(1)) as usize % n.max(1), // NDP-05
+            PathChoice::Label => (packet.hash / self.seed.max(1)) as usize % n, // NDP-05
         }
     }
 
@@ -343,7 +342,7 @@ impl Routes {
             address[packet.dst as usize],
             packet.hash,
         ];
-        murmur3(words, self.seed) as usize % n.max(1)
+        murmur3(words, self.seed) as usize % n
     }
 }
 

@@ -167,7 +167,7 @@ impl Classifier {
     pub fn prefetch_named(&self, port: u16, packet: &Packet, queueing: &Queueing) {
         if let Self::Dynamic(table) = self
             && packet.class() >= DATA_CLASS
-            && let Some(number) = table.queue_ahead(port, packet)
+            && let Some(number) = table.queue(port, packet)
             && let Some(queue) = queueing.by_number(port, number)
         {
             queueing.prefetch_queue(queue);

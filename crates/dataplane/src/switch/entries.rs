@@ -65,13 +65,6 @@ impl<V: Copy> Entries<V> {
         (slot.number == number).then_some(&slot.value)
     }
 
-    /// [`Entries::get`] where no other number is in the way.
-    #[inline]
-    pub fn at_home(&self, number: u64) -> Option<&V> {
-        let slot = &self.slots[self.home(number)];
-        (slot.number == number).then_some(&slot.value)
-    }
-
     #[inline]
     pub fn get_mut(&mut self, number: u64) -> Option<&mut V> {
         let at = self.find(number);

@@ -319,10 +319,10 @@ impl FlowTable {
         self.entries.prefetch(self.index(port, packet));
     }
 
-    /// Number of the queue that a packet's entry names, if it lies where it was asked for.
+    /// Number of the queue that a packet's entry names.
     #[inline]
-    pub fn queue_ahead(&self, port: u16, packet: &Packet) -> Option<u16> {
-        let entry = self.entries.at_home(self.index(port, packet));
+    pub fn queue(&self, port: u16, packet: &Packet) -> Option<u16> {
+        let entry = self.entries.get(self.index(port, packet));
         entry.map(|entry| entry.queue)
     }
 

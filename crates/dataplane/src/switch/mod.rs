@@ -242,32 +242,25 @@ impl Switch {
     /// next, is found by a step more.
     #[must_use]
     pub const fn has_several_queues(&self) -> bool {
-        !self.queueing.is_single()
+        self.queueing.has_several()
     }
 
     /// Asks for a port that will send.
     #[inline]
     pub fn prefetch_port(&self, port: u16) {
-        self.queueing.prefetch(port);
-        if !self.has_several_queues() {
-            self.queueing.prefetch_first_queue(port);
-        }
+        self.queueing.prefetch_sending(port);
     }
 
-    /// Asks for the packet that a port will send or, if there are several, for the queue in which it is.
+    /// Asks for the packet that a port will send or, of several queues, for that in which it is.
     #[inline]
     pub fn prefetch_first(&self, port: u16, arena: &Arena) {
-        if self.has_several_queues() {
-            self.queueing.prefetch_first_queue(port);
-        } else {
-            self.queueing.prefetch_first(port, arena);
-        }
+        self.queueing.prefetch_first(port, arena);
     }
 
-    /// Asks for the packet that a port will send, of several queues.
+    /// Asks for the packet that a port will send, whose queue was asked for.
     #[inline]
-    pub fn prefetch_first_of_several(&self, port: u16, arena: &Arena) {
-        self.queueing.prefetch_first(port, arena);
+    pub fn prefetch_first_packet(&self, port: u16, arena: &Arena) {
+        self.queueing.prefetch_first_packet(port, arena);
     }
 
     /// Asks for the queue, of several, that a packet will join at `port`.

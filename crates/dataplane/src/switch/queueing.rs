@@ -344,9 +344,10 @@ impl Queueing {
         bits.fold(0, |bits, (nth, q)| bits | u64::from(q.is_empty()) << nth)
     }
 
-    /// Each class has one queue, which is known without looking.
-    pub const fn is_single(&self) -> bool {
-        self.single
+    /// Packets of a class stand in several queues, so that which one they join, and which one is next, is
+    /// found by a step more.
+    pub const fn has_several(&self) -> bool {
+        !self.single
     }
 
     /// No class is shaped, waits behind another, takes turns with another, or is paused by flows.
@@ -379,15 +380,28 @@ impl Queueing {
         }
     }
 
-    /// Asks for the queue of a port's last class that sends next.
+    /// Asks for a port that will send, and for its queue if that is known without looking.
     #[inline]
-    pub fn prefetch_first_queue(&self, port: u16) {
-        self.prefetch_queue(self.first_to_send(port));
+    pub fn prefetch_sending(&self, port: u16) {
+        self.prefetch(port);
+        if self.single {
+            self.prefetch_queue(self.first_to_send(port));
+        }
+    }
+
+    /// Asks for the packet of a port's last class that is sent next or, of several, for the queue in which it is.
+    #[inline]
+    pub fn prefetch_first(&self, port: u16, arena: &Arena) {
+        if self.single {
+            self.prefetch_first_packet(port, arena);
+        } else {
+            self.prefetch_queue(self.first_to_send(port));
+        }
     }
 
     /// Asks for the packet of a port's last class that is sent next.
     #[inline]
-    pub fn prefetch_first(&self, port: u16, arena: &Arena) {
+    pub fn prefetch_first_packet(&self, port: u16, arena: &Arena) {
         if let Some(q) = self.queues.get(self.first_to_send(port) as usize) {
             arena.prefetch_waiting(q.head);
         }

@@ -155,7 +155,7 @@ impl<C: Calendar> Partition<C> {
                 self.switches[switch as usize].prefetch_queue(port, id, &self.arena);
             }
             Soon::Sends { switch, port } => {
-                self.switches[switch as usize].prefetch_first_of_several(port, &self.arena);
+                self.switches[switch as usize].prefetch_first_packet(port, &self.arena);
             }
         }
     }
