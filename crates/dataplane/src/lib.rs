@@ -9,6 +9,7 @@ pub mod config;
 pub mod int;
 pub mod nic;
 pub mod packet;
+pub mod param;
 pub mod prefetch;
 pub mod route;
 pub mod sink;
