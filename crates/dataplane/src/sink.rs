@@ -1,4 +1,4 @@
-//! What a state machine may ask of whoever drives it.
+//! What a state machine may ask of its driver.
 
 use crate::nic::FlowEnd;
 use crate::packet::{Packet, PacketId};
@@ -45,14 +45,20 @@ pub trait Sink {
     fn unit(&mut self) -> f64 {
         (self.draw() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
-    /// The port's paused classes changed from mask `before` to mask `after` (PFC received).
-    fn paused(&mut self, port: u16, before: u8, after: u8);
-    /// A switch has put a pause (PFC) for its upstream on `port`: `frame`, whose cold part is free for
-    /// whoever follows single pauses.
-    fn pauses(&mut self, _port: u16, _class: u8, _frame: PacketId, _level: impl FnOnce() -> Level) {
+    /// PFC arrived at `port` and changed its mask of paused classes from `before` to `after`.
+    fn pfc_received(&mut self, port: u16, before: u8, after: u8);
+    /// A switch has queued a PFC pause for the upstream of `port`: `frame`, whose cold part is free for a
+    /// driver that follows single pauses. `level` says what the buffer held.
+    fn pfc_sent(
+        &mut self,
+        _port: u16,
+        _class: u8,
+        _frame: PacketId,
+        _level: impl FnOnce() -> Level,
+    ) {
     }
-    /// A switch has put a resume (PFC) for its upstream on `port`.
-    fn resumes(&mut self, _port: u16, _class: u8, _frame: PacketId) {}
+    /// A switch has queued a PFC resume for the upstream of `port`.
+    fn pfc_resume_sent(&mut self, _port: u16, _class: u8, _frame: PacketId) {}
     /// The last acknowledgement of a flow came back to its sender (NICs only).
     fn finished(&mut self, end: FlowEnd);
 }

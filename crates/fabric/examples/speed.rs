@@ -1,6 +1,6 @@
 //! Packet-hops per second of the bare engine on a 128-host Clos:
 //! `cargo run --release -p backwater-fabric --example speed [PRESET] [MICROSECONDS] [MEAN] [SENDERS]`.
-//! Flows have MEAN bytes (30 kB); with SENDERS, so many send 200 kB each to one host every 200 us.
+//! Flows have MEAN bytes (30 kB); with SENDERS, that many hosts send 200 kB each to one host every 200 us.
 #![allow(clippy::print_stdout)]
 
 #[path = "../tests/common/mod.rs"]

@@ -49,8 +49,8 @@ struct Fabric<'a> {
     removed: Vec<Edge>,
 }
 
-/// A port on the way of a walk in depth: its place, where packets go on from it, and how many of
-/// these ways have been looked at.
+/// A port on the path of a depth-first search: its place, where packets go on from it, and how many of
+/// these edges have been visited.
 type Visit = (u32, Vec<(u32, Edge)>, usize);
 
 impl BackpressureGraph {
@@ -180,11 +180,11 @@ pub fn used_pairs(graph: &Graph, routes: &[Routes]) -> Vec<Pairs> {
         (graph.fabric_ports(switch as u32).start - base) as u16
     };
     let mut used: Vec<Pairs> = (0..switches).map(|s| Pairs::none(ports(s))).collect();
-    // Ingresses of each switch that carry packets to the group at hand, and whether it has any.
+    // Ingresses of each switch that carry packets to the current group, and whether it has any.
     let mut entries: Vec<Vec<u16>> = vec![Vec::new(); switches];
     // Egresses that packets of a switch's own hosts take, to any group.
     let mut from_hosts: Vec<Vec<u64>> = (0..switches).map(|s| vec![0; words(s)]).collect();
-    // Switches that packets to the group at hand come by.
+    // Switches that packets to the current group come by.
     let mut reached = vec![false; switches];
     for group in 0..graph.groups() {
         let last = graph.group_switch(group) as usize;
@@ -249,7 +249,7 @@ impl<'a> Fabric<'a> {
         }
     }
 
-    /// Edges from a port along the way of packets: to the ports of the next switch by which they
+    /// Edges from a port in the direction of packets: to the ports of the next switch by which they
     /// go on.
     fn onward(&self, at: u32) -> Vec<(u32, Edge)> {
         let link = self.graph.port(self.ports[at as usize] as usize);
@@ -300,7 +300,7 @@ impl<'a> Fabric<'a> {
             if number[start as usize] != NONE {
                 continue;
             }
-            let mut walk: Vec<Visit> = Vec::new();
+            let mut visits: Vec<Visit> = Vec::new();
             let mut enter = Some(start);
             loop {
                 if let Some(at) = enter.take() {
@@ -309,9 +309,9 @@ impl<'a> Fabric<'a> {
                     count += 1;
                     stack.push(at);
                     on_stack[at as usize] = true;
-                    walk.push((at, self.onward(at), 0));
+                    visits.push((at, self.onward(at), 0));
                 }
-                let Some((at, onward, next)) = walk.last_mut() else {
+                let Some((at, onward, next)) = visits.last_mut() else {
                     break;
                 };
                 let at = *at as usize;
@@ -325,8 +325,8 @@ impl<'a> Fabric<'a> {
                     continue;
                 }
                 let itself = onward.iter().any(|&(to, _)| to as usize == at);
-                walk.pop();
-                if let Some((parent, _, _)) = walk.last() {
+                visits.pop();
+                if let Some((parent, _, _)) = visits.last() {
                     low[*parent as usize] = low[*parent as usize].min(low[at]);
                 }
                 if low[at] == number[at] {
@@ -366,7 +366,7 @@ impl<'a> Fabric<'a> {
                 self.place_of(edge.held(self.graph)),
                 self.place_of(edge.holder(self.graph)),
             );
-            if self.way(holder, held).is_some() {
+            if self.shortest_path(holder, held).is_some() {
                 self.remove(edge);
             }
         }
@@ -431,11 +431,11 @@ impl<'a> Fabric<'a> {
     /// A circle of as few edges as any that goes through the first port that stands in one.
     fn shortest_circle(&self) -> Option<Vec<Edge>> {
         let first = self.components().into_iter().flatten().min()?;
-        self.way(first, first)
+        self.shortest_path(first, first)
     }
 
-    /// The shortest way from a port to a port, of at least one edge.
-    fn way(&self, from: u32, to: u32) -> Option<Vec<Edge>> {
+    /// The shortest path from a port to a port, of at least one edge.
+    fn shortest_path(&self, from: u32, to: u32) -> Option<Vec<Edge>> {
         let mut came: Vec<Option<(u32, Edge)>> = vec![None; self.ports.len()];
         let mut queue = std::collections::VecDeque::from([from]);
         while let Some(at) = queue.pop_front() {
@@ -445,7 +445,7 @@ impl<'a> Fabric<'a> {
                 }
                 came[next as usize] = Some((at, edge));
                 if next == to {
-                    return Some(self.walked(&came, from, to));
+                    return Some(self.path_through(&came, from, to));
                 }
                 queue.push_back(next);
             }
@@ -453,17 +453,17 @@ impl<'a> Fabric<'a> {
         None
     }
 
-    fn walked(&self, came: &[Option<(u32, Edge)>], from: u32, to: u32) -> Vec<Edge> {
-        let mut way = Vec::new();
+    fn path_through(&self, came: &[Option<(u32, Edge)>], from: u32, to: u32) -> Vec<Edge> {
+        let mut path = Vec::new();
         let mut at = to;
         while let Some((before, edge)) = came[at as usize] {
-            way.push(edge);
+            path.push(edge);
             at = before;
             if at == from {
                 break;
             }
         }
-        way.reverse();
-        way
+        path.reverse();
+        path
     }
 }

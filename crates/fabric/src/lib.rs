@@ -2,8 +2,8 @@
 
 pub mod backpressure_graph;
 pub mod engine;
+pub mod link_failures;
 pub mod ns3;
-pub mod outages;
 pub mod paths;
 pub mod record;
 pub mod routing;

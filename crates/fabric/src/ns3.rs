@@ -44,25 +44,25 @@ struct Search {
     rank: Vec<u32>,
     /// To each switch, by the link that found it first: delay, serialisation of a packet (both in
     /// ns), and slowest rate in bits per second.
-    way: Vec<Way>,
+    sums: Vec<PathSum>,
 }
 
 /// A sum over links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Way {
+struct PathSum {
     delay_ns: u64,
     packet_ns: u64,
     bps: u64,
 }
 
-impl Way {
+impl PathSum {
     const NONE: Self = Self {
         delay_ns: 0,
         packet_ns: 0,
         bps: u64::MAX,
     };
 
-    /// The way and one link more.
+    /// The path and one link more.
     fn and(self, graph: &Graph, port: usize, payload_bytes: u64) -> Self {
         let port = graph.port(port);
         let bps = port.rate.bps();
@@ -92,7 +92,7 @@ impl Search {
         let switches = graph.switches() as usize;
         let mut search = Self {
             rank: vec![NONE; switches],
-            way: vec![Way::NONE; switches],
+            sums: vec![PathSum::NONE; switches],
         };
         let start = graph.group_switch(group);
         search.rank[start as usize] = 0;
@@ -110,7 +110,7 @@ impl Search {
                 }
                 search.rank[peer] = next_rank;
                 next_rank += 1;
-                search.way[peer] = search.way[switch as usize].and(graph, port, payload_bytes);
+                search.sums[peer] = search.sums[switch as usize].and(graph, port, payload_bytes);
                 queue.push_back(peer as u32);
             }
         }
@@ -164,19 +164,19 @@ pub struct Baselines {
     graph: Arc<Graph>,
     numbers: Vec<u32>,
     payload_bytes: u64,
-    /// Per target group, ways from all switches; made when first asked for.
-    ways: Vec<Option<Vec<Way>>>,
+    /// Per target group, sums from all switches; computed when first needed.
+    sums: Vec<Option<Vec<PathSum>>>,
     largest: Option<(Time, u64)>,
 }
 
 impl Baselines {
-    /// Nothing is computed before it is asked for. A full packet has `payload_bytes`.
+    /// Nothing is computed before it is needed. A full packet has `payload_bytes`.
     #[must_use]
     pub fn new(graph: Arc<Graph>, payload_bytes: u64) -> Self {
         Self {
             payload_bytes,
             numbers: node_numbers(&graph),
-            ways: vec![None; graph.groups() as usize],
+            sums: vec![None; graph.groups() as usize],
             largest: None,
             graph,
         }
@@ -184,8 +184,8 @@ impl Baselines {
 
     /// Round trip in ps and BDP in bytes from one endpoint to another.
     pub fn of_pair(&mut self, src: u32, dst: u32) -> (Time, u64) {
-        let way = self.way(src, dst);
-        (way.rtt_ns() * NS, way.bdp_bytes())
+        let path = self.path(src, dst);
+        (path.rtt_ns() * NS, path.bdp_bytes())
     }
 
     /// The largest round trip and the largest BDP of any two hosts, each for itself.
@@ -221,12 +221,12 @@ impl Baselines {
         largest
     }
 
-    fn way(&mut self, src: u32, dst: u32) -> Way {
+    fn path(&mut self, src: u32, dst: u32) -> PathSum {
         let (from, to) = (self.graph.group_of(src), self.graph.group_of(dst));
         let (graph, numbers, payload) = (&self.graph, &self.numbers, self.payload_bytes);
-        let ways = self.ways[to as usize]
-            .get_or_insert_with(|| Search::from(graph, numbers, to, payload).way);
-        ways[graph.group_switch(from) as usize]
+        let sums = self.sums[to as usize]
+            .get_or_insert_with(|| Search::from(graph, numbers, to, payload).sums);
+        sums[graph.group_switch(from) as usize]
             .and(graph, src as usize, payload)
             .and(graph, dst as usize, payload)
     }

@@ -48,7 +48,7 @@ impl PathProfile {
         // Of full packets, the one before the last leaves link j at
         //   sum of all serialisations up to j + delays before j + (packets - 2) * the longest.
         let (mut sum, mut longest) = (0u128, 0u128);
-        // When the last packet has left the link at hand, and when it reaches the next one.
+        // When the last packet has left the current link, and when it reaches the next one.
         let mut arrives = 0u128;
         for &(rate, delay_ps) in &self.hops {
             let full = u128::from(rate.serialisation_ps(full_bytes));
@@ -82,18 +82,18 @@ fn saturate(time: u128) -> Time {
 /// The links between two switches: rate in bits per second and delay in ps of each.
 type Core = Vec<(u64, Time)>;
 
-/// Sets of equal-cost ways between switches, each set stored once and known by its number.
+/// Sets of equal-cost paths between switches, each set stored once and known by its number.
 #[derive(Clone, Debug)]
 struct Cores {
     sets: Vec<Vec<Core>>,
     numbers: HashMap<Vec<Core>, u32>,
     /// Number of the set that a set becomes by one more link.
     extended: HashMap<(u32, u32), u32>,
-    /// Number of the set of all ways of two sets.
+    /// Number of the set of all paths of two sets.
     joined: HashMap<(u32, u32), u32>,
 }
 
-/// Number of the set whose one way has no link: from a switch to itself.
+/// Number of the set whose one path has no link: from a switch to itself.
 const HERE: u32 = 0;
 
 impl Cores {
@@ -107,14 +107,14 @@ impl Cores {
         }
     }
 
-    fn number(&mut self, ways: Vec<Core>) -> u32 {
-        let ways = best(ways);
-        if let Some(&number) = self.numbers.get(&ways) {
+    fn number(&mut self, paths: Vec<Core>) -> u32 {
+        let paths = best(paths);
+        if let Some(&number) = self.numbers.get(&paths) {
             return number;
         }
         let number = self.sets.len() as u32;
-        self.sets.push(ways.clone());
-        self.numbers.insert(ways, number);
+        self.sets.push(paths.clone());
+        self.numbers.insert(paths, number);
         number
     }
 
@@ -123,11 +123,11 @@ impl Cores {
             return number;
         }
         let link = graph.link_spec(kind);
-        let mut ways = self.sets[set as usize].clone();
-        for way in &mut ways {
-            way.push((link.rate.bps(), link.delay_ps));
+        let mut paths = self.sets[set as usize].clone();
+        for path in &mut paths {
+            path.push((link.rate.bps(), link.delay_ps));
         }
-        let number = self.number(ways);
+        let number = self.number(paths);
         self.extended.insert((set, kind), number);
         number
     }
@@ -139,52 +139,52 @@ impl Cores {
         if let Some(&number) = self.joined.get(&(a, b)) {
             return number;
         }
-        let ways = [a, b]
+        let paths = [a, b]
             .iter()
             .flat_map(|&set| self.sets[set as usize].clone())
             .collect();
-        let number = self.number(ways);
+        let number = self.number(paths);
         self.joined.insert((a, b), number);
         number
     }
 }
 
-fn total_delay(way: &Core) -> u128 {
-    way.iter().map(|&(_, delay_ps)| u128::from(delay_ps)).sum()
+fn total_delay(path: &Core) -> u128 {
+    path.iter().map(|&(_, delay_ps)| u128::from(delay_ps)).sum()
 }
 
 /// Whether a flow of any size is at least as fast on `a` as on `b`: no link slower, no longer
-/// delay in all. (Where on the way the delay lies does not matter.)
+/// delay in all. (Where on the path the delay lies does not matter.)
 fn at_least_as_good(a: &Core, b: &Core) -> bool {
     a.iter().zip(b).all(|(a, b)| a.0 >= b.0) && total_delay(a) <= total_delay(b)
 }
 
-/// Leaves out the ways that are no better than another for any flow. // TOP-16
-fn best(mut ways: Vec<Core>) -> Vec<Core> {
-    ways.sort_unstable();
-    ways.dedup();
+/// Leaves out the paths that are no better than another for any flow. // TOP-16
+fn best(mut paths: Vec<Core>) -> Vec<Core> {
+    paths.sort_unstable();
+    paths.dedup();
     let beaten = |i: usize| {
-        ways.iter().enumerate().any(|(j, other)| {
+        paths.iter().enumerate().any(|(j, other)| {
             j != i
-                && at_least_as_good(other, &ways[i])
-                && (j < i || !at_least_as_good(&ways[i], other))
+                && at_least_as_good(other, &paths[i])
+                && (j < i || !at_least_as_good(&paths[i], other))
         })
     };
-    let beaten: Vec<bool> = (0..ways.len()).map(beaten).collect();
+    let beaten: Vec<bool> = (0..paths.len()).map(beaten).collect();
     let mut beaten = beaten.into_iter();
-    ways.retain(|_| beaten.next() == Some(false));
-    if ways.len() > MAX_ALTERNATIVES {
-        vec![sum_up(&ways)]
+    paths.retain(|_| beaten.next() == Some(false));
+    if paths.len() > MAX_ALTERNATIVES {
+        vec![sum_up(&paths)]
     } else {
-        ways
+        paths
     }
 }
 
-/// A way at least as good as each of the given ones: link by link the best rate and delay.
-fn sum_up(ways: &[Core]) -> Core {
-    let mut sum = ways[0].clone();
-    for way in ways {
-        for (best, link) in sum.iter_mut().zip(way) {
+/// A path at least as good as each of the given ones: link by link the best rate and delay.
+fn sum_up(paths: &[Core]) -> Core {
+    let mut sum = paths[0].clone();
+    for path in paths {
+        for (best, link) in sum.iter_mut().zip(path) {
             *best = (best.0.max(link.0), best.1.min(link.1));
         }
     }
@@ -196,19 +196,19 @@ fn sum_up(ways: &[Core]) -> Core {
 pub struct Paths {
     graph: Arc<Graph>,
     cores: Cores,
-    /// Per source group, if it was asked about: per target group the number of a set of `cores`.
+    /// Per source group, if it was needed: per target group the number of a set of `cores`.
     rows: Vec<Option<Box<[u32]>>>,
     /// Whole paths by (kind of the sender's link, set, kind of the receiver's link).
     numbers: MixedMap<(u32, u32, u32), u32>,
     profiles: Vec<Vec<PathProfile>>,
-    /// Answers where links that are down leave no way, as if all were up.
+    /// Answers where links that are down leave no path, as if all were up.
     whole: Option<Box<Paths>>,
     /// Links cut serialisation times to nanoseconds.
     cut: bool,
 }
 
 impl Paths {
-    /// Nothing is computed before it is asked for.
+    /// Nothing is computed before it is needed.
     #[must_use]
     pub fn new(graph: Arc<Graph>) -> Self {
         let rows = vec![None; graph.groups() as usize];
@@ -276,8 +276,8 @@ impl Paths {
             let link = self.graph.link_spec(kind);
             (link.rate, link.delay_ps)
         };
-        let profile = |way: &Core| {
-            let core = way
+        let profile = |path: &Core| {
+            let core = path
                 .iter()
                 .map(|&(bps, delay_ps)| (Rate::from_bps(bps), delay_ps));
             let hops = std::iter::once(end(first))
@@ -292,7 +292,7 @@ impl Paths {
         self.cores.sets[set as usize].iter().map(profile).collect()
     }
 
-    /// Number of the set of ways from a group to another. A regular shape needs one row only. // TOP-17
+    /// Number of the set of paths from a group to another. A regular shape needs one row only. // TOP-17
     fn set(&mut self, from: u32, to: u32) -> u32 {
         let (from, to) = match self.graph.like_pair(from, to) {
             Some(like) => (0, like),
@@ -307,7 +307,7 @@ impl Paths {
         set
     }
 
-    /// The sets of ways from a group to all groups, not remembered: to ask for all rows in turn
+    /// The sets of paths from a group to all groups, not remembered: to request all rows in turn
     /// shall not fill the memory.
     fn whole_row(&mut self, from: u32) -> Box<[u32]> {
         if self.graph.is_regular() {
@@ -321,7 +321,7 @@ impl Paths {
         }
     }
 
-    /// Breadth-first over the switches; a switch is left only when all shortest ways to it are known.
+    /// Breadth-first over the switches; a switch is left only when all shortest paths to it are known.
     fn find_row(&mut self, from: u32) -> Box<[u32]> {
         let graph = &self.graph;
         let cores = &mut self.cores;
@@ -378,7 +378,7 @@ impl Paths {
         })
     }
 
-    /// Completion time at the sender: that at the receiver, and the way back of one ACK of
+    /// Completion time at the sender: that at the receiver, and the return of one ACK of
     /// `ack_bytes` that finds all links free. // TOP-15
     pub fn ideal_acked_ps(
         &mut self,
@@ -448,13 +448,13 @@ impl Paths {
                     continue;
                 };
                 if row[to as usize] == NONE {
-                    continue; // LNK-14: no way leads there
+                    continue; // LNK-14: no path leads there
                 }
                 let set = row[to as usize] as usize;
                 core_ps.resize(self.cores.sets.len(), None);
-                let ways = &self.cores.sets[set];
+                let paths = &self.cores.sets[set];
                 let between =
-                    *core_ps[set].get_or_insert_with(|| round_trip(ways, frame_bytes, ack_bytes));
+                    *core_ps[set].get_or_insert_with(|| round_trip(paths, frame_bytes, ack_bytes));
                 longest = longest.max(ends_ps + between);
             }
         }
@@ -473,17 +473,18 @@ fn link_round_trip(rate: Rate, delay_ps: Time, frame_bytes: u16, ack_bytes: u16)
         + 2 * u128::from(delay_ps)
 }
 
-/// A frame one way and an ACK back between two switches, each on the way that is best for it.
-fn round_trip(ways: &[Core], frame_bytes: u16, ack_bytes: u16) -> u128 {
-    let one_way = |way: &Core, bytes: u64| -> u128 {
-        let links = way.iter().map(|&(bps, delay_ps)| {
+/// A frame one way and an ACK back between two switches, each on the path that is best for it.
+fn round_trip(paths: &[Core], frame_bytes: u16, ack_bytes: u16) -> u128 {
+    let one_way = |path: &Core, bytes: u64| -> u128 {
+        let links = path.iter().map(|&(bps, delay_ps)| {
             u128::from(Rate::from_bps(bps).serialisation_ps(bytes)) + u128::from(delay_ps)
         });
         links.sum()
     };
     let least = |bytes: u64| {
-        ways.iter()
-            .map(|way| one_way(way, bytes))
+        paths
+            .iter()
+            .map(|path| one_way(path, bytes))
             .min()
             .unwrap_or(0)
     };

@@ -452,17 +452,17 @@ pub enum Ending {
     Interrupted,
 }
 
-/// How many threads a run asked for and had.
+/// How many threads a run was to have and had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadUse {
-    /// Threads that were asked for.
+    /// Threads that were requested.
     pub asked: u32,
     /// Threads that the run had.
     pub used: u32,
     /// Why that is not the same.
     pub why: Option<String>,
-    /// Of several threads, how long each can go on without the others, ps.
-    pub look_ahead_ps: Option<Time>,
+    /// Of several threads, how long each can go on without the others (the lookahead), ps.
+    pub lookahead_ps: Option<Time>,
     /// The windows in which they went on.
     pub windows: Windows,
     /// Frames that were handed from thread to thread.
@@ -478,7 +478,7 @@ impl Default for ThreadUse {
             asked: 1,
             used: 1,
             why: None,
-            look_ahead_ps: None,
+            lookahead_ps: None,
             windows: Windows::default(),
             crossed: 0,
             lanes: 1,
@@ -518,7 +518,7 @@ pub struct Outcome {
     pub violations: Vec<Violation>,
     /// Circles of ports that wait for each other, in the order in which they were found.
     pub deadlocks: Vec<DeadlockRecord>,
-    /// For a run that stalled or deadlocked: who waits on whom; for others, flows whose receivers no way leads to.
+    /// For a run that stalled or deadlocked: who waits on whom; for others, flows whose receivers cannot be reached.
     pub stall: Vec<String>,
     /// How many threads did it. All else in here does not depend on that.
     pub threads: ThreadUse,
@@ -553,7 +553,7 @@ pub trait Recorder {
     /// Pause intervals that ended, and at the end of the run those that did not.
     fn pauses(&mut self, records: &[PauseRecord]);
     /// Throughput of intervals that are over, in order of time, then flow. Like all that follows
-    /// only called where a [`RecordSpec`] asks for it.
+    /// only called where a [`RecordSpec`] requests it.
     fn throughput(&mut self, _records: &[ThroughputRecord]) {}
     /// Samples of queues, in order of time, then node and port.
     fn port_queues(&mut self, _samples: &[QueueSample]) {}

@@ -87,37 +87,37 @@ fn by_tier(graph: &Graph, routes: &mut [Routes], seed: impl Fn(u32) -> u32) {
     }
 }
 
-/// Tells each switch how many ways the switches of lower tiers make, so that a label has a digit
+/// Gives each switch the number of paths that the switches of lower tiers make, so that a label has a digit
 /// for each tier.
 // NDP-05
 fn label(graph: &Graph, routes: &mut [Routes]) {
     let tiers = (graph.hosts()..graph.nodes()).map(|node| graph.tier(node));
-    let mut ways = vec![1u32; tiers.max().unwrap_or(0) as usize + 2];
+    let mut paths = vec![1u32; tiers.max().unwrap_or(0) as usize + 2];
     for (node, of) in (graph.hosts()..).zip(&*routes) {
         let most = of.sets().iter().map(<[u16]>::len).max().unwrap_or(1);
-        let tier = &mut ways[graph.tier(node) as usize + 1];
+        let tier = &mut paths[graph.tier(node) as usize + 1];
         *tier = (*tier).max(most as u32);
     }
-    let below: Vec<u32> = ways
+    let below: Vec<u32> = paths
         .iter()
-        .scan(1u32, |product, &ways| {
-            *product = product.saturating_mul(ways);
+        .scan(1u32, |product, &paths| {
+            *product = product.saturating_mul(paths);
             Some(*product)
         })
         .collect();
     by_tier(graph, routes, |tier| below[tier as usize]);
 }
 
-/// How many equal-cost ways there are between any two switches with hosts.
+/// The number of equal-cost paths between any two switches with hosts.
 // NDP-05
 #[derive(Debug)]
-pub struct Ways {
+pub struct PathCounts {
     groups: usize,
     of: Vec<u32>,
 }
 
-impl Ways {
-    /// Along the first way each; in a regular shape all are alike.
+impl PathCounts {
+    /// Counts along the first path of each pair; in a regular shape all paths are alike.
     #[must_use]
     pub fn new(graph: &Graph, routes: &[Routes]) -> Self {
         let groups = graph.groups();
@@ -126,7 +126,7 @@ impl Ways {
             .collect();
         let pairs = (0..groups).flat_map(|a| ends.iter().map(move |&end| (a, end)));
         let of = pairs
-            .map(|(from, end)| end.map_or(1, |end| ways(graph, routes, from, end)))
+            .map(|(from, end)| end.map_or(1, |end| equal_cost_paths(graph, routes, from, end)))
             .collect();
         Self {
             groups: groups as usize,
@@ -142,13 +142,13 @@ impl Ways {
     }
 }
 
-/// Ways from a group of endpoints to an endpoint.
-fn ways(graph: &Graph, routes: &[Routes], from: u32, dst: u32) -> u32 {
+/// The number of paths from a group of endpoints to an endpoint.
+fn equal_cost_paths(graph: &Graph, routes: &[Routes], from: u32, dst: u32) -> u32 {
     let mut node = graph.hosts() + graph.group_switch(from);
-    let mut ways = 1u32;
+    let mut paths = 1u32;
     while let Some(switch) = node.checked_sub(graph.hosts()) {
         let of = &routes[switch as usize];
-        ways = ways.saturating_mul(of.ways(dst).max(1) as u32);
+        paths = paths.saturating_mul(of.ways(dst).max(1) as u32);
         let towards = Packet {
             dst,
             ..Packet::new(Kind::Data, 0, 0)
@@ -158,10 +158,10 @@ fn ways(graph: &Graph, routes: &[Routes], from: u32, dst: u32) -> u32 {
         };
         node = graph.port(graph.port_index(node, port)).peer;
     }
-    ways
+    paths
 }
 
-/// Two endpoints between which, for some flows, the way back is another than the way there, if there
+/// Two endpoints between which, for some flows, the path back is another than the path there, if there
 /// are any. Looks at the first endpoint of each of 64 switches at most, and at 16 flows.
 // XP-05
 #[must_use]
@@ -176,8 +176,8 @@ pub fn asymmetry(graph: &Graph, routes: &[Routes]) -> Option<(u32, u32)> {
     pairs
         .flat_map(|pair| (0..16u32).map(move |flow| (pair, flow.wrapping_mul(0x9e37_79b9))))
         .find(|&((a, b), hash)| {
-            let there = way(graph, routes, a, b, hash);
-            let mut back = way(graph, routes, b, a, hash);
+            let there = path(graph, routes, a, b, hash);
+            let mut back = path(graph, routes, b, a, hash);
             back.reverse();
             there != back
         })
@@ -185,7 +185,7 @@ pub fn asymmetry(graph: &Graph, routes: &[Routes]) -> Option<(u32, u32)> {
 }
 
 /// Switches that packets of a flow cross.
-fn way(graph: &Graph, routes: &[Routes], src: u32, dst: u32, hash: u32) -> Vec<u32> {
+fn path(graph: &Graph, routes: &[Routes], src: u32, dst: u32, hash: u32) -> Vec<u32> {
     let packet = Packet {
         dst,
         hash,
@@ -222,7 +222,7 @@ fn endpoints(graph: &Graph) -> Endpoints {
 struct Table {
     entries: Vec<u16>,
     sets: PortSets,
-    /// Number of each set; only looked up, never walked.
+    /// Number of each set; only looked up, never iterated.
     numbers: HashMap<Box<[u16]>, u16>,
 }
 
@@ -261,9 +261,9 @@ struct Search<'a> {
     front: Vec<u64>,
     /// Per switch: whether it is among the candidates of this level.
     listed: Vec<bool>,
-    /// Ports of the switch at hand that lead back to searches, with those searches.
+    /// Ports of the current switch that lead back to searches, with those searches.
     leads: Vec<(u16, u64)>,
-    /// Searches of the switch at hand, parted by the set of ports that lead to them.
+    /// Searches of the current switch, parted by the set of ports that lead to them.
     parts: Vec<u64>,
 }
 

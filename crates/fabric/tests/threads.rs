@@ -11,7 +11,7 @@ use dataplane::config::{
 use dataplane::route::{Endpoints, PortSets, Routes};
 use dataplane::units::{MS, NS, Rate, US};
 use fabric::engine::{Simulation, Threads};
-use fabric::outages::{Outage, Outages};
+use fabric::link_failures::{LinkFailure, LinkFailures};
 use fabric::record::{
     DelayHistogram, Ending, Outcome, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts,
     RttHistogram,
@@ -302,13 +302,13 @@ fn held_packets_credits_and_failing_links_are_the_same_on_any_number_of_threads(
     let mut failing = of(hpcc);
     let graph = failing.topology.build().unwrap();
     let spine = graph.nodes() - 1;
-    let outages = (0..3).map(|n| Outage {
+    let link_failures = (0..3).map(|n| LinkFailure {
         link: graph.port_index(spine, n) as u32,
         from_ps: (22 + u64::from(n)) * US,
         until_ps: Some((40 + 7 * u64::from(n)) * US),
     });
-    let outages: Vec<Outage> = outages.collect();
-    failing.outages = Some(Outages::new(&graph, &outages, 2 * US));
+    let link_failures: Vec<LinkFailure> = link_failures.collect();
+    failing.link_failures = Some(LinkFailures::new(&graph, &link_failures, 2 * US));
     failing.nic.recovery = Recovery::GoBackN {
         timeout_ps: 500 * US,
     };

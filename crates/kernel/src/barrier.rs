@@ -16,7 +16,7 @@ impl fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// A meeting point for a fixed number of threads, round after round. Whoever comes early looks for
+/// A meeting point for a fixed number of threads, round after round. A thread that comes early looks for
 /// the others for a short while and then sleeps: windows are short, so most often the others are
 /// nearly there, but a thread that only looks keeps a processor from those that work. // KER-12
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Barrier {
         }
         let mut asleep = self.lock();
         *asleep += 1;
-        // Whoever ends the round takes the lock after it has said so: no call is missed.
+        // The thread that ends the round takes the lock after it has said so: no wake-up is missed.
         while !self.is_over(round) {
             asleep = self
                 .wake

@@ -16,9 +16,9 @@
 pub mod barrier;
 pub mod calendar;
 pub mod digest;
-pub mod few;
 pub mod mrg;
 pub mod random;
+pub mod small_sort;
 
 pub use barrier::{Barrier, Broken};
 pub use calendar::{Calendar, Event, Fifo, Naive, Wheel, phase};

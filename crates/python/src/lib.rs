@@ -255,7 +255,7 @@ fn resources(
 fn flow_ways<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Option<WaysAsBytes<'py>>> {
     let scenario = load(py, &path, Vec::new(), None, None, None)?;
     let found = py
-        .detach(|| scenario.ways())
+        .detach(|| scenario.flow_paths())
         .map_err(|error| raise(py, "RunError", (error.to_string(),)))?;
     Ok(found.map(|ways| {
         let words = |numbers: &mut dyn Iterator<Item = u32>| {

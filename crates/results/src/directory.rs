@@ -15,7 +15,7 @@ pub(crate) const FILES: [&str; 7] = [
     "summary.json",
 ];
 
-/// Files that a run writes only where its scenario asks for them.
+/// Files that a run writes only where its scenario requests them.
 pub(crate) const RECORDED: [&str; 6] = [
     "throughput.parquet",
     "port_queues.parquet",

@@ -16,7 +16,7 @@ pub struct NodeInfo {
     pub rack: u32,
 }
 
-/// A load that the scenario asks for.
+/// A load that the scenario requests.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct AskedLoad {
     /// Name of the `[[traffic]]` entry.
@@ -51,7 +51,7 @@ pub struct RunInfo {
     pub record: RecordSpec,
     /// Links fail or come back during the run, so a flow may be faster than on the path of its ideal.
     pub paths_change: bool,
-    /// Loads that were asked for.
+    /// Loads that were requested.
     pub asked: Vec<AskedLoad>,
     /// The scenario with every value filled in, as TOML; becomes `resolved.toml`.
     pub resolved: String,

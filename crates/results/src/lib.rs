@@ -2,7 +2,7 @@
 //!
 //! A run is one directory (see [`Writer`]): `resolved.toml`, `flows.parquet`, `ports.parquet`,
 //! `queues.parquet`, `active.parquet`, `pauses.parquet` and, last of all, `summary.json`; where the
-//! scenario asks for them also `throughput.parquet`, `port_queues.parquet`,
+//! scenario requests them also `throughput.parquet`, `port_queues.parquet`,
 //! `queue_histogram.parquet`, `rtt.parquet`, `pause_causes.parquet` and `held_flows.parquet`. Every
 //! file is written under a temporary name and gets its own at the end, so a file with its final name
 //! is always whole. This is the only crate that writes files.

@@ -1,4 +1,4 @@
-//! Tables of what a scenario asks for besides: throughput, queues, histograms.
+//! Tables that a scenario requests besides: throughput, queues, histograms.
 
 use crate::info::RunInfo;
 use crate::table::{Names, ROWS_PER_PART, Table, field, name_field};
@@ -51,7 +51,7 @@ impl<T: Copy> Part<T> {
     }
 }
 
-/// The tables that the scenario asks for.
+/// The tables that the scenario requests.
 pub(crate) struct Recorded {
     throughput: Option<Part<ThroughputRecord>>,
     port_queues: Option<Part<QueueSample>>,

@@ -68,7 +68,7 @@ pub struct Summary {
     pub core: Option<Load>,
     /// Load of the links of the hosts.
     pub host: Load,
-    /// Loads that were asked for.
+    /// Loads that were requested.
     pub asked: Vec<AskedLoad>,
     /// Links by tier and direction.
     pub links: Vec<LinkGroup>,
@@ -86,7 +86,7 @@ pub struct Summary {
     pub violations: Vec<ViolationLine>,
     /// Circles of ports that wait for each other, so that none of them can ever send again.
     pub deadlocks: Vec<Deadlock>,
-    /// Who waits on whom, if the run stalled or deadlocked; else flows whose receivers no way leads to.
+    /// Who waits on whom, if the run stalled or deadlocked; else flows whose receivers cannot be reached.
     pub stall: Vec<String>,
     /// What is doubtful.
     pub warnings: Vec<String>,
@@ -239,7 +239,7 @@ pub struct LinkGroup {
 /// The threads of a run. Nothing else in the results depends on them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ThreadLine {
-    /// That were asked for.
+    /// That were requested.
     pub asked: u32,
     /// That the run had.
     pub used: u32,
@@ -263,7 +263,7 @@ impl ThreadLine {
             asked: threads.asked,
             used: threads.used,
             why: threads.why.clone(),
-            look_ahead_ps: threads.look_ahead_ps,
+            look_ahead_ps: threads.lookahead_ps,
             windows_together: threads.windows.together,
             windows_alone: threads.windows.alone,
             crossed: threads.crossed,

@@ -43,7 +43,7 @@ pub struct Writer {
     pauses: Vec<PauseRecord>,
     /// `None` once they are closed.
     tables: Option<Tables>,
-    /// What the scenario asks for besides.
+    /// What the scenario requests besides.
     recorded: Recorded,
     /// Single pauses, where it asks to follow them.
     followed: Followed,

@@ -124,7 +124,7 @@ fn outcome() -> Outcome {
             asked: 4,
             used: 2,
             why: Some("this machine has 2 processors".to_owned()),
-            look_ahead_ps: Some(1_003_920),
+            lookahead_ps: Some(1_003_920),
             windows: Windows {
                 together: 30,
                 alone: 7,

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use dataplane::route::Routes;
 use dataplane::switch::Pairs;
 use fabric::backpressure_graph::BackpressureGraph;
-use fabric::engine::{Clock, Plan, Threads, Ways, ways};
+use fabric::engine::{Clock, FlowPaths, Plan, Threads, flow_paths};
 use fabric::routing::{RoutingError, routes};
 use fabric::topology::Graph;
 use traffic::{Feed, Flow, Hosts};
@@ -89,7 +89,9 @@ impl Scenario {
     /// The network is too large.
     pub fn backpressure_graph(&self) -> Result<BackpressureGraph, BuildError> {
         let path = self.spec.scheme.path;
-        let known = self.graph.without(self.spec.outages(&self.graph).initial());
+        let known = self
+            .graph
+            .without(self.spec.link_failures(&self.graph).initial());
         let routes = routes(&known, self.spec.seed, path).map_err(BuildError::Routing)?;
         Ok(BackpressureGraph::new(&known, &routes))
     }
@@ -110,8 +112,8 @@ impl Scenario {
     ///
     /// # Errors
     /// The network is too large, or the flows cannot be made.
-    pub fn ways(&self) -> Result<Option<Ways>, BuildError> {
-        self.build().map(|built| ways(built.plan))
+    pub fn flow_paths(&self) -> Result<Option<FlowPaths>, BuildError> {
+        self.build().map(|built| flow_paths(built.plan))
     }
 
     /// Everything that the engine needs.
@@ -127,8 +129,8 @@ impl Scenario {
         let flows = feed.known_len();
         let traffic_error = Arc::new(OnceLock::new());
         // LNK-10
-        let outages = self.spec.outages(&self.graph);
-        let known = self.graph.without(outages.initial());
+        let link_failures = self.spec.link_failures(&self.graph);
+        let known = self.graph.without(link_failures.initial());
         let routes =
             routes(&known, self.spec.seed, config.switch.path).map_err(BuildError::Routing)?;
         let plan = Plan {
@@ -146,7 +148,7 @@ impl Scenario {
             probe_ps: self.spec.run.probe_ps,
             backpressure: self.allowed_pairs(&known, &routes),
             routes,
-            outages: (!outages.is_empty()).then(|| Arc::new(outages)),
+            link_failures: (!link_failures.is_empty()).then(|| Arc::new(link_failures)),
             on_deadlock: self.spec.run.on_deadlock,
             clock: if self.spec.scheme.cut_times {
                 Clock::Nanoseconds {

@@ -5,7 +5,7 @@ use dataplane::config::{Admission, PathChoice, Recovery};
 use dataplane::nic::CUT_OFF;
 use dataplane::units::{NEVER, Time};
 use fabric::backpressure_graph::{circles, port_name, shortest_circle, used_pairs};
-use fabric::outages::{Outages, parts};
+use fabric::link_failures::{LinkFailures, parts};
 use fabric::routing::routes;
 use fabric::topology::Graph;
 
@@ -31,7 +31,7 @@ pub(crate) fn links(
     config: &SchemeConfig,
     findings: &mut Findings<'_>,
 ) {
-    let outages = spec.outages(graph);
+    let link_failures = spec.link_failures(graph);
     let missing = spec.missing_links(graph);
     if missing > 0 {
         findings.error(
@@ -40,13 +40,13 @@ pub(crate) fn links(
             "lower `random`, or write among = \"all\"",
         );
     }
-    if !outages.is_empty() {
-        unsupported(spec, &outages, findings);
-        floodgate(&outages, config, findings);
-        repair(&outages, config, findings);
-        late(spec, &outages, findings);
+    if !link_failures.is_empty() {
+        unsupported(spec, &link_failures, findings);
+        floodgate(&link_failures, config, findings);
+        repair(&link_failures, config, findings);
+        late(spec, &link_failures, findings);
     }
-    let epochs = outages.epochs();
+    let epochs = link_failures.epochs();
     for (at_ps, down) in epochs.iter().take(MOST_EPOCHS) {
         let known = graph.without(down);
         out_of_reach(*at_ps, &known, findings);
@@ -56,8 +56,8 @@ pub(crate) fn links(
 
 /// What another simulator's habits cannot be joined with.
 // LNK-06
-fn unsupported(spec: &Spec, outages: &Outages, findings: &mut Findings<'_>) {
-    if spec.record.pauses.is_some() && !outages.changes().is_empty() {
+fn unsupported(spec: &Spec, link_failures: &LinkFailures, findings: &mut Findings<'_>) {
+    if spec.record.pauses.is_some() && !link_failures.changes().is_empty() {
         findings.error(
             &["record.pauses", "topology.failures"],
             "links fail during the run, and pauses cannot be followed over a link that does".to_owned(),
@@ -81,12 +81,12 @@ fn unsupported(spec: &Spec, outages: &Outages, findings: &mut Findings<'_>) {
 
 /// Floodgate's windows outlive a link only if they know what was sent by it.
 // LNK-06
-fn floodgate(outages: &Outages, config: &SchemeConfig, findings: &mut Findings<'_>) {
+fn floodgate(link_failures: &LinkFailures, config: &SchemeConfig, findings: &mut Findings<'_>) {
     let floodgate = config.switch.floodgate.as_ref();
     let Some(windows) = floodgate.and_then(|floodgate| floodgate.windows()) else {
         return;
     };
-    if outages.changes().is_empty() {
+    if link_failures.changes().is_empty() {
         return;
     }
     if windows.numbers_timeout_ps.is_none() {
@@ -110,8 +110,8 @@ fn floodgate(outages: &Outages, config: &SchemeConfig, findings: &mut Findings<'
 }
 
 /// What is lost with a link has to be sent again.
-fn repair(outages: &Outages, config: &SchemeConfig, findings: &mut Findings<'_>) {
-    if outages.changes().is_empty() {
+fn repair(link_failures: &LinkFailures, config: &SchemeConfig, findings: &mut Findings<'_>) {
+    if link_failures.changes().is_empty() {
         return;
     }
     match config.nic.recovery {
@@ -131,9 +131,9 @@ fn repair(outages: &Outages, config: &SchemeConfig, findings: &mut Findings<'_>)
     }
 }
 
-fn late(spec: &Spec, outages: &Outages, findings: &mut Findings<'_>) {
+fn late(spec: &Spec, link_failures: &LinkFailures, findings: &mut Findings<'_>) {
     let until_ps = spec.run.until_ps;
-    if let Some(change) = outages.changes().iter().find(|c| c.at_ps >= until_ps) {
+    if let Some(change) = link_failures.changes().iter().find(|c| c.at_ps >= until_ps) {
         findings.warn(
             &["topology.failures"],
             format!(
@@ -224,7 +224,7 @@ impl Scenario {
     // LNK-12, LNK-40
     #[must_use]
     pub fn link_epochs(&self) -> Vec<LinkEpoch> {
-        let outages = self.spec.outages(&self.graph);
+        let link_failures = self.spec.link_failures(&self.graph);
         let epoch = |(at_ps, down): (Time, Vec<u32>)| {
             let known = self.graph.without(&down);
             let name = |&link: &u32| link_name(&self.graph, link);
@@ -235,7 +235,7 @@ impl Scenario {
                 circle: waiting_circle(&self.spec, &known).1,
             }
         };
-        outages.epochs().into_iter().map(epoch).collect()
+        link_failures.epochs().into_iter().map(epoch).collect()
     }
 }
 

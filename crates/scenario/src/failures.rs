@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use dataplane::switch::Stranded;
 use dataplane::units::Time;
-use fabric::outages::{Outage, Outages, lower_end};
+use fabric::link_failures::{LinkFailure, LinkFailures, lower_end};
 use fabric::topology::{Graph, NodeKind};
 use kernel::{Purpose, Stream};
 
@@ -263,7 +263,7 @@ impl Spec {
     /// All outages of the run, with what chance adds to them.
     // LNK-05
     #[must_use]
-    pub fn outages(&self, graph: &Graph) -> Outages {
+    pub fn link_failures(&self, graph: &Graph) -> LinkFailures {
         self.drawn(graph).0
     }
 
@@ -274,7 +274,7 @@ impl Spec {
         self.drawn(graph).1
     }
 
-    fn drawn(&self, graph: &Graph) -> (Outages, u32) {
+    fn drawn(&self, graph: &Graph) -> (LinkFailures, u32) {
         let failures = &self.failures;
         let mut missing = 0;
         let mut taken: BTreeSet<u32> = BTreeSet::new();
@@ -295,16 +295,16 @@ impl Spec {
                 }
             };
             taken.extend(&links);
-            all.extend(links.into_iter().map(|link| Outage {
+            all.extend(links.into_iter().map(|link| LinkFailure {
                 link,
                 from_ps: entry.from_ps,
                 until_ps: entry.until_ps,
             }));
         }
-        let mut outages = Outages::new(graph, &all, failures.reconvergence_ps);
-        outages.stranded = failures.stranded;
-        outages.elide_backpressure = self.scheme.bfc.is_some_and(|bfc| bfc.elide);
-        (outages, missing)
+        let mut link_failures = LinkFailures::new(graph, &all, failures.reconvergence_ps);
+        link_failures.stranded = failures.stranded;
+        link_failures.elide_backpressure = self.scheme.bfc.is_some_and(|bfc| bfc.elide);
+        (link_failures, missing)
     }
 }
 

@@ -211,7 +211,7 @@ impl Scenario {
             measure_from_ps: spec.run.warmup_ps,
             measure_to_ps: last_arrival_ps(&spec.traffic).map(|to| to.min(spec.run.until_ps)),
             record: spec.record.clone(),
-            paths_change: !spec.outages(&self.graph).changes().is_empty(),
+            paths_change: !spec.link_failures(&self.graph).changes().is_empty(),
             asked: asked.collect(),
             resolved: self.resolved.clone(),
             warnings: self.warnings.iter().map(one_line).collect(),

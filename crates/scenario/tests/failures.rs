@@ -83,29 +83,29 @@ fn links_are_named_and_times_have_defaults() {
          [[topology.failures]]\nlinks = [\"host3--leaf0\"]\n",
     );
     let graph = &scenario.graph;
-    let outages = scenario.spec.outages(graph);
-    let names: Vec<String> = outages
+    let link_failures = scenario.spec.link_failures(graph);
+    let names: Vec<String> = link_failures
         .initial()
         .iter()
         .map(|&l| link_name(graph, l))
         .collect();
     assert_eq!(names, ["host3--leaf0"]);
-    let changes: Vec<(u64, String, bool)> = outages
+    let changes: Vec<(u64, String, bool)> = link_failures
         .changes()
         .iter()
         .map(|c| (c.at_ps / US, link_name(graph, c.link), c.up))
         .collect();
     let uplink = "leaf1--spine0".to_owned();
     assert_eq!(changes, [(100, uplink.clone(), false), (300, uplink, true)]);
-    assert_eq!(outages.reconvergence_ps, 50 * US);
-    assert_eq!(outages.stranded, Stranded::Wait);
-    let plain = good(POD).spec.outages(graph);
+    assert_eq!(link_failures.reconvergence_ps, 50 * US);
+    assert_eq!(link_failures.stranded, Stranded::Wait);
+    let plain = good(POD).spec.link_failures(graph);
     assert_eq!(
         (plain.reconvergence_ps, plain.stranded),
         (0, Stranded::Drop)
     );
     assert_eq!(plain.initial().len(), 2);
-    assert!(good("").spec.outages(graph).is_empty());
+    assert!(good("").spec.link_failures(graph).is_empty());
 }
 
 // LNK-04
@@ -129,7 +129,14 @@ fn resolved_scenarios_keep_their_failures() {
         "topology.reconvergence=2us",
     ];
     let by_option = load_set(&text("", "", ""), &set).unwrap();
-    assert_eq!(by_option.spec.outages(&by_option.graph).initial().len(), 1);
+    assert_eq!(
+        by_option
+            .spec
+            .link_failures(&by_option.graph)
+            .initial()
+            .len(),
+        1
+    );
 }
 
 // LNK-05
@@ -139,12 +146,12 @@ fn chance_draws_other_links_for_other_seeds_and_none_twice() {
                     [[topology.failures]]\nrandom = 3\n[[topology.failures]]\nrandom = 4\n";
     let drawn = |seed: &str| {
         let s = load_set(&text(failures, "", ""), &[seed]).unwrap();
-        let down = s.spec.outages(&s.graph).initial().to_vec();
+        let down = s.spec.link_failures(&s.graph).initial().to_vec();
         assert_eq!(down.len(), 8, "all eight uplinks, each once");
         let first: Vec<String> = {
             let mut one = s.spec.clone();
             one.failures.entries.truncate(2);
-            let down = one.outages(&s.graph);
+            let down = one.link_failures(&s.graph);
             down.initial()
                 .iter()
                 .map(|&l| link_name(&s.graph, l))
@@ -165,7 +172,11 @@ fn chance_draws_other_links_for_other_seeds_and_none_twice() {
     assert!(all.len() > 4, "{all:?}");
     let hosts = "[[topology.failures]]\nrandom = 24\namong = \"all\"\n";
     assert_eq!(
-        good(hosts).spec.outages(&good("").graph).initial().len(),
+        good(hosts)
+            .spec
+            .link_failures(&good("").graph)
+            .initial()
+            .len(),
         24
     );
 }

@@ -81,7 +81,7 @@ impl Sender {
     fn forget_neighbour<S: Sink>(&mut self, config: &NicConfig, port: u16, sink: &mut S) {
         let (before, _) = self.pause_classes(port, u8::MAX, false);
         if before != 0 {
-            sink.paused(port, before, 0);
+            sink.pfc_received(port, before, 0);
         }
         if !self.held.is_empty() {
             let flows = self.flows.iter().filter(|flow| flow.start.port == port);

@@ -299,7 +299,7 @@ impl Nic {
                         None => self.sender.pause_classes(port, mask, on),
                     };
                     self.counters.repeated_pauses += u64::from(before == after);
-                    sink.paused(port, before, after);
+                    sink.pfc_received(port, before, after);
                     if !on {
                         sink.kick(port);
                     }

@@ -91,7 +91,7 @@ impl Switch {
         // What the neighbour held of us.
         let before = std::mem::take(&mut self.queueing.ports[port as usize].paused);
         if before != 0 {
-            sink.paused(port, before, 0);
+            sink.pfc_received(port, before, 0);
         }
         self.queueing.let_go(port, arena);
         // Frames for it that have not left.

@@ -790,7 +790,7 @@ impl Switch {
             let mask = packet.hash as u8;
             state.paused = if on { before | mask } else { before & !mask };
             self.counters.repeated_pauses += u64::from(state.paused == before);
-            sink.paused(port, before, state.paused);
+            sink.pfc_received(port, before, state.paused);
         } else if self.pauses_flows() {
             // BFC-37
             let own = self.classifier.own_queue(port, packet.flow);
@@ -834,9 +834,9 @@ impl Switch {
         let frame = self.emit(port, frame, arena, sink);
         // SPFC-40
         if xoff {
-            sink.pauses(port, class, frame, || self.mmu.level(port, class));
+            sink.pfc_sent(port, class, frame, || self.mmu.level(port, class));
         } else {
-            sink.resumes(port, class, frame);
+            sink.pfc_resume_sent(port, class, frame);
         }
     }
 

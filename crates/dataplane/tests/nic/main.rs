@@ -47,7 +47,7 @@ impl Sink for Ears {
     fn draw(&mut self) -> u64 {
         panic!("a NIC leaves nothing to chance");
     }
-    fn paused(&mut self, port: u16, before: u8, after: u8) {
+    fn pfc_received(&mut self, port: u16, before: u8, after: u8) {
         self.pauses.push((port, before, after));
     }
     fn finished(&mut self, end: FlowEnd) {

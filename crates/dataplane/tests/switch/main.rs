@@ -48,7 +48,7 @@ impl Sink for Ears {
         self.draws += 1;
         self.draw
     }
-    fn paused(&mut self, port: u16, before: u8, after: u8) {
+    fn pfc_received(&mut self, port: u16, before: u8, after: u8) {
         self.pauses.push((port, before, after));
     }
     fn finished(&mut self, _: FlowEnd) {

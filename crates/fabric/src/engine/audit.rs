@@ -5,7 +5,7 @@ use dataplane::units::NEVER;
 use kernel::calendar::Calendar;
 
 use super::Simulation;
-use super::network::Way;
+use super::network::LinkDirection;
 use crate::record::{Ending, PortRecord, Violation};
 
 /// Enough to find the cause.
@@ -66,12 +66,12 @@ impl<C: Calendar + Send> Simulation<C> {
         .collect()
     }
 
-    /// AUD-02: what was sent on a link arrived, unless it is still under way.
+    /// AUD-02: what was sent on a link arrived, unless it is still under direction.
     fn audit_links(&self, drained: bool) -> Vec<String> {
         let mut broken = Vec::new();
         let mut under_way = 0;
-        for (link, way) in self.net.each_way() {
-            let (sent, arrived) = (way.near.packets, way.far.arrived);
+        for (link, direction) in self.net.each_direction() {
+            let (sent, arrived) = (direction.near.packets, direction.far.arrived);
             under_way += sent - arrived.min(sent);
             if arrived > sent || drained && arrived != sent {
                 broken.push(format!(
@@ -164,8 +164,8 @@ impl<C: Calendar + Send> Simulation<C> {
             }
         }
         if drained {
-            let ways = self.net.each_way();
-            let paused = ways.filter(|(_, way)| way.pauses.since_ps != NEVER);
+            let directions = self.net.each_direction();
+            let paused = directions.filter(|(_, direction)| direction.pauses.since_ps != NEVER);
             broken.extend(paused.map(|(link, _)| {
                 let port = self.port_name(link);
                 format!("{port} is still paused, but nothing waits")
@@ -211,8 +211,8 @@ impl<C: Calendar + Send> Simulation<C> {
     pub(super) fn port_records(&mut self) -> Vec<PortRecord> {
         let Self { net, probes, .. } = self;
         let mut switch_port = 0;
-        let record = |(link, way): (u32, Way<'_>)| {
-            let (near, pauses) = (way.near, way.pauses);
+        let record = |(link, direction): (u32, LinkDirection<'_>)| {
+            let (near, pauses) = (direction.near, direction.pauses);
             let of = net.graph.port(link as usize);
             let node = net.node_of(link);
             let mut record = PortRecord {
@@ -245,11 +245,11 @@ impl<C: Calendar + Send> Simulation<C> {
                 record.active_flows = probes.take_active(switch_port);
                 switch_port += 1;
             }
-            // LNK-23: what a switch had for it, and what was under way.
+            // LNK-23: what a switch had for it, and what was under direction.
             let lost = net.part_of(of.peer).losses.lost(link as usize);
             record.dropped[DropCause::Link as usize] += lost + net.lost_with(link);
             record
         };
-        net.each_way().map(record).collect()
+        net.each_direction().map(record).collect()
     }
 }

@@ -15,32 +15,32 @@ use dataplane::units::{NEVER, Rate, Time};
 use kernel::calendar::{Calendar, Wheel};
 use kernel::random::{Purpose, Stream};
 
-use super::causes::Causes;
+use super::deadlock::DeadlockSearch;
 use super::division::{divide, lanes, undivided};
 use super::exchange::Outbox;
 use super::floodgate::upward;
 use super::flows::Live;
 use super::lanes::Lanes;
-use super::links::Links;
-use super::look_ahead::Soon;
+use super::link_ends::Links;
+use super::link_state::LinkStates;
 use super::loss::Losses;
 use super::merge::Merged;
 use super::network::Network;
 use super::node::{Core, Node};
 use super::notices::Notices;
 use super::order::{self, SourcePorts};
-use super::outage::LinkStates;
 use super::partition::Partition;
+use super::pause_causes::PauseCauses;
 use super::places::Places;
+use super::prefetch::NextAccess;
 use super::probe::Probes;
 use super::recording::Recording;
-use super::standstill::Standstill;
-use super::supply::Traffic;
+use super::upcoming_flows::Traffic;
 use super::{Clock, Plan, Simulation};
 use crate::ns3::Baselines;
 use crate::paths::Paths;
 use crate::record::ThreadUse;
-use crate::routing::Ways;
+use crate::routing::PathCounts;
 use crate::topology::Graph;
 
 /// Classes of which no packet may be lost, as bits. A link that loses pauses leaves PFC without a
@@ -76,8 +76,8 @@ fn sprays(config: &SwitchConfig) -> bool {
 const MANY_PORTS: u32 = 2048;
 
 /// Least and greatest width of the calendar's buckets, as powers of two of ps: its first wheel must reach
-/// as far as nearly all arrivals do, or they are sorted twice; and they should not come into the bucket at
-/// hand, or they are moved one by one.
+/// as far as nearly all arrivals do, or they are sorted twice; and they should not come into the current
+/// bucket, or they are moved one by one.
 // KER-11
 fn bucket_shifts(graph: &Graph, max_frame: u16) -> (u32, u32) {
     let mut reach: Vec<Time> = (0..graph.port_count() as usize)
@@ -103,13 +103,13 @@ struct Tables {
     routes: Vec<Option<Routes>>,
     pairs: Vec<Option<Pairs>>,
     /// Where senders choose paths: how many there are.
-    ways: Option<Arc<Ways>>,
+    path_counts: Option<Arc<PathCounts>>,
 }
 
 impl Tables {
     fn of(plan: &mut Plan) -> Self {
-        let ways = (plan.switch.path == PathChoice::Label)
-            .then(|| Arc::new(Ways::new(&plan.graph, &plan.routes)));
+        let path_counts = (plan.switch.path == PathChoice::Label)
+            .then(|| Arc::new(PathCounts::new(&plan.graph, &plan.routes)));
         let routes: Vec<_> = std::mem::take(&mut plan.routes)
             .into_iter()
             .map(Some)
@@ -125,7 +125,7 @@ impl Tables {
         Self {
             routes,
             pairs,
-            ways,
+            path_counts,
         }
     }
 }
@@ -182,7 +182,10 @@ fn partition<C: Calendar>(
     let graph = &plan.graph;
     let losses = Losses::new(graph, plan.seed);
     // LNK-14
-    let lasting = plan.outages.as_ref().map_or(Vec::new(), |o| o.lasting());
+    let lasting = plan
+        .link_failures
+        .as_ref()
+        .map_or(Vec::new(), |o| o.lasting());
     let paths = Paths::new(match lasting.is_empty() {
         true => Arc::clone(graph),
         false => Arc::new(graph.without(&lasting)),
@@ -201,14 +204,14 @@ fn partition<C: Calendar>(
         nodes: places.nodes(part).iter().map(|&n| node(plan, n)).collect(),
         drops: [0; DROP_CAUSES],
         lossless: lossless_classes(&plan.switch, !losses.none()),
-        ways_fail: link_states.is_some(),
+        links_fail: link_states.is_some(),
         broken_promises: 0,
         ends: Vec::new(),
         notices: Notices::new(&plan.nic),
         paused: MixedMap::default(),
         pauses: Vec::new(),
         follows: plan.record.pauses.is_some(),
-        told: Vec::new(),
+        pauses_sent: Vec::new(),
         reading: None,
         events: 0,
         watched: recording.is_some(),
@@ -226,14 +229,14 @@ fn partition<C: Calendar>(
         nics: (places.hosts(part).iter())
             .map(|&n| nic(plan, &config, n))
             .collect(),
-        looks_for_queues: places.lanes(part) == 1
+        prefetches_queues: places.lanes(part) == 1
             && switches.iter().any(Switch::has_several_queues),
         switches,
         losses,
         link_states,
         outbox: Outbox::new(places.parts()),
         recording,
-        causes: Causes::new(plan.record.pauses, plan.switch.path == PathChoice::Packet),
+        causes: PauseCauses::new(plan.record.pauses, plan.switch.path == PathChoice::Packet),
         round: Vec::new(),
         progress_ps: 0,
         coming: vec![VecDeque::new(); places.lanes(part)],
@@ -256,12 +259,12 @@ fn partition<C: Calendar>(
         seed: plan.seed,
         elide: plan.elide,
         starts_first: plan.starts_first,
-        soon: Soon::Nothing,
-        looks_ahead: graph.port_count() >= MANY_PORTS,
+        next_access: NextAccess::Nothing,
+        prefetches: graph.port_count() >= MANY_PORTS,
         spraying: sprays(&plan.switch),
-        ways: tables.ways.clone(),
+        path_counts: tables.path_counts.clone(),
     };
-    partition.plan_outages(part);
+    partition.schedule_link_failures(part);
     partition
 }
 
@@ -275,8 +278,8 @@ impl Simulation<Wheel> {
             Some((cut, division)) => (cut.part_of, Some(division)),
             None => (whole(), None),
         };
-        let (lane_of, look_ahead_ps) = match lanes(&plan) {
-            Some(cut) => (cut.part_of, cut.look_ahead_ps),
+        let (lane_of, lookahead_ps) = match lanes(&plan) {
+            Some(cut) => (cut.part_of, cut.lookahead_ps),
             None => (whole(), Time::MAX),
         };
         let (least, most) = bucket_shifts(&plan.graph, plan.switch.max_frame);
@@ -285,7 +288,7 @@ impl Simulation<Wheel> {
         let calendars = (0..places.parts() as u32)
             .map(|part| {
                 let others = (1..places.lanes(part)).map(|_| calendar()).collect();
-                Lanes::new(calendar(), others, look_ahead_ps)
+                Lanes::new(calendar(), others, lookahead_ps)
             })
             .collect();
         let simulation = Self::build(plan, places, calendars);
@@ -320,7 +323,7 @@ impl<C: Calendar> Simulation<C> {
             .map(|(part, calendar)| partition(&plan, &places, part, &mut tables, calendar))
             .collect();
         let losing = !parts[0].losses.none();
-        let standstill = Standstill::new(&plan);
+        let deadlock_search = DeadlockSearch::new(&plan);
         let lossless = match plan.switch.mmu.admission {
             _ if matches!(plan.switch.assist, Some(Assist::Trim(_))) => false,
             Admission::Unlimited => true,
@@ -343,8 +346,8 @@ impl<C: Calendar> Simulation<C> {
             probe_ps: plan.probe_ps.max(1),
             lossless,
             losing,
-            links_change: (plan.outages.as_ref()).is_some_and(|o| !o.changes().is_empty()),
-            standstill,
+            links_change: (plan.link_failures.as_ref()).is_some_and(|o| !o.changes().is_empty()),
+            deadlock_search,
             repeats_pauses: plan.switch.bfc.is_some_and(|bfc| bfc.bitmap.is_some()),
             spraying: sprays(&plan.switch),
             owns_repair: plan.nic.recovery == Recovery::Own,

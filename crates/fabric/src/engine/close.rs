@@ -46,7 +46,7 @@ impl<C: Calendar + Send> Simulation<C> {
             counters: self.net.counters(),
             ports: self.port_records(),
             checks,
-            deadlocks: self.standstill.take().map_or(Vec::new(), |s| s.found),
+            deadlocks: self.deadlock_search.take().map_or(Vec::new(), |s| s.found),
             stall: if matches!(ending, Ending::Stalled | Ending::Deadlocked) {
                 self.explain_stall()
             } else {
@@ -64,7 +64,7 @@ impl<C: Calendar + Send> Simulation<C> {
 }
 
 impl<C: Calendar> Network<C> {
-    /// Records of the flows that are under way, in the order of their numbers.
+    /// Records of the flows that are under direction, in the order of their numbers.
     fn unfinished(&mut self) -> Vec<FlowRecord> {
         let mut records = Vec::new();
         for part in &mut self.parts {
@@ -78,8 +78,8 @@ impl<C: Calendar> Network<C> {
     /// ENG-20: the digest of the trajectory.
     fn digest(&self) -> u64 {
         let mut digest = Digest::default();
-        for (link, way) in self.each_way() {
-            digest.add(u64::from(link), way.digest());
+        for (link, direction) in self.each_direction() {
+            digest.add(u64::from(link), direction.digest());
         }
         let links = u64::from(self.graph.port_count());
         for node in self.parts.iter().flat_map(|part| &part.core.nodes) {

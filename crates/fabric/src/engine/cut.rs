@@ -17,7 +17,7 @@ pub(super) struct Cut {
     /// Per node its part.
     pub part_of: Vec<u32>,
     /// What happens in one part at some time touches no other before this much later.
-    pub look_ahead_ps: Time,
+    pub lookahead_ps: Time,
 }
 
 impl Cut {
@@ -42,7 +42,7 @@ pub(super) fn cut(graph: &Graph, clock: Clock, smallest_bytes: u64, parts: u32) 
     let part_of =
         most_parts_first.find_map(|parts| all.iter().find_map(|units| units.spread(parts)))?;
     Some(Cut {
-        look_ahead_ps: look_ahead(graph, &reach, &part_of),
+        lookahead_ps: look_ahead(graph, &reach, &part_of),
         part_of,
     })
 }
@@ -336,7 +336,7 @@ mod tests {
                 assert_eq!(nodes as u32 * parts, graph.nodes());
             }
             // 50 B at 100 Gbps.
-            assert_eq!(cut.look_ahead_ps, US + 4 * NS);
+            assert_eq!(cut.lookahead_ps, US + 4 * NS);
         }
     }
 
@@ -356,10 +356,10 @@ mod tests {
         let (graph, cut) = cut_of(&sites, 2);
         let cut = cut.unwrap();
         assert_eq!(crossing(&graph, &cut), 1, "one link joins the sites");
-        assert_eq!(cut.look_ahead_ps, 200 * US + 4 * NS);
+        assert_eq!(cut.lookahead_ps, 200 * US + 4 * NS);
         // Four parts only with the short ones.
         let (_, cut) = cut_of(&sites, 4);
-        assert_eq!(cut.unwrap().look_ahead_ps, US + 4 * NS);
+        assert_eq!(cut.unwrap().lookahead_ps, US + 4 * NS);
 
         let near = TopologySpec::Clos {
             pods: 4,
@@ -373,7 +373,7 @@ mod tests {
         };
         let (graph, cut) = cut_of(&near, 4);
         let cut = cut.unwrap();
-        assert_eq!((cut.parts(), cut.look_ahead_ps), (4, US + 4 * NS));
+        assert_eq!((cut.parts(), cut.lookahead_ps), (4, US + 4 * NS));
         assert_eq!(
             crossing(&graph, &cut),
             12,

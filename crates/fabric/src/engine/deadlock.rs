@@ -1,142 +1,424 @@
-//! Who waits for whom in a run that has come to a stand: the circle of egress ports, if there is
-//! one.
+//! Deadlocks during a run: queues that hold each other so that none of them can ever send again. The rules
+//! are in `specs/links.md`.
+//!
+//! Only ports that stand in a circle of the backpressure graph can take part, so a network without
+//! such a circle is never searched, and others only while something is paused.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use dataplane::packet::flag;
+use std::sync::Arc;
+
+use dataplane::config::{Admission, PathChoice};
+use dataplane::switch::{Holds, Pairs};
+use dataplane::units::Time;
 use kernel::calendar::Calendar;
 
-use super::Simulation;
+use super::{Plan, Simulation};
+use crate::backpressure_graph::{circles, used_pairs};
+use crate::link_failures::LinkFailures;
+use crate::record::{DeadPort, DeadlockRecord};
+use crate::routing::routes;
+use crate::topology::Graph;
 
-/// One port of a switch waits for others: it has packets, none of which its neighbour lets go.
-struct Waiting {
-    /// Global number of the port.
+/// What a run does once it has found a deadlock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDeadlock {
+    /// What can still move goes on.
+    #[default]
+    GoOn,
+    /// The run ends.
+    End,
+}
+
+/// A queue of a switch: the switch (its number among nodes), and the index of the queue.
+type QueueAt = (u32, u32);
+
+/// What holds something at an ingress of a switch.
+type HeldAt = (u32, u16, Holds);
+
+/// A queue that cannot send, and all that would have to go first.
+#[derive(Clone, Debug)]
+struct Stuck {
     link: u32,
-    /// Ports of the neighbour whose packets hold it, as indices of the list of those that wait.
-    for_: Vec<usize>,
+    class: u8,
+    bytes: u64,
+    /// One for each pause that holds it.
+    held: Vec<HeldAt>,
 }
 
-impl<C: Calendar + Send> Simulation<C> {
-    /// AUD-09: the ports that wait for each other in a circle, each for the next and the last for
-    /// the first; empty where there is no such circle.
-    pub(super) fn find_deadlock(&self) -> Vec<u32> {
-        circle(&self.waiting_ports())
+/// Searches for deadlocks.
+#[derive(Debug)]
+pub(super) struct DeadlockSearch {
+    on_deadlock: OnDeadlock,
+    /// Only PFC pauses in this run, so there is no deadlock while nothing is paused.
+    pfc_only: bool,
+    link_failures: Option<Arc<LinkFailures>>,
+    /// From when on routes are without which links; those that have been learned are taken out.
+    epochs: VecDeque<(Time, Vec<u32>)>,
+    /// Changes of links so far.
+    changes: usize,
+    seed: u64,
+    choice: PathChoice,
+    /// Per switch, pairs of ports by which packets have gone so far.
+    used: Vec<Pairs>,
+    /// Ports in circles of `used`, ascending.
+    ports: Vec<u32>,
+    /// Queues that can never send again.
+    dead: BTreeSet<QueueAt>,
+    pub found: Vec<DeadlockRecord>,
+}
+
+impl DeadlockSearch {
+    /// `None`: nobody can hold anybody in a circle.
+    pub fn new(plan: &Plan) -> Option<Box<Self>> {
+        let (graph, switch) = (&plan.graph, &plan.switch);
+        let pfc = match switch.mmu.admission {
+            Admission::Pfc(_) => switch.classes.iter().any(|c| c.buffered && c.pausable),
+            _ => false,
+        };
+        let link_failures = plan
+            .link_failures
+            .clone()
+            .filter(|link_failures| !link_failures.is_empty());
+        let elided = match &link_failures {
+            Some(link_failures) => link_failures.elide_backpressure,
+            None => plan.backpressure.is_some(),
+        };
+        let bfc = switch.bfc.is_some() && !elided;
+        // Regular shapes route up, then down, which closes no circle.
+        let possible = (pfc || bfc) && (link_failures.is_some() || !graph.is_regular());
+        let epochs = link_failures
+            .as_ref()
+            .map(|link_failures| link_failures.epochs());
+        let none = |s| Pairs::none(graph.ports(graph.hosts() + s));
+        possible.then(|| {
+            Box::new(Self {
+                on_deadlock: plan.on_deadlock,
+                pfc_only: switch.bfc.is_none(),
+                link_failures,
+                epochs: epochs.unwrap_or_else(|| vec![(0, Vec::new())]).into(),
+                changes: 0,
+                seed: plan.seed,
+                choice: switch.path,
+                used: (0..graph.switches()).map(none).collect(),
+                ports: Vec::new(),
+                dead: BTreeSet::new(),
+                found: Vec::new(),
+            })
+        })
     }
 
-    /// AUD-09: the circle as a sentence.
-    pub(super) fn explain_deadlock(&self) -> Option<String> {
-        let circle = self.find_deadlock();
-        let graph = &self.net.graph;
-        let name = |&link: &u32| {
-            let to = graph.port(link as usize).peer;
-            format!("{}->{}", graph.name(self.net.node_of(link)), graph.name(to))
-        };
-        let first = circle.first().map(name)?;
-        let names: Vec<String> = circle.iter().map(name).collect();
-        Some(format!(
-            "deadlock: {} waits for {first} again",
-            names.join(" waits for ")
-        ))
-    }
-
-    /// All ports of switches at which packets are stuck, in order.
-    fn waiting_ports(&self) -> Vec<Waiting> {
-        let hosts = self.net.graph.hosts();
-        let is_stuck = |&link: &u32| {
-            let node = self.net.node_of(link);
-            let port = link as usize - self.net.graph.port_index(node, 0);
-            node >= hosts && self.net.switch(node).0.is_stuck(port as u16)
-        };
-        let links = 0..self.net.graph.port_count();
-        let stuck: Vec<u32> = links.filter(is_stuck).collect();
-        let waiting = |&link: &u32| Waiting {
-            link,
-            for_: self
-                .held_by(link)
-                .into_iter()
-                .filter_map(|link| stuck.binary_search(&link).ok())
-                .collect(),
-        };
-        stuck.iter().map(waiting).collect()
-    }
-
-    /// Ports of the neighbour at which packets wait that hold a port.
-    fn held_by(&self, link: u32) -> BTreeSet<u32> {
-        let graph = &self.net.graph;
-        let end = graph.port(link as usize);
-        let mut ports = BTreeSet::new();
-        if end.peer < graph.hosts() {
-            return ports; // a host holds nobody
+    /// Knows the routes and links of now. What went by other routes before may still be there.
+    // LNK-40
+    fn learn(&mut self, graph: &Graph, now: Time) {
+        let changes = self
+            .link_failures
+            .iter()
+            .flat_map(|link_failures| link_failures.changes());
+        let changes = changes.take_while(|change| change.at_ps <= now).count();
+        if changes != self.changes {
+            // What was deadlocked may move.
+            self.changes = changes;
+            self.dead.clear();
         }
-        let (switch, arena) = self.net.switch(end.peer);
-        let base = graph.port_index(end.peer, 0) as u32;
-        for egress in 0..graph.ports(end.peer) {
-            switch.for_each_queued(egress, arena, |id| {
-                let packet = arena.hot(id);
-                // With BFC a packet over the threshold, with PFC each packet in the buffer.
-                let holds = packet.has(flag::OVER) || self.lossless && packet.has(flag::BUFFERED);
-                if packet.ingress == end.peer_port && holds && !packet.kind().is_hop_control() {
-                    ports.insert(base + u32::from(egress));
-                }
+        if self.epochs.front().is_none_or(|epoch| epoch.0 > now) {
+            return;
+        }
+        let due = self.epochs.partition_point(|epoch| epoch.0 <= now);
+        for (_, down) in self.epochs.drain(..due) {
+            let known = graph.without(&down);
+            let routes = routes(&known, self.seed, self.choice).unwrap_or_default();
+            let pairs = used_pairs(&known, &routes);
+            for (used, more) in self.used.iter_mut().zip(pairs) {
+                used.unite(&more);
+            }
+        }
+        self.dead.clear();
+        self.ports = circles(graph, &self.used).concat();
+        self.ports.sort_unstable();
+    }
+}
+
+impl<C: Calendar> Simulation<C> {
+    /// Looks for a deadlock; true: it ends the run.
+    // LNK-41, LNK-42
+    pub(super) fn find_new_deadlock(&mut self, now: Time) -> bool {
+        let Some(mut deadlock_search) = self.deadlock_search.take() else {
+            return false;
+        };
+        let ends = deadlock_search.on_deadlock == OnDeadlock::End;
+        let mut parts = self.net.parts.iter();
+        let quiet = deadlock_search.pfc_only && parts.all(|part| part.core.paused.is_empty());
+        let found = !quiet && self.look_for_deadlock(&mut deadlock_search, now);
+        self.deadlock_search = Some(deadlock_search);
+        found && ends
+    }
+
+    fn look_for_deadlock(&self, deadlock_search: &mut DeadlockSearch, now: Time) -> bool {
+        deadlock_search.learn(&self.net.graph, now);
+        let links = self.candidates(deadlock_search);
+        if links.is_empty() {
+            return false;
+        }
+        let stuck = self.stuck_queues(&links);
+        if stuck
+            .keys()
+            .all(|queue| deadlock_search.dead.contains(queue))
+        {
+            return false;
+        }
+        let (holders, flows) = self.holders(&links);
+        let dead = never_again(&stuck, &holders);
+        let fresh = dead
+            .iter()
+            .any(|queue| !deadlock_search.dead.contains(queue));
+        if let Some(circle) = circle(&dead, &deadlock_search.dead, &stuck, &holders) {
+            let record = self.deadlock_record(now, &circle, &stuck, &flows);
+            deadlock_search.found.push(record);
+        }
+        deadlock_search.dead.extend(dead);
+        fresh
+    }
+
+    /// Ports at which something is stuck, and that can hold each other in a circle as far as routes
+    /// tell. Nearly always none.
+    fn candidates(&self, deadlock_search: &DeadlockSearch) -> Vec<u32> {
+        let graph = &self.net.graph;
+        let may_be_stuck = |&link: &u32| {
+            let (switch, port) = self.sender(link);
+            self.net.switch(switch).0.may_be_stuck(port)
+        };
+        let ports = deadlock_search.ports.iter().copied();
+        let mut links: Vec<u32> = ports.filter(may_be_stuck).collect();
+        loop {
+            let before = links.len();
+            let all = links.clone();
+            links.retain(|&link| {
+                let far = graph.port(link as usize);
+                let base = graph.port_index(far.peer, 0) as u32;
+                let used = &deadlock_search.used[(far.peer - graph.hosts()) as usize];
+                let ports = base..base + u32::from(graph.ports(far.peer));
+                let onward = &all[all.partition_point(|&p| p < ports.start)..];
+                let mut onward = onward.iter().take_while(|&&p| p < ports.end);
+                onward.any(|&p| used.contains(far.peer_port, (p - base) as u16))
             });
-        }
-        ports
-    }
-}
-
-/// The ports of a circle among those that wait, found from the first port that stands in one.
-fn circle(waiting: &[Waiting]) -> Vec<u32> {
-    const NEW: u8 = 0;
-    const OPEN: u8 = 1;
-    const DONE: u8 = 2;
-    let mut state = vec![NEW; waiting.len()];
-    for start in 0..waiting.len() {
-        if state[start] != NEW {
-            continue;
-        }
-        // A walk in depth; the path holds (port, which of those it waits for comes next).
-        let mut path = vec![(start, 0)];
-        state[start] = OPEN;
-        while let Some(top) = path.last_mut() {
-            let (at, next) = *top;
-            top.1 += 1;
-            match waiting[at].for_.get(next) {
-                None => {
-                    state[at] = DONE;
-                    path.pop();
-                }
-                Some(&to) if state[to] == OPEN => {
-                    let from = path.iter().position(|&(port, _)| port == to).unwrap_or(0);
-                    return path[from..].iter().map(|&(i, _)| waiting[i].link).collect();
-                }
-                Some(&to) if state[to] == NEW => {
-                    state[to] = OPEN;
-                    path.push((to, 0));
-                }
-                Some(_) => {}
+            if links.len() == before {
+                return links;
             }
         }
     }
-    Vec::new()
+
+    /// The switch that sends on a link, and its port there.
+    fn sender(&self, link: u32) -> (u32, u16) {
+        let node = self.net.node_of(link);
+        let port = link as usize - self.net.graph.port_index(node, 0);
+        (node, port as u16)
+    }
+
+    fn stuck_queues(&self, links: &[u32]) -> BTreeMap<QueueAt, Stuck> {
+        let mut stuck = BTreeMap::new();
+        for &link in links {
+            let (own, port) = self.sender(link);
+            let far = self.net.graph.port(link as usize);
+            let (switch, arena) = self.net.switch(own);
+            switch.for_each_stuck(port, arena, |q| {
+                let by_pfc = q.by_pfc.then_some(Holds::Class(q.class));
+                let by_bfc = q.by_bfc.map(Holds::Named);
+                let held = by_pfc.into_iter().chain(by_bfc);
+                let of = Stuck {
+                    link,
+                    class: q.class,
+                    bytes: q.bytes,
+                    held: held.map(|holds| (far.peer, far.peer_port, holds)).collect(),
+                };
+                stuck.insert((own, q.queue), of);
+            });
+        }
+        stuck
+    }
+
+    /// Where the packets stand that hold something of these ports; and flows by queue.
+    fn holders(
+        &self,
+        links: &[u32],
+    ) -> (
+        BTreeMap<HeldAt, BTreeSet<QueueAt>>,
+        BTreeMap<QueueAt, BTreeSet<u32>>,
+    ) {
+        let peer = |&link: &u32| self.net.graph.port(link as usize).peer;
+        let peers: BTreeSet<u32> = links.iter().map(peer).collect();
+        let (mut holders, mut flows) = (BTreeMap::new(), BTreeMap::new());
+        for peer in peers {
+            let (switch, arena) = self.net.switch(peer);
+            switch.for_each_hold(arena, |ingress, holds, queue, flow| {
+                let at: &mut BTreeSet<QueueAt> = holders.entry((peer, ingress, holds)).or_default();
+                at.insert((peer, queue));
+                let in_queue: &mut BTreeSet<u32> = flows.entry((peer, queue)).or_default();
+                in_queue.insert(flow);
+            });
+        }
+        (holders, flows)
+    }
+
+    // LNK-42
+    fn deadlock_record(
+        &self,
+        now: Time,
+        circle: &[QueueAt],
+        stuck: &BTreeMap<QueueAt, Stuck>,
+        flows: &BTreeMap<QueueAt, BTreeSet<u32>>,
+    ) -> DeadlockRecord {
+        let port = |queue: &QueueAt| {
+            let of = &stuck[queue];
+            let (node, port) = self.sender(of.link);
+            DeadPort {
+                node,
+                port,
+                peer: self.net.graph.port(of.link as usize).peer,
+                class: of.class,
+                bytes: of.bytes,
+            }
+        };
+        // The pause that closed the circle; of BFC's nobody knows since when.
+        let since = |queue: &QueueAt| {
+            let of = &stuck[queue];
+            let key = of.link * 8 + u32::from(of.class);
+            let part = self.net.part_of(queue.0);
+            part.core.paused.get(&key).map_or(now, |pause| pause.0)
+        };
+        let flows = circle.iter().filter_map(|queue| flows.get(queue)).flatten();
+        let flows: BTreeSet<u32> = flows.copied().collect();
+        DeadlockRecord {
+            at_ps: circle.iter().map(since).max().unwrap_or(now),
+            seen_ps: now,
+            ports: circle.iter().map(port).collect(),
+            flows: flows.into_iter().collect(),
+        }
+    }
+}
+
+/// Of the stuck queues those that can never send again: one of the pauses that hold it is kept up
+/// by packets all of which stand in such queues.
+// LNK-41
+fn never_again(
+    stuck: &BTreeMap<QueueAt, Stuck>,
+    holders: &BTreeMap<HeldAt, BTreeSet<QueueAt>>,
+) -> BTreeSet<QueueAt> {
+    let mut dead: BTreeSet<QueueAt> = stuck.keys().copied().collect();
+    loop {
+        let for_ever = |held: &HeldAt| {
+            // Without a holder the resume is under way.
+            holders
+                .get(held)
+                .is_some_and(|queues| queues.is_subset(&dead))
+        };
+        let left: BTreeSet<QueueAt> = dead
+            .iter()
+            .filter(|queue| stuck[queue].held.iter().any(for_ever))
+            .copied()
+            .collect();
+        if left.len() == dead.len() {
+            return dead;
+        }
+        dead = left;
+    }
+}
+
+/// Dead queues each of which waits for the next, and the last for the first: the circle that is met first
+/// from a queue that was not dead before.
+fn circle(
+    dead: &BTreeSet<QueueAt>,
+    before: &BTreeSet<QueueAt>,
+    stuck: &BTreeMap<QueueAt, Stuck>,
+    holders: &BTreeMap<HeldAt, BTreeSet<QueueAt>>,
+) -> Option<Vec<QueueAt>> {
+    // Every dead queue waits for a dead one, so following them ends in a circle.
+    let next = |queue: &QueueAt| -> Option<QueueAt> {
+        let held = stuck.get(queue)?.held.iter();
+        let all_dead = |at: &&BTreeSet<QueueAt>| at.is_subset(dead);
+        let mut queues = held.filter_map(|held| holders.get(held)).filter(all_dead);
+        queues.next()?.first().copied()
+    };
+    // What only waits for a circle that is known makes no other.
+    let is_fresh = |queue: &QueueAt| !before.contains(queue);
+    let mut starts = dead.iter().copied().filter(is_fresh);
+    starts.find_map(|start| {
+        let mut path = vec![start];
+        loop {
+            let at = next(path.last()?)?;
+            if let Some(from) = path.iter().position(|queue| *queue == at) {
+                path.drain(..from);
+                return path.iter().any(is_fresh).then_some(path);
+            }
+            path.push(at);
+        }
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    // AUD-09
+    fn held_by(peer: u32) -> HeldAt {
+        (peer, 0, Holds::Class(2))
+    }
+
+    /// Queue n of switch n waits for what `held` of it says; `at` says where that stands.
+    fn case(
+        edges: &[(u32, &[u32])],
+    ) -> (
+        BTreeMap<QueueAt, Stuck>,
+        BTreeMap<HeldAt, BTreeSet<QueueAt>>,
+    ) {
+        let mut stuck = BTreeMap::new();
+        let mut holders = BTreeMap::new();
+        for &(queue, waits_for) in edges {
+            let of = Stuck {
+                link: queue,
+                class: 2,
+                bytes: 1,
+                held: vec![held_by(queue)],
+            };
+            stuck.insert((queue, queue), of);
+            let at: BTreeSet<QueueAt> = waits_for.iter().map(|&to| (to, to)).collect();
+            if !at.is_empty() {
+                holders.insert(held_by(queue), at);
+            }
+        }
+        (stuck, holders)
+    }
+
+    fn dead(edges: &[(u32, &[u32])]) -> Vec<u32> {
+        let (stuck, holders) = case(edges);
+        let dead = never_again(&stuck, &holders);
+        dead.into_iter().map(|(queue, _)| queue).collect()
+    }
+
+    // LNK-41
     #[test]
-    fn a_circle_is_found_and_a_tree_is_none() {
-        let waiting = |edges: &[&[usize]]| -> Vec<Waiting> {
-            let each = edges.iter().enumerate();
-            each.map(|(i, for_)| Waiting {
-                link: 10 + i as u32,
-                for_: for_.to_vec(),
-            })
-            .collect()
-        };
-        assert!(circle(&waiting(&[&[1, 2], &[2], &[]])).is_empty());
-        assert_eq!(circle(&waiting(&[&[1], &[2, 3], &[], &[1]])), [11, 13]);
-        assert_eq!(circle(&waiting(&[&[0]])), [10]);
+    fn only_what_waits_for_nothing_but_the_dead_is_dead() {
+        assert_eq!(dead(&[(1, &[2]), (2, &[3]), (3, &[1])]), [1, 2, 3]);
+        // 3 also waits for 9, which can send: it will be resumed, and then the others.
+        assert_eq!(dead(&[(1, &[2]), (2, &[3]), (3, &[1, 9])]), [0; 0]);
+        // A chain that ends in something that moves, or in a resume that is under way.
+        assert_eq!(dead(&[(1, &[2]), (2, &[9])]), [0; 0]);
+        assert_eq!(dead(&[(1, &[2]), (2, &[])]), [0; 0]);
+        // 4 hangs on the circle.
+        assert_eq!(dead(&[(1, &[2]), (2, &[1]), (4, &[1])]), [1, 2, 4]);
+    }
+
+    // LNK-42
+    #[test]
+    fn a_circle_is_named_once_and_in_the_order_of_waiting() {
+        let (stuck, holders) = case(&[(0, &[1]), (1, &[3]), (2, &[1]), (3, &[2])]);
+        let dead = never_again(&stuck, &holders);
+        let found = circle(&dead, &BTreeSet::new(), &stuck, &holders);
+        assert_eq!(found, Some(vec![(1, 1), (3, 3), (2, 2)]));
+        let before: BTreeSet<QueueAt> = [(1, 1), (2, 2), (3, 3)].into();
+        assert_eq!(
+            circle(&dead, &before, &stuck, &holders),
+            None,
+            "0 only waits"
+        );
     }
 }

@@ -13,7 +13,7 @@ use crate::record::{RecordSpec, ThreadUse};
 /// How many threads a run shall have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threads {
-    /// At most so many; 0: as many as there are processors.
+    /// At most this many; 0: as many as there are processors.
     pub asked: u32,
     /// Also if there are fewer processors, or so little to do that one thread is faster.
     pub forced: bool,
@@ -42,7 +42,7 @@ pub(super) struct Division {
     /// Partitions, and threads.
     pub parts: u32,
     /// What happens in one partition touches no other before this much later.
-    pub look_ahead_ps: Time,
+    pub lookahead_ps: Time,
     /// [`Threads::forced`].
     pub forced: bool,
     /// There are more threads than processors: none looks for the others, all sleep.
@@ -108,11 +108,11 @@ pub(super) fn divide(plan: &Plan) -> (Option<(Cut, Division)>, ThreadUse) {
     let Some(cut) = cut(&plan.graph, plan.clock, smallest, most) else {
         return one("the network cannot be cut into parts with about the same work".to_owned());
     };
-    let packets = most_packets(plan, cut.look_ahead_ps);
+    let packets = most_packets(plan, cut.lookahead_ps);
     if packets < FEWEST_PACKETS && !plan.threads.forced {
         return one(format!(
             "threads would have to meet every {} ns, in which all hosts together send at most {packets} packets",
-            cut.look_ahead_ps.div_ceil(1000)
+            cut.lookahead_ps.div_ceil(1000)
         ));
     }
     let parts = cut.parts();
@@ -127,22 +127,22 @@ pub(super) fn divide(plan: &Plan) -> (Option<(Cut, Division)>, ThreadUse) {
         asked,
         used: parts,
         why,
-        look_ahead_ps: Some(cut.look_ahead_ps),
+        lookahead_ps: Some(cut.lookahead_ps),
         ..ThreadUse::default()
     };
     let division = Division {
         parts,
-        look_ahead_ps: cut.look_ahead_ps,
+        lookahead_ps: cut.lookahead_ps,
         forced: plan.threads.forced,
         crowded: parts > processors,
     };
     (Some((cut, division)), result)
 }
 
-/// Ports of a lane: with so many, what belongs to them fits the caches.
+/// Ports of a lane: the state of this many fits the caches.
 const PORTS_PER_LANE: u32 = 1024;
 
-/// Fewer lanes than this gain nothing either: looking ahead finds in time what such a network touches.
+/// Fewer lanes than this gain nothing either: prefetching covers what such a network touches.
 const FEWEST_LANES: u32 = 8;
 
 /// More lanes than this gain nothing: a calendar of its own has its price, too.
@@ -156,7 +156,7 @@ pub(super) fn lanes(plan: &Plan) -> Option<Cut> {
         lanes => lanes.min(MOST_LANES),
     };
     let most = plan.lanes.unwrap_or(by_size).min(u8::MAX.into());
-    let needs_order = plan.record != RecordSpec::default() || plan.outages.is_some();
+    let needs_order = plan.record != RecordSpec::default() || plan.link_failures.is_some();
     if most < 2 || needs_order || needs_one(plan).is_some() {
         return None;
     }

@@ -5,8 +5,8 @@ use dataplane::units::Time;
 use kernel::calendar::Calendar;
 
 use super::Simulation;
-use super::crew::{self, Crew};
-use super::supply::next_start_ps;
+use super::upcoming_flows::next_start_ps;
+use super::workers::{self, WorkerPool};
 use crate::record::{Ending, Outcome, Progress, Recorder};
 
 impl<C: Calendar + Send> Simulation<C> {
@@ -19,16 +19,16 @@ impl<C: Calendar + Send> Simulation<C> {
         let Some(division) = self.division else {
             return self.drive(None, recorder, watch);
         };
-        let yard = crew::yard(division);
+        let mailboxes = workers::mailboxes(division);
         std::thread::scope(|scope| {
-            let crew = Crew::new(division, &yard, scope);
-            self.drive(Some(crew), recorder, watch)
+            let workers = WorkerPool::new(division, &mailboxes, scope);
+            self.drive(Some(workers), recorder, watch)
         })
     }
 
     fn drive(
         mut self,
-        mut crew: Option<Crew<'_, C>>,
+        mut workers: Option<WorkerPool<'_, C>>,
         recorder: &mut dyn Recorder,
         watch: &mut dyn FnMut(&Progress) -> bool,
     ) -> Outcome {
@@ -37,8 +37,8 @@ impl<C: Calendar + Send> Simulation<C> {
         let (mut probe, mut until) = (self.probe_ps, 0);
         while ending.is_none() {
             until = probe.min(self.until_ps);
-            self.run_before(until + 1, crew.as_mut());
-            ending = match self.stands_still(until) {
+            self.run_before(until + 1, workers.as_mut());
+            ending = match self.find_new_deadlock(until) {
                 true => Some(Ending::Deadlocked),
                 false => self.ending(until, probe > self.until_ps),
             };
@@ -51,8 +51,8 @@ impl<C: Calendar + Send> Simulation<C> {
             }
             self.hand_over(recorder);
         }
-        if let Some(crew) = crew {
-            self.threads.windows = crew.windows;
+        if let Some(workers) = workers {
+            self.threads.windows = workers.windows;
         }
         for part in &mut self.net.parts {
             part.settle(until);
@@ -63,7 +63,7 @@ impl<C: Calendar + Send> Simulation<C> {
     }
 
     /// The time of the next probe. While nothing is in the network no probe sees anything: those are
-    /// told together, so that a flow in the far future costs nothing.
+    /// recorded together, so that a flow in the far future costs nothing.
     // ENG-33
     fn skip_idle_probes(&mut self, now: Time, recorder: &mut dyn Recorder) -> Time {
         let next = now + self.probe_ps;
@@ -102,7 +102,7 @@ impl<C: Calendar + Send> Simulation<C> {
     }
 
     /// Nothing has moved for so long that every sender has run into its timeout, and nothing is
-    /// under way: only timers are left, and they change nothing.
+    /// in flight: only timers are left, and they change nothing.
     // ENG-14
     fn is_stuck(&self, until: Time) -> bool {
         let Recovery::GoBackN { timeout_ps } = self.net.parts[0].nic.recovery else {
@@ -114,8 +114,8 @@ impl<C: Calendar + Send> Simulation<C> {
             && self.net.each_nic().all(|(_, nic, _)| !nic.is_pacing())
             && self
                 .net
-                .each_way()
-                .all(|(_, way)| way.far.arrived == way.near.packets)
+                .each_direction()
+                .all(|(_, direction)| direction.far.arrived == direction.near.packets)
     }
 
     fn progress(&self) -> Progress {
@@ -130,13 +130,13 @@ impl<C: Calendar + Send> Simulation<C> {
     }
 
     /// Handles every event before `limit`.
-    fn run_before(&mut self, limit: Time, mut crew: Option<&mut Crew<'_, C>>) {
-        let mut told = 0;
-        while told < limit {
-            told = self.traffic.tell(&mut self.net, limit);
-            match &mut crew {
-                Some(crew) => crew.run_before(&mut self.net.parts, told),
-                None => self.net.parts[0].run_before(told),
+    fn run_before(&mut self, limit: Time, mut workers: Option<&mut WorkerPool<'_, C>>) {
+        let mut known = 0;
+        while known < limit {
+            known = self.traffic.pass_on(&mut self.net, limit);
+            match &mut workers {
+                Some(workers) => workers.run_before(&mut self.net.parts, known),
+                None => self.net.parts[0].run_before(known),
             }
         }
     }

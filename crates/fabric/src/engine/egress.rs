@@ -2,7 +2,7 @@
 
 use dataplane::packet::{Kind, PacketId};
 use kernel::calendar::{Calendar, Event, phase};
-use kernel::few::{FEW, order_few};
+use kernel::small_sort::{FEW, order_few};
 
 use super::Partition;
 use super::node::NodeSink;
@@ -89,8 +89,8 @@ impl<C: Calendar> Partition<C> {
                 (sent, nic.waiting(port))
             }
         };
-        if MORE && !self.core.told.is_empty() {
-            self.follow_told();
+        if MORE && !self.core.pauses_sent.is_empty() {
+            self.follow_pauses_sent();
         }
         let Some(id) = sent else { return };
         self.put_on_link::<MORE>(link, id);

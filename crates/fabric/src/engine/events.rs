@@ -36,9 +36,9 @@ impl<C: Calendar> Partition<C> {
         self.core.now = last_ps;
     }
 
-    /// Handles every event before `limit` of the lane at hand.
+    /// Handles every event before `limit` of the current lane.
     fn run_lane(&mut self, limit: Time) {
-        if self.watched() || self.looks_ahead {
+        if self.watched() || self.prefetches {
             self.run_instants::<true>(limit);
         } else {
             self.run_instants::<false>(limit);
@@ -50,7 +50,7 @@ impl<C: Calendar> Partition<C> {
         self.recording.is_some() || self.core.follows || self.core.watched
     }
 
-    /// [`Partition::run_before`], with or without `MORE`: looking ahead, and recording besides.
+    /// [`Partition::run_before`], with or without `MORE`: prefetching, and recording besides.
     #[inline(never)]
     fn run_instants<const MORE: bool>(&mut self, limit: Time) {
         while let Some(first) = self.core.calendar.here.pop_before(limit) {
@@ -74,8 +74,8 @@ impl<C: Calendar> Partition<C> {
 
     #[inline]
     pub(super) fn handle<const MORE: bool>(&mut self, event: Event) {
-        if MORE && self.looks_ahead {
-            self.look_ahead();
+        if MORE && self.prefetches {
+            self.prefetch();
         } else if let &[.., next] = self.core.calendar.here.upcoming() {
             self.arena.prefetch(next.arg());
         }
@@ -131,8 +131,8 @@ impl<C: Calendar> Partition<C> {
                     recording.came(now, id);
                 }
                 self.switches[switch].receive(now, port, id, &mut self.arena, sink);
-                if MORE && !self.core.told.is_empty() {
-                    self.follow_told();
+                if MORE && !self.core.pauses_sent.is_empty() {
+                    self.follow_pauses_sent();
                 }
                 if !self.core.notices.dropped.is_empty() {
                     self.send_notices();
@@ -185,8 +185,8 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// The frame came to the end of its link and cannot be read there. Whoever sent it on this link
-    /// is the one who tells of it, where drops are told.
+    /// The frame came to the end of its link and cannot be read there. The node that sent it on this link
+    /// announces the loss, where drops are announced.
     // TOP-20, REC-31
     #[cold]
     fn lose(&mut self, link: u32, id: PacketId) {

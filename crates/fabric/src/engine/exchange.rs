@@ -1,4 +1,4 @@
-//! Frames that cross from one partition into another: each is copied with all that lies beside its
+//! Frames that cross from one partition into another: each is copied with all that belongs to its
 //! record, waits for the end of the window, and gets a record of the other partition's arena.
 
 use std::collections::VecDeque;
@@ -13,16 +13,16 @@ use kernel::{Barrier, Broken};
 
 use super::partition::Partition;
 
-/// How many frames ahead records are asked for.
+/// How many frames ahead free records are prefetched.
 const AHEAD: usize = 6;
 
-/// So many frames set out before one is copied: what lies beside its record, which nobody has looked at
-/// for long, is asked for meanwhile.
+/// A frame is copied when this many more have been sent: the memory beside its record, which has left the
+/// caches, is prefetched meanwhile.
 const LATER: usize = 8;
 
 /// A frame that is to arrive at the end of a link.
 #[derive(Clone, Copy, Debug)]
-struct Parcel {
+struct CrossingFrame {
     at: Time,
     link: u32,
     packet: Packet,
@@ -31,8 +31,8 @@ struct Parcel {
 
 /// Frames from one partition to another, in the order in which they were sent.
 #[derive(Debug, Default)]
-pub(super) struct Parcels {
-    frames: Vec<Parcel>,
+pub(super) struct FrameBatch {
+    frames: Vec<CrossingFrame>,
     /// Telemetry of those that have some, in the same order: path and length of each, and all hops.
     stacks: Vec<(u16, u8)>,
     hops: Vec<IntHop>,
@@ -40,7 +40,7 @@ pub(super) struct Parcels {
     named: Vec<u32>,
 }
 
-impl Parcels {
+impl FrameBatch {
     /// Copies a packet and all that belongs to it.
     // PAR-04
     fn pack(&mut self, at: Time, link: u32, id: PacketId, arena: &Arena) {
@@ -54,7 +54,7 @@ impl Parcels {
             self.named.push(named.len() as u32);
             self.named.extend_from_slice(named);
         }
-        self.frames.push(Parcel {
+        self.frames.push(CrossingFrame {
             at,
             link,
             packet,
@@ -93,7 +93,7 @@ impl Parcels {
     }
 }
 
-/// A frame that has set out for another partition and is not copied yet.
+/// A frame that was sent to another partition and is not copied yet.
 #[derive(Clone, Copy, Debug)]
 struct Leaving {
     to: u32,
@@ -102,13 +102,13 @@ struct Leaving {
     id: PacketId,
 }
 
-/// What a partition has to send to others in the window at hand.
+/// What a partition has to send to others in the current window.
 #[derive(Debug)]
 pub(super) struct Outbox {
     /// The last frames, in order.
     leaving: VecDeque<Leaving>,
     /// Those before, by partition.
-    to: Vec<Parcels>,
+    to: Vec<FrameBatch>,
     /// When the first of all arrives.
     first_ps: Time,
     /// End of the window: nothing may arrive earlier.
@@ -120,7 +120,7 @@ pub(super) struct Outbox {
 impl Outbox {
     pub fn new(parts: usize) -> Self {
         let mut to = Vec::new();
-        to.resize_with(parts, Parcels::default);
+        to.resize_with(parts, FrameBatch::default);
         Self {
             leaving: VecDeque::with_capacity(LATER + 1),
             to,
@@ -130,7 +130,7 @@ impl Outbox {
         }
     }
 
-    /// A frame sets out for another partition.
+    /// A frame is sent to another partition.
     // PAR-03
     pub fn put(&mut self, to: u32, at: Time, link: u32, id: PacketId, arena: &mut Arena) {
         assert!(
@@ -148,7 +148,7 @@ impl Outbox {
         }
     }
 
-    /// Copies the frame that has set out first. Returns whether there was one.
+    /// Copies the frame that was sent first. Returns whether there was one.
     fn pack_first(&mut self, arena: &mut Arena) -> bool {
         let Some(Leaving { to, link, at, id }) = self.leaving.pop_front() else {
             return false;
@@ -158,7 +158,7 @@ impl Outbox {
         true
     }
 
-    /// Copies all that has set out.
+    /// Copies all frames that were sent.
     fn pack_all(&mut self, arena: &mut Arena) {
         while self.pack_first(arena) {}
     }
@@ -182,27 +182,27 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Takes frames of another partition in; their box comes back empty.
+    /// Takes frames of another partition in; their batch comes back empty.
     // PAR-05
-    fn take_in(&mut self, parcels: &mut Parcels) {
+    fn take_in(&mut self, batch: &mut FrameBatch) {
         let (calendar, links) = (&mut self.core.calendar, &self.core.links);
-        parcels.unpack(&mut self.arena, |at, link, id| {
+        batch.unpack(&mut self.arena, |at, link, id| {
             let lane = links.near[link as usize].lane;
             calendar.push_to(lane, Event::new(at, phase::ARRIVAL, link, id));
         });
     }
 }
 
-/// Partitions of one thread: each hands its frames to the others.
-pub(super) fn hand_around<C: Calendar>(parts: &mut [Partition<C>]) {
+/// Partitions of one thread: each workers its frames to the others.
+pub(super) fn exchange_frames<C: Calendar>(parts: &mut [Partition<C>]) {
     for from in 0..parts.len() {
         let Partition { outbox, arena, .. } = &mut parts[from];
         outbox.pack_all(arena);
         for to in 0..parts.len() {
             if !parts[from].outbox.to[to].frames.is_empty() {
-                let mut parcels = std::mem::take(&mut parts[from].outbox.to[to]);
-                parts[to].take_in(&mut parcels);
-                parts[from].outbox.to[to] = parcels;
+                let mut batch = std::mem::take(&mut parts[from].outbox.to[to]);
+                parts[to].take_in(&mut batch);
+                parts[from].outbox.to[to] = batch;
             }
         }
     }
@@ -213,24 +213,24 @@ pub(super) fn hand_around<C: Calendar>(parts: &mut [Partition<C>]) {
 #[repr(align(128))]
 struct Alone(AtomicU64);
 
-/// What partitions tell each other at the end of a window. There are two of all: while one thread
-/// still reads what was told at the end of a window, another may be at the end of the next.
+/// What the threads give each other at the end of a window. There are two sets of all: while one thread
+/// still reads the set of one window, another may be at the end of the next.
 #[derive(Debug)]
-pub(super) struct Yard {
+pub(super) struct Mailboxes {
     parts: usize,
     barrier: Barrier,
     /// Per parity and partition: when the next event is that it knows of.
     next_ps: [Vec<Alone>; 2],
     /// Per parity, sender and receiver.
-    mail: [Vec<Mutex<Parcels>>; 2],
+    mail: [Vec<Mutex<FrameBatch>>; 2],
 }
 
-fn open(mail: &Mutex<Parcels>) -> MutexGuard<'_, Parcels> {
-    // A thread that broke down ends the run: nobody reads what it left.
+fn open(mail: &Mutex<FrameBatch>) -> MutexGuard<'_, FrameBatch> {
+    // A thread that panicked ends the run: no other reads what it left.
     mail.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Yard {
+impl Mailboxes {
     pub fn new(parts: usize, looks: u32) -> Self {
         let numbers = || (0..parts).map(|_| Alone::default()).collect();
         let mail = || {
@@ -245,7 +245,7 @@ impl Yard {
         }
     }
 
-    /// A thread gives up: nobody shall wait for it.
+    /// A thread gives up: no other shall wait for it.
     pub fn break_up(&self) {
         self.barrier.break_up();
     }
@@ -257,7 +257,7 @@ impl Yard {
         &self,
         part: &mut Partition<C>,
         me: usize,
-        look_ahead_ps: Time,
+        lookahead_ps: Time,
         limit: Time,
     ) -> Result<u64, Broken> {
         let mut parity = 0;
@@ -271,11 +271,11 @@ impl Yard {
             let first_ps = all.map(|next| next.0.load(Ordering::Relaxed)).min();
             let first_ps = first_ps.unwrap_or(Time::MAX);
             if first_ps >= limit {
-                // The others may still read what was told now; the next leg begins with the same
-                // parity only after the leader has had all partitions back.
+                // The others may still read this set; the next call begins with the same parity
+                // only after the leader has got all partitions back.
                 return Ok(windows);
             }
-            let window_ps = limit.min(first_ps.saturating_add(look_ahead_ps));
+            let window_ps = limit.min(first_ps.saturating_add(lookahead_ps));
             next_ps = part.run_window(window_ps, limit);
             parity ^= 1;
             self.post(part, me, parity);
@@ -283,7 +283,7 @@ impl Yard {
         }
     }
 
-    /// Puts what a partition has to send where the others find it.
+    /// Puts the frames for the others into their mailboxes.
     fn post<C>(&self, part: &mut Partition<C>, me: usize, parity: usize) {
         part.outbox.pack_all(&mut part.arena);
         for to in (0..self.parts).filter(|&to| to != me) {
@@ -294,7 +294,7 @@ impl Yard {
         }
     }
 
-    /// Takes in what others have sent.
+    /// Takes in the frames of the others.
     fn collect<C: Calendar>(&self, part: &mut Partition<C>, me: usize, parity: usize) {
         for from in (0..self.parts).filter(|&from| from != me) {
             part.take_in(&mut open(&self.mail[parity][from * self.parts + me]));

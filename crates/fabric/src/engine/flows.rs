@@ -117,9 +117,9 @@ impl<C: Calendar> Partition<C> {
             },
             // NDP-05
             ways: self
-                .ways
+                .path_counts
                 .as_ref()
-                .map_or(0, |ways| ways.between(&self.graph, src, dst)),
+                .map_or(0, |counts| counts.between(&self.graph, src, dst)),
         };
         self.started += 1;
         let sink = &mut NodeSink::of(&mut self.core, node);

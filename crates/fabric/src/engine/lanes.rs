@@ -13,18 +13,18 @@ use kernel::calendar::{Calendar, Event};
 /// The calendars of all lanes.
 #[derive(Debug)]
 pub(super) struct Lanes<C> {
-    /// That of the lane at hand.
+    /// The calendar of the current lane.
     pub here: C,
     at: usize,
     /// The calendars of the other lanes, and where each lane's is among them.
     resting: Vec<C>,
     rests_at: Vec<usize>,
-    /// Per lane what others have for it.
+    /// Per lane the events that other lanes have scheduled for it.
     inboxes: Vec<Vec<Event>>,
     /// Per lane a time no later than its next event.
     next_ps: Vec<Time>,
-    look_ahead_ps: Time,
-    /// End of the window at hand.
+    lookahead_ps: Time,
+    /// End of the current window.
     window_ps: Time,
     /// Before this everything that comes from outside is known.
     horizon_ps: Time,
@@ -32,8 +32,8 @@ pub(super) struct Lanes<C> {
 
 impl<C: Calendar> Lanes<C> {
     /// The calendar of the first lane and those of others. What happens in one lane touches no other
-    /// before `look_ahead_ps` later.
-    pub fn new(first: C, others: Vec<C>, look_ahead_ps: Time) -> Self {
+    /// before `lookahead_ps` later.
+    pub fn new(first: C, others: Vec<C>, lookahead_ps: Time) -> Self {
         let lanes = others.len() + 1;
         Self {
             here: first,
@@ -42,7 +42,7 @@ impl<C: Calendar> Lanes<C> {
             resting: others,
             inboxes: vec![Vec::new(); lanes],
             next_ps: vec![Time::MAX; lanes],
-            look_ahead_ps,
+            lookahead_ps,
             window_ps: 0,
             horizon_ps: 0,
         }
@@ -53,7 +53,7 @@ impl<C: Calendar> Lanes<C> {
         self.next_ps.len()
     }
 
-    /// The one at hand.
+    /// The current lane.
     pub fn at(&self) -> usize {
         self.at
     }
@@ -84,7 +84,7 @@ impl<C: Calendar> Lanes<C> {
     // PAR-11
     pub fn window(&mut self, limit: Time) -> Option<Time> {
         let first_ps = self.first_ps(limit);
-        self.window_ps = limit.min(first_ps.saturating_add(self.look_ahead_ps));
+        self.window_ps = limit.min(first_ps.saturating_add(self.lookahead_ps));
         (first_ps < limit).then_some(self.window_ps)
     }
 

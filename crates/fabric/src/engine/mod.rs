@@ -5,50 +5,50 @@
 //! that were kicked choose what to send, in rounds: a port that is kicked by a choice of this round
 //! has its turn in the next. The rules are in `specs/engine.md`.
 //!
-//! A [`Simulation`] is the whole: traffic, probes, when it ends, its books. The network itself is
+//! A [`Simulation`] is the whole: traffic, probes, when it ends, its audit. The network itself is
 //! divided into partitions (`partition.rs`), each with the state machines, packets and calendar of
-//! its nodes. Where there are several, each has a thread (`crew.rs`), and frames that cross from one
+//! its nodes. Where there are several, each has a thread (`workers.rs`), and frames that cross from one
 //! to another are handed over between windows of time (`exchange.rs`, `specs/threads.md`). A large
 //! partition is worked through in lanes (`lanes.rs`) in the same way, on one thread. So a
 //! handler must not even look at a node of another partition, and what is scheduled for both ends of
 //! a link has to be scheduled at both.
 
 mod audit;
+mod audit_receivers;
 mod build;
-mod causes;
 mod close;
-mod crew;
 mod cut;
 mod deadlock;
 mod delays;
 mod division;
 mod drive;
-mod driven;
 mod egress;
 mod events;
 mod exchange;
 mod floodgate;
+mod flow_paths;
 mod flows;
 mod lanes;
-mod links;
-mod look_ahead;
+mod link_ends;
+mod link_state;
+mod long_queues;
 mod loss;
 mod merge;
 mod network;
 mod node;
 mod notices;
 mod order;
-mod outage;
 mod pace;
 mod partition;
+mod pause_causes;
 mod places;
+mod prefetch;
 mod probe;
 mod recording;
-mod standing;
-mod standstill;
-mod supply;
+mod stall_circle;
+mod upcoming_flows;
 mod waiting;
-mod ways;
+mod workers;
 
 use std::sync::Arc;
 
@@ -59,20 +59,20 @@ use dataplane::units::Time;
 use kernel::calendar::Wheel;
 use traffic::Flow;
 
-use crate::outages::Outages;
+use crate::link_failures::LinkFailures;
 use crate::record::{RecordSpec, ThreadUse, Violation};
 use crate::topology::Graph;
+use deadlock::DeadlockSearch;
+pub use deadlock::OnDeadlock;
 use division::Division;
 pub use division::Threads;
+pub use flow_paths::{FlowPaths, flow_paths};
 use merge::Merged;
 use network::Network;
 pub use order::{Clock, run};
 use partition::Partition;
 use probe::Probes;
-pub use standstill::OnDeadlock;
-use standstill::Standstill;
-use supply::Traffic;
-pub use ways::{Ways, ways};
+use upcoming_flows::Traffic;
 
 /// Everything that a run needs.
 pub struct Plan {
@@ -101,7 +101,7 @@ pub struct Plan {
     pub backpressure: Option<Vec<Pairs>>,
     /// Links that fail; `routes` are those of the network without the ones that are down at the
     /// start. `None`: none does.
-    pub outages: Option<Arc<Outages>>,
+    pub link_failures: Option<Arc<LinkFailures>>,
     /// What a deadlock does to the run.
     pub on_deadlock: OnDeadlock,
     /// How times are rounded.
@@ -150,7 +150,7 @@ pub struct Simulation<C = Wheel> {
     /// Links fail or come back during the run.
     links_change: bool,
     /// `None`: no circle of ports can wait for each other.
-    standstill: Option<Box<Standstill>>,
+    deadlock_search: Option<Box<DeadlockSearch>>,
     /// Pauses may be told again though nothing changed.
     repeats_pauses: bool,
     /// Packets of a flow may take several paths at once, so the ideal of one path is no bound.

@@ -8,13 +8,13 @@ use dataplane::switch::Switch;
 use dataplane::units::Time;
 use kernel::digest::fold;
 
-use super::links::{Far, Near, Pauses};
+use super::link_ends::{Far, Near, Pauses};
 use super::partition::Partition;
 use super::places::Places;
 use crate::topology::Graph;
 
 /// One direction of one link with all that is known of it.
-pub(super) struct Way<'a> {
+pub(super) struct LinkDirection<'a> {
     /// As its sender has it.
     pub near: &'a Near,
     pub pauses: &'a Pauses,
@@ -22,7 +22,7 @@ pub(super) struct Way<'a> {
     pub far: &'a Far,
 }
 
-impl Way<'_> {
+impl LinkDirection<'_> {
     /// ENG-20: what a link has seen, and what its sender counted, as one word.
     pub fn digest(&self) -> u64 {
         let (near, pauses) = (self.near, self.pauses);
@@ -89,11 +89,11 @@ impl<C> Network<C> {
         })
     }
 
-    pub fn way(&self, link: u32) -> Way<'_> {
+    pub fn direction(&self, link: u32) -> LinkDirection<'_> {
         let of = |node| &self.part_of(node).core.links;
         let near = of(self.node_of(link));
         let far = of(self.graph.port(link as usize).peer);
-        Way {
+        LinkDirection {
             near: &near.near[link as usize],
             pauses: &near.pauses[link as usize],
             far: &far.far[link as usize],
@@ -101,8 +101,8 @@ impl<C> Network<C> {
     }
 
     /// Links with their numbers.
-    pub fn each_way(&self) -> impl Iterator<Item = (u32, Way<'_>)> {
-        (0..self.graph.port_count()).map(|link| (link, self.way(link)))
+    pub fn each_direction(&self) -> impl Iterator<Item = (u32, LinkDirection<'_>)> {
+        (0..self.graph.port_count()).map(|link| (link, self.direction(link)))
     }
 
     /// Lanes of the partition that has most of them.
@@ -116,7 +116,7 @@ impl<C> Network<C> {
         self.parts.iter().map(|p| p.arena.alive() as u64).sum()
     }
 
-    /// Flows under way.
+    /// Flows that have started and not finished.
     pub fn live(&self) -> usize {
         self.parts.iter().map(|p| p.live.len()).sum()
     }

@@ -1,4 +1,4 @@
-//! What a node reaches through its sink: its own ports, alarm and random stream, and the books of its
+//! What a node reaches through its sink: its own ports, timer and random stream, and the counters of its
 //! partition.
 
 use dataplane::nic::FlowEnd;
@@ -11,10 +11,10 @@ use kernel::calendar::{Calendar, Event, phase};
 use kernel::digest::fold;
 use kernel::random::Stream;
 
-use super::causes::Told;
 use super::lanes::Lanes;
-use super::links::Links;
+use super::link_ends::Links;
 use super::notices::Notices;
+use super::pause_causes::PauseSent;
 use crate::record::PauseRecord;
 
 /// What a node owns besides its state machine.
@@ -23,7 +23,7 @@ pub(super) struct Node {
     pub stream: Stream,
     /// When its alarm goes off; [`NEVER`]: not set.
     pub armed_ps: Time,
-    /// When it goes off after that, as was wished before; [`NEVER`]: not known.
+    /// When it goes off after that, as was requested before; [`NEVER`]: not known.
     pub then_ps: Time,
     /// Its number in the network.
     pub number: u32,
@@ -43,18 +43,18 @@ pub(super) struct Core<C> {
     pub drops: [u64; DROP_CAUSES],
     /// Classes of which nothing may be lost, as bits, and how many packets of them were.
     pub lossless: u8,
-    /// Links fail, so a packet may find no way.
-    pub ways_fail: bool,
+    /// Links fail, so a packet may have no route.
+    pub links_fail: bool,
     pub broken_promises: u64,
     pub ends: Vec<FlowEnd>,
     pub notices: Notices,
     /// Open pauses: (link, class) → since, and number.
     pub paused: MixedMap<u32, (Time, Option<u32>)>,
     pub pauses: Vec<PauseRecord>,
-    /// Single pauses are followed: what switches have told, and the number of the pause that is being
-    /// read.
+    /// Single pauses are followed: those that switches have sent in this event, and the number of the pause
+    /// that is being read.
     pub follows: bool,
-    pub told: Vec<Told>,
+    pub pauses_sent: Vec<PauseSent>,
     pub reading: Option<u32>,
     pub events: u64,
     /// Something watches queues, and wants to see every kick.
@@ -138,16 +138,16 @@ pub(super) struct NodeSink<'a, C> {
 }
 
 impl<'a, C> NodeSink<'a, C> {
-    /// The sink of a node whose first port is not at hand.
+    /// The sink of a node; looks up its first port.
     pub fn of(core: &'a mut Core<C>, node: u32) -> Self {
         let base = core.nodes[node as usize].base;
         Self { core, node, base }
     }
 
-    /// Notes what the switch has told its upstream.
+    /// Notes a pause or resume that the switch has sent upstream.
     #[cold]
-    fn tell(&mut self, port: u16, class: u8, frame: PacketId, level: Option<Level>) {
-        self.core.told.push(Told {
+    fn note_pause_sent(&mut self, port: u16, class: u8, frame: PacketId, level: Option<Level>) {
+        self.core.pauses_sent.push(PauseSent {
             node: self.node,
             port,
             class,
@@ -162,7 +162,7 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
     fn kick(&mut self, port: u16) {
         let core = &mut *self.core;
         let link = self.base + u32::from(port);
-        // A port whose link is busy would only ask for its event in the round that follows.
+        // A port whose link is busy would only schedule its event in the round that follows.
         let busy = core.links.near[link as usize].busy_ps > core.now;
         if busy && !core.watched && !C::IN_ORDER_OF_SCHEDULING {
             core.links.arm(link, &mut core.calendar.here);
@@ -199,7 +199,7 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
 
     fn dropped(&mut self, packet: &Packet, cause: DropCause) {
         self.core.drops[cause as usize] += 1;
-        let excused = cause == DropCause::NoRoute && self.core.ways_fail; // LNK-30
+        let excused = cause == DropCause::NoRoute && self.core.links_fail; // LNK-30
         if cause != DropCause::Link && !excused {
             self.core.broken_promises += u64::from(self.core.lossless >> packet.class() & 1);
         }
@@ -210,31 +210,32 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
 
     fn keep(&mut self, id: PacketId, cause: DropCause) -> bool {
         // LNK-26
-        let told = self.core.notices.on && (cause != DropCause::NoRoute || self.core.ways_fail);
-        if told {
+        let announced =
+            self.core.notices.on && (cause != DropCause::NoRoute || self.core.links_fail);
+        if announced {
             self.core.notices.dropped.push((self.node, id));
         }
-        told
+        announced
     }
 
     fn draw(&mut self) -> u64 {
         self.core.nodes[self.node as usize].stream.next_u64()
     }
 
-    fn paused(&mut self, port: u16, before: u8, after: u8) {
+    fn pfc_received(&mut self, port: u16, before: u8, after: u8) {
         let link = self.base + u32::from(port);
         self.core.pause(link, before, after);
     }
 
-    fn pauses(&mut self, port: u16, class: u8, frame: PacketId, level: impl FnOnce() -> Level) {
+    fn pfc_sent(&mut self, port: u16, class: u8, frame: PacketId, level: impl FnOnce() -> Level) {
         if self.core.follows {
-            self.tell(port, class, frame, Some(level()));
+            self.note_pause_sent(port, class, frame, Some(level()));
         }
     }
 
-    fn resumes(&mut self, port: u16, class: u8, frame: PacketId) {
+    fn pfc_resume_sent(&mut self, port: u16, class: u8, frame: PacketId) {
         if self.core.follows {
-            self.tell(port, class, frame, None);
+            self.note_pause_sent(port, class, frame, None);
         }
     }
 

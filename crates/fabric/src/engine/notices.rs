@@ -1,4 +1,4 @@
-//! Ideal retransmission: news of dropped packets on the way to those who sent them. An oracle: it
+//! Ideal retransmission: notices of dropped packets for their senders. An oracle: it
 //! takes no bytes, waits in no queue, and is never lost.
 
 use std::cmp::Reverse;
@@ -9,7 +9,7 @@ use dataplane::packet::{Arena, Packet, PacketId};
 use dataplane::switch::Switch;
 use dataplane::units::Time;
 
-use super::links::Links;
+use super::link_ends::Links;
 use crate::topology::Graph;
 
 /// A dropped packet whose record is on its way back. The order is that of the news.
@@ -32,7 +32,7 @@ pub(super) struct Notices {
     pub on: bool,
     /// How long they take; `None`: as long as light on the way back.
     delay_ps: Option<Time>,
-    /// Dropped in the event at hand: by which switch, which packet.
+    /// Dropped in the current event: by which switch, which packet.
     pub dropped: Vec<(u32, PacketId)>,
     under_way: BinaryHeap<Reverse<Notice>>,
 }

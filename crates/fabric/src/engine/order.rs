@@ -64,7 +64,7 @@ pub fn run(
     }
 }
 
-/// The draws of all nodes in one sequence, where the switches ask for that.
+/// The draws of all nodes in one sequence, where the switches replay ns-3's.
 // NS3-18
 pub(super) fn draws(switch: &SwitchConfig, graph: &Graph) -> Option<StreamHeads> {
     let replay = switch.ecn.as_ref().is_some_and(|ecn| ecn.replay);
@@ -162,7 +162,7 @@ impl<C: Calendar> Partition<C> {
         self.core.links.kicks.truncate(from);
     }
 
-    /// A time has come that a node asked for.
+    /// A time has come at which a node is to be called.
     pub(super) fn call(&mut self, node: u32, what: u32) {
         let now = self.core.now;
         let sink = &mut NodeSink::of(&mut self.core, node);

@@ -1,26 +1,26 @@
-//! Whether the threads of a run work together or one does it all, from leg to leg. Decides only how
+//! Chooses, between two probes, whether all threads of a run work or one does it all. This decides only how
 //! fast a run is.
 
 /// Fewer events than this in a window for each thread are never worth a meeting.
 const SCANT: u64 = 8;
-/// So many always are.
+/// From this number on they always are.
 const AMPLE: u64 = 2_000;
-/// Events after which a way of working is judged.
+/// Events after which a mode is judged.
 const STINT: u64 = 20_000;
-/// Stints after which the slower way is tried again: at first, and at most. Each time that it is
+/// Stints after which the slower mode is tried again: at first, and at most. Each time that it is
 /// still slower, they double.
 const PATIENCE: (u32, u32) = (8, 512);
 
-/// How a leg was worked through.
+/// How the threads work from one probe to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Mode {
     /// One thread did all partitions in turn.
     Alone = 0,
     /// Every partition had its thread.
     Together = 1,
 }
 
-impl Way {
+impl Mode {
     fn other(self) -> Self {
         match self {
             Self::Alone => Self::Together,
@@ -29,22 +29,22 @@ impl Way {
     }
 }
 
-/// What is known of both ways.
+/// What is known of both modes.
 // PAR-08
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     threads: u64,
     forced: bool,
-    /// The way that is thought to be faster, where that is not plain.
-    better: Way,
-    /// The way of the next leg.
-    next: Way,
+    /// The mode that is thought to be faster, where the number of events does not decide.
+    better: Mode,
+    /// The mode up to the next probe.
+    next: Mode,
     /// Nanoseconds per event when they were last used.
     cost: [Option<f64>; 2],
-    /// Of the stint at hand.
+    /// Of the current stint.
     events: u64,
     took_ns: u64,
-    /// Stints since the other way was tried, and after how many it is tried.
+    /// Stints since the other mode was tried, and after how many it is tried.
     stints: u32,
     patience: u32,
 }
@@ -54,8 +54,8 @@ impl Pace {
         Self {
             threads: u64::from(threads),
             forced,
-            better: Way::Together,
-            next: Way::Together,
+            better: Mode::Together,
+            next: Mode::Together,
             cost: [None; 2],
             events: 0,
             took_ns: 0,
@@ -64,24 +64,24 @@ impl Pace {
         }
     }
 
-    /// How to work through the next leg.
-    pub fn next(&self) -> Way {
+    /// The mode up to the next probe.
+    pub fn next(&self) -> Mode {
         self.next
     }
 
-    /// The leg is over: it had so many events in so many windows, and took so long.
+    /// Notes what one mode did between two probes.
     pub fn note(&mut self, events: u64, windows: u64, took_ns: u64) {
         if self.forced || windows == 0 {
             return;
         }
         let share = events / windows / self.threads;
         let plain = match share {
-            ..SCANT => Some(Way::Alone),
-            AMPLE.. => Some(Way::Together),
+            ..SCANT => Some(Mode::Alone),
+            AMPLE.. => Some(Mode::Together),
             _ => None,
         };
-        if let Some(way) = plain {
-            self.next = way;
+        if let Some(mode) = plain {
+            self.next = mode;
             (self.events, self.took_ns) = (0, 0);
             return;
         }
@@ -94,11 +94,11 @@ impl Pace {
 
     /// A stint is over.
     fn judge(&mut self) {
-        let way = self.next;
-        self.cost[way as usize] = Some(self.took_ns as f64 / self.events as f64);
+        let mode = self.next;
+        self.cost[mode as usize] = Some(self.took_ns as f64 / self.events as f64);
         (self.events, self.took_ns) = (0, 0);
-        let tried = way != self.better;
-        let cost = |way: Way| self.cost[way as usize];
+        let tried = mode != self.better;
+        let cost = |mode: Mode| self.cost[mode as usize];
         let other_wins = cost(self.better.other())
             .zip(cost(self.better))
             .is_some_and(|(other, better)| other < better);
@@ -133,10 +133,10 @@ mod tests {
             let events = share * 2 * 10;
             all += events;
             let each = match pace.next() {
-                Way::Alone => alone_ns,
-                Way::Together => together_ns,
+                Mode::Alone => alone_ns,
+                Mode::Together => together_ns,
             };
-            together += if pace.next() == Way::Together {
+            together += if pace.next() == Mode::Together {
                 events
             } else {
                 0
@@ -171,6 +171,6 @@ mod tests {
     fn legs_in_which_nothing_happens_say_nothing() {
         let mut pace = Pace::new(2, false);
         pace.note(0, 0, 1_000_000_000);
-        assert_eq!(pace.next(), Way::Together);
+        assert_eq!(pace.next(), Mode::Together);
     }
 }

@@ -1,4 +1,4 @@
-//! A part of the network with all that its nodes need: state machines, packets, calendar, books.
+//! A part of the network with all that its nodes need: state machines, packets, calendar, counters.
 //!
 //! Nodes have numbers of their own in a partition (see [`Places`]), hosts first; links keep the
 //! numbers of the network, and each partition has a record of every link. The sending half of a
@@ -15,20 +15,20 @@ use dataplane::switch::Switch;
 use dataplane::units::Time;
 use traffic::Flow;
 
-use super::causes::Causes;
 use super::exchange::Outbox;
 use super::flows::Live;
-use super::look_ahead::Soon;
+use super::link_state::LinkStates;
 use super::loss::Losses;
 use super::node::Core;
 use super::order::SourcePorts;
-use super::outage::LinkStates;
+use super::pause_causes::PauseCauses;
 use super::places::Places;
+use super::prefetch::NextAccess;
 use super::recording::Recording;
 use crate::ns3::Baselines;
 use crate::paths::Paths;
 use crate::record::{FlowRecord, Violation};
-use crate::routing::Ways;
+use crate::routing::PathCounts;
 use crate::topology::Graph;
 
 /// A part of a network in virtual time.
@@ -47,7 +47,7 @@ pub(super) struct Partition<C> {
     /// `None`: nothing is recorded besides.
     pub recording: Option<Box<Recording>>,
     /// `None`: single pauses are not followed.
-    pub causes: Option<Causes>,
+    pub causes: Option<PauseCauses>,
     /// Ports of the current round.
     pub round: Vec<u32>,
     /// Last time that anything arrived or started.
@@ -75,15 +75,15 @@ pub(super) struct Partition<C> {
     pub elide: bool,
     /// Flows that start come before all other events of their instant.
     pub starts_first: bool,
-    /// Memory is asked for before it is needed: pays where the state is larger than the caches.
-    pub looks_ahead: bool,
-    /// The same for queues, where packets of a class stand in several: pays without lanes, whose queues stay
-    /// in the caches.
-    pub looks_for_queues: bool,
-    /// What the event after the one at hand will touch; see [`Partition::look_ahead`].
-    pub soon: Soon,
+    /// Memory is prefetched: this pays where the state is larger than the caches.
+    pub prefetches: bool,
+    /// Queues are prefetched too, where packets of a class stand in several: this pays without lanes, whose
+    /// queues stay in the caches.
+    pub prefetches_queues: bool,
+    /// What the event after the current one will touch; see [`Partition::prefetch`].
+    pub next_access: NextAccess,
     /// Packets of a flow may take several paths at once, so the ideal of one path is no bound.
     pub spraying: bool,
-    /// How many equal-cost ways there are, where senders choose among them.
-    pub ways: Option<Arc<Ways>>,
+    /// How many equal-cost paths there are, where senders choose among them.
+    pub path_counts: Option<Arc<PathCounts>>,
 }

@@ -1,19 +1,19 @@
-//! Looks at all switches every few microseconds of simulated time. Changes nothing.
+//! Samples all switches every few microseconds of simulated time. Changes nothing.
 
 use dataplane::packet::{Arena, Kind};
 use dataplane::switch::Switch;
 use dataplane::units::Time;
 
+use super::long_queues::{LONG_BYTES, LongQueues};
 use super::network::Network;
-use super::standing::{LONG_BYTES, LongQueues};
 use crate::record::{BufferSample, Recorder};
 use crate::topology::Graph;
 
 /// Active flows are told apart up to this many; more count as this many.
 const MOST_FLOWS: usize = 4096;
 
-/// A port's active flows are counted at every so many probes, the ports in turn: counting walks
-/// through all that is queued.
+/// A port's active flows are counted at one probe in this many, the ports in turn: counting visits every
+/// queued packet.
 const TURN: usize = 8;
 
 /// A set of numbers that is emptied at no cost.
@@ -154,17 +154,17 @@ impl Probes {
             (0..ports).map(move |port| (switch, port, arena))
         });
         let round = self.round;
-        let mut look = self.long.look();
+        let mut reader = self.long.read();
         for (number, (switch, port, arena)) in ports.enumerate() {
             if has_turn(number, round) && switch.queued(port).0 >= LONG_BYTES {
                 switch.for_each_queue(port, |queue| {
                     if queue.bytes >= LONG_BYTES {
-                        look.add(number as u32, queue, arena);
+                        reader.add(number as u32, queue, arena);
                     }
                 });
             }
         }
-        look.read();
+        reader.read();
     }
 
     /// The same for `probes` probes of an empty network, the first at `from_ps`, the last at `at_ps`.

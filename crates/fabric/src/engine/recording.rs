@@ -1,4 +1,4 @@
-//! What a run records besides flows, buffers and pauses, where it is asked for: throughput, queues
+//! What a run records besides flows, buffers and pauses, where the scenario requests it: throughput, queues
 //! over time, histograms of queues and of round trips. Looks and counts; changes nothing.
 //!
 //! Nothing here visits all ports at every sample. A queue is looked at in the instants in which it
@@ -368,7 +368,7 @@ impl Recording {
         }
     }
 
-    /// Of a partition with these switches; `None` where nothing is asked for.
+    /// Of a partition with these switches; `None` where nothing is requested.
     pub fn new(
         spec: &RecordSpec,
         control: &ControlConfig,

@@ -64,7 +64,7 @@ impl Graph {
     /// crosses the core. // TOP-13
     ///
     /// # Errors
-    /// [`TopologyError::OneRack`] where inter-rack pairs are asked for and none exist.
+    /// [`TopologyError::OneRack`] where inter-rack pairs are requested and none exist.
     pub fn crossing_fraction(&self, scope: PairScope) -> Result<f64, TopologyError> {
         let mut hosts_in = BTreeMap::new();
         for host in 0..self.hosts() {

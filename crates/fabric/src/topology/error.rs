@@ -15,7 +15,7 @@ pub enum TopologyError {
     },
     /// The `k` of a fat-tree is odd or zero.
     BadK {
-        /// The `k` that was asked for.
+        /// The `k` that was given.
         k: u32,
     },
     /// The cores of a Clos cannot be shared out evenly.
@@ -36,7 +36,7 @@ pub enum TopologyError {
     TooLarge {
         /// What there is too much of: `hosts`, `switches` or `links`.
         what: &'static str,
-        /// How many were asked for.
+        /// How many were requested.
         count: u128,
         /// How many there may be.
         limit: u64,
@@ -93,7 +93,7 @@ pub enum TopologyError {
         /// Name of the other.
         b: String,
     },
-    /// Two links join the same two nodes, and that was not asked for.
+    /// Two links join the same two nodes, and that was not allowed.
     RepeatedLink {
         /// The earlier link, the first being 1.
         first: usize,
@@ -128,7 +128,7 @@ pub enum TopologyError {
         /// Shape, as scenarios call it.
         shape: &'static str,
     },
-    /// Pairs of hosts in different racks were asked for, and there is one rack.
+    /// Pairs of hosts in different racks were requested, and there is one rack.
     OneRack,
 }
 

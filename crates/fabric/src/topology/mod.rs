@@ -1,4 +1,4 @@
-//! Shapes of networks: what a scenario may ask for, and the graph that it becomes.
+//! Shapes of networks: what a scenario may describe, and the graph that it becomes.
 
 use dataplane::units::{Rate, Time};
 

@@ -13,7 +13,7 @@ use dataplane::config::{
 use dataplane::switch::Pairs;
 use dataplane::units::{MS, Rate, Time, US};
 use fabric::engine::{Clock, OnDeadlock, Plan, Simulation, Threads};
-use fabric::outages::Outages;
+use fabric::link_failures::LinkFailures;
 use fabric::record::{
     BufferSample, CauseRecord, DelayBin, FlowRecord, HeldFlowRecord, Outcome, PauseRecord,
     QueueBin, QueueSample, RecordSpec, Recorder, RttBin, ThroughputRecord, WaitingRecord,
@@ -103,7 +103,7 @@ pub struct Setup {
     pub seed: u64,
     pub until_ps: Time,
     pub backpressure: Option<Vec<Pairs>>,
-    pub outages: Option<Outages>,
+    pub link_failures: Option<LinkFailures>,
     pub on_deadlock: OnDeadlock,
     pub elide: bool,
     pub threads: Threads,
@@ -215,7 +215,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         seed: 1,
         until_ps: 1000 * MS,
         backpressure: None,
-        outages: None,
+        link_failures: None,
         on_deadlock: OnDeadlock::GoOn,
         elide: true,
         threads: Threads::ONE,
@@ -372,7 +372,10 @@ pub const DRIVEN: [(&str, Preset); 3] =
 impl Setup {
     pub fn plan(self) -> Plan {
         let graph = Arc::new(self.topology.build().expect("a sound topology"));
-        let down = self.outages.as_ref().map_or(&[][..], Outages::initial);
+        let down = self
+            .link_failures
+            .as_ref()
+            .map_or(&[][..], LinkFailures::initial);
         let known = graph.without(down);
         let routes = routes(&known, self.seed, self.switch.path).expect("a connected network");
         Plan {
@@ -387,7 +390,7 @@ impl Setup {
             until_ps: self.until_ps,
             probe_ps: self.probe_ps,
             backpressure: self.backpressure,
-            outages: self.outages.map(Arc::new),
+            link_failures: self.link_failures.map(Arc::new),
             on_deadlock: self.on_deadlock,
             clock: self.clock,
             in_order: self.in_order,

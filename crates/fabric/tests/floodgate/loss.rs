@@ -3,7 +3,7 @@
 use super::*;
 use dataplane::config::{IrnConfig, IrnWindow, PathChoice, Recovery};
 use dataplane::units::MS;
-use fabric::outages::{Outage, Outages, lower_end};
+use fabric::link_failures::{LinkFailure, LinkFailures, lower_end};
 use fabric::record::Ending;
 
 /// A long incast over links between switches that lose a share of all frames.
@@ -108,12 +108,12 @@ fn a_link_that_is_down_throughout_is_routed_around() {
             .port_range(leaf)
             .find(|&index| graph.port(index).peer == spine)
             .expect("they are neighbours");
-        let outage = Outage {
+        let link_failure = LinkFailure {
             link: lower_end(&graph, port as u32),
             from_ps: 0,
             until_ps: None,
         };
-        setup.outages = Some(Outages::new(&graph, &[outage], 0));
+        setup.link_failures = Some(LinkFailures::new(&graph, &[link_failure], 0));
         let (outcome, _) = setup.run();
         assert_eq!((outcome.finished, outcome.ending), (24, Ending::Drained));
         assert!(outcome.checks.contains(&"credits"));

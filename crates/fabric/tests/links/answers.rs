@@ -250,15 +250,15 @@ fn an_ingress_with_much_of_before_is_held_when_its_link_is_back() {
     let s = incast(line_rate(fabric(), flows));
     let graph = Arc::new(s.graph());
     // The link between the congested leaf and its spines is away for 100 ns.
-    let outages: Vec<Outage> = ["spine0", "spine1"]
+    let link_failures: Vec<LinkFailure> = ["spine0", "spine1"]
         .into_iter()
-        .map(|spine| Outage {
+        .map(|spine| LinkFailure {
             link: link_of(&graph, "leaf0", spine),
             from_ps: 60 * US,
             until_ps: Some(60 * US + 100_000),
         })
         .collect();
-    let (outcome, keep) = s.with(&outages, MS, Stranded::Wait).run_twice();
+    let (outcome, keep) = s.with(&link_failures, MS, Stranded::Wait).run_twice();
     assert_eq!((outcome.ending, outcome.finished), (Ending::Drained, 7));
     // The XOFF of the new epoch: 64 B and 1 us after the link is back.
     let held_ps = 60 * US + 100_000 + 64 * 80 + US;
@@ -277,12 +277,12 @@ fn until_routes_follow_packets_are_dropped_or_wait() {
             timeout_ps: 300 * US,
         };
         let link = link_of(&s.graph(), "leaf1", "spine1");
-        let outage = Outage {
+        let link_failure = LinkFailure {
             link,
             from_ps: 60 * US,
             until_ps: None,
         };
-        let (outcome, _) = s.with(&[outage], delay_ps, stranded).run_twice();
+        let (outcome, _) = s.with(&[link_failure], delay_ps, stranded).run_twice();
         assert_eq!((outcome.ending, outcome.finished), (Ending::Drained, 80));
         outcome.counters
     };
@@ -367,15 +367,15 @@ fn a_network_that_falls_apart_goes_on_in_its_parts() {
         timeout_ps: 100 * US,
     };
     let graph = Arc::new(s.graph());
-    let outages: Vec<Outage> = ["spine0", "spine1"]
+    let link_failures: Vec<LinkFailure> = ["spine0", "spine1"]
         .into_iter()
-        .map(|spine| Outage {
+        .map(|spine| LinkFailure {
             link: link_of(&graph, "leaf3", spine),
             from_ps: 0,
             until_ps: Some(400 * US),
         })
         .collect();
-    let (outcome, keep) = s.with(&outages, 0, Stranded::Drop).run_twice();
+    let (outcome, keep) = s.with(&link_failures, 0, Stranded::Drop).run_twice();
     assert_eq!((outcome.ending, outcome.finished), (Ending::Drained, 100));
     let apart = |r: &fabric::record::FlowRecord| (r.flow.src < 12) != (r.flow.dst < 12);
     for record in &keep.flows {
@@ -398,12 +398,12 @@ fn whoever_loses_a_frame_to_a_link_tells_its_sender() {
         let mut s = line_rate(fabric(), busy(16, 100, 200 * US, 50_000, 5));
         s.nic.recovery = Recovery::Ideal { delay_ps: None };
         let link = link_of(&s.graph(), "leaf0", "spine0");
-        let outage = Outage {
+        let link_failure = LinkFailure {
             link,
             from_ps: 100 * US,
             until_ps: Some(180 * US),
         };
-        let (outcome, _) = s.with(&[outage], 10 * US, stranded).run_twice();
+        let (outcome, _) = s.with(&[link_failure], 10 * US, stranded).run_twice();
         assert_eq!((outcome.ending, outcome.finished), (Ending::Drained, 100));
         assert!(outcome.counters.drops[LOST] > 0);
         assert_eq!(outcome.counters.timeouts, 0);

@@ -18,10 +18,10 @@ fn pod(hosts_per_tor: u32) -> TopologySpec {
 /// The two links that fail there: L0-T3 and L1-T0.
 const FAILED: [(&str, &str); 2] = [("spine0", "leaf3"), ("spine1", "leaf0")];
 
-fn failures(graph: &Graph, from_ps: Time, until_ps: Option<Time>) -> Vec<Outage> {
+fn failures(graph: &Graph, from_ps: Time, until_ps: Option<Time>) -> Vec<LinkFailure> {
     FAILED
         .into_iter()
-        .map(|(a, b)| Outage {
+        .map(|(a, b)| LinkFailure {
             link: link_of(graph, a, b),
             from_ps,
             until_ps,
@@ -103,8 +103,8 @@ fn eager(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
 
 fn pod_run(seed: u64, from_ps: Time, until_ps: Option<Time>) -> Setup {
     let s = eager(pod(4), crowd(seed, 4));
-    let outages = failures(&s.graph(), from_ps, until_ps);
-    s.with(&outages, 0, Stranded::Drop)
+    let link_failures = failures(&s.graph(), from_ps, until_ps);
+    s.with(&link_failures, 0, Stranded::Drop)
 }
 
 // LNK-41, LNK-42, LNK-43
@@ -177,14 +177,14 @@ fn links_that_come_back_free_a_deadlock_if_they_stand_in_it() {
     // A link of the circle itself fails and comes back: both ends begin anew.
     let s = pod_run(1, 0, None);
     let graph = s.graph();
-    let mut outages = failures(&graph, 0, Some(20 * MS));
+    let mut link_failures = failures(&graph, 0, Some(20 * MS));
     let dead = &outcome.deadlocks[0].ports[0];
-    outages.push(Outage {
+    link_failures.push(LinkFailure {
         link: graph.port_index(dead.node, dead.port) as u32,
         from_ps: 20 * MS,
         until_ps: Some(21 * MS),
     });
-    let (outcome, _) = s.with(&outages, 0, Stranded::Drop).run_twice();
+    let (outcome, _) = s.with(&link_failures, 0, Stranded::Drop).run_twice();
     assert!(!outcome.deadlocks.is_empty());
     assert_eq!(outcome.ending, Ending::Drained);
     assert_eq!(outcome.finished, outcome.started);
@@ -201,10 +201,10 @@ fn pairs_that_new_routes_could_deadlock_hold_nobody_from_then_on() {
             sticky_ps: 4 * US,
         };
         s.nic.recovery = Recovery::GoBackN { timeout_ps: MS };
-        let outages = failures(&s.graph(), 5 * US, None);
-        let mut s = s.with(&outages, 0, Stranded::Drop);
-        if let Some(outages) = &mut s.outages {
-            outages.elide_backpressure = elide;
+        let link_failures = failures(&s.graph(), 5 * US, None);
+        let mut s = s.with(&link_failures, 0, Stranded::Drop);
+        if let Some(link_failures) = &mut s.link_failures {
+            link_failures.elide_backpressure = elide;
         }
         s.run().0
     };

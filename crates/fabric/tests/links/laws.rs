@@ -28,7 +28,7 @@ fn topology() -> impl Strategy<Value = fabric::topology::TopologySpec> {
 }
 
 /// An outage of any link, within the time in which flows are under way.
-fn outage() -> impl Strategy<Value = (u32, Time, Option<Time>)> {
+fn link_failure() -> impl Strategy<Value = (u32, Time, Option<Time>)> {
     let from = prop_oneof![Just(0), 0..100 * US];
     let length = prop_oneof![
         Just(None),
@@ -123,20 +123,20 @@ fn keeps_the_laws(
     name: &str,
     n: u32,
     s: Setup,
-    outages: Vec<(u32, Time, Option<Time>)>,
+    link_failures: Vec<(u32, Time, Option<Time>)>,
     (delay_ps, wait): (Time, bool),
 ) -> Result<Outcome, TestCaseError> {
     let ports = s.graph().port_count();
-    let outages: Vec<Outage> = outages
+    let link_failures: Vec<LinkFailure> = link_failures
         .into_iter()
-        .map(|(link, from_ps, until_ps)| Outage {
+        .map(|(link, from_ps, until_ps)| LinkFailure {
             link: link % ports,
             from_ps,
             until_ps,
         })
         .collect();
     let stranded = if wait { Stranded::Wait } else { Stranded::Drop };
-    let s = s.with(&outages, delay_ps, stranded);
+    let s = s.with(&link_failures, delay_ps, stranded);
     let full = Setup {
         elide: false,
         ..s.clone()
@@ -204,7 +204,7 @@ proptest! {
     fn books_are_kept_and_every_flow_ends_or_is_named(
         topology in topology(),
         preset in 0..PRESETS.len(),
-        outages in prop::collection::vec(outage(), 1..6),
+        link_failures in prop::collection::vec(link_failure(), 1..6),
         recovery in recovery(),
         delay_ps in prop_oneof![Just(0), 0..30 * US],
         wait in any::<bool>(),
@@ -218,7 +218,7 @@ proptest! {
         s.nic.recovery = recovery;
         vary(&mut s, variant);
         s.switch.mmu.buffer_bytes += more;
-        keeps_the_laws(name, n, s, outages, (delay_ps, wait))?;
+        keeps_the_laws(name, n, s, link_failures, (delay_ps, wait))?;
     }
 }
 
@@ -324,7 +324,7 @@ proptest! {
     fn receiver_driven_transports_keep_their_books_too(
         topology in topology(),
         preset in 0..DRIVEN.len(),
-        outages in prop::collection::vec(outage(), 1..12),
+        link_failures in prop::collection::vec(link_failure(), 1..12),
         delay_ps in prop_oneof![Just(0), 0..30 * US],
         wait in any::<bool>(),
         variant in 0u8..3,
@@ -338,7 +338,7 @@ proptest! {
         s.seed = seed;
         hurry(&mut s, variant);
         s.until_ps = 40 * MS;
-        let outcome = keeps_the_laws(name, n, s, outages, (delay_ps, wait))?;
+        let outcome = keeps_the_laws(name, n, s, link_failures, (delay_ps, wait))?;
         prop_assert!(outcome.checks.contains(&"receivers"));
     }
 }

@@ -15,7 +15,7 @@ use dataplane::sink::DropCause;
 use dataplane::switch::Stranded;
 use dataplane::units::Time;
 use fabric::engine::Threads;
-use fabric::outages::{Outage, Outages};
+use fabric::link_failures::{LinkFailure, LinkFailures};
 use fabric::record::Outcome;
 use fabric::topology::Graph;
 use kernel::random::{Purpose, Stream};
@@ -43,7 +43,7 @@ impl Setup {
     fn failing(self, from: &str, to: &str, from_ps: Time, until_ps: Option<Time>) -> Self {
         let link = link_of(&self.graph(), from, to);
         self.with(
-            &[Outage {
+            &[LinkFailure {
                 link,
                 from_ps,
                 until_ps,
@@ -54,10 +54,15 @@ impl Setup {
     }
 
     #[must_use]
-    fn with(mut self, outages: &[Outage], reconvergence_ps: Time, stranded: Stranded) -> Self {
-        let mut outages = Outages::new(&self.graph(), outages, reconvergence_ps);
-        outages.stranded = stranded;
-        self.outages = Some(outages);
+    fn with(
+        mut self,
+        link_failures: &[LinkFailure],
+        reconvergence_ps: Time,
+        stranded: Stranded,
+    ) -> Self {
+        let mut link_failures = LinkFailures::new(&self.graph(), link_failures, reconvergence_ps);
+        link_failures.stranded = stranded;
+        self.link_failures = Some(link_failures);
         self
     }
 

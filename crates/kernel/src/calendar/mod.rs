@@ -58,8 +58,8 @@ pub trait Calendar {
         &[]
     }
 
-    /// Events that will follow on [`upcoming`](Self::upcoming), in no order, as far as they are at hand: a
-    /// hint like those. They are told once, when so many of those are `left` (or all, if they were fewer).
+    /// Events that will follow on [`upcoming`](Self::upcoming), in no order, as far as they are known: a
+    /// hint like those. They are returned once, when `left` of those are left (or all, if they were fewer).
     fn following(&self, left: usize) -> &[Event] {
         let _ = left;
         &[]

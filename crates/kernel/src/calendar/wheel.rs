@@ -7,7 +7,7 @@ use super::event::Key;
 use super::ring::{Ring, SLOTS, Spares};
 use super::width::Width;
 use super::{Calendar, Event};
-use crate::{Time, few};
+use crate::{Time, small_sort};
 
 const SLOT_BITS: u32 = SLOTS.trailing_zeros();
 
@@ -265,8 +265,8 @@ impl Wheel {
             if run.len() == 1 {
                 continue;
             }
-            if run.len() <= few::FEW {
-                few::order_few(run, |event| Reverse(event.rank()));
+            if run.len() <= small_sort::FEW {
+                small_sort::order_few(run, |event| Reverse(event.rank()));
             } else {
                 let time = run[0].time;
                 self.ties.clear();

@@ -1,6 +1,6 @@
 //! How wide the buckets of a wheel should be.
 
-/// A bucket should have so many events: to turn to the next one takes branches that nothing foretells,
+/// A bucket should have this many events: to turn to the next one takes branches that nothing foretells,
 /// and in a crowded one what comes late has to be moved far.
 const WANTED: u64 = 128;
 /// With fewer on average buckets get wider, with more narrower.
@@ -37,7 +37,7 @@ impl Width {
         self.events += events as u64;
     }
 
-    /// Counts an event that came into the bucket at hand.
+    /// Counts an event that came into the current bucket.
     #[inline]
     pub(super) const fn note_late(&mut self) {
         self.events += 1;
@@ -66,7 +66,7 @@ impl Width {
 mod tests {
     use super::*;
 
-    /// What [`Width::better`] says after buckets of so many events each.
+    /// What [`Width::better`] says after buckets of this many events each.
     fn after(width: &mut Width, mean: usize, pending: usize) -> Option<u32> {
         let buckets = (MEASURED.max(4 * pending as u64) as usize).div_ceil(mean);
         for _ in 0..buckets {

@@ -34,7 +34,7 @@ impl Sink for Ears {
         let mixed = self.draws.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
     }
-    fn paused(&mut self, _: u16, _: u8, _: u8) {}
+    fn pfc_received(&mut self, _: u16, _: u8, _: u8) {}
     fn finished(&mut self, _: FlowEnd) {}
 }
 

@@ -1,11 +1,11 @@
-//! Order among a few, without branches that nothing foretells.
+//! Sorts at most eight values without unpredictable branches.
 
-/// So many are a few.
+/// The most values that [`order_few`] takes.
 pub const FEW: usize = 8;
 
 /// Puts at most [`FEW`] values into ascending order of their keys, equal ones in the order in which they
-/// stand: it counts for each how many come before it. How any two of them compare nothing could foretell,
-/// and here nothing has to.
+/// stand: it counts for each how many come before it. A processor cannot predict how two of them compare,
+/// and a count needs no prediction.
 #[inline]
 pub fn order_few<T: Copy, K: Copy + Ord>(values: &mut [T], key: impl Fn(T) -> K) {
     let Some(&first) = values.first() else {

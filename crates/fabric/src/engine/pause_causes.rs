@@ -1,10 +1,10 @@
 //! Follows PFC pauses through the network: what a port held when it paused its upstream, which
-//! pause caused which, and which flows wait that are not to blame. Looks and counts; changes nothing.
+//! pause caused which, and which flows wait though they are not the cause. It changes no result.
 //! The rules are in `specs/spfc.md`. It looks at all of a flow's path, so the run has one thread.
 //!
 //! A pause is known by the port that it holds, its class, and its number among the pauses of these
-//! two. Number, depth and congested port travel in the pause frame's cold part, so that whoever is
-//! paused knows them.
+//! two. Number, depth and congested port travel in the pause frame's cold part, so that the
+//! paused node knows them.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use dataplane::switch::{Level, MixedMap, Switch};
 use dataplane::units::Time;
 
 use super::flows::Live;
-use super::links::Links;
+use super::link_ends::Links;
 use super::node::Node;
 use super::partition::Partition;
 use crate::record::{CauseRecord, HeldFlowRecord, PauseRecording, Recorder};
@@ -24,8 +24,8 @@ const MOST_HOPS: usize = 64;
 
 /// A switch has put a pause or resume frame on its port.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
-    /// The switch, and the port whose upstream it tells.
+pub(super) struct PauseSent {
+    /// The switch, and the port whose upstream it pauses or resumes.
     pub node: u32,
     pub port: u16,
     pub class: u8,
@@ -58,7 +58,7 @@ struct HeldFlow {
 
 /// What is followed.
 #[derive(Debug)]
-pub(super) struct Causes {
+pub(super) struct PauseCauses {
     /// Pauses sent so far, per port and class that sends them.
     sent: MixedMap<u32, u32>,
     /// Per port and class that is held.
@@ -118,7 +118,7 @@ impl View<'_> {
         most
     }
 
-    /// Whether the way of a packet from a switch on leads through a port.
+    /// Whether the path of a packet from a switch on leads through a port.
     // SPFC-44
     fn leads_through(&self, mut node: u32, packet: &Packet, src: u32, root: u32) -> bool {
         for _ in 0..MOST_HOPS {
@@ -166,8 +166,8 @@ impl View<'_> {
     }
 }
 
-impl Causes {
-    /// `None` where nobody asks; flows are not named where their packets have no common path.
+impl PauseCauses {
+    /// `None` where pauses are not followed; flows are not named where their packets have no common path.
     pub fn new(spec: Option<PauseRecording>, spraying: bool) -> Option<Self> {
         spec.map(|spec| Self {
             sent: MixedMap::default(),
@@ -177,25 +177,25 @@ impl Causes {
         })
     }
 
-    /// A switch has told its upstream something; the frame has not left yet.
+    /// A switch has queued a pause or resume frame; the frame has not left yet.
     // SPFC-40, SPFC-41, SPFC-42
-    pub fn told(&mut self, now: Time, told: &Told, view: &View<'_>, arena: &mut Arena) {
-        let link = view.link(told.node, told.port);
-        let number = self.sent.entry(key(link, told.class)).or_default();
-        let Some(level) = told.level else {
-            arena.cold_mut(told.frame).slot = *number;
+    pub fn sent(&mut self, now: Time, sent: &PauseSent, view: &View<'_>, arena: &mut Arena) {
+        let link = view.link(sent.node, sent.port);
+        let number = self.sent.entry(key(link, sent.class)).or_default();
+        let Some(level) = sent.level else {
+            arena.cold_mut(sent.frame).slot = *number;
             return;
         };
         *number += 1;
         let number = *number;
-        let (egress, egress_bytes) = view.fullest(told.node, told.port, told.class, arena);
-        let egress_link = view.link(told.node, egress);
+        let (egress, egress_bytes) = view.fullest(sent.node, sent.port, sent.class, arena);
+        let egress_link = view.link(sent.node, egress);
         let parent = self
             .held
-            .get(&key(egress_link, told.class))
+            .get(&key(egress_link, sent.class))
             .filter(|held| still_felt(held, now, egress_link, view.links));
         let (root, depth) = parent.map_or((egress_link, 1), |p| (p.root, p.depth + 1));
-        *arena.cold_mut(told.frame) = Cold {
+        *arena.cold_mut(sent.frame) = Cold {
             slot: number,
             src: root,
             payload: depth,
@@ -204,10 +204,10 @@ impl Causes {
         self.records.push(CauseRecord {
             at_ps: now,
             node: view.sender(link),
-            port: told.port,
+            port: sent.port,
             peer: view.receiver(link),
             peer_port: view.links.far[link as usize].port,
-            class: told.class,
+            class: sent.class,
             number,
             held_bytes: level.held_bytes,
             threshold_bytes: level.threshold_bytes,
@@ -324,7 +324,7 @@ impl Causes {
 
 impl<C> Partition<C> {
     /// The causes, and all that they look at.
-    fn follow(&mut self, does: impl FnOnce(&mut Causes, &View<'_>, &mut Arena)) {
+    fn follow(&mut self, does: impl FnOnce(&mut PauseCauses, &View<'_>, &mut Arena)) {
         let Some(causes) = &mut self.causes else {
             return;
         };
@@ -338,18 +338,18 @@ impl<C> Partition<C> {
         does(causes, &view, &mut self.arena);
     }
 
-    /// Switches have told their upstreams something.
+    /// Handles the pauses and resumes that switches have queued in this event.
     #[cold]
-    pub(super) fn follow_told(&mut self) {
+    pub(super) fn follow_pauses_sent(&mut self) {
         let now = self.core.now;
-        let mut told = std::mem::take(&mut self.core.told);
+        let mut all = std::mem::take(&mut self.core.pauses_sent);
         self.follow(|causes, view, arena| {
-            for told in &told {
-                causes.told(now, told, view, arena);
+            for sent in &all {
+                causes.sent(now, sent, view, arena);
             }
         });
-        told.clear();
-        self.core.told = told;
+        all.clear();
+        self.core.pauses_sent = all;
     }
 
     /// A frame is about to be read; it may be a pause or resume.

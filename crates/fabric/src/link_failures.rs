@@ -9,7 +9,7 @@ use crate::topology::Graph;
 
 /// A time during which a link is down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Outage {
+pub struct LinkFailure {
     /// The link, by the port index of either of its ends.
     pub link: u32,
     /// It fails, ps.
@@ -31,12 +31,12 @@ pub struct Change {
 
 /// All outages of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outages {
+pub struct LinkFailures {
     /// Links that are down when the run starts, by the lower port index, ascending.
     initial: Vec<u32>,
     /// What changes later, in order.
     changes: Vec<Change>,
-    /// Routes follow so much later, ps.
+    /// Routes follow this much later, ps.
     pub reconvergence_ps: Time,
     /// What becomes of packets for a port whose link is down.
     pub stranded: Stranded,
@@ -44,47 +44,49 @@ pub struct Outages {
     pub elide_backpressure: bool,
 }
 
-impl Outages {
+impl LinkFailures {
     /// Orders the outages of all links; those of one link that touch or overlap become one.
     // LNK-03
     #[must_use]
-    pub fn new(graph: &Graph, outages: &[Outage], reconvergence_ps: Time) -> Self {
-        let mut all: Vec<Outage> = outages
+    pub fn new(graph: &Graph, link_failures: &[LinkFailure], reconvergence_ps: Time) -> Self {
+        let mut all: Vec<LinkFailure> = link_failures
             .iter()
-            .map(|outage| Outage {
-                link: lower_end(graph, outage.link),
-                ..*outage
+            .map(|link_failure| LinkFailure {
+                link: lower_end(graph, link_failure.link),
+                ..*link_failure
             })
             .collect();
         all.sort_unstable();
-        let mut merged: Vec<Outage> = Vec::new();
-        for outage in all {
+        let mut merged: Vec<LinkFailure> = Vec::new();
+        for link_failure in all {
             match merged.last_mut() {
-                Some(last) if last.link == outage.link && touches(last, &outage) => {
-                    last.until_ps = match (last.until_ps, outage.until_ps) {
+                Some(last) if last.link == link_failure.link && touches(last, &link_failure) => {
+                    last.until_ps = match (last.until_ps, link_failure.until_ps) {
                         (Some(a), Some(b)) => Some(a.max(b)),
                         _ => None,
                     };
                 }
-                _ => merged.push(outage),
+                _ => merged.push(link_failure),
             }
         }
         let mut changes = Vec::new();
-        for outage in &merged {
+        for link_failure in &merged {
             let change = |at_ps, up| Change {
                 at_ps,
-                link: outage.link,
+                link: link_failure.link,
                 up,
             };
-            if outage.from_ps > 0 {
-                changes.push(change(outage.from_ps, false));
+            if link_failure.from_ps > 0 {
+                changes.push(change(link_failure.from_ps, false));
             }
-            changes.extend(outage.until_ps.map(|at_ps| change(at_ps, true)));
+            changes.extend(link_failure.until_ps.map(|at_ps| change(at_ps, true)));
         }
         changes.sort_unstable();
-        let initial = merged.iter().filter(|outage| outage.from_ps == 0);
+        let initial = merged
+            .iter()
+            .filter(|link_failure| link_failure.from_ps == 0);
         Self {
-            initial: initial.map(|outage| outage.link).collect(),
+            initial: initial.map(|link_failure| link_failure.link).collect(),
             changes,
             reconvergence_ps,
             stranded: Stranded::Drop,
@@ -149,7 +151,7 @@ pub fn lower_end(graph: &Graph, port: u32) -> u32 {
 }
 
 /// Whether an outage begins before, or as, an earlier one of its link ends.
-fn touches(earlier: &Outage, later: &Outage) -> bool {
+fn touches(earlier: &LinkFailure, later: &LinkFailure) -> bool {
     earlier.until_ps.is_none_or(|until| later.from_ps <= until)
 }
 
@@ -205,8 +207,8 @@ mod tests {
         spec.build().unwrap()
     }
 
-    fn outage(link: u32, from_ps: Time, until_ps: Option<Time>) -> Outage {
-        Outage {
+    fn link_failure(link: u32, from_ps: Time, until_ps: Option<Time>) -> LinkFailure {
+        LinkFailure {
             link,
             from_ps,
             until_ps,
@@ -220,13 +222,13 @@ mod tests {
         let uplink = graph.port_index(2, 1) as u32;
         let other_end = graph.peer_index(uplink as usize) as u32;
         let of = [
-            outage(uplink, 30, Some(50)),
-            outage(other_end, 10, Some(30)), // the same link, and the two touch
-            outage(0, 0, Some(20)),
-            outage(1, 0, None),
-            outage(1, 5, Some(7)), // inside
+            link_failure(uplink, 30, Some(50)),
+            link_failure(other_end, 10, Some(30)), // the same link, and the two touch
+            link_failure(0, 0, Some(20)),
+            link_failure(1, 0, None),
+            link_failure(1, 5, Some(7)), // inside
         ];
-        let all = Outages::new(&graph, &of, 3);
+        let all = LinkFailures::new(&graph, &of, 3);
         assert_eq!(all.initial(), [0, 1]);
         let change = |at_ps, link, up| Change { at_ps, link, up };
         let expected = [

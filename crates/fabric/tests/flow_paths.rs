@@ -1,11 +1,11 @@
-//! Where flows go, and when they start, as simulators of others have it.
+//! The paths of flows, and the order of their starts, as other simulators have them.
 
 mod common;
 
 use common::*;
 use dataplane::config::PathChoice;
 use dataplane::units::{NS, Time};
-use fabric::engine::{Clock, run, ways};
+use fabric::engine::{Clock, flow_paths, run};
 
 /// Flows of 3000 bytes from every host to every host of the other racks, far apart in time.
 fn all_pairs() -> Vec<traffic::Flow> {
@@ -19,23 +19,23 @@ fn all_pairs() -> Vec<traffic::Flow> {
 
 // ENG-10, ENG-11
 #[test]
-fn flows_leave_by_the_ports_that_are_foretold() {
+fn flows_leave_by_the_ports_that_are_predicted() {
     for path in [PathChoice::Flow, PathChoice::Tuple] {
         let mut setup = line_rate(leaf_spine(4, 3, 2), all_pairs());
         setup.switch.path = path;
         setup.nic.host.ports_in_hash = path == PathChoice::Tuple;
-        let told = ways(setup.clone().plan()).expect("each flow has one way");
-        assert_eq!(told.ends.len(), setup.flows.len());
+        let expected = flow_paths(setup.clone().plan()).expect("each flow has one path");
+        assert_eq!(expected.ends.len(), setup.flows.len());
         let (outcome, _) = setup.clone().run();
         let mut packets = std::collections::BTreeMap::new();
-        for port in &told.ports {
+        for port in &expected.ports {
             *packets.entry(*port).or_insert(0) += 3;
         }
         for port in &outcome.ports {
-            let foretold = packets.get(&(port.node, port.port)).copied();
+            let predicted = packets.get(&(port.node, port.port)).copied();
             assert_eq!(
                 port.tx_data_packets,
-                foretold.unwrap_or(0),
+                predicted.unwrap_or(0),
                 "{path:?} {port:?}"
             );
         }
@@ -46,12 +46,12 @@ fn flows_leave_by_the_ports_that_are_foretold() {
     }
     let mut spraying = line_rate(leaf_spine(4, 3, 2), all_pairs());
     spraying.switch.path = PathChoice::Packet;
-    assert_eq!(ways(spraying.plan()), None);
+    assert_eq!(flow_paths(spraying.plan()), None);
 }
 
 // FGC-32: data and ACKs of a flow use the same links, or each their own.
 #[test]
-fn acks_return_by_the_way_of_their_packets() {
+fn acks_return_by_the_path_of_their_packets() {
     let used = |acks_return| {
         let mut setup = line_rate(leaf_spine(4, 3, 2), all_pairs());
         setup.switch.acks_return = acks_return;

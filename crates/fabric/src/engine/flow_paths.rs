@@ -1,4 +1,4 @@
-//! Which ports each flow of a plan leaves by on its way to the receiver, without running it.
+//! The path of each flow of a plan, found without running it.
 
 use dataplane::config::PathChoice;
 use dataplane::packet::{Kind, Packet};
@@ -9,19 +9,19 @@ use traffic::Flow;
 use super::partition::Partition;
 use super::{Plan, Simulation, Threads};
 
-/// The ways of all flows, in the order of their numbers.
+/// The paths of all flows, in the order of their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ways {
-    /// Where the way of each flow ends in `ports`; it begins where that of the flow before ends.
+pub struct FlowPaths {
+    /// Where the path of each flow ends in `ports`; it begins where that of the flow before ends.
     pub ends: Vec<u32>,
     /// Ports as (node, port), from the sender's own to that of the last switch.
     pub ports: Vec<(u32, u16)>,
 }
 
-/// The way of every flow of a plan; `None` where the packets of a flow take several.
+/// The path of every flow of a plan; `None` where the packets of a flow take several.
 // ENG-10, ENG-11
 #[must_use]
-pub fn ways(mut plan: Plan) -> Option<Ways> {
+pub fn flow_paths(mut plan: Plan) -> Option<FlowPaths> {
     if plan.switch.path == PathChoice::Packet {
         return None;
     }
@@ -30,20 +30,20 @@ pub fn ways(mut plan: Plan) -> Option<Ways> {
     plan.threads = Threads::ONE;
     let Simulation { mut net, .. } = Simulation::<Wheel>::new(plan);
     let part = net.parts.first_mut()?;
-    let mut ways = Ways::default();
+    let mut paths = FlowPaths::default();
     for mut flow in feed {
         flow.start_ps = clock.start(flow.start_ps);
         let (mut at, packet, src) = part.first_packet(&flow);
         loop {
-            ways.ports.push(at);
+            paths.ports.push(at);
             match part.next_hop(at, &packet, src) {
                 Some(next) => at = next,
                 None => break,
             }
         }
-        ways.ends.push(ways.ports.len() as u32);
+        paths.ends.push(paths.ports.len() as u32);
     }
-    Some(ways)
+    Some(paths)
 }
 
 impl<C: Calendar> Partition<C> {

@@ -1,5 +1,5 @@
-//! The threads of a run. Each works on one partition; between two looks at the network all
-//! partitions come back to the leader, who owns traffic, probes and records.
+//! The worker threads of a run. Each works on one partition; at every probe all partitions come back
+//! to the leader, which owns traffic, probes and records.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -11,20 +11,20 @@ use dataplane::units::Time;
 use kernel::calendar::Calendar;
 
 use super::division::Division;
-use super::exchange::{Yard, hand_around};
-use super::pace::{Pace, Way};
+use super::exchange::{Mailboxes, exchange_frames};
+use super::pace::{Mode, Pace};
 use super::partition::Partition;
 use crate::record::Windows;
 
-/// How often a thread looks for the others before it sleeps; some 50 µs.
-const LOOKS: u32 = 2_000;
+/// How often a thread checks for the others before it sleeps; some 50 µs.
+const SPINS: u32 = 2_000;
 
-/// Why a thread broke down.
+/// Why a thread panicked.
 type Panic = Box<dyn Any + Send>;
 
 /// A thread besides the leader's.
 #[derive(Debug)]
-struct Hand<C> {
+struct Worker<C> {
     /// A partition to work on, and until when.
     orders: Sender<(Partition<C>, Time)>,
     done: Receiver<Result<Partition<C>, Panic>>,
@@ -32,29 +32,29 @@ struct Hand<C> {
 
 /// The leader and the other threads.
 #[derive(Debug)]
-pub(super) struct Crew<'a, C> {
+pub(super) struct WorkerPool<'a, C> {
     division: Division,
-    yard: &'a Yard,
-    hands: Vec<Hand<C>>,
+    mailboxes: &'a Mailboxes,
+    workers: Vec<Worker<C>>,
     pace: Pace,
-    /// What was done so far, and by whom.
+    /// The windows so far.
     pub windows: Windows,
 }
 
-/// How often a thread of this run looks.
-const fn looks(division: Division) -> u32 {
-    if division.crowded { 0 } else { LOOKS }
+/// How often a thread of this run checks before it sleeps.
+const fn spins(division: Division) -> u32 {
+    if division.crowded { 0 } else { SPINS }
 }
 
-/// Where the threads of a run meet.
-pub(super) fn yard(division: Division) -> Yard {
-    Yard::new(division.parts as usize, looks(division))
+/// The mailboxes of a run's threads.
+pub(super) fn mailboxes(division: Division) -> Mailboxes {
+    Mailboxes::new(division.parts as usize, spins(division))
 }
 
-/// The next message; looks for it for a while before it sleeps, as at the barrier.
+/// The next message; the thread spins for a while before it sleeps, as at the barrier.
 // KER-12
-fn receive<T>(from: &Receiver<T>, looks: u32) -> Result<T, RecvError> {
-    for _ in 0..looks {
+fn receive<T>(from: &Receiver<T>, spins: u32) -> Result<T, RecvError> {
+    for _ in 0..spins {
         match from.try_recv() {
             Ok(message) => return Ok(message),
             Err(TryRecvError::Empty) => std::hint::spin_loop(),
@@ -64,24 +64,29 @@ fn receive<T>(from: &Receiver<T>, looks: u32) -> Result<T, RecvError> {
     from.recv()
 }
 
-impl<'a, C: Calendar + Send> Crew<'a, C> {
+impl<'a, C: Calendar + Send> WorkerPool<'a, C> {
     /// Starts the other threads.
-    pub fn new<'scope>(division: Division, yard: &'a Yard, scope: &'scope Scope<'scope, 'a>) -> Self
+    pub fn new<'scope>(
+        division: Division,
+        mailboxes: &'a Mailboxes,
+        scope: &'scope Scope<'scope, 'a>,
+    ) -> Self
     where
         C: 'a,
     {
-        let hand = |me: u32| {
+        let worker = |me: u32| {
             let (orders, to_do) = channel::<(Partition<C>, Time)>();
             let (report, done) = channel();
             scope.spawn(move || {
-                while let Ok((mut part, limit)) = receive(&to_do, looks(division)) {
-                    let work =
-                        || yard.run_before(&mut part, me as usize, division.look_ahead_ps, limit);
+                while let Ok((mut part, limit)) = receive(&to_do, spins(division)) {
+                    let work = || {
+                        mailboxes.run_before(&mut part, me as usize, division.lookahead_ps, limit)
+                    };
                     let result = catch_unwind(AssertUnwindSafe(work));
                     let result = match result {
                         Ok(_) => Ok(part),
                         Err(panic) => {
-                            yard.break_up();
+                            mailboxes.break_up();
                             Err(panic)
                         }
                     };
@@ -90,12 +95,12 @@ impl<'a, C: Calendar + Send> Crew<'a, C> {
                     }
                 }
             });
-            Hand { orders, done }
+            Worker { orders, done }
         };
         Self {
             division,
-            yard,
-            hands: (1..division.parts).map(hand).collect(),
+            mailboxes,
+            workers: (1..division.parts).map(worker).collect(),
             pace: Pace::new(division.parts, division.forced),
             windows: Windows::default(),
         }
@@ -107,13 +112,13 @@ impl<'a, C: Calendar + Send> Crew<'a, C> {
         let events = |parts: &[Partition<C>]| parts.iter().map(|p| p.core.events).sum::<u64>();
         let (before, began) = (events(parts), Instant::now());
         let windows = match self.pace.next() {
-            Way::Together => {
+            Mode::Together => {
                 let windows = self.together(parts, limit);
                 self.windows.together += windows;
                 windows
             }
-            Way::Alone => {
-                let windows = alone(parts, self.division.look_ahead_ps, limit);
+            Mode::Alone => {
+                let windows = alone(parts, self.division.lookahead_ps, limit);
                 self.windows.alone += windows;
                 windows
             }
@@ -124,21 +129,22 @@ impl<'a, C: Calendar + Send> Crew<'a, C> {
 
     /// Every partition has a thread of its own.
     fn together(&mut self, parts: &mut Vec<Partition<C>>, limit: Time) -> u64 {
-        for (hand, part) in self.hands.iter().zip(parts.drain(1..)) {
+        for (worker, part) in self.workers.iter().zip(parts.drain(1..)) {
             // A thread that is gone has said why, or will: see below.
-            let _ = hand.orders.send((part, limit));
+            let _ = worker.orders.send((part, limit));
         }
         let work = || {
-            let look_ahead_ps = self.division.look_ahead_ps;
-            self.yard.run_before(&mut parts[0], 0, look_ahead_ps, limit)
+            let lookahead_ps = self.division.lookahead_ps;
+            self.mailboxes
+                .run_before(&mut parts[0], 0, lookahead_ps, limit)
         };
         let own = catch_unwind(AssertUnwindSafe(work));
         if own.is_err() {
-            self.yard.break_up();
+            self.mailboxes.break_up();
         }
         let mut panic = None;
-        for hand in &self.hands {
-            match receive(&hand.done, looks(self.division)) {
+        for worker in &self.workers {
+            match receive(&worker.done, spins(self.division)) {
                 Ok(Ok(part)) => parts.push(part),
                 Ok(Err(why)) => panic = panic.or(Some(why)),
                 Err(gone) => panic = panic.or(Some(Box::new(gone.to_string()))),
@@ -146,21 +152,21 @@ impl<'a, C: Calendar + Send> Crew<'a, C> {
         }
         match (own, panic) {
             (Err(why), _) | (_, Some(why)) => resume_unwind(why),
-            // Nobody broke down, so nobody broke the barrier.
+            // No thread panicked, so none broke the barrier.
             (Ok(windows), None) => windows.unwrap_or(0),
         }
     }
 }
 
 /// The leader does everything: the same windows, one partition after the other.
-fn alone<C: Calendar>(parts: &mut [Partition<C>], look_ahead_ps: Time, limit: Time) -> u64 {
+fn alone<C: Calendar>(parts: &mut [Partition<C>], lookahead_ps: Time, limit: Time) -> u64 {
     let mut windows = 0;
     let mut next_ps = parts.iter_mut().map(|part| part.next_ps(limit)).min();
     while let Some(first_ps) = next_ps.filter(|&next| next < limit) {
-        let window_ps = limit.min(first_ps.saturating_add(look_ahead_ps));
+        let window_ps = limit.min(first_ps.saturating_add(lookahead_ps));
         let each = parts.iter_mut();
         next_ps = each.map(|part| part.run_window(window_ps, limit)).min();
-        hand_around(parts);
+        exchange_frames(parts);
         windows += 1;
     }
     windows

@@ -1,5 +1,5 @@
-//! Asking in time for the memory that events to come will touch. Decides nothing: without it the results are
-//! the same, later.
+//! Prefetches the memory that the next events will touch. It decides nothing: without it the results are the
+//! same, later.
 
 use dataplane::packet::{Kind, PacketId};
 use dataplane::prefetch::{prefetch, prefetch_whole};
@@ -7,56 +7,56 @@ use kernel::calendar::{Calendar, Event, phase};
 
 use super::partition::Partition;
 
-/// What an event soon to come will touch at a switch, as far as it is known.
+/// What one of the next events will touch at a switch, as far as that is known.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Soon {
+pub(super) enum NextAccess {
     Nothing,
     /// A packet joins a queue of this port.
-    Joins {
+    Enqueue {
         switch: u32,
         port: u16,
         id: PacketId,
     },
     /// This port sends.
-    Sends {
+    Dequeue {
         switch: u32,
         port: u16,
     },
 }
 
-/// When so many events of a bucket are left, those of the next are asked for, ...
+/// When this many events of a bucket are left, those of the next bucket are prefetched, ...
 const EVENTS_BEFORE: usize = 24;
 /// ... then their packets and links, ...
 const LINKS_BEFORE: usize = 16;
-/// ... and then their nodes. An event takes about as long as a miss or two.
+/// ... and then their nodes. An event takes about as long as one or two cache misses.
 const NODES_BEFORE: usize = 8;
 
 impl<C: Calendar> Partition<C> {
-    /// Asks for the memory that events ahead will touch, in steps, since each can only be found by what the
-    /// one before it brings: the packet and the link; the NIC, or what tells where the packet goes in a switch;
-    /// what stands there. The first steps are taken for a whole bucket of the calendar in one go, a little
-    /// before it has its turn; the last for each event, since what it asks for would be more than the
-    /// nearest cache holds. Which one of several queues it is, is found by one step more, an event later.
+    /// Prefetches the memory that the next events will touch, in steps, since the address of each step is read
+    /// from what the step before it fetches: the packet and the link; the NIC, or the route of the packet in a
+    /// switch; the port's queues. The first steps are taken for a whole bucket of the calendar at once, a little
+    /// before its turn; the last for each event, since the nearest cache could not hold it for a whole bucket.
+    /// Which of several queues a packet joins is found by one step more, an event later.
     #[inline]
-    pub(super) fn look_ahead(&mut self) {
+    pub(super) fn prefetch(&mut self) {
         let calendar = &self.core.calendar.here;
         prefetch_whole(calendar.following(EVENTS_BEFORE));
         for &event in calendar.following(LINKS_BEFORE) {
-            self.ask_for_link(event);
+            self.prefetch_link(event);
         }
         for &event in calendar.following(NODES_BEFORE) {
-            self.ask_for_node(event);
+            self.prefetch_node(event);
         }
-        if self.looks_for_queues {
-            self.ask_for_queue();
+        if self.prefetches_queues {
+            self.prefetch_queue();
         }
         if let &[.., first, _] = self.core.calendar.here.upcoming() {
-            self.soon = self.ask_for_port(first);
+            self.next_access = self.prefetch_port(first);
         }
     }
 
     #[inline(always)]
-    fn ask_for_link(&self, event: Event) {
+    fn prefetch_link(&self, event: Event) {
         match event.phase() {
             phase::ARRIVAL => {
                 self.arena.prefetch(event.arg());
@@ -69,7 +69,7 @@ impl<C: Calendar> Partition<C> {
     }
 
     #[inline(always)]
-    fn ask_for_node(&self, event: Event) {
+    fn prefetch_node(&self, event: Event) {
         match event.phase() {
             phase::ARRIVAL => {
                 let node = self.core.links.far[event.id() as usize].node as usize;
@@ -102,9 +102,9 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Returns what is to be asked for next.
+    /// Returns what to prefetch one event later.
     #[inline(always)]
-    fn ask_for_port(&self, event: Event) -> Soon {
+    fn prefetch_port(&self, event: Event) -> NextAccess {
         match event.phase() {
             phase::ARRIVAL => {
                 let far = &self.core.links.far[event.id() as usize];
@@ -116,7 +116,7 @@ impl<C: Calendar> Partition<C> {
                         {
                             let link = far.base + u32::from(port);
                             prefetch(&self.core.links.near, link as usize);
-                            return Soon::Joins { switch, port, id };
+                            return NextAccess::Enqueue { switch, port, id };
                         }
                     }
                     None => self.nics[far.node as usize].prefetch_arrival(
@@ -132,7 +132,7 @@ impl<C: Calendar> Partition<C> {
                     Some(at) => {
                         let (switch, port) = (at as u32, near.port);
                         self.switches[at].prefetch_first(port, &self.arena);
-                        return Soon::Sends { switch, port };
+                        return NextAccess::Dequeue { switch, port };
                     }
                     None => self.nics[near.node as usize].prefetch_rings(near.port),
                 }
@@ -144,17 +144,17 @@ impl<C: Calendar> Partition<C> {
             }
             _ => {}
         }
-        Soon::Nothing
+        NextAccess::Nothing
     }
 
     #[inline(always)]
-    fn ask_for_queue(&self) {
-        match self.soon {
-            Soon::Nothing => {}
-            Soon::Joins { switch, port, id } => {
+    fn prefetch_queue(&self) {
+        match self.next_access {
+            NextAccess::Nothing => {}
+            NextAccess::Enqueue { switch, port, id } => {
                 self.switches[switch as usize].prefetch_queue(port, id, &self.arena);
             }
-            Soon::Sends { switch, port } => {
+            NextAccess::Dequeue { switch, port } => {
                 self.switches[switch as usize].prefetch_first_packet(port, &self.arena);
             }
         }

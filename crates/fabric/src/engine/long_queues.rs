@@ -1,37 +1,37 @@
-//! Which flows stand in a long queue, kept from one look to the next: only what came and what left
-//! is looked at, not ten thousand packets that are still there.
+//! The flows with packets in long queues, kept from one probe to the next: only packets that joined or left
+//! are visited, not the ten thousand that are still there.
 
 use std::collections::VecDeque;
 
 use dataplane::packet::{Arena, Kind, NO_PACKET, PacketId};
 use dataplane::switch::{MixedMap, QueueState};
 
-/// From so many bytes on a queue is long.
+/// From this many bytes on a queue is long.
 pub(super) const LONG_BYTES: u64 = 1 << 16;
 
-/// So many queues are read in turn.
-const TOGETHER: usize = 16;
+/// How many queues are read in turn.
+const INTERLEAVED: usize = 16;
 
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug)]
-struct Standing {
+struct QueuedPacket {
     id: PacketId,
     /// Its flow, if it is data.
     flow: Option<u32>,
 }
 
-/// What stood in a queue at the last look, in its order.
+/// The packets of a queue at the last probe, in its order.
 #[derive(Debug, Default)]
-struct Row {
-    packets: VecDeque<Standing>,
+struct KnownQueue {
+    packets: VecDeque<QueuedPacket>,
     /// Data packets of each flow.
     flows: MixedMap<u32, u32>,
     /// What [`QueueState::taken`] said.
     taken: u32,
 }
 
-impl Row {
-    fn push(&mut self, packet: Standing) {
+impl KnownQueue {
+    fn push(&mut self, packet: QueuedPacket) {
         self.packets.push_back(packet);
         if let Some(flow) = packet.flow {
             *self.flows.entry(flow).or_default() += 1;
@@ -55,14 +55,14 @@ impl Row {
         self.flows.clear();
     }
 
-    /// How many packets were taken since the last look.
+    /// How many packets were taken since the last probe.
     fn gone(&self, queue: &QueueState) -> usize {
         (queue.taken.wrapping_sub(self.taken) % QueueState::TURN) as usize
     }
 
-    /// Leaves out what stands no more, and returns the first packet that is new. A queue is first in, first
-    /// out: its first packet stands as many places further back as packets were taken.
-    fn leave_out(&mut self, queue: &QueueState, arena: &Arena) -> PacketId {
+    /// Removes the packets that have left, and returns the first packet that is new. A queue is first in, first
+    /// out: as many packets are gone from its front as were taken.
+    fn remove_gone(&mut self, queue: &QueueState, arena: &Arena) -> PacketId {
         match self.gone(queue) {
             gone if gone < self.packets.len() => (0..gone).for_each(|_| self.pop()),
             _ => self.clear(),
@@ -86,28 +86,30 @@ impl Row {
 /// The long queues of all switches, by port and queue.
 #[derive(Debug, Default)]
 pub(super) struct LongQueues {
-    rows: MixedMap<(u32, u32), Row>,
+    known: MixedMap<(u32, u32), KnownQueue>,
 }
 
 impl LongQueues {
-    /// Begins to look at queues as they are now.
-    pub fn look(&mut self) -> Look<'_> {
-        Look {
-            rows: &mut self.rows,
-            open: Vec::with_capacity(TOGETHER),
+    /// Begins to read queues as they are now.
+    pub fn read(&mut self) -> Reader<'_> {
+        Reader {
+            known: &mut self.known,
+            open: Vec::with_capacity(INTERLEAVED),
         }
     }
 
-    /// Each flow that had a data packet in this queue at the last look, in no order.
+    /// Each flow that had a data packet in this queue when it was last read, in no order.
     pub fn flows(&self, port: u32, queue: u32) -> impl Iterator<Item = u32> {
-        let row = self.rows.get(&(port, queue));
-        row.into_iter().flat_map(|row| row.flows.keys().copied())
+        let contents = self.known.get(&(port, queue));
+        contents
+            .into_iter()
+            .flat_map(|contents| contents.flows.keys().copied())
     }
 
     /// A queue is short: forgets it.
     pub fn forget(&mut self, port: u32, queue: u32) {
-        if !self.rows.is_empty() {
-            self.rows.remove(&(port, queue));
+        if !self.known.is_empty() {
+            self.known.remove(&(port, queue));
         }
     }
 }
@@ -118,30 +120,30 @@ struct Open<'a> {
     port: u32,
     queue: QueueState,
     arena: &'a Arena,
-    row: Row,
+    contents: KnownQueue,
     next: PacketId,
 }
 
-/// A look at long queues. Where a packet stands only the one before it tells, so that each of a queue waits
-/// for memory; some queues are read in turn, so that they do not wait for each other.
+/// Reads long queues. The address of a packet is read from the one before it, so that each
+/// packet of a queue waits for memory; several queues are read in turn, so that their waits overlap.
 #[derive(Debug)]
-pub(super) struct Look<'a> {
-    rows: &'a mut MixedMap<(u32, u32), Row>,
+pub(super) struct Reader<'a> {
+    known: &'a mut MixedMap<(u32, u32), KnownQueue>,
     open: Vec<Open<'a>>,
 }
 
-impl<'a> Look<'a> {
-    /// Looks at a queue, now or when there are some more.
+impl<'a> Reader<'a> {
+    /// Adds a queue; it is read when enough have been added, or with [`Reader::read`].
     pub fn add(&mut self, port: u32, queue: &QueueState, arena: &'a Arena) {
-        let mut row = self.rows.remove(&(port, queue.queue)).unwrap_or_default();
+        let mut contents = self.known.remove(&(port, queue.queue)).unwrap_or_default();
         self.open.push(Open {
             port,
             queue: *queue,
             arena,
-            next: row.leave_out(queue, arena),
-            row,
+            next: contents.remove_gone(queue, arena),
+            contents,
         });
-        if self.open.len() == TOGETHER {
+        if self.open.len() == INTERLEAVED {
             self.read();
         }
     }
@@ -151,14 +153,14 @@ impl<'a> Look<'a> {
         while !self.open.is_empty() {
             self.open.retain_mut(|open| {
                 if open.next == NO_PACKET {
-                    debug_assert_eq!(open.row.bytes(open.arena), open.queue.bytes);
-                    let row = std::mem::take(&mut open.row);
-                    self.rows.insert((open.port, open.queue.queue), row);
+                    debug_assert_eq!(open.contents.bytes(open.arena), open.queue.bytes);
+                    let contents = std::mem::take(&mut open.contents);
+                    self.known.insert((open.port, open.queue.queue), contents);
                     return false;
                 }
                 let packet = open.arena.hot(open.next);
                 let flow = (packet.kind() == Kind::Data).then_some(packet.flow);
-                open.row.push(Standing {
+                open.contents.push(QueuedPacket {
                     id: open.next,
                     flow,
                 });
@@ -232,7 +234,7 @@ mod tests {
 
     // ENG-31
     #[test]
-    fn flows_are_those_that_a_walk_through_the_queue_finds() {
+    fn flows_are_those_of_all_queued_packets() {
         let mut random = Stream::new(7, 0, Purpose::Test);
         let mut arena = Arena::new();
         let mut long = LongQueues::default();
@@ -273,9 +275,9 @@ mod tests {
             if random.below(20) == 0 && queue.state.head != queue.tail {
                 queue.pop_last(&mut arena);
             }
-            let mut look = long.look();
-            look.add(9, &queue.state, &arena);
-            look.read();
+            let mut reader = long.read();
+            reader.add(9, &queue.state, &arena);
+            reader.read();
             let mut seen: Vec<u32> = long.flows(9, queue.state.queue).collect();
             seen.sort_unstable();
             assert_eq!(seen, queue.flows(&arena), "step {step}");

@@ -18,7 +18,7 @@ use super::network::Network;
 use super::node::NodeSink;
 use super::{Partition, Plan, Simulation};
 use crate::backpressure_graph::BackpressureGraph;
-use crate::outages::{Outages, parts};
+use crate::link_failures::{LinkFailures, parts};
 use crate::routing::routes;
 use crate::topology::Graph;
 
@@ -32,33 +32,33 @@ struct End {
     busy_ps: Time,
     /// Of the sender, if it is a host: replies that waited and were lost.
     lost_waiting: u64,
-    /// Of the receiver: what was under way then is lost.
+    /// Of the receiver: frames in flight at that time are lost.
     failed_ps: Time,
-    /// Of the receiver: frames that were under way when it failed.
-    lost_under_way: u64,
+    /// Of the receiver: frames that were in flight when it failed.
+    lost_in_flight: u64,
 }
 
-/// What every node gets of new routes.
+/// New routes, for every node.
 #[derive(Debug, Default)]
-struct News {
+struct NewRoutes {
     at_ps: Time,
-    /// `None`: everybody reaches everybody.
+    /// `None`: all endpoints reach each other.
     parts: Option<Arc<[u32]>>,
     routes: Vec<Option<Routes>>,
     allowed: Vec<Option<Pairs>>,
 }
 
-/// The links of a run that has outages, as a partition knows them.
+/// The links of a run whose links fail, as a partition knows them.
 #[derive(Debug)]
 pub(super) struct LinkStates {
-    outages: Arc<Outages>,
+    link_failures: Arc<LinkFailures>,
     seed: u64,
     choice: PathChoice,
     ends: Vec<End>,
     /// Links that routing takes to be down, and how many changes it knows of.
     down: BTreeSet<u32>,
     known: usize,
-    news: News,
+    new_routes: NewRoutes,
     /// When the last change, or the last new routes, come.
     last_ps: Time,
     /// Links that changed so far (each is counted at one of its ends), and how often routes did.
@@ -69,25 +69,28 @@ pub(super) struct LinkStates {
 impl LinkStates {
     /// `None`: no link ever fails.
     pub fn new(plan: &Plan) -> Option<Box<Self>> {
-        let outages = plan.outages.clone().filter(|outages| !outages.is_empty())?;
-        let last = outages.changes().last().map(|change| change.at_ps);
+        let link_failures = plan
+            .link_failures
+            .clone()
+            .filter(|link_failures| !link_failures.is_empty())?;
+        let last = link_failures.changes().last().map(|change| change.at_ps);
         Some(Box::new(Self {
             seed: plan.seed,
             choice: plan.switch.path,
             ends: vec![End::default(); plan.graph.port_count() as usize],
-            down: outages.initial().iter().copied().collect(),
+            down: link_failures.initial().iter().copied().collect(),
             known: 0,
-            news: News::default(),
-            last_ps: last.map_or(0, |at| at.saturating_add(outages.reconvergence_ps)),
+            new_routes: NewRoutes::default(),
+            last_ps: last.map_or(0, |at| at.saturating_add(link_failures.reconvergence_ps)),
             changes: 0,
             reroutes: 0,
-            outages,
+            link_failures,
         }))
     }
 
     /// Whether links change during the run.
     pub fn change(&self) -> bool {
-        !self.outages.changes().is_empty()
+        !self.link_failures.changes().is_empty()
     }
 
     /// Whether anything is to change after `now`.
@@ -101,13 +104,13 @@ impl LinkStates {
         graph.without(&down)
     }
 
-    /// Routing hears of all changes that are old enough, and makes new routes.
+    /// Routing learns of all changes that are old enough, and computes new routes.
     // LNK-12, LNK-25
-    fn hear(&mut self, graph: &Graph, now: Time) {
-        let reconvergence_ps = self.outages.reconvergence_ps;
-        let heard = |at_ps: Time| at_ps.saturating_add(reconvergence_ps) <= now;
-        for change in &self.outages.changes()[self.known..] {
-            if !heard(change.at_ps) {
+    fn learn(&mut self, graph: &Graph, now: Time) {
+        let reconvergence_ps = self.link_failures.reconvergence_ps;
+        let is_known = |at_ps: Time| at_ps.saturating_add(reconvergence_ps) <= now;
+        for change in &self.link_failures.changes()[self.known..] {
+            if !is_known(change.at_ps) {
                 break;
             }
             if change.up {
@@ -121,7 +124,7 @@ impl LinkStates {
         let known = self.known_graph(graph);
         // Tables that fitted at the start fit now.
         let routes = routes(&known, self.seed, self.choice).unwrap_or_default();
-        let elide = self.outages.elide_backpressure && !known.is_regular();
+        let elide = self.link_failures.elide_backpressure && !known.is_regular();
         let held = elide.then(|| BackpressureGraph::new(&known, &routes));
         let held = held.filter(|held| !held.removed.is_empty());
         let mut allowed: Vec<Option<Pairs>> = Vec::new();
@@ -129,18 +132,18 @@ impl LinkStates {
             allowed.extend(held.allowed().into_iter().map(Some));
         }
         allowed.resize(routes.len(), None);
-        self.news = News {
+        self.new_routes = NewRoutes {
             at_ps: now,
-            parts: told_parts(&known),
+            parts: reachable_parts(&known),
             routes: routes.into_iter().map(Some).collect(),
             allowed,
         };
     }
 }
 
-/// Who reaches whom, unless everybody reaches everybody.
+/// Of every endpoint its connected part of the network; `None`: all endpoints reach each other.
 // LNK-13
-fn told_parts(known: &Graph) -> Option<Arc<[u32]>> {
+fn reachable_parts(known: &Graph) -> Option<Arc<[u32]>> {
     let parts = parts(known);
     let whole = parts
         .iter()
@@ -152,32 +155,32 @@ impl<C: Calendar> Partition<C> {
     /// Puts all changes that concern nodes of this partition into the calendar, and the links that
     /// are down from the start to rest.
     // LNK-01
-    pub(super) fn plan_outages(&mut self, part: u32) {
+    pub(super) fn schedule_link_failures(&mut self, part: u32) {
         let Some(states) = &self.link_states else {
             return;
         };
-        let outages = Arc::clone(&states.outages);
-        let parts = told_parts(&states.known_graph(&self.graph));
-        for change in outages.changes() {
+        let link_failures = Arc::clone(&states.link_failures);
+        let parts = reachable_parts(&states.known_graph(&self.graph));
+        for change in link_failures.changes() {
             for end in self.ends(change.link, part) {
                 let event = Event::new(change.at_ps, phase::TOPOLOGY, end, u32::from(change.up));
                 self.core.calendar.here.push(event);
             }
         }
         let first = self.graph.port_count();
-        for (at_ps, _) in outages.epochs().into_iter().skip(1) {
+        for (at_ps, _) in link_failures.epochs().into_iter().skip(1) {
             for node in 0..self.core.nodes.len() as u32 {
                 let event = Event::new(at_ps, phase::TOPOLOGY, first + node, 0);
                 self.core.calendar.here.push(event);
             }
         }
-        for &link in outages.initial() {
+        for &link in link_failures.initial() {
             for end in self.ends(link, part) {
                 self.change_end(end, false);
             }
         }
         for host in 0..self.nics.len() as u32 {
-            self.tell_reach(host, parts.as_ref());
+            self.set_reach(host, parts.as_ref());
         }
     }
 
@@ -223,7 +226,7 @@ impl<C: Calendar> Partition<C> {
         }
         let (node, port) = (l.node, l.port);
         self.core.links.far[incoming].lossy = true;
-        let stranded = states.outages.stranded;
+        let stranded = states.link_failures.stranded;
         let sink = &mut NodeSink::of(&mut self.core, node);
         match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => {
@@ -243,25 +246,25 @@ impl<C: Calendar> Partition<C> {
         let Some(states) = &mut self.link_states else {
             return;
         };
-        if states.reroutes == 0 || states.news.at_ps != now {
-            states.hear(&self.graph, now);
+        if states.reroutes == 0 || states.new_routes.at_ps != now {
+            states.learn(&self.graph, now);
         }
         let Some(switch) = (node as usize).checked_sub(self.nics.len()) else {
-            let parts = states.news.parts.clone();
-            return self.tell_reach(node, parts.as_ref());
+            let parts = states.new_routes.parts.clone();
+            return self.set_reach(node, parts.as_ref());
         };
         let number = self.core.nodes[node as usize].number - self.graph.hosts();
-        let Some(routes) = states.news.routes[number as usize].take() else {
+        let Some(routes) = states.new_routes.routes[number as usize].take() else {
             return;
         };
-        let allowed = states.news.allowed[number as usize].take();
+        let allowed = states.new_routes.allowed[number as usize].take();
         let sink = &mut NodeSink::of(&mut self.core, node);
         self.switches[switch].reroute(now, routes, allowed, &mut self.arena, sink);
     }
 
-    /// A host knows which receivers no way leads to.
+    /// Informs a host which receivers it cannot reach.
     // LNK-13
-    fn tell_reach(&mut self, host: u32, parts: Option<&Arc<[u32]>>) {
+    fn set_reach(&mut self, host: u32, parts: Option<&Arc<[u32]>>) {
         let sink = &mut NodeSink::of(&mut self.core, host);
         self.nics[host as usize].reach(sink.core.now, parts, sink);
     }
@@ -275,9 +278,9 @@ impl<C: Calendar> Partition<C> {
             let links = &self.core.links;
             let delay_ps = links.near[link as usize].delay_ps;
             let size = u64::from(self.arena.hot(id).size);
-            let on_the_way_ps = delay_ps + links.rates[link as usize].serialisation_ps(size);
-            if self.core.now - on_the_way_ps < end.failed_ps {
-                end.lost_under_way += 1;
+            let in_flight_ps = delay_ps + links.rates[link as usize].serialisation_ps(size);
+            if self.core.now - in_flight_ps < end.failed_ps {
+                end.lost_in_flight += 1;
                 return true;
             }
         }
@@ -293,7 +296,7 @@ impl<C> Network<C> {
             states.map_or(End::default(), |states| states.ends[link as usize])
         };
         let receiver = self.graph.port(link as usize).peer;
-        of(self.node_of(link)).lost_waiting + of(receiver).lost_under_way
+        of(self.node_of(link)).lost_waiting + of(receiver).lost_in_flight
     }
 }
 
