@@ -3,34 +3,111 @@
 //! A scheme declares each of its parameters once, beside its code. Reading a scenario, ranges, defaults and
 //! where they come from, the tables of docs/scenario.md and the JSON Schema all follow from these
 //! declarations. Nothing here is used while packets move.
+//!
+//! # How to declare parameters
+//!
+//! A scheme has a constant `PARAMS`, one entry per key of its table in `[scheme]`, and a function that turns
+//! their values into its configuration:
+//!
+//! ```
+//! use dataplane::param::{Conflict, Kind, Param, Values};
+//! use dataplane::units::Time;
+//!
+//! const PARAMS: &[Param] = &[
+//!     Param::number("target", 1.0, 1e6)
+//!         .default("2.5", "PRE-55", "in base RTTs (BFC paper A.1)")
+//!         .about("The round trip that the window is steered to, in base round trips."),
+//!     Param::word("pace", &["off", "timer"])
+//!         .default("\"off\"", "PRE-55", "our choice")
+//!         .about("Whether packets are spaced by a timer."),
+//!     Param::time("gap", 1_000)
+//!         .default("\"1us\"", "PRE-55", "our choice")
+//!         .about("Time between two packets.")
+//!         .with("pace", &["timer"], "`pace` is not \"timer\""),
+//! ];
+//!
+//! struct Config {
+//!     target: f64,
+//!     gap_ps: Option<Time>,
+//! }
+//!
+//! fn configure(values: &Values) -> Result<Config, Conflict> {
+//!     Ok(Config {
+//!         target: values.number("target"),
+//!         gap_ps: values.some_time("gap"), // `None` where `pace` is "off"
+//!     })
+//! }
+//! # let mut values = Values::default();
+//! # values.insert("target", dataplane::param::Value::Number(2.5));
+//! # assert_eq!(configure(&values).unwrap().target, 2.5);
+//! # assert_eq!(configure(&values).unwrap().gap_ps, None);
+//! # assert!(PARAMS.iter().all(|p| !matches!(p.kind, Kind::Table(_))));
+//! ```
+//!
+//! What a single value may be is the [`Kind`]: it is refused at its place, with its range, before `configure` is
+//! called. What only several values together make wrong is a [`Conflict`] that `configure` returns. A key that
+//! acts only beside certain words of another one ([`Acts`]) stands behind that one; where it does not act it is
+//! refused, and [`Values`] do not have it. A default follows a rule of `specs/`, whose number stands beside it: the
+//! declaration counts as the code that decides it.
 
-/// One parameter: a key of the table that has the scheme's name.
+use crate::units::{MS, Time};
+
+/// Longest time that a parameter takes: a second, in ps.
+pub const MAX_TIME_PS: Time = 1_000 * MS;
+/// Largest size that a parameter takes: the counters of INT and of ports hold 4 GB.
+pub const MAX_SIZE_BYTES: u64 = 4_000_000_000;
+/// Fastest rate that a parameter takes, in bits per second.
+pub const MAX_RATE_BPS: u64 = 1_000_000_000_000_000;
+
+/// One parameter: a key of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Param {
     /// The key.
     pub key: &'static str,
     /// What it takes: unit and range.
     pub kind: Kind,
-    /// The value where neither preset nor scenario gives one, written as TOML.
-    pub default: &'static str,
-    /// The rule under `specs/` that the default follows.
+    /// What holds where nobody gives a value.
+    pub fallback: Fallback,
+    /// The rule under `specs/` that the default follows; empty where there is none.
     pub rule: &'static str,
     /// Where the default comes from; stands behind the value in `resolved.toml`.
     pub source: &'static str,
     /// What it does, in one sentence.
     pub about: &'static str,
-    /// It acts only beside certain words of another parameter; elsewhere it is refused.
-    pub only_if: Option<OnlyIf>,
+    /// Beside which values of another parameter it acts.
+    pub acts: Acts,
 }
 
-/// A parameter acts only if another one has one of these words.
+/// What holds where neither preset nor scenario gives a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OnlyIf {
-    /// The other parameter of the same table.
+pub enum Fallback {
+    /// This value, written as TOML.
+    Value(&'static str),
+    /// Nothing: the key must be given, for example as this TOML.
+    Needed(&'static str),
+    /// What this sentence says; no value of its own.
+    Absent(&'static str),
+}
+
+/// Whether a parameter acts beside what another parameter of its table says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acts {
+    /// It does, whatever the others say.
+    Always,
+    /// Only where the other one has one of these words.
+    With(Beside),
+    /// Only where the other one has none of these words.
+    Without(Beside),
+}
+
+/// The parameter and its words on which another one depends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beside {
+    /// The other parameter, declared before this one.
     pub key: &'static str,
-    /// Words of the other one with which this one acts.
+    /// Words of it; a flag has the words `true` and `false`.
     pub words: &'static [&'static str],
-    /// Why it would do nothing otherwise.
+    /// Why the parameter would do nothing.
     pub why: &'static str,
 }
 
@@ -72,6 +149,15 @@ pub enum Kind {
         /// Most.
         max: f64,
     },
+    /// A number of something that is known only in the network, such as round trips.
+    Multiple {
+        /// Of what, in the plural.
+        of: &'static str,
+        /// Least.
+        min: f64,
+        /// Most.
+        max: f64,
+    },
     /// A fraction, as a number or a percentage.
     Fraction {
         /// Least.
@@ -92,10 +178,173 @@ pub enum Kind {
         /// Most.
         max: u64,
     },
-    /// The first of these that fits.
+    /// One of these; where several take strings, the last one says what is wrong.
     Either(&'static [Kind]),
+    /// An array of these.
+    List(&'static Kind),
     /// A table of parameters of its own.
     Table(&'static [Param]),
+}
+
+impl Param {
+    /// A parameter of this kind that must be given, with nothing else said.
+    #[must_use]
+    pub const fn new(key: &'static str, kind: Kind) -> Self {
+        Self {
+            key,
+            kind,
+            fallback: Fallback::Needed(""),
+            rule: "",
+            source: "",
+            about: "",
+            acts: Acts::Always,
+        }
+    }
+
+    /// A size of `min` to `max` bytes.
+    #[must_use]
+    pub const fn size(key: &'static str, min: u64, max: u64) -> Self {
+        Self::new(key, Kind::Size { min, max })
+    }
+
+    /// A time from `min` ps to a second.
+    #[must_use]
+    pub const fn time(key: &'static str, min: Time) -> Self {
+        let max = MAX_TIME_PS;
+        Self::new(key, Kind::Time { min, max })
+    }
+
+    /// A rate above 0.
+    #[must_use]
+    pub const fn rate(key: &'static str) -> Self {
+        let (min, max) = (1, MAX_RATE_BPS);
+        Self::new(key, Kind::Rate { min, max })
+    }
+
+    /// A whole number from `min` to `max`.
+    #[must_use]
+    pub const fn count(key: &'static str, min: u64, max: u64) -> Self {
+        Self::new(key, Kind::Count { min, max })
+    }
+
+    /// A number from `min` to `max`.
+    #[must_use]
+    pub const fn number(key: &'static str, min: f64, max: f64) -> Self {
+        Self::new(key, Kind::Number { min, max })
+    }
+
+    /// A fraction from `min` to `max`, as a number or a percentage.
+    #[must_use]
+    pub const fn fraction(key: &'static str, min: f64, max: f64) -> Self {
+        Self::new(key, Kind::Fraction { min, max })
+    }
+
+    /// `true` or `false`.
+    #[must_use]
+    pub const fn flag(key: &'static str) -> Self {
+        Self::new(key, Kind::Flag)
+    }
+
+    /// One of these words.
+    #[must_use]
+    pub const fn word(key: &'static str, words: &'static [&'static str]) -> Self {
+        Self::new(key, Kind::Word(words))
+    }
+
+    /// One of several kinds.
+    #[must_use]
+    pub const fn either(key: &'static str, kinds: &'static [Kind]) -> Self {
+        Self::new(key, Kind::Either(kinds))
+    }
+
+    /// An array.
+    #[must_use]
+    pub const fn list(key: &'static str, of: &'static Kind) -> Self {
+        Self::new(key, Kind::List(of))
+    }
+
+    /// A table inside the table; it has a default where its parameters have them.
+    #[must_use]
+    pub const fn table(key: &'static str, params: &'static [Self]) -> Self {
+        Self::new(key, Kind::Table(params))
+    }
+
+    /// Gives it a default as TOML, the rule that the default follows, and where it comes from.
+    #[must_use]
+    pub const fn default(
+        mut self,
+        toml: &'static str,
+        rule: &'static str,
+        source: &'static str,
+    ) -> Self {
+        self.fallback = Fallback::Value(toml);
+        self.rule = rule;
+        self.source = source;
+        self
+    }
+
+    /// It must be given, for example as this TOML.
+    #[must_use]
+    pub const fn needed(mut self, example: &'static str) -> Self {
+        self.fallback = Fallback::Needed(example);
+        self
+    }
+
+    /// It may be left out; the sentence says what holds then.
+    #[must_use]
+    pub const fn absent(mut self, sentence: &'static str) -> Self {
+        self.fallback = Fallback::Absent(sentence);
+        self
+    }
+
+    /// Says what it does, in one sentence.
+    #[must_use]
+    pub const fn about(mut self, sentence: &'static str) -> Self {
+        self.about = sentence;
+        self
+    }
+
+    /// It acts only where the parameter `key`, declared before it, has one of these words.
+    #[must_use]
+    pub const fn with(
+        mut self,
+        key: &'static str,
+        words: &'static [&'static str],
+        why: &'static str,
+    ) -> Self {
+        self.acts = Acts::With(Beside { key, words, why });
+        self
+    }
+
+    /// It acts only where the parameter `key`, declared before it, has none of these words.
+    #[must_use]
+    pub const fn without(
+        mut self,
+        key: &'static str,
+        words: &'static [&'static str],
+        why: &'static str,
+    ) -> Self {
+        self.acts = Acts::Without(Beside { key, words, why });
+        self
+    }
+
+    /// Why it does nothing beside what has been read of its table; `None`: it acts.
+    #[must_use]
+    pub fn useless(&self, values: &Values) -> Option<&'static str> {
+        let (beside, wanted) = match self.acts {
+            Acts::Always => return None,
+            Acts::With(beside) => (beside, true),
+            Acts::Without(beside) => (beside, false),
+        };
+        // A value that could not be read decides nothing.
+        let word = match values.get(beside.key)? {
+            Value::Word(word) => word,
+            Value::Flag(true) => "true",
+            Value::Flag(false) => "false",
+            _ => "",
+        };
+        (beside.words.contains(&word) != wanted).then_some(beside.why)
+    }
 }
 
 /// What a scenario gives for a [`Kind`].
@@ -104,12 +353,12 @@ pub enum Value {
     /// Bytes.
     Size(u64),
     /// Picoseconds.
-    Time(u64),
+    Time(Time),
     /// Bits per second.
     Rate(u64),
     /// A whole number.
     Count(u64),
-    /// A number or a fraction.
+    /// A number, a multiple or a fraction.
     Number(f64),
     /// `true` or `false`.
     Flag(bool),
@@ -117,6 +366,8 @@ pub enum Value {
     Word(&'static str),
     /// The number of [`Kind::Counted`].
     Counted(u64),
+    /// An array.
+    List(Vec<Value>),
     /// A table.
     Table(Values),
 }
@@ -128,26 +379,52 @@ pub struct Values(Vec<(&'static str, Value)>);
 /// A sentence about values that cannot go together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// The keys that make it together, the one to show first.
-    pub keys: Vec<&'static str>,
+    /// The keys that make it together; it is shown at the first that the scenario sets.
+    pub keys: &'static [&'static str],
     /// What is wrong.
     pub message: String,
     /// What to do.
     pub hint: String,
 }
 
+impl Conflict {
+    /// A conflict of these keys.
+    #[must_use]
+    pub fn new(
+        keys: &'static [&'static str],
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self {
+            keys,
+            message: message.into(),
+            hint: hint.into(),
+        }
+    }
+}
+
 macro_rules! getters {
-    ($($(#[$doc:meta])* $name:ident: $variant:ident -> $type:ty;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident, $some:ident: $variant:ident -> $type:ty;)*) => {$(
         $(#[$doc])*
         ///
         /// # Panics
-        /// If the declaration has no such parameter, or one of another kind. A test configures every
-        /// scheme from its defaults.
+        /// If the table has no such parameter, or one of another kind, or it does not act ([`Acts`]). A test
+        /// configures every scheme from its defaults.
         #[must_use]
         pub fn $name(&self, key: &str) -> $type {
             match self.get(key) {
                 Some(Value::$variant(value)) => value.clone(),
                 other => panic!("`{key}` is {other:?}, not a {}", stringify!($name)),
+            }
+        }
+
+        $(#[$doc])*
+        /// `None`: a value of another kind, such as the word `"off"`, or the key does not act ([`Acts`]).
+        #[must_use]
+        pub fn $some(&self, key: &str) -> Option<$type> {
+            match self.get(key) {
+                Some(Value::$variant(value)) => Some(value.clone()),
+                _ => None,
             }
         }
     )*};
@@ -159,29 +436,82 @@ impl Values {
         self.0.push((key, value));
     }
 
-    /// The value of a key; `None`: the key acts only beside other words, see [`OnlyIf`].
+    /// The value of a key; `None`: the key does not act ([`Acts`]), or was left out and has no default.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Value> {
         let found = self.0.iter().find(|(name, _)| *name == key);
         found.map(|(_, value)| value)
     }
 
+    /// Whether a key has this word.
+    #[must_use]
+    pub fn is(&self, key: &str, word: &str) -> bool {
+        self.some_word(key) == Some(word)
+    }
+
     getters! {
         /// A size in bytes.
-        size: Size -> u64;
+        size, some_size: Size -> u64;
         /// A time in picoseconds.
-        time: Time -> u64;
+        time, some_time: Time -> Time;
         /// A rate in bits per second.
-        rate: Rate -> u64;
+        rate, some_rate: Rate -> u64;
         /// A whole number.
-        count: Count -> u64;
-        /// A number or a fraction.
-        number: Number -> f64;
+        count, some_count: Count -> u64;
+        /// A number, a multiple or a fraction.
+        number, some_number: Number -> f64;
         /// `true` or `false`.
-        flag: Flag -> bool;
+        flag, some_flag: Flag -> bool;
         /// One of the words of the declaration.
-        word: Word -> &'static str;
+        word, some_word: Word -> &'static str;
+        /// The number before its noun.
+        counted, some_counted: Counted -> u64;
+        /// An array.
+        list, some_list: List -> Vec<Value>;
         /// A table.
-        table: Table -> Values;
+        table, some_table: Table -> Values;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PARAMS: &[Param] = &[
+        Param::either(
+            "cnp",
+            &[Kind::Word(&["on-ack"]), Kind::Size { min: 1, max: 9 }],
+        ),
+        Param::time("interval", 0).without("cnp", &["on-ack"], "every ACK is one"),
+        Param::flag("cut").with("cnp", &["on-ack"], "there are frames"),
+        Param::count("cuts", 1, 9).with("cut", &["true"], "nothing is cut"),
+    ];
+
+    fn useless(values: &Values) -> Vec<bool> {
+        PARAMS.iter().map(|p| p.useless(values).is_some()).collect()
+    }
+
+    #[test]
+    fn a_parameter_acts_beside_words_or_without_them() {
+        let mut values = Values::default();
+        assert_eq!(useless(&values), [false; 4], "nothing has been read");
+        values.insert("cnp", Value::Word("on-ack"));
+        values.insert("cut", Value::Flag(false));
+        assert_eq!(useless(&values), [false, true, false, true]);
+        assert_eq!(PARAMS[1].useless(&values), Some("every ACK is one"));
+        assert!(values.is("cnp", "on-ack") && values.some_size("cnp").is_none());
+        let mut values = Values::default();
+        values.insert("cnp", Value::Size(5));
+        values.insert("cut", Value::Flag(true));
+        assert_eq!(useless(&values), [false, false, true, false]);
+        assert_eq!((values.size("cnp"), values.some_word("cnp")), (5, None));
+    }
+
+    #[test]
+    #[should_panic(expected = "not a time")]
+    fn a_value_of_another_kind_is_a_mistake_of_the_scheme() {
+        let mut values = Values::default();
+        values.insert("gap", Value::Size(5));
+        let _ = values.time("gap");
     }
 }

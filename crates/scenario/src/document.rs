@@ -119,6 +119,16 @@ pub(crate) fn parse(source: &Arc<Source>) -> Result<Table, Vec<Problem>> {
     Err(problems.collect())
 }
 
+/// A text that is built in.
+pub(crate) fn built_in(name: &str, text: String) -> Table {
+    let source = Arc::new(Source {
+        name: name.to_owned(),
+        text,
+        kind: SourceKind::BuiltIn,
+    });
+    parse(&source).expect("the built-in texts are valid TOML, which a test checks")
+}
+
 fn place(source: &Arc<Source>, span: Range<usize>, shift: isize) -> At {
     let moved = |i: usize| i.saturating_add_signed(shift);
     At {

@@ -1,10 +1,10 @@
 //! Presets: named sets of answers, kept as TOML beside this crate so that each value stands next
-//! to the rule that it follows (specs/presets.md).
+//! to the rule that it follows (specs/presets.md). What they start from is `common.toml` and the
+//! declared parameters.
 
-use std::sync::Arc;
-
-use crate::document::{Table, Value, parse};
-use crate::problem::{Source, SourceKind};
+use crate::document::{Table, Value, built_in};
+use crate::params;
+use crate::scheme::TABLES;
 
 /// A preset as it is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl Preset {
     /// What it is, in a line.
     #[must_use]
     pub fn summary(&self) -> String {
-        match built_in(self.name, self.text)
+        match layer(self.name, self.text)
             .get("summary")
             .map(|e| &e.node.value)
         {
@@ -93,7 +93,8 @@ impl Preset {
     /// Its answers, on top of what all presets start from.
     pub(crate) fn scheme(&self, parameters: &str) -> Table {
         let mut result = Table::default();
-        for table in [built_in("common", COMMON), built_in(self.name, self.text)] {
+        let common = built_in("presets/common.toml", common());
+        for table in [common, layer(self.name, self.text)] {
             for part in ["scheme", parameters] {
                 if let Some(Value::Table(part)) = table.get(part).map(|e| &e.node.value) {
                     merge(&mut result, part);
@@ -137,7 +138,7 @@ impl Profile {
 
     /// What it sets in a scheme with this control and backpressure, and in this preset.
     pub(crate) fn scheme(&self, control: &str, backpressure: &str, preset: &str) -> Table {
-        let table = built_in(&format!("profile-{}", self.name), self.text);
+        let table = layer(&format!("profile-{}", self.name), self.text);
         let mut result = Table::default();
         let mut parts = vec!["scheme", control, backpressure];
         // A preset may have the name of its control or backpressure.
@@ -155,16 +156,32 @@ impl Profile {
 
 /// Defaults of keys outside the scheme.
 pub(crate) fn defaults() -> Table {
-    built_in("defaults", DEFAULTS)
+    layer("defaults", DEFAULTS)
 }
 
-fn built_in(name: &str, text: &str) -> Table {
-    let source = Arc::new(Source {
-        name: format!("presets/{name}.toml"),
-        text: text.to_owned(),
-        kind: SourceKind::BuiltIn,
-    });
-    parse(&source).expect("the built-in presets are valid TOML, which a test checks")
+/// What every preset starts from, as TOML: `common.toml`, in which the tables whose parameters are
+/// declared have a header only, with their defaults below it.
+#[must_use]
+pub fn common() -> String {
+    let mut text = String::new();
+    for line in COMMON.lines() {
+        let declared = TABLES
+            .iter()
+            .find(|(name, _)| line == format!("[scheme.{name}]"));
+        match declared {
+            Some((name, params)) => text += &params::defaults(&format!("scheme.{name}"), params),
+            None => {
+                text += line;
+                text.push('\n');
+            }
+        }
+    }
+    text
+}
+
+/// The table of one of the texts in `presets/`.
+fn layer(name: &str, text: &str) -> Table {
+    built_in(&format!("presets/{name}.toml"), text.to_owned())
 }
 
 /// Lays `over` on `base`: tables key by key, everything else whole.

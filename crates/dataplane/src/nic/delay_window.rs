@@ -6,6 +6,32 @@
 
 use crate::config::DelayWindowConfig;
 use crate::nic::control::{AckInfo, PathInfo, floor_window};
+use crate::param::{Conflict, Param, Values};
+
+/// Its parameters.
+pub const PARAMS: &[Param] = &[
+    Param::number("target", 1.0, 1e6)
+        .default("2.5", "PRE-55", "in base RTTs (BFC paper A.1)")
+        .about("The round trip that the window is steered to, in base round trips."),
+    Param::flag("capped")
+        .default(
+            "true",
+            "PRE-55",
+            "at what the line sends in the target, our choice",
+        )
+        .about("The window never exceeds what the line sends in the target."),
+];
+
+/// The configuration that these values make.
+///
+/// # Errors
+/// None: any values go together.
+pub fn configure(values: &Values) -> Result<DelayWindowConfig, Conflict> {
+    Ok(DelayWindowConfig {
+        target: values.number("target"),
+        capped: values.flag("capped"),
+    })
+}
 
 /// The window of one flow.
 #[derive(Clone, Debug)]

@@ -4,13 +4,15 @@ use super::receivers::{read_expresspass, read_homa, read_ndp};
 use super::values::{bytes, frame_class, parameters, rate, real, time, word_or};
 use super::{FrameClass, MAX_BUFFER_BYTES};
 use crate::document::{Node, Value};
+use crate::params;
 use crate::reader::{Read, Section, boolean, choice, count, fraction, number, quantity, refuse};
 use crate::units::{MAX_RATE_BPS, RATE, SIZE, TIME};
 use dataplane::config::{
-    Arithmetic, CnpReaction, ControlConfig, DcqcnConfig, DctcpConfig, DelayWindowConfig, Division,
-    HpccConfig, IntConfig, Reaction, TimelyBand, TimelyConfig,
+    Arithmetic, CnpReaction, ControlConfig, DcqcnConfig, DctcpConfig, Division, HpccConfig,
+    IntConfig, Reaction, TimelyBand, TimelyConfig,
 };
 use dataplane::int::{Counter, IntFormat};
+use dataplane::nic::delay_window;
 use dataplane::nic::hpcc::Reciprocals;
 use dataplane::units::Time;
 
@@ -110,19 +112,12 @@ pub(super) fn read_control(s: &Section<'_>) -> (Option<ControlConfig>, Option<Cn
         &why("dctcp"),
         read_dctcp,
     );
-    let delay_window = parameters(
+    let delay_window = params::table(
         s,
         "delay-window",
-        chosen(ControlWord::DelayWindow),
-        &why("delay-window"),
-        |t| {
-            let target = t.required("target", "2.5", |n| number(n, 1.0, 1e6));
-            let capped = t.required("capped", "true", boolean);
-            Some(DelayWindowConfig {
-                target: target?,
-                capped: capped?,
-            })
-        },
+        delay_window::PARAMS,
+        (!chosen(ControlWord::DelayWindow)).then_some("`control` is not \"delay-window\""),
+        delay_window::configure,
     );
     let expresspass = parameters(
         s,

@@ -24,6 +24,8 @@ use dataplane::config::{
     PathChoice, PauseBy, Recovery, Red, Scope, SwitchConfig,
 };
 use dataplane::int::IntFormat;
+use dataplane::nic::delay_window;
+use dataplane::param::Param;
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::{Rate, Time};
 use nic::{read_ack, read_nic, read_recovery};
@@ -35,6 +37,11 @@ use values::{base_rtt, bytes};
 
 /// A size that makes no sense beyond this: the counters of INT and of ports hold 4 GB.
 pub(crate) const MAX_BUFFER_BYTES: u64 = 4_000_000_000;
+
+/// The tables of `[scheme]` whose parameters are declared. Their defaults are a layer below every preset, in the
+/// place of the header that `presets/common.toml` has for them.
+pub(crate) const TABLES: &[(&str, &[Param])] =
+    &[("delay-window", delay_window::PARAMS), ("irn", nic::IRN)];
 
 /// Class of ACK, NAK and CNP where a preset gives them priority; class 0 is for pauses.
 const CONTROL_CLASS: u8 = 1;

@@ -1,12 +1,14 @@
 //! Recovery from losses, acknowledgements, and the NIC itself.
 
-use super::values::{SECOND, bytes, frame_class, parameters, some_time, time, word_or};
+use super::values::{SECOND, bytes, frame_class, parameters, some_time, word_or};
 use super::{BfcSpec, FrameClass, MAX_BUFFER_BYTES};
 use crate::document::Node;
+use crate::params;
 use crate::reader::{Read, Section, array, boolean, choice, count, quantity};
-use crate::units::{SIZE, TIME};
+use crate::units::TIME;
 use dataplane::config::{Arbiter, IrnConfig, IrnWindow, Recovery};
-use dataplane::units::{NEVER, Time};
+use dataplane::param::{Conflict, Kind, Param, Value, Values};
+use dataplane::units::{NEVER, Time, US};
 
 #[derive(Clone, Copy, PartialEq)]
 enum RecoveryWord {
@@ -49,7 +51,8 @@ pub(super) fn read_recovery(s: &Section<'_>) -> (Option<Recovery>, Option<Naks>)
             Some((timeout?, (interval?, repeats?)))
         },
     );
-    let irn = parameters(s, "irn", chosen(RecoveryWord::Irn), &why("irn"), read_irn);
+    let useless = (!chosen(RecoveryWord::Irn)).then_some("`recovery` is not \"irn\"");
+    let irn = params::table(s, "irn", IRN, useless, irn);
     let ideal = parameters(
         s,
         "ideal",
@@ -78,40 +81,69 @@ pub(super) fn read_recovery(s: &Section<'_>) -> (Option<Recovery>, Option<Naks>)
     (recovery, naks)
 }
 
-fn read_irn(t: &Section<'_>) -> Option<IrnConfig> {
-    let window = t.required("window", "\"bdp\"", |n| {
-        word_or(n, "bdp", IrnWindow::Bdp, |n| {
-            word_or(n, "off", IrnWindow::Off, |n| {
-                quantity(n, &SIZE, 1, MAX_BUFFER_BYTES).map(IrnWindow::Bytes)
-            })
-        })
-    });
-    let (rto_low, rto_high) = (
-        time(t, "rto_low", 1_000_000),
-        time(t, "rto_high", 1_000_000),
-    );
-    let few = t.required("few", "3", |n| count(n, 0, 1_000_000));
-    let lost_after = t.required("lost_after", "1", |n| count(n, 1, 1_000_000));
-    if let (Some(low), Some(high)) = (rto_low, rto_high)
-        && low > high
-    {
-        let message = format!(
-            "rto_low {} is above rto_high {}",
-            TIME.show(low),
-            TIME.show(high)
-        );
-        t.complain(
-            "rto_low",
-            message,
+/// Parameters of IRN.
+pub(super) const IRN: &[Param] = &[
+    Param::either(
+        "window",
+        &[
+            Kind::Word(&["bdp", "off"]),
+            Kind::Size {
+                min: 1,
+                max: MAX_BUFFER_BYTES,
+            },
+        ],
+    )
+    .default(
+        "\"bdp\"",
+        "PRE-60",
+        "of the longest path, in flight (IRN paper 3.2)",
+    )
+    .about("Most bytes in flight; `\"bdp\"`: one BDP of the path, `\"off\"`: no limit of its own."),
+    Param::time("rto_low", US)
+        .default(
+            "\"100us\"",
+            "PRE-60",
+            "with few packets in flight (IRN paper 4.1)",
+        )
+        .about("Timeout while fewer than `few` packets are in flight."),
+    Param::time("rto_high", US)
+        .default("\"320us\"", "PRE-60", "else (IRN paper 4.1)")
+        .about("Timeout otherwise."),
+    Param::count("few", 0, 1_000_000)
+        .default("3", "PRE-60", "packets, fewer are few (IRN paper 3.1)")
+        .about("With fewer packets in flight than this, `rto_low` holds."),
+    Param::count("lost_after", 1, 1_000_000)
+        .default(
+            "1",
+            "PRE-60",
+            "a packet is lost once a later one is there (IRN paper 3.1)",
+        )
+        .about("A packet counts as lost once one that is this many later has arrived."),
+];
+
+fn irn(values: &Values) -> Result<IrnConfig, Conflict> {
+    let (low, high) = (values.time("rto_low"), values.time("rto_high"));
+    if low > high {
+        return Err(Conflict::new(
+            &["rto_low"],
+            format!(
+                "rto_low {} is above rto_high {}",
+                TIME.show(low),
+                TIME.show(high)
+            ),
             "rto_low is for flows with few packets in flight, whose queues are short",
-        );
+        ));
     }
-    Some(IrnConfig {
-        window: window?,
-        rto_low_ps: rto_low?,
-        rto_high_ps: rto_high?,
-        few: few? as u32,
-        lost_after: lost_after? as u32,
+    Ok(IrnConfig {
+        window: match values.get("window") {
+            Some(&Value::Size(bytes)) => IrnWindow::Bytes(bytes),
+            _ if values.is("window", "bdp") => IrnWindow::Bdp,
+            _ => IrnWindow::Off,
+        },
+        rto_low_ps: low,
+        rto_high_ps: high,
+        few: values.count("few") as u32,
+        lost_after: values.count("lost_after") as u32,
     })
 }
 
