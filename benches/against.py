@@ -16,6 +16,7 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from runner import ROOT, Cell, build
 from speed import QUICK, TARGETS, cells, clock, markdown, measure
@@ -50,7 +51,7 @@ def build_of(name: str) -> Path:
         sys.exit(f"the bench example of {name[:12]} does not build (see above): take a later one")
 
 
-def row(cell: Cell, then: list[dict], now: list[dict]) -> dict:
+def row(cell: Cell, then: list[dict[str, Any]], now: list[dict[str, Any]]) -> dict[str, Any]:
     """Return how a cell fares with both builds."""
     took = clock(cell, then)
     speeds = [[run["hops"] / run[took] / 1e6 for run in told] for told in (then, now)]
@@ -66,7 +67,7 @@ def row(cell: Cell, then: list[dict], now: list[dict]) -> dict:
     }
 
 
-def line(told: dict) -> tuple[str, ...]:
+def line(told: dict[str, Any]) -> tuple[str, ...]:
     """Return a row of the table."""
     return (
         told["scenario"],

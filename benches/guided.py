@@ -77,7 +77,7 @@ def extension() -> None:
     environment = surroundings(f"-Cprofile-use={learn()}", FOLDER / "use")
     environment["VIRTUAL_ENV"] = sys.prefix
     maturin = Path(sys.prefix, "bin", "maturin")
-    command = [maturin, "develop", "--release", "--locked", "--quiet"]
+    command = [str(maturin), "develop", "--release", "--locked", "--quiet"]
     subprocess.run(command, cwd=ROOT, check=True, env=environment)
 
 

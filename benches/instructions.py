@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from runner import Cell, build
 
@@ -29,7 +30,7 @@ CELLS = (
 )
 
 
-def count(cell: Cell, binary: Path) -> dict:
+def count(cell: Cell, binary: Path) -> dict[str, Any]:
     """Instructions of the event loop, in all and per packet-hop."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "callgrind.out"
@@ -52,7 +53,7 @@ def count(cell: Cell, binary: Path) -> dict:
     }
 
 
-def compare(now: list[dict], then: list[dict]) -> bool:
+def compare(now: list[dict[str, Any]], then: list[dict[str, Any]]) -> bool:
     """Print both, and say whether none has grown too much."""
     good = True
     for new, old in zip(now, then, strict=True):

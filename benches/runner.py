@@ -7,6 +7,7 @@ import os
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIOS = ROOT / "benches" / "scenarios"
@@ -59,11 +60,12 @@ class Cell:
         threads = [] if self.threads == 1 else [f"--threads={self.threads}"]
         return [str(path), self.scheme, *threads, *self.set]
 
-    def run(self, binary: Path) -> dict:
+    def run(self, binary: Path) -> dict[str, Any]:
         """Return what the run cost, as the example tells it."""
         command = [str(binary), *self.arguments]
         told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-        return json.loads(told.stdout)
+        cost: dict[str, Any] = json.loads(told.stdout)
+        return cost
 
     def run_copies(self, binary: Path) -> float:
         """Return how long as many runs as there are threads take at once, with one thread each."""
@@ -75,4 +77,4 @@ class Cell:
         told = [copy.communicate()[0] for copy in copies]
         if any(copy.returncode for copy in copies):
             raise RuntimeError(f"one of {self.threads} runs at once failed: {command}")
-        return max(json.loads(text)["loop_s"] for text in told)
+        return max(float(json.loads(text)["loop_s"]) for text in told)

@@ -20,12 +20,13 @@ import platform
 import statistics
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import guided
 from runner import PRESETS, Cell, build
 
 # Goal and floor of each cell in millions of packet-hops per second, by one thread.
-TARGETS = {
+TARGETS: dict[str, dict[str, tuple[float, float]]] = {
     "hadoop-128": {
         "hpcc": (10, 8),
         "dcqcn": (10, 8),
@@ -68,9 +69,11 @@ def cells(scenarios: list[str], threads: list[int], only: str) -> list[Cell]:
     return [Cell(name, scheme, count) for name, scheme in known for count in threads]
 
 
-def measure(runs: list[Cell], repeats: int, binaries: list[Path]) -> dict[Cell, list[list[dict]]]:
+def measure(
+    runs: list[Cell], repeats: int, binaries: list[Path]
+) -> dict[Cell, list[list[dict[str, Any]]]]:
     """Run every cell so many times with each binary, in rounds; told by binary."""
-    told: dict[Cell, list[list[dict]]] = {cell: [[] for _ in binaries] for cell in runs}
+    told: dict[Cell, list[list[dict[str, Any]]]] = {cell: [[] for _ in binaries] for cell in runs}
     for nth in range(repeats):
         for cell in runs:
             for binary, mine in zip(binaries, told[cell], strict=True):
@@ -82,12 +85,12 @@ def measure(runs: list[Cell], repeats: int, binaries: list[Path]) -> dict[Cell, 
     return told
 
 
-def clock(cell: Cell, told: list[dict]) -> str:
+def clock(cell: Cell, told: list[dict[str, Any]]) -> str:
     """Return what tells how long runs of a cell took: the time of their thread, if there is one."""
     return "loop_s" if cell.threads > 1 or told[0]["loop_cpu_s"] is None else "loop_cpu_s"
 
 
-def summary(cell: Cell, by_binary: list[list[dict]]) -> dict:
+def summary(cell: Cell, by_binary: list[list[dict[str, Any]]]) -> dict[str, Any]:
     """Return the medians of a cell."""
     digests = {run["digest"] for told in by_binary for run in told}
     assert len(digests) == 1, f"{cell}: equal runs gave {digests}"
@@ -117,7 +120,7 @@ def summary(cell: Cell, by_binary: list[list[dict]]) -> dict:
     }
 
 
-def scaling(rows: list[dict]) -> None:
+def scaling(rows: list[dict[str, Any]]) -> None:
     """Add to each row how much faster it is than with one thread, and what runs at once gain."""
     alone = {(r["scenario"], r["scheme"]): r for r in rows if r["threads"] == 1}
     for row in rows:
@@ -128,7 +131,7 @@ def scaling(rows: list[dict]) -> None:
             assert row["digest"] == one["digest"], f"{row['scenario']}: threads changed the result"
 
 
-def merged(path: Path, rows: list[dict]) -> list[dict]:
+def merged(path: Path, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows of an earlier file and of now, in the order of the table; what is new replaces."""
     old = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
     by_cell = {(r["scenario"], r["scheme"], r["threads"]): r for r in [*old, *rows]}
@@ -138,11 +141,13 @@ def merged(path: Path, rows: list[dict]) -> list[dict]:
     )
 
 
-HEAD = ("scenario", "scheme", "threads", "Mhops/s", "guided", "floor", "goal")
-HEAD += ("ns/hop", "events/hop", "MB", "ready s", "speed-up", "runs at once")
+HEAD = (
+    *("scenario", "scheme", "threads", "Mhops/s", "guided", "floor", "goal"),
+    *("ns/hop", "events/hop", "MB", "ready s", "speed-up", "runs at once"),
+)
 
 
-def line(row: dict) -> tuple[str, ...]:
+def line(row: dict[str, Any]) -> tuple[str, ...]:
     """Return a row of the table."""
     one = row["threads"] == 1
     gain = (None, None) if one else (row.get("speedup"), row.get("at_once"))
@@ -168,12 +173,12 @@ def markdown(head: tuple[str, ...], lines: Iterable[tuple[str, ...]]) -> str:
     return "\n".join(f"| {' | '.join(columns)} |" for columns in lines)
 
 
-def table(rows: list[dict]) -> str:
+def table(rows: list[dict[str, Any]]) -> str:
     """All rows in Markdown."""
     return markdown(HEAD, map(line, rows))
 
 
-def draw(rows: list[dict], path: Path) -> None:
+def draw(rows: list[dict[str, Any]], path: Path) -> None:
     """Bars of all cells with one thread, their floors, and the anchors of each workload."""
     import matplotlib
 

@@ -13,6 +13,7 @@ import statistics
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import backwater
 
@@ -40,7 +41,7 @@ class Case:
         scheme, _, overrides = rest.partition(":")
         return cls(Path(scenario), scheme or None, tuple(filter(None, overrides.split(","))))
 
-    def run(self, threads: int, folder: Path) -> dict:
+    def run(self, threads: int, folder: Path) -> dict[str, Any]:
         """Make it once, and return its summary."""
         run = backwater.run(
             self.scenario,
@@ -68,7 +69,7 @@ def measure(case: Case, threads: int, repeats: int) -> str:
     """Make a run in turn with one thread and with several, and say what came of it."""
     seconds: dict[int, list[float]] = {1: [], threads: []}
     digests = set()
-    used: dict = {}
+    used: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(repeats):
             for count, taken in seconds.items():

@@ -3,25 +3,34 @@
 
     python3 tools/distributions.py POINTS_DIR OUT_DIR
 
-POINTS_DIR holds one `NAME.csv` per distribution with the columns `bytes,cdf`. A short distribution is
-written by its points. A long one is drawn anew with at most 64 points, chosen by dynamic programming,
-such that the mean stays within 0.1 % and every percentile (1 to 99, and 99.9) within 1 % or one byte:
+POINTS_DIR holds one `NAME.csv` per distribution with the columns `bytes,cdf`. A short distribution
+is written by its points. A long one is drawn anew with at most 64 points, chosen by dynamic
+programming, such that the mean stays within 0.1 % and every percentile (1 to 99, and 99.9) within
+1 % or one byte:
 
-- as *steps* where few sizes carry the percentiles: neighbouring sizes are merged into one that keeps
-  their mean;
+- as *steps* where few sizes carry the percentiles: neighbouring sizes are merged into one that
+  keeps their mean;
 - as *lines* where hundreds of fine steps are as good as a curve, which 64 steps could not follow.
 
 The script checks what it wrote and fails if a bound is broken.
 """
 
+from __future__ import annotations
+
 import bisect
 import csv
 import math
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
-PERCENTILES = [i / 100 for i in range(1, 100)] + [0.999]
+Points = list[tuple[int, float]]
+"""Sizes in bytes, rising, each with the share of flows of at most that size."""
+
+PERCENTILES = [*(i / 100 for i in range(1, 100)), 0.999]
 MAX_POINTS = 64
 HOMA = "PlatformLab/HomaSimulation, sizeDistributions"
 HPCC = "alibaba-edu/High-Precision-Congestion-Control, traffic_gen"
@@ -48,90 +57,263 @@ class Entry:
 
 
 ENTRIES = [
-    Entry("WebSearch", "web-search", "hpcc", "linear", f"{HPCC}/WebSearch_distribution.txt",
-          "the web search of DCTCP as HPCC's simulator and its heirs use it"),
-    Entry("WebSearch_ABM", "web-search", "abm", "linear", f"{ABM}/websearch.csv",
-          "flows of at least 2 kB; mass moved below 10 kB"),
-    Entry("WebSearch_conweave_search", "web-search", "conweave", "linear",
-          f"{CONWEAVE}/workloads/search.txt", "15 % of the flows have exactly 9000 bytes"),
-    Entry("WebSearch_Homa_W5", "web-search", "homa", "step", f"{HOMA}/DCTCP_MsgSizeDist.txt",
-          "W5 of Homa, counted in full packets of 1460 bytes", draw="lines"),
-    Entry("WebSearch_pFabric", "web-search", "pfabric", "step", f"{PFABRIC}/CDF_dctcp.txt",
-          "counted in full packets", unit=1460),
+    Entry(
+        "WebSearch",
+        "web-search",
+        "hpcc",
+        "linear",
+        f"{HPCC}/WebSearch_distribution.txt",
+        "the web search of DCTCP as HPCC's simulator and its heirs use it",
+    ),
+    Entry(
+        "WebSearch_ABM",
+        "web-search",
+        "abm",
+        "linear",
+        f"{ABM}/websearch.csv",
+        "flows of at least 2 kB; mass moved below 10 kB",
+    ),
+    Entry(
+        "WebSearch_conweave_search",
+        "web-search",
+        "conweave",
+        "linear",
+        f"{CONWEAVE}/workloads/search.txt",
+        "15 % of the flows have exactly 9000 bytes",
+    ),
+    Entry(
+        "WebSearch_Homa_W5",
+        "web-search",
+        "homa",
+        "step",
+        f"{HOMA}/DCTCP_MsgSizeDist.txt",
+        "W5 of Homa, counted in full packets of 1460 bytes",
+        draw="lines",
+    ),
+    Entry(
+        "WebSearch_pFabric",
+        "web-search",
+        "pfabric",
+        "step",
+        f"{PFABRIC}/CDF_dctcp.txt",
+        "counted in full packets",
+        unit=1460,
+    ),
     Entry("FB_Hadoop", "fb-hadoop", "hpcc", "linear", f"{HPCC}/FbHdp_distribution.txt"),
-    Entry("FB_Hadoop_Homa_W4", "fb-hadoop", "homa", "step", f"{HOMA}/Facebook_HadoopDist_All.txt",
-          "W4 of Homa", draw="lines"),
-    Entry("BFC_W4_FB_Hadoop", "fb-hadoop", "bfc", "linear", f"{BFC}/w4.txt",
-          "W4 of Homa with the sizes up to 100 bytes removed", draw="lines"),
-    Entry("FB_Hadoop_ABM", "fb-hadoop", "abm", "linear", f"{ABM}/hadoop.csv",
-          "tail up to 223 MB: a mean far from that of the other origins"),
-    Entry("FB_Hadoop_all_parsimon", "fb-hadoop", "parsimon", "linear", f"{PARSIMON}/hadoop-all.txt",
-          "read off figure 6 of Roy et al. (2015), all localities"),
-    Entry("FB_Hadoop_intracluster_parsimon", "fb-hadoop-intracluster", "parsimon", "linear",
-          f"{PARSIMON}/hadoop-intracluster.txt", "read off figure 6 of Roy et al. (2015)"),
-    Entry("FB_Hadoop_intrarack_parsimon", "fb-hadoop-intrarack", "parsimon", "linear",
-          f"{PARSIMON}/hadoop-intrarack.txt", "read off figure 6 of Roy et al. (2015)"),
-    Entry("Google_AllRPC", "google-allrpc", "homa", "step", f"{HOMA}/Google_AllRPC.txt",
-          "W3 of Homa", draw="steps"),
-    Entry("BFC_W3_Google", "google-allrpc", "bfc", "linear", f"{BFC}/W3.txt",
-          "W3 of Homa with the sizes up to 100 bytes removed: their mass lies between 101 and 110 bytes",
-          draw="lines"),
-    Entry("GoogleRPC2008", "google-rpc2008", "hpcc", "linear", f"{HPCC}/GoogleRPC2008.txt",
-          "the sizes of W3 of Homa, joined by lines from zero", draw="lines"),
-    Entry("Google_SearchRPC", "google-searchrpc", "homa", "step", f"{HOMA}/Google_SearchRPC.txt",
-          "W2 of Homa", draw="steps"),
-    Entry("Memcached", "memcached", "homa", "step", f"{HOMA}/FacebookKeyValue_Sampled.txt",
-          "W1 of Homa: sizes to 15 bytes, then a generalised Pareto tail", draw="steps"),
+    Entry(
+        "FB_Hadoop_Homa_W4",
+        "fb-hadoop",
+        "homa",
+        "step",
+        f"{HOMA}/Facebook_HadoopDist_All.txt",
+        "W4 of Homa",
+        draw="lines",
+    ),
+    Entry(
+        "BFC_W4_FB_Hadoop",
+        "fb-hadoop",
+        "bfc",
+        "linear",
+        f"{BFC}/w4.txt",
+        "W4 of Homa with the sizes up to 100 bytes removed",
+        draw="lines",
+    ),
+    Entry(
+        "FB_Hadoop_ABM",
+        "fb-hadoop",
+        "abm",
+        "linear",
+        f"{ABM}/hadoop.csv",
+        "tail up to 223 MB: a mean far from that of the other origins",
+    ),
+    Entry(
+        "FB_Hadoop_all_parsimon",
+        "fb-hadoop",
+        "parsimon",
+        "linear",
+        f"{PARSIMON}/hadoop-all.txt",
+        "read off figure 6 of Roy et al. (2015), all localities",
+    ),
+    Entry(
+        "FB_Hadoop_intracluster_parsimon",
+        "fb-hadoop-intracluster",
+        "parsimon",
+        "linear",
+        f"{PARSIMON}/hadoop-intracluster.txt",
+        "read off figure 6 of Roy et al. (2015)",
+    ),
+    Entry(
+        "FB_Hadoop_intrarack_parsimon",
+        "fb-hadoop-intrarack",
+        "parsimon",
+        "linear",
+        f"{PARSIMON}/hadoop-intrarack.txt",
+        "read off figure 6 of Roy et al. (2015)",
+    ),
+    Entry(
+        "Google_AllRPC",
+        "google-allrpc",
+        "homa",
+        "step",
+        f"{HOMA}/Google_AllRPC.txt",
+        "W3 of Homa",
+        draw="steps",
+    ),
+    Entry(
+        "BFC_W3_Google",
+        "google-allrpc",
+        "bfc",
+        "linear",
+        f"{BFC}/W3.txt",
+        "W3 of Homa with the sizes up to 100 bytes removed: "
+        "their mass lies between 101 and 110 bytes",
+        draw="lines",
+    ),
+    Entry(
+        "GoogleRPC2008",
+        "google-rpc2008",
+        "hpcc",
+        "linear",
+        f"{HPCC}/GoogleRPC2008.txt",
+        "the sizes of W3 of Homa, joined by lines from zero",
+        draw="lines",
+    ),
+    Entry(
+        "Google_SearchRPC",
+        "google-searchrpc",
+        "homa",
+        "step",
+        f"{HOMA}/Google_SearchRPC.txt",
+        "W2 of Homa",
+        draw="steps",
+    ),
+    Entry(
+        "Memcached",
+        "memcached",
+        "homa",
+        "step",
+        f"{HOMA}/FacebookKeyValue_Sampled.txt",
+        "W1 of Homa: sizes to 15 bytes, then a generalised Pareto tail",
+        draw="steps",
+    ),
     Entry("FB_KV_HKUST", "fb-keyvalue", "hkust", "linear", f"{HKUST}/FB_CDF.txt"),
-    Entry("WebServer", "web-server", "homa", "step", f"{HOMA}/Facebook_WebServerDist_IntraCluster.txt",
-          "within a cluster (Roy et al. 2015); the Web Server of Floodgate", draw="lines"),
-    Entry("WebServer_all_parsimon", "web-server", "parsimon", "linear", f"{PARSIMON}/webserver-all.txt",
-          "read off figure 6 of Roy et al. (2015), all localities"),
-    Entry("WebServer_conweave", "web-server", "conweave", "linear", f"{CONWEAVE}/workloads/webserver.txt"),
-    Entry("CacheFollower", "cache-follower", "homa", "step",
-          f"{HOMA}/Facebook_CacheFollowerDist_IntraCluster.txt",
-          "within a cluster (Roy et al. 2015)", draw="lines"),
-    Entry("CacheFollower_all_parsimon", "cache-follower", "parsimon", "linear",
-          f"{PARSIMON}/cachefollower-all.txt", "read off figure 6 of Roy et al. (2015), all localities"),
-    Entry("CacheFollower_conweave", "cache-follower", "conweave", "linear",
-          f"{CONWEAVE}/workloads/cachefollower.txt"),
-    Entry("AliStorage2019", "alistorage", "hpcc", "linear", f"{HPCC}/AliStorage2019.txt",
-          "distributed storage of Alibaba, 2019"),
-    Entry("Solar2022", "solar", "alibaba", "linear", f"{CONWEAVE}/traffic_gen/Solar2022.txt",
-          "storage RPCs of Alibaba, 2022"),
-    Entry("DataMining", "data-mining", "vl2", "linear", f"{HKUST}/VL2_CDF.txt", "the data mining of VL2"),
+    Entry(
+        "WebServer",
+        "web-server",
+        "homa",
+        "step",
+        f"{HOMA}/Facebook_WebServerDist_IntraCluster.txt",
+        "within a cluster (Roy et al. 2015); the Web Server of Floodgate",
+        draw="lines",
+    ),
+    Entry(
+        "WebServer_all_parsimon",
+        "web-server",
+        "parsimon",
+        "linear",
+        f"{PARSIMON}/webserver-all.txt",
+        "read off figure 6 of Roy et al. (2015), all localities",
+    ),
+    Entry(
+        "WebServer_conweave",
+        "web-server",
+        "conweave",
+        "linear",
+        f"{CONWEAVE}/workloads/webserver.txt",
+    ),
+    Entry(
+        "CacheFollower",
+        "cache-follower",
+        "homa",
+        "step",
+        f"{HOMA}/Facebook_CacheFollowerDist_IntraCluster.txt",
+        "within a cluster (Roy et al. 2015)",
+        draw="lines",
+    ),
+    Entry(
+        "CacheFollower_all_parsimon",
+        "cache-follower",
+        "parsimon",
+        "linear",
+        f"{PARSIMON}/cachefollower-all.txt",
+        "read off figure 6 of Roy et al. (2015), all localities",
+    ),
+    Entry(
+        "CacheFollower_conweave",
+        "cache-follower",
+        "conweave",
+        "linear",
+        f"{CONWEAVE}/workloads/cachefollower.txt",
+    ),
+    Entry(
+        "AliStorage2019",
+        "alistorage",
+        "hpcc",
+        "linear",
+        f"{HPCC}/AliStorage2019.txt",
+        "distributed storage of Alibaba, 2019",
+    ),
+    Entry(
+        "Solar2022",
+        "solar",
+        "alibaba",
+        "linear",
+        f"{CONWEAVE}/traffic_gen/Solar2022.txt",
+        "storage RPCs of Alibaba, 2022",
+    ),
+    Entry(
+        "DataMining",
+        "data-mining",
+        "vl2",
+        "linear",
+        f"{HKUST}/VL2_CDF.txt",
+        "the data mining of VL2",
+    ),
     Entry("DataMining_ABM", "data-mining", "abm", "linear", f"{ABM}/datamining.csv"),
-    Entry("DataMining_conweave", "data-mining", "conweave", "linear", f"{CONWEAVE}/workloads/mining.txt"),
-    Entry("DataMining_pFabric", "data-mining", "pfabric", "step", f"{PFABRIC}/CDF_datamining.txt",
-          "counted in full packets", unit=1460),
+    Entry(
+        "DataMining_conweave",
+        "data-mining",
+        "conweave",
+        "linear",
+        f"{CONWEAVE}/workloads/mining.txt",
+    ),
+    Entry(
+        "DataMining_pFabric",
+        "data-mining",
+        "pfabric",
+        "step",
+        f"{PFABRIC}/CDF_datamining.txt",
+        "counted in full packets",
+        unit=1460,
+    ),
 ]
 
 
-def read_points(path):
-    """The points of a file as sorted (bytes, cdf)."""
+def read_points(path: Path) -> Points:
+    """Read the points of a file, sorted."""
     with path.open() as file:
         rows = list(csv.reader(file))[1:]
     return [(int(float(size)), float(cdf)) for size, cdf in rows]
 
 
-def tidy(points, mode):
-    """The same distribution without points that carry nothing."""
+def tidy(points: Points, mode: str) -> Points:
+    """Leave out the points that carry nothing."""
     if mode == "step":
         return [p for i, p in enumerate(points) if p[1] > (points[i - 1][1] if i else 0.0)]
     start = max((i for i, p in enumerate(points) if p[1] == 0.0), default=0)
     return points[start:]
 
 
-def mean(points, mode):
-    """The mean, exact for the mode."""
+def mean(points: Points, mode: str) -> float:
+    """Return the mean in bytes, exact for the mode."""
     total = points[0][0] * points[0][1]
-    for (s0, c0), (s1, c1) in zip(points, points[1:]):
+    for (s0, c0), (s1, c1) in pairwise(points):
         total += (c1 - c0) * (s1 if mode == "step" else (s0 + s1) / 2)
     return total
 
 
-def quantile(points, mode, u):
-    """The size below which a share `u` of the flows lies."""
+def quantile(points: Points, mode: str, u: float) -> float:
+    """Return the size in bytes below which a share `u` of the flows lies."""
     i = bisect.bisect_left([c for _, c in points], u)
     if mode == "step" or i == 0:
         return points[i][0]
@@ -139,31 +321,36 @@ def quantile(points, mode, u):
     return s0 + (s1 - s0) * (u - c0) / (c1 - c0)
 
 
-def tolerance(size, share, byte=0.9):
-    """How far a percentile may move: a share of the size, or about a byte."""
+def tolerance(size: float, share: float, byte: float = 0.9) -> float:
+    """Return how many bytes a percentile may move: a share of the size, or about a byte."""
     return max(share * size, byte)
 
 
-def fewest_then_best(nodes, edges_into, limit):
-    """The path from the first to the last node with at most `limit` nodes and the least cost."""
-    best = [{0: (0.0, None)}] + [{} for _ in range(nodes - 1)]
+def cheapest_path(
+    nodes: int, edges_into: Callable[[int], Iterable[tuple[int, float]]], limit: int
+) -> list[int] | None:
+    """Return the path from the first to the last node of at most `limit` nodes and least cost."""
+    best: list[dict[int, tuple[float, int | None]]] = [{0: (0.0, None)}]
+    best += [{} for _ in range(nodes - 1)]
     for j in range(1, nodes):
         for i, cost in edges_into(j):
-            for count, (sum_, _) in best[i].items():
-                if count + 1 < limit and (count + 1 not in best[j] or sum_ + cost < best[j][count + 1][0]):
-                    best[j][count + 1] = (sum_ + cost, i)
+            for count, (before, _) in best[i].items():
+                known = best[j].get(count + 1)
+                if count + 1 < limit and (known is None or before + cost < known[0]):
+                    best[j][count + 1] = (before + cost, i)
     if not best[-1]:
         return None
     count = min(best[-1], key=lambda k: best[-1][k][0])
-    path, j = [], nodes - 1
-    while j is not None:
-        path.append(j)
-        j, count = best[j][count][1], count - 1
+    path: list[int] = []
+    node: int | None = nodes - 1
+    while node is not None:
+        path.append(node)
+        node, count = best[node][count][1], count - 1
     return path[::-1]
 
 
-def draw_steps(points, share):
-    """At most MAX_POINTS steps; a step stands for a run of the original's, with their mean size."""
+def draw_steps(points: Points, share: float) -> Points | None:
+    """Return at most MAX_POINTS steps; each stands for a run of the original's, at their mean."""
     sizes, cdf = [p[0] for p in points], [0.0] + [p[1] for p in points]
     moment, square = [0.0], [0.0]
     for k, size in enumerate(sizes):
@@ -172,13 +359,14 @@ def draw_steps(points, share):
         square.append(square[-1] + mass * size * size)
     at = [(bisect.bisect_left(cdf, p, 1) - 1, p) for p in PERCENTILES]
 
-    def size_of(i, j):
+    def size_of(i: int, j: int) -> int:
         return max(1, int((moment[j] - moment[i]) / (cdf[j] - cdf[i]) + 0.5))
 
-    chosen, average = {}, moment[-1]
+    chosen: dict[tuple[int, int], int] = {}
+    average = moment[-1]
 
-    def edges_into(j):
-        bounds = None
+    def edges_into(j: int) -> Iterable[tuple[int, float]]:
+        bounds: tuple[int, int] | None = None
         for i in range(j - 1, -1, -1):
             for k, _ in at:
                 if k == i:
@@ -199,10 +387,10 @@ def draw_steps(points, share):
             spread = square[j] - square[i] - 2 * size * (moment[j] - moment[i]) + size * size * mass
             yield i, spread / (size * size) + (size - size_of(i, j)) ** 2 * mass / average**2
 
-    path = fewest_then_best(len(sizes) + 1, edges_into, MAX_POINTS + 1)
+    path = cheapest_path(len(sizes) + 1, edges_into, MAX_POINTS + 1)
     if not path:
         return None
-    drawn = [(chosen[i, j], cdf[j]) for i, j in zip(path, path[1:])]
+    drawn = [(chosen[i, j], cdf[j]) for i, j in pairwise(path)]
     # What rounding and the tolerances changed of the mean goes into the tail, whose sizes are free.
     tail = [k for k in range(1, len(drawn) - 1) if drawn[k - 1][1] >= 0.999]
     weight = sum(drawn[k][0] * (drawn[k][1] - drawn[k - 1][1]) for k in tail)
@@ -212,21 +400,40 @@ def draw_steps(points, share):
     return drawn
 
 
-TAIL = [0.992, 0.994, 0.996, 0.997, 0.998, 0.9985, 0.999, 0.9993, 0.9995, 0.9997, 0.9998, 0.9999, 0.99993,
-        0.99995, 0.99997, 0.99998, 0.99999, 0.999993, 0.999995]
+TAIL = [
+    0.992,
+    0.994,
+    0.996,
+    0.997,
+    0.998,
+    0.9985,
+    0.999,
+    0.9993,
+    0.9995,
+    0.9997,
+    0.9998,
+    0.9999,
+    0.99993,
+    0.99995,
+    0.99997,
+    0.99998,
+    0.99999,
+    0.999993,
+    0.999995,
+]
 SHIFTS = [0.0, -0.004, 0.004, -0.008, 0.008]
 BESIDE = [-0.01, 0.0, 0.01, 0.02]
 FAR = [-0.1, -0.06, -0.03, -0.01, 0.0, 0.01, 0.03]
 
 
-def share_below(points, mode):
-    """The integral of the quantile function from 0 to p, as a function of p."""
+def bytes_below(points: Points, mode: str) -> Callable[[float], float]:
+    """Return the integral of the quantile function from 0 to p, as a function of p."""
     cdf = [c for _, c in points]
     sums = [points[0][0] * cdf[0]]
-    for (s0, c0), (s1, c1) in zip(points, points[1:]):
+    for (s0, c0), (s1, c1) in pairwise(points):
         sums.append(sums[-1] + (c1 - c0) * (s1 if mode == "step" else (s0 + s1) / 2))
 
-    def below(p):
+    def below(p: float) -> float:
         i = bisect.bisect_left(cdf, p)
         if i == 0:
             return points[0][0] * p
@@ -237,8 +444,8 @@ def share_below(points, mode):
     return below
 
 
-def line_nodes(points, mode, share):
-    """Where a line may turn: at and between the percentiles, at or beside the quantile."""
+def line_nodes(points: Points, mode: str, share: float) -> list[tuple[float, int]]:
+    """Return where a line may turn: at and between the percentiles, at or beside the quantile."""
     finest = points[-1][1] - points[-2][1]
     extra = [p + d for p in PERCENTILES[:-1] for d in (0.001, 0.005, 0.008)]
     cuts = sorted(set(PERCENTILES + extra + [t for t in TAIL if 1 - t > finest]))
@@ -250,19 +457,21 @@ def line_nodes(points, mode, share):
         shifts = SHIFTS if cut in PERCENTILES else BESIDE if cut < 0.999 else FAR
         options = {max(lowest, min(highest, round(size * (1 + s)))) for s in shifts}
         nodes += [(cut, s) for s in sorted(options) if abs(s - size) <= bounds]
-    return nodes + [(1.0, highest)]
+    return [*nodes, (1.0, highest)]
 
 
-def draw_lines(points, mode, share):
-    """At most MAX_POINTS knots of a line through the quantiles."""
+def draw_lines(points: Points, mode: str, share: float) -> Points | None:
+    """Return at most MAX_POINTS knots of a line through the quantiles."""
     nodes = line_nodes(points, mode, share)
-    grid = sorted({i / 500 for i in range(1, 500)} | {1 - 10 ** (-k / 20) for k in range(40, 110)})
-    grid = [(p, quantile(points, mode, p)) for p in grid]
+    shares = sorted(
+        {i / 500 for i in range(1, 500)} | {1 - 10 ** (-k / 20) for k in range(40, 110)}
+    )
+    grid = [(p, quantile(points, mode, p)) for p in shares]
     places = [p for p, _ in grid]
     wanted = [(p, quantile(points, mode, p)) for p in PERCENTILES]
-    below, average = share_below(points, mode), mean(points, mode)
+    below, average = bytes_below(points, mode), mean(points, mode)
     area = [below(c) for c, _ in nodes]
-    edges = [[] for _ in nodes]
+    edges: list[list[tuple[int, float, float]]] = [[] for _ in nodes]
     for j, (c1, s1) in enumerate(nodes):
         for i in range(j - 1, -1, -1):
             c0, s0 = nodes[i]
@@ -271,8 +480,12 @@ def draw_lines(points, mode, share):
             if s0 > s1 or c0 == c1:
                 continue
             slope = (s1 - s0) / (c1 - c0)
-            inside = wanted[bisect.bisect_right(PERCENTILES, c0) : bisect.bisect_left(PERCENTILES, c1)]
-            if any(abs(s0 + slope * (p - c0) - want) > tolerance(want, share) for p, want in inside):
+            inside = wanted[
+                bisect.bisect_right(PERCENTILES, c0) : bisect.bisect_left(PERCENTILES, c1)
+            ]
+            if any(
+                abs(s0 + slope * (p - c0) - want) > tolerance(want, share) for p, want in inside
+            ):
                 continue
             cost, last = 0.0, c0
             for g in range(bisect.bisect_right(places, c0), bisect.bisect_right(places, c1)):
@@ -282,10 +495,16 @@ def draw_lines(points, mode, share):
                 last = p
             bias = ((c1 - c0) * (s0 + s1) / 2 - (area[j] - area[i])) / average
             edges[j].append((i, cost, bias))
-    best, low, high, weight = None, None, None, 0.0
+    best: tuple[Points, float] | None = None
+    low: float | None = None
+    high: float | None = None
+    weight = 0.0
+
+    def weighted(weight: float, j: int) -> Iterable[tuple[int, float]]:
+        return ((i, cost + weight * bias) for i, cost, bias in edges[j])
+
     for _ in range(12):
-        path = fewest_then_best(
-            len(nodes), lambda j, w=weight: ((i, cost + w * bias) for i, cost, bias in edges[j]), MAX_POINTS)
+        path = cheapest_path(len(nodes), partial(weighted, weight), MAX_POINTS)
         if not path:
             return None
         drawn = [(nodes[n][1], nodes[n][0]) for n in path]
@@ -299,22 +518,27 @@ def draw_lines(points, mode, share):
             weight = weight * 4 if weight else (1e-4 if bias > 0 else -1e-4)
         else:
             weight = (low + high) / 2
+    assert best is not None
     return keep_mean(best[0], points, mode)
 
 
-def keep_mean(drawn, points, mode):
-    """Move inner knots until the mean is the original's, as far as the percentiles beside them allow."""
+def keep_mean(drawn: Points, points: Points, mode: str) -> Points:
+    """Move inner knots until the mean is the original's, as far as percentiles allow."""
     goal = mean(points, mode)
     wanted = [(p, quantile(points, mode, p)) for p in PERCENTILES]
 
-    def fits(k):
+    def fits(k: int) -> bool:
         (c0, s0), (c1, s1), (c2, s2) = ((drawn[n][1], drawn[n][0]) for n in (k - 1, k, k + 1))
         for p, want in wanted:
             if c0 < p < c2:
-                got = s0 + (s1 - s0) * (p - c0) / (c1 - c0) if p <= c1 else s1 + (s2 - s1) * (p - c1) / (c2 - c1)
+                if p <= c1:
+                    got = s0 + (s1 - s0) * (p - c0) / (c1 - c0)
+                else:
+                    got = s1 + (s2 - s1) * (p - c1) / (c2 - c1)
                 if abs(got - want) > tolerance(want, 0.0097):
                     return False
-        return s0 <= s1 <= s2 and abs(s1 - quantile(points, mode, c1)) <= max(1, (0.03 if c1 < 0.999 else 0.1) * s1)
+        room = max(1, (0.03 if c1 < 0.999 else 0.1) * s1)
+        return s0 <= s1 <= s2 and abs(s1 - quantile(points, mode, c1)) <= room
 
     for step in (0.002, 0.001, 0.0005, 0.0002, 0.0001) * 8:
         for k in range(len(drawn) - 2, 0, -1):
@@ -330,8 +554,8 @@ def keep_mean(drawn, points, mode):
     return drawn
 
 
-def failures(drawn, drawn_mode, points, mode):
-    """What is wrong with a distribution drawn anew."""
+def failures(drawn: Points, drawn_mode: str, points: Points, mode: str) -> list[str]:
+    """Say what is wrong with a distribution drawn anew."""
     wrong = []
     off = mean(drawn, drawn_mode) / mean(points, mode) - 1
     if abs(off) > 0.001:
@@ -345,21 +569,25 @@ def failures(drawn, drawn_mode, points, mode):
     return wrong
 
 
-def draw(entry, points):
-    """The points to write, and their mode."""
+def draw(entry: Entry, points: Points) -> tuple[Points, str]:
+    """Return the points to write, and their mode."""
     if entry.draw == "points":
         return points, entry.mode
     mode = "step" if entry.draw == "steps" else "linear"
-    wrong = ["no way found"]
+    wrong = ["no points are near enough"]
     for share in (0.004, 0.006, 0.008, 0.0095):
-        drawn = draw_steps(points, share) if mode == "step" else draw_lines(points, entry.mode, share)
-        wrong = failures(drawn, mode, points, entry.mode) if drawn else ["no way found"]
+        drawn = (
+            draw_steps(points, share) if mode == "step" else draw_lines(points, entry.mode, share)
+        )
+        if not drawn:
+            continue
+        wrong = failures(drawn, mode, points, entry.mode)
         if not wrong:
             return drawn, mode
     raise SystemExit(f"{entry.name}@{entry.origin}: {'; '.join(wrong)}")
 
 
-def write(entry, points, original, mode, out):
+def write(entry: Entry, points: Points, original: Points, mode: str, out: Path) -> None:
     """Write one file in Backwater's format."""
     lines = [f"name = {entry.name}", f"origin = {entry.origin}"]
     lines.append("unit = bytes" if entry.unit == 1 else f"unit = {entry.unit} bytes")
@@ -378,7 +606,7 @@ def write(entry, points, original, mode, out):
     (out / f"{entry.name}@{entry.origin}.dist").write_text("\n".join(lines) + "\n")
 
 
-def main(points_dir, out_dir):
+def main(points_dir: str, out_dir: str) -> None:
     """Write every distribution."""
     for entry in ENTRIES:
         original = tidy(read_points(Path(points_dir) / f"{entry.points}.csv"), entry.mode)

@@ -88,6 +88,7 @@ def run(
     """Simulate a scenario with one scheme."""
     from backwater import simulate
     from backwater.progress import display
+    from backwater.results import Run
 
     warn(scenario, overrides, seed, [scheme], profile)
     try:
@@ -104,7 +105,8 @@ def run(
                 threads=threads,
             )
     except Interrupted as stop:
-        _end_of_run(stop.result, as_json)  # type: ignore[arg-type]
+        assert isinstance(stop.result, Run)
+        _end_of_run(stop.result, as_json)
         say(f"Interrupted. What was computed is in {shown(stop.result)}.")
         raise typer.Exit(STOPPED) from None
     _end_of_run(result, as_json)
@@ -133,6 +135,7 @@ def compare(
     """Simulate a scenario with several schemes, all on the same flows, and report."""
     from backwater import simulate
     from backwater.progress import display
+    from backwater.results import Comparison
 
     names = [name.strip() for name in schemes.split(",") if name.strip()]
     warn(scenario, overrides, seed, list(names), profile)
@@ -152,7 +155,8 @@ def compare(
                 threads=threads,
             )
     except Interrupted as stop:
-        result, stopped = stop.result, True  # type: ignore[assignment]
+        assert isinstance(stop.result, Comparison)
+        result, stopped = stop.result, True
     _end_of_comparison(result, as_json)
     if stopped:
         say(f"Interrupted. What was computed is in {shown(result)}.")
@@ -212,7 +216,7 @@ def list_(
 
 def _described(entry: dict[str, Any]) -> str:
     if "mean_bytes" not in entry:
-        return entry["summary"]
+        return str(entry["summary"])
     from backwater.units import bytes_text
 
     sizes = (f"{part} {bytes_text(entry[f'{part}_bytes'])}" for part in ("mean", "median", "max"))

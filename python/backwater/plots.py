@@ -31,12 +31,16 @@ MUTED = "#6b7785"
 GRID = "#e4e8ed"
 
 
+Line = str | tuple[int, tuple[float, ...]]
+"""How a line is drawn, as matplotlib takes it: by name, or dashes as an offset and lengths."""
+
+
 @dataclass(frozen=True, slots=True)
 class Style:
     """How a scheme is drawn."""
 
     colour: str
-    line: str | tuple[int, tuple[int, ...]] = "-"
+    line: Line = "-"
 
 
 # Colours of Okabe and Ito, darkened where they are too faint on white: told apart also by the
@@ -65,7 +69,7 @@ _SPARE = [
 def styles(schemes: Sequence[str]) -> dict[str, Style]:
     """Give every scheme its style; known ones always have the same."""
     spare = sorted(s for s in schemes if s not in _STYLES)
-    dashes = ["-", (0, (5, 1)), (0, (1, 1)), (0, (3, 1, 1, 1))]
+    dashes: list[Line] = ["-", (0, (5, 1)), (0, (1, 1)), (0, (3, 1, 1, 1))]
     drawn = {
         name: Style(_SPARE[i % len(_SPARE)].colour, dashes[i // len(_SPARE) % len(dashes)])
         for i, name in enumerate(spare)
@@ -324,8 +328,8 @@ def _in_order(lists: Any) -> list[Any]:
 
 
 def _figure(panels: int, y_label: str, height: float) -> tuple[Figure, list[Axes]]:
-    figure = Figure(figsize=(10.2, height), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.08)  # type: ignore[union-attr]
+    figure = Figure(figsize=(10.2, height))
+    figure.set_layout_engine("constrained", w_pad=0.08)
     axes = [figure.add_subplot(1, panels, 1)]
     axes += [figure.add_subplot(1, panels, i + 1, sharey=axes[0]) for i in range(1, panels)]
     for panel in axes:
@@ -342,7 +346,7 @@ def _figure(panels: int, y_label: str, height: float) -> tuple[Figure, list[Axes
 
 
 def _words(sentence: str, height: float) -> Figure:
-    figure = Figure(figsize=(10.2, height), layout="constrained")
+    figure = Figure(figsize=(10.2, height))
     figure.text(0.5, 0.5, sentence, ha="center", va="center", color=MUTED, fontsize=11)
     return figure
 
@@ -387,9 +391,10 @@ def _track(panel: Axes, x: Array, share: Array) -> Array:
 
 def _name_tracks(panel: Axes, tracks: Mapping[str, Array], look: Mapping[str, Style]) -> None:
     """Write every name to the right of its line, where fewest other things are in the way."""
-    if panel.figure is None or not tracks:
+    figure = panel.get_figure(root=True)
+    if figure is None or not tracks:
         return
-    inches = panel.figure.get_size_inches() * [1 / len(panel.figure.axes), 1]
+    inches = figure.get_size_inches() * [1 / len(figure.axes), 1]
     height, letter, space = 0.16 / inches[1], 0.075 / inches[0], 0.06 / inches[0]
     lines = np.concatenate(list(tracks.values()))
     names = np.empty((0, 2))
@@ -423,7 +428,8 @@ def _name_tracks(panel: Axes, tracks: Mapping[str, Array], look: Mapping[str, St
 def _clearance(middles: Array, obstacles: Array, size: tuple[float, float]) -> Array:
     """How far the nearest obstacle is from the middle of a text, in halves of its size."""
     away = np.abs(obstacles[None, :, :] - middles[:, None, :]) / (np.array(size) / 2)
-    return away.max(axis=2).min(axis=1, initial=np.inf)
+    nearest: Array = away.max(axis=2).min(axis=1, initial=np.inf)
+    return nearest
 
 
 def _name_line_ends(panel: Axes, ends: Sequence[tuple[float, str, str]]) -> None:

@@ -30,16 +30,17 @@ def display(schemes: Sequence[str]) -> Iterator[Shown]:
 
 @contextmanager
 def _bars(schemes: Sequence[str]) -> Iterator[Shown]:
+    from rich import progress as rich_progress
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
 
     columns = [
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TextColumn("{task.fields[facts]}", style="dim"),
+        rich_progress.TextColumn("{task.description}"),
+        rich_progress.BarColumn(bar_width=24),
+        rich_progress.TextColumn("{task.percentage:>3.0f}%"),
+        rich_progress.TextColumn("{task.fields[facts]}", style="dim"),
     ]
-    with Progress(*columns, console=Console(stderr=True), refresh_per_second=8) as bars:
+    console = Console(stderr=True)
+    with rich_progress.Progress(*columns, console=console, refresh_per_second=8) as bars:
         tasks = {scheme: bars.add_task(scheme, total=1.0, facts="waits") for scheme in schemes}
 
         def shown(scheme: str, progress: Progress) -> None:

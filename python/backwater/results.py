@@ -66,32 +66,32 @@ class Run:
     @property
     def name(self) -> str:
         """Name of the scenario."""
-        return self.summary["name"]
+        return str(self.summary["name"])
 
     @property
     def scheme(self) -> str:
         """Name of the scheme."""
-        return self.summary["scheme"]
+        return str(self.summary["scheme"])
 
     @property
     def seed(self) -> int:
         """Seed of the random streams."""
-        return self.summary["seed"]
+        return int(self.summary["seed"])
 
     @property
     def digest(self) -> str:
         """64 bits, in hexadecimal, that are the same if and only if the trajectory is."""
-        return self.summary["digest"]
+        return str(self.summary["digest"])
 
     @property
     def partial(self) -> bool:
         """The run was interrupted: everything is about its first part."""
-        return self.summary["partial"]
+        return bool(self.summary["partial"])
 
     @property
     def ok(self) -> bool:
         """No check was violated, and the network did not come to a standstill."""
-        return self.summary["ok"] and self.summary["ending"] != "stalled"
+        return bool(self.summary["ok"]) and self.summary["ending"] != "stalled"
 
     @property
     def deadlocks(self) -> list[dict[str, Any]]:
@@ -100,7 +100,8 @@ class Run:
         Each says when it formed (``at_ps``) and was seen (``seen_ps``), its ``ports`` in the order
         in which they wait, the ``bytes`` in their queues, and the ``flows`` that hold others.
         """
-        return self.summary["deadlocks"]
+        found: list[dict[str, Any]] = self.summary["deadlocks"]
+        return found
 
     @cached_property
     def flows(self) -> polars.DataFrame:
@@ -290,12 +291,13 @@ class Comparison(Mapping[str, Run]):
     @property
     def failed(self) -> dict[str, str]:
         """Why schemes that are missing have failed."""
-        return self.about["failed"]
+        failed: dict[str, str] = self.about["failed"]
+        return failed
 
     @property
     def partial(self) -> bool:
         """The comparison was interrupted: runs are missing, or only their first part is there."""
-        return self.about["interrupted"] or any(run.partial for run in self.values())
+        return bool(self.about["interrupted"]) or any(run.partial for run in self.values())
 
     @property
     def ok(self) -> bool:
@@ -359,8 +361,9 @@ def load(path: str | Path) -> Run | Comparison | Campaign:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise RunError(f"{path.parent}: no finished run here ({path.name} is missing)") from error
     except (OSError, ValueError) as error:
         raise RunError(f"{path}: cannot be read ({error}); repeat the run") from error
+    return content

@@ -108,7 +108,8 @@ def backpressure_graph(
     is left.
     """
     answer = _core.backpressure_graph(str(scenario), list(overrides), seed, scheme, edges, profile)
-    return json.loads(answer)
+    graph: dict[str, Any] = json.loads(answer)
+    return graph
 
 
 def link_epochs(
@@ -126,7 +127,8 @@ def link_epochs(
     can come to wait for each other, if there is one.
     """
     answer = _core.link_epochs(str(scenario), list(overrides), seed, scheme, profile)
-    return json.loads(answer)
+    epochs: list[dict[str, Any]] = json.loads(answer)
+    return epochs
 
 
 def resources(
@@ -147,12 +149,14 @@ def resources(
     answer = _core.resources(
         str(scenario), list(overrides), seed, scheme, packet_bytes, profile, destinations
     )
-    return json.loads(answer)
+    costs: dict[str, Any] = json.loads(answer)
+    return costs
 
 
 def catalogue(what: str) -> list[dict[str, Any]]:
     """List what is built in: ``schemes``, ``workloads`` or ``topologies``."""
-    return json.loads(_core.catalogue(what))
+    entries: list[dict[str, Any]] = json.loads(_core.catalogue(what))
+    return entries
 
 
 def run(
@@ -219,10 +223,10 @@ def compare(
             _core.resolve(str(scenario), fitting[scheme], seed, scheme, profile)
         except ScenarioError as error:
             mistakes[scheme] = error
-    for scheme, error in mistakes.items():
+    for scheme, mistake in mistakes.items():
         if len({str(other) for other in mistakes.values()}) == 1 and len(mistakes) == len(schemes):
-            raise error
-        raise ScenarioError(f"with the scheme {scheme}:\n{error}", error.problems)
+            raise mistake
+        raise ScenarioError(f"with the scheme {scheme}:\n{mistake}", mistake.problems)
     path = Path(out) if out is not None else default_out(scenario, "compare")
     _claim(path, schemes, force)
     made = {
@@ -279,9 +283,12 @@ class _Job:
     def work(self, listener: Callable[[Progress], None] | None, interrupt: _core.Interrupt) -> None:
         began = time.monotonic()
 
-        def progress(*numbers: Any) -> None:
+        def progress(
+            now_ps: int, until_ps: int, started: int, finished: int, flows: int | None, hops: int
+        ) -> None:
             if listener is not None:
-                listener(Progress(*numbers, seconds=time.monotonic() - began))
+                seconds = time.monotonic() - began
+                listener(Progress(now_ps, until_ps, started, finished, flows, hops, seconds))
 
         said = _core.run(
             self.scenario,

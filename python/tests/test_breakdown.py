@@ -16,7 +16,7 @@ import pytest
 import backwater
 from backwater import breakdown
 from backwater.errors import RunError
-from backwater.paper.files import Source
+from backwater.paper.figure import Source
 from backwater.paper.measures import Data
 from backwater.paper.quantities import Dimension
 from backwater.paper.samples import Samples

@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import backwater
-from backwater.campaign import positions, quantity
+from backwater import positions
+from backwater.campaign import quantity
 from backwater.campaign.api import plan
 from backwater.campaign.dataset import Campaign
 from backwater.campaign.sweep import Sweep, toml

@@ -10,7 +10,8 @@ from conftest import Backwater
 
 import backwater
 from backwater.campaign.facts import facts
-from backwater.paper.files import FigureError, read
+from backwater.paper.checked_table import FigureError
+from backwater.paper.files import read
 from backwater.tables import audit
 
 POD = """\

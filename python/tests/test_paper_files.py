@@ -9,6 +9,8 @@ import pytest
 
 from backwater import paper
 from backwater.paper import files
+from backwater.paper.checked_table import FigureError
+from backwater.paper.figure import Pick
 from backwater.paper.quantities import Dimension, Quantity, parse, text
 
 FIGURE = """\
@@ -78,7 +80,7 @@ def test_what_a_claim_leaves_open_is_as_on_its_other_side(figure: Path) -> None:
     (claim,) = files.read(figure).claims
     assert claim.value.select == {"scheme": ("hpcc",), "load": ("30 %", "50 %")}
     (bound,) = claim.bounds
-    assert isinstance(bound.than, files.Pick)
+    assert isinstance(bound.than, Pick)
     assert bound.than.select == {"scheme": ("dcqcn",), "load": ("30 %", "50 %")}
     assert claim.expected == "< (dcqcn)"
 
@@ -158,7 +160,7 @@ def test_a_mistake_is_told_with_its_place(figure: Path, good: str, bad: str, tol
     written = FIGURE.replace(good, bad, 1)
     assert written != FIGURE
     figure.write_text(written, encoding="utf-8")
-    with pytest.raises(files.FigureError) as error:
+    with pytest.raises(FigureError) as error:
         files.read(figure)
     assert told in str(error.value)
     assert str(error.value).startswith(f"error: {figure}")
@@ -218,7 +220,7 @@ def test_a_figure_of_formulas_needs_no_runs(figure: Path) -> None:
 def test_mistakes_in_formulas(figure: Path, good: str, bad: str, told: str) -> None:
     assert good in CURVES
     figure.write_text(CURVES.replace(good, bad, 1), encoding="utf-8")
-    with pytest.raises(files.FigureError, match=re.escape(told)):
+    with pytest.raises(FigureError, match=re.escape(told)):
         files.read(figure)
 
 
@@ -257,7 +259,7 @@ def test_published_curves_stand_at_the_edges_or_where_they_say(figure: Path) -> 
 def test_mistakes_in_published_curves(figure: Path, good: str, bad: str, told: str) -> None:
     assert good in BY_SIZE
     figure.write_text(with_panel(BY_SIZE.replace(good, bad, 1)), encoding="utf-8")
-    with pytest.raises(files.FigureError, match=re.escape(told)):
+    with pytest.raises(FigureError, match=re.escape(told)):
         files.read(figure)
 
 
@@ -279,7 +281,7 @@ def test_runs_of_several_groups_are_told_apart(figure: Path) -> None:
         ),
         encoding="utf-8",
     )
-    with pytest.raises(files.FigureError, match="say which runs are meant: runs = one of a, b"):
+    with pytest.raises(FigureError, match="say which runs are meant: runs = one of a, b"):
         files.read(figure)
 
 
@@ -300,7 +302,7 @@ def test_figures_are_found_as_papers_call_them(written: list[str], meant: list[s
 def test_a_paper_and_all() -> None:
     assert files.wanted(["hpcc"]) == [n for n in files.available() if n.startswith("hpcc/")]
     assert files.wanted(["all", "hpcc"]) == files.available()
-    with pytest.raises(files.FigureError, match=r"no figure `hpcc/fig99`.*Did you mean"):
+    with pytest.raises(FigureError, match=r"no figure `hpcc/fig99`.*Did you mean"):
         files.wanted(["hpcc/fig99"])
 
 

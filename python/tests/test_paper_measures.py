@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from backwater.errors import RunError
 from backwater.paper import formulas
 from backwater.paper.claims import DIFFERS, HOLDS, judge, ratio
-from backwater.paper.files import Bound, Claim, Figure, Measure, Pick, Source, Statistic
+from backwater.paper.figure import Bound, Claim, Figure, Measure, Pick, Source, Statistic
 from backwater.paper.formulas import Formula
 from backwater.paper.measures import Data, Lines, Samples, Value, evaluate, quantile
 from backwater.paper.quantities import Dimension, Quantity

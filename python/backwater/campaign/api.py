@@ -98,8 +98,9 @@ def sweep(
         stop = interruption
     finally:
         # Runs that were found damaged: the user may want to know why.
-        for notice in kept.notices if notify is not None else ():
-            notify(notice)
+        if notify is not None:
+            for notice in kept.notices:
+                notify(notice)
     campaign = Campaign(path)
     if stop is not None:
         raise Interrupted(campaign)

@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import threading
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import islice
@@ -58,7 +58,7 @@ class Cluster:
         self._limits = limits
         self._own = isinstance(scheduler, str)
         self.running: dict[str, float] = {}
-        self._landed: queue.SimpleQueue[Future] = queue.SimpleQueue()
+        self._landed: queue.SimpleQueue[Future[Reply]] = queue.SimpleQueue()
         self._given_up: Counter[str] = Counter()
         if not isinstance(scheduler, str):
             if scheduler.asynchronous:
@@ -70,10 +70,10 @@ class Cluster:
         except (OSError, ValueError) as error:
             raise RunError(f"{scheduler}: no Dask scheduler answers there ({error})") from error
 
-    def execute(self, jobs: Sequence[Job], session: Session) -> Iterator[Reply | None]:
+    def execute(self, jobs: Sequence[Job], session: Session) -> Generator[Reply | None, None, None]:
         """Keep the cluster busy, and keep what comes back."""
         waiting = deque(jobs)
-        flying: dict[Future, Job] = {}
+        flying: dict[Future[Reply], Job] = {}
         try:
             while waiting or flying:
                 self._fill(flying, waiting)
@@ -85,7 +85,7 @@ class Cluster:
             if self._own:
                 self._client.close()
 
-    def _fill(self, flying: dict[Future, Job], waiting: deque[Job]) -> None:
+    def _fill(self, flying: dict[Future[Reply], Job], waiting: deque[Job]) -> None:
         """Hand over enough runs that no worker waits, but not all: they hold memory."""
         threads = max(1, sum(self._client.nthreads().values()))
         while waiting and len(flying) < threads * AHEAD:
@@ -104,7 +104,7 @@ class Cluster:
         self.running = {job.key: 0.0 for job in islice(flying.values(), threads)}
 
     def _land(
-        self, flying: dict[Future, Job], waiting: deque[Job], session: Session
+        self, flying: dict[Future[Reply], Job], waiting: deque[Job], session: Session
     ) -> Iterator[Reply | None]:
         try:
             landed = [self._landed.get(timeout=_PATIENCE_S)]
@@ -126,7 +126,7 @@ class Cluster:
             else:
                 yield reply
 
-    def _reply(self, future: Future, job: Job, session: Session) -> Reply | None:
+    def _reply(self, future: Future[Reply], job: Job, session: Session) -> Reply | None:
         """Return how a run ended, or ``None`` if it is to be handed over again."""
         if future.cancelled():
             raise RunError(

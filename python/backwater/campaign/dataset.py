@@ -68,7 +68,7 @@ class Campaign:
     @property
     def name(self) -> str:
         """Name of the campaign."""
-        return self.about["name"]
+        return str(self.about["name"])
 
     @property
     def schemes(self) -> list[str]:
@@ -225,7 +225,7 @@ def _columns(name: str, interval: statistics.Interval | None) -> dict[str, float
     return {name: interval.estimate, f"{name}_low": interval.low, f"{name}_high": interval.high}
 
 
-def _frame(rows: list[Mapping[str, Any]], keys: list[str]) -> polars.DataFrame:
+def _frame(rows: Sequence[Mapping[str, Any]], keys: list[str]) -> polars.DataFrame:
     import polars as pl
 
     told = {*keys, "scheme", "baseline", "seeds"}
@@ -235,7 +235,7 @@ def _frame(rows: list[Mapping[str, Any]], keys: list[str]) -> polars.DataFrame:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
+        about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         version = about["format"]
     except FileNotFoundError as error:
         raise RunError(f"{path.parent}: no campaign here ({path.name} is missing)") from error

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from backwater.campaign import positions
+from backwater import positions
 from backwater.campaign.task import InputFile, Task, hash_bytes, version
 from backwater.errors import RunError
 

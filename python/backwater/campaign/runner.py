@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -79,7 +79,7 @@ class Outcome:
 class Executor(Protocol):
     """Whoever makes runs: processes of this machine, or a cluster."""
 
-    def execute(self, jobs: Sequence[Job], session: Session) -> Iterator[Reply | None]:
+    def execute(self, jobs: Sequence[Job], session: Session) -> Generator[Reply | None, None, None]:
         """Yield replies as they come, and ``None`` now and then while there is none."""
 
     @property
@@ -177,7 +177,7 @@ class _Campaign:
             jobs = [job_of(self.by_key[key][0], self.threads) for key in todo]
             try:
                 # Closed at once when something is raised here, not when it is collected.
-                with closing(executor.execute(jobs, session)) as replies:  # type: ignore[type-var]
+                with closing(executor.execute(jobs, session)) as replies:
                     for reply in replies:
                         if reply is not None:
                             self._take(reply)
@@ -248,7 +248,7 @@ class Local:
         self._stop = threading.Event()
         self.running: dict[str, float] = {}
 
-    def execute(self, jobs: Sequence[Job], session: Session) -> Iterator[Reply | None]:
+    def execute(self, jobs: Sequence[Job], session: Session) -> Generator[Reply | None, None, None]:
         """Make runs on as many threads as processes are wanted; each minds one process."""
         replies: queue.SimpleQueue[Reply | BaseException] = queue.SimpleQueue()
         waiting = iter(jobs)

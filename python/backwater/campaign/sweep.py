@@ -13,7 +13,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from backwater.campaign import positions, quantity
+from backwater import positions
+from backwater.campaign import quantity
 from backwater.campaign.task import Task
 from backwater.errors import ScenarioError
 
@@ -283,8 +284,8 @@ class _Reader:
         if value is None:
             return [None]
         if isinstance(value, dict):
-            values = self._range(("seeds",), value)
-            listed = [(("seeds",), v) for v in values]
+            listed: list[tuple[positions.Path, Any]]
+            listed = [(("seeds",), v) for v in self._range(("seeds",), value)]
         else:
             listed = list(self._elements("seeds", "seeds = [1, 2, 3] or { from = 1, to = 5 }"))
         found: list[int | None] = []

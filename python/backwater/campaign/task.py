@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from backwater.campaign import positions
+from backwater import positions
 from backwater.errors import RunError
 
 _LAYOUT = 1
@@ -129,7 +129,7 @@ def hash_file(path: Path) -> str:
 
 def hash_bytes(content: bytes) -> str:
     """Hash a text of bytes, as :func:`hash_file` does."""
-    return _hasher(content).hexdigest()
+    return str(_hasher(content).hexdigest())
 
 
 def _hasher(content: bytes = b"") -> Any:

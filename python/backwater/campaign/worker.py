@@ -58,6 +58,7 @@ def make(job: Job, tell: Tell) -> None:
     """Make one run, put it where it belongs, and tell how that went."""
     work = Path(job.work)
     began = time.monotonic()
+    answer: dict[str, Any]
     try:
         summary = _simulate(job, work, tell)
         if job.final is not None:
@@ -86,7 +87,6 @@ def _simulate(job: Job, work: Path, tell: Tell) -> dict[str, Any]:
     scenario.write_text(job.scenario, encoding="utf-8")
     for one in job.inputs:
         (work / one.name).write_bytes(one.bytes())
-    extra = {} if job.profile is None else {"profile": job.profile}
     told = time.monotonic()
 
     def listener(_: str, progress: simulate.Progress) -> None:
@@ -96,7 +96,9 @@ def _simulate(job: Job, work: Path, tell: Tell) -> dict[str, Any]:
             told = now
             tell({"key": job.key, "fraction": progress.fraction})
 
-    run = simulate.run(scenario, out=work / "run", listener=listener, threads=job.threads, **extra)
+    run = simulate.run(
+        scenario, out=work / "run", listener=listener, threads=job.threads, profile=job.profile
+    )
     # The words of the scenario as it was asked for, and the names of its own files.
     (run.path / "resolved.toml").write_text(job.resolved, encoding="utf-8")
     return run.summary

@@ -96,13 +96,20 @@ def sweep(
 
     if jobs is not None and scheduler is not None:
         raise typer.BadParameter("--jobs is for this machine, and --scheduler for a cluster")
-    limits = {"timeout_s": timeout, "memory_bytes": memory, "retry_failed": retry_failed}
     if dry_run:
-        _tell_plan(
-            api.plan(sweep, out=out, store=store, jobs=jobs, threads=threads, **limits),
-            as_json,  # type: ignore[arg-type]
+        asked = api.plan(
+            sweep,
+            out=out,
+            store=store,
+            jobs=jobs,
+            threads=threads,
+            timeout_s=timeout,
+            memory_bytes=memory,
+            retry_failed=retry_failed,
         )
+        _tell_plan(asked, as_json)
         return
+    from backwater.campaign.dataset import Campaign
     from backwater.campaign.display import display
 
     stopped = False
@@ -118,10 +125,13 @@ def sweep(
                 listener=tell,
                 threads=threads,
                 notify=lambda notice: say(f"warning: {notice}"),
-                **limits,  # type: ignore[arg-type]
+                timeout_s=timeout,
+                memory_bytes=memory,
+                retry_failed=retry_failed,
             )
     except Interrupted as stop:
-        campaign, stopped = stop.result, True  # type: ignore[assignment]
+        assert isinstance(stop.result, Campaign)
+        campaign, stopped = stop.result, True
     except KeyboardInterrupt:
         say("Interrupted before the first run.")
         raise typer.Exit(STOPPED) from None

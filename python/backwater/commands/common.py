@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from backwater.campaign.dataset import Campaign
     from backwater.results import Comparison, Run
 
 GOOD, FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 130
@@ -68,7 +69,7 @@ def warn(
                 say(problem["text"] + "\n")
 
 
-def shown(result: Run | Comparison | None) -> str:
+def shown(result: Run | Comparison | Campaign | None) -> str:
     """Return the place of results, as it is shown."""
     return "nowhere" if result is None else str(result.path)
 

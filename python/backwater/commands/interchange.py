@@ -10,20 +10,24 @@ import typer
 
 from backwater.commands.common import FAILED, Force, say
 
-_SETTINGS = {
-    "no_args_is_help": True,
-    "rich_markup_mode": None,
-    "context_settings": {"help_option_names": ["-h", "--help"]},
-}
+
+def _family(about: str) -> typer.Typer:
+    """Return an empty family of commands that looks like the top level."""
+    return typer.Typer(
+        help=about,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
 
 
 def register(app: typer.Typer) -> None:
     """Add `import`, `export` and `validate`."""
-    importers = typer.Typer(help="Turn inputs of another simulator into a scenario.", **_SETTINGS)
+    importers = _family("Turn inputs of another simulator into a scenario.")
     importers.callback()(_import)
     importers.command("ns3")(import_ns3)
     app.add_typer(importers, name="import")
-    exporters = typer.Typer(help="Write results as another simulator does.", **_SETTINGS)
+    exporters = _family("Write results as another simulator does.")
     exporters.callback()(_export)
     exporters.command("ns3")(export_ns3)
     app.add_typer(exporters, name="export")

@@ -13,7 +13,7 @@ from backwater.errors import Interrupted, RunError, ScenarioError
 
 if TYPE_CHECKING:
     from backwater.campaign import Failure, Outcome, Task
-    from backwater.paper.files import Figure
+    from backwater.paper.figure import Figure
     from backwater.paper.reproduce import Place, Reproduced
 
 
@@ -96,7 +96,7 @@ class _Work:
 
     def run(self, store: Path, jobs: int | None, retry_failed: bool, threads: int) -> int:
         """Run everything that is missing, then finish figure after figure."""
-        from backwater.campaign import Store, run_tasks
+        from backwater.campaign import Outcome, Store, run_tasks
         from backwater.campaign.display import display
 
         self._resolve()
@@ -112,7 +112,8 @@ class _Work:
                     threads=threads,
                 )
             except Interrupted as stop:
-                outcome, self.code = stop.result, STOPPED  # type: ignore[assignment]
+                assert isinstance(stop.result, Outcome)
+                outcome, self.code = stop.result, STOPPED
         for notice in outcome.notices:
             say(f"warning: {notice}")
         for figure in self.figures:

@@ -426,7 +426,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _read_network(path: Path) -> Network:
-    links, told = [], None
+    links: list[tuple[int, int, float, float]] = []
+    told: int | None = None
     for number, line in _lines(path):
         if line.startswith("#"):
             match = re.search(r"(\d+) hosts\b", line)

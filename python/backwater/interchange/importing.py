@@ -450,7 +450,7 @@ def _window(inputs: Inputs, out: _Table, control: str) -> bool:
     config = inputs.config
     if config["HAS_WIN"] and not config["VAR_WIN"]:
         out.put(f"{control}.window", '"bdp"', "VAR_WIN")
-    return config["HAS_WIN"]
+    return bool(config["HAS_WIN"])
 
 
 def _need_variable_window(inputs: Inputs, control: str) -> None:

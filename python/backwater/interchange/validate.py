@@ -143,7 +143,7 @@ class Verdict:
     buffers: tuple[list[int], list[int]] | None = None
     """Buffers of all switches at all samples, theirs and ours, sorted."""
 
-    fcts: tuple[list[int], list[int]] = ((), ())  # type: ignore[assignment]
+    fcts: tuple[Sequence[int], Sequence[int]] = ((), ())
     """Completion times, theirs and ours, sorted."""
 
     digest: str | None = None
@@ -304,7 +304,7 @@ def _bins(
             for times in (theirs, ours)
         ]
         middle = keys[(a + b) // 2].bytes
-        bins.append(Bin(keys[a].bytes, keys[b - 1].bytes, middle, *slowdowns))
+        bins.append(Bin(keys[a].bytes, keys[b - 1].bytes, middle, slowdowns[0], slowdowns[1]))
     return bins
 
 
@@ -368,12 +368,21 @@ def _compare_totals(
     return verdict
 
 
+def _to_last_byte_ns(times: FlowTimes) -> int:
+    assert times.received_ns is not None, "cases with totals have the times of last bytes"
+    return times.received_ns
+
+
 def _of_times(theirs: list[FlowTimes], ours: list[FlowTimes], incast: bool) -> list[Check]:
     """Compare FCTs of the same flows, until the last ACK and until the last byte."""
     checks = []
     whose = "incast" if incast else "other flows"
-    for which, end in ((1, "last ACK"), (3, "last byte")):
-        sides = [sorted(t[which] / 1000 for t in side) for side in (theirs, ours)]
+    ends: dict[str, Callable[[FlowTimes], int]] = {
+        "last ACK": lambda times: times.fct_ns,
+        "last byte": _to_last_byte_ns,
+    }
+    for end, duration_ns in ends.items():
+        sides = [sorted(duration_ns(times) / 1000 for times in side) for side in (theirs, ours)]
         for what, limit in WHOLE.items():
             a, b = (statistic(side, what) for side in sides)
             said = f"FCT of {whose} to the {end}, us"
@@ -437,7 +446,12 @@ def _part(
     ]
     middle = keys[len(keys) // 2].bytes
     return Bin(
-        keys[0].bytes, keys[-1].bytes, middle, *slowdowns, incast=keys[0].dport == INCAST_PORT
+        keys[0].bytes,
+        keys[-1].bytes,
+        middle,
+        slowdowns[0],
+        slowdowns[1],
+        incast=keys[0].dport == INCAST_PORT,
     )
 
 

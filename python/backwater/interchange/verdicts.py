@@ -427,7 +427,8 @@ _STEPS = 10
 
 def _above(ordered: Sequence[int], steps: int) -> tuple[list[float], list[float]]:
     """Return what is exceeded, in KB, in shares of the samples a step apart on a log scale."""
-    at, shares = [], []
+    at: list[float] = []
+    shares: list[float] = []
     count, step = len(ordered), 0
     while (rest := round(count * 10 ** (-step / steps))) >= 1:
         if not shares or shares[-1] != rest / count:
@@ -437,11 +438,11 @@ def _above(ordered: Sequence[int], steps: int) -> tuple[list[float], list[float]
     return at, shares
 
 
-def _ours(one: Any) -> list[float]:
+def _ours(one: Bin) -> list[float]:
     return one.ours
 
 
-def _theirs(one: Any) -> list[float]:
+def _theirs(one: Bin) -> list[float]:
     return one.theirs
 
 

@@ -12,7 +12,7 @@ from backwater.paper.samples import Lines, Samples, of_ports, recorded
 if TYPE_CHECKING:
     import polars
 
-    from backwater.paper.files import Source
+    from backwater.paper.figure import Source
     from backwater.results import Run
 
 _COLUMNS = {"data": "tx_data_bytes", "replies": "tx_reply_bytes", "credits": "tx_credit_bytes"}

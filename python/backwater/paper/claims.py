@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any, Protocol
 
-from backwater.paper.files import GROUP, Bound, Claim, Figure, Pick, Selection
+from backwater.paper.figure import GROUP, Bound, Claim, Figure, Pick, Selection
 from backwater.paper.measures import Value
 from backwater.paper.quantities import Dimension, Quantity, text
 
@@ -51,11 +51,12 @@ def judge(claim: Claim, figure: Figure, values: Values) -> Verdict:
         value = values.value(pick)
         over = _other(claim.over, pick, values)
         bounds = [_bound(bound, pick, values) for bound in claim.bounds]
-        whole &= _holds(claim, value.value, over and over.value, [b.value for b in bounds if b])
+        divisor = over.value if over else None
+        whole &= _holds(claim, value.value, divisor, [b.value for b in bounds if b])
         for seed in range(len(value.by_seed)):
             others = [b.by_seed[seed % len(b.by_seed)] for b in bounds if b]
-            below = over and over.by_seed[seed % len(over.by_seed)]
-            holds = _holds(claim, value.by_seed[seed], below, others)
+            divisor = over.by_seed[seed % len(over.by_seed)] if over else None
+            holds = _holds(claim, value.by_seed[seed], divisor, others)
             if seed < len(by_seed):
                 by_seed[seed] &= holds
             else:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib import patheffects
@@ -14,11 +14,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from backwater.paper.files import Axis, Group, Mark, Measure, Panel, Pick, Selection
+from backwater.paper.figure import Axis, Group, Mark, Measure, Panel, Pick, Selection
 from backwater.paper.measures import evaluate, quantile
 from backwater.paper.quantities import Dimension
 from backwater.paper.samples import Array, Samples
-from backwater.plots import GRID, INK, MUTED, Style, styles
+from backwater.plots import GRID, INK, MUTED, Line, Style, styles
 from backwater.units import bytes_text
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ def draw(results: Results) -> Picture:
     figure = results.figure
     columns = min(figure.columns, len(figure.panels))
     rows = math.ceil(len(figure.panels) / columns)
-    picture = Picture(figsize=(_WIDTH * columns, _HEIGHT * rows + 0.5), layout="constrained")
-    picture.get_layout_engine().set(w_pad=0.1, h_pad=0.08)  # type: ignore[union-attr]
+    picture = Picture(figsize=(_WIDTH * columns, _HEIGHT * rows + 0.5))
+    picture.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
     title = f"{figure.title}  ({figure.place})"
     if results.quick:
         title += "  — quick: reduced size, the numbers say little"
@@ -350,7 +350,7 @@ def _looks(axis: Axis) -> dict[str, Style]:
     if None not in schemes and len(set(schemes)) == len(schemes):
         known = styles([scheme for scheme in schemes if scheme is not None])
         return {point.label: known[point.scheme or ""] for point in axis.points}
-    dashes = ("-", (0, (5, 1.5)), (0, (1, 1)))
+    dashes: tuple[Line, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)))
     return {
         label: Style(_PALETTE[i % len(_PALETTE)], dashes[i // len(_PALETTE) % len(dashes)])
         for i, label in enumerate(axis.labels())
@@ -476,11 +476,12 @@ def _legends(picture: Picture) -> None:
     """Explain the lines below the panels, where they cover nothing: once if all panels agree."""
     told = [(axes, *axes.get_legend_handles_labels()) for axes in picture.axes]
     told = [entry for entry in told if 0 < len(entry[2]) <= _LEGEND_ENTRIES]
-    look = {"fontsize": 7.5, "frameon": False, "labelcolor": INK}
+    look: dict[str, Any] = {"fontsize": 7.5, "frameon": False, "labelcolor": INK}
     looks = {tuple(_seen(h, label) for h, label in zip(hs, ls, strict=True)) for _, hs, ls in told}
     if len(looks) == 1:
         _, handles, labels = told[0]
-        columns = min(len(labels), 4 * picture.axes[0].get_gridspec().ncols)
+        grid = picture.axes[0].get_gridspec()
+        columns = min(len(labels), 4 * (grid.ncols if grid else 1))
         picture.legend(handles, labels, loc="outside lower center", ncols=columns, **look)
         return
     for axes, handles, labels in told:
@@ -494,33 +495,39 @@ def _seen(handle: object, label: str) -> tuple[str, str]:
     return label, str(colour() if colour else handle)
 
 
-def _look(style: Style) -> dict[str, object]:
+def _look(style: Style) -> dict[str, Any]:
     return {"color": style.colour, "linestyle": style.line, "linewidth": 1.4}
 
 
 def _marks(axes: Axes, marks: Sequence[Mark], x: _Unit | None, y: _Unit | None) -> None:
     """Values of the paper: lines, or points where both are known."""
-    faint = {"color": MUTED, "alpha": 0.55}
+    faint: dict[str, Any] = {"color": MUTED, "alpha": 0.55}
     # A rim of white, so that they can be read on bars, too.
     rim = [patheffects.withStroke(linewidth=2, foreground="white", alpha=0.8)]
-    words = {"color": MUTED, "fontsize": 7, "fontstyle": "italic", "path_effects": rim, "zorder": 5}
+    words: dict[str, Any] = {
+        "color": MUTED,
+        "fontsize": 7,
+        "fontstyle": "italic",
+        "path_effects": rim,
+        "zorder": 5,
+    }
     for mark in marks:
         text = f"paper: {mark.text}" if mark.text else "paper"
         at_x = mark.x.value / x.scale if mark.x and x else None
         at_y = mark.y.value / y.scale if mark.y and y else None
         if at_x is not None and at_y is not None:
-            axes.plot([at_x], [at_y], marker="x", linestyle="none", **faint)  # type: ignore[arg-type]
+            axes.plot([at_x], [at_y], marker="x", linestyle="none", **faint)
             axes.annotate(
                 text, (at_x, at_y), xytext=(-4, 5), textcoords="offset points", ha="right", **words
             )
         elif at_y is not None:
-            axes.axhline(at_y, linestyle=(0, (4, 3)), linewidth=1, **faint)  # type: ignore[arg-type]
+            axes.axhline(at_y, linestyle=(0, (4, 3)), linewidth=1, **faint)
             axes.annotate(
                 text, (1, at_y), xycoords=("axes fraction", "data"), xytext=(-2, 2),
                 textcoords="offset points", ha="right", **words,
             )  # fmt: skip
         elif at_x is not None:
-            axes.axvline(at_x, linestyle=(0, (4, 3)), linewidth=1, **faint)  # type: ignore[arg-type]
+            axes.axvline(at_x, linestyle=(0, (4, 3)), linewidth=1, **faint)
             axes.annotate(
                 text, (at_x, 0.02), xycoords=("data", "axes fraction"), xytext=(2, 0),
                 textcoords="offset points", rotation=90, va="bottom", **words,

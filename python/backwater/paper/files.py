@@ -9,267 +9,35 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 from backwater.breakdown import CLASSES, ROLES
-from backwater.errors import ScenarioError
 from backwater.paper import formulas
+from backwater.paper.checked_table import FigureError, File, Table, nearest
+from backwater.paper.figure import (
+    GROUP,
+    Axis,
+    Bound,
+    Claim,
+    Figure,
+    Group,
+    Mark,
+    Measure,
+    Panel,
+    Pick,
+    Point,
+    Published,
+    Selection,
+    Source,
+    Statistic,
+)
 from backwater.paper.formulas import Formula
 from backwater.paper.quantities import Dimension, Quantity, parse
 
 FIGURES = Path(__file__).parent / "figures"
-
-GROUP = "runs"
-"""Name under which a selection says which ``[[runs]]`` it means."""
-
-
-class FigureError(ScenarioError):
-    """A figure file that cannot be used."""
-
-
-# --- What a figure is ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One value of an axis: what is set to get there."""
-
-    label: str
-    scheme: str | None = None
-    overrides: tuple[str, ...] = ()
-    number: float | None = None
-    """Where it lies on a numeric axis, in the unit of its dimension."""
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """Something that differs between the runs of a group."""
-
-    name: str
-    points: tuple[Point, ...]
-    dimension: Dimension | None = None
-    """Of the numbers, where the axis is numeric."""
-
-    def labels(self) -> tuple[str, ...]:
-        """Names of the points, in order."""
-        return tuple(point.label for point in self.points)
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One combination of points: the same run, but for its seed."""
-
-    tags: tuple[tuple[str, str], ...]
-    scheme: str | None
-    overrides: tuple[str, ...]
-
-    def label(self) -> str:
-        """Say which case it is."""
-        return ", ".join(label for _, label in self.tags)
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Runs of one scenario: all combinations of the points of its axes."""
-
-    name: str
-    scenario: Path
-    axes: tuple[Axis, ...]
-    overrides: tuple[str, ...]
-    seeds: tuple[int | None, ...]
-    profile: str | None
-    quick_overrides: tuple[str, ...]
-    quick_seeds: tuple[int | None, ...]
-
-    def axis(self, name: str) -> Axis | None:
-        """Find an axis by name."""
-        return next((axis for axis in self.axes if axis.name == name), None)
-
-    def cases(self, quick: bool = False) -> Iterator[Case]:
-        """All combinations, the last axis fastest."""
-        for points in product(*(axis.points for axis in self.axes)):
-            schemes = [point.scheme for point in points if point.scheme is not None]
-            yield Case(
-                tuple((a.name, p.label) for a, p in zip(self.axes, points, strict=True)),
-                schemes[-1] if schemes else None,
-                self.overrides
-                + tuple(override for point in points for override in point.overrides)
-                + (self.quick_overrides if quick else ()),
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Which numbers of a run are looked at."""
-
-    of: str
-    dimension: Dimension
-    sizes: tuple[float, float] | None = None
-    window: tuple[float, float] | None = None
-    traffic: tuple[str, ...] = ()
-    flows: tuple[int, ...] = ()
-    ports: tuple[str, ...] = ()
-    tiers: tuple[str, ...] = ()
-    bin_ps: float | None = None
-    interval_ps: float = 0.0
-    total: bool = False
-    key: str = ""
-    classes: tuple[str, ...] = ()
-    roles: tuple[str, ...] = ()
-    nodes: tuple[str, ...] = ()
-    incast: bool | None = None
-    """Only incasts, or only other flows; ``None``: both."""
-
-    frames: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Statistic:
-    """How many numbers become one."""
-
-    name: str
-    quantile: float | None = None
-    above: float | None = None
-    below: float | None = None
-    after_ps: float = 0.0
-    after_flow: int | None = None
-    """Time counts from the end of this flow instead."""
-
-    hold_ps: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """A number that every case has."""
-
-    name: str
-    source: Source
-    statistic: Statistic
-    dimension: Dimension
-    formula: Formula | None = None
-    """It is no measurement: the value of this formula, the same in all runs."""
-
-    at: float = 0.0
-    """Where the formula is taken."""
-
-    over: Measure | None = None
-    """Its value is divided by that of this one."""
-
-
-Selection = Mapping[str, tuple[str, ...]]
-"""Labels by axis; what is not named is left open."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pick:
-    """A measure of selected cases."""
-
-    measure: Measure
-    select: Selection
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """What a value is compared with: a quantity, or another measure."""
-
-    than: Quantity | Pick
-    low: bool
-    """The value is to be above it (else below)."""
-
-    strict: bool
-    over: Pick | None = None
-    """The other measure is divided by this first, as the claim's own value is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A statement of the paper that a program can check."""
-
-    text: str
-    place: str
-    paper: str
-    value: Pick
-    over: Quantity | Pick | None
-    bounds: tuple[Bound, ...]
-    expected: str
-    """The bounds in words."""
-
-    cause: str
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A value of the paper, drawn faintly."""
-
-    text: str
-    x: Quantity | None
-    y: Quantity | None
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A curve of the paper, drawn faintly."""
-
-    point: str | None
-    """The point of `by` that it belongs to, whose colour it has."""
-
-    text: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One drawing of the picture."""
-
-    kind: str
-    title: str
-    select: Selection
-    by: str | None
-    x: str | None
-    source: Source | None
-    measures: tuple[Measure, ...]
-    statistic: Statistic | None
-    bins: int
-    x_label: str | None
-    y_label: str | None
-    x_scale: str
-    y_scale: str
-    x_limits: tuple[float, float] | None
-    y_limits: tuple[float, float] | None
-    marks: tuple[Mark, ...]
-    edges: tuple[float, ...] = ()
-    """Upper edges of the bins of size; none: bins with equally many flows."""
-
-    formulas: tuple[Formula, ...] = ()
-    published: tuple[Published, ...] = ()
-    published_from: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A figure of a paper."""
-
-    name: str
-    path: Path
-    title: str
-    place: str
-    about: str
-    size: str
-    groups: tuple[Group, ...]
-    panels: tuple[Panel, ...]
-    claims: tuple[Claim, ...]
-    columns: int
-
-    def group(self, select: Selection) -> Group:
-        """Return the group that a selection speaks of."""
-        names = select.get(GROUP)
-        return next(g for g in self.groups if names is None or g.name in names)
-
 
 # --- Finding files ---------------------------------------------------------------------------
 
@@ -321,7 +89,7 @@ def read(path: Path, name: str | None = None) -> Figure:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise FigureError(f"error: {path}: {error}") from error
-    return _figure(_Table(raw, _File(path, text)), name or path.stem)
+    return _figure(Table(raw, File(path, text)), name or path.stem)
 
 
 def _is_part(name: str, figure: str) -> bool:
@@ -341,181 +109,10 @@ def _in_numbers(name: str) -> list[tuple[int, str]]:
     return [(int(p), "") if p.isdigit() else (0, p) for p in re.split(r"([0-9]+)", name)]
 
 
-# --- Tables with places ----------------------------------------------------------------------
-
-Way = tuple[str | int, ...]
-
-
-class _File:
-    """A text and where in it each key stands."""
-
-    def __init__(self, path: Path, text: str) -> None:
-        self.path = path
-        self.lines = dict(_places(text))
-
-    def fail(self, way: Way, message: str) -> FigureError:
-        line = next((self.lines[w] for w in _upwards(way) if w in self.lines), None)
-        where = f"{self.path}:{line}" if line else str(self.path)
-        key = ".".join(str(part) for part in way if isinstance(part, str))
-        return FigureError(f"error: {where}: {f'`{key}`: ' if key else ''}{message}")
-
-
-def _upwards(way: Way) -> Iterator[Way]:
-    for length in range(len(way), 0, -1):
-        yield way[:length]
-
-
-def _places(text: str) -> Iterator[tuple[Way, int]]:
-    """Each table and key with its line. Keys inside of inline tables have none of their own."""
-    header: Way = ()
-    counts: dict[Way, int] = {}
-    seen: set[Way] = set()
-    for number, line in enumerate(text.splitlines(), 1):
-        if match := re.match(r"\s*(\[\[?)([^\[\]]+)\]", line):
-            header = ()
-            parts = [part.strip().strip("\"'") for part in match[2].split(".")]
-            for i, part in enumerate(parts):
-                header = (*header, part)
-                if i == len(parts) - 1 and match[1] == "[[":
-                    counts[header] = counts.get(header, -1) + 1
-                if header in counts:
-                    header = (*header, counts[header])
-            place = header
-        elif match := re.match(r"\s*([A-Za-z0-9_.-]+)\s*=", line):
-            place = (*header, *match[1].split("."))
-        else:
-            continue
-        if place not in seen:
-            seen.add(place)
-            yield place, number
-
-
-class _Table:
-    """A table of the file that complains well, also about keys that nobody asked for."""
-
-    def __init__(self, raw: dict[str, Any], file: _File, way: Way = ()) -> None:
-        self.raw, self.file, self.way = raw, file, way
-        self.asked: set[str] = set()
-
-    def __contains__(self, key: str) -> bool:
-        self.asked.add(key)
-        return key in self.raw
-
-    def fail(self, key: str | None, message: str) -> FigureError:
-        return self.file.fail(self.way if key is None else (*self.way, key), message)
-
-    def get(self, key: str) -> Any:
-        self.asked.add(key)
-        return self.raw.get(key)
-
-    def need(self, key: str, expected: str) -> Any:
-        if key not in self:
-            raise self.fail(None, f"the key `{key}` is missing: {expected}")
-        return self.raw[key]
-
-    def text(self, key: str, default: str | None = None) -> str:
-        value = self.need(key, "a text") if default is None else self.get(key)
-        if value is None:
-            return default or ""
-        if not isinstance(value, str):
-            raise self.fail(key, f"expected a text, found {value!r}")
-        return value.strip()
-
-    def optional(self, key: str) -> str | None:
-        return self.text(key) if key in self else None
-
-    def one_of(self, key: str, words: Iterable[str], default: str | None = None) -> str:
-        value, words = self.text(key, default), list(words)
-        if value not in words:
-            raise self.fail(
-                key, f"`{value}` is none of {', '.join(words)}.{_nearest(value, words)}"
-            )
-        return value
-
-    def list(self, key: str) -> list[Any]:
-        value = self.get(key)
-        if value is None:
-            return []
-        if not isinstance(value, list):
-            raise self.fail(key, f"expected a list, found {value!r}")
-        return value
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of texts; one alone needs no brackets."""
-        value = self.get(key)
-        values = [value] if isinstance(value, str) else self.list(key)
-        for each in values:
-            if not isinstance(each, str):
-                raise self.fail(key, f"expected texts, found {each!r}")
-        return tuple(values)
-
-    def whole(self, key: str, default: int, low: int = 0) -> int:
-        value = self.raw[key] if key in self else default
-        if isinstance(value, bool) or not isinstance(value, int) or value < low:
-            raise self.fail(key, f"expected a whole number of at least {low}, found {value!r}")
-        return value
-
-    def flag(self, key: str) -> bool:
-        value = self.raw[key] if key in self else False
-        if not isinstance(value, bool):
-            raise self.fail(key, f"expected true or false, found {value!r}")
-        return value
-
-    def quantity(self, key: str, dimension: Dimension) -> float:
-        return self.quantity_of(key, self.need(key, dimension.value), dimension).value
-
-    def quantity_of(self, key: str, written: object, dimension: Dimension | None) -> Quantity:
-        found = parse(written)
-        if found is None:
-            expected = dimension.value if dimension else "a number or a quantity such as 20us"
-            raise self.fail(key, f"expected {expected}, found {written!r}")
-        if dimension is not None and found.dimension is not dimension:
-            raise self.fail(key, f"expected {dimension.value}, found {written!r}")
-        return found
-
-    def range(self, key: str, dimension: Dimension | None) -> tuple[float, float] | None:
-        if key not in self:
-            return None
-        ends = self.list(key)
-        expected = dimension.value if dimension else "a number or a quantity"
-        if len(ends) != 2:
-            raise self.fail(key, f"expected a list of two, from and to, each {expected}")
-        low, high = (self.quantity_of(key, end, dimension).value for end in ends)
-        if low > high:
-            raise self.fail(key, f"{ends[0]!r} is more than {ends[1]!r}")
-        return low, high
-
-    def table(self, key: str) -> _Table:
-        value = self.raw[key] if key in self else {}
-        if not isinstance(value, dict):
-            raise self.fail(key, f"expected a table, found {value!r}")
-        return _Table(value, self.file, (*self.way, key))
-
-    def tables(self, key: str) -> list[_Table]:
-        found = []
-        for i, value in enumerate(self.list(key)):
-            way = (*self.way, key, i)
-            if not isinstance(value, dict):
-                raise self.file.fail(way, f"expected tables, found {value!r}")
-            found.append(_Table(value, self.file, way))
-        return found
-
-    def close(self) -> None:
-        """Refuse keys that mean nothing here."""
-        for key in self.raw:
-            if key not in self.asked:
-                raise self.fail(key, f"unknown key.{_nearest(key, self.asked - set(self.raw))}")
-
-
-def _nearest(word: str, words: Iterable[str]) -> str:
-    near = difflib.get_close_matches(word, sorted(words), 1)
-    return f" Did you mean `{near[0]}`?" if near else ""
-
-
 # --- The file from top to bottom -------------------------------------------------------------
 
 
-def _figure(top: _Table, name: str) -> Figure:
+def _figure(top: Table, name: str) -> Figure:
     title, place = top.text("title"), top.text("place")
     about, size = top.text("about", ""), top.text("size", "")
     columns = top.whole("columns", 2, 1)
@@ -545,15 +142,15 @@ class _Book:
     formulas: dict[str, Formula]
     measures: dict[str, Measure]
 
-    def measure(self, table: _Table, key: str, name: object) -> Measure:
+    def measure(self, table: Table, key: str, name: object) -> Measure:
         if not isinstance(name, str) or name not in self.measures:
             known = ", ".join(self.measures) or "none"
-            near = _nearest(str(name), self.measures)
+            near = nearest(str(name), self.measures)
             raise table.fail(key, f"no measure `{name}` is declared; there are: {known}.{near}")
         return self.measures[name]
 
 
-def _groups(top: _Table) -> tuple[Group, ...]:
+def _groups(top: Table) -> tuple[Group, ...]:
     tables = top.tables("runs")
     groups: list[Group] = []
     for table in tables:
@@ -564,7 +161,7 @@ def _groups(top: _Table) -> tuple[Group, ...]:
     return tuple(groups)
 
 
-def _group(table: _Table, alone: bool) -> Group:
+def _group(table: Table, alone: bool) -> Group:
     written = table.text("scenario")
     scenario = table.file.path.parent / written
     if not scenario.is_file():
@@ -593,7 +190,7 @@ def _group(table: _Table, alone: bool) -> Group:
 _MOST_SEEDS = 100_000
 
 
-def _seeds(table: _Table) -> tuple[int | None, ...]:
+def _seeds(table: Table) -> tuple[int | None, ...]:
     if isinstance(table.get("seeds"), dict):
         bounds = table.table("seeds")
         first, last = bounds.whole("from", 1), bounds.whole("to", 0)
@@ -601,7 +198,7 @@ def _seeds(table: _Table) -> tuple[int | None, ...]:
         if not first <= last < first + _MOST_SEEDS:
             raise table.fail("seeds", f"expected from 1 to {_MOST_SEEDS:,} seeds in {{ from, to }}")
         return tuple(range(first, last + 1))
-    seeds = table.list("seeds")
+    seeds = table.items("seeds")
     for seed in seeds:
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise table.fail("seeds", f"expected whole numbers, found {seed!r}")
@@ -610,7 +207,7 @@ def _seeds(table: _Table) -> tuple[int | None, ...]:
     return tuple(seeds) or (None,)
 
 
-def _overrides(table: _Table, key: str) -> tuple[str, ...]:
+def _overrides(table: Table, key: str) -> tuple[str, ...]:
     overrides = table.texts(key)
     for override in overrides:
         if not re.match(r"[^=\s]+=.", override):
@@ -618,7 +215,7 @@ def _overrides(table: _Table, key: str) -> tuple[str, ...]:
     return overrides
 
 
-def _axis(table: _Table) -> Axis:
+def _axis(table: Table) -> Axis:
     """Read an axis: a key and its values, or schemes, or points that say what they set."""
     ways = [way for way in ("key", "schemes", "points") if way in table]
     if len(ways) != 1:
@@ -642,8 +239,8 @@ def _axis(table: _Table) -> Axis:
     return Axis(name, tuple(points), dimension)
 
 
-def _values(table: _Table) -> tuple[list[Point], Dimension | None]:
-    key, values = table.text("key"), table.list("values")
+def _values(table: Table) -> tuple[list[Point], Dimension | None]:
+    key, values = table.text("key"), table.items("values")
     labels = table.texts("labels") or tuple(str(value) for value in values)
     if len(labels) != len(values):
         raise table.fail("labels", f"there are {len(labels)} labels for {len(values)} values")
@@ -666,7 +263,7 @@ def _common(numbers: Sequence[Quantity | None]) -> Dimension | None:
     return dimensions.pop() if len(dimensions) == 1 else None
 
 
-def _point(table: _Table) -> Point:
+def _point(table: Table) -> Point:
     at = table.quantity_of("at", table.get("at"), None).value if "at" in table else None
     point = Point(table.text("label"), table.optional("scheme"), _overrides(table, "set"), at)
     table.close()
@@ -725,7 +322,7 @@ _IN_TIME = ("time-to", "time-of-max", "swings", "jain")
 STATISTICS = (*_SIMPLE, "share", *_IN_TIME)
 
 
-def _source(parent: _Table, key: str) -> Source:
+def _source(parent: Table, key: str) -> Source:
     table = parent.table(key)
     of = table.one_of("of", SOURCES)
     source = _source_fields(table, of)
@@ -733,12 +330,12 @@ def _source(parent: _Table, key: str) -> Source:
     return source
 
 
-def _source_fields(table: _Table, of: str) -> Source:
+def _source_fields(table: Table, of: str) -> Source:
     dimension, narrowed = SOURCES[of]
     for key in _NARROWING:
         if key in table.raw and key not in narrowed:
             raise table.fail(key, f"`{of}` cannot be narrowed down by `{key}`")
-    flows = table.list("flows")
+    flows = table.items("flows")
     for flow in flows:
         if isinstance(flow, bool) or not isinstance(flow, int):
             raise table.fail("flows", f"expected numbers of flows, found {flow!r}")
@@ -765,28 +362,28 @@ def _source_fields(table: _Table, of: str) -> Source:
     )
 
 
-def _words(table: _Table, key: str, known: Sequence[str]) -> tuple[str, ...]:
+def _words(table: Table, key: str, known: Sequence[str]) -> tuple[str, ...]:
     """Return words of a list that are all known."""
     words = table.texts(key)
     for word in words:
         if word not in known:
-            raise table.fail(key, f"`{word}` is none of {', '.join(known)}.{_nearest(word, known)}")
+            raise table.fail(key, f"`{word}` is none of {', '.join(known)}.{nearest(word, known)}")
     return words
 
 
-def _used_source(table: _Table, sources: dict[str, Source]) -> Source:
+def _used_source(table: Table, sources: dict[str, Source]) -> Source:
     """Read the data of a measure or panel: by name, or described in its place."""
     if "data" in table:
         name = table.text("data")
         if name not in sources:
-            raise table.fail("data", f"no [data.{name}] is declared.{_nearest(name, sources)}")
+            raise table.fail("data", f"no [data.{name}] is declared.{nearest(name, sources)}")
         return sources[name]
     if "of" not in table:
         raise table.fail(None, "one of `data` (a name) and `of` is needed")
     return _source_fields(table, table.one_of("of", SOURCES))
 
 
-def _formula(parent: _Table, name: str) -> Formula:
+def _formula(parent: Table, name: str) -> Formula:
     table = parent.table(name)
     word = table.one_of("formula", formulas.KINDS)
     kind = formulas.KINDS[word]
@@ -800,11 +397,11 @@ def _formula(parent: _Table, name: str) -> Formula:
     return formula
 
 
-def _calculated(table: _Table, name: str, book: _Book) -> Measure:
+def _calculated(table: Table, name: str, book: _Book) -> Measure:
     """Read a measure that is no measurement but a formula's value."""
     written = table.text("formula")
     if written not in book.formulas:
-        hint = _nearest(written, book.formulas)
+        hint = nearest(written, book.formulas)
         raise table.fail("formula", f"no [formulas.{written}] is declared.{hint}")
     formula = book.formulas[written]
     at = table.quantity("at", formula.x)
@@ -813,7 +410,7 @@ def _calculated(table: _Table, name: str, book: _Book) -> Measure:
     return Measure(name, nothing, Statistic("formula"), formula.y, formula, at)
 
 
-def _measure(table: _Table, name: str, book: _Book) -> Measure:
+def _measure(table: Table, name: str, book: _Book) -> Measure:
     if "formula" in table:
         return _calculated(table, name, book)
     source = _used_source(table, book.sources)
@@ -828,13 +425,13 @@ def _measure(table: _Table, name: str, book: _Book) -> Measure:
     return Measure(name, source, statistic, dimension, over=over)
 
 
-def _statistic(table: _Table, source: Source) -> Statistic:
+def _statistic(table: Table, source: Source) -> Statistic:
     word = table.text("statistic")
     if match := re.fullmatch(r"p([0-9]{1,2}(?:\.[0-9]+)?)", word):
         return Statistic(word, quantile=float(match[1]) / 100)
     if word not in STATISTICS:
         words = f"p50, p99 and the like, {', '.join(STATISTICS)}"
-        raise table.fail("statistic", f"`{word}` is none of {words}.{_nearest(word, STATISTICS)}")
+        raise table.fail("statistic", f"`{word}` is none of {words}.{nearest(word, STATISTICS)}")
     if word in _IN_TIME and source.of not in SERIES:
         known = " and ".join(sorted(SERIES))
         raise table.fail("statistic", f"`{word}` needs a course in time: {known}")
@@ -847,18 +444,24 @@ def _statistic(table: _Table, source: Source) -> Statistic:
     return Statistic(word)
 
 
-def _threshold(table: _Table, source: Source, word: str) -> Statistic:
+def _threshold(table: Table, source: Source, word: str) -> Statistic:
     sides = [side for side in ("above", "below") if side in table]
     if len(sides) != 1:
         raise table.fail("statistic", f"`{word}` needs one of `above` and `below`")
     limit = {sides[0]: table.quantity(sides[0], source.dimension)}
     if word == "share":
-        return Statistic(word, **limit)
+        return Statistic(word, above=limit.get("above"), below=limit.get("below"))
     hold = table.quantity("for", Dimension.TIME) if "for" in table else 0.0
-    return Statistic(word, **limit, **_since(table), hold_ps=hold)
+    return Statistic(
+        word,
+        above=limit.get("above"),
+        below=limit.get("below"),
+        hold_ps=hold,
+        **_since(table),
+    )
 
 
-def _since(table: _Table) -> dict[str, Any]:
+def _since(table: Table) -> dict[str, Any]:
     """From when time counts: `after` an instant, or `after_flow` a flow has ended."""
     if "after_flow" in table:
         return {"after_flow": table.whole("after_flow", 0)}
@@ -889,12 +492,14 @@ PANELS = {
 }
 
 
-def _panel(table: _Table, book: _Book) -> Panel:
+def _panel(table: Table, book: _Book) -> Panel:
     kind = table.one_of("kind", PANELS)
     drawn = _drawn_formulas(table, book, kind)
     select = _select(table.table("select"), book) if kind != "curves" else {}
     x, by = table.optional("x"), table.optional("by")
-    source, measures, statistic = None, (), None
+    source: Source | None = None
+    measures: tuple[Measure, ...] = ()
+    statistic: Statistic | None = None
     if kind in ("bars", "lines"):
         names = table.texts("measure")
         if not names:
@@ -914,7 +519,8 @@ def _panel(table: _Table, book: _Book) -> Panel:
             statistic = _statistic(table, source)
     if kind != "curves":
         _check_open(table, book, select, [name for name in (x, by) if name])
-    if kind == "lines" and (x is None or _group_of(book, select).axis(x).dimension is None):
+    across = _group_of(book, select).axis(x) if kind == "lines" and x else None
+    if kind == "lines" and (across is None or across.dimension is None):
         raise table.fail("x", "`lines` needs an axis whose values are all numbers")
     edges = _edges(table, kind)
     published = _published(table, book, select, by, x, edges)
@@ -944,11 +550,11 @@ def _panel(table: _Table, book: _Book) -> Panel:
     return panel
 
 
-def _drawn_formulas(table: _Table, book: _Book, kind: str) -> tuple[Formula, ...]:
+def _drawn_formulas(table: Table, book: _Book, kind: str) -> tuple[Formula, ...]:
     names = table.texts("formulas")
     for name in names:
         if name not in book.formulas:
-            hint = _nearest(name, book.formulas)
+            hint = nearest(name, book.formulas)
             raise table.fail("formulas", f"no [formulas.{name}] is declared.{hint}")
     if names and kind not in ("curves", "lines"):
         raise table.fail("formulas", "formulas are drawn in panels of kind `curves` and `lines`")
@@ -962,12 +568,12 @@ def _drawn_formulas(table: _Table, book: _Book, kind: str) -> tuple[Formula, ...
     return drawn
 
 
-def _edges(table: _Table, kind: str) -> tuple[float, ...]:
+def _edges(table: Table, kind: str) -> tuple[float, ...]:
     if "edges" not in table:
         return ()
     if kind != "by-size":
         raise table.fail("edges", "`edges` are for panels of kind `by-size`")
-    written = table.list("edges")
+    written = table.items("edges")
     edges = tuple(table.quantity_of("edges", edge, Dimension.SIZE).value for edge in written)
     if not edges or list(edges) != sorted(set(edges)):
         raise table.fail("edges", "expected sizes that rise")
@@ -975,7 +581,7 @@ def _edges(table: _Table, kind: str) -> tuple[float, ...]:
 
 
 def _published(
-    table: _Table,
+    table: Table,
     book: _Book,
     select: Selection,
     by: str | None,
@@ -989,21 +595,19 @@ def _published(
     group = _group_of(book, select)
     axis = group.axis(by) if by else None
     across = group.axis(x) if x else None
-    usual = (
-        edges or tuple(p.number for p in across.points if p.number is not None)
-        if (edges or across)
-        else ()
-    )
+    usual = edges
+    if not edges and across:
+        usual = tuple(point.number for point in across.points if point.number is not None)
     return tuple(_curve(each, axis, usual) for each in tables)
 
 
-def _curve(table: _Table, axis: Axis | None, usual: tuple[float, ...]) -> Published:
+def _curve(table: Table, axis: Axis | None, usual: tuple[float, ...]) -> Published:
     point = table.optional("point")
     if point is not None and (axis is None or point not in axis.labels()):
         words = ", ".join(axis.labels()) if axis else "none"
         raise table.fail("point", f"`{point}` is no point of `by`; there are: {words}")
-    x = tuple(table.quantity_of("x", value, None).value for value in table.list("x")) or usual
-    y = tuple(table.quantity_of("y", value, None).value for value in table.list("y"))
+    x = tuple(table.quantity_of("x", value, None).value for value in table.items("x")) or usual
+    y = tuple(table.quantity_of("y", value, None).value for value in table.items("y"))
     if not y or len(x) < len(y) or ("x" in table and len(x) != len(y)):
         raise table.fail("y", f"there are {len(y)} values for {len(x)} places")
     curve = Published(point, table.text("text", ""), x[: len(y)], y)
@@ -1011,7 +615,7 @@ def _curve(table: _Table, axis: Axis | None, usual: tuple[float, ...]) -> Publis
     return curve
 
 
-def _mark(table: _Table) -> Mark:
+def _mark(table: Table) -> Mark:
     ends = {k: table.quantity_of(k, table.get(k), None) for k in ("x", "y") if k in table}
     if not ends:
         raise table.fail(None, "a mark needs `x` or `y`")
@@ -1020,31 +624,31 @@ def _mark(table: _Table) -> Mark:
     return mark
 
 
-def _select(table: _Table, book: _Book) -> dict[str, tuple[str, ...]]:
+def _select(table: Table, book: _Book) -> dict[str, tuple[str, ...]]:
     """Labels by axis; each may be one or several."""
     select: dict[str, tuple[str, ...]] = {}
     if not book.groups:
         raise table.fail(None, "there are no [[runs]]")
-    for axis in table.raw:
-        written = table.get(axis)
+    for name in table.raw:
+        written = table.get(name)
         labels = written if isinstance(written, list) else [written]
-        select[axis] = tuple(str(label) for label in labels)
-    names = select.get(GROUP, ())
+        select[name] = tuple(str(label) for label in labels)
+    chosen = select.get(GROUP, ())
     known = [group.name for group in book.groups]
-    for name in names:
+    for name in chosen:
         if name not in known:
-            raise table.fail(GROUP, f"no [[runs]] is called `{name}`.{_nearest(name, known)}")
-    if len(names) > 1 or (not names and len(known) > 1):
+            raise table.fail(GROUP, f"no [[runs]] is called `{name}`.{nearest(name, known)}")
+    if len(chosen) > 1 or (not chosen and len(known) > 1):
         raise table.fail(None, f"say which runs are meant: {GROUP} = one of {', '.join(known)}")
     group = _group_of(book, select)
-    for name, labels in select.items():
+    for name, points in select.items():
         if name == GROUP:
             continue
         axis = group.axis(name)
         if axis is None:
             names = tuple(axis.name for axis in group.axes)
-            raise table.fail(name, f"no axis `{name}` in these runs.{_nearest(name, names)}")
-        for label in labels:
+            raise table.fail(name, f"no axis `{name}` in these runs.{nearest(name, names)}")
+        for label in points:
             if label not in axis.labels():
                 words = ", ".join(axis.labels())
                 raise table.fail(name, f"`{label}` is no point of the axis; there are: {words}")
@@ -1056,7 +660,7 @@ def _group_of(book: _Book, select: Selection) -> Group:
     return next(group for group in book.groups if names is None or group.name in names)
 
 
-def _check_open(table: _Table, book: _Book, select: Selection, drawn: list[str]) -> None:
+def _check_open(table: Table, book: _Book, select: Selection, drawn: list[str]) -> None:
     """Every axis is drawn, or selected down to one point."""
     group = _group_of(book, select)
     for name in drawn:
@@ -1080,7 +684,7 @@ _BOUNDS = {
 }
 
 
-def _claim(table: _Table, book: _Book) -> Claim:
+def _claim(table: Table, book: _Book) -> Claim:
     text, place, paper = table.text("text"), table.text("place"), table.text("paper")
     value = _pick(table, "measure", book, {})
     dimension = value.measure.dimension
@@ -1094,14 +698,14 @@ def _claim(table: _Table, book: _Book) -> Claim:
     return claim
 
 
-def _pick(table: _Table, key: str, book: _Book, given: Selection) -> Pick:
+def _pick(table: Table, key: str, book: _Book, given: Selection) -> Pick:
     """Read a measure of a claim: its name, or a table with its name and labels of axes."""
     written = table.need(key, "the name of a measure, or { name = .., AXIS = .. }")
     if isinstance(written, str):
         written = {"name": written}
     if not isinstance(written, dict):
         raise table.fail(key, f"expected a name or a table, found {written!r}")
-    inner = _Table(written, table.file, (*table.way, key))
+    inner = Table(written, table.file, (*table.path, key))
     measure = book.measure(table, key, inner.text("name"))
     own = {axis: labels for axis, labels in written.items() if axis != "name"}
     if measure.formula:
@@ -1110,7 +714,7 @@ def _pick(table: _Table, key: str, book: _Book, given: Selection) -> Pick:
     # What is not said here is as on the other side of the comparison.
     if GROUP not in own and GROUP in given:
         own[GROUP] = list(given[GROUP])
-    select = _select(_Table(own, table.file, inner.way), book)
+    select = _select(Table(own, table.file, inner.path), book)
     group = _group_of(book, select)
     for axis in group.axes:
         if axis.name in select:
@@ -1126,7 +730,7 @@ def _pick(table: _Table, key: str, book: _Book, given: Selection) -> Pick:
 
 
 def _than(
-    table: _Table,
+    table: Table,
     key: str,
     written: object,
     book: _Book,
@@ -1146,7 +750,7 @@ def _than(
 
 
 def _bounds(
-    table: _Table, book: _Book, value: Pick, dimension: Dimension, divided: bool
+    table: Table, book: _Book, value: Pick, dimension: Dimension, divided: bool
 ) -> tuple[tuple[Bound, ...], str]:
     bounds: list[Bound] = []
     words: list[str] = []
@@ -1161,9 +765,9 @@ def _bounds(
             bounds.append(Bound(than, low, strict, over))
             words.append(f"{sign} {than if isinstance(than, Quantity) else _named(than, value)}")
     if ends := table.range("within", dimension):
-        low, high = (Quantity(end, dimension) for end in ends)
-        bounds += [Bound(low, True, False), Bound(high, False, False)]
-        words.append(f"{low} to {high}")
+        least, most = (Quantity(end, dimension) for end in ends)
+        bounds += [Bound(least, True, False), Bound(most, False, False)]
+        words.append(f"{least} to {most}")
     if "near" in table:
         near = table.table("near")
         middle = near.quantity("value", dimension)

@@ -89,7 +89,8 @@ def bytes_below(points: Sequence[tuple[float, float]], interpolation: str, size:
         total += flows * (low + high) / 2
         upto = np.clip(size, low, high)
         below += flows * (upto**2 - low**2) / (2 * (high - low))
-    return below / total
+    shares: Array = below / total
+    return shares
 
 
 def empty_share(threshold: float, ratio: Array) -> Array:
@@ -98,7 +99,8 @@ def empty_share(threshold: float, ratio: Array) -> Array:
     ``threshold`` is the pause threshold in HRTT · µ; packets come ``ratio`` times as fast as they
     leave.
     """
-    return (ratio - 1) / (threshold * ratio + ratio**2 - 1)
+    shares: Array = (ratio - 1) / (threshold * ratio + ratio**2 - 1)
+    return shares
 
 
 def worst_empty_share(threshold: Array) -> Array:

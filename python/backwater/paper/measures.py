@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from backwater.errors import RunError
-from backwater.paper.files import Measure, Source, Statistic
+from backwater.paper.figure import Measure, Source, Statistic
 from backwater.paper.pausing import pause_levels, pause_rate, paused, pauses
 from backwater.paper.quantities import Dimension, parse, text
 from backwater.paper.samples import Array, Lines, Samples, of_ports, recorded, window_of
@@ -107,7 +107,8 @@ def evaluate(statistic: Statistic, samples: Samples) -> float:
             return float((values * weights).sum() / weights.sum())
         case "std":
             mean = (values * weights).sum() / weights.sum()
-            return float(((values - mean) ** 2 * weights).sum() / weights.sum()) ** 0.5
+            variance = float(((values - mean) ** 2 * weights).sum() / weights.sum())
+            return math.sqrt(variance)
         case "min":
             return float(values[weights > 0].min())
         case "max":
@@ -418,7 +419,7 @@ def _summary(source: Source, run: Run) -> Samples:
 def _by_role(source: Source, run: Run) -> Samples | Lines:
     from backwater.paper import by_role
 
-    readers = {
+    readers: dict[str, Callable[[Source, Run], Samples | Lines]] = {
         "port-buffer": by_role.port_buffer,
         "queuing-time": by_role.queuing_time,
         "sent": by_role.sent,
@@ -427,7 +428,7 @@ def _by_role(source: Source, run: Run) -> Samples | Lines:
     return readers[source.of](source, run)
 
 
-_READERS = {
+_READERS: dict[str, Callable[[Source, Run], Samples | Lines]] = {
     "slowdown": _flows,
     "slowdown-acked": _flows,
     "fct": _flows,

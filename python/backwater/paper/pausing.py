@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from backwater.paper.files import Source
+from backwater.paper.figure import Source
 from backwater.paper.samples import Lines, Samples, of_ports, recorded, window_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from backwater.errors import RunError
 from backwater.paper.claims import Values, Verdict, judge
-from backwater.paper.files import Figure, Group, Pick, Selection
+from backwater.paper.figure import Figure, Group, Pick, Selection
 from backwater.paper.measures import Data, Value
 
 if TYPE_CHECKING:

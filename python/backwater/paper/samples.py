@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from backwater.errors import RunError
-from backwater.paper.files import Source
+from backwater.paper.figure import Source
 
 if TYPE_CHECKING:
     import polars
@@ -49,11 +49,12 @@ def window_of(source: Source, run: Run) -> tuple[float, float]:
 def recorded(run: Run, table: str) -> polars.DataFrame:
     """Read a table that is there only if the scenario asked for it."""
     try:
-        return getattr(run, table)
+        found: polars.DataFrame = getattr(run, table)
     except (RunError, AttributeError) as error:
         raise RunError(
             f"{run.path}: there is no {table}.parquet: the scenario must ask for it in [record]"
         ) from error
+    return found
 
 
 def of_ports(source: Source, run: Run, table: polars.DataFrame) -> polars.DataFrame:

@@ -7,12 +7,14 @@ may be numbers or arrays.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
 
-    Numbers = float | np.ndarray[Any, np.dtype[Any]]
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+Numbers = TypeVar("Numbers", float, "Array")
 
 
 # SPFC-30
@@ -21,12 +23,12 @@ def burst_rate(bursts: Numbers) -> Numbers:
     return 1 / (bursts + 1)
 
 
-def victim_rate(bursts: Numbers, epsilon: Numbers) -> Numbers:
+def victim_rate(bursts: Numbers, epsilon: float) -> Numbers:
     """Departure rate of the victim port, Eq. 6: what goes elsewhere, and its share."""
     return (1 - epsilon) + 1 / (bursts + 1)
 
 
-def least_k(bursts: Numbers, epsilon: Numbers) -> Numbers:
+def least_k(bursts: Numbers, epsilon: float) -> Numbers:
     """Return the K above which the victim port is seen as one, Eq. 8 (right)."""
     return (bursts + 1) / ((1 - epsilon) * (bursts + 1) + 1)
 
@@ -36,13 +38,13 @@ def largest_k(bursts: Numbers) -> Numbers:
     return bursts + 1
 
 
-def tells_apart(k: Numbers, bursts: Numbers, epsilon: Numbers) -> Any:
+def tells_apart(k: float, bursts: Numbers, epsilon: float) -> Any:
     """Whether K is in the range of Eq. 8: victim ports above C/K, burst ports below."""
     return (least_k(bursts, epsilon) < k) & (k < largest_k(bursts))
 
 
 # SPFC-31
-def covered_epsilon(k: Numbers, bursts: Numbers) -> Numbers:
+def covered_epsilon(k: float | Array, bursts: float | Array) -> Array:
     """Largest share towards the congested port with which K still sees a victim port, at most 1.
 
     0 where K is no less than N + 1: there burst ports count as victims, whatever the share.
@@ -50,4 +52,5 @@ def covered_epsilon(k: Numbers, bursts: Numbers) -> Numbers:
     import numpy as np
 
     seen = np.minimum(1 - 1 / np.asarray(k) + 1 / (np.asarray(bursts) + 1), 1.0)
-    return np.where(np.asarray(k) < largest_k(bursts), seen, 0.0)
+    shares: Array = np.where(np.asarray(k) < np.asarray(bursts) + 1, seen, 0.0)
+    return shares

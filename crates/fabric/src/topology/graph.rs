@@ -534,7 +534,7 @@ impl Graph {
         self.links[kind as usize]
     }
 
-    /// Whether this is a regular shape, where [`Graph::like_pair`] says which pairs are alike.
+    /// Whether this is a regular shape, in which pairs of nodes at equal distances are alike.
     #[must_use]
     pub fn is_regular(&self) -> bool {
         self.pod_racks.is_some()

@@ -1,0 +1,254 @@
+"""What a figure is: runs, data, measures, panels and claims, as checked and immutable objects.
+
+:mod:`backwater.paper.files` makes them of a figure file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+from backwater.paper.formulas import Formula
+from backwater.paper.quantities import Dimension, Quantity
+
+GROUP = "runs"
+"""Name under which a selection says which ``[[runs]]`` it means."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One value of an axis: what is set to get there."""
+
+    label: str
+    scheme: str | None = None
+    overrides: tuple[str, ...] = ()
+    number: float | None = None
+    """Where it lies on a numeric axis, in the unit of its dimension."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Something that differs between the runs of a group."""
+
+    name: str
+    points: tuple[Point, ...]
+    dimension: Dimension | None = None
+    """Of the numbers, where the axis is numeric."""
+
+    def labels(self) -> tuple[str, ...]:
+        """Names of the points, in order."""
+        return tuple(point.label for point in self.points)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One combination of points: the same run, but for its seed."""
+
+    tags: tuple[tuple[str, str], ...]
+    scheme: str | None
+    overrides: tuple[str, ...]
+
+    def label(self) -> str:
+        """Say which case it is."""
+        return ", ".join(label for _, label in self.tags)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Runs of one scenario: all combinations of the points of its axes."""
+
+    name: str
+    scenario: Path
+    axes: tuple[Axis, ...]
+    overrides: tuple[str, ...]
+    seeds: tuple[int | None, ...]
+    profile: str | None
+    quick_overrides: tuple[str, ...]
+    quick_seeds: tuple[int | None, ...]
+
+    def axis(self, name: str) -> Axis | None:
+        """Find an axis by name."""
+        return next((axis for axis in self.axes if axis.name == name), None)
+
+    def cases(self, quick: bool = False) -> Iterator[Case]:
+        """All combinations, the last axis fastest."""
+        for points in product(*(axis.points for axis in self.axes)):
+            schemes = [point.scheme for point in points if point.scheme is not None]
+            yield Case(
+                tuple((a.name, p.label) for a, p in zip(self.axes, points, strict=True)),
+                schemes[-1] if schemes else None,
+                self.overrides
+                + tuple(override for point in points for override in point.overrides)
+                + (self.quick_overrides if quick else ()),
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Which numbers of a run are looked at."""
+
+    of: str
+    dimension: Dimension
+    sizes: tuple[float, float] | None = None
+    window: tuple[float, float] | None = None
+    traffic: tuple[str, ...] = ()
+    flows: tuple[int, ...] = ()
+    ports: tuple[str, ...] = ()
+    tiers: tuple[str, ...] = ()
+    bin_ps: float | None = None
+    interval_ps: float = 0.0
+    total: bool = False
+    key: str = ""
+    classes: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+    incast: bool | None = None
+    """Only incasts, or only other flows; ``None``: both."""
+
+    frames: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """How many numbers become one."""
+
+    name: str
+    quantile: float | None = None
+    above: float | None = None
+    below: float | None = None
+    after_ps: float = 0.0
+    after_flow: int | None = None
+    """Time counts from the end of this flow instead."""
+
+    hold_ps: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number that every case has."""
+
+    name: str
+    source: Source
+    statistic: Statistic
+    dimension: Dimension
+    formula: Formula | None = None
+    """It is no measurement: the value of this formula, the same in all runs."""
+
+    at: float = 0.0
+    """Where the formula is taken."""
+
+    over: Measure | None = None
+    """Its value is divided by that of this one."""
+
+
+Selection = Mapping[str, tuple[str, ...]]
+"""Labels by axis; what is not named is left open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A measure of selected cases."""
+
+    measure: Measure
+    select: Selection
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a value is compared with: a quantity, or another measure."""
+
+    than: Quantity | Pick
+    low: bool
+    """The value is to be above it (else below)."""
+
+    strict: bool
+    over: Pick | None = None
+    """The other measure is divided by this first, as the claim's own value is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A statement of the paper that a program can check."""
+
+    text: str
+    place: str
+    paper: str
+    value: Pick
+    over: Quantity | Pick | None
+    bounds: tuple[Bound, ...]
+    expected: str
+    """The bounds in words."""
+
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A value of the paper, drawn faintly."""
+
+    text: str
+    x: Quantity | None
+    y: Quantity | None
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A curve of the paper, drawn faintly."""
+
+    point: str | None
+    """The point of `by` that it belongs to, whose colour it has."""
+
+    text: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One drawing of the picture."""
+
+    kind: str
+    title: str
+    select: Selection
+    by: str | None
+    x: str | None
+    source: Source | None
+    measures: tuple[Measure, ...]
+    statistic: Statistic | None
+    bins: int
+    x_label: str | None
+    y_label: str | None
+    x_scale: str
+    y_scale: str
+    x_limits: tuple[float, float] | None
+    y_limits: tuple[float, float] | None
+    marks: tuple[Mark, ...]
+    edges: tuple[float, ...] = ()
+    """Upper edges of the bins of size; none: bins with equally many flows."""
+
+    formulas: tuple[Formula, ...] = ()
+    published: tuple[Published, ...] = ()
+    published_from: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure of a paper."""
+
+    name: str
+    path: Path
+    title: str
+    place: str
+    about: str
+    size: str
+    groups: tuple[Group, ...]
+    panels: tuple[Panel, ...]
+    claims: tuple[Claim, ...]
+    columns: int
+
+    def group(self, select: Selection) -> Group:
+        """Return the group that a selection speaks of."""
+        names = select.get(GROUP)
+        return next(g for g in self.groups if names is None or g.name in names)
