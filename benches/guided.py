@@ -82,7 +82,7 @@ def extension() -> None:
 
 
 def main() -> None:
-    """Build what is asked for."""
+    """Build the example, or the extension module."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--extension", action="store_true", help="the extension module")
     options = parser.parse_args()

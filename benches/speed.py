@@ -72,7 +72,7 @@ def cells(scenarios: list[str], threads: list[int], only: str) -> list[Cell]:
 def measure(
     runs: list[Cell], repeats: int, binaries: list[Path]
 ) -> dict[Cell, list[list[dict[str, Any]]]]:
-    """Run every cell so many times with each binary, in rounds; told by binary."""
+    """Run every cell ``repeats`` times with each binary, in rounds; told by binary."""
     told: dict[Cell, list[list[dict[str, Any]]]] = {cell: [[] for _ in binaries] for cell in runs}
     for nth in range(repeats):
         for cell in runs:

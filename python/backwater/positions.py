@@ -1,6 +1,6 @@
 """Where the values of a TOML text stand.
 
-``tomllib`` reads values and forgets where they were. This walks over a text that ``tomllib`` has
+``tomllib`` reads values and forgets where they were. This scans a text that ``tomllib`` has
 accepted, and so needs to tell only where things begin and end, not whether they are right.
 """
 
@@ -28,9 +28,9 @@ class Span:
 
 def locate(text: str) -> dict[Path, Span]:
     """Find every value of a valid TOML text, tables without a line of their own aside."""
-    walker = _Walker(text)
-    walker.document()
-    return walker.found
+    scanner = _Scanner(text)
+    scanner.document()
+    return scanner.found
 
 
 def line_column(text: str, offset: int) -> tuple[int, int]:
@@ -39,7 +39,7 @@ def line_column(text: str, offset: int) -> tuple[int, int]:
     return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
 
 
-class _Walker:
+class _Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0

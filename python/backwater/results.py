@@ -40,7 +40,7 @@ RECORDED_FILES = (
     "held_flows.parquet",
     "waiting.parquet",
 )
-"""What a run leaves besides, where ``[record]`` of its scenario asks for it."""
+"""What a run leaves besides, where ``[record]`` of its scenario requests it."""
 
 
 def run_files(path: Path) -> list[str]:
@@ -49,7 +49,7 @@ def run_files(path: Path) -> list[str]:
 
 
 class Run:
-    """One finished (or interrupted) run: a directory, read when asked for.
+    """One finished (or interrupted) run: a directory whose files are read when they are first used.
 
     Times are in picoseconds, sizes in bytes, rates in bits per second; the names of the columns
     say so.

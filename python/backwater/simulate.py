@@ -21,7 +21,7 @@ from backwater.results import COMPARISON, RECORDED_FILES, REPORT, RUN_FILES, Com
 _PATIENCE_S = 0.1
 
 MOST_THREADS = 1024
-"""More cannot be asked for; a run uses no more than there are processors."""
+"""The largest number of threads that is accepted; a run uses no more than there are processors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +173,8 @@ def run(
 ) -> Run:
     """Simulate a scenario and return what it left in the directory ``out``.
 
-    ``overrides`` are texts such as ``"switch.buffer=24MB"``. ``profile`` names a simulator whose
-    habits are taken on, such as ``"ns3"``. At most ``threads`` processors work on it (0: all of
+    ``overrides`` are texts such as ``"switch.buffer=24MB"``. ``profile`` names a simulator that
+    is imitated, such as ``"ns3"``. At most ``threads`` processors work on it (0: all of
     them), which changes no result. Ctrl-C raises :class:`~backwater.Interrupted`, whose
     ``result`` is the part that was computed.
     """
@@ -259,7 +259,7 @@ def processors() -> int:
 
 
 def runs_at_a_time(threads: int) -> int:
-    """How many runs keep all processors busy, if each uses so many; 0 stands for all."""
+    """How many runs keep all processors busy, if each uses ``threads``; 0 stands for all."""
     return max(1, processors() // threads) if threads else 1
 
 

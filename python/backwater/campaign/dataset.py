@@ -1,4 +1,4 @@
-"""A campaign as a table: what was asked for, and what has become of it."""
+"""A campaign as a table: what was requested, and what became of it."""
 
 from __future__ import annotations
 

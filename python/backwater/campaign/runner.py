@@ -77,7 +77,7 @@ class Outcome:
 
 
 class Executor(Protocol):
-    """Whoever makes runs: processes of this machine, or a cluster."""
+    """What makes runs: processes of this machine, or a cluster."""
 
     def execute(self, jobs: Sequence[Job], session: Session) -> Generator[Reply | None, None, None]:
         """Yield replies as they come, and ``None`` now and then while there is none."""

@@ -20,7 +20,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate, and where the true value lies with the probability asked for."""
+    """An estimate, and where the true value lies with the requested probability."""
 
     estimate: float
     low: float | None

@@ -8,8 +8,8 @@
     DIR/work/…/              runs that are being made
 
 A run gets its name in ``runs`` when all its files are on the disk, by one rename; so what has a
-name there is whole. Whoever comes second with the same run throws its own away. No lock is held
-while runs are made, and no clock is asked.
+name there is whole. The process that comes second with the same run discards its own. No lock is
+held while runs are made, and no clock is read.
 """
 
 from __future__ import annotations

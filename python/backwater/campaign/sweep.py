@@ -69,7 +69,7 @@ class Sweep:
 
     @property
     def size(self) -> int:
-        """Runs that it asks for."""
+        """How many runs it makes."""
         count = len(self.schemes) * len(self.seeds)
         for axis in self.axes:
             count *= len(axis.values)

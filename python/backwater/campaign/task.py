@@ -35,7 +35,7 @@ class InputFile:
 class Task:
     """A run that is wanted: a scenario, and what is changed in it.
 
-    What it says is read once, when it is first asked for: a scenario that is edited afterwards
+    What it says is read once, when it is first needed: a scenario that is edited afterwards
     does not change the task.
     """
 

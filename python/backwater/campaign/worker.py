@@ -99,7 +99,7 @@ def _simulate(job: Job, work: Path, tell: Tell) -> dict[str, Any]:
     run = simulate.run(
         scenario, out=work / "run", listener=listener, threads=job.threads, profile=job.profile
     )
-    # The words of the scenario as it was asked for, and the names of its own files.
+    # The words of the scenario as it was requested, and the names of its own files.
     (run.path / "resolved.toml").write_text(job.resolved, encoding="utf-8")
     return run.summary
 

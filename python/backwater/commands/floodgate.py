@@ -7,7 +7,7 @@ from typing import Any
 
 # FG-62
 def floodgate_lines(cost: dict[str, Any]) -> list[str]:
-    """Memory of each kind of switch in lines, the worst case of so many destinations."""
+    """Memory of each kind of switch in lines, the worst case of that many destinations."""
     lines = [f"for {cost['destinations']:,} destinations, all of them in use at once"]
     for switch in cost["switches"]:
         lines += ["", *_switch_lines(switch)]

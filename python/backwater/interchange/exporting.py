@@ -312,7 +312,7 @@ def _qlen(run: Run, network: Network, path: Path, result: Exported) -> None:
     spec = network.resolved.get("record", {}).get("histogram")
     if spec is None or not (run.path / HISTOGRAM).exists():
         result.notes.append(
-            "no qlen.txt: the run has no histogram of queues; ask for it in the scenario with "
+            "no qlen.txt: the run has no histogram of queues; request it in the scenario with "
             '[record] histogram = { every = "100ns", bin = "1KB", window = ["0us", "100ms"] }'
         )
         return

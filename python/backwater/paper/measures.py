@@ -234,7 +234,7 @@ def _flows(source: Source, run: Run) -> Samples:
 
 
 def _of_classes(source: Source, run: Run, flows: polars.DataFrame) -> polars.DataFrame:
-    """Flows of the classes that were asked for (`backwater.breakdown`)."""
+    """Flows of the chosen classes (`backwater.breakdown`)."""
     import polars as pl
 
     from backwater.breakdown import flow_classes

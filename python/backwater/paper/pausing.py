@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _held(source: Source, run: Run) -> polars.DataFrame:
-    """Pauses of the ports that were asked for: those that had to wait."""
+    """Pauses of the chosen ports: those that had to wait."""
     import polars as pl
 
     table = run.pauses

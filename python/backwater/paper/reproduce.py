@@ -1,4 +1,4 @@
-"""Runs what figures ask for, judges their claims, and writes pictures and tables."""
+"""Runs what figures need, judges their claims, and writes pictures and tables."""
 
 from __future__ import annotations
 

@@ -47,18 +47,18 @@ def window_of(source: Source, run: Run) -> tuple[float, float]:
 
 
 def recorded(run: Run, table: str) -> polars.DataFrame:
-    """Read a table that is there only if the scenario asked for it."""
+    """Read a table that is there only if the scenario requests it."""
     try:
         found: polars.DataFrame = getattr(run, table)
     except (RunError, AttributeError) as error:
         raise RunError(
-            f"{run.path}: there is no {table}.parquet: the scenario must ask for it in [record]"
+            f"{run.path}: there is no {table}.parquet: the scenario must request it in [record]"
         ) from error
     return found
 
 
 def of_ports(source: Source, run: Run, table: polars.DataFrame) -> polars.DataFrame:
-    """Rows of the ports that were asked for, with the name of the port, such as ``s0->h1``."""
+    """Rows of the chosen ports, with the name of the port, such as ``s0->h1``."""
     import polars as pl
 
     names = run.ports.select(
