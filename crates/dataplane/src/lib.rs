@@ -6,6 +6,7 @@
 
 mod bucket;
 pub mod config;
+pub mod hop;
 pub mod int;
 pub mod nic;
 pub mod packet;

@@ -16,6 +16,7 @@ pub mod hpcc;
 mod integer;
 mod link;
 mod ndp;
+mod obey;
 mod receiver;
 mod recovery;
 mod scan;
@@ -269,7 +270,7 @@ impl Nic {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        if self.driven.is_some() && !arena.hot(id).kind().is_hop_control() {
+        if self.driven.is_some() && !arena.hot(id).is_frame() {
             return self.drive(now, sink, |driven, cx| driven.receive(cx, port, id, arena));
         }
         match arena.hot(id).kind() {
@@ -288,68 +289,8 @@ impl Nic {
                 self.sender.notified(now, &self.config, flow, slot);
                 arena.free(id);
             }
-            Kind::Pfc => {
-                let packet = *arena.hot(id);
-                arena.free(id);
-                // NIC-07
-                if self.config.obeys_pfc {
-                    let (on, mask) = (packet.psn != 0, packet.hash as u8);
-                    let (before, after) = match &mut self.scan {
-                        Some(scan) => scan.pause_classes(mask, on),
-                        None => self.sender.pause_classes(port, mask, on),
-                    };
-                    self.counters.repeated_pauses += u64::from(before == after);
-                    sink.pfc_received(port, before, after);
-                    if !on {
-                        sink.kick(port);
-                    }
-                }
-            }
-            // FG-42: whoever gets one has asked for it.
-            Kind::DstPause => {
-                let packet = *arena.hot(id);
-                arena.free(id);
-                let on = packet.psn != 0;
-                let changed = match &mut self.scan {
-                    Some(scan) => scan.pause_destination(packet.dst, on),
-                    None => self.sender.pause_destination(port, packet.dst, on),
-                };
-                self.counters.repeated_pauses += u64::from(!changed);
-                if !on {
-                    sink.kick(port);
-                }
-            }
-            // FG-20: these go between switches.
-            Kind::Credit | Kind::SwitchSyn => arena.free(id),
-            Kind::BfcBitmap => {
-                if self.config.obeys_bfc {
-                    let queues = arena.named(id);
-                    self.sender.pause_exactly(&self.config, port, queues, sink);
-                }
-                arena.free(id);
-            }
-            Kind::BfcPause if arena.hot(id).flow != u32::MAX => {
-                let packet = *arena.hot(id);
-                arena.free(id);
-                if self.config.obeys_bfc {
-                    let changed = self.sender.pause_flow(port, &packet, sink);
-                    self.counters.repeated_pauses += u64::from(!changed);
-                }
-            }
-            Kind::BfcPause => {
-                let packet = *arena.hot(id);
-                arena.free(id);
-                if self.config.obeys_bfc {
-                    let changed = self.sender.pause_queue(
-                        &self.config,
-                        port,
-                        packet.hash as u16,
-                        packet.psn != 0,
-                        sink,
-                    );
-                    self.counters.repeated_pauses += u64::from(!changed);
-                }
-            }
+            Kind::Hop => self.obey(port, id, arena, sink),
+            Kind::Unknown => arena.free(id),
         }
     }
 

@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::config::NicConfig;
+use crate::hop::bfc::PauseFlow;
 use crate::nic::control::{AckInfo, Control};
 use crate::nic::destinations::Destinations;
 use crate::nic::link::Reach;
@@ -816,8 +817,8 @@ impl Sender {
     }
 
     /// BFC-37: holds a flow by its number, or lets it go. False where that changed nothing.
-    pub fn pause_flow<S: Sink>(&mut self, port: u16, frame: &Packet, sink: &mut S) -> bool {
-        if frame.psn != 0 {
+    pub fn pause_flow<S: Sink>(&mut self, port: u16, frame: PauseFlow, sink: &mut S) -> bool {
+        if frame.on {
             return self.held.insert(frame.flow, ()).is_none();
         }
         if self.held.remove(&frame.flow).is_none() {
@@ -825,7 +826,7 @@ impl Sender {
         }
         // The flow stands parked at its queue, if its turn came meanwhile.
         let queues = &mut self.ports[port as usize].queues;
-        let Some(queue) = queues.get_mut(frame.hash as usize) else {
+        let Some(queue) = queues.get_mut(usize::from(frame.queue)) else {
             return true;
         };
         let mut slot = std::mem::replace(&mut queue.parked, NO_SLOT);
@@ -835,7 +836,7 @@ impl Sender {
             if flow.start.flow == frame.flow {
                 self.enter_ring(slot);
             } else {
-                let queue = &mut self.ports[port as usize].queues[frame.hash as usize];
+                let queue = &mut self.ports[port as usize].queues[usize::from(frame.queue)];
                 flow.link = queue.parked;
                 queue.parked = slot;
             }

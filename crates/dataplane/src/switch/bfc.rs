@@ -4,11 +4,14 @@
 //! The rules are in `specs/bfc.md`; which queue a flow gets is in `flow_table.rs`.
 
 use crate::config::{ALL_PACKETS, BfcConfig, BitmapConfig, Classify, PauseBy, SwitchConfig};
-use crate::packet::Packet;
+use crate::packet::{Packet, flag};
 use crate::route::mix32;
 use crate::switch::classify::MixedMap;
 use crate::switch::queueing::DATA_CLASS;
 use crate::units::{Rate, Time};
+
+/// BFC: this packet incremented its pause counter (`counterIncr`).
+pub(crate) const OVER: u8 = flag::HOP_A;
 
 /// Pairs of (ingress, egress) ports of a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,10 @@
 //! Links that fail and come back, as the switch at one end sees it. The rules are in
 //! `specs/links.md`.
 
+use super::bfc::OVER;
 use super::classify::Place;
 use super::credits::CREDIT_CLASS;
+use super::floodgate::HELD;
 use super::mmu::Tell;
 use super::{Pairs, Switch};
 use crate::packet::{Arena, PacketId, flag};
@@ -108,13 +110,13 @@ impl Switch {
             for egress in 0..self.queueing.ports.len() as u16 {
                 self.queueing.for_each_packet(egress, arena, |id| {
                     let packet = arena.hot(id);
-                    if packet.ingress == port && packet.has(flag::OVER) {
+                    if packet.ingress == port && packet.has(OVER) {
                         holding.push(id);
                     }
                 });
             }
             for id in holding {
-                arena.hot_mut(id).flags &= !flag::OVER;
+                arena.hot_mut(id).flags &= !OVER;
             }
         }
     }
@@ -170,7 +172,7 @@ impl Switch {
         if self.floodgate.is_some() {
             self.regulate_flush(now, port, &packet, arena, sink);
         }
-        arena.hot_mut(id).flags &= !flag::HELD;
+        arena.hot_mut(id).flags &= !HELD;
         self.discard(now, port, id, cause, arena, sink);
     }
 
@@ -208,7 +210,7 @@ impl Switch {
         sink: &mut S,
     ) {
         let packet = *arena.hot(id);
-        arena.hot_mut(id).flags &= !flag::OVER;
+        arena.hot_mut(id).flags &= !OVER;
         let bit = 1u8 << packet.class();
         let size = u64::from(packet.size);
         let telemetry = &mut self.queueing.ports[port as usize].telemetry;
@@ -218,7 +220,7 @@ impl Switch {
         if self.class.int & bit != 0 {
             telemetry.int_bytes -= size;
         }
-        if packet.has(flag::OVER)
+        if packet.has(OVER)
             && let Some(backpressure) = &mut self.backpressure
             && backpressure.under(&packet)
         {
@@ -277,7 +279,7 @@ impl Switch {
             return self.give_up(now, from, id, DropCause::NoRoute, arena, sink);
         };
         self.counters.rerouted += u64::from(port != from);
-        let place = if packet.has(flag::HELD) && self.waits_behind() {
+        let place = if packet.has(HELD) && self.waits_behind() {
             Place::at(self.queueing.behind(port, packet.class())) // FG-15
         } else {
             let draw = &mut || sink.draw();

@@ -22,12 +22,15 @@ mod stuck;
 mod trim;
 
 use crate::config::{Assist, Classify, IntConfig, PauseBy, Scope, SwitchConfig};
+use crate::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
+use crate::hop::floodgate::{Credit, Credits as CreditsFrame, PauseDestination, SwitchSyn};
+use crate::hop::pfc::PauseClasses;
 use crate::int::{IntFormat, IntHop, wire};
-use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
+use crate::packet::{Arena, Cold, Frame, Kind, Packet, PacketId, flag};
 use crate::route::Routes;
 use crate::sink::{DROP_CAUSES, DropCause, Sink};
 use crate::units::{NEVER, Rate, Time};
-use bfc::Backpressure;
+use bfc::{Backpressure, OVER};
 use classify::{Classifier, Place};
 use clock::Clock;
 use credits::{CREDIT_CLASS, Credits};
@@ -275,7 +278,7 @@ impl Switch {
     #[inline]
     pub fn prefetch_way(&self, in_port: u16, id: PacketId, arena: &Arena) -> Option<u16> {
         let packet = arena.hot(id);
-        if packet.kind().is_hop_control() {
+        if packet.is_frame() {
             return None;
         }
         let port = self.routes.port(packet, || arena.cold(id).src)?;
@@ -327,7 +330,7 @@ impl Switch {
     ) {
         // A copy first: to read the record right after a part of it was written would stall.
         let mut packet = *arena.hot(id);
-        if packet.kind().is_hop_control() {
+        if packet.is_frame() {
             self.obey(now, in_port, id, arena, sink);
             return;
         }
@@ -557,7 +560,7 @@ impl Switch {
             // BFC-07: N_active with this packet in place.
             let active = self.queueing.open(port, packet.class());
             if backpressure.is_over(port, active, found, packet, alone) {
-                arena.hot_mut(id).flags |= flag::OVER;
+                arena.hot_mut(id).flags |= OVER;
                 if backpressure.over(packet) {
                     self.tell_bfc(packet, true, arena, sink);
                 }
@@ -604,10 +607,10 @@ impl Switch {
         let number = self.queueing.get(queue).number;
         let hot = arena.hot_mut(id);
         let packet = *hot;
-        if packet.kind().is_hop_control() {
+        if packet.is_frame() {
             let counters = &mut self.port_counters[port as usize];
             counters.frame_bytes += u64::from(packet.size);
-            if packet.kind() == Kind::Credit {
+            if packet.is_credit() {
                 counters.credit_bytes += u64::from(packet.size);
             }
             if self.class.int & 1 != 0 {
@@ -618,7 +621,7 @@ impl Switch {
             return Some(id);
         }
         hot.upstream_queue = number;
-        hot.flags &= !(flag::BUFFERED | flag::OVER | flag::HELD);
+        hot.flags &= !flag::OF_SWITCH;
         self.counters.sent += 1;
         if !PLAIN {
             self.touch(now, sink);
@@ -635,7 +638,7 @@ impl Switch {
             self.tell_pfc(packet.ingress, class, false, arena, sink);
         }
         if !PLAIN
-            && packet.has(flag::OVER)
+            && packet.has(OVER)
             && let Some(backpressure) = &mut self.backpressure
             && backpressure.under(&packet)
         {
@@ -766,12 +769,18 @@ impl Switch {
         sink: &mut S,
     ) {
         let packet = *arena.hot(id);
-        if packet.kind() == Kind::Credit {
-            return self.take_credits(now, port, id, arena, sink);
+        if let Some(credit) = Credit::read(&packet) {
+            arena.free(id);
+            return self.take_credits(now, port, &[credit], arena, sink);
         }
-        if packet.kind() == Kind::BfcBitmap {
+        if CreditsFrame::read(&packet).is_some() {
+            let credits: Vec<Credit> = CreditsFrame::named(arena.list(id)).collect();
+            arena.free(id);
+            return self.take_credits(now, port, &credits, arena, sink);
+        }
+        if Bitmap::read(&packet).is_some() {
             // BFC-30
-            if self.queueing.replace_paused(port, arena.named(id), arena) {
+            if self.queueing.replace_paused(port, arena.list(id), arena) {
                 sink.kick(port);
             }
             arena.free(id);
@@ -779,24 +788,26 @@ impl Switch {
         }
         arena.free(id);
         let on = packet.psn != 0;
-        if packet.kind() == Kind::SwitchSyn {
-            self.answer_syn(port, &packet, arena, sink);
-        } else if packet.kind() == Kind::DstPause {
-            self.obey_destination(now, port, &packet, arena, sink);
-        } else if packet.kind() == Kind::Pfc {
+        if let Some(syn) = SwitchSyn::read(&packet) {
+            self.answer_syn(port, syn, arena, sink);
+        } else if let Some(frame) = PauseDestination::read(&packet) {
+            self.obey_destination(now, port, frame, arena, sink);
+        } else if let Some(frame) = PauseClasses::read(&packet) {
             // SW-40, SW-43
             let state = &mut self.queueing.ports[port as usize];
             let before = state.paused;
-            let mask = packet.hash as u8;
+            let mask = frame.classes;
             state.paused = if on { before | mask } else { before & !mask };
             self.counters.repeated_pauses += u64::from(state.paused == before);
             sink.pfc_received(port, before, state.paused);
-        } else if self.pauses_flows() {
+        } else if let Some(frame) = PauseFlow::read(&packet) {
             // BFC-37
-            let own = self.classifier.own_queue(port, packet.flow);
-            let news = self.queueing.hold_flow(port, packet.flow, on, own, arena);
+            let own = self.classifier.own_queue(port, frame.flow);
+            let news = self.queueing.hold_flow(port, frame.flow, on, own, arena);
             self.counters.repeated_pauses += u64::from(!news);
-        } else if let Some(queue) = self.queueing.by_number(port, packet.hash as u16) {
+        } else if let Some(frame) = PauseQueue::read(&packet)
+            && let Some(queue) = self.queueing.by_number(port, frame.queue)
+        {
             // BFC-10
             self.counters.repeated_pauses += u64::from(self.queueing.get(queue).paused == on);
             self.queueing.set_paused(queue, on, arena);
@@ -826,11 +837,11 @@ impl Switch {
         if self.marker.as_ref().is_some_and(|marker| marker.replay) {
             sink.unit(); // NS3-17
         }
-        let frame = Packet {
-            psn: u32::from(xoff),
-            hash: 1 << class,
-            ..Packet::new(Kind::Pfc, 0, self.mmu.pause_frame())
+        let frame = PauseClasses {
+            on: xoff,
+            classes: 1 << class,
         };
+        let frame = frame.packet(self.mmu.pause_frame());
         let frame = self.emit(port, frame, arena, sink);
         // SPFC-40
         if xoff {
@@ -869,15 +880,13 @@ impl Switch {
             return;
         }
         let bytes = backpressure.frame_bytes();
-        let flow = match backpressure.by() {
-            PauseBy::Queue => u32::MAX,
-            PauseBy::Flow => packet.flow,
-        };
-        let frame = Packet {
-            flow,
-            psn: u32::from(pause),
-            hash: u32::from(packet.upstream_queue),
-            ..Packet::new(Kind::BfcPause, 0, bytes)
+        let (on, queue) = (pause, packet.upstream_queue);
+        let frame = match backpressure.by() {
+            PauseBy::Queue => PauseQueue { on, queue }.packet(bytes),
+            PauseBy::Flow => {
+                let flow = packet.flow;
+                PauseFlow { on, flow, queue }.packet(bytes)
+            }
         };
         self.emit(packet.ingress, frame, arena, sink);
     }
@@ -915,8 +924,8 @@ impl Switch {
             return; // LNK-21
         }
         self.counters.bfc_bitmaps += 1;
-        let id = self.emit(port, Packet::new(Kind::BfcBitmap, 0, bytes), arena, sink);
-        arena.name(id, queues);
+        let id = self.emit(port, Bitmap.packet(bytes), arena, sink);
+        arena.set_list(id, queues);
     }
 
     /// Puts a frame of our own in front of everything at a port.
@@ -1122,7 +1131,7 @@ impl Switch {
             self.queueing.for_each_packet(port, arena, |id| {
                 let p = arena.hot(id);
                 bytes += u64::from(p.size);
-                packets += u64::from(!p.kind().is_hop_control());
+                packets += u64::from(!p.is_frame());
                 let in_table = bfc::subject(p) && !self.queueing.is_behind(p.queue);
                 subject += u64::from(in_table && self.counted(p));
                 buffered += if p.has(flag::BUFFERED) {

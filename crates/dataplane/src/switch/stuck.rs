@@ -75,7 +75,7 @@ impl Switch {
                     visit(from.0, Holds::Class(from.1), packet.queue, packet.flow);
                 }
                 if let Some(backpressure) = &self.backpressure
-                    && packet.has(flag::OVER)
+                    && packet.has(bfc::OVER)
                     && bfc::subject(packet)
                 {
                     let named = Holds::Named(backpressure.names(packet));

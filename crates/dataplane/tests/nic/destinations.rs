@@ -3,12 +3,8 @@
 use super::*;
 
 fn pause(b: &mut Bench, dst: u32, on: bool) {
-    let packet = Packet {
-        dst,
-        psn: u32::from(on),
-        ..Packet::new(Kind::DstPause, 0, 64)
-    };
-    b.receive(packet, Cold::default());
+    let frame = PauseDestination { on, dst };
+    b.receive(frame.packet(64), Cold::default());
 }
 
 fn both(ring: bool) -> NicConfig {

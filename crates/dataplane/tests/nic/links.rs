@@ -5,14 +5,6 @@ use std::sync::Arc;
 use super::*;
 use dataplane::nic::{CUT_OFF, OUT_OF_REACH};
 
-fn pause(kind: Kind, on: bool, what: u32) -> Packet {
-    Packet {
-        psn: u32::from(on),
-        hash: what,
-        ..Packet::new(kind, 0, 64)
-    }
-}
-
 /// From endpoint 0 to another.
 fn to(dst: u32, start: FlowStart) -> FlowStart {
     FlowStart {
@@ -39,7 +31,7 @@ impl Bench {
 fn a_link_that_fails_takes_pfcs_pause_with_it() {
     let mut b = Bench::new(&config());
     b.start(1, 5_000);
-    b.receive(pause(Kind::Pfc, true, 0b1100), Cold::default());
+    b.pause_classes(true, 0b1100);
     assert!(!b.nic.waiting(0));
     b.link(false);
     assert_eq!(b.ears.pauses, [(0, 0, 0b1100), (0, 0b1100, 0)]);
@@ -58,12 +50,13 @@ fn queues_and_flows_that_bfc_held_go_on() {
     let mut b = Bench::new(&config);
     b.start(1, 2_000);
     b.start(2, 2_000);
-    b.receive(pause(Kind::BfcPause, true, 0), Cold::default());
-    let by_flow = Packet {
+    b.pause_queue(true, 0);
+    let by_flow = PauseFlow {
+        on: true,
         flow: 2,
-        ..pause(Kind::BfcPause, true, 1)
+        queue: 1,
     };
-    b.receive(by_flow, Cold::default());
+    b.receive(by_flow.packet(64), Cold::default());
     assert!(b.send_all().is_empty());
     b.link(false);
     b.link(true);
@@ -77,11 +70,8 @@ fn destinations_that_were_paused_are_free_again() {
     b.start_with(to(1, start(1, 2_000)));
     b.start_with(to(2, start(2, 2_000)));
     for dst in [1, 2] {
-        let frame = Packet {
-            dst,
-            ..pause(Kind::DstPause, true, 0)
-        };
-        b.receive(frame, Cold::default());
+        let frame = PauseDestination { on: true, dst };
+        b.receive(frame.packet(64), Cold::default());
     }
     assert!(b.send_all().is_empty());
     b.link(false);

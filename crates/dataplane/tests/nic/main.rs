@@ -9,9 +9,12 @@ mod scanning;
 mod sending;
 
 use dataplane::config::*;
+use dataplane::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
+use dataplane::hop::floodgate::PauseDestination;
+use dataplane::hop::pfc::PauseClasses;
 use dataplane::nic::control::PathInfo;
 use dataplane::nic::{FlowEnd, FlowStart, Nic};
-use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
+use dataplane::packet::{Arena, Cold, Frame, Kind, Packet, PacketId, flag};
 use dataplane::sink::{DropCause, Sink};
 use dataplane::units::{MS, NEVER, Rate, Time, US};
 use std::sync::Arc;
@@ -125,13 +128,14 @@ impl Bench {
         self.receive(packet, cold);
     }
 
-    fn hop_control(&mut self, kind: Kind, on: bool, what: u32) {
-        let packet = Packet {
-            psn: u32::from(on),
-            hash: what,
-            ..Packet::new(kind, 0, 64)
-        };
-        self.receive(packet, Cold::default());
+    fn pause_classes(&mut self, on: bool, classes: u8) {
+        let frame = PauseClasses { on, classes };
+        self.receive(frame.packet(64), Cold::default());
+    }
+
+    fn pause_queue(&mut self, on: bool, queue: u16) {
+        let frame = PauseQueue { on, queue };
+        self.receive(frame.packet(64), Cold::default());
     }
 
     fn timer(&mut self) {

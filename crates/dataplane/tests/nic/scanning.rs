@@ -75,9 +75,9 @@ fn replies_go_first_and_are_held_with_data_or_never() {
         b.start(0, 1000);
         let (hot, cold) = data(9, 0);
         b.receive(hot, cold);
-        b.hop_control(Kind::Pfc, true, 1 << 2);
+        b.pause_classes(true, 1 << 2);
         assert_eq!(b.send().map(|p| p.kind()), under_pause, "{pausable}");
-        b.hop_control(Kind::Pfc, false, 1 << 2);
+        b.pause_classes(false, 1 << 2);
         let kinds: Vec<Kind> = b.send_all().iter().map(Packet::kind).collect();
         let rest: &[Kind] = if pausable {
             &[Kind::Ack, Kind::Data]

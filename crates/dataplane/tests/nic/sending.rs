@@ -149,11 +149,11 @@ fn pfc_stops_a_class_of_a_port_until_xon() {
         ..start(1, 1000)
     });
     assert!(b.send().is_some());
-    b.hop_control(Kind::Pfc, true, 1 << 2);
+    b.pause_classes(true, 1 << 2);
     assert_eq!(numbers(&b.send_all()), [(1, 0)], "the other class goes on");
     assert!(!b.nic.waiting(0));
     b.ears.kicks.clear();
-    b.hop_control(Kind::Pfc, false, 1 << 2);
+    b.pause_classes(false, 1 << 2);
     assert_eq!(b.ears.kicks, [0]);
     assert_eq!(b.send_all().len(), 4);
     assert_eq!(b.ears.pauses, [(0, 0, 4), (0, 4, 0)]);
@@ -162,7 +162,7 @@ fn pfc_stops_a_class_of_a_port_until_xon() {
         ..config()
     });
     deaf.start(0, 5000);
-    deaf.hop_control(Kind::Pfc, true, 1 << 2);
+    deaf.pause_classes(true, 1 << 2);
     assert_eq!(deaf.send_all().len(), 5);
 }
 
@@ -174,12 +174,12 @@ fn a_bfc_pause_stops_the_flow_of_its_queue_and_no_other() {
     b.start(1, 3000);
     let queues: Vec<u16> = (0..2).map(|_| b.send().unwrap().upstream_queue).collect();
     assert_eq!(queues, [0, 1], "each flow has a queue of its own");
-    b.hop_control(Kind::BfcPause, true, 0);
+    b.pause_queue(true, 0);
     assert_eq!(numbers(&b.send_all()), [(1, 1), (1, 2)]);
-    b.hop_control(Kind::BfcPause, false, 0);
+    b.pause_queue(false, 0);
     assert_eq!(numbers(&b.send_all()), [(0, 1), (0, 2)]);
     assert_eq!(b.nic.counters().repeated_pauses, 0);
-    b.hop_control(Kind::BfcPause, false, 0);
+    b.pause_queue(false, 0);
     assert_eq!(b.nic.counters().repeated_pauses, 1);
 }
 
@@ -187,8 +187,8 @@ fn a_bfc_pause_stops_the_flow_of_its_queue_and_no_other() {
 #[test]
 fn new_flows_avoid_paused_queues_then_take_unused_ones_then_share() {
     let mut b = Bench::new(&config());
-    b.hop_control(Kind::BfcPause, true, 0);
-    b.hop_control(Kind::BfcPause, true, 2);
+    b.pause_queue(true, 0);
+    b.pause_queue(true, 2);
     b.start(0, 1000);
     b.start(1, 1000);
     let queues: Vec<u16> = b.send_all().iter().map(|p| p.upstream_queue).collect();
@@ -197,9 +197,9 @@ fn new_flows_avoid_paused_queues_then_take_unused_ones_then_share() {
     b.start(2, 1000);
     b.start(3, 1000);
     assert!(b.send().is_none());
-    b.hop_control(Kind::BfcPause, false, 2);
+    b.pause_queue(false, 2);
     assert_eq!(b.send().map(|p| (p.flow, p.upstream_queue)), Some((3, 2)));
-    b.hop_control(Kind::BfcPause, false, 0);
+    b.pause_queue(false, 0);
     assert_eq!(b.send().map(|p| (p.flow, p.upstream_queue)), Some((2, 0)));
     b.start(4, 1000);
     assert_eq!(
@@ -216,7 +216,7 @@ fn a_deaf_nic_sends_through_a_pause() {
         ..config()
     });
     b.start(0, 3000);
-    b.hop_control(Kind::BfcPause, true, 0);
+    b.pause_queue(true, 0);
     assert_eq!(b.send_all().len(), 3);
 }
 
@@ -293,10 +293,8 @@ fn a_bitmap_pauses_exactly_the_queues_that_it_names() {
         b.start(flow, 3000);
     }
     let bitmap = |b: &mut Bench, queues: &[u32]| {
-        let id = b
-            .arena
-            .alloc(Packet::new(Kind::BfcBitmap, 0, 156), Cold::default());
-        b.arena.name(id, queues);
+        let id = b.arena.alloc(Bitmap.packet(156), Cold::default());
+        b.arena.set_list(id, queues);
         b.nic.receive(b.now, 0, id, &mut b.arena, &mut b.ears);
     };
     bitmap(&mut b, &[0, 2, 3]);
@@ -319,12 +317,8 @@ fn a_pause_by_number_holds_one_flow_of_a_queue() {
     b.start(4, 2000);
     b.start(5, 2000);
     let name = |b: &mut Bench, flow: u32, on: bool| {
-        let packet = Packet {
-            flow,
-            psn: u32::from(on),
-            ..Packet::new(Kind::BfcPause, 0, 64)
-        };
-        b.receive(packet, Cold::default());
+        let frame = PauseFlow { on, flow, queue: 0 };
+        b.receive(frame.packet(64), Cold::default());
     };
     name(&mut b, 4, true);
     assert_eq!(numbers(&b.send_all()), [(5, 0), (5, 1)]);

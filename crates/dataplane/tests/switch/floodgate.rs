@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::*;
+use dataplane::hop::floodgate::{Credit, Credits, PauseDestination, SwitchSyn};
 use dataplane::int::IntHop;
 use dataplane::packet::flag;
 
@@ -47,13 +48,8 @@ fn with(floodgate: FloodgateConfig) -> SwitchConfig {
 }
 
 fn credit(dst: u32, units: u32, number: u32) -> Packet {
-    Packet {
-        dst,
-        hash: units,
-        psn: number,
-        upstream_queue: 1,
-        ..Packet::new(Kind::Credit, 0, 56)
-    }
+    let credit = Credit { dst, units, number };
+    credit.packet(56)
 }
 
 fn numbered(dst: u32, psn: u32, number: u32) -> Packet {
@@ -77,8 +73,9 @@ fn a_window_lets_so_many_go_and_credits_let_the_next() {
     assert_eq!(psns(&b.all(2)), [0, 1], "the window is two packets");
     assert_eq!(b.switch.voqs(), Some((1, 3000)));
     let credits = b.all(0);
-    let told: Vec<_> = credits.iter().map(|c| (c.kind(), c.dst, c.hash)).collect();
-    assert_eq!(told, [(Kind::Credit, 4, 1); 2], "one each, when they left");
+    let told: Vec<_> = credits.iter().filter_map(Credit::read).collect();
+    let told: Vec<_> = told.iter().map(|c| (c.dst, c.units)).collect();
+    assert_eq!(told, [(4, 1); 2], "one each, when they left");
     b.sound();
     b.receive(2, credit(4, 1, 1));
     assert_eq!(psns(&b.all(2)), [2]);
@@ -178,7 +175,7 @@ fn a_host_is_paused_by_what_it_sent_itself() {
     assert_eq!(paused(&b), Some((0, 0)));
     b.receive(4, data(2, 4, 17));
     assert_eq!(paused(&b), Some((1, 0)));
-    assert_eq!(b.all(4)[0].kind(), Kind::DstPause);
+    assert!(PauseDestination::read(&b.all(4)[0]).is_some());
     // It goes on from 1500 below that: with five of its packets here, when three left.
     for number in 1..=10 {
         assert_eq!(b.all(2).len(), 1);
@@ -200,15 +197,12 @@ fn one_frame_of_credits_serves_its_destinations_in_turn() {
         b.receive(0, numbered(0, 10 + psn, psn + 1));
     }
     assert_eq!(psns(&b.all(2)), [0, 10]);
-    let frame = Packet {
-        upstream_queue: 2,
-        ..Packet::new(Kind::Credit, 0, 78)
-    };
+    let frame = Credits.packet(78);
     let words = |number| [4, 1, number, 0, 1, number];
     let mut sent = Vec::new();
     for number in 1..4 {
         let id = b.put(frame);
-        b.arena.name(id, &words(number));
+        b.arena.set_list(id, &words(number));
         b.switch.receive(0, 2, id, &mut b.arena, &mut b.ears);
         sent.extend(psns(&b.all(2)));
     }
@@ -247,9 +241,9 @@ fn behind_others_a_flow_keeps_its_order_and_others_go_first() {
     }
     b.all(2);
     b.receive(2, credit(4, 2, 2));
-    b.receive(2, frame(Kind::Pfc, true, 1 << 2));
+    b.receive(2, pause_classes(true, 1 << 2));
     assert!(b.send(2).is_none());
-    b.receive(2, frame(Kind::Pfc, false, 1 << 2));
+    b.receive(2, pause_classes(false, 1 << 2));
     assert_eq!(psns(&b.all(2)), [2]);
     b.sound();
 }
@@ -369,19 +363,15 @@ fn silence_is_asked_about_and_a_question_answered() {
     b.switch.timer(b.now, &mut b.arena, &mut b.ears);
     let asked = b.all(2);
     assert_eq!(
-        (asked[0].kind(), asked[0].dst, asked[0].psn),
-        (Kind::SwitchSyn, 4, 1)
+        SwitchSyn::read(&asked[0]),
+        Some(SwitchSyn { dst: 4, number: 1 })
     );
-    let question = Packet {
-        dst: 4,
-        psn: 9,
-        ..Packet::new(Kind::SwitchSyn, 0, 64)
-    };
-    b.receive(0, question);
+    let question = SwitchSyn { dst: 4, number: 9 };
+    b.receive(0, question.packet(64));
     let answer = b.all(0);
     assert_eq!(
-        (answer[0].kind(), answer[0].hash, answer[0].psn),
-        (Kind::Credit, 0, 9)
+        Credit::read(&answer[0]).map(|c| (c.units, c.number)),
+        Some((0, 9))
     );
 }
 
@@ -396,11 +386,7 @@ fn a_tag_holds_one_destination_and_releases_at_the_pace_of_the_port() {
         ..FloodgateConfig::TAGS
     };
     let mut b = switch(&with(tags));
-    let pause = |dst, on| Packet {
-        dst,
-        psn: u32::from(on),
-        ..Packet::new(Kind::DstPause, 0, 64)
-    };
+    let pause = |dst, on| PauseDestination { on, dst }.packet(64);
     b.receive(2, pause(4, true));
     for psn in 0..4 {
         b.receive(0, data(1, 4, psn));
@@ -413,8 +399,8 @@ fn a_tag_holds_one_destination_and_releases_at_the_pace_of_the_port() {
     );
     let told = b.all(0);
     assert_eq!(
-        (told[0].kind(), told[0].dst, told[0].psn),
-        (Kind::DstPause, 4, 1)
+        PauseDestination::read(&told[0]),
+        Some(PauseDestination { on: true, dst: 4 })
     );
     b.receive(2, pause(4, false));
     assert_eq!(

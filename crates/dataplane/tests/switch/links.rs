@@ -119,7 +119,7 @@ fn what_waits_and_has_no_way_is_dropped_and_live_ports_keep_theirs() {
 fn nobody_is_held_over_a_link_that_has_failed() {
     let mut b = Bench::new(&pfc(2_500));
     // Port 2 is paused, and waits.
-    b.receive(2, frame(Kind::Pfc, true, 1 << 2));
+    b.receive(2, pause_classes(true, 1 << 2));
     for psn in 0..4 {
         b.receive(0, data(1, 2, psn));
     }
@@ -190,12 +190,12 @@ fn packets_of_a_failed_ingress_hold_nothing_by_bfc() {
     b.switch
         .for_each_hold(&b.arena, |_, _, _, _| panic!("nothing holds anything"));
     for packet in b.all(2) {
-        assert!(!packet.has(flag::OVER));
+        assert!(packet.flags & flag::OF_SWITCH == 0);
     }
     assert_eq!(b.switch.counters().bfc_resumes, 0);
     b.sound();
     // Paused from downstream: a new epoch begins with every queue free.
-    b.receive(2, frame(Kind::BfcPause, true, 2));
+    b.receive(2, pause_queue(true, 2));
     b.receive(1, data(1, 2, 99));
     b.link(2, false, Stranded::Wait);
     b.link(2, true, Stranded::Wait);
@@ -209,7 +209,7 @@ fn what_is_stuck_is_told_with_the_pauses_that_hold_it() {
     let mut b = Bench::new(&pfc(2_500));
     b.receive(0, data(1, 2, 0));
     assert!(!b.switch.may_be_stuck(2));
-    b.receive(2, frame(Kind::Pfc, true, 1 << 2));
+    b.receive(2, pause_classes(true, 1 << 2));
     assert!(b.switch.may_be_stuck(2));
     let mut stuck = Vec::new();
     b.switch.for_each_stuck(2, &b.arena, |q| stuck.push(q));

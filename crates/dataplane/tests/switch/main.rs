@@ -9,8 +9,10 @@ mod rules;
 use std::sync::Arc;
 
 use dataplane::config::*;
+use dataplane::hop::bfc::{PauseFlow, PauseQueue};
+use dataplane::hop::pfc::PauseClasses;
 use dataplane::nic::FlowEnd;
-use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId};
+use dataplane::packet::{Arena, Cold, Frame, Kind, Packet, PacketId};
 use dataplane::route::{Endpoints, PortSets, Routes};
 use dataplane::sink::{DropCause, Sink};
 use dataplane::switch::Switch;
@@ -127,12 +129,16 @@ fn data(flow: u32, dst: u32, psn: u32) -> Packet {
     }
 }
 
-fn frame(kind: Kind, on: bool, what: u32) -> Packet {
-    Packet {
-        psn: u32::from(on),
-        hash: what,
-        ..Packet::new(kind, 0, 64)
-    }
+fn pause_classes(on: bool, classes: u8) -> Packet {
+    PauseClasses { on, classes }.packet(64)
+}
+
+fn pause_queue(on: bool, queue: u16) -> Packet {
+    PauseQueue { on, queue }.packet(64)
+}
+
+fn pause_flow(on: bool, flow: u32) -> Packet {
+    PauseFlow { on, flow, queue: 5 }.packet(64)
 }
 
 /// Hop control, priority control, two data classes of which PFC may pause the first.

@@ -3,6 +3,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use dataplane::hop::Scheme;
+use dataplane::packet::SchemeNumber;
 use dataplane::route::mix32;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -11,8 +13,15 @@ use super::*;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Sent {
-    Packet { psn: u32, queue: u16 },
-    Frame { kind: Kind, on: bool, what: u32 },
+    Packet {
+        psn: u32,
+        queue: u16,
+    },
+    Frame {
+        scheme: Option<SchemeNumber>,
+        on: bool,
+        what: u32,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -242,12 +251,7 @@ impl Model {
                     .back_mut()
                     .unwrap() = item;
                 if !held {
-                    self.tell(
-                        in_port,
-                        Kind::BfcPause,
-                        true,
-                        u32::from(packet.upstream_queue),
-                    );
+                    self.tell(in_port, Scheme::Bfc, true, u32::from(packet.upstream_queue));
                 }
             }
         }
@@ -324,7 +328,7 @@ impl Model {
             if !ingress.xoff && (must || over && !spared) {
                 self.ingress[at].xoff = true;
                 self.told[port as usize].push((self.now, class, true));
-                self.tell(port, Kind::Pfc, true, 1 << class);
+                self.tell(port, Scheme::Pfc, true, 1 << class);
             }
             return true;
         }
@@ -362,9 +366,13 @@ impl Model {
         }
     }
 
-    fn tell(&mut self, port: u16, kind: Kind, on: bool, what: u32) {
+    fn tell(&mut self, port: u16, scheme: Scheme, on: bool, what: u32) {
         let item = Item {
-            sent: Sent::Frame { kind, on, what },
+            sent: Sent::Frame {
+                scheme: Some(scheme.number()),
+                on,
+                what,
+            },
             size: 64,
             class: 0,
             ingress: 0,
@@ -449,17 +457,12 @@ impl Model {
                 if inside == 0 || inside + pfc.xon_offset <= self.xoff_at(&pfc) && room {
                     self.ingress[at].xoff = false;
                     self.told[item.ingress as usize].push((self.now, item.class, false));
-                    self.tell(item.ingress, Kind::Pfc, false, 1 << item.class);
+                    self.tell(item.ingress, Scheme::Pfc, false, 1 << item.class);
                 }
             }
         }
         if item.over && !self.holds(item.ingress, item.upstream) {
-            self.tell(
-                item.ingress,
-                Kind::BfcPause,
-                false,
-                u32::from(item.upstream),
-            );
+            self.tell(item.ingress, Scheme::Bfc, false, u32::from(item.upstream));
         }
         if let Some(key) = item.entry {
             let e = self.table.get_mut(&key).unwrap();
@@ -654,9 +657,9 @@ fn any_config() -> impl Strategy<Value = SwitchConfig> {
 
 /// What was sent, as the model says it.
 fn as_sent(packet: &Packet) -> Sent {
-    if packet.kind().is_hop_control() {
+    if packet.is_frame() {
         Sent::Frame {
-            kind: packet.kind(),
+            scheme: packet.scheme(),
             on: packet.psn != 0,
             what: packet.hash,
         }
@@ -692,13 +695,13 @@ fn step(bench: &mut Bench, model: &mut Model, psn: u32, op: Op) {
         Op::Transmit { port } => transmit(bench, model, port),
         Op::Pfc { port, class } => {
             let on = model.ports[port as usize].paused >> class & 1 == 0;
-            bench.receive(port, frame(Kind::Pfc, on, 1 << class));
+            bench.receive(port, pause_classes(on, 1 << class));
             model.ports[port as usize].paused ^= 1 << class;
         }
         Op::Pause { port, queue } => {
             if let Some(q) = model.ports[port as usize].queues.get(queue as usize) {
                 let on = !q.paused;
-                bench.receive(port, frame(Kind::BfcPause, on, u32::from(queue)));
+                bench.receive(port, pause_queue(on, queue));
                 model.set_queue_paused(port, queue, on);
             }
         }

@@ -4,6 +4,7 @@ use super::*;
 use dataplane::config::{
     Accounting, Departures, EcnConfig, Pfc, PfcThreshold, Red, Scope, SpfcConfig,
 };
+use dataplane::hop::bfc::Bitmap;
 use dataplane::int::{Counter, IntFormat, IntHop, Layout};
 use dataplane::packet::flag;
 use dataplane::switch::state_entries;
@@ -331,7 +332,13 @@ fn told(int: IntConfig, pauses: bool) -> Vec<IntHop> {
     let mut b = Bench::new(&c);
     // Its first packet holds the upstream behind port 2, so that a pause leaves there.
     b.receive(2, data(9, 3, 0));
-    assert_eq!(b.send(2).map(|p| p.kind()), Some(Kind::Pfc));
+    assert_eq!(
+        b.send(2).and_then(|p| PauseClasses::read(&p)),
+        Some(PauseClasses {
+            on: true,
+            classes: 4
+        })
+    );
     let ids: Vec<PacketId> = (0..3)
         .map(|psn| {
             let id = b.put(data(1, 2, psn));
@@ -390,12 +397,12 @@ fn pause_frames_count_where_class_0_does() {
 #[test]
 fn a_repeated_pause_is_noticed() {
     let mut b = Bench::new(&config());
-    b.receive(0, frame(Kind::Pfc, true, 4));
+    b.receive(0, pause_classes(true, 4));
     assert_eq!(b.ears.pauses, [(0, 0, 4)]);
     b.sound();
-    b.receive(0, frame(Kind::Pfc, true, 4));
+    b.receive(0, pause_classes(true, 4));
     assert_eq!(b.switch.counters().repeated_pauses, 1);
-    b.receive(0, frame(Kind::BfcPause, false, 2));
+    b.receive(0, pause_queue(false, 2));
     assert_eq!(b.switch.counters().repeated_pauses, 2);
     // Whether that is an error says who knows whether links lose frames: the network's audit.
     b.sound();
@@ -417,7 +424,7 @@ fn frames_between_neighbours_go_first_and_no_pause_stops_them() {
     });
     let mut b = Bench::new(&c);
     b.receive(2, data(9, 0, 77));
-    b.receive(0, frame(Kind::Pfc, true, 0b1110));
+    b.receive(0, pause_classes(true, 0b1110));
     for psn in 0..3 {
         b.receive(0, data(1, 2, psn));
     }
@@ -428,8 +435,14 @@ fn frames_between_neighbours_go_first_and_no_pause_stops_them() {
         "all classes are paused but that of the frame"
     );
     assert_eq!(
-        (sent[0].kind(), sent[0].psn, sent[0].hash, sent[0].size),
-        (Kind::Pfc, 1, 4, 64)
+        (PauseClasses::read(&sent[0]), sent[0].size),
+        (
+            Some(PauseClasses {
+                on: true,
+                classes: 4
+            }),
+            64
+        )
     );
     assert_eq!(b.switch.buffer_used(), 4000, "the frame uses no buffer");
     b.sound();
@@ -521,16 +534,26 @@ fn fill(b: &mut Bench, flow: u32, upstream: u16, packets: u32) {
     }
 }
 
-/// What port 0 sends: kind, size, and what a bitmap names.
-fn frames_back(b: &mut Bench) -> Vec<(Kind, u16, Vec<u32>)> {
+/// A frame of BFC.
+#[derive(Debug, PartialEq)]
+enum Told {
+    Queue(bool, u16),
+    Bitmap(Vec<u32>),
+}
+
+/// The frames of BFC that port 0 sends, and their sizes.
+fn frames_back(b: &mut Bench) -> Vec<(Told, u16)> {
     let mut told = Vec::new();
     while let Some(id) = b.switch.transmit(b.now, 0, &mut b.arena, &mut b.ears) {
         let p = *b.arena.hot(id);
-        let named = match p.kind() {
-            Kind::BfcBitmap => b.arena.named(id).to_vec(),
-            _ => vec![p.hash, p.psn],
+        let frame = match PauseQueue::read(&p) {
+            Some(PauseQueue { on, queue }) => Told::Queue(on, queue),
+            None => {
+                assert!(Bitmap::read(&p).is_some());
+                Told::Bitmap(b.arena.list(id).to_vec())
+            }
         };
-        told.push((p.kind(), p.size, named));
+        told.push((frame, p.size));
         b.arena.free(id);
     }
     told
@@ -546,11 +569,11 @@ fn bitmaps_repeat_at_every_period_what_is_paused_on_every_port() {
     b.now = US / 2;
     fill(&mut b, 1, 7, 40);
     assert_eq!(b.ears.wakes, [US], "at the next multiple");
-    assert_eq!(frames_back(&mut b), [(Kind::BfcPause, 64, vec![7, 1])]);
+    assert_eq!(frames_back(&mut b), [(Told::Queue(true, 7), 64)]);
     for n in 1..=3 {
         b.now = n * US;
         b.switch.timer(b.now, &mut b.arena, &mut b.ears);
-        assert_eq!(frames_back(&mut b), [(Kind::BfcBitmap, 156, vec![7])]);
+        assert_eq!(frames_back(&mut b), [(Told::Bitmap(vec![7]), 156)]);
         assert_eq!(b.all(1).len(), 1, "and an empty one to port 1");
     }
     let c = *b.switch.counters();
@@ -560,7 +583,7 @@ fn bitmaps_repeat_at_every_period_what_is_paused_on_every_port() {
         43,
         "the packets, and three bitmaps in front"
     );
-    assert_eq!(frames_back(&mut b), [(Kind::BfcPause, 64, vec![7, 0])]);
+    assert_eq!(frames_back(&mut b), [(Told::Queue(false, 7), 64)]);
     b.sound();
 }
 
@@ -580,13 +603,13 @@ fn with_bitmaps_alone_a_pause_waits_for_the_next_and_a_resume_is_one_at_once() {
     assert_eq!(frames_back(&mut b), []);
     b.now = US;
     b.switch.timer(b.now, &mut b.arena, &mut b.ears);
-    assert_eq!(frames_back(&mut b), [(Kind::BfcBitmap, 156, vec![7, 9])]);
+    assert_eq!(frames_back(&mut b), [(Told::Bitmap(vec![7, 9]), 156)]);
     while b.switch.counters().bfc_resumes == 0 {
         b.send(2);
     }
-    assert_eq!(frames_back(&mut b), [(Kind::BfcBitmap, 156, vec![9])]);
+    assert_eq!(frames_back(&mut b), [(Told::Bitmap(vec![9]), 156)]);
     b.all(2);
-    assert_eq!(frames_back(&mut b), [(Kind::BfcBitmap, 156, vec![])]);
+    assert_eq!(frames_back(&mut b), [(Told::Bitmap(vec![]), 156)]);
     b.sound();
 }
 
@@ -603,8 +626,8 @@ fn a_bitmap_sets_all_queues_of_a_port_and_repairs_what_was_lost() {
         b.receive(0, data(flow, 2, flow));
     }
     let bitmap = |b: &mut Bench, queues: &[u32]| {
-        let id = b.put(Packet::new(Kind::BfcBitmap, 0, 156));
-        b.arena.name(id, queues);
+        let id = b.put(Bitmap.packet(156));
+        b.arena.set_list(id, queues);
         b.switch.receive(b.now, 2, id, &mut b.arena, &mut b.ears);
     };
     // Numbers 0 and 1 are the queues of control; data of class 2 has 2 to 5.
@@ -612,8 +635,8 @@ fn a_bitmap_sets_all_queues_of_a_port_and_repairs_what_was_lost() {
     assert!(!b.switch.waiting(2));
     assert!(b.switch.is_stuck(2));
     // A pause that is repeated, and a resume whose pause was lost, change nothing more.
-    b.receive(2, frame(Kind::BfcPause, true, 3));
-    b.receive(2, frame(Kind::BfcPause, true, 3));
+    b.receive(2, pause_queue(true, 3));
+    b.receive(2, pause_queue(true, 3));
     assert!(!b.switch.waiting(2));
     // Resumes of all but queue 5 are lost; the next bitmap says it.
     bitmap(&mut b, &[5]);
@@ -640,10 +663,7 @@ fn a_pause_that_names_a_flow_holds_only_its_packets_at_the_head() {
         b.receive(0, alike(flow, psn));
     }
     let hold = |b: &mut Bench, flow: u32, on: bool| {
-        let named = Packet {
-            flow,
-            ..frame(Kind::BfcPause, on, 5)
-        };
+        let named = pause_flow(on, flow);
         b.receive(2, named);
     };
     hold(&mut b, 2, true);
@@ -678,17 +698,21 @@ fn the_pause_of_a_flow_carries_its_number_and_works_on_a_queue_of_its_own() {
     let mut b = Bench::new(&c);
     fill(&mut b, 1, 7, 40);
     let pause = b.send(0).unwrap();
-    assert_eq!((pause.flow, pause.hash, pause.psn), (1, 7, 1));
-    b.receive(3, data(2, 2, 99));
-    let held = Packet {
+    let named = PauseFlow {
+        on: true,
         flow: 1,
-        ..frame(Kind::BfcPause, true, 0)
+        queue: 7,
     };
+    assert_eq!(PauseFlow::read(&pause), Some(named));
+    b.receive(3, data(2, 2, 99));
+    let held = pause_flow(true, 1);
     b.receive(2, held);
     assert_eq!(psns(&b.all(2)), [99], "only the other flow goes on");
-    b.receive(2, Packet { psn: 0, ..held });
+    b.receive(2, pause_flow(false, 1));
     assert_eq!(b.all(2).len(), 40);
-    assert_eq!(b.send(0).map(|p| p.psn), Some(0), "and is let go upstream");
+    let resume = PauseFlow { on: false, ..named };
+    let sent = b.send(0).and_then(|p| PauseFlow::read(&p));
+    assert_eq!(sent, Some(resume), "and is let go upstream");
     b.sound();
 }
 
@@ -699,17 +723,14 @@ fn frames_and_acks_of_a_flow_leave_by_a_port_that_holds_it() {
         by: PauseBy::Flow,
         ..BFC
     });
-    let named = |on: bool| Packet {
-        flow: 1,
-        ..frame(Kind::BfcPause, on, 5)
-    };
+    let named = |on: bool| pause_flow(on, 1);
     b.receive(2, named(true));
     // As new routes may ask for: the flow's packets go back by the port by which they came.
     for psn in 0..40 {
         b.receive(2, data(1, 2, psn));
     }
-    let pause = b.send(2).map(|p| (p.kind(), p.flow, p.psn));
-    assert_eq!(pause, Some((Kind::BfcPause, 1, 1)));
+    let pause = b.send(2).and_then(|p| PauseFlow::read(&p));
+    assert_eq!(pause.map(|p| (p.flow, p.on)), Some((1, true)));
     b.receive(
         0,
         Packet {

@@ -1,6 +1,6 @@
 //! Events in the order of the calendar, instant by instant.
 
-use dataplane::packet::{Kind, PacketId};
+use dataplane::packet::PacketId;
 use dataplane::sink::{DropCause, Sink};
 use dataplane::units::{NEVER, Time};
 use kernel::calendar::{Calendar, Event, phase};
@@ -100,18 +100,12 @@ impl<C: Calendar> Partition<C> {
     fn arrive<const MORE: bool>(&mut self, link: u32, id: PacketId) {
         let now = self.core.now;
         let packet = self.arena.hot(id);
-        // These go on where nothing else moves.
-        if !matches!(
-            packet.kind(),
-            Kind::BfcBitmap | Kind::Credit | Kind::SwitchSyn
-        ) {
+        if packet.is_progress() {
             self.progress_ps = now.max(self.progress_ps);
         }
         let l = &mut self.core.links.far[link as usize];
-        let what = u64::from(packet.flow) << 32 | u64::from(packet.psn);
-        let how =
-            u64::from(packet.tag) << 24 | u64::from(packet.flags) << 16 | u64::from(packet.size);
-        l.digest = fold(fold(l.digest, now ^ how << 40), what);
+        let (how, what) = packet.digest_words();
+        l.digest = fold(fold(l.digest, now ^ how), what);
         l.arrived += 1;
         let (node, base, port) = (l.node, l.base, l.port);
         if l.lossy && self.is_lost(link, id) {
@@ -191,7 +185,7 @@ impl<C: Calendar> Partition<C> {
     #[cold]
     fn lose(&mut self, link: u32, id: PacketId) {
         let packet = self.arena.hot(id);
-        let ends_here = packet.kind().is_hop_control();
+        let ends_here = packet.is_frame();
         let links = &self.core.links;
         let (from, to) = (
             links.near[link as usize].node,

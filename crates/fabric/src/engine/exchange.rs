@@ -36,8 +36,8 @@ pub(super) struct FrameBatch {
     /// Telemetry of those that have some, in the same order: path and length of each, and all hops.
     stacks: Vec<(u16, u8)>,
     hops: Vec<IntHop>,
-    /// What bitmaps and frames of credits name, in the same order: the length of each, and all names.
-    named: Vec<u32>,
+    /// Lists beside frames between neighbours, in the same order: the length of each, and all words.
+    lists: Vec<u32>,
 }
 
 impl FrameBatch {
@@ -49,10 +49,10 @@ impl FrameBatch {
             self.stacks.push((stack.path(), stack.hops().len() as u8));
             self.hops.extend_from_slice(stack.hops());
         }
-        if packet.names() {
-            let named = arena.named(id);
-            self.named.push(named.len() as u32);
-            self.named.extend_from_slice(named);
+        if packet.has_list() {
+            let list = arena.list(id);
+            self.lists.push(list.len() as u32);
+            self.lists.extend_from_slice(list);
         }
         self.frames.push(CrossingFrame {
             at,
@@ -66,7 +66,7 @@ impl FrameBatch {
     fn unpack(&mut self, arena: &mut Arena, mut arrives: impl FnMut(Time, u32, PacketId)) {
         let mut stacks = self.stacks.iter();
         let mut hops = self.hops.as_slice();
-        let mut named = self.named.as_slice();
+        let mut lists = self.lists.as_slice();
         for frame in &self.frames {
             arena.prefetch_free(AHEAD);
             let id = arena.alloc(frame.packet, frame.cold);
@@ -77,19 +77,19 @@ impl FrameBatch {
                 arena.set_stack(id, path, own);
                 hops = rest;
             }
-            if frame.packet.names()
-                && let Some((&length, rest)) = named.split_first()
+            if frame.packet.has_list()
+                && let Some((&length, rest)) = lists.split_first()
             {
-                let (names, rest) = rest.split_at(length as usize);
-                arena.name(id, names);
-                named = rest;
+                let (list, rest) = rest.split_at(length as usize);
+                arena.set_list(id, list);
+                lists = rest;
             }
             arrives(frame.at, frame.link, id);
         }
         self.frames.clear();
         self.stacks.clear();
         self.hops.clear();
-        self.named.clear();
+        self.lists.clear();
     }
 }
 
@@ -305,13 +305,18 @@ impl Mailboxes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dataplane::packet::Kind;
+    use dataplane::hop::bfc::Bitmap;
+    use dataplane::hop::pfc::PauseClasses;
+    use dataplane::packet::{Frame, Kind};
 
-    fn frame(kind: Kind, psn: u32) -> (Packet, Cold) {
+    const DATA: Packet = Packet::new(Kind::Data, 2, 100);
+    const ACK: Packet = Packet::new(Kind::Ack, 2, 100);
+
+    fn frame(like: Packet, psn: u32) -> (Packet, Cold) {
         let packet = Packet {
             psn,
             flow: 7,
-            ..Packet::new(kind, 2, 100)
+            ..like
         };
         let cold = Cold {
             sent_ps: 1000 + u64::from(psn),
@@ -322,11 +327,11 @@ mod tests {
     }
 
     /// A record with telemetry of `hops` hops, or naming `hops` queues.
-    fn made(arena: &mut Arena, kind: Kind, psn: u32, hops: u32) -> PacketId {
-        let (packet, cold) = frame(kind, psn);
+    fn made(arena: &mut Arena, like: Packet, psn: u32, hops: u32) -> PacketId {
+        let (packet, cold) = frame(like, psn);
         let id = arena.alloc(packet, cold);
-        if kind == Kind::BfcBitmap {
-            arena.name(id, &(0..hops).map(|n| n * psn).collect::<Vec<_>>());
+        if like.has_list() {
+            arena.set_list(id, &(0..hops).map(|n| n * psn).collect::<Vec<_>>());
         } else if hops > 0 {
             arena.attach_stack(id);
             for switch in 0..hops {
@@ -346,39 +351,44 @@ mod tests {
     fn a_copy_has_all_that_lies_beside_the_record() {
         let (mut here, mut there) = (Arena::new(), Arena::new());
         // Records are used again over there: what an earlier packet left must not shine through.
-        let old: Vec<PacketId> = (0..6).map(|n| made(&mut there, Kind::Data, n, 8)).collect();
+        let old: Vec<PacketId> = (0..6).map(|n| made(&mut there, DATA, n, 8)).collect();
         old.into_iter().for_each(|id| there.free(id));
         let mut outbox = Outbox::new(2);
+        let pause = PauseClasses {
+            on: true,
+            classes: 4,
+        };
         let kinds = [
-            (Kind::Data, 3),
-            (Kind::BfcBitmap, 4),
-            (Kind::Pfc, 0),
-            (Kind::Ack, 5),
-            (Kind::BfcBitmap, 0),
-            (Kind::Data, 0),
+            (DATA, 3),
+            (Bitmap.packet(100), 4),
+            (pause.packet(100), 0),
+            (ACK, 5),
+            (Bitmap.packet(100), 0),
+            (DATA, 0),
         ];
-        for (psn, (kind, hops)) in (1..).zip(kinds) {
-            let id = made(&mut here, kind, psn, hops);
+        for (psn, (like, hops)) in (1..).zip(kinds) {
+            let id = made(&mut here, like, psn, hops);
             outbox.put(1, 500 + u64::from(psn), 40 + psn, id, &mut here);
         }
         outbox.pack_all(&mut here);
         assert_eq!((here.alive(), outbox.crossed, outbox.first_ps), (0, 6, 501));
         let mut came = Vec::new();
         outbox.to[1].unpack(&mut there, |at, link, id| came.push((at, link, id)));
-        for (psn, (kind, hops)) in (1..).zip(kinds) {
+        for (psn, (like, hops)) in (1..).zip(kinds) {
             let (at, link, id) = came[psn as usize - 1];
             assert_eq!((at, link), (500 + u64::from(psn), 40 + psn));
             let (packet, cold) = (there.hot(id), there.cold(id));
-            assert_eq!((packet.kind(), packet.psn, packet.flow), (kind, psn, 7));
+            assert_eq!((packet.tag, packet.psn, packet.flow), (like.tag, psn, 7));
+            assert_eq!(packet.upstream_queue, like.upstream_queue);
             assert_eq!((cold.sent_ps, cold.slot), (1000 + u64::from(psn), psn));
-            if kind == Kind::BfcBitmap {
+            if like.has_list() {
                 let named: Vec<u32> = (0..hops).map(|n| n * psn).collect();
-                assert_eq!(there.named(id), named);
+                assert_eq!(there.list(id), named);
             }
-            let with_hops = kind != Kind::BfcBitmap && hops > 0;
+            let with_hops = !like.has_list() && hops > 0;
             assert_eq!(there.stack(id).is_some(), with_hops);
             if let Some(stack) = there.stack(id) {
-                let expected = made(&mut here, kind, psn, hops);
+                let expected = made(&mut here, like, psn, hops);
                 let expected = here.stack(expected).unwrap();
                 assert_eq!(
                     (stack.hops(), stack.path()),
@@ -394,7 +404,7 @@ mod tests {
     #[should_panic(expected = "before the window ends")]
     fn a_frame_that_would_come_too_early_is_no_result_but_an_error() {
         let mut arena = Arena::new();
-        let id = made(&mut arena, Kind::Data, 1, 0);
+        let id = made(&mut arena, DATA, 1, 0);
         let mut outbox = Outbox::new(2);
         outbox.window_ps = 1000;
         outbox.put(1, 999, 0, id, &mut arena);

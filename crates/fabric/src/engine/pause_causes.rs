@@ -8,8 +8,9 @@
 
 use std::collections::BTreeMap;
 
+use dataplane::hop::pfc::PauseClasses;
 use dataplane::nic::Nic;
-use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
+use dataplane::packet::{Arena, Cold, Frame, Kind, Packet, PacketId, flag};
 use dataplane::switch::{Level, MixedMap, Switch};
 use dataplane::units::Time;
 
@@ -235,9 +236,12 @@ impl PauseCauses {
         arena: &Arena,
     ) -> u32 {
         let (packet, cold) = (arena.hot(frame), arena.cold(frame));
-        let class = packet.hash.trailing_zeros() as u8;
+        let Some(PauseClasses { on, classes }) = PauseClasses::read(packet) else {
+            return cold.slot;
+        };
+        let class = classes.trailing_zeros() as u8;
         let link = view.link(node, port);
-        if packet.psn != 0 {
+        if on {
             let held = Held {
                 number: cold.slot,
                 root: cold.src,
@@ -355,7 +359,7 @@ impl<C> Partition<C> {
     /// A frame is about to be read; it may be a pause or resume.
     pub(super) fn read_pause(&mut self, node: u32, port: u16, id: PacketId) {
         self.core.reading = None;
-        if self.arena.hot(id).kind() != Kind::Pfc {
+        if PauseClasses::read(self.arena.hot(id)).is_none() {
             return;
         }
         let now = self.core.now;

@@ -74,8 +74,8 @@ impl<C: Calendar + Send> Simulation<C> {
             switch.for_each_queued(egress, arena, |id| {
                 let packet = arena.hot(id);
                 // With BFC a packet over the threshold, with PFC each packet in the buffer.
-                let holds = packet.has(flag::OVER) || self.lossless && packet.has(flag::BUFFERED);
-                if packet.ingress == end.peer_port && holds && !packet.kind().is_hop_control() {
+                let holds = packet.has(flag::HOP_A) || self.lossless && packet.has(flag::BUFFERED);
+                if packet.ingress == end.peer_port && holds && !packet.is_frame() {
                     ports.insert(base + u32::from(egress));
                 }
             });

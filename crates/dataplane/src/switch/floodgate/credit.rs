@@ -1,6 +1,7 @@
 //! The downstream half: which credits each ingress port owes its upstream, and when it sends them.
 
 use super::config::{Aggregation, CreditConfig};
+use crate::hop::floodgate::Credit;
 use crate::switch::classify::MixedMap;
 use crate::units::{NEVER, Time};
 
@@ -19,15 +20,6 @@ struct Debt {
     seen: u32,
     /// Units that came in and have earned nothing yet.
     resident: u32,
-}
-
-/// What is told of one destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Credit {
-    pub dst: u32,
-    pub units: u32,
-    /// Everything up to this number is credited.
-    pub number: u32,
 }
 
 /// An ingress port.

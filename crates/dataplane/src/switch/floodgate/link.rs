@@ -3,8 +3,8 @@
 
 use super::config::{CreditAt, Release};
 use super::window::ways;
-use super::{Floodgate, Switch};
-use crate::packet::{Arena, Kind, Packet, PacketId, flag};
+use super::{Floodgate, HELD, Switch};
+use crate::packet::{Arena, Kind, Packet, PacketId};
 use crate::route::Routes;
 use crate::sink::{DropCause, Sink};
 use crate::units::Time;
@@ -116,7 +116,7 @@ impl Switch {
                 switch.left_of_host(f, packet, arena, sink);
             }
             if f.config.release == Release::Behind
-                && packet.has(flag::HELD)
+                && packet.has(HELD)
                 && f.pool.left_behind(packet.dst)
                 && f.config.vup_ps.is_none()
             {
@@ -131,7 +131,7 @@ impl Switch {
                 windows.refund(packet.dst, way, units);
             }
             let at = f.config.windows().map(|w| w.credit.at);
-            let direct = at == Some(CreditAt::Voq) && !packet.has(flag::HELD);
+            let direct = at == Some(CreditAt::Voq) && !packet.has(HELD);
             if at == Some(CreditAt::Departure) || direct {
                 switch.earn(now, f, packet, arena, sink);
             }
@@ -180,7 +180,7 @@ impl Switch {
             f.pool.leave(packet.dst);
         }
         self.earn(now, f, &packet, arena, sink);
-        arena.hot_mut(id).flags &= !flag::HELD;
+        arena.hot_mut(id).flags &= !HELD;
         self.discard(now, port, id, cause, arena, sink);
     }
 

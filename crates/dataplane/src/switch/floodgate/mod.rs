@@ -18,6 +18,7 @@ mod window;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::hop::floodgate::Credit;
 use crate::packet::{Arena, Kind, Packet, PacketId, flag};
 use crate::route::Routes;
 use crate::sink::Sink;
@@ -27,12 +28,15 @@ pub use config::{
     Aggregation, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, HostPauseBy,
     PauseThresholds, Release, Voqs, WindowConfig, WindowUnit,
 };
-use credit::{Credit, Credits};
+use credit::Credits;
 use numbers::Numbers;
 use pause::Paused;
 use senders::Senders;
 use voq::{Held, Pool};
 use window::{Way, Windows, ways};
+
+/// The packet was held in a VOQ of the switch that it is in.
+pub(super) const HELD: u8 = flag::HOP_B;
 
 /// What Floodgate did at one switch.
 // FG-70
@@ -402,7 +406,7 @@ impl Floodgate {
     // FG-12
     fn hold(&mut self, port: u16, id: PacketId, way: Way, queued_bytes: u64, arena: &mut Arena) {
         let hot = arena.hot_mut(id);
-        hot.flags |= flag::HELD;
+        hot.flags |= HELD;
         hot.queue = u32::from(port);
         let (size, incast) = (u64::from(hot.size), hot.has(flag::INCAST));
         self.counters.held += 1;
@@ -465,7 +469,7 @@ impl Floodgate {
     // FG-51
     #[inline]
     pub fn seen_by_int(&self, packet: &Packet) -> Option<u64> {
-        (self.config.int_sees_held && packet.has(flag::HELD)).then_some(self.pool.counts.bytes)
+        (self.config.int_sees_held && packet.has(HELD)).then_some(self.pool.counts.bytes)
     }
 
     /// Bytes held for a port, and the most that were ever queued at it and held for it together.
@@ -562,7 +566,7 @@ impl Floodgate {
             }
             let earned = match at {
                 Some(CreditAt::Forwarding) => true,
-                Some(CreditAt::Voq) => p.has(flag::HELD),
+                Some(CreditAt::Voq) => p.has(HELD),
                 _ => false,
             };
             if !earned && self.to_switch[p.ingress as usize] {
@@ -620,7 +624,7 @@ impl Floodgate {
         if let Some(senders) = &self.senders {
             let mut from_hosts = 0;
             let mut add = |p: &Packet| {
-                let host = !p.kind().is_hop_control() && !self.to_switch[p.ingress as usize];
+                let host = !p.is_frame() && !self.to_switch[p.ingress as usize];
                 from_hosts += u64::from(p.size) * u64::from(host);
             };
             self.pool.for_each(arena, |id| add(arena.hot(id)));

@@ -1,10 +1,11 @@
 //! The way of packets and frames through Floodgate's parts: what follows on what.
 
 use super::config::{CreditAt, HoldBy, Release};
-use super::credit::{Credit, Credits};
+use super::credit::Credits;
 use super::numbers::Silence;
-use super::{Alarm, Floodgate};
-use crate::packet::{Arena, Kind, Packet, PacketId, flag};
+use super::{Alarm, Floodgate, HELD};
+use crate::hop::floodgate::{Credit, Credits as CreditsFrame, PauseDestination, SwitchSyn};
+use crate::packet::{Arena, Frame, Kind, Packet, PacketId};
 use crate::sink::Sink;
 use crate::switch::Switch;
 use crate::switch::classify::Place;
@@ -396,25 +397,14 @@ impl Switch {
             .map_or(0, |c| c.frame_bytes(credits.len()));
         f.counters.credit_frames += 1;
         f.counters.credit_bytes += u64::from(bytes);
-        let plain = Packet {
-            upstream_queue: credits.len() as u16,
-            ..Packet::new(Kind::Credit, 0, bytes)
-        };
         if let [one] = credits {
-            let frame = Packet {
-                dst: one.dst,
-                hash: one.units,
-                psn: one.number,
-                ..plain
-            };
-            self.emit(port, frame, arena, sink);
+            self.emit(port, one.packet(bytes), arena, sink);
             return;
         }
-        let id = self.emit(port, plain, arena, sink);
+        let id = self.emit(port, CreditsFrame.packet(bytes), arena, sink);
         f.words.clear();
-        f.words
-            .extend(credits.iter().flat_map(|c| [c.dst, c.units, c.number]));
-        arena.name(id, &f.words);
+        f.words.extend(CreditsFrame::list(credits));
+        arena.set_list(id, &f.words);
     }
 
     /// Credits came from the next hop at `port`.
@@ -423,29 +413,14 @@ impl Switch {
         &mut self,
         now: Time,
         port: u16,
-        id: PacketId,
+        credits: &[Credit],
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        let packet = *arena.hot(id);
         self.with_floodgate(|switch, f| {
             f.ready.clear();
-            if packet.upstream_queue == 1 {
-                let credit = Credit {
-                    dst: packet.dst,
-                    units: packet.hash,
-                    number: packet.psn,
-                };
+            for &credit in credits {
                 switch.take_one(now, f, port, credit, sink);
-            } else {
-                for words in arena.named(id).chunks_exact(3) {
-                    let credit = Credit {
-                        dst: words[0],
-                        units: words[1],
-                        number: words[2],
-                    };
-                    switch.take_one(now, f, port, credit, sink);
-                }
             }
             if f.windows.as_ref().is_some_and(|w| w.is_hashed()) {
                 // FG-06: others may share the window.
@@ -454,7 +429,6 @@ impl Switch {
             }
             switch.release_ready(now, f, arena, sink);
         });
-        arena.free(id);
     }
 
     fn take_one<S: Sink>(
@@ -489,7 +463,7 @@ impl Switch {
     pub(in crate::switch) fn answer_syn<S: Sink>(
         &mut self,
         port: u16,
-        syn: &Packet,
+        syn: SwitchSyn,
         arena: &mut Arena,
         sink: &mut S,
     ) {
@@ -498,7 +472,7 @@ impl Switch {
             let Some(credits) = &mut f.credits else {
                 return;
             };
-            credits.asked(port, syn.dst, syn.psn);
+            credits.asked(port, syn.dst, syn.number);
             let credit = credits.answer(port, syn.dst, withheld);
             switch.emit_credits(f, port, &[credit], arena, sink);
         });
@@ -510,12 +484,12 @@ impl Switch {
         &mut self,
         now: Time,
         port: u16,
-        frame: &Packet,
+        frame: PauseDestination,
         arena: &mut Arena,
         sink: &mut S,
     ) {
         self.with_floodgate(|switch, f| {
-            let news = if frame.psn != 0 {
+            let news = if frame.on {
                 f.paused_by.add(port, frame.dst)
             } else {
                 f.paused_by.remove(port, frame.dst)
@@ -567,12 +541,8 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        let frame = Packet {
-            dst,
-            psn: u32::from(pause),
-            ..Packet::new(Kind::DstPause, 0, f.config.frame_bytes)
-        };
-        self.emit(port, frame, arena, sink);
+        let frame = PauseDestination { on: pause, dst };
+        self.emit(port, frame.packet(f.config.frame_bytes), arena, sink);
     }
 
     /// Bytes in the egress queues of a port, frames between neighbours left out.
@@ -599,7 +569,7 @@ impl Switch {
                 switch.left_of_host(f, packet, arena, sink);
             }
             if f.config.release == Release::Behind
-                && packet.has(flag::HELD)
+                && packet.has(HELD)
                 && f.pool.left_behind(packet.dst)
                 && f.config.vup_ps.is_none()
             {
@@ -621,7 +591,7 @@ impl Switch {
                     astray = switch.has_changed() && f.forget_astray(port, packet.dst, routes);
                 }
                 let at = f.config.windows().map(|w| w.credit.at);
-                let direct = at == Some(CreditAt::Voq) && !packet.has(flag::HELD);
+                let direct = at == Some(CreditAt::Voq) && !packet.has(HELD);
                 if at == Some(CreditAt::Departure) || direct {
                     switch.earn(now, f, packet, arena, sink);
                 }
@@ -718,12 +688,8 @@ impl Switch {
                     Silence::Until(at) => f.alarm(at, Alarm::Silence(stream), sink),
                     Silence::Ask(port, dst, number, at) => {
                         f.counters.syns += 1;
-                        let frame = Packet {
-                            dst,
-                            psn: number,
-                            ..Packet::new(Kind::SwitchSyn, 0, f.config.frame_bytes)
-                        };
-                        self.emit(port, frame, arena, sink);
+                        let frame = SwitchSyn { dst, number };
+                        self.emit(port, frame.packet(f.config.frame_bytes), arena, sink);
                         f.alarm(at, Alarm::Silence(stream), sink);
                     }
                 }
@@ -759,7 +725,7 @@ impl Switch {
         sink: &mut S,
     ) {
         let packet = *arena.hot(id);
-        let behind = packet.has(flag::HELD) && self.queueing.is_behind(place.queue);
+        let behind = packet.has(HELD) && self.queueing.is_behind(place.queue);
         let (queue, alone) = if behind {
             (place.queue, false)
         } else {

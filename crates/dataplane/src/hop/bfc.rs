@@ -1,0 +1,89 @@
+//! Backpressure flow control (Goyal et al., NSDI 2022): its frames.
+
+use super::Scheme;
+use crate::packet::{Frame, SchemeNumber, Words};
+
+/// Pauses or resumes a queue of the neighbour's port.
+// BFC-10
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseQueue {
+    /// Pause, or resume.
+    pub on: bool,
+    /// Number of the queue at its port.
+    pub queue: u16,
+}
+
+impl Frame for PauseQueue {
+    const SCHEME: SchemeNumber = Scheme::Bfc.number();
+    const NUMBER: u8 = 0;
+
+    fn words(&self) -> Words {
+        Words {
+            number: self.on.into(),
+            other: self.queue.into(),
+            ..Words::NONE
+        }
+    }
+
+    fn from_words(words: Words) -> Self {
+        Self {
+            on: words.number != 0,
+            queue: words.other as u16,
+        }
+    }
+}
+
+/// Pauses or resumes a flow of the neighbour.
+// BFC-37
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseFlow {
+    /// Pause, or resume.
+    pub on: bool,
+    /// The flow.
+    pub flow: u32,
+    /// The queue from which its packet came.
+    pub queue: u16,
+}
+
+impl Frame for PauseFlow {
+    const SCHEME: SchemeNumber = Scheme::Bfc.number();
+    const NUMBER: u8 = 1;
+
+    fn words(&self) -> Words {
+        Words {
+            flow: self.flow,
+            number: self.on.into(),
+            other: self.queue.into(),
+            ..Words::NONE
+        }
+    }
+
+    fn from_words(words: Words) -> Self {
+        Self {
+            on: words.number != 0,
+            flow: words.flow,
+            queue: words.other as u16,
+        }
+    }
+}
+
+/// All queues of the neighbour's port that are to be paused: their numbers, in order, are the list
+/// beside the record.
+// BFC-30
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bitmap;
+
+impl Frame for Bitmap {
+    const SCHEME: SchemeNumber = Scheme::Bfc.number();
+    const NUMBER: u8 = 2;
+    const LISTED: bool = true;
+    const IDLE: bool = true;
+
+    fn words(&self) -> Words {
+        Words::NONE
+    }
+
+    fn from_words(_: Words) -> Self {
+        Self
+    }
+}

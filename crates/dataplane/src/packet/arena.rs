@@ -1,0 +1,232 @@
+//! Records of packets, and what lies beside them.
+
+use super::{Cold, Kind, Packet, PacketId, flag};
+use crate::int::{IntHop, IntStack, Stacks};
+use crate::prefetch::{make_room, prefetch};
+use crate::trail::Trail;
+
+/// All packets of a partition. Freed records are used again, last freed first, so the arena stays
+/// as small as the largest number of packets that ever were alive at once.
+#[derive(Debug, Default)]
+pub struct Arena {
+    hot: Vec<Packet>,
+    cold: Vec<Cold>,
+    free: Vec<PacketId>,
+    /// Stack of each packet; as long as the highest packet that ever had one.
+    stacks: Stacks,
+    /// The list that a frame between neighbours brings; as long as the highest packet that ever was one.
+    lists: Vec<Vec<u32>>,
+    /// Way of each packet, where ACKs go back by it.
+    trails: Vec<Trail>,
+}
+
+impl Arena {
+    /// An empty arena.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts a packet in and returns its index.
+    #[inline]
+    pub fn alloc(&mut self, packet: Packet, cold: Cold) -> PacketId {
+        if let Some(id) = self.free.pop() {
+            self.hot[id as usize] = packet;
+            self.cold[id as usize] = cold;
+            id
+        } else {
+            self.alloc_new(packet, cold)
+        }
+    }
+
+    /// Puts a packet into a new record.
+    #[inline(never)]
+    fn alloc_new(&mut self, packet: Packet, cold: Cold) -> PacketId {
+        let id = self.hot.len() as PacketId;
+        if self.hot.len() == self.hot.capacity() {
+            let more = self.hot.len().max(64);
+            make_room(&mut self.hot, more);
+            make_room(&mut self.cold, more);
+        }
+        self.hot.push(packet);
+        self.cold.push(cold);
+        id
+    }
+
+    /// Asks for the record that the packet after `later` others will get.
+    #[inline]
+    pub fn prefetch_free(&self, later: usize) {
+        let at = self.free.len().wrapping_sub(later + 1);
+        if let Some(&id) = self.free.get(at) {
+            self.prefetch(id);
+            self.prefetch_cold(id);
+            self.prefetch_stack(id);
+        }
+    }
+
+    /// Takes a packet out, and its INT stack with it.
+    #[inline]
+    pub fn free(&mut self, id: PacketId) {
+        self.free.push(id);
+    }
+
+    /// Gives an empty INT stack to a packet.
+    #[inline]
+    pub fn attach_stack(&mut self, id: PacketId) {
+        self.stacks.clear(id, self.hot.len());
+        self.hot[id as usize].flags |= flag::INT;
+    }
+
+    /// The INT stack of a packet, if it has one.
+    #[inline]
+    #[must_use]
+    pub fn stack(&self, id: PacketId) -> Option<IntStack> {
+        self.hot(id).has(flag::INT).then(|| self.stacks.get(id))
+    }
+
+    /// Adds to the INT stack of a packet what switch `switch` says, see [`IntStack::push`]. `None`
+    /// if the packet has no stack.
+    #[inline(always)]
+    pub fn push_hop(&mut self, id: PacketId, switch: u32, hop: IntHop) -> Option<bool> {
+        if !self.hot(id).has(flag::INT) {
+            return None;
+        }
+        Some(self.stacks.push(id, switch, hop))
+    }
+
+    /// The last hop that a packet's INT stack has, to change.
+    pub fn last_hop_mut(&mut self, id: PacketId) -> Option<&mut IntHop> {
+        if !self.hot(id).has(flag::INT) {
+            return None;
+        }
+        self.stacks.last_mut(id)
+    }
+
+    /// Gives a packet an INT stack with this path and these hops.
+    pub fn set_stack(&mut self, id: PacketId, path: u16, hops: &[IntHop]) {
+        self.attach_stack(id);
+        self.stacks.fill(id, path, hops);
+    }
+
+    /// Way on which a packet came, to write on.
+    pub fn trail_mut(&mut self, id: PacketId) -> &mut Trail {
+        let at = id as usize;
+        if at >= self.trails.len() {
+            self.trails.resize(self.hot.len(), Trail::default());
+        }
+        &mut self.trails[at]
+    }
+
+    /// Puts a list beside a frame between neighbours, see [`Frame::LISTED`](super::Frame::LISTED).
+    pub fn set_list(&mut self, id: PacketId, words: &[u32]) {
+        let at = id as usize;
+        if at >= self.lists.len() {
+            self.lists.resize_with(self.hot.len(), Vec::new);
+        }
+        self.lists[at].clear();
+        self.lists[at].extend_from_slice(words);
+    }
+
+    /// What [`Arena::set_list`] put beside a frame.
+    #[must_use]
+    pub fn list(&self, id: PacketId) -> &[u32] {
+        self.lists.get(id as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// Hot part of a packet.
+    #[inline]
+    #[must_use]
+    pub fn hot(&self, id: PacketId) -> &Packet {
+        &self.hot[id as usize]
+    }
+
+    /// Hot part of a packet, to change.
+    #[inline]
+    pub fn hot_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.hot[id as usize]
+    }
+
+    /// Asks for a packet that will be touched soon.
+    #[inline]
+    pub fn prefetch(&self, id: PacketId) {
+        prefetch(&self.hot, id as usize);
+    }
+
+    /// Asks for what a switch touches of a packet that has waited long and is the next to leave.
+    #[inline]
+    pub fn prefetch_waiting(&self, id: PacketId) {
+        self.prefetch(id);
+        self.prefetch_stack(id);
+    }
+
+    /// Asks for the cold part of a packet.
+    #[inline]
+    pub fn prefetch_cold(&self, id: PacketId) {
+        prefetch(&self.cold, id as usize);
+    }
+
+    /// Asks for what a host touches of a packet that has been under way for long, if one is `wanted`. Whether
+    /// it is nothing foretells, so instead of nothing it asks for what is there.
+    #[inline]
+    pub fn prefetch_if(&self, wanted: bool, id: PacketId) {
+        let id = if wanted { id } else { 0 };
+        self.prefetch_cold(id);
+        self.prefetch_stack(id);
+    }
+
+    /// Asks for the INT stack of a packet.
+    #[inline]
+    pub fn prefetch_stack(&self, id: PacketId) {
+        self.stacks.prefetch(id);
+    }
+
+    /// Asks for the INT stack of a packet if it is of this kind; see [`Arena::prefetch_if`].
+    #[inline]
+    pub fn prefetch_stack_of(&self, id: PacketId, kind: Kind) {
+        if !self.stacks.is_empty() {
+            let wanted = self.hot(id).kind() == kind;
+            self.stacks.prefetch(if wanted { id } else { 0 });
+        }
+    }
+
+    /// Cold part of a packet.
+    #[inline]
+    #[must_use]
+    pub fn cold(&self, id: PacketId) -> &Cold {
+        &self.cold[id as usize]
+    }
+
+    /// Cold part of a packet, to change.
+    #[inline]
+    pub fn cold_mut(&mut self, id: PacketId) -> &mut Cold {
+        &mut self.cold[id as usize]
+    }
+
+    /// Packets alive now.
+    #[must_use]
+    pub fn alive(&self) -> usize {
+        self.hot.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn freed_records_and_stacks_are_used_again() {
+        let mut arena = Arena::new();
+        let cold = Cold::default();
+        let a = arena.alloc(Packet::new(Kind::Data, 1, 1048), cold);
+        arena.attach_stack(a);
+        assert!(arena.stack(a).is_some());
+        arena.free(a);
+        assert_eq!(arena.alive(), 0);
+        let b = arena.alloc(Packet::new(Kind::Ack, 0, 60), cold);
+        assert_eq!(a, b);
+        assert!(
+            arena.stack(b).is_none(),
+            "a new packet has no stack of an old one"
+        );
+    }
+}

@@ -1,0 +1,219 @@
+//! One packet is one record in an arena; queues are linked through it.
+//!
+//! The hot part is what every hop touches and fits half a cache line. The cold part is what only
+//! the ends touch. INT stacks lie beside them and exist only where INT is used.
+
+mod arena;
+mod frame;
+
+pub use arena::Arena;
+pub use frame::{Frame, SchemeNumber, Words};
+
+use crate::units::Time;
+
+/// Index of a packet in its [`Arena`].
+pub type PacketId = u32;
+
+/// No packet; ends a queue.
+pub const NO_PACKET: PacketId = u32::MAX;
+
+/// What a frame is. Control frames carry their content in the packet's own fields (see each).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    /// Payload of a flow; `psn` is its packet number.
+    Data = 0,
+    /// Acknowledges everything below `psn`.
+    Ack = 1,
+    /// The receiver expects `psn` and got a later one (go-back-N).
+    Nak = 2,
+    /// DCQCN congestion notification.
+    Cnp = 3,
+    /// Between two neighbours: a frame of a hop scheme, see [`Frame`].
+    Hop = 4,
+    /// What is left of a data packet whose payload a switch cut off (NDP).
+    Header = 12,
+    /// Such a header on its way back to its sender.
+    Returned = 13,
+    /// The receiver lets the sender send: a credit of ExpressPass, a grant of Homa, a pull of NDP.
+    Grant = 14,
+    /// ExpressPass: asks for credits (`psn` = 1) or wants no more (`psn` = 0). Homa: asks for the
+    /// packet `psn` once more.
+    Request = 15,
+    /// No packet has this kind; numbers that name no kind are read as it.
+    Unknown = 5,
+}
+
+impl Kind {
+    /// Kind from its number.
+    #[inline]
+    const fn from_bits(bits: u8) -> Self {
+        match bits {
+            0 => Self::Data,
+            1 => Self::Ack,
+            2 => Self::Nak,
+            3 => Self::Cnp,
+            4 => Self::Hop,
+            12 => Self::Header,
+            13 => Self::Returned,
+            14 => Self::Grant,
+            15 => Self::Request,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// Bits of [`Packet::flags`]. Two belong to the hop scheme of the switch that holds the packet; on a link they
+/// are 0.
+pub mod flag {
+    /// Congestion experienced (ECN), or on an ACK the echo of it.
+    pub const CE: u8 = 1 << 0;
+    /// Its sender waits for the acknowledgement: nothing follows until it comes. // NIC-09
+    pub const ASKS: u8 = 1 << 1;
+    /// First bit of the switch's hop scheme.
+    pub const HOP_A: u8 = 1 << 2;
+    /// Sent again.
+    pub const RETRANSMITTED: u8 = 1 << 3;
+    /// Belongs to a flow that the traffic calls incast.
+    pub const INCAST: u8 = 1 << 4;
+    /// The packet's bytes are held against the switch's buffer.
+    pub const BUFFERED: u8 = 1 << 5;
+    /// The packet has an INT stack.
+    pub const INT: u8 = 1 << 6;
+    /// Second bit of the switch's hop scheme.
+    pub const HOP_B: u8 = 1 << 7;
+    /// What a switch notes on a packet and takes off when it leaves.
+    pub const OF_SWITCH: u8 = BUFFERED | HOP_A | HOP_B;
+}
+
+/// The hot part: what a hop reads and writes. 32 bytes that no cache line's end divides.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(32))]
+pub struct Packet {
+    /// Flow that it belongs to; `u32::MAX` for frames between neighbours.
+    pub flow: u32,
+    /// Packet number inside its flow.
+    pub psn: u32,
+    /// Hash of the flow's identity, the input of ECMP and of flow tables.
+    pub hash: u32,
+    /// Destination endpoint (a port of a host).
+    pub dst: u32,
+    /// Next packet of the queue it stands in.
+    pub next: PacketId,
+    /// Queue it stands in, an index into the switch's queues; of a packet that Floodgate holds, its
+    /// egress port; of one on a link, Floodgate's number of it.
+    pub queue: u32,
+    /// Bytes on the wire.
+    pub size: u16,
+    /// Port by which it entered the switch that it is in.
+    pub ingress: u16,
+    /// Queue that it left at the node upstream (BFC's `upstreamQ`).
+    pub upstream_queue: u16,
+    /// What it is (low four bits) and its traffic class (high four bits); see
+    /// [`Packet::kind`] and [`Packet::class`].
+    pub tag: u8,
+    /// Bits of [`flag`].
+    pub flags: u8,
+}
+
+/// The cold part: what only the ends read and write.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+pub struct Cold {
+    /// When its transmission at the sender's NIC started, echoed by the ACK.
+    pub sent_ps: Time,
+    /// On the ACK of a whole flow: when its last byte arrived. On data that a credit let go: when
+    /// that credit was sent.
+    pub done_ps: Time,
+    /// Sending endpoint.
+    pub src: u32,
+    /// Slot of the flow in the sender's NIC, echoed by ACK, NAK and CNP.
+    pub slot: u32,
+    /// Payload bytes left in the flow, this packet included (shortest remaining first). On an ACK
+    /// or grant of a receiver-driven transport: below which packet number all have arrived.
+    pub remaining: u64,
+    /// Payload bytes.
+    pub payload: u16,
+    /// Priority level that a grant of Homa sets.
+    pub level: u16,
+    /// On data of a receiver-driven transport: the number of the credit that let it go
+    /// (ExpressPass), or how many packets of the flow need no grant (Homa).
+    pub credit: u32,
+}
+
+impl Packet {
+    /// A packet with nothing in it but its kind, class and size.
+    #[must_use]
+    pub const fn new(kind: Kind, class: u8, size: u16) -> Self {
+        Self {
+            flow: u32::MAX,
+            psn: 0,
+            hash: 0,
+            dst: u32::MAX,
+            next: NO_PACKET,
+            queue: 0,
+            size,
+            ingress: 0,
+            upstream_queue: 0,
+            tag: kind as u8 | class << 4,
+            flags: 0,
+        }
+    }
+
+    /// What it is.
+    #[inline]
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        Kind::from_bits(self.tag & 15)
+    }
+
+    /// Its traffic class, 0 to 15.
+    #[inline]
+    #[must_use]
+    pub const fn class(&self) -> u8 {
+        self.tag >> 4
+    }
+
+    /// Makes it another kind of packet of another class: a receiver turns data into an ACK.
+    #[inline]
+    pub const fn become_kind(&mut self, kind: Kind, class: u8) {
+        self.tag = kind as u8 | class << 4;
+    }
+
+    /// What the digest of a run takes of a packet that arrives: flags and size, flow and number. Frozen, so that
+    /// digests compare between versions: a new layout of the record must give the same numbers.
+    #[inline]
+    #[must_use]
+    pub const fn digest_words(&self) -> (u64, u64) {
+        let how = (self.flags as u64) << 56 | (self.size as u64) << 40;
+        (how, (self.flow as u64) << 32 | self.psn as u64)
+    }
+
+    /// Whether a bit of [`flag`] is set.
+    #[inline]
+    #[must_use]
+    pub const fn has(&self, bit: u8) -> bool {
+        self.flags & bit != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_names_no_kind_is_read_as_unknown() {
+        let known: Vec<u8> = (0..16)
+            .filter(|&bits| Kind::from_bits(bits) as u8 == bits)
+            .collect();
+        assert_eq!(known, [0, 1, 2, 3, 4, 5, 12, 13, 14, 15]);
+        let unknown = (0..16).filter(|&bits| Kind::from_bits(bits) == Kind::Unknown);
+        assert_eq!(unknown.count(), 7);
+    }
+
+    #[test]
+    fn the_hot_part_is_half_a_cache_line() {
+        assert_eq!((size_of::<Packet>(), align_of::<Packet>()), (32, 32));
+        assert_eq!(size_of::<Cold>(), 64);
+    }
+}
