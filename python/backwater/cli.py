@@ -174,6 +174,9 @@ def check(
         bool, typer.Option("--resolved", help="Print every value, defaults included.")
     ] = False,
     profile: Profile = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the messages as JSON, each with its code.")
+    ] = False,
 ) -> None:
     """Say what is wrong or doubtful in a scenario."""
     from backwater import simulate
@@ -181,9 +184,12 @@ def check(
     problems = simulate.check(
         scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
     )
+    errors = sum(problem["severity"] == "error" for problem in problems)
+    if as_json:
+        print(json.dumps(problems, indent=2))
+        raise typer.Exit(BAD_INPUT if errors else GOOD)
     for problem in problems:
         say(problem["text"] + "\n")
-    errors = sum(problem["severity"] == "error" for problem in problems)
     if errors:
         raise typer.Exit(BAD_INPUT)
     if resolved:

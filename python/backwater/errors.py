@@ -14,8 +14,8 @@ class ScenarioError(ValueError):
     """A scenario that cannot be run.
 
     The message says what is wrong, where, and what to do. ``problems`` has the same as a list of
-    dictionaries with the keys ``severity``, ``key``, ``message``, ``hint``, ``source``, ``line``
-    and ``column``.
+    dictionaries with the keys ``severity``, ``code``, ``key``, ``message``, ``hint``, ``source``,
+    ``line`` and ``column``. Programs go by the code, which stays; docs/scenario.md lists all codes.
     """
 
     def __init__(self, message: str, problems: list[dict[str, Any]] | None = None) -> None:

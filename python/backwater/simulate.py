@@ -369,7 +369,7 @@ def _fitting(
             for problem in check(
                 scenario, scheme=scheme, overrides=overrides, seed=seed, profile=profile
             )
-            if "would do nothing" in problem["message"] and problem["key"]
+            if problem["code"] == "useless-key"
         ]
         idle[scheme] = {o for o in overrides if o.partition("=")[0].startswith(tuple(tables))}
     nowhere = set.intersection(*idle.values()) if idle else set()

@@ -66,6 +66,8 @@ pub struct Param {
     pub key: &'static str,
     /// What it takes: unit and range.
     pub kind: Kind,
+    /// Words that it takes as well, such as `"off"`.
+    pub words: &'static [&'static str],
     /// What holds where nobody gives a value.
     pub fallback: Fallback,
     /// The rule under `specs/` that the default follows; empty where there is none.
@@ -98,6 +100,13 @@ pub enum Acts {
     With(Beside),
     /// Only where the other one has none of these words.
     Without(Beside),
+    /// Only where the other one, declared before this one, is not given.
+    Unless {
+        /// The other parameter.
+        key: &'static str,
+        /// Why the parameter would do nothing beside it.
+        why: &'static str,
+    },
 }
 
 /// The parameter and its words on which another one depends.
@@ -178,12 +187,19 @@ pub enum Kind {
         /// Most.
         max: u64,
     },
-    /// One of these; where several take strings, the last one says what is wrong.
+    /// One of these kinds, none of them words; where several take strings, the last one says what is wrong.
     Either(&'static [Kind]),
     /// An array of these.
     List(&'static Kind),
     /// A table of parameters of its own.
     Table(&'static [Param]),
+    /// An array of tables, at least one.
+    Tables {
+        /// What one of them is.
+        noun: &'static str,
+        /// The parameters of each.
+        of: &'static [Param],
+    },
 }
 
 impl Param {
@@ -193,6 +209,7 @@ impl Param {
         Self {
             key,
             kind,
+            words: &[],
             fallback: Fallback::Needed(""),
             rule: "",
             source: "",
@@ -269,6 +286,19 @@ impl Param {
         Self::new(key, Kind::Table(params))
     }
 
+    /// It takes one of these words as well, such as `"off"`.
+    #[must_use]
+    pub const fn or(mut self, words: &'static [&'static str]) -> Self {
+        self.words = words;
+        self
+    }
+
+    /// An array of tables, each of which is a `noun`.
+    #[must_use]
+    pub const fn tables(key: &'static str, noun: &'static str, of: &'static [Self]) -> Self {
+        Self::new(key, Kind::Tables { noun, of })
+    }
+
     /// Gives it a default as TOML, the rule that the default follows, and where it comes from.
     #[must_use]
     pub const fn default(
@@ -328,6 +358,13 @@ impl Param {
         self
     }
 
+    /// It acts only where the parameter `key`, declared before it, is not given.
+    #[must_use]
+    pub const fn unless(mut self, key: &'static str, why: &'static str) -> Self {
+        self.acts = Acts::Unless { key, why };
+        self
+    }
+
     /// Why it does nothing beside what has been read of its table; `None`: it acts.
     #[must_use]
     pub fn useless(&self, values: &Values) -> Option<&'static str> {
@@ -335,6 +372,7 @@ impl Param {
             Acts::Always => return None,
             Acts::With(beside) => (beside, true),
             Acts::Without(beside) => (beside, false),
+            Acts::Unless { key, why } => return values.get(key).map(|_| why),
         };
         // A value that could not be read decides nothing.
         let word = match values.get(beside.key)? {
@@ -381,6 +419,8 @@ pub struct Values(Vec<(&'static str, Value)>);
 pub struct Conflict {
     /// The keys that make it together; it is shown at the first that the scenario sets.
     pub keys: &'static [&'static str],
+    /// The array of tables and the index in it where these keys are, if they are not in the table itself.
+    pub item: Option<(&'static str, usize)>,
     /// What is wrong.
     pub message: String,
     /// What to do.
@@ -397,9 +437,17 @@ impl Conflict {
     ) -> Self {
         Self {
             keys,
+            item: None,
             message: message.into(),
             hint: hint.into(),
         }
+    }
+
+    /// The keys are in this item of an array of tables.
+    #[must_use]
+    pub fn in_item(mut self, key: &'static str, index: usize) -> Self {
+        self.item = Some((key, index));
+        self
     }
 }
 
@@ -485,6 +533,7 @@ mod tests {
         Param::time("interval", 0).without("cnp", &["on-ack"], "every ACK is one"),
         Param::flag("cut").with("cnp", &["on-ack"], "there are frames"),
         Param::count("cuts", 1, 9).with("cut", &["true"], "nothing is cut"),
+        Param::rate("pace").unless("cnp", "CNPs set the pace"),
     ];
 
     fn useless(values: &Values) -> Vec<bool> {
@@ -494,16 +543,16 @@ mod tests {
     #[test]
     fn a_parameter_acts_beside_words_or_without_them() {
         let mut values = Values::default();
-        assert_eq!(useless(&values), [false; 4], "nothing has been read");
+        assert_eq!(useless(&values), [false; 5], "nothing has been read");
         values.insert("cnp", Value::Word("on-ack"));
         values.insert("cut", Value::Flag(false));
-        assert_eq!(useless(&values), [false, true, false, true]);
+        assert_eq!(useless(&values), [false, true, false, true, true]);
         assert_eq!(PARAMS[1].useless(&values), Some("every ACK is one"));
         assert!(values.is("cnp", "on-ack") && values.some_size("cnp").is_none());
         let mut values = Values::default();
         values.insert("cnp", Value::Size(5));
         values.insert("cut", Value::Flag(true));
-        assert_eq!(useless(&values), [false, false, true, false]);
+        assert_eq!(useless(&values), [false, false, true, false, true]);
         assert_eq!((values.size("cnp"), values.some_word("cnp")), (5, None));
     }
 

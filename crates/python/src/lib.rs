@@ -402,6 +402,7 @@ fn problem_list<'py>(py: Python<'py>, problems: &[Problem]) -> PyResult<Bound<'p
     for problem in problems {
         let entry = PyDict::new(py);
         entry.set_item("severity", severity(problem.severity))?;
+        entry.set_item("code", problem.code.name())?;
         entry.set_item("key", &problem.key)?;
         entry.set_item("message", &problem.message)?;
         entry.set_item("hint", &problem.hint)?;

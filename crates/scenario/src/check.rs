@@ -18,7 +18,7 @@ use traffic::{Arrivals, Hosts, Pattern, SourceSpec, mean_gap_ps};
 use crate::check_links;
 use crate::load::Spec;
 use crate::messages::Messages;
-use crate::problem::{At, Problem, Severity, SourceKind};
+use crate::problem::{At, Code, Problem, Severity, SourceKind};
 use crate::scheme::{Interval, SchemeConfig, Surroundings};
 use crate::traffic_spec::{Frequency, LoadOf, TrafficSpec};
 use crate::units::{RATE, show_size, show_time};
@@ -191,7 +191,7 @@ pub(crate) struct Findings<'a> {
 }
 
 impl Findings<'_> {
-    fn add(&mut self, severity: Severity, keys: &[&str], message: String, hint: &str) {
+    fn add(&mut self, severity: Severity, code: Code, keys: &[&str], message: String, hint: &str) {
         let places = || keys.iter().filter_map(|k| self.places.get(*k));
         let at = places()
             .find(|at| at.source.kind != SourceKind::BuiltIn)
@@ -199,6 +199,7 @@ impl Findings<'_> {
         let key = keys.first().copied().unwrap_or_default().to_owned();
         self.problems.push(Problem {
             severity,
+            code,
             key,
             message,
             hint: Some(hint.to_owned()),
@@ -207,11 +208,11 @@ impl Findings<'_> {
     }
 
     pub(crate) fn error(&mut self, keys: &[&str], message: String, hint: &str) {
-        self.add(Severity::Error, keys, message, hint);
+        self.add(Severity::Error, Code::ImpossibleSet, keys, message, hint);
     }
 
     pub(crate) fn warn(&mut self, keys: &[&str], message: String, hint: &str) {
-        self.add(Severity::Warning, keys, message, hint);
+        self.add(Severity::Warning, Code::Doubtful, keys, message, hint);
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::problem::{At, Problem, Severity, Source, SourceKind, nearest};
+use crate::problem::{At, Code, Problem, Severity, Source, SourceKind, nearest};
 
 /// A value and its place.
 #[derive(Clone, Debug)]
@@ -77,6 +77,7 @@ impl Table {
 
 /// An error at a place.
 pub(crate) fn error(
+    code: Code,
     at: At,
     key: &str,
     message: impl Into<String>,
@@ -85,6 +86,7 @@ pub(crate) fn error(
     let severity = Severity::Error;
     Problem {
         severity,
+        code,
         key: key.to_owned(),
         message: message.into(),
         hint,
@@ -107,6 +109,7 @@ pub(crate) fn parse(source: &Arc<Source>) -> Result<Table, Vec<Problem>> {
             e.message().replace('\n', ", ")
         );
         error(
+            Code::NotToml,
             At {
                 source: source.clone(),
                 span,
@@ -180,6 +183,7 @@ pub(crate) fn apply_override(root: &mut Table, text: &str) -> Result<(), Problem
     let Some(equals) = text.find('=') else {
         let hint = "write it as key=value, such as switch.buffer=8MB".to_owned();
         return Err(error(
+            Code::BadOverride,
             at(0..text.len()),
             "",
             format!("`{text}` has no `=`"),
@@ -191,6 +195,7 @@ pub(crate) fn apply_override(root: &mut Table, text: &str) -> Result<(), Problem
     if parts.iter().any(|p| p.is_empty()) {
         let hint = "write the keys from the outside in, such as traffic.0.load.fraction".to_owned();
         return Err(error(
+            Code::BadOverride,
             at(0..equals),
             path,
             "the override names no key",
@@ -257,6 +262,7 @@ impl<'a> Cursor<'a> {
             Self::Array(items) => {
                 let index = find_item(items, part).map_err(|hint| {
                     error(
+                        Code::BadOverride,
                         at.clone(),
                         path,
                         format!("`{path}`: there is no `{part}`"),
@@ -273,7 +279,13 @@ impl<'a> Cursor<'a> {
             _ => {
                 let message = format!("`{part}` is {kind}, so nothing can be set inside it");
                 let hint = format!("set the whole of `{part}`, or write it as a table");
-                Err(error(at.clone(), path, message, Some(hint)))
+                Err(error(
+                    Code::BadOverride,
+                    at.clone(),
+                    path,
+                    message,
+                    Some(hint),
+                ))
             }
         }
     }
@@ -294,6 +306,7 @@ impl<'a> Cursor<'a> {
                     Ok(())
                 }
                 Err(hint) => Err(error(
+                    Code::BadOverride,
                     at,
                     path,
                     format!("`{path}`: there is no `{part}`"),

@@ -11,6 +11,7 @@ use kernel::{Purpose, Stream};
 
 use crate::document::{Node, Value};
 use crate::load::Spec;
+use crate::problem::Code;
 use crate::reader::{Read, Section, array, choice, count, quantity, refuse, string};
 use crate::record::find;
 use crate::units::{MAX_TIME_PS, TIME};
@@ -120,7 +121,8 @@ fn one(s: &Section<'_>, item: &Node, i: usize, graph: Option<&Graph>) -> Option<
     let Value::Table(table) = &item.value else {
         let message = format!("a failure is a table, not {}", item.kind());
         let hint = "{ links = [\"leaf0--spine1\"], at = \"0us\" }".to_owned();
-        s.context.error(&item.at, &path, message, Some(hint));
+        s.context
+            .error(Code::WrongType, &item.at, &path, message, Some(hint));
         return None;
     };
     let inner = Section::new(s.context, table, path, item.at.clone());

@@ -31,7 +31,7 @@ pub use check::{AskedLoad, asked_loads, surroundings};
 pub use check_links::LinkEpoch;
 pub use load::{Changes, RunSpec, Scenario, Spec};
 pub use presets::{PARAMETER_SETS, PRESETS, PROFILES, Preset, Profile, common};
-pub use problem::{Problem, ScenarioError, Severity};
+pub use problem::{Code, Problem, ScenarioError, Severity};
 pub use reader::Origin;
 pub use run::{NOT_MODELLED, Options, RunError};
 pub use scheme::{SchemeConfig, SchemeSpec, Surroundings};

@@ -13,7 +13,7 @@ use crate::check;
 use crate::document::{Entry, Node, Table, Value, apply_override, parse};
 use crate::failures::{self, FailuresSpec};
 use crate::presets::{PARAMETER_SETS, PRESETS, Preset, Profile, defaults, merge};
-use crate::problem::{At, Problem, ScenarioError, Severity, Source, SourceKind};
+use crate::problem::{At, Code, Problem, ScenarioError, Severity, Source, SourceKind};
 use crate::reader::{Context, Section, choice, count, name, quantity, refuse};
 use crate::record;
 use crate::resolve;
@@ -136,6 +136,7 @@ impl Scenario {
 fn read_text(path: &Path) -> Result<String, ScenarioError> {
     let fail = |message: String| {
         ScenarioError::plain(
+            Code::Unreadable,
             message,
             Some("name a TOML file; scenarios/ has some".into()),
         )
@@ -252,6 +253,7 @@ fn choose_scheme(user: &mut Table, preset: &str, context: &Context) {
                 );
                 let hint = format!("to set it for every scheme use --set scheme.{}=..", e.key);
                 context.warn(
+                    Code::LeftOut,
                     Some(&e.key_at),
                     &format!("scheme.{}", e.key),
                     message,
@@ -341,7 +343,8 @@ fn complete_scheme(root: &mut Table, context: &Context) {
         };
         if let Err(refusal) = checked {
             let message = format!("`{key}`: {}", refusal.message);
-            context.error(&e.node.at, &format!("scheme.{key}"), message, refusal.hint);
+            let path = format!("scheme.{key}");
+            context.error(refusal.code, &e.node.at, &path, message, refusal.hint);
             good = false;
         }
     }
@@ -490,6 +493,7 @@ fn finish(
         }),
         // Every way to fail reports itself; should one be forgotten, this is said and not hidden.
         None => Err(ScenarioError::plain(
+            Code::WrongValue,
             "the scenario could not be read, and no reason was given: this is a mistake in backwater",
             Some("please report it, with the scenario".into()),
         )),

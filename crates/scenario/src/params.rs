@@ -5,28 +5,28 @@ use std::fmt::Write as _;
 use dataplane::param::{Conflict, Fallback, Kind, Param, Value, Values};
 
 use crate::document::{self, Node};
+use crate::problem::Code;
 use crate::reader::{
-    Read, Refusal, Section, array, boolean, choice, count, fraction, number, quantity, refuse,
+    Read, Section, array, boolean, choice, count, fraction, number, quantity, refuse, refuse_as,
 };
 use crate::units::{RATE, SIZE, TIME, parse_fraction};
 
 /// Reads all parameters of a table; `None` where one of them is wrong, which has been said then.
 pub(crate) fn read(s: &Section<'_>, params: &'static [Param]) -> Option<Values> {
-    read_without(s, params, &[])
+    read_where(s, params, |_, _| None)
 }
 
-/// The same where some keys do nothing for a reason outside of the table: each with the reason.
-pub(crate) fn read_without(
+/// The same where some keys do nothing for a reason outside of the table: of each key, beside the values so far, the
+/// reason.
+pub(crate) fn read_where<'w>(
     s: &Section<'_>,
     params: &'static [Param],
-    useless: &[(&str, &str)],
+    useless: impl Fn(&str, &Values) -> Option<&'w str>,
 ) -> Option<Values> {
     let mut values = Values::default();
     let mut good = true;
     for param in params {
-        let from_outside = useless.iter().find(|(key, _)| *key == param.key);
-        let why = from_outside.map(|(_, why)| *why);
-        if let Some(why) = why.or_else(|| param.useless(&values)) {
+        if let Some(why) = useless(param.key, &values).or_else(|| param.useless(&values)) {
             s.refuse_useless(param.key, why);
             continue;
         }
@@ -54,22 +54,84 @@ pub(crate) fn table<T>(
     let inner = inner(s, key)?;
     let values = read(&inner, params);
     inner.finish();
-    match configure(&values?) {
-        Ok(config) => Some(config),
-        Err(conflict) => {
-            complain(&inner, conflict);
-            None
-        }
-    }
+    settle(&inner, configure(&values?))
 }
 
-/// Reports values that cannot go together.
-pub(crate) fn complain(s: &Section<'_>, conflict: Conflict) {
-    s.complain_of(conflict.keys, conflict.message, conflict.hint);
+/// What values make, or a complaint that they cannot go together.
+pub(crate) fn settle<T>(s: &Section<'_>, configured: Result<T, Conflict>) -> Option<T> {
+    let conflict = match configured {
+        Ok(config) => return Some(config),
+        Err(conflict) => conflict,
+    };
+    let complain = |s: &Section<'_>| {
+        s.complain_of(
+            conflict.keys,
+            conflict.message.as_str(),
+            conflict.hint.as_str(),
+        );
+    };
+    let items = |(key, index)| item(s, key, index);
+    match conflict.item.and_then(items) {
+        Some(inner) => complain(&inner),
+        None => complain(s),
+    }
+    None
+}
+
+/// A table of an array of tables.
+fn item<'a>(s: &Section<'a>, key: &str, index: usize) -> Option<Section<'a>> {
+    let document::Value::Array(items) = &s.table.get(key)?.node.value else {
+        return None;
+    };
+    let node = items.get(index)?;
+    let document::Value::Table(table) = &node.value else {
+        return None;
+    };
+    let path = format!("{}.{index}", s.child(key));
+    Some(Section::new(s.context, table, path, node.at.clone()))
+}
+
+/// All tables of an array of tables; `None` where one of them is wrong.
+fn items(
+    s: &Section<'_>,
+    key: &'static str,
+    noun: &str,
+    params: &'static [Param],
+) -> Option<Vec<Value>> {
+    let example = format!("[{}]", example_table(params));
+    let nodes = s.optional(key, |n| {
+        match array(n, &format!("a list of {noun}s"))?.to_vec() {
+            nodes if nodes.is_empty() => refuse(format!("there is no {noun} in it"), &example),
+            nodes => Ok(nodes),
+        }
+    })?;
+    let mut all = Vec::new();
+    let mut good = true;
+    for (index, node) in nodes.iter().enumerate() {
+        let Some(inner) = item(s, key, index) else {
+            let message = format!("a {noun} is a table, not {}", node.kind());
+            let path = format!("{}.{index}", s.child(key));
+            s.context.error(
+                Code::WrongType,
+                &node.at,
+                &path,
+                message,
+                Some(example.clone()),
+            );
+            return None;
+        };
+        let values = read(&inner, params);
+        inner.finish();
+        match values {
+            Some(values) => all.push(Value::Table(values)),
+            None => good = false,
+        }
+    }
+    good.then_some(all)
 }
 
 /// The table under a key that must be there.
-fn inner<'a>(s: &Section<'a>, key: &'static str) -> Option<Section<'a>> {
+pub(crate) fn inner<'a>(s: &Section<'a>, key: &'static str) -> Option<Section<'a>> {
     let inner = s.section(key);
     if inner.is_none() && s.table.get(key).is_none() {
         s.missing(key, "{ ... }");
@@ -85,8 +147,13 @@ fn one(s: &Section<'_>, param: &'static Param) -> Option<Option<Value>> {
         inner.finish();
         return values.map(|values| Some(Value::Table(values)));
     }
+    if let Kind::Tables { noun, of } = param.kind
+        && s.has(param.key)
+    {
+        return items(s, param.key, noun, of).map(|all| Some(Value::List(all)));
+    }
     if s.has(param.key) {
-        return s.optional(param.key, |n| value(n, &param.kind)).map(Some);
+        return s.optional(param.key, |n| word_or(n, param)).map(Some);
     }
     match param.fallback {
         Fallback::Needed(example) => {
@@ -110,7 +177,22 @@ fn default(param: &Param) -> Option<Value> {
     let text = format!("{} = {toml}", param.key);
     let entry = document::built_in("default", text).get(param.key).cloned();
     let node = entry.expect("a default is TOML, which a test checks").node;
-    Some(value(&node, &param.kind).expect("a default is in its range, which a test checks"))
+    Some(word_or(&node, param).expect("a default is in its range, which a test checks"))
+}
+
+/// One of the words of a parameter, or a value of its kind.
+fn word_or(node: &Node, param: &Param) -> Read<Value> {
+    if let document::Value::String(text) = &node.value
+        && let Some(word) = param.words.iter().find(|word| *word == text)
+    {
+        return Ok(Value::Word(word));
+    }
+    value(node, &param.kind).map_err(|mut refusal| {
+        let words = param.words.iter().map(|word| format!("\"{word}\""));
+        let choices: Vec<String> = words.chain(refusal.hint).collect();
+        refusal.hint = Some(choices.join(", or "));
+        refusal
+    })
 }
 
 /// The value of a node that may be of this kind.
@@ -136,7 +218,7 @@ fn value(node: &Node, kind: &Kind) -> Read<Value> {
             let items = array(node, &what)?.iter().map(|item| value(item, of));
             items.collect::<Read<_>>().map(Value::List)
         }
-        Kind::Table(_) => unreachable!("a table is read as a section"),
+        Kind::Table(_) | Kind::Tables { .. } => unreachable!("tables are read as sections"),
     }
 }
 
@@ -144,7 +226,8 @@ fn value(node: &Node, kind: &Kind) -> Read<Value> {
 fn counted(node: &Node, noun: &str, min: u64, max: u64) -> Read<Value> {
     let hint = format!("for example \"{}\"", sample(noun));
     let document::Value::String(text) = &node.value else {
-        return refuse(
+        return refuse_as(
+            Code::WrongType,
             format!("expected a number of {noun}, found {}", node.kind()),
             hint,
         );
@@ -165,39 +248,22 @@ fn sample(noun: &str) -> String {
     format!("100 {noun}")
 }
 
-/// One of several kinds. Words are taken first. Of the others those are tried that the value could be, and the
-/// last of these says what is wrong.
+/// One of several kinds. Those are tried that the value could be, and the last of these says what is wrong.
 fn either(node: &Node, kinds: &[Kind]) -> Read<Value> {
-    let words = kinds.iter().filter_map(|kind| match kind {
-        Kind::Word(words) => Some(*words),
-        _ => None,
-    });
-    let words: Vec<&'static str> = words.flatten().copied().collect();
-    if let document::Value::String(text) = &node.value
-        && let Some(word) = words.iter().find(|word| *word == text)
-    {
-        return Ok(Value::Word(word));
-    }
-    let others = kinds.iter().filter(|kind| !matches!(kind, Kind::Word(_)));
-    let best = others.clone().map(|kind| likeness(node, kind)).max();
-    let candidates = others
-        .clone()
-        .filter(|kind| Some(likeness(node, kind)) == best);
-    let mut refusal = None;
-    for kind in candidates {
+    let best = kinds.iter().map(|kind| likeness(node, kind)).max();
+    let mut refused = Code::WrongType;
+    let mut said = String::new();
+    for kind in kinds {
+        if Some(likeness(node, kind)) != best {
+            continue;
+        }
         match value(node, kind) {
             Ok(value) => return Ok(value),
-            Err(refused) => refusal = Some(refused),
+            Err(refusal) => (refused, said) = (refusal.code, refusal.message),
         }
     }
-    let Refusal { message, hint } = refusal.expect("besides words there is another kind");
-    let mut choices: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
-    if others.clone().count() == 1 {
-        choices.extend(hint);
-    } else {
-        choices.extend(others.map(description));
-    }
-    refuse(message, choices.join(", or "))
+    let choices: Vec<String> = kinds.iter().map(description).collect();
+    refuse_as(refused, said, choices.join(", or "))
 }
 
 /// How much a value looks like one of a kind: 0 for not at all.
@@ -237,7 +303,9 @@ fn description(kind: &Kind) -> String {
         Kind::Fraction { .. } => "a fraction".to_owned(),
         Kind::Counted { noun, .. } => format!("a number of {noun}"),
         Kind::List(_) => "a list".to_owned(),
-        Kind::Flag | Kind::Word(_) | Kind::Either(_) | Kind::Table(_) => return example(kind),
+        Kind::Flag | Kind::Word(_) | Kind::Either(_) | Kind::Table(_) | Kind::Tables { .. } => {
+            return example(kind);
+        }
     };
     format!("{noun} such as {}", example(kind))
 }
@@ -259,8 +327,21 @@ fn example(kind: &Kind) -> String {
         Kind::Counted { noun, .. } => format!("\"{}\"", sample(noun)),
         Kind::Either(kinds) => kinds.iter().map(example).collect::<Vec<_>>().join(" or "),
         Kind::List(of) => format!("[{}]", example(of)),
-        Kind::Table(_) => "{ ... }".to_owned(),
+        Kind::Table(params) => example_table(params),
+        Kind::Tables { of, .. } => format!("[{}]", example_table(of)),
     }
+}
+
+/// A table with an example for each of its parameters.
+fn example_table(params: &[Param]) -> String {
+    let pairs = params.iter().map(|param| {
+        let value = match param.fallback {
+            Fallback::Value(toml) | Fallback::Needed(toml) => toml.to_owned(),
+            Fallback::Absent(_) => example(&param.kind),
+        };
+        format!("{} = {value}", param.key)
+    });
+    format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
 }
 
 /// The defaults of a table as TOML, below the table's header: behind each its rule and where it comes from.
@@ -304,14 +385,9 @@ mod tests {
                 Kind::Size { min: 1, max: 1_000 },
             ],
         ),
-        Param::either(
-            "fair",
-            &[
-                Kind::Word(&["off", "most"]),
-                Kind::Number { min: 0.5, max: 2.0 },
-            ],
-        )
-        .default("\"off\"", "PRE-01", "our choice"),
+        Param::number("fair", 0.5, 2.0)
+            .or(&["off", "most"])
+            .default("\"off\"", "PRE-01", "our choice"),
         Param::number("gain", 0.0, 1.0)
             .default("0.5", "PRE-01", "our choice")
             .without("fair", &["off"], "nothing is fair"),
@@ -388,10 +464,11 @@ mod tests {
             for param in params {
                 let what = format!("{name}.{}", param.key);
                 assert!(param.about.ends_with('.'), "{what} says what it does");
-                match param.kind {
-                    Kind::Table(inner) => complete(&what, inner),
-                    _ => assert!(!param.rule.is_empty(), "{what} follows a rule"),
+                if let Kind::Table(inner) | Kind::Tables { of: inner, .. } = param.kind {
+                    complete(&what, inner);
                 }
+                let defaults = matches!(param.fallback, Fallback::Value(_));
+                assert!(!defaults || !param.rule.is_empty(), "{what} follows a rule");
             }
         }
         for (name, params) in TABLES {

@@ -85,11 +85,114 @@ pub enum Severity {
     Warning,
 }
 
+/// What a [`Problem`] is about, for programs: the message is for people and may change, the code stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// A file cannot be read.
+    Unreadable,
+    /// The text is not TOML.
+    NotToml,
+    /// An override of the command line names no key, or no value.
+    BadOverride,
+    /// There is no such key.
+    UnknownKey,
+    /// A key that must be there is not.
+    MissingKey,
+    /// A value of another type, or a quantity that is not a number with one of its units.
+    WrongType,
+    /// A value below the least or above the most.
+    OutOfRange,
+    /// No word, host, link or workload has this name.
+    UnknownName,
+    /// Anything else that is wrong with one value.
+    WrongValue,
+    /// The key would do nothing beside what the other keys say.
+    UselessKey,
+    /// Values that cannot go together, or not with the network.
+    ImpossibleSet,
+    /// What the scenario sets for its own preset is left out, for another preset was chosen.
+    LeftOut,
+    /// It can be run, but its answer may not be what was meant.
+    Doubtful,
+}
+
+impl Code {
+    /// All codes.
+    pub const ALL: &[Self] = &[
+        Self::Unreadable,
+        Self::NotToml,
+        Self::BadOverride,
+        Self::UnknownKey,
+        Self::MissingKey,
+        Self::WrongType,
+        Self::OutOfRange,
+        Self::UnknownName,
+        Self::WrongValue,
+        Self::UselessKey,
+        Self::ImpossibleSet,
+        Self::LeftOut,
+        Self::Doubtful,
+    ];
+
+    /// The name that programs see.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.told().0
+    }
+
+    /// What it means, in one sentence.
+    #[must_use]
+    pub const fn about(self) -> &'static str {
+        self.told().1
+    }
+
+    const fn told(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Unreadable => ("unreadable", "A file cannot be read."),
+            Self::NotToml => ("not-toml", "The text is not TOML."),
+            Self::BadOverride => (
+                "bad-override",
+                "An override of the command line names no key or no value.",
+            ),
+            Self::UnknownKey => ("unknown-key", "There is no such key."),
+            Self::MissingKey => ("missing-key", "A key that must be there is not."),
+            Self::WrongType => (
+                "wrong-type",
+                "A value of another type, or a quantity that is not a number with one of its units.",
+            ),
+            Self::OutOfRange => ("out-of-range", "A value below the least or above the most."),
+            Self::UnknownName => (
+                "unknown-name",
+                "No word, host, link or workload has this name.",
+            ),
+            Self::WrongValue => ("wrong-value", "Anything else that is wrong with one value."),
+            Self::UselessKey => (
+                "useless-key",
+                "The key would do nothing beside what the other keys say.",
+            ),
+            Self::ImpossibleSet => (
+                "impossible-set",
+                "Values that cannot go together, or not with the network.",
+            ),
+            Self::LeftOut => (
+                "left-out",
+                "What the scenario sets for its own preset does not apply to the preset of `--scheme`.",
+            ),
+            Self::Doubtful => (
+                "doubtful",
+                "The scenario can be run, but its answer may not be what was meant.",
+            ),
+        }
+    }
+}
+
 /// One thing that is wrong or doubtful.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Error or warning.
     pub severity: Severity,
+    /// What it is about, for programs.
+    pub code: Code,
     /// Dotted path of the key, such as `traffic.0.load.fraction`; empty for the whole file.
     pub key: String,
     /// What is wrong.
@@ -172,9 +275,10 @@ impl std::error::Error for ScenarioError {}
 impl ScenarioError {
     /// An error that has no place in a text.
     #[must_use]
-    pub fn plain(message: impl Into<String>, hint: Option<String>) -> Self {
+    pub fn plain(code: Code, message: impl Into<String>, hint: Option<String>) -> Self {
         let problem = Problem {
             severity: Severity::Error,
+            code,
             key: String::new(),
             message: message.into(),
             hint,

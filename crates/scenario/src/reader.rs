@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use crate::document::{Entry, Node, Table, Value, error};
-use crate::problem::{At, Problem, Severity, SourceKind, nearest};
+use crate::problem::{At, Code, Problem, Severity, SourceKind, nearest};
 use crate::units::{Dimension, TIME, parse_fraction};
 
 /// Where a value came from, for `resolved.toml`.
@@ -42,6 +42,7 @@ pub(crate) struct Computed {
 /// Why a value is refused, and what was expected.
 #[derive(Debug)]
 pub(crate) struct Refusal {
+    pub code: Code,
     pub message: String,
     pub hint: Option<String>,
 }
@@ -49,22 +50,41 @@ pub(crate) struct Refusal {
 /// The answer of a function that reads one value.
 pub(crate) type Read<T> = Result<T, Refusal>;
 
+/// Refuses a value for what it says.
 pub(crate) fn refuse<T>(message: impl Into<String>, hint: impl Into<String>) -> Read<T> {
+    refuse_as(Code::WrongValue, message, hint)
+}
+
+/// Refuses a value for this reason.
+pub(crate) fn refuse_as<T>(
+    code: Code,
+    message: impl Into<String>,
+    hint: impl Into<String>,
+) -> Read<T> {
     Err(Refusal {
+        code,
         message: message.into(),
         hint: Some(hint.into()),
     })
 }
 
 impl Context {
-    pub fn error(&self, at: &At, key: &str, message: impl Into<String>, hint: Option<String>) {
+    pub fn error(
+        &self,
+        code: Code,
+        at: &At,
+        key: &str,
+        message: impl Into<String>,
+        hint: Option<String>,
+    ) {
         self.problems
             .borrow_mut()
-            .push(error(at.clone(), key, message, hint));
+            .push(error(code, at.clone(), key, message, hint));
     }
 
     pub fn warn(
         &self,
+        code: Code,
         at: Option<&At>,
         key: &str,
         message: impl Into<String>,
@@ -72,6 +92,7 @@ impl Context {
     ) {
         self.problems.borrow_mut().push(Problem {
             severity: Severity::Warning,
+            code,
             key: key.to_owned(),
             message: message.into(),
             hint,
@@ -198,8 +219,9 @@ impl<'a> Section<'a> {
     pub fn missing(&self, key: &str, example: &str) {
         let message = format!("{} needs `{key}`", self.title());
         let hint = format!("for example {key} = {example}");
+        let path = self.child(key);
         self.context
-            .error(&self.at, &self.child(key), message, Some(hint));
+            .error(Code::MissingKey, &self.at, &path, message, Some(hint));
     }
 
     fn read<T>(&self, entry: &Entry, read: impl FnOnce(&Node) -> Read<T>) -> Option<T> {
@@ -212,7 +234,7 @@ impl<'a> Section<'a> {
             Err(refusal) => {
                 let message = format!("`{}`: {}", entry.key, refusal.message);
                 self.context
-                    .error(&entry.node.at, &path, message, refusal.hint);
+                    .error(refusal.code, &entry.node.at, &path, message, refusal.hint);
                 None
             }
         }
@@ -239,8 +261,9 @@ impl<'a> Section<'a> {
             _ => {
                 let message = format!("`{key}` is {}, not a table", entry.node.kind());
                 let hint = format!("write [{}] or {key} = {{ ... }}", self.child(key));
+                let path = self.child(key);
                 self.context
-                    .error(&entry.node.at, &self.child(key), message, Some(hint));
+                    .error(Code::WrongType, &entry.node.at, &path, message, Some(hint));
                 None
             }
         }
@@ -248,25 +271,34 @@ impl<'a> Section<'a> {
 
     /// An error at a key's value, or at the table where it has no such key.
     pub fn complain(&self, key: &str, message: impl Into<String>, hint: impl Into<String>) {
-        self.complain_of(&[key], message, hint);
+        self.refuse_keys(Code::WrongValue, &[key], message, hint);
     }
 
     /// An error that several keys make together, shown at the first that the user wrote.
     pub fn complain_of(&self, keys: &[&str], message: impl Into<String>, hint: impl Into<String>) {
-        self.context.error(
-            self.blame(keys),
-            &self.child(keys[0]),
-            message,
-            Some(hint.into()),
-        );
+        self.refuse_keys(Code::ImpossibleSet, keys, message, hint);
+    }
+
+    /// An error of this code, shown at the first of the keys that the user wrote.
+    pub fn refuse_keys(
+        &self,
+        code: Code,
+        keys: &[&str],
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        let path = self.child(keys[0]);
+        self.context
+            .error(code, self.blame(keys), &path, message, Some(hint.into()));
     }
 
     /// A warning about several keys together.
     pub fn warn_of(&self, keys: &[&str], message: impl Into<String>, hint: impl Into<String>) {
         let at = self.blame(keys);
         let at = (at.source.kind != SourceKind::BuiltIn).then_some(at);
+        let path = self.child(keys[0]);
         self.context
-            .warn(at, &self.child(keys[0]), message, Some(hint.into()));
+            .warn(Code::Doubtful, at, &path, message, Some(hint.into()));
     }
 
     /// Where the user wrote one of the keys; else the first of them that there is; else the table.
@@ -289,8 +321,9 @@ impl<'a> Section<'a> {
         {
             let message = format!("`{key}` would do nothing: {why}");
             let hint = "take it out, or change what it depends on".to_owned();
+            let path = self.child(key);
             self.context
-                .error(&entry.key_at, &self.child(key), message, Some(hint));
+                .error(Code::UselessKey, &entry.key_at, &path, message, Some(hint));
         }
     }
 
@@ -319,8 +352,9 @@ impl<'a> Section<'a> {
                 }
             };
             let message = format!("unknown key `{}` in {}", entry.key, self.title());
+            let path = self.child(&entry.key);
             self.context
-                .error(&entry.key_at, &self.child(&entry.key), message, Some(hint));
+                .error(Code::UnknownKey, &entry.key_at, &path, message, Some(hint));
         }
     }
 }
@@ -329,7 +363,8 @@ impl<'a> Section<'a> {
 pub(crate) fn string(node: &Node) -> Read<String> {
     match &node.value {
         Value::String(s) => Ok(s.clone()),
-        _ => refuse(
+        _ => refuse_as(
+            Code::WrongType,
             format!("expected a string, found {}", node.kind()),
             "write it in quotes",
         ),
@@ -360,14 +395,15 @@ pub(crate) fn choice<T: Copy>(node: &Node, options: &[(&'static str, T)]) -> Rea
         Some(near) => format!("did you mean \"{near}\"? There are: {}", names.join(", ")),
         None => format!("there are: {}", names.join(", ")),
     };
-    refuse(format!("there is no \"{text}\""), hint)
+    refuse_as(Code::UnknownName, format!("there is no \"{text}\""), hint)
 }
 
 /// True or false.
 pub(crate) fn boolean(node: &Node) -> Read<bool> {
     match &node.value {
         Value::Bool(b) => Ok(*b),
-        _ => refuse(
+        _ => refuse_as(
+            Code::WrongType,
             format!("expected true or false, found {}", node.kind()),
             "true or false",
         ),
@@ -380,10 +416,15 @@ pub(crate) fn quantity(node: &Node, of: &Dimension, min: u64, max: u64) -> Read<
     let text = match &node.value {
         Value::String(text) => text,
         Value::Integer(..) | Value::Float(_) => {
-            return refuse(format!("a {} needs a unit", of.noun), example);
+            return refuse_as(
+                Code::WrongType,
+                format!("a {} needs a unit", of.noun),
+                example,
+            );
         }
         _ => {
-            return refuse(
+            return refuse_as(
+                Code::WrongType,
                 format!("expected a {}, found {}", of.noun, node.kind()),
                 example,
             );
@@ -391,11 +432,15 @@ pub(crate) fn quantity(node: &Node, of: &Dimension, min: u64, max: u64) -> Read<
     };
     let value = match of.parse(text) {
         Ok(value) => value,
-        Err(message) => return refuse(message, example),
+        Err(message) => return refuse_as(Code::WrongType, message, example),
     };
     if value < min || value > max {
         let range = format!("it must be from {} to {}", of.show(min), of.show(max));
-        return refuse(format!("{} is out of range", of.show(value)), range);
+        return refuse_as(
+            Code::OutOfRange,
+            format!("{} is out of range", of.show(value)),
+            range,
+        );
     }
     Ok(value)
 }
@@ -404,7 +449,11 @@ pub(crate) fn quantity(node: &Node, of: &Dimension, min: u64, max: u64) -> Read<
 pub(crate) fn time_window(node: &Node, max: u64) -> Read<(u64, u64)> {
     let hint = "two times, from and to: [\"0us\", \"5ms\"]";
     let Value::Array(items) = &node.value else {
-        return refuse(format!("expected two times, found {}", node.kind()), hint);
+        return refuse_as(
+            Code::WrongType,
+            format!("expected two times, found {}", node.kind()),
+            hint,
+        );
     };
     let [from, to] = &items[..] else {
         return refuse(
@@ -426,16 +475,19 @@ pub(crate) fn count(node: &Node, min: u64, max: u64) -> Read<u64> {
     match &node.value {
         Value::Integer(digits, radix) => match u64::from_str_radix(digits, *radix) {
             Ok(value) if (min..=max).contains(&value) => Ok(value),
-            _ => refuse(
+            _ => refuse_as(
+                Code::OutOfRange,
                 format!("{digits} is out of range"),
                 format!("it must be {expected}"),
             ),
         },
-        Value::Float(text) => refuse(
+        Value::Float(text) => refuse_as(
+            Code::WrongType,
             format!("{text} is not a whole number"),
             format!("it must be {expected}"),
         ),
-        _ => refuse(
+        _ => refuse_as(
+            Code::WrongType,
             format!("expected {expected}, found {}", node.kind()),
             expected,
         ),
@@ -451,7 +503,8 @@ pub(crate) fn number(node: &Node, min: f64, max: f64) -> Read<f64> {
         }
         Value::Float(text) => text.parse().unwrap_or(f64::NAN),
         _ => {
-            return refuse(
+            return refuse_as(
+                Code::WrongType,
                 format!("expected {expected}, found {}", node.kind()),
                 expected,
             );
@@ -466,13 +519,14 @@ pub(crate) fn fraction(node: &Node, min: f64, max: f64) -> Read<f64> {
     match &node.value {
         Value::String(text) => match parse_fraction(text) {
             Ok(value) => in_range(value, min, max, &expected),
-            Err(message) => refuse(message, format!("write {expected}")),
+            Err(message) => refuse_as(Code::WrongType, message, format!("write {expected}")),
         },
         Value::Integer(..) | Value::Float(_) => match number(node, min, max) {
             Ok(value) => Ok(value),
-            Err(refusal) => refuse(refusal.message, format!("write {expected}")),
+            Err(refusal) => refuse_as(refusal.code, refusal.message, format!("write {expected}")),
         },
-        _ => refuse(
+        _ => refuse_as(
+            Code::WrongType,
             format!("expected {expected}, found {}", node.kind()),
             expected,
         ),
@@ -483,7 +537,8 @@ fn in_range(value: f64, min: f64, max: f64, expected: &str) -> Read<f64> {
     if value >= min && value <= max {
         return Ok(value);
     }
-    refuse(
+    refuse_as(
+        Code::OutOfRange,
         format!("{value} is out of range"),
         format!("it must be {expected}"),
     )
@@ -493,7 +548,8 @@ fn in_range(value: f64, min: f64, max: f64, expected: &str) -> Read<f64> {
 pub(crate) fn array<'n>(node: &'n Node, what: &str) -> Read<&'n [Node]> {
     match &node.value {
         Value::Array(items) => Ok(items),
-        _ => refuse(
+        _ => refuse_as(
+            Code::WrongType,
             format!("expected {what}, found {}", node.kind()),
             what.to_owned(),
         ),

@@ -9,8 +9,10 @@ use fabric::topology::{Graph, NodeKind};
 
 use crate::document::{Node, Value};
 use crate::load::RunSpec;
-use crate::problem::nearest;
-use crate::reader::{Read, Section, array, boolean, quantity, refuse, string, time_window};
+use crate::problem::{Code, nearest};
+use crate::reader::{
+    Read, Section, array, boolean, quantity, refuse, refuse_as, string, time_window,
+};
 use crate::run::last_arrival_ps;
 use crate::traffic_spec::TrafficSpec;
 use crate::units::{MAX_SIZE_BYTES, MAX_TIME_PS, SIZE, TIME};
@@ -216,5 +218,9 @@ pub(crate) fn find(name: &str, graph: &Graph) -> Read<u32> {
             names[names.len() - 1]
         ),
     };
-    refuse(format!("there is no node \"{name}\""), hint)
+    refuse_as(
+        Code::UnknownName,
+        format!("there is no node \"{name}\""),
+        hint,
+    )
 }

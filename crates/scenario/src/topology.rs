@@ -7,8 +7,10 @@ use fabric::topology::{LinkSpec, Loss, TopologySpec};
 
 use crate::document::{Node, Value};
 use crate::failures;
-use crate::problem::nearest;
-use crate::reader::{Read, Section, array, choice, count, fraction, name, quantity, refuse};
+use crate::problem::{Code, nearest};
+use crate::reader::{
+    Read, Section, array, choice, count, fraction, name, quantity, refuse, refuse_as,
+};
 use crate::units::{MAX_RATE_BPS, RATE, TIME};
 
 /// Most hosts of a scenario.
@@ -483,7 +485,9 @@ fn one_link(
     let Value::Table(table) = &item.value else {
         let hint = "{ a = \"h0\", b = \"s0\", rate = \"100Gbps\", delay = \"1us\" }".to_owned();
         let message = format!("a link is a table, not {}", item.kind());
-        section.context.error(&item.at, &path, message, Some(hint));
+        section
+            .context
+            .error(Code::WrongType, &item.at, &path, message, Some(hint));
         return None;
     };
     let inner = Section::new(section.context, table, path.clone(), item.at.clone());
@@ -507,6 +511,7 @@ fn one_link(
     if let Some(first) = seen.insert((a.min(b), a.max(b)), i) {
         let message = format!("the same two nodes are already linked by links.{first}");
         section.context.error(
+            Code::WrongValue,
             &item.at,
             &path,
             message,
@@ -527,7 +532,11 @@ fn end(node: &Node, nodes: &Nodes) -> Read<u32> {
         Some(near) => format!("did you mean \"{near}\"?"),
         None => "name it in `hosts` or `switches`".to_owned(),
     };
-    refuse(format!("there is no node \"{text}\""), hint)
+    refuse_as(
+        Code::UnknownName,
+        format!("there is no node \"{text}\""),
+        hint,
+    )
 }
 
 /// Reports hosts without a link or out of reach, and switches with too many ports.

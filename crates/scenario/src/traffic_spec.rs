@@ -14,9 +14,10 @@ use traffic::{
 };
 
 use crate::document::{Node, Value};
+use crate::problem::Code;
 use crate::reader::{
     Read, Refusal, Section, array, boolean, choice, count, fraction, name, number, quantity,
-    refuse, string, time_window,
+    refuse, refuse_as, string, time_window,
 };
 use crate::units::{MAX_TIME_PS, SIZE, TIME};
 
@@ -112,6 +113,7 @@ pub(crate) fn read(root: &Section<'_>, around: &Around<'_>) -> Vec<TrafficSpec> 
     let Some(entry) = root.entry("traffic") else {
         let hint = format!("add {example}");
         root.context.error(
+            Code::MissingKey,
             &root.at,
             "traffic",
             "the scenario has no traffic",
@@ -122,13 +124,19 @@ pub(crate) fn read(root: &Section<'_>, around: &Around<'_>) -> Vec<TrafficSpec> 
     let Value::Array(items) = &entry.node.value else {
         let hint = format!("write [[traffic]] in double brackets: {example}");
         let message = format!("`traffic` is {}, not an array of tables", entry.node.kind());
-        root.context
-            .error(&entry.key_at, "traffic", message, Some(hint));
+        root.context.error(
+            Code::WrongType,
+            &entry.key_at,
+            "traffic",
+            message,
+            Some(hint),
+        );
         return Vec::new();
     };
     if items.is_empty() || items.len() > MAX_SOURCES {
         let message = format!("`traffic` has {} entries", items.len());
         root.context.error(
+            Code::OutOfRange,
             &entry.node.at,
             "traffic",
             message,
@@ -142,8 +150,13 @@ pub(crate) fn read(root: &Section<'_>, around: &Around<'_>) -> Vec<TrafficSpec> 
         let path = format!("traffic.{i}");
         let Value::Table(table) = &item.value else {
             let message = format!("an entry of `traffic` is {}, not a table", item.kind());
-            root.context
-                .error(&item.at, &path, message, Some(format!("write {example}")));
+            root.context.error(
+                Code::WrongType,
+                &item.at,
+                &path,
+                message,
+                Some(format!("write {example}")),
+            );
             continue;
         };
         let section = Section::new(root.context, table, path, item.at.clone());
@@ -259,7 +272,11 @@ fn uniform(s: &Section<'_>, around: &Around<'_>) -> Option<Pattern> {
     }
     if let [first, second, ..] = given[..] {
         let message = format!("`{first}` and `{second}` contradict each other");
-        s.complain(second, message, "each says which pairs may talk; keep one");
+        s.complain_of(
+            &[second],
+            message,
+            "each says which pairs may talk; keep one",
+        );
         return None;
     }
     match given.first() {
@@ -336,13 +353,14 @@ fn sizes(s: &Section<'_>, word: Word, around: &Around<'_>) -> (Option<Sizes>, Op
     };
     if given.len() > 1 {
         let message = format!("`{}` and `{}` contradict each other", given[0], given[1]);
-        s.complain(given[1], message, format!("keep one of them: {example}"));
+        s.complain_of(&[given[1]], message, format!("keep one of them: {example}"));
         return (None, None);
     }
     match given.first() {
         None => {
             let message = format!("[{}] does not say how large its flows are", s.path);
             s.context.error(
+                Code::MissingKey,
                 &s.at,
                 &s.path,
                 message,
@@ -365,6 +383,7 @@ fn read_sizes(s: &Section<'_>, around: &Around<'_>) -> Option<Sizes> {
     if !matches!(entry.node.value, Value::Table(_)) {
         let named = s.optional("sizes", |n| match &n.value {
             Value::String(text) => traffic::sizes::find(text).map_err(|e| Refusal {
+                code: Code::UnknownName,
                 message: e.to_string(),
                 hint: Some("`backwater list workloads` shows all names".into()),
             }),
@@ -378,8 +397,8 @@ fn read_sizes(s: &Section<'_>, around: &Around<'_>) -> Option<Sizes> {
     let inner = s.section("sizes")?;
     let (has_fixed, has_file) = (inner.has("fixed"), inner.has("file"));
     let spec = if has_fixed && has_file {
-        inner.complain(
-            "file",
+        inner.complain_of(
+            &["file"],
             "`fixed` and `file` contradict each other",
             "keep one of them",
         );
@@ -422,6 +441,7 @@ fn in_file(path: &Path, error: &traffic::Error) -> Refusal {
         .map(|p| format!(":{}:{}", p.line, p.column))
         .unwrap_or_default();
     Refusal {
+        code: Code::WrongValue,
         message: format!("{}{place}: {}", path.display(), error.message),
         hint: Some("docs/scenario.md shows the format of the file".into()),
     }
@@ -438,6 +458,7 @@ fn load_file(node: &Node, base: &Path) -> Read<(PathBuf, Vec<u8>)> {
     }
     let path = base.join(&text);
     let failed = |e: std::io::Error| Refusal {
+        code: Code::Unreadable,
         message: format!("cannot read {}: {e}", path.display()),
         hint: Some("the path is relative to the folder of the scenario".into()),
     };
@@ -467,8 +488,8 @@ fn load_file(node: &Node, base: &Path) -> Read<(PathBuf, Vec<u8>)> {
 fn arrivals(s: &Section<'_>, word: Word) -> Result<Option<(ArrivalKind, Frequency)>, ()> {
     let (has_load, has_every) = (s.has("load"), s.has("every"));
     if has_load && has_every {
-        s.complain(
-            "every",
+        s.complain_of(
+            &["every"],
             "`load` and `every` contradict each other",
             "keep one of them",
         );
@@ -660,6 +681,7 @@ fn host(node: &Node, around: &Around<'_>) -> Read<u32> {
     let last = u64::from(graph.hosts()).saturating_sub(1);
     match &node.value {
         Value::Integer(..) => count(node, 0, last).map(|h| h as u32).map_err(|r| Refusal {
+            code: Code::UnknownName,
             message: format!("there is no such host: {}", r.message),
             hint: Some(format!("hosts are 0 to {last}")),
         }),
@@ -674,7 +696,8 @@ fn host(node: &Node, around: &Around<'_>) -> Read<u32> {
                 format!("\"{text}\" is a switch"),
                 "traffic runs between hosts",
             ),
-            None => refuse(
+            None => refuse_as(
+                Code::UnknownName,
                 format!("there is no host \"{text}\""),
                 format!(
                     "a number from 0 to {last}, or a name such as \"{}\"",
@@ -692,8 +715,8 @@ fn host(node: &Node, around: &Around<'_>) -> Read<u32> {
 fn list(s: &Section<'_>, around: &Around<'_>) -> Option<Rest> {
     let (has_flows, has_file) = (s.has("flows"), s.has("file"));
     let flows = if has_flows && has_file {
-        s.complain(
-            "file",
+        s.complain_of(
+            &["file"],
             "`flows` and `file` contradict each other",
             "keep one of them",
         );
@@ -719,6 +742,7 @@ fn list(s: &Section<'_>, around: &Around<'_>) -> Option<Rest> {
 /// Checks what the parser of flow files cannot know.
 fn check_listed(flows: &[ListedFlow], around: &Around<'_>, path: &Path) -> Read<()> {
     let refused = |message: String| Refusal {
+        code: Code::WrongValue,
         message: format!("{}: {message}", path.display()),
         hint: Some("hosts are numbered from 0 in the order of the topology".into()),
     };
@@ -775,7 +799,8 @@ fn one_flow(s: &Section<'_>, item: &Node, i: usize, around: &Around<'_>) -> Opti
     let Value::Table(table) = &item.value else {
         let hint = "{ src = 0, dst = 1, bytes = \"1MB\" }".to_owned();
         let message = format!("a flow is a table, not {}", item.kind());
-        s.context.error(&item.at, &path, message, Some(hint));
+        s.context
+            .error(Code::WrongType, &item.at, &path, message, Some(hint));
         return None;
     };
     let inner = Section::new(s.context, table, path, item.at.clone());
@@ -797,8 +822,8 @@ fn one_flow(s: &Section<'_>, item: &Node, i: usize, around: &Around<'_>) -> Opti
     inner.finish();
     let (src, dst) = (src?, dst?);
     if src == dst && around.graph.is_some() {
-        inner.complain(
-            "dst",
+        inner.complain_of(
+            &["dst"],
             "a flow from a host to itself",
             "`src` and `dst` must differ",
         );

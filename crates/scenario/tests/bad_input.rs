@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use scenario::{Changes, Problem, Scenario};
+use scenario::{Changes, Code, Problem, Scenario};
 
 /// A scenario that is right; line numbers below count from its first line.
 const GOOD: &str = r#"name = "good"
@@ -1069,4 +1069,76 @@ fn records() {
     for (record, column, message, hint) in cases {
         refused(&text(record), 33, column, message, hint);
     }
+}
+
+/// Programs go by the code of a message, so none of them changes.
+#[test]
+fn every_message_has_a_code() {
+    let with = |from: &str, to: &str| only(&changed(GOOD, from, to)).code;
+    let cases = [
+        (with("\"good\"", "good"), Code::NotToml, "not-toml"),
+        (with("buffer", "bufer"), Code::UnknownKey, "unknown-key"),
+        (with("spines = 2\n", ""), Code::MissingKey, "missing-key"),
+        (
+            with("leaves = 2", "leaves = true"),
+            Code::WrongType,
+            "wrong-type",
+        ),
+        (with("\"12MB\"", "\"12us\""), Code::WrongType, "wrong-type"),
+        (
+            with("leaves = 2", "leaves = 0"),
+            Code::OutOfRange,
+            "out-of-range",
+        ),
+        (
+            with("\"uniform\"", "\"uniforn\""),
+            Code::UnknownName,
+            "unknown-name",
+        ),
+        (
+            with("google-allrpc@bfc", "google"),
+            Code::UnknownName,
+            "unknown-name",
+        ),
+        (with("\"good\"", "\"\""), Code::WrongValue, "wrong-value"),
+        (
+            with("queues = 32", "hpcc.eta = 0.9"),
+            Code::UselessKey,
+            "useless-key",
+        ),
+        (
+            with("queues = 32", "ack.class = \"data\""),
+            Code::ImpossibleSet,
+            "impossible-set",
+        ),
+        (
+            with("total =", "size = \"1MB\"\ntotal ="),
+            Code::ImpossibleSet,
+            "impossible-set",
+        ),
+        (
+            with("degree = 4", "degree = 9"),
+            Code::ImpossibleSet,
+            "impossible-set",
+        ),
+    ];
+    for (code, expected, name) in cases {
+        assert_eq!((code, code.name()), (expected, name));
+    }
+    let problems = load_in(GOOD, Path::new("."), &["seed"]).unwrap_err();
+    assert_eq!(problems[0].code.name(), "bad-override");
+    let error = Scenario::load(Path::new("no.toml"), &Changes::default()).unwrap_err();
+    assert_eq!(error.problems[0].code.name(), "unreadable");
+    let warned = load(&changed(GOOD, "queues = 32", "admission = \"pfc\"")).unwrap();
+    assert_eq!(warned.warnings[0].code.name(), "doubtful");
+    let changes = Changes {
+        scheme: Some("hpcc".into()),
+        ..Changes::default()
+    };
+    let warned = Scenario::parse(GOOD, "test.toml", Path::new("."), &changes).unwrap();
+    assert_eq!(warned.warnings[0].code.name(), "left-out");
+    let mut names: Vec<_> = Code::ALL.iter().map(|code| code.name()).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), Code::ALL.len());
 }

@@ -137,7 +137,7 @@ class Sweep:
         tables = tuple(
             problem["key"] + "."
             for problem in problems
-            if "would do nothing" in problem["message"] and problem["key"]
+            if problem["code"] == "useless-key"
         )
         return {o for o in overrides if o.partition("=")[0].startswith(tables)}
 

@@ -127,6 +127,7 @@ def _problem(severity: str, message: str, place: Place | None, hint: str | None)
         lines.append(f"  = {hint}")
     return {
         "severity": severity,
+        "code": "import",
         "key": None,
         "message": message,
         "hint": hint,

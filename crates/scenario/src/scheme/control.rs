@@ -325,8 +325,8 @@ fn read_timely(t: &Section<'_>) -> Option<TimelyConfig> {
             TIME.show(low),
             TIME.show(high)
         );
-        t.complain(
-            "t_low",
+        t.complain_of(
+            &["t_low"],
             message,
             "below t_low rates rise, above t_high they fall",
         );

@@ -12,6 +12,7 @@ mod receivers;
 mod signal;
 mod spfc;
 mod switch;
+mod tables;
 mod values;
 
 use crate::messages::Messages;
@@ -24,8 +25,6 @@ use dataplane::config::{
     PathChoice, PauseBy, Recovery, Red, Scope, SwitchConfig,
 };
 use dataplane::int::IntFormat;
-use dataplane::nic::delay_window;
-use dataplane::param::Param;
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::{Rate, Time};
 use nic::{read_ack, read_nic, read_recovery};
@@ -33,15 +32,11 @@ use signal::read_signal;
 use spfc::read_victims;
 pub use spfc::{Interval, SpfcSpec};
 use switch::{read_admission, read_backpressure, read_classify, read_schedule};
+pub(crate) use tables::TABLES;
 use values::{base_rtt, bytes};
 
 /// A size that makes no sense beyond this: the counters of INT and of ports hold 4 GB.
 pub(crate) const MAX_BUFFER_BYTES: u64 = 4_000_000_000;
-
-/// The tables of `[scheme]` whose parameters are declared. Their defaults are a layer below every preset, in the
-/// place of the header that `presets/common.toml` has for them.
-pub(crate) const TABLES: &[(&str, &[Param])] =
-    &[("delay-window", delay_window::PARAMS), ("irn", nic::IRN)];
 
 /// Class of ACK, NAK and CNP where a preset gives them priority; class 0 is for pauses.
 const CONTROL_CLASS: u8 = 1;

@@ -1,13 +1,11 @@
 //! Recovery from losses, acknowledgements, and the NIC itself.
 
-use super::values::{SECOND, bytes, frame_class, parameters, some_time, word_or};
-use super::{BfcSpec, FrameClass, MAX_BUFFER_BYTES};
-use crate::document::Node;
+use super::{BfcSpec, FrameClass};
 use crate::params;
-use crate::reader::{Read, Section, array, boolean, choice, count, quantity};
+use crate::reader::{Section, choice};
 use crate::units::TIME;
 use dataplane::config::{Arbiter, IrnConfig, IrnWindow, Recovery};
-use dataplane::param::{Conflict, Kind, Param, Value, Values};
+use dataplane::param::{Conflict, Kind, MAX_SIZE_BYTES, Param, Value, Values};
 use dataplane::units::{NEVER, Time, US};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -31,39 +29,13 @@ pub(super) fn read_recovery(s: &Section<'_>) -> (Option<Recovery>, Option<Naks>)
         ("own", RecoveryWord::Own),
     ];
     let word = s.required("recovery", "\"go-back-n\"", |n| choice(n, &words));
-    let chosen = |w: RecoveryWord| word == Some(w);
-    let why = |w: &str| format!("`recovery` is not \"{w}\"");
-    let go_back = parameters(
-        s,
-        "go-back-n",
-        chosen(RecoveryWord::GoBackN),
-        &why("go-back-n"),
-        |t| {
-            let timeout = t.required("timeout", "\"10ms\"", |n| {
-                word_or(n, "off", NEVER, |n| quantity(n, &TIME, 1_000_000, SECOND))
-            });
-            // NS3-22
-            let interval = t.required("nak_interval", "\"off\"", |n| {
-                word_or(n, "off", None, some_time)
-            });
-            let words = [("acknowledge", true), ("ignore", false)];
-            let repeats = t.required("repeats", "\"acknowledge\"", |n| choice(n, &words));
-            Some((timeout?, (interval?, repeats?)))
-        },
-    );
-    let useless = (!chosen(RecoveryWord::Irn)).then_some("`recovery` is not \"irn\"");
-    let irn = params::table(s, "irn", IRN, useless, irn);
-    let ideal = parameters(
-        s,
-        "ideal",
-        chosen(RecoveryWord::Ideal),
-        &why("ideal"),
-        |t| {
-            t.required("delay", "\"path\"", |n| {
-                word_or(n, "path", None, |n| quantity(n, &TIME, 0, SECOND).map(Some))
-            })
-        },
-    );
+    let not = |w: RecoveryWord, why: &'static str| (word != Some(w)).then_some(why);
+    let why = not(RecoveryWord::GoBackN, "`recovery` is not \"go-back-n\"");
+    let go_back = params::table(s, "go-back-n", GO_BACK_N, why, go_back_n);
+    let why = not(RecoveryWord::Irn, "`recovery` is not \"irn\"");
+    let irn = params::table(s, "irn", IRN, why, irn);
+    let why = not(RecoveryWord::Ideal, "`recovery` is not \"ideal\"");
+    let ideal = params::table(s, "ideal", IDEAL, why, |v| Ok(v.some_time("delay")));
     let naks = match (word, go_back) {
         (Some(RecoveryWord::GoBackN), go_back) => go_back.map(|(_, naks)| naks),
         _ => Some((None, true)),
@@ -81,24 +53,64 @@ pub(super) fn read_recovery(s: &Section<'_>) -> (Option<Recovery>, Option<Naks>)
     (recovery, naks)
 }
 
+/// Parameters of go-back-N.
+pub(super) const GO_BACK_N: &[Param] = &[
+    Param::time("timeout", US)
+        .or(&["off"])
+        .default(
+            "\"10ms\"",
+            "PRE-08",
+            "longer than any queue of these networks, our choice",
+        )
+        .about("Silence after which everything that is not acknowledged is sent again."),
+    Param::time("nak_interval", 1)
+        .or(&["off"])
+        .default(
+            "\"off\"",
+            "PRE-85",
+            "one NAK per missing packet, the timeout does the rest, our choice",
+        )
+        .about("After this time the receiver may complain about the same packet again."),
+    Param::word("repeats", &["acknowledge", "ignore"])
+        .default(
+            "\"acknowledge\"",
+            "PRE-85",
+            "a packet had before is acknowledged again, our choice",
+        )
+        .about("What the receiver does with packets that it had before."),
+];
+
+/// Parameters of the ideal recovery.
+pub(super) const IDEAL: &[Param] = &[Param::time("delay", 0)
+    .or(&["path"])
+    .default(
+        "\"path\"",
+        "PRE-61",
+        "the news comes back at the speed of light, our choice",
+    )
+    .about("Delay of the news of a drop; `\"path\"`: the propagation of the path back.")];
+
+// NS3-22
+fn go_back_n(values: &Values) -> Result<(Time, Naks), Conflict> {
+    let naks = (
+        values.some_time("nak_interval"),
+        values.is("repeats", "acknowledge"),
+    );
+    Ok((values.some_time("timeout").unwrap_or(NEVER), naks))
+}
+
 /// Parameters of IRN.
 pub(super) const IRN: &[Param] = &[
-    Param::either(
-        "window",
-        &[
-            Kind::Word(&["bdp", "off"]),
-            Kind::Size {
-                min: 1,
-                max: MAX_BUFFER_BYTES,
-            },
-        ],
-    )
-    .default(
-        "\"bdp\"",
-        "PRE-60",
-        "of the longest path, in flight (IRN paper 3.2)",
-    )
-    .about("Most bytes in flight; `\"bdp\"`: one BDP of the path, `\"off\"`: no limit of its own."),
+    Param::size("window", 1, MAX_SIZE_BYTES)
+        .or(&["bdp", "off"])
+        .default(
+            "\"bdp\"",
+            "PRE-60",
+            "of the longest path, in flight (IRN paper 3.2)",
+        )
+        .about(
+            "Most bytes in flight; `\"bdp\"`: one BDP of the path, `\"off\"`: no limit of its own.",
+        ),
     Param::time("rto_low", US)
         .default(
             "\"100us\"",
@@ -151,56 +163,93 @@ fn irn(values: &Values) -> Result<IrnConfig, Conflict> {
 /// way on which its packet came.
 type Ack = (u16, FrameClass, u32, (bool, bool));
 
+/// Parameters of acknowledgements.
+pub(super) const ACK: &[Param] = &[
+    Param::size("bytes", 1, 1_518)
+        .default("\"60B\"", "PRE-03", "smallest frame of the authors' code of HPCC")
+        .about("Bytes of an ACK."),
+    Param::word("class", &["data", "control"])
+        .default("\"data\"", "PRE-09", "as data, in its queue (authors' code of HPCC)")
+        .about("Class of ACKs; `\"data\"`: as data, `\"control\"`: strictly first and never paused."),
+    Param::count("every", 1, 100_000)
+        .default("1", "PRE-09", "an ACK per packet (HPCC paper 3)")
+        .about("Packets that one ACK answers."),
+    Param::word("path", &["own", "reverse"])
+        .default("\"own\"", "PRE-160", "by its own hash, our choice")
+        .about(
+            "How ACKs go back; `\"own\"`: by their own hash, `\"reverse\"`: by the ports by which their packets came.",
+        ),
+    Param::flag("pausable")
+        .default("true", "PRE-81", "PFC holds ACKs of the data class at the host as well")
+        .about("PFC holds ACKs of class `\"data\"` at the host, too."),
+];
+
 pub(super) fn read_ack(s: &Section<'_>) -> Option<Ack> {
-    parameters(s, "ack", true, "", |t| {
-        let size = t.required("bytes", "\"60B\"", |n| bytes(n, 1, 1_518));
-        let class = t.required("class", "\"data\"", frame_class);
-        let every = t.required("every", "1", |n| count(n, 1, 100_000));
-        let pausable = t.required("pausable", "true", boolean);
+    params::table(s, "ack", ACK, None, |values| {
+        let class = if values.is("class", "data") {
+            FrameClass::Data
+        } else {
+            FrameClass::Control
+        };
         // FGC-32
-        let paths = [("own", false), ("reverse", true)];
-        let path = t.required("path", "\"own\"", |n| choice(n, &paths));
-        Some((size?, class?, every? as u32, (pausable?, path?)))
+        let back = (values.flag("pausable"), values.is("path", "reverse"));
+        Ok((
+            values.size("bytes") as u16,
+            class,
+            values.count("every") as u32,
+            back,
+        ))
     })
 }
 
 type Nic = (u16, bool, bool, (Arbiter, bool));
 
-pub(super) fn read_nic(s: &Section<'_>, bfc: &Option<Option<BfcSpec>>) -> Option<Nic> {
-    parameters(s, "nic", true, "", |t| {
-        let schedules = [("round-robin", false), ("srf", true)];
-        let srf = t.required("schedule", "\"round-robin\"", |n| choice(n, &schedules));
-        let arbiters = [("ring", Arbiter::Ring), ("scan", Arbiter::Scan)];
-        let arbiter = t.required("arbiter", "\"ring\"", |n| choice(n, &arbiters));
-        let obeys = t.required("obeys", "[\"pfc\", \"bfc\"]", obeys);
-        let listens = matches!(bfc, Some(Some(_))) && obeys.is_some_and(|(_, b)| b);
-        let queues = if listens || bfc.is_none() {
-            t.required("queues", "1024", |n| count(n, 1, 32_768))
-                .map(|q| q as u16)
-        } else {
-            t.refuse_useless("queues", "no BFC pause tells the NIC's queues apart");
-            Some(1)
-        };
-        let (obeys_pfc, obeys_bfc) = obeys?;
-        if arbiter == Some(Arbiter::Scan) && srf == Some(true) {
-            t.complain(
-                "schedule",
-                "a NIC that scans its list of flows takes them in turn",
-                "set nic.arbiter = \"ring\", or nic.schedule = \"round-robin\"",
-            );
-        }
-        Some((queues?, obeys_pfc, obeys_bfc, (arbiter?, srf?)))
-    })
-}
+/// Parameters of the NIC.
+pub(super) const NIC: &[Param] = &[
+    Param::word("schedule", &["round-robin", "srf"])
+        .default("\"round-robin\"", "PRE-39", "a packet of each flow in turn (authors' code of BFC)")
+        .about("Which flow sends next; `\"srf\"`: the one with the least left."),
+    Param::list("obeys", &Kind::Word(&["pfc", "bfc"]))
+        .default("[\"pfc\", \"bfc\"]", "PRE-39", "whatever the switch sends")
+        .about("Which pauses the NIC obeys."),
+    Param::count("queues", 1, 32_768)
+        .default("1024", "PRE-39", "that BFC can pause one by one (authors' code of BFC)")
+        .about("Queues that BFC can pause one by one."),
+    Param::word("arbiter", &["ring", "scan"])
+        .default("\"ring\"", "PRE-81", "flows that may send stand in a ring, our choice")
+        .about(
+            "How the next flow is found; `\"scan\"`: ns-3's round over its list of queue pairs, which needs a control \
+             with `arithmetic = \"integer\"`.",
+        ),
+];
 
-/// What a NIC obeys, as a list of words.
-fn obeys(node: &Node) -> Read<(bool, bool)> {
-    let (mut pfc, mut bfc) = (false, false);
-    for item in array(node, "a list such as [\"pfc\", \"bfc\"]")? {
-        match choice(item, &[("pfc", true), ("bfc", false)])? {
-            true => pfc = true,
-            false => bfc = true,
-        }
+pub(super) fn read_nic(s: &Section<'_>, bfc: &Option<Option<BfcSpec>>) -> Option<Nic> {
+    let inner = params::inner(s, "nic")?;
+    let obeys = |values: &Values, word| {
+        let words = values.some_list("obeys").unwrap_or_default();
+        words.contains(&Value::Word(word))
+    };
+    let deaf = matches!(bfc, Some(None));
+    let values = params::read_where(&inner, NIC, |key, values| {
+        let idle = key == "queues" && (deaf || !obeys(values, "bfc"));
+        idle.then_some("no BFC pause tells the NIC's queues apart")
+    });
+    inner.finish();
+    let values = values?;
+    let srf = values.is("schedule", "srf");
+    let arbiter = if values.is("arbiter", "scan") {
+        Arbiter::Scan
+    } else {
+        Arbiter::Ring
+    };
+    if arbiter == Arbiter::Scan && srf {
+        inner.complain_of(
+            &["schedule"],
+            "a NIC that scans its list of flows takes them in turn",
+            "set nic.arbiter = \"ring\", or nic.schedule = \"round-robin\"",
+        );
     }
-    Ok((pfc, bfc))
+    let queues = values.some_count("queues").unwrap_or(1) as u16;
+    let (pfc, bfc) = (obeys(&values, "pfc"), obeys(&values, "bfc"));
+    Some((queues, pfc, bfc, (arbiter, srf)))
 }

@@ -1,12 +1,12 @@
 //! What switches write on packets: ECN and INT.
 
-use super::values::{bytes, parameters};
-use super::{EcnProfile, EcnSpec, IntSpec, MAX_BUFFER_BYTES};
-use crate::document::{Node, Value};
-use crate::reader::{Section, array, boolean, choice, count, fraction, quantity, refuse};
-use crate::units::{MAX_RATE_BPS, RATE, SIZE};
+use super::{EcnProfile, EcnSpec, IntSpec};
+use crate::params;
+use crate::reader::{Section, choice};
+use crate::units::{RATE, SIZE};
 use dataplane::config::{Red, Scope};
 use dataplane::int::{IntFormat, Layout};
+use dataplane::param::{Conflict, Kind, MAX_RATE_BPS, MAX_SIZE_BYTES, Param, Value, Values};
 
 type Signals = (Option<Option<EcnSpec>>, Option<Option<IntSpec>>);
 
@@ -19,8 +19,10 @@ pub(super) fn read_signal(s: &Section<'_>) -> Signals {
     ];
     let word = s.required("signal", "\"ecn\"", |n| choice(n, &words));
     let (ecn_on, int_on) = word.unwrap_or((false, false));
-    let ecn = parameters(s, "ecn", ecn_on, "`signal` has no ECN", read_ecn);
-    let int = parameters(s, "int", int_on, "`signal` has no INT", read_int);
+    let useless = (!ecn_on).then_some("`signal` has no ECN");
+    let ecn = params::table(s, "ecn", ECN, useless, ecn);
+    let useless = (!int_on).then_some("`signal` has no INT");
+    let int = params::table(s, "int", INT, useless, int);
     if word.is_none() {
         return (None, None);
     }
@@ -30,119 +32,138 @@ pub(super) fn read_signal(s: &Section<'_>) -> Signals {
     )
 }
 
-fn read_int(t: &Section<'_>) -> Option<IntSpec> {
-    let size = t.required("bytes", "\"42B\"", |n| bytes(n, 1, 1_000));
-    let words = [("exact", false), ("wire", true)];
-    let wire = t.required("format", "\"exact\"", |n| choice(n, &words));
-    let pauses = t.required("pauses", "false", boolean);
-    let format = if wire == Some(false) {
-        let why = "`format` is not \"wire\"";
-        t.refuse_useless("multiplier", why);
-        t.refuse_useless("qlen_bits", why);
-        Some(IntFormat::Exact)
-    } else {
-        let most = u64::from(Layout::MAX_MULTIPLIER);
-        let multiplier = t.required("multiplier", "1", |n| count(n, 1, most));
-        let qlen_bits = t.required("qlen_bits", "16", |n| count(n, 16, 17));
-        multiplier
-            .zip(qlen_bits)
-            .map(|(multiplier, bits)| IntFormat::Wire(Layout::new(multiplier as u32, bits as u8)))
+/// Parameters of INT.
+pub(super) const INT: &[Param] = &[
+    Param::size("bytes", 1, 1_000)
+        .default("\"80B\"", "PRE-18", "of INT on each packet (BFC paper 6.2.2)")
+        .about("Bytes of INT on each packet."),
+    Param::word("format", &["exact", "wire"])
+        .default("\"exact\"", "PRE-70", "exact numbers, our choice")
+        .about("Exact numbers, or records of 8 bytes to the bit."),
+    Param::count("multiplier", 1, Layout::MAX_MULTIPLIER as u64)
+        .default("1", "PRE-70", "of the units of \"wire\", 128 and 80 bytes (HPCC paper 4.1)")
+        .about("Multiplies the units of a record, 128 and 80 bytes.")
+        .with("format", &["wire"], "`format` is not \"wire\""),
+    Param::count("qlen_bits", 16, 17)
+        .default("16", "PRE-70", "of \"wire\"; the rate's enumeration has 4 (HPCC paper 4.1)")
+        .about("Bits of the queue length in a record: 16 as in the paper, 17 as in the authors' simulator.")
+        .with("format", &["wire"], "`format` is not \"wire\""),
+    Param::flag("pauses")
+        .default("false", "PRE-70", "the switch's pause frames do not count, our choice")
+        .about("Pause frames of the switch count in the bytes that it has sent."),
+];
+
+fn int(values: &Values) -> Result<IntSpec, Conflict> {
+    let format = match (
+        values.some_count("multiplier"),
+        values.some_count("qlen_bits"),
+    ) {
+        (Some(multiplier), Some(bits)) => {
+            IntFormat::Wire(Layout::new(multiplier as u32, bits as u8))
+        }
+        _ => IntFormat::Exact,
     };
-    wire?;
-    Some(IntSpec {
-        bytes: size?,
-        format: format?,
-        pauses: pauses?,
+    Ok(IntSpec {
+        bytes: values.size("bytes") as u16,
+        format,
+        pauses: values.flag("pauses"),
     })
 }
 
-fn read_ecn(t: &Section<'_>) -> Option<EcnSpec> {
-    let profiles = if t.has("profiles") {
-        for key in ["kmin", "kmax", "pmax", "rate"] {
-            t.refuse_useless(key, "`profiles` has the thresholds of each rate");
+const KMIN: Param =
+    Param::size("kmin", 0, MAX_SIZE_BYTES).about("Up to this queue length no packet is marked.");
+const KMAX: Param =
+    Param::size("kmax", 0, MAX_SIZE_BYTES).about("Above this queue length every packet is marked.");
+const PMAX: Param = Param::fraction("pmax", 0.0, 1.0).about("Probability of a mark at `kmax`.");
+const RATE_OF: Param = Param::new(
+    "rate",
+    Kind::Rate {
+        min: 1_000_000,
+        max: MAX_RATE_BPS,
+    },
+)
+.about("Rate of the links that the thresholds are for; those of other links scale.");
+
+/// Thresholds of links of one rate.
+const PROFILE: &[Param] = &[
+    RATE_OF.needed("\"25Gbps\""),
+    KMIN.needed("\"100KB\""),
+    KMAX.needed("\"400KB\""),
+    PMAX.needed("0.2"),
+];
+
+const EACH_RATE: &str = "`profiles` has the thresholds of each rate";
+
+/// Parameters of ECN.
+pub(super) const ECN: &[Param] = &[
+    Param::tables("profiles", "profile", PROFILE)
+        .absent("the four keys below hold for all rates")
+        .about("Thresholds for each of several rates, in the place of the four keys below."),
+    KMIN.default("\"100KB\"", "PRE-15", "at the rate below (BFC paper 6.2.1)").unless("profiles", EACH_RATE),
+    KMAX.default("\"400KB\"", "PRE-15", "at the rate below (BFC paper 6.2.1)").unless("profiles", EACH_RATE),
+    PMAX.default("0.2", "PRE-16", "not in the BFC paper; authors' code of HPCC").unless("profiles", EACH_RATE),
+    RATE_OF.default("\"100Gbps\"", "PRE-15", "thresholds scale with the link's rate (HPCC paper 5.1)")
+        .unless("profiles", EACH_RATE),
+    Param::word("scope", &["queue", "port"])
+        .default("\"queue\"", "PRE-17", "the packet's own queue (authors' code of HPCC)")
+        .about("Whose bytes are compared with the thresholds."),
+    Param::word("at", &["dequeue", "enqueue"])
+        .default("\"dequeue\"", "PRE-17", "when the packet leaves (authors' code of HPCC)")
+        .about("When a packet is marked."),
+    Param::word("draws", &["own", "ns3"])
+        .default("\"own\"", "PRE-82", "each switch has its own stream, our choice")
+        .about("Where the chance of marks comes from; `\"own\"`: a stream of each switch, `\"ns3\"`: as in ns-3."),
+];
+
+fn ecn(values: &Values) -> Result<EcnSpec, Conflict> {
+    let mut profiles: Vec<EcnProfile> = Vec::new();
+    match values.some_list("profiles") {
+        None => profiles.push(profile(values)?),
+        Some(tables) => {
+            for (index, table) in tables.iter().enumerate() {
+                let Value::Table(table) = table else {
+                    continue;
+                };
+                let one = profile(table).map_err(|c| c.in_item("profiles", index))?;
+                if profiles.iter().any(|p| p.rate_bps == one.rate_bps) {
+                    let message = format!("{} has a profile already", RATE.show(one.rate_bps));
+                    let conflict = Conflict::new(&["rate"], message, "one profile for each rate");
+                    return Err(conflict.in_item("profiles", index));
+                }
+                profiles.push(one);
+            }
         }
-        read_profiles(t)
+    }
+    profiles.sort_by_key(|p| p.rate_bps);
+    let scope = if values.is("scope", "queue") {
+        Scope::Queue
     } else {
-        read_profile(t).map(|profile| vec![profile])
+        Scope::Port
     };
-    let scopes = [("queue", Scope::Queue), ("port", Scope::Port)];
-    let scope = t.required("scope", "\"queue\"", |n| choice(n, &scopes));
-    let places = [("dequeue", true), ("enqueue", false)];
-    let at = t.required("at", "\"dequeue\"", |n| choice(n, &places));
-    let draws = [("own", false), ("ns3", true)];
-    let replay = t.required("draws", "\"own\"", |n| choice(n, &draws));
-    Some(EcnSpec {
-        profiles: profiles?,
-        scope: scope?,
-        at_dequeue: at?,
-        replay: replay?,
+    Ok(EcnSpec {
+        profiles,
+        scope,
+        at_dequeue: values.is("at", "dequeue"),
+        replay: values.is("draws", "ns3"),
     })
 }
 
 /// Thresholds and the rate that they are for.
-fn read_profile(t: &Section<'_>) -> Option<EcnProfile> {
-    let kmin = t.required("kmin", "\"100KB\"", |n| {
-        quantity(n, &SIZE, 0, MAX_BUFFER_BYTES)
-    });
-    let kmax = t.required("kmax", "\"400KB\"", |n| {
-        quantity(n, &SIZE, 0, MAX_BUFFER_BYTES)
-    });
-    let pmax = t.required("pmax", "0.2", |n| fraction(n, 0.0, 1.0));
-    let rate = t.required("rate", "\"100Gbps\"", |n| {
-        quantity(n, &RATE, 1_000_000, MAX_RATE_BPS)
-    });
-    if let (Some(kmin), Some(kmax)) = (kmin, kmax)
-        && kmin > kmax
-    {
-        let message = format!("kmin {} is above kmax {}", SIZE.show(kmin), SIZE.show(kmax));
-        t.complain(
-            "kmin",
-            message,
+fn profile(values: &Values) -> Result<EcnProfile, Conflict> {
+    let (kmin, kmax) = (values.size("kmin"), values.size("kmax"));
+    if kmin > kmax {
+        return Err(Conflict::new(
+            &["kmin"],
+            format!("kmin {} is above kmax {}", SIZE.show(kmin), SIZE.show(kmax)),
             "marking starts at kmin and is certain above kmax",
-        );
+        ));
     }
-    Some(EcnProfile {
-        rate_bps: rate?,
+    Ok(EcnProfile {
+        rate_bps: values.rate("rate"),
         red: Red {
-            kmin_bytes: kmin?,
-            kmax_bytes: kmax?,
-            pmax: pmax?,
+            kmin_bytes: kmin,
+            kmax_bytes: kmax,
+            pmax: values.number("pmax"),
         },
     })
-}
-
-/// A profile for each of several rates, in any order.
-fn read_profiles(t: &Section<'_>) -> Option<Vec<EcnProfile>> {
-    const EXAMPLE: &str = "[{ rate = \"25Gbps\", kmin = \"100KB\", kmax = \"400KB\", pmax = 0.2 }]";
-    let items: Vec<Node> = t.optional("profiles", |n| {
-        match array(n, "a list of profiles")?.to_vec() {
-            items if items.is_empty() => refuse("there is no profile in it", EXAMPLE),
-            items => Ok(items),
-        }
-    })?;
-    let mut profiles: Vec<EcnProfile> = Vec::new();
-    let mut good = true;
-    for (i, item) in items.iter().enumerate() {
-        let path = format!("{}.{i}", t.child("profiles"));
-        let Value::Table(table) = &item.value else {
-            let message = format!("a profile is a table, not {}", item.kind());
-            t.context
-                .error(&item.at, &path, message, Some(EXAMPLE.to_owned()));
-            return None;
-        };
-        let inner = Section::new(t.context, table, path, item.at.clone());
-        let profile = read_profile(&inner);
-        inner.finish();
-        let Some(profile) = profile else {
-            good = false;
-            continue;
-        };
-        if profiles.iter().any(|p| p.rate_bps == profile.rate_bps) {
-            let message = format!("{} has a profile already", RATE.show(profile.rate_bps));
-            inner.complain("rate", message, "one profile for each rate");
-        }
-        profiles.push(profile);
-    }
-    profiles.sort_by_key(|p| p.rate_bps);
-    good.then_some(profiles)
 }

@@ -6,11 +6,13 @@ use super::{
     BfcSpec, ClassifySpec, Floor, MAX_BUFFER_BYTES, QueuesPer, ScheduleSpec, Sticky, Tell,
 };
 use crate::document::{Node, Value};
+use crate::params;
 use crate::reader::{Read, Section, boolean, choice, count, fraction, number, quantity};
 use crate::units::{SIZE, TIME, parse_fraction};
 use dataplane::config::{
     Accounting, Admission, Alpha, AssignConfig, PauseBy, Pfc, PfcThreshold, SearchStart, WhenFull,
 };
+use dataplane::param::Param;
 use dataplane::units::Time;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -126,6 +128,43 @@ pub(super) fn sticky(node: &Node) -> Read<Sticky> {
     })
 }
 
+/// Parameters of deficit round robin.
+pub(super) const DRR: &[Param] = &[Param::size("quantum", 64, 1_000_000)
+    .or(&["frame"])
+    .default(
+        "\"frame\"",
+        "PRE-10",
+        "one largest frame a round, our choice",
+    )
+    .about("Bytes that a queue may send in a round; `\"frame\"`: one largest frame.")];
+
+/// Parameters of the dynamic threshold of an egress.
+pub(super) const EGRESS_DYNAMIC: &[Param] = &[
+    Param::fraction("alpha", 0.001, 1000.0)
+        .default(
+            "1.0",
+            "PRE-14",
+            "of the free shared buffer (HPCC paper 5.3)",
+        )
+        .about("Share of the free shared buffer that an egress may take."),
+    Param::word("per", &["port", "queue"])
+        .default(
+            "\"port\"",
+            "PRE-14",
+            "the port's queues together (HPCC paper 5.3)",
+        )
+        .about("What the threshold is for."),
+];
+
+/// Parameters of a memory of each port.
+pub(super) const PER_PORT: &[Param] = &[Param::size("limit", 64, MAX_BUFFER_BYTES)
+    .default(
+        "\"75MB\"",
+        "PRE-142",
+        "of memory for each port, more than it needs (BFC paper 6.2.1)",
+    )
+    .about("Memory of each port, in the place of `switch.buffer`.")];
+
 pub(super) fn read_schedule(
     s: &Section<'_>,
     classify: Option<ClassifySpec>,
@@ -139,19 +178,10 @@ pub(super) fn read_schedule(
         ("strict", 5),
     ];
     let word = s.required("schedule", "\"round-robin\"", |n| choice(n, &words));
-    let drr = parameters(
-        s,
-        "drr",
-        word == Some(1),
-        "`schedule` is not \"drr\"",
-        |t| {
-            t.required("quantum", "\"frame\"", |n| {
-                word_or(n, "frame", None, |n| {
-                    quantity(n, &SIZE, 64, 1_000_000).map(|v| Some(v as u32))
-                })
-            })
-        },
-    );
+    let useless = (word != Some(1)).then_some("`schedule` is not \"drr\"");
+    let drr = params::table(s, "drr", DRR, useless, |v| {
+        Ok(v.some_size("quantum").map(|bytes| bytes as u32))
+    });
     let spec = match word? {
         0 => ScheduleSpec::Fifo,
         1 => ScheduleSpec::Drr(drr?),
@@ -162,15 +192,15 @@ pub(super) fn read_schedule(
     };
     let one_queue = matches!(classify?, ClassifySpec::Fifo);
     if one_queue && spec != ScheduleSpec::Fifo {
-        s.complain(
-            "schedule",
+        s.complain_of(
+            &["schedule"],
             "with `classify` = \"fifo\" a class has a single queue, so there is nothing to schedule",
             "set schedule = \"fifo\", or classify to \"hash\", \"dynamic\" or \"per-flow\"",
         );
     }
     if !one_queue && spec == ScheduleSpec::Fifo {
-        s.complain(
-            "schedule",
+        s.complain_of(
+            &["schedule"],
             "\"fifo\" is the order of a single queue, and `classify` makes several",
             "set schedule = \"round-robin\", \"drr\" or \"srf\", or classify = \"fifo\"",
         );
@@ -194,31 +224,21 @@ pub(super) fn read_admission(s: &Section<'_>) -> Option<Admission> {
         "`admission` is not \"pfc\"",
         read_pfc,
     );
-    let why = "`admission` is not \"egress-dynamic\"";
     let chosen = word == Some(AdmissionWord::EgressDynamic);
-    let egress = parameters(s, "egress-dynamic", chosen, why, |t| {
-        let alpha = t.required("alpha", "1.0", |n| fraction(n, 0.001, 1000.0));
-        let per = t.required("per", "\"port\"", |n| {
-            choice(n, &[("port", false), ("queue", true)])
-        });
-        Some(Admission::EgressDynamic {
-            alpha: Alpha::new(alpha?),
-            per_queue: per?,
+    let useless = (!chosen).then_some("`admission` is not \"egress-dynamic\"");
+    let egress = params::table(s, "egress-dynamic", EGRESS_DYNAMIC, useless, |v| {
+        Ok(Admission::EgressDynamic {
+            alpha: Alpha::new(v.number("alpha")),
+            per_queue: v.is("per", "queue"),
         })
     });
-    let why = "`admission` is not \"per-port\"";
-    let per_port = parameters(
-        s,
-        "per-port",
-        word == Some(AdmissionWord::PerPort),
-        why,
-        |t| {
-            let limit = t.required("limit", "\"75MB\"", |n| {
-                quantity(n, &SIZE, 64, MAX_BUFFER_BYTES)
-            });
-            limit.map(|bytes| Admission::PerPort { bytes })
-        },
-    );
+    let chosen = word == Some(AdmissionWord::PerPort);
+    let useless = (!chosen).then_some("`admission` is not \"per-port\"");
+    let per_port = params::table(s, "per-port", PER_PORT, useless, |v| {
+        Ok(Admission::PerPort {
+            bytes: v.size("limit"),
+        })
+    });
     match word? {
         AdmissionWord::PerPort => per_port,
         AdmissionWord::Pfc => pfc.map(Admission::Pfc),
