@@ -3,17 +3,24 @@
 //! Every field says its unit. Where a value comes from (paper, authors' code, our choice) is said
 //! by the preset that sets it, in the `scenario` crate, and by the rules under `specs/`.
 
-mod receivers;
-
-pub use receivers::*;
-
-use crate::int::{Counter, IntFormat};
-use crate::nic::control::PathInfo;
-use crate::nic::hpcc::Reciprocals;
+pub use crate::cc::dcqcn::{CnpReaction, DcqcnConfig};
+pub use crate::cc::dctcp::DctcpConfig;
+pub use crate::cc::delay_window::DelayWindowConfig;
+pub use crate::cc::fixed_window::FixedWindowConfig;
+pub use crate::cc::hpcc::{Division, HpccConfig, Reaction};
+pub use crate::cc::line_rate::LineRateConfig;
+pub use crate::cc::timely::{TimelyBand, TimelyConfig};
+pub use crate::cc::{ControlConfig, PerClass};
+pub use crate::int::IntConfig;
 pub use crate::switch::floodgate::{
     Aggregation, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, HostPauseBy,
     PauseThresholds, Release, Voqs, WindowConfig, WindowUnit,
 };
+pub use crate::transport::TransportConfig;
+pub use crate::transport::assist::{Assist, CreditQueue, TrimConfig};
+pub use crate::transport::expresspass::ExpressPassConfig;
+pub use crate::transport::homa::{HomaConfig, MAX_LEVELS};
+pub use crate::transport::ndp::NdpConfig;
 use crate::units::{NEVER, Rate, Time, US};
 
 /// Classes that a frame can belong to. Class 0 carries the frames between neighbours (pauses), class
@@ -293,16 +300,6 @@ pub struct EcnConfig {
     pub replay: bool,
 }
 
-/// INT on a switch. Which bytes count is said per class, in [`ClassConfig::int`]; class 0 stands
-/// for the pause frames that the switch sends itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct IntConfig {
-    /// Exact numbers, or the records of 8 bytes.
-    pub format: IntFormat,
-    /// Bytes that left, or bytes that arrived.
-    pub counter: Counter,
-}
-
 /// What a BFC pause names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PauseBy {
@@ -433,525 +430,26 @@ pub enum BaseRtt {
     Ns3Network,
 }
 
-/// With what numbers a control computes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Arithmetic {
-    /// Real ones, as papers do.
-    #[default]
-    Real,
-    /// Whole bits per second, each product cut, times in ns; HPCC and DCTCP adjust a rate, which
-    /// the window follows. As the ns-3 simulator does.
-    Integer,
+/// What decides when a NIC sends the packets of its flows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sending {
+    /// A control of senders, the same for all flows.
+    Control(ControlConfig),
+    /// Controls of senders, each flow's by its traffic class.
+    PerClass(PerClass),
+    /// A receiver-driven transport.
+    Transport(TransportConfig),
 }
 
-/// Congestion control of a NIC.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ControlConfig {
-    /// As fast as the link, no window.
-    LineRate,
-    /// As fast as the link, at most `window` bytes in flight (`None`: one BDP).
-    FixedWindow {
-        /// Bytes in flight; `None`: BDP of the path.
-        window: Option<u64>,
-    },
-    /// HPCC, Algorithm 1.
-    Hpcc(HpccConfig),
-    /// DCQCN.
-    Dcqcn(DcqcnConfig),
-    /// TIMELY.
-    Timely(TimelyConfig),
-    /// DCTCP.
-    Dctcp(DctcpConfig),
-    /// A window that keeps the RTT near a target, beside BFC.
-    DelayWindow(DelayWindowConfig),
-    /// ExpressPass: data goes when a credit of the receiver comes.
-    ExpressPass(ExpressPassConfig),
-    /// NDP: data goes when the receiver pulls it, after a first window.
-    Ndp(NdpConfig),
-    /// Homa: data goes as the receiver grants it, after a first window.
-    Homa(HomaConfig),
-}
-
-/// Parameters of the delay window (`specs/bfc.md`, BFC-34).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DelayWindowConfig {
-    /// Target in base RTTs.
-    pub target: f64,
-    /// The window never exceeds what the line sends in the target.
-    pub capped: bool,
-}
-
-impl DelayWindowConfig {
-    /// Algorithm 1 of the BFC paper: 2.5 base RTTs; capped, by our choice.
-    pub const PAPER: Self = Self {
-        target: 2.5,
-        capped: true,
-    };
-}
-
-/// When HPCC changes its window, and from what.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reaction {
-    /// On every ACK, from a reference that changes once per round trip (Algorithm 1).
-    #[default]
-    Combined,
-    /// On every ACK, from the last window.
-    PerAck,
-    /// On the ACK of the first packet sent after the last change only.
-    PerRtt,
-}
-
-/// How HPCC divides by U/η.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Division {
-    /// As numbers are divided.
-    #[default]
-    Exact,
-    /// By a table of reciprocals.
-    Table(&'static Reciprocals),
-}
-
-/// HPCC's parameters (`specs/hpcc.md`).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HpccConfig {
-    /// Target utilisation η.
-    pub eta: f64,
-    /// Additive-increase stages before a multiplicative step (maxStage).
-    pub max_stage: u32,
-    /// Additive increase in bytes (W_AI).
-    pub wai_bytes: f64,
-    /// The same as a rate in bits per second, W_AI / T; where given it replaces `wai_bytes`.
-    pub ai_bps: Option<f64>,
-    /// W_AI by the rule of thumb for this many flows on a link, in the place of `wai_bytes`.
-    pub wai_flows: Option<u32>,
-    /// Lowest rate in bits per second.
-    pub min_rate_bps: f64,
-    /// With what numbers.
-    pub arithmetic: Arithmetic,
-    /// How the switches write telemetry, and of which bytes.
-    pub telemetry: IntConfig,
-    /// When the window changes.
-    pub reaction: Reaction,
-    /// A window per link, and the flow's window as their α-mean; infinity: as the smallest.
-    pub alpha: Option<f64>,
-    /// How the window is divided.
-    pub division: Division,
-    /// Links without a queue are left out, but once per round trip.
-    pub sample_feedback: bool,
-}
-
-impl HpccConfig {
-    /// The paper's values for senders of `line_bps`: η = 0.95, maxStage = 5, W_AI = 80 bytes.
-    /// The lowest rate is a thousandth of the line, 100 Mb/s at 100 Gb/s.
-    #[must_use]
-    pub fn paper(line_bps: f64) -> Self {
-        // HPCC-22, HPCC-21
-        Self {
-            eta: 0.95,
-            max_stage: 5,
-            wai_bytes: 80.0,
-            ai_bps: None,
-            wai_flows: None,
-            min_rate_bps: line_bps / 1000.0,
-            arithmetic: Arithmetic::Real,
-            telemetry: IntConfig::default(),
-            reaction: Reaction::Combined,
-            alpha: None,
-            division: Division::Exact,
-            sample_feedback: false,
-        }
-    }
-
-    /// W_AI in bytes of a flow on this path.
-    #[inline]
-    #[must_use]
-    pub fn additive_bytes(&self, path: &PathInfo) -> f64 {
-        match (self.ai_bps, self.wai_flows) {
-            (Some(bps), _) => path.bytes_per_rtt(bps), // NS3-34
-            (None, None) => self.wai_bytes,
-            (None, Some(n)) => Self::rule_of_thumb_wai(path.initial_window_bytes(), self.eta, n),
-        }
-    }
-
-    /// The additive increase in bytes that keeps queues near zero with up to `flows` concurrent
-    /// flows on a link, when a flow starts with `initial_window_bytes`.
-    #[must_use]
-    pub fn rule_of_thumb_wai(initial_window_bytes: f64, eta: f64, flows: u32) -> f64 {
-        initial_window_bytes * (1.0 - eta) / f64::from(flows.max(1)) // HPCC-23
-    }
-
-    /// Says what is wrong with the values, if anything is.
-    ///
-    /// # Errors
-    /// A sentence with the field, its value and what was expected.
-    pub fn check(&self) -> Result<(), String> {
-        within("hpcc eta", self.eta, 0.01, 1.0)?;
-        within("hpcc max_stage", f64::from(self.max_stage), 0.0, 1e6)?;
-        within("hpcc wai (bytes)", self.wai_bytes, 0.0, 1e9)?;
-        within("hpcc min_rate (bit/s)", self.min_rate_bps, 1.0, 1e15)?;
-        match self.alpha {
-            Some(alpha) if alpha != f64::INFINITY => within("hpcc alpha_fair", alpha, 0.05, 100.0),
-            _ => Ok(()),
-        }
+impl From<ControlConfig> for Sending {
+    fn from(control: ControlConfig) -> Self {
+        Self::Control(control)
     }
 }
 
-/// When a DCQCN sender looks at a CNP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CnpReaction {
-    /// The moment it arrives (DCQCN paper).
-    Immediate,
-    /// Timers that sample whether one has arrived since their last tick (a NIC vendor's way).
-    Sampled,
-}
-
-/// DCQCN's parameters (`specs/dcqcn.md`).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DcqcnConfig {
-    /// When a CNP acts.
-    pub reaction: CnpReaction,
-    /// Gain of the α estimate.
-    pub g: f64,
-    /// Period of the α timer in ps.
-    pub alpha_timer_ps: Time,
-    /// Period of the rate increase in ps.
-    pub increase_timer_ps: Time,
-    /// Bytes per increase event of the byte counter; `None`: no byte counter.
-    pub byte_counter: Option<u64>,
-    /// Fast-recovery stages F.
-    pub fast_recovery: u32,
-    /// Additive increase in bits per second.
-    pub ai_bps: f64,
-    /// Hyper increase in bits per second.
-    pub hai_bps: f64,
-    /// Lowest rate in bits per second.
-    pub min_rate_bps: f64,
-    /// The sender reduces its rate at most once in this time, in ps. With
-    /// [`CnpReaction::Sampled`] it is the period of the timer that looks for CNPs.
-    pub decrease_interval_ps: Time,
-    /// Set the target to the current rate on every reduction, also on consecutive ones.
-    pub clamp_target: bool,
-    /// Limit the bytes in flight to BDP · rate / line rate (the "+win" form).
-    pub window: bool,
-    /// With `window`: the limit stays one BDP.
-    pub fixed_window: bool,
-    /// With what numbers.
-    pub arithmetic: Arithmetic,
-}
-
-impl DcqcnConfig {
-    /// How far apart the CNPs of one flow are at least in the DCQCN paper, in ps: goes with
-    /// [`DcqcnConfig::paper`].
-    pub const PAPER_CNP_INTERVAL_PS: Time = 50 * US;
-
-    /// The NIC vendor's values as the HPCC paper's authors use them, for senders of `line_bps`:
-    /// meant for a receiver that sends a CNP for each marked packet, or at least one in each
-    /// period of the α timer.
-    #[must_use]
-    pub fn vendor(line_bps: f64) -> Self {
-        // DCQCN-22
-        Self {
-            reaction: CnpReaction::Sampled,
-            g: 1.0 / 256.0,
-            alpha_timer_ps: US,
-            increase_timer_ps: 300 * US,
-            byte_counter: None,
-            fast_recovery: 1,
-            ai_bps: line_bps / 5000.0,
-            hai_bps: line_bps / 500.0,
-            min_rate_bps: line_bps / 1000.0,
-            decrease_interval_ps: 4 * US,
-            clamp_target: false,
-            window: false,
-            fixed_window: false,
-            arithmetic: Arithmetic::Real,
-        }
-    }
-
-    /// The DCQCN paper's values, which are for links of 40 Gb/s.
-    #[must_use]
-    pub fn paper() -> Self {
-        // DCQCN-21
-        Self {
-            reaction: CnpReaction::Immediate,
-            g: 1.0 / 256.0,
-            alpha_timer_ps: 55 * US,
-            increase_timer_ps: 55 * US,
-            byte_counter: Some(10_000_000),
-            fast_recovery: 5,
-            ai_bps: 40e6,
-            hai_bps: 400e6,
-            min_rate_bps: 40e6,
-            decrease_interval_ps: 0,
-            clamp_target: true,
-            window: false,
-            fixed_window: false,
-            arithmetic: Arithmetic::Real,
-        }
-    }
-
-    /// Says what is wrong with the values, if anything is.
-    ///
-    /// # Errors
-    /// A sentence with the field, its value and what was expected.
-    pub fn check(&self) -> Result<(), String> {
-        within("dcqcn g", self.g, 0.0, 1.0)?;
-        within(
-            "dcqcn alpha_timer (ps)",
-            self.alpha_timer_ps as f64,
-            1e3,
-            1e15,
-        )?;
-        within(
-            "dcqcn increase_timer (ps)",
-            self.increase_timer_ps as f64,
-            1e5,
-            1e15,
-        )?;
-        if let Some(bytes) = self.byte_counter {
-            within("dcqcn byte_counter (bytes)", bytes as f64, 1e3, 1e15)?;
-        }
-        within(
-            "dcqcn fast_recovery (stages)",
-            f64::from(self.fast_recovery),
-            0.0,
-            1000.0,
-        )?;
-        within_or_zero("dcqcn ai (bit/s)", self.ai_bps, 1e3, 1e15)?;
-        within_or_zero("dcqcn hai (bit/s)", self.hai_bps, 1e3, 1e15)?;
-        within("dcqcn min_rate (bit/s)", self.min_rate_bps, 1.0, 1e15)?;
-        let shortest = if self.reaction == CnpReaction::Sampled {
-            1e3
-        } else {
-            0.0
-        };
-        within(
-            "dcqcn decrease_interval (ps)",
-            self.decrease_interval_ps as f64,
-            shortest,
-            1e15,
-        )
-    }
-}
-
-/// TIMELY's parameters (`specs/timely.md`).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TimelyConfig {
-    /// Weight of the newest RTT difference in the EWMA.
-    pub alpha: f64,
-    /// Multiplicative decrease factor.
-    pub beta: f64,
-    /// Below this RTT always increase, in ps.
-    pub t_low_ps: Time,
-    /// Above this RTT always decrease, in ps.
-    pub t_high_ps: Time,
-    /// RTT that normalises the gradient, in ps.
-    pub min_rtt_ps: Time,
-    /// Additive increase in bits per second.
-    pub ai_bps: f64,
-    /// Increase in hyperactive mode, in bits per second.
-    pub hai_bps: f64,
-    /// Increases in a row before hyperactive increase (N in the paper).
-    pub hai_after: u32,
-    /// Increases below `t_low_ps` count and grow as those by gradient do (authors' code of the
-    /// HPCC paper) instead of always growing by `ai_bps` (TIMELY paper).
-    pub hai_below_low: bool,
-    /// Lowest rate in bits per second.
-    pub min_rate_bps: f64,
-    /// Limit the bytes in flight to BDP · rate / line rate (the "+win" form).
-    pub window: bool,
-    /// With `window`: the limit stays one BDP.
-    pub fixed_window: bool,
-    /// With what numbers.
-    pub arithmetic: Arithmetic,
-    /// What happens between `t_low_ps` and `t_high_ps`.
-    pub band: TimelyBand,
-}
-
-/// What TIMELY does between its two thresholds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum TimelyBand {
-    /// It follows the sign and size of the gradient (TIMELY paper).
-    #[default]
-    Gradient,
-    /// The gradient only weighs an increase against a pull towards a round trip ("ECN or Delay").
-    Patched {
-        /// Decrease factor in the band.
-        beta: f64,
-        /// The round trip that rates are pulled to, in ps.
-        reference_ps: Time,
-        /// Gradients from minus this to plus this are weighed; beyond, one of the two acts alone.
-        range: f64,
-    },
-}
-
-impl TimelyBand {
-    /// The patched band with its authors' values, for links of 10 Gb/s.
-    #[must_use]
-    pub const fn patched() -> Self {
-        // TIMELY-33
-        Self::Patched {
-            beta: 0.008,
-            reference_ps: 50 * US,
-            range: 0.25,
-        }
-    }
-
-    fn check(&self) -> Result<(), String> {
-        let Self::Patched {
-            beta,
-            reference_ps,
-            range,
-        } = *self
-        else {
-            return Ok(());
-        };
-        within("timely patched beta", beta, 0.0, 1.0)?;
-        within(
-            "timely patched reference (ps)",
-            reference_ps as f64,
-            1.0,
-            1e15,
-        )?;
-        within("timely patched range", range, 1e-6, 1e6)
-    }
-}
-
-impl TimelyConfig {
-    /// The TIMELY paper's values, which are for links of 10 Gb/s.
-    #[must_use]
-    pub fn paper() -> Self {
-        // TIMELY-15
-        Self {
-            alpha: 0.875,
-            beta: 0.8,
-            t_low_ps: 50 * US,
-            t_high_ps: 500 * US,
-            min_rtt_ps: 20 * US,
-            ai_bps: 10e6,
-            hai_bps: 50e6,
-            hai_after: 5,
-            hai_below_low: false,
-            min_rate_bps: 10e6,
-            window: false,
-            fixed_window: false,
-            arithmetic: Arithmetic::Real,
-            band: TimelyBand::Gradient,
-        }
-    }
-
-    /// The values of the HPCC paper's comparison, for senders of `line_bps`: increases in
-    /// proportion to the line (100 and 500 Mb/s at 100 Gb/s), hyperactive also below `t_low_ps`.
-    #[must_use]
-    pub fn hpcc_comparison(line_bps: f64) -> Self {
-        // TIMELY-16
-        Self {
-            ai_bps: line_bps / 1000.0,
-            hai_bps: line_bps / 200.0,
-            hai_below_low: true,
-            min_rate_bps: line_bps / 1000.0,
-            ..Self::paper()
-        }
-    }
-
-    /// Says what is wrong with the values, if anything is.
-    ///
-    /// # Errors
-    /// A sentence with the field, its value and what was expected.
-    pub fn check(&self) -> Result<(), String> {
-        within("timely alpha", self.alpha, 0.0, 1.0)?;
-        within("timely beta", self.beta, 0.0, 1.0)?;
-        within("timely t_high (ps)", self.t_high_ps as f64, 1.0, 1e15)?;
-        within(
-            "timely t_low (ps)",
-            self.t_low_ps as f64,
-            0.0,
-            self.t_high_ps as f64,
-        )?;
-        within("timely min_rtt (ps)", self.min_rtt_ps as f64, 1.0, 1e15)?;
-        within("timely ai (bit/s)", self.ai_bps, 0.0, 1e15)?;
-        within("timely hai (bit/s)", self.hai_bps, 0.0, 1e15)?;
-        self.band.check()?;
-        within("timely min_rate (bit/s)", self.min_rate_bps, 1.0, 1e15)
-    }
-}
-
-/// DCTCP's parameters (`specs/dctcp.md`).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DctcpConfig {
-    /// Gain of the α estimate.
-    pub g: f64,
-    /// Start with one BDP (false) or in slow start from `initial_packets` (true).
-    pub slow_start: bool,
-    /// Initial window in packets when slow start is on.
-    pub initial_packets: u32,
-    /// Additive increase per round trip as a rate in bits per second; `None`: one packet.
-    pub ai_bps: Option<f64>,
-    /// Lowest rate in bits per second; `None`: one packet per round trip.
-    pub min_rate_bps: Option<f64>,
-    /// With what numbers.
-    pub arithmetic: Arithmetic,
-    /// Limit the bytes in flight to the window; false: it only sets the rate.
-    pub window: bool,
-}
-
-impl DctcpConfig {
-    /// DCTCP as published: g = 1/16, slow start from ten packets.
-    #[must_use]
-    pub fn paper() -> Self {
-        Self {
-            g: 1.0 / 16.0,
-            slow_start: true,
-            initial_packets: 10,
-            ai_bps: None,
-            min_rate_bps: None,
-            arithmetic: Arithmetic::Real,
-            window: true,
-        } // DCTCP-13
-    }
-
-    /// DCTCP as the HPCC and BFC papers compare with it: no slow start, flows begin with a window
-    /// of one BDP.
-    #[must_use]
-    pub fn line_rate_start() -> Self {
-        Self {
-            slow_start: false,
-            ..Self::paper()
-        } // DCTCP-14
-    }
-
-    /// Says what is wrong with the values, if anything is.
-    ///
-    /// # Errors
-    /// A sentence with the field, its value and what was expected.
-    pub fn check(&self) -> Result<(), String> {
-        within("dctcp g", self.g, 0.0, 1.0)?;
-        within(
-            "dctcp initial_packets",
-            f64::from(self.initial_packets),
-            1.0,
-            1e6,
-        )
-    }
-}
-
-/// Refuses a value outside of `low..=high`, NaN included.
-fn within(what: &str, value: f64, low: f64, high: f64) -> Result<(), String> {
-    if value >= low && value <= high {
-        Ok(())
-    } else {
-        Err(format!(
-            "{what} is {value}; expected a value from {low} to {high}"
-        ))
-    }
-}
-
-/// As [`within`], but 0 (off) is fine too.
-fn within_or_zero(what: &str, value: f64, low: f64, high: f64) -> Result<(), String> {
-    if value == 0.0 {
-        Ok(())
-    } else {
-        within(what, value, low, high).map_err(|error| format!("{error}, or 0"))
+impl From<TransportConfig> for Sending {
+    fn from(transport: TransportConfig) -> Self {
+        Self::Transport(transport)
     }
 }
 
@@ -1092,7 +590,7 @@ impl Default for HostConfig {
 }
 
 /// A NIC: one choice per question.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NicConfig {
     /// Payload bytes of a full packet.
     pub mtu: u16,
@@ -1114,8 +612,8 @@ pub struct NicConfig {
     pub ack_every: u32,
     /// The receiver sends CNPs, per flow at most one in this time, in ps; `None`: never.
     pub cnp_interval_ps: Option<Time>,
-    /// Congestion control.
-    pub control: ControlConfig,
+    /// What decides when packets are sent.
+    pub control: Sending,
     /// Loss recovery.
     pub recovery: Recovery,
     /// The habits of the host besides.

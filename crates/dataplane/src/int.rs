@@ -44,6 +44,16 @@ pub enum Counter {
     Arrived,
 }
 
+/// INT on a switch. Which bytes count is said per class, in [`ClassConfig::int`](crate::config::ClassConfig::int); class 0 stands
+/// for the pause frames that the switch sends itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IntConfig {
+    /// Exact numbers, or the records of 8 bytes.
+    pub format: IntFormat,
+    /// Bytes that left, or bytes that arrived.
+    pub counter: Counter,
+}
+
 /// Switches that one stack can hold.
 pub const MAX_HOPS: usize = 8;
 

@@ -4,11 +4,12 @@
 //! to be called again. Whoever drives them owns links, clock and files: the simulator in virtual
 //! time, the live switch in real time.
 
-mod bucket;
+pub mod cc;
 pub mod config;
 pub mod hop;
 pub mod int;
 pub mod nic;
+mod ns3;
 pub mod packet;
 pub mod param;
 pub mod prefetch;
@@ -16,4 +17,5 @@ pub mod route;
 pub mod sink;
 pub mod switch;
 pub mod trail;
+pub mod transport;
 pub mod units;

@@ -1,6 +1,6 @@
 //! What a state machine may ask of its driver.
 
-use crate::nic::FlowEnd;
+use crate::nic::flow::FlowEnd;
 use crate::packet::{Packet, PacketId};
 use crate::switch::Level;
 use crate::units::Time;

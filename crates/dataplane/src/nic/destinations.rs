@@ -10,7 +10,7 @@ const NONE: u32 = u32::MAX;
 /// slots, linked by their owner.
 // FG-42
 #[derive(Debug, Default)]
-pub(super) struct Destinations {
+pub(crate) struct Destinations {
     /// First waiting slot by (port, destination).
     paused: MixedMap<u64, u32>,
 }

@@ -3,33 +3,20 @@
 
 use std::sync::Arc;
 
-use super::{FlowStart, Nic, Sender};
+use super::Nic;
+use super::egress::Egress;
+use super::half::SendingHalf;
+use super::halves::each;
+use super::reach::Reach;
 use crate::config::NicConfig;
-use crate::nic::sender::State;
 use crate::packet::{Arena, PacketId};
 use crate::sink::{DropCause, Sink};
 use crate::units::Time;
 
-/// The part of the network of an endpoint whose own link is down: nobody reaches it.
-pub const CUT_OFF: u32 = u32::MAX;
-
-/// In which part of the network every endpoint is: those of one part reach each other.
-// LNK-13
-#[derive(Clone, Debug)]
-pub(super) struct Reach(Arc<[u32]>);
-
-impl Reach {
-    /// Whether no way leads from one endpoint to the other.
-    pub fn cuts(&self, src: u32, dst: u32) -> bool {
-        let part = self.0[src as usize];
-        part == CUT_OFF || part != self.0[dst as usize]
-    }
-}
-
 impl Nic {
     /// The link at a port has failed, or is back. Both ends hear of it at the same instant and
-    /// begin anew: nobody is held, and replies that wait at a dead port are lost. Returns how many those were. The driver asks a
-    /// dead port for nothing.
+    /// begin anew: nothing is paused, and replies that wait at a dead port are lost. Returns how many
+    /// those were. The driver does not call a dead port.
     // LNK-20, LNK-21, LNK-23
     pub fn link<S: Sink>(
         &mut self,
@@ -39,32 +26,25 @@ impl Nic {
         arena: &mut Arena,
         sink: &mut S,
     ) -> u64 {
-        self.sender.forget_neighbour(&self.config, port, sink);
-        let mut lost = 0;
-        for id in self.drive(now, sink, |driven, cx| driven.link(cx, port, arena)) {
+        let common = &mut self.common;
+        common.egress.forget_neighbour(&common.config, port, sink);
+        let mut lost = each!(&mut self.half, half => half.link(now, common, port, arena, sink));
+        lost.extend(common.egress.take_replies(port, arena));
+        for &id in &lost {
             lose(id, arena, sink);
-            lost += 1;
-        }
-        for class in 0..self.classes {
-            let replies = &mut self.replies[port as usize * self.classes + class];
-            while let Some(id) = replies.pop(arena) {
-                lose(id, arena, sink);
-                lost += 1;
-            }
-            self.sender.set_replies(port, class as u8, false);
         }
         if up {
             sink.kick(port);
         }
-        lost
+        lost.len() as u64
     }
 
     /// Which endpoints reach each other from now on: `parts` names the part of the network of each,
-    /// or [`CUT_OFF`]; `None`: all do. Flows to receivers out of reach wait.
+    /// or [`CUT_OFF`](super::CUT_OFF); `None`: all do. Flows to receivers out of reach wait.
     // LNK-13
     pub fn reach<S: Sink>(&mut self, now: Time, parts: Option<&Arc<[u32]>>, sink: &mut S) {
-        let reach = parts.map(|parts| Reach(Arc::clone(parts)));
-        self.sender.set_reach(now, &self.config, reach, sink);
+        self.common.egress.reach = parts.map(|parts| Reach(Arc::clone(parts)));
+        each!(&mut self.half, half => half.reach_changed(now, &mut self.common, sink));
     }
 }
 
@@ -75,8 +55,9 @@ fn lose<S: Sink>(id: PacketId, arena: &mut Arena, sink: &mut S) {
     }
 }
 
-impl Sender {
-    /// Lets everything go that the neighbour at a port holds. What a host keeps about its switch is forgotten here, and only here.
+impl Egress {
+    /// Lets everything go that the neighbour at a port holds. What a host keeps about its switch is
+    /// forgotten here, and only here.
     // LNK-21
     fn forget_neighbour<S: Sink>(&mut self, config: &NicConfig, port: u16, sink: &mut S) {
         let (before, _) = self.pause_classes(port, u8::MAX, false);
@@ -94,32 +75,5 @@ impl Sender {
             self.pause_destination(port, dst, false);
         }
         self.pause_exactly(config, port, &[], sink);
-    }
-
-    fn set_reach<S: Sink>(
-        &mut self,
-        now: Time,
-        config: &NicConfig,
-        reach: Option<Reach>,
-        sink: &mut S,
-    ) {
-        self.reach = reach;
-        for slot in 0..self.flows.len() as u32 {
-            if self.flows[slot as usize].state == State::Cut && !self.is_cut(slot) {
-                self.flows[slot as usize].state = State::Blocked;
-                self.revive(now, config, slot, sink);
-            }
-        }
-    }
-
-    /// Whether the receiver of a flow is out of reach.
-    pub(super) fn is_cut(&self, slot: u32) -> bool {
-        self.cuts(&self.flows[slot as usize].start)
-    }
-
-    /// Whether the receiver of a flow is out of reach, whoever sends the flow.
-    pub(super) fn cuts(&self, start: &FlowStart) -> bool {
-        let reach = self.reach.as_ref();
-        reach.is_some_and(|reach| reach.cuts(start.src, start.dst))
     }
 }

@@ -1,6 +1,7 @@
 //! Frames of the neighbour that tell a NIC what to hold.
 
 use super::Nic;
+use super::half::Common;
 use crate::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
 use crate::hop::floodgate::PauseDestination;
 use crate::hop::pfc::PauseClasses;
@@ -17,15 +18,18 @@ impl Nic {
         arena: &mut Arena,
         sink: &mut S,
     ) {
+        let Common {
+            config,
+            egress,
+            counters,
+            ..
+        } = &mut self.common;
         let packet = *arena.hot(id);
         if let Some(PauseClasses { on, classes }) = PauseClasses::read(&packet) {
             // NIC-07
-            if self.config.obeys_pfc {
-                let (before, after) = match &mut self.scan {
-                    Some(scan) => scan.pause_classes(classes, on),
-                    None => self.sender.pause_classes(port, classes, on),
-                };
-                self.counters.repeated_pauses += u64::from(before == after);
+            if config.obeys_pfc {
+                let (before, after) = egress.pause_classes(port, classes, on);
+                counters.repeated_pauses += u64::from(before == after);
                 sink.pfc_received(port, before, after);
                 if !on {
                     sink.kick(port);
@@ -33,24 +37,20 @@ impl Nic {
             }
         } else if let Some(PauseDestination { on, dst }) = PauseDestination::read(&packet) {
             // FG-42: each NIC that gets one has asked for it.
-            let changed = match &mut self.scan {
-                Some(scan) => scan.pause_destination(dst, on),
-                None => self.sender.pause_destination(port, dst, on),
-            };
-            self.counters.repeated_pauses += u64::from(!changed);
+            let changed = egress.pause_destination(port, dst, on);
+            counters.repeated_pauses += u64::from(!changed);
             if !on {
                 sink.kick(port);
             }
-        } else if self.config.obeys_bfc {
+        } else if config.obeys_bfc {
             if Bitmap::read(&packet).is_some() {
-                self.sender
-                    .pause_exactly(&self.config, port, arena.list(id), sink);
+                egress.pause_exactly(config, port, arena.list(id), sink);
             } else if let Some(frame) = PauseFlow::read(&packet) {
-                let changed = self.sender.pause_flow(port, frame, sink);
-                self.counters.repeated_pauses += u64::from(!changed);
+                let changed = egress.pause_flow(port, frame, sink);
+                counters.repeated_pauses += u64::from(!changed);
             } else if let Some(PauseQueue { on, queue }) = PauseQueue::read(&packet) {
-                let changed = self.sender.pause_queue(&self.config, port, queue, on, sink);
-                self.counters.repeated_pauses += u64::from(!changed);
+                let changed = egress.pause_queue(config, port, queue, on, sink);
+                counters.repeated_pauses += u64::from(!changed);
             }
         }
         arena.free(id);

@@ -1,8 +1,8 @@
 //! What a NIC does with data that arrives: deliver, acknowledge, complain, notify.
 
+use super::counters::NicCounters;
+use super::recovery::arrivals::Arrivals;
 use crate::config::{NicConfig, Recovery};
-use crate::nic::NicCounters;
-use crate::nic::recovery::Arrivals;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::route::mix32;
 use crate::switch::MixedMap;
@@ -164,7 +164,7 @@ impl Flows {
 
 /// The receiving half of a NIC.
 #[derive(Debug)]
-pub(super) struct Receiver {
+pub(crate) struct Receiver {
     flows: Flows,
     /// NIC-32: flows that are complete, and since when. A repetition may still come for them, but
     /// most never appear again, so they lie apart from those that every packet looks for.

@@ -6,10 +6,10 @@ use std::collections::BinaryHeap;
 
 use super::queueing::{CONTROL_CLASS, Queueing};
 use super::{DATA_CLASS, Switch};
-use crate::bucket::Bucket;
 use crate::config::{CreditQueue, MAX_CLASSES};
 use crate::packet::Arena;
 use crate::sink::Sink;
+use crate::transport::bucket::Bucket;
 use crate::units::{NEVER, Rate, Time};
 
 /// The class that credits have to themselves.

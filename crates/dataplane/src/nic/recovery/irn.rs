@@ -3,8 +3,8 @@
 
 use super::numbers::Numbers;
 use super::{News, Progress, Reply};
+use crate::cc::PathInfo;
 use crate::config::{IrnConfig, IrnWindow};
-use crate::nic::control::PathInfo;
 use crate::units::{NEVER, Time};
 
 /// Payload bytes that may be in flight, whatever the control says.

@@ -3,16 +3,15 @@
 //!
 //! Go-back-N needs no memory of single packets, so it has none of this.
 
-mod arrivals;
+pub(crate) mod arrivals;
 mod ideal;
 mod irn;
 mod numbers;
 
+use crate::cc::PathInfo;
 use crate::config::Recovery;
-use crate::nic::control::PathInfo;
 use crate::units::Time;
 
-pub(crate) use arrivals::Arrivals;
 use ideal::Ideal;
 use irn::Irn;
 

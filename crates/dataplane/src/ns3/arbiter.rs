@@ -5,11 +5,14 @@
 //! Its ways show in results: a queue pair that its window holds can keep the alarm from being set
 //! for one that only waits for its pace.
 
-use crate::config::{NicConfig, Recovery};
-use crate::nic::control::AckInfo;
-use crate::nic::destinations::Destinations;
-use crate::nic::integer::{Control, Tick};
-use crate::nic::{Fifo, FlowEnd, FlowStart, NicCounters};
+use super::integer::{Control, Tick};
+use crate::cc::{AckInfo, ControlConfig};
+use crate::config::{NicConfig, Recovery, Sending};
+use crate::nic::counters::NicCounters;
+use crate::nic::egress::Egress;
+use crate::nic::fifo::Fifo;
+use crate::nic::flow::{FlowEnd, FlowStart};
+use crate::nic::half::{Common, SendingHalf};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::prefetch::prefetch;
 use crate::sink::Sink;
@@ -37,6 +40,14 @@ struct Pair {
     listed: bool,
 }
 
+/// The control whose whole-number form flows have.
+fn control(config: &NicConfig) -> &ControlConfig {
+    match &config.control {
+        Sending::Control(control) => control,
+        _ => unreachable!("scenarios refuse others"),
+    }
+}
+
 impl Pair {
     const fn bytes_below(&self, psn: u32, mtu: u16) -> u64 {
         let bytes = psn as u64 * mtu as u64;
@@ -59,7 +70,7 @@ impl Pair {
     fn held_by_window(&self, config: &NicConfig) -> bool {
         let under_way =
             self.bytes_below(self.next, config.mtu) - self.bytes_below(self.acked, config.mtu);
-        under_way >= self.control.window(&config.control, &self.start.path)
+        under_way >= self.control.window(control(config), &self.start.path)
     }
 }
 
@@ -71,7 +82,7 @@ const WHICH: u32 = (1 << WHAT_SHIFT) - 1;
 
 /// The sending half.
 #[derive(Debug)]
-pub(super) struct Scan {
+pub(crate) struct Scan {
     pairs: Vec<Pair>,
     free: Vec<u32>,
     /// Slots of the queue pairs in the order in which they came.
@@ -81,13 +92,9 @@ pub(super) struct Scan {
     replies: Fifo,
     /// Class of the replies that wait.
     reply_class: u8,
-    /// Classes that PFC holds.
-    paused: u8,
     /// When the alarm rings, if it is set, and its number: earlier ones were called off.
     wake_ps: Option<Time>,
     wakes: u32,
-    /// Destinations that the switch has paused.
-    destinations: Destinations,
 }
 
 impl Scan {
@@ -99,102 +106,24 @@ impl Scan {
             last: 0,
             replies: Fifo::EMPTY,
             reply_class: 0,
-            paused: 0,
             wake_ps: None,
             wakes: 0,
-            destinations: Destinations::default(),
         }
-    }
-
-    /// NS3-30: a flow begins at line rate, at once.
-    pub fn start<S: Sink>(
-        &mut self,
-        now: Time,
-        config: &NicConfig,
-        start: &FlowStart,
-        sink: &mut S,
-    ) {
-        let pair = Pair {
-            start: *start,
-            control: Control::new(&config.control, &start.path),
-            class: config.data_class + start.class,
-            packets: start.bytes.div_ceil(u64::from(config.mtu)) as u32,
-            next: 0,
-            acked: 0,
-            reached: 0,
-            retransmitted: 0,
-            next_ps: now,
-            last_bytes: 0,
-            clocks: 0,
-            listed: true,
-        };
-        let slot = if let Some(slot) = self.free.pop() {
-            self.pairs[slot as usize] = pair;
-            slot
-        } else {
-            self.pairs.push(pair);
-            self.pairs.len() as u32 - 1
-        };
-        self.list.push(slot);
-        sink.kick(0);
-    }
-
-    /// Puts a reply into the one queue of replies.
-    pub fn reply(&mut self, id: PacketId, arena: &mut Arena) {
-        self.reply_class = arena.hot(id).class();
-        self.replies.push(id, arena);
-    }
-
-    /// PFC. Returns the paused classes before and after.
-    pub fn pause_classes(&mut self, mask: u8, on: bool) -> (u8, u8) {
-        let before = self.paused;
-        self.paused = if on { before | mask } else { before & !mask };
-        (before, self.paused)
-    }
-
-    /// FG-42: pauses or resumes a destination. False where that changed nothing.
-    pub fn pause_destination(&mut self, dst: u32, on: bool) -> bool {
-        if on {
-            self.destinations.pause(0, dst)
-        } else {
-            self.destinations.resume(0, dst).is_some()
-        }
-    }
-
-    /// NS3-20: replies first, then the next queue pair after the last one that may send.
-    pub fn transmit<S: Sink>(
-        &mut self,
-        now: Time,
-        config: &NicConfig,
-        arena: &mut Arena,
-        counters: &mut NicCounters,
-        sink: &mut S,
-    ) -> Option<PacketId> {
-        let held = config.host.ack_pausable && self.paused >> self.reply_class & 1 != 0; // NS3-21
-        if !held && let Some(id) = self.replies.pop(arena) {
-            return Some(id);
-        }
-        if let Some(place) = self.scan(now, config) {
-            self.last = place;
-            let slot = self.list[place];
-            return Some(self.send(now, config, slot, arena, counters));
-        }
-        self.set_alarm(now, sink);
-        None
     }
 
     /// NS3-24: goes round the list once, from the place after the last sender to the first that
     /// may send. Finished ones met on the way make it drop all finished ones from the first of them
     /// on; the place of the last sender is not corrected for that.
-    fn scan(&mut self, now: Time, config: &NicConfig) -> Option<usize> {
+    fn scan(&mut self, now: Time, config: &NicConfig, egress: &Egress) -> Option<usize> {
+        let paused = egress.paused_classes(0);
         let count = self.list.len();
         let mut found = None;
         let mut first_finished = count;
         for step in 1..=count {
             let place = (self.last + step) % count;
             let pair = &self.pairs[self.list[place] as usize];
-            let open = self.paused >> pair.class & 1 == 0
-                && !self.destinations.is_paused(0, pair.start.dst); // FG-42
+            let open =
+                paused >> pair.class & 1 == 0 && !egress.destinations.is_paused(0, pair.start.dst); // FG-42
             if open && pair.unsent() && !pair.held_by_window(config) {
                 if pair.next_ps <= now {
                     found = Some(place);
@@ -309,13 +238,8 @@ impl Scan {
         id
     }
 
-    /// Asks for a flow.
-    pub fn prefetch(&self, slot: u32) {
-        prefetch(&self.pairs, slot as usize);
-    }
-
     /// An ACK or NAK came back.
-    pub fn acknowledged<S: Sink>(
+    fn acknowledged<S: Sink>(
         &mut self,
         now: Time,
         config: &NicConfig,
@@ -348,7 +272,7 @@ impl Scan {
         let marked = packet.has(flag::CE);
         if config.host.cnp_on_ack && marked && !pair.finished() {
             // NS3-23
-            let ticks = pair.control.on_cnp(&config.control, now);
+            let ticks = pair.control.on_cnp(control(config), now);
             Self::schedule(pair, slot, ticks, sink);
         }
         let seq = pair.bytes_below(pair.acked, config.mtu);
@@ -363,7 +287,7 @@ impl Scan {
             int: stack.as_ref(),
         };
         let old_bps = pair.control.rate_bps();
-        if pair.control.on_ack(&config.control, &pair.start.path, &ack) {
+        if pair.control.on_ack(control(config), &pair.start.path, &ack) {
             self.repace(now, slot, old_bps, sink);
         }
         sink.kick(0);
@@ -392,9 +316,108 @@ impl Scan {
             sink.call(at, (WAKE + 1 + what) << WHAT_SHIFT | slot);
         }
     }
+}
 
-    /// A time that the NIC asked for has come.
-    pub fn called<S: Sink>(&mut self, now: Time, config: &NicConfig, arg: u32, sink: &mut S) {
+impl SendingHalf for Scan {
+    /// NS3-30: a flow begins at line rate, at once.
+    fn start<S: Sink>(&mut self, now: Time, nic: &mut Common, start: &FlowStart, sink: &mut S) {
+        let config = &*nic.config;
+        let pair = Pair {
+            start: *start,
+            control: Control::new(control(config), &start.path),
+            class: config.data_class + start.class,
+            packets: start.bytes.div_ceil(u64::from(config.mtu)) as u32,
+            next: 0,
+            acked: 0,
+            reached: 0,
+            retransmitted: 0,
+            next_ps: now,
+            last_bytes: 0,
+            clocks: 0,
+            listed: true,
+        };
+        let slot = if let Some(slot) = self.free.pop() {
+            self.pairs[slot as usize] = pair;
+            slot
+        } else {
+            self.pairs.push(pair);
+            self.pairs.len() as u32 - 1
+        };
+        self.list.push(slot);
+        sink.kick(0);
+    }
+
+    fn receive<S: Sink>(
+        &mut self,
+        now: Time,
+        nic: &mut Common,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        let config = &*nic.config;
+        match arena.hot(id).kind() {
+            Kind::Data => {
+                let counters = &mut nic.counters;
+                let replies = nic.receiver.data(now, config, id, arena, counters);
+                for reply in replies.into_iter().flatten() {
+                    self.reply(nic, port, reply, arena, sink);
+                }
+            }
+            Kind::Ack | Kind::Nak => {
+                self.acknowledged(now, config, id, arena, sink);
+                arena.free(id);
+            }
+            // NS3-23: scenarios have notifications on ACKs only.
+            _ => arena.free(id),
+        }
+    }
+
+    /// Puts a reply into the one queue of replies.
+    fn reply<S: Sink>(
+        &mut self,
+        _nic: &mut Common,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        self.reply_class = arena.hot(id).class();
+        self.replies.push(id, arena);
+        sink.kick(port);
+    }
+
+    /// NS3-20: replies first, then the next queue pair after the last one that may send.
+    fn transmit<S: Sink>(
+        &mut self,
+        now: Time,
+        nic: &mut Common,
+        _port: u16,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) -> Option<PacketId> {
+        let (config, egress) = (&*nic.config, &nic.egress);
+        let paused = egress.paused_classes(0) >> self.reply_class & 1 != 0;
+        // NS3-21
+        if !(config.host.ack_pausable && paused)
+            && let Some(id) = self.replies.pop(arena)
+        {
+            return Some(id);
+        }
+        if let Some(place) = self.scan(now, config, egress) {
+            self.last = place;
+            let slot = self.list[place];
+            return Some(self.send(now, config, slot, arena, &mut nic.counters));
+        }
+        self.set_alarm(now, sink);
+        None
+    }
+
+    /// Its alarms are calls.
+    fn timer<S: Sink>(&mut self, _: Time, _: &mut Common, _: &mut Arena, _: &mut S) {}
+
+    fn called<S: Sink>(&mut self, now: Time, nic: &mut Common, arg: u32, sink: &mut S) {
         let (what, which) = (arg >> WHAT_SHIFT, arg & WHICH);
         if what == WAKE {
             if which == self.wakes && self.wake_ps == Some(now) {
@@ -411,30 +434,26 @@ impl Scan {
         }
         let tick = TICKS[(what - WAKE - 1) as usize];
         let path = pair.start.path;
-        let next = pair.control.tick(&config.control, &path, now, tick);
+        let next = pair.control.tick(control(&nic.config), &path, now, tick);
         Self::schedule(pair, which, next, sink);
     }
 
-    /// Calls `visit` with every flow of a class that has something left to send.
-    // SPFC-44
-    pub fn for_each_unsent(&self, class: u8, mut visit: impl FnMut(&FlowStart)) {
-        for pair in self.list.iter().map(|&slot| &self.pairs[slot as usize]) {
-            if pair.unsent() && pair.class == class {
-                visit(&pair.start);
-            }
-        }
+    #[inline]
+    fn prefetch(&self, _nic: &Common, slot: u32) {
+        prefetch(&self.pairs, slot as usize);
     }
 
-    /// Calls `visit` with cookie, acknowledged bytes and the state of every unfinished flow.
-    pub fn for_each_flow(&self, config: &NicConfig, mut visit: impl FnMut(u32, u64, &'static str)) {
+    fn for_each_flow(&self, nic: &Common, visit: &mut dyn FnMut(u32, u64, &'static str)) {
+        let (config, egress) = (&*nic.config, &nic.egress);
+        let paused = egress.paused_classes(0);
         for pair in self.list.iter().map(|&slot| &self.pairs[slot as usize]) {
             let why = if pair.finished() {
                 continue;
             } else if !pair.unsent() || pair.held_by_window(config) {
                 "waits for an acknowledgement"
-            } else if self.paused >> pair.class & 1 != 0 {
+            } else if paused >> pair.class & 1 != 0 {
                 "is held by PFC"
-            } else if self.destinations.is_paused(0, pair.start.dst) {
+            } else if egress.destinations.is_paused(0, pair.start.dst) {
                 "its destination is paused"
             } else {
                 "waits for its pace"
@@ -447,8 +466,27 @@ impl Scan {
         }
     }
 
-    /// The queue of replies.
-    pub const fn replies(&self) -> &Fifo {
-        &self.replies
+    // SPFC-44
+    fn for_each_unsent(
+        &self,
+        _nic: &Common,
+        _port: u16,
+        class: u8,
+        visit: &mut dyn FnMut(&FlowStart),
+    ) {
+        for pair in self.list.iter().map(|&slot| &self.pairs[slot as usize]) {
+            if pair.unsent() && pair.class == class {
+                visit(&pair.start);
+            }
+        }
+    }
+
+    /// A scan drops flows that have finished, also where none may send.
+    fn is_polled(&self) -> bool {
+        true
+    }
+
+    fn queued(&self, arena: &Arena) -> u64 {
+        self.replies.len(arena)
     }
 }

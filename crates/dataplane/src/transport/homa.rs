@@ -5,17 +5,50 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::driven::{
-    Answers, Context, Slots, Transport, bytes_below, count_sent, data_packet, packets_of, turn,
-    window_packets,
+use super::{
+    Answers, Declared, Frames, Slots, Transport, bytes_below, count_sent, data_packet, packets_of,
+    turn, window_packets,
 };
-use super::recovery::Arrivals;
-use super::{FlowEnd, FlowStart};
-use crate::config::{ControlConfig, HomaConfig, NicConfig};
+use crate::nic::flow::{FlowEnd, FlowStart};
+use crate::nic::recovery::arrivals::Arrivals;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
 use crate::sink::Sink;
 use crate::switch::{CONTROL_CLASS, DATA_CLASS, MixedMap};
 use crate::units::{NEVER, Rate, Time};
+
+/// Most priority levels of Homa.
+pub const MAX_LEVELS: usize = 32;
+
+/// Homa (`specs/homa.md`). Level 0 is served first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HomaConfig {
+    /// Priority levels in all, 2 to [`MAX_LEVELS`].
+    pub levels: u8,
+    /// The first of them, which are for unscheduled packets; the others for scheduled ones.
+    pub unscheduled: u8,
+    /// Largest message, in bytes, of each unscheduled level; the last one takes all others.
+    pub cutoffs: [u32; MAX_LEVELS],
+    /// Messages that a receiver grants at a time.
+    pub overcommitment: u8,
+    /// Payload bytes that a message sends unasked, and that are granted ahead; `None`: one BDP.
+    pub window: Option<u64>,
+    /// After this silence a receiver asks for what is missing, and a sender for news, ps.
+    pub timeout_ps: Time,
+}
+
+impl HomaConfig {
+    /// Level of the unscheduled packets of a message.
+    // HOM-04
+    #[must_use]
+    pub fn level_of(&self, message_bytes: u64) -> u16 {
+        let last = usize::from(self.unscheduled.max(1)) - 1;
+        let above = |&&cut: &&u32| u64::from(cut) < message_bytes;
+        self.cutoffs[..last].iter().take_while(above).count() as u16
+    }
+}
+
+/// What every step may reach.
+type Context<'a, S> = super::Context<'a, S, HomaConfig>;
 
 /// Gaps of a message that a receiver asks for at a time.
 const GAPS: usize = 16;
@@ -95,7 +128,7 @@ struct Alarm {
 
 /// Homa at one NIC.
 #[derive(Debug)]
-pub(super) struct Homa {
+pub struct Homa {
     outgoing: Slots<Outgoing>,
     /// Per (port, class): messages with something to send.
     ready: Vec<BinaryHeap<Reverse<Next>>>,
@@ -113,29 +146,7 @@ pub(super) struct Homa {
     answers: Answers,
 }
 
-fn settings(config: &NicConfig) -> &HomaConfig {
-    match &config.control {
-        ControlConfig::Homa(c) => c,
-        _ => unreachable!("the transport is chosen by the control"),
-    }
-}
-
 impl Homa {
-    pub fn new(classes: usize, ports: &[Rate]) -> Self {
-        Self {
-            outgoing: Slots::new(),
-            ready: vec![BinaryHeap::new(); ports.len() * classes],
-            classes,
-            incoming: Slots::new(),
-            known: MixedMap::default(),
-            complete: MixedMap::default(),
-            arrivals: Arrivals::default(),
-            ungranted: vec![Vec::new(); ports.len()],
-            alarms: BinaryHeap::new(),
-            answers: Answers::new(ports.len(), classes),
-        }
-    }
-
     fn alarm<S: Sink>(&mut self, cx: &mut Context<'_, S>, alarm: Alarm) {
         if self.alarms.peek().is_none_or(|top| alarm < top.0) {
             cx.sink.wake(alarm.at);
@@ -152,10 +163,10 @@ impl Homa {
             return;
         }
         flow.waits = true;
-        let class = cx.config.data_class + flow.start.class;
+        let class = cx.frames.data_class + flow.start.class;
         let port = flow.start.port;
         let next = Next {
-            remaining: flow.remaining(cx.config.mtu),
+            remaining: flow.remaining(cx.frames.mtu),
             flow: number,
             slot,
         };
@@ -263,12 +274,12 @@ impl Homa {
             let list = &mut self.ungranted[port as usize];
             let to = list.binary_search(&next).unwrap_or_else(|to| to);
             list.insert(to, next);
-            changed = to < usize::from(settings(cx.config).overcommitment);
+            changed = to < usize::from(cx.config.overcommitment);
         }
         if changed {
             self.grant_all(cx, port, arena);
         } else if let Some(at) = moved
-            && at < usize::from(settings(cx.config).overcommitment)
+            && at < usize::from(cx.config.overcommitment)
             && self.grant(cx, port, at, arena)
         {
             self.grant_all(cx, port, arena);
@@ -285,7 +296,7 @@ impl Homa {
         if let Some(&slot) = self.known.get(&packet.flow) {
             return (slot, false);
         }
-        let mtu = cx.config.mtu;
+        let mtu = cx.frames.mtu;
         let packets = packet.psn + packets_of(cold.remaining, mtu);
         let flow = Incoming {
             port,
@@ -305,7 +316,7 @@ impl Homa {
         let slot = self.incoming.insert(packet.flow, flow);
         self.known.insert(packet.flow, slot);
         let alarm = Alarm {
-            at: cx.now + settings(cx.config).timeout_ps,
+            at: cx.now + cx.config.timeout_ps,
             flow: packet.flow,
             incoming: true,
             slot,
@@ -317,7 +328,7 @@ impl Homa {
     /// Grants whatever may be granted to the first messages of a port.
     // HOM-06
     fn grant_all<S: Sink>(&mut self, cx: &mut Context<'_, S>, port: u16, arena: &mut Arena) {
-        let most = usize::from(settings(cx.config).overcommitment);
+        let most = usize::from(cx.config.overcommitment);
         let mut at = 0;
         while at < most.min(self.ungranted[port as usize].len()) {
             if !self.grant(cx, port, at, arena) {
@@ -336,7 +347,7 @@ impl Homa {
         at: usize,
         arena: &mut Arena,
     ) -> bool {
-        let settings = settings(cx.config);
+        let settings = cx.config;
         let list = &mut self.ungranted[port as usize];
         let next = list[at];
         let active = list.len().min(usize::from(settings.overcommitment));
@@ -348,7 +359,7 @@ impl Homa {
         if to > flow.granted {
             flow.granted = to;
             flow.level = (usize::from(settings.levels) - active + at) as u16;
-            let (hot, cold) = control(cx.now, cx.config, Kind::Grant, next.flow, flow, to);
+            let (hot, cold) = control(cx.now, cx.frames, Kind::Grant, next.flow, flow, to);
             cx.counters.driven.grants += 1;
             let id = arena.alloc(hot, cold);
             self.answers.push(port, id, arena);
@@ -370,7 +381,7 @@ impl Homa {
         arena: &mut Arena,
     ) {
         cx.counters.acks += 1;
-        turn(id, Kind::Ack, cx.config.ack_class, cx.config.ack, arena);
+        turn(id, Kind::Ack, cx.frames.ack_class, cx.frames.ack, arena);
         arena.cold_mut(id).done_ps = done_ps;
         self.answers.push(port, id, arena);
         cx.sink.kick(port);
@@ -396,7 +407,7 @@ impl Homa {
             }
             let present = self.arrivals.first_present(number, from);
             let end = present.map_or(flow.granted, |psn| psn.min(flow.granted));
-            let (hot, mut cold) = control(cx.now, cx.config, Kind::Request, number, flow, from);
+            let (hot, mut cold) = control(cx.now, cx.frames, Kind::Request, number, flow, from);
             cold.credit = end - from;
             cx.counters.driven.requests += 1;
             let id = arena.alloc(hot, cold);
@@ -423,7 +434,7 @@ impl Homa {
 /// A frame of the receiver of a message.
 fn control(
     now: Time,
-    config: &NicConfig,
+    frames: &Frames,
     kind: Kind,
     number: u32,
     flow: &Incoming,
@@ -434,7 +445,7 @@ fn control(
         psn,
         hash: flow.hash,
         dst: flow.peer,
-        ..Packet::new(kind, CONTROL_CLASS, config.ack)
+        ..Packet::new(kind, CONTROL_CLASS, frames.ack)
     };
     let cold = Cold {
         sent_ps: now,
@@ -447,12 +458,31 @@ fn control(
     (hot, cold)
 }
 
+impl Declared for Homa {
+    type Config = HomaConfig;
+}
+
 impl Transport for Homa {
+    fn new(_config: &HomaConfig, _frames: &Frames, classes: usize, ports: &[Rate]) -> Self {
+        Self {
+            outgoing: Slots::new(),
+            ready: vec![BinaryHeap::new(); ports.len() * classes],
+            classes,
+            incoming: Slots::new(),
+            known: MixedMap::default(),
+            complete: MixedMap::default(),
+            arrivals: Arrivals::default(),
+            ungranted: vec![Vec::new(); ports.len()],
+            alarms: BinaryHeap::new(),
+            answers: Answers::new(ports.len(), classes),
+        }
+    }
+
     // HOM-01, HOM-04
     fn start<S: Sink>(&mut self, cx: &mut Context<'_, S>, start: &FlowStart) {
-        let settings = settings(cx.config);
-        let packets = packets_of(start.bytes, cx.config.mtu);
-        let window = window_packets(settings.window, &start.path, cx.config);
+        let settings = cx.config;
+        let packets = packets_of(start.bytes, cx.frames.mtu);
+        let window = window_packets(settings.window, &start.path, cx.frames);
         let slot = self.outgoing.insert(
             start.flow,
             Outgoing {
@@ -496,9 +526,9 @@ impl Transport for Homa {
         arena.free(id);
     }
 
-    fn ready(&self, config: &NicConfig, _: Time, port: u16) -> u8 {
+    fn ready(&self, frames: &Frames, _: Time, port: u16) -> u8 {
         let first = port as usize * self.classes;
-        let data = (config.data_class as usize..self.classes)
+        let data = (frames.data_class as usize..self.classes)
             .filter(|class| !self.ready[first + class].is_empty())
             .fold(0, |bits, class| bits | 1 << class);
         self.answers.ready(port) | data
@@ -518,7 +548,7 @@ impl Transport for Homa {
         if class < DATA_CLASS {
             return None;
         }
-        let levels = u16::from(settings(cx.config).levels);
+        let levels = u16::from(cx.config.levels);
         let at = port as usize * self.classes + class as usize;
         while let Some(Reverse(next)) = self.ready[at].pop() {
             let Some(flow) = self.outgoing.get_mut(next.slot, next.flow) else {
@@ -534,7 +564,7 @@ impl Transport for Homa {
                 }
                 None => continue,
             };
-            let (mut hot, mut cold) = data_packet(cx.now, cx.config, &flow.start, next.slot, psn);
+            let (mut hot, mut cold) = data_packet(cx.now, cx.frames, &flow.start, next.slot, psn);
             let unscheduled = psn < flow.window && (again.is_none() || flow.level >= levels);
             let level = if unscheduled {
                 flow.first_level
@@ -553,7 +583,7 @@ impl Transport for Homa {
     }
 
     fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S>, arena: &mut Arena) {
-        let timeout_ps = settings(cx.config).timeout_ps;
+        let timeout_ps = cx.config.timeout_ps;
         while let Some(&Reverse(alarm)) = self.alarms.peek() {
             if alarm.at > cx.now {
                 cx.sink.wake(alarm.at);
@@ -591,13 +621,9 @@ impl Transport for Homa {
         self.answers.len(arena)
     }
 
-    fn for_each_flow(
-        &self,
-        config: &NicConfig,
-        visit: &mut dyn FnMut(&FlowStart, u64, &'static str),
-    ) {
+    fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, u64, &'static str)) {
         for flow in self.outgoing.iter() {
-            let sent = bytes_below(flow.next, config.mtu, flow.start.bytes);
+            let sent = bytes_below(flow.next, frames.mtu, flow.start.bytes);
             let why = if flow.waits {
                 "ready to send"
             } else if flow.next < flow.packets {

@@ -2,10 +2,9 @@
 //! other, and the flow's window is their α-mean. Large α comes to max-min fairness, 1 to
 //! proportional fairness.
 
-use super::compute_window;
-use crate::config::HpccConfig;
+use super::{HpccConfig, compute_window};
+use crate::cc::PathInfo;
 use crate::int::MAX_HOPS;
-use crate::nic::control::PathInfo;
 
 /// What registers at their ceiling may take from a flow, as a share of what holds it to its line.
 const SLACK: f64 = 0.1;

@@ -1,8 +1,8 @@
 //! TIMELY with whole rates and round trips in nanoseconds.
 
 use super::{line_bps, ns, times};
+use crate::cc::{AckInfo, PathInfo};
 use crate::config::TimelyConfig;
-use crate::nic::control::{AckInfo, PathInfo};
 
 #[derive(Clone, Debug)]
 pub(super) struct Timely {

@@ -4,17 +4,51 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::driven::{
-    Answers, Context, Slots, Transport, bytes_below, count_sent, data_packet, packets_of, turn,
-    window_packets,
+use super::assist::TrimConfig;
+use super::{
+    Answers, Declared, Frames, Slots, Transport, bytes_below, count_sent, data_packet, packets_of,
+    turn, window_packets,
 };
-use super::recovery::Arrivals;
-use super::{FlowEnd, FlowStart};
-use crate::config::{ControlConfig, NdpConfig, NicConfig};
+use crate::nic::flow::{FlowEnd, FlowStart};
+use crate::nic::recovery::arrivals::Arrivals;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
 use crate::sink::Sink;
 use crate::switch::{CONTROL_CLASS, MixedMap};
-use crate::units::{NEVER, Rate, Time};
+use crate::units::{NEVER, Rate, Time, US};
+
+/// NDP's ends (`specs/ndp.md`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NdpConfig {
+    /// Payload bytes that a flow sends unasked; `None`: one BDP.
+    pub window: Option<u64>,
+    /// A packet of which nothing is heard for this long is sent again, ps.
+    pub timeout_ps: Time,
+    /// What its switches do.
+    pub trim: TrimConfig,
+}
+
+impl NdpConfig {
+    /// As published, for frames of `frame_bytes`.
+    #[must_use]
+    pub const fn paper(frame_bytes: u16) -> Self {
+        // NDP-01, NDP-02, NDP-03, NDP-12
+        Self {
+            window: None,
+            timeout_ps: 1_000 * US,
+            trim: TrimConfig {
+                packets: 8,
+                header_bytes: 64,
+                control_bytes: 8 * frame_bytes as u64,
+                weight: 10,
+                either: true,
+                returns: true,
+            },
+        }
+    }
+}
+
+/// What every step may reach.
+type Context<'a, S> = super::Context<'a, S, NdpConfig>;
 
 /// A flow at its sender.
 #[derive(Debug)]
@@ -123,7 +157,7 @@ struct Alarm {
 
 /// NDP at one NIC.
 #[derive(Debug)]
-pub(super) struct Ndp {
+pub struct Ndp {
     outgoing: Slots<Outgoing>,
     /// Per (port, class): flows that may send, in turn.
     rings: Vec<VecDeque<(u32, u32)>>,
@@ -138,35 +172,7 @@ pub(super) struct Ndp {
     answers: Answers,
 }
 
-fn settings(config: &NicConfig) -> &NdpConfig {
-    match &config.control {
-        ControlConfig::Ndp(c) => c,
-        _ => unreachable!("the transport is chosen by the control"),
-    }
-}
-
 impl Ndp {
-    pub fn new(config: &NicConfig, classes: usize, ports: &[Rate]) -> Self {
-        let port = |rate: &Rate| Port {
-            frame_ps: rate.serialisation_ps(config.data_bytes(config.mtu).into()),
-            pulls: VecDeque::new(),
-            next_pull_ps: 0,
-            armed: false,
-        };
-        Self {
-            outgoing: Slots::new(),
-            rings: vec![VecDeque::new(); ports.len() * classes],
-            classes,
-            incoming: Slots::new(),
-            known: MixedMap::default(),
-            complete: MixedMap::default(),
-            arrivals: Arrivals::default(),
-            ports: ports.iter().map(port).collect(),
-            alarms: BinaryHeap::new(),
-            answers: Answers::new(ports.len(), classes),
-        }
-    }
-
     fn alarm<S: Sink>(&mut self, cx: &mut Context<'_, S>, at: Time, flow: u32, slot: u32) {
         let alarm = Alarm { at, flow, slot };
         if self.alarms.peek().is_none_or(|top| alarm < top.0) {
@@ -185,7 +191,7 @@ impl Ndp {
             return;
         }
         flow.waits = true;
-        let class = cx.config.data_class + flow.start.class;
+        let class = cx.frames.data_class + flow.start.class;
         let port = flow.start.port;
         self.rings[port as usize * self.classes + class as usize].push_back((slot, number));
         cx.sink.kick(port);
@@ -264,7 +270,7 @@ impl Ndp {
             cx.counters.discarded += u64::from(whole);
             return self.answer(cx, port, id, Kind::Ack, u32::MAX, done_ps, arena);
         }
-        let slot = self.incoming_slot(&packet, &cold, cx.config);
+        let slot = self.incoming_slot(&packet, &cold, cx.frames);
         let Some(flow) = self.incoming.get_mut(slot, packet.flow) else {
             return arena.free(id);
         };
@@ -298,7 +304,7 @@ impl Ndp {
         self.await_pull(cx, port);
     }
 
-    fn incoming_slot(&mut self, packet: &Packet, cold: &Cold, config: &NicConfig) -> u32 {
+    fn incoming_slot(&mut self, packet: &Packet, cold: &Cold, frames: &Frames) -> u32 {
         if let Some(&slot) = self.known.get(&packet.flow) {
             return slot;
         }
@@ -307,7 +313,7 @@ impl Ndp {
             own: packet.dst,
             peer_slot: cold.slot,
             hash: packet.hash,
-            packets: packet.psn + packets_of(cold.remaining, config.mtu),
+            packets: packet.psn + packets_of(cold.remaining, frames.mtu),
             expected: 0,
             pulls: 0,
             pending: 0,
@@ -333,7 +339,7 @@ impl Ndp {
         } else {
             cx.counters.naks += 1;
         }
-        turn(id, kind, cx.config.ack_class, cx.config.ack, arena);
+        turn(id, kind, cx.frames.ack_class, cx.frames.ack, arena);
         let cold = arena.cold_mut(id);
         cold.remaining = expected.into();
         cold.done_ps = done_ps;
@@ -382,7 +388,7 @@ impl Ndp {
                 psn: flow.pulls,
                 hash: flow.hash,
                 dst: flow.peer,
-                ..Packet::new(Kind::Grant, CONTROL_CLASS, cx.config.ack)
+                ..Packet::new(Kind::Grant, CONTROL_CLASS, cx.frames.ack)
             };
             let cold = Cold {
                 sent_ps: cx.now,
@@ -432,7 +438,7 @@ impl Ndp {
             } else {
                 flow.allowance = 0;
             }
-            let (mut hot, cold) = data_packet(cx.now, cx.config, &flow.start, slot, psn);
+            let (mut hot, cold) = data_packet(cx.now, cx.frames, &flow.start, slot, psn);
             hot.hash = flow.path(&mut || cx.sink.draw());
             flow.retransmitted += u32::from(again.is_some());
             count_sent(cx.counters, &mut hot, cold.payload, again.is_some());
@@ -444,7 +450,7 @@ impl Ndp {
     /// Packets of which nothing was heard for too long are sent again, unasked.
     // NDP-15
     fn timeout<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: u32, number: u32) {
-        let timeout_ps = settings(cx.config).timeout_ps;
+        let timeout_ps = cx.config.timeout_ps;
         let Some(flow) = self.outgoing.get_mut(slot, number) else {
             return;
         };
@@ -473,14 +479,39 @@ impl Ndp {
     }
 }
 
+impl Declared for Ndp {
+    type Config = NdpConfig;
+}
+
 impl Transport for Ndp {
+    fn new(_config: &NdpConfig, frames: &Frames, classes: usize, ports: &[Rate]) -> Self {
+        let port = |rate: &Rate| Port {
+            frame_ps: rate.serialisation_ps(frames.data_bytes(frames.mtu).into()),
+            pulls: VecDeque::new(),
+            next_pull_ps: 0,
+            armed: false,
+        };
+        Self {
+            outgoing: Slots::new(),
+            rings: vec![VecDeque::new(); ports.len() * classes],
+            classes,
+            incoming: Slots::new(),
+            known: MixedMap::default(),
+            complete: MixedMap::default(),
+            arrivals: Arrivals::default(),
+            ports: ports.iter().map(port).collect(),
+            alarms: BinaryHeap::new(),
+            answers: Answers::new(ports.len(), classes),
+        }
+    }
+
     // NDP-12
     fn start<S: Sink>(&mut self, cx: &mut Context<'_, S>, start: &FlowStart) {
         let slot = self.outgoing.insert(
             start.flow,
             Outgoing {
                 start: *start,
-                packets: packets_of(start.bytes, cx.config.mtu),
+                packets: packets_of(start.bytes, cx.frames.mtu),
                 next: 0,
                 acked: 0,
                 lost: VecDeque::new(),
@@ -495,8 +526,8 @@ impl Transport for Ndp {
                 news_ps: cx.now,
             },
         );
-        let settings = settings(cx.config);
-        let window = window_packets(settings.window, &start.path, cx.config);
+        let settings = cx.config;
+        let window = window_packets(settings.window, &start.path, cx.frames);
         let at = cx.now + settings.timeout_ps;
         self.allow(cx, slot, start.flow, window);
         self.alarm(cx, at, start.flow, slot);
@@ -525,11 +556,11 @@ impl Transport for Ndp {
         }
     }
 
-    fn ready(&self, config: &NicConfig, now: Time, port: u16) -> u8 {
+    fn ready(&self, frames: &Frames, now: Time, port: u16) -> u8 {
         let p = &self.ports[port as usize];
         let pull = !p.pulls.is_empty() && p.next_pull_ps <= now;
         let first = port as usize * self.classes;
-        let rings = (config.data_class as usize..self.classes)
+        let rings = (frames.data_class as usize..self.classes)
             .filter(|class| !self.rings[first + class].is_empty())
             .fold(0, |bits, class| bits | 1 << class);
         self.answers.ready(port) | rings | u8::from(pull) << CONTROL_CLASS
@@ -576,13 +607,9 @@ impl Transport for Ndp {
         self.answers.len(arena)
     }
 
-    fn for_each_flow(
-        &self,
-        config: &NicConfig,
-        visit: &mut dyn FnMut(&FlowStart, u64, &'static str),
-    ) {
+    fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, u64, &'static str)) {
         for flow in self.outgoing.iter() {
-            let acked = bytes_below(flow.acked, config.mtu, flow.start.bytes);
+            let acked = bytes_below(flow.acked, frames.mtu, flow.start.bytes);
             let why = if flow.waits {
                 "ready to send"
             } else if flow.has_something() {

@@ -1,9 +1,9 @@
 //! HPCC over rates.
 
 use super::{increase_bps, line_bps, ns};
+use crate::cc::{AckInfo, PathInfo};
 use crate::config::{HpccConfig, Reaction};
 use crate::int::{IntHop, IntStack, MAX_HOPS};
-use crate::nic::control::{AckInfo, PathInfo};
 
 #[derive(Clone, Debug)]
 pub(super) struct Hpcc {

@@ -9,12 +9,10 @@ use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::super::driven::Context;
-use super::{Alarm, AlarmKind, CREDIT_CLASS, ExpressPass, settings};
-use crate::bucket::Bucket;
-use crate::config::ExpressPassConfig;
+use super::{Alarm, AlarmKind, CREDIT_CLASS, Context, ExpressPass, ExpressPassConfig};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
 use crate::sink::Sink;
+use crate::transport::bucket::Bucket;
 use crate::units::{NEVER, Rate, Time};
 
 /// When the next credit of a flow is due. Those of one instant come in the order of flows.
@@ -79,7 +77,7 @@ impl ExpressPass {
     /// The credit that is due next at a port joins the NIC's own queue, if that has room.
     // XP-03, XP-10, XP-18
     fn make_credit<S: Sink>(&mut self, cx: &mut Context<'_, S>, port: usize) {
-        let config = settings(cx.config);
+        let config = cx.config;
         let port = &mut self.ports[port];
         let Some(mut top) = port.due.peek_mut() else {
             return;
@@ -159,7 +157,7 @@ impl ExpressPass {
                 cx.counters.driven.credits_dropped += 1;
                 continue;
             };
-            let queue = settings(cx.config).queue;
+            let queue = cx.config.queue;
             let hot = Packet {
                 flow: number,
                 psn: credit,

@@ -4,9 +4,9 @@
 //!
 //! The rules are in `specs/bfc.md`.
 
-use crate::config::DelayWindowConfig;
-use crate::nic::control::{AckInfo, PathInfo, floor_window};
+use super::{AckInfo, Control, PathInfo, floor_window};
 use crate::param::{Conflict, Param, Values};
+use crate::units::Time;
 
 /// Its parameters.
 pub const PARAMS: &[Param] = &[
@@ -33,6 +33,23 @@ pub fn configure(values: &Values) -> Result<DelayWindowConfig, Conflict> {
     })
 }
 
+/// Parameters of the delay window (`specs/bfc.md`, BFC-34).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DelayWindowConfig {
+    /// Target in base RTTs.
+    pub target: f64,
+    /// The window never exceeds what the line sends in the target.
+    pub capped: bool,
+}
+
+impl DelayWindowConfig {
+    /// Algorithm 1 of the BFC paper: 2.5 base RTTs; capped, by our choice.
+    pub const PAPER: Self = Self {
+        target: 2.5,
+        capped: true,
+    };
+}
+
 /// The window of one flow.
 #[derive(Clone, Debug)]
 pub struct DelayWindow {
@@ -41,11 +58,12 @@ pub struct DelayWindow {
     most_bytes: f64,
 }
 
-impl DelayWindow {
+impl Control for DelayWindow {
+    type Config = DelayWindowConfig;
+
     /// A flow starts with one BDP.
     // BFC-34
-    #[must_use]
-    pub fn new(config: &DelayWindowConfig, path: &PathInfo) -> Self {
+    fn new(config: &DelayWindowConfig, path: &PathInfo, _now: Time) -> Self {
         let target_ps = config.target * path.base_rtt_ps as f64;
         let most_bytes = if config.capped {
             (config.target * path.bdp_bytes).max(f64::from(path.mtu)) // BFC-46
@@ -62,7 +80,7 @@ impl DelayWindow {
     /// Algorithm 1, for each packet that an ACK acknowledges first.
     // BFC-34
     #[inline]
-    pub fn on_ack(&mut self, path: &PathInfo, ack: &AckInfo<'_>) {
+    fn on_ack(&mut self, _config: &DelayWindowConfig, path: &PathInfo, ack: &AckInfo<'_>) {
         if ack.rtt_ps == 0 {
             return;
         }
@@ -72,10 +90,20 @@ impl DelayWindow {
         self.window_bytes = window.clamp(f64::from(path.mtu).min(self.most_bytes), self.most_bytes);
     }
 
-    /// Most payload bytes in flight.
+    fn on_cnp(&mut self, _config: &DelayWindowConfig, _path: &PathInfo, _now: Time) {}
+
     #[inline]
-    #[must_use]
-    pub fn window(&self) -> u64 {
+    fn on_send(&mut self, _config: &DelayWindowConfig, _path: &PathInfo, _now: Time, _bytes: u64) {}
+
+    fn on_loss(&mut self, _config: &DelayWindowConfig, _path: &PathInfo, _snd_nxt: u64) {}
+
+    #[inline]
+    fn rate_bps(&mut self, _config: &DelayWindowConfig, _path: &PathInfo, _now: Time) -> f64 {
+        f64::INFINITY
+    }
+
+    #[inline]
+    fn window(&mut self, _config: &DelayWindowConfig, _path: &PathInfo, _now: Time) -> u64 {
         floor_window(self.window_bytes)
     }
 }
@@ -90,6 +118,7 @@ mod tests {
         line_bps: 1e11,
         bdp_bytes: 1e5,
         mtu: 1000,
+        class: 0,
     };
 
     fn ack(rtt_ps: u64, newly: u64) -> AckInfo<'static> {
@@ -106,8 +135,9 @@ mod tests {
 
     /// One round trip of ACKs at a constant RTT.
     fn round(w: &mut DelayWindow, rtt_ps: u64) {
-        for _ in 0..w.window() / 1000 {
-            w.on_ack(&PATH, &ack(rtt_ps, 1000));
+        let config = DelayWindowConfig::PAPER;
+        for _ in 0..w.window(&config, &PATH, 0) / 1000 {
+            w.on_ack(&config, &PATH, &ack(rtt_ps, 1000));
         }
     }
 
@@ -115,36 +145,43 @@ mod tests {
     #[test]
     fn in_a_round_trip_the_window_goes_to_window_times_target_over_rtt() {
         let config = DelayWindowConfig::PAPER;
-        let mut w = DelayWindow::new(&config, &PATH);
-        assert_eq!(w.window(), 100_000, "one BDP at first");
-        w.on_ack(&PATH, &ack(20 * US, 1000));
-        assert_eq!(w.window(), 100_000, "at the target nothing changes");
+        let mut w = DelayWindow::new(&config, &PATH, 0);
+        assert_eq!(w.window(&config, &PATH, 0), 100_000, "one BDP at first");
+        w.on_ack(&config, &PATH, &ack(20 * US, 1000));
+        assert_eq!(
+            w.window(&config, &PATH, 0),
+            100_000,
+            "at the target nothing changes"
+        );
         round(&mut w, 40 * US);
-        assert_eq!(w.window(), 50_000);
+        assert_eq!(w.window(&config, &PATH, 0), 50_000);
         round(&mut w, 10 * US);
-        assert_eq!(w.window(), 100_000);
+        assert_eq!(w.window(&config, &PATH, 0), 100_000);
         // An ACK for several packets counts as those.
         let (mut one, mut four) = (w.clone(), w.clone());
-        (0..4).for_each(|_| one.on_ack(&PATH, &ack(40 * US, 1000)));
-        four.on_ack(&PATH, &ack(40 * US, 4000));
-        assert_eq!(one.window(), four.window());
+        (0..4).for_each(|_| one.on_ack(&config, &PATH, &ack(40 * US, 1000)));
+        four.on_ack(&config, &PATH, &ack(40 * US, 4000));
+        assert_eq!(
+            one.window(&config, &PATH, 0),
+            four.window(&config, &PATH, 0)
+        );
     }
 
     // BFC-46
     #[test]
     fn the_window_stays_between_a_packet_and_what_the_line_sends_in_the_target() {
         let config = DelayWindowConfig::PAPER;
-        let mut w = DelayWindow::new(&config, &PATH);
-        (0..1000).for_each(|_| w.on_ack(&PATH, &ack(8 * US, 1000)));
-        assert_eq!(w.window(), 250_000);
-        (0..10_000).for_each(|_| w.on_ack(&PATH, &ack(800 * US, 1000)));
-        assert_eq!(w.window(), 1000);
+        let mut w = DelayWindow::new(&config, &PATH, 0);
+        (0..1000).for_each(|_| w.on_ack(&config, &PATH, &ack(8 * US, 1000)));
+        assert_eq!(w.window(&config, &PATH, 0), 250_000);
+        (0..10_000).for_each(|_| w.on_ack(&config, &PATH, &ack(800 * US, 1000)));
+        assert_eq!(w.window(&config, &PATH, 0), 1000);
         let free = DelayWindowConfig {
             capped: false,
             ..config
         };
-        let mut w = DelayWindow::new(&free, &PATH);
-        (0..1000).for_each(|_| w.on_ack(&PATH, &ack(8 * US, 1000)));
-        assert_eq!(w.window(), 1_600_000);
+        let mut w = DelayWindow::new(&free, &PATH, 0);
+        (0..1000).for_each(|_| w.on_ack(&free, &PATH, &ack(8 * US, 1000)));
+        assert_eq!(w.window(&free, &PATH, 0), 1_600_000);
     }
 }

@@ -1,8 +1,64 @@
 //! DCTCP's sender: the window shrinks by half of the share of marked bytes (rules in
 //! `specs/dctcp.md`).
 
-use crate::config::DctcpConfig;
-use crate::nic::control::{AckInfo, PathInfo, floor_window};
+use super::{AckInfo, Control, PathInfo, floor_window, within};
+use crate::units::Time;
+
+/// DCTCP's parameters (`specs/dctcp.md`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DctcpConfig {
+    /// Gain of the α estimate.
+    pub g: f64,
+    /// Start with one BDP (false) or in slow start from `initial_packets` (true).
+    pub slow_start: bool,
+    /// Initial window in packets when slow start is on.
+    pub initial_packets: u32,
+    /// Additive increase per round trip as a rate in bits per second; `None`: one packet.
+    pub ai_bps: Option<f64>,
+    /// Lowest rate in bits per second; `None`: one packet per round trip.
+    pub min_rate_bps: Option<f64>,
+    /// Limit the bytes in flight to the window; false: it only sets the rate.
+    pub window: bool,
+}
+
+impl DctcpConfig {
+    /// DCTCP as published: g = 1/16, slow start from ten packets.
+    #[must_use]
+    pub fn paper() -> Self {
+        Self {
+            g: 1.0 / 16.0,
+            slow_start: true,
+            initial_packets: 10,
+            ai_bps: None,
+            min_rate_bps: None,
+            window: true,
+        } // DCTCP-13
+    }
+
+    /// DCTCP as the HPCC and BFC papers compare with it: no slow start, flows begin with a window
+    /// of one BDP.
+    #[must_use]
+    pub fn line_rate_start() -> Self {
+        Self {
+            slow_start: false,
+            ..Self::paper()
+        } // DCTCP-14
+    }
+
+    /// Says what is wrong with the values, if anything is.
+    ///
+    /// # Errors
+    /// A sentence with the field, its value and what was expected.
+    pub fn check(&self) -> Result<(), String> {
+        within("dctcp g", self.g, 0.0, 1.0)?;
+        within(
+            "dctcp initial_packets",
+            f64::from(self.initial_packets),
+            1.0,
+            1e6,
+        )
+    }
+}
 
 /// State of one flow.
 #[derive(Clone, Debug)]
@@ -25,10 +81,11 @@ pub struct Dctcp {
     reduced: bool,
 }
 
-impl Dctcp {
+impl Control for Dctcp {
+    type Config = DctcpConfig;
+
     /// A flow that starts with a BDP, or in slow start.
-    #[must_use]
-    pub fn new(config: &DctcpConfig, path: &PathInfo) -> Self {
+    fn new(config: &DctcpConfig, path: &PathInfo, _now: Time) -> Self {
         let most = most_bytes(path);
         let first_bytes = f64::from(config.initial_packets) * f64::from(path.mtu);
         Self {
@@ -48,8 +105,7 @@ impl Dctcp {
         }
     }
 
-    /// An acknowledgement came back.
-    pub fn on_ack(&mut self, config: &DctcpConfig, path: &PathInfo, ack: &AckInfo<'_>) {
+    fn on_ack(&mut self, config: &DctcpConfig, path: &PathInfo, ack: &AckInfo<'_>) {
         self.acked_bytes += ack.newly;
         if ack.marked {
             self.marked_bytes += ack.newly; // DCTCP-03
@@ -67,31 +123,33 @@ impl Dctcp {
         }
     }
 
-    /// Packets were lost; `snd_nxt` is the first byte not yet sent before the flow goes back.
-    pub fn on_loss(&mut self, config: &DctcpConfig, path: &PathInfo, snd_nxt: u64) {
+    fn on_cnp(&mut self, _config: &DctcpConfig, _path: &PathInfo, _now: Time) {}
+
+    #[inline]
+    fn on_send(&mut self, _config: &DctcpConfig, _path: &PathInfo, _now: Time, _bytes: u64) {}
+
+    fn on_loss(&mut self, config: &DctcpConfig, path: &PathInfo, snd_nxt: u64) {
         if !self.reduced {
             self.reduce(0.5, config, path, snd_nxt); // DCTCP-12
         }
     }
 
-    /// Pacing rate in bits per second.
     #[inline]
-    #[must_use]
-    pub fn rate_bps(&self, path: &PathInfo) -> f64 {
+    fn rate_bps(&mut self, _config: &DctcpConfig, path: &PathInfo, _now: Time) -> f64 {
         path.rate_of_window(self.window_bytes) // DCTCP-11
     }
 
-    /// Most bytes in flight.
     #[inline]
-    #[must_use]
-    pub fn window(&self, config: &DctcpConfig) -> u64 {
+    fn window(&mut self, config: &DctcpConfig, _path: &PathInfo, _now: Time) -> u64 {
         if config.window {
             floor_window(self.window_bytes)
         } else {
             u64::MAX // DCTCP-15
         }
     }
+}
 
+impl Dctcp {
     /// α, the smoothed share of marked bytes.
     #[must_use]
     pub fn alpha(&self) -> f64 {

@@ -1,8 +1,8 @@
 //! DCTCP over rates.
 
 use super::{increase_bps, line_bps, times};
+use crate::cc::{AckInfo, PathInfo};
 use crate::config::DctcpConfig;
-use crate::nic::control::{AckInfo, PathInfo};
 
 #[derive(Clone, Debug)]
 pub(super) struct Dctcp {

@@ -11,12 +11,116 @@
 mod reciprocals;
 mod registers;
 
-use crate::config::{Division, HpccConfig, Reaction};
-use crate::int::{IntFormat, IntHop, IntStack, MAX_HOPS};
-use crate::nic::control::{AckInfo, PathInfo, floor_window};
+use super::{AckInfo, Control, PathInfo, floor_window, within};
+use crate::int::{IntConfig, IntFormat, IntHop, IntStack, MAX_HOPS};
+use crate::units::Time;
 use registers::Registers;
 
 pub use reciprocals::Reciprocals;
+
+/// When HPCC changes its window, and from what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reaction {
+    /// On every ACK, from a reference that changes once per round trip (Algorithm 1).
+    #[default]
+    Combined,
+    /// On every ACK, from the last window.
+    PerAck,
+    /// On the ACK of the first packet sent after the last change only.
+    PerRtt,
+}
+
+/// How HPCC divides by U/η.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Division {
+    /// As numbers are divided.
+    #[default]
+    Exact,
+    /// By a table of reciprocals.
+    Table(&'static Reciprocals),
+}
+
+/// HPCC's parameters (`specs/hpcc.md`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HpccConfig {
+    /// Target utilisation η.
+    pub eta: f64,
+    /// Additive-increase stages before a multiplicative step (maxStage).
+    pub max_stage: u32,
+    /// Additive increase in bytes (W_AI).
+    pub wai_bytes: f64,
+    /// The same as a rate in bits per second, W_AI / T; where given it replaces `wai_bytes`.
+    pub ai_bps: Option<f64>,
+    /// W_AI by the rule of thumb for this many flows on a link, in the place of `wai_bytes`.
+    pub wai_flows: Option<u32>,
+    /// Lowest rate in bits per second.
+    pub min_rate_bps: f64,
+    /// How the switches write telemetry, and of which bytes.
+    pub telemetry: IntConfig,
+    /// When the window changes.
+    pub reaction: Reaction,
+    /// A window per link, and the flow's window as their α-mean; infinity: as the smallest.
+    pub alpha: Option<f64>,
+    /// How the window is divided.
+    pub division: Division,
+    /// Links without a queue are left out, but once per round trip.
+    pub sample_feedback: bool,
+}
+
+impl HpccConfig {
+    /// The paper's values for senders of `line_bps`: η = 0.95, maxStage = 5, W_AI = 80 bytes.
+    /// The lowest rate is a thousandth of the line, 100 Mb/s at 100 Gb/s.
+    #[must_use]
+    pub fn paper(line_bps: f64) -> Self {
+        // HPCC-22, HPCC-21
+        Self {
+            eta: 0.95,
+            max_stage: 5,
+            wai_bytes: 80.0,
+            ai_bps: None,
+            wai_flows: None,
+            min_rate_bps: line_bps / 1000.0,
+            telemetry: IntConfig::default(),
+            reaction: Reaction::Combined,
+            alpha: None,
+            division: Division::Exact,
+            sample_feedback: false,
+        }
+    }
+
+    /// W_AI in bytes of a flow on this path.
+    #[inline]
+    #[must_use]
+    pub fn additive_bytes(&self, path: &PathInfo) -> f64 {
+        match (self.ai_bps, self.wai_flows) {
+            (Some(bps), _) => path.bytes_per_rtt(bps), // NS3-34
+            (None, None) => self.wai_bytes,
+            (None, Some(n)) => Self::rule_of_thumb_wai(path.initial_window_bytes(), self.eta, n),
+        }
+    }
+
+    /// The additive increase in bytes that keeps queues near zero with up to `flows` concurrent
+    /// flows on a link, when a flow starts with `initial_window_bytes`.
+    #[must_use]
+    pub fn rule_of_thumb_wai(initial_window_bytes: f64, eta: f64, flows: u32) -> f64 {
+        initial_window_bytes * (1.0 - eta) / f64::from(flows.max(1)) // HPCC-23
+    }
+
+    /// Says what is wrong with the values, if anything is.
+    ///
+    /// # Errors
+    /// A sentence with the field, its value and what was expected.
+    pub fn check(&self) -> Result<(), String> {
+        within("hpcc eta", self.eta, 0.01, 1.0)?;
+        within("hpcc max_stage", f64::from(self.max_stage), 0.0, 1e6)?;
+        within("hpcc wai (bytes)", self.wai_bytes, 0.0, 1e9)?;
+        within("hpcc min_rate (bit/s)", self.min_rate_bps, 1.0, 1e15)?;
+        match self.alpha {
+            Some(alpha) if alpha != f64::INFINITY => within("hpcc alpha_fair", alpha, 0.05, 100.0),
+            _ => Ok(()),
+        }
+    }
+}
 
 /// State of one flow.
 #[derive(Clone, Debug)]
@@ -50,10 +154,11 @@ struct Measured {
     elapsed_ps: f64,
 }
 
-impl Hpcc {
+impl Control for Hpcc {
+    type Config = HpccConfig;
+
     /// A flow that starts at line rate.
-    #[must_use]
-    pub fn new(_config: &HpccConfig, path: &PathInfo) -> Self {
+    fn new(_config: &HpccConfig, path: &PathInfo, _now: Time) -> Self {
         let initial_bytes = path.initial_window_bytes(); // HPCC-05
         Self {
             links: [IntHop::default(); MAX_HOPS],
@@ -70,7 +175,7 @@ impl Hpcc {
     }
 
     /// Procedure NewAck.
-    pub fn on_ack(&mut self, config: &HpccConfig, path: &PathInfo, ack: &AckInfo<'_>) {
+    fn on_ack(&mut self, config: &HpccConfig, path: &PathInfo, ack: &AckInfo<'_>) {
         let Some(stack) = ack.int.filter(|stack| !stack.hops().is_empty()) else {
             return; // HPCC-04
         };
@@ -85,20 +190,26 @@ impl Hpcc {
         }
     }
 
-    /// Pacing rate in bits per second.
+    fn on_cnp(&mut self, _config: &HpccConfig, _path: &PathInfo, _now: Time) {}
+
     #[inline]
-    #[must_use]
-    pub fn rate_bps(&self) -> f64 {
+    fn on_send(&mut self, _config: &HpccConfig, _path: &PathInfo, _now: Time, _bytes: u64) {}
+
+    // HPCC-25
+    fn on_loss(&mut self, _config: &HpccConfig, _path: &PathInfo, _snd_nxt: u64) {}
+
+    #[inline]
+    fn rate_bps(&mut self, _config: &HpccConfig, _path: &PathInfo, _now: Time) -> f64 {
         self.rate_bps
     }
 
-    /// Most bytes in flight.
     #[inline]
-    #[must_use]
-    pub fn window(&self) -> u64 {
+    fn window(&mut self, _config: &HpccConfig, _path: &PathInfo, _now: Time) -> u64 {
         floor_window(self.window_bytes) // HPCC-06
     }
+}
 
+impl Hpcc {
     /// U, the smoothed bytes in flight over B·T on the path's fullest link.
     #[must_use]
     pub fn utilisation(&self) -> f64 {

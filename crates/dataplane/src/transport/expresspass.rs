@@ -7,16 +7,78 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use self::pacing::Port;
-use super::driven::{
-    Answers, Context, Slots, Transport, bytes_below, count_sent, data_packet, packets_of, turn,
+use super::assist::CreditQueue;
+use super::{
+    Answers, Declared, Frames, Slots, Transport, bytes_below, count_sent, data_packet, packets_of,
+    turn,
 };
-use super::recovery::Arrivals;
-use super::{FlowEnd, FlowStart};
-use crate::config::{ControlConfig, ExpressPassConfig, NicConfig};
+use crate::cc::within;
+use crate::nic::flow::{FlowEnd, FlowStart};
+use crate::nic::recovery::arrivals::Arrivals;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
 use crate::sink::Sink;
 use crate::switch::{CONTROL_CLASS, MixedMap};
-use crate::units::{Rate, Time};
+use crate::units::{Rate, Time, US};
+
+/// ExpressPass (`specs/expresspass.md`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExpressPassConfig {
+    /// First rate of a flow's credits, as a share of the link's.
+    pub alpha: f64,
+    /// First weight of the highest rate in an increase.
+    pub w_init: f64,
+    /// Largest weight.
+    pub w_max: f64,
+    /// Smallest weight.
+    pub w_min: f64,
+    /// Share of credits that may be lost.
+    pub target_loss: f64,
+    /// Each gap between two credits is this much longer or shorter at most, as a share of it.
+    pub jitter: f64,
+    /// The NIC's own queue of credits.
+    pub queue: CreditQueue,
+    /// A sender that hears nothing for this long asks again, ps.
+    pub timeout_ps: Time,
+}
+
+impl ExpressPassConfig {
+    /// Feedback as in the BFC paper's comparison; 84-byte credits for frames of `frame_bytes`.
+    #[must_use]
+    pub const fn bfc_comparison(frame_bytes: u16) -> Self {
+        // XP-10, XP-03
+        Self {
+            alpha: 0.5,
+            w_init: 0.0625,
+            w_max: 0.5,
+            w_min: 0.01,
+            target_loss: 0.1,
+            jitter: 0.1,
+            queue: CreditQueue {
+                credit_bytes: 84,
+                frame_bytes,
+                limit: 16,
+                burst: 2,
+            },
+            timeout_ps: 10_000 * US,
+        }
+    }
+
+    /// Says what is wrong with the values, if anything is.
+    ///
+    /// # Errors
+    /// A sentence with the field, its value and what was expected.
+    pub fn check(&self) -> Result<(), String> {
+        within("expresspass alpha", self.alpha, 0.001, 1.0)?;
+        within("expresspass w_max", self.w_max, 0.001, 1.0)?;
+        within("expresspass w_min", self.w_min, 0.0001, self.w_max)?;
+        within("expresspass w_init", self.w_init, self.w_min, self.w_max)?;
+        within("expresspass target_loss", self.target_loss, 0.0, 0.9)?;
+        within("expresspass jitter", self.jitter, 0.0, 0.9)
+    }
+}
+
+/// What every step may reach.
+type Context<'a, S> = super::Context<'a, S, ExpressPassConfig>;
 
 /// The class of credits.
 // XP-01
@@ -199,7 +261,7 @@ enum AlarmKind {
 
 /// ExpressPass at one NIC.
 #[derive(Debug)]
-pub(super) struct ExpressPass {
+pub struct ExpressPass {
     outgoing: Slots<Outgoing>,
     /// Flows that have ended: until when their receivers need not be told so again, and for how
     /// long not after that.
@@ -218,35 +280,7 @@ pub(super) struct ExpressPass {
     answers: Answers,
 }
 
-fn settings(config: &NicConfig) -> &ExpressPassConfig {
-    match &config.control {
-        ControlConfig::ExpressPass(c) => c,
-        _ => unreachable!("the transport is chosen by the control"),
-    }
-}
-
 impl ExpressPass {
-    pub fn new(config: &ExpressPassConfig, classes: usize, ports: &[Rate]) -> Self {
-        Self {
-            outgoing: Slots::new(),
-            ended: MixedMap::default(),
-            jobs: vec![VecDeque::new(); ports.len() * classes],
-            classes,
-            incoming: Slots::new(),
-            known: MixedMap::default(),
-            complete: MixedMap::default(),
-            arrivals: Arrivals::default(),
-            ports: ports.iter().map(|&rate| Port::new(config, rate)).collect(),
-            alarms: BinaryHeap::new(),
-            answers: Answers::new(ports.len(), classes),
-        }
-    }
-
-    /// Credits that were made and have not left.
-    pub fn waiting_credits(&self) -> u64 {
-        self.ports.iter().map(|p| p.credits.len() as u64).sum()
-    }
-
     /// Something of an outgoing flow is to be sent.
     fn do_later<S: Sink>(
         &mut self,
@@ -255,7 +289,7 @@ impl ExpressPass {
         slot: u32,
         job: Job,
     ) {
-        let class = cx.config.data_class + start.class;
+        let class = cx.frames.data_class + start.class;
         let at = start.port as usize * self.classes + class as usize;
         self.jobs[at].push_back((slot, start.flow, job));
         cx.sink.kick(start.port);
@@ -286,8 +320,8 @@ impl ExpressPass {
             turn(
                 id,
                 Kind::Request,
-                cx.config.data_class,
-                cx.config.ack,
+                cx.frames.data_class,
+                cx.frames.ack,
                 arena,
             );
             arena.hot_mut(id).psn = 0;
@@ -365,7 +399,7 @@ impl ExpressPass {
         arena: &mut Arena,
     ) {
         let (packet, cold) = (*arena.hot(id), *arena.cold(id));
-        let packets = packets_of(cold.remaining, cx.config.mtu);
+        let packets = packets_of(cold.remaining, cx.frames.mtu);
         if let Some(&done_ps) = self.complete.get(&packet.flow) {
             return self.acknowledge(cx, port, id, packets, done_ps, arena);
         }
@@ -384,7 +418,7 @@ impl ExpressPass {
                         expected: 0,
                         seen: 0,
                         done_ps: None,
-                        feedback: Feedback::new(settings(cx.config)),
+                        feedback: Feedback::new(cx.config),
                         next_credit: 0,
                         next_echo: 0,
                         known: 0,
@@ -456,7 +490,7 @@ impl ExpressPass {
             psn,
             hash: flow.hash,
             dst: flow.peer,
-            ..Packet::new(Kind::Nak, cx.config.ack_class, cx.config.ack)
+            ..Packet::new(Kind::Nak, cx.frames.ack_class, cx.frames.ack)
         };
         let cold = Cold {
             src: flow.own,
@@ -480,7 +514,7 @@ impl ExpressPass {
         arena: &mut Arena,
     ) {
         cx.counters.acks += 1;
-        turn(id, Kind::Ack, cx.config.ack_class, cx.config.ack, arena);
+        turn(id, Kind::Ack, cx.frames.ack_class, cx.frames.ack, arena);
         arena.hot_mut(id).psn = packets;
         arena.cold_mut(id).done_ps = done_ps;
         self.answers.push(port, id, arena);
@@ -501,14 +535,14 @@ impl ExpressPass {
         let flow = known.and_then(|slot| self.incoming.get_mut(slot, packet.flow));
         let (Some(slot), Some(flow)) = (known, flow) else {
             cx.counters.discarded += 1;
-            let packets = packet.psn + packets_of(cold.remaining, cx.config.mtu);
+            let packets = packet.psn + packets_of(cold.remaining, cx.frames.mtu);
             return match self.complete.get(&packet.flow) {
                 Some(&done_ps) => self.acknowledge(cx, port, id, packets, done_ps, arena),
                 None => arena.free(id),
             };
         };
         let gap_ps = self.ports[port as usize].gap_ps;
-        flow.echo(cx.now, &cold, settings(cx.config), gap_ps);
+        flow.echo(cx.now, &cold, cx.config, gap_ps);
         let (fresh, expected) = self.arrivals.take(packet.flow, packet.psn, flow.expected);
         flow.expected = expected;
         if fresh {
@@ -541,10 +575,10 @@ impl ExpressPass {
     ) -> Option<PacketId> {
         let flow = self.outgoing.get_mut(slot, number)?;
         let request = |psn| {
-            let (hot, cold) = data_packet(cx.now, cx.config, &flow.start, slot, 0);
+            let (hot, cold) = data_packet(cx.now, cx.frames, &flow.start, slot, 0);
             let mut hot = Packet {
                 psn,
-                size: cx.config.ack,
+                size: cx.frames.ack,
                 ..hot
             };
             hot.become_kind(Kind::Request, hot.class());
@@ -565,7 +599,7 @@ impl ExpressPass {
                 credit,
                 credit_ps,
             } => {
-                let (mut hot, mut cold) = data_packet(cx.now, cx.config, &flow.start, slot, psn);
+                let (mut hot, mut cold) = data_packet(cx.now, cx.frames, &flow.start, slot, psn);
                 cold.credit = credit;
                 cold.done_ps = credit_ps;
                 let again = psn < flow.reached;
@@ -582,7 +616,7 @@ impl ExpressPass {
     /// is not known to have arrived.
     // XP-21
     fn timeout<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: u32, number: u32) {
-        let timeout_ps = settings(cx.config).timeout_ps;
+        let timeout_ps = cx.config.timeout_ps;
         let Some(flow) = self.outgoing.get_mut(slot, number) else {
             return;
         };
@@ -608,14 +642,34 @@ impl ExpressPass {
     }
 }
 
+impl Declared for ExpressPass {
+    type Config = ExpressPassConfig;
+}
+
 impl Transport for ExpressPass {
+    fn new(config: &ExpressPassConfig, _frames: &Frames, classes: usize, ports: &[Rate]) -> Self {
+        Self {
+            outgoing: Slots::new(),
+            ended: MixedMap::default(),
+            jobs: vec![VecDeque::new(); ports.len() * classes],
+            classes,
+            incoming: Slots::new(),
+            known: MixedMap::default(),
+            complete: MixedMap::default(),
+            arrivals: Arrivals::default(),
+            ports: ports.iter().map(|&rate| Port::new(config, rate)).collect(),
+            alarms: BinaryHeap::new(),
+            answers: Answers::new(ports.len(), classes),
+        }
+    }
+
     // XP-14
     fn start<S: Sink>(&mut self, cx: &mut Context<'_, S>, start: &FlowStart) {
         let slot = self.outgoing.insert(
             start.flow,
             Outgoing {
                 start: *start,
-                packets: packets_of(start.bytes, cx.config.mtu),
+                packets: packets_of(start.bytes, cx.frames.mtu),
                 next: 0,
                 reached: 0,
                 acked: 0,
@@ -628,7 +682,7 @@ impl Transport for ExpressPass {
         );
         self.do_later(cx, start, slot, Job::Ask);
         self.alarms.push(Reverse(Alarm {
-            at: cx.now + settings(cx.config).timeout_ps,
+            at: cx.now + cx.config.timeout_ps,
             flow: start.flow,
             kind: AlarmKind::Timeout,
             slot,
@@ -667,11 +721,11 @@ impl Transport for ExpressPass {
         self.ask_for_call(cx);
     }
 
-    fn ready(&self, config: &NicConfig, now: Time, port: u16) -> u8 {
+    fn ready(&self, frames: &Frames, now: Time, port: u16) -> u8 {
         let p = &self.ports[port as usize];
         let credit = !p.credits.is_empty() && p.bucket.opens_ps() <= now;
         let first = port as usize * self.classes;
-        let jobs = (config.data_class as usize..self.classes)
+        let jobs = (frames.data_class as usize..self.classes)
             .filter(|class| !self.jobs[first + class].is_empty())
             .fold(0, |bits, class| bits | 1 << class);
         self.answers.ready(port) | jobs | u8::from(credit) << CREDIT_CLASS
@@ -740,17 +794,17 @@ impl Transport for ExpressPass {
         self.answers.take_all(port, arena)
     }
 
+    fn waiting_credits(&self) -> u64 {
+        self.ports.iter().map(|p| p.credits.len() as u64).sum()
+    }
+
     fn queued(&self, arena: &Arena) -> u64 {
         self.answers.len(arena)
     }
 
-    fn for_each_flow(
-        &self,
-        config: &NicConfig,
-        visit: &mut dyn FnMut(&FlowStart, u64, &'static str),
-    ) {
+    fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, u64, &'static str)) {
         for flow in self.outgoing.iter() {
-            let acked = bytes_below(flow.acked, config.mtu, flow.start.bytes);
+            let acked = bytes_below(flow.acked, frames.mtu, flow.start.bytes);
             let why = if flow.next < flow.packets {
                 "waits for credits"
             } else {

@@ -10,8 +10,7 @@ mod hpcc;
 mod hpcc_hops;
 mod timely;
 
-use crate::config::ControlConfig;
-use crate::nic::control::{AckInfo, PathInfo};
+use crate::cc::{AckInfo, ControlConfig, PathInfo};
 use crate::units::{NS, Time};
 pub(super) use dcqcn::Tick;
 
@@ -39,12 +38,10 @@ impl Control {
         Self {
             rate_bps: line_bps(path),
             scheme: match config {
-                // That simulator has none of these, and scenarios refuse them.
-                ControlConfig::DelayWindow(_)
-                | ControlConfig::ExpressPass(_)
-                | ControlConfig::Ndp(_)
-                | ControlConfig::Homa(_) => Scheme::None,
-                ControlConfig::LineRate | ControlConfig::FixedWindow { .. } => Scheme::None,
+                // That simulator has no delay window, and scenarios refuse it.
+                ControlConfig::LineRate(_)
+                | ControlConfig::FixedWindow(_)
+                | ControlConfig::DelayWindow(_) => Scheme::None,
                 ControlConfig::Hpcc(c) if c.alpha.is_some() => {
                     Scheme::HpccHops(Box::new(hpcc_hops::HpccHops::new(path))) // FGC-33
                 }
@@ -70,12 +67,8 @@ impl Control {
             (window as u64).max(1)
         };
         let (limited, fixed) = match config {
-            ControlConfig::LineRate
-            | ControlConfig::DelayWindow(_)
-            | ControlConfig::ExpressPass(_)
-            | ControlConfig::Ndp(_)
-            | ControlConfig::Homa(_) => (false, false),
-            ControlConfig::FixedWindow { window } => return window.unwrap_or(bdp).max(1),
+            ControlConfig::LineRate(_) | ControlConfig::DelayWindow(_) => (false, false),
+            ControlConfig::FixedWindow(c) => return c.window.unwrap_or(bdp).max(1),
             ControlConfig::Hpcc(_) => (true, false),
             ControlConfig::Dctcp(c) => (c.window, false),
             ControlConfig::Dcqcn(c) => (c.window, c.fixed_window),
@@ -153,7 +146,7 @@ fn increase_bps(as_rate: Option<f64>, bytes: f64, path: &PathInfo) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Arithmetic, DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig};
+    use crate::config::{DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig};
     use crate::int::{IntHop, IntStack};
     use crate::units::US;
 
@@ -162,6 +155,7 @@ mod tests {
         line_bps: 1e11,
         bdp_bytes: 1e5,
         mtu: 1000,
+        class: 0,
     };
     const LINE: u64 = 100_000_000_000;
 
@@ -199,7 +193,6 @@ mod tests {
     #[test]
     fn dcqcn_ticks() {
         let config = ControlConfig::Dcqcn(DcqcnConfig {
-            arithmetic: Arithmetic::Integer,
             ..DcqcnConfig::vendor(1e11)
         });
         let mut control = Control::new(&config, &PATH);
@@ -241,7 +234,6 @@ mod tests {
     fn timely_steps() {
         let config = ControlConfig::Timely(TimelyConfig {
             min_rate_bps: 1e9,
-            arithmetic: Arithmetic::Integer,
             ..TimelyConfig::hpcc_comparison(1e11)
         });
         let mut control = Control::new(&config, &PATH);
@@ -265,7 +257,6 @@ mod tests {
         let config = ControlConfig::Dctcp(DctcpConfig {
             ai_bps: Some(615e6),
             min_rate_bps: Some(1e9),
-            arithmetic: Arithmetic::Integer,
             ..DctcpConfig::line_rate_start()
         });
         let mut control = Control::new(&config, &PATH);
@@ -304,7 +295,6 @@ mod tests {
         let config = ControlConfig::Hpcc(HpccConfig {
             max_stage: 0,
             ai_bps: Some(5e7),
-            arithmetic: Arithmetic::Integer,
             ..HpccConfig::paper(1e11)
         });
         let mut control = Control::new(&config, &PATH);

@@ -6,9 +6,142 @@
 //! is sent. Ticks of α that lie between two CNPs are one power of 1 − g, and ticks of the rate end
 //! early once they change nothing, so a long silence costs no more than the way back to line rate.
 
-use crate::config::{CnpReaction, DcqcnConfig};
-use crate::nic::control::{PathInfo, floor_window};
-use crate::units::{NEVER, Time};
+use super::{AckInfo, Control, PathInfo, floor_window, within, within_or_zero};
+use crate::units::{NEVER, Time, US};
+
+/// When a DCQCN sender looks at a CNP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CnpReaction {
+    /// The moment it arrives (DCQCN paper).
+    Immediate,
+    /// Timers that sample whether one has arrived since their last tick (a NIC vendor's way).
+    Sampled,
+}
+
+/// DCQCN's parameters (`specs/dcqcn.md`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DcqcnConfig {
+    /// When a CNP acts.
+    pub reaction: CnpReaction,
+    /// Gain of the α estimate.
+    pub g: f64,
+    /// Period of the α timer in ps.
+    pub alpha_timer_ps: Time,
+    /// Period of the rate increase in ps.
+    pub increase_timer_ps: Time,
+    /// Bytes per increase event of the byte counter; `None`: no byte counter.
+    pub byte_counter: Option<u64>,
+    /// Fast-recovery stages F.
+    pub fast_recovery: u32,
+    /// Additive increase in bits per second.
+    pub ai_bps: f64,
+    /// Hyper increase in bits per second.
+    pub hai_bps: f64,
+    /// Lowest rate in bits per second.
+    pub min_rate_bps: f64,
+    /// The sender reduces its rate at most once in this time, in ps. With
+    /// [`CnpReaction::Sampled`] it is the period of the timer that looks for CNPs.
+    pub decrease_interval_ps: Time,
+    /// Set the target to the current rate on every reduction, also on consecutive ones.
+    pub clamp_target: bool,
+    /// Limit the bytes in flight to BDP · rate / line rate (the "+win" form).
+    pub window: bool,
+    /// With `window`: the limit stays one BDP.
+    pub fixed_window: bool,
+}
+
+impl DcqcnConfig {
+    /// How far apart the CNPs of one flow are at least in the DCQCN paper, in ps: goes with
+    /// [`DcqcnConfig::paper`].
+    pub const PAPER_CNP_INTERVAL_PS: Time = 50 * US;
+
+    /// The NIC vendor's values as the HPCC paper's authors use them, for senders of `line_bps`:
+    /// meant for a receiver that sends a CNP for each marked packet, or at least one in each
+    /// period of the α timer.
+    #[must_use]
+    pub fn vendor(line_bps: f64) -> Self {
+        // DCQCN-22
+        Self {
+            reaction: CnpReaction::Sampled,
+            g: 1.0 / 256.0,
+            alpha_timer_ps: US,
+            increase_timer_ps: 300 * US,
+            byte_counter: None,
+            fast_recovery: 1,
+            ai_bps: line_bps / 5000.0,
+            hai_bps: line_bps / 500.0,
+            min_rate_bps: line_bps / 1000.0,
+            decrease_interval_ps: 4 * US,
+            clamp_target: false,
+            window: false,
+            fixed_window: false,
+        }
+    }
+
+    /// The DCQCN paper's values, which are for links of 40 Gb/s.
+    #[must_use]
+    pub fn paper() -> Self {
+        // DCQCN-21
+        Self {
+            reaction: CnpReaction::Immediate,
+            g: 1.0 / 256.0,
+            alpha_timer_ps: 55 * US,
+            increase_timer_ps: 55 * US,
+            byte_counter: Some(10_000_000),
+            fast_recovery: 5,
+            ai_bps: 40e6,
+            hai_bps: 400e6,
+            min_rate_bps: 40e6,
+            decrease_interval_ps: 0,
+            clamp_target: true,
+            window: false,
+            fixed_window: false,
+        }
+    }
+
+    /// Says what is wrong with the values, if anything is.
+    ///
+    /// # Errors
+    /// A sentence with the field, its value and what was expected.
+    pub fn check(&self) -> Result<(), String> {
+        within("dcqcn g", self.g, 0.0, 1.0)?;
+        within(
+            "dcqcn alpha_timer (ps)",
+            self.alpha_timer_ps as f64,
+            1e3,
+            1e15,
+        )?;
+        within(
+            "dcqcn increase_timer (ps)",
+            self.increase_timer_ps as f64,
+            1e5,
+            1e15,
+        )?;
+        if let Some(bytes) = self.byte_counter {
+            within("dcqcn byte_counter (bytes)", bytes as f64, 1e3, 1e15)?;
+        }
+        within(
+            "dcqcn fast_recovery (stages)",
+            f64::from(self.fast_recovery),
+            0.0,
+            1000.0,
+        )?;
+        within_or_zero("dcqcn ai (bit/s)", self.ai_bps, 1e3, 1e15)?;
+        within_or_zero("dcqcn hai (bit/s)", self.hai_bps, 1e3, 1e15)?;
+        within("dcqcn min_rate (bit/s)", self.min_rate_bps, 1.0, 1e15)?;
+        let shortest = if self.reaction == CnpReaction::Sampled {
+            1e3
+        } else {
+            0.0
+        };
+        within(
+            "dcqcn decrease_interval (ps)",
+            self.decrease_interval_ps as f64,
+            shortest,
+            1e15,
+        )
+    }
+}
 
 /// State of one flow.
 #[derive(Clone, Debug)]
@@ -39,10 +172,11 @@ pub struct Dcqcn {
     decrease_cnp: bool,
 }
 
-impl Dcqcn {
+impl Control for Dcqcn {
+    type Config = DcqcnConfig;
+
     /// A flow that starts at line rate.
-    #[must_use]
-    pub fn new(_config: &DcqcnConfig, path: &PathInfo) -> Self {
+    fn new(_config: &DcqcnConfig, path: &PathInfo, _now: Time) -> Self {
         Self {
             rate_bps: path.line_bps, // DCQCN-01
             target_bps: path.line_bps,
@@ -59,8 +193,10 @@ impl Dcqcn {
         }
     }
 
-    /// A CNP arrived.
-    pub fn on_cnp(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) {
+    #[inline]
+    fn on_ack(&mut self, _config: &DcqcnConfig, _path: &PathInfo, _ack: &AckInfo<'_>) {}
+
+    fn on_cnp(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) {
         self.advance(config, path, now); // DCQCN-18
         match config.reaction {
             CnpReaction::Immediate => self.react(config, path, now),
@@ -68,9 +204,8 @@ impl Dcqcn {
         }
     }
 
-    /// A packet of `bytes` bytes starts its transmission.
     #[inline]
-    pub fn on_send(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time, bytes: u64) {
+    fn on_send(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time, bytes: u64) {
         let Some(period_bytes) = config.byte_counter else {
             return;
         };
@@ -87,16 +222,16 @@ impl Dcqcn {
         }
     }
 
-    /// Pacing rate at `now` in bits per second.
+    fn on_loss(&mut self, _config: &DcqcnConfig, _path: &PathInfo, _snd_nxt: u64) {}
+
     #[inline]
-    pub fn rate_bps(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) -> f64 {
+    fn rate_bps(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) -> f64 {
         self.advance(config, path, now);
         self.rate_bps
     }
 
-    /// Most bytes in flight at `now`.
     #[inline]
-    pub fn window(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) -> u64 {
+    fn window(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) -> u64 {
         if !config.window {
             return u64::MAX;
         }
@@ -109,8 +244,8 @@ impl Dcqcn {
 
     /// The next tick that may open the window; [`NEVER`]: none will.
     // DCQCN-24
-    #[must_use]
-    pub fn rises_ps(&self, config: &DcqcnConfig, path: &PathInfo) -> Time {
+    #[inline]
+    fn rises_ps(&self, config: &DcqcnConfig, path: &PathInfo) -> Time {
         let target_grows =
             self.target_bps < path.line_bps && (config.ai_bps > 0.0 || config.hai_bps > 0.0);
         if config.window && (target_grows || self.rate_bps < self.target_bps) {
@@ -119,7 +254,9 @@ impl Dcqcn {
             NEVER
         }
     }
+}
 
+impl Dcqcn {
     /// Target rate in bits per second, as of the last call that took a time.
     #[must_use]
     pub fn target_bps(&self) -> f64 {

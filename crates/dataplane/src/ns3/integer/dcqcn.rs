@@ -1,11 +1,11 @@
 //! DCQCN in the NIC vendor's form, with clocks that tick as events.
 //!
-//! `nic/dcqcn.rs` replays ticks when it is asked for a rate. Here a CNP that arrives at the very
+//! `cc/dcqcn.rs` replays ticks when it is asked for a rate. Here a CNP that arrives at the very
 //! nanosecond of a tick counts or does not, as the order of scheduling has it, so ticks are events.
 
 use super::{line_bps, times};
+use crate::cc::PathInfo;
 use crate::config::DcqcnConfig;
-use crate::nic::control::PathInfo;
 use crate::units::{NEVER, NS, Time};
 
 /// The clocks of a flow.

@@ -1,9 +1,9 @@
 //! HPCC over rates, one for each hop of the way; the lowest counts (`MULTI_RATE 1`).
 
 use super::{hpcc, increase_bps, line_bps, ns};
+use crate::cc::{AckInfo, PathInfo};
 use crate::config::{HpccConfig, Reaction};
 use crate::int::{IntHop, MAX_HOPS};
-use crate::nic::control::{AckInfo, PathInfo};
 
 /// What is kept for a hop.
 #[derive(Clone, Copy, Debug)]
@@ -120,7 +120,7 @@ impl Hop {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Arithmetic, IntConfig};
+    use crate::config::IntConfig;
     use crate::int::IntStack;
     use crate::units::{NS, US};
 
@@ -133,7 +133,6 @@ mod tests {
 
     fn config() -> HpccConfig {
         HpccConfig {
-            arithmetic: Arithmetic::Integer,
             telemetry: IntConfig::default(),
             alpha: Some(f64::INFINITY),
             ai_bps: Some(50e6),

@@ -1,0 +1,99 @@
+//! Several controls at one NIC: the traffic class of a flow says which one it has.
+//!
+//! A NIC with one control for all flows has none of this: it is compiled for its control, and its flows
+//! are as small as that.
+
+use super::{AckInfo, Control, ControlConfig, PathInfo, controls};
+use crate::units::Time;
+
+/// The control of each traffic class; classes beyond the last have that of the last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PerClass(Box<[ControlConfig]>);
+
+impl PerClass {
+    /// One control for each traffic class.
+    ///
+    /// # Panics
+    /// Without any.
+    #[must_use]
+    pub fn new(controls: &[ControlConfig]) -> Self {
+        assert!(!controls.is_empty(), "traffic has at least one class");
+        Self(controls.into())
+    }
+
+    /// The control of a traffic class.
+    #[inline]
+    #[must_use]
+    pub fn of(&self, class: u8) -> &ControlConfig {
+        &self.0[usize::from(class).min(self.0.len() - 1)]
+    }
+
+    /// The control of each class, from class 0 on.
+    pub fn iter(&self) -> impl Iterator<Item = &ControlConfig> {
+        self.0.iter()
+    }
+}
+
+macro_rules! define {
+    ($($name:ident($module:ident),)*) => {
+        /// The control of one flow among flows that have others.
+        #[derive(Clone, Debug)]
+        pub enum Mixed {
+            $(
+                #[doc = concat!("Of a flow with [`", stringify!($name), "`](super::", stringify!($module), "::", stringify!($name), ").")]
+                $name(super::$module::$name),
+            )*
+        }
+
+        /// Calls a hook of the flow's control with that control's own parameters.
+        macro_rules! each {
+            ($self:expr, $config:expr, $path:expr, ($control:ident, $own:ident) => $call:expr) => {
+                match ($self, $config.of($path.class)) {
+                    $((Mixed::$name($control), ControlConfig::$name($own)) => $call,)*
+                    _ => unreachable!("a flow keeps its class"),
+                }
+            };
+        }
+
+        impl Control for Mixed {
+            type Config = PerClass;
+
+            fn new(config: &PerClass, path: &PathInfo, now: Time) -> Self {
+                match config.of(path.class) {
+                    $(ControlConfig::$name(own) => {
+                        Self::$name(super::$module::$name::new(own, path, now))
+                    })*
+                }
+            }
+
+            fn on_ack(&mut self, config: &PerClass, path: &PathInfo, ack: &AckInfo<'_>) {
+                each!(self, config, path, (control, own) => control.on_ack(own, path, ack));
+            }
+
+            fn on_cnp(&mut self, config: &PerClass, path: &PathInfo, now: Time) {
+                each!(self, config, path, (control, own) => control.on_cnp(own, path, now));
+            }
+
+            fn on_send(&mut self, config: &PerClass, path: &PathInfo, now: Time, bytes: u64) {
+                each!(self, config, path, (control, own) => control.on_send(own, path, now, bytes));
+            }
+
+            fn on_loss(&mut self, config: &PerClass, path: &PathInfo, snd_nxt: u64) {
+                each!(self, config, path, (control, own) => control.on_loss(own, path, snd_nxt));
+            }
+
+            fn rate_bps(&mut self, config: &PerClass, path: &PathInfo, now: Time) -> f64 {
+                each!(self, config, path, (control, own) => control.rate_bps(own, path, now))
+            }
+
+            fn window(&mut self, config: &PerClass, path: &PathInfo, now: Time) -> u64 {
+                each!(self, config, path, (control, own) => control.window(own, path, now))
+            }
+
+            fn rises_ps(&self, config: &PerClass, path: &PathInfo) -> Time {
+                each!(self, config, path, (control, own) => control.rises_ps(own, path))
+            }
+        }
+    };
+}
+controls!(define);

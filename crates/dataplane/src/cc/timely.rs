@@ -1,0 +1,281 @@
+//! TIMELY's sender: the rate follows the slope of the round-trip time (rules in
+//! `specs/timely.md`).
+
+use super::{AckInfo, Control, PathInfo, floor_window, within};
+use crate::units::{Time, US};
+
+/// TIMELY's parameters (`specs/timely.md`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimelyConfig {
+    /// Weight of the newest RTT difference in the EWMA.
+    pub alpha: f64,
+    /// Multiplicative decrease factor.
+    pub beta: f64,
+    /// Below this RTT always increase, in ps.
+    pub t_low_ps: Time,
+    /// Above this RTT always decrease, in ps.
+    pub t_high_ps: Time,
+    /// RTT that normalises the gradient, in ps.
+    pub min_rtt_ps: Time,
+    /// Additive increase in bits per second.
+    pub ai_bps: f64,
+    /// Increase in hyperactive mode, in bits per second.
+    pub hai_bps: f64,
+    /// Increases in a row before hyperactive increase (N in the paper).
+    pub hai_after: u32,
+    /// Increases below `t_low_ps` count and grow as those by gradient do (authors' code of the
+    /// HPCC paper) instead of always growing by `ai_bps` (TIMELY paper).
+    pub hai_below_low: bool,
+    /// Lowest rate in bits per second.
+    pub min_rate_bps: f64,
+    /// Limit the bytes in flight to BDP · rate / line rate (the "+win" form).
+    pub window: bool,
+    /// With `window`: the limit stays one BDP.
+    pub fixed_window: bool,
+    /// What happens between `t_low_ps` and `t_high_ps`.
+    pub band: TimelyBand,
+}
+
+/// What TIMELY does between its two thresholds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum TimelyBand {
+    /// It follows the sign and size of the gradient (TIMELY paper).
+    #[default]
+    Gradient,
+    /// The gradient only weighs an increase against a pull towards a round trip ("ECN or Delay").
+    Patched {
+        /// Decrease factor in the band.
+        beta: f64,
+        /// The round trip that rates are pulled to, in ps.
+        reference_ps: Time,
+        /// Gradients from minus this to plus this are weighed; beyond, one of the two acts alone.
+        range: f64,
+    },
+}
+
+impl TimelyBand {
+    /// The patched band with its authors' values, for links of 10 Gb/s.
+    #[must_use]
+    pub const fn patched() -> Self {
+        // TIMELY-33
+        Self::Patched {
+            beta: 0.008,
+            reference_ps: 50 * US,
+            range: 0.25,
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let Self::Patched {
+            beta,
+            reference_ps,
+            range,
+        } = *self
+        else {
+            return Ok(());
+        };
+        within("timely patched beta", beta, 0.0, 1.0)?;
+        within(
+            "timely patched reference (ps)",
+            reference_ps as f64,
+            1.0,
+            1e15,
+        )?;
+        within("timely patched range", range, 1e-6, 1e6)
+    }
+}
+
+impl TimelyConfig {
+    /// The TIMELY paper's values, which are for links of 10 Gb/s.
+    #[must_use]
+    pub fn paper() -> Self {
+        // TIMELY-15
+        Self {
+            alpha: 0.875,
+            beta: 0.8,
+            t_low_ps: 50 * US,
+            t_high_ps: 500 * US,
+            min_rtt_ps: 20 * US,
+            ai_bps: 10e6,
+            hai_bps: 50e6,
+            hai_after: 5,
+            hai_below_low: false,
+            min_rate_bps: 10e6,
+            window: false,
+            fixed_window: false,
+            band: TimelyBand::Gradient,
+        }
+    }
+
+    /// The values of the HPCC paper's comparison, for senders of `line_bps`: increases in
+    /// proportion to the line (100 and 500 Mb/s at 100 Gb/s), hyperactive also below `t_low_ps`.
+    #[must_use]
+    pub fn hpcc_comparison(line_bps: f64) -> Self {
+        // TIMELY-16
+        Self {
+            ai_bps: line_bps / 1000.0,
+            hai_bps: line_bps / 200.0,
+            hai_below_low: true,
+            min_rate_bps: line_bps / 1000.0,
+            ..Self::paper()
+        }
+    }
+
+    /// Says what is wrong with the values, if anything is.
+    ///
+    /// # Errors
+    /// A sentence with the field, its value and what was expected.
+    pub fn check(&self) -> Result<(), String> {
+        within("timely alpha", self.alpha, 0.0, 1.0)?;
+        within("timely beta", self.beta, 0.0, 1.0)?;
+        within("timely t_high (ps)", self.t_high_ps as f64, 1.0, 1e15)?;
+        within(
+            "timely t_low (ps)",
+            self.t_low_ps as f64,
+            0.0,
+            self.t_high_ps as f64,
+        )?;
+        within("timely min_rtt (ps)", self.min_rtt_ps as f64, 1.0, 1e15)?;
+        within("timely ai (bit/s)", self.ai_bps, 0.0, 1e15)?;
+        within("timely hai (bit/s)", self.hai_bps, 0.0, 1e15)?;
+        self.band.check()?;
+        within("timely min_rate (bit/s)", self.min_rate_bps, 1.0, 1e15)
+    }
+}
+
+/// State of one flow.
+#[derive(Clone, Debug)]
+pub struct Timely {
+    rate_bps: f64,
+    /// Round trip of the last completion, in ps.
+    last_rtt_ps: f64,
+    /// EWMA of the differences of consecutive round trips, in ps.
+    rtt_diff_ps: f64,
+    /// An ACK beyond this byte is the next completion.
+    last_update_seq: u64,
+    /// Increases in a row.
+    increases: u32,
+    /// `last_rtt_ps` holds a value.
+    measured: bool,
+}
+
+impl Control for Timely {
+    type Config = TimelyConfig;
+
+    /// A flow that starts at line rate.
+    fn new(_config: &TimelyConfig, path: &PathInfo, _now: Time) -> Self {
+        Self {
+            rate_bps: path.line_bps, // TIMELY-01
+            last_rtt_ps: 0.0,
+            rtt_diff_ps: 0.0,
+            last_update_seq: 0,
+            increases: 0,
+            measured: false,
+        }
+    }
+
+    fn on_ack(&mut self, config: &TimelyConfig, path: &PathInfo, ack: &AckInfo<'_>) {
+        if ack.seq <= self.last_update_seq {
+            return; // TIMELY-02
+        }
+        self.last_update_seq = ack.snd_nxt;
+        let rtt_ps = ack.rtt_ps as f64; // TIMELY-03
+        if self.measured {
+            self.update(config, path, rtt_ps);
+        }
+        self.measured = true; // TIMELY-04
+        self.last_rtt_ps = rtt_ps;
+    }
+
+    fn on_cnp(&mut self, _config: &TimelyConfig, _path: &PathInfo, _now: Time) {}
+
+    #[inline]
+    fn on_send(&mut self, _config: &TimelyConfig, _path: &PathInfo, _now: Time, _bytes: u64) {}
+
+    // TIMELY-17
+    fn on_loss(&mut self, _config: &TimelyConfig, _path: &PathInfo, _snd_nxt: u64) {}
+
+    #[inline]
+    fn rate_bps(&mut self, _config: &TimelyConfig, _path: &PathInfo, _now: Time) -> f64 {
+        self.rate_bps
+    }
+
+    #[inline]
+    fn window(&mut self, config: &TimelyConfig, path: &PathInfo, _now: Time) -> u64 {
+        if !config.window {
+            return u64::MAX;
+        }
+        if config.fixed_window {
+            return floor_window(path.initial_window_bytes()); // NS3-33
+        }
+        floor_window(path.initial_window_bytes() * (self.rate_bps / path.line_bps)) // TIMELY-14
+    }
+}
+
+impl Timely {
+    /// One completion event.
+    fn update(&mut self, config: &TimelyConfig, path: &PathInfo, rtt_ps: f64) {
+        let diff_ps = rtt_ps - self.last_rtt_ps;
+        self.rtt_diff_ps = (1.0 - config.alpha) * self.rtt_diff_ps + config.alpha * diff_ps; // TIMELY-05
+        let gradient = self.rtt_diff_ps / config.min_rtt_ps.max(1) as f64; // TIMELY-06
+        if rtt_ps < config.t_low_ps as f64 {
+            self.increase_below_low(config); // TIMELY-07
+        } else if rtt_ps > config.t_high_ps as f64 {
+            // TIMELY-08
+            self.decrease(1.0 - config.beta * (1.0 - config.t_high_ps as f64 / rtt_ps));
+        } else if let TimelyBand::Patched {
+            beta,
+            reference_ps,
+            range,
+        } = config.band
+        {
+            self.balance(config.ai_bps, beta, reference_ps, range, gradient, rtt_ps);
+        } else if gradient <= 0.0 {
+            self.increase(config); // TIMELY-09
+        } else {
+            self.decrease((1.0 - config.beta * gradient).max(0.0)); // TIMELY-10
+        }
+        let least_bps = config.min_rate_bps.min(path.line_bps);
+        self.rate_bps = self.rate_bps.max(least_bps).min(path.line_bps); // TIMELY-13
+    }
+
+    fn increase_below_low(&mut self, config: &TimelyConfig) {
+        if config.hai_below_low {
+            self.increase(config); // TIMELY-12
+        } else {
+            self.rate_bps += config.ai_bps;
+        }
+    }
+
+    /// Additive, after `hai_after` increases in a row hyperactive.
+    fn increase(&mut self, config: &TimelyConfig) {
+        // TIMELY-11
+        let hyper = self.increases >= config.hai_after;
+        self.rate_bps += if hyper { config.hai_bps } else { config.ai_bps };
+        self.increases = self.increases.saturating_add(1);
+    }
+
+    /// The patched band: with a falling round trip the rate grows, with a rising one it is pulled
+    /// towards the reference, and between the two it does both in part.
+    fn balance(
+        &mut self,
+        step_bps: f64,
+        beta: f64,
+        reference_ps: Time,
+        range: f64,
+        gradient: f64,
+        rtt_ps: f64,
+    ) {
+        let weight = (0.5 + gradient / (2.0 * range)).clamp(0.0, 1.0); // TIMELY-31
+        let error = (rtt_ps - reference_ps as f64) / reference_ps as f64;
+        // TIMELY-30
+        let factor = (1.0 - beta * weight * error).max(0.0);
+        self.rate_bps = step_bps * (1.0 - weight) + self.rate_bps * factor;
+        self.increases = 0; // TIMELY-32
+    }
+
+    fn decrease(&mut self, factor: f64) {
+        self.rate_bps *= factor;
+        self.increases = 0; // TIMELY-11
+    }
+}

@@ -1,0 +1,73 @@
+//! What a NIC counts of what its mechanisms did.
+
+/// What the mechanisms of one NIC did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NicCounters {
+    /// Data packets sent, repeated ones included.
+    pub data_packets: u64,
+    /// Payload bytes sent for the first time.
+    pub payload_bytes: u64,
+    /// Data packets sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// ACKs sent.
+    pub acks: u64,
+    /// NAKs sent.
+    pub naks: u64,
+    /// CNPs sent.
+    pub cnps: u64,
+    /// Data packets received.
+    pub received: u64,
+    /// Of them discarded: out of order, or had before.
+    pub discarded: u64,
+    /// Data packets that came, for the first time, after one that was sent later.
+    pub overtaken: u64,
+    /// Payload bytes delivered in order.
+    pub delivered_bytes: u64,
+    /// Pauses of what was paused already and resumes of what was not: must stay 0.
+    pub repeated_pauses: u64,
+    /// Of receiver-driven transports.
+    pub driven: DrivenCounters,
+}
+
+/// What receiver-driven transports did at one NIC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DrivenCounters {
+    /// Requests for credits, and for packets that are missing.
+    pub requests: u64,
+    /// Wishes that no more credits be sent.
+    pub stops: u64,
+    /// Credits made by receivers.
+    pub credits: u64,
+    /// Of them those that let a packet go.
+    pub credits_used: u64,
+    /// Of them those that found nothing to send.
+    pub credits_wasted: u64,
+    /// Of them those that found the receiver's own queue of credits full.
+    pub credits_dropped: u64,
+    /// Pulls sent.
+    pub pulls: u64,
+    /// Grants sent.
+    pub grants: u64,
+    /// Headers of trimmed packets that arrived at their receiver.
+    pub headers: u64,
+    /// Headers that came back to their sender.
+    pub returned: u64,
+}
+
+impl DrivenCounters {
+    /// Adds what another NIC did.
+    pub const fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.stops += other.stops;
+        self.credits += other.credits;
+        self.credits_used += other.credits_used;
+        self.credits_wasted += other.credits_wasted;
+        self.credits_dropped += other.credits_dropped;
+        self.pulls += other.pulls;
+        self.grants += other.grants;
+        self.headers += other.headers;
+        self.returned += other.returned;
+    }
+}

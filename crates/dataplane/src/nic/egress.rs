@@ -1,0 +1,766 @@
+//! The sending side of a NIC without its congestion control: flows, the order in which they send,
+//! what pauses them, and alarms.
+//!
+//! A flow is in one of six states: in the ring of its (port, class), waiting for its pace,
+//! waiting for an acknowledgement, waiting for its queue to be resumed, waiting for links that
+//! would lead to its receiver, or finished.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use super::destinations::Destinations;
+use super::fifo::Fifo;
+use super::flow::FlowStart;
+use super::reach::{OUT_OF_REACH, Reach};
+use super::recovery::{Progress, Repair};
+use crate::config::NicConfig;
+use crate::hop::bfc::PauseFlow;
+use crate::packet::{Arena, PacketId};
+use crate::prefetch::{prefetch, prefetch_whole};
+use crate::sink::Sink;
+use crate::switch::MixedMap;
+use crate::units::{NEVER, Rate, Time};
+
+/// No flow.
+pub(super) const NO_SLOT: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Stands in the ring.
+    Ready,
+    /// Must not send before `next_ps`.
+    Paced,
+    /// Has nothing that it may send until an acknowledgement comes.
+    Blocked,
+    /// Its queue is paused.
+    Parked,
+    /// Its destination is paused.
+    Waiting,
+    /// Its receiver is out of reach.
+    Cut,
+    /// Finished, but still linked in a ring.
+    Leaving,
+    /// The slot is free.
+    Free,
+}
+
+#[derive(Debug)]
+pub(super) struct Flow {
+    pub start: FlowStart,
+    pub state: State,
+    /// Next slot in the ring, among the parked flows of its queue, or among the free slots.
+    pub link: u32,
+    /// Class of its frames.
+    pub class: u8,
+    /// Queue of the NIC that it uses.
+    pub queue: u16,
+    /// Packets in all.
+    pub packets: u32,
+    /// Next packet number to send.
+    pub next: u32,
+    /// Everything below is acknowledged.
+    pub acked: u32,
+    /// Everything below has been sent at least once.
+    pub reached: u32,
+    pub retransmitted: u32,
+    /// Earliest start of the next packet.
+    pub next_ps: Time,
+    /// Last time that anything moved: an ACK, or a first packet in flight.
+    pub progress_ps: Time,
+    /// When the packet was sent that asks for an acknowledgement which has not come; [`NEVER`]: none
+    /// does.
+    pub asked_ps: Time,
+    /// An [`AlarmKind::Rise`] is set.
+    pub rising: bool,
+    /// What is known of single packets, where the recovery wants to know.
+    pub repair: Option<Box<Repair>>,
+}
+
+impl Flow {
+    pub const fn bytes_below(&self, psn: u32, mtu: u16) -> u64 {
+        let bytes = psn as u64 * mtu as u64;
+        if bytes < self.start.bytes {
+            bytes
+        } else {
+            self.start.bytes
+        }
+    }
+
+    /// NIC-30: payload bytes that it has not sent yet, or must send again.
+    pub const fn remaining(&self) -> u64 {
+        let sent = self.next as u64 * self.start.path.mtu as u64;
+        self.start.bytes.saturating_sub(sent)
+    }
+
+    /// Whether this is the flow with this number, and it has not finished.
+    #[inline]
+    pub const fn is_open(&self, number: u32) -> bool {
+        self.start.flow == number && !matches!(self.state, State::Free | State::Leaving)
+    }
+
+    /// Something is in flight, and more to be sent, but nothing that was sent asks for an
+    /// acknowledgement: the window has shrunk since.
+    // NIC-09
+    pub const fn must_ask(&self) -> bool {
+        self.asked_ps == NEVER && self.next < self.packets && self.next > self.acked
+    }
+
+    /// The number of the next packet, which is now sent: a lost one, or a new one.
+    pub fn take_number(&mut self, now: Time) -> u32 {
+        if let Some(repair) = &mut self.repair
+            && let Some(psn) = repair.lost(self.acked)
+        {
+            repair.sent_again(now, psn);
+            return psn;
+        }
+        self.next += 1;
+        self.next - 1
+    }
+
+    pub const fn progress(&self, mtu: u16) -> Progress {
+        Progress {
+            acked: self.acked,
+            next: self.next,
+            mtu,
+        }
+    }
+}
+
+/// Why the NIC wants to be called. Equal times are served by flow, then kind.
+// NIC-06
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Alarm {
+    pub at: Time,
+    pub flow: u32,
+    pub kind: AlarmKind,
+    pub slot: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum AlarmKind {
+    Pace,
+    Timeout,
+    /// The control's rate, and its window with it, may grow without an acknowledgement.
+    Rise,
+}
+
+/// A circular list of flows, served one packet at a time.
+#[derive(Clone, Copy, Debug)]
+struct Ring {
+    head: u32,
+    tail: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Port {
+    pub rate: Rate,
+    /// Classes with flows in the ring.
+    ring_mask: u8,
+    /// Classes with replies.
+    reply_mask: u8,
+    /// Classes that PFC holds.
+    paused: u8,
+    rings: Vec<Ring>,
+    /// In the place of the rings, where the flow with the least left goes first.
+    shortest: Vec<BinaryHeap<Reverse<Next>>>,
+    pub queues: Vec<NicQueue>,
+}
+
+/// A flow that is ready, by what it had left when it got so; of equals the one that started first.
+// NIC-30
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Next {
+    remaining: u64,
+    flow: u32,
+    slot: u32,
+}
+
+/// What a neighbour can pause: one flow, or several where there are more flows than queues.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NicQueue {
+    users: u32,
+    /// First parked flow.
+    pub parked: u32,
+    pub paused: bool,
+}
+
+impl NicQueue {
+    const NEW: Self = Self {
+        users: 0,
+        parked: NO_SLOT,
+        paused: false,
+    };
+}
+
+/// The sending side of a NIC: its ports, and the flows where the NIC has them.
+#[derive(Debug)]
+pub(crate) struct Egress {
+    pub(super) flows: Vec<Flow>,
+    free: u32,
+    pub(super) ports: Vec<Port>,
+    alarms: BinaryHeap<Reverse<Alarm>>,
+    /// First timeouts of flows: they come in order of time, and most flows are gone by then.
+    timeouts: VecDeque<Alarm>,
+    /// Flows that are held by their number (BFC-37).
+    pub(super) held: MixedMap<u32, ()>,
+    /// Destinations that are paused (FG-42).
+    pub destinations: Destinations,
+    /// Which receivers can be reached; `None`: all.
+    pub(super) reach: Option<Reach>,
+    /// Per (port, class): ACKs, NAKs and CNPs that wait.
+    replies: Vec<Fifo>,
+    classes: usize,
+}
+
+impl Egress {
+    /// The ports have these rates, for frames of `classes` classes.
+    pub fn new(config: &NicConfig, classes: usize, rates: &[Rate]) -> Self {
+        let ring = Ring {
+            head: NO_SLOT,
+            tail: NO_SLOT,
+        };
+        let port = |&rate: &Rate| Port {
+            rate,
+            ring_mask: 0,
+            reply_mask: 0,
+            paused: 0,
+            rings: vec![ring; classes],
+            shortest: vec![BinaryHeap::new(); if config.shortest_first { classes } else { 0 }],
+            queues: Vec::new(),
+        };
+        let ports = rates.iter().map(port).collect();
+        Self {
+            flows: Vec::new(),
+            free: NO_SLOT,
+            ports,
+            alarms: BinaryHeap::new(),
+            timeouts: VecDeque::new(),
+            held: MixedMap::default(),
+            destinations: Destinations::default(),
+            reach: None,
+            replies: vec![Fifo::EMPTY; rates.len() * classes],
+            classes,
+        }
+    }
+
+    /// Lowest class that has something and is not paused; of paused ones, where PFC does not hold
+    /// replies at the host, those with replies.
+    #[inline]
+    pub fn next_class(&self, config: &NicConfig, port: u16) -> Option<u8> {
+        let p = &self.ports[port as usize];
+        let free = if config.host.ack_pausable {
+            0
+        } else {
+            p.reply_mask
+        }; // NS3-21
+        let ready = (p.ring_mask | p.reply_mask) & !p.paused | free;
+        (ready != 0).then(|| ready.trailing_zeros() as u8)
+    }
+
+    /// Puts a reply (ACK, NAK or CNP) in its queue.
+    pub fn push_reply<S: Sink>(
+        &mut self,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        let class = arena.hot(id).class();
+        self.replies[port as usize * self.classes + class as usize].push(id, arena);
+        self.ports[port as usize].reply_mask |= 1 << class;
+        sink.kick(port);
+    }
+
+    /// The first reply of a class.
+    #[inline]
+    pub fn pop_reply(&mut self, port: u16, class: u8, arena: &Arena) -> Option<PacketId> {
+        let replies = &mut self.replies[port as usize * self.classes + class as usize];
+        let id = replies.pop(arena)?;
+        if replies.is_empty() {
+            self.ports[port as usize].reply_mask &= !(1 << class);
+        }
+        Some(id)
+    }
+
+    /// Takes all replies that wait at a port out of their queues.
+    // LNK-23
+    pub fn take_replies(&mut self, port: u16, arena: &Arena) -> Vec<PacketId> {
+        let mut taken = Vec::new();
+        for class in 0..self.classes as u8 {
+            while let Some(id) = self.pop_reply(port, class, arena) {
+                taken.push(id);
+            }
+        }
+        taken
+    }
+
+    /// Replies that wait.
+    pub fn queued_replies(&self, arena: &Arena) -> u64 {
+        self.replies.iter().map(|fifo| fifo.len(arena)).sum()
+    }
+
+    /// Number of ports.
+    pub const fn port_count(&self) -> u16 {
+        self.ports.len() as u16
+    }
+
+    /// In the place of rings: classes of which a receiver-driven transport has something to send.
+    pub fn set_ready(&mut self, port: u16, classes: u8) {
+        self.ports[port as usize].ring_mask = classes;
+    }
+
+    /// A flow begins. Returns its slot; it is blocked until it is revived.
+    pub fn start<S: Sink>(
+        &mut self,
+        now: Time,
+        config: &NicConfig,
+        start: &FlowStart,
+        sink: &mut S,
+    ) -> u32 {
+        let flow = Flow {
+            start: *start,
+            state: State::Blocked,
+            link: NO_SLOT,
+            class: config.data_class + start.class,
+            queue: self.take_queue(config, start),
+            packets: start.bytes.div_ceil(u64::from(config.mtu)) as u32, // NIC-01
+            next: 0,
+            acked: 0,
+            reached: 0,
+            retransmitted: 0,
+            next_ps: now,
+            progress_ps: now,
+            asked_ps: NEVER,
+            rising: false,
+            repair: Repair::new(&config.recovery),
+        };
+        let slot = if self.free == NO_SLOT {
+            self.flows.push(flow);
+            self.flows.len() as u32 - 1
+        } else {
+            let slot = self.free;
+            self.free = self.flows[slot as usize].link;
+            self.flows[slot as usize] = flow;
+            slot
+        };
+        if let Some(timeout_ps) = config.recovery.shortest_timeout_ps() {
+            let at = now + timeout_ps;
+            if self.timeouts.is_empty() {
+                sink.wake(at);
+            }
+            self.timeouts.push_back(Alarm {
+                at,
+                flow: start.flow,
+                kind: AlarmKind::Timeout,
+                slot,
+            });
+        }
+        slot
+    }
+
+    /// BFC-11: a queue that no flow uses and that is not paused, else one that no flow uses, else
+    /// one by hash.
+    fn take_queue(&mut self, config: &NicConfig, start: &FlowStart) -> u16 {
+        let queues = &mut self.ports[start.port as usize].queues;
+        let unused = |queues: &[NicQueue], open: bool| {
+            queues
+                .iter()
+                .position(|q| q.users == 0 && !(open && q.paused))
+        };
+        let queue = unused(queues, true)
+            .or_else(|| {
+                // Queues come into being when they are first needed.
+                let more = queues.len() < config.queues as usize;
+                more.then(|| {
+                    queues.push(NicQueue::NEW);
+                    queues.len() - 1
+                })
+            })
+            .or_else(|| unused(queues, false))
+            .unwrap_or_else(|| start.hash as usize % queues.len());
+        queues[queue].users += 1;
+        queue as u16
+    }
+
+    /// Asks to be called for a flow.
+    pub fn alarm<S: Sink>(&mut self, at: Time, kind: AlarmKind, slot: u32, sink: &mut S) {
+        let flow = self.flows[slot as usize].start.flow;
+        let alarm = Alarm {
+            at,
+            flow,
+            kind,
+            slot,
+        };
+        if self.alarms.peek().is_none_or(|top| alarm < top.0) {
+            sink.wake(at);
+        }
+        self.alarms.push(Reverse(alarm));
+    }
+
+    /// A flow that may send joins the end of its ring.
+    pub fn enter_ring(&mut self, slot: u32) {
+        let flow = &mut self.flows[slot as usize];
+        flow.state = State::Ready;
+        flow.link = NO_SLOT;
+        let class = flow.class;
+        let port = &mut self.ports[flow.start.port as usize];
+        if let Some(shortest) = port.shortest.get_mut(class as usize) {
+            shortest.push(Reverse(Next {
+                remaining: flow.remaining(),
+                flow: flow.start.flow,
+                slot,
+            }));
+            port.ring_mask |= 1 << class;
+            return;
+        }
+        let ring = &mut port.rings[class as usize];
+        let tail = ring.tail;
+        ring.tail = slot;
+        if tail == NO_SLOT {
+            ring.head = slot;
+            port.ring_mask |= 1 << class;
+        } else {
+            self.flows[tail as usize].link = slot;
+        }
+    }
+
+    /// The time of a flow that waited for its pace may have come.
+    pub fn pace<S: Sink>(&mut self, now: Time, slot: u32, sink: &mut S) {
+        let flow = &self.flows[slot as usize];
+        if flow.state == State::Paced && flow.next_ps <= now {
+            let port = flow.start.port;
+            self.enter_ring(slot);
+            sink.kick(port);
+        }
+    }
+
+    /// Whether a flow whose receiver was out of reach can be sent again; it is blocked then.
+    // LNK-13
+    pub fn rejoin(&mut self, slot: u32) -> bool {
+        let back = self.flows[slot as usize].state == State::Cut && !self.is_cut(slot);
+        if back {
+            self.flows[slot as usize].state = State::Blocked;
+        }
+        back
+    }
+
+    /// Takes the first flow of a ring out of it.
+    pub fn leave_ring(&mut self, port: u16, class: u8) -> Option<u32> {
+        let p = &mut self.ports[port as usize];
+        if let Some(shortest) = p.shortest.get_mut(class as usize) {
+            let next = shortest.pop();
+            if shortest.is_empty() {
+                p.ring_mask &= !(1 << class);
+            }
+            return next.map(|next| next.0.slot);
+        }
+        let ring = &mut p.rings[class as usize];
+        let slot = ring.head;
+        if slot == NO_SLOT {
+            return None;
+        }
+        ring.head = self.flows[slot as usize].link;
+        if ring.head == NO_SLOT {
+            ring.tail = NO_SLOT;
+            p.ring_mask &= !(1 << class);
+        }
+        Some(slot)
+    }
+
+    /// Fetches what a port that sends, or an alarm, looks at first.
+    #[inline]
+    pub fn prefetch_port(&self, port: u16) {
+        self.prefetch_sending(port);
+        prefetch(self.alarms.as_slice(), 0);
+        prefetch(self.timeouts.as_slices().0, 0);
+    }
+
+    /// Fetches what a port that sends looks at first.
+    #[inline]
+    pub fn prefetch_sending(&self, port: u16) {
+        prefetch(&self.ports, port as usize);
+    }
+
+    /// Fetches what they look at then, the rings of the port, and returns the flow of the next alarm.
+    #[inline]
+    pub fn prefetch_rings(&self, port: u16) -> Option<u32> {
+        if let Some(port) = self.ports.get(port as usize) {
+            prefetch(&port.rings, 0);
+            prefetch(&port.queues, 0);
+        }
+        let next = self.alarms.peek().map(|alarm| &alarm.0);
+        next.or_else(|| self.timeouts.front())
+            .map(|alarm| alarm.slot)
+    }
+
+    /// Fetches a flow.
+    #[inline]
+    pub fn prefetch(&self, slot: u32) {
+        if let Some(flow) = self.flows.get(slot as usize) {
+            prefetch_whole(flow);
+        }
+    }
+
+    /// Fetches where replies of a port wait.
+    #[inline]
+    pub fn prefetch_replies(&self, port: u16) {
+        prefetch(&self.replies, port as usize * self.classes);
+        self.prefetch_sending(port);
+    }
+
+    /// A flow of which everything is acknowledged gives its place back.
+    pub fn finish(&mut self, slot: u32) {
+        let flow = &mut self.flows[slot as usize];
+        let port = &mut self.ports[flow.start.port as usize];
+        let queue = &mut port.queues[flow.queue as usize];
+        queue.users -= 1;
+        match flow.state {
+            State::Ready => flow.state = State::Leaving,
+            State::Parked => {
+                // Unlink it from the parked flows of its queue.
+                let link = flow.link;
+                if queue.parked == slot {
+                    queue.parked = link;
+                } else {
+                    let mut at = queue.parked;
+                    while self.flows[at as usize].link != slot {
+                        at = self.flows[at as usize].link;
+                    }
+                    self.flows[at as usize].link = link;
+                }
+                self.release(slot);
+            }
+            State::Waiting => {
+                let (link, start) = (flow.link, flow.start);
+                if let Some(first) = self.destinations.first_mut(start.port, start.dst) {
+                    if *first == slot {
+                        *first = link;
+                    } else {
+                        let mut at = *first;
+                        while self.flows[at as usize].link != slot {
+                            at = self.flows[at as usize].link;
+                        }
+                        self.flows[at as usize].link = link;
+                    }
+                }
+                self.release(slot);
+            }
+            _ => self.release(slot),
+        }
+    }
+
+    /// Frees a slot that nothing links to any more.
+    pub fn release(&mut self, slot: u32) {
+        let flow = &mut self.flows[slot as usize];
+        flow.state = State::Free;
+        flow.link = self.free;
+        self.free = slot;
+    }
+
+    /// Pauses or resumes classes of a port. Returns the paused ones before and after.
+    pub fn pause_classes(&mut self, port: u16, mask: u8, on: bool) -> (u8, u8) {
+        let paused = &mut self.ports[port as usize].paused;
+        let before = *paused;
+        *paused = if on { before | mask } else { before & !mask };
+        (before, *paused)
+    }
+
+    /// BFC-30: exactly these queues of a port are to be paused; the list is in order.
+    pub fn pause_exactly<S: Sink>(
+        &mut self,
+        config: &NicConfig,
+        port: u16,
+        paused: &[u32],
+        sink: &mut S,
+    ) {
+        let known = self.ports[port as usize].queues.len() as u32;
+        let mut named = paused.iter().copied().peekable();
+        for queue in 0..known {
+            let on = named.next_if_eq(&queue).is_some();
+            self.pause_queue(config, port, queue as u16, on, sink);
+        }
+        for queue in named {
+            self.pause_queue(config, port, queue as u16, true, sink);
+        }
+    }
+
+    /// BFC-37: holds a flow by its number, or lets it go. False where that changed nothing.
+    pub fn pause_flow<S: Sink>(&mut self, port: u16, frame: PauseFlow, sink: &mut S) -> bool {
+        if frame.on {
+            return self.held.insert(frame.flow, ()).is_none();
+        }
+        if self.held.remove(&frame.flow).is_none() {
+            return false;
+        }
+        // The flow stands parked at its queue, if its turn came meanwhile.
+        let queues = &mut self.ports[port as usize].queues;
+        let Some(queue) = queues.get_mut(usize::from(frame.queue)) else {
+            return true;
+        };
+        let mut slot = std::mem::replace(&mut queue.parked, NO_SLOT);
+        while slot != NO_SLOT {
+            let flow = &mut self.flows[slot as usize];
+            let next = flow.link;
+            if flow.start.flow == frame.flow {
+                self.enter_ring(slot);
+            } else {
+                let queue = &mut self.ports[port as usize].queues[usize::from(frame.queue)];
+                flow.link = queue.parked;
+                queue.parked = slot;
+            }
+            slot = next;
+        }
+        sink.kick(port);
+        true
+    }
+
+    /// FG-42: pauses or resumes a destination. False where that changed nothing. Flows wait from
+    /// their next turn on.
+    pub fn pause_destination(&mut self, port: u16, dst: u32, on: bool) -> bool {
+        if on {
+            return self.destinations.pause(port, dst);
+        }
+        let Some(mut slot) = self.destinations.resume(port, dst) else {
+            return false;
+        };
+        while slot != NO_SLOT {
+            let next = self.flows[slot as usize].link;
+            self.enter_ring(slot);
+            slot = next;
+        }
+        true
+    }
+
+    /// All parked flows of a port stand in the ring again; those that are still held are parked
+    /// when their turn comes.
+    // LNK-21
+    pub fn unpark(&mut self, port: u16) {
+        for queue in 0..self.ports[port as usize].queues.len() {
+            let queue = &mut self.ports[port as usize].queues[queue];
+            let mut slot = std::mem::replace(&mut queue.parked, NO_SLOT);
+            while slot != NO_SLOT {
+                let next = self.flows[slot as usize].link;
+                self.enter_ring(slot);
+                slot = next;
+            }
+        }
+    }
+
+    /// BFC-10, BFC-11: pauses or resumes a queue of the NIC. False where that changed nothing.
+    pub fn pause_queue<S: Sink>(
+        &mut self,
+        config: &NicConfig,
+        port: u16,
+        queue: u16,
+        on: bool,
+        sink: &mut S,
+    ) -> bool {
+        let queues = &mut self.ports[port as usize].queues;
+        if queues.len() <= queue as usize && queue < config.queues {
+            queues.resize(queue as usize + 1, NicQueue::NEW);
+        }
+        let Some(q) = queues.get_mut(queue as usize) else {
+            return false;
+        };
+        if q.paused == on {
+            return false;
+        }
+        q.paused = on;
+        if !on {
+            let mut slot = std::mem::replace(&mut q.parked, NO_SLOT);
+            while slot != NO_SLOT {
+                let next = self.flows[slot as usize].link;
+                self.enter_ring(slot);
+                slot = next;
+            }
+            sink.kick(port);
+        }
+        true
+    }
+
+    /// Whether the flow of an alarm has finished.
+    fn is_gone(&self, alarm: &Alarm) -> bool {
+        !self.flows[alarm.slot as usize].is_open(alarm.flow)
+    }
+
+    /// Takes the earliest alarm if it is due, else asks to be called at its time. Forgets first timeouts of flows that have finished.
+    pub fn due_alarm<S: Sink>(&mut self, now: Time, sink: &mut S) -> Option<Alarm> {
+        loop {
+            while self
+                .timeouts
+                .front()
+                .is_some_and(|alarm| self.is_gone(alarm))
+            {
+                self.timeouts.pop_front();
+            }
+            let timeout = self.timeouts.front().copied();
+            let next = self.alarms.peek().map(|alarm| alarm.0);
+            let alarm = match (timeout, next) {
+                (Some(a), Some(b)) => a.min(b),
+                (a, b) => a.or(b)?,
+            };
+            if alarm.at > now {
+                sink.wake(alarm.at);
+                return None;
+            }
+            if timeout == Some(alarm) {
+                self.timeouts.pop_front();
+            } else {
+                self.alarms.pop();
+            }
+            if !self.is_gone(&alarm) {
+                return Some(alarm);
+            }
+        }
+    }
+
+    /// Whether a flow waits for its pace.
+    pub fn is_pacing(&self) -> bool {
+        self.flows.iter().any(|flow| flow.state == State::Paced)
+    }
+
+    /// Calls `visit` with every flow of a port and class that has something left to send.
+    // SPFC-44
+    pub fn for_each_unsent(&self, port: u16, class: u8, mut visit: impl FnMut(&FlowStart)) {
+        for flow in &self.flows {
+            let there = !matches!(flow.state, State::Leaving | State::Free);
+            if there && flow.start.port == port && flow.class == class && flow.remaining() > 0 {
+                visit(&flow.start);
+            }
+        }
+    }
+
+    /// Calls `visit` with cookie, acknowledged bytes and the state of every unfinished flow.
+    pub fn for_each_flow(&self, mtu: u16, mut visit: impl FnMut(u32, u64, &'static str)) {
+        for (slot, flow) in (0..).zip(&self.flows) {
+            let why = match flow.state {
+                State::Leaving | State::Free => continue,
+                State::Cut => OUT_OF_REACH,
+                _ if self.is_cut(slot) => OUT_OF_REACH,
+                State::Ready => "ready to send",
+                State::Paced => "waits for its pace",
+                State::Blocked => "waits for an acknowledgement",
+                State::Parked => "its queue is paused",
+                State::Waiting => "its destination is paused",
+            };
+            visit(flow.start.cookie, flow.bytes_below(flow.acked, mtu), why);
+        }
+    }
+
+    /// Classes of a port that are paused.
+    #[inline]
+    pub fn paused_classes(&self, port: u16) -> u8 {
+        self.ports[port as usize].paused
+    }
+
+    /// Whether the receiver of a flow is out of reach.
+    pub fn is_cut(&self, slot: u32) -> bool {
+        self.cuts(&self.flows[slot as usize].start)
+    }
+
+    /// Whether the receiver of a flow is out of reach, whatever sends the flow.
+    pub fn cuts(&self, start: &FlowStart) -> bool {
+        let reach = self.reach.as_ref();
+        reach.is_some_and(|reach| reach.cuts(start.src, start.dst))
+    }
+}

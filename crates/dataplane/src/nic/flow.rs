@@ -1,0 +1,46 @@
+//! How a flow is handed to a NIC, and what comes back when it is done.
+
+use crate::cc::PathInfo;
+use crate::units::Time;
+
+/// What a sender's NIC says when the last acknowledgement of a flow is back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowEnd {
+    /// Number of the flow in its run.
+    pub flow: u32,
+    /// What [`FlowStart::cookie`] said.
+    pub cookie: u32,
+    /// When the receiver had the last byte, in ps.
+    pub received_ps: Time,
+    /// When the sender had the last acknowledgement, in ps.
+    pub acked_ps: Time,
+    /// Data packets that were sent again.
+    pub retransmitted: u32,
+}
+
+/// A flow that begins.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowStart {
+    /// Number of the flow in its run.
+    pub flow: u32,
+    /// Comes back with [`FlowEnd`].
+    pub cookie: u32,
+    /// Port of this NIC that the flow uses.
+    pub port: u16,
+    /// Endpoint of that port.
+    pub src: u32,
+    /// Endpoint of the receiver.
+    pub dst: u32,
+    /// Payload bytes, at least 1.
+    pub bytes: u64,
+    /// Hash of the flow's identity.
+    pub hash: u32,
+    /// Traffic class; the frames have class `data_class + class`.
+    pub class: u8,
+    /// Belongs to an incast.
+    pub incast: bool,
+    /// What the control knows of the path.
+    pub path: PathInfo,
+    /// Equal-cost ways to the receiver, among which the sender chooses; 0: the network chooses.
+    pub ways: u32,
+}

@@ -1,0 +1,159 @@
+//! The sending half of a NIC as the NIC sees it, and what every such half works with.
+
+use std::sync::Arc;
+
+use super::counters::NicCounters;
+use super::egress::Egress;
+use super::flow::FlowStart;
+use super::receiver::Receiver;
+use crate::config::NicConfig;
+use crate::packet::{Arena, Cold, Packet, PacketId};
+use crate::sink::Sink;
+use crate::units::{Rate, Time};
+
+/// Everything of a NIC but its sending half.
+#[derive(Debug)]
+pub(crate) struct Common {
+    pub config: Arc<NicConfig>,
+    pub egress: Egress,
+    pub receiver: Receiver,
+    pub counters: NicCounters,
+}
+
+impl Common {
+    pub fn new(config: &Arc<NicConfig>, classes: usize, ports: &[Rate]) -> Self {
+        Self {
+            config: Arc::clone(config),
+            egress: Egress::new(config, classes, ports),
+            receiver: Receiver::new(),
+            counters: NicCounters::default(),
+        }
+    }
+
+    /// Takes a data packet, and queues the replies that it causes.
+    pub fn receive_data<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        let config = &self.config;
+        let counters = &mut self.counters;
+        let replies = self.receiver.data(now, config, id, arena, counters);
+        for reply in replies.into_iter().flatten() {
+            self.egress.push_reply(port, reply, arena, sink);
+        }
+    }
+}
+
+/// What decides when the packets of flows are sent. There is one for each control of senders, one for
+/// each receiver-driven transport, and that of the ns-3 simulator. The NIC chooses among them once per
+/// call.
+pub(crate) trait SendingHalf {
+    /// A flow begins.
+    fn start<S: Sink>(&mut self, now: Time, nic: &mut Common, flow: &FlowStart, sink: &mut S);
+
+    /// A frame that does not concern neighbours arrived by `port`.
+    fn receive<S: Sink>(
+        &mut self,
+        now: Time,
+        nic: &mut Common,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    );
+
+    /// What leaves by `port`, whose link is free.
+    fn transmit<S: Sink>(
+        &mut self,
+        now: Time,
+        nic: &mut Common,
+        port: u16,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) -> Option<PacketId>;
+
+    /// The time that was given to [`Sink::wake`] has come.
+    fn timer<S: Sink>(&mut self, now: Time, nic: &mut Common, arena: &mut Arena, sink: &mut S);
+
+    /// A time that was given to [`Sink::call`] has come. Most halves use only `wake`.
+    fn called<S: Sink>(&mut self, _now: Time, _nic: &mut Common, _what: u32, _sink: &mut S) {}
+
+    /// A reply (ACK, NAK or CNP) of this NIC is to be sent.
+    fn reply<S: Sink>(
+        &mut self,
+        nic: &mut Common,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        nic.egress.push_reply(port, id, arena, sink);
+    }
+
+    /// A data packet of a flow of this NIC was dropped, and the NIC is told. Only a recovery that
+    /// configurations combine with the controls of senders has that.
+    // REC-30
+    fn told<S: Sink>(
+        &mut self,
+        _now: Time,
+        _nic: &mut Common,
+        _packet: &Packet,
+        _cold: &Cold,
+        _sink: &mut S,
+    ) {
+    }
+
+    /// Other receivers can be reached than before. A half whose flows do not wait for that does nothing.
+    // LNK-13
+    fn reach_changed<S: Sink>(&mut self, _now: Time, _nic: &mut Common, _sink: &mut S) {}
+
+    /// The link at `port` has failed, or is back. Returns the packets that waited there as answers.
+    fn link<S: Sink>(
+        &mut self,
+        _now: Time,
+        _nic: &mut Common,
+        _port: u16,
+        _arena: &Arena,
+        _sink: &mut S,
+    ) -> Vec<PacketId> {
+        Vec::new()
+    }
+
+    /// The run is over: counts what was put off. Most halves put nothing off.
+    fn settle<S: Sink>(&mut self, _now: Time, _nic: &mut Common, _sink: &mut S) {}
+
+    /// Fetches what an acknowledgement of the flow in this slot will touch. Changes nothing.
+    fn prefetch(&self, _nic: &Common, _slot: u32) {}
+
+    /// Calls `visit` with cookie, acknowledged bytes and the state of every unfinished flow.
+    fn for_each_flow(&self, nic: &Common, visit: &mut dyn FnMut(u32, u64, &'static str));
+
+    /// Calls `visit` with every flow of a port and class that has something left to send.
+    // SPFC-44
+    fn for_each_unsent(
+        &self,
+        nic: &Common,
+        port: u16,
+        class: u8,
+        visit: &mut dyn FnMut(&FlowStart),
+    );
+
+    /// Calls of `transmit` have effects even where nothing can be sent.
+    fn is_polled(&self) -> bool {
+        false
+    }
+
+    /// Packets that wait to be sent as answers, besides the replies of [`Egress`].
+    fn queued(&self, _arena: &Arena) -> u64 {
+        0
+    }
+
+    /// Credits that were made and not sent.
+    fn waiting_credits(&self) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,58 @@
+//! The sending halves that a NIC can have: one for each control of the list, and the others.
+
+use super::driven::Driven;
+use super::sender::Sender;
+use crate::cc::{ControlConfig, Mixed, controls};
+use crate::config::{Arbiter, NicConfig, Sending};
+use crate::ns3::Scan;
+use crate::transport::{TransportConfig, transports};
+use crate::units::Rate;
+
+macro_rules! define {
+    ($($name:ident($module:ident),)*) => {
+        transports! { define_with [$($name($module),)*] }
+    };
+}
+
+macro_rules! define_with {
+    ([$($name:ident($module:ident),)*] $($other:ident($file:ident),)*) => {
+        /// The sending half of a NIC, by what its configuration says.
+        #[derive(Debug)]
+        pub(super) enum Half {
+            $($name(Sender<crate::cc::$module::$name>),)*
+            $($other(Box<Driven<crate::transport::$file::$other>>),)*
+            Mixed(Sender<Mixed>),
+            Scan(Box<Scan>),
+        }
+
+        impl Half {
+            /// The half that a configuration names, for ports of these rates.
+            pub fn new(config: &NicConfig, classes: usize, ports: &[Rate]) -> Self {
+                if config.host.arbiter == Arbiter::Scan {
+                    return Self::Scan(Box::new(Scan::new()));
+                }
+                match &config.control {
+                    $(Sending::Control(ControlConfig::$name(_)) => Self::$name(Sender::new()),)*
+                    $(Sending::Transport(TransportConfig::$other(own)) => {
+                        Self::$other(Box::new(Driven::new(own, config, classes, ports)))
+                    })*
+                    Sending::PerClass(_) => Self::Mixed(Sender::new()),
+                }
+            }
+        }
+
+        /// Calls a method of whichever half it is.
+        macro_rules! each {
+            ($self:expr, $half:ident => $call:expr) => {
+                match $self {
+                    $($crate::nic::halves::Half::$name($half) => $call,)*
+                    $($crate::nic::halves::Half::$other($half) => $call,)*
+                    $crate::nic::halves::Half::Mixed($half) => $call,
+                    $crate::nic::halves::Half::Scan($half) => $call,
+                }
+            };
+        }
+        pub(super) use each;
+    };
+}
+controls!(define);
