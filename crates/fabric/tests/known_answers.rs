@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use dataplane::config::{Admission, ControlConfig};
+use dataplane::config::{Admission, ControlConfig, FixedWindowConfig, Sending};
 use dataplane::units::{MS, NS, US};
 use fabric::record::Ending;
 
@@ -55,7 +55,9 @@ fn a_single_flow_takes_exactly_its_store_and_forward_time() {
 #[test]
 fn a_window_of_one_bdp_does_not_slow_a_flow_down() {
     let mut s = line_rate(leaf_spine(2, 1, 2), vec![flow(0, 0, 0, 3, 1_000_000)]);
-    s.nic.control = ControlConfig::FixedWindow { window: None };
+    s.nic.control = Sending::Control(ControlConfig::FixedWindow(FixedWindowConfig {
+        window: None,
+    }));
     let (_, keep) = s.run();
     assert_eq!(keep.fct(0), alone_ps(1_000_000, 4));
 }

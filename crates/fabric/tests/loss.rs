@@ -3,6 +3,7 @@
 mod common;
 
 use common::*;
+use dataplane::config::{ControlConfig, FixedWindowConfig, Sending};
 use dataplane::sink::DropCause;
 use dataplane::units::{MS, US};
 use fabric::record::{Ending, Outcome, PortRecord};
@@ -72,7 +73,9 @@ fn each_direction_of_a_link_loses_its_share_of_all_frames() {
     };
     let mut s = line_rate(topology, vec![flow(0, 0, 0, 1, 20_000_000)]);
     // Few repetitions: a window keeps what goes back short.
-    s.nic.control = dataplane::config::ControlConfig::FixedWindow { window: None };
+    s.nic.control = Sending::Control(ControlConfig::FixedWindow(FixedWindowConfig {
+        window: None,
+    }));
     let (outcome, keep) = s.run();
     assert_eq!(outcome.ending, Ending::Drained);
     assert!(keep.flows[0].retransmitted > 300);

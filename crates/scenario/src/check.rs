@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dataplane::config::{
     Admission, Alpha, BaseRtt, ControlConfig, IntConfig, MAX_CLASSES, PathChoice, PfcThreshold,
-    Recovery, Release, SwitchConfig,
+    Recovery, Release, Sending, SwitchConfig, TransportConfig,
 };
 use dataplane::int::{IntFormat, MAX_HOPS, padding_bytes};
 use dataplane::switch::{DATA_CLASS, division};
@@ -49,7 +49,7 @@ pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Surroundings {
         reserved_bytes: spec.reserved_bytes,
         nic_bps: nic_bps(graph),
         messages: match &spec.scheme.control {
-            ControlConfig::Homa(homa) => Messages::of(spec, graph, homa),
+            Sending::Transport(TransportConfig::Homa(homa)) => Messages::of(spec, graph, homa),
             _ => Messages::default(),
         },
         base_rtt_ps: base_rtt_ps(spec, graph),
@@ -656,7 +656,10 @@ fn telemetry(spec: &Spec, graph: &Arc<Graph>, config: &SchemeConfig, findings: &
     if let BaseRtt::Fixed(given) = config.base_rtt {
         let mut paths = Paths::new(graph.clone());
         let longest = paths.max_base_rtt_ps(config.switch.max_frame, config.nic.ack_bytes());
-        let uses = !matches!(config.nic.control, ControlConfig::LineRate);
+        let uses = !matches!(
+            config.nic.control,
+            Sending::Control(ControlConfig::LineRate(_))
+        );
         if given < longest && uses {
             let message = format!(
                 "base_rtt is {}, but the longest round trip of the empty network is {}",

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dataplane::config::{ControlConfig, PathChoice};
+use dataplane::config::{ControlConfig, PathChoice, Sending, TransportConfig};
 use dataplane::sink::DropCause;
 use dataplane::units::Time;
 use fabric::engine::{self, Plan, Threads};
@@ -292,13 +292,17 @@ impl Scenario {
             "BFC paused no queue",
         );
         match &scheme.control {
-            ControlConfig::ExpressPass(_) => {
+            Sending::Transport(TransportConfig::ExpressPass(_)) => {
                 let dropped = counters.drops[DropCause::CreditLimit as usize];
                 let all = dropped + counters.driven.credits_dropped;
                 say(all == 0, "ExpressPass dropped no credit");
             }
-            ControlConfig::Ndp(_) => say(counters.trims == 0, "NDP trimmed no packet"),
-            ControlConfig::Homa(_) => say(counters.driven.grants == 0, "Homa granted nothing"),
+            Sending::Transport(TransportConfig::Ndp(_)) => {
+                say(counters.trims == 0, "NDP trimmed no packet")
+            }
+            Sending::Transport(TransportConfig::Homa(_)) => {
+                say(counters.driven.grants == 0, "Homa granted nothing")
+            }
             _ => {}
         }
         let of_floodgate = scheme.floodgate.is_some();
@@ -314,7 +318,7 @@ impl Scenario {
             scheme.spfc.is_some() && counters.spfc_spared == 0,
             "SPFC spared no port a pause",
         );
-        let dcqcn = matches!(scheme.control, ControlConfig::Dcqcn(_));
+        let dcqcn = matches!(scheme.control, Sending::Control(ControlConfig::Dcqcn(_)));
         say(
             dcqcn && counters.marks > 0 && counters.cnps == 0 && !scheme.host.cnp_on_ack,
             "no CNP was sent",

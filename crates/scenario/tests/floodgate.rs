@@ -4,8 +4,8 @@ use std::path::Path;
 
 use dataplane::config::{
     Accounting, Admission, Aggregation, Alpha, Amount, Arbiter, BaseRtt, ControlConfig, CreditAt,
-    FloodgateConfig, HoldBy, HostPauseBy, PathChoice, PauseThresholds, Release, Voqs, WindowConfig,
-    WindowUnit,
+    FloodgateConfig, HoldBy, HostPauseBy, PathChoice, PauseThresholds, Release, Sending, Voqs,
+    WindowConfig, WindowUnit,
 };
 use dataplane::units::{MS, NEVER, US};
 use scenario::{Changes, Scenario, SchemeConfig, surroundings};
@@ -50,9 +50,9 @@ fn presets_are_the_designs_of_the_paper_over_pfc() {
         assert_eq!(practical.switch.floodgate, Some(FloodgateConfig::PRACTICAL));
         assert!(matches!(practical.switch.mmu.admission, Admission::Pfc(_)));
         match practical.nic.control {
-            ControlConfig::Dcqcn(c) => assert!(c.window),
-            ControlConfig::Timely(c) => assert!(c.window),
-            ControlConfig::Hpcc(_) => {}
+            Sending::Control(ControlConfig::Dcqcn(c)) => assert!(c.window),
+            Sending::Control(ControlConfig::Timely(c)) => assert!(c.window),
+            Sending::Control(ControlConfig::Hpcc(_)) => {}
             other => panic!("{other:?}"),
         }
         let ideal = floodgate(&format!("{control}+floodgate-ideal"), &[]);
@@ -282,7 +282,7 @@ fn the_profile_of_the_authors_code() {
         (of_400.1.kmin_bytes, of_400.1.kmax_bytes),
         (1_600_000, 6_400_000)
     );
-    let ControlConfig::Dcqcn(d) = c.nic.control else {
+    let Sending::Control(ControlConfig::Dcqcn(d)) = c.nic.control else {
         panic!("no DCQCN")
     };
     assert_eq!(
@@ -410,7 +410,7 @@ fn options_of_the_authors_simulator_elsewhere() {
     let profile = Some("conext21-code");
     let spec = parse("hpcc", &[], profile).expect("sound").spec.scheme;
     assert!(spec.in_order && spec.starts_first);
-    let ControlConfig::Hpcc(hpcc) = spec.control else {
+    let Sending::Control(ControlConfig::Hpcc(hpcc)) = spec.control else {
         panic!("no HPCC")
     };
     assert_eq!(hpcc.alpha, Some(f64::INFINITY), "the lowest of all hops");

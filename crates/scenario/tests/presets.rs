@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use dataplane::config::{
-    Accounting, Admission, Alpha, Arithmetic, BaseRtt, Classify, CnpReaction, ControlConfig,
-    DcqcnConfig, Departures, Division, HostConfig, HpccConfig, IntConfig, IrnConfig, IrnWindow,
-    PathChoice, Pfc, PfcThreshold, Reaction, Recovery, Schedule, TimelyBand,
+    Accounting, Admission, Alpha, BaseRtt, Classify, CnpReaction, ControlConfig, DcqcnConfig,
+    Departures, Division, FixedWindowConfig, HostConfig, HpccConfig, IntConfig, IrnConfig,
+    IrnWindow, LineRateConfig, PathChoice, Pfc, PfcThreshold, Reaction, Recovery, Schedule,
+    Sending, TimelyBand,
 };
 use dataplane::int::{Counter, IntFormat, Layout};
 use dataplane::switch::DATA_CLASS;
@@ -51,8 +52,8 @@ fn common() {
         if c.nic.recovery == Recovery::Own {
             continue; // Receiver-driven ones have tests of their own.
         }
-        let timely = matches!(c.nic.control, ControlConfig::Timely(_));
-        let hpcc = matches!(c.nic.control, ControlConfig::Hpcc(_));
+        let timely = matches!(c.nic.control, Sending::Control(ControlConfig::Timely(_)));
+        let hpcc = matches!(c.nic.control, Sending::Control(ControlConfig::Hpcc(_)));
         assert_eq!(
             (c.nic.mtu, c.nic.header),
             (1000, if timely { 56 } else { 48 }),
@@ -96,7 +97,10 @@ fn bfc() {
     assert!(bfc.first_exempt && !bfc.count_arriving);
     assert_eq!(bfc.upstream_queues, 1024);
     assert!(c.switch.ecn.is_none() && c.switch.int.is_none());
-    assert_eq!(c.nic.control, ControlConfig::LineRate);
+    assert_eq!(
+        c.nic.control,
+        Sending::Control(ControlConfig::LineRate(LineRateConfig))
+    );
     assert_eq!(
         c.nic.recovery,
         Recovery::GoBackN {
@@ -135,7 +139,12 @@ fn bfc_variants() {
     assert!(c.switch.bfc.is_some());
     let c = config("bfc-nic-deaf", &[]);
     assert!(!c.nic.obeys_bfc);
-    assert_eq!(c.nic.control, ControlConfig::FixedWindow { window: None });
+    assert_eq!(
+        c.nic.control,
+        Sending::Control(ControlConfig::FixedWindow(FixedWindowConfig {
+            window: None
+        }))
+    );
 }
 
 // PRE-50, PRE-51, PRE-52, PRE-53, PRE-54, PRE-55, PRE-56, PRE-57, PRE-58.
@@ -175,7 +184,10 @@ fn bfc_whole() {
     );
     assert!(config("bfc-incast-label", &[]).switch.assign.incast_queue);
     let window = config("bfc+window", &[]).nic.control;
-    assert_eq!(window, ControlConfig::DelayWindow(DelayWindowConfig::PAPER));
+    assert_eq!(
+        window,
+        Sending::Control(ControlConfig::DelayWindow(DelayWindowConfig::PAPER))
+    );
     for name in ["bfc-srf", "ideal-srf"] {
         let c = config(name, &[]);
         assert_eq!(c.switch.schedule, Schedule::ShortestRemaining);
@@ -228,7 +240,7 @@ fn the_code_of_the_bfc_paper() {
 #[test]
 fn hpcc() {
     let c = config("hpcc", &[]);
-    let ControlConfig::Hpcc(hpcc) = c.nic.control else {
+    let Sending::Control(ControlConfig::Hpcc(hpcc)) = c.nic.control else {
         panic!()
     };
     assert_eq!(
@@ -269,7 +281,7 @@ fn hpcc() {
 fn telemetry() {
     let both = |set: &[&str]| {
         let c = config("hpcc", set);
-        let ControlConfig::Hpcc(hpcc) = c.nic.control else {
+        let Sending::Control(ControlConfig::Hpcc(hpcc)) = c.nic.control else {
             panic!()
         };
         let int = c.switch.int.expect("INT is on");
@@ -293,7 +305,7 @@ fn telemetry() {
 #[test]
 fn variants_of_hpcc() {
     let hpcc = |set: &[&str]| match config("hpcc", set).nic.control {
-        ControlConfig::Hpcc(hpcc) => hpcc,
+        Sending::Control(ControlConfig::Hpcc(hpcc)) => hpcc,
         other => panic!("{other:?}"),
     };
     assert_eq!(hpcc(&[]), HpccConfig::paper(1e11));
@@ -327,7 +339,9 @@ fn hpcc_sfq() {
             Schedule::Drr { quantum: 1128 }
         )
     );
-    assert!(matches!(c.nic.control, ControlConfig::Hpcc(_)) && c.switch.int.is_some());
+    assert!(
+        matches!(c.nic.control, Sending::Control(ControlConfig::Hpcc(_))) && c.switch.int.is_some()
+    );
 }
 
 // PRE-15, PRE-16, PRE-17, PRE-33, PRE-34, PRE-35, PRE-40.
@@ -346,7 +360,7 @@ fn dcqcn() {
     };
     assert_eq!(red(&c, 100), (100_000, 400_000, 0.2));
     assert_eq!(red(&c, 400), (400_000, 1_600_000, 0.2));
-    let ControlConfig::Dcqcn(d) = c.nic.control else {
+    let Sending::Control(ControlConfig::Dcqcn(d)) = c.nic.control else {
         panic!()
     };
     assert_eq!(
@@ -361,7 +375,7 @@ fn dcqcn() {
     );
     let paper = config("dcqcn", &["scheme.parameters=hpcc-paper"]);
     assert_eq!(red(&paper, 100), (400_000, 1_600_000, 0.2));
-    let ControlConfig::Dcqcn(d) = config("dcqcn+win", &[]).nic.control else {
+    let Sending::Control(ControlConfig::Dcqcn(d)) = config("dcqcn+win", &[]).nic.control else {
         panic!()
     };
     assert!(d.window);
@@ -370,11 +384,11 @@ fn dcqcn() {
 // PRE-36, PRE-34.
 #[test]
 fn timely() {
-    let ControlConfig::Timely(t) = config("timely", &[]).nic.control else {
+    let Sending::Control(ControlConfig::Timely(t)) = config("timely", &[]).nic.control else {
         panic!()
     };
     assert_eq!(t, dataplane::config::TimelyConfig::hpcc_comparison(1e11));
-    let ControlConfig::Timely(t) = config("timely+win", &[]).nic.control else {
+    let Sending::Control(ControlConfig::Timely(t)) = config("timely+win", &[]).nic.control else {
         panic!()
     };
     assert!(t.window);
@@ -384,7 +398,7 @@ fn timely() {
 #[test]
 fn dctcp() {
     let c = config("dctcp", &[]);
-    let ControlConfig::Dctcp(d) = c.nic.control else {
+    let Sending::Control(ControlConfig::Dctcp(d)) = c.nic.control else {
         panic!()
     };
     assert_eq!(d, dataplane::config::DctcpConfig::line_rate_start());
@@ -407,21 +421,29 @@ fn ideal_and_plain() {
     );
     assert_eq!(
         (c.nic.control, c.nic.recovery),
-        (ControlConfig::FixedWindow { window: None }, Recovery::None)
+        (
+            Sending::Control(ControlConfig::FixedWindow(FixedWindowConfig {
+                window: None
+            })),
+            Recovery::None
+        )
     );
     assert_eq!(c.nic.ack_class, 1);
     let c = config("line-rate", &[]);
     assert_eq!(
         (c.nic.control, c.switch.classify),
-        (ControlConfig::LineRate, Classify::Fifo)
+        (
+            Sending::Control(ControlConfig::LineRate(LineRateConfig)),
+            Classify::Fifo
+        )
     );
     assert!(matches!(c.switch.mmu.admission, Admission::Pfc(_)) && c.switch.bfc.is_none());
     let c = config("fixed-window", &["scheme.fixed-window.window=\"64KB\""]);
     assert_eq!(
         c.nic.control,
-        ControlConfig::FixedWindow {
+        Sending::Control(ControlConfig::FixedWindow(FixedWindowConfig {
             window: Some(64_000)
-        }
+        }))
     );
 }
 
@@ -559,7 +581,7 @@ fn spfc_is_an_axis() {
 fn hosts_of_the_spfc_paper_have_the_values_of_the_papers_it_cites() {
     let paper = "scheme.parameters=spfc-paper";
     let c = config("dcqcn+spfc", &[paper]);
-    let ControlConfig::Dcqcn(dcqcn) = c.nic.control else {
+    let Sending::Control(ControlConfig::Dcqcn(dcqcn)) = c.nic.control else {
         panic!()
     };
     assert_eq!(dcqcn, DcqcnConfig::paper());
@@ -703,7 +725,10 @@ fn hpcc_without_pfc() {
             Admission::EgressDynamic { .. }
         ));
         assert_eq!(c.nic.recovery, Recovery::Ideal { delay_ps: None });
-        assert!(matches!(c.nic.control, ControlConfig::Hpcc(_)) && c.switch.int.is_some());
+        assert!(
+            matches!(c.nic.control, Sending::Control(ControlConfig::Hpcc(_)))
+                && c.switch.int.is_some()
+        );
         let with = config(&name.replace("-no-pfc", ""), &[]);
         assert!(matches!(with.switch.mmu.admission, Admission::Pfc(_)));
         assert_ne!(with.nic.recovery, c.nic.recovery);
@@ -717,9 +742,10 @@ fn hpcc_without_pfc() {
 // PRE-62, PRE-63, TIMELY-33, DCTCP-15
 #[test]
 fn variants_of_the_rivals() {
-    let ControlConfig::Timely(t) = config("timely+win", &["scheme.timely.gradient=patched"])
-        .nic
-        .control
+    let Sending::Control(ControlConfig::Timely(t)) =
+        config("timely+win", &["scheme.timely.gradient=patched"])
+            .nic
+            .control
     else {
         panic!()
     };
@@ -728,11 +754,12 @@ fn variants_of_the_rivals() {
         "scheme.timely.gradient=patched",
         "scheme.timely.patched.beta=0.1",
     ];
-    let ControlConfig::Timely(t) = config("timely", &set).nic.control else {
+    let Sending::Control(ControlConfig::Timely(t)) = config("timely", &set).nic.control else {
         panic!()
     };
     assert!(matches!(t.band, TimelyBand::Patched { beta: 0.1, .. }));
-    let ControlConfig::Dctcp(d) = config("dctcp", &["scheme.dctcp.window=false"]).nic.control
+    let Sending::Control(ControlConfig::Dctcp(d)) =
+        config("dctcp", &["scheme.dctcp.window=false"]).nic.control
     else {
         panic!()
     };
@@ -828,11 +855,11 @@ fn no_profile() {
         }
         assert!(c.switch.ecn.is_none_or(|ecn| !ecn.replay));
         let real = match c.nic.control {
-            ControlConfig::Hpcc(c) => c.arithmetic == Arithmetic::Real && c.ai_bps.is_none(),
-            ControlConfig::Dcqcn(c) => c.arithmetic == Arithmetic::Real && !c.fixed_window,
-            ControlConfig::Timely(c) => c.arithmetic == Arithmetic::Real && !c.fixed_window,
-            ControlConfig::Dctcp(c) => {
-                c.arithmetic == Arithmetic::Real && c.ai_bps.is_none() && c.min_rate_bps.is_none()
+            Sending::Control(ControlConfig::Hpcc(c)) => c.ai_bps.is_none(),
+            Sending::Control(ControlConfig::Dcqcn(c)) => !c.fixed_window,
+            Sending::Control(ControlConfig::Timely(c)) => !c.fixed_window,
+            Sending::Control(ControlConfig::Dctcp(c)) => {
+                c.ai_bps.is_none() && c.min_rate_bps.is_none()
             }
             _ => true,
         };

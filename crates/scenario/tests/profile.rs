@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use dataplane::config::{
-    Accounting, Admission, Arbiter, Arithmetic, BaseRtt, ControlConfig, PathChoice, Recovery, Scope,
+    Accounting, Admission, Arbiter, BaseRtt, ControlConfig, PathChoice, Recovery, Scope, Sending,
 };
 use dataplane::int::{IntFormat, Layout};
 use dataplane::units::{NEVER, NS, US};
@@ -76,13 +76,10 @@ fn what_it_sets() {
         scenario.spec.scheme.configure(&around)
     };
     let hpcc = of("hpcc");
-    let ControlConfig::Hpcc(c) = hpcc.nic.control else {
+    let Sending::Control(ControlConfig::Hpcc(c)) = hpcc.nic.control else {
         panic!("{:?}", hpcc.nic.control)
     };
-    assert_eq!(
-        (c.max_stage, c.ai_bps, c.min_rate_bps, c.arithmetic),
-        (0, Some(5e7), 1e9, Arithmetic::Integer)
-    );
+    assert_eq!((c.max_stage, c.ai_bps, c.min_rate_bps), (0, Some(5e7), 1e9));
     // NS3-19
     assert_eq!(c.telemetry.format, IntFormat::Wire(Layout::new(4, 17)));
     assert!(hpcc.switch.classes[0].int, "pause frames count");
@@ -117,7 +114,7 @@ fn what_it_sets() {
     let ecn = dcqcn.switch.ecn.as_ref().unwrap();
     assert!(ecn.replay && ecn.at_dequeue && ecn.scope == Scope::Queue);
     assert_eq!(of("timely").nic.data_bytes(1000), 1056);
-    let ControlConfig::Dctcp(c) = of("dctcp").nic.control else {
+    let Sending::Control(ControlConfig::Dctcp(c)) = of("dctcp").nic.control else {
         panic!("no DCTCP")
     };
     assert_eq!((c.ai_bps, c.min_rate_bps), (Some(615e6), Some(1e9)));

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use dataplane::config::{
-    Admission, Assist, Classify, ControlConfig, HomaConfig, PathChoice, Recovery, Schedule,
+    Admission, Assist, Classify, HomaConfig, PathChoice, Recovery, Schedule, Sending,
+    TransportConfig,
 };
 use dataplane::units::MS;
 use scenario::{Changes, Scenario, ScenarioError, SchemeConfig, surroundings};
@@ -53,7 +54,7 @@ fn expresspass() {
         Admission::PerPort { bytes: 75_000_000 }
     );
     assert_eq!(c.nic.recovery, Recovery::Own);
-    let ControlConfig::ExpressPass(x) = c.nic.control else {
+    let Sending::Transport(TransportConfig::ExpressPass(x)) = c.nic.control else {
         panic!("{:?}", c.nic.control)
     };
     assert_eq!(
@@ -92,7 +93,7 @@ fn ndp() {
     assert_eq!((trim.packets, trim.header_bytes, trim.weight), (8, 64, 10));
     assert_eq!(trim.control_bytes, 12_000);
     assert!(trim.either && trim.returns);
-    let ControlConfig::Ndp(x) = c.nic.control else {
+    let Sending::Transport(TransportConfig::Ndp(x)) = c.nic.control else {
         panic!("{:?}", c.nic.control)
     };
     assert_eq!((x.window, x.timeout_ps, x.trim), (None, MS, trim));
@@ -100,7 +101,7 @@ fn ndp() {
 
 fn levels(text: &str, set: &[&str]) -> HomaConfig {
     match config(text, "homa", set).nic.control {
-        ControlConfig::Homa(homa) => homa,
+        Sending::Transport(TransportConfig::Homa(homa)) => homa,
         other => panic!("{other:?}"),
     }
 }

@@ -1,7 +1,8 @@
 use crate::{close, path};
-use dataplane::config::{Arithmetic, CnpReaction, DcqcnConfig};
-use dataplane::nic::control::PathInfo;
-use dataplane::nic::dcqcn::Dcqcn;
+use dataplane::cc::Control;
+use dataplane::cc::PathInfo;
+use dataplane::cc::dcqcn::Dcqcn;
+use dataplane::config::{CnpReaction, DcqcnConfig};
 use proptest::prelude::*;
 
 const US: u64 = 1_000_000;
@@ -19,7 +20,7 @@ impl Flow {
         Self {
             config,
             path,
-            dcqcn: Dcqcn::new(&config, &path),
+            dcqcn: Dcqcn::new(&config, &path, 0),
         }
     }
 
@@ -465,7 +466,6 @@ fn config() -> impl Strategy<Value = DcqcnConfig> {
         clamp_target: rest.3,
         window: true,
         fixed_window: false,
-        arithmetic: Arithmetic::Real,
     })
 }
 

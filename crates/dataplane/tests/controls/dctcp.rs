@@ -1,7 +1,7 @@
 use crate::{ack, close, path};
+use dataplane::cc::dctcp::Dctcp;
+use dataplane::cc::{AckInfo, Control};
 use dataplane::config::DctcpConfig;
-use dataplane::nic::control::AckInfo;
-use dataplane::nic::dctcp::Dctcp;
 
 /// A flow of 100 Gb/s: BDP 100 000 bytes, packets of 1 000.
 struct Flow {
@@ -14,7 +14,7 @@ impl Flow {
     fn new(config: DctcpConfig) -> Self {
         Self {
             config,
-            dctcp: Dctcp::new(&config, &path(100.0)),
+            dctcp: Dctcp::new(&config, &path(100.0), 0),
             seq: 0,
         }
     }
@@ -24,7 +24,11 @@ impl Flow {
     }
 
     fn window(&self) -> u64 {
-        self.dctcp.window(&self.config)
+        self.dctcp.clone().window(&self.config, &path(100.0), 0)
+    }
+
+    fn rate_bps(&self) -> f64 {
+        self.dctcp.clone().rate_bps(&self.config, &path(100.0), 0)
     }
 
     /// One packet is acknowledged while `snd_nxt` is next to be sent.
@@ -43,11 +47,11 @@ impl Flow {
 #[test]
 fn starts_with_a_bdp_or_with_ten_packets() {
     let flow = Flow::at_line_rate();
-    assert_eq!(flow.dctcp.window(&flow.config), 100_000);
-    close(flow.dctcp.rate_bps(&path(100.0)), 1e11);
+    assert_eq!(flow.window(), 100_000);
+    close(flow.rate_bps(), 1e11);
     let flow = Flow::new(DctcpConfig::paper());
-    assert_eq!(flow.dctcp.window(&flow.config), 10_000);
-    close(flow.dctcp.rate_bps(&path(100.0)), 1e10);
+    assert_eq!(flow.window(), 10_000);
+    close(flow.rate_bps(), 1e10);
     let many = DctcpConfig {
         initial_packets: 1_000,
         ..DctcpConfig::paper()
@@ -111,7 +115,7 @@ fn no_increase_while_a_reduction_holds() {
     flow.ack(false, 9_000);
     // α after a window of three unmarked packets; the cut holds to 20 000.
     flow.ack(true, 20_000);
-    let window = flow.dctcp.window(&flow.config);
+    let window = flow.window();
     for _ in 4..=20 {
         assert_eq!(flow.ack(false, 20_000), window);
     }
@@ -126,16 +130,16 @@ fn bounds_of_the_window() {
         let beyond = flow.seq;
         flow.ack(true, beyond);
     }
-    assert_eq!(flow.dctcp.window(&flow.config), 1_000);
+    assert_eq!(flow.window(), 1_000);
     for _ in 0..300 {
         let beyond = flow.seq;
         flow.ack(false, beyond);
     }
-    assert_eq!(flow.dctcp.window(&flow.config), 100_000);
+    assert_eq!(flow.window(), 100_000);
     let config = DctcpConfig::line_rate_start();
-    let short = Dctcp::new(&config, &path(0.1));
-    assert_eq!(short.window(&config), 1_000);
-    close(short.rate_bps(&path(0.1)), 1e8);
+    let mut short = Dctcp::new(&config, &path(0.1), 0);
+    assert_eq!(short.window(&config, &path(0.1), 0), 1_000);
+    close(short.rate_bps(&config, &path(0.1), 0), 1e8);
 }
 
 /// DCTCP-09: slow start adds what is acknowledged, up to one BDP or the first mark.
@@ -162,15 +166,15 @@ fn a_loss_halves_once() {
     flow.ack(false, 5_000);
     for _ in 0..3 {
         flow.dctcp.on_loss(&flow.config, &path(100.0), 5_000);
-        assert_eq!(flow.dctcp.window(&flow.config), 50_000);
+        assert_eq!(flow.window(), 50_000);
     }
     // Nor does a mark cut again before byte 5 000 is passed.
     assert_eq!(flow.ack(true, 5_000), 50_000);
     flow.seq = 5_000;
     flow.ack(false, 20_000);
-    let window = flow.dctcp.window(&flow.config);
+    let window = flow.window();
     flow.dctcp.on_loss(&flow.config, &path(100.0), 20_000);
-    assert_eq!(flow.dctcp.window(&flow.config), window / 2);
+    assert_eq!(flow.window(), window / 2);
 }
 
 /// DCTCP-13, DCTCP-14.
@@ -192,7 +196,7 @@ fn a_rate_without_a_window() {
     for marked in [false, true, false, true, true, false, false, true] {
         with.ack(marked, with.seq + 3_000);
         assert_eq!(without.ack(marked, without.seq + 3_000), u64::MAX);
-        let rate = |flow: &Flow| flow.dctcp.rate_bps(&path(100.0));
+        let rate = |flow: &Flow| flow.rate_bps();
         close(rate(&without), rate(&with));
     }
     assert!(with.window() < 100_000);

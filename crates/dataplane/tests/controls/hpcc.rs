@@ -1,8 +1,8 @@
 use crate::{ack, close, path};
+use dataplane::cc::hpcc::Hpcc;
+use dataplane::cc::{AckInfo, Control};
 use dataplane::config::HpccConfig;
 use dataplane::int::{IntHop, IntStack, MAX_HOPS, padding_bytes};
-use dataplane::nic::control::AckInfo;
-use dataplane::nic::hpcc::Hpcc;
 
 const US: u64 = 1_000_000;
 
@@ -38,7 +38,7 @@ impl Flow {
     pub fn with(config: HpccConfig) -> Self {
         Self {
             config,
-            hpcc: Hpcc::new(&config, &path(100.0)),
+            hpcc: Hpcc::new(&config, &path(100.0), 0),
         }
     }
 
@@ -50,8 +50,16 @@ impl Flow {
         self.hpcc.on_ack(&self.config, &path(100.0), &ack);
     }
 
+    pub fn window(&self) -> u64 {
+        self.hpcc.clone().window(&self.config, &path(100.0), 0)
+    }
+
+    pub fn rate_bps(&self) -> f64 {
+        self.hpcc.clone().rate_bps(&self.config, &path(100.0), 0)
+    }
+
     pub fn window_bytes(&self) -> f64 {
-        self.hpcc.rate_bps() * 8e-6 / 8.0
+        self.rate_bps() * 8e-6 / 8.0
     }
 }
 
@@ -59,8 +67,8 @@ impl Flow {
 #[test]
 fn starts_at_line_rate() {
     let flow = Flow::new();
-    assert_eq!(flow.hpcc.window(), 100_000);
-    close(flow.hpcc.rate_bps(), 1e11);
+    assert_eq!(flow.window(), 100_000);
+    close(flow.rate_bps(), 1e11);
     close(flow.hpcc.reference_bytes(), 100_000.0);
     close(flow.hpcc.utilisation(), 1.0);
 }
@@ -72,15 +80,15 @@ fn worked_example_of_algorithm_1() {
     let mut flow = Flow::new();
     // HPCC-09: recorded only.
     flow.ack(1_000, 100_000, &stack(&[port(1, 0, 50_000)]));
-    assert_eq!(flow.hpcc.window(), 100_000);
+    assert_eq!(flow.window(), 100_000);
 
     // 25 000 bytes in 2 µs is line rate; min(30 000, 50 000) bytes are 0.3 of B·T: u = 1.3.
     // τ/T = 1/4: U = 3/4 · 1 + 1/4 · 1.3 = 1.075. Above η: W = 100 000 · 0.95 / 1.075 + 80.
     flow.ack(2_000, 101_000, &stack(&[port(3, 25_000, 30_000)]));
     close(flow.hpcc.utilisation(), 1.075);
     close(flow.window_bytes(), 95_000.0 / 1.075 + 80.0);
-    close(flow.hpcc.rate_bps(), (95_000.0 / 1.075 + 80.0) * 1e6);
-    assert_eq!(flow.hpcc.window(), 88_452);
+    close(flow.rate_bps(), (95_000.0 / 1.075 + 80.0) * 1e6);
+    assert_eq!(flow.window(), 88_452);
     // Byte 2 000 was sent before lastUpdateSeq = 100 000: W^c stays.
     close(flow.hpcc.reference_bytes(), 100_000.0);
 
@@ -219,14 +227,14 @@ fn a_new_path_discards_the_record() {
     flow.ack(1, 100_000, &stack(&[port(0, 0, 0)]));
     flow.ack(2, 100_000, &stack(&[port(8, 50_000, 0)]));
     close(flow.hpcc.utilisation(), 0.5);
-    let window = flow.hpcc.window();
+    let window = flow.window();
     flow.ack(
         200_000,
         300_000,
         &other_path(port(16, 1_000_000_000, 9_000)),
     );
     close(flow.hpcc.utilisation(), 0.5);
-    assert_eq!(flow.hpcc.window(), window);
+    assert_eq!(flow.window(), window);
     // Measured against the new record: 0.75.
     flow.ack(3, 300_000, &other_path(port(24, 1_000_075_000, 0)));
     close(flow.hpcc.utilisation(), 0.75);
@@ -284,8 +292,8 @@ fn window_and_rate_are_clipped() {
     let mut flow = Flow::new();
     flow.ack(1, 2, &stack(&[port(0, 0, u32::MAX)]));
     flow.ack(3, 4, &stack(&[port(10, 1_000_000_000_000, u32::MAX)]));
-    close(flow.hpcc.rate_bps(), 1e8);
-    assert_eq!(flow.hpcc.window(), 100);
+    close(flow.rate_bps(), 1e8);
+    assert_eq!(flow.window(), 100);
     close(flow.hpcc.reference_bytes(), 100.0);
     for i in 2..200 {
         flow.ack(
@@ -294,8 +302,8 @@ fn window_and_rate_are_clipped() {
             &stack(&[port(10 * i, 1_000_000_000_000, 0)]),
         );
     }
-    close(flow.hpcc.rate_bps(), 1e11);
-    assert_eq!(flow.hpcc.window(), 100_000);
+    close(flow.rate_bps(), 1e11);
+    assert_eq!(flow.window(), 100_000);
 }
 
 /// HPCC-04: an ACK that carries no telemetry changes nothing.
@@ -304,7 +312,7 @@ fn no_telemetry_no_change() {
     let mut flow = Flow::new();
     flow.ack(1, 2, &IntStack::default());
     flow.hpcc.on_ack(&flow.config, &path(100.0), &ack(3, 4));
-    assert_eq!(flow.hpcc.window(), 100_000);
+    assert_eq!(flow.window(), 100_000);
     // Neither of them was the first record.
     flow.ack(5, 6, &stack(&[port(0, 0, 0)]));
     close(flow.hpcc.utilisation(), 1.0);
@@ -313,10 +321,8 @@ fn no_telemetry_no_change() {
 /// HPCC-25: HPCC does not look at losses.
 #[test]
 fn a_loss_changes_nothing() {
-    use dataplane::config::ControlConfig;
-    use dataplane::nic::control::Control;
-    let config = ControlConfig::Hpcc(HpccConfig::paper(1e11));
-    let mut control = Control::new(&config, &path(100.0), 0);
+    let config = HpccConfig::paper(1e11);
+    let mut control = Hpcc::new(&config, &path(100.0), 0);
     control.on_loss(&config, &path(100.0), 50_000);
     assert_eq!(control.window(&config, &path(100.0), 0), 100_000);
 }

@@ -2,9 +2,9 @@
 
 use crate::hpcc::{Flow, port, stack};
 use crate::{close, path};
+use dataplane::cc::hpcc::Reciprocals;
 use dataplane::config::{Division, HpccConfig, Reaction};
 use dataplane::int::{IntHop, IntStack};
-use dataplane::nic::hpcc::Reciprocals;
 use proptest::prelude::*;
 
 fn paper() -> HpccConfig {
@@ -67,7 +67,7 @@ fn per_rtt_looks_at_one_ack_of_a_round_trip() {
             &stack(&[port(i, 12_500 * i, 0)]),
         );
     }
-    assert_eq!(flow.hpcc.window(), 100_000);
+    assert_eq!(flow.window(), 100_000);
     close(flow.hpcc.utilisation(), 1.0);
     // Over the 101 µs since the record: 1 262 500 bytes, line rate; 40 000 bytes of queue.
     flow.ack(101_000, 200_000, &stack(&[port(101, 1_262_500, 40_000)]));
@@ -138,7 +138,7 @@ fn registers(alpha: f64) -> Flow {
 fn a_register_per_link() {
     let mut flow = registers(1.0);
     flow.ack(1, 100_000, &stack(&[port(0, 0, 0), port(0, 0, 0)]));
-    assert_eq!(flow.hpcc.window(), 100_000);
+    assert_eq!(flow.window(), 100_000);
     flow.ack(
         100_001,
         200_000,
@@ -206,7 +206,7 @@ fn a_new_path_makes_new_registers_of_the_same_window() {
         let seq = 200_000 + i * 1_000;
         flow.ack(seq, seq, &stack(&hops(8 * i, sent)));
     }
-    assert_eq!(flow.hpcc.window(), 100_000);
+    assert_eq!(flow.window(), 100_000);
     // Ten times four W_init is the most of each: after U = 1.9 of the first, 10·4/2 of it is
     // still far from what limits the flow.
     let heard = [
@@ -215,7 +215,7 @@ fn a_new_path_makes_new_registers_of_the_same_window() {
     ];
     let heard: Vec<IntHop> = [0, 1, 1, 1].map(|i| heard[i]).to_vec();
     flow.ack(700_000, 700_001, &stack(&heard));
-    assert_eq!(flow.hpcc.window(), 100_000);
+    assert_eq!(flow.window(), 100_000);
 }
 
 /// HPCC-35: the size of the table; that of ε = 1 % is about the paper's 10 KB.
@@ -291,9 +291,9 @@ proptest! {
             (now, sent) = (now + us, sent + bytes);
             let seq = 1_000 * i as u64;
             flow.ack(seq, seq + 5_000, &stack(&vec![port(now, sent, qlen); hops]));
-            let window = flow.hpcc.window();
+            let window = flow.window();
             prop_assert!((99..=100_000).contains(&window), "{}", window);
-            prop_assert!(flow.hpcc.rate_bps() >= 0.999e8 && flow.hpcc.rate_bps() <= 1e11);
+            prop_assert!(flow.rate_bps() >= 0.999e8 && flow.rate_bps() <= 1e11);
         }
     }
 }

@@ -11,7 +11,7 @@ mod properties;
 mod timely;
 mod wire;
 
-use dataplane::nic::control::{AckInfo, PathInfo};
+use dataplane::cc::{AckInfo, PathInfo};
 
 /// 8 µs at `gbps`: 100 000 bytes at 100 Gb/s.
 fn path(gbps: f64) -> PathInfo {
@@ -20,6 +20,7 @@ fn path(gbps: f64) -> PathInfo {
         line_bps: gbps * 1e9,
         bdp_bytes: gbps * 1000.0,
         mtu: 1000,
+        class: 0,
     }
 }
 

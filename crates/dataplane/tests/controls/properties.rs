@@ -1,7 +1,14 @@
 use crate::path;
-use dataplane::config::{ControlConfig, DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig};
+use dataplane::cc::dctcp::Dctcp;
+use dataplane::cc::fixed_window::FixedWindow;
+use dataplane::cc::hpcc::Hpcc;
+use dataplane::cc::line_rate::LineRate;
+use dataplane::cc::{AckInfo, Control, Mixed, PathInfo, PerClass};
+use dataplane::config::{
+    ControlConfig, DcqcnConfig, DctcpConfig, FixedWindowConfig, HpccConfig, LineRateConfig,
+    TimelyConfig,
+};
 use dataplane::int::{IntHop, IntStack};
-use dataplane::nic::control::{AckInfo, Control, PathInfo};
 use proptest::prelude::*;
 
 /// Every control that has a state, by number.
@@ -77,7 +84,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-fn apply(control: &mut Control, config: &ControlConfig, path: &PathInfo, now: u64, op: &Op) {
+fn apply(control: &mut Mixed, config: &PerClass, path: &PathInfo, now: u64, op: &Op) {
     match op {
         Op::Ack {
             seq,
@@ -127,7 +134,8 @@ proptest! {
             (path.base_rtt_ps, path.bdp_bytes) = (0, 0.0);
         }
         let (config, least_bps) = control(kind, path.line_bps);
-        let mut control = Control::new(&config, &path, 0);
+        let config = PerClass::new(&[config]);
+        let mut control = Mixed::new(&config, &path, 0);
         let most = (path.bdp_bytes.max(f64::from(path.mtu))) as u64;
         // DCTCP has no lowest rate but a lowest window of one packet.
         let least_bps = least_bps * (1.0 - 1e-9);
@@ -147,22 +155,42 @@ proptest! {
 #[test]
 fn line_rate_and_fixed_window() {
     let path = path(100.0);
-    let mut line = Control::new(&ControlConfig::LineRate, &path, 0);
-    assert_eq!(line.window(&ControlConfig::LineRate, &path, 0), u64::MAX);
-    assert_eq!(
-        line.rate_bps(&ControlConfig::LineRate, &path, 0),
-        f64::INFINITY
-    );
+    let mut line = LineRate::new(&LineRateConfig, &path, 0);
+    assert_eq!(line.window(&LineRateConfig, &path, 0), u64::MAX);
+    assert_eq!(line.rate_bps(&LineRateConfig, &path, 0), f64::INFINITY);
     for (window, wanted) in [(None, 100_000), (Some(5_000), 5_000), (Some(0), 1)] {
-        let config = ControlConfig::FixedWindow { window };
-        let mut fixed = Control::new(&config, &path, 0);
+        let config = FixedWindowConfig { window };
+        let mut fixed = FixedWindow::new(&config, &path, 0);
         assert_eq!(fixed.window(&config, &path, 0), wanted);
         assert_eq!(fixed.rate_bps(&config, &path, 0), f64::INFINITY);
     }
 }
 
-/// A flow's control is small: a hundred thousand of them take some 25 MB.
+/// Among several controls each flow has that of its class.
+#[test]
+fn the_class_of_a_flow_names_its_control() {
+    let slow = ControlConfig::FixedWindow(FixedWindowConfig {
+        window: Some(5_000),
+    });
+    let dctcp = ControlConfig::Dctcp(DctcpConfig::line_rate_start());
+    let config = PerClass::new(&[ControlConfig::LineRate(LineRateConfig), slow, dctcp]);
+    let windows = [0, 1, 2, 7].map(|class| {
+        let path = PathInfo {
+            class,
+            ..path(100.0)
+        };
+        let mut control = Mixed::new(&config, &path, 0);
+        control.on_loss(&config, &path, 50_000);
+        control.window(&config, &path, 0)
+    });
+    assert_eq!(windows, [u64::MAX, 5_000, 50_000, 50_000]);
+}
+
+/// A flow's control is small: a hundred thousand of them take some 25 MB, and simple ones far less.
 #[test]
 fn state_is_small() {
-    assert!(size_of::<Control>() <= 256, "{}", size_of::<Control>());
+    assert!(size_of::<Mixed>() <= 264, "{}", size_of::<Mixed>());
+    assert!(size_of::<Hpcc>() <= 256, "{}", size_of::<Hpcc>());
+    assert!(size_of::<Dctcp>() <= 64, "{}", size_of::<Dctcp>());
+    assert_eq!(size_of::<LineRate>(), 0);
 }

@@ -1,7 +1,7 @@
 use crate::{ack, close, path};
-use dataplane::config::{ControlConfig, TimelyBand, TimelyConfig};
-use dataplane::nic::control::{AckInfo, Control};
-use dataplane::nic::timely::Timely;
+use dataplane::cc::timely::Timely;
+use dataplane::cc::{AckInfo, Control};
+use dataplane::config::{TimelyBand, TimelyConfig};
 
 const US: u64 = 1_000_000;
 
@@ -17,7 +17,7 @@ impl Flow {
         let config = TimelyConfig::paper();
         Self {
             config,
-            timely: Timely::new(&config, &path(10.0)),
+            timely: Timely::new(&config, &path(10.0), 0),
             seq: 0,
         }
     }
@@ -30,7 +30,15 @@ impl Flow {
             ..ack(self.seq + 1, self.seq + 1_000)
         };
         self.timely.on_ack(&self.config, &path(10.0), &ack);
-        self.timely.rate_bps() / 1e6
+        self.rate_bps() / 1e6
+    }
+
+    fn rate_bps(&self) -> f64 {
+        self.timely.clone().rate_bps(&self.config, &path(10.0), 0)
+    }
+
+    fn window(&self) -> u64 {
+        self.timely.clone().window(&self.config, &path(10.0), 0)
     }
 }
 
@@ -38,7 +46,7 @@ impl Flow {
 #[test]
 fn gradient_between_the_thresholds() {
     let mut flow = Flow::new();
-    close(flow.timely.rate_bps(), 10e9);
+    close(flow.rate_bps(), 10e9);
     close(flow.rtt(60), 10_000.0);
     // d = 0.875 · 20 µs = 17.5 µs, gradient 0.875, factor 1 − 0.8 · 0.875 = 0.3.
     close(flow.rtt(80), 3_000.0);
@@ -67,7 +75,7 @@ fn below_t_low_it_grows() {
     flow.rtt(10);
     flow.rtt(600); // to get away from the line: 1 − 0.8 · (1 − 500/600)
     let start = 10_000.0 * (1.0 - 0.8 / 6.0);
-    close(flow.timely.rate_bps() / 1e6, start);
+    close(flow.rate_bps() / 1e6, start);
     for i in 1..=12 {
         close(flow.rtt(i), start + 10.0 * i as f64);
     }
@@ -82,7 +90,7 @@ fn above_t_high_it_falls() {
     flow.rtt(2_000);
     close(flow.rtt(1_000), 6_000.0);
     close(flow.rtt(501), 6_000.0 * (1.0 - 0.8 * (1.0 - 500.0 / 501.0)));
-    let before = flow.timely.rate_bps() / 1e6;
+    let before = flow.rate_bps() / 1e6;
     close(flow.rtt(500), before + 10.0);
 }
 
@@ -137,7 +145,7 @@ fn once_per_round_trip() {
             ..ack(seq, snd_nxt)
         };
         flow.timely.on_ack(&flow.config, &path(10.0), &ack);
-        flow.timely.rate_bps()
+        flow.rate_bps()
     };
     on(1_000, 50_000, 60);
     close(on(2_000, 51_000, 900), 10e9);
@@ -149,16 +157,16 @@ fn once_per_round_trip() {
 #[test]
 fn window_follows_the_rate() {
     let mut flow = Flow::new();
-    assert_eq!(flow.timely.window(&flow.config, &path(10.0)), u64::MAX);
+    assert_eq!(flow.window(), u64::MAX);
     flow.config.window = true;
-    assert_eq!(flow.timely.window(&flow.config, &path(10.0)), 10_000);
+    assert_eq!(flow.window(), 10_000);
     flow.rtt(1_000);
     flow.rtt(1_000);
-    assert_eq!(flow.timely.window(&flow.config, &path(10.0)), 6_000);
+    assert_eq!(flow.window(), 6_000);
     for _ in 0..40 {
         flow.rtt(1_000_000);
     }
-    assert_eq!(flow.timely.window(&flow.config, &path(10.0)), 10);
+    assert_eq!(flow.window(), 10);
 }
 
 /// TIMELY-15, TIMELY-16.
@@ -178,8 +186,8 @@ fn parameter_sets() {
 /// TIMELY-17: a loss does not change the rate.
 #[test]
 fn a_loss_changes_nothing() {
-    let config = ControlConfig::Timely(TimelyConfig::paper());
-    let mut control = Control::new(&config, &path(10.0), 0);
+    let config = TimelyConfig::paper();
+    let mut control = Timely::new(&config, &path(10.0), 0);
     control.on_loss(&config, &path(10.0), 50_000);
     close(control.rate_bps(&config, &path(10.0), 0), 10e9);
 }

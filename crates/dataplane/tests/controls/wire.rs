@@ -1,11 +1,11 @@
 //! Telemetry to the bit: HPCC-30.
 
 use crate::{ack, close, path};
+use dataplane::cc::hpcc::Hpcc;
+use dataplane::cc::{AckInfo, Control};
 use dataplane::config::{HpccConfig, IntConfig};
 use dataplane::int::wire::{self, WireError};
 use dataplane::int::{IntFormat, IntHop, IntStack, Layout, MAX_HOPS};
-use dataplane::nic::control::AckInfo;
-use dataplane::nic::hpcc::Hpcc;
 use proptest::prelude::*;
 
 const PAPER: Layout = Layout::new(1, 16);
@@ -186,7 +186,7 @@ fn a_sender_measures_across_a_wrap() {
         },
         ..HpccConfig::paper(1e11)
     };
-    let mut flow = Hpcc::new(&config, &path(100.0));
+    let mut flow = Hpcc::new(&config, &path(100.0), 0);
     let mut hear = |ts_ns: u64, tx_bytes: u64| {
         let mut stack = IntStack::default();
         stack.push(

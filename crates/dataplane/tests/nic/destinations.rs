@@ -12,9 +12,9 @@ fn both(ring: bool) -> NicConfig {
         return config();
     }
     NicConfig {
-        control: ControlConfig::FixedWindow {
+        control: Sending::Control(ControlConfig::FixedWindow(FixedWindowConfig {
             window: Some(1 << 30),
-        },
+        })),
         recovery: Recovery::GoBackN { timeout_ps: NEVER },
         host: HostConfig {
             arbiter: Arbiter::Scan,

@@ -120,7 +120,7 @@ struct World {
 
 impl World {
     fn new(config: &NicConfig, path: Path, seed: u64, bytes: u64) -> Self {
-        let config = Arc::new(*config);
+        let config = Arc::new(config.clone());
         let nic = || Nic::new(&config, 4, &[Rate::from_gbps(100)]);
         let model = match config.recovery {
             Recovery::Irn(irn) => Some(Model {

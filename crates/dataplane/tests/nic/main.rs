@@ -8,11 +8,11 @@ mod repair;
 mod scanning;
 mod sending;
 
+use dataplane::cc::PathInfo;
 use dataplane::config::*;
 use dataplane::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
 use dataplane::hop::floodgate::PauseDestination;
 use dataplane::hop::pfc::PauseClasses;
-use dataplane::nic::control::PathInfo;
 use dataplane::nic::{FlowEnd, FlowStart, Nic};
 use dataplane::packet::{Arena, Cold, Frame, Kind, Packet, PacketId, flag};
 use dataplane::sink::{DropCause, Sink};
@@ -68,7 +68,7 @@ struct Bench {
 impl Bench {
     fn new(config: &NicConfig) -> Self {
         Self {
-            nic: Nic::new(&Arc::new(*config), 4, &[Rate::from_gbps(100); 2]),
+            nic: Nic::new(&Arc::new(config.clone()), 4, &[Rate::from_gbps(100); 2]),
             arena: Arena::new(),
             ears: Ears::default(),
             now: 0,
@@ -159,6 +159,7 @@ fn start(flow: u32, bytes: u64) -> FlowStart {
             line_bps: 1e11,
             bdp_bytes: 1e5,
             mtu: 1000,
+            class: 0,
         },
         ways: 0,
     }
@@ -176,7 +177,7 @@ fn config() -> NicConfig {
         data_class: 2,
         ack_every: 1,
         cnp_interval_ps: None,
-        control: ControlConfig::LineRate,
+        control: Sending::Control(ControlConfig::LineRate(LineRateConfig)),
         recovery: Recovery::GoBackN { timeout_ps: MS },
         host: HostConfig::default(),
         queues: 4,
@@ -188,9 +189,9 @@ fn config() -> NicConfig {
 
 fn window(bytes: u64) -> NicConfig {
     NicConfig {
-        control: ControlConfig::FixedWindow {
+        control: Sending::Control(ControlConfig::FixedWindow(FixedWindowConfig {
             window: Some(bytes),
-        },
+        })),
         ..config()
     }
 }

@@ -286,7 +286,7 @@ fn a_loss_of_the_second_copy_needs_a_timeout() {
 fn naks_acknowledge_to_the_control() {
     let slow = DctcpConfig::paper();
     let mut b = Bench::new(&NicConfig {
-        control: ControlConfig::Dctcp(slow),
+        control: Sending::Control(ControlConfig::Dctcp(slow)),
         ..with_irn(irn())
     });
     b.start(0, 100_000);
@@ -323,7 +323,9 @@ fn naks_acknowledge_to_the_control() {
 #[test]
 fn the_ideal_sender_repeats_what_it_is_told_of() {
     let mut b = Bench::new(&NicConfig {
-        control: ControlConfig::FixedWindow { window: Some(4000) },
+        control: Sending::Control(ControlConfig::FixedWindow(FixedWindowConfig {
+            window: Some(4000),
+        })),
         ..ideal()
     });
     b.start(0, 9000);
@@ -398,10 +400,10 @@ fn the_published_values() {
 #[test]
 fn a_timer_that_opens_the_window_wakes_the_flow() {
     let mut b = Bench::new(&NicConfig {
-        control: ControlConfig::Dcqcn(DcqcnConfig {
+        control: Sending::Control(ControlConfig::Dcqcn(DcqcnConfig {
             window: true,
             ..DcqcnConfig::paper()
-        }),
+        })),
         ..config()
     });
     // BDP 100 000 B at 100 Gb/s.
@@ -427,25 +429,25 @@ fn a_timer_that_opens_the_window_wakes_the_flow() {
 #[test]
 fn a_tiny_window_never_closes_for_good() {
     let mut b = Bench::new(&NicConfig {
-        control: ControlConfig::Dcqcn(DcqcnConfig {
+        control: Sending::Control(ControlConfig::Dcqcn(DcqcnConfig {
             window: true,
             min_rate_bps: 1.0,
             ai_bps: 0.0,
             hai_bps: 0.0,
             ..DcqcnConfig::paper()
-        }),
+        })),
         recovery: Recovery::None,
         ..config()
     });
     b.start(0, 5_000);
     assert_eq!(b.send_all().len(), 5);
     let mut b = Bench::new(&NicConfig {
-        control: ControlConfig::Dcqcn(DcqcnConfig {
+        control: Sending::Control(ControlConfig::Dcqcn(DcqcnConfig {
             window: true,
             min_rate_bps: 1.0,
             clamp_target: true,
             ..DcqcnConfig::paper()
-        }),
+        })),
         ..config()
     });
     b.start(0, 300_000);

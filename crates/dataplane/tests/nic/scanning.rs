@@ -6,9 +6,9 @@ use dataplane::units::NS;
 /// Whole rates, a window of `window` bytes at line rate, times cut to ns.
 fn scan(window: u64) -> NicConfig {
     NicConfig {
-        control: ControlConfig::FixedWindow {
+        control: Sending::Control(ControlConfig::FixedWindow(FixedWindowConfig {
             window: Some(window),
-        },
+        })),
         recovery: Recovery::GoBackN { timeout_ps: NEVER },
         ack_class: 2,
         host: HostConfig {
@@ -157,7 +157,7 @@ fn a_nak_sends_it_back_and_nothing_else_does() {
 #[test]
 fn a_marked_ack_is_a_cnp_but_not_the_last_one() {
     let mut c = scan(1 << 30);
-    c.control = ControlConfig::Dcqcn(DcqcnConfig::vendor(1e11));
+    c.control = Sending::Control(ControlConfig::Dcqcn(DcqcnConfig::vendor(1e11)));
     c.host.cnp_on_ack = true;
     for (packets, clocks) in [(1, 0), (2, 2)] {
         let mut b = Bench::new(&c);
@@ -180,11 +180,10 @@ fn a_marked_ack_is_a_cnp_but_not_the_last_one() {
 fn hpcc_moves_a_start_that_is_set_and_the_alarm_with_it() {
     use dataplane::int::IntHop;
     let mut c = scan(1 << 30);
-    c.control = ControlConfig::Hpcc(HpccConfig {
+    c.control = Sending::Control(ControlConfig::Hpcc(HpccConfig {
         max_stage: 0,
-        arithmetic: Arithmetic::Integer,
         ..HpccConfig::paper(1e11)
-    });
+    }));
     c.int = 42;
     let mut b = Bench::new(&c);
     b.start(0, 100_000);

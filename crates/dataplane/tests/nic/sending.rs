@@ -85,7 +85,7 @@ fn a_packet_may_pass_the_window_by_less_than_itself() {
 #[test]
 fn the_rate_at_the_start_of_a_packet_sets_the_earliest_start_of_the_next() {
     let mut b = Bench::new(&NicConfig {
-        control: ControlConfig::Dctcp(DctcpConfig::line_rate_start()),
+        control: Sending::Control(ControlConfig::Dctcp(DctcpConfig::line_rate_start())),
         ..config()
     });
     b.start(0, 500_000);
@@ -117,7 +117,7 @@ fn the_rate_at_the_start_of_a_packet_sets_the_earliest_start_of_the_next() {
 #[test]
 fn flows_whose_pace_lets_them_go_together_go_in_order_of_their_numbers() {
     let mut b = Bench::new(&NicConfig {
-        control: ControlConfig::Dctcp(DctcpConfig::line_rate_start()),
+        control: Sending::Control(ControlConfig::Dctcp(DctcpConfig::line_rate_start())),
         ..config()
     });
     // Slots and starts in another order than the numbers.

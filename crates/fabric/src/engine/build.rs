@@ -220,7 +220,7 @@ fn partition<C: Calendar>(
     let switches: Vec<_> = (places.switches(part).iter())
         .filter_map(|&n| switch(plan, tables, n))
         .collect();
-    let config = Arc::new(plan.nic);
+    let config = Arc::new(plan.nic.clone());
     let mut partition = Partition {
         core,
         graph: Arc::clone(graph),

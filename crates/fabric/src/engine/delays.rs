@@ -1,7 +1,7 @@
 //! How long data packets wait at the ports of switches, where it is recorded: a histogram per port,
 //! packets that a receiver let go apart from those that were sent unasked.
 
-use dataplane::config::ControlConfig;
+use dataplane::config::{Sending, TransportConfig};
 use dataplane::packet::{Arena, Kind, PacketId};
 use dataplane::units::Time;
 
@@ -37,12 +37,7 @@ pub(super) struct Delays {
 
 impl Delays {
     /// Of a partition with these switches.
-    pub fn new(
-        spec: DelayHistogram,
-        control: &ControlConfig,
-        graph: &Graph,
-        switches: &[u32],
-    ) -> Self {
+    pub fn new(spec: DelayHistogram, control: &Sending, graph: &Graph, switches: &[u32]) -> Self {
         let mut place_of = vec![NONE; graph.port_count() as usize];
         let mut ports = Vec::new();
         for &node in switches {
@@ -58,7 +53,7 @@ impl Delays {
         }
         Self {
             spec,
-            grants: matches!(control, ControlConfig::Homa(_)),
+            grants: matches!(control, Sending::Transport(TransportConfig::Homa(_))),
             since_ps: Vec::new(),
             place_of,
             ports,

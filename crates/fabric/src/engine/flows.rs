@@ -1,7 +1,7 @@
 //! Flows: their start, and the record of their end.
 
+use dataplane::cc::PathInfo;
 use dataplane::config::{BaseRtt, NicConfig};
-use dataplane::nic::control::PathInfo;
 use dataplane::nic::{FlowEnd, FlowStart};
 use dataplane::units::{Rate, Time};
 use kernel::calendar::{Calendar, Event, phase};
@@ -114,6 +114,7 @@ impl<C: Calendar> Partition<C> {
                 line_bps: rate.bps() as f64,
                 bdp_bytes: bdp_bytes as f64,
                 mtu: u32::from(self.nic.mtu),
+                class: flow.class,
             },
             // NDP-05
             ways: self
@@ -203,9 +204,9 @@ impl<C: Calendar> Partition<C> {
     pub(super) fn record(&mut self, flow: Flow) -> FlowRecord {
         let hash = self.flow_hash(&flow);
         let (src, dst) = self.endpoints(&flow, hash);
-        let NicConfig {
+        let &NicConfig {
             mtu, header, ack, ..
-        } = *self.nic;
+        } = &*self.nic;
         FlowRecord {
             flow,
             received_ps: None,

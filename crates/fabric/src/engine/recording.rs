@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use dataplane::config::ControlConfig;
+use dataplane::config::Sending;
 use dataplane::nic::Nic;
 use dataplane::packet::{Arena, Kind, PacketId};
 use dataplane::switch::{MixedMap, Switch};
@@ -371,7 +371,7 @@ impl Recording {
     /// Of a partition with these switches; `None` where nothing is requested.
     pub fn new(
         spec: &RecordSpec,
-        control: &ControlConfig,
+        control: &Sending,
         graph: &Graph,
         switches: &[u32],
     ) -> Option<Box<Self>> {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use dataplane::config::{
     Accounting, Admission, Alpha, AssignConfig, Assist, BaseRtt, BfcConfig, ClassConfig, Classify,
-    ControlConfig, DcqcnConfig, DctcpConfig, EcnConfig, ExpressPassConfig, HomaConfig, HostConfig,
-    HpccConfig, IntConfig, MmuConfig, NdpConfig, NicConfig, PathChoice, Pfc, PfcThreshold,
-    Recovery, Red, Schedule, Scope, SwitchConfig, TimelyConfig,
+    ControlConfig, DcqcnConfig, DctcpConfig, EcnConfig, ExpressPassConfig, FixedWindowConfig,
+    HomaConfig, HostConfig, HpccConfig, IntConfig, LineRateConfig, MmuConfig, NdpConfig, NicConfig,
+    PathChoice, Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, Sending, SwitchConfig,
+    TimelyConfig, TransportConfig,
 };
 use dataplane::switch::Pairs;
 use dataplane::units::{MS, Rate, Time, US};
@@ -198,7 +199,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         data_class: 2,
         ack_every: 1,
         cnp_interval_ps: None,
-        control: ControlConfig::LineRate,
+        control: Sending::Control(ControlConfig::LineRate(LineRateConfig)),
         recovery: Recovery::GoBackN { timeout_ps: 4 * MS },
         host: HostConfig::default(),
         queues: 1,
@@ -235,7 +236,7 @@ pub fn hpcc(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s.switch.int = Some(IntConfig::default());
     s.switch.max_frame = 1128;
     s.base_rtt = BaseRtt::Network;
-    s.nic.control = ControlConfig::Hpcc(HpccConfig::paper(1e11));
+    s.nic.control = Sending::Control(ControlConfig::Hpcc(HpccConfig::paper(1e11)));
     s
 }
 
@@ -257,20 +258,20 @@ pub fn dcqcn(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let mut s = line_rate(topology, flows);
     s.switch.ecn = Some(red(100_000, 400_000, 0.2));
     s.nic.cnp_interval_ps = Some(US);
-    s.nic.control = ControlConfig::Dcqcn(DcqcnConfig::vendor(1e11));
+    s.nic.control = Sending::Control(ControlConfig::Dcqcn(DcqcnConfig::vendor(1e11)));
     s
 }
 
 pub fn dctcp(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let mut s = line_rate(topology, flows);
     s.switch.ecn = Some(red(100_000, 400_000, 1.0));
-    s.nic.control = ControlConfig::Dctcp(DctcpConfig::line_rate_start());
+    s.nic.control = Sending::Control(ControlConfig::Dctcp(DctcpConfig::line_rate_start()));
     s
 }
 
 pub fn timely(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let mut s = line_rate(topology, flows);
-    s.nic.control = ControlConfig::Timely(TimelyConfig::hpcc_comparison(1e11));
+    s.nic.control = Sending::Control(ControlConfig::Timely(TimelyConfig::hpcc_comparison(1e11)));
     s
 }
 
@@ -298,7 +299,9 @@ pub fn ideal_fq(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s.switch.classify = Classify::PerFlow;
     s.switch.schedule = Schedule::Drr { quantum: 1048 };
     s.switch.mmu.admission = Admission::Unlimited;
-    s.nic.control = ControlConfig::FixedWindow { window: None };
+    s.nic.control = Sending::Control(ControlConfig::FixedWindow(FixedWindowConfig {
+        window: None,
+    }));
     s
 }
 
@@ -308,7 +311,7 @@ pub fn expresspass(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let config = ExpressPassConfig::bfc_comparison(1538);
     (s.nic.mtu, s.nic.header, s.nic.ack) = (1460, 78, 84);
     s.nic.ack_class = 2;
-    s.nic.control = ControlConfig::ExpressPass(config);
+    s.nic.control = Sending::Transport(TransportConfig::ExpressPass(config));
     s.nic.recovery = Recovery::Own;
     s.switch.path = PathChoice::Symmetric;
     s.switch.assist = Some(Assist::Credits(config.queue));
@@ -322,7 +325,7 @@ pub fn ndp(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let mut s = line_rate(topology, flows);
     let config = NdpConfig::paper(1500);
     (s.nic.mtu, s.nic.ack) = (1452, 64);
-    s.nic.control = ControlConfig::Ndp(config);
+    s.nic.control = Sending::Transport(TransportConfig::Ndp(config));
     s.nic.recovery = Recovery::Own;
     s.switch.path = PathChoice::Label;
     s.switch.assist = Some(Assist::Trim(config.trim));
@@ -336,14 +339,14 @@ pub fn homa(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let mut s = line_rate(topology, flows);
     let mut cutoffs = [u32::MAX; 32];
     cutoffs[..2].copy_from_slice(&[2_000, 30_000]);
-    s.nic.control = ControlConfig::Homa(HomaConfig {
+    s.nic.control = Sending::Transport(TransportConfig::Homa(HomaConfig {
         levels: 8,
         unscheduled: 3,
         cutoffs,
         overcommitment: 5,
         window: None,
         timeout_ps: MS,
-    });
+    }));
     s.nic.recovery = Recovery::Own;
     s.switch.path = PathChoice::Packet;
     s.switch.classify = Classify::Priority { levels: 8 };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use dataplane::config::{Admission, ControlConfig, Recovery};
+use dataplane::config::{Admission, Recovery, Sending, TransportConfig};
 use dataplane::sink::DROP_CAUSES;
 use dataplane::units::{MS, US};
 use fabric::record::Ending;
@@ -90,9 +90,9 @@ fn receiver_driven_transports_repair_what_a_link_took() {
     for (name, preset) in DRIVEN {
         let mut s = preset(fabric(), busy(16, 150, 300 * US, 200_000, 2));
         match &mut s.nic.control {
-            ControlConfig::ExpressPass(c) => c.timeout_ps = 200 * US,
-            ControlConfig::Ndp(c) => c.timeout_ps = 200 * US,
-            ControlConfig::Homa(c) => c.timeout_ps = 200 * US,
+            Sending::Transport(TransportConfig::ExpressPass(c)) => c.timeout_ps = 200 * US,
+            Sending::Transport(TransportConfig::Ndp(c)) => c.timeout_ps = 200 * US,
+            Sending::Transport(TransportConfig::Homa(c)) => c.timeout_ps = 200 * US,
             _ => unreachable!(),
         }
         let outcome = repairs_what_a_link_took(name, s);
@@ -134,7 +134,7 @@ fn a_receiver_that_is_cut_off_is_named_whoever_drives() {
 fn a_receiver_that_has_everything_gives_credits_to_a_dead_sender_for_a_timeout_only() {
     let credits = |timeout_ps| {
         let mut s = expresspass(star(2), vec![flow(0, 0, 0, 1, 1_460)]);
-        if let ControlConfig::ExpressPass(c) = &mut s.nic.control {
+        if let Sending::Transport(TransportConfig::ExpressPass(c)) = &mut s.nic.control {
             c.timeout_ps = timeout_ps;
         }
         s.until_ps = 5 * MS;

@@ -2,8 +2,8 @@
 
 use super::*;
 use dataplane::config::{
-    Admission, Alpha, Amount, Assist, BitmapConfig, Classify, ControlConfig, FloodgateConfig,
-    HoldBy, IrnConfig, PauseBy, Recovery, Release, Schedule,
+    Admission, Alpha, Amount, Assist, BitmapConfig, Classify, FloodgateConfig, HoldBy, IrnConfig,
+    PauseBy, Recovery, Release, Schedule, Sending, TransportConfig,
 };
 use dataplane::units::{MS, US};
 use fabric::record::Ending;
@@ -300,18 +300,18 @@ fn a_next_hop_of_old_routes_holds_no_destination() {
 /// Receiver-driven transports with timeouts that a short run has room for, and short queues.
 fn hurry(s: &mut Setup, variant: u8) {
     match &mut s.nic.control {
-        ControlConfig::ExpressPass(c) => {
+        Sending::Transport(TransportConfig::ExpressPass(c)) => {
             c.timeout_ps = 150 * US;
             c.queue.limit = [16, 4, 1][usize::from(variant)];
             s.switch.assist = Some(Assist::Credits(c.queue));
         }
-        ControlConfig::Ndp(c) => {
+        Sending::Transport(TransportConfig::Ndp(c)) => {
             c.timeout_ps = 100 * US;
             c.trim.returns = variant > 0;
             c.trim.control_bytes = [12_000, 12_000, 300][usize::from(variant)];
             s.switch.assist = Some(Assist::Trim(c.trim));
         }
-        ControlConfig::Homa(c) => c.timeout_ps = 100 * US,
+        Sending::Transport(TransportConfig::Homa(c)) => c.timeout_ps = 100 * US,
         _ => unreachable!("a receiver-driven transport"),
     }
 }

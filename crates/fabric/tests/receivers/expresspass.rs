@@ -1,14 +1,14 @@
 //! ExpressPass (`specs/expresspass.md`).
 
 use super::*;
-use dataplane::config::{Admission, ControlConfig, ExpressPassConfig, PathChoice};
+use dataplane::config::{Admission, ExpressPassConfig, PathChoice, Sending, TransportConfig};
 use dataplane::sink::DropCause;
 use dataplane::units::US;
 use fabric::routing::{asymmetry, routes};
 
 fn with(s: Setup, change: impl FnOnce(&mut ExpressPassConfig)) -> Setup {
     let mut s = s;
-    if let ControlConfig::ExpressPass(c) = &mut s.nic.control {
+    if let Sending::Transport(TransportConfig::ExpressPass(c)) = &mut s.nic.control {
         change(c);
         s.switch.assist = Some(dataplane::config::Assist::Credits(c.queue));
     }

@@ -1,13 +1,13 @@
 //! Homa (`specs/homa.md`).
 
 use super::*;
-use dataplane::config::{Admission, ControlConfig, HomaConfig, PathChoice};
+use dataplane::config::{Admission, HomaConfig, PathChoice, Sending, TransportConfig};
 use dataplane::sink::DropCause;
 use dataplane::units::US;
 
 fn with(s: Setup, change: impl FnOnce(&mut HomaConfig)) -> Setup {
     let mut s = s;
-    if let ControlConfig::Homa(c) = &mut s.nic.control {
+    if let Sending::Transport(TransportConfig::Homa(c)) = &mut s.nic.control {
         change(c);
     }
     s

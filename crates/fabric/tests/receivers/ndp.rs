@@ -1,13 +1,13 @@
 //! NDP (`specs/ndp.md`).
 
 use super::*;
-use dataplane::config::{Assist, ControlConfig, NdpConfig, PathChoice, TrimConfig};
+use dataplane::config::{Assist, NdpConfig, PathChoice, Sending, TransportConfig, TrimConfig};
 use dataplane::sink::DropCause;
 use dataplane::units::US;
 
 fn with(s: Setup, change: impl FnOnce(&mut NdpConfig)) -> Setup {
     let mut s = s;
-    if let ControlConfig::Ndp(c) = &mut s.nic.control {
+    if let Sending::Transport(TransportConfig::Ndp(c)) = &mut s.nic.control {
         change(c);
         s.switch.assist = Some(Assist::Trim(c.trim));
     }

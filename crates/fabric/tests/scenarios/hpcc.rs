@@ -3,9 +3,9 @@
 
 use super::*;
 use common::*;
-use dataplane::config::{BaseRtt, ControlConfig, Division, HpccConfig, Reaction};
+use dataplane::cc::hpcc::Reciprocals;
+use dataplane::config::{BaseRtt, ControlConfig, Division, HpccConfig, Reaction, Sending};
 use dataplane::int::{Counter, IntFormat, Layout};
-use dataplane::nic::hpcc::Reciprocals;
 use dataplane::units::{MS, US};
 use traffic::Flow;
 
@@ -18,7 +18,7 @@ fn variant(topology: TopologySpec, flows: Vec<Flow>, change: impl Fn(&mut HpccCo
     s.nic.int = 42;
     s.switch.max_frame = 1090;
     s.probe_ps = US;
-    let ControlConfig::Hpcc(config) = &mut s.nic.control else {
+    let Sending::Control(ControlConfig::Hpcc(config)) = &mut s.nic.control else {
         panic!("the preset is HPCC");
     };
     change(config);

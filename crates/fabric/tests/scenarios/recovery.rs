@@ -3,7 +3,8 @@
 use super::*;
 use common::*;
 use dataplane::config::{
-    Admission, Alpha, ControlConfig, IrnConfig, IrnWindow, PathChoice, Recovery,
+    Admission, Alpha, ControlConfig, FixedWindowConfig, IrnConfig, IrnWindow, PathChoice, Recovery,
+    Sending,
 };
 use dataplane::units::{MS, NEVER, US};
 use fabric::record::Ending;
@@ -31,7 +32,9 @@ fn lossy(mut s: Setup, buffer_bytes: u64, recovery: Recovery) -> Setup {
 fn incast(bytes: u64, buffer_bytes: u64, recovery: Recovery) -> Setup {
     let flows = (0..16).map(|i| flow(i, 0, i, 16, bytes)).collect();
     let mut s = line_rate(star(17), flows);
-    s.nic.control = ControlConfig::FixedWindow { window: None };
+    s.nic.control = Sending::Control(ControlConfig::FixedWindow(FixedWindowConfig {
+        window: None,
+    }));
     lossy(s, buffer_bytes, recovery)
 }
 

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use super::*;
 use common::*;
-use dataplane::config::{BaseRtt, ControlConfig, DctcpConfig, HpccConfig, TimelyConfig};
+use dataplane::config::{BaseRtt, ControlConfig, DctcpConfig, HpccConfig, Sending, TimelyConfig};
 use dataplane::units::{NS, US};
 use traffic::Flow;
 
@@ -93,12 +93,12 @@ fn setup(control: &str, topology: TopologySpec, flows: Vec<Flow>, switches: u64)
         "hpcc" => {
             let mut s = hpcc(topology, flows);
             (s.nic.int, s.nic.ack) = (42, 46);
-            s.nic.control = ControlConfig::Hpcc(HpccConfig {
+            s.nic.control = Sending::Control(ControlConfig::Hpcc(HpccConfig {
                 max_stage: 0,
                 wai_bytes: 50e6 * rtt_ps as f64 / 8e12,
                 min_rate_bps: 1e9,
                 ..HpccConfig::paper(1e11)
-            });
+            }));
             s
         }
         "dcqcn" => {
@@ -110,16 +110,16 @@ fn setup(control: &str, topology: TopologySpec, flows: Vec<Flow>, switches: u64)
         "timely" => {
             let mut s = timely(topology, flows);
             s.nic.header = 56;
-            s.nic.control = ControlConfig::Timely(TimelyConfig {
+            s.nic.control = Sending::Control(ControlConfig::Timely(TimelyConfig {
                 min_rate_bps: 1e9,
                 ..TimelyConfig::hpcc_comparison(1e11)
-            });
+            }));
             s
         }
         _ => {
             let mut s = dctcp(topology, flows);
             s.switch.ecn = Some(red(300_000, 300_000, 1.0));
-            s.nic.control = ControlConfig::Dctcp(DctcpConfig::line_rate_start());
+            s.nic.control = Sending::Control(ControlConfig::Dctcp(DctcpConfig::line_rate_start()));
             s
         }
     };

@@ -4,8 +4,8 @@
 use super::*;
 use common::*;
 use dataplane::config::{
-    AssignConfig, BfcConfig, BitmapConfig, Classify, ControlConfig, DelayWindowConfig, PauseBy,
-    Schedule,
+    AssignConfig, BfcConfig, BitmapConfig, Classify, ControlConfig, DelayWindowConfig,
+    FixedWindowConfig, PauseBy, Schedule, Sending,
 };
 use dataplane::units::US;
 use fabric::record::{Ending, Outcome};
@@ -186,8 +186,12 @@ fn the_delay_window_holds_back_what_waits() {
         s.switch.bfc = None;
         s.run()
     };
-    let (_, free) = run(ControlConfig::FixedWindow { window: None });
-    let (_, keep) = run(ControlConfig::DelayWindow(DelayWindowConfig::PAPER));
+    let (_, free) = run(Sending::Control(ControlConfig::FixedWindow(
+        FixedWindowConfig { window: None },
+    )));
+    let (_, keep) = run(Sending::Control(ControlConfig::DelayWindow(
+        DelayWindowConfig::PAPER,
+    )));
     // The target of 2.5 base RTTs leaves 1.5 of queueing; with one BDP each it is 14.
     let queue = |keep: &Keep| {
         let mut used: Vec<u64> = keep.buffers.iter().map(|b| b.used_bytes).collect();
@@ -208,7 +212,7 @@ fn the_delay_window_holds_back_what_waits() {
     );
     // And it works beside BFC.
     let mut s = bfc(star(16), flows.clone());
-    s.nic.control = ControlConfig::DelayWindow(DelayWindowConfig::PAPER);
+    s.nic.control = Sending::Control(ControlConfig::DelayWindow(DelayWindowConfig::PAPER));
     let (both, keep) = s.run();
     assert_eq!(both.finished, 15);
     assert!(last(&keep) < 15 * 1_500 * FRAME_PS * 105 / 100);

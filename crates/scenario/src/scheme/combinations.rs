@@ -4,8 +4,8 @@ use super::receivers::receivers;
 use super::{ClassifySpec, ScheduleSpec, SchemeSpec, Tell};
 use crate::reader::Section;
 use dataplane::config::{
-    Accounting, Admission, Arbiter, Arithmetic, CnpReaction, ControlConfig, Division, PathChoice,
-    PauseBy, Reaction, Recovery, TimelyBand,
+    Accounting, Admission, Arbiter, CnpReaction, ControlConfig, Division, PathChoice, PauseBy,
+    Reaction, Recovery, Sending, TimelyBand,
 };
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::NEVER;
@@ -13,20 +13,12 @@ use dataplane::units::NEVER;
 /// What of another simulator's habits cannot go without, or with, something else.
 // NS3-60
 fn habits(s: &Section<'_>, x: &SchemeSpec) {
+    let scan = x.host.arbiter == Arbiter::Scan;
     let integer = match x.control {
-        ControlConfig::Hpcc(c) => c.arithmetic == Arithmetic::Integer,
-        ControlConfig::Dcqcn(c) => c.arithmetic == Arithmetic::Integer,
-        ControlConfig::Timely(c) => c.arithmetic == Arithmetic::Integer,
-        ControlConfig::Dctcp(c) => c.arithmetic == Arithmetic::Integer,
-        ControlConfig::DelayWindow(_)
-        | ControlConfig::ExpressPass(_)
-        | ControlConfig::Ndp(_)
-        | ControlConfig::Homa(_) => false,
-        ControlConfig::LineRate | ControlConfig::FixedWindow { .. } => {
-            x.host.arbiter == Arbiter::Scan
-        }
+        Sending::Control(ControlConfig::LineRate(_) | ControlConfig::FixedWindow(_)) => scan,
+        _ => x.whole_rates,
     };
-    if integer != (x.host.arbiter == Arbiter::Scan) {
+    if integer != scan {
         s.complain_of(
             &["nic", "control"],
             "nic.arbiter = \"scan\" works with whole rates, and only it does",
@@ -40,7 +32,6 @@ fn habits(s: &Section<'_>, x: &SchemeSpec) {
             "set clock = \"ns\", or ties = \"phases\"",
         );
     }
-    let scan = x.host.arbiter == Arbiter::Scan;
     if scan && x.bfc.is_some() && x.obeys_bfc {
         s.complain_of(
             &["nic", "backpressure"],
@@ -48,7 +39,7 @@ fn habits(s: &Section<'_>, x: &SchemeSpec) {
             "set nic.arbiter = \"ring\", or nic.obeys = [\"pfc\"]",
         );
     }
-    if let ControlConfig::Dcqcn(c) = x.control
+    if let Sending::Control(ControlConfig::Dcqcn(c)) = x.control
         && scan
         && (c.byte_counter.is_some() || c.reaction == CnpReaction::Immediate)
     {
@@ -65,7 +56,7 @@ fn habits(s: &Section<'_>, x: &SchemeSpec) {
             "set nic.arbiter = \"ring\", or recovery = \"go-back-n\"",
         );
     }
-    if let ControlConfig::Timely(c) = x.control
+    if let Sending::Control(ControlConfig::Timely(c)) = x.control
         && scan
         && c.band != TimelyBand::Gradient
     {
@@ -75,7 +66,7 @@ fn habits(s: &Section<'_>, x: &SchemeSpec) {
             "set timely.gradient = \"original\"",
         );
     }
-    if let ControlConfig::Hpcc(c) = x.control
+    if let Sending::Control(ControlConfig::Hpcc(c)) = x.control
         && scan
         && (c.reaction == Reaction::PerAck
             || c.alpha.is_some_and(f64::is_finite)
@@ -87,7 +78,7 @@ fn habits(s: &Section<'_>, x: &SchemeSpec) {
             "set hpcc.reaction to \"combined\" or \"per-rtt\", alpha_fair to \"off\" or \"max-min\", and division = \"exact\"",
         );
     }
-    if let ControlConfig::Dctcp(c) = x.control
+    if let Sending::Control(ControlConfig::Dctcp(c)) = x.control
         && scan
         && c.slow_start
     {
@@ -167,7 +158,10 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
         );
     }
     victims(s, x);
-    let needs_ecn = matches!(x.control, ControlConfig::Dcqcn(_) | ControlConfig::Dctcp(_));
+    let needs_ecn = matches!(
+        x.control,
+        Sending::Control(ControlConfig::Dcqcn(_) | ControlConfig::Dctcp(_))
+    );
     if needs_ecn && x.ecn.is_none() {
         s.complain_of(
             &["control", "signal"],
@@ -182,7 +176,7 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             "leave ECN out of `signal`",
         );
     }
-    let needs_int = matches!(x.control, ControlConfig::Hpcc(_));
+    let needs_int = matches!(x.control, Sending::Control(ControlConfig::Hpcc(_)));
     if needs_int && x.int.is_none() {
         s.complain_of(
             &["control", "signal"],
@@ -216,7 +210,7 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             "put \"pfc\" into nic.obeys, or choose a lossy admission",
         );
     }
-    let unbounded = matches!(x.control, ControlConfig::LineRate);
+    let unbounded = matches!(x.control, Sending::Control(ControlConfig::LineRate(_)));
     if x.bfc.is_some() && !x.obeys_bfc && unbounded {
         s.warn_of(
             &["nic", "control"],

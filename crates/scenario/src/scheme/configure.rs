@@ -7,7 +7,8 @@ use super::{
 use dataplane::config::{
     Accounting, Admission, Alpha, AssignConfig, Assist, BfcConfig, BitmapConfig, ClassConfig,
     Classify, ControlConfig, CreditQueue, EcnConfig, ExpressPassConfig, HpccConfig, IntConfig,
-    MAX_CLASSES, MmuConfig, NdpConfig, NicConfig, Red, Schedule, SwitchConfig, TrimConfig,
+    MAX_CLASSES, MmuConfig, NdpConfig, NicConfig, Red, Schedule, Sending, SwitchConfig,
+    TransportConfig, TrimConfig,
 };
 use dataplane::int::Counter;
 use dataplane::switch::DATA_CLASS;
@@ -92,7 +93,7 @@ impl SchemeSpec {
             int: self.int.map(|int| IntConfig {
                 format: int.format,
                 counter: match &self.control {
-                    ControlConfig::Hpcc(hpcc) => hpcc.telemetry.counter,
+                    Sending::Control(ControlConfig::Hpcc(hpcc)) => hpcc.telemetry.counter,
                     _ => Counter::Sent,
                 },
             }),
@@ -190,8 +191,10 @@ impl SchemeSpec {
     /// What a receiver-driven transport asks of switches.
     fn assist(&self) -> Option<Assist> {
         match self.control {
-            ControlConfig::ExpressPass(c) => Some(Assist::Credits(self.credit_queue(c.queue))),
-            ControlConfig::Ndp(c) => Some(Assist::Trim(self.trim(c.trim))),
+            Sending::Transport(TransportConfig::ExpressPass(c)) => {
+                Some(Assist::Credits(self.credit_queue(c.queue)))
+            }
+            Sending::Transport(TransportConfig::Ndp(c)) => Some(Assist::Trim(self.trim(c.trim))),
             _ => None,
         }
     }
@@ -222,31 +225,40 @@ impl SchemeSpec {
     /// Priority levels of a class.
     fn levels(&self) -> u16 {
         match self.control {
-            ControlConfig::Homa(c) => c.levels.into(),
+            Sending::Transport(TransportConfig::Homa(c)) => c.levels.into(),
             _ => 1,
         }
     }
 
     /// HPCC reads telemetry as the switches write it, Homa cuts priorities from the traffic.
-    fn control(&self, around: &Surroundings) -> ControlConfig {
-        match (self.control, self.int) {
-            (ControlConfig::Homa(homa), _) => ControlConfig::Homa(around.messages.complete(&homa)),
-            (ControlConfig::ExpressPass(c), _) => ControlConfig::ExpressPass(ExpressPassConfig {
-                queue: self.credit_queue(c.queue),
-                ..c
-            }),
-            (ControlConfig::Ndp(c), _) => ControlConfig::Ndp(NdpConfig {
+    fn control(&self, around: &Surroundings) -> Sending {
+        match (&self.control, self.int) {
+            (Sending::Transport(TransportConfig::Homa(homa)), _) => {
+                TransportConfig::Homa(around.messages.complete(homa)).into()
+            }
+            (Sending::Transport(TransportConfig::ExpressPass(c)), _) => {
+                TransportConfig::ExpressPass(ExpressPassConfig {
+                    queue: self.credit_queue(c.queue),
+                    ..*c
+                })
+                .into()
+            }
+            (Sending::Transport(TransportConfig::Ndp(c)), _) => TransportConfig::Ndp(NdpConfig {
                 trim: self.trim(c.trim),
-                ..c
-            }),
-            (ControlConfig::Hpcc(hpcc), Some(int)) => ControlConfig::Hpcc(HpccConfig {
-                telemetry: IntConfig {
-                    format: int.format,
-                    ..hpcc.telemetry
-                },
-                ..hpcc
-            }),
-            (control, _) => control,
+                ..*c
+            })
+            .into(),
+            (Sending::Control(ControlConfig::Hpcc(hpcc)), Some(int)) => {
+                ControlConfig::Hpcc(HpccConfig {
+                    telemetry: IntConfig {
+                        format: int.format,
+                        ..hpcc.telemetry
+                    },
+                    ..*hpcc
+                })
+                .into()
+            }
+            (control, _) => control.clone(),
         }
     }
 

@@ -7,13 +7,13 @@ use crate::document::{Node, Value};
 use crate::params;
 use crate::reader::{Read, Section, boolean, choice, count, fraction, number, quantity, refuse};
 use crate::units::{MAX_RATE_BPS, RATE, SIZE, TIME};
+use dataplane::cc::delay_window;
+use dataplane::cc::hpcc::Reciprocals;
 use dataplane::config::{
-    Arithmetic, CnpReaction, ControlConfig, DcqcnConfig, DctcpConfig, Division, HpccConfig,
-    IntConfig, Reaction, TimelyBand, TimelyConfig,
+    CnpReaction, ControlConfig, DcqcnConfig, DctcpConfig, Division, FixedWindowConfig, HpccConfig,
+    IntConfig, LineRateConfig, Reaction, Sending, TimelyBand, TimelyConfig, TransportConfig,
 };
 use dataplane::int::{Counter, IntFormat};
-use dataplane::nic::delay_window;
-use dataplane::nic::hpcc::Reciprocals;
 use dataplane::units::Time;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -33,8 +33,8 @@ enum ControlWord {
 type Cnp = Option<(Time, u16, FrameClass)>;
 
 /// With what numbers a control computes.
-pub(super) fn arithmetic(t: &Section<'_>) -> Option<Arithmetic> {
-    let words = [("real", Arithmetic::Real), ("integer", Arithmetic::Integer)];
+pub(super) fn whole_rates(t: &Section<'_>) -> Option<bool> {
+    let words = [("real", false), ("integer", true)];
     t.required("arithmetic", "\"real\"", |n| choice(n, &words))
 }
 
@@ -55,7 +55,7 @@ fn bps(node: &Node) -> Read<f64> {
     quantity(node, &RATE, 1, MAX_RATE_BPS).map(|v| v as f64)
 }
 
-pub(super) fn read_control(s: &Section<'_>) -> (Option<ControlConfig>, Option<Cnp>, bool) {
+pub(super) fn read_control(s: &Section<'_>) -> (Option<Sending>, Option<Cnp>, bool, bool) {
     let words = [
         ("line-rate", ControlWord::LineRate),
         ("fixed-window", ControlWord::FixedWindow),
@@ -134,34 +134,45 @@ pub(super) fn read_control(s: &Section<'_>) -> (Option<ControlConfig>, Option<Cn
         &why("homa"),
         read_homa,
     );
-    let control = match word {
+    let whole_rates = [
+        hpcc.map(|(_, whole)| whole),
+        dcqcn.map(|(.., whole)| whole),
+        timely.map(|(_, whole)| whole),
+        dctcp.map(|(_, whole)| whole),
+    ];
+    let control: Option<Sending> = match word {
         None => None,
-        Some(ControlWord::ExpressPass) => expresspass.map(ControlConfig::ExpressPass),
-        Some(ControlWord::Ndp) => ndp.map(ControlConfig::Ndp),
-        Some(ControlWord::Homa) => homa.map(ControlConfig::Homa),
-        Some(ControlWord::LineRate) => Some(ControlConfig::LineRate),
-        Some(ControlWord::FixedWindow) => {
-            window.map(|window| ControlConfig::FixedWindow { window })
+        Some(ControlWord::ExpressPass) => {
+            expresspass.map(|c| TransportConfig::ExpressPass(c).into())
         }
-        Some(ControlWord::Hpcc) => hpcc.map(ControlConfig::Hpcc),
-        Some(ControlWord::Dcqcn) => dcqcn.map(|(config, ..)| ControlConfig::Dcqcn(config)),
-        Some(ControlWord::Timely) => timely.map(ControlConfig::Timely),
-        Some(ControlWord::Dctcp) => dctcp.map(ControlConfig::Dctcp),
-        Some(ControlWord::DelayWindow) => delay_window.map(ControlConfig::DelayWindow),
+        Some(ControlWord::Ndp) => ndp.map(|c| TransportConfig::Ndp(c).into()),
+        Some(ControlWord::Homa) => homa.map(|c| TransportConfig::Homa(c).into()),
+        Some(ControlWord::LineRate) => Some(ControlConfig::LineRate(LineRateConfig).into()),
+        Some(ControlWord::FixedWindow) => {
+            window.map(|window| ControlConfig::FixedWindow(FixedWindowConfig { window }).into())
+        }
+        Some(ControlWord::Hpcc) => hpcc.map(|(c, _)| ControlConfig::Hpcc(c).into()),
+        Some(ControlWord::Dcqcn) => dcqcn.map(|(c, ..)| ControlConfig::Dcqcn(c).into()),
+        Some(ControlWord::Timely) => timely.map(|(c, _)| ControlConfig::Timely(c).into()),
+        Some(ControlWord::Dctcp) => dctcp.map(|(c, _)| ControlConfig::Dctcp(c).into()),
+        Some(ControlWord::DelayWindow) => {
+            delay_window.map(|c| ControlConfig::DelayWindow(c).into())
+        }
     };
-    let cnp = dcqcn.and_then(|(_, cnp)| cnp);
+    let cnp = dcqcn.and_then(|(_, cnp, _)| cnp);
     (
         control,
         Some(cnp),
-        dcqcn.is_some_and(|(_, cnp)| cnp.is_none()),
+        dcqcn.is_some_and(|(_, cnp, _)| cnp.is_none()),
+        whole_rates.into_iter().flatten().any(|whole| whole),
     )
 }
 
-fn read_hpcc(t: &Section<'_>) -> Option<HpccConfig> {
+fn read_hpcc(t: &Section<'_>) -> Option<(HpccConfig, bool)> {
     let eta = t.required("eta", "0.95", |n| fraction(n, 0.01, 1.0));
     let max_stage = t.required("max_stage", "5", |n| count(n, 0, 1_000));
     let wai = t.required("wai", "\"80B\"", wai);
-    let arithmetic = arithmetic(t);
+    let whole_rates = whole_rates(t);
     let min_rate = rate(t, "min_rate");
     let reactions = [
         ("combined", Reaction::Combined),
@@ -175,14 +186,13 @@ fn read_hpcc(t: &Section<'_>) -> Option<HpccConfig> {
     let division = read_division(t);
     let sample_feedback = t.required("sample_feedback", "false", boolean);
     let (wai_bytes, wai_flows, ai_bps) = wai?;
-    Some(HpccConfig {
+    let config = HpccConfig {
         eta: eta?,
         max_stage: max_stage? as u32,
         wai_bytes,
         ai_bps,
         wai_flows,
         min_rate_bps: min_rate?,
-        arithmetic: arithmetic?,
         // Its format is that of the switches, see `SchemeSpec::control`.
         telemetry: IntConfig {
             format: IntFormat::Exact,
@@ -192,7 +202,8 @@ fn read_hpcc(t: &Section<'_>) -> Option<HpccConfig> {
         alpha: alpha?,
         division: division?,
         sample_feedback: sample_feedback?,
-    })
+    };
+    Some((config, whole_rates?))
 }
 
 /// A size, the number of flows of the rule of thumb, or the rate that sends the bytes in T.
@@ -247,7 +258,7 @@ fn read_division(t: &Section<'_>) -> Option<Division> {
     Some(Division::Table(Reciprocals::shared(epsilon?)))
 }
 
-fn read_dcqcn(t: &Section<'_>) -> Option<(DcqcnConfig, Cnp)> {
+fn read_dcqcn(t: &Section<'_>) -> Option<(DcqcnConfig, Cnp, bool)> {
     let reactions = [
         ("sampled", CnpReaction::Sampled),
         ("immediate", CnpReaction::Immediate),
@@ -266,7 +277,7 @@ fn read_dcqcn(t: &Section<'_>) -> Option<(DcqcnConfig, Cnp)> {
     let decrease_interval = time(t, "decrease_interval", 0);
     let clamp_target = t.required("clamp_target", "false", boolean);
     let window = t.required("window", "false", window);
-    let arithmetic = arithmetic(t);
+    let whole_rates = whole_rates(t);
     let cnp = read_cnp(t);
     let config = DcqcnConfig {
         reaction: reaction?,
@@ -282,9 +293,8 @@ fn read_dcqcn(t: &Section<'_>) -> Option<(DcqcnConfig, Cnp)> {
         clamp_target: clamp_target?,
         window: window?.0,
         fixed_window: window?.1,
-        arithmetic: arithmetic?,
     };
-    Some((config, cnp?))
+    Some((config, cnp?, whole_rates?))
 }
 
 /// CNPs of their own, or `None`: carried by ACKs.
@@ -307,7 +317,7 @@ fn read_cnp(t: &Section<'_>) -> Option<Cnp> {
     Some(Some((interval?, size??, class?)))
 }
 
-fn read_timely(t: &Section<'_>) -> Option<TimelyConfig> {
+fn read_timely(t: &Section<'_>) -> Option<(TimelyConfig, bool)> {
     let (alpha, beta) = (real(t, "alpha", 0.0, 1.0), real(t, "beta", 0.0, 1.0));
     let (t_low, t_high) = (time(t, "t_low", 1), time(t, "t_high", 1));
     let min_rtt = time(t, "min_rtt", 1);
@@ -315,7 +325,7 @@ fn read_timely(t: &Section<'_>) -> Option<TimelyConfig> {
     let hai_after = t.required("hai_after", "5", |n| count(n, 0, 1_000));
     let hai_below_low = t.required("hai_below_low", "true", boolean);
     let window = t.required("window", "false", window);
-    let arithmetic = arithmetic(t);
+    let whole_rates = whole_rates(t);
     let band = read_timely_band(t);
     if let (Some(low), Some(high)) = (t_low, t_high)
         && low > high
@@ -331,7 +341,7 @@ fn read_timely(t: &Section<'_>) -> Option<TimelyConfig> {
             "below t_low rates rise, above t_high they fall",
         );
     }
-    Some(TimelyConfig {
+    let config = TimelyConfig {
         alpha: alpha?,
         beta: beta?,
         t_low_ps: t_low?,
@@ -344,9 +354,9 @@ fn read_timely(t: &Section<'_>) -> Option<TimelyConfig> {
         min_rate_bps: min_rate?,
         window: window?.0,
         fixed_window: window?.1,
-        arithmetic: arithmetic?,
         band: band?,
-    })
+    };
+    Some((config, whole_rates?))
 }
 
 fn read_timely_band(t: &Section<'_>) -> Option<TimelyBand> {
@@ -370,22 +380,22 @@ fn read_timely_band(t: &Section<'_>) -> Option<TimelyBand> {
     }
 }
 
-fn read_dctcp(t: &Section<'_>) -> Option<DctcpConfig> {
+fn read_dctcp(t: &Section<'_>) -> Option<(DctcpConfig, bool)> {
     let g = real(t, "g", 1e-6, 1.0);
     let slow_start = t.required("slow_start", "false", boolean);
     let initial_packets = t.required("initial_packets", "10", |n| count(n, 1, 100_000));
     let packet_or_rate = |n: &Node| word_or(n, "packet", None, |n| bps(n).map(Some));
     let ai = t.required("ai", "\"packet\"", packet_or_rate);
     let min_rate = t.required("min_rate", "\"packet\"", packet_or_rate);
-    let arithmetic = arithmetic(t);
+    let whole_rates = whole_rates(t);
     let window = t.required("window", "true", boolean);
-    Some(DctcpConfig {
+    let config = DctcpConfig {
         g: g?,
         slow_start: slow_start?,
         initial_packets: initial_packets? as u32,
         ai_bps: ai?,
         min_rate_bps: min_rate?,
-        arithmetic: arithmetic?,
         window: window?,
-    })
+    };
+    Some((config, whole_rates?))
 }

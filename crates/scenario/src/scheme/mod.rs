@@ -21,8 +21,8 @@ use crate::reader::{Section, choice, string};
 use combinations::combinations;
 use control::read_control;
 use dataplane::config::{
-    Admission, AssignConfig, BaseRtt, ControlConfig, FloodgateConfig, HostConfig, NicConfig,
-    PathChoice, PauseBy, Recovery, Red, Scope, SwitchConfig,
+    Admission, AssignConfig, BaseRtt, FloodgateConfig, HostConfig, NicConfig, PathChoice, PauseBy,
+    Recovery, Red, Scope, Sending, SwitchConfig,
 };
 use dataplane::int::IntFormat;
 use dataplane::switch::DATA_CLASS;
@@ -245,8 +245,10 @@ pub struct SchemeSpec {
     pub ecn: Option<EcnSpec>,
     /// INT.
     pub int: Option<IntSpec>,
-    /// Congestion control.
-    pub control: ControlConfig,
+    /// What decides when packets are sent.
+    pub control: Sending,
+    /// The control is that of the ns-3 simulator, with whole rates.
+    pub whole_rates: bool,
     /// CNPs: interval, bytes, class.
     pub cnp: Option<(Time, u16, FrameClass)>,
     /// Loss recovery.
@@ -334,7 +336,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let bfc = read_backpressure(s, backpressure);
     let floodgate = floodgate::read_floodgate(s, backpressure);
     let (ecn, int) = read_signal(s);
-    let (control, cnp, cnp_on_ack) = read_control(s);
+    let (control, cnp, cnp_on_ack, whole_rates) = read_control(s);
     let (recovery, naks) = read_recovery(s);
     let ack = read_ack(s);
     let nic = read_nic(s, &bfc);
@@ -376,6 +378,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         ecn: ecn?,
         int: int?,
         control: control?,
+        whole_rates,
         cnp: cnp?,
         recovery: recovery?,
         ack_bytes,

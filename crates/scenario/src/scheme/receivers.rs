@@ -6,8 +6,8 @@ use crate::document::Node;
 use crate::reader::{Read, Section, array, boolean, count, quantity, refuse};
 use crate::units::{SIZE, TIME};
 use dataplane::config::{
-    Arbiter, ControlConfig, CreditQueue, ExpressPassConfig, HomaConfig, MAX_LEVELS, NdpConfig,
-    PathChoice, Recovery, TrimConfig,
+    Arbiter, CreditQueue, ExpressPassConfig, HomaConfig, MAX_LEVELS, NdpConfig, PathChoice,
+    Recovery, Sending, TransportConfig, TrimConfig,
 };
 use dataplane::units::Time;
 
@@ -166,12 +166,12 @@ fn sizes(node: &Node) -> Read<Vec<u32>> {
 /// Refuses what cannot work with, or without, a receiver-driven transport.
 pub(super) fn receivers(s: &Section<'_>, x: &SchemeSpec) {
     let name = match x.control {
-        ControlConfig::ExpressPass(_) => Some("expresspass"),
-        ControlConfig::Ndp(_) => Some("ndp"),
-        ControlConfig::Homa(_) => Some("homa"),
+        Sending::Transport(TransportConfig::ExpressPass(_)) => Some("expresspass"),
+        Sending::Transport(TransportConfig::Ndp(_)) => Some("ndp"),
+        Sending::Transport(TransportConfig::Homa(_)) => Some("homa"),
         _ => None,
     };
-    let homa = matches!(x.control, ControlConfig::Homa(_));
+    let homa = matches!(x.control, Sending::Transport(TransportConfig::Homa(_)));
     let priority = (
         x.classify == ClassifySpec::Priority,
         x.schedule == ScheduleSpec::Strict,
@@ -183,7 +183,9 @@ pub(super) fn receivers(s: &Section<'_>, x: &SchemeSpec) {
             "set classify = \"priority\", schedule = \"strict\" and control = \"homa\", or none of them",
         );
     }
-    if x.path == PathChoice::Label && !matches!(x.control, ControlConfig::Ndp(_)) {
+    if x.path == PathChoice::Label
+        && !matches!(x.control, Sending::Transport(TransportConfig::Ndp(_)))
+    {
         s.complain_of(
             &["path", "control"],
             "path = \"permutation\" leaves the path to the sender, and only NDP's senders choose one",
@@ -259,7 +261,10 @@ fn whole(s: &Section<'_>, x: &SchemeSpec, name: &str) {
 
 /// What each of them asks of the others.
 fn needs(s: &Section<'_>, x: &SchemeSpec, name: &str) {
-    let credits = matches!(x.control, ControlConfig::ExpressPass(_));
+    let credits = matches!(
+        x.control,
+        Sending::Transport(TransportConfig::ExpressPass(_))
+    );
     // XP-01, NDP-02, HOM-05
     let class = if credits {
         FrameClass::Data
@@ -288,7 +293,9 @@ fn needs(s: &Section<'_>, x: &SchemeSpec, name: &str) {
             "set path = \"symmetric\"",
         );
     }
-    if matches!(x.control, ControlConfig::Ndp(_)) && x.classify != ClassifySpec::Fifo {
+    if matches!(x.control, Sending::Transport(TransportConfig::Ndp(_)))
+        && x.classify != ClassifySpec::Fifo
+    {
         s.complain_of(
             &["classify", "control"],
             "NDP trims what finds the one data queue of its port full",

@@ -1,7 +1,7 @@
 //! The list of the tables of `[scheme]` whose parameters are declared.
 
 use super::{nic, signal, switch};
-use dataplane::nic::delay_window;
+use dataplane::cc::delay_window;
 use dataplane::param::Param;
 
 /// Each table and its parameters. Their defaults are a layer below every preset, in the place of the header that

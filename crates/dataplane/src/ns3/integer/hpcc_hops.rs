@@ -129,6 +129,7 @@ mod tests {
         line_bps: 100e9,
         bdp_bytes: 62_500.0,
         mtu: 1460,
+        class: 0,
     };
 
     fn config() -> HpccConfig {

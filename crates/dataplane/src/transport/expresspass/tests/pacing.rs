@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::super::super::driven::Transport;
-use super::super::super::{FlowEnd, NicCounters};
 use super::*;
-use crate::config::{ControlConfig, HostConfig, NicConfig, Recovery};
+use crate::nic::counters::NicCounters;
+use crate::nic::flow::FlowEnd;
 use crate::sink::DropCause;
+use crate::transport::{Frames, Transport};
 
 const MTU: u16 = 1460;
 
@@ -38,27 +38,15 @@ impl Sink for Ears {
     fn finished(&mut self, _: FlowEnd) {}
 }
 
-fn nic() -> NicConfig {
-    NicConfig {
-        mtu: MTU,
-        header: 78,
-        int: 0,
-        ack: 84,
-        cnp: 84,
-        ack_class: 2,
-        cnp_class: 2,
-        data_class: 2,
-        ack_every: 1,
-        cnp_interval_ps: None,
-        control: ControlConfig::ExpressPass(ExpressPassConfig::bfc_comparison(1538)),
-        recovery: Recovery::Own,
-        host: HostConfig::default(),
-        queues: 1,
-        shortest_first: false,
-        obeys_bfc: false,
-        obeys_pfc: false,
-    }
-}
+const CONFIG: ExpressPassConfig = ExpressPassConfig::bfc_comparison(1538);
+
+const FRAMES: Frames = Frames {
+    mtu: MTU,
+    header: 78,
+    ack: 84,
+    ack_class: 2,
+    data_class: 2,
+};
 
 /// A flow to this host, and what the network does to its credits.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +86,6 @@ struct Seen {
 
 struct Bench {
     ep: ExpressPass,
-    config: NicConfig,
     counters: NicCounters,
     ears: Ears,
     arena: Arena,
@@ -117,7 +104,8 @@ impl Bench {
     ) -> R {
         let mut cx = Context {
             now: self.now,
-            config: &self.config,
+            config: &CONFIG,
+            frames: &FRAMES,
             counters: &mut self.counters,
             sink: &mut self.ears,
         };
@@ -132,7 +120,7 @@ impl Bench {
     }
 
     fn transmit(&mut self, port: u16) {
-        let ready = self.ep.ready(&self.config, self.now, port);
+        let ready = self.ep.ready(&FRAMES, self.now, port);
         let Some(class) = (0..8).find(|class| ready >> class & 1 != 0) else {
             self.ears.kicked[port as usize] = false;
             return;
@@ -178,13 +166,8 @@ impl Network {
 
 /// Runs to `until`. `naive`: the NIC is called at the instant of each single credit.
 fn run(peers: &[Peer], held: (Time, Time), until: Time, naive: bool) -> (Seen, u64) {
-    let config = nic();
-    let ControlConfig::ExpressPass(of) = &config.control else {
-        unreachable!()
-    };
     let mut bench = Bench {
-        ep: ExpressPass::new(of, 4, &[Rate::from_gbps(100); 2]),
-        config,
+        ep: ExpressPass::new(&CONFIG, &FRAMES, 4, &[Rate::from_gbps(100); 2]),
         counters: NicCounters::default(),
         ears: Ears::default(),
         arena: Arena::new(),
