@@ -184,6 +184,6 @@ fn without_bitmaps_a_lost_resume_of_bfc_holds_a_queue_for_ever() {
     assert!(outcome.finished < 22);
     let says = |what: &str| outcome.stall.iter().any(|line| line.contains(what));
     // A NIC obeys a pause that its switch has long taken back, and a switch one of another switch.
-    assert!(says("it is paused by BFC"), "{:?}", outcome.stall);
+    assert!(says("its queue is paused"), "{:?}", outcome.stall);
     assert!(says("B queued"), "{:?}", outcome.stall);
 }
