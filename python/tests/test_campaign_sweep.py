@@ -1,4 +1,4 @@
-"""What a sweep file asks for, what is wrong with it, and what the command makes of it."""
+"""What a sweep file requests, what is wrong with it, and what the command makes of it."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def test_a_deadlock_ends_a_run_if_asked_and_is_told_in_any_case(pod: Path, tmp_p
     ended = backwater.run(pod, out=tmp_path / "end", overrides=["run.on_deadlock=end"])
     assert ended.summary["ending"] == "deadlock"
     assert ended.deadlocks == [first]
-    assert ended.ok, "it was asked for"
+    assert ended.ok, "it was requested"
     assert audit(ended.summary) == "deadlock"
     assert facts(ended.summary)["counters.deadlocks"] == 1
     said = ended.summary["stall"][0]

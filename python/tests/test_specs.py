@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from sources import ROOT, split_rust
 
-ROOT = Path(__file__).resolve().parents[2]
 RULE_ID = re.compile(r"\b[A-Z]{2,}-\d{2,}\b")
 ENTRY = re.compile(r"^- \*\*([A-Z]+-\d+)\*\*(.*)$")
 RANKS = ("paper", "authors' code", "authors' reply", "our choice")
@@ -48,25 +48,6 @@ def rules_of(text: str, name: str) -> list[Rule]:
         elif inside:
             rules[-1].text += " " + line.strip()
     return rules
-
-
-def split_rust(text: str) -> tuple[str, str]:
-    """A Rust source as (code, tests): the tests are its `#[cfg(test)]` modules."""
-    code: list[str] = []
-    tests: list[str] = []
-    lines = iter(text.splitlines())
-    for line in lines:
-        if line.strip() != "#[cfg(test)]":
-            code.append(line)
-            continue
-        # rustfmt puts the closing brace of the module at the column of its opening line.
-        end = line[: len(line) - len(line.lstrip())] + "}"
-        for line in lines:
-            tests.append(line)
-            elsewhere = line.endswith(";") and "{" not in line and not line.startswith(" ")
-            if line == end or elsewhere:
-                break
-    return "\n".join(code), "\n".join(tests)
 
 
 def sources() -> tuple[dict[str, str], dict[str, str]]:

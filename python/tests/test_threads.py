@@ -1,4 +1,4 @@
-"""Threads of one run, as users ask for them."""
+"""Threads of one run, as users request them."""
 
 import json
 import os

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,9 @@ from backwater.paper.measures import Data, Value
 if TYPE_CHECKING:
     from backwater.campaign import Task
     from backwater.results import Run
+
+_WIDTH = 120
+"""Characters of a line of Markdown."""
 
 Place = tuple[str, tuple[tuple[str, str], ...], int | None]
 """Where a run belongs: its group, its labels by axis, its seed."""
@@ -144,16 +148,14 @@ def write_table(folder: Path, paper: str, order: Sequence[str]) -> Path | None:
 def _table(paper: str, entries: Sequence[dict[str, Any]]) -> str:
     claims = [claim for entry in entries for claim in entry["claims"]]
     holding = sum(claim["verdict"] == "holds" for claim in claims)
-    lines = [
-        f"# Claims of the paper: {paper}",
-        "",
+    about = (
         f"Of {len(claims)} claims in {len(entries)} figures {holding} hold and "
         f"{len(claims) - holding} differ. The file is written by `backwater paper {paper}`; "
         "nothing is tuned so that a claim holds. A value over several seeds is that of all their "
         "flows or samples together, with the range of the single seeds behind it; *(k of n)* says "
-        "in how many seeds a claim holds by itself.",
-        "",
-    ]
+        "in how many seeds a claim holds by itself."
+    )
+    lines = [f"# Claims of the paper: {paper}", "", *_paragraph(about), ""]
     for entry in entries:
         lines += _section(entry)
     return "\n".join(lines)
@@ -164,8 +166,9 @@ def _section(entry: dict[str, Any]) -> list[str]:
     lines = [f"## {entry['figure']}: {entry['title']} ({entry['place']})", ""]
     lines += [f"![{entry['title']}]({stem}.png)", ""]
     if entry["about"]:
-        lines += [entry["about"], ""]
-    lines += [f"Command: `{entry['command']}`. {size_text(entry)}", ""]
+        for paragraph in entry["about"].split("\n\n"):
+            lines += [*_paragraph(paragraph), ""]
+    lines += [*_paragraph(f"Command: `{entry['command']}`. {size_text(entry)}"), ""]
     if not entry["claims"]:
         return lines
     lines += ["| claim | place | paper | expected | ours | verdict |", "|---|---|---|---|---|---|"]
@@ -174,8 +177,20 @@ def _section(entry: dict[str, Any]) -> list[str]:
         lines.append("| " + " | ".join(map(_cell, cells)) + f" | {_verdict(claim)} |")
     lines.append("")
     causes = [claim for claim in entry["claims"] if claim["cause"] and claim["verdict"] != "holds"]
-    lines += [f"- *{_cell(claim['text'])}*: {_cell(claim['cause'])}" for claim in causes]
+    for claim in causes:
+        lines += _paragraph(f"- *{_cell(claim['text'])}*: {_cell(claim['cause'])}", indent="  ")
     return [*lines, ""] if causes else lines
+
+
+def _paragraph(text: str, indent: str = "") -> list[str]:
+    """Return the lines of a paragraph; those after the first are indented."""
+    return textwrap.wrap(
+        " ".join(text.split()),
+        width=_WIDTH,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def size_text(entry: dict[str, Any]) -> str:

@@ -1,0 +1,107 @@
+"""Documents are true: links lead somewhere, shown code is the sources', named files are there."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from sources import ROOT
+from test_prose import tracked
+
+DOCUMENTS = tracked("*.md")
+SHOWN = re.compile(r"^<!-- from (\S+) -->\n+```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CUT = re.compile(r"^\s*(?://|#) …$", re.MULTILINE)
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def without_code(text: str) -> str:
+    """Return a document without its blocks of code."""
+    return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_links_lead_to_files(path: Path) -> None:
+    targets = re.findall(r"\]\(([^)\s]+)\)", without_code(path.read_text(encoding="utf-8")))
+    local = [target.partition("#")[0] for target in targets if "://" not in target]
+    assert [target for target in local if target and not (path.parent / target).exists()] == []
+
+
+class Block(NamedTuple):
+    """Code that a document shows."""
+
+    document: str
+    source: str
+    text: str
+
+
+def blocks(text: str, document: str) -> Iterator[Block]:
+    """Find the blocks of a document that say from which file they are.
+
+    Such a block stands below a line ``<!-- from PATH -->``. A line ``// …`` in it stands for
+    what is left out.
+    """
+    for source, shown in SHOWN.findall(text):
+        yield Block(document, source, shown)
+
+
+def missing(block: Block, source: str) -> str | None:
+    """Return the first part of a block that its source does not have, in order."""
+    at = 0
+    for part in CUT.split(block.text):
+        part = part.strip("\n")
+        found = source.find(part, at)
+        if found < 0:
+            return part
+        at = found + len(part)
+    return None
+
+
+def test_shown_code_is_that_of_the_sources() -> None:
+    stale = []
+    for path in DOCUMENTS:
+        for block in blocks(path.read_text(encoding="utf-8"), name_of(path)):
+            source = ROOT / block.source
+            text = source.read_text(encoding="utf-8") if source.is_file() else ""
+            if part := missing(block, text):
+                stale.append(f"{block.document} shows what {block.source} has not:\n{part}")
+    assert not stale, "\n\n".join(stale)
+
+
+@pytest.mark.parametrize(
+    ("shown", "part"),
+    [
+        ("fn a() {\n    // …\n}\n", None),
+        ("fn b() {}\n// …\nfn a() {\n", "fn a() {"),
+        ("    fn b() {}\n", "    fn b() {}"),
+    ],
+)
+def test_shown_code_is_compared_part_by_part(shown: str, part: str | None) -> None:
+    (block,) = blocks(f"text\n\n<!-- from x.rs -->\n```rust\n{shown}```\n", "a.md")
+    assert missing(block, "fn a() {\n    b();\n}\nfn b() {}\n") == part
+
+
+def test_files_that_the_architecture_names_are_there() -> None:
+    text = without_code((ROOT / "docs/ARCHITECTURE.md").read_text(encoding="utf-8"))
+    dataplane, fabric = ROOT / "crates/dataplane/src", ROOT / "crates/fabric/src"
+    crates, package = ROOT / "crates", ROOT / "python/backwater"
+    homes = [ROOT, ROOT / "docs", dataplane, fabric, crates, package, ROOT / "python/tests"]
+    homes += [dataplane / "switch", ROOT / "crates/scenario", ROOT / "crates/kernel/src"]
+    named = {
+        name
+        for name in re.findall(r"`([\w./*-]+)`", text)
+        if re.search(r"/|\.(rs|py|md|toml|pyi)$", name)
+    }
+    assert len(named) > 40
+    assert sorted(n for n in named if not any([*home.glob(n.strip("/"))] for home in homes)) == []
+
+
+def test_the_picture_of_the_architecture_is_what_its_script_draws() -> None:
+    drawn = runpy.run_path(str(ROOT / "tools/architecture.py"))["draw"]()
+    assert (ROOT / "docs/architecture.svg").read_text(encoding="utf-8") == drawn
