@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, final
 
+__all__: list[str]
 __version__: str
 __sources__: str
 """Hash of the sources that this was made from."""

@@ -126,7 +126,7 @@ MISTAKES = [
     (
         "values = [0.3, 0.5]",
         "values = [0.3]",
-        "figure.toml:8: `runs.axes.labels`: there are 2 labels for 1 values",
+        "figure.toml:10: `runs.axes.labels`: there are 2 labels for 1 values",
     ),
     ('schemes = ["hpcc", "dcqcn"]', "schemes = []", "an axis needs at least one point"),
     ('schemes = ["hpcc", "dcqcn"]', 'name = "x"', "an axis has one of `key`"),

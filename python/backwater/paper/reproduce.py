@@ -163,7 +163,8 @@ def _table(paper: str, entries: Sequence[dict[str, Any]]) -> str:
 
 def _section(entry: dict[str, Any]) -> list[str]:
     stem = entry["figure"].partition("/")[2]
-    lines = [f"## {entry['figure']}: {entry['title']} ({entry['place']})", ""]
+    lines = [f"## {entry['figure']}: {entry['title']}", ""]
+    lines += [*_paragraph(f"*{entry['place']}*"), ""]
     lines += [f"![{entry['title']}]({stem}.png)", ""]
     if entry["about"]:
         for paragraph in entry["about"].split("\n\n"):
