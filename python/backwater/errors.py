@@ -24,7 +24,14 @@ class ScenarioError(ValueError):
 
 
 class RunError(RuntimeError):
-    """A run that failed, or whose results cannot be written or read."""
+    """A run that failed, or whose results cannot be written or read.
+
+    ``errno`` is the number of the system's error, where it was one.
+    """
+
+    def __init__(self, message: str, errno: int | None = None) -> None:
+        super().__init__(message)
+        self.errno = errno
 
 
 class Interrupted(KeyboardInterrupt):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from backwater import plots
 from backwater.errors import RunError
+from backwater.files import write_whole
 from backwater.tables import ROWS, audit, best, text
 
 if TYPE_CHECKING:
@@ -62,14 +63,7 @@ def write_report(
     path: Path, runs: Mapping[str, Run], about: Mapping[str, Any] | None = None
 ) -> Path:
     """Write the page; ``about`` is what a comparison knows beside its runs."""
-    page = render(runs, about)
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(page, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise RunError(f"{path}: cannot write the report: {error.strerror}") from error
+    write_whole(path, render(runs, about))
     return path
 
 

@@ -214,7 +214,9 @@ class Run:
         try:
             return (self.path / "resolved.toml").read_text(encoding="utf-8")
         except OSError as error:
-            raise RunError(f"{self.path}: cannot read resolved.toml: {error.strerror}") from error
+            raise RunError(
+                f"{self.path}: cannot read resolved.toml: {error.strerror}", error.errno
+            ) from error
 
     @property
     def plot(self) -> Plots:

@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from backwater import _core
 from backwater.errors import Interrupted, RunError, ScenarioError
+from backwater.files import write_whole
 from backwater.results import COMPARISON, RECORDED_FILES, REPORT, RUN_FILES, Comparison, Run
 
 # How long the main thread sleeps at most before it looks for Ctrl-C again.
@@ -64,6 +65,9 @@ class Progress:
         done = self.fraction
         return self.seconds * (1 - done) / done if done > 0.01 else None
 
+
+SchemeName = TypeVar("SchemeName", str, str | None)
+"""The name of a scheme; ``None`` is that of the scenario itself."""
 
 Listener = Callable[[str, Progress], None]
 """Is told the scheme and how far it is. Called from other threads."""
@@ -215,12 +219,12 @@ def compare(
     """
     _check_names(schemes)
     _check_threads(threads)
-    fitting = _fitting(scenario, schemes, overrides, seed, profile)
+    concerned = fitting(scenario, schemes, overrides, seed, profile)
     # All mistakes are told before anything is written.
     mistakes: dict[str, ScenarioError] = {}
     for scheme in schemes:
         try:
-            _core.resolve(str(scenario), fitting[scheme], seed, scheme, profile)
+            _core.resolve(str(scenario), concerned[scheme], seed, scheme, profile)
         except ScenarioError as error:
             mistakes[scheme] = error
     for scheme, mistake in mistakes.items():
@@ -230,7 +234,7 @@ def compare(
     path = Path(out) if out is not None else default_out(scenario, "compare")
     _claim(path, schemes, force)
     made = {
-        s: _Job(str(scenario), s, fitting[s], seed, path / s, force, profile, threads)
+        s: _Job(str(scenario), s, concerned[s], seed, path / s, force, profile, threads)
         for s in schemes
     }
     outcome = _run_all(made, jobs or runs_at_a_time(threads), listener)
@@ -242,13 +246,35 @@ def compare(
         "failed": {s: str(e) for s, e in outcome.errors.items()},
         "interrupted": outcome.interrupted,
     }
-    _write_whole(path / COMPARISON, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
+    write_whole(path / COMPARISON, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
     result = Comparison(path)
     if report and len(result) > 0:
         result.report()
     if outcome.interrupted:
         raise Interrupted(result)
     return result
+
+
+def fitting(
+    scenario: str | Path,
+    schemes: Sequence[SchemeName],
+    overrides: Sequence[str],
+    seed: int | None = None,
+    profile: str | None = None,
+) -> dict[SchemeName, list[str]]:
+    """Return for each scheme the overrides that concern it.
+
+    A parameter of a choice that a scheme did not make is left out, if another scheme made it.
+    """
+    if len(schemes) == 1 or not any(override.startswith("scheme.") for override in overrides):
+        return {scheme: list(overrides) for scheme in schemes}
+    idle: dict[SchemeName, set[str]] = {}
+    for scheme in schemes:
+        problems = check(scenario, scheme=scheme, overrides=overrides, seed=seed, profile=profile)
+        tables = tuple(f"{p['key']}." for p in problems if p["code"] == "useless-key")
+        idle[scheme] = {o for o in overrides if o.partition("=")[0].startswith(tables)}
+    nowhere = set.intersection(*idle.values())
+    return {s: [o for o in overrides if o not in idle[s] - nowhere] for s in schemes}
 
 
 def processors() -> int:
@@ -351,31 +377,6 @@ def _run_all(jobs: dict[str, _Job], workers: int, listener: Listener | None) -> 
     return outcome
 
 
-def _fitting(
-    scenario: str | Path,
-    schemes: Sequence[str],
-    overrides: Sequence[str],
-    seed: int | None,
-    profile: str | None = None,
-) -> dict[str, list[str]]:
-    """Per scheme the overrides that concern it.
-
-    A parameter of a choice that a scheme did not make is left out, if some other scheme made it.
-    """
-    idle: dict[str, set[str]] = {}
-    for scheme in schemes:
-        tables = [
-            problem["key"] + "."
-            for problem in check(
-                scenario, scheme=scheme, overrides=overrides, seed=seed, profile=profile
-            )
-            if problem["code"] == "useless-key"
-        ]
-        idle[scheme] = {o for o in overrides if o.partition("=")[0].startswith(tuple(tables))}
-    nowhere = set.intersection(*idle.values()) if idle else set()
-    return {s: [o for o in overrides if o not in idle[s] - nowhere] for s in schemes}
-
-
 def _check_threads(threads: int) -> None:
     if not 0 <= threads <= MOST_THREADS:
         raise ScenarioError(
@@ -399,7 +400,9 @@ def _claim(path: Path, schemes: Sequence[str], force: bool) -> None:
         path.mkdir(parents=True, exist_ok=True)
         entries = sorted(path.iterdir())
     except OSError as error:
-        raise RunError(f"{path}: cannot use the directory: {error.strerror}") from error
+        raise RunError(
+            f"{path}: cannot use the directory: {error.strerror}", error.errno
+        ) from error
     ours = {COMPARISON, REPORT, f"{COMPARISON}.part", f"{REPORT}.part", *schemes}
     if (path / COMPARISON).exists():
         try:
@@ -425,17 +428,6 @@ def _is_run(path: Path) -> bool:
         return False
     names = {entry.name.removesuffix(".part") for entry in path.iterdir()}
     return "resolved.toml" in names and names <= {*RUN_FILES, *RECORDED_FILES, "lock"}
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write under a temporary name and rename, so that no half file has the final name."""
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise RunError(f"{path}: cannot write: {error.strerror}") from error
 
 
 def _command(

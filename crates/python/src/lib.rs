@@ -127,7 +127,7 @@ fn run(
     }
     match result {
         Ok(summary) => Ok(summary.to_json()),
-        Err(error) => Err(raise(py, "RunError", (error.to_string(),))),
+        Err(error) => Err(raise(py, "RunError", (error.to_string(), error.errno()))),
     }
 }
 

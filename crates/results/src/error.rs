@@ -10,6 +10,8 @@ pub struct Error {
     pub path: PathBuf,
     /// What was tried or what is wrong, and what to do.
     pub message: String,
+    /// Number of the system's error, where it was one.
+    pub errno: Option<i32>,
 }
 
 impl Error {
@@ -17,6 +19,7 @@ impl Error {
         Self {
             path: path.to_owned(),
             message: message.into(),
+            errno: None,
         }
     }
 
@@ -28,7 +31,10 @@ impl Error {
             }
             _ => "",
         };
-        Self::new(path, format!("cannot {doing}: {error}{hint}"))
+        Self {
+            errno: error.raw_os_error(),
+            ..Self::new(path, format!("cannot {doing}: {error}{hint}"))
+        }
     }
 
     /// An error of the Parquet writer; what the system said is inside it.

@@ -82,6 +82,17 @@ pub enum RunError {
     },
 }
 
+impl RunError {
+    /// Number of the system's error, where it was one.
+    #[must_use]
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            Self::Results(error) => error.errno,
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -63,7 +63,9 @@ class Child:
         try:
             process = self._ready()
         except OSError as error:
-            raise RunError(f"no process for runs can be started: {error.strerror}") from error
+            raise RunError(
+                f"no process for runs can be started: {error.strerror}", error.errno
+            ) from error
         began = time.monotonic()
         try:
             _write(process, (job.to_json() + "\n").encode())

@@ -56,8 +56,3 @@ def explain(error: OSError) -> str:
     hint = _HINTS.get(error.errno or 0)
     where = f"{error.filename}: " if error.filename else ""
     return f"{where}cannot write: {error.strerror}" + (f"; {hint}" if hint else "")
-
-
-def is_storage_trouble(message: str) -> bool:
-    """Whether a message of the simulator is about the disk and not about the run."""
-    return any(os.strerror(number) in message for number in STORAGE_ERRORS)

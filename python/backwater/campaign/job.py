@@ -33,7 +33,7 @@ class Input:
         try:
             found = Path(self.path).read_bytes()
         except OSError as error:
-            raise RunError(f"{self.path}: cannot be read: {error.strerror}") from error
+            raise RunError(f"{self.path}: cannot be read: {error.strerror}", error.errno) from error
         if hash_bytes(found) != self.digest:
             raise RunError(
                 f"{self.path} was changed since the campaign began; start the campaign again"

@@ -104,7 +104,9 @@ class Store:
         except FileNotFoundError:
             pass
         except OSError as error:
-            raise RunError(f"{error.filename}: cannot be read: {error.strerror}") from error
+            raise RunError(
+                f"{error.filename}: cannot be read: {error.strerror}", error.errno
+            ) from error
         return found
 
     def failure(self, key: str) -> Failure | None:
@@ -170,7 +172,9 @@ class Store:
         except FileNotFoundError:
             return {}
         except OSError as error:
-            raise RunError(f"{error.filename}: cannot be read: {error.strerror}") from error
+            raise RunError(
+                f"{error.filename}: cannot be read: {error.strerror}", error.errno
+            ) from error
         for line in lines:
             with contextlib.suppress(ValueError, KeyError, TypeError):  # Torn, or not ours.
                 entry = json.loads(line)
@@ -186,7 +190,7 @@ class Store:
             sweep_away(self.path / WORK)
             session = Session(self)
         except OSError as error:
-            raise RunError(files.explain(error)) from error
+            raise RunError(files.explain(error), error.errno) from error
         try:
             yield session
         finally:
@@ -206,7 +210,8 @@ class Store:
                 return  # Another campaign found it first.
             except OSError as error:
                 raise RunError(
-                    f"{path}: damaged ({trouble}), and cannot be set aside: {error.strerror}"
+                    f"{path}: damaged ({trouble}), and cannot be set aside: {error.strerror}",
+                    error.errno,
                 ) from error
             self.notices.append(f"{path}: damaged ({trouble}); set aside as {aside.name}")
             return
@@ -325,7 +330,9 @@ def damage(path: Path) -> str | None:
     except FileNotFoundError:
         return f"{STORED} is missing"
     except OSError as error:
-        raise RunError(f"{error.filename}: cannot be read: {error.strerror}") from error
+        raise RunError(
+            f"{error.filename}: cannot be read: {error.strerror}", error.errno
+        ) from error
     except (ValueError, KeyError, TypeError):
         return f"{STORED} cannot be read"
     return None

@@ -88,7 +88,7 @@ class Sweep:
             values = self._values(steps)
             for scheme, overrides in self._fitting(values).items():
                 for seed in self.seeds:
-                    task = Task(self.scenario, scheme, overrides, seed, self.profile)
+                    task = Task(self.scenario, scheme, tuple(overrides), seed, self.profile)
                     try:
                         points.append(_point(task, values))
                     except ScenarioError as error:
@@ -110,36 +110,13 @@ class Sweep:
             for key, value in zip(axis.keys, axis.values[step], strict=True)
         }
 
-    def _fitting(self, values: dict[str, Any]) -> dict[str | None, tuple[str, ...]]:
-        """Per scheme the changes that concern it.
-
-        A parameter of a choice that a scheme did not make is left out, if another scheme made it.
-        """
-        changes = {key: value for key, value, _ in self.fixed} | values
-        overrides = [f"{key}={toml(value)}" for key, value in changes.items()]
-        concerned = [o for o in overrides if o.startswith("scheme.")]
-        if not concerned or len(self.schemes) == 1:
-            return dict.fromkeys(self.schemes, tuple(overrides))
-        idle = {s: self._idle(s, overrides) & set(concerned) for s in self.schemes}
-        nowhere = set.intersection(*idle.values())
-        return {
-            scheme: tuple(o for o in overrides if o not in idle[scheme] - nowhere)
-            for scheme in self.schemes
-        }
-
-    def _idle(self, scheme: str | None, overrides: list[str]) -> set[str]:
+    def _fitting(self, values: dict[str, Any]) -> dict[str | None, list[str]]:
+        """Return for each scheme the changes that concern it."""
         from backwater import simulate
 
-        extra = {} if self.profile is None else {"profile": self.profile}
-        problems = simulate.check(
-            self.scenario, scheme=scheme, overrides=overrides, seed=self.seeds[0], **extra
-        )
-        tables = tuple(
-            problem["key"] + "."
-            for problem in problems
-            if problem["code"] == "useless-key"
-        )
-        return {o for o in overrides if o.partition("=")[0].startswith(tables)}
+        changes = {key: value for key, value, _ in self.fixed} | values
+        overrides = [f"{key}={toml(value)}" for key, value in changes.items()]
+        return simulate.fitting(self.scenario, self.schemes, overrides, self.seeds[0], self.profile)
 
     def _explained(self, error: ScenarioError, steps: Sequence[int], scheme: str | None) -> str:
         """Say where in the sweep a mistake comes from."""

@@ -124,7 +124,7 @@ def hash_file(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, _hasher).hexdigest()
     except OSError as error:
-        raise RunError(f"{path}: cannot be read: {error.strerror}") from error
+        raise RunError(f"{path}: cannot be read: {error.strerror}", error.errno) from error
 
 
 def hash_bytes(content: bytes) -> str:

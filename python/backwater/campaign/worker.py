@@ -66,7 +66,7 @@ def make(job: Job, tell: Tell) -> None:
     except ScenarioError as error:
         answer = {"kind": "error", "message": str(error)}
     except RunError as error:
-        trouble = files.is_storage_trouble(str(error))
+        trouble = error.errno in files.STORAGE_ERRORS
         answer = {"kind": "storage" if trouble else "error", "message": str(error)}
     except OSError as error:
         answer = {"kind": "storage", "message": files.explain(error)}

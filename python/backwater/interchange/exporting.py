@@ -74,7 +74,7 @@ def _claim(out: Path, force: bool) -> None:
         for name in ours:
             (out / name).unlink(missing_ok=True)
     except OSError as error:
-        raise RunError(f"{out}: cannot use the directory: {error.strerror}") from error
+        raise RunError(f"{out}: cannot use the directory: {error.strerror}", error.errno) from error
 
 
 def _write(path: Path, lines: Iterator[str], result: Exported) -> None:
@@ -85,7 +85,7 @@ def _write(path: Path, lines: Iterator[str], result: Exported) -> None:
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise RunError(f"{path}: cannot write: {error.strerror}") from error
+        raise RunError(f"{path}: cannot write: {error.strerror}", error.errno) from error
     result.files.append(path)
 
 

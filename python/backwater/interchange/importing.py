@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from backwater.errors import RunError
+from backwater.files import write_whole
 from backwater.interchange import ns3_config, ns3_flows, ns3_topology
 from backwater.interchange.ns3_config import Config
 from backwater.interchange.ns3_flows import Flow
@@ -106,14 +107,7 @@ def write(config: Path, out: Path, force: bool = False) -> Imported:
     if not force:
         _refuse_foreign(out)
     for path, text in ((flow_file, result.flows), (out, result.scenario)):
-        part = path.with_name(f"{path.name}.part")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            part.write_text(text, encoding="utf-8")
-            part.replace(path)
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            raise RunError(f"{path}: cannot write: {error.strerror}") from error
+        write_whole(path, text)
     return result
 
 
@@ -131,7 +125,7 @@ def _refuse_foreign(out: Path) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise RunError(f"{out}: cannot write: {error.strerror}") from error
+        raise RunError(f"{out}: cannot write: {error.strerror}", error.errno) from error
     if not first.startswith(MARK):
         raise RunError(f"{out}: exists and was not imported; choose another name, or use --force")
 

@@ -342,7 +342,7 @@ def _write(path: Path, data: bytes) -> None:
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise RunError(f"{path}: cannot write: {error.strerror}") from error
+        raise RunError(f"{path}: cannot write: {error.strerror}", error.errno) from error
 
 
 # --- Figures ---------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from backwater.errors import RunError
+from backwater.files import write_whole
 from backwater.paper.claims import Values, Verdict, judge
 from backwater.paper.figure import Figure, Group, Pick, Selection
 from backwater.paper.measures import Data, Value
@@ -97,9 +98,13 @@ def finish(results: Results, out: Path, command: str) -> Reproduced:
     try:
         picture.parent.mkdir(parents=True, exist_ok=True)
         draw(results).savefig(picture, dpi=110, metadata={"Software": None})
-        _write(picture.with_suffix(".json"), json.dumps(about, indent=1, ensure_ascii=False) + "\n")
+        write_whole(
+            picture.with_suffix(".json"), json.dumps(about, indent=1, ensure_ascii=False) + "\n"
+        )
     except OSError as error:
-        raise RunError(f"{error.filename}: cannot be written: {error.strerror}") from error
+        raise RunError(
+            f"{error.filename}: cannot be written: {error.strerror}", error.errno
+        ) from error
     return Reproduced(figure, verdicts, about, picture)
 
 
@@ -141,7 +146,7 @@ def write_table(folder: Path, paper: str, order: Sequence[str]) -> Path | None:
     if not entries:
         return None
     table = folder / paper / "claims.md"
-    _write(table, _table(paper, entries))
+    write_whole(table, _table(paper, entries))
     return table
 
 
@@ -224,14 +229,3 @@ def _verdict(claim: dict[str, Any]) -> str:
 
 def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all."""
-    beside = path.with_name(f".{path.name}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    except OSError as error:
-        raise RunError(f"{path}: cannot be written: {error.strerror}") from error
