@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import threading
 from pathlib import Path
@@ -155,6 +156,16 @@ def test_an_interrupted_run_is_in_the_exception(long: Path, tmp_path: Path) -> N
     assert isinstance(run, backwater.Run)
     assert run.partial
     assert run.flows["finished"].any()
+
+
+def test_an_error_of_the_system_keeps_its_number(tiny: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(backwater.RunError, match="cannot create the directory") as error:
+        backwater.run(tiny, out=tmp_path / "file/run")
+    assert error.value.errno == errno.ENOTDIR
+    with pytest.raises(backwater.RunError, match="no finished run") as error:
+        backwater.load(tmp_path)
+    assert error.value.errno is None
 
 
 def test_what_is_no_run_is_said_to_be_none(

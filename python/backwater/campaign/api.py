@@ -209,6 +209,6 @@ def _write_plan(path: Path, store: Path, asked: Sweep, points: list[Point]) -> N
         ],
     }
     try:
-        files.write_whole(path / CAMPAIGN, json.dumps(about, ensure_ascii=False) + "\n")
+        files.write_durably(path / CAMPAIGN, json.dumps(about, ensure_ascii=False) + "\n")
     except OSError as error:
         raise RunError(files.explain(error)) from error

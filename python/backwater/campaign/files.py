@@ -21,7 +21,7 @@ _HINTS = {
 }
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_durably(path: Path, text: str) -> None:
     """Write a file so that after a crash it is there whole, or as it was before."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:

@@ -10,7 +10,7 @@ from typing import Any
 from backwater import plots
 from backwater.campaign import figures, statistics
 from backwater.campaign.dataset import Campaign
-from backwater.campaign.files import explain, write_whole
+from backwater.campaign.files import explain, write_durably
 from backwater.errors import RunError
 from backwater.report import css, svg
 
@@ -22,7 +22,7 @@ def write_report(path: Path, campaign: Campaign) -> Path:
     """Write the page."""
     page = render(campaign)
     try:
-        write_whole(path, page)
+        write_durably(path, page)
     except OSError as error:
         raise RunError(f"cannot write the report: {explain(error)}") from error
     return path

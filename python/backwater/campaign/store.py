@@ -122,7 +122,7 @@ class Store:
         """Note why a run failed."""
         path = self._failure_path(key)
         path.parent.mkdir(parents=True, exist_ok=True)
-        files.write_whole(path, json.dumps(asdict(failure), indent=2, ensure_ascii=False) + "\n")
+        files.write_durably(path, json.dumps(asdict(failure), indent=2, ensure_ascii=False) + "\n")
 
     def forget_failure(self, key: str) -> None:
         """Strike out a failure: the run is there, or is tried again."""

@@ -107,7 +107,7 @@ def write(config: Path, out: Path, force: bool = False) -> Imported:
     if not force:
         _refuse_foreign(out)
     for path, text in ((flow_file, result.flows), (out, result.scenario)):
-        write_whole(path, text)
+        write_whole(path, text, parents=True)
     return result
 
 

@@ -146,7 +146,7 @@ def write_table(folder: Path, paper: str, order: Sequence[str]) -> Path | None:
     if not entries:
         return None
     table = folder / paper / "claims.md"
-    write_whole(table, _table(paper, entries))
+    write_whole(table, _table(paper, entries), parents=True)
     return table
 
 
