@@ -8,3 +8,5 @@ pub mod paths;
 pub mod record;
 pub mod routing;
 pub mod topology;
+
+pub use engine::measure;

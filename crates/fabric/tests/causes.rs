@@ -9,7 +9,7 @@ use common::*;
 use dataplane::config::{Admission, Departures, PathChoice, Pfc, PfcThreshold, SpfcConfig};
 use dataplane::units::{Time, US};
 use fabric::engine::Threads;
-use fabric::record::{CauseRecord, PauseRecording};
+use fabric::measure::{CauseRecord, PauseRecording};
 use kernel::random::{Purpose, Stream};
 use traffic::Flow;
 

@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use common::*;
 use dataplane::config::Admission;
 use dataplane::units::{NS, Time, US};
-use fabric::record::{
-    Counters, DelayBin, DelayHistogram, PauseRecord, PauseRecording, QueueHistogram, QueueSeries,
-    RecordSpec, RecordedPorts, RttHistogram, WaitingRecord,
+use fabric::measure::{
+    DelayBin, DelayHistogram, PauseRecording, QueueHistogram, QueueSeries, RecordSpec,
+    RecordedPorts, RttHistogram, Throughput, Waiting, WaitingRecord,
 };
+use fabric::record::{Counters, PauseRecord};
 use kernel::random::{Purpose, Stream};
 use traffic::Flow;
 
@@ -21,7 +22,7 @@ const FRAME_PS: Time = 83_840;
 /// Everything is recorded, on grids that have nothing in common.
 fn everything() -> RecordSpec {
     RecordSpec {
-        throughput_ps: Some(7 * US),
+        throughput: Some(Throughput { every_ps: 7 * US }),
         queues: Some(QueueSeries {
             every_ps: US,
             ports: RecordedPorts::Switches,
@@ -40,7 +41,9 @@ fn everything() -> RecordSpec {
             window_ps: (0, 1000 * US),
         }),
         pauses: Some(PauseRecording { flows: true }),
-        waiting_ps: Some((2 * US, 90 * US)),
+        waiting: Some(Waiting {
+            window_ps: (2 * US, 90 * US),
+        }),
     }
 }
 
@@ -115,7 +118,7 @@ fn recording_changes_no_result_and_neither_does_elision_change_what_is_recorded(
 #[test]
 fn the_throughput_of_a_lone_flow_is_what_its_frames_say() {
     let mut s = line_rate(star(2), vec![flow(0, 0, 0, 1, 500_000)]);
-    s.record.throughput_ps = Some(10 * US);
+    s.record.throughput = Some(Throughput { every_ps: 10 * US });
     let (_, keep) = s.run();
     // Frame n (from 0) arrives at (n + 2) frames and two links; an arrival at the end of an
     // interval belongs to the next one.
@@ -148,8 +151,9 @@ fn throughput_adds_up_to_the_flows_also_after_losses() {
     for record in &keep.flows {
         assert_eq!(bytes[&record.flow.id], record.flow.bytes);
     }
-    let order =
-        |r: &&[fabric::record::ThroughputRecord]| (r[0].at_ps, r[0].flow) < (r[1].at_ps, r[1].flow);
+    let order = |r: &&[fabric::measure::ThroughputRecord]| {
+        (r[0].at_ps, r[0].flow) < (r[1].at_ps, r[1].flow)
+    };
     assert!(keep.throughput.windows(2).all(|w| order(&w)));
 }
 
@@ -431,7 +435,9 @@ fn data_waits_for_what_came_before_it() {
     let mut flows = vec![flow(0, 0, 0, 2, 2000), flow(1, 0, 1, 2, 2000)];
     flows[1].incast = true;
     let mut s = line_rate(star(3), flows);
-    s.record.waiting_ps = Some((0, 1000 * US));
+    s.record.waiting = Some(Waiting {
+        window_ps: (0, 1000 * US),
+    });
     let waiting = |s: &Setup| -> Vec<_> {
         let records = s.clone().run().1.waiting;
         let told = |r: &WaitingRecord| {
@@ -455,8 +461,12 @@ fn data_waits_for_what_came_before_it() {
     );
     // Of what leaves within a window only.
     let first = US + FRAME_PS;
-    s.record.waiting_ps = Some((first, first + FRAME_PS));
+    s.record.waiting = Some(Waiting {
+        window_ps: (first, first + FRAME_PS),
+    });
     assert_eq!(waiting(&s), [(false, 1, 0, 0)]);
-    s.record.waiting_ps = Some((first + 1, first + FRAME_PS + 1));
+    s.record.waiting = Some(Waiting {
+        window_ps: (first + 1, first + FRAME_PS + 1),
+    });
     assert_eq!(waiting(&s), [(true, 1, frame, FRAME_PS)]);
 }

@@ -12,10 +12,11 @@ use dataplane::route::{Endpoints, PortSets, Routes};
 use dataplane::units::{MS, NS, Rate, US};
 use fabric::engine::{Simulation, Threads};
 use fabric::link_failures::{LinkFailure, LinkFailures};
-use fabric::record::{
-    DelayHistogram, Ending, Outcome, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts,
-    RttHistogram,
+use fabric::measure::{
+    DelayHistogram, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts, RttHistogram,
+    Throughput, Waiting,
 };
+use fabric::record::{Ending, Outcome};
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
 use kernel::random::{Purpose, Stream};
 use proptest::prelude::*;
@@ -32,7 +33,7 @@ fn forced(asked: u32) -> Threads {
 /// Everything that can be recorded.
 fn everything() -> RecordSpec {
     RecordSpec {
-        throughput_ps: Some(7 * US),
+        throughput: Some(Throughput { every_ps: 7 * US }),
         queues: Some(QueueSeries {
             every_ps: 500 * NS,
             ports: RecordedPorts::Switches,
@@ -51,7 +52,9 @@ fn everything() -> RecordSpec {
             window_ps: (0, 1000 * US),
         }),
         pauses: None, // needs one thread
-        waiting_ps: Some((2 * US, 90 * US)),
+        waiting: Some(Waiting {
+            window_ps: (2 * US, 90 * US),
+        }),
     }
 }
 

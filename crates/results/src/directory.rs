@@ -1,32 +1,24 @@
 //! The directory of a run: who may write there, and how a file gets its final name.
 
 use crate::Error;
+use fabric::measure::MEASURES;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-/// Files that a run writes, `summary.json` last.
-pub(crate) const FILES: [&str; 7] = [
-    "resolved.toml",
-    "flows.parquet",
-    "ports.parquet",
-    "queues.parquet",
-    "active.parquet",
-    "pauses.parquet",
-    "summary.json",
-];
+/// Files of a run that are no tables, `summary.json` last.
+const TEXTS: [&str; 2] = ["resolved.toml", SUMMARY];
 
-/// Files that a run writes only where its scenario requests them.
-pub(crate) const RECORDED: [&str; 6] = [
-    "throughput.parquet",
-    "port_queues.parquet",
-    "queue_histogram.parquet",
-    "rtt.parquet",
-    "waiting.parquet",
-    "delay_histogram.parquet",
-];
+/// Comes last: a directory with this file is whole.
+const SUMMARY: &str = "summary.json";
 
-/// The same, where it asks to follow single pauses.
-pub(crate) const FOLLOWED: [&str; 2] = ["pause_causes.parquet", "held_flows.parquet"];
+/// Files of all tables that a run may write.
+fn tables() -> impl Iterator<Item = String> {
+    let optional = MEASURES.iter().flat_map(|measure| (measure.tables)());
+    fabric::record::tables()
+        .into_iter()
+        .chain(optional)
+        .map(|table| table.file())
+}
 
 /// Made from a run afterwards; stale once the run is replaced.
 const DERIVED: [&str; 1] = ["report.html"];
@@ -45,7 +37,7 @@ pub(crate) struct Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Nothing can be done about a failure here, and an empty lock file that nobody holds does
+        // Nothing can be done about a failure here, and an empty lock file that no run holds does
         // no harm.
         let _ = fs::remove_file(&self.path);
     }
@@ -70,7 +62,7 @@ pub(crate) fn temporary(dir: &Path, name: &str) -> PathBuf {
 }
 
 /// Makes sure that `dir` exists and holds nothing, or an earlier run, or that `force` is given; and
-/// that nobody else writes there.
+/// that no other run writes there.
 pub(crate) fn claim(dir: &Path, force: bool) -> Result<Lock, Error> {
     fs::create_dir_all(dir).map_err(|e| Error::io(dir, "create the directory", &e))?;
     let entries = fs::read_dir(dir).map_err(|e| Error::io(dir, "list the directory", &e))?;
@@ -100,10 +92,7 @@ fn is_ours(name: &str) -> bool {
         return true;
     }
     let name = name.strip_suffix(TEMPORARY).unwrap_or(name);
-    FILES.contains(&name)
-        || RECORDED.contains(&name)
-        || FOLLOWED.contains(&name)
-        || DERIVED.contains(&name)
+    TEXTS.contains(&name) || DERIVED.contains(&name) || tables().any(|table| table == name)
 }
 
 /// Writes a small text file under its temporary name.
@@ -112,14 +101,17 @@ pub(crate) fn write_text(dir: &Path, name: &str, text: &str) -> Result<(), Error
     fs::write(&path, text).map_err(|e| Error::io(&path, "write", &e))
 }
 
-/// Gives all files their final names, those of `recorded` too. The old summary goes first and the
-/// new one comes last: a directory with a summary is whole, and nothing in it is of another run.
-pub(crate) fn publish(dir: &Path, recorded: &[&str]) -> Result<(), Error> {
-    let optional = RECORDED.iter().chain(&FOLLOWED);
-    for name in ["summary.json"].iter().chain(&DERIVED).chain(optional) {
+/// Gives the texts and these tables their final names. The old summary goes first and the new one comes
+/// last: a directory with a summary is whole, and nothing in it is of another run.
+pub(crate) fn publish(dir: &Path, written: &[String]) -> Result<(), Error> {
+    remove_if_there(&dir.join(SUMMARY))?;
+    for name in DERIVED {
         remove_if_there(&dir.join(name))?;
     }
-    for name in recorded.iter().copied().chain(FILES) {
+    for name in tables() {
+        remove_if_there(&dir.join(name))?;
+    }
+    for name in written.iter().map(String::as_str).chain(TEXTS) {
         let to = dir.join(name);
         fs::rename(temporary(dir, name), &to)
             .map_err(|e| Error::io(&to, "rename into place", &e))?;
@@ -129,9 +121,9 @@ pub(crate) fn publish(dir: &Path, recorded: &[&str]) -> Result<(), Error> {
 
 /// Removes what an unfinished run left under temporary names; for a writer that is given up.
 pub(crate) fn discard(dir: &Path) {
-    for name in FILES.into_iter().chain(RECORDED).chain(FOLLOWED) {
+    for name in tables().chain(TEXTS.map(str::to_owned)) {
         // Nothing can be done about a failure here, and the name says that the file is not whole.
-        let _ = fs::remove_file(temporary(dir, name));
+        let _ = fs::remove_file(temporary(dir, &name));
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the writer has to be told before a run starts.
 
-use fabric::record::RecordSpec;
+use fabric::measure::RecordSpec;
 
 /// A node of the network, as readers shall see it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,12 +3,14 @@
 use crate::info::{AskedLoad, NodeInfo, RunInfo};
 use crate::stats::{Bins, Distribution, Histogram};
 use dataplane::nic::DrivenCounters;
-use dataplane::sink::{DROP_CAUSES, DropCause};
+use dataplane::sink::DropCause;
 use dataplane::switch::FloodgateCounters;
+use fabric::measure::MEASURES;
 use fabric::record::{
-    BufferSample, Counters, Ending, FlowRecord, Outcome, PortRecord, QueueBin, RttBin, ThreadUse,
+    BufferSample, Counters, DROP_NAMES, Ending, FlowRecord, Outcome, PortRecord, Rows, ThreadUse,
 };
 use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 use std::collections::BTreeMap;
 
 /// Flows of at most this many payload bytes are short.
@@ -16,15 +18,6 @@ pub const SHORT_UP_TO_BYTES: u64 = 10_000;
 
 /// Flows of more than this many payload bytes are long; those between are medium.
 pub const LONG_FROM_BYTES: u64 = 1_000_000;
-
-/// Names of the causes of drops, in their numbering.
-pub(crate) const DROP_NAMES: [&str; DROP_CAUSES] = [
-    "buffer",
-    "egress_threshold",
-    "no_route",
-    "link",
-    "credit_limit",
-];
 
 /// Flows faster than their ideal that are told one by one.
 const EXAMPLES: u64 = 10;
@@ -60,10 +53,10 @@ pub struct Summary {
     pub fct: FctBins,
     /// Occupancy of the switches' buffers.
     pub buffer: Buffer,
-    /// Queues of switch ports, where their histogram was recorded.
-    pub queue: Option<QueueLength>,
-    /// Round trips that senders saw, where they were recorded.
-    pub rtt: Option<RoundTrip>,
+    /// Percentiles of the tables that declare some ([`Row::SUMMARY`](fabric::record::Row::SUMMARY)), by
+    /// their keys; `None` where the table was not recorded.
+    #[serde(flatten)]
+    pub percentiles: BTreeMap<&'static str, Option<Percentiles>>,
     /// Load of the core (absent where there is none).
     pub core: Option<Load>,
     /// Load of the links of the hosts.
@@ -163,35 +156,39 @@ pub struct TierBuffer {
     pub max_bytes: u64,
 }
 
-/// Queues of all switch ports over the samples of their histogram. Each value is the lower edge of
-/// its bin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct QueueLength {
-    /// Samples, all ports together.
+/// Percentiles of a histogram, such as the queues of all switch ports over their samples, or the round trips
+/// that senders saw. Each value is the lower edge of its bin, in the unit of the names in `summary.json`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Percentiles {
+    /// Last part of the names: `bytes` or `ps`.
+    pub unit: &'static str,
+    /// Samples, all of them together.
     pub samples: u64,
-    /// Median, bytes.
-    pub p50_bytes: u64,
-    /// 95th percentile, bytes.
-    pub p95_bytes: u64,
-    /// 99th percentile, bytes.
-    pub p99_bytes: u64,
-    /// Largest, bytes.
-    pub max_bytes: u64,
+    /// Median.
+    pub p50: u64,
+    /// 95th percentile.
+    pub p95: u64,
+    /// 99th percentile.
+    pub p99: u64,
+    /// Largest.
+    pub max: u64,
 }
 
-/// Round trips that senders saw. Each value is the lower edge of its bin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct RoundTrip {
-    /// Round trips: ACKs that came back.
-    pub samples: u64,
-    /// Median, ps.
-    pub p50_ps: u64,
-    /// 95th percentile, ps.
-    pub p95_ps: u64,
-    /// 99th percentile, ps.
-    pub p99_ps: u64,
-    /// Largest, ps.
-    pub max_ps: u64,
+impl Serialize for Percentiles {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(5))?;
+        map.serialize_entry("samples", &self.samples)?;
+        let values = [
+            ("p50", self.p50),
+            ("p95", self.p95),
+            ("p99", self.p99),
+            ("max", self.max),
+        ];
+        for (name, value) in values {
+            map.serialize_entry(&format!("{name}_{}", self.unit), &value)?;
+        }
+        map.end()
+    }
 }
 
 /// Load of the core or of the hosts' links, as a fraction of their capacity in one direction.
@@ -326,27 +323,6 @@ impl Summary {
     }
 }
 
-/// The flow arrived whole, and its sender knows it.
-pub(crate) fn is_finished(record: &FlowRecord) -> bool {
-    record.received_ps.is_some() && record.acked_ps.is_some()
-}
-
-/// FCT over the ideal FCT.
-pub(crate) fn slowdown(record: &FlowRecord, end_ps: Option<u64>, ideal_ps: u64) -> Option<f64> {
-    let fct_ps = end_ps?.saturating_sub(record.flow.start_ps);
-    Some(fct_ps as f64 / ideal_ps.max(1) as f64)
-}
-
-/// `up`, `down`, or `side` between switches of the same tier.
-pub(crate) fn direction(nodes: &[NodeInfo], port: &PortRecord) -> &'static str {
-    let own = nodes[port.node as usize].level;
-    match nodes[port.peer as usize].level.cmp(&own) {
-        std::cmp::Ordering::Greater => "up",
-        std::cmp::Ordering::Less => "down",
-        std::cmp::Ordering::Equal => "side",
-    }
-}
-
 #[derive(Default)]
 struct BinTally {
     slowdown: Vec<f64>,
@@ -401,10 +377,8 @@ pub(crate) struct Tally {
     carried: Payload,
     too_fast: Vec<ViolationLine>,
     too_fast_count: u64,
-    /// Samples of the queues of all switch ports, by bin.
-    queue_bins: Option<Bins>,
-    /// Round trips by bin.
-    rtt_bins: Option<Bins>,
+    /// Bins of the tables with percentiles, by their keys.
+    bins: BTreeMap<&'static str, Bins>,
 }
 
 impl Tally {
@@ -436,8 +410,7 @@ impl Tally {
             carried: Payload::default(),
             too_fast: Vec::new(),
             too_fast_count: 0,
-            queue_bins: None,
-            rtt_bins: None,
+            bins: BTreeMap::new(),
         }
     }
 
@@ -445,7 +418,7 @@ impl Tally {
         at_ps >= self.info.measure_from_ps && self.info.measure_to_ps.is_none_or(|to| at_ps <= to)
     }
 
-    pub(crate) fn flow(&mut self, record: &FlowRecord) {
+    fn flow(&mut self, record: &FlowRecord) {
         self.check_speed(record);
         let flow = record.flow;
         let crosses =
@@ -468,8 +441,8 @@ impl Tally {
             bytes if bytes > LONG_FROM_BYTES => &mut self.long,
             _ => &mut self.medium,
         };
-        match slowdown(record, record.received_ps, record.ideal_received_ps) {
-            Some(slowdown) if is_finished(record) => {
+        match record.slowdown() {
+            Some(slowdown) if record.is_finished() => {
                 bin.slowdown.push(slowdown);
                 let received_ps = record.received_ps.unwrap_or(flow.start_ps);
                 bin.fct_ps
@@ -514,7 +487,7 @@ impl Tally {
         }
     }
 
-    pub(crate) fn buffer(&mut self, sample: &BufferSample) {
+    fn buffer(&mut self, sample: &BufferSample) {
         let tier = self.tier_of[sample.node as usize];
         self.fullest[tier] = self.fullest[tier].max(sample.used_bytes);
         let measured = self.measured_probes(sample);
@@ -535,40 +508,36 @@ impl Tally {
         before(to_ps.saturating_add(1)).saturating_sub(before(self.info.measure_from_ps))
     }
 
-    pub(crate) fn queue_histogram(&mut self, bins: &[QueueBin]) {
-        let counts = self.queue_bins.get_or_insert_default();
-        for bin in bins {
-            counts.add(bin.bin_bytes, bin.samples);
+    /// Counts rows of any table.
+    pub(crate) fn rows(&mut self, rows: &dyn Rows) {
+        if let Some(flows) = rows.of::<FlowRecord>() {
+            flows.iter().for_each(|record| self.flow(record));
+        } else if let Some(samples) = rows.of::<BufferSample>() {
+            samples.iter().for_each(|sample| self.buffer(sample));
+        } else if let Some((key, _)) = rows.table().summary {
+            let counts = self.bins.entry(key).or_default();
+            for (bin, samples) in rows.bins() {
+                counts.add(bin, samples);
+            }
         }
     }
 
-    pub(crate) fn rtt(&mut self, bins: &[RttBin]) {
-        let counts = self.rtt_bins.get_or_insert_default();
-        for bin in bins {
-            counts.add(bin.bin_ps, bin.samples);
-        }
-    }
-
-    fn queue_length(&self) -> Option<QueueLength> {
-        let bins = self.queue_bins.as_ref()?;
-        Some(QueueLength {
-            samples: bins.len(),
-            p50_bytes: bins.percentile(0.50)?,
-            p95_bytes: bins.percentile(0.95)?,
-            p99_bytes: bins.percentile(0.99)?,
-            max_bytes: bins.percentile(1.0)?,
-        })
-    }
-
-    fn round_trip(&self) -> Option<RoundTrip> {
-        let bins = self.rtt_bins.as_ref()?;
-        Some(RoundTrip {
-            samples: bins.len(),
-            p50_ps: bins.percentile(0.50)?,
-            p95_ps: bins.percentile(0.95)?,
-            p99_ps: bins.percentile(0.99)?,
-            max_ps: bins.percentile(1.0)?,
-        })
+    /// The percentiles of every table that may have some.
+    fn percentiles(&self) -> BTreeMap<&'static str, Option<Percentiles>> {
+        let tables = MEASURES.iter().flat_map(|measure| (measure.tables)());
+        let keys = tables.filter_map(|table| table.summary);
+        let of = |key, unit| {
+            let bins = self.bins.get(key)?;
+            Some(Percentiles {
+                unit,
+                samples: bins.len(),
+                p50: bins.percentile(0.50)?,
+                p95: bins.percentile(0.95)?,
+                p99: bins.percentile(0.99)?,
+                max: bins.percentile(1.0)?,
+            })
+        };
+        keys.map(|(key, unit)| (key, of(key, unit))).collect()
     }
 
     pub(crate) fn summary(
@@ -600,8 +569,7 @@ impl Tally {
                 incast: std::mem::take(&mut self.incast).bin(),
             },
             buffer: self.buffers(),
-            queue: self.queue_length(),
-            rtt: self.round_trip(),
+            percentiles: self.percentiles(),
             core: self.core_load(outcome, measure_to_ps),
             host: self.host_load(outcome, measure_to_ps),
             asked: self.info.asked.clone(),

@@ -1,10 +1,13 @@
 //! A run directory as a reader finds it.
 
+use fabric::measure::{
+    CauseRecord, DelayBin, DelayHistogram, HeldFlowRecord, PauseRecording, QueueBin,
+    QueueHistogram, QueueSample, QueueSeries, RecordSpec, RecordedPorts, RttBin, RttHistogram,
+    Throughput, ThroughputRecord, Waiting, WaitingRecord,
+};
 use fabric::record::{
-    BufferSample, CauseRecord, Counters, DelayBin, DelayHistogram, Ending, FlowRecord,
-    HeldFlowRecord, Outcome, PauseRecord, PauseRecording, PortRecord, QueueBin, QueueHistogram,
-    QueueSample, QueueSeries, RecordSpec, RecordedPorts, Recorder, RttBin, RttHistogram, ThreadUse,
-    ThroughputRecord, Violation, WaitingRecord, Windows,
+    BufferSample, Counters, Ending, FlowRecord, Outcome, PauseRecord, PortRecord, Recorder,
+    ThreadUse, Violation, Windows,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use results::{NodeInfo, RunInfo, Writer};
@@ -184,8 +187,8 @@ fn a_finished_run_has_all_files_and_no_temporary_one() {
         names_in(&dir.0).iter().all(|n| n.ends_with(".part")),
         "a final name too early"
     );
-    writer.flows(&[flow(0, 1, 0), flow(1, 1, 1_000)]);
-    writer.buffers(&[BufferSample {
+    writer.rows(&vec![flow(0, 1, 0), flow(1, 1, 1_000)]);
+    writer.rows(&vec![BufferSample {
         at_ps: 0,
         from_ps: 0,
         probes: 1,
@@ -193,7 +196,7 @@ fn a_finished_run_has_all_files_and_no_temporary_one() {
         used_bytes: 5,
         max_port_bytes: 5,
     }]);
-    writer.pauses(&[PauseRecord {
+    writer.rows(&vec![PauseRecord {
         node: 0,
         port: 0,
         class: 1,
@@ -220,7 +223,7 @@ fn a_finished_run_has_all_files_and_no_temporary_one() {
 fn recording() -> RunInfo {
     let window_ps = (0, 1_000_000);
     let record = RecordSpec {
-        throughput_ps: Some(1_000),
+        throughput: Some(Throughput { every_ps: 1_000 }),
         queues: Some(QueueSeries {
             every_ps: 1_000,
             ports: RecordedPorts::Switches,
@@ -235,7 +238,9 @@ fn recording() -> RunInfo {
             window_ps,
         }),
         pauses: Some(PauseRecording { flows: true }),
-        waiting_ps: Some(window_ps),
+        waiting: Some(Waiting {
+            window_ps: window_ps,
+        }),
         delay: Some(DelayHistogram {
             bin_ps: 1_000,
             window_ps,
@@ -251,13 +256,13 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
     let mut writer = Writer::create(&dir.0, recording(), false).unwrap();
     let total = 70_000;
     for at in 1..=total {
-        writer.throughput(&[ThroughputRecord {
+        writer.rows(&vec![ThroughputRecord {
             at_ps: at * 1_000,
             flow: 3,
             bytes: 9,
         }]);
     }
-    writer.port_queues(&[QueueSample {
+    writer.rows(&vec![QueueSample {
         at_ps: 0,
         node: 2,
         port: 1,
@@ -271,13 +276,13 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
         bin_bytes,
         samples,
     };
-    writer.queue_histogram(&[
+    writer.rows(&vec![
         bin(2, 0, 94),
         bin(2, 5_000, 2),
         bin(3, 0, 1),
         bin(3, 1_000, 3),
     ]);
-    writer.rtt(&[
+    writer.rows(&vec![
         RttBin {
             bin_ps: 4_000,
             samples: 1,
@@ -287,7 +292,7 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
             samples: 1,
         },
     ]);
-    writer.causes(&[CauseRecord {
+    writer.rows(&vec![CauseRecord {
         at_ps: 5,
         node: 2,
         port: 1,
@@ -308,7 +313,7 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
         root_port: 0,
         root_peer: 1,
     }]);
-    writer.held_flows(&[HeldFlowRecord {
+    writer.rows(&vec![HeldFlowRecord {
         flow: 3,
         node: 0,
         port: 0,
@@ -328,8 +333,8 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
         bin_ps: 3_000,
         samples: 5,
     };
-    writer.delay_histogram(&[waited(false), waited(true)]);
-    writer.waiting(&[WaitingRecord {
+    writer.rows(&vec![waited(false), waited(true)]);
+    writer.rows(&vec![WaitingRecord {
         node: 2,
         port: 1,
         peer: 4,
@@ -356,20 +361,26 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
     for (name, count) in recorded {
         assert_eq!(rows(&dir.0, name), count, "{name}");
     }
-    let queue = summary.queue.unwrap();
+    let queue = summary.percentiles["queue"].unwrap();
+    assert_eq!((queue.samples, queue.p50, queue.p95), (100, 0, 0));
+    assert_eq!((queue.p99, queue.max), (5_000, 5_000));
+    let rtt = summary.percentiles["rtt"].unwrap();
+    assert_eq!((rtt.samples, rtt.p50, rtt.p99), (2, 4_000, 9_000));
+    let json: serde_json::Value = serde_json::from_str(&summary.to_json()).unwrap();
     assert_eq!(
-        (queue.samples, queue.p50_bytes, queue.p95_bytes),
-        (100, 0, 0)
+        json["rtt"],
+        serde_json::json!({
+            "samples": 2, "p50_ps": 4_000, "p95_ps": 9_000, "p99_ps": 9_000, "max_ps": 9_000,
+        })
     );
-    assert_eq!((queue.p99_bytes, queue.max_bytes), (5_000, 5_000));
-    let rtt = summary.rtt.unwrap();
-    assert_eq!((rtt.samples, rtt.p50_ps, rtt.p99_ps), (2, 4_000, 9_000));
+    assert_eq!(json["queue"]["p99_bytes"], 5_000);
 
     // The next run records nothing: its directory has nothing of this one.
     let again = Writer::create(&dir.0, info(), false).unwrap();
     let summary = again.finish(&outcome(), &[]).unwrap();
     assert_eq!(names_in(&dir.0), WHOLE);
-    assert_eq!((summary.queue, summary.rtt), (None, None));
+    assert_eq!(summary.percentiles["queue"], None);
+    assert_eq!(summary.percentiles["rtt"], None);
 }
 
 #[test]
@@ -378,7 +389,7 @@ fn many_rows_are_written_in_parts() {
     let mut writer = Writer::create(&dir.0, info(), false).unwrap();
     let total = 300_000_u32;
     for id in 0..total {
-        writer.flows(&[flow(id, 1, 1_000)]);
+        writer.rows(&vec![flow(id, 1, 1_000)]);
     }
     let summary = writer.finish(&outcome(), &[]).unwrap();
     assert_eq!(rows(&dir.0, "flows.parquet"), i64::from(total));
@@ -396,7 +407,7 @@ fn flows_are_told_apart_by_size_and_incast_and_warm_up() {
         acked_ps: None,
         ..flow(6, 20_000, 2_000)
     };
-    writer.flows(&[
+    writer.rows(&vec![
         flow(0, 10_000, 999),
         flow(1, 10_000, 1_000),
         flow(2, 10_001, 1_000),
@@ -442,7 +453,7 @@ fn loads_are_payload_over_capacity_in_the_measured_time() {
         received_ps: Some(2_000_001),
         ..flow(2, 7_000, 5_000)
     };
-    writer.flows(&[flow(0, 2_000, 5_000), within_rack, late]);
+    writer.rows(&vec![flow(0, 2_000, 5_000), within_rack, late]);
     let mut outcome = outcome();
     outcome.ports[3].tx_bytes = 10_000;
     let summary = writer.finish(&outcome, &[]).unwrap();
@@ -490,7 +501,7 @@ fn buffers_are_measured_per_tier_within_the_measured_time() {
         used_bytes,
         max_port_bytes: 0,
     };
-    writer.buffers(&[
+    writer.rows(&vec![
         sample(0, 2, 9_000_000),
         sample(1_000, 2, 100),
         sample(1_000, 4, 300),
@@ -531,7 +542,7 @@ fn a_sample_that_stands_for_many_probes_counts_as_many_within_the_measured_time(
     for (sample, measured) in cases {
         let dir = Scratch::new();
         let mut writer = Writer::create(&dir.0, info(), false).unwrap();
-        writer.buffers(&[sample]);
+        writer.rows(&vec![sample]);
         let buffer = writer.finish(&outcome(), &[]).unwrap().buffer;
         assert_eq!(buffer.samples, measured, "{sample:?}");
         // One by one they count the same.
@@ -540,7 +551,7 @@ fn a_sample_that_stands_for_many_probes_counts_as_many_within_the_measured_time(
         let every = (sample.at_ps - sample.from_ps) / (sample.probes - 1).max(1);
         for k in 0..sample.probes {
             let at_ps = sample.from_ps + k * every;
-            writer.buffers(&[many(at_ps, at_ps, 1)]);
+            writer.rows(&vec![many(at_ps, at_ps, 1)]);
         }
         let one_by_one = writer.finish(&outcome(), &[]).unwrap().buffer;
         assert_eq!(one_by_one.samples, measured, "{sample:?}");
@@ -581,8 +592,8 @@ fn a_flow_faster_than_its_ideal_is_a_violation() {
         ideal_received_ps: 2_001,
         ..flow(1, 1, 1_000)
     };
-    writer.flows(&[good]);
-    writer.flows(&vec![fast; 12]);
+    writer.rows(&vec![good]);
+    writer.rows(&vec![fast; 12]);
     let summary = writer.finish(&outcome(), &[]).unwrap();
     assert!(!summary.ok);
     assert_eq!(summary.violations.len(), 11, "ten examples and a count");
@@ -608,7 +619,7 @@ fn sprayed_flows_may_beat_the_ideal_of_one_path() {
         ..info()
     };
     let mut writer = Writer::create(&dir.0, sprayed, false).unwrap();
-    writer.flows(&[FlowRecord {
+    writer.rows(&vec![FlowRecord {
         ideal_received_ps: 2_001,
         ..flow(1, 1, 1_000)
     }]);
@@ -620,7 +631,7 @@ fn sprayed_flows_may_beat_the_ideal_of_one_path() {
 fn exactly_the_ideal_is_no_violation() {
     let dir = Scratch::new();
     let mut writer = Writer::create(&dir.0, info(), false).unwrap();
-    writer.flows(&[FlowRecord {
+    writer.rows(&vec![FlowRecord {
         ideal_received_ps: 2_000,
         ..flow(1, 1, 1_000)
     }]);
@@ -649,7 +660,7 @@ fn violations_of_the_run_are_in_the_summary() {
 fn an_interrupted_run_is_kept_and_says_so() {
     let dir = Scratch::new();
     let mut writer = Writer::create(&dir.0, info(), false).unwrap();
-    writer.flows(&[flow(0, 1, 1_000)]);
+    writer.rows(&vec![flow(0, 1, 1_000)]);
     let outcome = Outcome {
         ending: Ending::Interrupted,
         ..outcome()
@@ -668,7 +679,7 @@ fn a_writer_that_is_given_up_leaves_nothing_but_the_earlier_run() {
         .unwrap();
     let before = fs::read(dir.0.join("summary.json")).unwrap();
     let mut writer = Writer::create(&dir.0, info(), false).unwrap();
-    writer.flows(&[flow(0, 1, 1_000)]);
+    writer.rows(&vec![flow(0, 1, 1_000)]);
     drop(writer);
     assert_eq!(names_in(&dir.0), WHOLE);
     assert_eq!(fs::read(dir.0.join("summary.json")).unwrap(), before);
@@ -735,7 +746,7 @@ fn a_full_disk_is_an_error_with_the_path_and_no_whole_file() {
     // What is written from here on goes to a device that is always full.
     let part = dir.0.join("summary.json.part");
     std::os::unix::fs::symlink("/dev/full", &part).unwrap();
-    writer.flows(&[flow(0, 1, 1_000)]);
+    writer.rows(&vec![flow(0, 1, 1_000)]);
     let error = writer.finish(&outcome(), &[]).err().unwrap().to_string();
     assert!(
         error.contains("summary.json.part") && error.contains("free some space"),
@@ -752,7 +763,7 @@ fn a_disk_that_fills_up_during_the_run_is_told_at_once() {
     let mut writer = Writer::create(&dir.0, info(), false).unwrap();
     let mut id = 0;
     while writer.error().is_none() {
-        writer.flows(&[flow(id, u64::from(id) * 7_919, 1_000)]);
+        writer.rows(&vec![flow(id, u64::from(id) * 7_919, 1_000)]);
         id += 1;
         assert!(id < 2_000_000, "the full disk went unnoticed");
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use dataplane::units::Time;
 use fabric::engine::OnDeadlock;
-use fabric::record::RecordSpec;
+use fabric::measure::RecordSpec;
 use fabric::topology::{Graph, TopologySpec};
 
 use crate::check;

@@ -1,9 +1,9 @@
 //! `[record]`: what is recorded besides what every run tells.
 
 use dataplane::units::Time;
-use fabric::record::{
+use fabric::measure::{
     DelayHistogram, PauseRecording, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts,
-    RttHistogram,
+    RttHistogram, Throughput, Waiting,
 };
 use fabric::topology::{Graph, NodeKind};
 
@@ -35,22 +35,29 @@ pub(crate) fn read(
     }
     let s = root.section("record")?;
     let measured = run.map(|run| measured(traffic, run));
-    let throughput = part(&s, "throughput", |t| every(t, "\"10us\""));
+    let throughput = part(&s, "throughput", |t| {
+        let every_ps = every(t, "\"10us\"")?;
+        Some(Throughput { every_ps })
+    });
     let queues = part(&s, "queues", |t| queues(t, graph));
     let histogram = part(&s, "histogram", |t| histogram(t, measured));
     let rtt = part(&s, "rtt", |t| rtt(t, measured));
     let delay = part(&s, "delay", |t| delay(t, measured));
     let pauses = part(&s, "pauses", pauses);
-    let waiting = part(&s, "waiting", |t| window_or(t, measured)); // RCD-11
+    // RCD-11
+    let waiting = part(&s, "waiting", |t| {
+        let window_ps = window_or(t, measured)?;
+        Some(Waiting { window_ps })
+    });
     s.finish();
     Some(RecordSpec {
-        throughput_ps: throughput?,
+        throughput: throughput?,
         queues: queues?,
         histogram: histogram?,
         rtt: rtt?,
         delay: delay?,
         pauses: pauses?,
-        waiting_ps: waiting?,
+        waiting: waiting?,
     })
 }
 

@@ -12,10 +12,7 @@ use dataplane::config::{ControlConfig, PathChoice, Sending, TransportConfig};
 use dataplane::sink::DropCause;
 use dataplane::units::Time;
 use fabric::engine::{self, Plan, Threads};
-use fabric::record::{
-    BufferSample, CauseRecord, DelayBin, FlowRecord, HeldFlowRecord, Outcome, PauseRecord,
-    Progress, QueueBin, QueueSample, Recorder, RttBin, ThroughputRecord, WaitingRecord,
-};
+use fabric::record::{Outcome, Progress, Recorder, Rows};
 use fabric::topology::{Graph, NodeKind, TopologySpec};
 use kernel::mix64;
 use results::{NodeInfo, RunInfo, Summary, Writer};
@@ -121,66 +118,10 @@ struct Recording {
     failed: Rc<Cell<bool>>,
 }
 
-impl Recording {
-    fn look(&self) {
-        self.failed.set(self.writer.error().is_some());
-    }
-}
-
 impl Recorder for Recording {
-    fn flows(&mut self, records: &[FlowRecord]) {
-        self.writer.flows(records);
-        self.look();
-    }
-
-    fn buffers(&mut self, samples: &[BufferSample]) {
-        self.writer.buffers(samples);
-        self.look();
-    }
-
-    fn pauses(&mut self, records: &[PauseRecord]) {
-        self.writer.pauses(records);
-        self.look();
-    }
-
-    fn throughput(&mut self, records: &[ThroughputRecord]) {
-        self.writer.throughput(records);
-        self.look();
-    }
-
-    fn port_queues(&mut self, samples: &[QueueSample]) {
-        self.writer.port_queues(samples);
-        self.look();
-    }
-
-    fn queue_histogram(&mut self, bins: &[QueueBin]) {
-        self.writer.queue_histogram(bins);
-        self.look();
-    }
-
-    fn causes(&mut self, records: &[CauseRecord]) {
-        self.writer.causes(records);
-        self.look();
-    }
-
-    fn held_flows(&mut self, records: &[HeldFlowRecord]) {
-        self.writer.held_flows(records);
-        self.look();
-    }
-
-    fn rtt(&mut self, bins: &[RttBin]) {
-        self.writer.rtt(bins);
-        self.look();
-    }
-
-    fn delay_histogram(&mut self, bins: &[DelayBin]) {
-        self.writer.delay_histogram(bins);
-        self.look();
-    }
-
-    fn waiting(&mut self, records: &[WaitingRecord]) {
-        self.writer.waiting(records);
-        self.look();
+    fn rows(&mut self, rows: &dyn Rows) {
+        self.writer.rows(rows);
+        self.failed.set(self.writer.error().is_some());
     }
 }
 

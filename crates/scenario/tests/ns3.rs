@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use fabric::engine;
 use fabric::ns3::node_numbers;
-use fabric::record::{BufferSample, FlowRecord, Outcome, PauseRecord, Recorder};
+use fabric::record::{FlowRecord, Outcome, PauseRecord, Recorder, Rows};
 use scenario::{Changes, Scenario};
 
 /// Words of `config.txt`, by their key.
@@ -194,12 +194,9 @@ struct Listener {
 }
 
 impl Recorder for Listener {
-    fn flows(&mut self, records: &[FlowRecord]) {
-        self.flows.extend_from_slice(records);
-    }
-    fn buffers(&mut self, _: &[BufferSample]) {}
-    fn pauses(&mut self, records: &[PauseRecord]) {
-        self.pauses.extend_from_slice(records);
+    fn rows(&mut self, rows: &dyn Rows) {
+        self.flows.extend_from_slice(rows.of().unwrap_or_default());
+        self.pauses.extend_from_slice(rows.of().unwrap_or_default());
     }
 }
 

@@ -661,9 +661,7 @@ fn flow_control_choices_run() {
 struct Nobody;
 
 impl fabric::record::Recorder for Nobody {
-    fn flows(&mut self, _: &[fabric::record::FlowRecord]) {}
-    fn buffers(&mut self, _: &[fabric::record::BufferSample]) {}
-    fn pauses(&mut self, _: &[fabric::record::PauseRecord]) {}
+    fn rows(&mut self, _: &dyn fabric::record::Rows) {}
 }
 
 // PRE-60, PRE-61, REC-15, NIC-21

@@ -8,7 +8,7 @@ use dataplane::config::{
 use dataplane::int::{IntFormat, Layout};
 use dataplane::units::{NEVER, NS, US};
 use fabric::engine;
-use fabric::record::{BufferSample, FlowRecord, PauseRecord, Recorder};
+use fabric::record::{FlowRecord, Recorder, Rows};
 use scenario::{Changes, Scenario, ScenarioError, surroundings};
 
 const STAR: &str = "name = \"x\"\ntopology = { kind = \"star\", hosts = 3, link = { rate = \"100Gbps\", delay = \"1us\" } }\n";
@@ -33,11 +33,9 @@ fn load(text: &str, scheme: &str, set: &[&str]) -> Result<Scenario, ScenarioErro
 struct Flows(Vec<FlowRecord>);
 
 impl Recorder for Flows {
-    fn flows(&mut self, records: &[FlowRecord]) {
-        self.0.extend_from_slice(records);
+    fn rows(&mut self, rows: &dyn Rows) {
+        self.0.extend_from_slice(rows.of().unwrap_or_default());
     }
-    fn buffers(&mut self, _: &[BufferSample]) {}
-    fn pauses(&mut self, _: &[PauseRecord]) {}
 }
 
 /// Completion time of a single flow at its sender, in ns.

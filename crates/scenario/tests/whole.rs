@@ -342,12 +342,12 @@ fn what_is_recorded_is_read_filled_in_and_read_back() {
     let text = RECORDING.replace("load = 0.3", "load = { fraction = 0.3, of = \"hosts\" }");
     let scenario = parse(&text).unwrap_or_else(|e| panic!("{e}"));
     let record = &scenario.spec.record;
-    assert_eq!(record.throughput_ps, Some(10_000_000));
+    assert_eq!(record.throughput.map(|t| t.every_ps), Some(10_000_000));
     let queues = record.queues.as_ref().unwrap();
     assert_eq!(queues.every_ps, 1_000_000);
     assert_eq!(
         queues.ports,
-        fabric::record::RecordedPorts::Listed(vec![(4, 0), (4, 2)])
+        fabric::measure::RecordedPorts::Listed(vec![(4, 0), (4, 2)])
     );
     let histogram = record.histogram.unwrap();
     assert_eq!((histogram.every_ps, histogram.bin_bytes), (100_000, 1000));
@@ -368,7 +368,7 @@ fn what_is_recorded_is_read_filled_in_and_read_back() {
 
     let nothing = text.split("[record]").next().unwrap();
     let plain = parse(nothing).unwrap().spec.record;
-    assert_eq!(plain, fabric::record::RecordSpec::default());
+    assert_eq!(plain, fabric::measure::RecordSpec::default());
 }
 
 // TOP-19

@@ -183,7 +183,7 @@ impl<C: Calendar + Send> Simulation<C> {
         for (host, nic, _) in self.net.each_nic() {
             let live = &self.net.part_of(host).live;
             nic.for_each_flow(|cookie, acked, why| {
-                if let Some(flow) = live.flows.get(cookie as usize).copied().flatten()
+                if let Some(flow) = live.get(cookie)
                     && said.len() < MOST
                 {
                     said.push(format!(

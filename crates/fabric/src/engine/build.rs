@@ -19,22 +19,21 @@ use super::deadlock::DeadlockSearch;
 use super::division::{divide, lanes, undivided};
 use super::exchange::Outbox;
 use super::floodgate::upward;
-use super::flows::Live;
 use super::lanes::Lanes;
 use super::link_ends::Links;
 use super::link_state::LinkStates;
+use super::live_flows::LiveFlows;
 use super::loss::Losses;
+use super::measure::{Recording, Setup};
 use super::merge::Merged;
 use super::network::Network;
 use super::node::{Core, Node};
 use super::notices::Notices;
 use super::order::{self, SourcePorts};
 use super::partition::Partition;
-use super::pause_causes::PauseCauses;
 use super::places::Places;
 use super::prefetch::NextAccess;
 use super::probe::Probes;
-use super::recording::Recording;
 use super::upcoming_flows::Traffic;
 use super::{Clock, Plan, Simulation};
 use crate::ns3::Baselines;
@@ -191,12 +190,13 @@ fn partition<C: Calendar>(
         false => Arc::new(graph.without(&lasting)),
     });
     let link_states = LinkStates::new(plan);
-    let recording = Recording::new(
-        &plan.record,
-        &plan.nic.control,
+    let setup = Setup {
         graph,
-        places.switches(part),
-    );
+        switches: places.switches(part),
+        nic: &plan.nic,
+        one_path: plan.switch.path != PathChoice::Packet,
+    };
+    let recording = Recording::new(&plan.record, &setup);
     let core = Core {
         now: 0,
         calendar,
@@ -210,11 +210,11 @@ fn partition<C: Calendar>(
         notices: Notices::new(&plan.nic),
         paused: MixedMap::default(),
         pauses: Vec::new(),
-        follows: plan.record.pauses.is_some(),
+        follows: plan.record.follows_pauses(),
         pauses_sent: Vec::new(),
         reading: None,
         events: 0,
-        watched: recording.is_some(),
+        watched: plan.record.watches_queues(),
         replayed: order::draws(&plan.switch, graph),
     };
     let switches: Vec<_> = (places.switches(part).iter())
@@ -236,12 +236,11 @@ fn partition<C: Calendar>(
         link_states,
         outbox: Outbox::new(places.parts()),
         recording,
-        causes: PauseCauses::new(plan.record.pauses, plan.switch.path == PathChoice::Packet),
         round: Vec::new(),
         progress_ps: 0,
         coming: vec![VecDeque::new(); places.lanes(part)],
         starting: VecDeque::new(),
-        live: Live::default(),
+        live: LiveFlows::default(),
         finished: Vec::new(),
         started: 0,
         done: 0,

@@ -26,15 +26,12 @@ impl<C: Calendar + Send> Simulation<C> {
             part.core.close_pauses(end_ps);
         }
         for part in &mut self.net.parts {
-            if let Some(recording) = &mut part.recording {
-                recording.finish(end_ps, &self.net.graph, &mut self.merged);
-            }
-            part.finish_causes(end_ps, recorder);
+            part.record_end(end_ps, &mut self.merged);
         }
         self.hand_over(recorder);
         let unfinished = self.net.unfinished();
         if !unfinished.is_empty() {
-            recorder.flows(&unfinished);
+            recorder.rows(&unfinished);
         }
         let checks = self.audit(ending);
         Outcome {
@@ -68,7 +65,7 @@ impl<C: Calendar> Network<C> {
     fn unfinished(&mut self) -> Vec<FlowRecord> {
         let mut records = Vec::new();
         for part in &mut self.parts {
-            let flows: Vec<Flow> = part.live.flows.iter().flatten().copied().collect();
+            let flows: Vec<Flow> = part.live.iter().copied().collect();
             records.extend(flows.into_iter().map(|flow| part.record(flow)));
         }
         records.sort_unstable_by_key(|record| record.flow.id);

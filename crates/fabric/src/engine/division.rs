@@ -8,7 +8,8 @@ use dataplane::units::Time;
 
 use super::Plan;
 use super::cut::{Cut, cut};
-use crate::record::{RecordSpec, ThreadUse};
+use super::measure::RecordSpec;
+use crate::record::ThreadUse;
 
 /// How many threads a run shall have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,9 +188,8 @@ fn needs_one(plan: &Plan) -> Option<&'static str> {
     if plan.switch.ecn.as_ref().is_some_and(|ecn| ecn.replay) {
         return Some("all switches draw from one sequence of random numbers");
     }
-    if plan.record.pauses.is_some() {
-        // SPFC-44
-        return Some("whoever follows pauses looks at the whole path of a flow");
+    if let Some(why) = plan.record.one_thread() {
+        return Some(why);
     }
     if plan.switch.acks_return {
         return Some("the way back of an ACK is written down where its packet is");

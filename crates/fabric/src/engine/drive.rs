@@ -145,20 +145,15 @@ impl<C: Calendar + Send> Simulation<C> {
     fn look(&mut self, now: Time, recorder: &mut dyn Recorder) {
         self.probes.look(now, &self.net, recorder);
         for part in &mut self.net.parts {
-            if let Some(recording) = &mut part.recording {
-                recording.hand_over(now, &mut self.merged);
-            }
+            part.record_probe(now, &mut self.merged);
         }
     }
 
     /// Gives what has gathered to the recorder.
     pub(super) fn hand_over(&mut self, recorder: &mut dyn Recorder) {
         for part in &mut self.net.parts {
-            self.merged.flows(&part.finished);
-            part.finished.clear();
-            self.merged.pauses(&part.core.pauses);
-            part.core.pauses.clear();
-            part.hand_over_causes(recorder);
+            self.merged.add(part.finished.drain(..));
+            self.merged.add(part.core.pauses.drain(..));
         }
         self.merged.deliver(recorder);
     }

@@ -40,7 +40,7 @@ impl<C: Calendar> Partition<C> {
         near.kicked = false;
         let (node, port, busy_ps) = (near.node, near.port, near.busy_ps);
         if MORE && let Some(recording) = &mut self.recording {
-            recording.touch(link);
+            recording.queue_touched(link);
         }
         if busy_ps <= self.core.now {
             return true;
@@ -107,7 +107,9 @@ impl<C: Calendar> Partition<C> {
         let (size, data) = (u64::from(packet.size), packet.kind() == Kind::Data);
         if MORE && let Some(recording) = &mut self.recording {
             let node = self.core.links.near[link as usize].node as usize;
-            recording.leaves(now, link, id, &self.arena, node >= self.nics.len());
+            if node >= self.nics.len() {
+                recording.packet_leaves(now, link, id, &self.arena);
+            }
         }
         let links = &mut self.core.links;
         let arrival = links.send(now, link, size, data);

@@ -47,7 +47,7 @@ impl<C: Calendar> Partition<C> {
 
     /// Something is recorded besides.
     fn watched(&self) -> bool {
-        self.recording.is_some() || self.core.follows || self.core.watched
+        self.recording.is_some()
     }
 
     /// [`Partition::run_before`], with or without `MORE`: prefetching, and recording besides.
@@ -67,7 +67,7 @@ impl<C: Calendar> Partition<C> {
                 self.serve_round::<MORE>();
             }
             if MORE && let Some(recording) = &mut self.recording {
-                recording.settle(first.time, &self.switches);
+                recording.instant_over(first.time, &self.switches);
             }
         }
     }
@@ -122,7 +122,7 @@ impl<C: Calendar> Partition<C> {
         match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => {
                 if MORE && let Some(recording) = &mut self.recording {
-                    recording.came(now, id);
+                    recording.packet_arrived(now, id);
                 }
                 self.switches[switch].receive(now, port, id, &mut self.arena, sink);
                 if MORE && !self.core.pauses_sent.is_empty() {
@@ -134,13 +134,13 @@ impl<C: Calendar> Partition<C> {
             }
             None => {
                 let nic = &mut self.nics[node as usize];
-                let heard = match &mut self.recording {
-                    Some(recording) if MORE => recording.hear(now, id, &self.arena, nic),
+                let received = match &mut self.recording {
+                    Some(recording) if MORE => recording.before_receive(now, id, &self.arena, nic),
                     _ => None,
                 };
                 nic.receive(now, port, id, &mut self.arena, sink);
-                if MORE && let (Some(heard), Some(recording)) = (heard, &mut self.recording) {
-                    recording.heard(now, heard, nic);
+                if MORE && let (Some(received), Some(recording)) = (received, &mut self.recording) {
+                    recording.after_receive(now, received, nic);
                 }
                 if !self.core.ends.is_empty() {
                     self.note_ends();

@@ -12,35 +12,6 @@ use super::Partition;
 use super::node::NodeSink;
 use crate::record::{FlowRecord, Violation};
 
-/// Flows that have started and not finished; a finished one leaves its place to the next.
-#[derive(Debug, Default)]
-pub(super) struct Live {
-    pub flows: Vec<Option<Flow>>,
-    free: Vec<u32>,
-}
-
-impl Live {
-    pub fn insert(&mut self, flow: Flow) -> u32 {
-        if let Some(at) = self.free.pop() {
-            self.flows[at as usize] = Some(flow);
-            at
-        } else {
-            self.flows.push(Some(flow));
-            self.flows.len() as u32 - 1
-        }
-    }
-
-    pub fn remove(&mut self, at: u32) -> Option<Flow> {
-        let flow = self.flows[at as usize].take();
-        self.free.extend(flow.map(|_| at));
-        flow
-    }
-
-    pub fn len(&self) -> usize {
-        self.flows.len() - self.free.len()
-    }
-}
-
 impl<C: Calendar> Partition<C> {
     /// One more flow that will start here.
     pub(super) fn expect(&mut self, flow: Flow) {

@@ -312,7 +312,7 @@ impl<C: Calendar> Simulation<C> {
                 break;
             }
             nic.for_each_flow(|cookie, acked, why| {
-                let flow = part.live.flows.get(cookie as usize).copied().flatten();
+                let flow = part.live.get(cookie);
                 let Some(flow) = flow.filter(|_| why == OUT_OF_REACH) else {
                     return;
                 };

@@ -14,8 +14,19 @@ use kernel::random::Stream;
 use super::lanes::Lanes;
 use super::link_ends::Links;
 use super::notices::Notices;
-use super::pause_causes::PauseSent;
 use crate::record::PauseRecord;
+
+/// A pause or resume of PFC that a switch has queued.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PauseSent {
+    /// The switch, and the port whose upstream it pauses or resumes.
+    pub node: u32,
+    pub port: u16,
+    pub class: u8,
+    pub frame: PacketId,
+    /// Of a pause; `None`: a resume.
+    pub level: Option<Level>,
+}
 
 /// What a node owns besides its state machine.
 #[derive(Debug)]

@@ -115,7 +115,7 @@ impl<C: Calendar> Partition<C> {
                 self.serve_in_order(0);
             }
             if let Some(recording) = &mut self.recording {
-                recording.settle(now, &self.switches);
+                recording.instant_over(now, &self.switches);
             }
         }
     }
@@ -139,7 +139,7 @@ impl<C: Calendar> Partition<C> {
         while let Some(&link) = self.core.links.kicks.get(at) {
             at += 1;
             if let Some(recording) = &mut self.recording {
-                recording.touch(link);
+                recording.queue_touched(link);
             }
             let l = &mut self.core.links.near[link as usize];
             l.kicked = false;

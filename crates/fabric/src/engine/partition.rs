@@ -16,15 +16,14 @@ use dataplane::units::Time;
 use traffic::Flow;
 
 use super::exchange::Outbox;
-use super::flows::Live;
 use super::link_state::LinkStates;
+use super::live_flows::LiveFlows;
 use super::loss::Losses;
+use super::measure::Recording;
 use super::node::Core;
 use super::order::SourcePorts;
-use super::pause_causes::PauseCauses;
 use super::places::Places;
 use super::prefetch::NextAccess;
-use super::recording::Recording;
 use crate::ns3::Baselines;
 use crate::paths::Paths;
 use crate::record::{FlowRecord, Violation};
@@ -46,8 +45,6 @@ pub(super) struct Partition<C> {
     pub outbox: Outbox,
     /// `None`: nothing is recorded besides.
     pub recording: Option<Box<Recording>>,
-    /// `None`: single pauses are not followed.
-    pub causes: Option<PauseCauses>,
     /// Ports of the current round.
     pub round: Vec<u32>,
     /// Last time that anything arrived or started.
@@ -57,7 +54,7 @@ pub(super) struct Partition<C> {
     pub coming: Vec<VecDeque<Flow>>,
     /// Flows whose start has been announced but not happened.
     pub starting: VecDeque<Flow>,
-    pub live: Live,
+    pub live: LiveFlows,
     pub finished: Vec<FlowRecord>,
     pub started: u64,
     pub done: u64,

@@ -144,7 +144,7 @@ impl Probes {
             });
         }
         self.round += 1;
-        recorder.buffers(&self.samples);
+        recorder.rows(&self.samples);
     }
 
     /// Looks at the long queues of the ports that have their turn.
@@ -197,7 +197,7 @@ impl Probes {
             used_bytes: 0,
             max_port_bytes: 0,
         }));
-        recorder.buffers(&self.samples);
+        recorder.rows(&self.samples);
     }
 
     /// Flows with at least one data packet queued at the port, whose number among all switch ports

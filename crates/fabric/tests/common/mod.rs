@@ -15,10 +15,11 @@ use dataplane::switch::Pairs;
 use dataplane::units::{MS, Rate, Time, US};
 use fabric::engine::{Clock, OnDeadlock, Plan, Simulation, Threads};
 use fabric::link_failures::LinkFailures;
-use fabric::record::{
-    BufferSample, CauseRecord, DelayBin, FlowRecord, HeldFlowRecord, Outcome, PauseRecord,
-    QueueBin, QueueSample, RecordSpec, Recorder, RttBin, ThroughputRecord, WaitingRecord,
+use fabric::measure::{
+    CauseRecord, DelayBin, HeldFlowRecord, QueueBin, QueueSample, RecordSpec, RttBin,
+    ThroughputRecord, WaitingRecord,
 };
+use fabric::record::{BufferSample, FlowRecord, Outcome, PauseRecord, Recorder, Row, Rows};
 use fabric::routing::routes;
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
 use traffic::Flow;
@@ -47,38 +48,21 @@ pub struct Keep {
 }
 
 impl Recorder for Keep {
-    fn flows(&mut self, records: &[FlowRecord]) {
-        self.flows.extend_from_slice(records);
-    }
-    fn buffers(&mut self, samples: &[BufferSample]) {
-        self.buffers.extend_from_slice(samples);
-    }
-    fn pauses(&mut self, records: &[PauseRecord]) {
-        self.pauses.extend_from_slice(records);
-    }
-    fn throughput(&mut self, records: &[ThroughputRecord]) {
-        self.throughput.extend_from_slice(records);
-    }
-    fn port_queues(&mut self, samples: &[QueueSample]) {
-        self.port_queues.extend_from_slice(samples);
-    }
-    fn queue_histogram(&mut self, bins: &[QueueBin]) {
-        self.histogram.extend_from_slice(bins);
-    }
-    fn rtt(&mut self, bins: &[RttBin]) {
-        self.rtt.extend_from_slice(bins);
-    }
-    fn delay_histogram(&mut self, bins: &[DelayBin]) {
-        self.delays.extend_from_slice(bins);
-    }
-    fn causes(&mut self, records: &[CauseRecord]) {
-        self.causes.extend_from_slice(records);
-    }
-    fn held_flows(&mut self, records: &[HeldFlowRecord]) {
-        self.held_flows.extend_from_slice(records);
-    }
-    fn waiting(&mut self, records: &[WaitingRecord]) {
-        self.waiting.extend_from_slice(records);
+    fn rows(&mut self, rows: &dyn Rows) {
+        fn keep<R: Row>(rows: &dyn Rows, all: &mut Vec<R>) {
+            all.extend_from_slice(rows.of().unwrap_or_default());
+        }
+        keep(rows, &mut self.flows);
+        keep(rows, &mut self.buffers);
+        keep(rows, &mut self.pauses);
+        keep(rows, &mut self.throughput);
+        keep(rows, &mut self.port_queues);
+        keep(rows, &mut self.histogram);
+        keep(rows, &mut self.rtt);
+        keep(rows, &mut self.delays);
+        keep(rows, &mut self.causes);
+        keep(rows, &mut self.held_flows);
+        keep(rows, &mut self.waiting);
     }
 }
 

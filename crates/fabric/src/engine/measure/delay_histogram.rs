@@ -1,0 +1,125 @@
+//! How long data packets wait at the ports of switches: a histogram per port, packets that their
+//! receiver granted apart from those that were sent without a grant (rule RCD-20 of `specs/record.md`).
+
+use dataplane::config::{Sending, TransportConfig};
+use dataplane::packet::Kind;
+use dataplane::units::Time;
+
+use super::super::merge::Merged;
+use super::bins::Bins;
+use super::{Departure, Measure, Setup, View};
+use crate::record::Table;
+use crate::record::table::{Column, Row, Value, column};
+
+/// What a scenario says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Width of a bin, ps; above 0.
+    pub bin_ps: Time,
+    /// Packets count that leave from the first (included) to the second (not included), ps.
+    pub window_ps: (Time, Time),
+}
+
+/// How many data packets waited for this long at one port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayBin {
+    /// The node that holds the queue.
+    pub node: u32,
+    /// Its port.
+    pub port: u16,
+    /// The node at the other end.
+    pub peer: u32,
+    /// The packets were granted by their receiver, or the scheme knows no others.
+    pub scheduled: bool,
+    /// Lower edge of the bin, ps.
+    pub bin_ps: Time,
+    /// Packets, at least 1.
+    pub samples: u64,
+}
+
+impl Row for DelayBin {
+    const TABLE: &'static str = "delay_histogram";
+    const ABOUT: &'static str = "A bin of the times that data packets waited at a switch port.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("node", Value::U32(|r| r.node), "The switch."),
+        column("name", Value::NodeName(|r| r.node), "Its name."),
+        column("tier", Value::NodeTier(|r| r.node), "Its tier."),
+        column("port", Value::U16(|r| r.port), "Its port."),
+        column("peer", Value::U32(|r| r.peer), "The node at the other end."),
+        column("peer_name", Value::NodeName(|r| r.peer), "Its name."),
+        column(
+            "scheduled",
+            Value::Bool(|r| r.scheduled),
+            "The packets were granted by their receiver, or the scheme knows no others.",
+        ),
+        column("bin_ps", Value::U64(|r| r.bin_ps), "Lower edge of the bin."),
+        column("samples", Value::U64(|r| r.samples), "Data packets."),
+    ];
+
+    fn order(rows: &mut Vec<Self>) {
+        rows.sort_unstable_by_key(|r| (r.node, r.port, r.scheduled, r.bin_ps));
+    }
+}
+
+/// Of packets that were sent without a grant, and of the others.
+type PortBins = [Bins; 2];
+
+/// Times that all data packets waited.
+#[derive(Debug)]
+pub(super) struct Delays {
+    spec: Spec,
+    /// A packet's record says how many of its message need no grant.
+    grants: bool,
+    /// Per port of the network; those of other nodes stay empty.
+    ports: Vec<PortBins>,
+}
+
+impl Measure for Delays {
+    type Spec = Spec;
+    const KEY: &'static str = "delay";
+    const EXAMPLE: &'static str = "delay = { bin = \"100ns\" }";
+    const TIMES_WAITING: bool = true;
+
+    fn tables() -> Vec<Table> {
+        vec![Table::of::<DelayBin>()]
+    }
+
+    fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
+        Self {
+            spec: *spec,
+            grants: matches!(&setup.nic.control, Sending::Transport(TransportConfig::Homa(_))),
+            ports: vec![PortBins::default(); setup.graph.port_count() as usize],
+        }
+    }
+
+    // RCD-20
+    fn packet_leaves(&mut self, departure: &Departure<'_>) {
+        let packet = departure.packet;
+        let (from_ps, to_ps) = self.spec.window_ps;
+        if packet.kind() != Kind::Data || !(from_ps..to_ps).contains(&departure.now) {
+            return;
+        }
+        let scheduled = !self.grants || packet.psn >= departure.cold.credit;
+        let bin = departure.waited_ps / self.spec.bin_ps.max(1);
+        self.ports[departure.link as usize][usize::from(scheduled)].add(bin, 1);
+    }
+
+    fn finish(&mut self, _: Time, view: &View<'_>, out: &mut Merged) {
+        let graph = view.graph;
+        let bin_ps = self.spec.bin_ps.max(1);
+        for node in graph.hosts()..graph.nodes() {
+            for (port, index) in (0..).zip(graph.port_range(node)) {
+                for (scheduled, bins) in [false, true].into_iter().zip(&self.ports[index]) {
+                    out.add(bins.iter().map(|(bin, samples)| DelayBin {
+                        node,
+                        port,
+                        peer: graph.port(index).peer,
+                        scheduled,
+                        bin_ps: bin * bin_ps,
+                        samples,
+                    }));
+                }
+            }
+        }
+    }
+}

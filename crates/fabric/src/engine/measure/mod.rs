@@ -1,0 +1,370 @@
+//! What a run can record besides flows, buffers, ports and pauses, where its scenario says so. It observes
+//! and counts; it changes no result. The rules are in `specs/record.md`.
+//!
+//! A measure is one file and one line of the list below. Its file has what a scenario says of it (`Spec`), its
+//! rows with their columns ([`Row`](crate::record::Row)), and its hooks ([`Measure`]). What merges the rows of
+//! several threads, writes tables and summaries, and documents them asks these declarations.
+
+mod bins;
+mod delay_histogram;
+mod pauses;
+mod port_queues;
+mod queue_histogram;
+mod rtt;
+mod throughput;
+mod view;
+mod waiting;
+mod watch;
+
+use dataplane::config::NicConfig;
+use dataplane::nic::Nic;
+use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId};
+use dataplane::switch::Switch;
+use dataplane::units::Time;
+
+use super::merge::Merged;
+use super::node::PauseSent;
+use crate::record::Table;
+use crate::topology::Graph;
+pub use delay_histogram::{DelayBin, Spec as DelayHistogram};
+pub use pauses::{CauseRecord, HeldFlowRecord, Spec as PauseRecording};
+pub use port_queues::{QueueSample, RecordedPorts, Spec as QueueSeries};
+pub use queue_histogram::{QueueBin, Spec as QueueHistogram};
+pub use rtt::{RttBin, Spec as RttHistogram};
+pub use throughput::{Spec as Throughput, ThroughputRecord};
+pub(super) use view::View;
+pub use waiting::{Spec as Waiting, WaitingRecord};
+
+/// What a measure is made from.
+pub(super) struct Setup<'a> {
+    pub graph: &'a Graph,
+    /// Switches of the partition, by their numbers among nodes.
+    pub switches: &'a [u32],
+    pub nic: &'a NicConfig,
+    /// All packets of a flow take one path.
+    pub one_path: bool,
+}
+
+/// A port of a switch begins to send a packet.
+pub(super) struct Departure<'a> {
+    pub now: Time,
+    /// Index of the port in the network.
+    pub link: u32,
+    pub packet: &'a Packet,
+    pub cold: &'a Cold,
+    /// Time since the packet came, whole, to the switch, ps; known where [`Measure::TIMES_WAITING`] is set.
+    pub waited_ps: Time,
+}
+
+/// Something that can be recorded. The engine calls the hooks; those that a measure leaves out cost nothing.
+pub(super) trait Measure: Sized {
+    /// What a scenario says of it.
+    type Spec;
+    /// Its key under `[record]`.
+    const KEY: &'static str;
+    /// How a scenario requests it, as TOML below `[record]`.
+    const EXAMPLE: &'static str;
+    /// It wants to know how long each packet was in its switch.
+    const TIMES_WAITING: bool = false;
+    /// It wants to see every port whose queue may have changed.
+    const WATCHES_QUEUES: bool = false;
+    /// It wants to see each pause and resume of PFC.
+    const FOLLOWS_PAUSES: bool = false;
+    /// Why a run with it has one thread; `None`: it may have several.
+    const ONE_THREAD: Option<&'static str> = None;
+
+    /// The tables that it may make.
+    fn tables() -> Vec<Table>;
+    /// Whether it makes one of these tables.
+    fn fills(_spec: &Self::Spec, _table: &Table) -> bool {
+        true
+    }
+    /// At time 0 of a partition.
+    fn new(spec: &Self::Spec, setup: &Setup<'_>) -> Self;
+
+    /// A port of a switch begins to send a packet.
+    fn packet_leaves(&mut self, _departure: &Departure<'_>) {}
+    /// An ACK came to its NIC `rtt_ps` after the transmission of its packet began.
+    fn ack_arrived(&mut self, _now: Time, _rtt_ps: Time) {}
+    /// A receiver got payload of a flow in order, at least one byte.
+    fn data_delivered(&mut self, _now: Time, _flow: u32, _bytes: u64) {}
+    /// The queue of this port may have changed.
+    fn queue_touched(&mut self, _link: u32) {}
+    /// Nothing more happens at this instant.
+    fn instant_over(&mut self, _now: Time, _switches: &[Switch]) {}
+    /// A switch has queued a pause or resume; the frame has not left yet. Returns what it shall carry.
+    fn pfc_sent(&mut self, _now: Time, _sent: &PauseSent, _view: &View<'_>) -> Option<Cold> {
+        None
+    }
+    /// A pause or resume arrives at a port, which has not read it yet. Returns the number of the pause.
+    fn pfc_arrives(
+        &mut self,
+        _now: Time,
+        _at: (u32, u16),
+        _frame: PacketId,
+        _view: &View<'_>,
+    ) -> Option<u32> {
+        None
+    }
+    /// Everything up to and with `at_ps` has happened: hands over the rows that are complete.
+    fn probe(&mut self, _at_ps: Time, _out: &mut Merged) {}
+    /// The run ended at `end_ps`: hands over the other rows.
+    fn finish(&mut self, _end_ps: Time, _view: &View<'_>, _out: &mut Merged) {}
+}
+
+/// A measure as the documents list it.
+#[derive(Clone, Copy, Debug)]
+pub struct Declaration {
+    /// Its key under `[record]`.
+    pub key: &'static str,
+    /// How a scenario requests it, as TOML below `[record]`.
+    pub example: &'static str,
+    /// The tables that it may make.
+    pub tables: fn() -> Vec<Table>,
+}
+
+macro_rules! measures {
+    ($($key:ident: $module:ident::$measure:ident;)*) => {
+        /// What is recorded besides what every run records; nothing by default. Changes no result.
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        pub struct RecordSpec {$(
+            #[doc = concat!("`", stringify!($key), "` of `[record]`.")]
+            pub $key: Option<$module::Spec>,
+        )*}
+
+        /// All measures, in the order of the list.
+        pub const MEASURES: &[Declaration] = &[$(Declaration {
+            key: $module::$measure::KEY,
+            example: $module::$measure::EXAMPLE,
+            tables: $module::$measure::tables,
+        },)*];
+
+        impl RecordSpec {
+            /// The tables that are recorded.
+            #[must_use]
+            pub fn tables(&self) -> Vec<Table> {
+                let mut tables = Vec::new();
+                $(if let Some(spec) = &self.$key {
+                    let made = $module::$measure::tables().into_iter();
+                    tables.extend(made.filter(|table| $module::$measure::fills(spec, table)));
+                })*
+                tables
+            }
+
+            /// Why a run that records this has one thread; `None`: it may have several.
+            #[must_use]
+            pub fn one_thread(&self) -> Option<&'static str> {
+                let mut why = None;
+                $(why = why.or($module::$measure::ONE_THREAD.filter(|_| self.$key.is_some()));)*
+                why
+            }
+
+            /// Some measure sees every port whose queue may have changed.
+            pub(super) fn watches_queues(&self) -> bool {
+                false $(|| $module::$measure::WATCHES_QUEUES && self.$key.is_some())*
+            }
+
+            /// Some measure sees each pause and resume of PFC.
+            pub(super) fn follows_pauses(&self) -> bool {
+                false $(|| $module::$measure::FOLLOWS_PAUSES && self.$key.is_some())*
+            }
+
+            fn times_waiting(&self) -> bool {
+                false $(|| $module::$measure::TIMES_WAITING && self.$key.is_some())*
+            }
+        }
+
+        /// The measures of a run.
+        #[derive(Debug)]
+        struct Measures {$(
+            $key: Option<$module::$measure>,
+        )*}
+
+        impl Measures {
+            fn new(spec: &RecordSpec, setup: &Setup<'_>) -> Self {
+                Self {$(
+                    $key: spec.$key.as_ref().map(|spec| $module::$measure::new(spec, setup)),
+                )*}
+            }
+
+            fn packet_leaves(&mut self, departure: &Departure<'_>) {
+                $(if let Some(m) = &mut self.$key { m.packet_leaves(departure); })*
+            }
+
+            fn ack_arrived(&mut self, now: Time, rtt_ps: Time) {
+                $(if let Some(m) = &mut self.$key { m.ack_arrived(now, rtt_ps); })*
+            }
+
+            fn data_delivered(&mut self, now: Time, flow: u32, bytes: u64) {
+                $(if let Some(m) = &mut self.$key { m.data_delivered(now, flow, bytes); })*
+            }
+
+            #[inline]
+            fn queue_touched(&mut self, link: u32) {
+                $(if let Some(m) = &mut self.$key { m.queue_touched(link); })*
+            }
+
+            #[inline]
+            fn instant_over(&mut self, now: Time, switches: &[Switch]) {
+                $(if let Some(m) = &mut self.$key { m.instant_over(now, switches); })*
+            }
+
+            fn pfc_sent(&mut self, now: Time, sent: &PauseSent, view: &View<'_>) -> Option<Cold> {
+                let mut carried = None;
+                $(if let Some(m) = &mut self.$key { carried = m.pfc_sent(now, sent, view).or(carried); })*
+                carried
+            }
+
+            fn pfc_arrives(
+                &mut self,
+                now: Time,
+                at: (u32, u16),
+                frame: PacketId,
+                view: &View<'_>,
+            ) -> Option<u32> {
+                let mut number = None;
+                $(if let Some(m) = &mut self.$key {
+                    number = m.pfc_arrives(now, at, frame, view).or(number);
+                })*
+                number
+            }
+
+            fn probe(&mut self, at_ps: Time, out: &mut Merged) {
+                $(if let Some(m) = &mut self.$key { m.probe(at_ps, out); })*
+            }
+
+            fn finish(&mut self, end_ps: Time, view: &View<'_>, out: &mut Merged) {
+                $(if let Some(m) = &mut self.$key { m.finish(end_ps, view, out); })*
+            }
+        }
+    };
+}
+
+// The list: the key under `[record]`, and where the measure is.
+measures! {
+    throughput: throughput::Throughput;
+    queues: port_queues::QueueSeries;
+    histogram: queue_histogram::QueueHistogram;
+    rtt: rtt::RoundTrips;
+    delay: delay_histogram::Delays;
+    waiting: waiting::Waiting;
+    pauses: pauses::PauseCauses;
+}
+
+/// A data packet that a NIC is about to receive: its flow, and what the NIC had delivered before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Received {
+    flow: u32,
+    delivered_bytes: u64,
+}
+
+/// The measures of a partition, and what several of them need.
+// RCD-01
+#[derive(Debug)]
+pub(super) struct Recording {
+    measures: Measures,
+    /// Of each packet that is in a switch, when it came; `None`: no measure wants to know.
+    arrived_ps: Option<Vec<Time>>,
+}
+
+impl Recording {
+    /// `None` where nothing is recorded.
+    pub fn new(spec: &RecordSpec, setup: &Setup<'_>) -> Option<Box<Self>> {
+        (*spec != RecordSpec::default()).then(|| {
+            Box::new(Self {
+                measures: Measures::new(spec, setup),
+                arrived_ps: spec.times_waiting().then(Vec::new),
+            })
+        })
+    }
+
+    /// A packet came, whole, to a switch.
+    pub fn packet_arrived(&mut self, now: Time, id: PacketId) {
+        if let Some(arrived_ps) = &mut self.arrived_ps {
+            let at = id as usize;
+            if at >= arrived_ps.len() {
+                arrived_ps.resize(at + 1, 0);
+            }
+            arrived_ps[at] = now;
+        }
+    }
+
+    /// A port of a switch begins to send a packet.
+    pub fn packet_leaves(&mut self, now: Time, link: u32, id: PacketId, arena: &Arena) {
+        let arrived_ps = self.arrived_ps.as_ref().map_or(now, |all| all[id as usize]);
+        self.measures.packet_leaves(&Departure {
+            now,
+            link,
+            packet: arena.hot(id),
+            cold: arena.cold(id),
+            waited_ps: now - arrived_ps,
+        });
+    }
+
+    /// A NIC is about to receive a packet.
+    pub fn before_receive(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        arena: &Arena,
+        nic: &Nic,
+    ) -> Option<Received> {
+        match arena.hot(id).kind() {
+            Kind::Ack => {
+                self.measures.ack_arrived(now, now - arena.cold(id).sent_ps);
+                None
+            }
+            Kind::Data => Some(Received {
+                flow: arena.hot(id).flow,
+                delivered_bytes: nic.counters().delivered_bytes,
+            }),
+            _ => None,
+        }
+    }
+
+    /// The NIC has received it.
+    pub fn after_receive(&mut self, now: Time, received: Received, nic: &Nic) {
+        let bytes = nic.counters().delivered_bytes - received.delivered_bytes;
+        if bytes > 0 {
+            self.measures.data_delivered(now, received.flow, bytes);
+        }
+    }
+
+    /// The queue of this port may have changed.
+    #[inline]
+    pub fn queue_touched(&mut self, link: u32) {
+        self.measures.queue_touched(link);
+    }
+
+    /// Nothing more happens at this instant.
+    #[inline]
+    pub fn instant_over(&mut self, now: Time, switches: &[Switch]) {
+        self.measures.instant_over(now, switches);
+    }
+
+    /// A switch has queued a pause or resume. Returns what the frame shall carry.
+    pub fn pfc_sent(&mut self, now: Time, sent: &PauseSent, view: &View<'_>) -> Option<Cold> {
+        self.measures.pfc_sent(now, sent, view)
+    }
+
+    /// A pause or resume arrives at a port of a node. Returns the number of the pause.
+    pub fn pfc_arrives(
+        &mut self,
+        now: Time,
+        at: (u32, u16),
+        frame: PacketId,
+        view: &View<'_>,
+    ) -> Option<u32> {
+        self.measures.pfc_arrives(now, at, frame, view)
+    }
+
+    /// Everything up to and with `at_ps` has happened: hands over the rows that are complete.
+    pub fn probe(&mut self, at_ps: Time, out: &mut Merged) {
+        self.measures.probe(at_ps, out);
+    }
+
+    /// The run ended at `end_ps`: hands over the other rows.
+    pub fn finish(&mut self, end_ps: Time, view: &View<'_>, out: &mut Merged) {
+        self.measures.finish(end_ps, view, out);
+    }
+}

@@ -1,0 +1,443 @@
+//! Follows PFC pauses through the network: what a port held when it paused its upstream, which
+//! pause caused which, and which flows wait though they are not the cause. It changes no result.
+//! The rules are in `specs/spfc.md`. It looks at all of a flow's path, so the run has one thread.
+//!
+//! A pause is known by the port that it holds, its class, and its number among the pauses of these
+//! two. Number, depth and congested port travel in the pause frame's cold part, so that the
+//! paused node knows them.
+
+use std::collections::BTreeMap;
+
+use dataplane::hop::pfc::PauseClasses;
+use dataplane::packet::{Cold, Frame, PacketId};
+use dataplane::switch::MixedMap;
+use dataplane::units::Time;
+
+use super::super::link_ends::Links;
+use super::super::merge::Merged;
+use super::super::node::PauseSent;
+use super::{Measure, Setup, View};
+use crate::record::Table;
+use crate::record::table::{Column, Row, Value, column};
+
+/// What a scenario says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Name the flows that wait for pauses.
+    pub flows: bool,
+}
+
+/// A pause (PFC) at the moment that a switch decided on it: which, with what in its buffer, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CauseRecord {
+    /// When, ps.
+    pub at_ps: Time,
+    /// The switch, and the ingress that it pauses.
+    pub node: u32,
+    /// Port of the switch.
+    pub port: u16,
+    /// The node upstream, which is held.
+    pub peer: u32,
+    /// Its port.
+    pub peer_port: u16,
+    /// The class.
+    pub class: u8,
+    /// Which of the pauses of this port and class, counted from 1.
+    pub number: u32,
+    /// Bytes of the ingress and class, in reserve, pool and headroom.
+    pub held_bytes: u64,
+    /// What its bytes in the pool were compared with.
+    pub threshold_bytes: u64,
+    /// Bytes of the pool in use, by all.
+    pub pool_bytes: u64,
+    /// The ingress was a victim port until then (SPFC).
+    pub victim: bool,
+    /// Egress port at which most of the bytes wait.
+    pub egress: u16,
+    /// The node that it leads to.
+    pub egress_peer: u32,
+    /// Bytes of the ingress and class that wait there.
+    pub egress_bytes: u64,
+    /// The pause that caused this one: its number among those that hold `egress` and the class; `None`:
+    /// a root.
+    pub parent: Option<u32>,
+    /// 1 for a root, one more than its cause's for others.
+    pub depth: u16,
+    /// The switch with the congested port.
+    pub root_node: u32,
+    /// The congested port.
+    pub root_port: u16,
+    /// The node that it leads to.
+    pub root_peer: u32,
+}
+
+impl Row for CauseRecord {
+    const TABLE: &'static str = "pause_causes";
+    const ABOUT: &'static str =
+        "A PAUSE at the moment that a switch decided on it, and why it did.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("at_ps", Value::U64(|r| r.at_ps), "When."),
+        column("node", Value::U32(|r| r.node), "The switch."),
+        column("name", Value::NodeName(|r| r.node), "Its name."),
+        column(
+            "port",
+            Value::U16(|r| r.port),
+            "The ingress that it pauses.",
+        ),
+        column(
+            "peer",
+            Value::U32(|r| r.peer),
+            "The node upstream, which has to wait.",
+        ),
+        column("peer_name", Value::NodeName(|r| r.peer), "Its name."),
+        column("peer_port", Value::U16(|r| r.peer_port), "Its port."),
+        column("class", Value::U8(|r| r.class), "The class."),
+        column(
+            "number",
+            Value::U32(|r| r.number),
+            "Which of the pauses of this port and class, from 1.",
+        ),
+        column(
+            "held_bytes",
+            Value::U64(|r| r.held_bytes),
+            "Bytes of the ingress and class.",
+        ),
+        column(
+            "threshold_bytes",
+            Value::U64(|r| r.threshold_bytes),
+            "What its bytes in the pool were compared with.",
+        ),
+        column(
+            "pool_bytes",
+            Value::U64(|r| r.pool_bytes),
+            "Bytes of the pool in use.",
+        ),
+        column(
+            "victim",
+            Value::Bool(|r| r.victim),
+            "The ingress was a victim port until then.",
+        ),
+        column(
+            "egress",
+            Value::U16(|r| r.egress),
+            "The port at which most of its bytes wait.",
+        ),
+        column(
+            "egress_name",
+            Value::NodeName(|r| r.egress_peer),
+            "The node that this port leads to.",
+        ),
+        column(
+            "egress_bytes",
+            Value::U64(|r| r.egress_bytes),
+            "Bytes of the ingress and class that wait there.",
+        ),
+        column(
+            "parent",
+            Value::OptionU32(|r| r.parent),
+            "Number of the pause that holds this port, and so caused this one.",
+        ),
+        column(
+            "depth",
+            Value::U16(|r| r.depth),
+            "1 for a root, one more than its cause's for others.",
+        ),
+        column(
+            "root_node",
+            Value::U32(|r| r.root_node),
+            "The switch with the congested port.",
+        ),
+        column("root_name", Value::NodeName(|r| r.root_node), "Its name."),
+        column(
+            "root_port",
+            Value::U16(|r| r.root_port),
+            "The congested port.",
+        ),
+        column(
+            "root_peer_name",
+            Value::NodeName(|r| r.root_peer),
+            "The node that it leads to.",
+        ),
+    ];
+
+    /// One partition makes them, in the order of time.
+    fn order(_: &mut Vec<Self>) {}
+}
+
+/// What pauses with a common congested port did to a flow at a port that they held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeldFlowRecord {
+    /// Number of the flow.
+    pub flow: u32,
+    /// The node that was held.
+    pub node: u32,
+    /// Its port.
+    pub port: u16,
+    /// The node that this port leads to.
+    pub peer: u32,
+    /// The switch with the congested port.
+    pub root_node: u32,
+    /// The congested port.
+    pub root_port: u16,
+    /// The node that it leads to.
+    pub root_peer: u32,
+    /// Pauses for which the flow waited.
+    pub pauses: u64,
+    /// How long, ps.
+    pub held_ps: Time,
+    /// Its path does not lead through the congested port.
+    pub victim: bool,
+}
+
+impl Row for HeldFlowRecord {
+    const TABLE: &'static str = "held_flows";
+    const ABOUT: &'static str =
+        "What pauses with a common congested port did to a flow at a port that they held.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("flow", Value::U32(|r| r.flow), "Number of the flow."),
+        column("node", Value::U32(|r| r.node), "The node that was held."),
+        column("name", Value::NodeName(|r| r.node), "Its name."),
+        column("port", Value::U16(|r| r.port), "Its port."),
+        column(
+            "peer_name",
+            Value::NodeName(|r| r.peer),
+            "The node that this port leads to.",
+        ),
+        column(
+            "root_node",
+            Value::U32(|r| r.root_node),
+            "The switch with the congested port.",
+        ),
+        column("root_name", Value::NodeName(|r| r.root_node), "Its name."),
+        column(
+            "root_port",
+            Value::U16(|r| r.root_port),
+            "The congested port.",
+        ),
+        column(
+            "root_peer_name",
+            Value::NodeName(|r| r.root_peer),
+            "The node that it leads to.",
+        ),
+        column(
+            "pauses",
+            Value::U64(|r| r.pauses),
+            "Pauses for which the flow waited.",
+        ),
+        column("held_ps", Value::U64(|r| r.held_ps), "How long."),
+        column(
+            "victim",
+            Value::Bool(|r| r.victim),
+            "Its path does not lead through the congested port.",
+        ),
+    ];
+
+    /// One partition makes them, in the order of flow, held port and congested port.
+    fn order(_: &mut Vec<Self>) {}
+}
+
+/// A pause that holds a port, or the last that did.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    number: u32,
+    /// Number of the congested port.
+    root: u32,
+    depth: u16,
+    from_ps: Time,
+    /// When it ended, and what the port had sent by then.
+    ended: Option<(Time, u64)>,
+}
+
+/// A flow at a port that pauses with a common congested port hold.
+type HeldKey = (u32, u32, u32);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct HeldFlow {
+    pauses: u64,
+    held_ps: Time,
+    victim: bool,
+}
+
+/// What is followed.
+#[derive(Debug)]
+pub(super) struct PauseCauses {
+    /// Pauses sent so far, per port and class that sends them.
+    sent: MixedMap<u32, u32>,
+    /// Per port and class that is held.
+    held: MixedMap<u32, Held>,
+    records: Vec<CauseRecord>,
+    /// Flow, held port, congested port.
+    flows: Option<BTreeMap<HeldKey, HeldFlow>>,
+}
+
+impl PauseCauses {
+    /// A pause is over: who waited for it?
+    // SPFC-44
+    fn note_flows(&mut self, now: Time, (link, class): (u32, u8), held: &Held, view: &View<'_>) {
+        let Some(flows) = &mut self.flows else { return };
+        let pauser = view.links.far[link as usize].node;
+        let mut seen = BTreeMap::new();
+        view.each_waiting(link, class, |packet, src, since_ps| {
+            seen.entry(packet.flow).or_insert((packet, src, since_ps));
+        });
+        for (flow, (packet, src, since_ps)) in seen {
+            let of = flows.entry((flow, link, held.root)).or_default();
+            of.pauses += 1;
+            of.held_ps += now.saturating_sub(held.from_ps.max(since_ps));
+            of.victim |= !view.leads_through(pauser, &packet, src, held.root);
+        }
+    }
+}
+
+impl Measure for PauseCauses {
+    type Spec = Spec;
+    const KEY: &'static str = "pauses";
+    const EXAMPLE: &'static str = "pauses = { flows = true }";
+    const FOLLOWS_PAUSES: bool = true;
+    // SPFC-44
+    const ONE_THREAD: Option<&'static str> =
+        Some("a run that follows pauses looks at the whole path of a flow");
+
+    fn tables() -> Vec<Table> {
+        vec![Table::of::<CauseRecord>(), Table::of::<HeldFlowRecord>()]
+    }
+
+    fn fills(spec: &Spec, table: &Table) -> bool {
+        spec.flows || table.name != HeldFlowRecord::TABLE
+    }
+
+    /// Flows are not named where their packets have no common path.
+    fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
+        Self {
+            sent: MixedMap::default(),
+            held: MixedMap::default(),
+            records: Vec::new(),
+            flows: (spec.flows && setup.one_path).then(BTreeMap::new),
+        }
+    }
+
+    // SPFC-40, SPFC-41, SPFC-42
+    fn pfc_sent(&mut self, now: Time, sent: &PauseSent, view: &View<'_>) -> Option<Cold> {
+        let link = view.link(sent.node, sent.port);
+        let number = self.sent.entry(key(link, sent.class)).or_default();
+        let Some(level) = sent.level else {
+            let slot = *number;
+            return Some(Cold {
+                slot,
+                ..*view.arena.cold(sent.frame)
+            });
+        };
+        *number += 1;
+        let number = *number;
+        let (egress, egress_bytes) = view.fullest(sent.node, sent.port, sent.class);
+        let egress_link = view.link(sent.node, egress);
+        let parent = self
+            .held
+            .get(&key(egress_link, sent.class))
+            .filter(|held| still_felt(held, now, egress_link, view.links));
+        let (root, depth) = parent.map_or((egress_link, 1), |p| (p.root, p.depth + 1));
+        self.records.push(CauseRecord {
+            at_ps: now,
+            node: view.sender(link),
+            port: sent.port,
+            peer: view.receiver(link),
+            peer_port: view.links.far[link as usize].port,
+            class: sent.class,
+            number,
+            held_bytes: level.held_bytes,
+            threshold_bytes: level.threshold_bytes,
+            pool_bytes: level.pool_bytes,
+            victim: level.victim,
+            egress,
+            egress_peer: view.receiver(egress_link),
+            egress_bytes,
+            parent: parent.map(|p| p.number),
+            depth,
+            root_node: view.sender(root),
+            root_port: view.links.near[root as usize].port,
+            root_peer: view.receiver(root),
+        });
+        Some(Cold {
+            slot: number,
+            src: root,
+            payload: depth,
+            ..Cold::default()
+        })
+    }
+
+    // SPFC-44
+    fn pfc_arrives(
+        &mut self,
+        now: Time,
+        (node, port): (u32, u16),
+        frame: PacketId,
+        view: &View<'_>,
+    ) -> Option<u32> {
+        let (packet, cold) = (view.arena.hot(frame), view.arena.cold(frame));
+        let Some(PauseClasses { on, classes }) = PauseClasses::read(packet) else {
+            return Some(cold.slot);
+        };
+        let class = classes.trailing_zeros() as u8;
+        let link = view.link(node, port);
+        if on {
+            let held = Held {
+                number: cold.slot,
+                root: cold.src,
+                depth: cold.payload,
+                from_ps: now,
+                ended: None,
+            };
+            self.held.insert(key(link, class), held);
+        } else if let Some(held) = self.held.get(&key(link, class)).copied()
+            && held.ended.is_none()
+        {
+            self.note_flows(now, (link, class), &held, view);
+            let sent = view.links.near[link as usize].bytes;
+            let ended = Some((now, sent));
+            self.held.insert(key(link, class), Held { ended, ..held });
+        }
+        Some(cold.slot)
+    }
+
+    fn probe(&mut self, _: Time, out: &mut Merged) {
+        out.add(self.records.drain(..));
+    }
+
+    /// Pauses that are open end with the run.
+    fn finish(&mut self, end_ps: Time, view: &View<'_>, out: &mut Merged) {
+        self.probe(end_ps, out);
+        let mut open: Vec<(u32, Held)> = self.held.iter().map(|(&k, &h)| (k, h)).collect();
+        open.retain(|(_, held)| held.ended.is_none());
+        open.sort_unstable_by_key(|(key, _)| *key);
+        for (key, held) in open {
+            self.note_flows(end_ps, (key / 8, (key % 8) as u8), &held, view);
+        }
+        let flows = self.flows.iter().flatten();
+        out.add(flows.map(|(&(flow, link, root), of)| HeldFlowRecord {
+            flow,
+            node: view.sender(link),
+            port: view.links.near[link as usize].port,
+            peer: view.receiver(link),
+            root_node: view.sender(root),
+            root_port: view.links.near[root as usize].port,
+            root_peer: view.receiver(root),
+            pauses: of.pauses,
+            held_ps: of.held_ps,
+            victim: of.victim,
+        }));
+    }
+}
+
+const fn key(link: u32, class: u8) -> u32 {
+    link * 8 + class as u32
+}
+
+/// Whether a pause holds a port, or the port has sent without a gap since it did.
+// SPFC-41
+fn still_felt(held: &Held, now: Time, link: u32, links: &Links) -> bool {
+    let Some((ended_ps, sent_before)) = held.ended else {
+        return true;
+    };
+    let sent = links.near[link as usize].bytes - sent_before;
+    links.rates[link as usize].serialisation_ps(sent) >= now - ended_ps
+}

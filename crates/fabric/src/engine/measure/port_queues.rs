@@ -1,0 +1,145 @@
+//! Queues of chosen ports over time (rules RCD-03 and RCD-04 of `specs/record.md`).
+
+use dataplane::switch::Switch;
+use dataplane::units::Time;
+
+use super::super::merge::Merged;
+use super::watch::{Grid, Watch, WatchedQueues};
+use super::{Measure, Setup, View};
+use crate::record::Table;
+use crate::record::table::{Column, Row, Value, column};
+
+/// What a scenario says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Time between two samples, ps; above 0.
+    pub every_ps: Time,
+    /// Of which ports.
+    pub ports: RecordedPorts,
+}
+
+/// Ports that are recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordedPorts {
+    /// All ports of all switches.
+    Switches,
+    /// These ports of switches, as (node, port).
+    Listed(Vec<(u32, u16)>),
+}
+
+/// A sample of one port's queue that differs from the sample before it, or is the port's first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueSample {
+    /// When.
+    pub at_ps: Time,
+    /// The node that holds the queue.
+    pub node: u32,
+    /// Its port.
+    pub port: u16,
+    /// The node at the other end.
+    pub peer: u32,
+    /// Bytes queued for the port, of all classes.
+    pub bytes: u64,
+}
+
+impl Row for QueueSample {
+    const TABLE: &'static str = "port_queues";
+    const ABOUT: &'static str =
+        "A sample of a port's queue that differs from the sample before it.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("at_ps", Value::U64(|r| r.at_ps), "When."),
+        column("node", Value::U32(|r| r.node), "The switch."),
+        column("name", Value::NodeName(|r| r.node), "Its name."),
+        column("port", Value::U16(|r| r.port), "Its port."),
+        column("peer", Value::U32(|r| r.peer), "The node at the other end."),
+        column("peer_name", Value::NodeName(|r| r.peer), "Its name."),
+        column(
+            "bytes",
+            Value::U64(|r| r.bytes),
+            "Bytes that wait for the port, of all classes.",
+        ),
+    ];
+
+    fn order(rows: &mut Vec<Self>) {
+        rows.sort_unstable_by_key(|r| (r.at_ps, r.node, r.port));
+    }
+}
+
+/// Samples of the watched queues.
+#[derive(Debug)]
+pub(super) struct QueueSeries {
+    grid: Grid,
+    /// Of each queue the bytes of its last sample.
+    queues: WatchedQueues<Option<u64>>,
+    samples: Vec<QueueSample>,
+}
+
+/// Adds a sample for a queue that kept its length until then, unless the sample before is equal or the
+/// grid has no instant in between.
+// RCD-04
+fn sample(grid: Grid, samples: &mut Vec<QueueSample>) -> impl FnMut(&mut Watch<Option<u64>>, Time) {
+    move |watch, until_ps| {
+        let first = grid.before(watch.since_ps);
+        if watch.kept != Some(watch.bytes) && grid.before(until_ps) > first {
+            watch.kept = Some(watch.bytes);
+            samples.push(QueueSample {
+                at_ps: grid.at(first),
+                node: watch.node,
+                port: watch.port,
+                peer: watch.peer,
+                bytes: watch.bytes,
+            });
+        }
+    }
+}
+
+impl Measure for QueueSeries {
+    type Spec = Spec;
+    const KEY: &'static str = "queues";
+    const EXAMPLE: &'static str = "queues = { every = \"1us\", ports = \"switches\" }";
+    const WATCHES_QUEUES: bool = true;
+
+    fn tables() -> Vec<Table> {
+        vec![Table::of::<QueueSample>()]
+    }
+
+    fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
+        let graph = setup.graph;
+        let ports = graph.port_count() as usize;
+        let mut watched = vec![false; ports];
+        match &spec.ports {
+            RecordedPorts::Switches => watched[graph.endpoints() as usize..].fill(true),
+            RecordedPorts::Listed(listed) => {
+                for &(node, port) in listed {
+                    watched[graph.port_index(node, port)] = true;
+                }
+            }
+        }
+        Self {
+            grid: Grid::new((0, Time::MAX), spec.every_ps),
+            queues: WatchedQueues::new(graph, setup.switches, |index| watched[index]),
+            samples: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn queue_touched(&mut self, link: u32) {
+        self.queues.touch(link);
+    }
+
+    #[inline]
+    fn instant_over(&mut self, now: Time, switches: &[Switch]) {
+        let stayed = sample(self.grid, &mut self.samples);
+        self.queues.settle(now, switches, stayed);
+    }
+
+    fn probe(&mut self, at_ps: Time, out: &mut Merged) {
+        let stayed = sample(self.grid, &mut self.samples);
+        self.queues.account_all(at_ps, stayed);
+        out.add(self.samples.drain(..));
+    }
+
+    fn finish(&mut self, end_ps: Time, _: &View<'_>, out: &mut Merged) {
+        self.probe(end_ps, out);
+    }
+}

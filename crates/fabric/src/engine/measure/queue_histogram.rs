@@ -1,0 +1,129 @@
+//! How often the queues of switch ports had which length (rules RCD-03, RCD-05 and RCD-06 of `specs/record.md`).
+
+use dataplane::switch::Switch;
+use dataplane::units::Time;
+
+use super::super::merge::Merged;
+use super::bins::Bins;
+use super::watch::{Grid, Watch, WatchedQueues};
+use super::{Measure, Setup, View};
+use crate::record::Table;
+use crate::record::table::{Column, Row, Summarised, Value, column};
+
+/// What a scenario says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Time between two samples, ps; above 0.
+    pub every_ps: Time,
+    /// Width of a bin, bytes; above 0.
+    pub bin_bytes: u64,
+    /// Samples are taken from the first (included) to the second (not included), ps.
+    pub window_ps: (Time, Time),
+}
+
+/// How many samples of one port's queue fell into one bin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueBin {
+    /// The node that holds the queue.
+    pub node: u32,
+    /// Its port.
+    pub port: u16,
+    /// The node at the other end.
+    pub peer: u32,
+    /// Lower edge of the bin, bytes.
+    pub bin_bytes: u64,
+    /// Samples, at least 1.
+    pub samples: u64,
+}
+
+impl Row for QueueBin {
+    const TABLE: &'static str = "queue_histogram";
+    const ABOUT: &'static str = "A bin of the lengths of a switch port's queue.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("node", Value::U32(|r| r.node), "The switch."),
+        column("name", Value::NodeName(|r| r.node), "Its name."),
+        column("tier", Value::NodeTier(|r| r.node), "Its tier."),
+        column("port", Value::U16(|r| r.port), "Its port."),
+        column("peer", Value::U32(|r| r.peer), "The node at the other end."),
+        column("peer_name", Value::NodeName(|r| r.peer), "Its name."),
+        column(
+            "bin_bytes",
+            Value::U64(|r| r.bin_bytes),
+            "Lower edge of the bin.",
+        ),
+        column("samples", Value::U64(|r| r.samples), "Samples in the bin."),
+    ];
+    const SUMMARY: Option<Summarised<Self>> = Some(Summarised {
+        key: "queue",
+        unit: "bytes",
+        bin: |r| r.bin_bytes,
+        samples: |r| r.samples,
+    });
+
+    fn order(rows: &mut Vec<Self>) {
+        rows.sort_unstable_by_key(|r| (r.node, r.port, r.bin_bytes));
+    }
+}
+
+/// Samples of all queues of switches, counted.
+#[derive(Debug)]
+pub(super) struct QueueHistogram {
+    grid: Grid,
+    bin_bytes: u64,
+    queues: WatchedQueues<Bins>,
+}
+
+/// Counts the samples at which a queue had a length that it kept until then.
+// RCD-05, RCD-06
+fn count(grid: Grid, bin_bytes: u64) -> impl FnMut(&mut Watch<Bins>, Time) {
+    move |watch, until_ps| {
+        let samples = grid.before(until_ps) - grid.before(watch.since_ps);
+        if samples > 0 {
+            watch.kept.add(watch.bytes / bin_bytes, samples);
+        }
+    }
+}
+
+impl Measure for QueueHistogram {
+    type Spec = Spec;
+    const KEY: &'static str = "histogram";
+    const EXAMPLE: &'static str = "histogram = { every = \"100ns\", bin = \"1KB\" }";
+    const WATCHES_QUEUES: bool = true;
+
+    fn tables() -> Vec<Table> {
+        vec![Table::of::<QueueBin>()]
+    }
+
+    fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
+        Self {
+            grid: Grid::new(spec.window_ps, spec.every_ps),
+            bin_bytes: spec.bin_bytes.max(1),
+            queues: WatchedQueues::new(setup.graph, setup.switches, |_| true),
+        }
+    }
+
+    #[inline]
+    fn queue_touched(&mut self, link: u32) {
+        self.queues.touch(link);
+    }
+
+    #[inline]
+    fn instant_over(&mut self, now: Time, switches: &[Switch]) {
+        let stayed = count(self.grid, self.bin_bytes);
+        self.queues.settle(now, switches, stayed);
+    }
+
+    fn finish(&mut self, end_ps: Time, _: &View<'_>, out: &mut Merged) {
+        let bin_bytes = self.bin_bytes;
+        self.queues.account_all(end_ps, count(self.grid, bin_bytes));
+        out.add(self.queues.all.iter().flat_map(|watch| {
+            watch.kept.iter().map(move |(bin, samples)| QueueBin {
+                node: watch.node,
+                port: watch.port,
+                peer: watch.peer,
+                bin_bytes: bin * bin_bytes,
+                samples,
+            })
+        }));
+    }
+}

@@ -1,0 +1,95 @@
+//! How often senders saw which round trip (rule RCD-07 of `specs/record.md`).
+
+use std::collections::BTreeMap;
+
+use dataplane::units::Time;
+
+use super::super::merge::Merged;
+use super::bins::Bins;
+use super::{Measure, Setup, View};
+use crate::record::Table;
+use crate::record::table::{Column, Row, Summarised, Value, column};
+
+/// What a scenario says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Width of a bin, ps; above 0.
+    pub bin_ps: Time,
+    /// ACKs count that arrive from the first (included) to the second (not included), ps.
+    pub window_ps: (Time, Time),
+}
+
+/// How many round trips fell into one bin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RttBin {
+    /// Lower edge of the bin, ps.
+    pub bin_ps: Time,
+    /// Round trips, at least 1.
+    pub samples: u64,
+}
+
+impl Row for RttBin {
+    const TABLE: &'static str = "rtt";
+    const ABOUT: &'static str = "A bin of the round trips that senders saw, from the start of a packet's \
+                                 transmission to the arrival of its ACK.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("bin_ps", Value::U64(|r| r.bin_ps), "Lower edge of the bin."),
+        column("samples", Value::U64(|r| r.samples), "ACKs."),
+    ];
+    const SUMMARY: Option<Summarised<Self>> = Some(Summarised {
+        key: "rtt",
+        unit: "ps",
+        bin: |r| r.bin_ps,
+        samples: |r| r.samples,
+    });
+
+    /// Senders of all partitions share the bins.
+    fn order(rows: &mut Vec<Self>) {
+        let mut all = BTreeMap::new();
+        for bin in rows.drain(..) {
+            *all.entry(bin.bin_ps).or_default() += bin.samples;
+        }
+        let bin = |(bin_ps, samples)| Self { bin_ps, samples };
+        rows.extend(all.into_iter().map(bin));
+    }
+}
+
+/// Round trips that senders saw.
+#[derive(Debug)]
+pub(super) struct RoundTrips {
+    spec: Spec,
+    bins: Bins,
+}
+
+impl Measure for RoundTrips {
+    type Spec = Spec;
+    const KEY: &'static str = "rtt";
+    const EXAMPLE: &'static str = "rtt = { bin = \"100ns\" }";
+
+    fn tables() -> Vec<Table> {
+        vec![Table::of::<RttBin>()]
+    }
+
+    fn new(spec: &Spec, _: &Setup<'_>) -> Self {
+        Self {
+            spec: *spec,
+            bins: Bins::default(),
+        }
+    }
+
+    // RCD-07
+    fn ack_arrived(&mut self, now: Time, rtt_ps: Time) {
+        let (from_ps, to_ps) = self.spec.window_ps;
+        if (from_ps..to_ps).contains(&now) {
+            self.bins.add(rtt_ps / self.spec.bin_ps.max(1), 1);
+        }
+    }
+
+    fn finish(&mut self, _: Time, _: &View<'_>, out: &mut Merged) {
+        let bin = |(bin, samples)| RttBin {
+            bin_ps: bin * self.spec.bin_ps.max(1),
+            samples,
+        };
+        out.add(self.bins.iter().map(bin));
+    }
+}

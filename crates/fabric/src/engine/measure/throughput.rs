@@ -1,0 +1,106 @@
+//! Payload that each flow's receiver got, interval by interval (rule RCD-02 of `specs/record.md`).
+
+use dataplane::switch::MixedMap;
+use dataplane::units::Time;
+
+use super::super::merge::Merged;
+use super::{Measure, Setup, View};
+use crate::record::Table;
+use crate::record::table::{Column, Row, Value, column};
+
+/// What a scenario says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Length of an interval, ps; above 0.
+    pub every_ps: Time,
+}
+
+/// Payload that one flow's receiver got in order in one interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThroughputRecord {
+    /// End of the interval, ps.
+    pub at_ps: Time,
+    /// Number of the flow.
+    pub flow: u32,
+    /// Payload bytes, at least 1.
+    pub bytes: u64,
+}
+
+impl Row for ThroughputRecord {
+    const TABLE: &'static str = "throughput";
+    const ABOUT: &'static str =
+        "Payload that a flow's receiver got in one interval; only where there was some.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("at_ps", Value::U64(|r| r.at_ps), "End of the interval."),
+        column("flow", Value::U32(|r| r.flow), "Number of the flow."),
+        column(
+            "bytes",
+            Value::U64(|r| r.bytes),
+            "Payload received in order in the interval.",
+        ),
+    ];
+
+    fn order(rows: &mut Vec<Self>) {
+        rows.sort_unstable_by_key(|r| (r.at_ps, r.flow));
+    }
+}
+
+/// Payload received in order, by flow, in the current interval.
+#[derive(Debug)]
+pub(super) struct Throughput {
+    every_ps: Time,
+    /// End of the current interval.
+    end_ps: Time,
+    bytes: MixedMap<u32, u64>,
+    /// Of intervals that are over.
+    records: Vec<ThroughputRecord>,
+}
+
+impl Throughput {
+    fn end_interval(&mut self) {
+        let at_ps = self.end_ps;
+        let ended = self.bytes.drain();
+        self.records
+            .extend(ended.map(|(flow, bytes)| ThroughputRecord { at_ps, flow, bytes }));
+    }
+}
+
+impl Measure for Throughput {
+    type Spec = Spec;
+    const KEY: &'static str = "throughput";
+    const EXAMPLE: &'static str = "throughput = { every = \"10us\" }";
+
+    fn tables() -> Vec<Table> {
+        vec![Table::of::<ThroughputRecord>()]
+    }
+
+    fn new(spec: &Spec, _: &Setup<'_>) -> Self {
+        let every_ps = spec.every_ps.max(1);
+        Self {
+            every_ps,
+            end_ps: every_ps,
+            bytes: MixedMap::default(),
+            records: Vec::new(),
+        }
+    }
+
+    // RCD-02
+    fn data_delivered(&mut self, now: Time, flow: u32, bytes: u64) {
+        if now >= self.end_ps {
+            self.end_interval();
+            self.end_ps = (now / self.every_ps + 1) * self.every_ps;
+        }
+        *self.bytes.entry(flow).or_default() += bytes;
+    }
+
+    fn probe(&mut self, at_ps: Time, out: &mut Merged) {
+        if at_ps >= self.end_ps - 1 {
+            self.end_interval();
+        }
+        out.add(self.records.drain(..));
+    }
+
+    fn finish(&mut self, _: Time, _: &View<'_>, out: &mut Merged) {
+        self.probe(Time::MAX, out);
+    }
+}

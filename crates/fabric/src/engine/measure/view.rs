@@ -1,0 +1,108 @@
+//! The state machines of a partition, to look at.
+
+use dataplane::nic::Nic;
+use dataplane::packet::{Arena, Kind, Packet, flag};
+use dataplane::switch::Switch;
+use dataplane::units::Time;
+
+use super::super::link_ends::Links;
+use super::super::live_flows::LiveFlows;
+use super::super::node::Node;
+use crate::topology::Graph;
+
+/// Longest path that is followed.
+const MOST_HOPS: usize = 64;
+
+/// What a measure may look at besides what it is told.
+pub(in crate::engine) struct View<'a> {
+    pub graph: &'a Graph,
+    pub links: &'a Links,
+    pub nodes: &'a [Node],
+    pub nics: &'a [Nic],
+    pub switches: &'a [Switch],
+    pub flows: &'a LiveFlows,
+    pub arena: &'a Arena,
+}
+
+impl View<'_> {
+    pub fn link(&self, node: u32, port: u16) -> u32 {
+        self.nodes[node as usize].base + u32::from(port)
+    }
+
+    pub fn switch(&self, node: u32) -> Option<&Switch> {
+        let index = (node as usize).checked_sub(self.nics.len())?;
+        self.switches.get(index)
+    }
+
+    /// Number in the network of the node that sends on a link.
+    pub fn sender(&self, link: u32) -> u32 {
+        self.nodes[self.links.near[link as usize].node as usize].number
+    }
+
+    /// Number in the network of the node that a link leads to.
+    pub fn receiver(&self, link: u32) -> u32 {
+        self.nodes[self.links.far[link as usize].node as usize].number
+    }
+
+    /// Egress port at which most of the bytes of an ingress and class wait, and how many those are.
+    // SPFC-41
+    pub fn fullest(&self, node: u32, ingress: u16, class: u8) -> (u16, u64) {
+        let Some(switch) = self.switch(node) else {
+            return (0, 0);
+        };
+        let mut most = (0, 0);
+        for egress in 0..switch.ports() {
+            let mut bytes = 0;
+            switch.for_each_queued(egress, self.arena, |id| {
+                let p = self.arena.hot(id);
+                let counts = p.has(flag::BUFFERED) && p.ingress == ingress && p.class() == class;
+                bytes += if counts { u64::from(p.size) } else { 0 };
+            });
+            if bytes > most.1 {
+                most = (egress, bytes);
+            }
+        }
+        most
+    }
+
+    /// Whether the path of a packet from a switch on leads through a port.
+    // SPFC-44
+    pub fn leads_through(&self, mut node: u32, packet: &Packet, src: u32, root: u32) -> bool {
+        for _ in 0..MOST_HOPS {
+            let Some(port) = self.switch(node).and_then(|s| s.way(packet, src)) else {
+                return false;
+            };
+            let link = self.link(node, port);
+            if link == root {
+                return true;
+            }
+            node = self.links.far[link as usize].node;
+        }
+        false
+    }
+
+    /// Calls `visit` with a packet of every flow that waits at a port, its source, and since when it
+    /// may have waited; a flow may come several times.
+    pub fn each_waiting(&self, link: u32, class: u8, mut visit: impl FnMut(Packet, u32, Time)) {
+        let l = &self.links.near[link as usize];
+        if let Some(switch) = self.switch(l.node) {
+            switch.for_each_queued(l.port, self.arena, |id| {
+                let packet = *self.arena.hot(id);
+                if packet.kind() == Kind::Data && packet.class() == class {
+                    visit(packet, self.arena.cold(id).src, 0);
+                }
+            });
+            return;
+        }
+        self.nics[l.node as usize].for_each_unsent(l.port, class, |flow| {
+            let live = self.flows.get(flow.cookie);
+            let packet = Packet {
+                flow: flow.flow,
+                hash: flow.hash,
+                dst: flow.dst,
+                ..Packet::new(Kind::Data, class, 0)
+            };
+            visit(packet, flow.src, live.map_or(0, |live| live.start_ps));
+        });
+    }
+}

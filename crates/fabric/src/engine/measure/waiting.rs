@@ -1,0 +1,144 @@
+//! How long data waits in switches, port by port, incasts apart (rule RCD-11 of `specs/record.md`).
+
+use dataplane::packet::{Kind, flag};
+use dataplane::units::Time;
+
+use super::super::merge::Merged;
+use super::{Departure, Measure, Setup, View};
+use crate::record::Table;
+use crate::record::table::{Column, Row, Value, column};
+
+/// What a scenario says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Packets count that leave from the first (included) to the second (not included), ps.
+    pub window_ps: (Time, Time),
+}
+
+/// How long data packets waited in a switch before they left by a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitingRecord {
+    /// The switch.
+    pub node: u32,
+    /// The port by which they left.
+    pub port: u16,
+    /// The node at the other end of its link.
+    pub peer: u32,
+    /// Whether their flows belong to an incast.
+    pub incast: bool,
+    /// How many packets.
+    pub packets: u64,
+    /// From the arrival of each to the start of its transmission, together, ps.
+    pub total_ps: u128,
+    /// The longest of these times, ps.
+    pub max_ps: Time,
+}
+
+impl WaitingRecord {
+    /// The mean of these times, ps, rounded down.
+    #[must_use]
+    pub fn mean_ps(&self) -> Time {
+        (self.total_ps / u128::from(self.packets.max(1))) as u64
+    }
+}
+
+impl Row for WaitingRecord {
+    const TABLE: &'static str = "waiting";
+    const ABOUT: &'static str = "How long data packets were in a switch before they left by a port, from the \
+                                 arrival of each, whole, to the start of its transmission.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("node", Value::U32(|r| r.node), "The switch."),
+        column("name", Value::NodeName(|r| r.node), "Its name."),
+        column("tier", Value::NodeTier(|r| r.node), "Its tier."),
+        column(
+            "port",
+            Value::U16(|r| r.port),
+            "The port by which they left.",
+        ),
+        column("peer", Value::U32(|r| r.peer), "The node at the other end."),
+        column("peer_name", Value::NodeName(|r| r.peer), "Its name."),
+        column(
+            "incast",
+            Value::Bool(|r| r.incast),
+            "Their flows belong to an incast.",
+        ),
+        column("packets", Value::U64(|r| r.packets), "Packets."),
+        column("mean_ps", Value::U64(Self::mean_ps), "Mean of their times."),
+        column(
+            "max_ps",
+            Value::U64(|r| r.max_ps),
+            "The longest of their times.",
+        ),
+    ];
+
+    fn order(rows: &mut Vec<Self>) {
+        rows.sort_unstable_by_key(|r| (r.node, r.port, r.incast));
+    }
+}
+
+/// Sum of the times of some packets.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    packets: u64,
+    total_ps: u128,
+    max_ps: Time,
+}
+
+/// How long those packets waited that have left.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    window_ps: (Time, Time),
+    /// Per port of the network: flows of no incast, and of incasts.
+    sums: Vec<[Sum; 2]>,
+}
+
+impl Measure for Waiting {
+    type Spec = Spec;
+    const KEY: &'static str = "waiting";
+    const EXAMPLE: &'static str = "waiting = {}";
+    const TIMES_WAITING: bool = true;
+
+    fn tables() -> Vec<Table> {
+        vec![Table::of::<WaitingRecord>()]
+    }
+
+    fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
+        Self {
+            window_ps: spec.window_ps,
+            sums: vec![Default::default(); setup.graph.port_count() as usize],
+        }
+    }
+
+    // RCD-11
+    fn packet_leaves(&mut self, departure: &Departure<'_>) {
+        let packet = departure.packet;
+        let (from_ps, to_ps) = self.window_ps;
+        if packet.kind() != Kind::Data || !(from_ps..to_ps).contains(&departure.now) {
+            return;
+        }
+        let waited_ps = departure.waited_ps;
+        let sum = &mut self.sums[departure.link as usize][usize::from(packet.has(flag::INCAST))];
+        sum.packets += 1;
+        sum.total_ps += u128::from(waited_ps);
+        sum.max_ps = sum.max_ps.max(waited_ps);
+    }
+
+    fn finish(&mut self, _: Time, view: &View<'_>, out: &mut Merged) {
+        let graph = view.graph;
+        for node in graph.hosts()..graph.nodes() {
+            for (port, index) in (0..).zip(graph.port_range(node)) {
+                let sums = [false, true].into_iter().zip(self.sums[index]);
+                let sums = sums.filter(|(_, sum)| sum.packets > 0);
+                out.add(sums.map(|(incast, sum)| WaitingRecord {
+                    node,
+                    port,
+                    peer: graph.port(index).peer,
+                    incast,
+                    packets: sum.packets,
+                    total_ps: sum.total_ps,
+                    max_ps: sum.max_ps,
+                }));
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Queues of switch ports, each looked at only in the instants in which it may have changed.
+//!
+//! Nothing here visits all ports at every sample: what a queue was until it changed counts for all the
+//! samples in between.
+
+use dataplane::switch::Switch;
+use dataplane::units::Time;
+
+use crate::topology::Graph;
+
+/// The port is not watched.
+const NONE: u32 = u32::MAX;
+
+/// Instants `from + k * every`, k = 0, 1, ..., before `to`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grid {
+    from_ps: Time,
+    to_ps: Time,
+    every_ps: Time,
+}
+
+impl Grid {
+    pub fn new((from_ps, to_ps): (Time, Time), every_ps: Time) -> Self {
+        Self {
+            from_ps,
+            to_ps,
+            every_ps: every_ps.max(1),
+        }
+    }
+
+    /// How many instants of the grid lie before `at_ps`.
+    pub fn before(&self, at_ps: Time) -> u64 {
+        let elapsed = at_ps.min(self.to_ps).saturating_sub(self.from_ps);
+        elapsed.div_ceil(self.every_ps)
+    }
+
+    /// The instant with number `k`.
+    pub fn at(&self, k: u64) -> Time {
+        self.from_ps + k * self.every_ps
+    }
+}
+
+/// One port's queue: its length, since when, and what a measure keeps of it.
+#[derive(Debug)]
+pub(super) struct Watch<T> {
+    /// Index of the switch among those of the partition.
+    switch: u32,
+    pub node: u32,
+    pub port: u16,
+    pub peer: u32,
+    pub bytes: u64,
+    pub since_ps: Time,
+    pub kept: T,
+}
+
+impl<T> Watch<T> {
+    /// Calls `stayed` with the watch and the time until which its queue kept its length.
+    fn account(&mut self, until_ps: Time, stayed: impl FnOnce(&mut Self, Time)) {
+        if until_ps > self.since_ps {
+            stayed(self, until_ps);
+            self.since_ps = until_ps;
+        }
+    }
+}
+
+/// The queues that are watched.
+#[derive(Debug)]
+pub(super) struct WatchedQueues<T> {
+    /// Per port of the network its watch, or [`NONE`].
+    watch_of: Vec<u32>,
+    pub all: Vec<Watch<T>>,
+    /// Watches whose queue may have changed in this instant.
+    touched: Vec<u32>,
+}
+
+impl<T: Default> WatchedQueues<T> {
+    /// Ports of these switches for which `is_watched` holds, by their index in the network.
+    pub fn new(graph: &Graph, switches: &[u32], is_watched: impl Fn(usize) -> bool) -> Self {
+        let mut watch_of = vec![NONE; graph.port_count() as usize];
+        let mut all = Vec::new();
+        for (switch, &node) in (0..).zip(switches) {
+            for (port, index) in (0..).zip(graph.port_range(node)) {
+                if !is_watched(index) {
+                    continue;
+                }
+                watch_of[index] = all.len() as u32;
+                all.push(Watch {
+                    switch,
+                    node,
+                    port,
+                    peer: graph.port(index).peer,
+                    bytes: 0,
+                    since_ps: 0,
+                    kept: T::default(),
+                });
+            }
+        }
+        Self {
+            watch_of,
+            all,
+            touched: Vec::new(),
+        }
+    }
+
+    /// The queue of this port may have changed. Whatever joins a queue kicks its port, and only a
+    /// port that was kicked sends: no change is missed.
+    #[inline]
+    pub fn touch(&mut self, link: u32) {
+        let watch = self.watch_of[link as usize];
+        if watch != NONE {
+            self.touched.push(watch);
+        }
+    }
+
+    /// The instant `now` is over: visits the queues that may have changed in it.
+    // RCD-03
+    #[inline]
+    pub fn settle(
+        &mut self,
+        now: Time,
+        switches: &[Switch],
+        mut stayed: impl FnMut(&mut Watch<T>, Time),
+    ) {
+        for number in self.touched.drain(..) {
+            let watch = &mut self.all[number as usize];
+            let bytes = switches[watch.switch as usize].queued(watch.port).0;
+            if bytes != watch.bytes {
+                watch.account(now, &mut stayed);
+                watch.bytes = bytes;
+            }
+        }
+    }
+
+    /// Everything up to and with `at_ps` has happened: accounts for all queues up to then.
+    pub fn account_all(&mut self, at_ps: Time, mut stayed: impl FnMut(&mut Watch<T>, Time)) {
+        for watch in &mut self.all {
+            watch.account(at_ps.saturating_add(1), &mut stayed);
+        }
+    }
+}

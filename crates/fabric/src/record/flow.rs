@@ -1,0 +1,117 @@
+//! `flows.parquet`.
+
+use dataplane::units::Time;
+use traffic::Flow;
+
+use super::table::{Column, Row, Value, column};
+
+/// One flow, finished or not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowRecord {
+    /// The flow as the traffic has it.
+    pub flow: Flow,
+    /// When the receiver had the last byte, in ps; `None`: it never had.
+    pub received_ps: Option<Time>,
+    /// When the sender had the last acknowledgement, in ps; `None`: it never had.
+    pub acked_ps: Option<Time>,
+    /// FCT to the receiver's last byte of the flow alone in the network, in ps.
+    pub ideal_received_ps: Time,
+    /// FCT to the sender's last ACK of the flow alone in the network, in ps.
+    pub ideal_acked_ps: Time,
+    /// Data packets sent again.
+    pub retransmitted: u32,
+}
+
+impl FlowRecord {
+    /// The receiver had everything, and the sender knows it.
+    #[must_use]
+    pub const fn is_finished(&self) -> bool {
+        self.received_ps.is_some() && self.acked_ps.is_some()
+    }
+
+    /// FCT to the receiver's last byte over the ideal one.
+    #[must_use]
+    pub fn slowdown(&self) -> Option<f64> {
+        self.over_ideal(self.received_ps?, self.ideal_received_ps)
+    }
+
+    /// FCT to the sender's last ACK over the ideal one.
+    #[must_use]
+    pub fn slowdown_acked(&self) -> Option<f64> {
+        self.over_ideal(self.acked_ps?, self.ideal_acked_ps)
+    }
+
+    fn over_ideal(&self, end_ps: Time, ideal_ps: Time) -> Option<f64> {
+        let fct_ps = end_ps.saturating_sub(self.flow.start_ps);
+        Some(fct_ps as f64 / ideal_ps.max(1) as f64)
+    }
+}
+
+impl Row for FlowRecord {
+    const TABLE: &'static str = "flows";
+    const ABOUT: &'static str = "A flow, finished or not.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("id", Value::U32(|r| r.flow.id), "Number of the flow."),
+        column(
+            "source",
+            Value::TrafficName(|r| r.flow.source.into()),
+            "Name of its traffic.",
+        ),
+        column("src", Value::U32(|r| r.flow.src), "The host that sends."),
+        column("dst", Value::U32(|r| r.flow.dst), "The host that receives."),
+        column("bytes", Value::U64(|r| r.flow.bytes), "Payload."),
+        column("class", Value::U8(|r| r.flow.class), "Traffic class."),
+        column(
+            "incast",
+            Value::Bool(|r| r.flow.incast),
+            "It belongs to an incast.",
+        ),
+        column("port", Value::U16(|r| r.flow.port), "Port of the receiver."),
+        column("start_ps", Value::U64(|r| r.flow.start_ps), "Its start."),
+        column(
+            "received_ps",
+            Value::OptionU64(|r| r.received_ps),
+            "When the receiver had the last byte.",
+        ),
+        column(
+            "acked_ps",
+            Value::OptionU64(|r| r.acked_ps),
+            "When the sender had the last acknowledgement.",
+        ),
+        column(
+            "ideal_received_ps",
+            Value::U64(|r| r.ideal_received_ps),
+            "FCT to the receiver's last byte of the flow alone in the network.",
+        ),
+        column(
+            "ideal_acked_ps",
+            Value::U64(|r| r.ideal_acked_ps),
+            "FCT to the sender's last ACK of the flow alone in the network.",
+        ),
+        column(
+            "slowdown",
+            Value::OptionF64(Self::slowdown),
+            "FCT to the receiver's last byte over the ideal one.",
+        ),
+        column(
+            "slowdown_acked",
+            Value::OptionF64(Self::slowdown_acked),
+            "FCT to the sender's last ACK over the ideal one.",
+        ),
+        column(
+            "retransmitted",
+            Value::U32(|r| r.retransmitted),
+            "Data packets sent again.",
+        ),
+        column(
+            "finished",
+            Value::Bool(Self::is_finished),
+            "The receiver had everything, and the sender knows it.",
+        ),
+    ];
+
+    /// By the time of the last ACK; flows that never finished come last, in the order of their numbers.
+    fn order(rows: &mut Vec<Self>) {
+        rows.sort_unstable_by_key(|r| (r.acked_ps.unwrap_or(Time::MAX), r.flow.id));
+    }
+}

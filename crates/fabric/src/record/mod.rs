@@ -1,0 +1,246 @@
+//! What a run tells while it goes and when it ends. Writing it down is another crate's work.
+
+mod buffer;
+mod flow;
+mod pause;
+mod port;
+pub mod table;
+
+use dataplane::nic::DrivenCounters;
+use dataplane::sink::DROP_CAUSES;
+use dataplane::switch::FloodgateCounters;
+use dataplane::units::Time;
+
+pub use buffer::BufferSample;
+pub use flow::FlowRecord;
+pub use pause::PauseRecord;
+pub use port::{ActiveRecord, DROP_NAMES, PortRecord};
+pub use table::{Row, Rows, Table};
+
+/// The tables that every run writes, in the order in which the documents list them.
+#[must_use]
+pub fn tables() -> [Table; 5] {
+    [
+        Table::of::<FlowRecord>(),
+        Table::of::<PortRecord>(),
+        Table::of::<BufferSample>(),
+        Table::of::<ActiveRecord>(),
+        Table::of::<PauseRecord>(),
+    ]
+}
+
+/// Queues of switches that wait for each other, so that none of them can ever send again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadlockRecord {
+    /// When the pause took effect that closed the circle, ps; where BFC pauses, `seen_ps`.
+    pub at_ps: Time,
+    /// When it was found, ps.
+    pub seen_ps: Time,
+    /// Each waits for the next, and the last for the first.
+    pub ports: Vec<DeadPort>,
+    /// Flows with packets in them that hold others, ascending.
+    pub flows: Vec<u32>,
+}
+
+/// A port of a switch in a deadlock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeadPort {
+    /// The switch.
+    pub node: u32,
+    /// Its port.
+    pub port: u16,
+    /// The switch at the other end, which holds it.
+    pub peer: u32,
+    /// Class of the queue that is held.
+    pub class: u8,
+    /// Bytes in that queue when it was found.
+    pub bytes: u64,
+}
+
+/// What the mechanisms did, summed over the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets (data, ACK, control) that crossed a link: the unit of work.
+    pub packet_hops: u64,
+    /// Events that the engine handled.
+    pub events: u64,
+    /// Data packets injected by NICs, retransmissions included.
+    pub data_packets: u64,
+    /// ACKs sent by receivers.
+    pub acks: u64,
+    /// NAKs sent by receivers.
+    pub naks: u64,
+    /// CNPs sent by receivers.
+    pub cnps: u64,
+    /// Packets marked by ECN.
+    pub marks: u64,
+    /// INT records written.
+    pub int_hops: u64,
+    /// Links that failed or came back during the run.
+    pub link_changes: u64,
+    /// Times that all switches got new routes.
+    pub reroutes: u64,
+    /// Packets that waited for a link that had failed, and went on by another.
+    pub rerouted_packets: u64,
+    /// PFC pause frames sent.
+    pub pfc_pauses: u64,
+    /// PFC resume frames sent.
+    pub pfc_resumes: u64,
+    /// BFC pause frames sent.
+    pub bfc_pauses: u64,
+    /// BFC resume frames sent.
+    pub bfc_resumes: u64,
+    /// BFC bitmaps sent.
+    pub bfc_bitmaps: u64,
+    /// BFC: flows that got a queue which the periodic map wrongly called empty.
+    pub bfc_stale_assignments: u64,
+    /// BFC: flows that found all queues taken and shared one.
+    pub bfc_shared_queue: u64,
+    /// BFC: new flows whose flow-table entry was in use by another flow.
+    pub bfc_table_collisions: u64,
+    /// What Floodgate did; the largest values are those of the switch that had them.
+    pub floodgate: FloodgateCounters,
+    /// SPFC: packets that victim ports kept though the normal threshold would have paused them.
+    pub spfc_spared: u64,
+    /// SPFC: pauses of ports that were victim ports.
+    pub spfc_victim_pauses: u64,
+    /// Data packets sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Packets dropped, per `DropCause`.
+    pub drops: [u64; DROP_CAUSES],
+    /// Data packets that were overtaken by a later one of their flow, without a loss.
+    pub overtaken: u64,
+    /// Data packets that arrived at their receiver out of order or twice, and were discarded.
+    pub discarded: u64,
+    /// Data packets that switches trimmed to their headers.
+    pub trims: u64,
+    /// Headers that switches sent back to their senders.
+    pub returned: u64,
+    /// What receiver-driven transports did.
+    pub driven: DrivenCounters,
+}
+
+/// A broken law of conservation, or a promise not kept: the run is in error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Short name of the check, such as `conservation`.
+    pub check: &'static str,
+    /// What is wrong, where, with numbers.
+    pub message: String,
+}
+
+/// Why a run stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Nothing that can make progress is left, and every flow finished.
+    Drained,
+    /// The time limit of the scenario.
+    TimeLimit,
+    /// Nothing can make progress, but flows are unfinished.
+    Stalled,
+    /// Ports wait for each other in a circle, and the scenario wants no more of it.
+    Deadlocked,
+    /// The user interrupted it.
+    Interrupted,
+}
+
+/// How many threads a run was to have and had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadUse {
+    /// Threads that were requested.
+    pub asked: u32,
+    /// Threads that the run had.
+    pub used: u32,
+    /// Why that is not the same.
+    pub why: Option<String>,
+    /// Of several threads, how long each can go on without the others (the lookahead), ps.
+    pub lookahead_ps: Option<Time>,
+    /// The windows in which they went on.
+    pub windows: Windows,
+    /// Frames that were handed from thread to thread.
+    pub crossed: u64,
+    /// Lanes of the partition that has most of them.
+    pub lanes: u32,
+}
+
+impl Default for ThreadUse {
+    /// One, as asked.
+    fn default() -> Self {
+        Self {
+            asked: 1,
+            used: 1,
+            why: None,
+            lookahead_ps: None,
+            windows: Windows::default(),
+            crossed: 0,
+            lanes: 1,
+        }
+    }
+}
+
+/// Windows of time between which threads meet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Windows {
+    /// In which all threads worked.
+    pub together: u64,
+    /// With so little to do that one thread did it all.
+    pub alone: u64,
+}
+
+/// A run as a whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Why it stopped.
+    pub ending: Ending,
+    /// Simulated time at the end, ps.
+    pub end_ps: Time,
+    /// 64-bit digest of the trajectory.
+    pub digest: u64,
+    /// Flows that started.
+    pub started: u64,
+    /// Flows that finished.
+    pub finished: u64,
+    /// What the mechanisms did.
+    pub counters: Counters,
+    /// One record per port of every node, in order of node and port.
+    pub ports: Vec<PortRecord>,
+    /// Checks that were made and held, by name.
+    pub checks: Vec<&'static str>,
+    /// Checks that failed.
+    pub violations: Vec<Violation>,
+    /// Circles of ports that wait for each other, in the order in which they were found.
+    pub deadlocks: Vec<DeadlockRecord>,
+    /// For a run that stalled or deadlocked: who waits on whom; for others, flows whose receivers cannot be reached.
+    pub stall: Vec<String>,
+    /// How many threads did it. All else in here does not depend on that.
+    pub threads: ThreadUse,
+    /// Process time of the event loop in seconds, and the wall-clock time.
+    pub loop_seconds: f64,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Simulated time, ps.
+    pub now_ps: Time,
+    /// When the last flow starts or the run ends at the latest, ps.
+    pub until_ps: Time,
+    /// Flows started.
+    pub started: u64,
+    /// Flows finished.
+    pub finished: u64,
+    /// Flows that the traffic has in all, where that is known beforehand.
+    pub flows: Option<u64>,
+    /// Packet-hops so far.
+    pub packet_hops: u64,
+}
+
+/// Takes the tables of a run while it goes. Calls come at probe times, never from inside an event.
+pub trait Recorder {
+    /// Rows of one table, in the order of [`Row::order`]: flows that finished since the last call and at the
+    /// end of the run those that did not, probes of all switches at one instant, pauses that ended, and what
+    /// the [`measures`](crate::measure) of the run make. A table may come in many calls.
+    fn rows(&mut self, rows: &dyn Rows);
+}

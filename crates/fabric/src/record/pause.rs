@@ -1,0 +1,54 @@
+//! `pauses.parquet`.
+
+use dataplane::units::Time;
+
+use super::table::{Column, Row, Value, column};
+
+/// One interval during which PFC held a port's class, or that was still open at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseRecord {
+    /// The node that had to wait.
+    pub node: u32,
+    /// Its port.
+    pub port: u16,
+    /// The class.
+    pub class: u8,
+    /// XOFF took effect, ps.
+    pub from_ps: Time,
+    /// XON took effect, or the run ended, ps.
+    pub to_ps: Time,
+    /// XON never came: the interval was still open when the run ended.
+    pub open: bool,
+    /// Which of the pauses that held this port and class it was, counted from 1, where pauses are
+    /// followed.
+    pub number: Option<u32>,
+}
+
+impl Row for PauseRecord {
+    const TABLE: &'static str = "pauses";
+    const ABOUT: &'static str = "An interval during which PFC held a port's class.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("node", Value::U32(|r| r.node), "The node that had to wait."),
+        column("name", Value::NodeName(|r| r.node), "Its name."),
+        column("tier", Value::NodeTier(|r| r.node), "Its tier."),
+        column("port", Value::U16(|r| r.port), "Its port."),
+        column("class", Value::U8(|r| r.class), "The class."),
+        column("from_ps", Value::U64(|r| r.from_ps), "XOFF took effect."),
+        column(
+            "to_ps",
+            Value::U64(|r| r.to_ps),
+            "XON took effect, or the run ended.",
+        ),
+        column("open", Value::Bool(|r| r.open), "XON never came."),
+        column(
+            "number",
+            Value::OptionU32(|r| r.number),
+            "Which of the pauses of this port and class, where pauses are followed.",
+        ),
+    ];
+
+    /// In the order of their ends; those that are open come last.
+    fn order(rows: &mut Vec<Self>) {
+        rows.sort_unstable_by_key(|r| (r.open, r.to_ps, r.node, r.port, r.class, r.from_ps));
+    }
+}

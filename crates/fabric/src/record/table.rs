@@ -1,0 +1,242 @@
+//! Tables of results: rows that know their columns.
+//!
+//! A type of rows declares its table once ([`Row`]): name, columns, units, one sentence each. What writes,
+//! merges, documents or reads tables asks this declaration ([`Rows`], [`Table`]).
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::ops::Range;
+
+/// One type of rows, and the table that they make.
+pub trait Row: Clone + Debug + Send + 'static {
+    /// Name of the table; its file is `<name>.parquet`.
+    const TABLE: &'static str;
+    /// What a row is, in one sentence.
+    const ABOUT: &'static str;
+    /// The columns, in the order of the file.
+    const COLUMNS: &'static [Column<Self>];
+    /// The percentiles of this table that `summary.json` has.
+    const SUMMARY: Option<Summarised<Self>> = None;
+
+    /// Puts the rows that several partitions made into one order, which no number of threads changes.
+    fn order(rows: &mut Vec<Self>);
+}
+
+/// One column.
+pub struct Column<R> {
+    /// Its name; the unit of a quantity is its last part.
+    pub name: &'static str,
+    /// Its type, and where the value comes from.
+    pub value: Value<R>,
+    /// What it holds, in one sentence.
+    pub about: &'static str,
+}
+
+/// A column, for lists of them.
+pub const fn column<R>(name: &'static str, value: Value<R>, about: &'static str) -> Column<R> {
+    Column { name, value, about }
+}
+
+/// Percentiles of a table with one row for each bin of a histogram.
+pub struct Summarised<R> {
+    /// Key of `summary.json`.
+    pub key: &'static str,
+    /// Unit, the last part of the names of the percentiles.
+    pub unit: &'static str,
+    /// Lower edge of the bin.
+    pub bin: fn(&R) -> u64,
+    /// Samples in the bin.
+    pub samples: fn(&R) -> u64,
+}
+
+macro_rules! types {
+    ($($(#[$doc:meta])* $name:ident($of_row:ty, $word:literal);)*) => {
+        /// The type of a column, and what gives its value in a row.
+        #[derive(Clone, Copy, Debug)]
+        pub enum Value<R> {$(
+            $(#[$doc])*
+            $name(fn(&R) -> $of_row),
+        )*}
+
+        /// Values of one column.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Values {$(
+            $(#[$doc])*
+            $name(Vec<$of_row>),
+        )*}
+
+        impl<R> Value<R> {
+            /// No values of this type.
+            fn none(&self) -> Values {
+                match self { $(Self::$name(_) => Values::$name(Vec::new()),)* }
+            }
+
+            /// Appends the values of some rows.
+            ///
+            /// # Panics
+            /// If `to` is of another type.
+            fn append(&self, rows: &[R], to: &mut Values) {
+                match (self, to) {
+                    $((Self::$name(value), Values::$name(to)) => to.extend(rows.iter().map(value)),)*
+                    _ => panic!("a column keeps its type"),
+                }
+            }
+        }
+
+        impl Values {
+            /// What the documents call this type.
+            #[must_use]
+            pub const fn word(&self) -> &'static str {
+                match self { $(Self::$name(_) => $word,)* }
+            }
+        }
+    };
+}
+
+types! {
+    /// A small number.
+    U8(u8, "u8");
+    /// A number of a port, or another of its size.
+    U16(u16, "u16");
+    /// A number of a node or flow, or another of its size.
+    U32(u32, "u32");
+    /// A count, a size or a time.
+    U64(u64, "u64");
+    /// A number that may be missing.
+    OptionU32(Option<u32>, "u32 or null");
+    /// A time that may be missing.
+    OptionU64(Option<u64>, "u64 or null");
+    /// A ratio that may be missing.
+    OptionF64(Option<f64>, "f64 or null");
+    /// Yes or no.
+    Bool(bool, "bool");
+    /// The name of the node with this number.
+    NodeName(u32, "text");
+    /// The tier of the node with this number.
+    NodeTier(u32, "text");
+    /// The name of the traffic with this number.
+    TrafficName(u32, "text");
+    /// `up`, `down` or `side`: the direction from the first of two nodes to the second.
+    Direction((u32, u32), "text");
+}
+
+/// Rows of one table, of whatever type.
+pub trait Rows: Any + Debug + Send {
+    /// The table.
+    fn table(&self) -> Table;
+    /// How many rows.
+    fn len(&self) -> usize;
+    /// No row.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Appends the values of some rows to columns of [`Table::columns`].
+    fn append(&self, rows: Range<usize>, to: &mut [Values]);
+    /// Lower edges of bins and their samples, of a table with [`Row::SUMMARY`].
+    fn bins(&self) -> Vec<(u64, u64)>;
+    /// Puts the rows in order ([`Row::order`]).
+    fn order(&mut self);
+    /// Forgets the rows.
+    fn clear(&mut self);
+}
+
+impl<R: Row> Rows for Vec<R> {
+    fn table(&self) -> Table {
+        Table::of::<R>()
+    }
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn append(&self, rows: Range<usize>, to: &mut [Values]) {
+        for (column, to) in R::COLUMNS.iter().zip(to) {
+            column.value.append(&self[rows.clone()], to);
+        }
+    }
+
+    fn bins(&self) -> Vec<(u64, u64)> {
+        let bins = R::SUMMARY.map(|of| {
+            self.iter()
+                .map(move |row| ((of.bin)(row), (of.samples)(row)))
+        });
+        bins.into_iter().flatten().collect()
+    }
+
+    fn order(&mut self) {
+        R::order(self);
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+}
+
+impl dyn Rows {
+    /// The rows, if they are of this type.
+    #[must_use]
+    pub fn of<R: Row>(&self) -> Option<&[R]> {
+        let all = (self as &dyn Any).downcast_ref::<Vec<R>>();
+        all.map(Vec::as_slice)
+    }
+
+    /// The rows, if they are of this type.
+    pub fn of_mut<R: Row>(&mut self) -> Option<&mut Vec<R>> {
+        (self as &mut dyn Any).downcast_mut()
+    }
+}
+
+/// A table, apart from the type of its rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Table {
+    /// Its name; its file is `<name>.parquet`.
+    pub name: &'static str,
+    /// What a row is, in one sentence.
+    pub about: &'static str,
+    /// Key and unit of its percentiles in `summary.json`.
+    pub summary: Option<(&'static str, &'static str)>,
+    columns: fn() -> Vec<ColumnInfo>,
+}
+
+/// A column, apart from the type of its rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// No values, of its type.
+    pub empty: Values,
+    /// What it holds, in one sentence.
+    pub about: &'static str,
+}
+
+impl Table {
+    /// The table of a type of rows.
+    #[must_use]
+    pub fn of<R: Row>() -> Self {
+        Self {
+            name: R::TABLE,
+            about: R::ABOUT,
+            summary: R::SUMMARY.map(|of| (of.key, of.unit)),
+            columns: || {
+                let info = |column: &Column<R>| ColumnInfo {
+                    name: column.name,
+                    empty: column.value.none(),
+                    about: column.about,
+                };
+                R::COLUMNS.iter().map(info).collect()
+            },
+        }
+    }
+
+    /// Its columns, in the order of the file.
+    #[must_use]
+    pub fn columns(&self) -> Vec<ColumnInfo> {
+        (self.columns)()
+    }
+
+    /// Its file.
+    #[must_use]
+    pub fn file(&self) -> String {
+        format!("{}.parquet", self.name)
+    }
+}
