@@ -291,13 +291,17 @@ impl Recording {
 
     /// A port of a switch begins to send a packet.
     pub fn packet_leaves(&mut self, now: Time, link: u32, id: PacketId, arena: &Arena) {
-        let arrived_ps = self.arrived_ps.as_ref().map_or(now, |all| all[id as usize]);
+        // A frame that the switch made itself never came to it.
+        let arrived_ps = self
+            .arrived_ps
+            .as_ref()
+            .and_then(|all| all.get(id as usize));
         self.measures.packet_leaves(&Departure {
             now,
             link,
             packet: arena.hot(id),
             cold: arena.cold(id),
-            waited_ps: now - arrived_ps,
+            waited_ps: arrived_ps.map_or(0, |at_ps| now - at_ps),
         });
     }
 
