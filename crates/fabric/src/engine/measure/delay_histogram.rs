@@ -87,7 +87,10 @@ impl Measure for Delays {
     fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
         Self {
             spec: *spec,
-            grants: matches!(&setup.nic.control, Sending::Transport(TransportConfig::Homa(_))),
+            grants: matches!(
+                &setup.nic.control,
+                Sending::Transport(TransportConfig::Homa(_))
+            ),
             ports: vec![PortBins::default(); setup.graph.port_count() as usize],
         }
     }
