@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from backwater import _core
 from backwater.errors import RunError
 
 if TYPE_CHECKING:
@@ -20,26 +21,17 @@ SUMMARY = "summary.json"
 COMPARISON = "comparison.json"
 CAMPAIGN = "campaign.json"
 REPORT = "report.html"
+TABLES: tuple[dict[str, Any], ...] = tuple(json.loads(_core.catalogue("tables")))
+"""The tables of a run as the program declares them: ``name``, ``file``, ``about``, ``columns`` and
+``record``, an example of what makes ``[record]`` of a scenario record it, or None where every run
+has it."""
 RUN_FILES = (
     "resolved.toml",
-    "flows.parquet",
-    "ports.parquet",
-    "queues.parquet",
-    "active.parquet",
-    "pauses.parquet",
-    "summary.json",
+    *(table["file"] for table in TABLES if table["record"] is None),
+    SUMMARY,
 )
 """What a run leaves; the `results` crate writes them."""
-RECORDED_FILES = (
-    "throughput.parquet",
-    "port_queues.parquet",
-    "queue_histogram.parquet",
-    "rtt.parquet",
-    "delay_histogram.parquet",
-    "pause_causes.parquet",
-    "held_flows.parquet",
-    "waiting.parquet",
-)
+RECORDED_FILES = tuple(table["file"] for table in TABLES if table["record"] is not None)
 """What a run leaves besides, where ``[record]`` of its scenario requests it."""
 
 
@@ -143,7 +135,7 @@ class Run:
 
         ``at_ps`` is the end of the interval, ``bytes`` the payload received in order within it.
         """
-        return self._recorded("throughput", 'throughput = { every = "10us" }')
+        return self.table("throughput")
 
     @cached_property
     def port_queues(self) -> polars.DataFrame:
@@ -153,7 +145,7 @@ class Run:
         There is a row where the value differs from the port's sample before, so it holds until the
         port's next row: draw it in steps (``drawstyle="steps-post"``).
         """
-        return self._recorded("port_queues", 'queues = { every = "1us", ports = "switches" }')
+        return self.table("port_queues")
 
     @cached_property
     def queue_histogram(self) -> polars.DataFrame:
@@ -161,7 +153,7 @@ class Run:
 
         ``samples`` instants saw a queue of at least ``bin_bytes`` and less than the next bin's.
         """
-        return self._recorded("queue_histogram", 'histogram = { every = "100ns", bin = "1KB" }')
+        return self.table("queue_histogram")
 
     @cached_property
     def rtt(self) -> polars.DataFrame:
@@ -170,7 +162,7 @@ class Run:
         ``samples`` ACKs came back at least ``bin_ps`` and less than the next bin's picoseconds
         after the transmission of their packet had begun.
         """
-        return self._recorded("rtt", 'rtt = { bin = "100ns" }')
+        return self.table("rtt")
 
     @cached_property
     def delay_histogram(self) -> polars.DataFrame:
@@ -179,7 +171,7 @@ class Run:
         ``samples`` packets waited at least ``bin_ps`` and less than the next bin's picoseconds.
         With Homa those that needed a grant have ``scheduled``; with other schemes all have.
         """
-        return self._recorded("delay_histogram", 'delay = { bin = "100ns" }')
+        return self.table("delay_histogram")
 
     @cached_property
     def pause_causes(self) -> polars.DataFrame:
@@ -189,7 +181,7 @@ class Run:
         waited for ``egress``; ``parent`` is the number of the pause that holds that port and caused
         this one, if one did, and ``root_name``, ``root_peer_name`` name the congested port.
         """
-        return self._recorded("pause_causes", "pauses = { flows = true }")
+        return self.table("pause_causes")
 
     @cached_property
     def held_flows(self) -> polars.DataFrame:
@@ -197,7 +189,7 @@ class Run:
 
         A ``victim`` does not go to the congested port.
         """
-        return self._recorded("held_flows", "pauses = { flows = true }")
+        return self.table("held_flows")
 
     @cached_property
     def waiting(self) -> polars.DataFrame:
@@ -206,7 +198,7 @@ class Run:
         ``packets`` left by the port of ``node`` towards ``peer``; each had waited, from its arrival
         at the switch to the start of its transmission, ``mean_ps`` on average, ``max_ps`` at most.
         """
-        return self._recorded("waiting", "waiting = {}")
+        return self.table("waiting")
 
     @cached_property
     def resolved(self) -> str:
@@ -249,9 +241,18 @@ class Run:
             table = _one_by_one(table.filter(touching))
         return table.filter(pl.col("at_ps").is_between(first, last))
 
-    def _recorded(self, name: str, ask: str) -> polars.DataFrame:
-        if not (self.path / f"{name}.parquet").exists():
-            raise RunError(f"{self.path}: {name} was not recorded; add [record] with {ask}")
+    def table(self, name: str) -> polars.DataFrame:
+        """Return a table by its name; :data:`TABLES` has all of them with their columns.
+
+        Raises :class:`~backwater.errors.RunError` where the run did not record it.
+        """
+        examples = {table["name"]: table["record"] for table in TABLES}
+        if name not in examples:
+            raise RunError(f"there is no table `{name}`; there are {', '.join(examples)}")
+        if examples[name] is not None and not (self.path / f"{name}.parquet").exists():
+            raise RunError(
+                f"{self.path}: {name} was not recorded; add [record] with {examples[name]}"
+            )
         return self._table(name)
 
     def _table(self, name: str) -> polars.DataFrame:

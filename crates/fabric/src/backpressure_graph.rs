@@ -1,5 +1,5 @@
 //! Which egress port can hold which other by backpressure, where that goes round in a circle, and
-//! which pairs of ports must hold nobody so that it does not (BFC paper, App. B).
+//! which pairs of ports must hold no other so that it does not (BFC-35).
 //!
 //! A node is an egress port of a switch. Where packets go from port A to port B in one hop, B can
 //! hold A. A network whose graph has no circle cannot deadlock.

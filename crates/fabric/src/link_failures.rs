@@ -40,7 +40,7 @@ pub struct LinkFailures {
     pub reconvergence_ps: Time,
     /// What becomes of packets for a port whose link is down.
     pub stranded: Stranded,
-    /// Pairs of ports that could deadlock hold nobody (BFC), also after a change.
+    /// Pairs of ports that could deadlock hold no queue upstream, also after a change.
     pub elide_backpressure: bool,
 }
 

@@ -1,13 +1,15 @@
-//! What the ns-3 simulator of HPCC knows of a network: who has which number and address, in which
-//! order equal paths stand, and which round trip and BDP it tells its senders (rules in
+//! What the ns-3 simulator that is replayed knows of a network: who has which number and address, in which
+//! order equal paths stand, and which round trip and BDP it gives its senders (rules in
 //! `specs/ns3.md`).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use dataplane::config::PathChoice;
-use dataplane::route::{Endpoints, PortSets, Routes};
+use dataplane::config::{PathChoice, SwitchConfig};
+use dataplane::route::{Endpoints, PortSets, Routes, ports};
 use dataplane::units::{NS, Time};
+use kernel::StreamHeads;
+use traffic::Flow;
 
 use crate::topology::Graph;
 use crate::topology::graph::NONE;
@@ -229,5 +231,33 @@ impl Baselines {
         sums[graph.group_switch(from) as usize]
             .and(graph, src as usize, payload)
             .and(graph, dst as usize, payload)
+    }
+}
+
+/// The draws of all nodes in one sequence, where the switches replay ns-3's.
+// NS3-18
+pub(crate) fn draws(switch: &SwitchConfig, graph: &Graph) -> Option<StreamHeads> {
+    let replay = switch.ecn.as_ref().is_some_and(|ecn| ecn.replay);
+    replay.then(|| StreamHeads::new(1, 1, 6 * u64::from(graph.nodes()) + 2))
+}
+
+/// Source ports: 10 000 for the first flow of a pair of hosts, and one more for each that follows.
+// NS3-41
+#[derive(Debug, Default)]
+pub(crate) struct SourcePorts {
+    used: BTreeMap<(u32, u32), u16>,
+}
+
+impl SourcePorts {
+    const FIRST: u16 = 10_000;
+
+    pub fn next(&mut self, flow: &Flow) -> u32 {
+        if let Some(said) = flow.src_port {
+            return ports(said, flow.port); // FGC-30
+        }
+        let port = self.used.entry((flow.src, flow.dst)).or_insert(Self::FIRST);
+        let src = *port;
+        *port = port.wrapping_add(1);
+        ports(src, flow.port)
     }
 }

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use dataplane::config::NicConfig;
 use dataplane::switch::MixedMap;
 use dataplane::units::{Rate, Time};
 
@@ -17,6 +18,29 @@ use crate::topology::graph::NONE;
 /// Equal-cost paths between two switches that are kept apart because none is better than another
 /// in everything. Beyond it they are summed up by one that is at least as good as each. // TOP-16
 const MAX_ALTERNATIVES: usize = 32;
+
+/// What a flow's packets are, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameSizes {
+    /// Payload of a full packet.
+    pub mtu: u16,
+    /// Header of each packet.
+    pub header: u16,
+    /// An ACK.
+    pub ack: u16,
+}
+
+impl FrameSizes {
+    /// The frames of a NIC.
+    #[must_use]
+    pub const fn of(nic: &NicConfig) -> Self {
+        Self {
+            mtu: nic.mtu,
+            header: nic.header,
+            ack: nic.ack,
+        }
+    }
+}
 
 /// The links of a path, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -370,28 +394,20 @@ impl Paths {
         src: u32,
         dst: u32,
         bytes: u64,
-        mtu: u16,
-        header: u16,
+        frames: FrameSizes,
     ) -> Time {
         least(self.alternatives(src, dst), |path| {
-            path.ideal_received_ps(bytes, mtu, header)
+            path.ideal_received_ps(bytes, frames.mtu, frames.header)
         })
     }
 
     /// Completion time at the sender: that at the receiver, and the return of one ACK of
-    /// `ack_bytes` that finds all links free. // TOP-15
-    pub fn ideal_acked_ps(
-        &mut self,
-        src: u32,
-        dst: u32,
-        bytes: u64,
-        mtu: u16,
-        header: u16,
-        ack_bytes: u16,
-    ) -> Time {
+    /// `frames.ack` bytes that finds all links free. // TOP-15
+    pub fn ideal_acked_ps(&mut self, src: u32, dst: u32, bytes: u64, frames: FrameSizes) -> Time {
+        let FrameSizes { mtu, header, ack } = frames;
         let paths = self.alternatives(src, dst);
         least(paths, |path| path.ideal_received_ps(bytes, mtu, header))
-            .saturating_add(least(paths, |path| path.one_way_ps(ack_bytes)))
+            .saturating_add(least(paths, |path| path.one_way_ps(ack)))
     }
 
     /// Round trip of a frame of `frame_bytes` and its ACK of `ack_bytes` in the empty network. // TOP-10

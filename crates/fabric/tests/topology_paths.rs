@@ -5,11 +5,17 @@ use std::sync::Arc;
 use dataplane::config::PathChoice;
 use dataplane::route::Routes;
 use dataplane::units::{NS, Rate, Time, US};
-use fabric::paths::{PathProfile, Paths};
+use fabric::paths::{FrameSizes, PathProfile, Paths};
 use fabric::routing::routes;
 use fabric::topology::{BuildOptions, Graph, LinkSpec, Loss, TopologySpec};
 use kernel::{Purpose, Stream};
 use proptest::prelude::*;
+
+const FRAMES: FrameSizes = FrameSizes {
+    mtu: 1_000,
+    header: 48,
+    ack: 60,
+};
 
 fn link(gbps: u64) -> LinkSpec {
     LinkSpec {
@@ -119,25 +125,25 @@ fn ideal_times_by_hand() {
     let mut paths = Paths::new(bfc());
     // In the rack: two links; across: four.
     assert_eq!(
-        paths.ideal_received_ps(0, 1, 1_000, 1_000, 48),
+        paths.ideal_received_ps(0, 1, 1_000, FRAMES),
         2 * full + 2 * US
     );
     assert_eq!(
-        paths.ideal_received_ps(0, 16, 1_000, 1_000, 48),
+        paths.ideal_received_ps(0, 16, 1_000, FRAMES),
         4 * full + 4 * US
     );
-    let long = paths.ideal_received_ps(0, 16, 10_000_000, 1_000, 48);
+    let long = paths.ideal_received_ps(0, 16, 10_000_000, FRAMES);
     assert_eq!(long, 10_003 * full + 4 * US);
     // 1000 + 500 payload bytes: the short packet (43 840 ps) waits for the full one at each switch.
-    let short = paths.ideal_received_ps(0, 1, 1_500, 1_000, 48);
+    let short = paths.ideal_received_ps(0, 1, 1_500, FRAMES);
     assert_eq!(short, 2 * full + 43_840 + 2 * US);
     // One byte: a header and that byte.
     assert_eq!(
-        paths.ideal_received_ps(0, 1, 1, 1_000, 48),
+        paths.ideal_received_ps(0, 1, 1, FRAMES),
         2 * 49 * 80 + 2 * US
     );
     // TOP-15: an ACK of 60 bytes takes 4 800 ps a link.
-    let acked = paths.ideal_acked_ps(0, 16, 10_000_000, 1_000, 48, 60);
+    let acked = paths.ideal_acked_ps(0, 16, 10_000_000, FRAMES);
     assert_eq!(acked, long + 4 * 4_800 + 4 * US);
     assert_eq!(paths.hops(0, 16), 4);
 }
@@ -153,7 +159,7 @@ fn a_slow_link_in_the_middle_sets_the_pace() {
     let mut paths = Paths::new(graph(&spec));
     // 1048 bytes at 40 Gbps take 209 600 ps; 100 packets, the first passes two fast links too.
     let expected = 100 * 209_600 + 2 * 83_840 + 3 * US;
-    assert_eq!(paths.ideal_received_ps(0, 2, 100_000, 1_000, 48), expected);
+    assert_eq!(paths.ideal_received_ps(0, 2, 100_000, FRAMES), expected);
     assert_eq!(paths.bottleneck(0, 2), Rate::from_gbps(40));
     assert_eq!(paths.bottleneck(0, 1), Rate::from_gbps(100));
 }
@@ -430,9 +436,9 @@ proptest! {
                 for bytes in [1, 1_000, 1_700, 40_321] {
                     let naive =
                         there.iter().map(|hops| naive_received_ps(hops, bytes, 1_000, 48)).min();
-                    let received = paths.ideal_received_ps(src, dst, bytes, 1_000, 48);
+                    let received = paths.ideal_received_ps(src, dst, bytes, FRAMES);
                     prop_assert_eq!(Some(received), naive);
-                    let acked = paths.ideal_acked_ps(src, dst, bytes, 1_000, 48, 60);
+                    let acked = paths.ideal_acked_ps(src, dst, bytes, FRAMES);
                     prop_assert_eq!(acked, received + ack);
                 }
                 let data = there.iter().map(|hops| naive_one_way_ps(hops, 1_048)).min();
@@ -494,11 +500,11 @@ fn short_flows_take_the_near_path_and_long_ones_the_fast_one() {
     assert_eq!(paths.alternatives(0, 1).len(), 2);
     // 1048 bytes: 83 840 ps at 100 Gbps, 838 400 ps at 10 Gbps.
     assert_eq!(
-        paths.ideal_received_ps(0, 1, 1_000, 1_000, 48),
+        paths.ideal_received_ps(0, 1, 1_000, FRAMES),
         2 * 83_840 + 2 * 838_400 + 4 * US
     );
     assert_eq!(
-        paths.ideal_received_ps(0, 1, 1_000_000, 1_000, 48),
+        paths.ideal_received_ps(0, 1, 1_000_000, FRAMES),
         1_003 * 83_840 + 102 * US
     );
     assert_eq!(paths.bottleneck(0, 1), Rate::from_gbps(100));
@@ -532,7 +538,7 @@ fn too_many_incomparable_paths_are_summed_up_from_below() {
     let best = (Rate::from_gbps(49), US);
     let end = (Rate::from_gbps(100), US);
     for bytes in [1, 10_000, 1_000_000] {
-        let ideal = many.ideal_received_ps(0, 1, bytes, 1_000, 48);
+        let ideal = many.ideal_received_ps(0, 1, bytes, FRAMES);
         assert!(ideal >= naive_received_ps(&[end, best, best, end], bytes, 1_000, 48));
         for hops in all_paths(&graph, &tables, 0, 1) {
             assert!(ideal <= naive_received_ps(&hops, bytes, 1_000, 48));
@@ -578,7 +584,7 @@ fn a_hundred_thousand_hosts_need_no_table_of_pairs() {
         };
         assert_eq!(paths.hops(src, dst), links);
         assert_eq!(
-            paths.ideal_received_ps(src, dst, 1_000, 1_000, 48),
+            paths.ideal_received_ps(src, dst, 1_000, FRAMES),
             links as u64 * (83_840 + US)
         );
     }

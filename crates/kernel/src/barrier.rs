@@ -53,7 +53,7 @@ impl Barrier {
     pub fn wait(&self) -> Result<(), Broken> {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
-            // Nobody comes to the next round before this one is over.
+            // No thread comes to the next round before this one is over.
             self.arrived.store(0, Ordering::Relaxed);
             self.round.store(round.wrapping_add(1), Ordering::Release);
             self.rouse();
@@ -79,7 +79,7 @@ impl Barrier {
         self.check()
     }
 
-    /// One party will not come any more: nobody waits from now on.
+    /// One thread will not come any more: no other waits from now on.
     pub fn break_up(&self) {
         self.broken.store(true, Ordering::Release);
         self.rouse();
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::AtomicU64;
 
-    /// All threads add up rounds; nobody may be a round ahead of what all have written.
+    /// All threads add up rounds; none may be a round ahead of what all have written.
     // KER-12
     fn meet(parties: u32, looks: u32, rounds: u64) {
         let barrier = Barrier::new(parties, looks);
@@ -152,7 +152,7 @@ mod tests {
                     assert_eq!(thread.join().unwrap(), Err(Broken));
                 }
             });
-            assert_eq!(barrier.wait(), Err(Broken), "and whoever comes later too");
+            assert_eq!(barrier.wait(), Err(Broken), "and also one that comes later");
         }
     }
 }

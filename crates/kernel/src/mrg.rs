@@ -63,7 +63,7 @@ fn power(a: &Matrix, mut exponent: u64, m: u64) -> Matrix {
 
 /// The first number of one stream after the other. // KER-10
 ///
-/// The ns-3 simulator of HPCC makes a new random variable for every draw, which takes the next
+/// The ns-3 simulator that is replayed makes a new random variable for every draw, which takes the next
 /// stream, and asks it once. Streams are 2^127 steps apart, and the run number chooses a
 /// substream, 2^76 steps apart, in each.
 #[derive(Clone, Debug)]

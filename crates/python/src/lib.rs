@@ -298,6 +298,34 @@ fn floodgate_resources(scenario: &Scenario, destinations: Option<u64>) -> Option
     Some(json!({ "destinations": all, "switches": switches }))
 }
 
+/// The tables of a run. `record` is an example of what makes a scenario record it; `None`: every run has it.
+fn table_entries() -> Vec<Value> {
+    let entry = |table: &fabric::record::Table, record: Option<&str>| {
+        let column = |column: fabric::record::table::ColumnInfo| {
+            json!({
+                "name": column.name,
+                "type": column.empty.word(),
+                "about": column.about,
+            })
+        };
+        let columns: Vec<Value> = table.columns().into_iter().map(column).collect();
+        json!({
+            "name": table.name,
+            "file": table.file(),
+            "about": table.about,
+            "record": record,
+            "columns": columns,
+        })
+    };
+    let always = fabric::record::tables().map(|table| entry(&table, None));
+    let measures = fabric::measure::MEASURES.iter();
+    let requested = measures.flat_map(|measure| {
+        let tables = (measure.tables)().into_iter();
+        tables.map(|table| entry(&table, Some(measure.example)))
+    });
+    always.into_iter().chain(requested).collect()
+}
+
 /// What is built in, as JSON.
 #[pyfunction]
 fn catalogue(what: &str) -> PyResult<String> {
@@ -311,9 +339,10 @@ fn catalogue(what: &str) -> PyResult<String> {
             .iter()
             .map(topology_entry)
             .collect(),
+        "tables" => table_entries(),
         _ => {
             let message =
-                format!("`{what}` is no list; there are schemes, workloads and topologies");
+                format!("`{what}` is no list; there are schemes, workloads, topologies and tables");
             return Err(PyValueError::new_err(message));
         }
     };

@@ -1,4 +1,4 @@
-//! What the writer has to be told before a run starts.
+//! What the writer has to know before a run starts.
 
 use fabric::measure::RecordSpec;
 
@@ -27,7 +27,7 @@ pub struct AskedLoad {
     pub of: String,
 }
 
-/// What the writer has to be told before a run starts.
+/// What the writer has to know before a run starts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunInfo {
     /// Name of the scenario.

@@ -19,7 +19,7 @@ pub const SHORT_UP_TO_BYTES: u64 = 10_000;
 /// Flows of more than this many payload bytes are long; those between are medium.
 pub const LONG_FROM_BYTES: u64 = 1_000_000;
 
-/// Flows faster than their ideal that are told one by one.
+/// Flows faster than their ideal that are named one by one.
 const EXAMPLES: u64 = 10;
 
 /// What `summary.json` says.

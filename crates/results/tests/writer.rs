@@ -157,6 +157,65 @@ fn rows(dir: &Path, name: &str) -> i64 {
         .num_rows()
 }
 
+/// The columns of all tables. Programs of users read them by these names.
+const COLUMNS: [(&str, &str); 13] = [
+    (
+        "flows",
+        "id source src dst bytes class incast port start_ps received_ps acked_ps \
+         ideal_received_ps ideal_acked_ps slowdown slowdown_acked retransmitted finished",
+    ),
+    (
+        "queues",
+        "at_ps node name tier used_bytes max_port_bytes from_ps probes",
+    ),
+    (
+        "pauses",
+        "node name tier port class from_ps to_ps open number",
+    ),
+    (
+        "ports",
+        "node name tier port peer peer_name peer_tier direction rate_bps delay_ps tx_packets \
+         tx_bytes tx_data_bytes tx_reply_bytes tx_credit_bytes marked max_queue_bytes \
+         max_port_bytes pauses resumes paused_ps dropped_buffer dropped_egress_threshold \
+         dropped_no_route dropped_link dropped_credit_limit",
+    ),
+    ("active", "node name tier port direction active probes"),
+    ("throughput", "at_ps flow bytes"),
+    ("port_queues", "at_ps node name port peer peer_name bytes"),
+    (
+        "queue_histogram",
+        "node name tier port peer peer_name bin_bytes samples",
+    ),
+    ("rtt", "bin_ps samples"),
+    (
+        "waiting",
+        "node name tier port peer peer_name incast packets mean_ps max_ps",
+    ),
+    (
+        "delay_histogram",
+        "node name tier port peer peer_name scheduled bin_ps samples",
+    ),
+    (
+        "pause_causes",
+        "at_ps node name port peer peer_name peer_port class number held_bytes \
+         threshold_bytes pool_bytes victim egress egress_name egress_bytes parent depth \
+         root_node root_name root_port root_peer_name",
+    ),
+    (
+        "held_flows",
+        "flow node name port peer_name root_node root_name root_port root_peer_name pauses \
+         held_ps victim",
+    ),
+];
+
+fn columns(dir: &Path, name: &str) -> Vec<String> {
+    let file = fs::File::open(dir.join(name)).unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let schema = reader.metadata().file_metadata().schema().clone();
+    let fields = schema.get_fields().iter();
+    fields.map(|field| field.name().to_owned()).collect()
+}
+
 const WHOLE: [&str; 7] = [
     "active.parquet",
     "flows.parquet",
@@ -360,6 +419,14 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
     assert_eq!(names_in(&dir.0), names);
     for (name, count) in recorded {
         assert_eq!(rows(&dir.0, name), count, "{name}");
+    }
+    for (table, names) in COLUMNS {
+        let names: Vec<&str> = names.split(' ').collect();
+        assert_eq!(
+            columns(&dir.0, &format!("{table}.parquet")),
+            names,
+            "{table}"
+        );
     }
     let queue = summary.percentiles["queue"].unwrap();
     assert_eq!((queue.samples, queue.p50, queue.p95), (100, 0, 0));

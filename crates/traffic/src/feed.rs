@@ -144,7 +144,7 @@ impl Iterator for Feed {
 enum Instants {
     /// One, when the window opens.
     Once(Option<u64>),
-    /// As the clock says, at most so many.
+    /// As the clock says, at most this many.
     Clocked { clock: Clock, left: u64 },
 }
 

@@ -19,7 +19,7 @@ pub struct ListedFlow {
     pub class: Option<u8>,
     /// Destination port; [`INCAST_PORT`](crate::INCAST_PORT) means that it belongs to an incast. // TRA-19
     pub port: u16,
-    /// Source port; `None`: whoever needs one gives it. // FGC-30
+    /// Source port; `None`: the engine assigns one where it needs one. // FGC-30
     pub src_port: Option<u16>,
 }
 

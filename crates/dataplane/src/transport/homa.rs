@@ -460,6 +460,7 @@ fn control(
 
 impl Declared for Homa {
     type Config = HomaConfig;
+    const SAYS_UNGRANTED: bool = true;
 }
 
 impl Transport for Homa {

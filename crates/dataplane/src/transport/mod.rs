@@ -41,6 +41,16 @@ macro_rules! define {
                 $name(<$module::$name as Declared>::Config),
             )*
         }
+
+        impl TransportConfig {
+            /// [`Declared::SAYS_UNGRANTED`] of this transport.
+            #[must_use]
+            pub const fn says_ungranted(&self) -> bool {
+                match self {
+                    $(Self::$name(_) => <$module::$name as Declared>::SAYS_UNGRANTED,)*
+                }
+            }
+        }
     };
 }
 transports!(define);
@@ -81,6 +91,8 @@ pub(crate) struct Context<'a, S, P> {
 pub trait Declared {
     /// Its parameters.
     type Config: Copy + Debug + PartialEq;
+    /// The record of a data packet says how many packets of its message need no grant ([`Cold::credit`]).
+    const SAYS_UNGRANTED: bool = false;
 }
 
 /// Both halves of a transport at one NIC.

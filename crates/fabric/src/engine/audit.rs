@@ -1,4 +1,4 @@
-//! The books of a run: every law of conservation that can be checked is checked, every time.
+//! The audit of a run: every law of conservation that can be checked is checked, in every run.
 
 use dataplane::sink::DropCause;
 use dataplane::units::NEVER;
@@ -15,7 +15,7 @@ impl<C: Calendar + Send> Simulation<C> {
     /// Makes all checks; violations go to the list, the names of checks that held come back.
     pub(super) fn audit(&mut self, ending: Ending) -> Vec<&'static str> {
         for part in &mut self.net.parts {
-            self.violations.append(&mut part.violations);
+            self.violations.append(&mut part.flows.violations);
         }
         // In whichever partition they were found.
         self.violations.sort_by(|a, b| a.message.cmp(&b.message));
@@ -91,10 +91,10 @@ impl<C: Calendar + Send> Simulation<C> {
             switch.for_each_held(arena, |_| waiting += 1);
         }
         let alive = self.net.alive();
-        let told: u64 = self.net.parts.iter().map(|p| p.core.notices.len()).sum();
-        if alive != under_way + waiting + told {
+        let notices: u64 = self.net.parts.iter().map(|p| p.core.notices.len()).sum();
+        if alive != under_way + waiting + notices {
             broken.push(format!(
-                "{alive} packets are alive, but {under_way} are on links, {waiting} in queues, and of {told} \
+                "{alive} packets are alive, but {under_way} are on links, {waiting} in queues, and of {notices} \
                  the loss is being told"
             ));
         }
@@ -124,7 +124,7 @@ impl<C: Calendar + Send> Simulation<C> {
     fn audit_delivery(&self, drained: bool) -> Vec<String> {
         let nics = self.net.each_nic();
         let delivered: u64 = nics.map(|(_, nic, _)| nic.counters().delivered_bytes).sum();
-        let finished: u64 = self.net.parts.iter().map(|p| p.finished_bytes).sum();
+        let finished: u64 = self.net.parts.iter().map(|p| p.flows.finished_bytes).sum();
         if delivered < finished || drained && delivered != finished {
             return vec![format!(
                 "flows of {finished} B finished, {delivered} B were delivered"
@@ -181,7 +181,7 @@ impl<C: Calendar + Send> Simulation<C> {
         let mut said = Vec::new();
         said.extend(self.explain_deadlock());
         for (host, nic, _) in self.net.each_nic() {
-            let live = &self.net.part_of(host).live;
+            let live = &self.net.part_of(host).flows.live;
             nic.for_each_flow(|cookie, acked, why| {
                 if let Some(flow) = live.get(cookie)
                     && said.len() < MOST
@@ -246,7 +246,7 @@ impl<C: Calendar + Send> Simulation<C> {
                 switch_port += 1;
             }
             // LNK-23: what a switch had for it, and what was under direction.
-            let lost = net.part_of(of.peer).losses.lost(link as usize);
+            let lost = net.part_of(of.peer).faults.losses.lost(link as usize);
             record.dropped[DropCause::Link as usize] += lost + net.lost_with(link);
             record
         };

@@ -1,4 +1,4 @@
-//! The books of receiver-driven transports: each data packet that was sent arrived whole, arrived
+//! The audit of receiver-driven transports: each data packet that was sent arrived whole, arrived
 //! or came home as a header, or was dropped; each credit let a packet go, was wasted or was dropped.
 
 use dataplane::sink::DropCause;
@@ -7,7 +7,7 @@ use kernel::calendar::Calendar;
 use super::Simulation;
 
 impl<C: Calendar + Send> Simulation<C> {
-    /// AUD-10: nothing of a receiver-driven transport is lost from the books. Drops do not say of what
+    /// AUD-10: every packet and credit of a receiver-driven transport is accounted for. Drops do not say of what
     /// kind the frames were, so all of them may have been of one.
     pub(super) fn audit_driven(&self, drained: bool) -> Vec<String> {
         let mut broken = Vec::new();

@@ -1,6 +1,5 @@
 //! From a plan to partitions that are ready to run.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use dataplane::config::{
@@ -17,27 +16,25 @@ use kernel::random::{Purpose, Stream};
 
 use super::deadlock::DeadlockSearch;
 use super::division::{divide, lanes, undivided};
-use super::exchange::Outbox;
 use super::floodgate::upward;
+use super::flow_parameters::FlowParameters;
+use super::flow_state::FlowState;
 use super::lanes::Lanes;
 use super::link_ends::Links;
 use super::link_state::LinkStates;
-use super::live_flows::LiveFlows;
 use super::loss::Losses;
 use super::measure::{Recording, Setup};
 use super::merge::Merged;
 use super::network::Network;
 use super::node::{Core, Node};
 use super::notices::Notices;
-use super::order::{self, SourcePorts};
-use super::partition::Partition;
+use super::outbox::Outbox;
+use super::partition::{LinkFaults, NextAccess, Partition, Prefetching, Settings};
 use super::places::Places;
-use super::prefetch::NextAccess;
 use super::probe::Probes;
 use super::upcoming_flows::Traffic;
-use super::{Clock, Plan, Simulation};
-use crate::ns3::Baselines;
-use crate::paths::Paths;
+use super::{Plan, Simulation};
+use crate::ns3;
 use crate::record::ThreadUse;
 use crate::routing::PathCounts;
 use crate::topology::Graph;
@@ -180,15 +177,6 @@ fn partition<C: Calendar>(
 ) -> Partition<C> {
     let graph = &plan.graph;
     let losses = Losses::new(graph, plan.seed);
-    // LNK-14
-    let lasting = plan
-        .link_failures
-        .as_ref()
-        .map_or(Vec::new(), |o| o.lasting());
-    let paths = Paths::new(match lasting.is_empty() {
-        true => Arc::clone(graph),
-        false => Arc::new(graph.without(&lasting)),
-    });
     let link_states = LinkStates::new(plan);
     let setup = Setup {
         graph,
@@ -215,7 +203,7 @@ fn partition<C: Calendar>(
         reading: None,
         events: 0,
         watched: plan.record.watches_queues(),
-        replayed: order::draws(&plan.switch, graph),
+        replayed: ns3::draws(&plan.switch, graph),
     };
     let switches: Vec<_> = (places.switches(part).iter())
         .filter_map(|&n| switch(plan, tables, n))
@@ -229,39 +217,27 @@ fn partition<C: Calendar>(
         nics: (places.hosts(part).iter())
             .map(|&n| nic(plan, &config, n))
             .collect(),
-        prefetches_queues: places.lanes(part) == 1
-            && switches.iter().any(Switch::has_several_queues),
+        prefetching: Prefetching {
+            on: graph.port_count() >= MANY_PORTS,
+            queues: places.lanes(part) == 1 && switches.iter().any(Switch::has_several_queues),
+            next: NextAccess::Nothing,
+        },
         switches,
-        losses,
-        link_states,
+        faults: LinkFaults {
+            losses,
+            states: link_states,
+        },
         outbox: Outbox::new(places.parts()),
         recording,
         round: Vec::new(),
         progress_ps: 0,
-        coming: vec![VecDeque::new(); places.lanes(part)],
-        starting: VecDeque::new(),
-        live: LiveFlows::default(),
-        finished: Vec::new(),
-        started: 0,
-        done: 0,
-        finished_bytes: 0,
-        violations: Vec::new(),
-        paths: match plan.clock {
-            Clock::Exact => paths,
-            Clock::Nanoseconds { .. } => paths.cut(),
+        flows: FlowState::new(places.lanes(part)),
+        parameters: FlowParameters::new(plan, config, tables.path_counts.clone()),
+        settings: Settings {
+            elide: plan.elide,
+            starts_first: plan.starts_first,
+            spraying: sprays(&plan.switch),
         },
-        baselines: Baselines::new(Arc::clone(graph), u64::from(plan.nic.mtu)),
-        source_ports: SourcePorts::default(),
-        network_rtt_ps: None,
-        nic: config,
-        base_rtt: plan.base_rtt,
-        seed: plan.seed,
-        elide: plan.elide,
-        starts_first: plan.starts_first,
-        next_access: NextAccess::Nothing,
-        prefetches: graph.port_count() >= MANY_PORTS,
-        spraying: sprays(&plan.switch),
-        path_counts: tables.path_counts.clone(),
     };
     partition.schedule_link_failures(part);
     partition
@@ -321,7 +297,7 @@ impl<C: Calendar> Simulation<C> {
             .zip(calendars)
             .map(|(part, calendar)| partition(&plan, &places, part, &mut tables, calendar))
             .collect();
-        let losing = !parts[0].losses.none();
+        let losing = !parts[0].faults.losses.none();
         let deadlock_search = DeadlockSearch::new(&plan);
         let lossless = match plan.switch.mmu.admission {
             _ if matches!(plan.switch.assist, Some(Assist::Trim(_))) => false,

@@ -1,4 +1,4 @@
-//! The end of a run: open things are closed, everything counted is told.
+//! The end of a run: what is open is closed, the audit is made, counters are summed up.
 
 use kernel::calendar::Calendar;
 use kernel::digest::Digest;
@@ -9,7 +9,7 @@ use super::network::Network;
 use crate::record::{Counters, Ending, FlowRecord, Outcome, Recorder, ThreadUse};
 
 impl<C: Calendar + Send> Simulation<C> {
-    /// The end: open things are closed, books are compared, everything counted is told.
+    /// Closes what is open, makes the audit, and sums up all counters.
     pub(super) fn close(
         mut self,
         ending: Ending,
@@ -65,8 +65,8 @@ impl<C: Calendar> Network<C> {
     fn unfinished(&mut self) -> Vec<FlowRecord> {
         let mut records = Vec::new();
         for part in &mut self.parts {
-            let flows: Vec<Flow> = part.live.iter().copied().collect();
-            records.extend(flows.into_iter().map(|flow| part.record(flow)));
+            let flows: Vec<Flow> = part.flows.live.iter().copied().collect();
+            records.extend(flows.into_iter().map(|flow| part.parameters.record(flow)));
         }
         records.sort_unstable_by_key(|record| record.flow.id);
         records
@@ -92,7 +92,7 @@ impl<C: Calendar> Network<C> {
         };
         for part in &self.parts {
             c.events += part.core.events;
-            if let Some(states) = &part.link_states {
+            if let Some(states) = &part.faults.states {
                 c.link_changes += states.changes;
                 c.reroutes = states.reroutes;
             }

@@ -1,8 +1,9 @@
-//! Deadlocks during a run: queues that hold each other so that none of them can ever send again. The rules
-//! are in `specs/links.md`.
+//! Deadlocks: queues that hold each other so that none of them can ever send again. The rules are in
+//! `specs/links.md`.
 //!
-//! Only ports that stand in a circle of the backpressure graph can take part, so a network without
-//! such a circle is never searched, and others only while something is paused.
+//! During a run only ports that stand in a circle of the backpressure graph are searched, so a network without
+//! such a circle never is, and others only while something is paused. A run that stalled is searched once
+//! more, with all its ports, to say who waits for whom.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -36,7 +37,7 @@ type QueueAt = (u32, u32);
 /// What holds something at an ingress of a switch.
 type HeldAt = (u32, u16, Holds);
 
-/// A queue that cannot send, and all that would have to go first.
+/// A queue that cannot send, and the pauses that hold it.
 #[derive(Clone, Debug)]
 struct Stuck {
     link: u32,
@@ -69,7 +70,7 @@ pub(super) struct DeadlockSearch {
 }
 
 impl DeadlockSearch {
-    /// `None`: nobody can hold anybody in a circle.
+    /// `None`: no queues can hold each other in a circle.
     pub fn new(plan: &Plan) -> Option<Box<Self>> {
         let (graph, switch) = (&plan.graph, &plan.switch);
         let pfc = match switch.mmu.admission {
@@ -167,13 +168,12 @@ impl<C: Calendar> Simulation<C> {
         {
             return false;
         }
-        let (holders, flows) = self.holders(&links);
-        let dead = never_again(&stuck, &holders);
-        let fresh = dead
-            .iter()
-            .any(|queue| !deadlock_search.dead.contains(queue));
-        if let Some(circle) = circle(&dead, &deadlock_search.dead, &stuck, &holders) {
-            let record = self.deadlock_record(now, &circle, &stuck, &flows);
+        let waiting = self.waiting(&links, stuck);
+        let dead = waiting.never_again();
+        let mut new = dead.iter();
+        let fresh = new.any(|queue| !deadlock_search.dead.contains(queue));
+        if let Some(circle) = waiting.circle(&dead, &deadlock_search.dead) {
+            let record = self.deadlock_record(now, &circle, &waiting);
             deadlock_search.found.push(record);
         }
         deadlock_search.dead.extend(dead);
@@ -181,7 +181,7 @@ impl<C: Calendar> Simulation<C> {
     }
 
     /// Ports at which something is stuck, and that can hold each other in a circle as far as routes
-    /// tell. Nearly always none.
+    /// say. There are nearly always none.
     fn candidates(&self, deadlock_search: &DeadlockSearch) -> Vec<u32> {
         let graph = &self.net.graph;
         let may_be_stuck = |&link: &u32| {
@@ -237,39 +237,52 @@ impl<C: Calendar> Simulation<C> {
         stuck
     }
 
-    /// Where the packets stand that hold something of these ports; and flows by queue.
-    fn holders(
-        &self,
-        links: &[u32],
-    ) -> (
-        BTreeMap<HeldAt, BTreeSet<QueueAt>>,
-        BTreeMap<QueueAt, BTreeSet<u32>>,
-    ) {
+    /// The queues that are stuck at these ports, with all that holds them.
+    fn waiting(&self, links: &[u32], stuck: BTreeMap<QueueAt, Stuck>) -> Waiting {
         let peer = |&link: &u32| self.net.graph.port(link as usize).peer;
         let peers: BTreeSet<u32> = links.iter().map(peer).collect();
-        let (mut holders, mut flows) = (BTreeMap::new(), BTreeMap::new());
+        let mut waiting = Waiting {
+            stuck,
+            ..Waiting::default()
+        };
         for peer in peers {
             let (switch, arena) = self.net.switch(peer);
             switch.for_each_hold(arena, |ingress, holds, queue, flow| {
-                let at: &mut BTreeSet<QueueAt> = holders.entry((peer, ingress, holds)).or_default();
+                let at = waiting.holders.entry((peer, ingress, holds)).or_default();
                 at.insert((peer, queue));
-                let in_queue: &mut BTreeSet<u32> = flows.entry((peer, queue)).or_default();
+                let in_queue = waiting.flows.entry((peer, queue)).or_default();
                 in_queue.insert(flow);
             });
         }
-        (holders, flows)
+        waiting
+    }
+
+    /// AUD-09: of a run that stalled, the ports that wait for each other in a circle, as a sentence; `None`:
+    /// there is no such circle.
+    pub(super) fn explain_deadlock(&self) -> Option<String> {
+        let graph = &self.net.graph;
+        let peer = |link: u32| graph.port(link as usize).peer;
+        let between_switches = |&link: &u32| peer(link) >= graph.hosts();
+        let ports = (graph.endpoints()..graph.port_count()).filter(between_switches);
+        let links: Vec<u32> = ports.collect();
+        let waiting = self.waiting(&links, self.stuck_queues(&links));
+        let circle = waiting.circle(&waiting.never_again(), &BTreeSet::new())?;
+        let name = |queue: &QueueAt| {
+            let to = graph.name(peer(waiting.stuck[queue].link));
+            format!("{}->{to}", graph.name(queue.0))
+        };
+        let names: Vec<String> = circle.iter().map(name).collect();
+        Some(format!(
+            "deadlock: {} waits for {} again",
+            names.join(" waits for "),
+            names[0]
+        ))
     }
 
     // LNK-42
-    fn deadlock_record(
-        &self,
-        now: Time,
-        circle: &[QueueAt],
-        stuck: &BTreeMap<QueueAt, Stuck>,
-        flows: &BTreeMap<QueueAt, BTreeSet<u32>>,
-    ) -> DeadlockRecord {
+    fn deadlock_record(&self, now: Time, circle: &[QueueAt], waiting: &Waiting) -> DeadlockRecord {
         let port = |queue: &QueueAt| {
-            let of = &stuck[queue];
+            let of = &waiting.stuck[queue];
             let (node, port) = self.sender(of.link);
             DeadPort {
                 node,
@@ -279,14 +292,17 @@ impl<C: Calendar> Simulation<C> {
                 bytes: of.bytes,
             }
         };
-        // The pause that closed the circle; of BFC's nobody knows since when.
+        // The pause that closed the circle; of queues no node knows since when they are paused.
         let since = |queue: &QueueAt| {
-            let of = &stuck[queue];
+            let of = &waiting.stuck[queue];
             let key = of.link * 8 + u32::from(of.class);
             let part = self.net.part_of(queue.0);
             part.core.paused.get(&key).map_or(now, |pause| pause.0)
         };
-        let flows = circle.iter().filter_map(|queue| flows.get(queue)).flatten();
+        let flows = circle
+            .iter()
+            .filter_map(|queue| waiting.flows.get(queue))
+            .flatten();
         let flows: BTreeSet<u32> = flows.copied().collect();
         DeadlockRecord {
             at_ps: circle.iter().map(since).max().unwrap_or(now),
@@ -297,62 +313,67 @@ impl<C: Calendar> Simulation<C> {
     }
 }
 
-/// Of the stuck queues those that can never send again: one of the pauses that hold it is kept up
-/// by packets all of which stand in such queues.
-// LNK-41
-fn never_again(
-    stuck: &BTreeMap<QueueAt, Stuck>,
-    holders: &BTreeMap<HeldAt, BTreeSet<QueueAt>>,
-) -> BTreeSet<QueueAt> {
-    let mut dead: BTreeSet<QueueAt> = stuck.keys().copied().collect();
-    loop {
-        let for_ever = |held: &HeldAt| {
-            // Without a holder the resume is under way.
-            holders
-                .get(held)
-                .is_some_and(|queues| queues.is_subset(&dead))
-        };
-        let left: BTreeSet<QueueAt> = dead
-            .iter()
-            .filter(|queue| stuck[queue].held.iter().any(for_ever))
-            .copied()
-            .collect();
-        if left.len() == dead.len() {
-            return dead;
-        }
-        dead = left;
-    }
+/// Who waits for whom.
+#[derive(Debug, Default)]
+struct Waiting {
+    stuck: BTreeMap<QueueAt, Stuck>,
+    /// The queues with the packets that keep up a pause.
+    holders: BTreeMap<HeldAt, BTreeSet<QueueAt>>,
+    /// Flows of these packets, by queue.
+    flows: BTreeMap<QueueAt, BTreeSet<u32>>,
 }
 
-/// Dead queues each of which waits for the next, and the last for the first: the circle that is met first
-/// from a queue that was not dead before.
-fn circle(
-    dead: &BTreeSet<QueueAt>,
-    before: &BTreeSet<QueueAt>,
-    stuck: &BTreeMap<QueueAt, Stuck>,
-    holders: &BTreeMap<HeldAt, BTreeSet<QueueAt>>,
-) -> Option<Vec<QueueAt>> {
-    // Every dead queue waits for a dead one, so following them ends in a circle.
-    let next = |queue: &QueueAt| -> Option<QueueAt> {
-        let held = stuck.get(queue)?.held.iter();
-        let all_dead = |at: &&BTreeSet<QueueAt>| at.is_subset(dead);
-        let mut queues = held.filter_map(|held| holders.get(held)).filter(all_dead);
-        queues.next()?.first().copied()
-    };
-    // What only waits for a circle that is known makes no other.
-    let is_fresh = |queue: &QueueAt| !before.contains(queue);
-    let mut starts = dead.iter().copied().filter(is_fresh);
-    starts.find_map(|start| {
-        let mut path = vec![start];
+impl Waiting {
+    /// Of the stuck queues those that can never send again: one of the pauses that hold it is kept up
+    /// by packets all of which stand in such queues.
+    // LNK-41
+    fn never_again(&self) -> BTreeSet<QueueAt> {
+        let mut dead: BTreeSet<QueueAt> = self.stuck.keys().copied().collect();
         loop {
-            let at = next(path.last()?)?;
-            if let Some(from) = path.iter().position(|queue| *queue == at) {
-                path.drain(..from);
-                return path.iter().any(is_fresh).then_some(path);
+            let for_ever = |held: &HeldAt| {
+                // Without a holder the resume is under way.
+                let holders = self.holders.get(held);
+                holders.is_some_and(|queues| queues.is_subset(&dead))
+            };
+            let left: BTreeSet<QueueAt> = dead
+                .iter()
+                .filter(|queue| self.stuck[queue].held.iter().any(for_ever))
+                .copied()
+                .collect();
+            if left.len() == dead.len() {
+                return dead;
             }
-            path.push(at);
+            dead = left;
         }
-    })
+    }
+
+    /// Dead queues each of which waits for the next, and the last for the first: the circle that is met
+    /// first from a queue that was not dead before.
+    fn circle(&self, dead: &BTreeSet<QueueAt>, before: &BTreeSet<QueueAt>) -> Option<Vec<QueueAt>> {
+        // Every dead queue waits for a dead one, so following them ends in a circle.
+        let next = |queue: &QueueAt| -> Option<QueueAt> {
+            let held = self.stuck.get(queue)?.held.iter();
+            let all_dead = |at: &&BTreeSet<QueueAt>| at.is_subset(dead);
+            let mut queues = held
+                .filter_map(|held| self.holders.get(held))
+                .filter(all_dead);
+            queues.next()?.first().copied()
+        };
+        // What only waits for a circle that is known makes no other.
+        let is_fresh = |queue: &QueueAt| !before.contains(queue);
+        let mut starts = dead.iter().copied().filter(is_fresh);
+        starts.find_map(|start| {
+            let mut path = vec![start];
+            loop {
+                let at = next(path.last()?)?;
+                if let Some(from) = path.iter().position(|queue| *queue == at) {
+                    path.drain(..from);
+                    return path.iter().any(is_fresh).then_some(path);
+                }
+                path.push(at);
+            }
+        })
+    }
 }
 
 #[cfg(test)]
@@ -364,14 +385,8 @@ mod tests {
     }
 
     /// Queue n of switch n waits for what `held` of it says; `at` says where that stands.
-    fn case(
-        edges: &[(u32, &[u32])],
-    ) -> (
-        BTreeMap<QueueAt, Stuck>,
-        BTreeMap<HeldAt, BTreeSet<QueueAt>>,
-    ) {
-        let mut stuck = BTreeMap::new();
-        let mut holders = BTreeMap::new();
+    fn case(edges: &[(u32, &[u32])]) -> Waiting {
+        let mut waiting = Waiting::default();
         for &(queue, waits_for) in edges {
             let of = Stuck {
                 link: queue,
@@ -379,18 +394,17 @@ mod tests {
                 bytes: 1,
                 held: vec![held_by(queue)],
             };
-            stuck.insert((queue, queue), of);
+            waiting.stuck.insert((queue, queue), of);
             let at: BTreeSet<QueueAt> = waits_for.iter().map(|&to| (to, to)).collect();
             if !at.is_empty() {
-                holders.insert(held_by(queue), at);
+                waiting.holders.insert(held_by(queue), at);
             }
         }
-        (stuck, holders)
+        waiting
     }
 
     fn dead(edges: &[(u32, &[u32])]) -> Vec<u32> {
-        let (stuck, holders) = case(edges);
-        let dead = never_again(&stuck, &holders);
+        let dead = case(edges).never_again();
         dead.into_iter().map(|(queue, _)| queue).collect()
     }
 
@@ -407,18 +421,35 @@ mod tests {
         assert_eq!(dead(&[(1, &[2]), (2, &[1]), (4, &[1])]), [1, 2, 4]);
     }
 
+    // AUD-09
+    #[test]
+    fn a_circle_is_found_and_a_tree_is_none() {
+        let circle = |edges: &[(u32, &[u32])]| {
+            let waiting = case(edges);
+            let found = waiting.circle(&waiting.never_again(), &BTreeSet::new());
+            found.map(|circle| {
+                circle
+                    .into_iter()
+                    .map(|(queue, _)| queue)
+                    .collect::<Vec<_>>()
+            })
+        };
+        assert_eq!(circle(&[(0, &[1, 2]), (1, &[2]), (2, &[])]), None);
+        assert_eq!(
+            circle(&[(0, &[1]), (1, &[3]), (2, &[]), (3, &[1])]),
+            Some(vec![1, 3])
+        );
+        assert_eq!(circle(&[(0, &[0])]), Some(vec![0]));
+    }
+
     // LNK-42
     #[test]
     fn a_circle_is_named_once_and_in_the_order_of_waiting() {
-        let (stuck, holders) = case(&[(0, &[1]), (1, &[3]), (2, &[1]), (3, &[2])]);
-        let dead = never_again(&stuck, &holders);
-        let found = circle(&dead, &BTreeSet::new(), &stuck, &holders);
+        let waiting = case(&[(0, &[1]), (1, &[3]), (2, &[1]), (3, &[2])]);
+        let dead = waiting.never_again();
+        let found = waiting.circle(&dead, &BTreeSet::new());
         assert_eq!(found, Some(vec![(1, 1), (3, 3), (2, 2)]));
         let before: BTreeSet<QueueAt> = [(1, 1), (2, 2), (3, 3)].into();
-        assert_eq!(
-            circle(&dead, &before, &stuck, &holders),
-            None,
-            "0 only waits"
-        );
+        assert_eq!(waiting.circle(&dead, &before), None, "0 only waits");
     }
 }

@@ -165,7 +165,7 @@ pub(super) fn lanes(plan: &Plan) -> Option<Cut> {
     cut(&plan.graph, plan.clock, smallest, most)
 }
 
-/// What is told of a run whose calendar cannot be divided.
+/// The report on threads of a run whose calendar cannot be divided.
 pub(super) fn undivided(plan: &Plan) -> ThreadUse {
     let why = needs_one(plan).unwrap_or("its calendar serves one thread");
     match plan.threads.asked {

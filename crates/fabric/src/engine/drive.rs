@@ -2,12 +2,26 @@
 
 use dataplane::config::Recovery;
 use dataplane::units::Time;
+use kernel::Fifo;
 use kernel::calendar::Calendar;
 
-use super::Simulation;
 use super::upcoming_flows::next_start_ps;
 use super::workers::{self, WorkerPool};
+use super::{Plan, Simulation};
 use crate::record::{Ending, Outcome, Progress, Recorder};
+
+/// Builds the network of a plan and runs it to the end.
+pub fn run(
+    plan: Plan,
+    recorder: &mut dyn Recorder,
+    watch: &mut dyn FnMut(&Progress) -> bool,
+) -> Outcome {
+    if plan.in_order {
+        Simulation::with_calendar(plan, Fifo::new()).run(recorder, watch)
+    } else {
+        Simulation::new(plan).run(recorder, watch)
+    }
+}
 
 impl<C: Calendar + Send> Simulation<C> {
     /// Runs to the end. `watch` sees the progress at every probe and may stop the run with `false`.
@@ -105,10 +119,10 @@ impl<C: Calendar + Send> Simulation<C> {
     /// in flight: only timers are left, and they change nothing.
     // ENG-14
     fn is_stuck(&self, until: Time) -> bool {
-        let Recovery::GoBackN { timeout_ps } = self.net.parts[0].nic.recovery else {
+        let Recovery::GoBackN { timeout_ps } = self.net.parts[0].parameters.nic.recovery else {
             return false;
         };
-        let links = self.net.parts[0].link_states.as_ref();
+        let links = self.net.parts[0].faults.states.as_ref();
         !links.is_some_and(|states| states.pending(until))
             && until.saturating_sub(self.net.progress_ps()) > timeout_ps.saturating_mul(2)
             && self.net.each_nic().all(|(_, nic, _)| !nic.is_pacing())
@@ -152,7 +166,7 @@ impl<C: Calendar + Send> Simulation<C> {
     /// Gives what has gathered to the recorder.
     pub(super) fn hand_over(&mut self, recorder: &mut dyn Recorder) {
         for part in &mut self.net.parts {
-            self.merged.add(part.finished.drain(..));
+            self.merged.add(part.flows.finished.drain(..));
             self.merged.add(part.core.pauses.drain(..));
         }
         self.merged.deliver(recorder);

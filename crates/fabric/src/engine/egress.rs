@@ -4,8 +4,9 @@ use dataplane::packet::{Kind, PacketId};
 use kernel::calendar::{Calendar, Event, phase};
 use kernel::small_sort::{FEW, order_few};
 
-use super::Partition;
 use super::node::NodeSink;
+use super::outbox::Leaving;
+use super::partition::Partition;
 
 impl<C: Calendar> Partition<C> {
     /// One round of decisions: the ports that were kicked before it began, in order of links.
@@ -94,7 +95,7 @@ impl<C: Calendar> Partition<C> {
         }
         let Some(id) = sent else { return };
         self.put_on_link::<MORE>(link, id);
-        if more || !self.elide {
+        if more || !self.settings.elide {
             self.arm(link);
         }
     }
@@ -115,8 +116,13 @@ impl<C: Calendar> Partition<C> {
         let arrival = links.send(now, link, size, data);
         let near = &links.near[link as usize];
         if near.leaves {
-            let to = links.far[link as usize].node;
-            return self.outbox.put(to, arrival, link, id, &mut self.arena);
+            let leaving = Leaving {
+                to: links.far[link as usize].node,
+                link,
+                at: arrival,
+                id,
+            };
+            return self.outbox.put(leaving, &mut self.arena);
         }
         let lane = near.lane;
         if !MORE {

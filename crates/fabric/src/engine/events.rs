@@ -6,8 +6,8 @@ use dataplane::units::{NEVER, Time};
 use kernel::calendar::{Calendar, Event, phase};
 use kernel::digest::fold;
 
-use super::Partition;
 use super::node::{Core, NodeSink};
+use super::partition::Partition;
 
 impl<C: Calendar> Partition<C> {
     /// Handles every event before `limit`, instant by instant.
@@ -38,7 +38,7 @@ impl<C: Calendar> Partition<C> {
 
     /// Handles every event before `limit` of the current lane.
     fn run_lane(&mut self, limit: Time) {
-        if self.watched() || self.prefetches {
+        if self.watched() || self.prefetching.on {
             self.run_instants::<true>(limit);
         } else {
             self.run_instants::<false>(limit);
@@ -74,7 +74,7 @@ impl<C: Calendar> Partition<C> {
 
     #[inline]
     pub(super) fn handle<const MORE: bool>(&mut self, event: Event) {
-        if MORE && self.prefetches {
+        if MORE && self.prefetching.on {
             self.prefetch();
         } else if let &[.., next] = self.core.calendar.here.upcoming() {
             self.arena.prefetch(next.arg());
@@ -149,7 +149,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// News of drops set out for the senders. They arrive after the timers of their instant.
+    /// Sends notices of drops to the senders. They arrive after the timers of their instant.
     // REC-34
     pub(super) fn send_notices(&mut self) {
         let Core {
@@ -207,12 +207,12 @@ impl<C: Calendar> Partition<C> {
             self.deliver_notices();
             return;
         }
-        // An alarm that was set again for an earlier time rings for nothing at the old one (KER-06).
+        // A timer that was set again for an earlier time does nothing at the old one (KER-06).
         let alarm = &mut self.core.nodes[node as usize];
         if alarm.armed_ps > now {
             return;
         }
-        // ENG-09: what was wished before an earlier time is due again.
+        // ENG-09: the later time that was requested before is due again.
         alarm.armed_ps = std::mem::replace(&mut alarm.then_ps, NEVER);
         let sink = &mut NodeSink::of(&mut self.core, node);
         match (node as usize).checked_sub(self.nics.len()) {

@@ -49,15 +49,11 @@ pub fn flow_paths(mut plan: Plan) -> Option<FlowPaths> {
 impl<C: Calendar> Partition<C> {
     /// The port by which a flow leaves its host, a packet of it, and its source.
     fn first_packet(&mut self, flow: &Flow) -> ((u32, u16), Packet, u32) {
-        let hash = self.flow_hash(flow);
-        let (src, dst) = self.endpoints(flow, hash);
+        let hash = self.parameters.hash(flow);
+        let (src, dst) = self.parameters.endpoints(flow, hash);
         let mut packet = Packet::new(Kind::Data, 0, 0);
         packet.dst = dst;
-        packet.hash = if self.nic.host.ports_in_hash {
-            self.source_ports.next(flow)
-        } else {
-            hash as u32
-        };
+        packet.hash = self.parameters.packet_hash(flow, hash);
         let first = self.graph.endpoints_of(flow.src).start;
         ((flow.src, (src - first) as u16), packet, src)
     }

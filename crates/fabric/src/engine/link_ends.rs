@@ -4,7 +4,7 @@ use dataplane::prefetch::large_pages;
 use dataplane::units::{NEVER, Rate, Time};
 use kernel::calendar::{Calendar, Event, phase};
 
-use super::Clock;
+use super::clock::Clock;
 use super::places::Places;
 use crate::topology::{Graph, Loss};
 

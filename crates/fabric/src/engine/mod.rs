@@ -16,6 +16,7 @@
 mod audit;
 mod audit_receivers;
 mod build;
+mod clock;
 mod close;
 mod cut;
 mod deadlock;
@@ -25,12 +26,14 @@ mod egress;
 mod events;
 mod exchange;
 mod floodgate;
+mod flow_parameters;
 mod flow_paths;
+mod flow_state;
 mod flows;
 mod lanes;
+mod link_changes;
 mod link_ends;
 mod link_state;
-mod live_flows;
 mod long_queues;
 mod loss;
 pub mod measure;
@@ -39,13 +42,13 @@ mod network;
 mod node;
 mod notices;
 mod order;
+mod outbox;
 mod pace;
 mod partition;
 mod places;
 mod prefetch;
 mod probe;
 mod recording;
-mod stall_circle;
 mod upcoming_flows;
 mod workers;
 
@@ -61,16 +64,16 @@ use traffic::Flow;
 use crate::link_failures::LinkFailures;
 use crate::record::{ThreadUse, Violation};
 use crate::topology::Graph;
+pub use clock::Clock;
 use deadlock::DeadlockSearch;
 pub use deadlock::OnDeadlock;
 use division::Division;
 pub use division::Threads;
+pub use drive::run;
 pub use flow_paths::{FlowPaths, flow_paths};
 use measure::RecordSpec;
 use merge::Merged;
 use network::Network;
-pub use order::{Clock, run};
-use partition::Partition;
 use probe::Probes;
 use upcoming_flows::Traffic;
 
@@ -96,7 +99,7 @@ pub struct Plan {
     pub until_ps: Time,
     /// Time between probes, ps; above 0.
     pub probe_ps: Time,
-    /// Of every switch, the pairs of (ingress, egress) that may hold their upstream by BFC; `None`:
+    /// Of every switch, the pairs of (ingress, egress) that may hold a queue upstream; `None`:
     /// all may.
     pub backpressure: Option<Vec<Pairs>>,
     /// Links that fail; `routes` are those of the network without the ones that are down at the
@@ -151,7 +154,7 @@ pub struct Simulation<C = Wheel> {
     links_change: bool,
     /// `None`: no circle of ports can wait for each other.
     deadlock_search: Option<Box<DeadlockSearch>>,
-    /// Pauses may be told again though nothing changed.
+    /// Pauses may be repeated though nothing changed.
     repeats_pauses: bool,
     /// Packets of a flow may take several paths at once, so the ideal of one path is no bound.
     spraying: bool,

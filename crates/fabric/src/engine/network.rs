@@ -118,17 +118,17 @@ impl<C> Network<C> {
 
     /// Flows that have started and not finished.
     pub fn live(&self) -> usize {
-        self.parts.iter().map(|p| p.live.len()).sum()
+        self.parts.iter().map(|p| p.flows.live.len()).sum()
     }
 
     /// Flows that have started.
     pub fn started(&self) -> u64 {
-        self.parts.iter().map(|p| p.started).sum()
+        self.parts.iter().map(|p| p.flows.started).sum()
     }
 
     /// Flows that have finished.
     pub fn finished(&self) -> u64 {
-        self.parts.iter().map(|p| p.done).sum()
+        self.parts.iter().map(|p| p.flows.done).sum()
     }
 
     /// Last time that anything arrived or started.

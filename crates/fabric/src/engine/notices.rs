@@ -12,7 +12,7 @@ use dataplane::units::Time;
 use super::link_ends::Links;
 use crate::topology::Graph;
 
-/// A dropped packet whose record is on its way back. The order is that of the news.
+/// A dropped packet whose record is on its way back. The order is that in which notices arrive.
 // REC-34
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Notice {
@@ -25,10 +25,10 @@ struct Notice {
     id: PacketId,
 }
 
-/// All news of drops that are on their way.
+/// All notices of drops that have not arrived.
 #[derive(Debug)]
 pub(super) struct Notices {
-    /// Drops are told.
+    /// Senders are notified of drops.
     pub on: bool,
     /// How long they take; `None`: as long as light on the way back.
     delay_ps: Option<Time>,
@@ -51,7 +51,7 @@ impl Notices {
         }
     }
 
-    /// Sends off the news of what was just dropped; calls `wake` with the time of each.
+    /// Sends notices of what was just dropped; calls `wake` with the time of each.
     pub fn send(
         &mut self,
         now: Time,
@@ -80,14 +80,14 @@ impl Notices {
         }
     }
 
-    /// The next news that is due: the host, its port, and the record of what it sent.
+    /// The next notice that is due: the host, its port, and the record of what it sent.
     pub fn due(&mut self, now: Time) -> Option<(u32, u16, PacketId)> {
         let next = self.under_way.peek().filter(|n| n.0.at <= now)?.0;
         self.under_way.pop();
         Some((next.host, next.port, next.id))
     }
 
-    /// Records that are kept for news under way.
+    /// Records that are kept for notices that have not arrived.
     pub fn len(&self) -> u64 {
         self.under_way.len() as u64
     }

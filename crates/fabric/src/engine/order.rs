@@ -1,96 +1,11 @@
-//! What an engine does otherwise when it replays the ns-3 simulator: time in whole nanoseconds,
-//! events of one instant in the order of scheduling, chance and ports as there (rules in
+//! Runs the events of one instant in the order of scheduling, as the ns-3 simulator does (rules in
 //! `specs/ns3.md`).
 
-use std::collections::BTreeMap;
-
-use dataplane::config::SwitchConfig;
-use dataplane::route::ports;
-use dataplane::units::{NS, Rate, Time, cut_to_ns};
+use dataplane::units::Time;
 use kernel::calendar::{Calendar, Event, phase};
-use kernel::{Fifo, StreamHeads};
-use traffic::Flow;
 
 use super::node::NodeSink;
-use super::{Partition, Plan, Simulation};
-use crate::record::{Outcome, Progress, Recorder};
-use crate::topology::Graph;
-
-/// How times are rounded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Clock {
-    /// Exact to the picosecond.
-    #[default]
-    Exact,
-    /// Serialisation times, pacing gaps and starts of flows are cut to nanoseconds.
-    Nanoseconds {
-        /// What the clock shows at time 0, ps: starts are cut as it shows them.
-        epoch_ps: Time,
-    },
-}
-
-impl Clock {
-    /// A rate whose serialisation times follow this clock.
-    #[must_use]
-    pub const fn of(self, rate: Rate) -> Rate {
-        match self {
-            Self::Exact => rate,
-            Self::Nanoseconds { .. } => rate.cut(),
-        }
-    }
-
-    /// When a flow starts that is to start at `start_ps`.
-    // NS3-03
-    #[must_use]
-    pub fn start(self, start_ps: Time) -> Time {
-        let Self::Nanoseconds { epoch_ps } = self else {
-            return start_ps;
-        };
-        let seconds = (start_ps + epoch_ps) as f64 / 1e12;
-        (cut_to_ns(seconds) * NS).saturating_sub(epoch_ps / NS * NS)
-    }
-}
-
-/// Builds the network of a plan and runs it to the end.
-pub fn run(
-    plan: Plan,
-    recorder: &mut dyn Recorder,
-    watch: &mut dyn FnMut(&Progress) -> bool,
-) -> Outcome {
-    if plan.in_order {
-        Simulation::with_calendar(plan, Fifo::new()).run(recorder, watch)
-    } else {
-        Simulation::new(plan).run(recorder, watch)
-    }
-}
-
-/// The draws of all nodes in one sequence, where the switches replay ns-3's.
-// NS3-18
-pub(super) fn draws(switch: &SwitchConfig, graph: &Graph) -> Option<StreamHeads> {
-    let replay = switch.ecn.as_ref().is_some_and(|ecn| ecn.replay);
-    replay.then(|| StreamHeads::new(1, 1, 6 * u64::from(graph.nodes()) + 2))
-}
-
-/// Source ports: 10 000 for the first flow of a pair of hosts, and one more for each that follows.
-// NS3-41
-#[derive(Debug, Default)]
-pub(super) struct SourcePorts {
-    used: BTreeMap<(u32, u32), u16>,
-}
-
-impl SourcePorts {
-    const FIRST: u16 = 10_000;
-
-    pub fn next(&mut self, flow: &Flow) -> u32 {
-        if let Some(said) = flow.src_port {
-            return ports(said, flow.port); // FGC-30
-        }
-        let port = self.used.entry((flow.src, flow.dst)).or_insert(Self::FIRST);
-        let src = *port;
-        *port = port.wrapping_add(1);
-        ports(src, flow.port)
-    }
-}
+use super::partition::Partition;
 
 /// Steps of a flow's start, each an event.
 const ANNOUNCED: u32 = 0;
@@ -105,7 +20,7 @@ impl<C: Calendar> Partition<C> {
         while let Some(event) = self.core.calendar.here.pop_before(limit) {
             let now = event.time;
             self.core.now = now;
-            if self.starts_first {
+            if self.settings.starts_first {
                 self.start_before_others();
             }
             self.handle::<true>(event);
@@ -181,7 +96,7 @@ impl<C: Calendar> Partition<C> {
         match step {
             ANNOUNCED => {
                 while let Some(flow) = self.next_due() {
-                    self.starting.push_back(flow);
+                    self.flows.starting.push_back(flow);
                     self.core.calendar.here.push(event(INSTALLED));
                 }
                 self.announce_flow(0);
@@ -189,7 +104,7 @@ impl<C: Calendar> Partition<C> {
             INSTALLED => self.core.calendar.here.push(event(RUNS)),
             _ => {
                 self.progress_ps = now;
-                if let Some(flow) = self.starting.pop_front() {
+                if let Some(flow) = self.flows.starting.pop_front() {
                     self.start_flow(flow);
                 }
             }

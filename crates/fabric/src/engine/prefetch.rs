@@ -1,28 +1,11 @@
 //! Prefetches the memory that the next events will touch. It decides nothing: without it the results are the
 //! same, later.
 
-use dataplane::packet::{Kind, PacketId};
+use dataplane::packet::Kind;
 use dataplane::prefetch::{prefetch, prefetch_whole};
 use kernel::calendar::{Calendar, Event, phase};
 
-use super::partition::Partition;
-
-/// What one of the next events will touch at a switch, as far as that is known.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum NextAccess {
-    Nothing,
-    /// A packet joins a queue of this port.
-    Enqueue {
-        switch: u32,
-        port: u16,
-        id: PacketId,
-    },
-    /// This port sends.
-    Dequeue {
-        switch: u32,
-        port: u16,
-    },
-}
+use super::partition::{NextAccess, Partition};
 
 /// When this many events of a bucket are left, those of the next bucket are prefetched, ...
 const EVENTS_BEFORE: usize = 24;
@@ -47,11 +30,11 @@ impl<C: Calendar> Partition<C> {
         for &event in calendar.following(NODES_BEFORE) {
             self.prefetch_node(event);
         }
-        if self.prefetches_queues {
+        if self.prefetching.queues {
             self.prefetch_queue();
         }
         if let &[.., first, _] = self.core.calendar.here.upcoming() {
-            self.next_access = self.prefetch_port(first);
+            self.prefetching.next = self.prefetch_port(first);
         }
     }
 
@@ -149,7 +132,7 @@ impl<C: Calendar> Partition<C> {
 
     #[inline(always)]
     fn prefetch_queue(&self) {
-        match self.next_access {
+        match self.prefetching.next {
             NextAccess::Nothing => {}
             NextAccess::Enqueue { switch, port, id } => {
                 self.switches[switch as usize].prefetch_queue(port, id, &self.arena);

@@ -9,7 +9,7 @@ use super::network::Network;
 use crate::record::{BufferSample, Recorder};
 use crate::topology::Graph;
 
-/// Active flows are told apart up to this many; more count as this many.
+/// Active flows are counted up to this many; more count as this many.
 const MOST_FLOWS: usize = 4096;
 
 /// A port's active flows are counted at one probe in this many, the ports in turn: counting visits every

@@ -18,7 +18,7 @@ impl<C> Partition<C> {
             nodes: &self.core.nodes,
             nics: &self.nics,
             switches: &self.switches,
-            flows: &self.live,
+            flows: &self.flows.live,
             arena: &self.arena,
         };
         Some(with(recording, &view))

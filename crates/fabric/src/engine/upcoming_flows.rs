@@ -7,7 +7,7 @@ use traffic::Flow;
 
 use kernel::calendar::Calendar;
 
-use super::Clock;
+use super::clock::Clock;
 use super::network::Network;
 
 /// Flows that may be drawn ahead.
@@ -41,7 +41,7 @@ impl Traffic {
         let mut ahead: usize = net
             .parts
             .iter()
-            .flat_map(|p| &p.coming)
+            .flat_map(|p| &p.flows.coming)
             .map(VecDeque::len)
             .sum();
         while !self.ended && self.passed_ps < limit {
@@ -69,7 +69,7 @@ pub(super) fn next_start_ps<C>(net: &Network<C>) -> Option<Time> {
     let next = net
         .parts
         .iter()
-        .flat_map(|p| &p.coming)
+        .flat_map(|p| &p.flows.coming)
         .filter_map(VecDeque::front);
     next.map(|flow| flow.start_ps).min()
 }

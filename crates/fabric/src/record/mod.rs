@@ -1,4 +1,4 @@
-//! What a run tells while it goes and when it ends. Writing it down is another crate's work.
+//! What a run reports while it goes and when it ends. Another crate writes it to files.
 
 mod buffer;
 mod flow;
@@ -32,7 +32,7 @@ pub fn tables() -> [Table; 5] {
 /// Queues of switches that wait for each other, so that none of them can ever send again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadlockRecord {
-    /// When the pause took effect that closed the circle, ps; where BFC pauses, `seen_ps`.
+    /// When the pause took effect that closed the circle, ps; `seen_ps` where only queues are paused.
     pub at_ps: Time,
     /// When it was found, ps.
     pub seen_ps: Time,

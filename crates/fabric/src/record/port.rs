@@ -28,7 +28,7 @@ pub struct PortRecord {
     pub tx_data_bytes: u64,
     /// Bytes of ACKs, NAKs and CNPs.
     pub tx_reply_bytes: u64,
-    /// Bytes of Floodgate's credits.
+    /// Bytes of credits between switches.
     pub tx_credit_bytes: u64,
     /// Data packets that left marked by this port.
     pub marked: u64,
@@ -37,7 +37,7 @@ pub struct PortRecord {
     pub dropped: [u64; DROP_CAUSES],
     /// Most bytes ever queued at this port.
     pub max_queue_bytes: u64,
-    /// The same with what Floodgate held for this port in VOQs.
+    /// The same with what was held for this port outside of its queues.
     pub max_port_bytes: u64,
     /// XOFF transitions received.
     pub pauses: u64,
@@ -216,5 +216,19 @@ impl PortRecord {
             active,
             probes,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_cause_of_drops_has_its_column() {
+        let names = PortRecord::COLUMNS.iter().map(|column| column.name);
+        let drops: Vec<&str> = names
+            .filter_map(|name| name.strip_prefix("dropped_"))
+            .collect();
+        assert_eq!(drops, DROP_NAMES);
     }
 }

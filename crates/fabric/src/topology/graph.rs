@@ -243,7 +243,7 @@ impl Graph {
         }
     }
 
-    /// Refuses endpoints that cannot reach each other, and switches that nobody can reach. // TOP-06
+    /// Refuses endpoints that cannot reach each other, and switches that no other node can reach. // TOP-06
     fn check_connected(&self) -> Result<(), TopologyError> {
         let first = self.switch_of(0);
         let mut reached = vec![false; self.switches as usize];

@@ -70,7 +70,7 @@ impl Event {
         (self.what >> 32) as u32
     }
 
-    /// What the owner of the event wants to be told; no meaning to the kernel.
+    /// What the owner of the event wants to get back; it has no meaning to the kernel.
     #[inline]
     #[must_use]
     pub const fn arg(self) -> u32 {

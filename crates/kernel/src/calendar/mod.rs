@@ -9,7 +9,7 @@
 //! win every race for a buffer for as long as a load stays in step.
 //!
 //! # Limits
-//! A driver that may be told of new events from outside up to some time ahead (another partition,
+//! A driver that may get new events from outside up to some time ahead (another partition,
 //! a flow that is yet to be drawn) asks only for events *before* a limit. The calendar then goes
 //! no further than the limit (KER-05), so what arrives at or after it finds its place.
 
@@ -52,7 +52,7 @@ pub trait Calendar {
     /// instant. Only after a first pop. Cheaper than [`pop_before`](Self::pop_before) when there is none.
     fn pop_now(&mut self) -> Option<Event>;
 
-    /// Events that come next, the next one last, as far as that can be told without work: a hint of
+    /// Events that come next, the next one last, as far as they are known without work: a hint of
     /// what to prefetch, which may miss events and must decide nothing.
     fn upcoming(&self) -> &[Event] {
         &[]

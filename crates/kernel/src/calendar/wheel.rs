@@ -481,7 +481,7 @@ mod tests {
         }
     }
 
-    /// What follows is told once for each bucket, also where few were left.
+    /// What follows is returned once for each bucket, also where few were left.
     #[test]
     fn each_bucket_is_told_of_once() {
         let mut wheel = Wheel::new(10);
@@ -492,14 +492,14 @@ mod tests {
                 wheel.push(Event::new(time, phase::TIMER, nth as u32, 0));
             }
         }
-        let mut told = Vec::new();
+        let mut returned = Vec::new();
         while wheel.pop_before(Time::MAX).is_some() {
             let following = wheel.following(8);
             if !following.is_empty() {
-                told.push((wheel.len(), following.len()));
+                returned.push((wheel.len(), following.len()));
             }
         }
-        assert_eq!(told, [(24, 3), (15, 1), (12, 12)]);
+        assert_eq!(returned, [(24, 3), (15, 1), (12, 12)]);
     }
 
     /// KER-05: whatever is asked, no bucket that begins at or after the limit becomes current, and

@@ -1,6 +1,6 @@
 //! Follows PFC pauses through the network: what a port held when it paused its upstream, which
 //! pause caused which, and which flows wait though they are not the cause. It changes no result.
-//! The rules are in `specs/spfc.md`. It looks at all of a flow's path, so the run has one thread.
+//! The rules are SPFC-40 to SPFC-44. It looks at all of a flow's path, so the run has one thread.
 //!
 //! A pause is known by the port that it holds, its class, and its number among the pauses of these
 //! two. Number, depth and congested port travel in the pause frame's cold part, so that the
@@ -50,7 +50,7 @@ pub struct CauseRecord {
     pub threshold_bytes: u64,
     /// Bytes of the pool in use, by all.
     pub pool_bytes: u64,
-    /// The ingress was a victim port until then (SPFC).
+    /// The ingress was a victim port until then.
     pub victim: bool,
     /// Egress port at which most of the bytes wait.
     pub egress: u16,

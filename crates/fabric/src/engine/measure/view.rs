@@ -5,15 +5,15 @@ use dataplane::packet::{Arena, Kind, Packet, flag};
 use dataplane::switch::Switch;
 use dataplane::units::Time;
 
+use super::super::flow_state::LiveFlows;
 use super::super::link_ends::Links;
-use super::super::live_flows::LiveFlows;
 use super::super::node::Node;
 use crate::topology::Graph;
 
 /// Longest path that is followed.
 const MOST_HOPS: usize = 64;
 
-/// What a measure may look at besides what it is told.
+/// What a measure may look at besides what its hooks are given.
 pub(in crate::engine) struct View<'a> {
     pub graph: &'a Graph,
     pub links: &'a Links,

@@ -1,6 +1,41 @@
-//! Flows that have started and not finished.
+//! The flows of a partition: those to come, those that are live, and records of those that have finished.
+
+use std::collections::VecDeque;
 
 use traffic::Flow;
+
+use crate::record::{FlowRecord, Violation};
+
+/// The flows of a partition.
+#[derive(Debug)]
+pub(super) struct FlowState {
+    /// Flows that are to start here, as far as they have been drawn; by lane.
+    pub coming: Vec<VecDeque<Flow>>,
+    /// Flows whose start has been announced but not happened.
+    pub starting: VecDeque<Flow>,
+    pub live: LiveFlows,
+    /// Records that no recorder has had.
+    pub finished: Vec<FlowRecord>,
+    pub started: u64,
+    pub done: u64,
+    pub finished_bytes: u64,
+    pub violations: Vec<Violation>,
+}
+
+impl FlowState {
+    pub fn new(lanes: usize) -> Self {
+        Self {
+            coming: vec![VecDeque::new(); lanes],
+            starting: VecDeque::new(),
+            live: LiveFlows::default(),
+            finished: Vec::new(),
+            started: 0,
+            done: 0,
+            finished_bytes: 0,
+            violations: Vec::new(),
+        }
+    }
+}
 
 /// Flows that have started and not finished; a finished one leaves its place to the next.
 #[derive(Debug, Default)]

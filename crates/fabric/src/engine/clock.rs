@@ -1,0 +1,38 @@
+//! How a run rounds times.
+
+use dataplane::units::{NS, Rate, Time, cut_to_ns};
+
+/// How times are rounded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clock {
+    /// Exact to the picosecond.
+    #[default]
+    Exact,
+    /// Serialisation times, pacing gaps and starts of flows are cut to nanoseconds.
+    Nanoseconds {
+        /// What the clock shows at time 0, ps: starts are cut as it shows them.
+        epoch_ps: Time,
+    },
+}
+
+impl Clock {
+    /// A rate whose serialisation times follow this clock.
+    #[must_use]
+    pub const fn of(self, rate: Rate) -> Rate {
+        match self {
+            Self::Exact => rate,
+            Self::Nanoseconds { .. } => rate.cut(),
+        }
+    }
+
+    /// When a flow starts that is to start at `start_ps`.
+    // NS3-03
+    #[must_use]
+    pub fn start(self, start_ps: Time) -> Time {
+        let Self::Nanoseconds { epoch_ps } = self else {
+            return start_ps;
+        };
+        let seconds = (start_ps + epoch_ps) as f64 / 1e12;
+        (cut_to_ns(seconds) * NS).saturating_sub(epoch_ps / NS * NS)
+    }
+}

@@ -1,0 +1,149 @@
+//! What a flow is given at its start: its ports, its hash, the base round trip and BDP of its control, and the
+//! times that it would take alone in the network.
+
+use std::sync::Arc;
+
+use dataplane::config::{BaseRtt, NicConfig};
+use dataplane::units::{Rate, Time};
+use kernel::random::mix64;
+use traffic::Flow;
+
+use super::{Clock, Plan};
+use crate::ns3::{Baselines, SourcePorts};
+use crate::paths::{FrameSizes, Paths};
+use crate::record::FlowRecord;
+use crate::routing::PathCounts;
+use crate::topology::Graph;
+
+/// All that a flow's parameters are computed from.
+pub(super) struct FlowParameters {
+    graph: Arc<Graph>,
+    seed: u64,
+    pub nic: Arc<NicConfig>,
+    base_rtt: BaseRtt,
+    paths: Paths,
+    baselines: Baselines,
+    source_ports: SourcePorts,
+    /// Largest base round trip of the network, computed when first needed.
+    network_rtt_ps: Option<Time>,
+    /// How many equal-cost paths there are, where senders choose among them.
+    path_counts: Option<Arc<PathCounts>>,
+}
+
+impl FlowParameters {
+    pub fn new(plan: &Plan, nic: Arc<NicConfig>, path_counts: Option<Arc<PathCounts>>) -> Self {
+        let graph = &plan.graph;
+        // LNK-14
+        let lasting = plan
+            .link_failures
+            .as_ref()
+            .map_or(Vec::new(), |o| o.lasting());
+        let paths = Paths::new(match lasting.is_empty() {
+            true => Arc::clone(graph),
+            false => Arc::new(graph.without(&lasting)),
+        });
+        Self {
+            graph: Arc::clone(graph),
+            seed: plan.seed,
+            base_rtt: plan.base_rtt,
+            paths: match plan.clock {
+                Clock::Exact => paths,
+                Clock::Nanoseconds { .. } => paths.cut(),
+            },
+            baselines: Baselines::new(Arc::clone(graph), u64::from(nic.mtu)),
+            source_ports: SourcePorts::default(),
+            network_rtt_ps: None,
+            path_counts,
+            nic,
+        }
+    }
+
+    /// ENG-10: the flow's identity is its number; every run of a scenario hashes it alike.
+    pub fn hash(&self, flow: &Flow) -> u64 {
+        mix64(self.seed ^ mix64(u64::from(flow.id) + 1))
+    }
+
+    /// What the packets of a flow carry for the choice of paths: the hash, or the ports of both ends.
+    pub fn packet_hash(&mut self, flow: &Flow, hash: u64) -> u32 {
+        if self.nic.host.ports_in_hash {
+            self.source_ports.next(flow)
+        } else {
+            hash as u32
+        }
+    }
+
+    /// How many equal-cost paths there are, where senders choose among them; else 0.
+    // NDP-05
+    pub fn path_count(&self, src: u32, dst: u32) -> u32 {
+        let counts = self.path_counts.as_ref();
+        counts.map_or(0, |counts| counts.between(&self.graph, src, dst))
+    }
+
+    /// Ports of the two hosts that a flow uses; hosts with several spread their flows over them.
+    // ENG-11
+    pub fn endpoints(&mut self, flow: &Flow, hash: u64) -> (u32, u32) {
+        let nth = |salt: u64, of: usize| match of {
+            1 => 0,
+            _ => (mix64(hash ^ salt) % of as u64) as usize,
+        };
+        let ports = |host| self.graph.endpoints_of(host);
+        let (from, to) = (ports(flow.src), ports(flow.dst));
+        if from.len() == 1 && to.len() == 1 {
+            return (from.start, to.start);
+        }
+        let (from, to) = (self.usable(flow.src), self.usable(flow.dst));
+        let src = from[nth(1, from.len())];
+        if let [dst] = to[..] {
+            return (src, dst);
+        }
+        let hops = |dst| (self.paths.hops(src, dst), dst);
+        let mut nearest: Vec<(usize, u32)> = to.into_iter().map(hops).collect();
+        nearest.sort_unstable();
+        let fewest = nearest[0].0;
+        nearest.retain(|end| end.0 == fewest);
+        (src, nearest[nth(2, nearest.len())].1)
+    }
+
+    /// Ports of a host that a flow may use: those whose link is ever up, if there are any.
+    // LNK-15
+    fn usable(&self, host: u32) -> Vec<u32> {
+        let mut ports: Vec<u32> = self.graph.endpoints_of(host).collect();
+        if ports.iter().any(|&port| !self.paths.is_down(port)) {
+            ports.retain(|&port| !self.paths.is_down(port));
+        }
+        ports
+    }
+
+    /// T and BDP of a flow that sends at `rate`.
+    pub fn baseline(&mut self, src: u32, dst: u32, rate: Rate) -> (Time, u64) {
+        let (frame, ack) = (self.nic.mtu + self.nic.header, self.nic.ack);
+        let rtt_ps = match self.base_rtt {
+            BaseRtt::Fixed(rtt_ps) => rtt_ps,
+            BaseRtt::Ns3Pair => return self.baselines.of_pair(src, dst),
+            BaseRtt::Ns3Network => return self.baselines.largest(),
+            BaseRtt::Pair => self.paths.base_rtt_ps(src, dst, frame, ack),
+            BaseRtt::Network => {
+                let paths = &mut self.paths;
+                *self
+                    .network_rtt_ps
+                    .get_or_insert_with(|| paths.max_base_rtt_ps(frame, ack))
+            }
+        };
+        (rtt_ps, rate.bytes_in(rtt_ps))
+    }
+
+    /// The record of a flow that has not finished yet.
+    pub fn record(&mut self, flow: Flow) -> FlowRecord {
+        let hash = self.hash(&flow);
+        let (src, dst) = self.endpoints(&flow, hash);
+        let frames = FrameSizes::of(&self.nic);
+        FlowRecord {
+            flow,
+            received_ps: None,
+            acked_ps: None,
+            ideal_received_ps: self.paths.ideal_received_ps(src, dst, flow.bytes, frames),
+            ideal_acked_ps: self.paths.ideal_acked_ps(src, dst, flow.bytes, frames),
+            retransmitted: 0,
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! Frames that cross from one partition into another: each is copied with all that belongs to its
+//! record, waits for the end of the window, and gets a record of the other partition's arena.
+
+use std::collections::VecDeque;
+
+use dataplane::int::IntHop;
+use dataplane::packet::{Arena, Cold, Packet, PacketId, flag};
+use dataplane::units::Time;
+
+/// How many frames ahead free records are prefetched.
+const AHEAD: usize = 6;
+
+/// A frame is copied when this many more have been sent: the memory beside its record, which has left the
+/// caches, is prefetched meanwhile.
+const LATER: usize = 8;
+
+/// A frame that is to arrive at the end of a link.
+#[derive(Clone, Copy, Debug)]
+struct CrossingFrame {
+    at: Time,
+    link: u32,
+    packet: Packet,
+    cold: Cold,
+}
+
+/// Frames from one partition to another, in the order in which they were sent.
+#[derive(Debug, Default)]
+pub(super) struct FrameBatch {
+    frames: Vec<CrossingFrame>,
+    /// Telemetry of those that have some, in the same order: path and length of each, and all hops.
+    stacks: Vec<(u16, u8)>,
+    hops: Vec<IntHop>,
+    /// Lists beside frames between neighbours, in the same order: the length of each, and all words.
+    lists: Vec<u32>,
+}
+
+impl FrameBatch {
+    /// No frame is in it.
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    /// Copies a packet and all that belongs to it.
+    // PAR-04
+    fn pack(&mut self, at: Time, link: u32, id: PacketId, arena: &Arena) {
+        let packet = *arena.hot(id);
+        if let Some(stack) = arena.stack(id) {
+            self.stacks.push((stack.path(), stack.hops().len() as u8));
+            self.hops.extend_from_slice(stack.hops());
+        }
+        if packet.has_list() {
+            let list = arena.list(id);
+            self.lists.push(list.len() as u32);
+            self.lists.extend_from_slice(list);
+        }
+        self.frames.push(CrossingFrame {
+            at,
+            link,
+            packet,
+            cold: *arena.cold(id),
+        });
+    }
+
+    /// Gives every frame a record, and calls `arrives` with its time, link and record.
+    pub fn unpack(&mut self, arena: &mut Arena, mut arrives: impl FnMut(Time, u32, PacketId)) {
+        let mut stacks = self.stacks.iter();
+        let mut hops = self.hops.as_slice();
+        let mut lists = self.lists.as_slice();
+        for frame in &self.frames {
+            arena.prefetch_free(AHEAD);
+            let id = arena.alloc(frame.packet, frame.cold);
+            if frame.packet.has(flag::INT)
+                && let Some(&(path, length)) = stacks.next()
+            {
+                let (own, rest) = hops.split_at(length.into());
+                arena.set_stack(id, path, own);
+                hops = rest;
+            }
+            if frame.packet.has_list()
+                && let Some((&length, rest)) = lists.split_first()
+            {
+                let (list, rest) = rest.split_at(length as usize);
+                arena.set_list(id, list);
+                lists = rest;
+            }
+            arrives(frame.at, frame.link, id);
+        }
+        self.frames.clear();
+        self.stacks.clear();
+        self.hops.clear();
+        self.lists.clear();
+    }
+}
+
+/// A frame that was sent to another partition and is not copied yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaving {
+    /// The other partition.
+    pub to: u32,
+    pub link: u32,
+    /// When it arrives.
+    pub at: Time,
+    pub id: PacketId,
+}
+
+/// What a partition has to send to others in the current window.
+#[derive(Debug)]
+pub(super) struct Outbox {
+    /// The last frames, in order.
+    leaving: VecDeque<Leaving>,
+    /// Those before, by partition.
+    pub to: Vec<FrameBatch>,
+    /// When the first of all arrives.
+    first_ps: Time,
+    /// End of the window: nothing may arrive earlier.
+    window_ps: Time,
+    /// Frames that have crossed.
+    pub crossed: u64,
+}
+
+impl Outbox {
+    pub fn new(parts: usize) -> Self {
+        let mut to = Vec::new();
+        to.resize_with(parts, FrameBatch::default);
+        Self {
+            leaving: VecDeque::with_capacity(LATER + 1),
+            to,
+            first_ps: Time::MAX,
+            window_ps: 0,
+            crossed: 0,
+        }
+    }
+
+    /// Begins a window: nothing that is sent in it may arrive before its end.
+    pub fn begin(&mut self, window_ps: Time) {
+        self.first_ps = Time::MAX;
+        self.window_ps = window_ps;
+    }
+
+    /// When the first frame that was sent in this window arrives; [`Time::MAX`]: there is none.
+    pub fn first_ps(&self) -> Time {
+        self.first_ps
+    }
+
+    /// A frame is sent to another partition.
+    // PAR-03
+    #[inline]
+    pub fn put(&mut self, frame: Leaving, arena: &mut Arena) {
+        let Leaving { link, at, id, .. } = frame;
+        assert!(
+            at >= self.window_ps,
+            "a frame on link {link} arrives at {at} ps, before the window ends at {} ps",
+            self.window_ps
+        );
+        self.first_ps = self.first_ps.min(at);
+        self.crossed += 1;
+        arena.prefetch_cold(id);
+        arena.prefetch_stack(id);
+        self.leaving.push_back(frame);
+        if self.leaving.len() > LATER {
+            self.pack_first(arena);
+        }
+    }
+
+    /// Copies the frame that was sent first. Returns whether there was one.
+    fn pack_first(&mut self, arena: &mut Arena) -> bool {
+        let Some(Leaving { to, link, at, id }) = self.leaving.pop_front() else {
+            return false;
+        };
+        self.to[to as usize].pack(at, link, id, arena);
+        arena.free(id);
+        true
+    }
+
+    /// Copies all frames that were sent.
+    pub fn pack_all(&mut self, arena: &mut Arena) {
+        while self.pack_first(arena) {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dataplane::hop::bfc::Bitmap;
+    use dataplane::hop::pfc::PauseClasses;
+    use dataplane::packet::{Frame, Kind};
+
+    const DATA: Packet = Packet::new(Kind::Data, 2, 100);
+    const ACK: Packet = Packet::new(Kind::Ack, 2, 100);
+
+    fn frame(like: Packet, psn: u32) -> (Packet, Cold) {
+        let packet = Packet {
+            psn,
+            flow: 7,
+            ..like
+        };
+        let cold = Cold {
+            sent_ps: 1000 + u64::from(psn),
+            slot: psn,
+            ..Cold::default()
+        };
+        (packet, cold)
+    }
+
+    /// A record with telemetry of `hops` hops, or naming `hops` queues.
+    fn made(arena: &mut Arena, like: Packet, psn: u32, hops: u32) -> PacketId {
+        let (packet, cold) = frame(like, psn);
+        let id = arena.alloc(packet, cold);
+        if like.has_list() {
+            arena.set_list(id, &(0..hops).map(|n| n * psn).collect::<Vec<_>>());
+        } else if hops > 0 {
+            arena.attach_stack(id);
+            for switch in 0..hops {
+                let hop = IntHop {
+                    ts_ps: u64::from(psn),
+                    qlen_bytes: switch,
+                    ..IntHop::default()
+                };
+                assert_eq!(arena.push_hop(id, 10 + switch, hop), Some(true));
+            }
+        }
+        id
+    }
+
+    // PAR-04
+    #[test]
+    fn a_copy_has_all_that_lies_beside_the_record() {
+        let (mut here, mut there) = (Arena::new(), Arena::new());
+        // Records are used again over there: what an earlier packet left must not shine through.
+        let old: Vec<PacketId> = (0..6).map(|n| made(&mut there, DATA, n, 8)).collect();
+        old.into_iter().for_each(|id| there.free(id));
+        let mut outbox = Outbox::new(2);
+        let pause = PauseClasses {
+            on: true,
+            classes: 4,
+        };
+        let kinds = [
+            (DATA, 3),
+            (Bitmap.packet(100), 4),
+            (pause.packet(100), 0),
+            (ACK, 5),
+            (Bitmap.packet(100), 0),
+            (DATA, 0),
+        ];
+        for (psn, (like, hops)) in (1..).zip(kinds) {
+            let id = made(&mut here, like, psn, hops);
+            let leaving = Leaving {
+                to: 1,
+                link: 40 + psn,
+                at: 500 + u64::from(psn),
+                id,
+            };
+            outbox.put(leaving, &mut here);
+        }
+        outbox.pack_all(&mut here);
+        assert_eq!((here.alive(), outbox.crossed, outbox.first_ps), (0, 6, 501));
+        let mut came = Vec::new();
+        outbox.to[1].unpack(&mut there, |at, link, id| came.push((at, link, id)));
+        for (psn, (like, hops)) in (1..).zip(kinds) {
+            let (at, link, id) = came[psn as usize - 1];
+            assert_eq!((at, link), (500 + u64::from(psn), 40 + psn));
+            let (packet, cold) = (there.hot(id), there.cold(id));
+            assert_eq!((packet.tag, packet.psn, packet.flow), (like.tag, psn, 7));
+            assert_eq!(packet.upstream_queue, like.upstream_queue);
+            assert_eq!((cold.sent_ps, cold.slot), (1000 + u64::from(psn), psn));
+            if like.has_list() {
+                let named: Vec<u32> = (0..hops).map(|n| n * psn).collect();
+                assert_eq!(there.list(id), named);
+            }
+            let with_hops = !like.has_list() && hops > 0;
+            assert_eq!(there.stack(id).is_some(), with_hops);
+            if let Some(stack) = there.stack(id) {
+                let expected = made(&mut here, like, psn, hops);
+                let expected = here.stack(expected).unwrap();
+                assert_eq!(
+                    (stack.hops(), stack.path()),
+                    (expected.hops(), expected.path())
+                );
+            }
+        }
+        assert!(outbox.to[1].frames.is_empty() && outbox.to[1].hops.is_empty());
+    }
+
+    // PAR-02
+    #[test]
+    #[should_panic(expected = "before the window ends")]
+    fn a_frame_that_would_come_too_early_is_no_result_but_an_error() {
+        let mut arena = Arena::new();
+        let id = made(&mut arena, DATA, 1, 0);
+        let mut outbox = Outbox::new(2);
+        outbox.window_ps = 1000;
+        let leaving = Leaving {
+            to: 1,
+            link: 0,
+            at: 999,
+            id,
+        };
+        outbox.put(leaving, &mut arena);
+    }
+}
