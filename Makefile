@@ -75,6 +75,9 @@ format: $(DEPENDENCIES) ## Format all sources
 	$(BIN)/ruff check --fix --quiet $(PYTHON_SOURCES)
 	$(BIN)/ruff format $(PYTHON_SOURCES)
 
+tables: ## Write the tables of keys in docs/scenario.md anew, from the declarations
+	UPDATE_DOCS=1 cargo test --quiet --locked -p backwater-scenario --test declared tables_of_the_document
+
 figures: $(EXTENSION) ## Reproduce the figures of the papers in full size: docs/figures; hours, most of them for the 8000 runs of SPFC, Fig. 17
 	$(BIN)/backwater paper all -o docs/figures --store out/paper/runs
 

@@ -29,6 +29,7 @@ def check(
     scheme: str | None = None,
     profile: str | None = None,
 ) -> list[dict[str, Any]]: ...
+def schema() -> str: ...
 def run(
     path: str,
     scheme: str | None,

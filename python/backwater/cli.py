@@ -202,6 +202,14 @@ def check(
         print(f"{scenario}: good{doubts}")
 
 
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of a scenario, for editors."""
+    from backwater import simulate
+
+    print(json.dumps(simulate.schema(), indent=2, ensure_ascii=False))
+
+
 @app.command("list")
 def list_(
     what: Annotated[Catalogue, typer.Argument(help="What to list.", show_default=False)],

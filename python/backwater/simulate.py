@@ -85,6 +85,16 @@ def check(
     return _core.check(str(scenario), list(overrides), seed, scheme, profile)
 
 
+def schema() -> dict[str, Any]:
+    """Give the JSON Schema (2020-12) of a scenario, for editors and other programs.
+
+    It knows all keys, words, units, ranges of numbers, and defaults. What depends on several keys
+    or on the network only :func:`check` knows.
+    """
+    described: dict[str, Any] = json.loads(_core.schema())
+    return described
+
+
 def resolve(
     scenario: str | Path,
     *,

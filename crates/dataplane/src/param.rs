@@ -178,6 +178,13 @@ pub enum Kind {
     Flag,
     /// One of these words.
     Word(&'static [&'static str]),
+    /// Any text.
+    Text,
+    /// Two times, the first before the second.
+    Window {
+        /// Latest, ps.
+        max: Time,
+    },
     /// A whole number and this word behind it, such as `"100 flows"`.
     Counted {
         /// The word behind the number.
@@ -404,6 +411,10 @@ pub enum Value {
     Word(&'static str),
     /// The number of [`Kind::Counted`].
     Counted(u64),
+    /// Any text.
+    Text(String),
+    /// Two times, ps.
+    Window(Time, Time),
     /// An array.
     List(Vec<Value>),
     /// A table.

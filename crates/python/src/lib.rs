@@ -78,6 +78,12 @@ fn check<'py>(
     problem_list(py, &problems)
 }
 
+/// The JSON Schema of a scenario, as JSON.
+#[pyfunction]
+fn schema() -> String {
+    format!("{:#}", scenario::schema())
+}
+
 /// Runs a scenario, writes its results, and returns the summary as JSON.
 #[pyfunction]
 #[pyo3(signature = (path, scheme, overrides, seed, out_dir, force, progress, interrupt, profile=None, threads=1))]
@@ -481,7 +487,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         Interrupt, backpressure_graph, catalogue, check, flow_ways, link_epochs, resolve,
-        resources, run,
+        resources, run, schema,
     };
 
     #[pymodule_export]

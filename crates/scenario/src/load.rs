@@ -12,15 +12,17 @@ use fabric::topology::{Graph, TopologySpec};
 use crate::check;
 use crate::document::{Entry, Node, Table, Value, apply_override, parse};
 use crate::failures::{self, FailuresSpec};
+use crate::keys::{RUN, SWITCH};
+use crate::params;
 use crate::presets::{PARAMETER_SETS, PRESETS, Preset, Profile, defaults, merge};
 use crate::problem::{At, Code, Problem, ScenarioError, Severity, Source, SourceKind};
-use crate::reader::{Context, Section, choice, count, name, quantity, refuse};
+use crate::reader::{Context, Section, choice, count, name};
 use crate::record;
 use crate::resolve;
 use crate::scheme::{self, SchemeSpec};
 use crate::topology;
 use crate::traffic_spec::{self, Around, TrafficSpec};
-use crate::units::{MAX_TIME_PS, SIZE, TIME};
+use crate::units::TIME;
 
 /// Largest scenario file.
 const MAX_SCENARIO_BYTES: u64 = 64 << 20;
@@ -404,53 +406,44 @@ fn host_names(topology: Option<&TopologySpec>) -> BTreeMap<&str, u32> {
 
 fn read_switch(root: &Section<'_>) -> Option<(u64, u64)> {
     let s = root.section("switch")?;
-    let buffer = s.required("buffer", "\"12MB\"", |n| {
-        quantity(n, &SIZE, 1, scheme::MAX_BUFFER_BYTES)
-    });
-    let reserved = s.required("reserved", "\"4096B\"", |n| {
-        quantity(n, &SIZE, 0, scheme::MAX_BUFFER_BYTES)
-    });
+    let values = params::read(&s, SWITCH);
     s.finish();
-    Some((buffer?, reserved?))
+    values.map(|values| (values.size("buffer"), values.size("reserved")))
 }
 
 fn read_run(root: &Section<'_>, traffic: &[TrafficSpec]) -> Option<RunSpec> {
     let s = root.section("run")?;
+    let values = params::read(&s, RUN);
+    s.finish();
+    let values = values?;
     let last_start = traffic.iter().map(|t| t.window_ps.1).max().unwrap_or(0);
-    let until = if s.has("until") {
-        s.optional("until", |n| quantity(n, &TIME, 1, MAX_TIME_PS))
-    } else {
+    let until = values.some_time("until").unwrap_or_else(|| {
         let until = last_start + GRACE_PS;
         let why = "default: 100 ms after the last flow may start";
         s.context
             .compute(&s.path, "until", format!("\"{}\"", TIME.show(until)), why);
-        Some(until)
-    };
-    let probe = s.required("probe", "\"10us\"", |n| {
-        quantity(n, &TIME, 10_000, MAX_TIME_PS)
+        until
     });
-    let warmup = s.required("warmup", "\"0us\"", |n| {
-        let value = quantity(n, &TIME, 0, MAX_TIME_PS)?;
-        if value < last_start || last_start == 0 {
-            return Ok(value);
-        }
-        refuse(
-            "every flow starts within the warm-up, so nothing would be measured",
+    let warmup = values.time("warmup");
+    if warmup >= last_start && last_start > 0 {
+        s.complain(
+            "warmup",
+            "`warmup`: every flow starts within the warm-up, so nothing would be measured",
             "shorten it",
-        )
-    });
-    // PRE-90
-    let epoch = s.required("epoch", "\"0us\"", |n| quantity(n, &TIME, 0, MAX_TIME_PS));
-    // LNK-43
-    let words = [("go-on", OnDeadlock::GoOn), ("end", OnDeadlock::End)];
-    let on_deadlock = s.required("on_deadlock", "\"go-on\"", |n| choice(n, &words));
-    s.finish();
+        );
+        return None;
+    }
     Some(RunSpec {
-        until_ps: until?,
-        probe_ps: probe?,
-        warmup_ps: warmup?,
-        epoch_ps: epoch?,
-        on_deadlock: on_deadlock?,
+        until_ps: until,
+        probe_ps: values.time("probe"),
+        warmup_ps: warmup,
+        epoch_ps: values.time("epoch"), // PRE-90
+        // LNK-43
+        on_deadlock: if values.is("on_deadlock", "end") {
+            OnDeadlock::End
+        } else {
+            OnDeadlock::GoOn
+        },
     })
 }
 

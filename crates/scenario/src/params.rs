@@ -7,7 +7,8 @@ use dataplane::param::{Conflict, Fallback, Kind, Param, Value, Values};
 use crate::document::{self, Node};
 use crate::problem::Code;
 use crate::reader::{
-    Read, Section, array, boolean, choice, count, fraction, number, quantity, refuse, refuse_as,
+    Read, Section, array, boolean, choice, count, fraction, name, number, quantity, refuse,
+    refuse_as, time_window,
 };
 use crate::units::{RATE, SIZE, TIME, parse_fraction};
 
@@ -212,6 +213,8 @@ fn value(node: &Node, kind: &Kind) -> Read<Value> {
             choice(node, &words).map(Value::Word)
         }
         Kind::Counted { noun, min, max } => counted(node, noun, min, max),
+        Kind::Text => name(node).map(Value::Text),
+        Kind::Window { max } => time_window(node, max).map(|(from, to)| Value::Window(from, to)),
         Kind::Either(kinds) => either(node, kinds),
         Kind::List(of) => {
             let what = format!("a list such as [{}]", example(of));
@@ -275,9 +278,10 @@ fn likeness(node: &Node, kind: &Kind) -> u8 {
         (document::Value::String(text), Kind::Fraction { .. }) => {
             2 * u8::from(parse_fraction(text).is_ok())
         }
-        (document::Value::String(_), Kind::Size { .. } | Kind::Time { .. } | Kind::Rate { .. }) => {
-            1
-        }
+        (
+            document::Value::String(_),
+            Kind::Size { .. } | Kind::Time { .. } | Kind::Rate { .. } | Kind::Text,
+        ) => 1,
         (
             document::Value::Integer(..) | document::Value::Float(_),
             Kind::Count { .. }
@@ -286,7 +290,7 @@ fn likeness(node: &Node, kind: &Kind) -> u8 {
             | Kind::Fraction { .. },
         ) => 1,
         (document::Value::Bool(_), Kind::Flag) => 1,
-        (document::Value::Array(_), Kind::List(_)) => 1,
+        (document::Value::Array(_), Kind::List(_) | Kind::Window { .. }) => 1,
         _ => 0,
     }
 }
@@ -302,6 +306,8 @@ fn description(kind: &Kind) -> String {
         Kind::Multiple { of, .. } => format!("a number of {of}"),
         Kind::Fraction { .. } => "a fraction".to_owned(),
         Kind::Counted { noun, .. } => format!("a number of {noun}"),
+        Kind::Text => "a text".to_owned(),
+        Kind::Window { .. } => "two times".to_owned(),
         Kind::List(_) => "a list".to_owned(),
         Kind::Flag | Kind::Word(_) | Kind::Either(_) | Kind::Table(_) | Kind::Tables { .. } => {
             return example(kind);
@@ -325,6 +331,8 @@ fn example(kind: &Kind) -> String {
             words.join(", ")
         }
         Kind::Counted { noun, .. } => format!("\"{}\"", sample(noun)),
+        Kind::Text => "\"name\"".to_owned(),
+        Kind::Window { .. } => "[\"0us\", \"5ms\"]".to_owned(),
         Kind::Either(kinds) => kinds.iter().map(example).collect::<Vec<_>>().join(" or "),
         Kind::List(of) => format!("[{}]", example(of)),
         Kind::Table(params) => example_table(params),
@@ -344,22 +352,24 @@ fn example_table(params: &[Param]) -> String {
     format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
 }
 
-/// The defaults of a table as TOML, below the table's header: behind each its rule and where it comes from.
-pub(crate) fn defaults(header: &str, params: &[Param]) -> String {
-    let mut text = format!("[{header}]\n");
+/// The defaults of a table as TOML, below the table's header, which is empty for the whole scenario: behind each value
+/// its rule and where it comes from. `remark` stands before the rule; then the rule is a part of the sentence.
+pub(crate) fn defaults(header: &str, params: &[Param], remark: &str) -> String {
+    let mut text = match header {
+        "" => String::new(),
+        header => format!("[{header}]\n"),
+    };
+    let colon = if remark.is_empty() { ": " } else { ", " };
     let tables = |param: &&Param| matches!(param.kind, Kind::Table(_));
     for param in params.iter().filter(|param| !tables(param)) {
         if let Fallback::Value(toml) = param.fallback {
-            let _ = writeln!(
-                text,
-                "{} = {toml}  # {}: {}",
-                param.key, param.rule, param.source
-            );
+            let why = format!("{remark}{}{colon}{}", param.rule, param.source);
+            let _ = writeln!(text, "{} = {toml}  # {why}", param.key);
         }
     }
     for param in params.iter().filter(tables) {
         if let Kind::Table(inner) = param.kind {
-            text += &defaults(&format!("{header}.{}", param.key), inner);
+            text += &defaults(&format!("{header}.{}", param.key), inner, remark);
         }
     }
     text
@@ -473,7 +483,7 @@ mod tests {
         }
         for (name, params) in TABLES {
             complete(name, params);
-            let text = defaults("t", params)
+            let text = defaults("t", params, "")
                 .replace("[t]\n", "")
                 .replace("[t.", "[");
             let values = read_text(&text, params);

@@ -3,8 +3,9 @@
 //! declared parameters.
 
 use crate::document::{Table, Value, built_in};
+use crate::keys::{ROOT, RUN, SWITCH};
 use crate::params;
-use crate::scheme::TABLES;
+use crate::scheme::{AXES, TABLES};
 
 /// A preset as it is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,11 +66,21 @@ pub const PRESETS: &[Preset] = presets![
     "dcqcn+pfc-tag",
 ];
 
+/// Names of all presets.
+pub(crate) const PRESET_NAMES: [&str; PRESETS.len()] = {
+    let mut names = [""; PRESETS.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = PRESETS[i].name;
+        i += 1;
+    }
+    names
+};
+
 /// Names of the sets of parameters: whose comparison the values are taken from.
 pub const PARAMETER_SETS: &[&str] = &["bfc-paper", "hpcc-paper", "floodgate-paper", "spfc-paper"];
 
 const COMMON: &str = include_str!("../presets/common.toml");
-const DEFAULTS: &str = include_str!("../presets/defaults.toml");
 
 impl Preset {
     /// The preset of a name.
@@ -156,7 +167,21 @@ impl Profile {
 
 /// Defaults of keys outside the scheme.
 pub(crate) fn defaults() -> Table {
-    layer("defaults", DEFAULTS)
+    built_in("defaults", default_text())
+}
+
+/// Defaults of keys outside the scheme, as TOML.
+#[must_use]
+pub fn default_text() -> String {
+    let scheme = &AXES[..2];
+    [
+        ("", ROOT),
+        ("switch", SWITCH),
+        ("run", RUN),
+        ("scheme", scheme),
+    ]
+    .map(|(header, params)| params::defaults(header, params, "default: "))
+    .concat()
 }
 
 /// What every preset starts from, as TOML: `common.toml`, in which the tables whose parameters are
@@ -169,7 +194,10 @@ pub fn common() -> String {
             .iter()
             .find(|(name, _)| line == format!("[scheme.{name}]"));
         match declared {
-            Some((name, params)) => text += &params::defaults(&format!("scheme.{name}"), params),
+            _ if line == "[scheme]" => text += &params::defaults("scheme", &AXES[2..], ""),
+            Some((name, params)) => {
+                text += &params::defaults(&format!("scheme.{name}"), params, "")
+            }
             None => {
                 text += line;
                 text.push('\n');

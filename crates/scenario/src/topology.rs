@@ -20,9 +20,9 @@ pub const MAX_PORTS: u64 = 65_535;
 /// Most links of a scenario.
 const MAX_LINKS: u64 = 4_000_000;
 /// Slowest link: slower ones are not of this world, and their times would overflow.
-const MIN_RATE_BPS: u64 = 1_000_000;
+pub(crate) const MIN_RATE_BPS: u64 = 1_000_000;
 /// Longest delay of a link: a second, three times to the moon.
-const MAX_DELAY_PS: u64 = 1_000_000_000_000;
+pub(crate) const MAX_DELAY_PS: u64 = 1_000_000_000_000;
 
 #[derive(Clone, Copy)]
 enum Kind {

@@ -32,7 +32,7 @@ const MAX_SOURCES: usize = 256;
 /// Largest file that a scenario may name.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 /// Latest instant that a window may name: a thousand seconds of simulated time.
-const MAX_WINDOW_PS: u64 = MAX_TIME_PS / 1_000;
+pub(crate) const MAX_WINDOW_PS: u64 = MAX_TIME_PS / 1_000;
 
 /// Links whose load is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

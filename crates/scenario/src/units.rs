@@ -174,6 +174,17 @@ impl Dimension {
         message
     }
 
+    /// All units.
+    pub fn unit_names(&self) -> impl Iterator<Item = &'static str> {
+        self.units.iter().map(|(name, _)| *name)
+    }
+
+    /// The largest value, in the base unit.
+    #[must_use]
+    pub const fn max(&self) -> u64 {
+        self.max
+    }
+
     fn has(&self, unit: &str) -> bool {
         self.units.iter().any(|(name, _)| *name == unit)
     }

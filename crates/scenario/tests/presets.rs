@@ -828,6 +828,7 @@ fn every_value_names_a_rule_and_every_rule_is_named() {
         }
         cited.extend(rules(&text));
     }
+    cited.extend(rules(&scenario::default_text()));
     assert_eq!(stated, cited);
 }
 

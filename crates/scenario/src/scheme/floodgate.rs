@@ -1,15 +1,14 @@
 //! `[scheme.floodgate]` and `[scheme.pfc-tag]`: hop control that names destinations.
 
-use super::values::{SECOND, bytes, parameters, time, word_or};
-use super::{ClassifySpec, MAX_BUFFER_BYTES, SchemeSpec};
-use crate::document::{Node, Value};
-use crate::reader::{Read, Section, boolean, choice, count, number, quantity};
-use crate::units::{SIZE, TIME};
+use super::{ClassifySpec, SchemeSpec};
+use crate::params;
+use crate::reader::{Section, choice};
 use dataplane::config::{
     Aggregation, Alpha, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, HostPauseBy,
     PauseThresholds, Release, Voqs, WindowConfig, WindowUnit,
 };
-use dataplane::units::Time;
+use dataplane::param::{Conflict, Kind, MAX_SIZE_BYTES, Param, Value, Values};
+use dataplane::units::{NS, US};
 
 /// The answer to the axis of hop control besides PFC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,29 +19,206 @@ pub(super) enum Backpressure {
     PfcTag,
 }
 
+/// A number of hop BDPs, or a size.
+const AMOUNT: &[Kind] = &[
+    Kind::Size {
+        min: 1,
+        max: MAX_SIZE_BYTES,
+    },
+    Kind::Multiple {
+        of: "hop BDPs",
+        min: 0.01,
+        max: 10_000.0,
+    },
+];
+
+const fn period(key: &'static str) -> Param {
+    Param::time(key, NS).or(&["off"])
+}
+
+const TIMER: &[&str] = &["timer"];
+const PER_PACKET: &str = "`credit` = \"per-packet\" sends each credit at once";
+const NO_HOSTS: &str = "`dst_pause` is off";
+
+// What both have: VOQs, what becomes of released packets, what signals see.
+const VOQS: Param = Param::count("voqs", 1, 16_384)
+    .or(&["per-destination"])
+    .default("100", "PRE-111", "a pool (Floodgate paper 6)")
+    .about("VOQs of a switch.");
+const GROUPS: Param = Param::flag("groups")
+    .default("true", "PRE-111", "up and down apart (Floodgate paper 4.2)")
+    .about("A switch that forwards up and down keeps half of the VOQs for destinations below it.")
+    .without(
+        "voqs",
+        &["per-destination"],
+        "every destination has a VOQ of its own",
+    );
+const RELEASE: Param = Param::word("release", &["shared", "behind"])
+    .default("\"shared\"", "PRE-112", "to the ordinary egress queue (Floodgate paper 4.2)")
+    .about(
+        "Released packets join the egress queue, or one behind it, which sends when no other packet waits (at most three \
+         traffic classes).",
+    );
+const VUP: Param = period("vup")
+    .default(
+        "\"off\"",
+        "PRE-112",
+        "the ingress knows the VOQs, our choice",
+    )
+    .about("The ingress pipeline hears of empty VOQs at multiples of this time.");
+const SEEN_BY_ECN: Param = Param::word("ecn", &["egress+held", "egress"])
+    .default(
+        "\"egress+held\"",
+        "PRE-113",
+        "the egress counter (Floodgate paper 8)",
+    )
+    .about("Whether ECN counts what is held for the egress, too.");
+const SEEN_BY_INT: Param = Param::word("int", &["held", "egress"])
+    .default("\"held\"", "PRE-113", "VOQs for packets that were held (Floodgate paper 8)")
+    .about("Whether INT of a packet that was held tells the bytes of all VOQs, or always those of the egress queue.");
+
+/// Parameters of Floodgate.
+pub(super) const FLOODGATE: &[Param] = &[
+    Param::word("unit", &["packets", "bytes"])
+        .default("\"packets\"", "PRE-104", "of windows and credits (Floodgate paper 4.2)")
+        .about("Unit of windows."),
+    Param::either("window", AMOUNT)
+        .default("1.0", "PRE-104", "hop BDPs, and C x T on top (Floodgate paper 4.2)")
+        .about(
+            "Initial window: a number of hop BDPs of the next hop (with a timer C·T comes on top), or a size that is taken \
+             as it is.",
+        ),
+    Param::word("credit", &["timer", "per-packet"])
+        .default("\"timer\"", "PRE-105", "aggregated (Floodgate paper 4.1)")
+        .about("Whether credits are aggregated."),
+    Param::time("interval", 10 * NS)
+        .default("\"10us\"", "PRE-105", "T (Floodgate paper 6)")
+        .about("T, of each ingress port.")
+        .with("credit", TIMER, PER_PACKET),
+    Param::size("byte_counter", 1, MAX_SIZE_BYTES)
+        .or(&["off"])
+        .default("\"off\"", "PRE-105", "only the timer sends credits (Floodgate paper 4.1)")
+        .about("Credits for this many bytes are sent at once.")
+        .with("credit", TIMER, PER_PACKET),
+    period("generator")
+        .default("\"off\"", "PRE-105", "at the very end of T, our choice")
+        .about("Credit frames are made at multiples of this time only.")
+        .with("credit", TIMER, PER_PACKET),
+    Param::word("credit_at", &["departure", "forwarding", "voq"])
+        .default(
+            "\"departure\"",
+            "PRE-106",
+            "when a packet leaves its port (Floodgate paper 7.2, authors' code)",
+        )
+        .about(
+            "When a credit is earned: at departure from the port, on the way to the egress queue, or on leaving a VOQ, if \
+             held.",
+        ),
+    Param::either("delay_credit", AMOUNT)
+        .or(&["off"])
+        .default("10.0", "PRE-107", "withheld while more hop BDPs are held (Floodgate paper 6)")
+        .about("Credits wait while more of the destination is held: hop BDPs of the fastest port, or a size."),
+    Param::size("credit_frame", 1, 100)
+        .default("\"34B\"", "PRE-108", "Ethernet-like 14, IP 20 (authors' code of Floodgate)")
+        .about("Bytes of a credit frame."),
+    Param::size("credit_entry", 0, 100)
+        .default("\"22B\"", "PRE-108", "for each destination (authors' code of Floodgate)")
+        .about("Bytes of each destination in it."),
+    Param::word("loss", &["numbers", "off"])
+        .default("\"numbers\"", "PRE-109", "data and credits are numbered (Floodgate paper 4.3)")
+        .about("Data and credits are numbered, so that windows outlive losses."),
+    Param::time("timeout", US)
+        .default("\"1ms\"", "PRE-109", "of silence before a switchSYN (authors' code of Floodgate)")
+        .about("Silence before a switch asks (switchSYN).")
+        .with("loss", &["numbers"], "`loss` = \"off\" asks for no credits"),
+    Param::count("table", 1, 1 << 24)
+        .or(&["exact"])
+        .default("\"exact\"", "PRE-110", "a window for each destination (Floodgate paper 4.2)")
+        .about("A window for each destination, or a number of entries that destinations are hashed to."),
+    period("clear")
+        .default("\"off\"", "PRE-110", "full windows stay in the table, our choice")
+        .about("Full windows are cleared from the table at this interval."),
+    VOQS,
+    GROUPS,
+    RELEASE,
+    VUP,
+    SEEN_BY_ECN,
+    SEEN_BY_INT,
+    Param::either("dst_pause", AMOUNT)
+        .or(&["off"])
+        .default("\"off\"", "PRE-114", "the practical design needs no hosts (Floodgate paper 4.3)")
+        .about("Hosts are paused by destination above this much held: hop BDPs of their link, or a size."),
+    Param::size("dst_resume_below", 0, MAX_SIZE_BYTES)
+        .default("\"0B\"", "PRE-114", "resumed below the same threshold (Floodgate paper 4.3)")
+        .about("They are resumed this many bytes below.")
+        .without("dst_pause", &["off"], NO_HOSTS),
+    Param::word("dst_pause_by", &["held", "ingress"])
+        .default("\"held\"", "PRE-114", "by what VOQs hold (Floodgate paper 4.3)")
+        .about(
+            "Which bytes count for that: all that are held of the destination, or what this very host sent to it and is \
+             still here, queued or held, above its first 4096 bytes.",
+        )
+        .without("dst_pause", &["off"], NO_HOSTS),
+    Param::size("frame", 1, 1_518)
+        .default("\"64B\"", "PRE-108", "of a pause or question, smallest Ethernet frame, our choice")
+        .about("Bytes of a pause, a resume and a question."),
+];
+
+/// Parameters of PFC with destination tag.
+pub(super) const PFC_TAG: &[Param] = &[
+    Param::either("threshold", AMOUNT)
+        .default("1.0", "PRE-103", "hop BDPs, not in the paper, our choice")
+        .about(
+            "Pause threshold of the egress queue at the last hop, and of what is held elsewhere.",
+        ),
+    Param::size("resume_below", 0, MAX_SIZE_BYTES)
+        .default(
+            "\"0B\"",
+            "PRE-103",
+            "resumed below the same threshold, our choice",
+        )
+        .about("Resumed this many bytes below."),
+    Param::flag("hosts")
+        .default("false", "PRE-103", "switches only (Floodgate paper B)")
+        .about("Pauses reach hosts, too."),
+    VOQS,
+    GROUPS,
+    RELEASE,
+    VUP,
+    SEEN_BY_ECN,
+    SEEN_BY_INT,
+    Param::size("frame", 1, 1_518)
+        .default("\"64B\"", "PRE-108", "smallest Ethernet frame, our choice")
+        .about("Bytes of a pause and a resume."),
+];
+
 /// Reads the table of the word that was chosen.
 pub(super) fn read_floodgate(
     s: &Section<'_>,
     word: Option<Backpressure>,
 ) -> Option<Option<FloodgateConfig>> {
     let windows = word == Some(Backpressure::Floodgate);
-    let why = "`backpressure` is not \"floodgate\"";
-    let by_windows = parameters(s, "floodgate", windows, why, |t| {
-        let by = read_windows(t);
-        let host_pause = read_host_pause(t);
-        let (host_pause, pause_by) = (host_pause.map(|(at, _)| at), host_pause.map(|(_, by)| by));
-        read_holds(t, by.map(HoldBy::Windows), host_pause).map(|config| FloodgateConfig {
-            host_pause_by: pause_by.unwrap_or(HostPauseBy::Held),
+    let useless = (!windows).then_some("`backpressure` is not \"floodgate\"");
+    let by_windows = params::table(s, "floodgate", FLOODGATE, useless, |v| {
+        let config = holds(v, HoldBy::Windows(windows_of(v)))?;
+        Ok(FloodgateConfig {
+            host_pause: thresholds(v, "dst_pause", "dst_resume_below"),
+            host_pause_by: match v.some_word("dst_pause_by") {
+                Some("ingress") => HostPauseBy::Ingress,
+                _ => HostPauseBy::Held,
+            },
             ..config
         })
     });
     let tags = word == Some(Backpressure::PfcTag);
-    let why = "`backpressure` is not \"pfc-tag\"";
-    let by_tags = parameters(s, "pfc-tag", tags, why, |t| {
-        let thresholds = read_thresholds(t, "threshold", "resume_below");
-        let hosts = t.required("hosts", "false", boolean);
-        let host_pause = hosts.zip(thresholds).map(|(on, t)| on.then_some(t));
-        read_holds(t, thresholds.map(HoldBy::Tags), host_pause)
+    let useless = (!tags).then_some("`backpressure` is not \"pfc-tag\"");
+    let by_tags = params::table(s, "pfc-tag", PFC_TAG, useless, |v| {
+        let thresholds = thresholds(v, "threshold", "resume_below").expect("it has no other words");
+        let config = holds(v, HoldBy::Tags(thresholds))?;
+        Ok(FloodgateConfig {
+            host_pause: v.flag("hosts").then_some(thresholds),
+            ..config
+        })
     });
     match word? {
         Backpressure::Floodgate => by_windows.map(Some),
@@ -51,198 +227,85 @@ pub(super) fn read_floodgate(
     }
 }
 
-/// A number of hop BDPs, or a size.
-fn amount(node: &Node) -> Read<Amount> {
-    let result = match &node.value {
-        Value::String(_) => quantity(node, &SIZE, 1, MAX_BUFFER_BYTES).map(Amount::Bytes),
-        _ => number(node, 0.01, 10_000.0).map(|n| Amount::HopBdps(Alpha::new(n))),
-    };
-    result.map_err(|mut refusal| {
-        refusal.hint = Some("a number of hop BDPs such as 1.5, or a size such as \"90KB\"".into());
-        refusal
-    })
-}
-
-/// The same, or "off".
-fn some_amount(node: &Node) -> Read<Option<Amount>> {
-    word_or(node, "off", None, |n| amount(n).map(Some))
-}
-
-/// A time, or "off".
-fn period(node: &Node) -> Read<Option<Time>> {
-    word_or(node, "off", None, |n| {
-        quantity(n, &TIME, 1_000, SECOND).map(Some)
-    })
-}
-
-fn read_windows(t: &Section<'_>) -> Option<WindowConfig> {
-    let units = [
-        ("packets", WindowUnit::Packets),
-        ("bytes", WindowUnit::Bytes),
-    ];
-    let unit = t.required("unit", "\"packets\"", |n| choice(n, &units));
-    let initial = t.required("window", "1.0", amount);
-    let credit = read_credit(t);
-    let numbers = read_loss(t);
-    let entries = t.required("table", "\"exact\"", |n| {
-        word_or(n, "exact", None, |n| {
-            count(n, 1, 1 << 24).map(|n| Some(n as u32))
-        })
-    });
-    let clear = t.required("clear", "\"off\"", period);
-    Some(WindowConfig {
-        unit: unit?,
-        initial: initial?,
-        entries: entries?,
-        clear_ps: clear?,
-        credit: credit?,
-        numbers_timeout_ps: numbers?,
-    })
-}
-
-fn read_credit(t: &Section<'_>) -> Option<CreditConfig> {
-    let words = [("timer", true), ("per-packet", false)];
-    let timer = t.required("credit", "\"timer\"", |n| choice(n, &words));
-    let aggregation = if timer == Some(false) {
-        let why = "`credit` = \"per-packet\" sends each credit at once";
-        for key in ["interval", "byte_counter", "generator"] {
-            t.refuse_useless(key, why);
-        }
-        Some(None)
-    } else {
-        let interval = time(t, "interval", 10_000);
-        let counter = t.required("byte_counter", "\"off\"", |n| {
-            word_or(n, "off", None, |n| {
-                quantity(n, &SIZE, 1, MAX_BUFFER_BYTES).map(Some)
-            })
-        });
-        let generator = t.required("generator", "\"off\"", period);
-        interval
-            .zip(counter)
-            .zip(generator)
-            .map(|((interval_ps, byte_counter), generator_ps)| {
-                Some(Aggregation {
-                    interval_ps,
-                    byte_counter,
-                    generator_ps,
-                })
-            })
-    };
-    let places = [
-        ("departure", CreditAt::Departure),
-        ("forwarding", CreditAt::Forwarding),
-        ("voq", CreditAt::Voq),
-    ];
-    let at = t.required("credit_at", "\"departure\"", |n| choice(n, &places));
-    let delay = t.required("delay_credit", "10.0", some_amount);
-    let frame = t.required("credit_frame", "\"22B\"", |n| bytes(n, 1, 100));
-    let entry = t.required("credit_entry", "\"22B\"", |n| bytes(n, 0, 100));
-    timer?;
-    Some(CreditConfig {
-        aggregation: aggregation?,
-        at: at?,
-        delay: delay?,
-        frame_bytes: frame?,
-        entry_bytes: entry?,
-    })
-}
-
-fn read_loss(t: &Section<'_>) -> Option<Option<Time>> {
-    let words = [("numbers", true), ("off", false)];
-    let numbers = t.required("loss", "\"numbers\"", |n| choice(n, &words));
-    if numbers == Some(false) {
-        t.refuse_useless("timeout", "`loss` = \"off\" asks for no credits");
-        return Some(None);
+/// An amount; `None`: off.
+fn amount(values: &Values, key: &str) -> Option<Amount> {
+    match values.get(key) {
+        Some(&Value::Size(bytes)) => Some(Amount::Bytes(bytes)),
+        Some(&Value::Number(bdps)) => Some(Amount::HopBdps(Alpha::new(bdps))),
+        _ => None,
     }
-    let timeout = time(t, "timeout", 1_000_000);
-    numbers?;
-    timeout.map(Some)
 }
 
-/// When hosts are paused, and by what.
-fn read_host_pause(t: &Section<'_>) -> Option<(Option<PauseThresholds>, HostPauseBy)> {
-    let off = t.required("dst_pause", "\"off\"", some_amount);
-    if off == Some(None) {
-        for key in ["dst_resume_below", "dst_pause_by"] {
-            t.refuse_useless(key, "`dst_pause` is off");
-        }
-        return Some((None, HostPauseBy::Held));
-    }
-    let below = t.required("dst_resume_below", "\"0B\"", |n| {
-        quantity(n, &SIZE, 0, MAX_BUFFER_BYTES)
-    });
-    let words = [
-        ("held", HostPauseBy::Held),
-        ("ingress", HostPauseBy::Ingress),
-    ];
-    let by = t.required("dst_pause_by", "\"held\"", |n| choice(n, &words));
-    let thresholds = PauseThresholds {
-        off: off??,
-        on_below_bytes: below?,
-    };
-    Some((Some(thresholds), by?))
-}
-
-fn read_thresholds(
-    t: &Section<'_>,
-    off: &'static str,
-    below: &'static str,
-) -> Option<PauseThresholds> {
-    let off = t.required(off, "1.0", amount);
-    let below = t.required(below, "\"0B\"", |n| quantity(n, &SIZE, 0, MAX_BUFFER_BYTES));
+fn thresholds(values: &Values, off: &str, below: &str) -> Option<PauseThresholds> {
     Some(PauseThresholds {
-        off: off?,
-        on_below_bytes: below?,
+        off: amount(values, off)?,
+        on_below_bytes: values.size(below),
     })
 }
 
-/// What both have: VOQs, what becomes of released packets, what signals see.
-fn read_holds(
-    t: &Section<'_>,
-    by: Option<HoldBy>,
-    host_pause: Option<Option<PauseThresholds>>,
-) -> Option<FloodgateConfig> {
-    let pool = t.required("voqs", "100", |n| {
-        word_or(n, "per-destination", None, |n| {
-            count(n, 1, 16_384).map(|n| Some(n as u16))
-        })
+fn windows_of(values: &Values) -> WindowConfig {
+    let aggregation = values.some_time("interval").map(|interval_ps| Aggregation {
+        interval_ps,
+        byte_counter: values.some_size("byte_counter"),
+        generator_ps: values.some_time("generator"),
     });
-    let voqs = match pool {
-        Some(None) => {
-            t.refuse_useless("groups", "every destination has a VOQ of its own");
-            Some(Voqs::PerDestination)
-        }
-        Some(Some(count)) => {
-            let groups = t.required("groups", "true", boolean);
-            if groups == Some(true) && count < 2 {
-                t.complain_of(
-                    &["voqs", "groups"],
-                    "two groups of VOQs need two VOQs",
-                    "raise voqs, or set groups = false",
-                );
-            }
-            groups.map(|groups| Voqs::Pool { count, groups })
-        }
-        None => None,
+    WindowConfig {
+        unit: match values.word("unit") {
+            "packets" => WindowUnit::Packets,
+            _ => WindowUnit::Bytes,
+        },
+        initial: amount(values, "window").expect("it has no other words"),
+        entries: values.some_count("table").map(|n| n as u32),
+        clear_ps: values.some_time("clear"),
+        credit: CreditConfig {
+            aggregation,
+            at: match values.word("credit_at") {
+                "departure" => CreditAt::Departure,
+                "forwarding" => CreditAt::Forwarding,
+                _ => CreditAt::Voq,
+            },
+            delay: amount(values, "delay_credit"),
+            frame_bytes: values.size("credit_frame") as u16,
+            entry_bytes: values.size("credit_entry") as u16,
+        },
+        numbers_timeout_ps: values.some_time("timeout"),
+    }
+}
+
+/// What both have; hosts are not paused.
+fn holds(values: &Values, by: HoldBy) -> Result<FloodgateConfig, Conflict> {
+    let voqs = match values.some_count("voqs") {
+        None => Voqs::PerDestination,
+        Some(count) => Voqs::Pool {
+            count: count as u16,
+            groups: values.flag("groups"),
+        },
     };
-    let releases = [("shared", Release::Shared), ("behind", Release::Behind)];
-    let release = t.required("release", "\"shared\"", |n| choice(n, &releases));
-    let sights = [("egress+held", true), ("egress", false)];
-    let ecn = t.required("ecn", "\"egress+held\"", |n| choice(n, &sights));
-    let sights = [("held", true), ("egress", false)];
-    let int = t.required("int", "\"held\"", |n| choice(n, &sights));
-    let vup = t.required("vup", "\"off\"", period);
-    let frame = t.required("frame", "\"64B\"", |n| bytes(n, 1, 1_518));
-    Some(FloodgateConfig {
-        by: by?,
-        voqs: voqs?,
-        release: release?,
-        ecn_sees_held: ecn?,
-        int_sees_held: int?,
-        host_pause: host_pause?,
+    if voqs
+        == (Voqs::Pool {
+            count: 1,
+            groups: true,
+        })
+    {
+        return Err(Conflict::new(
+            &["voqs", "groups"],
+            "two groups of VOQs need two VOQs",
+            "raise voqs, or set groups = false",
+        ));
+    }
+    Ok(FloodgateConfig {
+        by,
+        voqs,
+        release: match values.word("release") {
+            "shared" => Release::Shared,
+            _ => Release::Behind,
+        },
+        ecn_sees_held: values.is("ecn", "egress+held"),
+        int_sees_held: values.is("int", "held"),
+        host_pause: None,
         host_pause_by: HostPauseBy::Held,
-        vup_ps: vup?,
-        frame_bytes: frame?,
+        vup_ps: values.some_time("vup"),
+        frame_bytes: values.size("frame") as u16,
     })
 }
 

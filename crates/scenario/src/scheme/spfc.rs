@@ -1,11 +1,10 @@
 //! The axis of victim ports: SPFC.
 
-use super::values::{SECOND, parameters, word_or};
-use crate::document::{Node, Value};
-use crate::reader::{Read, Section, choice, number, quantity};
-use crate::units::TIME;
+use crate::params;
+use crate::reader::{Section, choice};
 use dataplane::config::{Departures, SpfcConfig};
-use dataplane::units::Time;
+use dataplane::param::{Kind, MAX_TIME_PS, Param, Value};
+use dataplane::units::{NS, Time};
 
 /// The interval over which departures are counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,42 +50,51 @@ impl SpfcSpec {
     }
 }
 
+/// Parameters of SPFC.
+pub(super) const SPFC: &[Param] = &[
+    Param::either(
+        "interval",
+        &[
+            Kind::Time { min: NS, max: MAX_TIME_PS },
+            Kind::Multiple { of: "base round trips", min: 0.001, max: 1e6 },
+        ],
+    )
+    .or(&["auto"])
+    .default("\"auto\"", "PRE-122", "TC, at least 4 round trips (SPFC paper V-B), our choice")
+    .about(
+        "TC, over which departures are counted; `\"auto\"`: long enough for the round trips, and for ports that PFC stops \
+         and lets go.",
+    ),
+    Param::number("k", 1.0, 10_000.0)
+        .default("5.0", "PRE-122", "a victim port departs at a fifth of its rate (SPFC paper IV-C)")
+        .about("A port that departs at 1/k of its rate is a victim port."),
+    Param::word("count", &["packets", "bytes"])
+        .default("\"packets\"", "PRE-122", "what departs is counted in packets (SPFC paper V-A)")
+        .about("What is counted."),
+    Param::word("unpaused", &["resumed", "waits"])
+        .default("\"resumed\"", "PRE-122", "a port without any pause may be a victim port, our choice")
+        .about("Whether a port without any pause so far may be a victim port, or waits for its first resume."),
+];
+
 /// `victims` and its table.
 pub(super) fn read_victims(s: &Section<'_>) -> Option<Option<SpfcSpec>> {
     let words = [("none", false), ("spfc", true)];
     let word = s.required("victims", "\"spfc\"", |n| choice(n, &words));
-    let why = "`victims` is not \"spfc\"";
-    let spfc = parameters(s, "spfc", word == Some(true), why, |t| {
-        let interval = t.required("interval", "\"auto\"", |n| {
-            word_or(n, "auto", Interval::Auto, interval)
-        });
-        let k = t.required("k", "5.0", |n| number(n, 1.0, 10_000.0));
-        let counts = [
-            ("packets", Departures::Packets),
-            ("bytes", Departures::Bytes),
-        ];
-        let count = t.required("count", "\"packets\"", |n| choice(n, &counts));
-        let fresh = [("resumed", false), ("waits", true)];
-        let unpaused = t.required("unpaused", "\"resumed\"", |n| choice(n, &fresh));
-        Some(SpfcSpec {
-            interval: interval?,
-            k: k?,
-            count: count?,
-            unpaused_waits: unpaused?,
+    let useless = (word != Some(true)).then_some("`victims` is not \"spfc\"");
+    let spfc = params::table(s, "spfc", SPFC, useless, |values| {
+        Ok(SpfcSpec {
+            interval: match values.get("interval") {
+                Some(&Value::Time(ps)) => Interval::Fixed(ps),
+                Some(&Value::Number(rtts)) => Interval::Rtts(rtts),
+                _ => Interval::Auto,
+            },
+            k: values.number("k"),
+            count: match values.word("count") {
+                "packets" => Departures::Packets,
+                _ => Departures::Bytes,
+            },
+            unpaused_waits: values.is("unpaused", "waits"),
         })
     });
     if word? { spfc.map(Some) } else { Some(None) }
-}
-
-/// A number of base round trips, or a time.
-fn interval(node: &Node) -> Read<Interval> {
-    let result = match &node.value {
-        Value::String(_) => quantity(node, &TIME, 1_000, SECOND).map(Interval::Fixed),
-        _ => number(node, 0.001, 1e6).map(Interval::Rtts),
-    };
-    result.map_err(|mut r| {
-        r.hint =
-            Some("a number of base round trips such as 4.0, or a time such as \"80us\"".into());
-        r
-    })
 }

@@ -1,19 +1,14 @@
 //! The axes of a switch: which queue, which next, what when the buffer is full, backpressure.
 
 use super::floodgate::Backpressure;
-use super::values::{SECOND, bytes, parameters, some_time, time, word_or};
-use super::{
-    BfcSpec, ClassifySpec, Floor, MAX_BUFFER_BYTES, QueuesPer, ScheduleSpec, Sticky, Tell,
-};
-use crate::document::{Node, Value};
+use super::{BfcSpec, ClassifySpec, Floor, QueuesPer, ScheduleSpec, Sticky, Tell};
 use crate::params;
-use crate::reader::{Read, Section, boolean, choice, count, fraction, number, quantity};
-use crate::units::{SIZE, TIME, parse_fraction};
+use crate::reader::{Section, choice, count};
 use dataplane::config::{
     Accounting, Admission, Alpha, AssignConfig, PauseBy, Pfc, PfcThreshold, SearchStart, WhenFull,
 };
-use dataplane::param::Param;
-use dataplane::units::Time;
+use dataplane::param::{Conflict, Kind, MAX_SIZE_BYTES, MAX_TIME_PS, Param, Value, Values};
+use dataplane::units::NS;
 
 #[derive(Clone, Copy, PartialEq)]
 enum ClassifyWord {
@@ -44,22 +39,8 @@ pub(super) fn read_classify(s: &Section<'_>) -> Queues {
         ("priority", ClassifyWord::Priority),
     ];
     let word = s.required("classify", "\"dynamic\"", |n| choice(n, &words));
-    let dynamic = parameters(
-        s,
-        "dynamic",
-        word == Some(ClassifyWord::Dynamic),
-        "`classify` is not \"dynamic\"",
-        |t| {
-            let table = t.required("table", "100", |n| count(n, 1, 1_000_000));
-            let sticky = t.required("sticky", "2.0", sticky);
-            let assign = read_assign(t);
-            Some(ClassifySpec::Dynamic {
-                table: table? as u32,
-                sticky: sticky?,
-                assign: assign?,
-            })
-        },
-    );
+    let useless = (word != Some(ClassifyWord::Dynamic)).then_some("`classify` is not \"dynamic\"");
+    let dynamic = params::table(s, "dynamic", DYNAMIC, useless, dynamic);
     let other = match word {
         Some(ClassifyWord::Fifo) => Some(ClassifySpec::Fifo),
         Some(ClassifyWord::PerFlow) => Some(ClassifySpec::PerFlow),
@@ -85,46 +66,94 @@ pub(super) fn read_classify(s: &Section<'_>) -> Queues {
     (spec, queues, per)
 }
 
-fn read_assign(t: &Section<'_>) -> Option<AssignConfig> {
-    let bitmap = t.required("bitmap", "\"immediate\"", |n| {
-        word_or(n, "immediate", None, |n| {
-            quantity(n, &TIME, 1_000, SECOND).map(Some)
-        })
-    });
-    let paused = t.required("paused_eligible", "false", boolean);
-    let starts = [
-        ("rotating", SearchStart::Rotating),
-        ("random", SearchStart::Random),
-    ];
-    let start = t.required("start", "\"rotating\"", |n| choice(n, &starts));
-    let full = [
-        ("random", WhenFull::Random),
-        ("by-entry", WhenFull::ByEntry),
-    ];
-    let when_full = t.required("when_full", "\"random\"", |n| choice(n, &full));
-    let incast_queue = t.required("incast_queue", "false", boolean);
-    let pipelines = t.required("pipelines", "1", |n| count(n, 1, 64));
-    Some(AssignConfig {
-        sticky_hrtts: None,
-        bitmap_ps: bitmap?,
-        paused_eligible: paused?,
-        start: start?,
-        when_full: when_full?,
-        incast_queue: incast_queue?,
-        pipelines: pipelines? as u16,
-    })
-}
+/// Parameters of BFC's assignment of flows to queues.
+pub(super) const DYNAMIC: &[Param] = &[
+    Param::count("table", 1, 1_000_000)
+        .default(
+            "100",
+            "PRE-20",
+            "flow-table entries per queue (BFC paper 3.3.1)",
+        )
+        .about("Flow-table entries per queue."),
+    Param::either(
+        "sticky",
+        &[
+            Kind::Time {
+                min: 0,
+                max: MAX_TIME_PS,
+            },
+            Kind::Multiple {
+                of: "1-hop round trips",
+                min: 0.0,
+                max: 1e6,
+            },
+        ],
+    )
+    .default("2.0", "PRE-21", "in 1-hop RTTs (BFC paper 3.3.2)")
+    .about("How long a flow keeps its queue after its last packet has left."),
+    Param::time("bitmap", NS)
+        .or(&["immediate"])
+        .default(
+            "\"immediate\"",
+            "PRE-51",
+            "the map of empty queues is always up to date (BFC paper 3.3.1)",
+        )
+        .about("The map of empty queues is always up to date, or is read at this interval."),
+    Param::flag("paused_eligible")
+        .default(
+            "false",
+            "PRE-51",
+            "a paused queue is not taken (authors' code of BFC)",
+        )
+        .about("An empty queue that is paused may be taken."),
+    Param::word("start", &["rotating", "random"])
+        .default(
+            "\"rotating\"",
+            "PRE-51",
+            "the search goes on where it stopped (BFC paper 4)",
+        )
+        .about("Where the search for an empty queue starts."),
+    Param::word("when_full", &["random", "by-entry"])
+        .default(
+            "\"random\"",
+            "PRE-51",
+            "any queue by chance (BFC paper 3.3.1)",
+        )
+        .about("Which queue a flow takes where none is empty."),
+    Param::flag("incast_queue")
+        .default(
+            "false",
+            "PRE-54",
+            "the variant BFC + IncastLabel sets it (BFC paper A.7)",
+        )
+        .about("Incast flows share a queue of their own."),
+    Param::count("pipelines", 1, 64)
+        .default("1", "PRE-51", "one flow table (BFC paper 3.3.1)")
+        .about("Pipelines of the switch, each with a flow table of its own."),
+];
 
-/// A number of hop round trips, or a time.
-pub(super) fn sticky(node: &Node) -> Read<Sticky> {
-    let result = match &node.value {
-        Value::String(_) => quantity(node, &TIME, 0, SECOND).map(Sticky::Fixed),
-        _ => number(node, 0.0, 1e6).map(Sticky::HopRtts),
-    };
-    result.map_err(|mut r| {
-        r.hint =
-            Some("a number of 1-hop round trips such as 2.0, or a time such as \"4us\"".into());
-        r
+fn dynamic(values: &Values) -> Result<ClassifySpec, Conflict> {
+    Ok(ClassifySpec::Dynamic {
+        table: values.count("table") as u32,
+        sticky: match values.some_time("sticky") {
+            Some(ps) => Sticky::Fixed(ps),
+            None => Sticky::HopRtts(values.number("sticky")),
+        },
+        assign: AssignConfig {
+            sticky_hrtts: None,
+            bitmap_ps: values.some_time("bitmap"),
+            paused_eligible: values.flag("paused_eligible"),
+            start: match values.word("start") {
+                "rotating" => SearchStart::Rotating,
+                _ => SearchStart::Random,
+            },
+            when_full: match values.word("when_full") {
+                "random" => WhenFull::Random,
+                _ => WhenFull::ByEntry,
+            },
+            incast_queue: values.flag("incast_queue"),
+            pipelines: values.count("pipelines") as u16,
+        },
     })
 }
 
@@ -157,7 +186,7 @@ pub(super) const EGRESS_DYNAMIC: &[Param] = &[
 ];
 
 /// Parameters of a memory of each port.
-pub(super) const PER_PORT: &[Param] = &[Param::size("limit", 64, MAX_BUFFER_BYTES)
+pub(super) const PER_PORT: &[Param] = &[Param::size("limit", 64, MAX_SIZE_BYTES)
     .default(
         "\"75MB\"",
         "PRE-142",
@@ -217,13 +246,8 @@ pub(super) fn read_admission(s: &Section<'_>) -> Option<Admission> {
         ("unlimited", AdmissionWord::Unlimited),
     ];
     let word = s.required("admission", "\"pfc\"", |n| choice(n, &words));
-    let pfc = parameters(
-        s,
-        "pfc",
-        word == Some(AdmissionWord::Pfc),
-        "`admission` is not \"pfc\"",
-        read_pfc,
-    );
+    let useless = (word != Some(AdmissionWord::Pfc)).then_some("`admission` is not \"pfc\"");
+    let pfc = params::table(s, "pfc", PFC, useless, pfc);
     let chosen = word == Some(AdmissionWord::EgressDynamic);
     let useless = (!chosen).then_some("`admission` is not \"egress-dynamic\"");
     let egress = params::table(s, "egress-dynamic", EGRESS_DYNAMIC, useless, |v| {
@@ -248,53 +272,80 @@ pub(super) fn read_admission(s: &Section<'_>) -> Option<Admission> {
     }
 }
 
-fn read_pfc(t: &Section<'_>) -> Option<Pfc> {
-    let threshold = t.required("xoff", "\"11%\"", xoff);
-    let xon_offset = t.required("xon_offset", "\"3KB\"", |n| {
-        quantity(n, &SIZE, 0, MAX_BUFFER_BYTES)
-    });
-    let headroom = t.required("headroom", "\"formula\"", |n| {
-        word_or(n, "formula", None, |n| {
-            quantity(n, &SIZE, 0, MAX_BUFFER_BYTES).map(Some)
-        })
-    });
-    let places = [("buffer", false), ("beside", true)];
-    let beside = t.required("headroom_from", "\"buffer\"", |n| choice(n, &places));
-    let response = time(t, "response", 0);
-    let frame = t.required("frame", "\"64B\"", |n| bytes(n, 1, 1_518));
-    let accounts = [("pool", false), ("ns3", true)];
-    let ns3 = t.required("accounting", "\"pool\"", |n| choice(n, &accounts));
-    // FGC-07
-    let delays = if ns3 == Some(true) {
-        t.required("headroom_delays", "3", |n| count(n, 0, 1_000))
-    } else {
-        t.refuse_useless("headroom_delays", "`accounting` is not \"ns3\"");
-        Some(0)
+/// Parameters of PFC.
+pub(super) const PFC: &[Param] = &[
+    Param::either(
+        "xoff",
+        &[
+            Kind::Size { min: 1, max: MAX_SIZE_BYTES },
+            Kind::Fraction { min: 0.001, max: 1000.0 },
+        ],
+    )
+    .or(&["equal"])
+    .default("\"11%\"", "PRE-11", "of the free shared buffer (BFC paper 6.2.1, HPCC paper 5.1)")
+    .about(
+        "An ingress is paused above a share of the free buffer (dynamic), a size (static), or the buffer over the number \
+         of ports (`\"equal\"`).",
+    ),
+    Param::size("xon_offset", 0, MAX_SIZE_BYTES)
+        .default("\"3072B\"", "PRE-12", "below XOFF (authors' code of HPCC)")
+        .about("It is resumed this far below."),
+    Param::size("headroom", 0, MAX_SIZE_BYTES)
+        .or(&["formula"])
+        .default("\"formula\"", "PRE-13", "from each link's rate and delay, our choice")
+        .about("Headroom of each port and class; `\"formula\"`: from the rate and delay of its link."),
+    Param::word("headroom_from", &["buffer", "beside"])
+        .default("\"buffer\"", "PRE-121", "headroom is a part of the switch's memory, our choice")
+        .about("Whether headroom is a part of `switch.buffer`, or beside it."),
+    Param::time("response", 0)
+        .default("\"0us\"", "PRE-13", "the upstream obeys at once, our choice")
+        .about("The upstream obeys a pause this long after it arrives."),
+    Param::size("frame", 1, 1_518)
+        .default("\"64B\"", "PRE-13", "smallest Ethernet frame (IEEE 802.1Qbb)")
+        .about("Bytes of a pause frame."),
+    Param::word("accounting", &["pool", "ns3"])
+        .default("\"pool\"", "PRE-82", "the pool until XOFF, then headroom (specs/switch.md)")
+        .about("Which bytes count where; `\"ns3\"`: as in ns-3, with `xoff` a power of 1/2."),
+    Param::count("headroom_delays", 0, 1_000)
+        .default(
+            "3",
+            "PRE-82",
+            "of \"ns3\" books, times what a link holds one way (authors' code of HPCC)",
+        )
+        .about("Headroom in times of what a link holds one way.")
+        .with("accounting", &["ns3"], "`accounting` is not \"ns3\""),
+];
+
+fn pfc(values: &Values) -> Result<Pfc, Conflict> {
+    let threshold = match values.get("xoff") {
+        Some(&Value::Size(bytes)) => PfcThreshold::Static(bytes),
+        Some(&Value::Number(share)) => PfcThreshold::Dynamic(Alpha::new(share)),
+        // SPFC-06
+        _ => PfcThreshold::Equal,
     };
-    let accounting = match (ns3?, threshold) {
-        (false, _) => Accounting::Pool,
-        (true, threshold) => Accounting::Ns3 {
-            shift: threshold.and_then(halvings).unwrap_or_else(|| {
-                t.complain_of(
+    let accounting = match values.word("accounting") {
+        "pool" => Accounting::Pool,
+        _ => Accounting::Ns3 {
+            shift: halvings(threshold).ok_or_else(|| {
+                Conflict::new(
                     &["accounting", "xoff"],
                     "the books of \"ns3\" find thresholds by halving the free buffer",
                     "set pfc.xoff to 1, 0.5, 0.25, 0.125 or a smaller half",
-                );
-                0
-            }),
+                )
+            })?,
             nic_bps: 0, // filled in when the network is known
-            headroom_delays: delays? as u32,
+            headroom_delays: values.count("headroom_delays") as u32, // FGC-07
         },
     };
-    Some(Pfc {
+    Ok(Pfc {
         accounting,
-        threshold: threshold?,
+        threshold,
         victims: None, // filled in when the network is known
-        xon_offset: xon_offset?,
-        frame_bytes: frame?,
-        headroom: headroom?,
-        headroom_beside: beside?,
-        response_ps: response?,
+        xon_offset: values.size("xon_offset"),
+        frame_bytes: values.size("frame") as u16,
+        headroom: values.some_size("headroom"),
+        headroom_beside: values.is("headroom_from", "beside"),
+        response_ps: values.time("response"),
     })
 }
 
@@ -307,90 +358,96 @@ fn halvings(threshold: PfcThreshold) -> Option<u32> {
     (0..=10).find(|shift| Alpha::new(1.0 / f64::from(1u32 << shift)) == alpha)
 }
 
-/// A share of the free buffer, a size, or equal shares of the whole buffer.
-// SPFC-06
-fn xoff(node: &Node) -> Read<PfcThreshold> {
-    let hint = "a share of the free buffer such as \"11%\" or 2.0 (dynamic), a size such as \
-                \"500KB\" (static), or \"equal\" (the buffer over the number of ports)";
-    let result = match &node.value {
-        Value::String(text) if text == "equal" => Ok(PfcThreshold::Equal),
-        Value::String(text) if parse_fraction(text).is_err() => {
-            quantity(node, &SIZE, 1, MAX_BUFFER_BYTES).map(PfcThreshold::Static)
-        }
-        _ => fraction(node, 0.001, 1000.0).map(|f| PfcThreshold::Dynamic(Alpha::new(f))),
-    };
-    result.map_err(|mut r| {
-        r.hint = Some(hint.to_owned());
-        r
-    })
-}
+/// `"edges"` sends no bitmaps.
+const BITMAPS: &[&str] = &["edges+bitmap", "bitmap"];
+const NO_BITMAPS: &str = "`tell` = \"edges\" sends no bitmaps";
+
+/// Parameters of BFC's backpressure.
+pub(super) const BFC: &[Param] = &[
+    Param::number("threshold", 0.001, 1000.0)
+        .default("1.0", "PRE-22", "in hop BDP / active queues (BFC paper 3.3.2)")
+        .about("Pause threshold of a queue, in hop BDP / active queues."),
+    Param::time("hrtt", 1)
+        .or(&["links"])
+        .default("\"links\"", "PRE-22", "propagation to the upstream and back (BFC paper 6.2.1)")
+        .about("The 1-hop round trip; `\"links\"`: the propagation to the upstream and back."),
+    Param::size("frame", 1, 1_518)
+        .default("\"64B\"", "PRE-23", "smallest Ethernet frame, our choice")
+        .about("Bytes of a pause frame."),
+    Param::flag("count_arriving")
+        .default("false", "PRE-45", "a packet is compared with what it finds, our choice")
+        .about("The arriving packet counts in the queue length that is compared."),
+    Param::flag("first_exempt")
+        .default("true", "PRE-45", "a flow's only packet pauses nobody (authors' code of BFC)")
+        .about("A flow's only packet pauses nobody."),
+    Param::size("floor", 0, MAX_SIZE_BYTES)
+        .or(&["frame"])
+        .default("\"0B\"", "PRE-52", "the threshold may fall below a frame (BFC paper 3.3.2)")
+        .about("Least threshold; `\"frame\"`: one largest frame."),
+    Param::time("tau", 0)
+        .default("\"0us\"", "PRE-52", "nothing is added to the 1-hop RTT (BFC paper 3.3.2)")
+        .about("Added to the 1-hop round trip in the threshold."),
+    Param::word("pause", &["queue", "flow"])
+        .default("\"queue\"", "PRE-53", "a pause names a queue upstream (BFC paper 3.3.2)")
+        .about("What a pause names."),
+    Param::word("tell", &["edges", "edges+bitmap", "bitmap"])
+        .default("\"edges\"", "PRE-23", "a frame for each change")
+        .about(
+            "`\"edges\"`: a frame for each change, `\"edges+bitmap\"`: that and a bitmap of all queues at intervals, \
+             `\"bitmap\"`: a bitmap at intervals and for each resume.",
+        ),
+    Param::time("bitmap", 10 * NS)
+        .default("\"10us\"", "PRE-53", "between two bitmaps where they are sent, our choice")
+        .about("Time between two bitmaps.")
+        .with("tell", BITMAPS, NO_BITMAPS),
+    Param::size("bitmap_frame", 1, 9_000)
+        .or(&["fit"])
+        .default("\"fit\"", "PRE-53", "a bit per queue and headers (authors' code of BFC)")
+        .about("Bytes of a bitmap; `\"fit\"`: a bit per queue, and headers.")
+        .with("tell", BITMAPS, NO_BITMAPS),
+    Param::fraction("sampling", 0.001, 1.0)
+        .default("1.0", "PRE-56", "every packet is counted (BFC paper 3.3)")
+        .about("Share of the packets that are counted."),
+    Param::word("elide", &["auto", "off"])
+        .default("\"auto\"", "PRE-53", "pairs that could close a circle hold nobody (BFC paper B)")
+        .about("Whether pairs of ports whose backpressure could close a circle hold nobody."),
+];
 
 pub(super) fn read_backpressure(
     s: &Section<'_>,
     word: Option<Backpressure>,
 ) -> Option<Option<BfcSpec>> {
-    let chosen = word == Some(Backpressure::Bfc);
-    let why = "`backpressure` is not \"bfc\"";
-    let bfc = parameters(s, "bfc", chosen, why, |t| {
-        let threshold = t.required("threshold", "1.0", |n| number(n, 0.001, 1000.0));
-        let hrtt = t.required("hrtt", "\"links\"", |n| {
-            word_or(n, "links", None, some_time)
-        });
-        let frame = t.required("frame", "\"64B\"", |n| bytes(n, 1, 1_518));
-        let count_arriving = t.required("count_arriving", "false", boolean);
-        let first_exempt = t.required("first_exempt", "true", boolean);
-        let floor = t.required("floor", "\"0B\"", |n| {
-            word_or(n, "frame", Floor::Frame, |n| {
-                quantity(n, &SIZE, 0, MAX_BUFFER_BYTES).map(Floor::Bytes)
-            })
-        });
-        let tau = time(t, "tau", 0);
-        let by = [("queue", PauseBy::Queue), ("flow", PauseBy::Flow)];
-        let by = t.required("pause", "\"queue\"", |n| choice(n, &by));
-        let (tell, bitmap) = read_tell(t);
-        let sampling = t.required("sampling", "1.0", |n| fraction(n, 0.001, 1.0));
-        let elide = [("auto", true), ("off", false)];
-        let elide = t.required("elide", "\"auto\"", |n| choice(n, &elide));
-        Some(BfcSpec {
-            threshold: threshold?,
-            hrtt_ps: hrtt?,
-            frame_bytes: frame?,
-            count_arriving: count_arriving?,
-            first_exempt: first_exempt?,
-            floor: floor?,
-            tau_ps: tau?,
-            by: by?,
-            tell: tell?,
-            bitmap: bitmap?,
-            sampling: sampling?,
-            elide: elide?,
-        })
-    });
+    let useless = (word != Some(Backpressure::Bfc)).then_some("`backpressure` is not \"bfc\"");
+    let bfc = params::table(s, "bfc", BFC, useless, bfc);
     match word? {
         Backpressure::Bfc => bfc.map(Some),
         _ => Some(None),
     }
 }
 
-pub(super) type Bitmap = Option<(Time, Option<u16>)>;
-
-/// How pauses are told, and the bitmaps where they are used.
-fn read_tell(t: &Section<'_>) -> (Option<Tell>, Option<Bitmap>) {
-    let words = [
-        ("edges", Tell::Edges),
-        ("edges+bitmap", Tell::EdgesAndBitmap),
-        ("bitmap", Tell::Bitmap),
-    ];
-    let tell = t.required("tell", "\"edges\"", |n| choice(n, &words));
-    if tell == Some(Tell::Edges) {
-        let why = "`tell` = \"edges\" sends no bitmaps";
-        t.refuse_useless("bitmap", why);
-        t.refuse_useless("bitmap_frame", why);
-        return (tell, Some(None));
-    }
-    let period = time(t, "bitmap", 10_000);
-    let frame = t.required("bitmap_frame", "\"fit\"", |n| {
-        word_or(n, "fit", None, |n| bytes(n, 1, 9_000).map(Some))
-    });
-    (tell, period.zip(frame).map(Some))
+fn bfc(values: &Values) -> Result<BfcSpec, Conflict> {
+    Ok(BfcSpec {
+        threshold: values.number("threshold"),
+        hrtt_ps: values.some_time("hrtt"),
+        frame_bytes: values.size("frame") as u16,
+        count_arriving: values.flag("count_arriving"),
+        first_exempt: values.flag("first_exempt"),
+        floor: values.some_size("floor").map_or(Floor::Frame, Floor::Bytes),
+        tau_ps: values.time("tau"),
+        by: match values.word("pause") {
+            "queue" => PauseBy::Queue,
+            _ => PauseBy::Flow,
+        },
+        tell: match values.word("tell") {
+            "edges" => Tell::Edges,
+            "edges+bitmap" => Tell::EdgesAndBitmap,
+            _ => Tell::Bitmap,
+        },
+        bitmap: values.some_time("bitmap").map(|period_ps| {
+            let frame = values.some_size("bitmap_frame");
+            (period_ps, frame.map(|bytes| bytes as u16))
+        }),
+        sampling: values.number("sampling"),
+        elide: values.is("elide", "auto"),
+    })
 }

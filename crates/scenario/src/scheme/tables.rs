@@ -1,21 +1,152 @@
-//! The list of the tables of `[scheme]` whose parameters are declared.
+//! What `[scheme]` may say: its axes and single values, and the list of the tables whose parameters are declared.
 
-use super::{nic, signal, switch};
+use super::{floodgate, nic, signal, spfc, switch};
+use crate::presets::{PARAMETER_SETS, PRESET_NAMES};
 use dataplane::cc::delay_window;
-use dataplane::param::Param;
+use dataplane::param::{Kind, MAX_TIME_PS, Param};
+use dataplane::units::NS;
 
 /// Each table and its parameters. Their defaults are a layer below every preset, in the place of the header that
 /// `presets/common.toml` has for the table.
 pub(crate) const TABLES: &[(&str, &[Param])] = &[
     ("ack", nic::ACK),
+    ("dynamic", switch::DYNAMIC),
     ("drr", switch::DRR),
+    ("pfc", switch::PFC),
+    ("spfc", spfc::SPFC),
     ("egress-dynamic", switch::EGRESS_DYNAMIC),
     ("per-port", switch::PER_PORT),
     ("ecn", signal::ECN),
     ("int", signal::INT),
+    ("bfc", switch::BFC),
+    ("floodgate", floodgate::FLOODGATE),
+    ("pfc-tag", floodgate::PFC_TAG),
     ("delay-window", delay_window::PARAMS),
     ("go-back-n", nic::GO_BACK_N),
     ("irn", nic::IRN),
     ("ideal", nic::IDEAL),
     ("nic", nic::NIC),
+];
+
+/// The keys of `[scheme]` that are no tables. The defaults of the first two are those of a scenario; those of the others
+/// are what every preset starts from.
+pub(crate) const AXES: &[Param] = &[
+    Param::word("preset", &PRESET_NAMES)
+        .default("\"bfc\"", "PRE-44", "our choice")
+        .about("The set of answers that holds where no axis is set (`backwater list schemes`)."),
+    Param::word("parameters", PARAMETER_SETS)
+        .default("\"bfc-paper\"", "PRE-44", "the BFC paper's comparison")
+        .about("Whose comparison the values are taken from."),
+    Param::word("profile", &["none", "ns3", "nsdi22-code", "conext21-code"])
+        .default("\"none\"", "PRE-80", "as the papers have it")
+        .about("What another simulator does otherwise than the papers say (see below)."),
+    Param::word("clock", &["exact", "ns"])
+        .default("\"exact\"", "PRE-80", "to the picosecond, our choice")
+        .about(
+            "Times are exact, or serialisation, pacing and starts are cut to nanoseconds as ns-3 cuts them.",
+        ),
+    Param::word("ties", &["phases", "scheduling", "scheduling, starts first"])
+        .default(
+            "\"phases\"",
+            "PRE-80",
+            "what happens at one instant has a fixed order (specs/engine.md)",
+        )
+        .about(
+            "Order of events of one instant; `\"phases\"`: fixed, `\"scheduling\"`: as they were scheduled, which needs \
+             `clock = \"ns\"`, `\"scheduling, starts first\"`: that, but flows that start come before all else.",
+        ),
+    Param::word("path", &["flow", "packet", "tuple", "symmetric", "permutation"])
+        .default("\"flow\"", "PRE-01", "flow-level ECMP (BFC paper 6.2.1)")
+        .about(
+            "`\"flow\"`: ECMP, `\"packet\"`: spraying by chance, `\"tuple\"`: ECMP by addresses and ports as in ns-3, \
+             `\"symmetric\"`: ECMP by a hash that brings what goes back over the same links (ExpressPass), \
+             `\"permutation\"`: the sender goes through all paths in random order (NDP).",
+        ),
+    Param::size("mtu", 64, 16_000)
+        .default("\"1000B\"", "PRE-02", "payload of a full packet (BFC paper 6.2.1)")
+        .about("Payload of a full packet."),
+    Param::size("header", 1, 1_000)
+        .default(
+            "\"48B\"",
+            "PRE-03",
+            "Ethernet, IP, UDP and sequence number (authors' code of HPCC)",
+        )
+        .about("Header of a data packet."),
+    Param::new(
+        "base_rtt",
+        Kind::Time {
+            min: NS,
+            max: MAX_TIME_PS,
+        },
+    )
+    .or(&["pair", "network", "ns3-pair", "ns3-network"])
+    .default("\"network\"", "PRE-04", "one T for all flows, the largest base RTT (HPCC paper 5.1)")
+    .about("The round trip T of windows and BDP: of each pair of hosts, the largest of the network, or a time."),
+    Param::word("classify", &["fifo", "hash", "dynamic", "per-flow", "priority"])
+        .default("\"fifo\"", "PRE-05", "one queue per class")
+        .about(
+            "Which queue of an egress port a packet joins; `\"hash\"`: by a hash of the flow, `\"dynamic\"`: BFC's \
+             assignment, `\"per-flow\"`: a queue for each flow, `\"priority\"`: a queue for each level (Homa).",
+        ),
+    Param::count("queues", 2, 4_096)
+        .default(
+            "32",
+            "PRE-06",
+            "queues of a port, of which one is for control (BFC paper 6.2.1)",
+        )
+        .about("Queues of a port, one of them for control; for `\"hash\"` and `\"dynamic\"`."),
+    Param::word("queues_per", &["port", "class"])
+        .default("\"port\"", "PRE-50", "split evenly among the traffic classes (BFC paper A.3)")
+        .about(
+            "Whether the traffic classes in use share the queues evenly (32 queues: 8 for each of four), or each has \
+             as many.",
+        ),
+    Param::word("schedule", &["fifo", "drr", "round-robin", "srf", "cyclic", "strict"])
+        .default("\"fifo\"", "PRE-05", "one queue per class needs no choice")
+        .about(
+            "Which queue sends next; `\"srf\"`: that of the flow with the least left, `\"cyclic\"`: a packet of each \
+             queue by number, `\"strict\"`: the lowest number first (Homa).",
+        ),
+    Param::word(
+        "admission",
+        &["pfc", "egress-dynamic", "shared-pool", "per-port", "unlimited"],
+    )
+    .default("\"pfc\"", "PRE-07", "lossless by PFC")
+    .about(
+        "What happens when the buffer gets full; `\"per-port\"`: a memory of each port in the place of `switch.buffer`.",
+    ),
+    Param::word("victims", &["none", "spfc"])
+        .default("\"none\"", "PRE-120", "all ports have the same PFC threshold")
+        .about("`\"spfc\"`: ports with victims may fill the buffer before PFC pauses them."),
+    Param::word("backpressure", &["none", "bfc", "floodgate", "pfc-tag"])
+        .default("\"none\"", "PRE-07", "no hop control besides PFC")
+        .about("Hop control besides PFC; `\"pfc-tag\"`: pauses that name a destination."),
+    Param::word("signal", &["none", "ecn", "int", "ecn+int"])
+        .default("\"none\"", "PRE-05", "nothing is written on packets")
+        .about("What switches write on packets."),
+    Param::word(
+        "control",
+        &[
+            "line-rate",
+            "fixed-window",
+            "hpcc",
+            "dcqcn",
+            "timely",
+            "dctcp",
+            "delay-window",
+            "expresspass",
+            "ndp",
+            "homa",
+        ],
+    )
+    .default("\"line-rate\"", "PRE-05", "no congestion control")
+    .about(
+        "Congestion control of the senders; `\"expresspass\"`, `\"ndp\"` and `\"homa\"` are driven by receivers (see \
+         below).",
+    ),
+    Param::word("recovery", &["go-back-n", "irn", "ideal", "none", "own"])
+        .default("\"go-back-n\"", "PRE-08", "go-back-N (BFC paper 6.2.1)")
+        .about(
+            "What repeats lost packets (see below); `\"own\"`: that of a receiver-driven transport.",
+        ),
 ];

@@ -30,10 +30,6 @@ pub(super) fn word_or<T>(
     }
 }
 
-pub(super) fn some_time(node: &Node) -> Read<Option<Time>> {
-    quantity(node, &TIME, 1, SECOND).map(Some)
-}
-
 pub(super) fn time(s: &Section<'_>, key: &'static str, min: u64) -> Option<Time> {
     s.required(key, "\"10us\"", |n| quantity(n, &TIME, min, SECOND))
 }

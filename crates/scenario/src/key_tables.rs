@@ -1,0 +1,243 @@
+//! The tables of keys in docs/scenario.md, from the declarations.
+
+use std::fmt::Write as _;
+
+use dataplane::param::{Fallback, Kind, Param};
+
+use crate::keys::{FAILURE, FAILURES, RECORD, ROOT, RUN, SWITCH, TOPOLOGY, TRAFFIC};
+use crate::problem::Code;
+use crate::scheme;
+use crate::units::{Dimension, RATE, SIZE, TIME};
+
+/// Each table of docs/scenario.md that is generated: its name, and its lines as Markdown. In the document a table
+/// stands between `<!-- table: NAME -->` and `<!-- end of table -->`.
+#[must_use]
+pub fn key_tables() -> Vec<(String, String)> {
+    let named = |name: &str, params: &[Param]| (name.to_owned(), keys(params));
+    let mut tables = vec![
+        named("root", ROOT),
+        ("topology".to_owned(), topologies()),
+        named("failure", FAILURE),
+        named("failures", &FAILURES[1..]),
+        named("switch", SWITCH),
+        ("traffic".to_owned(), traffic()),
+        ("patterns".to_owned(), patterns()),
+        named("run", RUN),
+        named("record", RECORD),
+        named("scheme", scheme::AXES),
+        ("codes".to_owned(), codes()),
+    ];
+    for (name, params) in scheme::TABLES {
+        tables.push(named(&format!("scheme.{name}"), params));
+    }
+    tables
+}
+
+/// The text of a document with all its generated tables written anew. The headings of the tables of `[scheme]` are
+/// generated, too: all of them stand where the document has the table `scheme.*`.
+///
+/// # Errors
+/// The name of a table that is not known, or that has no end.
+pub fn with_key_tables(text: &str) -> Result<String, String> {
+    const BEGIN: &str = "<!-- table: ";
+    const END: &str = "<!-- end of table -->";
+    let tables = key_tables();
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(BEGIN) {
+        let name_at = at + BEGIN.len();
+        let close = rest[name_at..].find(" -->").ok_or("a marker has no end")? + name_at;
+        let name = &rest[name_at..close];
+        let body = close + " -->".len();
+        let end = rest[body..].find(END).ok_or(format!("{name} has no end"))? + body;
+        let _ = write!(out, "{}\n\n", &rest[..body]);
+        if name == "scheme.*" {
+            for (title, table) in tables
+                .iter()
+                .filter(|(name, _)| name.starts_with("scheme."))
+            {
+                let word = title.trim_start_matches("scheme.");
+                let _ = write!(out, "#### `{word}`\n\n{table}\n");
+            }
+        } else {
+            let table = tables.iter().find(|(known, _)| known == name);
+            let (_, table) = table.ok_or(format!("there is no table {name}"))?;
+            let _ = write!(out, "{table}\n");
+        }
+        rest = &rest[end..];
+        out += END;
+        rest = &rest[END.len()..];
+    }
+    Ok(out + rest)
+}
+
+fn keys(params: &[Param]) -> String {
+    let mut rows = Rows::new(&["key", "takes", "default", ""]);
+    for param in params {
+        add(&mut rows, "", param, None);
+    }
+    rows.text
+}
+
+/// Which kinds of topology there are, and the keys of each.
+fn topologies() -> String {
+    let mut rows = Rows::new(&["`kind`", "network", "keys"]);
+    for variant in TOPOLOGY.each {
+        let keys: Vec<String> = variant
+            .params
+            .iter()
+            .map(|p| format!("`{}`", p.key))
+            .collect();
+        let about = variant.about.trim_end_matches('.');
+        rows.add(&[&word(variant.word), about, &keys.join(", ")]);
+    }
+    rows.text
+}
+
+fn patterns() -> String {
+    let mut rows = Rows::new(&["`pattern`", ""]);
+    for variant in TRAFFIC.each {
+        rows.add(&[&word(variant.word), variant.about]);
+    }
+    rows.text
+}
+
+/// Keys of all patterns, each with the patterns that have it.
+fn traffic() -> String {
+    let mut rows = Rows::new(&["key", "for", "takes", "default", ""]);
+    for param in TRAFFIC.common {
+        add(&mut rows, "", param, Some("all"));
+    }
+    let mut done: Vec<&Param> = Vec::new();
+    for param in TRAFFIC.each.iter().flat_map(|variant| variant.params) {
+        if done.contains(&param) {
+            continue;
+        }
+        done.push(param);
+        let having: Vec<&str> = TRAFFIC
+            .each
+            .iter()
+            .filter(|variant| variant.params.contains(param))
+            .map(|variant| variant.word)
+            .collect();
+        let all_but_list = having.len() == TRAFFIC.each.len() - 1 && !having.contains(&"list");
+        let having = match having.len() {
+            _ if all_but_list => "all but list".to_owned(),
+            n if n == TRAFFIC.each.len() => "all".to_owned(),
+            _ => having.join(", "),
+        };
+        add(&mut rows, "", param, Some(&having));
+    }
+    rows.text
+}
+
+fn codes() -> String {
+    let mut rows = Rows::new(&["code", "meaning"]);
+    for code in Code::ALL {
+        rows.add(&[&format!("`{}`", code.name()), code.about()]);
+    }
+    rows.text
+}
+
+/// The row of a key, and those of the keys of its table.
+fn add(rows: &mut Rows, prefix: &str, param: &Param, of: Option<&str>) {
+    let key = format!("`{prefix}{}`", param.key);
+    let default = match param.fallback {
+        Fallback::Value(toml) => format!("`{toml}`"),
+        Fallback::Needed(_) => "needed".to_owned(),
+        Fallback::Absent(sentence) => sentence.to_owned(),
+    };
+    let (nested, default) = match param.kind {
+        Kind::Table(params) if prefix.is_empty() => (params, default),
+        Kind::Tables { of, .. } => (of, default),
+        _ => (&[][..], default),
+    };
+    let default = match param.kind {
+        Kind::Table(_) if default == "needed" && param.about.is_empty() => String::new(),
+        _ => default,
+    };
+    let takes = takes(param);
+    let mut cells = vec![key.as_str()];
+    cells.extend(of);
+    cells.extend([takes.as_str(), default.as_str(), param.about]);
+    rows.add(&cells);
+    // The keys of a link are said once, below the table of topologies.
+    for inner in nested {
+        add(rows, &format!("{}.", param.key), inner, of);
+    }
+}
+
+/// What a parameter takes.
+fn takes(param: &Param) -> String {
+    let mut choices: Vec<String> = param.words.iter().map(|text| word(text)).collect();
+    choices.push(kind(&param.kind));
+    choices.join(", or ")
+}
+
+fn word(text: &str) -> String {
+    format!("`\"{text}\"`")
+}
+
+fn kind(of: &Kind) -> String {
+    match *of {
+        Kind::Size { min, max } => quantity(&SIZE, min, max),
+        Kind::Time { min, max } => quantity(&TIME, min, max),
+        Kind::Rate { min, max } => quantity(&RATE, min, max),
+        Kind::Count { min, max } if max >= u64::from(u32::MAX) => {
+            format!("a whole number from {min} on")
+        }
+        Kind::Count { min, max } => format!("a whole number, {min} to {max}"),
+        Kind::Number { min, max } => format!("a number, {min} to {max}"),
+        Kind::Multiple { of, min, max } => format!("a number of {of}, {min} to {max}"),
+        Kind::Fraction { min, max } => format!("a fraction, {min} to {max}"),
+        Kind::Flag => "`true`, `false`".to_owned(),
+        Kind::Word(words) => {
+            let words: Vec<String> = words.iter().map(|text| word(text)).collect();
+            words.join(", ")
+        }
+        Kind::Counted { noun, .. } => format!("`\"100 {noun}\"`"),
+        Kind::Text => "a name".to_owned(),
+        Kind::Window { .. } => "two times: `[\"0us\", \"5ms\"]`".to_owned(),
+        Kind::Either(kinds) => {
+            let kinds: Vec<String> = kinds.iter().map(kind).collect();
+            kinds.join(", or ")
+        }
+        Kind::List(of) => format!("a list: {}", kind(of)),
+        Kind::Table(_) => "a table".to_owned(),
+        Kind::Tables { noun, .. } => format!("a list of tables, each a {noun}"),
+    }
+}
+
+/// A quantity with its range, as far as that is narrower than what can be written.
+fn quantity(of: &Dimension, min: u64, max: u64) -> String {
+    let noun = of.noun;
+    match (min > 1, max < of.max()) {
+        (false, false) => format!("a {noun}"),
+        (true, false) => format!("a {noun} from {} on", of.show(min)),
+        (false, true) => format!("a {noun} up to {}", of.show(max)),
+        (true, true) => format!("a {noun}, {} to {}", of.show(min), of.show(max)),
+    }
+}
+
+/// A table of Markdown.
+struct Rows {
+    text: String,
+}
+
+impl Rows {
+    fn new(titles: &[&str]) -> Self {
+        let mut rows = Self {
+            text: String::new(),
+        };
+        rows.add(titles);
+        rows.text += &format!("|{}\n", "---|".repeat(titles.len()));
+        rows
+    }
+
+    fn add(&mut self, cells: &[&str]) {
+        let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        let line = format!("| {} |", cells.join(" | ")).replace("|  |", "| |");
+        self.text += &line;
+        self.text.push('\n');
+    }
+}

@@ -1,0 +1,623 @@
+//! The keys of a scenario outside of `[scheme]`, declared for the JSON Schema and the tables of docs/scenario.md. What
+//! is regular is also read from here ([`crate::params`]); topologies and sources of traffic have readers of their own,
+//! and a test says when these know other keys.
+
+use dataplane::param::{Kind, MAX_RATE_BPS, Param};
+use dataplane::units::NS;
+
+use crate::scheme::MAX_BUFFER_BYTES;
+use crate::topology::{MAX_DELAY_PS, MAX_HOSTS, MAX_PORTS, MIN_RATE_BPS};
+use crate::traffic_spec::{MAX_FLOW_BYTES, MAX_TRAFFIC_CLASS, MAX_WINDOW_PS};
+use crate::units::{MAX_SIZE_BYTES, MAX_TIME_PS};
+
+/// Tables of one kind that a word tells apart.
+#[derive(Debug)]
+pub(crate) struct Variants {
+    /// The key of the word.
+    pub key: &'static str,
+    /// What the word says.
+    pub about: &'static str,
+    /// Keys of all of them.
+    pub common: &'static [Param],
+    /// Each of them.
+    pub each: &'static [Variant],
+}
+
+/// One of several tables.
+#[derive(Debug)]
+pub(crate) struct Variant {
+    /// Its word.
+    pub word: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// Its keys besides those of all.
+    pub params: &'static [Param],
+}
+
+/// Keys outside of all tables.
+pub(crate) const ROOT: &[Param] = &[
+    Param::new("name", Kind::Text)
+        .needed("\"my-first\"")
+        .about("Name of the scenario."),
+    Param::count("seed", 0, u64::MAX)
+        .default("1", "PRE-41", "our choice")
+        .about(
+            "Where all chance comes from; every scheme meets the same flows under the same seed.",
+        ),
+];
+
+/// `[switch]`.
+pub(crate) const SWITCH: &[Param] = &[
+    Param::size("buffer", 1, MAX_BUFFER_BYTES)
+        .default("\"12MB\"", "PRE-42", "of every switch (BFC paper 6.2.1)")
+        .about("Memory of each switch, shared by its ports."),
+    Param::size("reserved", 0, MAX_BUFFER_BYTES)
+        .default(
+            "\"4096B\"",
+            "PRE-42",
+            "per port and buffered class (authors' code of HPCC)",
+        )
+        .about("Bytes set apart for each port and buffered class."),
+];
+
+/// `[run]`.
+pub(crate) const RUN: &[Param] = &[
+    long("until", 1)
+        .absent("100 ms after the last flow may start")
+        .about("The run ends here at the latest; it ends earlier when every flow is finished."),
+    long("probe", 10 * NS)
+        .default("\"10us\"", "PRE-43", "buffers and active flows are sampled this often (BFC paper)")
+        .about("Buffers and active flows are sampled this often."),
+    long("warmup", 0)
+        .default("\"0us\"", "PRE-43", "no flow is left out of the statistics")
+        .about("Flows that start earlier are left out of the statistics."),
+    long("epoch", 0)
+        .default("\"0us\"", "PRE-90", "times begin at 0")
+        .about("What another simulator's clock shows at time 0 of this run; exports count from there."),
+    Param::word("on_deadlock", &["go-on", "end"])
+        .default("\"go-on\"", "PRE-86", "what can still move goes on")
+        .about(
+            "When ports are found that wait for each other in a circle for ever: what can still move goes on, or the \
+             run ends. `deadlocks` in `summary.json` says when, which ports, which flows.",
+        ),
+];
+
+/// A time of a run.
+const fn long(key: &'static str, min: u64) -> Param {
+    let max = MAX_TIME_PS;
+    Param::new(key, Kind::Time { min, max })
+}
+
+/// A link.
+pub(crate) const LINK: &[Param] = &[
+    Param::new(
+        "rate",
+        Kind::Rate {
+            min: MIN_RATE_BPS,
+            max: MAX_RATE_BPS,
+        },
+    )
+    .needed("\"100Gbps\"")
+    .about("Rate of the link, in either direction."),
+    Param::new(
+        "delay",
+        Kind::Time {
+            min: 0,
+            max: MAX_DELAY_PS,
+        },
+    )
+    .needed("\"1us\"")
+    .about("Propagation delay, one way."),
+    Param::fraction("loss", 0.0, 1.0)
+        .absent("no frame is lost")
+        .about(
+            "Each frame is lost with this probability, in either direction: data, ACKs and pauses alike.",
+        ),
+];
+
+const HOST_LINK: Param = Param::table("link", LINK)
+    .needed("{ rate = \"100Gbps\", delay = \"1us\" }")
+    .about("Links of the hosts.");
+
+/// A link of an upper tier.
+const fn upper(key: &'static str) -> Param {
+    Param::table(key, LINK).absent("as `link`")
+}
+
+const fn ports(key: &'static str) -> Param {
+    Param::count(key, 1, MAX_PORTS)
+}
+
+const UPLINK: Param = upper("uplink").about("Links above the leaves or ToRs.");
+const LEAVES: Param = ports("leaves")
+    .needed("8")
+    .about("Leaves, of each site where there are several.");
+const SPINES: Param = ports("spines")
+    .needed("8")
+    .about("Spines, of each site where there are several.");
+const HOSTS_PER_LEAF: Param = ports("hosts_per_leaf")
+    .needed("16")
+    .about("Hosts of a leaf.");
+const NAMES: Kind = Kind::Either(&[
+    Kind::Count {
+        min: 1,
+        max: MAX_HOSTS,
+    },
+    Kind::List(&Kind::Text),
+]);
+
+const TIMES: Kind = Kind::Time {
+    min: 0,
+    max: MAX_TIME_PS,
+};
+
+/// An entry of `[[topology.failures]]`.
+pub(crate) const FAILURE: &[Param] = &[
+    Param::list("links", &Kind::Text)
+        .absent("`random` says how many")
+        .about("Links by their two ends, such as `\"leaf0--spine1\"`."),
+    Param::count("random", 1, u32::MAX as u64)
+        .absent("`links` names them")
+        .about(
+            "In the place of `links`: this number of links is drawn, none twice and none that is named.",
+        ),
+    Param::word("among", &["fabric", "all"])
+        .default("\"fabric\"", "LNK-05", "our choice")
+        .about("Which links may be drawn; `\"fabric\"`: those between switches."),
+    Param::new("at", TIMES)
+        .default("\"0us\"", "LNK-04", "our choice")
+        .about("When they fail."),
+    long("until", 1).absent("never").about("When they are back."),
+];
+
+/// What `[topology]` says of failures.
+pub(crate) const FAILURES: &[Param] = &[
+    Param::tables("failures", "failure", FAILURE)
+        .absent("no link fails")
+        .about("Links that fail."),
+    Param::new("reconvergence", TIMES)
+        .default("\"0us\"", "LNK-04", "our choice")
+        .about("All nodes get new routes this long after a change; what fails at 0 is known from the start."),
+    Param::word("dead_queues", &["drop", "reroute"])
+        .default("\"drop\"", "LNK-04", "our choice")
+        .about(
+            "What waits at a port whose link is down is dropped, or waits and goes by the new routes.",
+        ),
+];
+
+/// `[topology]`.
+pub(crate) const TOPOLOGY: Variants = Variants {
+    key: "kind",
+    about: "Which network.",
+    common: FAILURES,
+    each: &[
+        Variant {
+            word: "star",
+            about: "Hosts on one switch.",
+            params: &[
+                Param::count("hosts", 2, MAX_PORTS)
+                    .needed("16")
+                    .about("Hosts."),
+                HOST_LINK,
+            ],
+        },
+        Variant {
+            word: "dumbbell",
+            about: "Two switches with hosts, joined by one link.",
+            params: &[
+                ports("left").needed("2").about("Hosts on one side."),
+                ports("right").needed("2").about("Hosts on the other side."),
+                HOST_LINK,
+                upper("core").about("The link between the switches."),
+            ],
+        },
+        Variant {
+            word: "leaf-spine",
+            about: "Every leaf linked to every spine.",
+            params: &[LEAVES, SPINES, HOSTS_PER_LEAF, HOST_LINK, UPLINK],
+        },
+        Variant {
+            word: "clos",
+            about: "Pods of ToRs and aggregation switches below cores.",
+            params: &[
+                ports("pods").needed("5").about("Pods."),
+                ports("tors_per_pod").needed("4").about("ToRs of a pod."),
+                ports("aggs_per_pod")
+                    .needed("4")
+                    .about("Aggregation switches of a pod, each linked to every ToR of it."),
+                ports("cores").needed("16").about(
+                    "Core switches, divided evenly among the aggregation switches of a pod.",
+                ),
+                ports("hosts_per_tor").needed("16").about("Hosts of a ToR."),
+                HOST_LINK,
+                upper("agg_link").about("Links between ToRs and aggregation switches."),
+                upper("core_link").about("Links of the cores."),
+            ],
+        },
+        Variant {
+            word: "fat-tree",
+            about: "A k-ary fat-tree.",
+            params: &[
+                Param::count("k", 2, 100)
+                    .needed("4")
+                    .about("Ports of a switch, an even number."),
+                HOST_LINK,
+                upper("fabric_link").about("All other links."),
+            ],
+        },
+        Variant {
+            word: "dual-homed",
+            about: "Pairs of ToRs with hosts on both, below aggregation switches.",
+            params: &[
+                ports("pairs").needed("2").about("Pairs of ToRs."),
+                Param::count("hosts", 2, MAX_HOSTS)
+                    .needed("32")
+                    .about("Hosts in all, divided evenly among the pairs."),
+                ports("aggs").needed("1").about("Aggregation switches."),
+                HOST_LINK,
+                UPLINK,
+            ],
+        },
+        Variant {
+            word: "multi-dc",
+            about: "Leaf-spine sites, each with a gateway above its spines; every two gateways are linked.",
+            params: &[
+                Param::count("sites", 1, 256).needed("2").about("Sites."),
+                LEAVES,
+                SPINES,
+                HOSTS_PER_LEAF,
+                HOST_LINK,
+                UPLINK,
+                upper("gateway_link").about("Links between spines and gateways."),
+                upper("interconnect").about("Links between gateways."),
+            ],
+        },
+        Variant {
+            word: "links",
+            about: "Nodes and links one by one.",
+            params: &[
+                Param::new("hosts", NAMES)
+                    .needed("[\"h0\", \"h1\"]")
+                    .about("Names of the hosts, or how many: `h0`, `h1`, ..."),
+                Param::new("switches", NAMES)
+                    .needed("[\"s0\"]")
+                    .about("Names of the switches, or how many: `s0`, `s1`, ..."),
+                Param::tables("links", "link", NAMED_LINK)
+                    .needed("[{ a = \"h0\", b = \"s0\", rate = \"100Gbps\", delay = \"1us\" }]")
+                    .about("All links."),
+            ],
+        },
+    ],
+};
+
+const NAMED_LINK: &[Param] = &[
+    Param::new("a", Kind::Text)
+        .needed("\"h0\"")
+        .about("One end."),
+    Param::new("b", Kind::Text)
+        .needed("\"s0\"")
+        .about("The other end."),
+    LINK[0],
+    LINK[1],
+    LINK[2],
+];
+
+/// A host by number or name.
+const HOST: Kind = Kind::Either(&[
+    Kind::Count {
+        min: 0,
+        max: MAX_HOSTS,
+    },
+    Kind::Text,
+]);
+
+const INSTANT: Kind = Kind::Time {
+    min: 0,
+    max: MAX_WINDOW_PS,
+};
+
+const FLOW_BYTES: Kind = Kind::Size {
+    min: 1,
+    max: MAX_FLOW_BYTES,
+};
+
+const SIZES: Param = Param::either(
+    "sizes",
+    &[
+        Kind::Text,
+        Kind::Table(&[
+            Param::new("fixed", FLOW_BYTES)
+                .absent("`file` says it")
+                .about("Every flow has this size."),
+            Param::new("file", Kind::Text)
+                .absent("`fixed` says it")
+                .about("A file of sizes."),
+        ]),
+    ],
+)
+.absent("`size` says it")
+.about(
+    "Sizes of the flows: a name (`backwater list workloads`), `{ fixed = \"1MB\" }`, or `{ file = \"my.dist\" }`.",
+);
+const SIZE: Param = Param::new("size", FLOW_BYTES)
+    .absent("`sizes` says it")
+    .about("The same size for every flow.");
+const TOTAL: Param = Param::size("total", 1, 1 << 48)
+    .absent("`size` or `sizes` says it")
+    .about("Size of one event, divided among the senders.");
+const FRACTION: Param = Param::fraction("fraction", 0.0, 1.0)
+    .needed("0.55")
+    .about("Payload over capacity, above 0.");
+const LOAD: Param = load(&[
+    FRACTION,
+    Param::word("of", &["core", "hosts"])
+        .needed("\"core\"")
+        .about("Of which links."),
+]);
+const LOAD_BETWEEN: Param = load(&[
+    FRACTION,
+    Param::word("of", &["core", "hosts", "senders", "receivers"])
+        .needed("\"core\"")
+        .about("Of which links; those of the senders or the receivers for `\"between\"` only."),
+]);
+const fn load(params: &'static [Param]) -> Param {
+    Param::table("load", params)
+        .absent("`every` says it, or the flows start once")
+        .about("How much of the capacity the source takes on average; sets the mean time between two arrivals.")
+}
+const EVERY: Param = Param::new(
+    "every",
+    Kind::Time {
+        min: 1,
+        max: MAX_WINDOW_PS,
+    },
+)
+.absent("`load` says it, or the flows start once")
+.about("Mean time between two arrivals.");
+const ARRIVALS: Param = Param::table(
+    "arrivals",
+    &[
+        Param::word("kind", &["poisson", "lognormal", "fixed"])
+            .needed("\"poisson\"")
+            .about("How the gaps between arrivals are distributed."),
+        Param::number("sigma", 0.0, 10.0)
+            .needed("2.0")
+            .about("Shape of log-normal gaps.")
+            .with("kind", &["lognormal"], "only log-normal arrivals have it"),
+        Param::new("first", INSTANT)
+            .absent("one gap after the start")
+            .about("When the first of fixed arrivals comes.")
+            .with("kind", &["fixed"], "only fixed arrivals have it"),
+    ],
+)
+.absent("Poisson; with `every`, fixed gaps for all patterns but uniform")
+.about("How arrivals follow each other.");
+const WINDOW: Param = Param::new("window", Kind::Window { max: MAX_WINDOW_PS })
+    .absent("needed where there are arrivals")
+    .about("Flows start from the first time (included) to the second (not included).");
+const START: Param = Param::new("start", INSTANT)
+    .absent("0, where there are no arrivals")
+    .about("When the flows start that start once.");
+const LIMIT: Param = Param::count("limit", 1, u32::MAX as u64)
+    .absent("no limit")
+    .about("At most this many arrivals.");
+const SCOPE: Param = Param::word("scope", &["any", "inter-rack"])
+    .absent("`\"any\"`")
+    .about("Between which hosts; `\"inter-rack\"`: only between hosts of different racks.");
+const HOSTS: Kind = Kind::Either(&[
+    Kind::List(&HOST),
+    Kind::Table(&[
+        Param::new("first", HOST)
+            .needed("1")
+            .about("The first host."),
+        Param::count("count", 1, MAX_HOSTS)
+            .needed("24")
+            .about("How many."),
+    ]),
+]);
+
+/// An entry of `[[traffic]]`.
+pub(crate) const TRAFFIC: Variants = Variants {
+    key: "pattern",
+    about: "Who sends to whom.",
+    common: &[
+        Param::new("name", Kind::Text)
+            .needed("\"background\"")
+            .about("Name of the source, its own."),
+        Param::count("class", 0, MAX_TRAFFIC_CLASS)
+            .absent("0")
+            .about("Traffic class; lower ones are served strictly first."),
+    ],
+    each: &[
+        Variant {
+            word: "uniform",
+            about: "Each arrival is one flow between two hosts drawn evenly. Needs `load` or `every`.",
+            params: &[
+                SIZES,
+                SIZE,
+                LOAD,
+                EVERY,
+                ARRIVALS,
+                WINDOW,
+                START,
+                LIMIT,
+                SCOPE,
+                Param::fraction("crossing", 0.0, 1.0)
+                    .absent("`scope` says it")
+                    .about(
+                        "Instead of `scope`: this share of the flows goes between racks, the rest stays in one.",
+                    ),
+                Param::count("sites", 1, u16::MAX as u64)
+                    .absent("`scope` says it")
+                    .about(
+                        "Instead of `scope`: the hosts are divided among this many sites, in their order, and flows \
+                         stay in their site.",
+                    ),
+                Param::list("exclude", &HOST)
+                    .absent("all hosts take part")
+                    .about(
+                        "Hosts that take no part; a load of the `hosts` is then of the links of the others.",
+                    ),
+            ],
+        },
+        Variant {
+            word: "permutation",
+            about: "Every host has one partner to send to. Without `load` and `every` each sends one flow at `start`.",
+            params: &[SIZES, SIZE, LOAD, EVERY, ARRIVALS, WINDOW, START, LIMIT],
+        },
+        Variant {
+            word: "all-to-all",
+            about: "Every host sends to every other, once at `start`, or at each arrival.",
+            params: &[SIZES, SIZE, LOAD, EVERY, ARRIVALS, WINDOW, START, LIMIT],
+        },
+        Variant {
+            word: "incast",
+            about: "`degree` hosts send to one, once at `start`, or at each arrival.",
+            params: &[
+                TOTAL,
+                SIZE,
+                SIZES,
+                LOAD,
+                EVERY,
+                ARRIVALS,
+                WINDOW,
+                START,
+                LIMIT,
+                SCOPE,
+                Param::count("degree", 1, 1_000_000)
+                    .needed("100")
+                    .about("Senders of an event."),
+                Param::either(
+                    "receiver",
+                    &[
+                        Kind::Count {
+                            min: 0,
+                            max: MAX_HOSTS,
+                        },
+                        Kind::Text,
+                        Kind::List(&HOST),
+                    ],
+                )
+                .or(&["random"])
+                .absent("`\"random\"`")
+                .about(
+                    "A host, or one drawn for each event, or a list of hosts that take turns, event by event.",
+                ),
+                Param::flag("with_replacement")
+                    .absent("`false`")
+                    .about("A host may be drawn as sender more than once."),
+            ],
+        },
+        Variant {
+            word: "between",
+            about: "From chosen hosts to others. Each arrival is one flow between two of them drawn evenly, or with \
+                    `together` one flow from every sender. Without `load` and `every` once at `start`.",
+            params: &[
+                SIZES,
+                SIZE,
+                LOAD_BETWEEN,
+                EVERY,
+                ARRIVALS,
+                WINDOW,
+                START,
+                LIMIT,
+                Param::new("senders", HOSTS)
+                    .needed("[0, \"h3\"]")
+                    .about("Hosts that send: a list, or `{ first = 1, count = 24 }`."),
+                Param::new("receivers", HOSTS)
+                    .needed("[0, \"h3\"]")
+                    .about("Hosts that receive: a list, or `{ first = 1, count = 24 }`."),
+                Param::flag("together")
+                    .absent("`false`")
+                    .about("At each arrival every sender starts a flow, all of one size and to one receiver."),
+            ],
+        },
+        Variant {
+            word: "list",
+            about: "The given flows.",
+            params: &[
+                Param::tables("flows", "flow", FLOW)
+                    .absent("`file` has them")
+                    .about("All flows."),
+                Param::new("file", Kind::Text)
+                    .absent("`flows` has them")
+                    .about(
+                        "A CSV file with the columns `src,dst,bytes,start` and, if wished, `class`, `port` and `sport`; \
+                         `start` with its unit.",
+                    ),
+                LIMIT,
+            ],
+        },
+    ],
+};
+
+const FLOW: &[Param] = &[
+    Param::new("src", HOST).needed("0").about("The sender."),
+    Param::new("dst", HOST).needed("1").about("The receiver."),
+    Param::new("bytes", FLOW_BYTES)
+        .needed("\"1MB\"")
+        .about("Its size."),
+    Param::new("start", INSTANT)
+        .absent("0")
+        .about("When it starts."),
+    Param::count("class", 0, MAX_TRAFFIC_CLASS)
+        .absent("that of the source")
+        .about("Its traffic class."),
+    Param::count("port", 0, u16::MAX as u64)
+        .absent("100")
+        .about("Destination port; 200 says that the flow belongs to an incast."),
+    Param::count("sport", 0, u16::MAX as u64)
+        .absent("counted up from 10000 for each pair")
+        .about("Source port, for `path = \"tuple\"`."),
+];
+
+const EACH: Param = long("every", NS).about("Time between two samples.");
+const MEASURED: Param = Param::new("window", Kind::Window { max: MAX_TIME_PS })
+    .absent("the measured time: from the warm-up to the end of the last window of arrivals")
+    .about("When it is recorded.");
+const BIN_TIME: Param = long("bin", 1).needed("\"100ns\"").about("Width of a bin.");
+
+/// `[record]`.
+pub(crate) const RECORD: &[Param] = &[
+    recorded("throughput", &[EACH.needed("\"10us\"")])
+        .about("Payload that each flow received in order in each interval: `throughput.parquet`."),
+    recorded(
+        "queues",
+        &[
+            EACH.needed("\"1us\""),
+            Param::list("ports", &Kind::Text)
+                .or(&["switches"])
+                .needed("\"switches\"")
+                .about("Ports by both ends of their links, such as `\"leaf0->host3\"`, or all ports of switches."),
+        ],
+    )
+    .about("Bytes that wait at ports: `port_queues.parquet`."),
+    recorded(
+        "histogram",
+        &[
+            EACH.needed("\"100ns\""),
+            Param::size("bin", 1, MAX_SIZE_BYTES)
+                .needed("\"1KB\"")
+                .about("Width of a bin."),
+            MEASURED,
+        ],
+    )
+    .about("How long the queues of all switch ports were: `queue_histogram.parquet`."),
+    recorded("rtt", &[BIN_TIME, MEASURED]).about("Round trips of all ACKs: `rtt.parquet`."),
+    recorded("delay", &[BIN_TIME, MEASURED])
+        .about("How long data packets waited at each switch port: `delay_histogram.parquet`."),
+    recorded("waiting", &[MEASURED]).about(
+        "How long data packets were in a switch, those of incasts apart: `waiting.parquet`.",
+    ),
+    recorded(
+        "pauses",
+        &[Param::flag("flows")
+            .needed("true")
+            .about("Also name the flows that PFC held.")],
+    )
+    .about("Why each PAUSE (PFC) was sent: `pause_causes.parquet`, `held_flows.parquet`."),
+];
+
+const fn recorded(key: &'static str, params: &'static [Param]) -> Param {
+    Param::table(key, params).absent("not recorded")
+}

@@ -1,0 +1,173 @@
+//! The JSON Schema (2020-12) of a scenario, from the declarations of its keys.
+
+use dataplane::param::{Fallback, Kind, Param};
+use serde_json::{Map, Value, json};
+
+use crate::document::{self, Node};
+use crate::keys::{RECORD, ROOT, RUN, SWITCH, TOPOLOGY, TRAFFIC, Variants};
+use crate::scheme;
+use crate::units::{Dimension, RATE, SIZE, TIME};
+
+/// Digits, a point and an exponent, as [`crate::units`] reads them.
+const DECIMAL: &str = r"\s*(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][+-]?\d+)?\s*";
+
+/// The schema of a scenario. It knows all keys, the kinds of their values, words, ranges of numbers, and defaults.
+/// What depends on several keys, on the network, or on the range of a quantity with a unit, only
+/// [`crate::Scenario`] knows.
+#[must_use]
+pub fn schema() -> Value {
+    let mut top = object(ROOT);
+    let described = |mut schema: Value, about: &str| {
+        schema["description"] = json!(about);
+        schema
+    };
+    top["properties"]["topology"] = described(variants(&TOPOLOGY), "The network.");
+    top["properties"]["switch"] = described(object(SWITCH), "Every switch.");
+    let traffic = json!({ "type": "array", "items": variants(&TRAFFIC), "minItems": 1 });
+    top["properties"]["traffic"] = described(traffic, "Sources of flows.");
+    top["properties"]["run"] =
+        described(object(RUN), "How long the run lasts, and what is measured.");
+    let about = "What is recorded besides flows, ports, buffers and pauses.";
+    top["properties"]["record"] = described(object(RECORD), about);
+    let mut scheme = object(scheme::AXES);
+    for (name, params) in scheme::TABLES {
+        let about = format!("Parameters of {name}.");
+        scheme["properties"][name] = described(object(params), &about);
+    }
+    let about = "A preset, and any axis set alone. The table of a word is for scenarios in which that word is chosen.";
+    top["properties"]["scheme"] = described(scheme, about);
+    top["required"] = json!(["name", "topology", "traffic"]);
+    top["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    top["title"] = json!("Scenario of Backwater");
+    top
+}
+
+/// A table with these keys and no others.
+fn object(params: &[Param]) -> Value {
+    let properties = params
+        .iter()
+        .map(|param| (param.key.to_owned(), property(param)));
+    let needed =
+        |param: &&Param| matches!(param.fallback, Fallback::Needed(_)) && acts_always(param);
+    let required: Vec<&str> = params
+        .iter()
+        .filter(needed)
+        .map(|param| param.key)
+        .collect();
+    let mut schema = json!({
+        "type": "object",
+        "properties": properties.collect::<Map<String, Value>>(),
+        "additionalProperties": false,
+    });
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
+}
+
+fn acts_always(param: &Param) -> bool {
+    param.acts == dataplane::param::Acts::Always
+}
+
+/// Tables of which a word says which one it is.
+fn variants(variants: &Variants) -> Value {
+    let each = variants.each.iter().map(|variant| {
+        let params = [variants.common, variant.params].concat();
+        let mut schema = object(&params);
+        schema["description"] = json!(variant.about);
+        schema["properties"][variants.key] =
+            json!({ "const": variant.word, "description": variants.about });
+        let mut required = vec![json!(variants.key)];
+        required.extend(schema["required"].as_array().into_iter().flatten().cloned());
+        schema["required"] = json!(required);
+        schema
+    });
+    json!({ "type": "object", "oneOf": each.collect::<Vec<_>>() })
+}
+
+/// The value of a key.
+fn property(param: &Param) -> Value {
+    let mut schema = kind(&param.kind);
+    if !param.words.is_empty() {
+        let mut any = match schema.get("anyOf") {
+            Some(Value::Array(any)) => any.clone(),
+            _ => vec![schema],
+        };
+        any.insert(0, json!({ "enum": param.words }));
+        schema = json!({ "anyOf": any });
+    }
+    let mut about = param.about.to_owned();
+    match param.fallback {
+        Fallback::Value(toml) => {
+            schema["default"] = json_of(&node(toml));
+            about += &format!(" Default: {} ({}).", param.source, param.rule);
+        }
+        Fallback::Absent(sentence) => about += &format!(" Without it: {sentence}."),
+        Fallback::Needed(toml) => schema["examples"] = json!([json_of(&node(toml))]),
+    }
+    schema["description"] = json!(about);
+    schema
+}
+
+fn kind(of: &Kind) -> Value {
+    match *of {
+        Kind::Size { .. } => quantity(&SIZE),
+        Kind::Time { .. } => quantity(&TIME),
+        Kind::Rate { .. } => quantity(&RATE),
+        Kind::Count { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Kind::Number { min, max } | Kind::Multiple { min, max, .. } => {
+            json!({ "type": "number", "minimum": min, "maximum": max })
+        }
+        Kind::Fraction { min, max } => json!({ "anyOf": [
+            { "type": "number", "minimum": min, "maximum": max },
+            { "type": "string", "pattern": format!("^{DECIMAL}%?\\s*$") },
+        ] }),
+        Kind::Flag => json!({ "type": "boolean" }),
+        Kind::Word(words) => json!({ "enum": words }),
+        Kind::Counted { noun, .. } => {
+            json!({ "type": "string", "pattern": format!("^\\d+\\s*{noun}$") })
+        }
+        Kind::Text => json!({ "type": "string", "minLength": 1, "maxLength": 200 }),
+        Kind::Window { .. } => {
+            json!({ "type": "array", "items": quantity(&TIME), "minItems": 2, "maxItems": 2 })
+        }
+        Kind::Either(kinds) => json!({ "anyOf": kinds.iter().map(kind).collect::<Vec<_>>() }),
+        Kind::List(of) => json!({ "type": "array", "items": kind(of) }),
+        Kind::Table(params) => object(params),
+        Kind::Tables { of, .. } => {
+            json!({ "type": "array", "items": object(of), "minItems": 1 })
+        }
+    }
+}
+
+/// A number with a unit.
+fn quantity(of: &Dimension) -> Value {
+    let units: Vec<&str> = of.unit_names().collect();
+    json!({ "type": "string", "pattern": format!("^{DECIMAL}({})\\s*$", units.join("|")) })
+}
+
+/// A value written as TOML.
+fn node(toml: &str) -> Node {
+    let table = document::built_in("default", format!("value = {toml}"));
+    let entry = table.get("value").expect("it has just been written");
+    entry.node.clone()
+}
+
+/// A value of TOML as JSON.
+fn json_of(node: &Node) -> Value {
+    match &node.value {
+        document::Value::String(text) => json!(text),
+        document::Value::Integer(digits, radix) => json!(i64::from_str_radix(digits, *radix).ok()),
+        document::Value::Float(digits) => json!(digits.parse::<f64>().ok()),
+        document::Value::Bool(value) => json!(value),
+        document::Value::Datetime => Value::Null,
+        document::Value::Array(items) => items.iter().map(json_of).collect(),
+        document::Value::Table(table) => {
+            let pairs = table
+                .entries
+                .iter()
+                .map(|e| (e.key.clone(), json_of(&e.node)));
+            Value::Object(pairs.collect())
+        }
+    }
+}
