@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use dataplane::param::{Fallback, Kind, Param};
 
-use crate::keys::{FAILURE, FAILURES, RECORD, ROOT, RUN, SWITCH, TOPOLOGY, TRAFFIC};
+use crate::keys::{FAILURE, FAILURES, HOST, RECORD, ROOT, RUN, SWITCH, TOPOLOGY, TRAFFIC};
 use crate::problem::Code;
 use crate::scheme;
 use crate::units::{Dimension, RATE, SIZE, TIME};
@@ -147,23 +147,17 @@ fn add(rows: &mut Rows, prefix: &str, param: &Param, of: Option<&str>) {
         Fallback::Needed(_) => "needed".to_owned(),
         Fallback::Absent(sentence) => sentence.to_owned(),
     };
-    let (nested, default) = match param.kind {
-        Kind::Table(params) if prefix.is_empty() => (params, default),
-        Kind::Tables { of, .. } => (of, default),
-        _ => (&[][..], default),
-    };
-    let default = match param.kind {
-        Kind::Table(_) if default == "needed" && param.about.is_empty() => String::new(),
-        _ => default,
+    let nested = match param.kind {
+        Kind::Table(params) | Kind::Tables { of: params, .. } => params,
+        _ => &[],
     };
     let takes = takes(param);
     let mut cells = vec![key.as_str()];
     cells.extend(of);
     cells.extend([takes.as_str(), default.as_str(), param.about]);
     rows.add(&cells);
-    // The keys of a link are said once, below the table of topologies.
     for inner in nested {
-        add(rows, &format!("{}.", param.key), inner, of);
+        add(rows, &format!("{prefix}{}.", param.key), inner, of);
     }
 }
 
@@ -198,11 +192,14 @@ fn kind(of: &Kind) -> String {
         Kind::Counted { noun, .. } => format!("`\"100 {noun}\"`"),
         Kind::Text => "a name".to_owned(),
         Kind::Window { .. } => "two times: `[\"0us\", \"5ms\"]`".to_owned(),
+        Kind::Either(_) if *of == HOST => "a host".to_owned(),
         Kind::Either(kinds) => {
             let kinds: Vec<String> = kinds.iter().map(kind).collect();
             kinds.join(", or ")
         }
-        Kind::List(of) => format!("a list: {}", kind(of)),
+        Kind::List(of) if *of == HOST => "a list of hosts".to_owned(),
+        Kind::List(Kind::Text) => "a list of names".to_owned(),
+        Kind::List(of) => format!("a list of these: {}", kind(of)),
         Kind::Table(_) => "a table".to_owned(),
         Kind::Tables { noun, .. } => format!("a list of tables, each a {noun}"),
     }

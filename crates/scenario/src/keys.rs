@@ -303,7 +303,7 @@ const NAMED_LINK: &[Param] = &[
 ];
 
 /// A host by number or name.
-const HOST: Kind = Kind::Either(&[
+pub(crate) const HOST: Kind = Kind::Either(&[
     Kind::Count {
         min: 0,
         max: MAX_HOSTS,
@@ -487,17 +487,7 @@ pub(crate) const TRAFFIC: Variants = Variants {
                 Param::count("degree", 1, 1_000_000)
                     .needed("100")
                     .about("Senders of an event."),
-                Param::either(
-                    "receiver",
-                    &[
-                        Kind::Count {
-                            min: 0,
-                            max: MAX_HOSTS,
-                        },
-                        Kind::Text,
-                        Kind::List(&HOST),
-                    ],
-                )
+                Param::either("receiver", &[HOST, Kind::List(&HOST)])
                 .or(&["random"])
                 .absent("`\"random\"`")
                 .about(

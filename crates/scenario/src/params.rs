@@ -323,7 +323,7 @@ fn example(kind: &Kind) -> String {
         Kind::Time { .. } => "\"4us\"".to_owned(),
         Kind::Rate { .. } => "\"50Mbps\"".to_owned(),
         Kind::Count { .. } => "8".to_owned(),
-        Kind::Number { .. } | Kind::Multiple { .. } => "2.0".to_owned(),
+        Kind::Number { .. } | Kind::Multiple { .. } => "1.5".to_owned(),
         Kind::Fraction { .. } => "\"11%\"".to_owned(),
         Kind::Flag => "true or false".to_owned(),
         Kind::Word(words) => {

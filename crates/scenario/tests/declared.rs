@@ -190,6 +190,9 @@ fn every_key_of_a_resolved_scenario_is_declared() {
                 continue;
             }
             for part in path.split('.') {
+                if at == &serde_json::json!({ "type": "object" }) {
+                    break;
+                }
                 at = &at["properties"][part];
                 assert!(at.is_object(), "{}: {path} is not declared", preset.name);
             }

@@ -32,7 +32,7 @@ use signal::read_signal;
 use spfc::read_victims;
 pub use spfc::{Interval, SpfcSpec};
 use switch::{read_admission, read_backpressure, read_classify, read_schedule};
-pub(crate) use tables::{AXES, TABLES};
+pub(crate) use tables::{AXES, TABLES, UNDECLARED};
 use values::{base_rtt, bytes};
 
 /// A size that makes no sense beyond this: the counters of INT and of ports hold 4 GB.

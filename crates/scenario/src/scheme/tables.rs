@@ -28,6 +28,18 @@ pub(crate) const TABLES: &[(&str, &[Param])] = &[
     ("nic", nic::NIC),
 ];
 
+/// Tables whose parameters are not declared yet.
+pub(crate) const UNDECLARED: &[&str] = &[
+    "fixed-window",
+    "hpcc",
+    "dcqcn",
+    "timely",
+    "dctcp",
+    "expresspass",
+    "ndp",
+    "homa",
+];
+
 /// The keys of `[scheme]` that are no tables. The defaults of the first two are those of a scenario; those of the others
 /// are what every preset starts from.
 pub(crate) const AXES: &[Param] = &[
