@@ -180,6 +180,8 @@ pub enum Kind {
     Word(&'static [&'static str]),
     /// Any text.
     Text,
+    /// A port of a switch, by both ends of its link: `"leaf0->host3"`. Only `[record]` has such ports.
+    Port,
     /// Two times, the first before the second.
     Window {
         /// Latest, ps.
@@ -413,6 +415,8 @@ pub enum Value {
     Counted(u64),
     /// Any text.
     Text(String),
+    /// A port of a switch: the switch by its number among nodes, and its port.
+    Port(u32, u16),
     /// Two times, ps.
     Window(Time, Time),
     /// An array.
@@ -500,6 +504,18 @@ impl Values {
     pub fn get(&self, key: &str) -> Option<&Value> {
         let found = self.0.iter().find(|(name, _)| *name == key);
         found.map(|(_, value)| value)
+    }
+
+    /// Two times, ps.
+    ///
+    /// # Panics
+    /// If the table has no such parameter, or one of another kind.
+    #[must_use]
+    pub fn window(&self, key: &str) -> (Time, Time) {
+        match self.get(key) {
+            Some(&Value::Window(from_ps, to_ps)) => (from_ps, to_ps),
+            other => panic!("`{key}` is {other:?}, not a window"),
+        }
     }
 
     /// Whether a key has this word.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use dataplane::param::{Fallback, Kind, Param};
 
-use crate::keys::{FAILURE, FAILURES, HOST, RECORD, ROOT, RUN, SWITCH, TOPOLOGY, TRAFFIC};
+use crate::keys::{FAILURE, FAILURES, HOST, ROOT, RUN, SWITCH, TOPOLOGY, TRAFFIC};
 use crate::problem::Code;
 use crate::scheme;
 use crate::units::{Dimension, RATE, SIZE, TIME};
@@ -23,7 +23,8 @@ pub fn key_tables() -> Vec<(String, String)> {
         ("traffic".to_owned(), traffic()),
         ("patterns".to_owned(), patterns()),
         named("run", RUN),
-        named("record", RECORD),
+        named("record", fabric::measure::PARAMS),
+        ("files".to_owned(), files()),
         named("scheme", scheme::AXES),
         ("codes".to_owned(), codes()),
     ];
@@ -131,6 +132,40 @@ fn traffic() -> String {
     rows.text
 }
 
+/// The tables of a run, with their columns.
+fn files() -> String {
+    let mut rows = Rows::new(&["file", "a row is", "columns"]);
+    let requested = fabric::measure::MEASURES.iter();
+    let requested = requested.flat_map(|measure| (measure.tables)());
+    for table in fabric::record::tables().into_iter().chain(requested) {
+        let column = |column: fabric::record::table::ColumnInfo| {
+            format!("`{}`: {}", column.name, clause(column.about))
+        };
+        let columns: Vec<String> = table.columns().into_iter().map(column).collect();
+        let file = format!("`{}`", table.file());
+        rows.add(&[&file, &clause(table.about), &columns.join("; ")]);
+    }
+    rows.text
+}
+
+/// A sentence as a part of another one.
+fn clause(sentence: &str) -> String {
+    let mut letters = sentence.trim_end_matches('.').chars();
+    let Some(first) = letters.next() else {
+        return String::new();
+    };
+    let rest = letters.as_str();
+    let is_word = rest
+        .chars()
+        .next()
+        .is_none_or(|second| !second.is_uppercase());
+    if is_word {
+        format!("{}{rest}", first.to_lowercase())
+    } else {
+        format!("{first}{rest}")
+    }
+}
+
 fn codes() -> String {
     let mut rows = Rows::new(&["code", "meaning"]);
     for code in Code::ALL {
@@ -191,6 +226,7 @@ fn kind(of: &Kind) -> String {
         }
         Kind::Counted { noun, .. } => format!("`\"100 {noun}\"`"),
         Kind::Text => "a name".to_owned(),
+        Kind::Port => "a port such as `\"leaf0->host3\"`".to_owned(),
         Kind::Window { .. } => "two times: `[\"0us\", \"5ms\"]`".to_owned(),
         Kind::Either(_) if *of == HOST => "a host".to_owned(),
         Kind::Either(kinds) => {

@@ -8,7 +8,7 @@ use dataplane::units::NS;
 use crate::scheme::MAX_BUFFER_BYTES;
 use crate::topology::{MAX_DELAY_PS, MAX_HOSTS, MAX_PORTS, MIN_RATE_BPS};
 use crate::traffic_spec::{MAX_FLOW_BYTES, MAX_TRAFFIC_CLASS, MAX_WINDOW_PS};
-use crate::units::{MAX_SIZE_BYTES, MAX_TIME_PS};
+use crate::units::MAX_TIME_PS;
 
 /// Tables of one kind that a word tells apart.
 #[derive(Debug)]
@@ -560,54 +560,3 @@ const FLOW: &[Param] = &[
         .absent("counted up from 10000 for each pair")
         .about("Source port, for `path = \"tuple\"`."),
 ];
-
-const EACH: Param = long("every", NS).about("Time between two samples.");
-const MEASURED: Param = Param::new("window", Kind::Window { max: MAX_TIME_PS })
-    .absent("the measured time: from the warm-up to the end of the last window of arrivals")
-    .about("When it is recorded.");
-const BIN_TIME: Param = long("bin", 1).needed("\"100ns\"").about("Width of a bin.");
-
-/// `[record]`.
-pub(crate) const RECORD: &[Param] = &[
-    recorded("throughput", &[EACH.needed("\"10us\"")])
-        .about("Payload that each flow received in order in each interval: `throughput.parquet`."),
-    recorded(
-        "queues",
-        &[
-            EACH.needed("\"1us\""),
-            Param::list("ports", &Kind::Text)
-                .or(&["switches"])
-                .needed("\"switches\"")
-                .about("Ports by both ends of their links, such as `\"leaf0->host3\"`, or all ports of switches."),
-        ],
-    )
-    .about("Bytes that wait at ports: `port_queues.parquet`."),
-    recorded(
-        "histogram",
-        &[
-            EACH.needed("\"100ns\""),
-            Param::size("bin", 1, MAX_SIZE_BYTES)
-                .needed("\"1KB\"")
-                .about("Width of a bin."),
-            MEASURED,
-        ],
-    )
-    .about("How long the queues of all switch ports were: `queue_histogram.parquet`."),
-    recorded("rtt", &[BIN_TIME, MEASURED]).about("Round trips of all ACKs: `rtt.parquet`."),
-    recorded("delay", &[BIN_TIME, MEASURED])
-        .about("How long data packets waited at each switch port: `delay_histogram.parquet`."),
-    recorded("waiting", &[MEASURED]).about(
-        "How long data packets were in a switch, those of incasts apart: `waiting.parquet`.",
-    ),
-    recorded(
-        "pauses",
-        &[Param::flag("flows")
-            .needed("true")
-            .about("Also name the flows that PFC held.")],
-    )
-    .about("Why each PAUSE (PFC) was sent: `pause_causes.parquet`, `held_flows.parquet`."),
-];
-
-const fn recorded(key: &'static str, params: &'static [Param]) -> Param {
-    Param::table(key, params).absent("not recorded")
-}

@@ -141,7 +141,7 @@ pub(crate) fn inner<'a>(s: &Section<'a>, key: &'static str) -> Option<Section<'a
 }
 
 /// One parameter: `Some(None)` where it was left out and may be, `None` where it is wrong.
-fn one(s: &Section<'_>, param: &'static Param) -> Option<Option<Value>> {
+pub(crate) fn one(s: &Section<'_>, param: &'static Param) -> Option<Option<Value>> {
     if let Kind::Table(params) = param.kind {
         let inner = inner(s, param.key)?;
         let values = read(&inner, params);
@@ -214,6 +214,7 @@ fn value(node: &Node, kind: &Kind) -> Read<Value> {
         }
         Kind::Counted { noun, min, max } => counted(node, noun, min, max),
         Kind::Text => name(node).map(Value::Text),
+        Kind::Port => unreachable!("ports are read where the network is known"),
         Kind::Window { max } => time_window(node, max).map(|(from, to)| Value::Window(from, to)),
         Kind::Either(kinds) => either(node, kinds),
         Kind::List(of) => {
@@ -280,7 +281,7 @@ fn likeness(node: &Node, kind: &Kind) -> u8 {
         }
         (
             document::Value::String(_),
-            Kind::Size { .. } | Kind::Time { .. } | Kind::Rate { .. } | Kind::Text,
+            Kind::Size { .. } | Kind::Time { .. } | Kind::Rate { .. } | Kind::Text | Kind::Port,
         ) => 1,
         (
             document::Value::Integer(..) | document::Value::Float(_),
@@ -307,6 +308,7 @@ fn description(kind: &Kind) -> String {
         Kind::Fraction { .. } => "a fraction".to_owned(),
         Kind::Counted { noun, .. } => format!("a number of {noun}"),
         Kind::Text => "a text".to_owned(),
+        Kind::Port => "a port".to_owned(),
         Kind::Window { .. } => "two times".to_owned(),
         Kind::List(_) => "a list".to_owned(),
         Kind::Flag | Kind::Word(_) | Kind::Either(_) | Kind::Table(_) | Kind::Tables { .. } => {
@@ -332,6 +334,7 @@ fn example(kind: &Kind) -> String {
         }
         Kind::Counted { noun, .. } => format!("\"{}\"", sample(noun)),
         Kind::Text => "\"name\"".to_owned(),
+        Kind::Port => "\"leaf0->host3\"".to_owned(),
         Kind::Window { .. } => "[\"0us\", \"5ms\"]".to_owned(),
         Kind::Either(kinds) => kinds.iter().map(example).collect::<Vec<_>>().join(" or "),
         Kind::List(of) => format!("[{}]", example(of)),

@@ -1,24 +1,19 @@
 //! `[record]`: what is recorded besides what every run tells.
 
+use dataplane::param::{Kind, Param, Value as Given, Values};
 use dataplane::units::Time;
-use fabric::measure::{
-    DelayHistogram, PauseRecording, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts,
-    RttHistogram, Throughput, Waiting,
-};
+use fabric::measure::{Declaration, MEASURES, RecordSpec};
 use fabric::topology::{Graph, NodeKind};
 
 use crate::document::{Node, Value};
 use crate::load::RunSpec;
+use crate::params;
 use crate::problem::{Code, nearest};
-use crate::reader::{
-    Read, Section, array, boolean, quantity, refuse, refuse_as, string, time_window,
-};
+use crate::reader::{Read, Section, array, refuse, refuse_as, string, time_window};
 use crate::run::last_arrival_ps;
 use crate::traffic_spec::TrafficSpec;
-use crate::units::{MAX_SIZE_BYTES, MAX_TIME_PS, SIZE, TIME};
+use crate::units::TIME;
 
-/// Shortest time between two samples: a nanosecond.
-const MIN_EVERY_PS: Time = 1_000;
 /// Between the two ends of a link in the name of a port.
 const ARROW: &str = "->";
 
@@ -34,46 +29,50 @@ pub(crate) fn read(
         return Some(RecordSpec::default());
     }
     let s = root.section("record")?;
-    let measured = run.map(|run| measured(traffic, run));
-    let throughput = part(&s, "throughput", |t| {
-        let every_ps = every(t, "\"10us\"")?;
-        Some(Throughput { every_ps })
-    });
-    let queues = part(&s, "queues", |t| queues(t, graph));
-    let histogram = part(&s, "histogram", |t| histogram(t, measured));
-    let rtt = part(&s, "rtt", |t| rtt(t, measured));
-    let delay = part(&s, "delay", |t| delay(t, measured));
-    let pauses = part(&s, "pauses", pauses);
-    // RCD-11
-    let waiting = part(&s, "waiting", |t| {
-        let window_ps = window_or(t, measured)?;
-        Some(Waiting { window_ps })
-    });
+    let around = Around {
+        graph,
+        measured: run.map(|run| measured(traffic, run)),
+    };
+    let mut spec = RecordSpec::default();
+    let mut good = true;
+    for measure in MEASURES.iter().filter(|measure| s.has(measure.key)) {
+        match values(&s, measure, &around) {
+            Some(values) => (measure.configure)(&mut spec, &values),
+            None => good = false,
+        }
+    }
     s.finish();
-    Some(RecordSpec {
-        throughput: throughput?,
-        queues: queues?,
-        histogram: histogram?,
-        rtt: rtt?,
-        delay: delay?,
-        pauses: pauses?,
-        waiting: waiting?,
-    })
+    good.then_some(spec)
 }
 
-/// The table under a key, if it is there: `Some(None)` without it, `None` where it is wrong.
-fn part<T>(
-    s: &Section<'_>,
-    key: &'static str,
-    read: impl FnOnce(&Section<'_>) -> Option<T>,
-) -> Option<Option<T>> {
-    if !s.has(key) {
-        return Some(None);
+/// What the keys of a measure may depend on besides their values.
+struct Around<'a> {
+    /// `None`: what is wrong with the topology has been said.
+    graph: Option<&'a Graph>,
+    measured: Option<(Time, Time)>,
+}
+
+/// Reads the table of a measure; `None` where it is wrong, which has been said then.
+fn values(s: &Section<'_>, measure: &Declaration, around: &Around<'_>) -> Option<Values> {
+    let inner = s.section(measure.key)?;
+    let mut values = Values::default();
+    let mut good = true;
+    for param in measure.params {
+        match value(&inner, param, around) {
+            Some(value) => values.insert(param.key, value),
+            None => good = false,
+        }
     }
-    let inner = s.section(key)?;
-    let value = read(&inner);
     inner.finish();
-    value.map(Some)
+    good.then_some(values)
+}
+
+fn value(s: &Section<'_>, param: &'static Param, around: &Around<'_>) -> Option<Given> {
+    match param.kind {
+        Kind::Window { max } => window_or(s, param.key, max, around.measured),
+        Kind::List(Kind::Port) => s.required(param.key, "\"switches\"", |n| ports(n, around.graph)),
+        _ => params::one(s, param).flatten(),
+    }
 }
 
 /// The measured time, as the summary of a run has it. // RCD-08
@@ -82,75 +81,30 @@ fn measured(traffic: &[TrafficSpec], run: &RunSpec) -> (Time, Time) {
     (run.warmup_ps, end)
 }
 
-fn every(s: &Section<'_>, example: &str) -> Option<Time> {
-    s.required("every", example, |n| {
-        quantity(n, &TIME, MIN_EVERY_PS, MAX_TIME_PS)
-    })
-}
-
-fn queues(s: &Section<'_>, graph: Option<&Graph>) -> Option<QueueSeries> {
-    let every = every(s, "\"1us\"");
-    let ports = s.required("ports", "\"switches\"", |n| ports(n, graph));
-    Some(QueueSeries {
-        every_ps: every?,
-        ports: ports?,
-    })
-}
-
-fn histogram(s: &Section<'_>, measured: Option<(Time, Time)>) -> Option<QueueHistogram> {
-    let every = every(s, "\"100ns\"");
-    let bin = s.required("bin", "\"1KB\"", |n| quantity(n, &SIZE, 1, MAX_SIZE_BYTES));
-    let window = window_or(s, measured);
-    Some(QueueHistogram {
-        every_ps: every?,
-        bin_bytes: bin?,
-        window_ps: window?,
-    })
-}
-
-fn rtt(s: &Section<'_>, measured: Option<(Time, Time)>) -> Option<RttHistogram> {
-    let bin = s.required("bin", "\"100ns\"", |n| quantity(n, &TIME, 1, MAX_TIME_PS));
-    let window = window_or(s, measured);
-    Some(RttHistogram {
-        bin_ps: bin?,
-        window_ps: window?,
-    })
-}
-
-fn delay(s: &Section<'_>, measured: Option<(Time, Time)>) -> Option<DelayHistogram> {
-    let bin = s.required("bin", "\"100ns\"", |n| quantity(n, &TIME, 1, MAX_TIME_PS));
-    let window = window_or(s, measured);
-    Some(DelayHistogram {
-        bin_ps: bin?,
-        window_ps: window?,
-    })
-}
-
-/// Single pauses.
-// SPFC-40
-fn pauses(s: &Section<'_>) -> Option<PauseRecording> {
-    let flows = s.required("flows", "true", boolean);
-    Some(PauseRecording { flows: flows? })
-}
-
 /// The window that is given, else the measured time.
-fn window_or(s: &Section<'_>, measured: Option<(Time, Time)>) -> Option<(Time, Time)> {
-    if s.has("window") {
-        return s.optional("window", |n| time_window(n, MAX_TIME_PS));
+fn window_or(
+    s: &Section<'_>,
+    key: &'static str,
+    max_ps: Time,
+    measured: Option<(Time, Time)>,
+) -> Option<Given> {
+    if s.has(key) {
+        let window = s.optional(key, |n| time_window(n, max_ps));
+        return window.map(|(from, to)| Given::Window(from, to));
     }
     let (from, to) = measured?;
     let text = format!("[\"{}\", \"{}\"]", TIME.show(from), TIME.show(to));
     s.context
-        .compute(&s.path, "window", text, "default: the measured time");
-    Some((from, to))
+        .compute(&s.path, key, text, "default: the measured time");
+    Some(Given::Window(from, to))
 }
 
 /// All ports of switches, or those that are named.
-fn ports(node: &Node, graph: Option<&Graph>) -> Read<RecordedPorts> {
+fn ports(node: &Node, graph: Option<&Graph>) -> Read<Given> {
     let example = "\"switches\" for all of them, or a list such as [\"switch0->host3\"]";
     if let Value::String(word) = &node.value {
         return match word.as_str() {
-            "switches" => Ok(RecordedPorts::Switches),
+            "switches" => Ok(Given::Word("switches")),
             _ => refuse(format!("there is no \"{word}\""), example),
         };
     }
@@ -160,7 +114,7 @@ fn ports(node: &Node, graph: Option<&Graph>) -> Read<RecordedPorts> {
     }
     let Some(graph) = graph else {
         // What is wrong with the topology has been said; no port can be looked up.
-        return Ok(RecordedPorts::Listed(Vec::new()));
+        return Ok(Given::List(Vec::new()));
     };
     let mut listed: Vec<(u32, u16)> = items
         .iter()
@@ -168,7 +122,8 @@ fn ports(node: &Node, graph: Option<&Graph>) -> Read<RecordedPorts> {
         .collect::<Read<_>>()?;
     listed.sort_unstable();
     listed.dedup();
-    Ok(RecordedPorts::Listed(listed))
+    let port = |(node, port)| Given::Port(node, port);
+    Ok(Given::List(listed.into_iter().map(port).collect()))
 }
 
 /// The port of a switch that is named by both ends of its link.

@@ -4,7 +4,7 @@ use dataplane::param::{Fallback, Kind, Param};
 use serde_json::{Map, Value, json};
 
 use crate::document::{self, Node};
-use crate::keys::{RECORD, ROOT, RUN, SWITCH, TOPOLOGY, TRAFFIC, Variants};
+use crate::keys::{ROOT, RUN, SWITCH, TOPOLOGY, TRAFFIC, Variants};
 use crate::scheme;
 use crate::units::{Dimension, RATE, SIZE, TIME};
 
@@ -28,7 +28,7 @@ pub fn schema() -> Value {
     top["properties"]["run"] =
         described(object(RUN), "How long the run lasts, and what is measured.");
     let about = "What is recorded besides flows, ports, buffers and pauses.";
-    top["properties"]["record"] = described(object(RECORD), about);
+    top["properties"]["record"] = described(object(fabric::measure::PARAMS), about);
     let mut scheme = object(scheme::AXES);
     for (name, params) in scheme::TABLES {
         let about = format!("Parameters of {name}.");
@@ -131,6 +131,7 @@ fn kind(of: &Kind) -> Value {
             json!({ "type": "string", "pattern": format!("^\\d+\\s*{noun}$") })
         }
         Kind::Text => json!({ "type": "string", "minLength": 1, "maxLength": 200 }),
+        Kind::Port => json!({ "type": "string", "pattern": "->" }),
         Kind::Window { .. } => {
             json!({ "type": "array", "items": quantity(&TIME), "minItems": 2, "maxItems": 2 })
         }

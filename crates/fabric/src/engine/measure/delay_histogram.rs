@@ -3,11 +3,12 @@
 
 use dataplane::config::Sending;
 use dataplane::packet::Kind;
+use dataplane::param::{Param, Values};
 use dataplane::units::Time;
 
 use super::super::merge::Merged;
 use super::bins::Bins;
-use super::{Departure, Measure, Setup, View};
+use super::{BIN_TIME, Departure, Measure, Setup, View, WINDOW};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
 
@@ -78,10 +79,20 @@ impl Measure for Delays {
     type Spec = Spec;
     const KEY: &'static str = "delay";
     const EXAMPLE: &'static str = "delay = { bin = \"100ns\" }";
+    const ABOUT: &'static str =
+        "How long data packets waited at each switch port: `delay_histogram.parquet`.";
+    const PARAMS: &'static [Param] = &[BIN_TIME, WINDOW];
     const TIMES_WAITING: bool = true;
 
     fn tables() -> Vec<Table> {
         vec![Table::of::<DelayBin>()]
+    }
+
+    fn configure(values: &Values) -> Spec {
+        Spec {
+            bin_ps: values.time("bin"),
+            window_ps: values.window("window"),
+        }
     }
 
     fn new(spec: &Spec, setup: &Setup<'_>) -> Self {

@@ -19,8 +19,9 @@ mod watch;
 use dataplane::config::NicConfig;
 use dataplane::nic::Nic;
 use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId};
+use dataplane::param::{self, Param, Values};
 use dataplane::switch::Switch;
-use dataplane::units::Time;
+use dataplane::units::{NS, Time};
 
 use super::merge::Merged;
 use super::node::PauseSent;
@@ -64,6 +65,10 @@ pub(super) trait Measure: Sized {
     const KEY: &'static str;
     /// How a scenario requests it, as TOML below `[record]`.
     const EXAMPLE: &'static str;
+    /// What it records, in one sentence.
+    const ABOUT: &'static str;
+    /// The keys of its table under `[record]`.
+    const PARAMS: &'static [Param];
     /// It wants to know how long each packet was in its switch.
     const TIMES_WAITING: bool = false;
     /// It wants to see every port whose queue may have changed.
@@ -79,6 +84,8 @@ pub(super) trait Measure: Sized {
     fn fills(_spec: &Self::Spec, _table: &Table) -> bool {
         true
     }
+    /// What the values of its keys say.
+    fn configure(values: &Values) -> Self::Spec;
     /// At time 0 of a partition.
     fn new(spec: &Self::Spec, setup: &Setup<'_>) -> Self;
 
@@ -119,9 +126,32 @@ pub struct Declaration {
     pub key: &'static str,
     /// How a scenario requests it, as TOML below `[record]`.
     pub example: &'static str,
+    /// The keys of its table under `[record]`.
+    pub params: &'static [Param],
     /// The tables that it may make.
     pub tables: fn() -> Vec<Table>,
+    /// Puts what the values of its keys say into the specification of what is recorded.
+    pub configure: fn(&mut RecordSpec, &Values),
 }
+
+/// Longest time that a scenario may name, ps: a million seconds.
+const LONGEST_PS: Time = 1_000_000_000_000_000_000;
+/// Largest size that a scenario may name, bytes.
+const LARGEST_BYTES: u64 = 1_000_000_000_000_000_000;
+
+const fn time(key: &'static str, min: Time) -> Param {
+    let max = LONGEST_PS;
+    Param::new(key, param::Kind::Time { min, max })
+}
+
+/// Time between two samples: at least a nanosecond.
+const EVERY: Param = time("every", NS).about("Time between two samples.");
+/// Width of a bin of times.
+const BIN_TIME: Param = time("bin", 1).needed("\"100ns\"").about("Width of a bin.");
+/// When it is recorded. A scenario that leaves it out means the measured time (RCD-08).
+const WINDOW: Param = Param::new("window", param::Kind::Window { max: LONGEST_PS })
+    .absent("the measured time: from the warm-up to the end of the last window of arrivals")
+    .about("When it is recorded.");
 
 macro_rules! measures {
     ($($key:ident: $module:ident::$measure:ident;)*) => {
@@ -136,8 +166,17 @@ macro_rules! measures {
         pub const MEASURES: &[Declaration] = &[$(Declaration {
             key: $module::$measure::KEY,
             example: $module::$measure::EXAMPLE,
+            params: $module::$measure::PARAMS,
             tables: $module::$measure::tables,
+            configure: |spec, values| spec.$key = Some($module::$measure::configure(values)),
         },)*];
+
+        /// The keys of `[record]`: a table for each measure.
+        pub const PARAMS: &[Param] = &[$(
+            Param::table($module::$measure::KEY, $module::$measure::PARAMS)
+                .absent("not recorded")
+                .about($module::$measure::ABOUT),
+        )*];
 
         impl RecordSpec {
             /// The tables that are recorded.

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use dataplane::hop::pfc::PauseClasses;
 use dataplane::packet::{Cold, Frame, PacketId};
+use dataplane::param::{Param, Values};
 use dataplane::switch::MixedMap;
 use dataplane::units::Time;
 
@@ -293,6 +294,11 @@ impl Measure for PauseCauses {
     type Spec = Spec;
     const KEY: &'static str = "pauses";
     const EXAMPLE: &'static str = "pauses = { flows = true }";
+    const ABOUT: &'static str =
+        "Why each PAUSE of PFC was sent: `pause_causes.parquet`, `held_flows.parquet`.";
+    const PARAMS: &'static [Param] = &[Param::flag("flows")
+        .needed("true")
+        .about("Also name the flows that PFC held.")];
     const FOLLOWS_PAUSES: bool = true;
     // SPFC-44
     const ONE_THREAD: Option<&'static str> =
@@ -304,6 +310,13 @@ impl Measure for PauseCauses {
 
     fn fills(spec: &Spec, table: &Table) -> bool {
         spec.flows || table.name != HeldFlowRecord::TABLE
+    }
+
+    // SPFC-40
+    fn configure(values: &Values) -> Spec {
+        Spec {
+            flows: values.flag("flows"),
+        }
     }
 
     /// Flows are not named where their packets have no common path.

@@ -1,11 +1,12 @@
 //! Queues of chosen ports over time (rules RCD-03 and RCD-04 of `specs/record.md`).
 
+use dataplane::param::{Kind, Param, Value as Given, Values};
 use dataplane::switch::Switch;
 use dataplane::units::Time;
 
 use super::super::merge::Merged;
 use super::watch::{Grid, Watch, WatchedQueues};
-use super::{Measure, Setup, View};
+use super::{EVERY, Measure, Setup, View};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
 
@@ -93,14 +94,43 @@ fn sample(grid: Grid, samples: &mut Vec<QueueSample>) -> impl FnMut(&mut Watch<O
     }
 }
 
+/// A port of a switch: the switch, and its port.
+fn port(value: &Given) -> Option<(u32, u16)> {
+    match *value {
+        Given::Port(node, port) => Some((node, port)),
+        _ => None,
+    }
+}
+
 impl Measure for QueueSeries {
     type Spec = Spec;
     const KEY: &'static str = "queues";
     const EXAMPLE: &'static str = "queues = { every = \"1us\", ports = \"switches\" }";
+    const ABOUT: &'static str = "Bytes that wait at ports: `port_queues.parquet`.";
+    const PARAMS: &'static [Param] = &[
+        EVERY.needed("\"1us\""),
+        Param::list("ports", &Kind::Port)
+            .or(&["switches"])
+            .needed("\"switches\"")
+            .about("Ports of switches by both ends of their links, or all of them."),
+    ];
     const WATCHES_QUEUES: bool = true;
 
     fn tables() -> Vec<Table> {
         vec![Table::of::<QueueSample>()]
+    }
+
+    fn configure(values: &Values) -> Spec {
+        let ports = match values.get("ports") {
+            Some(Given::List(ports)) => {
+                RecordedPorts::Listed(ports.iter().filter_map(port).collect())
+            }
+            _ => RecordedPorts::Switches,
+        };
+        Spec {
+            every_ps: values.time("every"),
+            ports,
+        }
     }
 
     fn new(spec: &Spec, setup: &Setup<'_>) -> Self {

@@ -1,12 +1,13 @@
 //! How often the queues of switch ports had which length (rules RCD-03, RCD-05 and RCD-06 of `specs/record.md`).
 
+use dataplane::param::{Param, Values};
 use dataplane::switch::Switch;
 use dataplane::units::Time;
 
 use super::super::merge::Merged;
 use super::bins::Bins;
 use super::watch::{Grid, Watch, WatchedQueues};
-use super::{Measure, Setup, View};
+use super::{EVERY, LARGEST_BYTES, Measure, Setup, View, WINDOW};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Summarised, Value, column};
 
@@ -88,10 +89,27 @@ impl Measure for QueueHistogram {
     type Spec = Spec;
     const KEY: &'static str = "histogram";
     const EXAMPLE: &'static str = "histogram = { every = \"100ns\", bin = \"1KB\" }";
+    const ABOUT: &'static str =
+        "How long the queues of all switch ports were: `queue_histogram.parquet`.";
+    const PARAMS: &'static [Param] = &[
+        EVERY.needed("\"100ns\""),
+        Param::size("bin", 1, LARGEST_BYTES)
+            .needed("\"1KB\"")
+            .about("Width of a bin."),
+        WINDOW,
+    ];
     const WATCHES_QUEUES: bool = true;
 
     fn tables() -> Vec<Table> {
         vec![Table::of::<QueueBin>()]
+    }
+
+    fn configure(values: &Values) -> Spec {
+        Spec {
+            every_ps: values.time("every"),
+            bin_bytes: values.size("bin"),
+            window_ps: values.window("window"),
+        }
     }
 
     fn new(spec: &Spec, setup: &Setup<'_>) -> Self {

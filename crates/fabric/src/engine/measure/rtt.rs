@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use dataplane::param::{Param, Values};
 use dataplane::units::Time;
 
 use super::super::merge::Merged;
 use super::bins::Bins;
-use super::{Measure, Setup, View};
+use super::{BIN_TIME, Measure, Setup, View, WINDOW};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Summarised, Value, column};
 
@@ -65,9 +66,18 @@ impl Measure for RoundTrips {
     type Spec = Spec;
     const KEY: &'static str = "rtt";
     const EXAMPLE: &'static str = "rtt = { bin = \"100ns\" }";
+    const ABOUT: &'static str = "Round trips of all ACKs: `rtt.parquet`.";
+    const PARAMS: &'static [Param] = &[BIN_TIME, WINDOW];
 
     fn tables() -> Vec<Table> {
         vec![Table::of::<RttBin>()]
+    }
+
+    fn configure(values: &Values) -> Spec {
+        Spec {
+            bin_ps: values.time("bin"),
+            window_ps: values.window("window"),
+        }
     }
 
     fn new(spec: &Spec, _: &Setup<'_>) -> Self {

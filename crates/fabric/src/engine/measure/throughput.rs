@@ -1,10 +1,11 @@
 //! Payload that each flow's receiver got, interval by interval (rule RCD-02 of `specs/record.md`).
 
+use dataplane::param::{Param, Values};
 use dataplane::switch::MixedMap;
 use dataplane::units::Time;
 
 use super::super::merge::Merged;
-use super::{Measure, Setup, View};
+use super::{EVERY, Measure, Setup, View};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
 
@@ -69,9 +70,18 @@ impl Measure for Throughput {
     type Spec = Spec;
     const KEY: &'static str = "throughput";
     const EXAMPLE: &'static str = "throughput = { every = \"10us\" }";
+    const ABOUT: &'static str =
+        "Payload that each flow received in order in each interval: `throughput.parquet`.";
+    const PARAMS: &'static [Param] = &[EVERY.needed("\"10us\"")];
 
     fn tables() -> Vec<Table> {
         vec![Table::of::<ThroughputRecord>()]
+    }
+
+    fn configure(values: &Values) -> Spec {
+        Spec {
+            every_ps: values.time("every"),
+        }
     }
 
     fn new(spec: &Spec, _: &Setup<'_>) -> Self {

@@ -1,10 +1,11 @@
 //! How long data waits in switches, port by port, incasts apart (rule RCD-11 of `specs/record.md`).
 
 use dataplane::packet::{Kind, flag};
+use dataplane::param::{Param, Values};
 use dataplane::units::Time;
 
 use super::super::merge::Merged;
-use super::{Departure, Measure, Setup, View};
+use super::{Departure, Measure, Setup, View, WINDOW};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
 
@@ -96,10 +97,19 @@ impl Measure for Waiting {
     type Spec = Spec;
     const KEY: &'static str = "waiting";
     const EXAMPLE: &'static str = "waiting = {}";
+    const ABOUT: &'static str =
+        "How long data packets were in a switch, those of incasts apart: `waiting.parquet`.";
+    const PARAMS: &'static [Param] = &[WINDOW];
     const TIMES_WAITING: bool = true;
 
     fn tables() -> Vec<Table> {
         vec![Table::of::<WaitingRecord>()]
+    }
+
+    fn configure(values: &Values) -> Spec {
+        Spec {
+            window_ps: values.window("window"),
+        }
     }
 
     fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
