@@ -1,7 +1,7 @@
-"""Flows by what an incast does to them, and ports by their role on a packet's way.
+"""Flows by what an incast does to them, and ports by their role on the path of a packet.
 
 Made of what every run records: the flows, the ports (which are the topology), the pauses, and the
-ways that the flows take, which follow from the scenario. The words are those of Floodgate's paper
+paths that the flows take, which follow from the scenario. The words are those of Floodgate's paper
 (`docs/breakdown.md`).
 """
 
@@ -75,7 +75,7 @@ def flow_classes(run: Run) -> polars.DataFrame:
 
     ``victim-of-incast``: the flow belongs to no incast, and its receiver hangs on the same ToR as
     the receiver of one. ``victim-of-pfc``: neither, and while it was under way PFC held a port on
-    its way. Where packets of a flow take several ways, no flow is a ``victim-of-pfc``.
+    its path. Where packets of a flow take several paths, no flow is a ``victim-of-pfc``.
     """
     import polars as pl
 
@@ -115,13 +115,13 @@ def held_flows(run: Run) -> list[int]:
     import polars as pl
 
     pauses = run.pauses
-    ways = flow_ways(run) if pauses.height else None
-    if ways is None:
+    paths = flow_paths(run) if pauses.height else None
+    if paths is None:
         return []
     end = pl.when("finished").then(pl.col("received_ps")).otherwise(run.summary["end_ps"])
     flows = run.flows.select("id", "start_ps", end_ps=end)
     ports = pauses.select("node", "port").unique()
-    crossed = ways.join(ports, on=["node", "port"]).join(flows, on="id")
+    crossed = paths.join(ports, on=["node", "port"]).join(flows, on="id")
     held: set[int] = set()
     for (node, port), under_way in crossed.partition_by("node", "port", as_dict=True).items():
         when = pauses.filter((pl.col("node") == node) & (pl.col("port") == port)).sort("from_ps")
@@ -136,10 +136,10 @@ def held_flows(run: Run) -> list[int]:
     return sorted(held)
 
 
-def flow_ways(run: Run) -> polars.DataFrame | None:
+def flow_paths(run: Run) -> polars.DataFrame | None:
     """Return a row per flow and port that it leaves by, sender first: ``id``, ``node``, ``port``.
 
-    The ways follow from the scenario; nothing is run. ``None`` where packets of a flow take
+    The paths follow from the scenario; nothing is run. ``None`` where packets of a flow take
     several.
     """
     import numpy as np
@@ -147,7 +147,7 @@ def flow_ways(run: Run) -> polars.DataFrame | None:
 
     from backwater import _core
 
-    found = _core.flow_ways(str(run.path / "resolved.toml"))
+    found = _core.flow_paths(str(run.path / "resolved.toml"))
     if found is None:
         return None
     ends = np.frombuffer(found[0], np.uint32)

@@ -110,10 +110,10 @@ def test_each_flow_has_the_class_that_it_was_made_for(crowded: backwater.Run) ->
 
 
 def test_a_naive_search_finds_the_same_victims(crowded: backwater.Run) -> None:
-    ways = breakdown.flow_ways(crowded)
-    assert ways is not None
+    paths = breakdown.flow_paths(crowded)
+    assert paths is not None
     held = set()
-    for id_, node, port in ways.iter_rows():
+    for id_, node, port in paths.iter_rows():
         (flow,) = crowded.flows.filter(pl.col("id") == id_).iter_rows(named=True)
         for pause in crowded.pauses.iter_rows(named=True):
             here = (pause["node"], pause["port"]) == (node, port)
@@ -127,18 +127,18 @@ def test_a_naive_search_finds_the_same_victims(crowded: backwater.Run) -> None:
     assert 0 < len(held) < crowded.flows.height
 
 
-def test_ways_lead_from_host_to_host(fat: backwater.Run) -> None:
-    ways = breakdown.flow_ways(fat)
-    assert ways is not None
+def test_paths_lead_from_host_to_host(fat: backwater.Run) -> None:
+    paths = breakdown.flow_paths(fat)
+    assert paths is not None
     ends = fat.ports.select("node", "port", "peer")
-    for (id_,), way in ways.join(ends, on=["node", "port"], how="left").group_by(
+    for (id_,), path in paths.join(ends, on=["node", "port"], how="left").group_by(
         "id", maintain_order=True
     ):
         (flow,) = fat.flows.filter(pl.col("id") == id_).iter_rows(named=True)
-        assert way["node"][0] == flow["src"]
-        assert way["peer"][-1] == flow["dst"]
-        assert way["peer"][:-1].to_list() == way["node"][1:].to_list()
-        assert way.height in (2, 4, 6)
+        assert path["node"][0] == flow["src"]
+        assert path["peer"][-1] == flow["dst"]
+        assert path["peer"][:-1].to_list() == path["node"][1:].to_list()
+        assert path.height in (2, 4, 6)
 
 
 def test_roles_of_three_tiers(fat: backwater.Run) -> None:

@@ -256,28 +256,28 @@ fn resources(
 
 /// The ports that each flow leaves by, in the order of the flows' numbers: where each flow's end, as
 /// 32-bit numbers, and node and port of each, as 32-bit and 16-bit numbers, in the machine's order of
-/// bytes. None where the packets of a flow take several ways.
+/// bytes. None where the packets of a flow take several paths.
 #[pyfunction]
-fn flow_ways<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Option<WaysAsBytes<'py>>> {
+fn flow_paths<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Option<PathsAsBytes<'py>>> {
     let scenario = load(py, &path, Vec::new(), None, None, None)?;
     let found = py
         .detach(|| scenario.flow_paths())
         .map_err(|error| raise(py, "RunError", (error.to_string(),)))?;
-    Ok(found.map(|ways| {
+    Ok(found.map(|paths| {
         let words = |numbers: &mut dyn Iterator<Item = u32>| {
             let bytes: Vec<u8> = numbers.flat_map(u32::to_ne_bytes).collect();
             PyBytes::new(py, &bytes)
         };
-        let ports: Vec<u8> = ways.ports.iter().flat_map(|p| p.1.to_ne_bytes()).collect();
+        let ports: Vec<u8> = paths.ports.iter().flat_map(|p| p.1.to_ne_bytes()).collect();
         (
-            words(&mut ways.ends.iter().copied()),
-            words(&mut ways.ports.iter().map(|p| p.0)),
+            words(&mut paths.ends.iter().copied()),
+            words(&mut paths.ports.iter().map(|p| p.0)),
             PyBytes::new(py, &ports),
         )
     }))
 }
 
-type WaysAsBytes<'py> = (
+type PathsAsBytes<'py> = (
     Bound<'py, PyBytes>,
     Bound<'py, PyBytes>,
     Bound<'py, PyBytes>,
@@ -486,7 +486,7 @@ fn topology_entry((name, summary): &(&str, &str)) -> Value {
 mod _core {
     #[pymodule_export]
     use super::{
-        Interrupt, backpressure_graph, catalogue, check, flow_ways, link_epochs, resolve,
+        Interrupt, backpressure_graph, catalogue, check, flow_paths, link_epochs, resolve,
         resources, run, schema,
     };
 

@@ -1,4 +1,4 @@
-"""The near end of a process that makes runs: starts it, watches its limits, replaces it."""
+"""A process that makes runs, seen by its parent: starts it, watches its limits, replaces it."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Cluster:
         self._limits = limits
         self._own = isinstance(scheduler, str)
         self.running: dict[str, float] = {}
-        self._landed: queue.SimpleQueue[Future[Reply]] = queue.SimpleQueue()
+        self._completed: queue.SimpleQueue[Future[Reply]] = queue.SimpleQueue()
         self._given_up: Counter[str] = Counter()
         if not isinstance(scheduler, str):
             if scheduler.asynchronous:
@@ -73,22 +73,22 @@ class Cluster:
     def execute(self, jobs: Sequence[Job], session: Session) -> Generator[Reply | None, None, None]:
         """Keep the cluster busy, and keep what comes back."""
         waiting = deque(jobs)
-        flying: dict[Future[Reply], Job] = {}
+        in_flight: dict[Future[Reply], Job] = {}
         try:
-            while waiting or flying:
-                self._fill(flying, waiting)
-                yield from self._land(flying, waiting, session)
+            while waiting or in_flight:
+                self._fill(in_flight, waiting)
+                yield from self._collect(in_flight, waiting, session)
         finally:
             with suppress(Exception):  # A cluster that is gone has nothing to cancel.
-                self._client.cancel(list(flying), force=True)
+                self._client.cancel(list(in_flight), force=True)
             self.running = {}
             if self._own:
                 self._client.close()
 
-    def _fill(self, flying: dict[Future[Reply], Job], waiting: deque[Job]) -> None:
+    def _fill(self, in_flight: dict[Future[Reply], Job], waiting: deque[Job]) -> None:
         """Hand over enough runs that no worker waits, but not all: they hold memory."""
         threads = max(1, sum(self._client.nthreads().values()))
-        while waiting and len(flying) < threads * AHEAD:
+        while waiting and len(in_flight) < threads * AHEAD:
             job = waiting.popleft()
             future = self._client.submit(
                 make_here,
@@ -99,26 +99,26 @@ class Cluster:
                 key=f"backwater-{job.key[:16]}-{secrets.token_hex(4)}",
                 pure=False,
             )
-            flying[future] = job
-            future.add_done_callback(self._landed.put)
-        self.running = {job.key: 0.0 for job in islice(flying.values(), threads)}
+            in_flight[future] = job
+            future.add_done_callback(self._completed.put)
+        self.running = {job.key: 0.0 for job in islice(in_flight.values(), threads)}
 
-    def _land(
-        self, flying: dict[Future[Reply], Job], waiting: deque[Job], session: Session
+    def _collect(
+        self, in_flight: dict[Future[Reply], Job], waiting: deque[Job], session: Session
     ) -> Iterator[Reply | None]:
         try:
-            landed = [self._landed.get(timeout=_PATIENCE_S)]
+            completed = [self._completed.get(timeout=_PATIENCE_S)]
         except queue.Empty:
             yield None
             return
-        while not self._landed.empty():
-            landed.append(self._landed.get())
-        for future in landed:
+        while not self._completed.empty():
+            completed.append(self._completed.get())
+        for future in completed:
             if not future.done():
                 # Its worker died before the result was fetched: Dask makes it again.
-                future.add_done_callback(self._landed.put)
+                future.add_done_callback(self._completed.put)
                 continue
-            job = flying.pop(future)
+            job = in_flight.pop(future)
             reply = self._reply(future, job, session)
             future.release()
             if reply is None:

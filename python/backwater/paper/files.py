@@ -217,13 +217,13 @@ def _overrides(table: Table, key: str) -> tuple[str, ...]:
 
 def _axis(table: Table) -> Axis:
     """Read an axis: a key and its values, or schemes, or points that say what they set."""
-    ways = [way for way in ("key", "schemes", "points") if way in table]
-    if len(ways) != 1:
+    kinds = [kind for kind in ("key", "schemes", "points") if kind in table]
+    if len(kinds) != 1:
         raise table.fail(None, "an axis has one of `key` (with `values`), `schemes` and `points`")
     dimension = None
-    if ways == ["key"]:
+    if kinds == ["key"]:
         name, (points, dimension) = table.text("name"), _values(table)
-    elif ways == ["schemes"]:
+    elif kinds == ["schemes"]:
         name = table.text("name", "scheme")
         points = [Point(scheme, scheme) for scheme in table.texts("schemes")]
     else:
@@ -232,7 +232,7 @@ def _axis(table: Table) -> Axis:
         dimension = _common([parse(point.get("at")) for point in table.tables("points")])
     labels = [point.label for point in points]
     if not labels:
-        raise table.fail(ways[0], "an axis needs at least one point")
+        raise table.fail(kinds[0], "an axis needs at least one point")
     if len(set(labels)) < len(labels):
         raise table.fail(None, "two points of the axis have the same label")
     table.close()
