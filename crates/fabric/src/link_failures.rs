@@ -29,7 +29,7 @@ pub struct Change {
     pub up: bool,
 }
 
-/// All outages of a run.
+/// All failures of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkFailures {
     /// Links that are down when the run starts, by the lower port index, ascending.
@@ -45,7 +45,7 @@ pub struct LinkFailures {
 }
 
 impl LinkFailures {
-    /// Orders the outages of all links; those of one link that touch or overlap become one.
+    /// Orders the failures of all links; those of one link that touch or overlap become one.
     // LNK-03
     #[must_use]
     pub fn new(graph: &Graph, link_failures: &[LinkFailure], reconvergence_ps: Time) -> Self {
@@ -150,7 +150,7 @@ pub fn lower_end(graph: &Graph, port: u32) -> u32 {
     port.min(graph.peer_index(port as usize) as u32)
 }
 
-/// Whether an outage begins before, or as, an earlier one of its link ends.
+/// Whether a failure begins before, or as, an earlier one of its link ends.
 fn touches(earlier: &LinkFailure, later: &LinkFailure) -> bool {
     earlier.until_ps.is_none_or(|until| later.from_ps <= until)
 }

@@ -22,7 +22,7 @@ use kernel::random::{Purpose, Stream};
 use proptest::prelude::*;
 use traffic::Flow;
 
-/// So many threads, however many processors there are and however little there is to do.
+/// This many threads, however many processors there are and however little there is to do.
 fn forced(asked: u32) -> Threads {
     Threads {
         asked,

@@ -517,7 +517,7 @@ fn parallel_links_are_built_where_they_are_asked_for() {
         .build_with(BuildOptions {
             parallel_links: true,
         })
-        .expect("it was asked for");
+        .expect("it was requested");
     assert_eq!(peers(&graph, "x"), ["a", "y", "y"]);
     for port in [1, 2] {
         let index = graph.port_index(2, port);

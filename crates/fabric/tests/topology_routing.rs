@@ -71,7 +71,7 @@ fn packet(dst: u32, hash: u32, psn: u32) -> Packet {
 }
 
 /// Switches that a packet passes from endpoint to endpoint; panics where it is lost or loops.
-fn walk(graph: &Graph, tables: &[Routes], src: u32, packet: &Packet) -> Vec<u32> {
+fn path_of(graph: &Graph, tables: &[Routes], src: u32, packet: &Packet) -> Vec<u32> {
     let mut at = graph.port(src as usize);
     let mut passed = Vec::new();
     loop {
@@ -122,7 +122,7 @@ fn check_all_pairs(graph: &Graph, choice: PathChoice, draws: u32) {
             for _ in 0..draws {
                 let random = stream.next_u64();
                 let packet = packet(dst, random as u32, (random >> 40) as u32);
-                let passed = walk(graph, &tables, src, &packet);
+                let passed = path_of(graph, &tables, src, &packet);
                 assert_eq!(passed.len(), distance[graph.switch_of(dst) as usize] + 1);
             }
         }
@@ -296,10 +296,10 @@ fn a_dual_homed_endpoint_is_reached_through_its_own_switch_only() {
         .expect("dual-homed");
     let tables = routes(&graph, 1, PathChoice::Flow).expect("routes");
     for hash in 0..200 {
-        assert_eq!(walk(&graph, &tables, 2, &packet(0, hash, 0)), [2, 0]);
-        assert_eq!(walk(&graph, &tables, 2, &packet(1, hash, 0)), [2, 1]);
+        assert_eq!(path_of(&graph, &tables, 2, &packet(0, hash, 0)), [2, 0]);
+        assert_eq!(path_of(&graph, &tables, 2, &packet(1, hash, 0)), [2, 1]);
         // From one port of h0 to h1: never through h0 itself.
-        assert_eq!(walk(&graph, &tables, 0, &packet(2, hash, 0)), [0, 2]);
+        assert_eq!(path_of(&graph, &tables, 0, &packet(2, hash, 0)), [0, 2]);
     }
     // The other switch of h0 does not deliver what is meant for the first one's port.
     assert_eq!(tables[1].port(&packet(0, 5, 0), || 0), Some(1));
@@ -324,7 +324,7 @@ fn parallel_links_are_paths_of_their_own() {
         .build_with(BuildOptions {
             parallel_links: true,
         })
-        .expect("asked for");
+        .expect("requested");
     let tables = routes(&graph, 1, PathChoice::Flow).expect("routes");
     assert_eq!(set_of(&graph, &tables, "s0", "h1"), [1, 2, 3]);
 }
@@ -351,18 +351,18 @@ fn flows_spread_evenly_over_all_paths() {
         let mut counts = [0; 16];
         for _ in 0..8_000 {
             let packet = packet(127, stream.next_u64() as u32, 0);
-            counts[path(&walk(&graph, &tables, 0, &packet))] += 1;
+            counts[path(&path_of(&graph, &tables, 0, &packet))] += 1;
         }
         assert!(chi_square(&counts) < 37.7, "seed {seed}: {counts:?}");
     }
     // One flow: one path under ECMP, all paths under spraying.
     let tables = routes(&graph, 1, PathChoice::Flow).expect("routes");
-    let core = |psn| path(&walk(&graph, &tables, 0, &packet(127, 12_345, psn)));
+    let core = |psn| path(&path_of(&graph, &tables, 0, &packet(127, 12_345, psn)));
     assert!((0..1_000).all(|psn| core(psn) == core(0)));
     let tables = routes(&graph, 1, PathChoice::Packet).expect("routes");
     let mut counts = [0; 16];
     for psn in 0..8_000 {
-        counts[path(&walk(&graph, &tables, 0, &packet(127, 12_345, psn)))] += 1;
+        counts[path(&path_of(&graph, &tables, 0, &packet(127, 12_345, psn)))] += 1;
     }
     assert!(chi_square(&counts) < 37.7, "{counts:?}");
 }
@@ -434,7 +434,7 @@ fn a_long_chain_takes_no_time() {
     lines.extend((0..switches - 1).map(|i| (switches + i, switches + i + 1)));
     let graph = links(switches, switches, &lines).build().expect("a chain");
     let tables = routes(&graph, 1, PathChoice::Flow).expect("routes");
-    let passed = walk(&graph, &tables, 0, &packet(switches - 1, 4, 0));
+    let passed = path_of(&graph, &tables, 0, &packet(switches - 1, 4, 0));
     assert_eq!(passed, (0..switches).collect::<Vec<_>>());
 }
 
@@ -450,7 +450,7 @@ fn a_hundred_thousand_hosts_are_routed() {
         if src == dst {
             continue;
         }
-        let passed = walk(
+        let passed = path_of(
             &graph,
             &tables,
             src,

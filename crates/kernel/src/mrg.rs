@@ -130,13 +130,13 @@ mod tests {
     /// KER-10: jumping there at once, or stream by stream, is the same.
     #[test]
     fn streams_follow_each_other() {
-        let mut walked = StreamHeads::new(1, 1, 0);
+        let mut stepped = StreamHeads::new(1, 1, 0);
         for _ in 0..37 {
-            walked.next_unit();
+            stepped.next_unit();
         }
         let mut jumped = StreamHeads::new(1, 1, 37);
         for _ in 0..5 {
-            assert_eq!(walked.next_unit().to_bits(), jumped.next_unit().to_bits());
+            assert_eq!(stepped.next_unit().to_bits(), jumped.next_unit().to_bits());
         }
     }
 }

@@ -137,7 +137,7 @@ fn run(
     }
 }
 
-/// The backpressure graph, as JSON; its edges only if they are asked for.
+/// The backpressure graph, as JSON; its edges only on request.
 #[pyfunction]
 #[pyo3(signature = (path, overrides, seed=None, scheme=None, edges=false, profile=None))]
 fn backpressure_graph(

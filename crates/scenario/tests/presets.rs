@@ -832,7 +832,7 @@ fn every_value_names_a_rule_and_every_rule_is_named() {
     assert_eq!(stated, cited);
 }
 
-// PRE-80, PRE-81, PRE-82, PRE-83, PRE-84, PRE-85: nobody's habits unless somebody asks.
+// PRE-80, PRE-81, PRE-82, PRE-83, PRE-84, PRE-85: no other simulator is imitated unless a profile says so.
 #[test]
 fn no_profile() {
     for preset in PRESETS {

@@ -19,7 +19,7 @@ use crate::{DEFAULT_PORT, Flow, INCAST_PORT};
 pub const MAX_FLOWS: u64 = u32::MAX as u64 - 1;
 
 /// The flows of all sources in the order of start, source and place in the source. A flow is made
-/// when it is asked for: memory grows with hosts and lists, not with flows. // TRA-15
+/// on demand: memory grows with hosts and lists, not with flows. // TRA-15
 #[derive(Debug)]
 pub struct Feed {
     sources: Vec<Source>,
@@ -38,7 +38,7 @@ impl Feed {
     /// source behind it, or another scheme, changes none of its flows. // TRA-16
     ///
     /// # Errors
-    /// Says which source asks for what cannot be. // TRA-17
+    /// Says which source demands what cannot be. // TRA-17
     pub fn new(
         seed: u64,
         sources: &[SourceSpec],

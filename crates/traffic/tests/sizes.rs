@@ -517,7 +517,7 @@ proptest! {
         prop_assert!(mean >= 0.0 && mean <= distribution.max() as f64 * (1.0 + 1e-12));
     }
 
-    /// The share of flows up to a quantile is what was asked for, or what lies there at once.
+    /// The share of flows up to a quantile is what was requested, or what lies there at once.
     #[test]
     fn quantile_inverts_the_shares(distribution in valid(), u in 0.0..1.0f64, v in 0.0..1.0f64) {
         let (low, high) = if u < v { (u, v) } else { (v, u) };

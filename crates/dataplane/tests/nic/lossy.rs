@@ -355,7 +355,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// The sender's pointers do what a search through sets does, packet by packet; and the flow
-    /// arrives, whatever is lost and whoever overtakes whom.
+    /// arrives, whatever is lost and however packets overtake each other.
     // REC-10, REC-11, REC-12, REC-13, REC-14, REC-16, REC-17, REC-18
     #[test]
     fn irn_is_its_naive_model(

@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// A full frame: 1048 bytes, 83 840 ps at 100 Gbps.
 const FRAME_PS: Time = 83_840;
 
-/// Records what the NIC asks for.
+/// Records what the NIC requests.
 #[derive(Default)]
 struct Ears {
     kicks: Vec<u16>,

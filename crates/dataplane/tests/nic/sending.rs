@@ -245,7 +245,7 @@ fn a_nak_acknowledges_what_is_below_and_sends_the_rest_again() {
 fn silence_for_the_whole_timeout_starts_over_from_what_is_not_acknowledged() {
     let mut b = Bench::new(&window(3000));
     b.start(0, 6000);
-    assert_eq!(b.ears.wakes, [MS], "asked for at the start");
+    assert_eq!(b.ears.wakes, [MS], "requested at the start");
     assert_eq!(b.send_all().len(), 3);
     b.now = MS / 2;
     b.answer(Kind::Ack, 0, 0, 1);

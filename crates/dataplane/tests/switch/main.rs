@@ -22,7 +22,7 @@ use dataplane::units::{Rate, Time, US};
 const PORTS: u16 = 4;
 const LINK: (Rate, Time) = (Rate::from_gbps(100), US);
 
-/// Records what the switch asks for.
+/// Records what the switch requests.
 #[derive(Default)]
 struct Ears {
     drops: Vec<(u32, DropCause)>,

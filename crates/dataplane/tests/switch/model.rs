@@ -643,7 +643,7 @@ fn any_config() -> impl Strategy<Value = SwitchConfig> {
                     reserved_bytes,
                     admission,
                 };
-                // Whatever reserve and headroom ask for, and a pool.
+                // What reserve and headroom need, and a pool.
                 let ports = [LINK; PORTS as usize];
                 let (reserved, headroom, _) = dataplane::switch::division(&c, &ports);
                 c.mmu.buffer_bytes = reserved + headroom + pool;

@@ -725,7 +725,7 @@ fn frames_and_acks_of_a_flow_leave_by_a_port_that_holds_it() {
     });
     let named = |on: bool| pause_flow(on, 1);
     b.receive(2, named(true));
-    // As new routes may ask for: the flow's packets go back by the port by which they came.
+    // As new routes may want it: the flow's packets go back by the port by which they came.
     for psn in 0..40 {
         b.receive(2, data(1, 2, psn));
     }

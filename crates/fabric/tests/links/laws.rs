@@ -27,7 +27,7 @@ fn topology() -> impl Strategy<Value = fabric::topology::TopologySpec> {
     ]
 }
 
-/// An outage of any link, within the time in which flows are under way.
+/// A failure of any link, within the time in which flows are under way.
 fn link_failure() -> impl Strategy<Value = (u32, Time, Option<Time>)> {
     let from = prop_oneof![Just(0), 0..100 * US];
     let length = prop_oneof![

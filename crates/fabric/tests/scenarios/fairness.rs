@@ -54,7 +54,7 @@ fn dctcp_settles_at_fair_shares_of_a_full_link() {
     settles("dctcp", &s, 2 * MS, 0.05, 0.99);
 }
 
-/// Its flows are paced far below the timeout of go-back-N, which was asked for before: an earlier
+/// Its flows are paced far below the timeout of go-back-N, which was requested before: an earlier
 /// wish replaces a later one.
 // ENG-09
 #[test]
@@ -63,7 +63,7 @@ fn dcqcn_settles_at_fair_shares_of_a_nearly_full_link() {
     settles("dcqcn", &s, 8 * MS, 0.1, 0.9);
 }
 
-/// A paced NIC is called once for each packet: the timeout of go-back-N, which was asked for before the
+/// A paced NIC is called once for each packet: the timeout of go-back-N, which was requested before the
 /// pace, is due again when the pace has rung, and needs no second event.
 // ENG-09
 #[test]

@@ -1,6 +1,6 @@
 //! Runs of the ns-3 simulator of the HPCC paper: single flows, and two to one. That simulator truncates
 //! every serialisation to a whole nanosecond (1048 B at 100 Gbps: 83 instead of 83.84), so it is up to
-//! 1.1 % faster. Skipped where the reference runs are not at hand.
+//! 1.1 % faster. Skipped where the reference runs are not available.
 //!
 //! HPCC's two to one is compared with a re-simulation of that run in which two details are exact that the
 //! simulator itself rounds or does otherwise: telemetry in bytes instead of units of 512 and 320 (HPCC-30),
