@@ -109,3 +109,10 @@ TO_COME = r"(crates/dataplane/src/)?(cc|hop|transport|ns3)/|(crates/fabric/src/)
 def test_the_picture_of_the_architecture_is_what_its_script_draws() -> None:
     drawn = runpy.run_path(str(ROOT / "tools/architecture.py"))["draw"]()
     assert (ROOT / "docs/architecture.svg").read_text(encoding="utf-8") == drawn
+
+
+def test_make_help_lists_every_target() -> None:
+    text = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    (phony,) = re.findall(r"^\.PHONY: (.*)$", text, re.MULTILINE)
+    explained = re.findall(r"^([a-z-]+):.*## \S", text, re.MULTILINE)
+    assert sorted(phony.split()) == sorted(explained)
