@@ -21,7 +21,7 @@ PYTHON_SOURCES := python benches tools
 DEPENDENCIES := $(VENV)/.dependencies
 EXTENSION := $(VENV)/.extension
 
-.PHONY: help setup build demo test test-rust test-python lint format figures fast bench bench-against bench-guided bench-quick bench-instructions \
+.PHONY: help setup build demo test test-rust test-python lint format tables figures fast bench bench-against bench-guided bench-quick bench-instructions \
 	bench-micro test-digests clean
 
 help: ## List the targets
