@@ -4,18 +4,19 @@
 //! `cargo run --release -p backwater-dataplane --example switch_bench`
 #![allow(clippy::print_stdout)]
 
+use dataplane::hop::HopConfig;
 use std::sync::Arc;
 use std::time::Instant;
 
 use dataplane::config::{
     Accounting, Admission, Alpha, AssignConfig, ClassConfig, Classify, EcnConfig, IntConfig,
-    MmuConfig, PathChoice, Pfc, PfcThreshold, Red, Schedule, Scope, SwitchConfig,
+    MmuConfig, PathChoice, Pfc, PfcThreshold, Red, Schedule, Scope,
 };
 use dataplane::nic::FlowEnd;
 use dataplane::packet::{Arena, Cold, Kind, Packet};
 use dataplane::route::{Endpoints, PortSets, Routes, mix32};
 use dataplane::sink::{DropCause, Sink};
-use dataplane::switch::Switch;
+use dataplane::switch::{Switch, SwitchConfig};
 use dataplane::units::{Rate, Time, US};
 
 const PORTS: u16 = 16;
@@ -63,8 +64,7 @@ fn plain() -> SwitchConfig {
         },
         ecn: None,
         int: None,
-        bfc: None,
-        floodgate: None,
+        hop: HopConfig::None,
         assist: None,
         acks_return: false,
         path: PathChoice::Flow,

@@ -12,10 +12,7 @@ pub use crate::cc::line_rate::LineRateConfig;
 pub use crate::cc::timely::{TimelyBand, TimelyConfig};
 pub use crate::cc::{ControlConfig, PerClass};
 pub use crate::int::IntConfig;
-pub use crate::switch::floodgate::{
-    Aggregation, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, HostPauseBy,
-    PauseThresholds, Release, Voqs, WindowConfig, WindowUnit,
-};
+use crate::packet::SchemeSet;
 pub use crate::transport::TransportConfig;
 pub use crate::transport::assist::{Assist, CreditQueue, TrimConfig};
 pub use crate::transport::expresspass::ExpressPassConfig;
@@ -300,74 +297,6 @@ pub struct EcnConfig {
     pub replay: bool,
 }
 
-/// What a BFC pause names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PauseBy {
-    /// The queue upstream that the packet came from.
-    Queue,
-    /// The flow itself (ideal).
-    Flow,
-}
-
-/// Bitmaps of all queues that should be paused, sent by every port of a switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BitmapConfig {
-    /// Time between two of them, in ps; all switches send at its multiples.
-    pub period_ps: Time,
-    /// Bytes of the frame.
-    pub frame_bytes: u16,
-    /// Besides them, a queue's pause and resume are told at once by frames of their own. If not, a
-    /// pause waits for the next bitmap, and a resume is a bitmap at once.
-    pub edges: bool,
-}
-
-/// All packets, as a share in 1/65536.
-pub const ALL_PACKETS: u32 = 1 << 16;
-
-/// BFC at a switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BfcConfig {
-    /// Pause threshold = `threshold_factor`/65536 · (HRTT + τ) · rate / N_active.
-    pub threshold_factor: u32,
-    /// The threshold is never below this many bytes.
-    pub floor_bytes: u64,
-    /// τ: added to HRTT in the threshold, in ps.
-    pub tau_ps: Time,
-    /// The arriving packet counts in the queue length that is compared with the threshold.
-    pub count_arriving: bool,
-    /// A packet whose flow has no other packet in the switch never pauses its upstream queue.
-    pub first_exempt: bool,
-    /// 1-hop round trip in ps; `None`: from the port's links (propagation both ways).
-    pub hrtt_ps: Option<Time>,
-    /// Bytes of a pause or resume frame.
-    pub frame_bytes: u16,
-    /// Upstream queues that a neighbour may have (size of the pause counters per ingress).
-    pub upstream_queues: u16,
-    /// What a pause names.
-    pub by: PauseBy,
-    /// Periodic bitmaps, if used.
-    pub bitmap: Option<BitmapConfig>,
-    /// Share of the packets that flow table and pause counters see, in 1/65536.
-    pub sampling: u32,
-}
-
-impl BfcConfig {
-    /// §3.3.2 of the BFC paper, with the first packet of a flow exempt (BFC-09).
-    pub const PAPER: Self = Self {
-        threshold_factor: 1 << 16,
-        floor_bytes: 0,
-        tau_ps: 0,
-        count_arriving: false,
-        first_exempt: true,
-        hrtt_ps: None,
-        frame_bytes: 64,
-        upstream_queues: 1024,
-        by: PauseBy::Queue,
-        bitmap: None,
-        sampling: ALL_PACKETS,
-    };
-}
-
 /// How equal-cost paths share the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathChoice {
@@ -384,9 +313,10 @@ pub enum PathChoice {
     Label,
 }
 
-/// A switch: one choice per axis.
+/// A switch: one choice per axis. `H` is the answer to what neighbours tell each other (`hop`), of which
+/// nothing else here knows.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SwitchConfig {
+pub struct SwitchConfig<H> {
     /// Classes, index = class (see [`MAX_CLASSES`]); class 0 is never paused nor buffered.
     pub classes: Vec<ClassConfig>,
     /// Which queue.
@@ -401,10 +331,8 @@ pub struct SwitchConfig {
     pub ecn: Option<EcnConfig>,
     /// INT, if it is written on data packets.
     pub int: Option<IntConfig>,
-    /// BFC's backpressure, if used.
-    pub bfc: Option<BfcConfig>,
-    /// Floodgate, or PFC with tag, if used.
-    pub floodgate: Option<FloodgateConfig>,
+    /// What is told to neighbours, beside PFC.
+    pub hop: H,
     /// ECMP or spraying.
     pub path: PathChoice,
     /// What a receiver-driven transport asks of switches, if anything.
@@ -622,10 +550,8 @@ pub struct NicConfig {
     pub queues: u16,
     /// The flow with the least left to send goes first, instead of all in turn.
     pub shortest_first: bool,
-    /// Obey BFC pauses (false: "BFC minus NIC").
-    pub obeys_bfc: bool,
-    /// Obey PFC pauses.
-    pub obeys_pfc: bool,
+    /// The hop schemes whose frames it obeys.
+    pub obeys: SchemeSet,
 }
 
 impl NicConfig {
@@ -641,5 +567,44 @@ impl NicConfig {
     #[must_use]
     pub const fn ack_bytes(&self) -> u16 {
         self.ack + self.int
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A plain switch: hop control, priority control, one data class; nothing else switched on.
+    pub fn config() -> SwitchConfig<()> {
+        let control = ClassConfig {
+            pausable: false,
+            buffered: false,
+            ecn: false,
+            int: false,
+        };
+        let data = ClassConfig {
+            pausable: true,
+            buffered: true,
+            ecn: true,
+            int: true,
+        };
+        SwitchConfig {
+            classes: vec![control, control, data],
+            classify: Classify::Fifo,
+            assign: AssignConfig::PAPER,
+            schedule: Schedule::Fifo,
+            mmu: MmuConfig {
+                buffer_bytes: 1 << 20,
+                reserved_bytes: 0,
+                admission: Admission::SharedPool,
+            },
+            ecn: None,
+            int: None,
+            hop: (),
+            path: PathChoice::Flow,
+            assist: None,
+            acks_return: false,
+            max_frame: 1048,
+        }
     }
 }

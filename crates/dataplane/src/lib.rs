@@ -8,6 +8,7 @@ pub mod cc;
 pub mod config;
 pub mod hop;
 pub mod int;
+mod mixed;
 pub mod nic;
 mod ns3;
 pub mod packet;

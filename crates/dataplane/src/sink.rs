@@ -2,8 +2,20 @@
 
 use crate::nic::flow::FlowEnd;
 use crate::packet::{Packet, PacketId};
-use crate::switch::Level;
 use crate::units::Time;
+
+/// What an ingress and class holds at the moment that it is paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// Bytes of the ingress and class, in reserve, pool and headroom.
+    pub held_bytes: u64,
+    /// What its bytes in the pool were compared with.
+    pub threshold_bytes: u64,
+    /// Bytes of the pool in use, by all.
+    pub pool_bytes: u64,
+    /// It had a larger threshold than others until now.
+    pub victim: bool,
+}
 
 /// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

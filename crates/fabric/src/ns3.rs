@@ -5,8 +5,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use dataplane::config::{PathChoice, SwitchConfig};
+use dataplane::config::PathChoice;
 use dataplane::route::{Endpoints, PortSets, Routes, ports};
+use dataplane::switch::SwitchConfig;
 use dataplane::units::{NS, Time};
 use kernel::StreamHeads;
 use traffic::Flow;

@@ -158,7 +158,7 @@ fn what_the_small_buffers_are_for_does_happen() {
             .run()
             .0
     };
-    assert!(of("pfc").counters.pfc_pauses > 0);
+    assert!(of("pfc").counters.hop["pfc_pauses"] > 0);
     let bfc = of("bfc drops");
     assert!(bfc.counters.drops.iter().sum::<u64>() > 0 && bfc.counters.retransmissions > 0);
     assert_eq!(
@@ -170,7 +170,7 @@ fn what_the_small_buffers_are_for_does_happen() {
         assert!(lossy.counters.retransmissions > 0, "{name}");
         assert_eq!(lossy.finished, lossy.started, "{name}");
     }
-    assert!(of("bfc").counters.bfc_pauses > 0);
+    assert!(of("bfc").counters.hop["bfc_pauses"] > 0);
     assert!(of("dcqcn").counters.cnps > 0);
     assert!(of("hpcc").counters.int_hops > 0);
 }

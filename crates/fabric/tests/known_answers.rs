@@ -75,7 +75,11 @@ fn every_preset_gives_a_lone_flow_the_whole_network() {
         };
         assert!(slowdown <= most, "{name}: slowdown {slowdown}");
         let c = outcome.counters;
-        assert_eq!((c.marks, c.pfc_pauses, c.bfc_pauses), (0, 0, 0), "{name}");
+        assert_eq!(
+            (c.marks, c.hop["pfc_pauses"], c.hop["bfc_pauses"]),
+            (0, 0, 0),
+            "{name}"
+        );
         assert_eq!(outcome.ending, Ending::Drained);
     }
 }

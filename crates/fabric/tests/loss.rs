@@ -101,7 +101,7 @@ fn go_back_n_brings_every_flow_home_through_one_percent_of_loss() {
         let s = preset(network(lossy(0.01), lossy(0.01)), busy(5));
         let (outcome, keep) = s.clone().run();
         assert!(outcome.counters.drops[LOST] > 100, "{name}");
-        let pauses = outcome.counters.pfc_pauses + outcome.counters.bfc_pauses;
+        let pauses = outcome.counters.hop["pfc_pauses"] + outcome.counters.hop["bfc_pauses"];
         if pauses == 0 {
             assert_eq!(outcome.ending, Ending::Drained, "{name}");
             assert_eq!(outcome.finished, 150, "{name}");
@@ -130,7 +130,10 @@ fn the_books_balance_when_pauses_are_lost() {
         s.until_ps = 100 * MS;
         let (outcome, _) = s.run();
         let c = outcome.counters;
-        assert!(c.pfc_pauses + c.bfc_pauses > 50, "{name}: {c:?}");
+        assert!(
+            c.hop["pfc_pauses"] + c.hop["bfc_pauses"] > 50,
+            "{name}: {c:?}"
+        );
         assert!(c.drops[LOST] > 100, "{name}");
     }
 }

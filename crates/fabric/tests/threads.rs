@@ -1,13 +1,14 @@
 //! Any number of threads and lanes gives the same results: digest, counters, and every table.
 
+use dataplane::hop::HopConfig;
 mod common;
 
+use dataplane::hop::bfc::BitmapConfig;
+use dataplane::hop::floodgate::FloodgateConfig;
 use std::sync::Arc;
 
 use common::*;
-use dataplane::config::{
-    Admission, Alpha, BitmapConfig, Classify, FloodgateConfig, IrnConfig, PathChoice, Recovery,
-};
+use dataplane::config::{Admission, Alpha, Classify, IrnConfig, PathChoice, Recovery};
 use dataplane::route::{Endpoints, PortSets, Routes};
 use dataplane::units::{MS, NS, Rate, US};
 use fabric::engine::{Simulation, Threads};
@@ -260,17 +261,17 @@ fn pauses_bitmaps_and_drops_cross_as_they_are() {
     let mut small = of(bfc);
     small.switch.mmu.buffer_bytes = 60_000;
     let outcome = same_with(&small, &[2, 4]);
-    assert!(outcome.counters.bfc_pauses > 0 && outcome.counters.retransmissions > 0);
+    assert!(outcome.counters.hop["bfc_pauses"] > 0 && outcome.counters.retransmissions > 0);
 
     let mut bitmaps = of(bfc);
-    bitmaps.switch.bfc.as_mut().unwrap().bitmap = Some(BitmapConfig {
+    bitmaps.switch.hop.bfc_mut().unwrap().bitmap = Some(BitmapConfig {
         period_ps: 3 * US,
         frame_bytes: 64,
         edges: false,
     });
     bitmaps.until_ps = 300 * US; // bitmaps are sent for ever
     let outcome = same_with(&bitmaps, &[2, 4]);
-    assert!(outcome.counters.bfc_bitmaps > 100);
+    assert!(outcome.counters.hop["bfc_bitmaps"] > 100);
 
     let mut irn = of(hpcc);
     irn.switch.mmu.buffer_bytes = 200_000;
@@ -295,7 +296,7 @@ fn held_packets_credits_and_failing_links_are_the_same_on_any_number_of_threads(
     let of = |preset: fn(_, _) -> Setup| preset(leaf_spine(4, 2, 4), flows(3, 16, 300));
     for config in [FloodgateConfig::PRACTICAL, FloodgateConfig::IDEAL] {
         let mut setup = of(dcqcn);
-        setup.switch.floodgate = Some(config);
+        setup.switch.hop = HopConfig::Floodgate(config);
         let outcome = same_with(&setup, &[2, 4]);
         assert_eq!(outcome.violations, [], "{config:?}");
         assert_eq!(outcome.ending, Ending::Drained, "{config:?}");

@@ -4,7 +4,6 @@ use crate::info::{AskedLoad, NodeInfo, RunInfo};
 use crate::stats::{Bins, Distribution, Histogram};
 use dataplane::nic::DrivenCounters;
 use dataplane::sink::DropCause;
-use dataplane::switch::FloodgateCounters;
 use fabric::measure::MEASURES;
 use fabric::record::{
     BufferSample, Counters, DROP_NAMES, Ending, FlowRecord, Outcome, PortRecord, Rows, ThreadUse,
@@ -832,17 +831,7 @@ fn counters(outcome: &Outcome) -> BTreeMap<&'static str, u64> {
         link_changes,
         reroutes,
         rerouted_packets,
-        pfc_pauses,
-        pfc_resumes,
-        bfc_pauses,
-        bfc_resumes,
-        bfc_bitmaps,
-        bfc_stale_assignments,
-        bfc_shared_queue,
-        bfc_table_collisions,
-        floodgate,
-        spfc_spared,
-        spfc_victim_pauses,
+        hop,
         retransmissions,
         timeouts,
         discarded,
@@ -862,22 +851,12 @@ fn counters(outcome: &Outcome) -> BTreeMap<&'static str, u64> {
         ("reroutes", reroutes),
         ("deadlocks", outcome.deadlocks.len() as u64),
         ("rerouted_packets", rerouted_packets),
-        ("pfc_pauses", pfc_pauses),
-        ("pfc_resumes", pfc_resumes),
-        ("bfc_pauses", bfc_pauses),
-        ("bfc_resumes", bfc_resumes),
-        ("bfc_bitmaps", bfc_bitmaps),
-        ("bfc_stale_assignments", bfc_stale_assignments),
-        ("bfc_shared_queue", bfc_shared_queue),
-        ("bfc_table_collisions", bfc_table_collisions),
-        ("spfc_spared", spfc_spared),
-        ("spfc_victim_pauses", spfc_victim_pauses),
         ("retransmissions", retransmissions),
         ("timeouts", timeouts),
         ("discarded", discarded),
         ("overtaken", overtaken),
     ]);
-    counters.extend(floodgate_counters(&floodgate));
+    counters.extend(hop.iter());
     counters.extend([("trims", trims), ("returned", returned)]);
     counters.extend(driven_counters(&driven));
     counters
@@ -908,51 +887,6 @@ fn driven_counters(counters: &DrivenCounters) -> [(&'static str, u64); 10] {
         ("grants", grants),
         ("headers", headers),
         ("returned_home", returned),
-    ]
-}
-
-/// What Floodgate did, under names of its own.
-// FG-70
-fn floodgate_counters(counters: &FloodgateCounters) -> [(&'static str, u64); 18] {
-    let FloodgateCounters {
-        held,
-        held_others,
-        released,
-        max_voqs,
-        max_held_bytes,
-        hashed_voqs,
-        credit_frames,
-        credit_bytes,
-        credit_frames_by_bytes,
-        withheld,
-        dst_pauses,
-        dst_resumes,
-        syns,
-        repaired,
-        max_windows,
-        cleared_windows,
-        credit_entries,
-        number_entries,
-    } = *counters;
-    [
-        ("floodgate_held", held),
-        ("floodgate_held_not_incast", held_others),
-        ("floodgate_released", released),
-        ("floodgate_max_voqs", max_voqs),
-        ("floodgate_max_held_bytes", max_held_bytes),
-        ("floodgate_hashed_voqs", hashed_voqs),
-        ("floodgate_credit_frames", credit_frames),
-        ("floodgate_credit_bytes", credit_bytes),
-        ("floodgate_credit_frames_by_bytes", credit_frames_by_bytes),
-        ("floodgate_withheld", withheld),
-        ("floodgate_dst_pauses", dst_pauses),
-        ("floodgate_dst_resumes", dst_resumes),
-        ("floodgate_syns", syns),
-        ("floodgate_repaired", repaired),
-        ("floodgate_max_windows", max_windows),
-        ("floodgate_cleared_windows", cleared_windows),
-        ("floodgate_credit_entries", credit_entries),
-        ("floodgate_number_entries", number_entries),
     ]
 }
 

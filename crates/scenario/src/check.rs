@@ -1,14 +1,15 @@
 //! What can only be said when the network, the traffic and the scheme are seen together.
 
+use dataplane::hop::floodgate::Release;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::config::{
     Admission, Alpha, BaseRtt, ControlConfig, IntConfig, MAX_CLASSES, PathChoice, PfcThreshold,
-    Recovery, Release, Sending, SwitchConfig, TransportConfig,
+    Recovery, Sending, TransportConfig,
 };
 use dataplane::int::{IntFormat, MAX_HOPS, padding_bytes};
-use dataplane::switch::{DATA_CLASS, division};
+use dataplane::switch::{DATA_CLASS, SwitchConfig, division};
 use dataplane::units::{Rate, Time};
 use fabric::paths::Paths;
 use fabric::routing::{asymmetry, routes};
@@ -576,7 +577,7 @@ fn losses(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
             matches!(config.switch.mmu.admission, Admission::Pfc(_)),
             "PFC",
         ),
-        (config.switch.bfc.is_some(), "BFC"),
+        (config.switch.hop.bfc().is_some(), "BFC"),
     ];
     for (_, what) in pausing.iter().filter(|(on, _)| *on) {
         findings.warn(
@@ -589,7 +590,7 @@ fn losses(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
 
 /// What Floodgate, or PFC with tag, needs of the network.
 fn floodgate(graph: &Graph, config: &SwitchConfig, findings: &mut Findings<'_>) {
-    let Some(floodgate) = &config.floodgate else {
+    let Some(floodgate) = config.hop.floodgate() else {
         return;
     };
     // FG-15: one class more for each of data.

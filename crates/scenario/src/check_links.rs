@@ -82,7 +82,7 @@ fn unsupported(spec: &Spec, link_failures: &LinkFailures, findings: &mut Finding
 /// Floodgate's windows outlive a link only if they know what was sent by it.
 // LNK-06
 fn floodgate(link_failures: &LinkFailures, config: &SchemeConfig, findings: &mut Findings<'_>) {
-    let floodgate = config.switch.floodgate.as_ref();
+    let floodgate = config.switch.hop.floodgate();
     let Some(windows) = floodgate.and_then(|floodgate| floodgate.windows()) else {
         return;
     };

@@ -1,8 +1,8 @@
 //! What Floodgate takes of a switch's memory for a number of destinations (Floodgate paper §7.4).
 
+use dataplane::hop::floodgate::{FloodgateConfig, Voqs};
 use std::collections::BTreeMap;
 
-use dataplane::config::{FloodgateConfig, Voqs};
 use fabric::topology::{Graph, NodeKind};
 
 use crate::load::Scenario;

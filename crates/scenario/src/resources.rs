@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use dataplane::config::{Classify, SwitchConfig};
-use dataplane::switch::{state_entries, sticky_ps};
+use dataplane::config::Classify;
+use dataplane::hop::bfc::{self, state_entries};
+use dataplane::switch::{SwitchConfig, sticky_ps};
 use dataplane::units::{Rate, Time};
 use fabric::topology::Graph;
 
@@ -145,16 +146,16 @@ fn one(
     let queue_bits = if queues > 256 { 16 } else { 8 };
     let entry_bits = [queue_bits, COUNT_BITS, COUNT_BITS];
     let capacity_bps: u64 = ports.iter().map(|p| p.0.bps()).sum();
-    let sampling = config.bfc.map_or(0.0, |b| f64::from(b.sampling) / 65_536.0);
+    let sampling = config
+        .hop
+        .bfc()
+        .map_or(0.0, |b| f64::from(b.sampling) / 65_536.0);
     let packets_per_s = capacity_bps as f64 / 8.0 / mean_bytes;
     let recirculated_per_s = packets_per_s * sampling;
-    let hrtt_ps = config
-        .bfc
-        .map_or(0, |b| dataplane::switch::hrtt_ps(&b, ports));
-    let thresholds = config.bfc.map_or_else(Vec::new, |bfc| {
-        let speeds: BTreeMap<u64, u64> = dataplane::switch::pause_thresholds(&bfc, ports)
-            .into_iter()
-            .collect();
+    let bfc = config.hop.bfc();
+    let hrtt_ps = bfc.map_or(0, |b| bfc::hrtt_ps(b, ports));
+    let thresholds = bfc.map_or_else(Vec::new, |config| {
+        let speeds: BTreeMap<u64, u64> = bfc::pause_thresholds(config, ports).into_iter().collect();
         speeds.into_iter().collect()
     });
     SwitchResources {

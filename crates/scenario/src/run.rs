@@ -240,7 +240,7 @@ impl Scenario {
             "INT wrote nothing",
         );
         say(
-            scheme.bfc.is_some() && counters.bfc_pauses == 0,
+            scheme.bfc.is_some() && counters.hop["bfc_pauses"] == 0,
             "BFC paused no queue",
         );
         match &scheme.control {
@@ -259,15 +259,15 @@ impl Scenario {
         }
         let of_floodgate = scheme.floodgate.is_some();
         say(
-            of_floodgate && counters.floodgate.held == 0,
+            of_floodgate && counters.hop["floodgate_held"] == 0,
             "no packet was held for its destination",
         );
-        let paused = counters.floodgate.dst_pauses > 0;
+        let paused = counters.hop["floodgate_dst_pauses"] > 0;
         let hosts = scheme.floodgate.is_some_and(|f| f.host_pause.is_some());
         say(hosts && !paused, "no destination was paused at a host");
         // SPFC-07
         say(
-            scheme.spfc.is_some() && counters.spfc_spared == 0,
+            scheme.spfc.is_some() && counters.hop["spfc_spared"] == 0,
             "SPFC spared no port a pause",
         );
         let dcqcn = matches!(scheme.control, Sending::Control(ControlConfig::Dcqcn(_)));

@@ -1,11 +1,14 @@
 //! Floodgate in scenarios: what presets and the authors' profile say, what is refused, what it costs.
 
+use dataplane::hop::HopConfig;
+use dataplane::hop::floodgate::{
+    Aggregation, Amount, CreditAt, FloodgateConfig, HoldBy, HostPauseBy, PauseThresholds, Release,
+    Voqs, WindowConfig, WindowUnit,
+};
 use std::path::Path;
 
 use dataplane::config::{
-    Accounting, Admission, Aggregation, Alpha, Amount, Arbiter, BaseRtt, ControlConfig, CreditAt,
-    FloodgateConfig, HoldBy, HostPauseBy, PathChoice, PauseThresholds, Release, Sending, Voqs,
-    WindowConfig, WindowUnit,
+    Accounting, Admission, Alpha, Arbiter, BaseRtt, ControlConfig, PathChoice, Sending,
 };
 use dataplane::units::{MS, NEVER, US};
 use scenario::{Changes, Scenario, SchemeConfig, surroundings};
@@ -33,7 +36,9 @@ fn config(preset: &str, set: &[&str], profile: Option<&str>) -> SchemeConfig {
 fn floodgate(preset: &str, set: &[&str]) -> FloodgateConfig {
     config(preset, set, None)
         .switch
-        .floodgate
+        .hop
+        .floodgate()
+        .copied()
         .expect("it is on")
 }
 
@@ -47,7 +52,10 @@ fn windows(config: FloodgateConfig) -> WindowConfig {
 fn presets_are_the_designs_of_the_paper_over_pfc() {
     for control in ["dcqcn", "timely", "hpcc"] {
         let practical = config(&format!("{control}+floodgate"), &[], None);
-        assert_eq!(practical.switch.floodgate, Some(FloodgateConfig::PRACTICAL));
+        assert_eq!(
+            practical.switch.hop,
+            HopConfig::Floodgate(FloodgateConfig::PRACTICAL)
+        );
         assert!(matches!(practical.switch.mmu.admission, Admission::Pfc(_)));
         match practical.nic.control {
             Sending::Control(ControlConfig::Dcqcn(c)) => assert!(c.window),
@@ -290,7 +298,7 @@ fn the_profile_of_the_authors_code() {
         (900 * US, 5e7, 1e8)
     );
     assert!(d.window && !d.fixed_window && d.min_rate_bps == 1e8);
-    let f = c.switch.floodgate.expect("it is on");
+    let f = c.switch.hop.floodgate().copied().expect("it is on");
     let w = windows(f);
     assert_eq!(
         (w.unit, w.initial),
@@ -314,17 +322,18 @@ fn the_profile_of_the_authors_code() {
     );
     // Without Floodgate the same but for its table.
     let plain = config("dcqcn+win", &[], profile);
-    assert_eq!((plain.switch.floodgate, plain.nic), (None, c.nic));
+    assert_eq!((plain.switch.hop, plain.nic), (HopConfig::None, c.nic));
     let ideal = config("dcqcn+floodgate-ideal", &[], profile);
-    let per_packet = windows(ideal.switch.floodgate.expect("it is on")).credit;
+    let per_packet = windows(ideal.switch.hop.floodgate().copied().expect("it is on")).credit;
     assert_eq!((per_packet.aggregation, per_packet.delay), (None, None));
     let pause = ideal
         .switch
-        .floodgate
+        .hop
+        .floodgate()
         .and_then(|f| f.host_pause)
         .expect("pauses");
     assert_eq!(pause.on_below_bytes, 3072);
-    let ingress = ideal.switch.floodgate.map(|f| f.host_pause_by);
+    let ingress = ideal.switch.hop.floodgate().map(|f| f.host_pause_by);
     assert_eq!(ingress, Some(HostPauseBy::Ingress)); // FGC-36
     assert_eq!((per_packet.frame_bytes, per_packet.entry_bytes), (58, 0)); // FGC-35
     assert_eq!(

@@ -1,5 +1,7 @@
 //! What every preset is, pinned; and that each value has its rule.
 
+use dataplane::hop::bfc::{BfcConfig, BitmapConfig, PauseBy};
+use dataplane::hop::{HopConfig, Scheme};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -88,7 +90,7 @@ fn bfc() {
     );
     assert_eq!(c.switch.schedule, Schedule::Drr { quantum: 1048 });
     assert_eq!(c.switch.mmu.admission, Admission::SharedPool);
-    let bfc = c.switch.bfc.unwrap();
+    let bfc = *c.switch.hop.bfc().unwrap();
     assert_eq!(
         (bfc.threshold_factor, bfc.hrtt_ps, bfc.frame_bytes),
         (65_536, None, 64)
@@ -108,7 +110,7 @@ fn bfc() {
         }
     );
     assert_eq!(c.nic.ack_class, 1);
-    assert!(c.nic.obeys_bfc);
+    assert!(c.nic.obeys.contains(Scheme::Bfc.number()));
     assert_eq!(c.nic.queues, 1024);
     // 128 queues bring 128 x 100 entries with them.
     let wide = config(
@@ -133,12 +135,12 @@ fn bfc_variants() {
         c.switch.classify,
         Classify::Dynamic { queues: 1, .. }
     ));
-    assert!(c.switch.bfc.is_some());
+    assert!(c.switch.hop.bfc().is_some());
     let c = config("bfc-stochastic", &[]);
     assert_eq!(c.switch.classify, Classify::Hash { queues: 31 });
-    assert!(c.switch.bfc.is_some());
+    assert!(c.switch.hop.bfc().is_some());
     let c = config("bfc-nic-deaf", &[]);
-    assert!(!c.nic.obeys_bfc);
+    assert!(!c.nic.obeys.contains(Scheme::Bfc.number()));
     assert_eq!(
         c.nic.control,
         Sending::Control(ControlConfig::FixedWindow(FixedWindowConfig {
@@ -150,14 +152,14 @@ fn bfc_variants() {
 // PRE-50, PRE-51, PRE-52, PRE-53, PRE-54, PRE-55, PRE-56, PRE-57, PRE-58.
 #[test]
 fn bfc_whole() {
-    use dataplane::config::{AssignConfig, BfcConfig, BitmapConfig, DelayWindowConfig, PauseBy};
+    use dataplane::config::{AssignConfig, DelayWindowConfig};
     let plain = config("bfc", &[]);
     let paper = AssignConfig {
         sticky_hrtts: Some(2 << 16),
         ..AssignConfig::PAPER
     };
     assert_eq!(plain.switch.assign, paper);
-    assert_eq!(plain.switch.bfc, Some(BfcConfig::PAPER));
+    assert_eq!(plain.switch.hop, HopConfig::Bfc(BfcConfig::PAPER));
     // Four classes share 32 queues.
     let class = "traffic.t.class=3";
     let queues = |set: &[&str]| match config("bfc", set).switch.classify {
@@ -167,7 +169,7 @@ fn bfc_whole() {
     assert_eq!(queues(&[class]), 8);
     assert_eq!(queues(&[class, "scheme.queues=128"]), 32);
     assert_eq!(queues(&[class, "scheme.queues_per=class"]), 31);
-    let bfc = |set: &[&str]| config("bfc", set).switch.bfc.unwrap();
+    let bfc = |set: &[&str]| config("bfc", set).switch.hop.bfc().copied().unwrap();
     let told = bfc(&["scheme.bfc.tell=edges+bitmap", "scheme.bfc.floor=frame"]);
     let bitmap = BitmapConfig {
         period_ps: 10 * US,
@@ -176,10 +178,16 @@ fn bfc_whole() {
     };
     assert_eq!((told.bitmap, told.floor_bytes), (Some(bitmap), 1048));
     let flow = config("bfc-flow", &[]).switch;
-    assert_eq!(flow.bfc.unwrap().by, PauseBy::Flow);
+    assert_eq!(flow.hop.bfc().unwrap().by, PauseBy::Flow);
     assert_eq!(flow.assign.sticky_hrtts, Some(0));
     assert_eq!(
-        config("bfc-sampling", &[]).switch.bfc.unwrap().sampling,
+        config("bfc-sampling", &[])
+            .switch
+            .hop
+            .bfc()
+            .copied()
+            .unwrap()
+            .sampling,
         32_768
     );
     assert!(config("bfc-incast-label", &[]).switch.assign.incast_queue);
@@ -194,14 +202,16 @@ fn bfc_whole() {
         assert!(c.nic.shortest_first);
     }
     let dqa = config("hpcc+dqa", &[]).switch;
-    assert!(matches!(dqa.classify, Classify::Dynamic { queues: 31, .. }) && dqa.bfc.is_none());
+    assert!(
+        matches!(dqa.classify, Classify::Dynamic { queues: 31, .. }) && dqa.hop.bfc().is_none()
+    );
 }
 
 // BFCC-01, BFCC-02, BFCC-03, BFCC-04, BFCC-05, BFCC-06, BFCC-07, BFCC-08, BFCC-09, BFCC-10,
 // BFCC-11.
 #[test]
 fn the_code_of_the_bfc_paper() {
-    use dataplane::config::{BitmapConfig, SearchStart, WhenFull};
+    use dataplane::config::{SearchStart, WhenFull};
     let c = config("bfc", &["scheme.profile=nsdi22-code"]);
     assert_eq!(
         (c.nic.data_bytes(1000), c.nic.ack, c.nic.ack_every),
@@ -221,7 +231,7 @@ fn the_code_of_the_bfc_paper() {
         (assign.start, assign.when_full),
         (SearchStart::Random, WhenFull::ByEntry)
     );
-    let bfc = c.switch.bfc.unwrap();
+    let bfc = *c.switch.hop.bfc().unwrap();
     assert!(bfc.count_arriving && bfc.first_exempt);
     assert_eq!((bfc.hrtt_ps, bfc.tau_ps), (Some(2 * US), US));
     let bitmap = BitmapConfig {
@@ -271,7 +281,7 @@ fn hpcc() {
         (DATA_CLASS, Classify::Fifo, Schedule::Fifo)
     );
     assert!(c.switch.classes[usize::from(DATA_CLASS)].pausable);
-    assert!(c.nic.obeys_pfc);
+    assert!(c.nic.obeys.contains(Scheme::Pfc.number()));
     let paper = config("hpcc", &["scheme.parameters=hpcc-paper"]);
     assert_eq!((paper.nic.int, paper.nic.ack_bytes()), (42, 88));
 }
@@ -437,7 +447,7 @@ fn ideal_and_plain() {
             Classify::Fifo
         )
     );
-    assert!(matches!(c.switch.mmu.admission, Admission::Pfc(_)) && c.switch.bfc.is_none());
+    assert!(matches!(c.switch.mmu.admission, Admission::Pfc(_)) && c.switch.hop.bfc().is_none());
     let c = config("fixed-window", &["scheme.fixed-window.window=\"64KB\""]);
     assert_eq!(
         c.nic.control,
@@ -573,7 +583,7 @@ fn spfc_is_an_axis() {
     );
     assert!(auto("10").1);
     let bfc = config("bfc", &["scheme.admission=pfc", "scheme.victims=spfc"]);
-    assert!(bfc.switch.bfc.is_some() && pfc(&bfc).victims.is_some());
+    assert!(bfc.switch.hop.bfc().is_some() && pfc(&bfc).victims.is_some());
 }
 
 // PRE-126, PRE-127
@@ -651,7 +661,11 @@ fn flow_control_choices_run() {
             assert_eq!(outcome.violations, [], "{what}");
             assert_eq!(outcome.finished, 16, "{what}");
             let drops: u64 = outcome.counters.drops.iter().sum();
-            assert_eq!(outcome.counters.pfc_pauses > 0, choice == "pfc", "{what}");
+            assert_eq!(
+                outcome.counters.hop["pfc_pauses"] > 0,
+                choice == "pfc",
+                "{what}"
+            );
             assert_eq!(drops > 0, choice != "pfc", "{what}: {drops}");
         }
     }

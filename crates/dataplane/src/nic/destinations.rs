@@ -1,7 +1,7 @@
 //! Pauses of a NIC that name a destination (dstPause): its flows to that endpoint wait, all others
 //! go on.
 
-use crate::switch::MixedMap;
+use crate::mixed::MixedMap;
 
 /// No flow.
 const NONE: u32 = u32::MAX;

@@ -14,11 +14,10 @@ use super::flow::FlowStart;
 use super::reach::{OUT_OF_REACH, Reach};
 use super::recovery::{Progress, Repair};
 use crate::config::NicConfig;
-use crate::hop::bfc::PauseFlow;
+use crate::mixed::MixedMap;
 use crate::packet::{Arena, PacketId};
 use crate::prefetch::{prefetch, prefetch_whole};
 use crate::sink::Sink;
-use crate::switch::MixedMap;
 use crate::units::{NEVER, Rate, Time};
 
 /// No flow.
@@ -584,27 +583,35 @@ impl Egress {
         }
     }
 
-    /// BFC-37: holds a flow by its number, or lets it go. False where that changed nothing.
-    pub fn pause_flow<S: Sink>(&mut self, port: u16, frame: PauseFlow, sink: &mut S) -> bool {
-        if frame.on {
-            return self.held.insert(frame.flow, ()).is_none();
+    /// BFC-37: holds a flow by its number, or lets it go; it stands at the queue `queue`. False where that
+    /// changed nothing.
+    pub fn pause_flow<S: Sink>(
+        &mut self,
+        port: u16,
+        (number, queue): (u32, u16),
+        on: bool,
+        sink: &mut S,
+    ) -> bool {
+        let nth = usize::from(queue);
+        if on {
+            return self.held.insert(number, ()).is_none();
         }
-        if self.held.remove(&frame.flow).is_none() {
+        if self.held.remove(&number).is_none() {
             return false;
         }
         // The flow stands parked at its queue, if its turn came meanwhile.
         let queues = &mut self.ports[port as usize].queues;
-        let Some(queue) = queues.get_mut(usize::from(frame.queue)) else {
+        let Some(queue) = queues.get_mut(nth) else {
             return true;
         };
         let mut slot = std::mem::replace(&mut queue.parked, NO_SLOT);
         while slot != NO_SLOT {
             let flow = &mut self.flows[slot as usize];
             let next = flow.link;
-            if flow.start.flow == frame.flow {
+            if flow.start.flow == number {
                 self.enter_ring(slot);
             } else {
-                let queue = &mut self.ports[port as usize].queues[usize::from(frame.queue)];
+                let queue = &mut self.ports[port as usize].queues[nth];
                 flow.link = queue.parked;
                 queue.parked = slot;
             }

@@ -3,9 +3,9 @@
 use super::counters::NicCounters;
 use super::recovery::arrivals::Arrivals;
 use crate::config::{NicConfig, Recovery};
+use crate::mixed::MixedMap;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::route::mix32;
-use crate::switch::MixedMap;
 use crate::units::{NEVER, Time};
 
 /// One flow at its receiver, until its last byte is there.

@@ -3,5 +3,6 @@
 
 mod arbiter;
 mod integer;
+pub(crate) mod mmu;
 
 pub(crate) use arbiter::Scan;

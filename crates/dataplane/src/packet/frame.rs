@@ -19,6 +19,27 @@ use super::{Kind, Packet};
 /// Number of a hop scheme: its place in the list of `hop/`.
 pub type SchemeNumber = u8;
 
+/// A set of hop schemes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SchemeSet(u32);
+
+impl SchemeSet {
+    /// All of them.
+    pub const ALL: Self = Self(u32::MAX);
+
+    /// The set without one.
+    #[must_use]
+    pub const fn without(self, scheme: SchemeNumber) -> Self {
+        Self(self.0 & !(1 << scheme))
+    }
+
+    /// Whether a scheme is in it.
+    #[must_use]
+    pub const fn contains(self, scheme: SchemeNumber) -> bool {
+        self.0 >> scheme & 1 != 0
+    }
+}
+
 /// What a frame holds: four words that its type gives a meaning. Those that it does not use keep the
 /// values of [`Words::NONE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ mod arena;
 mod frame;
 
 pub use arena::Arena;
-pub use frame::{Frame, SchemeNumber, Words};
+pub use frame::{Frame, SchemeNumber, SchemeSet, Words};
 
 use crate::units::Time;
 

@@ -1,13 +1,10 @@
 //! Which egress queue a packet joins.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
 use crate::config::{Classify, SwitchConfig};
+use crate::mixed::MixedMap;
 use crate::packet::{Kind, Packet};
 use crate::route::mix32;
-use crate::switch::bfc::sticky_ps;
-use crate::switch::flow_table::FlowTable;
+use crate::switch::flow_table::{FlowTable, sticky_ps};
 use crate::switch::queueing::{DATA_CLASS, NO_QUEUE, Queueing};
 use crate::units::{Rate, Time};
 
@@ -46,34 +43,6 @@ impl Place {
     }
 }
 
-/// Hashes keys that are mixed already.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Mixed(u64);
-
-impl Hasher for Mixed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for &b in bytes {
-            self.write_u64(u64::from(b));
-        }
-    }
-    fn write_u16(&mut self, n: u16) {
-        self.write_u64(u64::from(n));
-    }
-    fn write_u32(&mut self, n: u32) {
-        self.write_u64(u64::from(n));
-    }
-    fn write_u64(&mut self, n: u64) {
-        let mixed = (self.0 ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = mixed ^ mixed >> 32;
-    }
-}
-
-/// A map whose hash is the same on every machine.
-pub type MixedMap<K, V> = HashMap<K, V, BuildHasherDefault<Mixed>>;
-
 /// The classifier of a switch.
 #[derive(Debug)]
 pub(crate) enum Classifier {
@@ -98,7 +67,12 @@ fn flow_key(port: u16, packet: &Packet) -> u64 {
 }
 
 impl Classifier {
-    pub fn new(config: &SwitchConfig, ports: &[(Rate, Time)], queueing: &Queueing) -> Self {
+    pub fn new<H>(
+        config: &SwitchConfig<H>,
+        hop_rtt_ps: Option<Time>,
+        ports: &[(Rate, Time)],
+        queueing: &Queueing,
+    ) -> Self {
         match config.classify {
             Classify::Fifo => Self::Fifo,
             Classify::Hash { queues } => Self::Hash { queues },
@@ -106,7 +80,7 @@ impl Classifier {
                 ports.len(),
                 queues,
                 table,
-                sticky_ps(config, ports),
+                sticky_ps(config, hop_rtt_ps, ports),
                 config.assign,
                 queueing,
             ))),
@@ -197,6 +171,15 @@ impl Classifier {
                 (queue, false)
             }
             _ => (place.queue, false),
+        }
+    }
+
+    /// Flows that got a queue which the bitmap wrongly called empty, flows that had to share a queue, and
+    /// collisions in the flow table.
+    pub const fn assignments(&self) -> (u64, u64, u64) {
+        match self {
+            Self::Dynamic(table) => (table.stale, table.shared, table.collisions),
+            _ => (0, 0, 0),
         }
     }
 

@@ -1,15 +1,65 @@
-//! The flow table of a switch with Backpressure Flow Control (Goyal et al., NSDI 2022, §3.3.1): which
-//! queue a flow has at an egress port.
-//!
-//! The rules are in `specs/bfc.md`; what holds the hop upstream is in `bfc.rs`.
+//! Dynamic assignment: which queue a flow has at an egress port, in a flow table (Goyal et al., NSDI 2022,
+//! §3.3.1). The rules are in `specs/bfc.md`.
 
-use crate::config::{AssignConfig, SearchStart, WhenFull};
+use crate::config::{AssignConfig, Classify, SearchStart, SwitchConfig, WhenFull};
 use crate::packet::{Packet, flag};
 use crate::route::mix32;
 use crate::switch::classify::{Assigned, Place};
 use crate::switch::entries::Entries;
 use crate::switch::queueing::Queueing;
-use crate::units::Time;
+use crate::units::{Rate, Time};
+
+/// For how long a flow without packets keeps its queue at a switch with these ports; `hop_rtt_ps` replaces the
+/// round trip of the longest link.
+// BFC-04
+pub(super) fn sticky_ps<H>(
+    config: &SwitchConfig<H>,
+    hop_rtt_ps: Option<Time>,
+    ports: &[(Rate, Time)],
+) -> Time {
+    let Classify::Dynamic { sticky_ps, .. } = config.classify else {
+        return 0;
+    };
+    let hop_rtt_ps = hop_rtt_ps.unwrap_or_else(|| longest_hop_ps(ports));
+    let times = |n: u32| ((u128::from(hop_rtt_ps) * u128::from(n)) >> 16) as Time;
+    config.assign.sticky_hrtts.map_or(sticky_ps, times)
+}
+
+/// The round trip over the longest of these links.
+// BFC-08
+pub(crate) fn longest_hop_ps(ports: &[(Rate, Time)]) -> Time {
+    ports.iter().map(|&(_, delay)| 2 * delay).max().unwrap_or(0)
+}
+
+/// Which packets the flow table counts.
+// BFC-32
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sampling {
+    /// In 1/65536.
+    share: u32,
+    seed: u32,
+}
+
+impl Sampling {
+    const ALL: u32 = 1 << 16;
+
+    pub fn new(share: Option<u32>, switch: u32) -> Self {
+        Self {
+            share: share.unwrap_or(Self::ALL),
+            seed: mix32(switch ^ 0x5a3b_1e77),
+        }
+    }
+
+    /// Whether a packet counts. A function of the packet, so that it is the same when it leaves.
+    #[inline]
+    pub fn counts(&self, packet: &Packet) -> bool {
+        if self.share >= Self::ALL {
+            return true;
+        }
+        let draw = mix32(mix32(packet.hash ^ self.seed) ^ packet.psn);
+        draw >> 16 < self.share
+    }
+}
 
 /// One entry: all flows that hash to it share its queue.
 #[derive(Clone, Copy, Debug)]
@@ -336,8 +386,9 @@ impl FlowTable {
 mod tests {
     use super::*;
     use crate::config::Classify;
+    use crate::config::tests::config;
     use crate::packet::{Arena, Cold, Kind};
-    use crate::switch::tests::config;
+    use crate::switch::needs::Needs;
     use crate::units::{NS, US};
 
     fn table(queues: u16) -> (FlowTable, Queueing, Arena) {
@@ -352,7 +403,7 @@ mod tests {
             table: entries,
             sticky_ps: 4 * US,
         };
-        let queueing = Queueing::new(&c, 2);
+        let queueing = Queueing::new(&c, &Needs::default(), 2);
         let table = FlowTable::new(2, queues, entries, 4 * US, assign, &queueing);
         (table, queueing, Arena::new())
     }
@@ -586,5 +637,35 @@ mod tests {
         assert_eq!(t.index(65_534, &last), 65_535 * (1 << 22) - 1);
         let first = Packet { hash: 0, ..last };
         assert_eq!(t.index(1, &first), t.index(0, &last) + 1);
+    }
+
+    // BFC-04
+    #[test]
+    fn the_sticky_time_follows_the_hops_of_each_switch() {
+        let mut c = config();
+        c.classify = Classify::Dynamic {
+            queues: 4,
+            table: 400,
+            sticky_ps: 7 * US,
+        };
+        let far = [(Rate::from_gbps(100), US), (Rate::from_gbps(200), 200 * US)];
+        assert_eq!(sticky_ps(&c, None, &far), 7 * US);
+        c.assign.sticky_hrtts = Some(2 << 16);
+        assert_eq!(sticky_ps(&c, None, &far), 800 * US);
+        assert_eq!(sticky_ps(&c, None, &far[..1]), 4 * US);
+    }
+
+    // BFC-32
+    #[test]
+    fn a_share_of_the_packets_is_sampled_and_a_packet_always_alike() {
+        let sampling = Sampling::new(Some(Sampling::ALL / 2), 9);
+        let nth = |psn| Packet { psn, ..packet(1) };
+        let sampled = (0..10_000).filter(|&psn| sampling.counts(&nth(psn)));
+        let sampled = sampled.count();
+        assert!((4_800..5_200).contains(&sampled), "{sampled} of 10 000");
+        for psn in 0..100 {
+            assert_eq!(sampling.counts(&nth(psn)), sampling.counts(&nth(psn)));
+        }
+        assert!((0..100).all(|psn| Sampling::new(None, 9).counts(&nth(psn))));
     }
 }

@@ -1,66 +1,17 @@
 //! Links that fail and come back, as the switch at one end sees it. The rules are in
 //! `specs/links.md`.
 
-use super::bfc::OVER;
-use super::classify::Place;
-use super::credits::CREDIT_CLASS;
-use super::floodgate::HELD;
-use super::mmu::Tell;
-use super::{Pairs, Switch};
+use super::pipeline::Stranded;
+use super::shaper::SHAPED_CLASS;
+use super::{Pairs, Switch, cx};
+use crate::hop::pfc::Pfc;
+use crate::hop::{Cx, Hop, HopScheme, ask};
 use crate::packet::{Arena, PacketId, flag};
 use crate::route::Routes;
 use crate::sink::{DropCause, Sink};
 use crate::units::Time;
 
-/// What becomes of packets for a port whose link is down.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stranded {
-    /// They are dropped.
-    #[default]
-    Drop,
-    /// They wait for new routes, or for the link.
-    Wait,
-}
-
-/// Which ports have a dead link.
-#[derive(Debug)]
-pub(super) struct DeadPorts {
-    dead: Vec<bool>,
-    stranded: Stranded,
-}
-
 impl Switch {
-    /// Whether the link at a port is down.
-    #[must_use]
-    pub fn is_dead(&self, port: u16) -> bool {
-        self.dead.as_ref().is_some_and(|d| d.dead[port as usize])
-    }
-
-    fn dead_ports(&mut self) -> &mut DeadPorts {
-        let ports = self.queueing.ports.len();
-        self.plain = false;
-        self.dead.get_or_insert_with(|| {
-            Box::new(DeadPorts {
-                dead: vec![false; ports],
-                stranded: Stranded::Drop,
-            })
-        })
-    }
-
-    /// Whether links or routes have ever changed here.
-    pub(super) const fn has_changed(&self) -> bool {
-        self.dead.is_some()
-    }
-
-    /// Whether a packet that is to leave by this port is lost with its link.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn is_lost_at(&self, port: u16) -> bool {
-        self.dead
-            .as_ref()
-            .is_some_and(|d| d.dead[port as usize] && d.stranded == Stranded::Drop)
-    }
-
     /// The link at a port has failed (`up` is false) or is back. Both ends hear of it at the same
     /// instant and begin anew: nobody is held, and frames that were under way are lost. The driver asks a dead port for nothing.
     // LNK-20
@@ -73,12 +24,10 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        let dead = self.dead_ports();
-        dead.dead[port as usize] = !up;
-        dead.stranded = stranded;
+        self.core.set_dead(port, !up, stranded);
         self.forget_neighbour(now, port, arena, sink);
         if up {
-            self.hold_again(now, port, arena, sink);
+            Pfc::hold_again(cx!(self, now, arena, sink), port); // LNK-22
             self.shape_again(now, port, sink);
             sink.kick(port);
         } else if stranded == Stranded::Drop {
@@ -91,44 +40,21 @@ impl Switch {
     // LNK-21
     fn forget_neighbour<S: Sink>(&mut self, now: Time, port: u16, arena: &mut Arena, sink: &mut S) {
         // What the neighbour held of us.
-        let before = std::mem::take(&mut self.queueing.ports[port as usize].paused);
+        let core = &mut self.core;
+        let before = std::mem::take(&mut core.queueing.ports[port as usize].paused);
         if before != 0 {
             sink.pfc_received(port, before, 0);
         }
-        self.queueing.let_go(port, arena);
+        core.queueing.let_go(port, arena);
         // Frames for it that have not left.
-        while let Some(id) = self.queueing.pop_control(port, arena) {
-            self.count_control_out(port, id, arena);
+        while let Some(id) = core.queueing.pop_control(port, arena) {
+            core.frame_withdrawn(port, arena.hot(id));
             arena.free(id);
         }
-        self.regulate_link(now, port, arena, sink);
         // What we held of the neighbour.
-        self.mmu.forget(now, port);
-        if let Some(backpressure) = &mut self.backpressure {
-            backpressure.forget(port);
-            let mut holding = Vec::new();
-            for egress in 0..self.queueing.ports.len() as u16 {
-                self.queueing.for_each_packet(egress, arena, |id| {
-                    let packet = arena.hot(id);
-                    if packet.ingress == port && packet.has(OVER) {
-                        holding.push(id);
-                    }
-                });
-            }
-            for id in holding {
-                arena.hot_mut(id).flags &= !OVER;
-            }
-        }
-    }
-
-    /// The link is back: an ingress that still has too much of before in the buffer is held at
-    /// once.
-    // LNK-22
-    fn hold_again<S: Sink>(&mut self, now: Time, port: u16, arena: &mut Arena, sink: &mut S) {
-        let classes = self.mmu.hold_again(now, port);
-        for class in (0..8).filter(|class| classes >> class & 1 != 0) {
-            self.tell_pfc(port, class, true, arena, sink);
-        }
+        let cx = cx!(self, now, arena, sink);
+        ask!(&mut self.hop, hop => hop.link(cx, port), ());
+        Pfc::link(cx, port);
     }
 
     /// Drops everything that waits at a port.
@@ -138,23 +64,23 @@ impl Switch {
             self.withdraw(now, port, queue, id, arena, sink);
             self.give_up(now, port, id, DropCause::Link, arena, sink);
         }
-        self.regulate_emptied(now, arena, sink);
+        ask!(&mut self.hop, hop => hop.emptied(cx!(self, now, arena, sink)), ());
     }
 
-    /// Takes the packet that a dead port would send next; no bucket of credits holds it.
+    /// Takes the packet that a dead port would send next; no shaper holds it.
     // LNK-28
     fn pop_any(&mut self, port: u16, arena: &Arena) -> Option<(u32, PacketId)> {
-        if self.credits.is_some() {
-            self.queueing.shape(port, CREDIT_CLASS, false);
+        if self.shaper.is_some() {
+            self.core.queueing.shape(port, SHAPED_CLASS, false);
         }
-        self.queueing.pop::<false>(port, arena)
+        self.core.queueing.pop::<false>(port, arena)
     }
 
-    /// Credits that waited while a link was down wait for their bucket again.
+    /// What waited in a shaped class while a link was down waits for its shaper again.
     // LNK-28
     fn shape_again<S: Sink>(&mut self, now: Time, port: u16, sink: &mut S) {
-        if let Some(credits) = &mut self.credits {
-            credits.shape(now, port, &mut self.queueing, sink);
+        if let Some(shaper) = &mut self.shaper {
+            shaper.shape(now, port, &mut self.core.queueing, sink);
         }
     }
 
@@ -169,34 +95,10 @@ impl Switch {
         sink: &mut S,
     ) {
         let packet = *arena.hot(id);
-        if self.floodgate.is_some() {
-            self.regulate_flush(now, port, &packet, arena, sink);
-        }
-        arena.hot_mut(id).flags &= !HELD;
-        self.discard(now, port, id, cause, arena, sink);
-    }
-
-    /// Drops a packet that was in the buffer and stands in no queue any more.
-    pub(super) fn discard<S: Sink>(
-        &mut self,
-        now: Time,
-        port: u16,
-        id: PacketId,
-        cause: DropCause,
-        arena: &mut Arena,
-        sink: &mut S,
-    ) {
-        let packet = *arena.hot(id);
-        if packet.has(flag::BUFFERED) {
-            arena.hot_mut(id).flags &= !flag::BUFFERED;
-            let class = packet.class();
-            let size = u64::from(packet.size);
-            let tell = self.mmu.leave::<false>(now, packet.ingress, class, size);
-            if tell == Tell::Xon {
-                self.tell_pfc(packet.ingress, class, false, arena, sink);
-            }
-        }
-        self.drop(Some(port), id, cause, arena, sink);
+        let cx = cx!(self, now, arena, sink);
+        ask!(&mut self.hop, hop => hop.given_up(cx, port, &packet), ());
+        cx.arena.hot_mut(id).flags &= !(flag::HOP_A | flag::HOP_B);
+        cx.discard(port, id, cause);
     }
 
     /// Everything that a departure does, but that nothing has left: the packet stays in the buffer.
@@ -210,32 +112,15 @@ impl Switch {
         sink: &mut S,
     ) {
         let packet = *arena.hot(id);
-        arena.hot_mut(id).flags &= !OVER;
-        let bit = 1u8 << packet.class();
-        let size = u64::from(packet.size);
-        let telemetry = &mut self.queueing.ports[port as usize].telemetry;
-        if self.class.ecn & bit != 0 {
-            telemetry.ecn_bytes -= size;
-        }
-        if self.class.int & bit != 0 {
-            telemetry.int_bytes -= size;
-        }
-        if packet.has(OVER)
-            && let Some(backpressure) = &mut self.backpressure
-            && backpressure.under(&packet)
-        {
-            self.tell_bfc(&packet, false, arena, sink);
-        }
+        self.core.unsignal(port, &packet);
+        let cx = cx!(self, now, arena, sink);
+        ask!(&mut self.hop, hop => hop.withdrawn(cx, id, &packet), ());
         self.assist_withdrawn(port, packet.class());
-        if !self.queueing.is_behind(queue) {
-            let counted = self.counted(&packet);
-            self.classifier
-                .departed(now, port, &packet, queue, counted, &mut self.queueing);
-        }
+        self.core.unplace::<false>(now, port, &packet, queue);
     }
 
     /// New routes. What waits at dead ports goes where they lead. `allowed`: the pairs of ports that
-    /// may hold their upstream by BFC; `None`: all may.
+    /// may hold their upstream; `None`: all may.
     // LNK-12, LNK-24, LNK-25
     pub fn reroute<S: Sink>(
         &mut self,
@@ -245,13 +130,13 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        self.routes = routes;
-        self.dead_ports();
+        self.core.routes = routes;
+        self.core.note_change();
         self.allow(allowed);
-        self.regulate_routes();
+        ask!(&mut self.hop, hop => hop.rerouted(&self.core), ());
         let mut moved = Vec::new();
-        for port in 0..self.queueing.ports.len() as u16 {
-            if !self.is_dead(port) {
+        for port in 0..self.ports() {
+            if !self.core.is_dead(port) {
                 continue;
             }
             while let Some((queue, id)) = self.pop_any(port, arena) {
@@ -262,7 +147,7 @@ impl Switch {
         for (port, id) in moved {
             self.move_on(now, port, id, arena, sink);
         }
-        self.regulate_emptied(now, arena, sink);
+        ask!(&mut self.hop, hop => hop.emptied(cx!(self, now, arena, sink)), ());
     }
 
     /// Places a packet, which is in the buffer already, again.
@@ -275,42 +160,31 @@ impl Switch {
         sink: &mut S,
     ) {
         let packet = *arena.hot(id);
-        let Some(port) = self.routes.port(&packet, || arena.cold(id).src) else {
+        let Some(port) = self.core.routes.port(&packet, || arena.cold(id).src) else {
             return self.give_up(now, from, id, DropCause::NoRoute, arena, sink);
         };
-        self.counters.rerouted += u64::from(port != from);
-        let place = if packet.has(HELD) && self.waits_behind() {
-            Place::at(self.queueing.behind(port, packet.class())) // FG-15
-        } else {
-            let draw = &mut || sink.draw();
-            self.classifier
-                .place(now, port, &packet, &self.queueing, draw)
-        };
-        self.forward(now, port, place, id, arena, sink);
-        if self.assists {
+        self.core.counters.rerouted += u64::from(port != from);
+        let cx = cx!(self, now, arena, sink);
+        let place = ask!(&self.hop, hop => hop.place_again(cx.core, port, &packet), None);
+        let place = place.unwrap_or_else(|| cx.place(port, &packet));
+        let found = cx.forward(port, place, id);
+        ask!(&mut self.hop, hop => hop.enqueued(cx, port, (id, &packet), found), ());
+        if self.core.assists {
             self.assist_joined(now, port, packet.class(), sink); // LNK-28
         }
         sink.kick(port);
     }
 
-    /// The books of receiver-driven transports about a packet that is taken out of its queue.
+    /// The books of shaped and trimmed classes about a packet that is taken out of its queue.
     // LNK-28
     fn assist_withdrawn(&mut self, port: u16, class: u8) {
-        if let Some(credits) = &mut self.credits
-            && class == CREDIT_CLASS
+        if let Some(shaper) = &mut self.shaper
+            && class == SHAPED_CLASS
         {
-            credits.withdrawn(port);
+            shaper.withdrawn(port);
         }
         if let Some(trimmer) = &mut self.trimmer {
             trimmer.left(port, class);
-        }
-    }
-
-    /// A frame between neighbours has left its queue.
-    fn count_control_out(&mut self, port: u16, id: PacketId, arena: &Arena) {
-        if self.class.int & 1 != 0 {
-            let size = u64::from(arena.hot(id).size);
-            self.queueing.ports[port as usize].telemetry.int_bytes -= size;
         }
     }
 }

@@ -7,10 +7,11 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use crate::config::{Assist, Classify, MAX_CLASSES, PauseBy, Release, Schedule, SwitchConfig};
+use crate::config::{Assist, Classify, MAX_CLASSES, Schedule, SwitchConfig};
+use crate::mixed::MixedMap;
 use crate::packet::{Arena, NO_PACKET, PacketId};
 use crate::prefetch::prefetch;
-use crate::switch::classify::MixedMap;
+use crate::switch::needs::Needs;
 
 /// No queue; ends a round.
 pub(crate) const NO_QUEUE: u32 = u32::MAX;
@@ -29,7 +30,7 @@ pub(crate) struct Queue {
     next_in_round: u32,
     deficit: u32,
     pub port: u16,
-    /// Its number at the port: what BFC calls `upstreamQ` one hop further.
+    /// Its number at the port, which its packets carry one hop further.
     pub number: u16,
     pub class: u8,
     in_round: bool,
@@ -132,7 +133,7 @@ pub(crate) struct Telemetry {
     pub int_bytes: u64,
     /// Bytes sent of the classes that INT counts.
     pub int_tx: u64,
-    /// Bytes that Floodgate holds for the port, as far as ECN counts them.
+    /// Bytes that are held elsewhere for the port, as far as ECN counts them.
     pub held_bytes: u64,
     pub rate_mbps: u32,
     /// So many bytes are never marked. // SW-30
@@ -147,11 +148,11 @@ pub(crate) struct PortQueues {
     pub bytes: u64,
     pub max_bytes: u64,
     pub telemetry: Telemetry,
-    /// Queues that BFC holds.
+    /// Queues that are paused.
     held: u16,
     /// Classes with an open queue.
     ready: u8,
-    /// Classes that PFC holds.
+    /// Classes that are paused.
     pub paused: u8,
     /// Classes whose shaper lets nothing go yet.
     shaped: u8,
@@ -220,10 +221,10 @@ const fn flow_at(port: u16, flow: u32) -> u64 {
 }
 
 impl Queueing {
-    pub fn new(config: &SwitchConfig, ports: usize) -> Self {
-        let behind = match config.floodgate {
-            Some(f) if f.release == Release::Behind => config.classes.len() - DATA_CLASS as usize,
-            _ => 0,
+    pub fn new<H>(config: &SwitchConfig<H>, needs: &Needs, ports: usize) -> Self {
+        let behind = match needs.queues_behind {
+            true => config.classes.len() - DATA_CLASS as usize,
+            false => 0,
         };
         let classes = config.classes.len() + behind;
         let per_class = match config.classify {
@@ -257,7 +258,6 @@ impl Queueing {
             served: false,
             last: 0,
         };
-        let by_flow = config.bfc.is_some_and(|bfc| bfc.by == PauseBy::Flow);
         let shortest = if config.schedule == Schedule::ShortestRemaining {
             ports * classes
         } else {
@@ -270,14 +270,14 @@ impl Queueing {
             schedule: config.schedule,
             single: config.classify == Classify::Fifo
                 && config.schedule == Schedule::Fifo
-                && config.bfc.is_none(),
+                && !needs.pauses_queues,
             classes: classes as u16,
             stride: stride as u16,
             offsets,
             spare: Vec::new(),
             shortest: vec![Shortest::new(); shortest],
             behind: behind as u8,
-            held_flows: by_flow.then(MixedMap::default),
+            held_flows: needs.pauses_flows.then(MixedMap::default),
             levels: match config.schedule {
                 Schedule::Strict => vec![0; ports * classes],
                 _ => Vec::new(),
@@ -434,7 +434,7 @@ impl Queueing {
         self.spare.push(queue);
     }
 
-    /// Queues of this class and port that hold packets and are not paused (BFC's `N_active`).
+    /// Queues of this class and port that hold packets and are not paused (`N_active` of BFC-07).
     #[inline]
     pub fn open(&self, port: u16, class: u8) -> u32 {
         self.rounds[self.at(port, class)].open
@@ -888,7 +888,7 @@ impl Queueing {
         }
     }
 
-    /// Lets everything go that the neighbour at a port holds by BFC.
+    /// Lets every queue and flow go that the neighbour at a port holds.
     // LNK-21
     pub fn let_go(&mut self, port: u16, arena: &Arena) {
         if let Some(held) = &mut self.held_flows {
@@ -919,7 +919,12 @@ impl Queueing {
         Some(self.take(at, queue, arena))
     }
 
-    /// Whether packets wait at a port that neither PFC nor BFC lets go.
+    /// Whether pauses name flows.
+    pub const fn holds_flows(&self) -> bool {
+        self.held_flows.is_some()
+    }
+
+    /// Whether packets wait at a port that pauses do not let go.
     pub fn is_stuck(&self, port: u16) -> bool {
         let p = &self.ports[port as usize];
         p.bytes > 0 && p.ready & !(p.paused | p.paused << self.behind) == 0
@@ -963,8 +968,8 @@ pub const CONTROL_CLASS: u8 = 1;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::tests::config;
     use crate::packet::{Cold, Kind, Packet};
-    use crate::switch::tests::config;
 
     fn packet(arena: &mut Arena, flow: u32, class: u8, size: u16) -> PacketId {
         let p = Packet {
@@ -978,7 +983,7 @@ mod tests {
         let mut c = config();
         c.classify = Classify::Hash { queues: 4 };
         c.schedule = schedule;
-        Queueing::new(&c, 2)
+        Queueing::new(&c, &Needs::default(), 2)
     }
 
     /// Flows in the order in which a port sends them.
@@ -1017,7 +1022,7 @@ mod tests {
         let mut arena = Arena::new();
         let mut c = config();
         c.classify = Classify::PerFlow;
-        let mut queueing = Queueing::new(&c, 1);
+        let mut queueing = Queueing::new(&c, &Needs::default(), 1);
         let mut taken = Vec::new();
         for flow in 0..3 {
             let queue = queueing.make(0, 2);

@@ -13,11 +13,12 @@ use super::{
     turn,
 };
 use crate::cc::within;
+use crate::mixed::MixedMap;
 use crate::nic::flow::{FlowEnd, FlowStart};
 use crate::nic::recovery::arrivals::Arrivals;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
 use crate::sink::Sink;
-use crate::switch::{CONTROL_CLASS, MixedMap};
+use crate::switch::CONTROL_CLASS;
 use crate::units::{Rate, Time, US};
 
 /// ExpressPass (`specs/expresspass.md`).

@@ -9,11 +9,12 @@ use super::{
     Answers, Declared, Frames, Slots, Transport, bytes_below, count_sent, data_packet, packets_of,
     turn, window_packets,
 };
+use crate::mixed::MixedMap;
 use crate::nic::flow::{FlowEnd, FlowStart};
 use crate::nic::recovery::arrivals::Arrivals;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
 use crate::sink::Sink;
-use crate::switch::{CONTROL_CLASS, DATA_CLASS, MixedMap};
+use crate::switch::{CONTROL_CLASS, DATA_CLASS};
 use crate::units::{NEVER, Rate, Time};
 
 /// Most priority levels of Homa.

@@ -46,7 +46,6 @@ fn a_link_that_fails_takes_pfcs_pause_with_it() {
 fn queues_and_flows_that_bfc_held_go_on() {
     let mut config = super::config();
     config.queues = 8;
-    config.obeys_bfc = true;
     let mut b = Bench::new(&config);
     b.start(1, 2_000);
     b.start(2, 2_000);

@@ -10,11 +10,12 @@ mod sending;
 
 use dataplane::cc::PathInfo;
 use dataplane::config::*;
+use dataplane::hop::Scheme;
 use dataplane::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
 use dataplane::hop::floodgate::PauseDestination;
 use dataplane::hop::pfc::PauseClasses;
 use dataplane::nic::{FlowEnd, FlowStart, Nic};
-use dataplane::packet::{Arena, Cold, Frame, Kind, Packet, PacketId, flag};
+use dataplane::packet::{Arena, Cold, Frame, Kind, Packet, PacketId, SchemeSet, flag};
 use dataplane::sink::{DropCause, Sink};
 use dataplane::units::{MS, NEVER, Rate, Time, US};
 use std::sync::Arc;
@@ -182,8 +183,7 @@ fn config() -> NicConfig {
         host: HostConfig::default(),
         queues: 4,
         shortest_first: false,
-        obeys_bfc: true,
-        obeys_pfc: true,
+        obeys: SchemeSet::ALL,
     }
 }
 

@@ -158,7 +158,7 @@ fn pfc_stops_a_class_of_a_port_until_xon() {
     assert_eq!(b.send_all().len(), 4);
     assert_eq!(b.ears.pauses, [(0, 0, 4), (0, 4, 0)]);
     let mut deaf = Bench::new(&NicConfig {
-        obeys_pfc: false,
+        obeys: SchemeSet::ALL.without(Scheme::Pfc.number()),
         ..config()
     });
     deaf.start(0, 5000);
@@ -212,7 +212,7 @@ fn new_flows_avoid_paused_queues_then_take_unused_ones_then_share() {
 #[test]
 fn a_deaf_nic_sends_through_a_pause() {
     let mut b = Bench::new(&NicConfig {
-        obeys_bfc: false,
+        obeys: SchemeSet::ALL.without(Scheme::Bfc.number()),
         ..config()
     });
     b.start(0, 3000);

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::*;
-use dataplane::hop::floodgate::{Credit, Credits, PauseDestination, SwitchSyn};
+use dataplane::hop::floodgate::*;
 use dataplane::int::IntHop;
 use dataplane::packet::flag;
 
@@ -42,7 +42,7 @@ fn ideal(packets: u64) -> FloodgateConfig {
 
 fn with(floodgate: FloodgateConfig) -> SwitchConfig {
     SwitchConfig {
-        floodgate: Some(floodgate),
+        hop: HopConfig::Floodgate(floodgate),
         ..config()
     }
 }
@@ -137,12 +137,16 @@ fn destinations_and_other_frames_do_not_hold_each_other() {
     b.receive(0, ack);
     assert_eq!(psns(&b.all(3)), [2]);
     assert_eq!(psns(&b.all(2)), [0, 3], "an ACK needs no window");
-    let (counters, ..) = b.switch.floodgate().expect("it is on");
+    let counters = b.switch.hop_counters();
     assert_eq!(
-        (counters.held, counters.held_others, counters.max_voqs),
+        (
+            counters["floodgate_held"],
+            counters["floodgate_held_not_incast"],
+            counters["floodgate_max_voqs"]
+        ),
         (1, 1, 1)
     );
-    assert_eq!(counters.max_windows, 2);
+    assert_eq!(counters["floodgate_max_windows"], 2);
     b.sound();
 }
 
@@ -163,27 +167,26 @@ fn a_host_is_paused_by_what_it_sent_itself() {
         b.receive(0, numbered(4, psn, psn + 1));
     }
     let paused = |b: &Bench| {
-        b.switch
-            .floodgate()
-            .map(|(c, ..)| (c.dst_pauses, c.dst_resumes))
+        let c = b.switch.hop_counters();
+        (c["floodgate_dst_pauses"], c["floodgate_dst_resumes"])
     };
     // 4096 bytes do not count: the pause comes with the eighth packet of 1000.
     for psn in 0..7 {
         b.receive(4, data(2, 4, 10 + psn));
         b.sound();
     }
-    assert_eq!(paused(&b), Some((0, 0)));
+    assert_eq!(paused(&b), (0, 0));
     b.receive(4, data(2, 4, 17));
-    assert_eq!(paused(&b), Some((1, 0)));
+    assert_eq!(paused(&b), (1, 0));
     assert!(PauseDestination::read(&b.all(4)[0]).is_some());
     // It goes on from 1500 below that: with five of its packets here, when three left.
     for number in 1..=10 {
         assert_eq!(b.all(2).len(), 1);
         b.receive(2, credit(4, 1, number));
     }
-    assert_eq!(paused(&b), Some((1, 0)));
+    assert_eq!(paused(&b), (1, 0));
     assert_eq!(psns(&b.all(2)), [12]);
-    assert_eq!(paused(&b), Some((1, 1)));
+    assert_eq!(paused(&b), (1, 1));
     b.sound();
 }
 

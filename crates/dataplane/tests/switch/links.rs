@@ -52,7 +52,7 @@ fn a_port_whose_link_fails_gives_up_what_waits_and_what_comes() {
         b.receive(0, data(1, 2, psn));
     }
     assert_eq!(
-        b.switch.counters().pfc_pauses,
+        b.switch.hop_counters()["pfc_pauses"],
         1,
         "ingress 0 is over 2500 B"
     );
@@ -131,7 +131,7 @@ fn nobody_is_held_over_a_link_that_has_failed() {
     // Ingress 0 fails with its XOFF told: its bytes stay, but nothing is told any more.
     b.link(0, false, Stranded::Wait);
     assert_eq!(b.all(2).len(), 4);
-    assert_eq!(b.switch.counters().pfc_resumes, 0);
+    assert_eq!(b.switch.hop_counters()["pfc_resumes"], 0);
     b.link(0, true, Stranded::Wait);
     assert!(b.all(0).is_empty(), "it is below its threshold");
     b.sound();
@@ -174,7 +174,7 @@ fn packets_of_a_failed_ingress_hold_nothing_by_bfc() {
         sticky_ps: 4 * US,
     };
     c.schedule = Schedule::Drr { quantum: 1500 };
-    c.bfc = Some(BFC);
+    c.hop = HopConfig::Bfc(BFC);
     let mut b = Bench::new(&c);
     for psn in 0..40 {
         b.receive(0, data(1, 2, psn));
@@ -192,7 +192,7 @@ fn packets_of_a_failed_ingress_hold_nothing_by_bfc() {
     for packet in b.all(2) {
         assert!(packet.flags & flag::OF_SWITCH == 0);
     }
-    assert_eq!(b.switch.counters().bfc_resumes, 0);
+    assert_eq!(b.switch.hop_counters()["bfc_resumes"], 0);
     b.sound();
     // Paused from downstream: a new epoch begins with every queue free.
     b.receive(2, pause_queue(true, 2));
@@ -216,7 +216,7 @@ fn what_is_stuck_is_told_with_the_pauses_that_hold_it() {
     assert_eq!(stuck.len(), 1);
     let of = stuck[0];
     assert_eq!(
-        (of.class, of.bytes, of.by_pfc, of.by_bfc),
+        (of.class, of.bytes, of.by_class, of.by_name),
         (2, 1_000, true, None)
     );
     b.switch

@@ -9,13 +9,14 @@ mod rules;
 use std::sync::Arc;
 
 use dataplane::config::*;
-use dataplane::hop::bfc::{PauseFlow, PauseQueue};
+use dataplane::hop::HopConfig;
+use dataplane::hop::bfc::{BfcConfig, BitmapConfig, PauseBy, PauseFlow, PauseQueue};
 use dataplane::hop::pfc::PauseClasses;
 use dataplane::nic::FlowEnd;
 use dataplane::packet::{Arena, Cold, Frame, Kind, Packet, PacketId};
 use dataplane::route::{Endpoints, PortSets, Routes};
 use dataplane::sink::{DropCause, Sink};
-use dataplane::switch::Switch;
+use dataplane::switch::{Switch, SwitchConfig};
 use dataplane::units::{Rate, Time, US};
 
 /// Ports of the switch under test; endpoint n is behind port n.
@@ -171,8 +172,7 @@ fn config() -> SwitchConfig {
         },
         ecn: None,
         int: None,
-        bfc: None,
-        floodgate: None,
+        hop: HopConfig::None,
         path: PathChoice::Flow,
         assist: None,
         acks_return: false,

@@ -184,7 +184,7 @@ impl Model {
             Departures::Packets => in_last.count() as u64,
             Departures::Bytes => in_last.map(|(_, size)| size).sum(),
         };
-        let enough = dataplane::switch::counting_number(&spfc, LINK.0, self.config.max_frame);
+        let enough = dataplane::hop::pfc::counting_number(&spfc, LINK.0, self.config.max_frame);
         let told = &self.told[port as usize];
         let paused = |class: u8| {
             let mut of = told.iter().filter(|(at, c, _)| *c == class && *at < edge);
@@ -239,7 +239,7 @@ impl Model {
             buffered,
         };
         self.push(port, number, item);
-        if self.config.bfc.is_some() && class >= 2 {
+        if self.config.hop != HopConfig::None && class >= 2 {
             let open = self.ports[port as usize].queues.iter();
             let open = open.filter(|q| q.class == class && !q.paused && !q.items.is_empty());
             let threshold = 25_000 / (open.count() as u64).max(1);
@@ -577,8 +577,8 @@ fn victim_ports_are_what_a_look_at_the_whole_past_says() {
             step(&mut bench, &mut model, psn, op);
             agree(&bench, &model);
         }
-        let (spared, pauses) = bench.switch.spfc_counters();
-        sums = (sums.0 + spared, sums.1 + pauses);
+        let c = bench.switch.hop_counters();
+        sums = (sums.0 + c["spfc_spared"], sums.1 + c["spfc_victim_pauses"]);
     }
     assert!(sums.0 > 300 && sums.1 > 30, "{sums:?}");
 }
@@ -637,7 +637,9 @@ fn any_config() -> impl Strategy<Value = SwitchConfig> {
                 let mut c = config();
                 c.classify = classify;
                 c.schedule = schedule;
-                c.bfc = bfc.then_some(BFC);
+                if bfc {
+                    c.hop = HopConfig::Bfc(BFC);
+                }
                 c.mmu = MmuConfig {
                     buffer_bytes: 0,
                     reserved_bytes,
@@ -729,7 +731,7 @@ fn agree(bench: &Bench, model: &Model) {
     bench.sound();
     assert_eq!(bench.ears.drops, model.drops);
     assert_eq!(bench.switch.buffer_used(), model.used());
-    assert_eq!(bench.switch.spfc_counters().0, model.spared);
+    assert_eq!(bench.switch.hop_counters()["spfc_spared"], model.spared);
     for (port, p) in (0u16..).zip(&model.ports) {
         let bytes: u64 = p.queues.iter().flat_map(|q| &q.items).map(|i| i.size).sum();
         assert_eq!(bench.switch.queued(port).0, bytes, "port {port}");
@@ -777,7 +779,7 @@ proptest! {
         }
         prop_assert_eq!(bench.switch.buffer_used(), 0);
         prop_assert_eq!(bench.arena.alive(), 0);
-        let c = bench.switch.counters();
-        prop_assert_eq!((c.pfc_pauses, c.bfc_pauses), (c.pfc_resumes, c.bfc_resumes));
+        let c = bench.switch.hop_counters();
+        prop_assert_eq!((c["pfc_pauses"], c["bfc_pauses"]), (c["pfc_resumes"], c["bfc_resumes"]));
     }
 }

@@ -5,9 +5,9 @@ use dataplane::config::{
     Accounting, Departures, EcnConfig, Pfc, PfcThreshold, Red, Scope, SpfcConfig,
 };
 use dataplane::hop::bfc::Bitmap;
+use dataplane::hop::bfc::state_entries;
 use dataplane::int::{Counter, IntFormat, IntHop, Layout};
 use dataplane::packet::flag;
-use dataplane::switch::state_entries;
 
 fn psns(packets: &[Packet]) -> Vec<u32> {
     packets.iter().map(|p| p.psn).collect()
@@ -33,14 +33,14 @@ fn a_dropped_packet_leaves_no_trace() {
         sticky_ps: 4 * US,
     };
     c.schedule = Schedule::Drr { quantum: 1500 };
-    c.bfc = Some(BFC);
+    c.hop = HopConfig::Bfc(BFC);
     c.mmu.buffer_bytes = 30_500;
     let mut b = Bench::new(&c);
     for psn in 0..26 {
         b.receive(0, data(1, 2, psn));
     }
     assert_eq!(
-        b.switch.counters().bfc_pauses,
+        b.switch.hop_counters()["bfc_pauses"],
         0,
         "25 000 B were found, not more"
     );
@@ -53,18 +53,21 @@ fn a_dropped_packet_leaves_no_trace() {
             },
         );
     }
-    assert_eq!(b.switch.counters().bfc_pauses, 1);
+    assert_eq!(b.switch.hop_counters()["bfc_pauses"], 1);
     for flow in 50..60 {
         b.receive(3, data(flow, 2, 99));
     }
     assert_eq!(b.ears.drops.len(), 10);
     assert_eq!(
-        b.switch.counters().bfc_pauses,
+        b.switch.hop_counters()["bfc_pauses"],
         1,
         "no upstream is held for them"
     );
     assert_eq!(
-        b.switch.bfc_counters(),
+        {
+            let c = b.switch.hop_counters();
+            (c["bfc_shared_queue"], c["bfc_table_collisions"])
+        },
         (0, 0),
         "no queue was taken for them"
     );
@@ -99,7 +102,7 @@ fn acks_of_the_control_class_have_one_queue_and_take_no_part() {
         table: 200,
         sticky_ps: US,
     };
-    c.bfc = Some(BFC);
+    c.hop = HopConfig::Bfc(BFC);
     c.mmu.buffer_bytes = 0;
     let mut b = Bench::new(&c);
     for psn in 0..50 {
@@ -111,7 +114,7 @@ fn acks_of_the_control_class_have_one_queue_and_take_no_part() {
         b.receive(0, ack);
     }
     assert_eq!(
-        b.switch.counters().bfc_pauses,
+        b.switch.hop_counters()["bfc_pauses"],
         0,
         "50 kB are over any threshold"
     );
@@ -457,7 +460,7 @@ fn state_is_in_proportion_to_queues() {
         table: 3200,
         sticky_ps: US,
     };
-    c.bfc = Some(BfcConfig {
+    c.hop = HopConfig::Bfc(BfcConfig {
         upstream_queues: 128,
         ..BFC
     });
@@ -513,7 +516,7 @@ fn bfc_bench(bfc: BfcConfig) -> Bench {
     let mut c = config();
     c.classify = Classify::Hash { queues: 4 };
     c.schedule = Schedule::RoundRobin;
-    c.bfc = Some(bfc);
+    c.hop = HopConfig::Bfc(bfc);
     Bench::new(&c)
 }
 
@@ -576,8 +579,8 @@ fn bitmaps_repeat_at_every_period_what_is_paused_on_every_port() {
         assert_eq!(frames_back(&mut b), [(Told::Bitmap(vec![7]), 156)]);
         assert_eq!(b.all(1).len(), 1, "and an empty one to port 1");
     }
-    let c = *b.switch.counters();
-    assert_eq!((c.bfc_pauses, c.bfc_bitmaps), (1, 12));
+    let c = b.switch.hop_counters();
+    assert_eq!((c["bfc_pauses"], c["bfc_bitmaps"]), (1, 12));
     assert_eq!(
         b.all(2).len(),
         43,
@@ -604,7 +607,7 @@ fn with_bitmaps_alone_a_pause_waits_for_the_next_and_a_resume_is_one_at_once() {
     b.now = US;
     b.switch.timer(b.now, &mut b.arena, &mut b.ears);
     assert_eq!(frames_back(&mut b), [(Told::Bitmap(vec![7, 9]), 156)]);
-    while b.switch.counters().bfc_resumes == 0 {
+    while b.switch.hop_counters()["bfc_resumes"] == 0 {
         b.send(2);
     }
     assert_eq!(frames_back(&mut b), [(Told::Bitmap(vec![9]), 156)]);
@@ -691,7 +694,7 @@ fn the_pause_of_a_flow_carries_its_number_and_works_on_a_queue_of_its_own() {
     let mut c = config();
     c.classify = Classify::PerFlow;
     c.schedule = Schedule::Drr { quantum: 1000 };
-    c.bfc = Some(BfcConfig {
+    c.hop = HopConfig::Bfc(BfcConfig {
         by: PauseBy::Flow,
         ..BFC
     });
@@ -744,7 +747,7 @@ fn frames_and_acks_of_a_flow_leave_by_a_port_that_holds_it() {
     b.receive(2, named(false));
     let sent = b.all(2);
     assert_eq!(sent.iter().filter(|p| p.kind() == Kind::Data).count(), 40);
-    assert_eq!(b.switch.counters().bfc_resumes, 1);
+    assert_eq!(b.switch.hop_counters()["bfc_resumes"], 1);
     b.sound();
 }
 
@@ -813,8 +816,8 @@ fn two_victim_ports_fill_the_pool_and_are_paused_before_it_overflows() {
     make_victim(&mut b, 1);
     b.now = US;
     let mut psn = 0;
-    while b.switch.counters().pfc_pauses < 2 {
-        let port = if b.switch.counters().pfc_pauses == 0 {
+    while b.switch.hop_counters()["pfc_pauses"] < 2 {
+        let port = if b.switch.hop_counters()["pfc_pauses"] == 0 {
             psn as u16 % 2
         } else {
             1
@@ -827,12 +830,13 @@ fn two_victim_ports_fill_the_pool_and_are_paused_before_it_overflows() {
     // What is left are the last frames of the four ports.
     let used = b.switch.buffer_used();
     assert!((60_000 - 4 * 1048..=60_000).contains(&used), "{used}");
-    let (spared, by_victims) = b.switch.spfc_counters();
+    let c = b.switch.hop_counters();
+    let (spared, by_victims) = (c["spfc_spared"], c["spfc_victim_pauses"]);
     assert_eq!((spared, by_victims), (u64::from(psn) - 2 * 3 - 2, 2));
     // A normal port has room for the frame that crosses, too.
     b.receive(2, data(8, 3, 0));
     assert!(b.ears.drops.is_empty());
-    assert_eq!(b.switch.counters().pfc_pauses, 3);
+    assert_eq!(b.switch.hop_counters()["pfc_pauses"], 3);
     b.sound();
 }
 
@@ -845,16 +849,24 @@ fn a_port_that_is_no_victim_any_more_is_paused_by_its_next_packet_and_resumed_as
     for psn in 0..10 {
         b.receive(0, data(1, 3, psn));
     }
-    assert_eq!(b.switch.counters().pfc_pauses, 0, "10 000 B are no matter");
+    assert_eq!(
+        b.switch.hop_counters()["pfc_pauses"],
+        0,
+        "10 000 B are no matter"
+    );
     b.now = 2 * US; // nothing has left in this interval
-    assert_eq!(b.switch.counters().pfc_pauses, 0);
+    assert_eq!(b.switch.hop_counters()["pfc_pauses"], 0);
     b.receive(0, data(1, 3, 10));
-    assert_eq!(b.switch.counters().pfc_pauses, 1);
-    assert_eq!(b.switch.spfc_counters().1, 0, "it was a normal port");
+    assert_eq!(b.switch.hop_counters()["pfc_pauses"], 1);
+    assert_eq!(
+        b.switch.hop_counters()["spfc_victim_pauses"],
+        0,
+        "it was a normal port"
+    );
     for left in (0..11).rev() {
         assert_eq!(b.send(3).map(|p| p.psn), Some(10 - left));
         assert_eq!(
-            b.switch.counters().pfc_resumes,
+            b.switch.hop_counters()["pfc_resumes"],
             u64::from(left <= 2),
             "{left}"
         );

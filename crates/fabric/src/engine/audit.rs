@@ -42,7 +42,7 @@ impl<C: Calendar + Send> Simulation<C> {
                 "credits" => self
                     .net
                     .each_switch()
-                    .any(|(_, s, _)| s.floodgate().is_some()),
+                    .any(|(_, s, _)| s.credit_books().is_some()),
                 _ => true,
             };
             if messages.is_empty() && !failed_before && applies {

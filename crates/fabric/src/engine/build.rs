@@ -2,21 +2,19 @@
 
 use std::sync::Arc;
 
-use dataplane::config::{
-    Accounting, Admission, Assist, NicConfig, PathChoice, Recovery, SwitchConfig,
-};
+use dataplane::config::{Accounting, Admission, Assist, NicConfig, PathChoice, Recovery};
 use dataplane::nic::Nic;
 use dataplane::packet::Arena;
 use dataplane::route::Routes;
 use dataplane::sink::DROP_CAUSES;
-use dataplane::switch::{CONTROL_CLASS, MixedMap, Pairs, Switch};
+use dataplane::switch::{CONTROL_CLASS, MixedMap, Pairs, Switch, SwitchConfig};
 use dataplane::units::{NEVER, Rate, Time};
 use kernel::calendar::{Calendar, Wheel};
 use kernel::random::{Purpose, Stream};
 
+use super::credits::upward;
 use super::deadlock::DeadlockSearch;
 use super::division::{divide, lanes, undivided};
-use super::floodgate::upward;
 use super::flow_parameters::FlowParameters;
 use super::flow_state::FlowState;
 use super::lanes::Lanes;
@@ -323,7 +321,7 @@ impl<C: Calendar> Simulation<C> {
             losing,
             links_change: (plan.link_failures.as_ref()).is_some_and(|o| !o.changes().is_empty()),
             deadlock_search,
-            repeats_pauses: plan.switch.bfc.is_some_and(|bfc| bfc.bitmap.is_some()),
+            repeats_pauses: (plan.switch.hop.declaration()).is_some_and(|hop| hop.repeats_pauses()),
             spraying: sprays(&plan.switch),
             owns_repair: plan.nic.recovery == Recovery::Own,
             violations: Vec::new(),

@@ -116,24 +116,10 @@ impl<C: Calendar> Network<C> {
             let s = switch.counters();
             c.marks += s.marks;
             c.int_hops += s.int_hops;
-            c.pfc_pauses += s.pfc_pauses;
-            c.pfc_resumes += s.pfc_resumes;
             c.rerouted_packets += s.rerouted;
-            c.bfc_pauses += s.bfc_pauses;
-            c.bfc_resumes += s.bfc_resumes;
-            c.bfc_bitmaps += s.bfc_bitmaps;
             c.trims += s.trims;
             c.returned += s.returned;
-            let (spared, by_victims) = switch.spfc_counters();
-            c.spfc_spared += spared;
-            c.spfc_victim_pauses += by_victims;
-            c.bfc_stale_assignments += switch.stale_assignments();
-            let (shared, collisions) = switch.bfc_counters();
-            c.bfc_shared_queue += shared;
-            c.bfc_table_collisions += collisions;
-            if let Some((floodgate, ..)) = switch.floodgate() {
-                c.floodgate.add(&floodgate);
-            }
+            c.hop.add(&switch.hop_counters());
         }
         c
     }

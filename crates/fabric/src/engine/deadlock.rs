@@ -51,8 +51,8 @@ struct Stuck {
 #[derive(Debug)]
 pub(super) struct DeadlockSearch {
     on_deadlock: OnDeadlock,
-    /// Only PFC pauses in this run, so there is no deadlock while nothing is paused.
-    pfc_only: bool,
+    /// Only classes are paused in this run, so there is no deadlock while none is.
+    classes_only: bool,
     link_failures: Option<Arc<LinkFailures>>,
     /// From when on routes are without which links; those that have been learned are taken out.
     epochs: VecDeque<(Time, Vec<u32>)>,
@@ -73,7 +73,7 @@ impl DeadlockSearch {
     /// `None`: no queues can hold each other in a circle.
     pub fn new(plan: &Plan) -> Option<Box<Self>> {
         let (graph, switch) = (&plan.graph, &plan.switch);
-        let pfc = match switch.mmu.admission {
+        let classes = match switch.mmu.admission {
             Admission::Pfc(_) => switch.classes.iter().any(|c| c.buffered && c.pausable),
             _ => false,
         };
@@ -85,9 +85,11 @@ impl DeadlockSearch {
             Some(link_failures) => link_failures.elide_backpressure,
             None => plan.backpressure.is_some(),
         };
-        let bfc = switch.bfc.is_some() && !elided;
+        let declaration = switch.hop.declaration();
+        let names = declaration.is_some_and(|hop| hop.can_deadlock());
         // Regular shapes route up, then down, which closes no circle.
-        let possible = (pfc || bfc) && (link_failures.is_some() || !graph.is_regular());
+        let possible =
+            (classes || names && !elided) && (link_failures.is_some() || !graph.is_regular());
         let epochs = link_failures
             .as_ref()
             .map(|link_failures| link_failures.epochs());
@@ -95,7 +97,7 @@ impl DeadlockSearch {
         possible.then(|| {
             Box::new(Self {
                 on_deadlock: plan.on_deadlock,
-                pfc_only: switch.bfc.is_none(),
+                classes_only: !names,
                 link_failures,
                 epochs: epochs.unwrap_or_else(|| vec![(0, Vec::new())]).into(),
                 changes: 0,
@@ -149,7 +151,7 @@ impl<C: Calendar> Simulation<C> {
         };
         let ends = deadlock_search.on_deadlock == OnDeadlock::End;
         let mut parts = self.net.parts.iter();
-        let quiet = deadlock_search.pfc_only && parts.all(|part| part.core.paused.is_empty());
+        let quiet = deadlock_search.classes_only && parts.all(|part| part.core.paused.is_empty());
         let found = !quiet && self.look_for_deadlock(&mut deadlock_search, now);
         self.deadlock_search = Some(deadlock_search);
         found && ends
@@ -222,9 +224,9 @@ impl<C: Calendar> Simulation<C> {
             let far = self.net.graph.port(link as usize);
             let (switch, arena) = self.net.switch(own);
             switch.for_each_stuck(port, arena, |q| {
-                let by_pfc = q.by_pfc.then_some(Holds::Class(q.class));
-                let by_bfc = q.by_bfc.map(Holds::Named);
-                let held = by_pfc.into_iter().chain(by_bfc);
+                let by_class = q.by_class.then_some(Holds::Class(q.class));
+                let by_name = q.by_name.map(Holds::Named);
+                let held = by_class.into_iter().chain(by_name);
                 let of = Stuck {
                     link,
                     class: q.class,

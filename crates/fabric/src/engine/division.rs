@@ -3,7 +3,9 @@
 use std::num::NonZero;
 use std::thread::available_parallelism;
 
-use dataplane::config::{Admission, NicConfig, Recovery, SwitchConfig};
+use dataplane::config::{NicConfig, Recovery};
+use dataplane::hop::pfc;
+use dataplane::switch::SwitchConfig;
 use dataplane::units::Time;
 
 use super::Plan;
@@ -56,22 +58,11 @@ const SMALLEST_BYTES: u16 = 16;
 /// Bytes that no frame of a plan falls below. That none does is checked whenever one crosses.
 // PAR-02
 fn smallest_frame(switch: &SwitchConfig, nic: &NicConfig) -> u64 {
-    let pfc = match switch.mmu.admission {
-        Admission::Pfc(pfc) => pfc.frame_bytes,
-        _ => SMALLEST_BYTES,
-    };
-    let bfc = switch.bfc.iter().flat_map(|bfc| {
-        let bitmap = bfc.bitmap.map(|bitmap| bitmap.frame_bytes);
-        [Some(bfc.frame_bytes), bitmap].into_iter().flatten()
-    });
-    let floodgate = switch.floodgate.iter().flat_map(|f| {
-        let credit = f
-            .windows()
-            .map(|w| w.credit.frame_bytes + w.credit.entry_bytes);
-        [Some(f.frame_bytes), credit].into_iter().flatten()
-    });
-    let frames = [SMALLEST_BYTES, nic.header + 1, nic.ack, nic.cnp, pfc];
-    let smallest = frames.into_iter().chain(bfc).chain(floodgate).min();
+    let hop = switch.hop.declaration();
+    let hop = hop.map(|scheme| scheme.smallest_frame_bytes());
+    let frames = [SMALLEST_BYTES, nic.header + 1, nic.ack, nic.cnp];
+    let own = frames.into_iter().chain(pfc::frame_bytes(switch));
+    let smallest = own.chain(hop).min();
     smallest.unwrap_or(1).max(1).into()
 }
 

@@ -102,7 +102,7 @@ impl<C: Calendar + Send> Simulation<C> {
     fn ending(&self, until: Time, limit: bool) -> Option<Ending> {
         let no_flow_to_come = next_start_ps(&self.net).is_none();
         let nothing_left = no_flow_to_come && self.net.live() == 0 && self.net.alive() == 0;
-        if nothing_left && self.net.floodgates_rest() {
+        if nothing_left && self.net.is_at_rest() {
             Some(Ending::Drained)
         } else if self.net.parts.iter().all(|p| p.core.calendar.is_empty())
             || no_flow_to_come && self.is_stuck(until)

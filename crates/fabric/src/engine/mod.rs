@@ -18,6 +18,7 @@ mod audit_receivers;
 mod build;
 mod clock;
 mod close;
+mod credits;
 mod cut;
 mod deadlock;
 mod division;
@@ -25,7 +26,6 @@ mod drive;
 mod egress;
 mod events;
 mod exchange;
-mod floodgate;
 mod flow_parameters;
 mod flow_paths;
 mod flow_state;
@@ -54,9 +54,9 @@ mod workers;
 
 use std::sync::Arc;
 
-use dataplane::config::{BaseRtt, NicConfig, SwitchConfig};
+use dataplane::config::{BaseRtt, NicConfig};
 use dataplane::route::Routes;
-use dataplane::switch::Pairs;
+use dataplane::switch::{Pairs, SwitchConfig};
 use dataplane::units::Time;
 use kernel::calendar::Wheel;
 use traffic::Flow;

@@ -6,9 +6,9 @@ mod pause;
 mod port;
 pub mod table;
 
+use dataplane::hop::HopCounters;
 use dataplane::nic::DrivenCounters;
 use dataplane::sink::DROP_CAUSES;
-use dataplane::switch::FloodgateCounters;
 use dataplane::units::Time;
 
 pub use buffer::BufferSample;
@@ -82,28 +82,8 @@ pub struct Counters {
     pub reroutes: u64,
     /// Packets that waited for a link that had failed, and went on by another.
     pub rerouted_packets: u64,
-    /// PFC pause frames sent.
-    pub pfc_pauses: u64,
-    /// PFC resume frames sent.
-    pub pfc_resumes: u64,
-    /// BFC pause frames sent.
-    pub bfc_pauses: u64,
-    /// BFC resume frames sent.
-    pub bfc_resumes: u64,
-    /// BFC bitmaps sent.
-    pub bfc_bitmaps: u64,
-    /// BFC: flows that got a queue which the periodic map wrongly called empty.
-    pub bfc_stale_assignments: u64,
-    /// BFC: flows that found all queues taken and shared one.
-    pub bfc_shared_queue: u64,
-    /// BFC: new flows whose flow-table entry was in use by another flow.
-    pub bfc_table_collisions: u64,
-    /// What Floodgate did; the largest values are those of the switch that had them.
-    pub floodgate: FloodgateCounters,
-    /// SPFC: packets that victim ports kept though the normal threshold would have paused them.
-    pub spfc_spared: u64,
-    /// SPFC: pauses of ports that were victim ports.
-    pub spfc_victim_pauses: u64,
+    /// What hop schemes did.
+    pub hop: HopCounters,
     /// Data packets sent again.
     pub retransmissions: u64,
     /// Retransmission timeouts.

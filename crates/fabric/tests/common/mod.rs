@@ -2,16 +2,19 @@
 //! that show a mechanism; the product's presets are in the `scenario` crate.
 #![allow(dead_code)]
 
+use dataplane::hop::bfc::BfcConfig;
+use dataplane::hop::{HopConfig, Scheme};
+use dataplane::packet::SchemeSet;
 use std::sync::Arc;
 
 use dataplane::config::{
-    Accounting, Admission, Alpha, AssignConfig, Assist, BaseRtt, BfcConfig, ClassConfig, Classify,
+    Accounting, Admission, Alpha, AssignConfig, Assist, BaseRtt, ClassConfig, Classify,
     ControlConfig, DcqcnConfig, DctcpConfig, EcnConfig, ExpressPassConfig, FixedWindowConfig,
     HomaConfig, HostConfig, HpccConfig, IntConfig, LineRateConfig, MmuConfig, NdpConfig, NicConfig,
-    PathChoice, Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, Sending, SwitchConfig,
-    TimelyConfig, TransportConfig,
+    PathChoice, Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, Sending, TimelyConfig,
+    TransportConfig,
 };
-use dataplane::switch::Pairs;
+use dataplane::switch::{Pairs, SwitchConfig};
 use dataplane::units::{MS, Rate, Time, US};
 use fabric::engine::{Clock, OnDeadlock, Plan, Simulation, Threads};
 use fabric::link_failures::LinkFailures;
@@ -165,8 +168,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         },
         ecn: None,
         int: None,
-        bfc: None,
-        floodgate: None,
+        hop: HopConfig::None,
         path: PathChoice::Flow,
         assist: None,
         acks_return: false,
@@ -188,8 +190,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         host: HostConfig::default(),
         queues: 1,
         shortest_first: false,
-        obeys_bfc: false,
-        obeys_pfc: true,
+        obeys: SchemeSet::ALL.without(Scheme::Bfc.number()),
     };
     Setup {
         topology,
@@ -269,12 +270,12 @@ pub fn bfc(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s.switch.schedule = Schedule::Drr { quantum: 1048 };
     s.switch.mmu.admission = Admission::SharedPool;
     s.switch.mmu.reserved_bytes = 0;
-    s.switch.bfc = Some(BfcConfig {
+    s.switch.hop = HopConfig::Bfc(BfcConfig {
         upstream_queues: 256,
         ..BfcConfig::PAPER
     });
     s.nic.queues = 256;
-    s.nic.obeys_bfc = true;
+    s.nic.obeys = SchemeSet::ALL;
     s
 }
 

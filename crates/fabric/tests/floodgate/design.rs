@@ -1,9 +1,8 @@
 //! Options of the design: when credits are earned, how they are made, tables, groups.
 
 use super::*;
-use dataplane::config::{
-    Aggregation, Amount, Classify, CreditAt, Recovery, Release, Schedule, Voqs,
-};
+use dataplane::config::{Classify, Recovery, Schedule};
+use dataplane::hop::floodgate::{Aggregation, Amount, CreditAt, Release, Voqs};
 use dataplane::units::MS;
 use fabric::record::Ending;
 
@@ -40,8 +39,11 @@ fn every_option_keeps_the_books_and_lets_everything_through() {
     for (nth, config) in options.into_iter().enumerate() {
         let (outcome, _) = some_incast(config).run();
         assert_eq!(outcome.finished, 24, "option {nth}");
-        let f = outcome.counters.floodgate;
-        assert!(f.held > 0 && f.held == f.released, "option {nth}: {f:?}");
+        let f = outcome.counters.hop;
+        assert!(
+            f["floodgate_held"] > 0 && f["floodgate_held"] == f["floodgate_released"],
+            "option {nth}: {f:?}"
+        );
         digests.push(outcome.digest);
     }
     let all = digests.len();
@@ -64,13 +66,13 @@ fn cleared_windows_change_memory_only() {
     let run = |clear_ps| {
         let config = windows(FloodgateConfig::PRACTICAL, |w| w.clear_ps = clear_ps);
         let (outcome, _) = with(line_rate(fabric(4, 2, 8), flows.clone()), config).run();
-        (outcome.digest, outcome.counters.floodgate)
+        (outcome.digest, outcome.counters.hop)
     };
     let (kept, cleared) = (run(None), run(Some(50 * US)));
     assert_eq!(kept.0, cleared.0);
-    assert_eq!(kept.1.cleared_windows, 0);
-    assert!(cleared.1.cleared_windows > 20);
-    assert!(cleared.1.max_windows < kept.1.max_windows / 2);
+    assert_eq!(kept.1["floodgate_cleared_windows"], 0);
+    assert!(cleared.1["floodgate_cleared_windows"] > 20);
+    assert!(cleared.1["floodgate_max_windows"] < kept.1["floodgate_max_windows"] / 2);
 }
 
 // FG-25, FG-63
@@ -159,7 +161,7 @@ fn two_leaves_wait_for_each_other_without_groups_of_voqs_and_not_with_them() {
         outcome.ending,
         Ending::Stalled,
         "{:?}",
-        outcome.counters.floodgate
+        outcome.counters.hop
     );
     assert!(outcome.finished < outcome.started);
     let said = outcome.stall.join("\n");
@@ -192,7 +194,7 @@ fn the_ingress_pipeline_hears_of_the_voqs_later() {
         };
         let (outcome, _) = with(line_rate(fabric(4, 2, 8), flows.clone()), config).run();
         assert_eq!(outcome.finished, 100);
-        outcome.counters.floodgate.held
+        outcome.counters.hop["floodgate_held"]
     };
     let (at_once, later) = (run(None), run(Some(20 * US)));
     assert!(later > at_once, "more packets take the way through a VOQ");
@@ -205,11 +207,11 @@ fn hashed_windows_are_shared_and_nothing_stands_still() {
     let mut flows = incast(0, 24, 8, US, 100_000);
     flows.push(flow(24, 40 * US, 8, 1, 1000));
     let (outcome, _) = with(line_rate(fabric(4, 2, 8), flows), config).run();
-    let f = outcome.counters.floodgate;
+    let f = outcome.counters.hop;
     assert_eq!(outcome.finished, 25);
-    assert!(f.max_windows <= 2);
+    assert!(f["floodgate_max_windows"] <= 2);
     assert!(
-        f.held_others > 0,
+        f["floodgate_held_not_incast"] > 0,
         "the flow to the neighbour shares the window of the incast"
     );
 }
@@ -226,6 +228,6 @@ fn floodgate_goes_with_several_queues() {
         setup.switch.schedule = Schedule::RoundRobin;
         let (outcome, _) = setup.run();
         assert_eq!(outcome.finished, 24);
-        assert!(outcome.counters.floodgate.held > 0);
+        assert!(outcome.counters.hop["floodgate_held"] > 0);
     }
 }

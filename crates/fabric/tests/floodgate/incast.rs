@@ -1,7 +1,7 @@
 //! Incast: who holds what, and how much of it.
 
 use super::*;
-use dataplane::config::{Amount, Release, Voqs, WindowUnit};
+use dataplane::hop::floodgate::{Amount, Release, Voqs, WindowUnit};
 
 /// Leaves are nodes after the hosts, spines after the leaves.
 const LEAVES: u32 = 4;
@@ -48,11 +48,11 @@ fn the_last_hop_gets_no_more_than_the_windows_of_those_above_it() {
         let spine = fullest(&outcome, HOSTS + LEAVES..HOSTS + LEAVES + SPINES);
         assert!(spine <= sources * window, "{spine} > {sources} x {window}");
         assert_eq!(
-            outcome.counters.floodgate.max_voqs, 1,
+            outcome.counters.hop["floodgate_max_voqs"], 1,
             "one destination, one VOQ"
         );
-        assert_eq!(outcome.counters.floodgate.held_others, 0);
-        assert!(outcome.counters.floodgate.held > 1000);
+        assert_eq!(outcome.counters.hop["floodgate_held_not_incast"], 0);
+        assert!(outcome.counters.hop["floodgate_held"] > 1000);
     }
 }
 
@@ -60,7 +60,7 @@ fn the_last_hop_gets_no_more_than_the_windows_of_those_above_it() {
 #[test]
 fn without_floodgate_the_last_hop_holds_far_more() {
     let mut plain = heavy(FloodgateConfig::IDEAL);
-    plain.switch.floodgate = None;
+    plain.switch.hop = HopConfig::None;
     let (plain, _) = plain.run();
     let (ideal, _) = heavy(FloodgateConfig::IDEAL).run();
     let of = |outcome: &Outcome| fullest(outcome, HOSTS..HOSTS + 1);
@@ -72,9 +72,9 @@ fn without_floodgate_the_last_hop_holds_far_more() {
 fn a_flow_alone_is_not_slowed() {
     let lone = |config: Option<FloodgateConfig>| {
         let mut setup = line_rate(fabric(2, 1, 1), vec![flow(0, 0, 0, 1, 3_000_000)]);
-        setup.switch.floodgate = config;
+        setup.switch.hop = config.map_or(HopConfig::None, HopConfig::Floodgate);
         let (outcome, keep) = setup.run();
-        assert_eq!(outcome.counters.floodgate.held, 0);
+        assert_eq!(outcome.counters.hop["floodgate_held"], 0);
         keep.fct(0)
     };
     let plain = lone(None);
@@ -105,7 +105,7 @@ fn the_bottleneck_is_never_idle() {
             "{took} against {wire_ps}: {config:?} {:?}",
             outcome.counters
         );
-        assert!(outcome.counters.floodgate.held > 0);
+        assert!(outcome.counters.hop["floodgate_held"] > 0);
     }
 }
 
@@ -119,7 +119,7 @@ fn others_pass_by_what_is_held() {
     let fct = |config: Option<FloodgateConfig>| {
         let mut s = line_rate(fabric(LEAVES, SPINES, PER_LEAF), flows.clone());
         s.switch.mmu.buffer_bytes = 100_000_000; // no PFC
-        s.switch.floodgate = config;
+        s.switch.hop = config.map_or(HopConfig::None, HopConfig::Floodgate);
         s.run().1.fct(id)
     };
     let (plain, ideal) = (fct(None), fct(Some(FloodgateConfig::IDEAL)));
@@ -138,7 +138,7 @@ fn withheld_credits_keep_the_spines_empty() {
         let flows = incast(0, hosts - PER_LEAF, PER_LEAF, US, 200_000);
         let (outcome, _) = with(line_rate(fabric(leaves, 1, PER_LEAF), flows), config).run();
         let spine = fullest(&outcome, hosts + leaves..hosts + leaves + 1);
-        (spine, outcome.counters.floodgate.withheld)
+        (spine, outcome.counters.hop["floodgate_withheld"])
     };
     let (free, none) = run(None);
     let (bound, withheld) = run(Some(Amount::Bytes(100_000)));
@@ -171,9 +171,9 @@ fn destinations_share_a_pool_that_is_too_small() {
             config,
         )
         .run();
-        let f = outcome.counters.floodgate;
-        assert_eq!(f.hashed_voqs > 0, shared);
-        assert!(f.max_voqs <= u64::from(count));
+        let f = outcome.counters.hop;
+        assert_eq!(f["floodgate_hashed_voqs"] > 0, shared);
+        assert!(f["floodgate_max_voqs"] <= u64::from(count));
     }
 }
 
@@ -183,7 +183,7 @@ fn pfc_sees_what_is_held() {
     let mut setup = heavy(FloodgateConfig::PRACTICAL);
     setup.switch.mmu.buffer_bytes = 1_500_000;
     let (outcome, _) = setup.run();
-    assert!(outcome.counters.pfc_pauses > 0);
+    assert!(outcome.counters.hop["pfc_pauses"] > 0);
     assert_eq!(outcome.counters.drops.iter().sum::<u64>(), 0);
     let hosts = outcome.ports.iter().filter(|p| p.node < HOSTS);
     assert!(hosts.map(|p| p.pauses).sum::<u64>() > 0);
@@ -208,9 +208,9 @@ fn a_paused_destination_stops_at_the_hosts_and_others_go_on() {
         host_pause: None,
         ..FloodgateConfig::IDEAL
     });
-    let f = ideal.counters.floodgate;
-    assert!(f.dst_pauses > 0);
-    assert_eq!(f.dst_pauses, f.dst_resumes);
+    let f = ideal.counters.hop;
+    assert!(f["floodgate_dst_pauses"] > 0);
+    assert_eq!(f["floodgate_dst_pauses"], f["floodgate_dst_resumes"]);
     // At a source leaf: a hop BDP of a host, and what each host sends until it hears of it.
     let most = 15_000 + u64::from(PER_LEAF) * (15_000 + 4 * FRAME);
     let sources = |outcome: &Outcome| fullest(outcome, HOSTS + 1..HOSTS + LEAVES);

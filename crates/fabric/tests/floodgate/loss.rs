@@ -29,8 +29,11 @@ fn data_and_credits_may_be_lost_on_one_path_or_on_all() {
                 let (outcome, keep) = losing(share, config, path).run();
                 assert_eq!(outcome.ending, Ending::Drained, "{share} {path:?}");
                 assert_eq!(outcome.finished, 12);
-                let f = outcome.counters.floodgate;
-                assert!(f.repaired > 0 && f.held > 0, "{f:?}");
+                let f = outcome.counters.hop;
+                assert!(
+                    f["floodgate_repaired"] > 0 && f["floodgate_held"] > 0,
+                    "{f:?}"
+                );
                 // Every window is full again, or the run would not have ended.
                 let took = keep.flows.iter().filter_map(|r| r.received_ps).max();
                 // 12 MB at 100 Gbps take 1.006 ms; what is lost is sent again within timeouts.
@@ -48,8 +51,8 @@ fn data_and_credits_may_be_lost_on_one_path_or_on_all() {
 fn without_numbers_windows_vanish() {
     let config = windows(FloodgateConfig::PRACTICAL, |w| w.numbers_timeout_ps = None);
     let (outcome, _) = losing(0.05, config, PathChoice::Flow).run_raw();
-    assert!(outcome.finished < 12, "{:?}", outcome.counters.floodgate);
-    assert_eq!(outcome.counters.floodgate.repaired, 0);
+    assert!(outcome.finished < 12, "{:?}", outcome.counters.hop);
+    assert_eq!(outcome.counters.hop["floodgate_repaired"], 0);
 }
 
 // FG-33: the last packets and their credits are lost, nothing follows that would tell.
@@ -67,7 +70,7 @@ fn a_lost_end_is_asked_for() {
         setup.seed = seed;
         let (outcome, _) = setup.run();
         assert_eq!(outcome.ending, Ending::Drained);
-        asked += outcome.counters.floodgate.syns;
+        asked += outcome.counters.hop["floodgate_syns"];
     }
     assert!(asked > 0);
 }

@@ -9,7 +9,8 @@ mod loss;
 mod tags;
 
 use common::*;
-use dataplane::config::{FloodgateConfig, WindowConfig};
+use dataplane::hop::HopConfig;
+use dataplane::hop::floodgate::{FloodgateConfig, WindowConfig};
 use dataplane::units::{Rate, Time, US};
 use fabric::engine::Threads;
 use fabric::record::Outcome;
@@ -56,14 +57,14 @@ fn windows(config: FloodgateConfig, change: impl FnOnce(&mut WindowConfig)) -> F
     let mut windows = *config.windows().expect("it has windows");
     change(&mut windows);
     FloodgateConfig {
-        by: dataplane::config::HoldBy::Windows(windows),
+        by: dataplane::hop::floodgate::HoldBy::Windows(windows),
         ..config
     }
 }
 
 /// A preset of the engine's tests with Floodgate.
 fn with(mut setup: Setup, config: FloodgateConfig) -> Setup {
-    setup.switch.floodgate = Some(config);
+    setup.switch.hop = HopConfig::Floodgate(config);
     setup
 }
 
@@ -104,7 +105,10 @@ fn windows_are_full_again_and_all_books_agree_whatever_the_control() {
             let (outcome, _) = setup.run();
             assert_eq!(outcome.finished, started, "{name}");
             assert!(outcome.checks.contains(&"credits"), "{name}");
-            assert!(outcome.counters.floodgate.credit_frames > 0, "{name}");
+            assert!(
+                outcome.counters.hop["floodgate_credit_frames"] > 0,
+                "{name}"
+            );
         }
     }
 }
@@ -171,7 +175,7 @@ fn threads_change_nothing_and_credits_cross_whole() {
         for asked in [2, 3] {
             let more = run(asked);
             assert_eq!(more.digest, one.digest, "{asked} threads");
-            assert_eq!(more.counters.floodgate, one.counters.floodgate);
+            assert_eq!(more.counters.hop, one.counters.hop);
             assert!(more.threads.crossed > 0);
         }
     }

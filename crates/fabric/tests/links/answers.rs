@@ -225,9 +225,10 @@ fn a_failure_during_a_pause_leaves_no_port_paused() {
                 "{name} {until:?}"
             );
             let c = outcome.counters;
-            assert!(c.pfc_pauses + c.bfc_pauses > 10, "{name}");
+            assert!(c.hop["pfc_pauses"] + c.hop["bfc_pauses"] > 10, "{name}");
             assert!(
-                c.pfc_pauses >= c.pfc_resumes && c.bfc_pauses >= c.bfc_resumes,
+                c.hop["pfc_pauses"] >= c.hop["pfc_resumes"]
+                    && c.hop["bfc_pauses"] >= c.hop["bfc_resumes"],
                 "{name}"
             );
             if name == "pfc" {
@@ -471,6 +472,6 @@ fn without_pfc_a_dead_port_gives_its_buffer_back() {
         .failing("spine1", "leaf2", 70 * US, Some(90 * US))
         .run_twice();
     assert_eq!((outcome.ending, outcome.finished), (Ending::Drained, 200));
-    assert!(outcome.counters.bfc_pauses > 0 && outcome.counters.drops[LOST] > 0);
+    assert!(outcome.counters.hop["bfc_pauses"] > 0 && outcome.counters.drops[LOST] > 0);
     assert_eq!(outcome.counters.drops[NO_ROUTE], 0);
 }

@@ -2,9 +2,11 @@
 
 use super::*;
 use dataplane::config::{
-    Admission, Alpha, Amount, Assist, BitmapConfig, Classify, FloodgateConfig, HoldBy, IrnConfig,
-    PauseBy, Recovery, Release, Schedule, Sending, TransportConfig,
+    Admission, Alpha, Assist, Classify, IrnConfig, Recovery, Schedule, Sending, TransportConfig,
 };
+use dataplane::hop::HopConfig;
+use dataplane::hop::bfc::{BitmapConfig, PauseBy};
+use dataplane::hop::floodgate::{Amount, FloodgateConfig, HoldBy, Release};
 use dataplane::units::{MS, US};
 use fabric::record::Ending;
 use proptest::prelude::*;
@@ -55,7 +57,7 @@ fn recovery() -> impl Strategy<Value = Recovery> {
 
 /// Other answers, so that all that a switch and a NIC keep about a neighbour has its turn.
 fn vary(s: &mut Setup, variant: u8) {
-    if let Some(bfc) = &mut s.switch.bfc {
+    if let Some(bfc) = s.switch.hop.bfc_mut() {
         match variant {
             0 => bfc.by = PauseBy::Flow,
             1 | 2 => {
@@ -91,11 +93,11 @@ fn vary(s: &mut Setup, variant: u8) {
             };
         }
         3 => s.nic.ack_class = 2,
-        4 => s.switch.floodgate = Some(FloodgateConfig::PRACTICAL),
-        5 => s.switch.floodgate = Some(FloodgateConfig::IDEAL),
-        6 => s.switch.floodgate = Some(FloodgateConfig::TAGS),
+        4 => s.switch.hop = HopConfig::Floodgate(FloodgateConfig::PRACTICAL),
+        5 => s.switch.hop = HopConfig::Floodgate(FloodgateConfig::IDEAL),
+        6 => s.switch.hop = HopConfig::Floodgate(FloodgateConfig::TAGS),
         7 => {
-            s.switch.floodgate = Some(FloodgateConfig {
+            s.switch.hop = HopConfig::Floodgate(FloodgateConfig {
                 release: Release::Behind,
                 vup_ps: (s.seed.is_multiple_of(2)).then_some(2 * US),
                 ..FloodgateConfig::PRACTICAL
@@ -108,7 +110,7 @@ fn vary(s: &mut Setup, variant: u8) {
 
 /// Windows so small that much is held, and questions that come soon.
 fn small_windows(s: &mut Setup) {
-    let Some(floodgate) = &mut s.switch.floodgate else {
+    let Some(floodgate) = s.switch.hop.floodgate_mut() else {
         return;
     };
     if let HoldBy::Windows(windows) = &mut floodgate.by {
@@ -236,7 +238,7 @@ fn pauses_and_resumes_leave_by_a_port_that_holds_the_flow_they_name() {
     let failed = (link_of(&s.graph(), "leaf1", "spine0"), 2_923_914, None);
     let outcome = keeps_the_laws("bfc", 45, s, vec![failed], (29_982_692, true)).unwrap();
     assert_eq!(outcome.ending, Ending::Drained);
-    assert!(outcome.counters.rerouted_packets > 0 && outcome.counters.bfc_pauses > 0);
+    assert!(outcome.counters.rerouted_packets > 0 && outcome.counters.hop["bfc_pauses"] > 0);
 }
 
 /// A case that the property found: a switch holds packets for a port which new routes do not name any
@@ -262,7 +264,7 @@ fn what_leaves_by_a_port_that_routes_do_not_name_releases_the_next() {
     ];
     let outcome = keeps_the_laws("line-rate", 19, s, failed, (0, false)).unwrap();
     assert_eq!(outcome.ending, Ending::Drained);
-    assert!(outcome.counters.floodgate.held > 0);
+    assert!(outcome.counters.hop["floodgate_held"] > 0);
 }
 
 /// A case that the property found: while a link is away for a microsecond, the way to a destination
@@ -294,7 +296,10 @@ fn a_next_hop_of_old_routes_holds_no_destination() {
     ];
     let outcome = keeps_the_laws("line-rate", 46, s, failed, (29_125_628, false)).unwrap();
     assert_eq!(outcome.ending, Ending::Drained);
-    assert!(outcome.counters.floodgate.held > 0 && outcome.counters.floodgate.dst_pauses > 0);
+    assert!(
+        outcome.counters.hop["floodgate_held"] > 0
+            && outcome.counters.hop["floodgate_dst_pauses"] > 0
+    );
 }
 
 /// Receiver-driven transports with timeouts that a short run has room for, and short queues.

@@ -3,6 +3,8 @@
 use super::*;
 use common::*;
 use dataplane::config::Classify;
+use dataplane::hop::Scheme;
+use dataplane::packet::SchemeSet;
 use dataplane::units::US;
 use fabric::record::Outcome;
 
@@ -71,8 +73,11 @@ fn the_bottleneck_queue_stays_near_the_threshold_and_nobody_else_waits() {
         "{upstream} B upstream"
     );
     let c = outcome.counters;
-    assert!(c.bfc_pauses > 20);
-    assert_eq!(c.bfc_pauses, c.bfc_resumes, "each pause has its resume");
+    assert!(c.hop["bfc_pauses"] > 20);
+    assert_eq!(
+        c.hop["bfc_pauses"], c.hop["bfc_resumes"],
+        "each pause has its resume"
+    );
     assert_eq!(c.drops.iter().sum::<u64>(), 0);
 }
 
@@ -81,7 +86,7 @@ fn the_bottleneck_queue_stays_near_the_threshold_and_nobody_else_waits() {
 fn with_deaf_nics_the_first_hop_holds_what_the_nic_would() {
     let bytes = 5_000_000;
     let mut s = two_switches(bytes);
-    s.nic.obeys_bfc = false;
+    s.nic.obeys = SchemeSet::ALL.without(Scheme::Bfc.number());
     let (outcome, keep) = s.run();
     // Flow 0 comes at full speed and leaves at half of it.
     let upstream = port(&outcome, 5, 6).max_queue_bytes;
@@ -128,7 +133,7 @@ fn model(x_percent: u64, factor: u32) -> (f64, Outcome) {
     };
     let bytes = 10_000_000;
     let mut s = bfc(funnel(1, fast), vec![flow(0, 0, 0, 1, bytes)]);
-    s.switch.bfc.as_mut().unwrap().threshold_factor = factor;
+    s.switch.hop.bfc_mut().unwrap().threshold_factor = factor;
     let (outcome, keep) = s.run();
     (1.0 - goodput(keep.fct(0), bytes), outcome)
 }
@@ -200,7 +205,7 @@ fn more_flows_than_queues_share_them() {
         sticky_ps: 4 * US,
     };
     let (outcome, keep) = s.run();
-    assert!(outcome.counters.bfc_shared_queue > 0);
+    assert!(outcome.counters.hop["bfc_shared_queue"] > 0);
     assert_eq!(outcome.finished, 40);
     let last = (0..40).map(|i| keep.fct(i)).max().unwrap();
     assert!(goodput(last, 40 * 50_000) > 0.95, "{last} ps");
@@ -217,5 +222,8 @@ fn an_incast_beyond_the_buffer_loses_packets_but_no_flow() {
     let c = outcome.counters;
     assert!(c.drops[0] > 0 && c.retransmissions > 0);
     assert_eq!(outcome.finished, 16);
-    assert_eq!((c.pfc_pauses, c.bfc_pauses), (0, c.bfc_resumes));
+    assert_eq!(
+        (c.hop["pfc_pauses"], c.hop["bfc_pauses"]),
+        (0, c.hop["bfc_resumes"])
+    );
 }

@@ -148,7 +148,7 @@ fn a_circle_of_pauses_stops_a_run_that_names_it_and_goes_on_without() {
     assert_eq!(outcome.ending, Ending::Drained);
     assert_eq!(outcome.finished, outcome.started);
     assert!(
-        outcome.counters.bfc_pauses > 0,
+        outcome.counters.hop["bfc_pauses"] > 0,
         "the other pairs still pause"
     );
 }

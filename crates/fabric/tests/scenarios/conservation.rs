@@ -131,8 +131,8 @@ proptest! {
             prop_assert!(acked > received);
         }
         let c = outcome.counters;
-        prop_assert_eq!(c.pfc_pauses, c.pfc_resumes);
-        prop_assert_eq!(c.bfc_pauses, c.bfc_resumes);
+        prop_assert_eq!(c.hop["pfc_pauses"], c.hop["pfc_resumes"]);
+        prop_assert_eq!(c.hop["bfc_pauses"], c.hop["bfc_resumes"]);
         let sent: u64 = outcome.ports.iter().map(|p| p.tx_packets).sum();
         prop_assert_eq!(sent, c.packet_hops, "drained: all that was sent arrived");
     }

@@ -265,7 +265,7 @@ fn pfc_stops_the_class_that_it_names_and_no_other() {
         victims: None,
     });
     let (outcome, keep) = s.run();
-    assert!(outcome.counters.pfc_pauses > 0);
+    assert!(outcome.counters.hop["pfc_pauses"] > 0);
     assert!(
         keep.pauses.iter().all(|p| p.class == 4),
         "data class 2 is class 4 of the wire"

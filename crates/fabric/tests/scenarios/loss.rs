@@ -2,7 +2,8 @@
 
 use super::*;
 use common::*;
-use dataplane::config::{Admission, Alpha, BitmapConfig, PathChoice, Recovery};
+use dataplane::config::{Admission, Alpha, PathChoice, Recovery};
+use dataplane::hop::bfc::BitmapConfig;
 use dataplane::sink::DropCause;
 use dataplane::units::{MS, US};
 use fabric::record::Ending;
@@ -147,7 +148,7 @@ fn lossy_bfc(seed: u64, bitmap: Option<BitmapConfig>) -> Setup {
     s.seed = seed;
     s.until_ps = 1000 * MS;
     s.nic.recovery = Recovery::GoBackN { timeout_ps: MS };
-    s.switch.bfc.as_mut().expect("this is BFC").bitmap = bitmap;
+    s.switch.hop.bfc_mut().expect("this is BFC").bitmap = bitmap;
     s
 }
 
@@ -165,8 +166,11 @@ fn bitmaps_repair_lost_pauses_and_resumes_of_bfc() {
         assert_eq!(outcome.ending, Ending::Drained, "seed {seed}");
         assert_eq!(outcome.finished, 22, "seed {seed}");
         assert!(keep.flows.iter().all(|f| f.received_ps.is_some()));
-        assert!(c.bfc_pauses > 30 && c.bfc_pauses == c.bfc_resumes, "{c:?}");
-        assert!(c.bfc_bitmaps > 1000 && c.retransmissions > 0);
+        assert!(
+            c.hop["bfc_pauses"] > 30 && c.hop["bfc_pauses"] == c.hop["bfc_resumes"],
+            "{c:?}"
+        );
+        assert!(c.hop["bfc_bitmaps"] > 1000 && c.retransmissions > 0);
         assert!(c.drops[DropCause::Link as usize] > 50);
         assert_eq!(outcome.stall, [""; 0]);
     }

@@ -104,7 +104,7 @@ impl Corner {
     fn peak(&self) -> u64 {
         let (outcome, keep) = self.setup().run();
         assert_eq!(outcome.ending, Ending::Drained);
-        assert!(outcome.counters.pfc_pauses > 0);
+        assert!(outcome.counters.hop["pfc_pauses"] > 0);
         let most = keep.buffers.iter().map(|b| b.used_bytes).max().unwrap();
         most - POOL_FRAMES * FRAME
     }
@@ -206,7 +206,7 @@ fn nothing_is_lost_where_the_pool_runs_dry_before_the_threshold() {
         };
         let (outcome, _) = corner.setup().run();
         assert!(
-            outcome.counters.pfc_pauses >= 3,
+            outcome.counters.hop["pfc_pauses"] >= 3,
             "all three senders are paused"
         );
     }
@@ -266,8 +266,8 @@ fn random_traffic_on_small_buffers_loses_nothing_under_pfc() {
             s.switch.mmu.buffer_bytes = 6 * headroom + 20_000 * (1 + seed);
             let (outcome, _) = s.run();
             assert_eq!(outcome.finished, 150, "{name}, {threshold:?}");
-            pauses += outcome.counters.pfc_pauses;
-            spared += outcome.counters.spfc_spared;
+            pauses += outcome.counters.hop["pfc_pauses"];
+            spared += outcome.counters.hop["spfc_spared"];
         }
     }
     assert!(spared > 1000, "{spared} packets spared are no test");

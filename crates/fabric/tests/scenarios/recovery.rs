@@ -306,7 +306,7 @@ proptest! {
         let n = flows.len() as u64;
         let mut s = lossy(preset(shape, flows), buffer, recovery);
         s.switch.mmu.admission = Admission::EgressDynamic { alpha: Alpha::new(1.0), per_queue };
-        if acks_with_data && s.switch.bfc.is_none() {
+        if acks_with_data && s.switch.hop.bfc().is_none() {
             s.nic.ack_class = 2;
         }
         s.nic.ack_every = ack_every; // NIC-09: also where the window is smaller

@@ -4,9 +4,10 @@
 use super::*;
 use common::*;
 use dataplane::config::{
-    AssignConfig, BfcConfig, BitmapConfig, Classify, ControlConfig, DelayWindowConfig,
-    FixedWindowConfig, PauseBy, Schedule, Sending,
+    AssignConfig, Classify, ControlConfig, DelayWindowConfig, FixedWindowConfig, Schedule, Sending,
 };
+use dataplane::hop::HopConfig;
+use dataplane::hop::bfc::{BfcConfig, BitmapConfig, PauseBy};
 use dataplane::units::US;
 use fabric::record::{Ending, Outcome};
 
@@ -38,7 +39,7 @@ fn with(change: impl FnOnce(&mut Setup)) -> (Outcome, Keep) {
 }
 
 fn change_bfc(s: &mut Setup, change: impl FnOnce(&mut BfcConfig)) {
-    change(s.switch.bfc.as_mut().expect("this is BFC"));
+    change(s.switch.hop.bfc_mut().expect("this is BFC"));
 }
 
 /// The latest end of all flows.
@@ -63,8 +64,12 @@ fn bitmaps_beside_changes_or_alone_do_the_same_work() {
         let (outcome, other) = with(|s| change_bfc(s, |b| b.bitmap = Some(bitmap(edges))));
         let c = outcome.counters;
         // Every switch, every port, every microsecond, and 64 more at the end.
-        assert!(c.bfc_bitmaps > 20 * 6 * 6, "{}", c.bfc_bitmaps);
-        assert!(c.bfc_pauses > 0 && c.bfc_pauses == c.bfc_resumes);
+        assert!(
+            c.hop["bfc_bitmaps"] > 20 * 6 * 6,
+            "{}",
+            c.hop["bfc_bitmaps"]
+        );
+        assert!(c.hop["bfc_pauses"] > 0 && c.hop["bfc_pauses"] == c.hop["bfc_resumes"]);
         assert_eq!(c.drops, plain.counters.drops);
         assert!(last(&other).abs_diff(last(&keep)) < last(&keep) / 10);
         // The end of a run is that of its packets, not of its bitmaps.
@@ -87,8 +92,11 @@ fn pausing_by_flow_holds_no_other_flow() {
             change_bfc(s, |b| b.by = PauseBy::Flow);
             s.switch.classify = classify;
         });
-        assert!(outcome.counters.bfc_pauses > 0, "{classify:?}");
-        assert_eq!(outcome.counters.bfc_pauses, outcome.counters.bfc_resumes);
+        assert!(outcome.counters.hop["bfc_pauses"] > 0, "{classify:?}");
+        assert_eq!(
+            outcome.counters.hop["bfc_pauses"],
+            outcome.counters.hop["bfc_resumes"]
+        );
     }
 }
 
@@ -98,7 +106,7 @@ fn sampling_halves_what_is_counted_and_may_reorder() {
     let (all, _) = with(|_| {});
     let (half, _) = with(|s| change_bfc(s, |b| b.sampling = 1 << 15));
     let c = half.counters;
-    assert!(c.bfc_pauses > 0 && c.bfc_pauses == c.bfc_resumes);
+    assert!(c.hop["bfc_pauses"] > 0 && c.hop["bfc_pauses"] == c.hop["bfc_resumes"]);
     assert_eq!(all.counters.overtaken, 0, "order is kept without sampling");
     // With hardly a packet counted and no stickiness, flows change queues under way.
     let (few, _) = with(|s| {
@@ -128,7 +136,7 @@ fn an_incast_in_one_queue_leaves_the_others_to_the_rest() {
                 ..AssignConfig::PAPER
             };
         });
-        outcome.counters.bfc_shared_queue
+        outcome.counters.hop["bfc_shared_queue"]
     };
     let (without, labelled) = (shared(false), shared(true));
     assert!(
@@ -152,7 +160,7 @@ fn a_lagging_map_and_pipelines_cost_queues_and_nothing_else() {
             sticky_ps: 4 * US,
         };
     });
-    assert!(outcome.counters.bfc_stale_assignments > 0);
+    assert!(outcome.counters.hop["bfc_stale_assignments"] > 0);
 }
 
 /// Two flows at once to the same receiver: the short one does not wait, the long one does.
@@ -183,7 +191,7 @@ fn the_delay_window_holds_back_what_waits() {
         let mut s = bfc(star(16), flows.clone());
         s.nic.control = control;
         // Without BFC's pauses the window is alone.
-        s.switch.bfc = None;
+        s.switch.hop = HopConfig::None;
         s.run()
     };
     let (_, free) = run(Sending::Control(ControlConfig::FixedWindow(

@@ -4,9 +4,10 @@ use super::receivers::receivers;
 use super::{ClassifySpec, ScheduleSpec, SchemeSpec, Tell};
 use crate::reader::Section;
 use dataplane::config::{
-    Accounting, Admission, Arbiter, CnpReaction, ControlConfig, Division, PathChoice, PauseBy,
-    Reaction, Recovery, Sending, TimelyBand,
+    Accounting, Admission, Arbiter, CnpReaction, ControlConfig, Division, PathChoice, Reaction,
+    Recovery, Sending, TimelyBand,
 };
+use dataplane::hop::bfc::PauseBy;
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::NEVER;
 

@@ -5,13 +5,15 @@ use super::{
     SchemeSpec, Sticky, Surroundings, Tell,
 };
 use dataplane::config::{
-    Accounting, Admission, Alpha, AssignConfig, Assist, BfcConfig, BitmapConfig, ClassConfig,
-    Classify, ControlConfig, CreditQueue, EcnConfig, ExpressPassConfig, HpccConfig, IntConfig,
-    MAX_CLASSES, MmuConfig, NdpConfig, NicConfig, Red, Schedule, Sending, SwitchConfig,
-    TransportConfig, TrimConfig,
+    Accounting, Admission, Alpha, AssignConfig, Assist, ClassConfig, Classify, ControlConfig,
+    CreditQueue, EcnConfig, ExpressPassConfig, HpccConfig, IntConfig, MAX_CLASSES, MmuConfig,
+    NdpConfig, NicConfig, Red, Schedule, Sending, TransportConfig, TrimConfig,
 };
+use dataplane::hop::bfc::{BfcConfig, BitmapConfig};
+use dataplane::hop::{HopConfig, Scheme};
 use dataplane::int::Counter;
-use dataplane::switch::DATA_CLASS;
+use dataplane::packet::SchemeSet;
+use dataplane::switch::{DATA_CLASS, SwitchConfig};
 use dataplane::units::{Rate, Time};
 
 impl SchemeSpec {
@@ -97,10 +99,7 @@ impl SchemeSpec {
                     _ => Counter::Sent,
                 },
             }),
-            bfc: self
-                .bfc
-                .map(|b| self.backpressure(&b, data_queues, around.max_class)),
-            floodgate: self.floodgate,
+            hop: self.hop(data_queues, around.max_class),
             path: self.path,
             assist: self.assist(),
             acks_return: self.acks_return,
@@ -128,6 +127,14 @@ impl SchemeSpec {
                 Sticky::Fixed(_) => None,
             },
             ..assign
+        }
+    }
+
+    fn hop(&self, data_queues: u16, max_class: u8) -> HopConfig {
+        match (&self.bfc, self.floodgate) {
+            (Some(bfc), _) => HopConfig::Bfc(self.backpressure(bfc, data_queues, max_class)),
+            (None, Some(floodgate)) => HopConfig::Floodgate(floodgate),
+            (None, None) => HopConfig::None,
         }
     }
 
@@ -262,6 +269,16 @@ impl SchemeSpec {
         }
     }
 
+    /// A NIC obeys what it does not know by name: each that gets such a frame has asked for it.
+    fn obeys(&self) -> SchemeSet {
+        let without = |set: SchemeSet, scheme: Scheme, obeyed: bool| match obeyed {
+            true => set,
+            false => set.without(scheme.number()),
+        };
+        let set = without(SchemeSet::ALL, Scheme::Pfc, self.obeys_pfc);
+        without(set, Scheme::Bfc, self.obeys_bfc)
+    }
+
     fn nic(&self, around: &Surroundings) -> NicConfig {
         let (cnp_interval, cnp, cnp_class) = match self.cnp {
             Some((interval, size, class)) => (Some(interval), size, class),
@@ -283,8 +300,7 @@ impl SchemeSpec {
             host: self.host,
             queues: self.nic_queues,
             shortest_first: self.nic_shortest_first,
-            obeys_bfc: self.obeys_bfc,
-            obeys_pfc: self.obeys_pfc,
+            obeys: self.obeys(),
         }
     }
 }

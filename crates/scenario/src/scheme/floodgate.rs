@@ -3,8 +3,9 @@
 use super::{ClassifySpec, SchemeSpec};
 use crate::params;
 use crate::reader::{Section, choice};
-use dataplane::config::{
-    Aggregation, Alpha, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, HostPauseBy,
+use dataplane::config::Alpha;
+use dataplane::hop::floodgate::{
+    Aggregation, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, HostPauseBy,
     PauseThresholds, Release, Voqs, WindowConfig, WindowUnit,
 };
 use dataplane::param::{Conflict, Kind, MAX_SIZE_BYTES, Param, Value, Values};

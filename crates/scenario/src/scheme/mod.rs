@@ -21,11 +21,13 @@ use crate::reader::{Section, choice, string};
 use combinations::combinations;
 use control::read_control;
 use dataplane::config::{
-    Admission, AssignConfig, BaseRtt, FloodgateConfig, HostConfig, NicConfig, PathChoice, PauseBy,
-    Recovery, Red, Scope, Sending, SwitchConfig,
+    Admission, AssignConfig, BaseRtt, HostConfig, NicConfig, PathChoice, Recovery, Red, Scope,
+    Sending,
 };
+use dataplane::hop::bfc::PauseBy;
+use dataplane::hop::floodgate::FloodgateConfig;
 use dataplane::int::IntFormat;
-use dataplane::switch::DATA_CLASS;
+use dataplane::switch::{DATA_CLASS, SwitchConfig};
 use dataplane::units::{Rate, Time};
 use nic::{read_ack, read_nic, read_recovery};
 use signal::read_signal;

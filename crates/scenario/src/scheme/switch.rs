@@ -5,8 +5,9 @@ use super::{BfcSpec, ClassifySpec, Floor, QueuesPer, ScheduleSpec, Sticky, Tell}
 use crate::params;
 use crate::reader::{Section, choice, count};
 use dataplane::config::{
-    Accounting, Admission, Alpha, AssignConfig, PauseBy, Pfc, PfcThreshold, SearchStart, WhenFull,
+    Accounting, Admission, Alpha, AssignConfig, Pfc, PfcThreshold, SearchStart, WhenFull,
 };
+use dataplane::hop::bfc::PauseBy;
 use dataplane::param::{Conflict, Kind, MAX_SIZE_BYTES, MAX_TIME_PS, Param, Value, Values};
 use dataplane::units::NS;
 

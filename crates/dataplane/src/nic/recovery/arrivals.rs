@@ -1,7 +1,7 @@
 //! IRN, the receiver's half: packets that have come before one that is missing.
 
 use super::numbers::Numbers;
-use crate::switch::MixedMap;
+use crate::mixed::MixedMap;
 
 /// Packets that came beyond a gap, of the flows that have a gap.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! Who upstream is paused for which destination: hosts by dstPause, switches by PFC with tag.
 
-use crate::switch::classify::MixedMap;
+use crate::mixed::MixedMap;
 
 /// A port and a destination as one key.
 #[inline]

@@ -1,8 +1,8 @@
 //! The downstream half: which credits each ingress port owes its upstream, and when it sends them.
 
 use super::config::{Aggregation, CreditConfig};
-use crate::hop::floodgate::Credit;
-use crate::switch::classify::MixedMap;
+use super::frames::Credit;
+use crate::mixed::MixedMap;
 use crate::units::{NEVER, Time};
 
 /// Most destinations of a frame.
@@ -293,7 +293,7 @@ impl Credits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::switch::floodgate::config::CreditAt;
+    use crate::hop::floodgate::config::CreditAt;
     use crate::units::US;
 
     fn credits(byte_counter: Option<u64>, generator_ps: Option<Time>) -> Credits {

@@ -1,7 +1,8 @@
-//! What of a switch cannot move, and what in it holds its neighbours: for whoever looks for
-//! deadlocks. Changes nothing.
+//! What of a switch cannot move, and what in it holds its neighbours: for the search for deadlocks.
+//! Changes nothing.
 
-use super::{Switch, bfc};
+use super::Switch;
+use crate::hop::{Hop, HopScheme, ask};
 use crate::packet::{Arena, flag};
 
 /// A queue with packets that a pause holds.
@@ -13,18 +14,18 @@ pub struct StuckQueue {
     pub class: u8,
     /// Bytes that wait.
     pub bytes: u64,
-    /// PFC holds its class.
-    pub by_pfc: bool,
-    /// What BFC names to hold it: its number, or the flow of its first packet.
-    pub by_bfc: Option<u32>,
+    /// Its class is paused.
+    pub by_class: bool,
+    /// What a pause of queues or flows names to hold it: its number, or the flow of its first packet.
+    pub by_name: Option<u32>,
 }
 
 /// What a packet does to the neighbour that it came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Holds {
-    /// It keeps the class of the neighbour's port paused by PFC.
+    /// It keeps a class of the neighbour's port paused.
     Class(u8),
-    /// It keeps a queue or flow of the neighbour's port paused by BFC.
+    /// It keeps a queue or flow of the neighbour's port paused.
     Named(u32),
 }
 
@@ -33,18 +34,19 @@ impl Switch {
     #[inline]
     #[must_use]
     pub fn may_be_stuck(&self, port: u16) -> bool {
-        self.queueing.may_be_stuck(port)
+        self.core.queueing.may_be_stuck(port)
     }
 
     /// Calls `visit` with every queue of a port that has packets and may not send.
     // LNK-41
     pub fn for_each_stuck(&self, port: u16, arena: &Arena, mut visit: impl FnMut(StuckQueue)) {
-        let paused = self.queueing.ports[port as usize].paused;
-        let by_flow = self.pauses_flows();
-        self.queueing.for_each_queue(port, |state| {
-            let q = self.queueing.get(state.queue);
-            let by_pfc = paused >> q.class & 1 != 0;
-            if !by_pfc && !q.paused {
+        let queueing = &self.core.queueing;
+        let paused = queueing.ports[port as usize].paused;
+        let by_flow = queueing.holds_flows();
+        queueing.for_each_queue(port, |state| {
+            let q = queueing.get(state.queue);
+            let by_class = paused >> q.class & 1 != 0;
+            if !by_class && !q.paused {
                 return;
             }
             let named = match by_flow {
@@ -55,8 +57,8 @@ impl Switch {
                 queue: state.queue,
                 class: q.class,
                 bytes: state.bytes,
-                by_pfc,
-                by_bfc: q.paused.then_some(named),
+                by_class,
+                by_name: q.paused.then_some(named),
             });
         });
     }
@@ -65,21 +67,18 @@ impl Switch {
     /// packet in this switch that holds something.
     // LNK-41
     pub fn for_each_hold(&self, arena: &Arena, mut visit: impl FnMut(u16, Holds, u32, u32)) {
-        let mut pausing: Vec<(u16, u8)> = self.mmu.pausing().collect();
+        let mut pausing: Vec<(u16, u8)> = self.core.mmu.pausing().collect();
         pausing.sort_unstable();
-        for port in 0..self.queueing.ports.len() as u16 {
-            self.queueing.for_each_packet(port, arena, |id| {
+        for port in 0..self.ports() {
+            self.for_each_queued(port, arena, |id| {
                 let packet = arena.hot(id);
                 let from = (packet.ingress, packet.class());
                 if packet.has(flag::BUFFERED) && pausing.binary_search(&from).is_ok() {
                     visit(from.0, Holds::Class(from.1), packet.queue, packet.flow);
                 }
-                if let Some(backpressure) = &self.backpressure
-                    && packet.has(bfc::OVER)
-                    && bfc::subject(packet)
-                {
-                    let named = Holds::Named(backpressure.names(packet));
-                    visit(from.0, named, packet.queue, packet.flow);
+                let named = ask!(&self.hop, hop => hop.holds(packet), None);
+                if let Some(named) = named {
+                    visit(from.0, Holds::Named(named), packet.queue, packet.flow);
                 }
             });
         }

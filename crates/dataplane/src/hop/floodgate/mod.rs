@@ -2,33 +2,35 @@
 //! (Liu et al., CoNEXT 2021; rules in `specs/floodgate.md`), and its relative PFC with tag.
 //!
 //! Here is what a switch knows and decides. One file each has the windows, the VOQs, the credits,
-//! the numbers that repair losses and the pauses by destination; `passage.rs` is where a packet or
-//! a frame passes through all of them.
+//! the numbers that repair losses and the pauses by destination; `steps.rs` says what each step of a packet and each frame sets off in them.
 
 mod config;
 mod credit;
+mod frames;
 mod link;
 mod numbers;
-mod passage;
 mod pause;
 mod senders;
+mod steps;
 mod voq;
 mod window;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::hop::floodgate::Credit;
-use crate::packet::{Arena, Kind, Packet, PacketId, flag};
+use super::{Counter, CreditBooks, Cx, Egress, HopScheme, Site};
+use crate::packet::{Arena, Frame, Kind, Packet, PacketId, flag};
 use crate::route::Routes;
 use crate::sink::Sink;
-use crate::switch::Switch;
+use crate::switch::classify::Place;
+use crate::switch::pipeline::Pipeline;
 use crate::units::{Rate, Time};
 pub use config::{
     Aggregation, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, HostPauseBy,
     PauseThresholds, Release, Voqs, WindowConfig, WindowUnit,
 };
-use credit::Credits;
+use credit::Credits as Owed;
+pub use frames::{Credit, Credits, PauseDestination, SwitchSyn};
 use numbers::Numbers;
 use pause::Paused;
 use senders::Senders;
@@ -36,116 +38,48 @@ use voq::{Held, Pool};
 use window::{Way, Windows, ways};
 
 /// The packet was held in a VOQ of the switch that it is in.
-pub(super) const HELD: u8 = flag::HOP_B;
+const HELD: u8 = flag::HOP_B;
 
 /// What Floodgate did at one switch.
 // FG-70
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FloodgateCounters {
+struct Counts {
     /// Packets that were held in a VOQ.
-    pub held: u64,
+    held: u64,
     /// Of them packets of flows that the traffic does not call incast.
-    pub held_others: u64,
+    held_others: u64,
     /// Packets that were released.
-    pub released: u64,
+    released: u64,
     /// Most VOQs that ever were in use at once.
-    pub max_voqs: u64,
+    max_voqs: u64,
     /// Most bytes that ever were held.
-    pub max_held_bytes: u64,
+    max_held_bytes: u64,
     /// Destinations that found no empty VOQ and share one.
-    pub hashed_voqs: u64,
+    hashed_voqs: u64,
     /// Frames of credits sent, and their bytes.
-    pub credit_frames: u64,
+    credit_frames: u64,
     /// Bytes of these frames.
-    pub credit_bytes: u64,
+    credit_bytes: u64,
     /// Frames that were sent because enough bytes were credited.
-    pub credit_frames_by_bytes: u64,
+    credit_frames_by_bytes: u64,
     /// Times that credits of a destination were due and withheld.
-    pub withheld: u64,
+    withheld: u64,
     /// Pauses sent that name a destination.
-    pub dst_pauses: u64,
+    dst_pauses: u64,
     /// Resumes sent that name a destination.
-    pub dst_resumes: u64,
+    dst_resumes: u64,
     /// Questions after a silence (switchSYN).
-    pub syns: u64,
+    syns: u64,
     /// Units of windows that came back by a number though their packet or credit was lost.
-    pub repaired: u64,
+    repaired: u64,
     /// Most entries that the table of windows ever had.
-    pub max_windows: u64,
+    max_windows: u64,
     /// Full windows that were cleared.
-    pub cleared_windows: u64,
+    cleared_windows: u64,
     /// Most entries of credit counters, one per ingress port and destination.
-    pub credit_entries: u64,
+    credit_entries: u64,
     /// Most streams of numbers, one per egress port and destination.
-    pub number_entries: u64,
-}
-
-impl FloodgateCounters {
-    /// Adds what another switch did; of the largest values the larger stays.
-    pub fn add(&mut self, other: &Self) {
-        let Self {
-            held,
-            held_others,
-            released,
-            max_voqs,
-            max_held_bytes,
-            hashed_voqs,
-            credit_frames,
-            credit_bytes,
-            credit_frames_by_bytes,
-            withheld,
-            dst_pauses,
-            dst_resumes,
-            syns,
-            repaired,
-            max_windows,
-            cleared_windows,
-            credit_entries,
-            number_entries,
-        } = self;
-        let sums = [
-            (held, other.held),
-            (held_others, other.held_others),
-            (released, other.released),
-            (hashed_voqs, other.hashed_voqs),
-            (credit_frames, other.credit_frames),
-            (credit_bytes, other.credit_bytes),
-            (credit_frames_by_bytes, other.credit_frames_by_bytes),
-            (withheld, other.withheld),
-            (dst_pauses, other.dst_pauses),
-            (dst_resumes, other.dst_resumes),
-            (syns, other.syns),
-            (repaired, other.repaired),
-            (cleared_windows, other.cleared_windows),
-        ];
-        sums.into_iter().for_each(|(own, more)| *own += more);
-        let largest = [
-            (max_voqs, other.max_voqs),
-            (max_held_bytes, other.max_held_bytes),
-            (max_windows, other.max_windows),
-            (credit_entries, other.credit_entries),
-            (number_entries, other.number_entries),
-        ];
-        largest
-            .into_iter()
-            .for_each(|(own, its)| *own = (*own).max(its));
-    }
-}
-
-/// Sums that must agree between the switches of a network.
-// FG-28
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FloodgateBooks {
-    /// Units that left by a port towards a switch that credits them.
-    pub sent: u64,
-    /// Units that came in from switches.
-    pub arrived: u64,
-    /// Units told in credits.
-    pub told: u64,
-    /// Units that credits gave back.
-    pub taken: u64,
-    /// Units that windows say are in flight.
-    pub in_flight: u64,
+    number_entries: u64,
 }
 
 /// Why the switch wants to be called.
@@ -193,7 +127,7 @@ struct ForPort {
 
 /// Floodgate at one switch.
 #[derive(Debug)]
-pub(super) struct Floodgate {
+pub(crate) struct Floodgate {
     config: FloodgateConfig,
     links: Vec<(Rate, Time)>,
     max_frame: u16,
@@ -203,7 +137,7 @@ pub(super) struct Floodgate {
     to_switch: Vec<bool>,
     upward: Vec<bool>,
     windows: Option<Windows>,
-    credits: Option<Credits>,
+    credits: Option<Owed>,
     numbers: Option<Numbers>,
     pool: Pool,
     ports: Vec<ForPort>,
@@ -230,7 +164,7 @@ pub(super) struct Floodgate {
     ready: Vec<u32>,
     collected: Vec<Credit>,
     words: Vec<u32>,
-    counters: FloodgateCounters,
+    counters: Counts,
     sent: u64,
     taken: u64,
 }
@@ -242,12 +176,8 @@ fn most(amount: Amount, links: &[(Rate, Time)]) -> u64 {
 }
 
 impl Floodgate {
-    pub fn new(
-        config: FloodgateConfig,
-        links: &[(Rate, Time)],
-        routes: &Routes,
-        max_frame: u16,
-    ) -> Self {
+    pub fn new(config: FloodgateConfig, site: &Site<'_>) -> Self {
+        let (links, routes, max_frame) = (site.ports, &site.core.routes, site.max_frame);
         let windows = config.windows();
         let of_host = |&link: &(Rate, Time)| match (&config.by, &config.host_pause) {
             (HoldBy::Tags(thresholds), _) | (_, Some(thresholds)) => OffOn::new(thresholds, link),
@@ -278,7 +208,7 @@ impl Floodgate {
             max_frame,
             ways: Vec::new(),
             windows: windows.map(Windows::new),
-            credits: windows.map(|w| Credits::new(w.credit, links.len())),
+            credits: windows.map(|w| Owed::new(w.credit, links.len())),
             numbers: windows.and_then(|w| w.numbers_timeout_ps).map(Numbers::new),
             pool: Pool::new(config.voqs, false),
             ports: vec![ForPort::default(); links.len()],
@@ -300,18 +230,18 @@ impl Floodgate {
             ready: Vec::new(),
             collected: Vec::new(),
             words: Vec::new(),
-            counters: FloodgateCounters::default(),
+            counters: Counts::default(),
             sent: 0,
             taken: 0,
             config,
         };
-        floodgate.set_upward(routes, &upward);
+        floodgate.set_directions(routes, &upward);
         floodgate
     }
 
     /// Which ports lead up, away from the hosts; before any packet.
     // FG-14
-    pub fn set_upward(&mut self, routes: &Routes, upward: &[bool]) {
+    fn set_directions(&mut self, routes: &Routes, upward: &[bool]) {
         self.upward = upward.to_vec();
         self.ways = ways(
             self.config.windows(),
@@ -358,7 +288,7 @@ impl Floodgate {
     /// Whether a packet that arrives is to be held. Changes nothing.
     // FG-01, FG-04
     #[inline]
-    pub fn holds(&self, packet: &Packet, routes: &Routes) -> bool {
+    fn is_to_be_held(&self, packet: &Packet, routes: &Routes) -> bool {
         if packet.kind() != Kind::Data {
             return false;
         }
@@ -371,7 +301,7 @@ impl Floodgate {
     /// A data packet came in, whatever becomes of it.
     // FG-28, FG-30
     #[inline]
-    pub fn arrived(&mut self, in_port: u16, packet: &Packet) {
+    fn note_arrival(&mut self, in_port: u16, packet: &Packet) {
         if packet.kind() != Kind::Data || !self.to_switch[in_port as usize] {
             return;
         }
@@ -404,7 +334,14 @@ impl Floodgate {
 
     /// Puts a packet into its VOQ; it keeps its egress port.
     // FG-12
-    fn hold(&mut self, port: u16, id: PacketId, way: Way, queued_bytes: u64, arena: &mut Arena) {
+    fn put_in_voq(
+        &mut self,
+        port: u16,
+        id: PacketId,
+        way: Way,
+        queued_bytes: u64,
+        arena: &mut Arena,
+    ) {
         let hot = arena.hot_mut(id);
         hot.flags |= HELD;
         hot.queue = u32::from(port);
@@ -465,34 +402,8 @@ impl Floodgate {
         sink.wake(at);
     }
 
-    /// What INT says of a packet that was held, if not the egress queue.
-    // FG-51
-    #[inline]
-    pub fn seen_by_int(&self, packet: &Packet) -> Option<u64> {
-        (self.config.int_sees_held && packet.has(HELD)).then_some(self.pool.counts.bytes)
-    }
-
-    /// Bytes held for a port, and the most that were ever queued at it and held for it together.
-    pub fn of_port(&self, port: u16) -> (u64, u64) {
-        let of = self.ports[port as usize];
-        (of.held_bytes, of.max_bytes)
-    }
-
-    /// VOQs in use, and bytes in them.
-    pub fn held_now(&self) -> (u32, u64) {
-        (self.pool.counts.in_use, self.pool.counts.bytes)
-    }
-
-    /// Whether nothing is owed to or missing from anybody, so that a run may end.
-    // FG-28
-    pub fn is_at_rest(&self) -> bool {
-        let owed = self.credits.as_ref().map_or(0, |c| c.owed);
-        let missing = self.windows.as_ref().map_or(0, |w| w.in_flight);
-        owed == 0 && (self.numbers.is_none() || missing == 0)
-    }
-
-    pub fn counters(&self) -> FloodgateCounters {
-        FloodgateCounters {
+    fn counts(&self) -> Counts {
+        Counts {
             max_voqs: u64::from(self.pool.counts.max_in_use),
             max_held_bytes: self.pool.counts.max_bytes,
             hashed_voqs: self.pool.counts.hashed,
@@ -505,44 +416,10 @@ impl Floodgate {
         }
     }
 
-    pub fn books(&self) -> FloodgateBooks {
-        FloodgateBooks {
-            sent: self.sent,
-            arrived: self.credits.as_ref().map_or(0, |c| c.arrived),
-            told: self.credits.as_ref().map_or(0, |c| c.told),
-            taken: self.taken,
-            in_flight: self.windows.as_ref().map_or(0, |w| w.in_flight),
-        }
-    }
-
-    /// Calls `visit` with every packet that is held.
-    pub fn for_each_held(&self, arena: &Arena, visit: impl FnMut(PacketId)) {
-        self.pool.for_each(arena, visit);
-    }
-
-    /// For a run that stalled: which destinations wait, and whom this switch holds.
-    pub fn explain_stall(&self, mut say: impl FnMut(String)) {
-        for (dst, held) in self.pool.destinations() {
-            if held.packets > 0 {
-                let why = match &self.windows {
-                    Some(_) => "their window is used up, or they stand behind such packets",
-                    None => "a next hop has paused them",
-                };
-                say(format!(
-                    "VOQ {} holds {} packets for endpoint {dst}: {why}",
-                    held.voq, held.packets
-                ));
-            }
-        }
-        for (port, dst) in self.told.all() {
-            say(format!("port {port} holds endpoint {dst} of its upstream"));
-        }
-    }
-
     /// Compares the books with the packets that are here. `queued` calls its argument with each
     /// packet in an egress queue.
     // FG-28
-    pub fn audit(
+    fn audit_books(
         &self,
         arena: &Arena,
         routes: &Routes,
@@ -645,5 +522,238 @@ impl Floodgate {
             }
         }
         broken
+    }
+}
+
+/// What a frame says to an egress: a host obeys pauses of destinations, and credits go between switches.
+// FG-20, FG-42
+pub(crate) fn obey<E: Egress>(egress: &mut E, frame: &Packet, _list: &[u32]) {
+    if let Some(PauseDestination { on, dst }) = PauseDestination::read(frame) {
+        egress.pause_destination(dst, on);
+    }
+}
+
+impl HopScheme for Floodgate {
+    const COUNTERS: &'static [Counter] = &[
+        Counter::sum("floodgate_held"),
+        Counter::sum("floodgate_held_not_incast"),
+        Counter::sum("floodgate_released"),
+        Counter::largest("floodgate_max_voqs"),
+        Counter::largest("floodgate_max_held_bytes"),
+        Counter::sum("floodgate_hashed_voqs"),
+        Counter::sum("floodgate_credit_frames"),
+        Counter::sum("floodgate_credit_bytes"),
+        Counter::sum("floodgate_credit_frames_by_bytes"),
+        Counter::sum("floodgate_withheld"),
+        Counter::sum("floodgate_dst_pauses"),
+        Counter::sum("floodgate_dst_resumes"),
+        Counter::sum("floodgate_syns"),
+        Counter::sum("floodgate_repaired"),
+        Counter::largest("floodgate_max_windows"),
+        Counter::sum("floodgate_cleared_windows"),
+        Counter::largest("floodgate_credit_entries"),
+        Counter::largest("floodgate_number_entries"),
+    ];
+
+    // FG-70
+    fn count(of: Option<&Self>, _core: &Pipeline, values: &mut [u64]) {
+        let Counts {
+            held,
+            held_others,
+            released,
+            max_voqs,
+            max_held_bytes,
+            hashed_voqs,
+            credit_frames,
+            credit_bytes,
+            credit_frames_by_bytes,
+            withheld,
+            dst_pauses,
+            dst_resumes,
+            syns,
+            repaired,
+            max_windows,
+            cleared_windows,
+            credit_entries,
+            number_entries,
+        } = of.map_or_else(Counts::default, Self::counts);
+        values.copy_from_slice(&[
+            held,
+            held_others,
+            released,
+            max_voqs,
+            max_held_bytes,
+            hashed_voqs,
+            credit_frames,
+            credit_bytes,
+            credit_frames_by_bytes,
+            withheld,
+            dst_pauses,
+            dst_resumes,
+            syns,
+            repaired,
+            max_windows,
+            cleared_windows,
+            credit_entries,
+            number_entries,
+        ]);
+    }
+
+    #[inline]
+    fn arrived(&mut self, core: &Pipeline, in_port: u16, packet: &Packet) -> bool {
+        self.note_arrival(in_port, packet);
+        self.is_to_be_held(packet, &core.routes)
+    }
+
+    /// It is gone, so its upstream gets its credit.
+    // FG-34
+    #[cold]
+    fn refused<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet) {
+        if packet.kind() == Kind::Data {
+            self.earn(cx, packet);
+        }
+    }
+
+    #[inline]
+    fn admitted<S: Sink>(
+        &mut self,
+        cx: &mut Cx<'_, S>,
+        port: u16,
+        place: Option<Place>,
+        id: PacketId,
+    ) -> bool {
+        self.pass_or_hold(cx, port, place, id);
+        true
+    }
+
+    #[inline]
+    fn departed<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, id: PacketId, packet: &Packet) {
+        self.left(cx, port, id, packet);
+    }
+
+    // FG-51
+    #[inline]
+    fn seen_by_int(&self, packet: &Packet) -> Option<u64> {
+        (self.config.int_sees_held && packet.has(HELD)).then_some(self.pool.counts.bytes)
+    }
+
+    fn given_up<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, packet: &Packet) {
+        self.flushed(cx, port, packet);
+    }
+
+    // FG-15
+    fn place_again(&self, core: &Pipeline, port: u16, packet: &Packet) -> Option<Place> {
+        let behind = packet.has(HELD) && self.config.release == Release::Behind;
+        behind.then(|| Place::at(core.queueing.behind(port, packet.class())))
+    }
+
+    fn emptied<S: Sink>(&mut self, cx: &mut Cx<'_, S>) {
+        self.release_all(cx);
+    }
+
+    fn link<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16) {
+        self.forget_link(cx, port);
+    }
+
+    fn rerouted(&mut self, core: &Pipeline) {
+        self.learn(&core.routes);
+    }
+
+    fn receive<S: Sink>(
+        &mut self,
+        cx: &mut Cx<'_, S>,
+        port: u16,
+        id: PacketId,
+        frame: &Packet,
+    ) -> bool {
+        if let Some(credit) = Credit::read(frame) {
+            self.take_credits(cx, port, std::iter::once(credit));
+        } else if Credits::read(frame).is_some() {
+            let mut words = std::mem::take(&mut self.words);
+            words.clear();
+            words.extend_from_slice(cx.arena.list(id));
+            self.take_credits(cx, port, Credits::named(&words));
+            self.words = words;
+        } else if let Some(syn) = SwitchSyn::read(frame) {
+            self.answer_syn(cx, port, syn);
+        } else if let Some(pause) = PauseDestination::read(frame) {
+            self.obey_destination(cx, port, pause);
+            if !pause.on {
+                cx.sink.kick(port);
+            }
+        }
+        true
+    }
+
+    fn timer<S: Sink>(&mut self, cx: &mut Cx<'_, S>) {
+        self.serve_alarms(cx);
+    }
+
+    // FG-14
+    fn set_upward(&mut self, core: &Pipeline, upward: &[bool]) {
+        self.set_directions(&core.routes, upward);
+    }
+
+    // FG-28
+    fn is_at_rest(&self) -> bool {
+        let owed = self.credits.as_ref().map_or(0, |c| c.owed);
+        let missing = self.windows.as_ref().map_or(0, |w| w.in_flight);
+        owed == 0 && (self.numbers.is_none() || missing == 0)
+    }
+
+    fn books(&self) -> Option<CreditBooks> {
+        Some(CreditBooks {
+            sent: self.sent,
+            arrived: self.credits.as_ref().map_or(0, |c| c.arrived),
+            told: self.credits.as_ref().map_or(0, |c| c.told),
+            taken: self.taken,
+            in_flight: self.windows.as_ref().map_or(0, |w| w.in_flight),
+        })
+    }
+
+    fn held_for(&self, port: u16) -> Option<(u64, u64)> {
+        let of = self.ports[port as usize];
+        Some((of.held_bytes, of.max_bytes))
+    }
+
+    fn held_now(&self) -> Option<(u32, u64)> {
+        Some((self.pool.counts.in_use, self.pool.counts.bytes))
+    }
+
+    fn for_each_held(&self, arena: &Arena, visit: &mut dyn FnMut(PacketId)) {
+        self.pool.for_each(arena, visit);
+    }
+
+    /// That is told by its own audit.
+    fn holds_upstream(&self) -> bool {
+        false
+    }
+
+    fn explain_stall(&self, say: &mut dyn FnMut(String)) {
+        for (dst, held) in self.pool.destinations() {
+            if held.packets > 0 {
+                let why = match &self.windows {
+                    Some(_) => "their window is used up, or they stand behind such packets",
+                    None => "a next hop has paused them",
+                };
+                say(format!(
+                    "VOQ {} holds {} packets for endpoint {dst}: {why}",
+                    held.voq, held.packets
+                ));
+            }
+        }
+        for (port, dst) in self.told.all() {
+            say(format!("port {port} holds endpoint {dst} of its upstream"));
+        }
+    }
+
+    fn audit(&self, core: &Pipeline, arena: &Arena) -> Vec<String> {
+        let queued = |visit: &mut dyn FnMut(&Packet)| {
+            for port in 0..core.ports() {
+                core.queueing
+                    .for_each_packet(port, arena, |id| visit(arena.hot(id)));
+            }
+        };
+        self.audit_books(arena, &core.routes, queued)
     }
 }

@@ -1,7 +1,7 @@
 //! What each host sent to each destination and is still here, for pauses that look at that.
 
 use super::pause::pair;
-use crate::switch::classify::MixedMap;
+use crate::mixed::MixedMap;
 
 /// Bytes of a host for a destination that never pause it.
 // FGC-36

@@ -1,6 +1,6 @@
-//! Backpressure flow control (Goyal et al., NSDI 2022): its frames.
+//! The frames of BFC.
 
-use super::Scheme;
+use crate::hop::Scheme;
 use crate::packet::{Frame, SchemeNumber, Words};
 
 /// Pauses or resumes a queue of the neighbour's port.

@@ -1,5 +1,5 @@
-//! Credits at a switch: a short queue of their own at every port, shaped to the share of the link
-//! that leaves room for the data that they let go (`specs/expresspass.md`).
+//! A shaped class of a switch: a short queue of its own at every port, limited to a share of the link. It
+//! carries credits that let data go, which needs the rest of the link (`specs/expresspass.md`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,9 +12,9 @@ use crate::sink::Sink;
 use crate::transport::bucket::Bucket;
 use crate::units::{NEVER, Rate, Time};
 
-/// The class that credits have to themselves.
+/// The class that is shaped.
 // XP-01
-pub(super) const CREDIT_CLASS: u8 = CONTROL_CLASS;
+pub(super) const SHAPED_CLASS: u8 = CONTROL_CLASS;
 
 #[derive(Debug)]
 struct Port {
@@ -24,16 +24,16 @@ struct Port {
     armed: bool,
 }
 
-/// The queues of credits of a switch.
+/// The shaped queues of a switch.
 #[derive(Debug)]
-pub(super) struct Credits {
+pub(super) struct Shaper {
     limit: u16,
     ports: Vec<Port>,
-    /// When buckets open for which credits wait.
+    /// When buckets open for which packets wait.
     alarms: BinaryHeap<Reverse<(Time, u16)>>,
 }
 
-impl Credits {
+impl Shaper {
     pub fn new(queue: &CreditQueue, ports: &[(Rate, Time)]) -> Self {
         let port = |&(rate, _): &(Rate, Time)| Port {
             bucket: Bucket::new(rate, queue),
@@ -47,20 +47,20 @@ impl Credits {
         }
     }
 
-    /// Whether no further credit may wait at a port.
+    /// Whether no further packet may wait at a port.
     // XP-03
     #[inline]
     pub fn is_full(&self, port: u16) -> bool {
         self.ports[port as usize].waiting >= self.limit
     }
 
-    /// A credit joined the queue of a port.
+    /// A packet joined the queue of a port.
     pub fn joined<S: Sink>(&mut self, now: Time, port: u16, queues: &mut Queueing, sink: &mut S) {
         self.ports[port as usize].waiting += 1;
         self.shape(now, port, queues, sink);
     }
 
-    /// A credit left the queue of a port.
+    /// A packet left the queue of a port.
     pub fn left<S: Sink>(&mut self, now: Time, port: u16, queues: &mut Queueing, sink: &mut S) {
         let p = &mut self.ports[port as usize];
         p.waiting -= 1;
@@ -68,17 +68,17 @@ impl Credits {
         self.shape(now, port, queues, sink);
     }
 
-    /// A credit is taken out of the queue of a port, but does not leave by it: that costs no token.
+    /// A packet is taken out of the queue of a port, but does not leave by it: that costs no token.
     // LNK-28
     pub fn withdrawn(&mut self, port: u16) {
         self.ports[port as usize].waiting -= 1;
     }
 
-    /// Holds the credits of a port until its bucket opens.
+    /// Holds the packets of a port until its bucket opens.
     pub fn shape<S: Sink>(&mut self, now: Time, port: u16, queues: &mut Queueing, sink: &mut S) {
         let p = &mut self.ports[port as usize];
         let at = p.bucket.opens_ps();
-        queues.shape(port, CREDIT_CLASS, at > now);
+        queues.shape(port, SHAPED_CLASS, at > now);
         if at > now && p.waiting > 0 && !p.armed {
             p.armed = true;
             self.alarms.push(Reverse((at, port)));
@@ -94,7 +94,7 @@ impl Credits {
             }
             self.alarms.pop();
             self.ports[port as usize].armed = false;
-            queues.shape(port, CREDIT_CLASS, false);
+            queues.shape(port, SHAPED_CLASS, false);
             sink.kick(port);
         }
         NEVER
@@ -102,20 +102,20 @@ impl Credits {
 }
 
 impl Switch {
-    /// What is counted at each port for a receiver-driven transport is what waits there.
+    /// What is counted at each port for shaping and trimming is what waits there.
     // AUD-01
     pub(super) fn audit_assists(&self, arena: &Arena) -> Option<String> {
-        if !self.assists {
+        if !self.core.assists {
             return None;
         }
-        (0..self.queueing.ports.len() as u16).find_map(|port| {
+        (0..self.ports()).find_map(|port| {
             let mut waiting = [0u16; MAX_CLASSES];
-            self.queueing.for_each_packet(port, arena, |id| {
+            self.for_each_queued(port, arena, |id| {
                 waiting[arena.hot(id).class() as usize] += 1
             });
-            let counted = |class: u8| match (&self.credits, &self.trimmer) {
-                (Some(credits), _) if class == CREDIT_CLASS => {
-                    Some(credits.ports[port as usize].waiting)
+            let counted = |class: u8| match (&self.shaper, &self.trimmer) {
+                (Some(shaper), _) if class == SHAPED_CLASS => {
+                    Some(shaper.ports[port as usize].waiting)
                 }
                 (_, Some(trimmer)) if class >= DATA_CLASS => trimmer.waiting(port, class),
                 _ => None,

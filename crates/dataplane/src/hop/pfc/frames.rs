@@ -1,6 +1,6 @@
-//! Priority flow control (IEEE 802.1Qbb).
+//! The frames of PFC.
 
-use super::Scheme;
+use crate::hop::Scheme;
 use crate::packet::{Frame, SchemeNumber, Words};
 
 /// Pauses or resumes classes of the neighbour's port.

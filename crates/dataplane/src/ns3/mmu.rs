@@ -4,8 +4,9 @@
 //! is passed, told or not; a port faster than the NICs has a larger share; an ingress is paused at
 //! its threshold, not above it.
 
-use super::mmu::{Level, Space, Tell};
 use crate::config::{Accounting, Pfc, PfcThreshold};
+use crate::sink::Level;
+use crate::switch::space::{Space, Tell};
 use crate::units::{NS, Rate, Time};
 
 /// Headroom of a port: so many times what its link holds one way.
@@ -43,7 +44,7 @@ struct Port {
 
 /// Buffer of one switch.
 #[derive(Debug)]
-pub(super) struct Books {
+pub(crate) struct Books {
     ports: Vec<Port>,
     /// Per (port, class).
     ingress: Vec<Ingress>,

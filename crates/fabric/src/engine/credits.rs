@@ -1,7 +1,7 @@
-//! What the engine knows of Floodgate: which ports lead up, when a run may end, and whether the credits
-//! of all switches add up.
+//! What hop schemes have to do with the network as a whole: which ports lead up, when a run may end, and
+//! whether the credits of all switches add up.
 
-use dataplane::switch::FloodgateBooks;
+use dataplane::hop::CreditBooks;
 use kernel::calendar::Calendar;
 
 use super::Simulation;
@@ -17,11 +17,10 @@ pub(super) fn upward(graph: &Graph, node: u32) -> Vec<bool> {
 }
 
 impl<C: Calendar> Network<C> {
-    /// No switch owes credits, and none misses any that it can still get.
+    /// No switch owes its neighbours anything, and none misses anything that it can still get.
     // FG-28
-    pub fn floodgates_rest(&self) -> bool {
-        let mut all = self.each_switch().filter_map(|(_, s, _)| s.floodgate());
-        all.all(|(.., at_rest)| at_rest)
+    pub fn is_at_rest(&self) -> bool {
+        self.each_switch().all(|(_, switch, _)| switch.is_at_rest())
     }
 }
 
@@ -29,18 +28,16 @@ impl<C: Calendar + Send> Simulation<C> {
     /// FG-28: what switches sent to each other is on links, waits, is owed, told or back; and windows
     /// are full when nothing is left. Where links lose frames only the switches' own books hold.
     pub(super) fn audit_credits(&self, drained: bool) -> Vec<String> {
-        let mut sum = FloodgateBooks::default();
-        for (_, switch, _) in self.net.each_switch() {
-            let Some((_, books, _)) = switch.floodgate() else {
-                continue;
-            };
+        let mut sum = CreditBooks::default();
+        let switches = self.net.each_switch();
+        for books in switches.filter_map(|(_, switch, _)| switch.credit_books()) {
             sum.sent += books.sent;
             sum.arrived += books.arrived;
             sum.told += books.told;
             sum.taken += books.taken;
             sum.in_flight += books.in_flight;
         }
-        let FloodgateBooks {
+        let CreditBooks {
             sent,
             arrived,
             told,

@@ -1,6 +1,6 @@
 //! Numbers of data and credits between two switches: how a window outlives losses.
 
-use crate::switch::classify::MixedMap;
+use crate::mixed::MixedMap;
 use crate::units::Time;
 
 /// What an egress port has sent towards one destination.

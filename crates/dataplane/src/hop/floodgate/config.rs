@@ -1,6 +1,8 @@
 //! What Floodgate at a switch is: plain data, one choice per question (`specs/floodgate.md`).
 
 use crate::config::Alpha;
+use crate::hop::Declaration;
+use crate::switch::needs::Needs;
 use crate::units::{Rate, Time};
 
 /// A number of bytes, or a multiple of what a link holds.
@@ -243,4 +245,20 @@ impl FloodgateConfig {
         }),
         ..Self::PRACTICAL
     };
+}
+
+impl Declaration for FloodgateConfig {
+    fn needs(&self) -> Needs {
+        Needs {
+            queues_behind: self.release == Release::Behind,
+            ..Needs::default()
+        }
+    }
+
+    fn smallest_frame_bytes(&self) -> u16 {
+        let credit = self
+            .windows()
+            .map(|w| w.credit.frame_bytes + w.credit.entry_bytes);
+        self.frame_bytes.min(credit.unwrap_or(u16::MAX))
+    }
 }

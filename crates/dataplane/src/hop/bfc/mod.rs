@@ -1,105 +1,34 @@
-//! Backpressure Flow Control at a switch (Goyal et al., NSDI 2022, §3.3.2): thresholds, and the pause
-//! counters that hold queues of the hop upstream.
+//! Backpressure flow control (Goyal et al., NSDI 2022, §3.3.2): thresholds, and the pause counters that
+//! hold queues of the hop upstream.
 //!
-//! The rules are in `specs/bfc.md`; which queue a flow gets is in `flow_table.rs`.
+//! The rules are in `specs/bfc.md`. Which queue a flow gets is the classifier's choice
+//! (`switch/flow_table.rs`), as switches without BFC may make it too.
 
-use crate::config::{ALL_PACKETS, BfcConfig, BitmapConfig, Classify, PauseBy, SwitchConfig};
-use crate::packet::{Packet, flag};
-use crate::route::mix32;
-use crate::switch::classify::MixedMap;
+mod config;
+mod frames;
+
+use super::{Counter, Cx, Egress, HopScheme, Site};
+use crate::config::{Classify, SwitchConfig};
+use crate::mixed::MixedMap;
+use crate::packet::{Arena, Frame, Packet, PacketId, flag};
+use crate::sink::Sink;
+use crate::switch::flow_table::longest_hop_ps;
+use crate::switch::pairs::Pairs;
+use crate::switch::pipeline::{Found, Pipeline};
 use crate::switch::queueing::DATA_CLASS;
 use crate::units::{Rate, Time};
+pub use config::{ALL_PACKETS, BfcConfig, BitmapConfig, PauseBy};
+pub use frames::{Bitmap, PauseFlow, PauseQueue};
 
-/// BFC: this packet incremented its pause counter (`counterIncr`).
-pub(crate) const OVER: u8 = flag::HOP_A;
-
-/// Pairs of (ingress, egress) ports of a switch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pairs {
-    /// Words of an ingress.
-    words: usize,
-    bits: Vec<u64>,
-}
-
-impl Pairs {
-    /// No pair of a switch with this many ports.
-    #[must_use]
-    pub fn none(ports: u16) -> Self {
-        let words = usize::from(ports).div_ceil(64);
-        Self {
-            words,
-            bits: vec![0; words * usize::from(ports)],
-        }
-    }
-
-    /// Egresses of an ingress, as bits.
-    #[must_use]
-    pub fn row(&self, ingress: u16) -> &[u64] {
-        &self.bits[usize::from(ingress) * self.words..][..self.words]
-    }
-
-    /// Puts in the pairs of an ingress with all these egresses, given as bits.
-    pub fn insert_all(&mut self, ingress: u16, egresses: &[u64]) {
-        let row = &mut self.bits[usize::from(ingress) * self.words..][..self.words];
-        for (word, more) in row.iter_mut().zip(egresses) {
-            *word |= more;
-        }
-    }
-
-    /// Puts in all pairs of another set of the same switch.
-    pub fn unite(&mut self, other: &Self) {
-        for (word, more) in self.bits.iter_mut().zip(&other.bits) {
-            *word |= more;
-        }
-    }
-
-    #[inline]
-    const fn at(&self, ingress: u16, egress: u16) -> usize {
-        ingress as usize * self.words * 64 + egress as usize
-    }
-
-    /// Puts a pair in.
-    pub fn insert(&mut self, ingress: u16, egress: u16) {
-        let at = self.at(ingress, egress);
-        self.bits[at / 64] |= 1 << (at % 64);
-    }
-
-    /// Takes a pair out.
-    pub fn remove(&mut self, ingress: u16, egress: u16) {
-        let at = self.at(ingress, egress);
-        self.bits[at / 64] &= !(1 << (at % 64));
-    }
-
-    /// Whether a pair is in.
-    #[inline]
-    #[must_use]
-    pub fn contains(&self, ingress: u16, egress: u16) -> bool {
-        let at = self.at(ingress, egress);
-        self.bits[at / 64] >> (at % 64) & 1 != 0
-    }
-
-    /// How many pairs are in.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.bits
-            .iter()
-            .map(|word| word.count_ones() as usize)
-            .sum()
-    }
-
-    /// Whether no pair is in.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.bits.iter().all(|&word| word == 0)
-    }
-}
+/// This packet incremented its pause counter (`counterIncr`).
+const OVER: u8 = flag::HOP_A;
 
 /// What a pause counter is for: an ingress port, and the queue upstream or the flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Held {
-    pub ingress: u16,
+struct Held {
+    ingress: u16,
     /// Number of the queue upstream, or of the flow.
-    pub what: u32,
+    what: u32,
 }
 
 impl Held {
@@ -115,9 +44,9 @@ impl Held {
     }
 }
 
-/// The backpressure half: which queues upstream must wait.
+/// BFC at a switch: which queues upstream must wait.
 #[derive(Debug)]
-pub(crate) struct Backpressure {
+pub(crate) struct Bfc {
     config: BfcConfig,
     /// Per (ingress port, upstream queue): packets here that were over the threshold. Only those
     /// that are not 0 are held.
@@ -130,8 +59,15 @@ pub(crate) struct Backpressure {
     rows: Vec<(u32, u64)>,
     /// Pairs of (ingress, egress) that may be held; `None`: all.
     allowed: Option<Pairs>,
-    /// Seed of the sampling.
-    seed: u32,
+    counted: Counted,
+}
+
+/// What was told.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    pauses: u64,
+    resumes: u64,
+    bitmaps: u64,
 }
 
 /// Rows of the threshold table are this long; with more active queues the value is computed.
@@ -143,36 +79,22 @@ pub fn hrtt_ps(bfc: &BfcConfig, ports: &[(Rate, Time)]) -> Time {
     bfc.hrtt_ps.unwrap_or_else(|| longest_hop_ps(ports))
 }
 
-fn longest_hop_ps(ports: &[(Rate, Time)]) -> Time {
-    ports.iter().map(|&(_, delay)| 2 * delay).max().unwrap_or(0)
-}
-
 /// BFC-07: for each port of a switch its speed in bits per second, and the pause threshold in bytes
 /// of a queue that is alone at it.
 #[must_use]
 pub fn pause_thresholds(bfc: &BfcConfig, ports: &[(Rate, Time)]) -> Vec<(u64, u64)> {
-    let of = Backpressure::new(*bfc, 0, ports);
+    let of = Bfc::with_ports(*bfc, ports);
     let speed =
         |(port, &(rate, _)): (usize, &(Rate, Time))| (rate.bps(), of.threshold(port as u16, 1));
     ports.iter().enumerate().map(speed).collect()
 }
 
-/// BFC-04: for how long a flow without packets keeps its queue at a switch with these ports.
-#[must_use]
-pub fn sticky_ps(config: &SwitchConfig, ports: &[(Rate, Time)]) -> Time {
-    let Classify::Dynamic { sticky_ps, .. } = config.classify else {
-        return 0;
-    };
-    let hrtt_ps = match &config.bfc {
-        Some(bfc) => hrtt_ps(bfc, ports),
-        None => longest_hop_ps(ports),
-    };
-    let times = |n: u32| ((u128::from(hrtt_ps) * u128::from(n)) >> 16) as Time;
-    config.assign.sticky_hrtts.map_or(sticky_ps, times)
-}
+impl Bfc {
+    pub fn new(config: BfcConfig, site: &Site<'_>) -> Self {
+        Self::with_ports(config, site.ports)
+    }
 
-impl Backpressure {
-    pub fn new(config: BfcConfig, switch: u32, ports: &[(Rate, Time)]) -> Self {
+    fn with_ports(config: BfcConfig, ports: &[(Rate, Time)]) -> Self {
         // Each egress at its own speed.
         let hrtt_ps = hrtt_ps(&config, ports) + config.tau_ps; // BFC-42
         let scaled = |rate: Rate| {
@@ -199,30 +121,8 @@ impl Backpressure {
             thresholds,
             rows,
             allowed: None,
-            seed: mix32(switch ^ 0x5a3b_1e77),
+            counted: Counted::default(),
         }
-    }
-
-    /// BFC-35: only these pairs are counted and paused; `None`: all are.
-    pub fn allow(&mut self, pairs: Option<Pairs>) {
-        self.allowed = pairs;
-    }
-
-    /// LNK-21: nothing of the upstream at this ingress is held any more.
-    pub fn forget(&mut self, ingress: u16) {
-        self.counters
-            .retain(|&key, _| Held::of(key).ingress != ingress);
-    }
-
-    /// BFC-32: whether flow table and pause counters see a packet. A function of the packet, so
-    /// that it is the same when it leaves.
-    #[inline]
-    pub fn counts(&self, packet: &Packet) -> bool {
-        if self.config.sampling >= ALL_PACKETS {
-            return true;
-        }
-        let draw = mix32(mix32(packet.hash ^ self.seed) ^ packet.psn);
-        draw >> 16 < self.config.sampling
     }
 
     /// Whether a packet that goes from an ingress to an egress may hold its upstream.
@@ -237,7 +137,7 @@ impl Backpressure {
 
     /// What a packet holds upstream: the number of a queue, or of its flow.
     #[inline]
-    pub const fn names(&self, packet: &Packet) -> u32 {
+    const fn names(&self, packet: &Packet) -> u32 {
         match self.config.by {
             PauseBy::Queue => (packet.upstream_queue % self.config.upstream_queues) as u32,
             PauseBy::Flow => packet.flow, // BFC-37
@@ -255,7 +155,7 @@ impl Backpressure {
 
     /// BFC-07: the pause threshold of a queue in bytes when `active` queues of its port may send.
     #[inline]
-    pub fn threshold(&self, egress: u16, active: u32) -> u64 {
+    fn threshold(&self, egress: u16, active: u32) -> u64 {
         let (row, bytes) = self.rows[egress as usize];
         let active = active.max(1);
         match self.thresholds[row as usize].get(active as usize - 1) {
@@ -264,31 +164,22 @@ impl Backpressure {
         }
     }
 
-    /// BFC-09: whether a packet that found `found` bytes in its queue is over the threshold;
-    /// `alone` says that its flow had no packet here.
+    /// BFC-09: whether a packet is over the threshold, given what it found in its queue.
     #[inline]
-    pub fn is_over(
-        &self,
-        egress: u16,
-        active: u32,
-        found: u64,
-        packet: &Packet,
-        alone: bool,
-    ) -> bool {
+    fn is_over(&self, egress: u16, active: u32, found: Found, packet: &Packet) -> bool {
         let queued = if self.config.count_arriving {
-            found + u64::from(packet.size)
+            found.bytes + u64::from(packet.size)
         } else {
-            found
+            found.bytes
         };
-        !(alone && self.config.first_exempt)
+        !(found.alone && self.config.first_exempt)
             && queued > self.threshold(egress, active)
             && self.may_hold(packet.ingress, egress)
-            && self.counts(packet)
     }
 
     /// BFC-05: counts a packet that found its queue over the threshold. True on 0 → 1: pause.
     #[inline]
-    pub fn over(&mut self, packet: &Packet) -> bool {
+    fn over(&mut self, packet: &Packet) -> bool {
         let counter = self.counters.entry(self.key(packet)).or_insert(0);
         *counter += 1;
         *counter == 1
@@ -296,7 +187,7 @@ impl Backpressure {
 
     /// BFC-06: such a packet leaves. True on 1 → 0: resume.
     #[inline]
-    pub fn under(&mut self, packet: &Packet) -> bool {
+    fn under(&mut self, packet: &Packet) -> bool {
         let key = self.key(packet);
         let Some(counter) = self.counters.get_mut(&key) else {
             return false;
@@ -309,30 +200,15 @@ impl Backpressure {
         last
     }
 
-    /// Bytes of a pause or resume frame.
-    pub const fn frame_bytes(&self) -> u16 {
-        self.config.frame_bytes
-    }
-
-    /// What a pause names.
-    pub const fn by(&self) -> PauseBy {
-        self.config.by
-    }
-
-    /// The periodic bitmaps, if there are any.
-    pub const fn bitmap(&self) -> Option<BitmapConfig> {
-        self.config.bitmap
-    }
-
     /// What is held now, in order of ingress ports and numbers.
-    pub fn holding(&self) -> Vec<Held> {
+    fn holding(&self) -> Vec<Held> {
         let mut held: Vec<Held> = self.counters.keys().map(|&key| Held::of(key)).collect();
         held.sort_unstable();
         held
     }
 
     /// Queues upstream of one ingress that are held now, in order.
-    pub fn holding_at(&self, ingress: u16) -> Vec<u32> {
+    fn holding_at(&self, ingress: u16) -> Vec<u32> {
         let of = self.counters.keys().map(|&key| Held::of(key));
         let mut held: Vec<u32> = of
             .filter(|h| h.ingress == ingress)
@@ -342,22 +218,206 @@ impl Backpressure {
         held
     }
 
-    /// Whether nothing is held.
-    pub fn holds_nothing(&self) -> bool {
-        self.counters.is_empty()
+    /// Tells the upstream to pause or resume what a packet names.
+    // BFC-05, BFC-06
+    fn tell<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet, pause: bool) {
+        if cx.core.is_dead(packet.ingress) {
+            return; // LNK-21
+        }
+        if pause {
+            self.counted.pauses += 1;
+        } else {
+            self.counted.resumes += 1;
+        }
+        if let Some(bitmap) = self.config.bitmap
+            && !bitmap.edges
+        {
+            // BFC-43
+            if !pause {
+                let held = self.holding_at(packet.ingress);
+                self.tell_bitmap(cx, packet.ingress, bitmap.frame_bytes, &held);
+            }
+            return;
+        }
+        let (on, queue, bytes) = (pause, packet.upstream_queue, self.config.frame_bytes);
+        let frame = match self.config.by {
+            PauseBy::Queue => PauseQueue { on, queue }.packet(bytes),
+            PauseBy::Flow => {
+                let flow = packet.flow;
+                PauseFlow { on, flow, queue }.packet(bytes)
+            }
+        };
+        cx.emit(packet.ingress, frame);
+    }
+
+    fn tell_bitmap<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, bytes: u16, queues: &[u32]) {
+        if cx.core.is_dead(port) {
+            return; // LNK-21
+        }
+        self.counted.bitmaps += 1;
+        let id = cx.emit(port, Bitmap.packet(bytes));
+        cx.arena.set_list(id, queues);
+    }
+
+    /// A packet that was over the threshold is gone from its queue.
+    fn gone<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet) {
+        if packet.has(OVER) && self.under(packet) {
+            self.tell(cx, packet, false);
+        }
+    }
+}
+
+/// What a frame says to the egress.
+// BFC-10, BFC-11, BFC-30, BFC-37
+pub(crate) fn obey<E: Egress>(egress: &mut E, frame: &Packet, list: &[u32]) {
+    if let Some(PauseQueue { on, queue }) = PauseQueue::read(frame) {
+        egress.pause_queue(queue, on);
+    } else if let Some(PauseFlow { on, flow, queue }) = PauseFlow::read(frame) {
+        egress.pause_flow(flow, queue, on);
+    } else if Bitmap::read(frame).is_some() {
+        egress.pause_exactly(list);
+    }
+}
+
+impl HopScheme for Bfc {
+    const COUNTERS: &'static [Counter] = &[
+        Counter::sum("bfc_pauses"),
+        Counter::sum("bfc_resumes"),
+        Counter::sum("bfc_bitmaps"),
+        Counter::sum("bfc_stale_assignments"),
+        Counter::sum("bfc_shared_queue"),
+        Counter::sum("bfc_table_collisions"),
+    ];
+
+    fn count(of: Option<&Self>, core: &Pipeline, values: &mut [u64]) {
+        let Counted {
+            pauses,
+            resumes,
+            bitmaps,
+        } = of.map_or_else(Counted::default, |bfc| bfc.counted);
+        let (stale, shared, collisions) = core.classifier.assignments();
+        values.copy_from_slice(&[pauses, resumes, bitmaps, stale, shared, collisions]);
+    }
+
+    #[inline]
+    fn enqueued<S: Sink>(
+        &mut self,
+        cx: &mut Cx<'_, S>,
+        port: u16,
+        (id, packet): (PacketId, &Packet),
+        found: Found,
+    ) {
+        if !subject(packet) {
+            return;
+        }
+        // BFC-07: N_active with this packet in place. BFC-17: whatever chose the queue.
+        let active = cx.core.queueing.open(port, packet.class());
+        if self.is_over(port, active, found, packet) && cx.core.counts(packet) {
+            cx.arena.hot_mut(id).flags |= OVER;
+            if self.over(packet) {
+                self.tell(cx, packet, true);
+            }
+        }
+    }
+
+    #[inline]
+    fn departed<S: Sink>(
+        &mut self,
+        cx: &mut Cx<'_, S>,
+        _port: u16,
+        _id: PacketId,
+        packet: &Packet,
+    ) {
+        self.gone(cx, packet);
+    }
+
+    fn withdrawn<S: Sink>(&mut self, cx: &mut Cx<'_, S>, id: PacketId, packet: &Packet) {
+        cx.arena.hot_mut(id).flags &= !OVER;
+        self.gone(cx, packet);
+    }
+
+    /// A bitmap on every port.
+    // BFC-30
+    fn tick<S: Sink>(&mut self, cx: &mut Cx<'_, S>) {
+        let Some(bitmap) = self.config.bitmap else {
+            return;
+        };
+        let held = self.holding();
+        let mut rest = held.as_slice();
+        let mut queues = Vec::new();
+        for port in 0..cx.core.ports() {
+            let here = rest.partition_point(|h| h.ingress <= port);
+            queues.clear();
+            queues.extend(rest[..here].iter().map(|h| h.what));
+            rest = &rest[here..];
+            self.tell_bitmap(cx, port, bitmap.frame_bytes, &queues);
+        }
+    }
+
+    // LNK-21
+    fn link<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16) {
+        self.counters
+            .retain(|&key, _| Held::of(key).ingress != port);
+        let mut holding = Vec::new();
+        for egress in 0..cx.core.ports() {
+            cx.core.queueing.for_each_packet(egress, cx.arena, |id| {
+                let packet = cx.arena.hot(id);
+                if packet.ingress == port && packet.has(OVER) {
+                    holding.push(id);
+                }
+            });
+        }
+        for id in holding {
+            cx.arena.hot_mut(id).flags &= !OVER;
+        }
+    }
+
+    // BFC-35
+    fn allow(&mut self, pairs: Option<Pairs>) {
+        self.allowed = pairs;
+    }
+
+    fn holds(&self, packet: &Packet) -> Option<u32> {
+        (packet.has(OVER) && subject(packet)).then(|| self.names(packet))
+    }
+
+    fn is_at_rest(&self) -> bool {
+        true
+    }
+
+    fn holds_upstream(&self) -> bool {
+        !self.counters.is_empty()
+    }
+
+    fn explain_stall(&self, say: &mut dyn FnMut(String)) {
+        let what = match self.config.by {
+            PauseBy::Queue => "queue",
+            PauseBy::Flow => "flow",
+        };
+        for held in self.holding() {
+            say(format!(
+                "port {} holds {what} {} of its upstream by BFC",
+                held.ingress, held.what
+            ));
+        }
+    }
+
+    fn audit(&self, _core: &Pipeline, _arena: &Arena) -> Vec<String> {
+        Vec::new()
     }
 }
 
 /// What a BFC switch keeps, in entries (BFC paper §3.3): flow table and pause counters.
 // BFC-16
 #[must_use]
-pub fn state_entries(config: &SwitchConfig, ports: u32) -> (u64, u64) {
+pub fn state_entries(config: &SwitchConfig<super::HopConfig>, ports: u32) -> (u64, u64) {
     let table = match config.classify {
         Classify::Dynamic { table, .. } => u64::from(table) * u64::from(ports),
         _ => 0,
     };
     let counters = config
-        .bfc
+        .hop
+        .bfc()
         .map_or(0, |b| u64::from(b.upstream_queues) * u64::from(ports));
     (table, counters)
 }
@@ -365,14 +425,13 @@ pub fn state_entries(config: &SwitchConfig, ports: u32) -> (u64, u64) {
 /// Whether a packet takes part in backpressure: all but the control classes.
 // BFC-14
 #[inline]
-pub(crate) const fn subject(packet: &Packet) -> bool {
+const fn subject(packet: &Packet) -> bool {
     packet.class() >= DATA_CLASS
 }
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::packet::Kind;
-    use crate::switch::tests::config;
     use crate::units::US;
 
     fn packet(flow: u32) -> Packet {
@@ -383,13 +442,20 @@ mod tests {
         }
     }
 
-    fn backpressure() -> Backpressure {
+    fn found(bytes: u64) -> Found {
+        Found {
+            bytes,
+            alone: false,
+        }
+    }
+
+    fn backpressure() -> Bfc {
         let config = BfcConfig {
             upstream_queues: 32,
             ..BfcConfig::PAPER
         };
         let ports = [(Rate::from_gbps(100), US), (Rate::from_gbps(400), US / 2)];
-        Backpressure::new(config, 9, &ports)
+        Bfc::with_ports(config, &ports)
     }
 
     // BFC-07, BFC-08
@@ -415,48 +481,14 @@ mod tests {
             tau_ps: US,
             ..BfcConfig::PAPER
         };
-        let b = Backpressure::new(config, 9, &ports);
+        let b = Bfc::with_ports(config, &ports);
         assert_eq!(b.threshold(0, 1), 37_500, "3 us instead of 2");
         assert_eq!(b.threshold(0, 30), 1_250);
         assert_eq!(b.threshold(0, 36), 1_048, "not 1041");
         assert_eq!(b.threshold(0, 4_000), 1_048);
         // The table and the formula beyond it are the same.
-        let plain = Backpressure::new(BfcConfig::PAPER, 9, &ports);
+        let plain = Bfc::with_ports(BfcConfig::PAPER, &ports);
         assert!((1..1000).all(|n| plain.threshold(0, n) == 25_000 / u64::from(n)));
-    }
-
-    // BFC-04
-    #[test]
-    fn the_sticky_time_follows_the_hops_of_each_switch() {
-        let mut c = config();
-        c.classify = Classify::Dynamic {
-            queues: 4,
-            table: 400,
-            sticky_ps: 7 * US,
-        };
-        let far = [(Rate::from_gbps(100), US), (Rate::from_gbps(200), 200 * US)];
-        assert_eq!(sticky_ps(&c, &far), 7 * US);
-        c.assign.sticky_hrtts = Some(2 << 16);
-        assert_eq!(sticky_ps(&c, &far), 800 * US);
-        assert_eq!(sticky_ps(&c, &far[..1]), 4 * US);
-    }
-
-    // BFC-32
-    #[test]
-    fn a_share_of_the_packets_is_sampled_and_a_packet_always_alike() {
-        let config = BfcConfig {
-            sampling: ALL_PACKETS / 2,
-            first_exempt: false,
-            ..BfcConfig::PAPER
-        };
-        let b = Backpressure::new(config, 9, &[(Rate::from_gbps(100), US)]);
-        let nth = |psn| Packet { psn, ..packet(1) };
-        let sampled = (0..10_000).filter(|&psn| b.counts(&nth(psn))).count();
-        assert!((4_800..5_200).contains(&sampled), "{sampled} of 10 000");
-        for psn in 0..100 {
-            let over = b.is_over(0, 1, 1 << 20, &nth(psn), false);
-            assert_eq!(over, b.counts(&nth(psn)), "one decision for both");
-        }
     }
 
     // BFC-35
@@ -471,9 +503,9 @@ mod tests {
         pairs.insert(1, 0);
         assert_eq!((pairs.len(), pairs.is_empty()), (1, false));
         b.allow(Some(pairs));
-        assert!(b.is_over(0, 1, 1 << 20, &from(1), false));
-        assert!(!b.is_over(0, 1, 1 << 20, &from(0), false));
-        assert!(!b.is_over(1, 1, 1 << 20, &from(0), false));
+        assert!(b.is_over(0, 1, found(1 << 20), &from(1)));
+        assert!(!b.is_over(0, 1, found(1 << 20), &from(0)));
+        assert!(!b.is_over(1, 1, found(1 << 20), &from(0)));
     }
 
     // BFC-37
@@ -483,7 +515,7 @@ mod tests {
             by: PauseBy::Flow,
             ..BfcConfig::PAPER
         };
-        let mut b = Backpressure::new(config, 9, &[(Rate::from_gbps(100), US)]);
+        let mut b = Bfc::with_ports(config, &[(Rate::from_gbps(100), US)]);
         let of = |flow| Packet {
             upstream_queue: 3,
             ..packet(flow)
@@ -496,14 +528,18 @@ mod tests {
     #[test]
     fn a_packet_is_over_by_what_it_finds_and_a_lone_one_never() {
         let mut b = backpressure();
-        assert!(!b.is_over(0, 1, 25_000, &packet(1), false));
-        assert!(b.is_over(0, 1, 25_001, &packet(1), false));
-        assert!(!b.is_over(0, 1, 25_001, &packet(1), true), "alone");
+        assert!(!b.is_over(0, 1, found(25_000), &packet(1)));
+        assert!(b.is_over(0, 1, found(25_001), &packet(1)));
+        let lone = Found {
+            alone: true,
+            ..found(25_001)
+        };
+        assert!(!b.is_over(0, 1, lone, &packet(1)), "alone");
         b.config.first_exempt = false;
-        assert!(b.is_over(0, 1, 25_001, &packet(1), true));
+        assert!(b.is_over(0, 1, lone, &packet(1)));
         b.config.count_arriving = true;
-        assert!(b.is_over(0, 1, 23_953, &packet(1), false));
-        assert!(!b.is_over(0, 1, 23_952, &packet(1), false));
+        assert!(b.is_over(0, 1, found(23_953), &packet(1)));
+        assert!(!b.is_over(0, 1, found(23_952), &packet(1)));
     }
 
     // BFC-05, BFC-06
@@ -539,6 +575,6 @@ mod tests {
         assert!(!b.under(&p));
         assert!(b.under(&p));
         assert!(b.under(&other));
-        assert!(b.holds_nothing());
+        assert!(!b.holds_upstream());
     }
 }

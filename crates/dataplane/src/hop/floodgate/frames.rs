@@ -1,6 +1,6 @@
-//! Floodgate (Liu et al., CoNEXT 2021): its frames.
+//! The frames of Floodgate.
 
-use super::Scheme;
+use crate::hop::Scheme;
 use crate::packet::{Frame, SchemeNumber, Words};
 
 /// What is credited of one destination.

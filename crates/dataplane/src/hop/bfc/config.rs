@@ -1,0 +1,99 @@
+//! What BFC at a switch is: plain data, one choice per question (`specs/bfc.md`).
+
+use crate::hop::Declaration;
+use crate::switch::needs::Needs;
+use crate::units::Time;
+
+/// What a BFC pause names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseBy {
+    /// The queue upstream that the packet came from.
+    Queue,
+    /// The flow itself (ideal).
+    Flow,
+}
+
+/// Bitmaps of all queues that should be paused, sent by every port of a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BitmapConfig {
+    /// Time between two of them, in ps; all switches send at its multiples.
+    pub period_ps: Time,
+    /// Bytes of the frame.
+    pub frame_bytes: u16,
+    /// Besides them, a queue's pause and resume are told at once by frames of their own. If not, a
+    /// pause waits for the next bitmap, and a resume is a bitmap at once.
+    pub edges: bool,
+}
+
+/// All packets, as a share in 1/65536.
+pub const ALL_PACKETS: u32 = 1 << 16;
+
+/// BFC at a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BfcConfig {
+    /// Pause threshold = `threshold_factor`/65536 · (HRTT + τ) · rate / N_active.
+    pub threshold_factor: u32,
+    /// The threshold is never below this many bytes.
+    pub floor_bytes: u64,
+    /// τ: added to HRTT in the threshold, in ps.
+    pub tau_ps: Time,
+    /// The arriving packet counts in the queue length that is compared with the threshold.
+    pub count_arriving: bool,
+    /// A packet whose flow has no other packet in the switch never pauses its upstream queue.
+    pub first_exempt: bool,
+    /// 1-hop round trip in ps; `None`: from the port's links (propagation both ways).
+    pub hrtt_ps: Option<Time>,
+    /// Bytes of a pause or resume frame.
+    pub frame_bytes: u16,
+    /// Upstream queues that a neighbour may have (size of the pause counters per ingress).
+    pub upstream_queues: u16,
+    /// What a pause names.
+    pub by: PauseBy,
+    /// Periodic bitmaps, if used.
+    pub bitmap: Option<BitmapConfig>,
+    /// Share of the packets that flow table and pause counters see, in 1/65536.
+    pub sampling: u32,
+}
+
+impl BfcConfig {
+    /// §3.3.2 of the BFC paper, with the first packet of a flow exempt (BFC-09).
+    pub const PAPER: Self = Self {
+        threshold_factor: 1 << 16,
+        floor_bytes: 0,
+        tau_ps: 0,
+        count_arriving: false,
+        first_exempt: true,
+        hrtt_ps: None,
+        frame_bytes: 64,
+        upstream_queues: 1024,
+        by: PauseBy::Queue,
+        bitmap: None,
+        sampling: ALL_PACKETS,
+    };
+}
+
+impl Declaration for BfcConfig {
+    fn needs(&self) -> Needs {
+        Needs {
+            pauses_queues: true,
+            pauses_flows: self.by == PauseBy::Flow,
+            hop_rtt_ps: self.hrtt_ps,
+            period_ps: self.bitmap.map(|bitmap| bitmap.period_ps),
+            sampling: (self.sampling < ALL_PACKETS).then_some(self.sampling),
+            ..Needs::default()
+        }
+    }
+
+    fn smallest_frame_bytes(&self) -> u16 {
+        let bitmap = self.bitmap.map_or(u16::MAX, |bitmap| bitmap.frame_bytes);
+        self.frame_bytes.min(bitmap)
+    }
+
+    fn repeats_pauses(&self) -> bool {
+        self.bitmap.is_some()
+    }
+
+    fn can_deadlock(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,77 @@
+//! A port of a switch as frames of the neighbour see it.
+
+use super::pipeline::Pipeline;
+use crate::hop::{self, Egress};
+use crate::packet::{Arena, Packet, PacketId};
+use crate::sink::Sink;
+
+pub(super) struct PortEgress<'a, S> {
+    pub core: &'a mut Pipeline,
+    pub port: u16,
+    pub arena: &'a Arena,
+    pub sink: &'a mut S,
+}
+
+impl<S: Sink> PortEgress<'_, S> {
+    /// Obeys a frame.
+    pub fn obey(&mut self, id: PacketId, frame: &Packet) {
+        let arena = self.arena;
+        hop::obey(self, frame, arena.list(id));
+    }
+
+    /// Whether something changed is noted; what may go on is tried.
+    fn done(&mut self, changed: bool, on: bool) {
+        self.core.counters.repeated_pauses += u64::from(!changed);
+        if !on {
+            self.sink.kick(self.port);
+        }
+    }
+}
+
+impl<S: Sink> Egress for PortEgress<'_, S> {
+    // SW-40, SW-43
+    fn pause_classes(&mut self, classes: u8, on: bool) {
+        let state = &mut self.core.queueing.ports[self.port as usize];
+        let before = state.paused;
+        let after = if on {
+            before | classes
+        } else {
+            before & !classes
+        };
+        state.paused = after;
+        self.sink.pfc_received(self.port, before, after);
+        self.done(before != after, on);
+    }
+
+    // BFC-10
+    fn pause_queue(&mut self, queue: u16, on: bool) {
+        let queueing = &mut self.core.queueing;
+        let mut changed = true;
+        if let Some(queue) = queueing.by_number(self.port, queue) {
+            changed = queueing.get(queue).paused != on;
+            queueing.set_paused(queue, on, self.arena);
+        }
+        self.done(changed, on);
+    }
+
+    // BFC-30
+    fn pause_exactly(&mut self, queues: &[u32]) {
+        let queueing = &mut self.core.queueing;
+        if queueing.replace_paused(self.port, queues, self.arena) {
+            self.sink.kick(self.port);
+        }
+    }
+
+    // BFC-37
+    fn pause_flow(&mut self, flow: u32, _queue: u16, on: bool) {
+        let own = self.core.classifier.own_queue(self.port, flow);
+        let queueing = &mut self.core.queueing;
+        let changed = queueing.hold_flow(self.port, flow, on, own, self.arena);
+        self.done(changed, on);
+    }
+
+    /// Only a scheme that holds packets by destination obeys that, and does it itself.
+    fn pause_destination(&mut self, _dst: u32, on: bool) {
+        self.done(true, on);
+    }
+}

@@ -1,0 +1,82 @@
+//! Pairs of ports of a switch.
+
+/// Pairs of (ingress, egress) ports of a switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pairs {
+    /// Words of an ingress.
+    words: usize,
+    bits: Vec<u64>,
+}
+
+impl Pairs {
+    /// No pair of a switch with this many ports.
+    #[must_use]
+    pub fn none(ports: u16) -> Self {
+        let words = usize::from(ports).div_ceil(64);
+        Self {
+            words,
+            bits: vec![0; words * usize::from(ports)],
+        }
+    }
+
+    /// Egresses of an ingress, as bits.
+    #[must_use]
+    pub fn row(&self, ingress: u16) -> &[u64] {
+        &self.bits[usize::from(ingress) * self.words..][..self.words]
+    }
+
+    /// Puts in the pairs of an ingress with all these egresses, given as bits.
+    pub fn insert_all(&mut self, ingress: u16, egresses: &[u64]) {
+        let row = &mut self.bits[usize::from(ingress) * self.words..][..self.words];
+        for (word, more) in row.iter_mut().zip(egresses) {
+            *word |= more;
+        }
+    }
+
+    /// Puts in all pairs of another set of the same switch.
+    pub fn unite(&mut self, other: &Self) {
+        for (word, more) in self.bits.iter_mut().zip(&other.bits) {
+            *word |= more;
+        }
+    }
+
+    #[inline]
+    const fn at(&self, ingress: u16, egress: u16) -> usize {
+        ingress as usize * self.words * 64 + egress as usize
+    }
+
+    /// Puts a pair in.
+    pub fn insert(&mut self, ingress: u16, egress: u16) {
+        let at = self.at(ingress, egress);
+        self.bits[at / 64] |= 1 << (at % 64);
+    }
+
+    /// Takes a pair out.
+    pub fn remove(&mut self, ingress: u16, egress: u16) {
+        let at = self.at(ingress, egress);
+        self.bits[at / 64] &= !(1 << (at % 64));
+    }
+
+    /// Whether a pair is in.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, ingress: u16, egress: u16) -> bool {
+        let at = self.at(ingress, egress);
+        self.bits[at / 64] >> (at % 64) & 1 != 0
+    }
+
+    /// How many pairs are in.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bits
+            .iter()
+            .map(|word| word.count_ones() as usize)
+            .sum()
+    }
+
+    /// Whether no pair is in.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bits.iter().all(|&word| word == 0)
+    }
+}
