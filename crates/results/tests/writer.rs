@@ -298,7 +298,7 @@ fn recording() -> RunInfo {
         }),
         pauses: Some(PauseRecording { flows: true }),
         waiting: Some(Waiting {
-            window_ps: window_ps,
+            window_ps,
         }),
         delay: Some(DelayHistogram {
             bin_ps: 1_000,

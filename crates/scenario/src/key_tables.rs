@@ -63,7 +63,7 @@ pub fn with_key_tables(text: &str) -> Result<String, String> {
         } else {
             let table = tables.iter().find(|(known, _)| known == name);
             let (_, table) = table.ok_or(format!("there is no table {name}"))?;
-            let _ = write!(out, "{table}\n");
+            let _ = writeln!(out, "{table}");
         }
         rest = &rest[end..];
         out += END;

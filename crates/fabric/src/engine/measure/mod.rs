@@ -1,9 +1,14 @@
 //! What a run can record besides flows, buffers, ports and pauses, where its scenario says so. It observes
 //! and counts; it changes no result. The rules are in `specs/record.md`.
 //!
-//! A measure is one file and one line of the list below. Its file has what a scenario says of it (`Spec`), its
-//! rows with their columns ([`Row`](crate::record::Row)), and its hooks ([`Measure`]). What merges the rows of
-//! several threads, writes tables and summaries, and documents them asks these declarations.
+//! A measure is one file and one line of the list below. To add one:
+//! 1. a file with what a scenario says of it (`Spec`), its rows with their columns
+//!    ([`Row`](crate::record::Row)), and its state with the hooks that it needs (`Measure`, which also declares
+//!    its key and the keys of its table under `[record]`); `rtt.rs` is a short one;
+//! 2. its module and its line in the list.
+//!
+//! From these follow the reading of scenarios, the merging of rows of several threads, files, percentiles in
+//! `summary.json`, the tables of docs/scenario.md and the JSON Schema, and what Python knows of tables.
 
 mod bins;
 mod delay_histogram;
