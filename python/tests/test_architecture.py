@@ -307,21 +307,6 @@ Module = tuple[str, ...]
 """A module of a crate, by its path: ``("engine", "merge")``; the crate itself is ``()``."""
 
 CIRCLES_STILL_OPEN: dict[str, list[set[str]]] = {
-    "dataplane": [
-        {
-            *(
-                "config",
-                "nic::recovery::arrivals",
-                "route",
-                "sink",
-                "switch::bfc",
-                "switch::classify",
-            ),
-            *("switch::floodgate::config", "switch::flow_table", "switch::mmu", "switch::mmu_ns3"),
-            *("switch::queueing", "switch::spfc", "transport", "transport::expresspass"),
-            *("transport::homa", "transport::ndp"),
-        }
-    ],
     "scenario": [
         {
             *("build", "check", "check_links", "failures", "keys", "load", "messages", "presets"),

@@ -5,6 +5,7 @@
 //! time, the live switch in real time.
 
 pub mod cc;
+pub(crate) mod classes;
 pub mod config;
 pub mod hop;
 pub mod int;

@@ -297,9 +297,7 @@ fn recording() -> RunInfo {
             window_ps,
         }),
         pauses: Some(PauseRecording { flows: true }),
-        waiting: Some(Waiting {
-            window_ps,
-        }),
+        waiting: Some(Waiting { window_ps }),
         delay: Some(DelayHistogram {
             bin_ps: 1_000,
             window_ps,

@@ -22,10 +22,10 @@ use std::ops::Index;
 
 use crate::packet::{Arena, Packet, PacketId, SchemeNumber};
 use crate::sink::{DropCause, Sink};
-use crate::switch::classify::Place;
 use crate::switch::needs::Needs;
 use crate::switch::pairs::Pairs;
 use crate::switch::pipeline::{Found, Pipeline};
+use crate::switch::place::Place;
 use crate::units::{Rate, Time};
 use pfc::Pfc;
 

@@ -4,8 +4,8 @@
 use crate::config::{AssignConfig, Classify, SearchStart, SwitchConfig, WhenFull};
 use crate::packet::{Packet, flag};
 use crate::route::mix32;
-use crate::switch::classify::{Assigned, Place};
 use crate::switch::entries::Entries;
+use crate::switch::place::{Assigned, Place};
 use crate::switch::queueing::Queueing;
 use crate::units::{Rate, Time};
 

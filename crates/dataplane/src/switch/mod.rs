@@ -17,6 +17,7 @@ pub(crate) mod mmu;
 pub(crate) mod needs;
 pub(crate) mod pairs;
 pub(crate) mod pipeline;
+pub(crate) mod place;
 pub(crate) mod queueing;
 mod shaper;
 mod signal;
@@ -30,10 +31,11 @@ use crate::packet::{Arena, Packet, PacketId, flag};
 use crate::route::Routes;
 use crate::sink::{DropCause, Sink};
 use crate::units::{NEVER, Rate, Time};
-use classify::{Classifier, Place};
+use classify::Classifier;
 use clock::Clock;
 use egress::PortEgress;
 use pipeline::Pipeline;
+use place::Place;
 use shaper::{SHAPED_CLASS, Shaper};
 use space::Tell;
 use trim::Trimmer;
@@ -45,7 +47,9 @@ pub use mmu::{division, headroom_bytes};
 pub use needs::Needs;
 pub use pairs::Pairs;
 pub use pipeline::{Stranded, SwitchCounters, SwitchPortCounters};
-pub use queueing::{CONTROL_CLASS, DATA_CLASS, QueueState};
+pub use queueing::QueueState;
+
+pub use crate::classes::{CONTROL_CLASS, DATA_CLASS};
 
 /// A switch: one choice per axis.
 pub type SwitchConfig = crate::config::SwitchConfig<HopConfig>;

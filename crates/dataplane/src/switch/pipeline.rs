@@ -1,10 +1,11 @@
 //! What every switch has, whatever it tells its neighbours: routes, classifier, buffer, queues, signals,
 //! and the steps of a packet through them.
 
-use super::classify::{Classifier, Place};
+use super::classify::Classifier;
 use super::flow_table::Sampling;
 use super::mmu::Mmu;
 use super::needs::Needs;
+use super::place::Place;
 use super::queueing::Queueing;
 use super::signal::{self, Marker};
 use crate::config::{IntConfig, Scope, SwitchConfig};

@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
+use crate::classes::{CONTROL_CLASS, DATA_CLASS};
 use crate::config::{Assist, Classify, MAX_CLASSES, Schedule, SwitchConfig};
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, NO_PACKET, PacketId};
@@ -957,13 +958,6 @@ impl Queueing {
         self.for_each_queue(port, |queue| queue.for_each(arena, &mut visit));
     }
 }
-
-/// First class that carries data; below it, classes have one FIFO queue per port.
-// SW-03
-pub const DATA_CLASS: u8 = 2;
-
-/// The class of control that a preset gives priority.
-pub const CONTROL_CLASS: u8 = 1;
 
 #[cfg(test)]
 mod tests {

@@ -4,8 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::queueing::{CONTROL_CLASS, Queueing};
-use super::{DATA_CLASS, Switch};
+use super::queueing::Queueing;
+use super::{CONTROL_CLASS, DATA_CLASS, Switch};
 use crate::config::{CreditQueue, MAX_CLASSES};
 use crate::packet::Arena;
 use crate::sink::Sink;

@@ -2,7 +2,7 @@
 //! before the data, or back to its sender (`specs/ndp.md`).
 
 use super::pipeline::Pipeline;
-use super::queueing::{CONTROL_CLASS, DATA_CLASS};
+use super::{CONTROL_CLASS, DATA_CLASS};
 use crate::config::TrimConfig;
 use crate::hop::Cx;
 use crate::hop::pfc::Pfc;

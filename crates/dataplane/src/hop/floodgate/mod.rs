@@ -22,8 +22,8 @@ use super::{Counter, CreditBooks, Cx, Egress, HopScheme, Site};
 use crate::packet::{Arena, Frame, Kind, Packet, PacketId, flag};
 use crate::route::Routes;
 use crate::sink::Sink;
-use crate::switch::classify::Place;
 use crate::switch::pipeline::Pipeline;
+use crate::switch::place::Place;
 use crate::units::{Rate, Time};
 pub use config::{
     Aggregation, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, HostPauseBy,

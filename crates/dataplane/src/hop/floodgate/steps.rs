@@ -9,8 +9,8 @@ use super::{Alarm, Floodgate, HELD};
 use crate::hop::Cx;
 use crate::packet::{Arena, Frame, Kind, Packet, PacketId};
 use crate::sink::Sink;
-use crate::switch::classify::Place;
 use crate::switch::pipeline::Pipeline;
+use crate::switch::place::Place;
 
 /// Bytes in the egress queues of a port, frames between neighbours left out.
 fn egress_bytes(core: &Pipeline, port: u16) -> u64 {

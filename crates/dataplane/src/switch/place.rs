@@ -1,0 +1,38 @@
+//! Where a packet goes in a switch, as the classifier says it.
+
+use crate::switch::queueing::NO_QUEUE;
+
+/// Where a packet is to go; `commit` makes it so.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// [`NO_QUEUE`]: a queue of its own that does not exist yet.
+    pub queue: u32,
+    /// Entry of the flow table, where there is one.
+    pub entry: u64,
+    /// The flow gets its queue with this packet.
+    pub assigned: Assigned,
+}
+
+/// How a flow came to its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Assigned {
+    /// It has it already.
+    Before,
+    /// An empty queue was there.
+    Empty,
+    /// All were taken; one was drawn.
+    Shared,
+}
+
+impl Place {
+    /// Of a packet that is held: none yet.
+    pub const HELD: Self = Self::at(NO_QUEUE);
+
+    pub const fn at(queue: u32) -> Self {
+        Self {
+            queue,
+            entry: 0,
+            assigned: Assigned::Before,
+        }
+    }
+}
