@@ -11,7 +11,8 @@
 //!
 //! To add one:
 //! 1. a file with its configuration (`impl Declaration`), its frames (`impl Frame`, see
-//!    [`packet`](crate::packet)), its state (`impl HopScheme`) and `fn obey` for what a frame says to an egress;
+//!    [`packet`](crate::packet)), its state (`impl HopScheme`) and `fn obey` for what a frame says to an egress, and state of
+//!    NICs (`impl AtHost`) if it counts what they send ([`ObeysOnly`] if not);
 //! 2. a line in the list.
 
 pub mod bfc;
@@ -149,6 +150,99 @@ pub(crate) trait Egress {
     fn pause_destination(&mut self, dst: u32, on: bool);
 }
 
+/// What a scheme can do at the ports of a node, be it a switch or a NIC.
+#[allow(dead_code)] // until a scheme counts what it sends
+pub(crate) trait Ports {
+    /// The time.
+    fn now(&self) -> Time;
+    /// Holds a class of a port, or lets it go: nothing of it starts meanwhile. That is no pause of the
+    /// neighbour, but the scheme's own count of what the neighbour has room for.
+    fn hold_class(&mut self, port: u16, class: u8, on: bool);
+    /// Queues a frame for the neighbour at a port, in front of everything.
+    fn emit(&mut self, port: u16, frame: Packet);
+    /// Asks to be called at this time.
+    fn wake(&mut self, at: Time);
+}
+
+impl<S: Sink> Ports for Cx<'_, S> {
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn hold_class(&mut self, port: u16, class: u8, on: bool) {
+        self.core.queueing.shape(port, class, on);
+        if !on {
+            self.sink.kick(port);
+        }
+    }
+
+    fn emit(&mut self, port: u16, frame: Packet) {
+        Cx::emit(self, port, frame);
+    }
+
+    fn wake(&mut self, at: Time) {
+        self.sink.wake(at);
+    }
+}
+
+/// A scheme at the ports of a NIC, if it does more there than to obey pauses: one that counts what it
+/// sends and what it has room for.
+pub(crate) trait AtHost: Sized {
+    /// The state of a NIC's ports; `None`: the scheme has none there.
+    fn new(config: &HopConfig, host: &HostSite<'_>) -> Option<Self>;
+    /// A packet arrived by `port`, whole; the host has processed it.
+    fn arrived<P: Ports>(&mut self, ports: &mut P, port: u16, packet: &Packet);
+    /// A packet starts to leave by `port`.
+    fn sent<P: Ports>(&mut self, ports: &mut P, port: u16, packet: &Packet);
+    /// A frame of the scheme came from the neighbour at `port`. True: it is done; false: it says something
+    /// to the egress only.
+    fn receive<P: Ports>(&mut self, ports: &mut P, port: u16, frame: &Packet) -> bool;
+    /// The time that was asked for has come; other things may be due then.
+    fn timer<P: Ports>(&mut self, ports: &mut P);
+    /// The link at a port has failed or is back.
+    fn link<P: Ports>(&mut self, ports: &mut P, port: u16);
+    /// Nothing is owed to or missing from the neighbours, so that a run may end.
+    fn is_at_rest(&self) -> bool;
+}
+
+/// A NIC as a scheme finds it when it is made.
+#[derive(Clone, Copy, Debug)]
+#[allow(dead_code)] // for schemes that count what they send
+pub(crate) struct HostSite<'a> {
+    /// Rates of its ports, and one-way delays of their links.
+    pub ports: &'a [(Rate, Time)],
+    /// Classes of frames.
+    pub classes: u8,
+    /// Largest frame in bytes.
+    pub max_frame: u16,
+}
+
+/// A scheme that does no more at a NIC than to obey pauses.
+#[derive(Debug)]
+pub(crate) enum ObeysOnly {}
+
+impl AtHost for ObeysOnly {
+    fn new(_config: &HopConfig, _host: &HostSite<'_>) -> Option<Self> {
+        None
+    }
+
+    fn arrived<P: Ports>(&mut self, _ports: &mut P, _port: u16, _packet: &Packet) {}
+
+    fn sent<P: Ports>(&mut self, _ports: &mut P, _port: u16, _packet: &Packet) {}
+
+    fn receive<P: Ports>(&mut self, _ports: &mut P, _port: u16, _frame: &Packet) -> bool {
+        false
+    }
+
+    fn timer<P: Ports>(&mut self, _ports: &mut P) {}
+
+    fn link<P: Ports>(&mut self, _ports: &mut P, _port: u16) {}
+
+    fn is_at_rest(&self) -> bool {
+        true
+    }
+}
+
 /// The state of a hop scheme at a switch. Hooks without a default are those that a scheme must think of.
 pub(crate) trait HopScheme: Sized {
     /// What it counts.
@@ -277,6 +371,12 @@ pub(crate) trait HopScheme: Sized {
         None
     }
 
+    /// Whether a packet in the buffer keeps the upstream from sending its class, though nothing pauses it.
+    // LNK-41
+    fn holds_class(&self, _packet: &Packet) -> bool {
+        false
+    }
+
     /// Sums that must agree between switches, if it has credits.
     fn books(&self) -> Option<CreditBooks> {
         None
@@ -298,7 +398,7 @@ pub(crate) trait HopScheme: Sized {
 
 /// Makes what follows from the list: numbers on frames, configurations, state, dispatch, counters.
 macro_rules! hop_schemes {
-    ($($(#[$doc:meta])* $field:ident, $field_mut:ident: $Name:ident, $config:ty, $state:ty, $obey:path;)*) => {
+    ($($(#[$doc:meta])* $field:ident, $field_mut:ident: $Name:ident, $config:ty, $state:ty, $obey:path, $host:ty;)*) => {
         /// A hop scheme. Its place in the list is its number on frames.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
@@ -389,6 +489,65 @@ macro_rules! hop_schemes {
             }
         }
 
+        /// The state of the scheme at a NIC, where it has some.
+        #[derive(Debug)]
+        pub(crate) enum HostHop {
+            $($Name($host),)*
+        }
+
+        impl HostHop {
+            /// The state at a NIC whose switch has this scheme.
+            pub fn of(config: &HopConfig, host: &HostSite<'_>) -> Option<Box<Self>> {
+                match config {
+                    HopConfig::None => None,
+                    $(HopConfig::$Name(_) => {
+                        let state = <$host as AtHost>::new(config, host)?;
+                        Some(Box::new(Self::$Name(state)))
+                    })*
+                }
+            }
+
+            pub fn arrived<P: Ports>(&mut self, ports: &mut P, port: u16, packet: &Packet) {
+                match self {
+                    $(Self::$Name(state) => state.arrived(ports, port, packet),)*
+                }
+            }
+
+            pub fn sent<P: Ports>(&mut self, ports: &mut P, port: u16, packet: &Packet) {
+                match self {
+                    $(Self::$Name(state) => state.sent(ports, port, packet),)*
+                }
+            }
+
+            /// Returns whether the frame is done.
+            pub fn receive<P: Ports>(&mut self, ports: &mut P, port: u16, frame: &Packet) -> bool {
+                match self {
+                    $(Self::$Name(state) => {
+                        let own = frame.scheme() == Some(Scheme::$Name.number());
+                        own && state.receive(ports, port, frame)
+                    })*
+                }
+            }
+
+            pub fn timer<P: Ports>(&mut self, ports: &mut P) {
+                match self {
+                    $(Self::$Name(state) => state.timer(ports),)*
+                }
+            }
+
+            pub fn link<P: Ports>(&mut self, ports: &mut P, port: u16) {
+                match self {
+                    $(Self::$Name(state) => state.link(ports, port),)*
+                }
+            }
+
+            pub fn is_at_rest(&self) -> bool {
+                match self {
+                    $(Self::$Name(state) => state.is_at_rest(),)*
+                }
+            }
+        }
+
         /// Calls a hook of the scheme that a switch has.
         macro_rules! ask {
             ($hop:expr, $it:ident => $call:expr, $otherwise:expr) => {
@@ -417,11 +576,14 @@ macro_rules! hop_schemes {
 
 hop_schemes! {
     /// Backpressure flow control: pauses of queues.
-    bfc, bfc_mut: Bfc, bfc::BfcConfig, bfc::Bfc, bfc::obey;
+    bfc, bfc_mut: Bfc, bfc::BfcConfig, bfc::Bfc, bfc::obey, ObeysOnly;
     /// Floodgate: credits and pauses by destination.
-    floodgate, floodgate_mut: Floodgate, floodgate::FloodgateConfig, floodgate::Floodgate, floodgate::obey;
+    floodgate, floodgate_mut: Floodgate, floodgate::FloodgateConfig, floodgate::Floodgate, floodgate::obey, ObeysOnly;
 }
 pub(crate) use ask;
+
+/// A switch: one choice per axis.
+pub type SwitchConfig = crate::config::SwitchConfig<HopConfig>;
 
 impl Scheme {
     /// Its number on frames.

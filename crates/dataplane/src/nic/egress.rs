@@ -157,8 +157,12 @@ pub(super) struct Port {
     ring_mask: u8,
     /// Classes with replies.
     reply_mask: u8,
-    /// Classes that PFC holds.
+    /// Classes that wait for the neighbour: it pauses them, or has no room for them.
     paused: u8,
+    /// Those that it pauses.
+    paused_by_frames: u8,
+    /// Those that it has no room for.
+    held_classes: u8,
     rings: Vec<Ring>,
     /// In the place of the rings, where the flow with the least left goes first.
     shortest: Vec<BinaryHeap<Reverse<Next>>>,
@@ -223,6 +227,8 @@ impl Egress {
             ring_mask: 0,
             reply_mask: 0,
             paused: 0,
+            paused_by_frames: 0,
+            held_classes: 0,
             rings: vec![ring; classes],
             shortest: vec![BinaryHeap::new(); if config.shortest_first { classes } else { 0 }],
             queues: Vec::new(),
@@ -558,10 +564,19 @@ impl Egress {
 
     /// Pauses or resumes classes of a port. Returns the paused ones before and after.
     pub fn pause_classes(&mut self, port: u16, mask: u8, on: bool) -> (u8, u8) {
-        let paused = &mut self.ports[port as usize].paused;
-        let before = *paused;
-        *paused = if on { before | mask } else { before & !mask };
-        (before, *paused)
+        let p = &mut self.ports[port as usize];
+        let before = p.paused_by_frames;
+        p.paused_by_frames = if on { before | mask } else { before & !mask };
+        p.paused = p.paused_by_frames | p.held_classes;
+        (before, p.paused_by_frames)
+    }
+
+    /// The neighbour has no room for a class, or has some again.
+    #[allow(dead_code)] // until a scheme counts what it sends
+    pub fn hold_class(&mut self, port: u16, class: u8, on: bool) {
+        let p = &mut self.ports[port as usize];
+        p.held_classes = p.held_classes & !(1 << class) | u8::from(on) << class;
+        p.paused = p.paused_by_frames | p.held_classes;
     }
 
     /// BFC-30: exactly these queues of a port are to be paused; the list is in order.

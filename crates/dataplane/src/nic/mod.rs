@@ -24,6 +24,7 @@ mod sender;
 use std::sync::Arc;
 
 use crate::config::NicConfig;
+use crate::hop::{HostHop, HostSite, SwitchConfig};
 use crate::packet::{Arena, Kind, PacketId};
 use crate::prefetch::prefetch_whole;
 use crate::sink::Sink;
@@ -39,6 +40,8 @@ pub use reach::{CUT_OFF, OUT_OF_REACH};
 pub struct Nic {
     common: Common,
     half: Half,
+    /// A hop scheme that counts what this NIC sends.
+    hop: Option<Box<HostHop>>,
 }
 
 impl Nic {
@@ -48,7 +51,19 @@ impl Nic {
         Self {
             common: Common::new(config, classes, ports),
             half: Half::new(config, classes, ports),
+            hop: None,
         }
+    }
+
+    /// The switch of this NIC has this configuration, and the NIC's links these rates and one-way delays.
+    /// Before any packet.
+    pub fn set_neighbour(&mut self, switch: &SwitchConfig, links: &[(Rate, Time)]) {
+        let host = HostSite {
+            ports: links,
+            classes: switch.classes.len() as u8,
+            max_frame: switch.max_frame,
+        };
+        self.hop = HostHop::of(&switch.hop, &host);
     }
 
     /// A flow begins.
@@ -99,7 +114,10 @@ impl Nic {
         sink: &mut S,
     ) {
         if arena.hot(id).is_frame() {
-            return self.obey(port, id, arena, sink);
+            return self.obey(now, port, id, arena, sink);
+        }
+        if self.hop.is_some() {
+            self.note_arrival(now, port, id, arena, sink);
         }
         let common = &mut self.common;
         each!(&mut self.half, half => half.receive(now, common, port, id, arena, sink));
@@ -143,12 +161,27 @@ impl Nic {
         sink: &mut S,
     ) -> Option<PacketId> {
         let common = &mut self.common;
-        each!(&mut self.half, half => half.transmit(now, common, port, arena, sink))
+        let sent = each!(&mut self.half, half => half.transmit(now, common, port, arena, sink));
+        if self.hop.is_some()
+            && let Some(id) = sent
+        {
+            self.note_departure(now, port, id, arena, sink);
+        }
+        sent
     }
 
     /// The time has come that the NIC gave to [`Sink::wake`].
     pub fn timer<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
         each!(&mut self.half, half => half.timer(now, &mut self.common, arena, sink));
+        if self.hop.is_some() {
+            self.serve_hop(now, arena, sink);
+        }
+    }
+
+    /// Whether its hop scheme owes nothing and misses nothing, so that a run may end.
+    #[must_use]
+    pub fn is_at_rest(&self) -> bool {
+        self.hop.as_ref().is_none_or(|hop| hop.is_at_rest())
     }
 
     /// The run ends after everything of `now`: what was put off is counted.

@@ -1,10 +1,12 @@
-//! Frames of the neighbour that tell a NIC what to hold.
+//! What a NIC and its neighbour tell each other: frames that pause something, and a scheme that counts what
+//! the NIC sends.
 
 use super::Nic;
 use super::half::Common;
-use crate::hop::{self, Egress};
-use crate::packet::{Arena, PacketId};
+use crate::hop::{self, Egress, HostHop, Ports};
+use crate::packet::{Arena, Cold, Packet, PacketId};
 use crate::sink::Sink;
+use crate::units::Time;
 
 /// A port of a NIC as frames of the neighbour see it.
 struct PortEgress<'a, S> {
@@ -17,19 +19,125 @@ impl Nic {
     /// A frame of the neighbour at a port. What a NIC does not obey changes nothing.
     pub(super) fn obey<S: Sink>(
         &mut self,
+        now: Time,
         port: u16,
         id: PacketId,
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        let nic = &mut self.common;
         let frame = *arena.hot(id);
+        let done =
+            |hop: &mut HostHop, ports: &mut HostPorts<'_, S>| hop.receive(ports, port, &frame);
+        if self.with_hop(now, arena, sink, done) == Some(true) {
+            return arena.free(id);
+        }
+        let nic = &mut self.common;
         let scheme = frame.scheme();
         if scheme.is_some_and(|scheme| nic.config.obeys.contains(scheme)) {
             let mut egress = PortEgress { nic, port, sink };
             hop::obey(&mut egress, &frame, arena.list(id));
         }
         arena.free(id);
+    }
+
+    /// Calls the hop scheme that counts what this NIC sends, if there is one.
+    fn with_hop<S: Sink, R>(
+        &mut self,
+        now: Time,
+        arena: &mut Arena,
+        sink: &mut S,
+        call: impl FnOnce(&mut HostHop, &mut HostPorts<'_, S>) -> R,
+    ) -> Option<R> {
+        let ports = &mut HostPorts {
+            now,
+            nic: &mut self.common,
+            arena,
+            sink,
+        };
+        self.hop.as_mut().map(|hop| call(hop, ports))
+    }
+
+    /// A packet came that is no frame between neighbours.
+    #[inline(never)]
+    pub(super) fn note_arrival<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        let packet = *arena.hot(id);
+        self.with_hop(now, arena, sink, |hop, ports| {
+            hop.arrived(ports, port, &packet);
+        });
+    }
+
+    /// A packet leaves; frames between neighbours are not counted.
+    #[inline(never)]
+    pub(super) fn note_departure<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        let packet = *arena.hot(id);
+        if !packet.is_frame() {
+            self.with_hop(now, arena, sink, |hop, ports| {
+                hop.sent(ports, port, &packet);
+            });
+        }
+    }
+
+    /// What is due of the hop scheme.
+    #[inline(never)]
+    pub(super) fn serve_hop<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
+        self.with_hop(now, arena, sink, |hop, ports| hop.timer(ports));
+    }
+
+    /// The link at a port has failed, or is back.
+    pub(super) fn hop_link<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        self.with_hop(now, arena, sink, |hop, ports| hop.link(ports, port));
+    }
+}
+
+/// All ports of a NIC, for a scheme that counts what it sends.
+#[allow(dead_code)] // until there is one
+struct HostPorts<'a, S> {
+    now: Time,
+    nic: &'a mut Common,
+    arena: &'a mut Arena,
+    sink: &'a mut S,
+}
+
+impl<S: Sink> Ports for HostPorts<'_, S> {
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn hold_class(&mut self, port: u16, class: u8, on: bool) {
+        self.nic.egress.hold_class(port, class, on);
+        if !on {
+            self.sink.kick(port);
+        }
+    }
+
+    fn emit(&mut self, port: u16, frame: Packet) {
+        let id = self.arena.alloc(frame, Cold::default());
+        let egress = &mut self.nic.egress;
+        egress.push_reply(port, id, self.arena, self.sink);
+    }
+
+    fn wake(&mut self, at: Time) {
+        self.sink.wake(at);
     }
 }
 

@@ -14,7 +14,7 @@ pub struct StuckQueue {
     pub class: u8,
     /// Bytes that wait.
     pub bytes: u64,
-    /// Its class is paused.
+    /// Its class is paused, or the neighbour has no room for it.
     pub by_class: bool,
     /// What a pause of queues or flows names to hold it: its number, or the flow of its first packet.
     pub by_name: Option<u32>,
@@ -41,7 +41,7 @@ impl Switch {
     // LNK-41
     pub fn for_each_stuck(&self, port: u16, arena: &Arena, mut visit: impl FnMut(StuckQueue)) {
         let queueing = &self.core.queueing;
-        let paused = queueing.ports[port as usize].paused;
+        let paused = queueing.waits_for_neighbour(port);
         let by_flow = queueing.holds_flows();
         queueing.for_each_queue(port, |state| {
             let q = queueing.get(state.queue);
@@ -73,7 +73,9 @@ impl Switch {
             self.for_each_queued(port, arena, |id| {
                 let packet = arena.hot(id);
                 let from = (packet.ingress, packet.class());
-                if packet.has(flag::BUFFERED) && pausing.binary_search(&from).is_ok() {
+                let kept = pausing.binary_search(&from).is_ok()
+                    || ask!(&self.hop, hop => hop.holds_class(packet), false);
+                if packet.has(flag::BUFFERED) && kept {
                     visit(from.0, Holds::Class(from.1), packet.queue, packet.flow);
                 }
                 let named = ask!(&self.hop, hop => hop.holds(packet), None);

@@ -26,7 +26,7 @@ mod trim;
 
 use crate::config::{Assist, Classify};
 use crate::hop::pfc::Pfc;
-use crate::hop::{CreditBooks, Cx, Hop, HopConfig, HopCounters, HopScheme, Site, ask};
+use crate::hop::{CreditBooks, Cx, Hop, HopCounters, HopScheme, Site, ask};
 use crate::packet::{Arena, Packet, PacketId, flag};
 use crate::route::Routes;
 use crate::sink::{DropCause, Sink};
@@ -40,6 +40,7 @@ use shaper::{SHAPED_CLASS, Shaper};
 use space::Tell;
 use trim::Trimmer;
 
+pub use crate::hop::SwitchConfig;
 pub use crate::mixed::MixedMap;
 pub use crate::sink::Level;
 pub use blocked::{Holds, StuckQueue};
@@ -50,9 +51,6 @@ pub use pipeline::{Stranded, SwitchCounters, SwitchPortCounters};
 pub use queueing::QueueState;
 
 pub use crate::classes::{CONTROL_CLASS, DATA_CLASS};
-
-/// A switch: one choice per axis.
-pub type SwitchConfig = crate::config::SwitchConfig<HopConfig>;
 
 /// For how long a flow without packets keeps its queue at a switch with these ports.
 // BFC-04

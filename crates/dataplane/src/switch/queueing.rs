@@ -155,7 +155,7 @@ pub(crate) struct PortQueues {
     ready: u8,
     /// Classes that are paused.
     pub paused: u8,
-    /// Classes whose shaper lets nothing go yet.
+    /// Classes whose shaper lets nothing go yet, or for which the neighbour has no room.
     shaped: u8,
     /// Control packets that went since the last data packet, where they take turns.
     run: u16,
@@ -925,17 +925,24 @@ impl Queueing {
         self.held_flows.is_some()
     }
 
-    /// Whether packets wait at a port that pauses do not let go.
+    /// Classes of a port that wait for the neighbour: by its pauses, or as it has no room for them.
+    pub fn waits_for_neighbour(&self, port: u16) -> u8 {
+        let p = &self.ports[port as usize];
+        p.paused | p.shaped & !(1 << CONTROL_CLASS)
+    }
+
+    /// Whether packets wait at a port, all of them for the neighbour.
     pub fn is_stuck(&self, port: u16) -> bool {
         let p = &self.ports[port as usize];
-        p.bytes > 0 && p.ready & !(p.paused | p.paused << self.behind) == 0
+        let waits = self.waits_for_neighbour(port);
+        p.bytes > 0 && p.ready & !(waits | waits << self.behind) == 0
     }
 
     /// Whether a pause may hold packets at a port: a class that has some, or a queue.
     #[inline]
     pub fn may_be_stuck(&self, port: u16) -> bool {
         let p = &self.ports[port as usize];
-        p.bytes > 0 && (p.ready & p.paused != 0 || p.held > 0)
+        p.bytes > 0 && (p.ready & self.waits_for_neighbour(port) != 0 || p.held > 0)
     }
 
     /// Calls `visit` with every queue of a port that holds packets.

@@ -133,8 +133,11 @@ fn rates(plan: &Plan, node: u32) -> Vec<(Rate, Time)> {
 }
 
 fn nic(plan: &Plan, config: &Arc<NicConfig>, host: u32) -> Nic {
-    let rates: Vec<Rate> = rates(plan, host).into_iter().map(|port| port.0).collect();
-    Nic::new(config, plan.switch.classes.len(), &rates)
+    let links = rates(plan, host);
+    let rates: Vec<Rate> = links.iter().map(|link| link.0).collect();
+    let mut nic = Nic::new(config, plan.switch.classes.len(), &rates);
+    nic.set_neighbour(&plan.switch, &links);
+    nic
 }
 
 fn switch(plan: &Plan, tables: &mut Tables, node: u32) -> Option<Switch> {

@@ -17,10 +17,11 @@ pub(super) fn upward(graph: &Graph, node: u32) -> Vec<bool> {
 }
 
 impl<C: Calendar> Network<C> {
-    /// No switch owes its neighbours anything, and none misses anything that it can still get.
+    /// No node owes its neighbours anything, and none misses anything that it can still get.
     // FG-28
     pub fn is_at_rest(&self) -> bool {
         self.each_switch().all(|(_, switch, _)| switch.is_at_rest())
+            && self.each_nic().all(|(_, nic, _)| nic.is_at_rest())
     }
 }
 
