@@ -292,7 +292,7 @@ impl Param {
     /// A table inside the table; it has a default where its parameters have them.
     #[must_use]
     pub const fn table(key: &'static str, params: &'static [Self]) -> Self {
-        Self::new(key, Kind::Table(params))
+        Self::new(key, Kind::Table(params)).needed("{ ... }")
     }
 
     /// It takes one of these words as well, such as `"off"`.

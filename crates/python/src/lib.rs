@@ -341,7 +341,7 @@ fn catalogue(what: &str) -> PyResult<String> {
             .iter()
             .map(|d| workload_entry(d))
             .collect(),
-        "topologies" => scenario::topology::TOPOLOGIES
+        "topologies" => scenario::topology::topologies()
             .iter()
             .map(topology_entry)
             .collect(),
@@ -477,7 +477,7 @@ fn workload_entry(distribution: &traffic::sizes::Distribution) -> Value {
     })
 }
 
-fn topology_entry((name, summary): &(&str, &str)) -> Value {
+fn topology_entry((name, summary): &(&str, String)) -> Value {
     json!({ "name": name, "summary": summary })
 }
 

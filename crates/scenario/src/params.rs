@@ -142,20 +142,24 @@ pub(crate) fn inner<'a>(s: &Section<'a>, key: &'static str) -> Option<Section<'a
 
 /// One parameter: `Some(None)` where it was left out and may be, `None` where it is wrong.
 pub(crate) fn one(s: &Section<'_>, param: &'static Param) -> Option<Option<Value>> {
-    if let Kind::Table(params) = param.kind {
-        let inner = inner(s, param.key)?;
-        let values = read(&inner, params);
-        inner.finish();
-        return values.map(|values| Some(Value::Table(values)));
+    if !s.has(param.key) {
+        return left_out(s, param);
     }
-    if let Kind::Tables { noun, of } = param.kind
-        && s.has(param.key)
-    {
-        return items(s, param.key, noun, of).map(|all| Some(Value::List(all)));
+    match param.kind {
+        Kind::Table(params) => {
+            let inner = s.section(param.key)?;
+            let values = read(&inner, params);
+            inner.finish();
+            values.map(Value::Table)
+        }
+        Kind::Tables { noun, of } => items(s, param.key, noun, of).map(Value::List),
+        _ => s.optional(param.key, |n| word_or(n, param)),
     }
-    if s.has(param.key) {
-        return s.optional(param.key, |n| word_or(n, param)).map(Some);
-    }
+    .map(Some)
+}
+
+/// What holds for a parameter that nobody gives.
+fn left_out(s: &Section<'_>, param: &'static Param) -> Option<Option<Value>> {
     match param.fallback {
         Fallback::Needed(example) => {
             s.missing(param.key, example);

@@ -106,6 +106,7 @@ fn property(param: &Param) -> Value {
             about += &format!(" Default: {} ({}).", param.source, param.rule);
         }
         Fallback::Absent(sentence) => about += &format!(" Without it: {sentence}."),
+        Fallback::Needed(_) if matches!(param.kind, Kind::Table(_)) => {}
         Fallback::Needed(toml) => schema["examples"] = json!([json_of(&node(toml))]),
     }
     schema["description"] = json!(about);

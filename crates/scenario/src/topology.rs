@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use dataplane::param::Values;
 use dataplane::units::Rate;
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
 
 use crate::document::{Node, Value};
 use crate::failures;
+use crate::keys::{LINK, TOPOLOGY, Variant};
+use crate::params;
 use crate::problem::{Code, nearest};
-use crate::reader::{
-    Read, Section, array, choice, count, fraction, name, quantity, refuse, refuse_as,
-};
-use crate::units::{MAX_RATE_BPS, RATE, TIME};
+use crate::reader::{Read, Section, array, choice, count, name, refuse, refuse_as};
+use crate::units::{RATE, TIME};
 
 /// Most hosts of a scenario.
 pub const MAX_HOSTS: u64 = 262_144;
@@ -24,60 +25,19 @@ pub(crate) const MIN_RATE_BPS: u64 = 1_000_000;
 /// Longest delay of a link: a second, three times to the moon.
 pub(crate) const MAX_DELAY_PS: u64 = 1_000_000_000_000;
 
-#[derive(Clone, Copy)]
-enum Kind {
-    Star,
-    Dumbbell,
-    LeafSpine,
-    Clos,
-    FatTree,
-    DualHomed,
-    MultiDc,
-    Links,
+/// All kinds of topology: the name of each, what it is, and its keys.
+#[must_use]
+pub fn topologies() -> Vec<(&'static str, String)> {
+    let told = |variant: &Variant| {
+        let keys: Vec<&str> = variant.params.iter().map(|param| param.key).collect();
+        let about = variant.about.trim_end_matches('.');
+        let mut about = about.chars();
+        let first = about.next().unwrap_or_default().to_lowercase();
+        let text = format!("{first}{}: {}", about.as_str(), keys.join(", "));
+        (variant.word, text)
+    };
+    TOPOLOGY.each.iter().map(told).collect()
 }
-
-const KINDS: &[(&str, Kind)] = &[
-    ("star", Kind::Star),
-    ("dumbbell", Kind::Dumbbell),
-    ("leaf-spine", Kind::LeafSpine),
-    ("clos", Kind::Clos),
-    ("fat-tree", Kind::FatTree),
-    ("dual-homed", Kind::DualHomed),
-    ("multi-dc", Kind::MultiDc),
-    ("links", Kind::Links),
-];
-
-/// Names of all kinds of topology, with what they are.
-pub const TOPOLOGIES: &[(&str, &str)] = &[
-    ("star", "hosts on one switch: hosts, link"),
-    (
-        "dumbbell",
-        "two switches with hosts, joined by one link: left, right, link, core",
-    ),
-    (
-        "leaf-spine",
-        "every leaf linked to every spine: leaves, spines, hosts_per_leaf, link, uplink",
-    ),
-    (
-        "clos",
-        "pods of ToRs and aggregation switches below cores: pods, tors_per_pod, aggs_per_pod, \
-         cores, hosts_per_tor, link, agg_link, core_link",
-    ),
-    ("fat-tree", "k-ary fat-tree: k, link, fabric_link"),
-    (
-        "dual-homed",
-        "pairs of ToRs with hosts on both, below aggregation switches: pairs, hosts, aggs, link, uplink",
-    ),
-    (
-        "multi-dc",
-        "leaf-spine sites, each with a gateway; every two gateways are linked: sites, leaves, spines, \
-         hosts_per_leaf, link, uplink, gateway_link, interconnect",
-    ),
-    (
-        "links",
-        "nodes and links one by one: hosts, switches, links",
-    ),
-];
 
 /// Reads `[topology]`.
 pub(crate) fn read(root: &Section<'_>) -> Option<TopologySpec> {
@@ -90,16 +50,13 @@ pub(crate) fn read(root: &Section<'_>) -> Option<TopologySpec> {
         return None;
     }
     let section = root.section("topology")?;
-    let kind = section.required("kind", "\"leaf-spine\"", |n| choice(n, KINDS))?;
-    let spec = match kind {
-        Kind::Star => star(&section),
-        Kind::Dumbbell => dumbbell(&section),
-        Kind::LeafSpine => leaf_spine(&section),
-        Kind::Clos => clos(&section),
-        Kind::FatTree => fat_tree(&section),
-        Kind::DualHomed => dual_homed(&section),
-        Kind::MultiDc => multi_dc(&section),
-        Kind::Links => links(&section),
+    let kinds: Vec<_> = TOPOLOGY.each.iter().map(|v| (v.word, v)).collect();
+    let kind = section.required("kind", "\"leaf-spine\"", |n| choice(n, &kinds))?;
+    let spec = match kind.word {
+        "links" => links(&section),
+        word => {
+            params::read(&section, kind.params).and_then(|values| regular(&section, word, &values))
+        }
     };
     failures::KEYS.into_iter().for_each(|key| {
         section.entry(key);
@@ -138,68 +95,33 @@ pub fn hosts(spec: &TopologySpec) -> u64 {
     }
 }
 
-fn size(section: &Section<'_>, key: &'static str, example: &str) -> Option<u32> {
-    section
-        .required(key, example, |n| count(n, 1, MAX_PORTS))
-        .map(|v| v as u32)
-}
-
-/// A link that must be there.
-fn link(section: &Section<'_>) -> Option<LinkSpec> {
-    let Some(inner) = section.section("link") else {
-        if section.table.get("link").is_none() {
-            section.missing("link", "{ rate = \"100Gbps\", delay = \"1us\" }");
-        }
-        return None;
-    };
-    let spec = link_values(&inner);
-    inner.finish();
-    spec
-}
-
-fn link_values(section: &Section<'_>) -> Option<LinkSpec> {
-    let rate = section.required("rate", "\"100Gbps\"", |n| {
-        quantity(n, &RATE, MIN_RATE_BPS, MAX_RATE_BPS)
-    });
-    let delay = section.required("delay", "\"1us\"", |n| quantity(n, &TIME, 0, MAX_DELAY_PS));
-    let loss = match section.has("loss") {
-        true => section.optional("loss", |n| fraction(n, 0.0, 1.0)),
-        false => Some(0.0),
-    };
-    Some(LinkSpec {
-        rate: Rate::from_bps(rate?),
-        delay_ps: delay?,
-        loss: Loss::of(loss?),
-    })
+/// A link from the values of its table.
+fn link(values: &Values) -> LinkSpec {
+    LinkSpec {
+        rate: Rate::from_bps(values.rate("rate")),
+        delay_ps: values.time("delay"),
+        loss: Loss::of(values.some_number("loss").unwrap_or(0.0)),
+    }
 }
 
 /// A link of the upper tiers; by default as the host links.
-fn other_link(
-    section: &Section<'_>,
-    key: &'static str,
-    base: Option<LinkSpec>,
-) -> Option<LinkSpec> {
-    if section.table.get(key).is_none() {
-        section.has(key);
-        let base = base?;
-        let loss = match base.loss {
-            Loss::NONE => String::new(),
-            loss => format!(", loss = {:?}", loss.probability()),
-        };
-        let text = format!(
-            "{{ rate = \"{}\", delay = \"{}\"{loss} }}",
-            RATE.show(base.rate.bps()),
-            TIME.show(base.delay_ps)
-        );
-        section
-            .context
-            .compute(&section.path, key, text, "default: as link");
-        return Some(base);
+fn upper(section: &Section<'_>, values: &Values, key: &str, base: LinkSpec) -> LinkSpec {
+    if let Some(given) = values.some_table(key) {
+        return link(&given);
     }
-    let inner = section.section(key)?;
-    let spec = link_values(&inner);
-    inner.finish();
-    spec
+    let loss = match base.loss {
+        Loss::NONE => String::new(),
+        loss => format!(", loss = {:?}", loss.probability()),
+    };
+    let text = format!(
+        "{{ rate = \"{}\", delay = \"{}\"{loss} }}",
+        RATE.show(base.rate.bps()),
+        TIME.show(base.delay_ps)
+    );
+    section
+        .context
+        .compute(&section.path, key, text, "default: as link");
+    base
 }
 
 /// Refuses networks whose parts multiply to absurd numbers.
@@ -222,172 +144,136 @@ fn check_totals(section: &Section<'_>, hosts: u64, links: u64, ports: u64, blame
     false
 }
 
-fn star(section: &Section<'_>) -> Option<TopologySpec> {
-    let hosts = section
-        .required("hosts", "16", |n| count(n, 2, MAX_PORTS))
-        .map(|v| v as u32);
-    let link = link(section);
-    Some(TopologySpec::Star {
-        hosts: hosts?,
-        link: link?,
-    })
+/// A network that follows from a few numbers.
+fn regular(section: &Section<'_>, kind: &str, values: &Values) -> Option<TopologySpec> {
+    let number = |key: &str| values.count(key) as u32;
+    let host_link = link(&values.table("link"));
+    let upper = |key| upper(section, values, key, host_link);
+    let spec = match kind {
+        "star" => TopologySpec::Star {
+            hosts: number("hosts"),
+            link: host_link,
+        },
+        "dumbbell" => TopologySpec::Dumbbell {
+            left: number("left"),
+            right: number("right"),
+            link: host_link,
+            core: upper("core"),
+        },
+        "leaf-spine" => TopologySpec::LeafSpine {
+            leaves: number("leaves"),
+            spines: number("spines"),
+            hosts_per_leaf: number("hosts_per_leaf"),
+            link: host_link,
+            uplink: upper("uplink"),
+        },
+        "clos" => TopologySpec::Clos {
+            pods: number("pods"),
+            tors_per_pod: number("tors_per_pod"),
+            aggs_per_pod: number("aggs_per_pod"),
+            cores: number("cores"),
+            hosts_per_tor: number("hosts_per_tor"),
+            link: host_link,
+            agg_link: upper("agg_link"),
+            core_link: upper("core_link"),
+        },
+        "fat-tree" => TopologySpec::FatTree {
+            k: number("k"),
+            link: host_link,
+            fabric_link: upper("fabric_link"),
+        },
+        "dual-homed" => TopologySpec::DualHomed {
+            pairs: number("pairs"),
+            hosts: number("hosts"),
+            aggs: number("aggs"),
+            link: host_link,
+            uplink: upper("uplink"),
+        },
+        _ => TopologySpec::MultiDc {
+            sites: number("sites"),
+            leaves: number("leaves"),
+            spines: number("spines"),
+            hosts_per_leaf: number("hosts_per_leaf"),
+            link: host_link,
+            uplink: upper("uplink"),
+            gateway_link: upper("gateway_link"),
+            interconnect: upper("interconnect"),
+        },
+    };
+    buildable(section, &spec).then_some(spec)
 }
 
-fn dumbbell(section: &Section<'_>) -> Option<TopologySpec> {
-    let left = size(section, "left", "2");
-    let right = size(section, "right", "2");
-    let link = link(section);
-    let core = other_link(section, "core", link);
-    let (left, right) = (left?, right?);
-    let ports = u64::from(left.max(right)) + 1;
-    check_totals(
-        section,
-        u64::from(left) + u64::from(right),
-        0,
-        ports,
-        "left",
-    )
-    .then_some(())?;
-    Some(TopologySpec::Dumbbell {
-        left,
-        right,
-        link: link?,
-        core: core?,
-    })
-}
-
-fn leaf_spine(section: &Section<'_>) -> Option<TopologySpec> {
-    let leaves = size(section, "leaves", "8");
-    let spines = size(section, "spines", "8");
-    let hosts_per_leaf = size(section, "hosts_per_leaf", "16");
-    let link = link(section);
-    let uplink = other_link(section, "uplink", link);
-    let (leaves, spines, hosts_per_leaf) = (leaves?, spines?, hosts_per_leaf?);
-    let [l, s, h] = [leaves, spines, hosts_per_leaf].map(u64::from);
-    check_totals(section, l * h, l * (h + s), (h + s).max(l), "leaves").then_some(())?;
-    Some(TopologySpec::LeafSpine {
-        leaves,
-        spines,
-        hosts_per_leaf,
-        link: link?,
-        uplink: uplink?,
-    })
-}
-
-fn clos(section: &Section<'_>) -> Option<TopologySpec> {
-    let pods = size(section, "pods", "5");
-    let tors_per_pod = size(section, "tors_per_pod", "4");
-    let aggs_per_pod = size(section, "aggs_per_pod", "4");
-    let cores = size(section, "cores", "16");
-    let hosts_per_tor = size(section, "hosts_per_tor", "16");
-    let link = link(section);
-    let agg_link = other_link(section, "agg_link", link);
-    let core_link = other_link(section, "core_link", link);
-    let (pods, tors_per_pod) = (pods?, tors_per_pod?);
-    let (aggs_per_pod, cores, hosts_per_tor) = (aggs_per_pod?, cores?, hosts_per_tor?);
-    if !cores.is_multiple_of(aggs_per_pod) {
-        let message =
-            format!("{cores} cores cannot be shared out among {aggs_per_pod} aggregation switches");
-        section.complain(
-            "cores",
-            message,
-            "`cores` must be a multiple of `aggs_per_pod`",
-        );
-        return None;
+/// Refuses numbers that make no network, or one that is too large.
+fn buildable(section: &Section<'_>, spec: &TopologySpec) -> bool {
+    let check = |links, ports, blame| check_totals(section, hosts(spec), links, ports, blame);
+    match *spec {
+        TopologySpec::Star { .. } | TopologySpec::Links { .. } => true,
+        TopologySpec::Dumbbell { left, right, .. } => {
+            check(0, u64::from(left.max(right)) + 1, "left")
+        }
+        TopologySpec::LeafSpine {
+            leaves,
+            spines,
+            hosts_per_leaf,
+            ..
+        } => {
+            let [l, s, h] = [leaves, spines, hosts_per_leaf].map(u64::from);
+            check(l * (h + s), (h + s).max(l), "leaves")
+        }
+        TopologySpec::Clos {
+            pods,
+            tors_per_pod,
+            aggs_per_pod,
+            cores,
+            hosts_per_tor,
+            ..
+        } => {
+            if !cores.is_multiple_of(aggs_per_pod) {
+                let message = format!(
+                    "{cores} cores cannot be shared out among {aggs_per_pod} aggregation switches"
+                );
+                let hint = "`cores` must be a multiple of `aggs_per_pod`";
+                section.complain("cores", message, hint);
+                return false;
+            }
+            let numbers = [pods, tors_per_pod, aggs_per_pod, cores, hosts_per_tor];
+            let [p, t, a, c, h] = numbers.map(u64::from);
+            // Each factor is below 2^16, so three of them fit.
+            let links = p * t * h + p * t * a + p * c;
+            check(links, (h + a).max(t + c / a).max(p), "pods")
+        }
+        TopologySpec::FatTree { k, .. } => {
+            if k % 2 != 0 {
+                let message = format!("a fat-tree of {k} ports does not exist");
+                section.complain("k", message, "`k` must be even");
+            }
+            k % 2 == 0
+        }
+        TopologySpec::DualHomed {
+            pairs, hosts, aggs, ..
+        } => {
+            if hosts < pairs {
+                let message =
+                    format!("{hosts} hosts cannot be shared out among {pairs} pairs of ToRs");
+                section.complain("hosts", message, "every pair needs at least one host");
+                return false;
+            }
+            let [p, h, a] = [pairs, hosts, aggs].map(u64::from);
+            let ports = (h.div_ceil(p) + a).max(2 * p);
+            check(2 * h + 2 * p * a, ports, "pairs")
+        }
+        TopologySpec::MultiDc {
+            sites,
+            leaves,
+            spines,
+            hosts_per_leaf,
+            ..
+        } => {
+            let [d, l, s, h] = [sites, leaves, spines, hosts_per_leaf].map(u64::from);
+            let links = d * (l * h + l * s + s) + d * (d - 1) / 2;
+            check(links, (h + s).max(l + 1).max(s + d - 1), "sites")
+        }
     }
-    let [p, t, a, c, h] = [pods, tors_per_pod, aggs_per_pod, cores, hosts_per_tor].map(u64::from);
-    // Each factor is below 2^16, so three of them fit.
-    let hosts = p * t * h;
-    let links = hosts + p * t * a + p * c;
-    let ports = (h + a).max(t + c / a).max(p);
-    check_totals(section, hosts, links, ports, "pods").then_some(())?;
-    let (link, agg_link, core_link) = (link?, agg_link?, core_link?);
-    Some(TopologySpec::Clos {
-        pods,
-        tors_per_pod,
-        aggs_per_pod,
-        cores,
-        hosts_per_tor,
-        link,
-        agg_link,
-        core_link,
-    })
-}
-
-fn fat_tree(section: &Section<'_>) -> Option<TopologySpec> {
-    let k = section
-        .required("k", "4", |n| count(n, 2, 100))
-        .map(|v| v as u32);
-    let link = link(section);
-    let fabric_link = other_link(section, "fabric_link", link);
-    let k = k?;
-    if k % 2 != 0 {
-        section.complain(
-            "k",
-            format!("a fat-tree of {k} ports does not exist"),
-            "`k` must be even",
-        );
-        return None;
-    }
-    Some(TopologySpec::FatTree {
-        k,
-        link: link?,
-        fabric_link: fabric_link?,
-    })
-}
-
-fn dual_homed(section: &Section<'_>) -> Option<TopologySpec> {
-    let pairs = size(section, "pairs", "2");
-    let hosts = section
-        .required("hosts", "32", |n| count(n, 2, MAX_HOSTS))
-        .map(|v| v as u32);
-    let aggs = size(section, "aggs", "1");
-    let link = link(section);
-    let uplink = other_link(section, "uplink", link);
-    let (pairs, hosts, aggs) = (pairs?, hosts?, aggs?);
-    if hosts < pairs {
-        let message = format!("{hosts} hosts cannot be shared out among {pairs} pairs of ToRs");
-        section.complain("hosts", message, "every pair needs at least one host");
-        return None;
-    }
-    let [p, h, a] = [pairs, hosts, aggs].map(u64::from);
-    let ports = (h.div_ceil(p) + a).max(2 * p);
-    check_totals(section, h, 2 * h + 2 * p * a, ports, "pairs").then_some(())?;
-    Some(TopologySpec::DualHomed {
-        pairs,
-        hosts,
-        aggs,
-        link: link?,
-        uplink: uplink?,
-    })
-}
-
-fn multi_dc(section: &Section<'_>) -> Option<TopologySpec> {
-    let sites = section
-        .required("sites", "2", |n| count(n, 1, 256))
-        .map(|v| v as u32);
-    let leaves = size(section, "leaves", "4");
-    let spines = size(section, "spines", "8");
-    let hosts_per_leaf = size(section, "hosts_per_leaf", "16");
-    let link = link(section);
-    let uplink = other_link(section, "uplink", link);
-    let gateway_link = other_link(section, "gateway_link", link);
-    let interconnect = other_link(section, "interconnect", link);
-    let (sites, leaves, spines, hosts_per_leaf) = (sites?, leaves?, spines?, hosts_per_leaf?);
-    let [d, l, s, h] = [sites, leaves, spines, hosts_per_leaf].map(u64::from);
-    let links = d * (l * h + l * s + s) + d * (d - 1) / 2;
-    let ports = (h + s).max(l + 1).max(s + d - 1);
-    check_totals(section, d * l * h, links, ports, "sites").then_some(())?;
-    Some(TopologySpec::MultiDc {
-        sites,
-        leaves,
-        spines,
-        hosts_per_leaf,
-        link: link?,
-        uplink: uplink?,
-        gateway_link: gateway_link?,
-        interconnect: interconnect?,
-    })
 }
 
 /// Names of nodes, as a list or as a count of them.
@@ -493,7 +379,7 @@ fn one_link(
     let inner = Section::new(section.context, table, path.clone(), item.at.clone());
     let a = inner.required("a", "\"h0\"", |n| end(n, nodes));
     let b = inner.required("b", "\"s0\"", |n| end(n, nodes));
-    let spec = link_values(&inner);
+    let spec = params::read(&inner, LINK);
     inner.finish();
     let (a, b) = (a?, b?);
     if a == b {
@@ -519,7 +405,7 @@ fn one_link(
         );
         return None;
     }
-    Some((a, b, spec?))
+    Some((a, b, link(&spec?)))
 }
 
 /// The index of a named node.

@@ -1,0 +1,165 @@
+"""The JSON Schema of scenarios: it takes what the simulator takes, and refuses what editors can."""
+
+import copy
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from typer.testing import CliRunner
+
+import backwater
+from backwater import simulate
+from backwater.cli import app
+
+ROOT = Path(__file__).resolve().parents[2]
+SCENARIOS = sorted(
+    path
+    for folder in ("scenarios", "benches/scenarios", "python/backwater/paper/figures/*/scenarios")
+    for path in ROOT.glob(f"{folder}/*.toml")
+)
+SCHEMA = simulate.schema()
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+GOOD = """
+name = "good"
+topology = { kind = "star", hosts = 4, link = { rate = "100Gbps", delay = "1us" } }
+
+[[traffic]]
+name = "web"
+pattern = "incast"
+degree = 2
+total = "1MB"
+
+[scheme]
+preset = "hpcc"
+hpcc.eta = 0.9
+"""
+
+
+def mistakes(scenario: dict[str, Any]) -> list[str]:
+    return [error.message for error in VALIDATOR.iter_errors(scenario)]
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    assert len(SCENARIOS) > 30
+    assert mistakes(tomllib.loads(GOOD)) == []
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: f"{path.parent.parent.name}-{path.stem}")
+def test_scenarios_are_valid(path: Path) -> None:
+    assert mistakes(tomllib.loads(path.read_text())) == []
+
+
+def test_every_example_of_the_document_is_valid() -> None:
+    text = (ROOT / "docs/scenario.md").read_text()
+    blocks = [block.partition("```")[0] for block in text.split("```toml\n")[1:]]
+    base = tomllib.loads(GOOD)
+    assert len(blocks) > 4
+    for block in blocks:
+        assert mistakes(base | tomllib.loads(block)) in ([], ["'topology' is a required property"])
+
+
+def test_resolved_scenarios_are_valid_under_every_preset(tmp_path: Path) -> None:
+    scenario = tmp_path / "good.toml"
+    scenario.write_text(GOOD.replace("hpcc.eta = 0.9", ""))
+    for entry in simulate.catalogue("schemes"):
+        resolved = backwater.resolve(scenario, scheme=entry["name"])
+        assert mistakes(tomllib.loads(resolved)) == [], entry["name"]
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (["nmae"], "x"),
+        (["name"], 5),
+        (["seed"], -1),
+        (["seed"], 1.5),
+        (["switch"], {"bufer": "12MB"}),
+        (["switch"], {"buffer": 12_000_000}),
+        (["switch"], {"buffer": "12us"}),
+        (["switch"], {"buffer": "-12MB"}),
+        (["topology", "kind"], "ring"),
+        (["topology", "spines"], 2),
+        (["topology", "hosts"], 1),
+        (["topology", "link", "loss"], 1.5),
+        (["topology", "failures"], [{"lnks": ["a--b"]}]),
+        (["traffic", 0, "degree"], 0),
+        (["traffic", 0, "senders"], [0]),
+        (["traffic", 0, "load"], {"fraction": 0.5}),
+        (["traffic", 0, "load"], {"fraction": 0.5, "of": "senders"}),
+        (["traffic", 0, "window"], ["0us"]),
+        (["run"], {"on_deadlock": "stop"}),
+        (["record"], {"queue": {"every": "1us"}}),
+        (["scheme", "preset"], "hpc"),
+        (["scheme", "queues"], 1),
+        (["scheme", "classify"], "fifos"),
+        (["scheme", "irn"], {"window": "bdps"}),
+        (["scheme", "irn"], {"few": "3"}),
+        (["scheme", "pfc"], {"xoff": 0.0}),
+        (["scheme", "ecn"], {"profiles": []}),
+        (["scheme", "ecn"], {"profiles": [{"rate": "25Gbps"}]}),
+        (["scheme", "nic"], {"obeys": ["ecn"]}),
+    ],
+)
+def test_what_is_wrong_is_refused(where: list[Any], value: Any) -> None:
+    scenario = copy.deepcopy(tomllib.loads(GOOD))
+    place: Any = scenario
+    for part in where[:-1]:
+        place = place[part]
+    place[where[-1]] = value
+    assert mistakes(scenario)
+
+
+@pytest.mark.parametrize("key", ["name", "topology", "traffic"])
+def test_what_is_needed_is_missed(key: str) -> None:
+    scenario = tomllib.loads(GOOD)
+    del scenario[key]
+    assert mistakes(scenario) == [f"{key!r} is a required property"]
+
+
+def test_keys_have_a_sentence_and_defaults() -> None:
+    buffer = SCHEMA["properties"]["switch"]["properties"]["buffer"]
+    assert buffer["default"] == "12MB"
+    assert buffer["description"].startswith("Memory of each switch")
+    assert "PRE-42" in buffer["description"]
+
+    def undescribed(schema: Any, path: str) -> list[str]:
+        if isinstance(schema, list):
+            return [bad for item in schema for bad in undescribed(item, path)]
+        if not isinstance(schema, dict):
+            return []
+        found = [
+            f"{path}.{key}"
+            for key, value in schema.get("properties", {}).items()
+            if not value.get("description")
+        ]
+        for key, value in schema.items():
+            found += undescribed(value, f"{path}.{key}")
+        return found
+
+    assert undescribed(SCHEMA, "") == []
+
+
+def test_the_command_prints_the_schema() -> None:
+    result = CliRunner().invoke(app, ["schema"])
+    assert result.exit_code == 0
+    assert json.loads(result.stdout) == SCHEMA
+
+
+def test_messages_carry_a_code(tmp_path: Path) -> None:
+    scenario = tmp_path / "good.toml"
+    scenario.write_text(GOOD)
+    assert backwater.check(scenario) == []
+    result = CliRunner().invoke(app, ["check", str(scenario), "--json"])
+    assert (result.exit_code, json.loads(result.stdout)) == (0, [])
+    overrides = ["scheme.dcqcn.g=0.5"]
+    [problem] = backwater.check(scenario, overrides=overrides)
+    assert problem["code"] == "useless-key"
+    assert problem["key"] == "scheme.dcqcn"
+    result = CliRunner().invoke(app, ["check", str(scenario), "--set", overrides[0], "--json"])
+    assert json.loads(result.stdout) == [problem]
+    assert result.exit_code == 2
