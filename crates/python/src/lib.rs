@@ -164,7 +164,7 @@ fn backpressure_graph(
             "holder": port_name(graph, edge.holder(graph)),
         })
     };
-    let elides = scenario.spec.scheme.bfc.is_some_and(|bfc| bfc.elide);
+    let elides = scenario.spec.scheme.hop.elides();
     let mut answer = json!({
         "nodes": found.nodes,
         "edges": found.edges,

@@ -1,15 +1,16 @@
 //! What can only be said when the network, the traffic and the scheme are seen together.
 
-use dataplane::hop::floodgate::Release;
+use dataplane::hop::pfc::Interval;
+use dataplane::hop::spec::{Finding, NetworkFacts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::config::{
-    Admission, Alpha, BaseRtt, ControlConfig, IntConfig, MAX_CLASSES, PathChoice, PfcThreshold,
-    Recovery, Sending, TransportConfig,
+    Admission, Alpha, BaseRtt, ControlConfig, IntConfig, PathChoice, PfcThreshold, Recovery,
+    Sending, TransportConfig,
 };
 use dataplane::int::{IntFormat, MAX_HOPS, padding_bytes};
-use dataplane::switch::{DATA_CLASS, SwitchConfig, division};
+use dataplane::switch::{SwitchConfig, division};
 use dataplane::units::{Rate, Time};
 use fabric::paths::Paths;
 use fabric::routing::{asymmetry, routes};
@@ -20,7 +21,7 @@ use crate::check_links;
 use crate::load::Spec;
 use crate::messages::Messages;
 use crate::problem::{At, Code, Problem, Severity, SourceKind};
-use crate::scheme::{Interval, SchemeConfig, Surroundings};
+use crate::scheme::{SchemeConfig, Surroundings};
 use crate::traffic_spec::{Frequency, LoadOf, TrafficSpec};
 use crate::units::{RATE, show_size, show_time};
 
@@ -212,6 +213,14 @@ impl Findings<'_> {
         self.add(Severity::Error, Code::ImpossibleSet, keys, message, hint);
     }
 
+    /// What a scheme says.
+    pub(crate) fn of_scheme(&mut self, finding: Finding) {
+        match finding {
+            Finding::Wrong(said) => self.error(said.keys, said.message, &said.hint),
+            Finding::Doubtful(said) => self.warn(said.keys, said.message, &said.hint),
+        }
+    }
+
     pub(crate) fn warn(&mut self, keys: &[&str], message: String, hint: &str) {
         self.add(Severity::Warning, Code::Doubtful, keys, message, hint);
     }
@@ -233,7 +242,7 @@ pub(crate) fn network(
     symmetry(spec, graph, &mut findings);
     telemetry(spec, graph, &config, &mut findings);
     losses(graph, &config, &mut findings);
-    floodgate(graph, &config.switch, &mut findings);
+    hop(graph, &config, &mut findings);
     check_links::links(spec, graph, &config, &mut findings);
     let last_start = spec
         .traffic
@@ -572,68 +581,27 @@ fn losses(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
         );
         return;
     }
-    let pausing = [
-        (
-            matches!(config.switch.mmu.admission, Admission::Pfc(_)),
-            "PFC",
-        ),
-        (config.switch.hop.bfc().is_some(), "BFC"),
-    ];
-    for (_, what) in pausing.iter().filter(|(on, _)| *on) {
+    if matches!(config.switch.mmu.admission, Admission::Pfc(_)) {
         findings.warn(
             &["topology"],
-            format!("links also lose the pauses and resumes of {what}, and nothing repeats them"),
+            "links also lose the pauses and resumes of PFC, and nothing repeats them".to_owned(),
             "a port whose resume is lost stays paused until the next one; see docs/NOT-MODELLED.md",
         );
     }
 }
 
-/// What Floodgate, or PFC with tag, needs of the network.
-fn floodgate(graph: &Graph, config: &SwitchConfig, findings: &mut Findings<'_>) {
-    let Some(floodgate) = config.hop.floodgate() else {
-        return;
+/// What the hop scheme says to the network.
+fn hop(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
+    let mut ports = 0..graph.port_count() as usize;
+    let facts = NetworkFacts {
+        // What is lost and not sent again is refused.
+        lossy: config.nic.recovery != Recovery::None
+            && ports.any(|index| graph.loss(index) != Loss::NONE),
+        racks: graph.groups(),
+        classes: config.switch.classes.len(),
     };
-    // FG-15: one class more for each of data.
-    let data = config.classes.len() - usize::from(DATA_CLASS);
-    if floodgate.release == Release::Behind && config.classes.len() + data > MAX_CLASSES {
-        findings.error(
-            &[
-                "scheme.floodgate.release",
-                "scheme.pfc-tag.release",
-                "traffic",
-            ],
-            format!(
-                "`release` = \"behind\" serves at most three traffic classes, and there are {data}"
-            ),
-            "set release = \"shared\", or use fewer classes",
-        );
-    }
-    let ports = 0..graph.port_count() as usize;
-    let lossy = ports
-        .into_iter()
-        .any(|index| graph.loss(index) != Loss::NONE);
-    let windows = floodgate.windows();
-    if lossy && windows.is_some_and(|w| w.numbers_timeout_ps.is_none()) {
-        findings.warn(
-            &["scheme.floodgate.loss"],
-            "links lose data and credits, and without numbers windows shrink with each".to_owned(),
-            "set floodgate.loss = \"numbers\"",
-        );
-    }
-    if lossy && windows.is_none() {
-        findings.warn(
-            &["topology"],
-            "links also lose pauses and resumes of destinations, and nothing repeats them"
-                .to_owned(),
-            "a destination whose resume is lost is held until the next one",
-        );
-    }
-    if graph.groups() < 2 {
-        findings.warn(
-            &["scheme.backpressure", "scheme.preset"],
-            "there is one switch with hosts, so nothing goes from switch to switch and nothing is held".to_owned(),
-            "take a network with several racks, or another scheme",
-        );
+    if let Some(hop) = config.switch.hop.declaration() {
+        hop.network(&facts, &mut |finding| findings.of_scheme(finding));
     }
 }
 

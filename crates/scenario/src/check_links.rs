@@ -42,7 +42,7 @@ pub(crate) fn links(
     }
     if !link_failures.is_empty() {
         unsupported(spec, &link_failures, findings);
-        floodgate(&link_failures, config, findings);
+        hop(&link_failures, config, findings);
         repair(&link_failures, config, findings);
         late(spec, &link_failures, findings);
     }
@@ -79,33 +79,13 @@ fn unsupported(spec: &Spec, link_failures: &LinkFailures, findings: &mut Finding
     );
 }
 
-/// Floodgate's windows outlive a link only if they know what was sent by it.
+/// What the hop scheme says to links that fail during the run.
 // LNK-06
-fn floodgate(link_failures: &LinkFailures, config: &SchemeConfig, findings: &mut Findings<'_>) {
-    let floodgate = config.switch.hop.floodgate();
-    let Some(windows) = floodgate.and_then(|floodgate| floodgate.windows()) else {
-        return;
-    };
-    if link_failures.changes().is_empty() {
-        return;
-    }
-    if windows.numbers_timeout_ps.is_none() {
-        findings.error(
-            &["scheme.floodgate.loss", "topology.failures"],
-            "links fail during the run, and without numbers Floodgate's windows never get back what was \
-             lost with them"
-                .to_owned(),
-            "set scheme.floodgate.loss = \"numbers\"",
-        );
-    }
-    if windows.entries.is_some() {
-        findings.error(
-            &["scheme.floodgate.table", "topology.failures"],
-            "links fail during the run, and entries of windows that destinations share cannot follow new \
-             routes"
-                .to_owned(),
-            "set scheme.floodgate.table = \"exact\"",
-        );
+fn hop(link_failures: &LinkFailures, config: &SchemeConfig, findings: &mut Findings<'_>) {
+    if !link_failures.changes().is_empty()
+        && let Some(hop) = config.switch.hop.declaration()
+    {
+        hop.failing_links(&mut |finding| findings.of_scheme(finding));
     }
 }
 
@@ -251,10 +231,11 @@ fn circle(
     let classes = &config.switch.classes;
     let pfc = matches!(config.switch.mmu.admission, Admission::Pfc(_))
         && classes.iter().any(|class| class.pausable && class.buffered);
-    let bfc = spec.scheme.bfc.is_some_and(|bfc| !bfc.elide);
+    let named = config.switch.hop.declaration();
+    let named = named.filter(|hop| hop.can_deadlock() && !spec.scheme.hop.elides());
     // Regular shapes route up, then down, which closes no circle.
     let work = u64::from(known.groups()) * u64::from(known.port_count());
-    if !(pfc || bfc) || known.is_regular() || work > MOST_WORK {
+    if !(pfc || named.is_some()) || known.is_regular() || work > MOST_WORK {
         return;
     }
     let (sets, names) = waiting_circle(spec, known);
@@ -265,11 +246,12 @@ fn circle(
         0 | 1 => String::new(),
         n => format!(" (one of {n} sets of ports that can)"),
     };
-    let who = match (pfc, bfc) {
-        (true, true) => "PFC and BFC",
-        (true, false) => "PFC",
-        _ => "BFC",
-    };
+    let names_of = [pfc.then_some("PFC"), named.map(|hop| hop.name())];
+    let who = names_of
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" and ");
     findings.warn(
         &["topology.failures", "topology.links", "topology"],
         format!(

@@ -1,6 +1,7 @@
 //! What Floodgate takes of a switch's memory for a number of destinations (Floodgate paper §7.4).
 
 use dataplane::hop::floodgate::{FloodgateConfig, Voqs};
+use dataplane::hop::spec::Around;
 use std::collections::BTreeMap;
 
 use fabric::topology::{Graph, NodeKind};
@@ -65,7 +66,12 @@ impl Scenario {
         &self,
         destinations: Option<u64>,
     ) -> Option<Vec<FloodgateResources>> {
-        let config = self.spec.scheme.floodgate?;
+        let config = *self
+            .spec
+            .scheme
+            .hop
+            .configure(&Around::default())
+            .floodgate()?;
         let all = destinations.unwrap_or_else(|| u64::from(self.graph.endpoints()));
         let mut kinds: BTreeMap<(u64, u64), FloodgateResources> = BTreeMap::new();
         for node in self.graph.hosts()..self.graph.nodes() {

@@ -28,7 +28,7 @@ pub fn key_tables() -> Vec<(String, String)> {
         named("scheme", scheme::AXES),
         ("codes".to_owned(), codes()),
     ];
-    for (name, params) in scheme::TABLES {
+    for (name, params) in scheme::tables() {
         tables.push(named(&format!("scheme.{name}"), params));
     }
     tables

@@ -387,7 +387,7 @@ mod tests {
     use super::*;
     use crate::problem::At;
     use crate::reader::Context;
-    use crate::scheme::TABLES;
+    use crate::scheme::tables;
 
     const PARAMS: &[Param] = &[
         Param::either(
@@ -488,7 +488,7 @@ mod tests {
                 assert!(!defaults || !param.rule.is_empty(), "{what} follows a rule");
             }
         }
-        for (name, params) in TABLES {
+        for (name, params) in tables() {
             complete(name, params);
             let text = defaults("t", params, "")
                 .replace("[t]\n", "")

@@ -5,7 +5,7 @@
 use crate::document::{Table, Value, built_in};
 use crate::keys::{ROOT, RUN, SWITCH};
 use crate::params;
-use crate::scheme::{AXES, TABLES};
+use crate::scheme::{AXES, tables};
 
 /// A preset as it is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,9 +190,7 @@ pub fn default_text() -> String {
 pub fn common() -> String {
     let mut text = String::new();
     for line in COMMON.lines() {
-        let declared = TABLES
-            .iter()
-            .find(|(name, _)| line == format!("[scheme.{name}]"));
+        let declared = tables().find(|(name, _)| line == format!("[scheme.{name}]"));
         match declared {
             _ if line == "[scheme]" => text += &params::defaults("scheme", &AXES[2..], ""),
             Some((name, params)) => {

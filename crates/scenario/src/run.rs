@@ -239,10 +239,7 @@ impl Scenario {
             scheme.int.is_some() && counters.int_hops == 0,
             "INT wrote nothing",
         );
-        say(
-            scheme.bfc.is_some() && counters.hop["bfc_pauses"] == 0,
-            "BFC paused no queue",
-        );
+        scheme.hop.idle(&counters.hop, &mut |what| say(true, what));
         match &scheme.control {
             Sending::Transport(TransportConfig::ExpressPass(_)) => {
                 let dropped = counters.drops[DropCause::CreditLimit as usize];
@@ -257,14 +254,6 @@ impl Scenario {
             }
             _ => {}
         }
-        let of_floodgate = scheme.floodgate.is_some();
-        say(
-            of_floodgate && counters.hop["floodgate_held"] == 0,
-            "no packet was held for its destination",
-        );
-        let paused = counters.hop["floodgate_dst_pauses"] > 0;
-        let hosts = scheme.floodgate.is_some_and(|f| f.host_pause.is_some());
-        say(hosts && !paused, "no destination was paused at a host");
         // SPFC-07
         say(
             scheme.spfc.is_some() && counters.hop["spfc_spared"] == 0,

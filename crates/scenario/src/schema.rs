@@ -30,7 +30,7 @@ pub fn schema() -> Value {
     let about = "What is recorded besides flows, ports, buffers and pauses.";
     top["properties"]["record"] = described(object(fabric::measure::PARAMS), about);
     let mut scheme = object(scheme::AXES);
-    for (name, params) in scheme::TABLES {
+    for (name, params) in scheme::tables() {
         let about = format!("Parameters of {name}.");
         scheme["properties"][name] = described(object(params), &about);
     }

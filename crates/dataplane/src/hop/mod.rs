@@ -13,15 +13,19 @@
 //! 1. a file with its configuration (`impl Declaration`), its frames (`impl Frame`, see
 //!    [`packet`](crate::packet)), its state (`impl HopScheme`) and `fn obey` for what a frame says to an egress, and state of
 //!    NICs (`impl AtHost`) if it counts what they send ([`ObeysOnly`] if not);
-//! 2. a line in the list.
+//! 2. a line in the list, and one with the word that scenarios use for it (`impl Said`); a word may stand for
+//!    another setting of a scheme, too.
 
 pub mod bfc;
 pub mod floodgate;
 pub mod pfc;
+pub mod pfc_tag;
+pub mod spec;
 
 use std::ops::Index;
 
 use crate::packet::{Arena, Packet, PacketId, SchemeNumber};
+use crate::param::{Conflict, Param, Values};
 use crate::sink::{DropCause, Sink};
 use crate::switch::needs::Needs;
 use crate::switch::pairs::Pairs;
@@ -29,9 +33,12 @@ use crate::switch::pipeline::{Found, Pipeline};
 use crate::switch::place::Place;
 use crate::units::{Rate, Time};
 use pfc::Pfc;
+use spec::{Around, Beside, Finding, NetworkFacts, Said};
 
 /// What a scheme's configuration says of itself to everything that must not know the scheme.
 pub trait Declaration {
+    /// What people call it.
+    fn name(&self) -> &'static str;
     /// What it needs of the pipeline.
     fn needs(&self) -> Needs;
     /// Bytes of its smallest frame. Threads go on for as long as it takes on the shortest link.
@@ -41,6 +48,10 @@ pub trait Declaration {
     fn repeats_pauses(&self) -> bool {
         false
     }
+    /// What it says to a network.
+    fn network(&self, _facts: &NetworkFacts, _say: &mut dyn FnMut(Finding)) {}
+    /// What it says to links that fail during the run.
+    fn failing_links(&self, _say: &mut dyn FnMut(Finding)) {}
     /// Its pauses last as long as packets wait at the neighbour, so that they can hold each other in a
     /// circle.
     fn can_deadlock(&self) -> bool {
@@ -398,7 +409,12 @@ pub(crate) trait HopScheme: Sized {
 
 /// Makes what follows from the list: numbers on frames, configurations, state, dispatch, counters.
 macro_rules! hop_schemes {
-    ($($(#[$doc:meta])* $field:ident, $field_mut:ident: $Name:ident, $config:ty, $state:ty, $obey:path, $host:ty;)*) => {
+    (schemes {
+        $($(#[$doc:meta])* $field:ident, $field_mut:ident: $Name:ident,
+            $config:ty, $state:ty, $obey:path, $host:ty;)*
+    } words {
+        $($(#[$said_doc:meta])* $word:literal: $Said:ident, $said:ty => $To:ident;)*
+    }) => {
         /// A hop scheme. Its place in the list is its number on frames.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
@@ -448,6 +464,106 @@ macro_rules! hop_schemes {
                     }
                 }
             )*
+        }
+
+        /// A hop scheme as a scenario says it.
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        pub enum HopSpec {
+            /// None.
+            #[default]
+            None,
+            $($(#[$said_doc])* $Said($said),)*
+        }
+
+        impl HopSpec {
+            /// The words of the list, and the parameters of each.
+            pub const WORDS: &'static [(&'static str, &'static [Param])] =
+                &[$(($word, <$said>::PARAMS)),*];
+
+            /// The words of the answer.
+            pub const NAMES: &'static [&'static str] = &["none", $($word),*];
+
+            /// Its word.
+            #[must_use]
+            pub const fn word(&self) -> &'static str {
+                match self {
+                    Self::None => "none",
+                    $(Self::$Said(_) => $word,)*
+                }
+            }
+
+            /// The scheme of one of the words with these values.
+            ///
+            /// # Errors
+            /// Values that cannot go together.
+            pub fn from_values(word: &str, values: &Values) -> Result<Self, Conflict> {
+                match word {
+                    $($word => <$said>::from_values(values).map(Self::$Said),)*
+                    _ => Ok(Self::None),
+                }
+            }
+
+            /// What it is in a network.
+            #[must_use]
+            pub fn configure(&self, around: &Around) -> HopConfig {
+                match self {
+                    Self::None => HopConfig::None,
+                    $(Self::$Said(said) => HopConfig::$To(said.configure(around)),)*
+                }
+            }
+
+            /// The scheme whose frames it sends.
+            #[must_use]
+            pub const fn scheme(&self) -> Option<Scheme> {
+                match self {
+                    Self::None => None,
+                    $(Self::$Said(_) => Some(Scheme::$To),)*
+                }
+            }
+
+            /// What it says to the other answers.
+            pub fn beside(&self, others: &Beside, say: &mut dyn FnMut(Finding)) {
+                match self {
+                    Self::None => {}
+                    $(Self::$Said(said) => said.beside(others, say),)*
+                }
+            }
+
+            /// Why it cannot be used with a receiver-driven transport of this name.
+            #[must_use]
+            pub fn against_transport(&self, name: &str) -> Option<String> {
+                match self {
+                    Self::None => None,
+                    $(Self::$Said(said) => said.against_transport(name),)*
+                }
+            }
+
+            /// Pairs of ports whose pauses could close a circle hold nobody.
+            #[must_use]
+            pub fn elides(&self) -> bool {
+                match self {
+                    Self::None => false,
+                    $(Self::$Said(said) => said.elides(),)*
+                }
+            }
+
+            /// Its pauses name queues of NICs.
+            #[must_use]
+            pub fn names_nic_queues(&self) -> bool {
+                match self {
+                    Self::None => false,
+                    $(Self::$Said(said) => said.names_nic_queues(),)*
+                }
+            }
+
+            /// What it did not do in a run: sentences.
+            pub fn idle(&self, counters: &HopCounters, say: &mut dyn FnMut(&'static str)) {
+                let counted = |name: &str| counters[name];
+                match self {
+                    Self::None => {}
+                    $(Self::$Said(said) => said.idle(&counted, say),)*
+                }
+            }
         }
 
         /// The state of the scheme of a switch.
@@ -575,12 +691,26 @@ macro_rules! hop_schemes {
 }
 
 hop_schemes! {
-    /// Backpressure flow control: pauses of queues.
-    bfc, bfc_mut: Bfc, bfc::BfcConfig, bfc::Bfc, bfc::obey, ObeysOnly;
-    /// Floodgate: credits and pauses by destination.
-    floodgate, floodgate_mut: Floodgate, floodgate::FloodgateConfig, floodgate::Floodgate, floodgate::obey, ObeysOnly;
+    schemes {
+        /// Backpressure flow control: pauses of queues.
+        bfc, bfc_mut: Bfc, bfc::BfcConfig, bfc::Bfc, bfc::obey, ObeysOnly;
+        /// Floodgate: credits and pauses by destination.
+        floodgate, floodgate_mut: Floodgate,
+            floodgate::FloodgateConfig, floodgate::Floodgate, floodgate::obey, ObeysOnly;
+    }
+    words {
+        /// Backpressure flow control.
+        "bfc": Bfc, bfc::BfcSpec => Bfc;
+        /// Floodgate.
+        "floodgate": Floodgate, floodgate::FloodgateSpec => Floodgate;
+        /// PFC with destination tag.
+        "pfc-tag": PfcTag, pfc_tag::PfcTagSpec => Floodgate;
+    }
 }
 pub(crate) use ask;
+
+/// The words of the schemes whose frames a NIC may be told to ignore.
+pub const IGNORABLE: &[(&str, Scheme)] = &[("pfc", Scheme::Pfc), ("bfc", Scheme::Bfc)];
 
 /// A switch: one choice per axis.
 pub type SwitchConfig = crate::config::SwitchConfig<HopConfig>;

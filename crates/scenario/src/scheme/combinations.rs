@@ -1,13 +1,15 @@
 //! Sets of answers that cannot work together, or hardly.
 
 use super::receivers::receivers;
-use super::{ClassifySpec, ScheduleSpec, SchemeSpec, Tell};
+use super::{ClassifySpec, ScheduleSpec, SchemeSpec};
 use crate::reader::Section;
 use dataplane::config::{
     Accounting, Admission, Arbiter, CnpReaction, ControlConfig, Division, PathChoice, Reaction,
     Recovery, Sending, TimelyBand,
 };
-use dataplane::hop::bfc::PauseBy;
+use dataplane::hop::Scheme;
+use dataplane::hop::spec::{Beside, Finding, Queues};
+use dataplane::param::Conflict;
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::NEVER;
 
@@ -31,13 +33,6 @@ fn habits(s: &Section<'_>, x: &SchemeSpec) {
             &["ties", "clock"],
             "events stand in the order of scheduling only where times are whole nanoseconds",
             "set clock = \"ns\", or ties = \"phases\"",
-        );
-    }
-    if scan && x.bfc.is_some() && x.obeys_bfc {
-        s.complain_of(
-            &["nic", "backpressure"],
-            "nic.arbiter = \"scan\" has no queues that BFC could pause",
-            "set nic.arbiter = \"ring\", or nic.obeys = [\"pfc\"]",
         );
     }
     if let Sending::Control(ControlConfig::Dcqcn(c)) = x.control
@@ -110,30 +105,7 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
     }
     habits(s, x);
     receivers(s, x);
-    super::floodgate::combinations(s, x);
-    if x.bfc.is_some() && x.classify == ClassifySpec::Fifo {
-        s.complain_of(
-            &["backpressure", "classify"],
-            "BFC pauses single queues, and `classify` = \"fifo\" has but one for all flows of a class",
-            "set classify to \"dynamic\" or \"hash\"",
-        );
-    }
-    if x.bfc.is_some_and(|b| b.by == PauseBy::Queue) && x.classify == ClassifySpec::PerFlow {
-        s.complain_of(
-            &["backpressure", "classify"],
-            "BFC pauses queues by their number, and the queues of `classify` = \"per-flow\" come and go",
-            "set bfc.pause = \"flow\", or classify to \"dynamic\" or \"hash\"",
-        );
-    }
-    if x.bfc
-        .is_some_and(|b| b.by == PauseBy::Flow && b.tell != Tell::Edges)
-    {
-        s.complain_of(
-            &["bfc", "backpressure"],
-            "a bitmap names queues, and `bfc.pause` = \"flow\" pauses flows",
-            "set bfc.tell = \"edges\", or bfc.pause = \"queue\"",
-        );
-    }
+    hop(s, x);
     if let ClassifySpec::Dynamic { assign, .. } = x.classify
         && assign.incast_queue
         && x.queues < 3
@@ -142,20 +114,6 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             &["dynamic", "queues", "classify"],
             "`dynamic.incast_queue` sets a queue apart, and there is one queue for data in all",
             "raise queues to 3 or more",
-        );
-    }
-    if x.bfc.is_some() && x.ack_class.number() >= DATA_CLASS {
-        s.complain_of(
-            &["ack", "backpressure"],
-            "BFC cannot pause ACKs: a NIC sends them from no queue that a pause could name",
-            "set ack.class = \"control\"",
-        );
-    }
-    if x.bfc.is_some() && matches!(x.admission, Admission::Pfc(_)) {
-        s.warn_of(
-            &["admission", "backpressure"],
-            "BFC and PFC are both on: whichever acts first hides the other",
-            "BFC's paper has PFC off: admission = \"shared-pool\"",
         );
     }
     victims(s, x);
@@ -204,19 +162,11 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
         );
     }
     recoveries(s, x, lossy);
-    if matches!(x.admission, Admission::Pfc(_)) && !x.obeys_pfc {
+    if matches!(x.admission, Admission::Pfc(_)) && !x.obeys.contains(Scheme::Pfc.number()) {
         s.complain_of(
             &["nic", "admission"],
             "`admission` = \"pfc\" promises no loss, but NICs that do not obey PFC overrun their switch",
             "put \"pfc\" into nic.obeys, or choose a lossy admission",
-        );
-    }
-    let unbounded = matches!(x.control, Sending::Control(ControlConfig::LineRate(_)));
-    if x.bfc.is_some() && !x.obeys_bfc && unbounded {
-        s.warn_of(
-            &["nic", "control"],
-            "NICs neither obey BFC nor limit what is in flight: the first switch fills and drops",
-            "set control = \"fixed-window\", as the BFC paper does",
         );
     }
     let frame = u32::from(x.max_frame());
@@ -237,6 +187,38 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             "set ack.every = 1",
         );
     }
+}
+
+/// What the hop scheme says to the other answers.
+fn hop(s: &Section<'_>, x: &SchemeSpec) {
+    let scheme = x.hop.scheme();
+    let beside = Beside {
+        queues: match x.classify {
+            ClassifySpec::Fifo => Queues::One,
+            ClassifySpec::Hash => Queues::Hashed,
+            ClassifySpec::PerFlow => Queues::PerFlow,
+            ClassifySpec::Dynamic { .. } | ClassifySpec::Priority => Queues::Numbered,
+        },
+        acks_with_data: x.ack_class.number() >= DATA_CLASS,
+        pfc: matches!(x.admission, Admission::Pfc(_)),
+        is_obeyed: scheme.is_none_or(|scheme| x.obeys.contains(scheme.number())),
+        unlimited_senders: matches!(x.control, Sending::Control(ControlConfig::LineRate(_))),
+        scans: x.host.arbiter == Arbiter::Scan,
+    };
+    x.hop.beside(&beside, &mut |finding| match finding {
+        Finding::Wrong(Conflict {
+            keys,
+            message,
+            hint,
+            ..
+        }) => s.complain_of(keys, message, hint),
+        Finding::Doubtful(Conflict {
+            keys,
+            message,
+            hint,
+            ..
+        }) => s.warn_of(keys, message, hint),
+    });
 }
 
 /// SPFC changes thresholds of PFC, and keeps books of its own.

@@ -1,18 +1,16 @@
 //! From what a scheme says to the configuration of switches and NICs in one network.
 
 use super::{
-    BfcSpec, ClassifySpec, EcnProfile, EcnSpec, Floor, QueuesPer, ScheduleSpec, SchemeConfig,
-    SchemeSpec, Sticky, Surroundings, Tell,
+    ClassifySpec, EcnProfile, EcnSpec, QueuesPer, ScheduleSpec, SchemeConfig, SchemeSpec, Sticky,
+    Surroundings,
 };
 use dataplane::config::{
     Accounting, Admission, Alpha, AssignConfig, Assist, ClassConfig, Classify, ControlConfig,
     CreditQueue, EcnConfig, ExpressPassConfig, HpccConfig, IntConfig, MAX_CLASSES, MmuConfig,
     NdpConfig, NicConfig, Red, Schedule, Sending, TransportConfig, TrimConfig,
 };
-use dataplane::hop::bfc::{BfcConfig, BitmapConfig};
-use dataplane::hop::{HopConfig, Scheme};
+use dataplane::hop::spec::Around;
 use dataplane::int::Counter;
-use dataplane::packet::SchemeSet;
 use dataplane::switch::{DATA_CLASS, SwitchConfig};
 use dataplane::units::{Rate, Time};
 
@@ -39,11 +37,15 @@ impl SchemeSpec {
 
     fn switch(&self, around: &Surroundings) -> SwitchConfig {
         let data_queues = self.data_queues(around.max_class);
-        let hrtt_ps = self
-            .bfc
-            .and_then(|b| b.hrtt_ps)
-            .unwrap_or(2 * around.max_delay_ps);
         let max_frame = self.max_frame();
+        let hop = self.hop.configure(&Around {
+            max_frame,
+            upstream_queues: self.upstream_queues(data_queues, around.max_class),
+        });
+        let needs = hop.declaration().map(|hop| hop.needs());
+        let hrtt_ps = needs
+            .and_then(|needs| needs.hop_rtt_ps)
+            .unwrap_or(2 * around.max_delay_ps);
         SwitchConfig {
             classes: self.classes(around.max_class),
             classify: match self.classify {
@@ -99,7 +101,7 @@ impl SchemeSpec {
                     _ => Counter::Sent,
                 },
             }),
-            hop: self.hop(data_queues, around.max_class),
+            hop,
             path: self.path,
             assist: self.assist(),
             acks_return: self.acks_return,
@@ -127,41 +129,6 @@ impl SchemeSpec {
                 Sticky::Fixed(_) => None,
             },
             ..assign
-        }
-    }
-
-    fn hop(&self, data_queues: u16, max_class: u8) -> HopConfig {
-        match (&self.bfc, self.floodgate) {
-            (Some(bfc), _) => HopConfig::Bfc(self.backpressure(bfc, data_queues, max_class)),
-            (None, Some(floodgate)) => HopConfig::Floodgate(floodgate),
-            (None, None) => HopConfig::None,
-        }
-    }
-
-    fn backpressure(&self, b: &BfcSpec, data_queues: u16, max_class: u8) -> BfcConfig {
-        let upstream_queues = self.upstream_queues(data_queues, max_class);
-        // BFC-30: a bit per queue, and 28 bytes of headers.
-        let fit = (upstream_queues.div_ceil(8) + 28).max(64);
-        let bitmap = b.bitmap.map(|(period_ps, frame)| BitmapConfig {
-            period_ps,
-            frame_bytes: frame.unwrap_or(fit),
-            edges: b.tell == Tell::EdgesAndBitmap,
-        });
-        BfcConfig {
-            threshold_factor: Alpha::new(b.threshold).0,
-            floor_bytes: match b.floor {
-                Floor::Frame => u64::from(self.max_frame()),
-                Floor::Bytes(bytes) => bytes,
-            },
-            tau_ps: b.tau_ps,
-            count_arriving: b.count_arriving,
-            first_exempt: b.first_exempt,
-            hrtt_ps: b.hrtt_ps,
-            frame_bytes: b.frame_bytes,
-            upstream_queues,
-            by: b.by,
-            bitmap,
-            sampling: Alpha::new(b.sampling).0,
         }
     }
 
@@ -269,16 +236,6 @@ impl SchemeSpec {
         }
     }
 
-    /// A NIC obeys what it does not know by name: each that gets such a frame has asked for it.
-    fn obeys(&self) -> SchemeSet {
-        let without = |set: SchemeSet, scheme: Scheme, obeyed: bool| match obeyed {
-            true => set,
-            false => set.without(scheme.number()),
-        };
-        let set = without(SchemeSet::ALL, Scheme::Pfc, self.obeys_pfc);
-        without(set, Scheme::Bfc, self.obeys_bfc)
-    }
-
     fn nic(&self, around: &Surroundings) -> NicConfig {
         let (cnp_interval, cnp, cnp_class) = match self.cnp {
             Some((interval, size, class)) => (Some(interval), size, class),
@@ -300,7 +257,7 @@ impl SchemeSpec {
             host: self.host,
             queues: self.nic_queues,
             shortest_first: self.nic_shortest_first,
-            obeys: self.obeys(),
+            obeys: self.obeys,
         }
     }
 }

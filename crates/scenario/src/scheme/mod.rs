@@ -6,11 +6,9 @@
 mod combinations;
 mod configure;
 mod control;
-mod floodgate;
 mod nic;
 mod receivers;
 mod signal;
-mod spfc;
 mod switch;
 mod tables;
 mod values;
@@ -24,17 +22,16 @@ use dataplane::config::{
     Admission, AssignConfig, BaseRtt, HostConfig, NicConfig, PathChoice, Recovery, Red, Scope,
     Sending,
 };
-use dataplane::hop::bfc::PauseBy;
-use dataplane::hop::floodgate::FloodgateConfig;
+use dataplane::hop::HopSpec;
+use dataplane::hop::pfc::SpfcSpec;
 use dataplane::int::IntFormat;
+use dataplane::packet::SchemeSet;
 use dataplane::switch::{DATA_CLASS, SwitchConfig};
 use dataplane::units::{Rate, Time};
 use nic::{read_ack, read_nic, read_recovery};
 use signal::read_signal;
-use spfc::read_victims;
-pub use spfc::{Interval, SpfcSpec};
-use switch::{read_admission, read_backpressure, read_classify, read_schedule};
-pub(crate) use tables::{AXES, TABLES, UNDECLARED};
+use switch::{read_admission, read_backpressure, read_classify, read_schedule, read_victims};
+pub(crate) use tables::{AXES, UNDECLARED, tables};
 use values::{base_rtt, bytes};
 
 /// A size that makes no sense beyond this: the counters of INT and of ports hold 4 GB.
@@ -109,26 +106,6 @@ pub enum ScheduleSpec {
     Strict,
 }
 
-/// A threshold's floor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Floor {
-    /// One largest frame.
-    Frame,
-    /// Bytes.
-    Bytes(u64),
-}
-
-/// How a switch tells what is to be paused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tell {
-    /// A frame for each change.
-    Edges,
-    /// That, and all of it at intervals.
-    EdgesAndBitmap,
-    /// All of it at intervals, and for each resume.
-    Bitmap,
-}
-
 /// How the queues of a port are shared out among traffic classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueuesPer {
@@ -171,35 +148,6 @@ pub struct IntSpec {
     pub pauses: bool,
 }
 
-/// BFC's parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BfcSpec {
-    /// Pause threshold in hop BDP / active queues.
-    pub threshold: f64,
-    /// 1-hop round trip; `None`: from the links.
-    pub hrtt_ps: Option<Time>,
-    /// Bytes of a pause frame.
-    pub frame_bytes: u16,
-    /// The arriving packet counts in the queue length.
-    pub count_arriving: bool,
-    /// A flow's only packet never pauses.
-    pub first_exempt: bool,
-    /// Least threshold.
-    pub floor: Floor,
-    /// Added to the 1-hop round trip in the threshold, ps.
-    pub tau_ps: Time,
-    /// What a pause names.
-    pub by: PauseBy,
-    /// How it is told.
-    pub tell: Tell,
-    /// Bitmaps: period in ps, and bytes of the frame (`None`: a bit per queue upstream).
-    pub bitmap: Option<(Time, Option<u16>)>,
-    /// Share of the packets that are counted.
-    pub sampling: f64,
-    /// Pairs of ports whose backpressure could close a circle hold nobody.
-    pub elide: bool,
-}
-
 /// Everything that `[scheme]` says, with the preset filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemeSpec {
@@ -239,10 +187,8 @@ pub struct SchemeSpec {
     pub admission: Admission,
     /// SPFC's victim ports.
     pub spfc: Option<SpfcSpec>,
-    /// BFC backpressure.
-    pub bfc: Option<BfcSpec>,
-    /// Floodgate, or PFC with tag.
-    pub floodgate: Option<FloodgateConfig>,
+    /// What neighbours tell each other, besides PFC.
+    pub hop: HopSpec,
     /// ECN.
     pub ecn: Option<EcnSpec>,
     /// INT.
@@ -265,10 +211,8 @@ pub struct SchemeSpec {
     pub nic_shortest_first: bool,
     /// Queues of a NIC.
     pub nic_queues: u16,
-    /// NICs obey BFC pauses.
-    pub obeys_bfc: bool,
-    /// NICs obey PFC.
-    pub obeys_pfc: bool,
+    /// The hop schemes whose frames NICs obey.
+    pub obeys: SchemeSet,
 }
 
 /// What the engine needs to know of a scheme.
@@ -334,18 +278,16 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let schedule = read_schedule(s, classify);
     let admission = read_admission(s);
     let spfc = read_victims(s);
-    let backpressure = floodgate::read_word(s);
-    let bfc = read_backpressure(s, backpressure);
-    let floodgate = floodgate::read_floodgate(s, backpressure);
+    let hop = read_backpressure(s);
     let (ecn, int) = read_signal(s);
     let (control, cnp, cnp_on_ack, whole_rates) = read_control(s);
     let (recovery, naks) = read_recovery(s);
     let ack = read_ack(s);
-    let nic = read_nic(s, &bfc);
+    let nic = read_nic(s, hop.as_ref());
     s.finish();
     let (ack_bytes, ack_class, ack_every, (ack_pausable, acks_return)) = ack?;
     let (in_order, starts_first) = ties?;
-    let (nic_queues, obeys_pfc, obeys_bfc, (arbiter, nic_shortest_first)) = nic?;
+    let (nic_queues, obeys, (arbiter, nic_shortest_first)) = nic?;
     let (nak_interval_ps, ack_repeats) = naks?;
     let path = path?;
     let host = HostConfig {
@@ -375,8 +317,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         schedule: schedule?,
         admission: admission?,
         spfc: spfc?,
-        bfc: bfc?,
-        floodgate: floodgate?,
+        hop: hop?,
         ecn: ecn?,
         int: int?,
         control: control?,
@@ -388,8 +329,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         ack_every,
         nic_shortest_first,
         nic_queues,
-        obeys_bfc,
-        obeys_pfc,
+        obeys,
     };
     combinations(s, &spec);
     Some(spec)

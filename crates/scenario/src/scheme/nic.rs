@@ -1,10 +1,12 @@
 //! Recovery from losses, acknowledgements, and the NIC itself.
 
-use super::{BfcSpec, FrameClass};
+use super::FrameClass;
 use crate::params;
 use crate::reader::{Section, choice};
 use crate::units::TIME;
 use dataplane::config::{Arbiter, IrnConfig, IrnWindow, Recovery};
+use dataplane::hop::{HopSpec, IGNORABLE};
+use dataplane::packet::SchemeSet;
 use dataplane::param::{Conflict, Kind, MAX_SIZE_BYTES, Param, Value, Values};
 use dataplane::units::{NEVER, Time, US};
 
@@ -202,7 +204,7 @@ pub(super) fn read_ack(s: &Section<'_>) -> Option<Ack> {
     })
 }
 
-type Nic = (u16, bool, bool, (Arbiter, bool));
+type Nic = (u16, SchemeSet, (Arbiter, bool));
 
 /// Parameters of the NIC.
 pub(super) const NIC: &[Param] = &[
@@ -223,15 +225,16 @@ pub(super) const NIC: &[Param] = &[
         ),
 ];
 
-pub(super) fn read_nic(s: &Section<'_>, bfc: &Option<Option<BfcSpec>>) -> Option<Nic> {
+pub(super) fn read_nic(s: &Section<'_>, hop: Option<&HopSpec>) -> Option<Nic> {
     let inner = params::inner(s, "nic")?;
     let obeys = |values: &Values, word| {
         let words = values.some_list("obeys").unwrap_or_default();
         words.contains(&Value::Word(word))
     };
-    let deaf = matches!(bfc, Some(None));
+    let own = hop.map(HopSpec::word);
+    let deaf = hop.is_some_and(|hop| !hop.names_nic_queues());
     let values = params::read_where(&inner, NIC, |key, values| {
-        let idle = key == "queues" && (deaf || !obeys(values, "bfc"));
+        let idle = key == "queues" && (deaf || own.is_some_and(|word| !obeys(values, word)));
         idle.then_some("no BFC pause tells the NIC's queues apart")
     });
     inner.finish();
@@ -250,6 +253,9 @@ pub(super) fn read_nic(s: &Section<'_>, bfc: &Option<Option<BfcSpec>>) -> Option
         );
     }
     let queues = values.some_count("queues").unwrap_or(1) as u16;
-    let (pfc, bfc) = (obeys(&values, "pfc"), obeys(&values, "bfc"));
-    Some((queues, pfc, bfc, (arbiter, srf)))
+    let ignored = IGNORABLE.iter().filter(|(word, _)| !obeys(&values, word));
+    let obeyed = ignored.fold(SchemeSet::ALL, |set, (_, scheme)| {
+        set.without(scheme.number())
+    });
+    Some((queues, obeyed, (arbiter, srf)))
 }

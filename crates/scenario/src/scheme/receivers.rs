@@ -219,20 +219,14 @@ fn whole(s: &Section<'_>, x: &SchemeSpec, name: &str) {
         format!("{name} repeats what is lost in its own way"),
         "set recovery = \"own\"",
     );
-    refuse(
-        x.bfc.is_some(),
-        &["backpressure", "control"],
-        format!("BFC pauses queues of the NIC, and {name} has none"),
-        "set backpressure = \"none\"",
-    );
-    refuse(
-        x.floodgate.is_some(),
-        &["backpressure", "control"],
-        format!(
-            "Floodgate holds packets by destination, and so do the receivers of {name}, each without the other's knowledge"
-        ),
-        "set backpressure = \"none\"",
-    );
+    if let Some(why) = x.hop.against_transport(name) {
+        refuse(
+            true,
+            &["backpressure", "control"],
+            why,
+            "set backpressure = \"none\"",
+        );
+    }
     refuse(
         x.host.arbiter == Arbiter::Scan,
         &["nic", "control"],

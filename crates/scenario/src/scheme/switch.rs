@@ -1,14 +1,12 @@
 //! The axes of a switch: which queue, which next, what when the buffer is full, backpressure.
 
-use super::floodgate::Backpressure;
-use super::{BfcSpec, ClassifySpec, Floor, QueuesPer, ScheduleSpec, Sticky, Tell};
+use super::{ClassifySpec, QueuesPer, ScheduleSpec, Sticky};
 use crate::params;
 use crate::reader::{Section, choice, count};
-use dataplane::config::{
-    Accounting, Admission, Alpha, AssignConfig, Pfc, PfcThreshold, SearchStart, WhenFull,
-};
-use dataplane::hop::bfc::PauseBy;
-use dataplane::param::{Conflict, Kind, MAX_SIZE_BYTES, MAX_TIME_PS, Param, Value, Values};
+use dataplane::config::{Admission, Alpha, AssignConfig, SearchStart, WhenFull};
+use dataplane::hop::HopSpec;
+use dataplane::hop::pfc::{self, SpfcSpec};
+use dataplane::param::{Conflict, Kind, MAX_SIZE_BYTES, MAX_TIME_PS, Param, Values};
 use dataplane::units::NS;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -248,7 +246,7 @@ pub(super) fn read_admission(s: &Section<'_>) -> Option<Admission> {
     ];
     let word = s.required("admission", "\"pfc\"", |n| choice(n, &words));
     let useless = (word != Some(AdmissionWord::Pfc)).then_some("`admission` is not \"pfc\"");
-    let pfc = params::table(s, "pfc", PFC, useless, pfc);
+    let pfc = params::table(s, "pfc", pfc::PARAMS, useless, pfc::from_values);
     let chosen = word == Some(AdmissionWord::EgressDynamic);
     let useless = (!chosen).then_some("`admission` is not \"egress-dynamic\"");
     let egress = params::table(s, "egress-dynamic", EGRESS_DYNAMIC, useless, |v| {
@@ -273,182 +271,31 @@ pub(super) fn read_admission(s: &Section<'_>) -> Option<Admission> {
     }
 }
 
-/// Parameters of PFC.
-pub(super) const PFC: &[Param] = &[
-    Param::either(
-        "xoff",
-        &[
-            Kind::Size { min: 1, max: MAX_SIZE_BYTES },
-            Kind::Fraction { min: 0.001, max: 1000.0 },
-        ],
-    )
-    .or(&["equal"])
-    .default("\"11%\"", "PRE-11", "of the free shared buffer (BFC paper 6.2.1, HPCC paper 5.1)")
-    .about(
-        "An ingress is paused above a share of the free buffer (dynamic), a size (static), or the buffer over the number \
-         of ports (`\"equal\"`).",
-    ),
-    Param::size("xon_offset", 0, MAX_SIZE_BYTES)
-        .default("\"3072B\"", "PRE-12", "below XOFF (authors' code of HPCC)")
-        .about("It is resumed this far below."),
-    Param::size("headroom", 0, MAX_SIZE_BYTES)
-        .or(&["formula"])
-        .default("\"formula\"", "PRE-13", "from each link's rate and delay, our choice")
-        .about("Headroom of each port and class; `\"formula\"`: from the rate and delay of its link."),
-    Param::word("headroom_from", &["buffer", "beside"])
-        .default("\"buffer\"", "PRE-121", "headroom is a part of the switch's memory, our choice")
-        .about("Whether headroom is a part of `switch.buffer`, or beside it."),
-    Param::time("response", 0)
-        .default("\"0us\"", "PRE-13", "the upstream obeys at once, our choice")
-        .about("The upstream obeys a pause this long after it arrives."),
-    Param::size("frame", 1, 1_518)
-        .default("\"64B\"", "PRE-13", "smallest Ethernet frame (IEEE 802.1Qbb)")
-        .about("Bytes of a pause frame."),
-    Param::word("accounting", &["pool", "ns3"])
-        .default("\"pool\"", "PRE-82", "the pool until XOFF, then headroom (specs/switch.md)")
-        .about("Which bytes count where; `\"ns3\"`: as in ns-3, with `xoff` a power of 1/2."),
-    Param::count("headroom_delays", 0, 1_000)
-        .default(
-            "3",
-            "PRE-82",
-            "of \"ns3\" books, times what a link holds one way (authors' code of HPCC)",
-        )
-        .about("Headroom in times of what a link holds one way.")
-        .with("accounting", &["ns3"], "`accounting` is not \"ns3\""),
-];
-
-fn pfc(values: &Values) -> Result<Pfc, Conflict> {
-    let threshold = match values.get("xoff") {
-        Some(&Value::Size(bytes)) => PfcThreshold::Static(bytes),
-        Some(&Value::Number(share)) => PfcThreshold::Dynamic(Alpha::new(share)),
-        // SPFC-06
-        _ => PfcThreshold::Equal,
-    };
-    let accounting = match values.word("accounting") {
-        "pool" => Accounting::Pool,
-        _ => Accounting::Ns3 {
-            shift: halvings(threshold).ok_or_else(|| {
-                Conflict::new(
-                    &["accounting", "xoff"],
-                    "the books of \"ns3\" find thresholds by halving the free buffer",
-                    "set pfc.xoff to 1, 0.5, 0.25, 0.125 or a smaller half",
-                )
-            })?,
-            nic_bps: 0, // filled in when the network is known
-            headroom_delays: values.count("headroom_delays") as u32, // FGC-07
-        },
-    };
-    Ok(Pfc {
-        accounting,
-        threshold,
-        victims: None, // filled in when the network is known
-        xon_offset: values.size("xon_offset"),
-        frame_bytes: values.size("frame") as u16,
-        headroom: values.some_size("headroom"),
-        headroom_beside: values.is("headroom_from", "beside"),
-        response_ps: values.time("response"),
-    })
-}
-
-/// How many times the free buffer is halved, where a threshold is that.
-// NS3-11
-fn halvings(threshold: PfcThreshold) -> Option<u32> {
-    let PfcThreshold::Dynamic(alpha) = threshold else {
-        return None;
-    };
-    (0..=10).find(|shift| Alpha::new(1.0 / f64::from(1u32 << shift)) == alpha)
-}
-
-/// `"edges"` sends no bitmaps.
-const BITMAPS: &[&str] = &["edges+bitmap", "bitmap"];
-const NO_BITMAPS: &str = "`tell` = \"edges\" sends no bitmaps";
-
-/// Parameters of BFC's backpressure.
-pub(super) const BFC: &[Param] = &[
-    Param::number("threshold", 0.001, 1000.0)
-        .default("1.0", "PRE-22", "in hop BDP / active queues (BFC paper 3.3.2)")
-        .about("Pause threshold of a queue, in hop BDP / active queues."),
-    Param::time("hrtt", 1)
-        .or(&["links"])
-        .default("\"links\"", "PRE-22", "propagation to the upstream and back (BFC paper 6.2.1)")
-        .about("The 1-hop round trip; `\"links\"`: the propagation to the upstream and back."),
-    Param::size("frame", 1, 1_518)
-        .default("\"64B\"", "PRE-23", "smallest Ethernet frame, our choice")
-        .about("Bytes of a pause frame."),
-    Param::flag("count_arriving")
-        .default("false", "PRE-45", "a packet is compared with what it finds, our choice")
-        .about("The arriving packet counts in the queue length that is compared."),
-    Param::flag("first_exempt")
-        .default("true", "PRE-45", "a flow's only packet pauses nobody (authors' code of BFC)")
-        .about("A flow's only packet pauses nobody."),
-    Param::size("floor", 0, MAX_SIZE_BYTES)
-        .or(&["frame"])
-        .default("\"0B\"", "PRE-52", "the threshold may fall below a frame (BFC paper 3.3.2)")
-        .about("Least threshold; `\"frame\"`: one largest frame."),
-    Param::time("tau", 0)
-        .default("\"0us\"", "PRE-52", "nothing is added to the 1-hop RTT (BFC paper 3.3.2)")
-        .about("Added to the 1-hop round trip in the threshold."),
-    Param::word("pause", &["queue", "flow"])
-        .default("\"queue\"", "PRE-53", "a pause names a queue upstream (BFC paper 3.3.2)")
-        .about("What a pause names."),
-    Param::word("tell", &["edges", "edges+bitmap", "bitmap"])
-        .default("\"edges\"", "PRE-23", "a frame for each change")
-        .about(
-            "`\"edges\"`: a frame for each change, `\"edges+bitmap\"`: that and a bitmap of all queues at intervals, \
-             `\"bitmap\"`: a bitmap at intervals and for each resume.",
-        ),
-    Param::time("bitmap", 10 * NS)
-        .default("\"10us\"", "PRE-53", "between two bitmaps where they are sent, our choice")
-        .about("Time between two bitmaps.")
-        .with("tell", BITMAPS, NO_BITMAPS),
-    Param::size("bitmap_frame", 1, 9_000)
-        .or(&["fit"])
-        .default("\"fit\"", "PRE-53", "a bit per queue and headers (authors' code of BFC)")
-        .about("Bytes of a bitmap; `\"fit\"`: a bit per queue, and headers.")
-        .with("tell", BITMAPS, NO_BITMAPS),
-    Param::fraction("sampling", 0.001, 1.0)
-        .default("1.0", "PRE-56", "every packet is counted (BFC paper 3.3)")
-        .about("Share of the packets that are counted."),
-    Param::word("elide", &["auto", "off"])
-        .default("\"auto\"", "PRE-53", "pairs that could close a circle hold nobody (BFC paper B)")
-        .about("Whether pairs of ports whose backpressure could close a circle hold nobody."),
-];
-
-pub(super) fn read_backpressure(
-    s: &Section<'_>,
-    word: Option<Backpressure>,
-) -> Option<Option<BfcSpec>> {
-    let useless = (word != Some(Backpressure::Bfc)).then_some("`backpressure` is not \"bfc\"");
-    let bfc = params::table(s, "bfc", BFC, useless, bfc);
-    match word? {
-        Backpressure::Bfc => bfc.map(Some),
-        _ => Some(None),
+/// The answer to what neighbours tell each other, besides PFC. Each word of the list has a table.
+pub(super) fn read_backpressure(s: &Section<'_>) -> Option<HopSpec> {
+    let words: Vec<(&str, &str)> = std::iter::once(("none", "none"))
+        .chain(HopSpec::WORDS.iter().map(|&(word, _)| (word, word)))
+        .collect();
+    let chosen = s.required("backpressure", "\"bfc\"", |n| choice(n, &words));
+    let mut read = Some(HopSpec::None);
+    for &(word, params) in HopSpec::WORDS {
+        let why = format!("`backpressure` is not \"{word}\"");
+        let useless = (chosen != Some(word)).then_some(why.as_str());
+        let of = params::table(s, word, params, useless, |values| {
+            HopSpec::from_values(word, values)
+        });
+        if chosen == Some(word) {
+            read = of;
+        }
     }
+    chosen.and(read)
 }
 
-fn bfc(values: &Values) -> Result<BfcSpec, Conflict> {
-    Ok(BfcSpec {
-        threshold: values.number("threshold"),
-        hrtt_ps: values.some_time("hrtt"),
-        frame_bytes: values.size("frame") as u16,
-        count_arriving: values.flag("count_arriving"),
-        first_exempt: values.flag("first_exempt"),
-        floor: values.some_size("floor").map_or(Floor::Frame, Floor::Bytes),
-        tau_ps: values.time("tau"),
-        by: match values.word("pause") {
-            "queue" => PauseBy::Queue,
-            _ => PauseBy::Flow,
-        },
-        tell: match values.word("tell") {
-            "edges" => Tell::Edges,
-            "edges+bitmap" => Tell::EdgesAndBitmap,
-            _ => Tell::Bitmap,
-        },
-        bitmap: values.some_time("bitmap").map(|period_ps| {
-            let frame = values.some_size("bitmap_frame");
-            (period_ps, frame.map(|bytes| bytes as u16))
-        }),
-        sampling: values.number("sampling"),
-        elide: values.is("elide", "auto"),
-    })
+/// `victims` and its table.
+pub(super) fn read_victims(s: &Section<'_>) -> Option<Option<SpfcSpec>> {
+    let words = [("none", false), ("spfc", true)];
+    let word = s.required("victims", "\"spfc\"", |n| choice(n, &words));
+    let useless = (word != Some(true)).then_some("`victims` is not \"spfc\"");
+    let spfc = params::table(s, "spfc", SpfcSpec::PARAMS, useless, SpfcSpec::from_values);
+    if word? { spfc.map(Some) } else { Some(None) }
 }

@@ -1,26 +1,35 @@
 //! What `[scheme]` may say: its axes and single values, and the list of the tables whose parameters are declared.
 
-use super::{floodgate, nic, signal, spfc, switch};
+use super::{nic, signal, switch};
 use crate::presets::{PARAMETER_SETS, PRESET_NAMES};
 use dataplane::cc::delay_window;
+use dataplane::hop::HopSpec;
+use dataplane::hop::pfc::{self, SpfcSpec};
 use dataplane::param::{Kind, MAX_TIME_PS, Param};
 use dataplane::units::NS;
 
 /// Each table and its parameters. Their defaults are a layer below every preset, in the place of the header that
 /// `presets/common.toml` has for the table.
-pub(crate) const TABLES: &[(&str, &[Param])] = &[
+pub(crate) fn tables() -> impl Iterator<Item = (&'static str, &'static [Param])> {
+    let switch = BEFORE_HOP.iter().chain(HopSpec::WORDS);
+    switch.chain(AFTER_HOP).copied()
+}
+
+/// Those of switches, up to what neighbours tell each other.
+const BEFORE_HOP: &[(&str, &[Param])] = &[
     ("ack", nic::ACK),
     ("dynamic", switch::DYNAMIC),
     ("drr", switch::DRR),
-    ("pfc", switch::PFC),
-    ("spfc", spfc::SPFC),
+    ("pfc", pfc::PARAMS),
+    ("spfc", SpfcSpec::PARAMS),
     ("egress-dynamic", switch::EGRESS_DYNAMIC),
     ("per-port", switch::PER_PORT),
     ("ecn", signal::ECN),
     ("int", signal::INT),
-    ("bfc", switch::BFC),
-    ("floodgate", floodgate::FLOODGATE),
-    ("pfc-tag", floodgate::PFC_TAG),
+];
+
+/// Those of senders and receivers.
+const AFTER_HOP: &[(&str, &[Param])] = &[
     ("delay-window", delay_window::PARAMS),
     ("go-back-n", nic::GO_BACK_N),
     ("irn", nic::IRN),
@@ -130,7 +139,7 @@ pub(crate) const AXES: &[Param] = &[
     Param::word("victims", &["none", "spfc"])
         .default("\"none\"", "PRE-120", "all ports have the same PFC threshold")
         .about("`\"spfc\"`: ports with victims may fill the buffer before PFC pauses them."),
-    Param::word("backpressure", &["none", "bfc", "floodgate", "pfc-tag"])
+    Param::word("backpressure", HopSpec::NAMES)
         .default("\"none\"", "PRE-07", "no hop control besides PFC")
         .about("Hop control besides PFC; `\"pfc-tag\"`: pauses that name a destination."),
     Param::word("signal", &["none", "ecn", "int", "ecn+int"])

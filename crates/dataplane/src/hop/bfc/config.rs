@@ -1,6 +1,7 @@
 //! What BFC at a switch is: plain data, one choice per question (`specs/bfc.md`).
 
 use crate::hop::Declaration;
+use crate::hop::spec::{Finding, NetworkFacts, lost_pauses};
 use crate::switch::needs::Needs;
 use crate::units::Time;
 
@@ -73,6 +74,10 @@ impl BfcConfig {
 }
 
 impl Declaration for BfcConfig {
+    fn name(&self) -> &'static str {
+        "BFC"
+    }
+
     fn needs(&self) -> Needs {
         Needs {
             pauses_queues: true,
@@ -95,5 +100,11 @@ impl Declaration for BfcConfig {
 
     fn can_deadlock(&self) -> bool {
         true
+    }
+
+    fn network(&self, facts: &NetworkFacts, say: &mut dyn FnMut(Finding)) {
+        if facts.lossy {
+            say(lost_pauses("BFC"));
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 mod config;
 mod frames;
+mod spec;
 
 use super::{Counter, Cx, Egress, HopScheme, Site};
 use crate::config::{Classify, SwitchConfig};
@@ -19,6 +20,7 @@ use crate::switch::pipeline::{Found, Pipeline};
 use crate::units::{Rate, Time};
 pub use config::{ALL_PACKETS, BfcConfig, BitmapConfig, PauseBy};
 pub use frames::{Bitmap, PauseFlow, PauseQueue};
+pub use spec::{BfcSpec, Floor, Tell};
 
 /// This packet incremented its pause counter (`counterIncr`).
 const OVER: u8 = flag::HOP_A;

@@ -1,7 +1,9 @@
 //! What Floodgate at a switch is: plain data, one choice per question (`specs/floodgate.md`).
 
-use crate::config::Alpha;
+use crate::classes::DATA_CLASS;
+use crate::config::{Alpha, MAX_CLASSES};
 use crate::hop::Declaration;
+use crate::hop::spec::{Finding, NetworkFacts};
 use crate::switch::needs::Needs;
 use crate::units::{Rate, Time};
 
@@ -248,6 +250,13 @@ impl FloodgateConfig {
 }
 
 impl Declaration for FloodgateConfig {
+    fn name(&self) -> &'static str {
+        match self.by {
+            HoldBy::Windows(_) => "Floodgate",
+            HoldBy::Tags(_) => "PFC with tag",
+        }
+    }
+
     fn needs(&self) -> Needs {
         Needs {
             queues_behind: self.release == Release::Behind,
@@ -260,5 +269,69 @@ impl Declaration for FloodgateConfig {
             .windows()
             .map(|w| w.credit.frame_bytes + w.credit.entry_bytes);
         self.frame_bytes.min(credit.unwrap_or(u16::MAX))
+    }
+
+    fn network(&self, facts: &NetworkFacts, say: &mut dyn FnMut(Finding)) {
+        // FG-15: one class more for each of data.
+        let data = facts.classes - usize::from(DATA_CLASS);
+        if self.release == Release::Behind && facts.classes + data > MAX_CLASSES {
+            say(Finding::wrong(
+                &[
+                    "scheme.floodgate.release",
+                    "scheme.pfc-tag.release",
+                    "traffic",
+                ],
+                &format!(
+                    "`release` = \"behind\" serves at most three traffic classes, and there are {data}"
+                ),
+                "set release = \"shared\", or use fewer classes",
+            ));
+        }
+        let windows = self.windows();
+        if facts.lossy && windows.is_some_and(|w| w.numbers_timeout_ps.is_none()) {
+            say(Finding::doubtful(
+                &["scheme.floodgate.loss"],
+                "links lose data and credits, and without numbers windows shrink with each",
+                "set floodgate.loss = \"numbers\"",
+            ));
+        }
+        if facts.lossy && windows.is_none() {
+            say(Finding::doubtful(
+                &["topology"],
+                "links also lose pauses and resumes of destinations, and nothing repeats them",
+                "a destination whose resume is lost is held until the next one",
+            ));
+        }
+        if facts.racks < 2 {
+            say(Finding::doubtful(
+                &["scheme.backpressure", "scheme.preset"],
+                "there is one switch with hosts, so nothing goes from switch to switch and nothing is held",
+                "take a network with several racks, or another scheme",
+            ));
+        }
+    }
+
+    /// Windows outlive a link only if they know what was sent by it.
+    // LNK-06
+    fn failing_links(&self, say: &mut dyn FnMut(Finding)) {
+        let Some(windows) = self.windows() else {
+            return;
+        };
+        if windows.numbers_timeout_ps.is_none() {
+            say(Finding::wrong(
+                &["scheme.floodgate.loss", "topology.failures"],
+                "links fail during the run, and without numbers Floodgate's windows never get back what was \
+                 lost with them",
+                "set scheme.floodgate.loss = \"numbers\"",
+            ));
+        }
+        if windows.entries.is_some() {
+            say(Finding::wrong(
+                &["scheme.floodgate.table", "topology.failures"],
+                "links fail during the run, and entries of windows that destinations share cannot follow new \
+                 routes",
+                "set scheme.floodgate.table = \"exact\"",
+            ));
+        }
     }
 }

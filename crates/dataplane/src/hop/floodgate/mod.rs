@@ -9,8 +9,10 @@ mod credit;
 mod frames;
 mod link;
 mod numbers;
+pub(super) mod params;
 mod pause;
 mod senders;
+mod spec;
 mod steps;
 mod voq;
 mod window;
@@ -34,6 +36,7 @@ pub use frames::{Credit, Credits, PauseDestination, SwitchSyn};
 use numbers::Numbers;
 use pause::Paused;
 use senders::Senders;
+pub use spec::FloodgateSpec;
 use voq::{Held, Pool};
 use window::{Way, Windows, ways};
 

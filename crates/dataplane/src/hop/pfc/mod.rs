@@ -5,6 +5,8 @@
 //! of the buffer are in `switch/mmu.rs`. The rules are in `specs/switch.md` and `specs/spfc.md`.
 
 mod frames;
+mod selection;
+mod spec;
 mod spfc;
 mod thresholds;
 
@@ -17,6 +19,8 @@ use crate::switch::pipeline::Pipeline;
 use crate::switch::space::Tell;
 use crate::units::{Rate, Time};
 pub use frames::PauseClasses;
+pub use selection::{Interval, SpfcSpec};
+pub use spec::{PARAMS, from_values};
 pub use spfc::counting_number;
 use thresholds::Thresholds;
 

@@ -1,10 +1,8 @@
-//! The axis of victim ports: SPFC.
+//! `[scheme.spfc]`: SPFC, which tells ports with victims apart.
 
-use crate::params;
-use crate::reader::{Section, choice};
-use dataplane::config::{Departures, SpfcConfig};
-use dataplane::param::{Kind, MAX_TIME_PS, Param, Value};
-use dataplane::units::{NS, Time};
+use crate::config::{Departures, SpfcConfig};
+use crate::param::{Conflict, Kind, MAX_TIME_PS, Param, Value, Values};
+use crate::units::{NS, Time};
 
 /// The interval over which departures are counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,7 +15,7 @@ pub enum Interval {
     Fixed(Time),
 }
 
-/// SPFC's parameters.
+/// SPFC as a scenario says it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpfcSpec {
     /// TC.
@@ -33,7 +31,8 @@ pub struct SpfcSpec {
 impl SpfcSpec {
     /// What a switch needs, in a network with this largest base round trip and longest link.
     // SPFC-18
-    pub(super) fn configure(&self, base_rtt_ps: Time, max_delay_ps: Time) -> SpfcConfig {
+    #[must_use]
+    pub fn configure(&self, base_rtt_ps: Time, max_delay_ps: Time) -> SpfcConfig {
         let times = |n: f64, ps: Time| (n * ps as f64 + 0.5) as Time;
         let runs = self.k * (self.k + 2.0) / 2.0;
         SpfcConfig {
@@ -50,8 +49,7 @@ impl SpfcSpec {
     }
 }
 
-/// Parameters of SPFC.
-pub(super) const SPFC: &[Param] = &[
+const PARAMS: &[Param] = &[
     Param::either(
         "interval",
         &[
@@ -76,13 +74,16 @@ pub(super) const SPFC: &[Param] = &[
         .about("Whether a port without any pause so far may be a victim port, or waits for its first resume."),
 ];
 
-/// `victims` and its table.
-pub(super) fn read_victims(s: &Section<'_>) -> Option<Option<SpfcSpec>> {
-    let words = [("none", false), ("spfc", true)];
-    let word = s.required("victims", "\"spfc\"", |n| choice(n, &words));
-    let useless = (word != Some(true)).then_some("`victims` is not \"spfc\"");
-    let spfc = params::table(s, "spfc", SPFC, useless, |values| {
-        Ok(SpfcSpec {
+impl SpfcSpec {
+    /// Its parameters.
+    pub const PARAMS: &'static [Param] = PARAMS;
+
+    /// From the values of its parameters.
+    ///
+    /// # Errors
+    /// None: any values go together.
+    pub fn from_values(values: &Values) -> Result<Self, Conflict> {
+        Ok(Self {
             interval: match values.get("interval") {
                 Some(&Value::Time(ps)) => Interval::Fixed(ps),
                 Some(&Value::Number(rtts)) => Interval::Rtts(rtts),
@@ -95,6 +96,5 @@ pub(super) fn read_victims(s: &Section<'_>) -> Option<Option<SpfcSpec>> {
             },
             unpaused_waits: values.is("unpaused", "waits"),
         })
-    });
-    if word? { spfc.map(Some) } else { Some(None) }
+    }
 }
