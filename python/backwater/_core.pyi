@@ -3,7 +3,21 @@
 from collections.abc import Callable
 from typing import Any, final
 
-__all__: list[str]
+__all__ = [
+    "Interrupt",
+    "__sources__",
+    "__version__",
+    "backpressure_graph",
+    "catalogue",
+    "check",
+    "flow_paths",
+    "link_epochs",
+    "resolve",
+    "resources",
+    "run",
+    "schema",
+]
+
 __version__: str
 __sources__: str
 """Hash of the sources that this was made from."""
