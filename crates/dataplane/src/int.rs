@@ -93,7 +93,7 @@ impl IntStack {
         self.path = 0;
     }
 
-    /// Adds what switch `switch` says. Past [`MAX_HOPS`] the stack stays as it is; whoever builds
+    /// Adds what switch `switch` says. Past [`MAX_HOPS`] the stack stays as it is; the program that builds
     /// the network refuses longer paths with INT. Says whether there was room.
     #[inline]
     pub fn push(&mut self, switch: u32, hop: IntHop) -> bool {
@@ -238,7 +238,7 @@ impl Stacks {
         self.fronts.is_empty()
     }
 
-    /// Asks for the first hops of a packet.
+    /// Prefetches the first hops of a packet.
     #[inline]
     pub fn prefetch(&self, id: u32) {
         if let Some(front) = self.fronts.get(id as usize) {

@@ -1,12 +1,12 @@
 //! Asks the processor for memory that will be needed soon, and the system for large pages. Has no
 //! effect on any result.
 
-/// Arrays of at least so many bytes get large pages.
+/// Arrays of at least this many bytes get large pages.
 #[cfg(target_os = "linux")]
 const LARGE: usize = 1 << 20;
 
-/// Asks for large pages under a large array, best before it is filled: a network of thousands of hosts
-/// touches its packets in no order, and each would cost a walk through the tables of small pages. On
+/// Requests large pages under a large array, best before it is filled: a network of thousands of hosts
+/// touches its packets in no order, and each would cost a search of the tables of small pages. On
 /// other systems than Linux it does nothing.
 pub fn large_pages<T>(array: &Vec<T>) {
     #[cfg(target_os = "linux")]

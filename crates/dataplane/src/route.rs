@@ -277,7 +277,7 @@ impl Routes {
         &self.sets[usize::from(self.table[group as usize])]
     }
 
-    /// Asks for what [`Routes::port`] will look at. Frames between neighbours go nowhere.
+    /// Prefetches what [`Routes::port`] will read. Frames between neighbours go nowhere.
     #[inline]
     pub fn prefetch(&self, dst: impl FnOnce() -> u32) {
         if self.has_formula() {

@@ -24,7 +24,7 @@ pub struct Rate {
 }
 
 /// A time in seconds as the ns-3 simulator turns it into its clock's nanoseconds: the fraction is cut to
-/// 64 binary places, and what those make is cut to whole ns. Whoever means a whole number of ns
+/// 64 binary places, and what those make is cut to whole ns. A caller that means a whole number of ns
 /// may lose one: 80 ns written as 8e-8 become 79.
 // NS3-01
 #[must_use]
@@ -44,7 +44,7 @@ pub fn cut_serialisation_ps(bytes: u64, bps: u64) -> Time {
 }
 
 impl Rate {
-    /// A rate in bits per second. Panics at 0: whoever reads configuration refuses that first.
+    /// A rate in bits per second. Panics at 0: the reader of the configuration refuses that first.
     #[must_use]
     pub const fn from_bps(bps: u64) -> Self {
         assert!(bps > 0, "a link needs a rate above zero");

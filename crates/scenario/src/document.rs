@@ -231,7 +231,7 @@ fn override_value(source: &Arc<Source>, start: usize) -> Node {
     }
 }
 
-/// A place in the tree that an override walks through.
+/// A place in the tree that an override passes.
 enum Cursor<'a> {
     Table(&'a mut Table),
     Array(&'a mut Vec<Node>),

@@ -1,4 +1,4 @@
-//! Walks the tree of a scenario and collects everything that is wrong with it.
+//! Reads the tree of a scenario and collects everything that is wrong with it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -140,7 +140,7 @@ impl Context {
     }
 }
 
-/// One table that is being read. Keys that were asked for are the ones that it may have.
+/// One table that is being read. Keys that were read are the ones that it may have.
 pub(crate) struct Section<'a> {
     pub context: &'a Context,
     pub table: &'a Table,
@@ -332,7 +332,7 @@ impl<'a> Section<'a> {
         self.open.set(true);
     }
 
-    /// Reports every key that nobody asked for.
+    /// Reports every key that nothing has read.
     pub fn finish(&self) {
         if self.open.get() {
             return;

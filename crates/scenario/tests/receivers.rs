@@ -214,7 +214,7 @@ fn what_cannot_work_is_refused() {
     refused(
         "homa",
         &["scheme.classify=fifo", "scheme.schedule=fifo"],
-        "ask for queues by priority",
+        "name queues by priority",
     );
     refused(
         "homa",

@@ -169,7 +169,7 @@ pub const fn split_header(header: u16) -> (u8, u16) {
 pub enum WireError {
     /// The field ends before its records do.
     Short {
-        /// Bytes that nHop asks for.
+        /// Bytes that nHop needs.
         needed: usize,
         /// Bytes there are.
         given: usize,

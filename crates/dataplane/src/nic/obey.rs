@@ -178,7 +178,7 @@ impl<S: Sink> Egress for PortEgress<'_, S> {
         self.note(changed);
     }
 
-    // FG-42: each NIC that gets one has asked for it.
+    // FG-42: each NIC that gets one has requested it.
     fn pause_destination(&mut self, dst: u32, on: bool) {
         let changed = self.nic.egress.pause_destination(self.port, dst, on);
         self.note(changed);

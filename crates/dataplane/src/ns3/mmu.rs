@@ -9,7 +9,7 @@ use crate::sink::Level;
 use crate::switch::space::{Space, Tell};
 use crate::units::{NS, Rate, Time};
 
-/// Headroom of a port: so many times what its link holds one way.
+/// Headroom of a port: this many times what its link holds one way.
 // NS3-10
 #[must_use]
 pub(crate) fn headroom_bytes(rate: Rate, delay_ps: Time, delays: u32) -> u64 {
@@ -57,7 +57,7 @@ pub(crate) struct Books {
 }
 
 impl Books {
-    /// Books of a switch whose PFC asks for them; `shared_bytes` is what reserve and headroom leave.
+    /// Books of a switch whose PFC needs them; `shared_bytes` is what reserve and headroom leave.
     pub fn new(
         pfc: &Pfc,
         links: &[(Rate, Time)],

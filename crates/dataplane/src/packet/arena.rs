@@ -53,7 +53,7 @@ impl Arena {
         id
     }
 
-    /// Asks for the record that the packet after `later` others will get.
+    /// Prefetches the record that the packet after `later` others will get.
     #[inline]
     pub fn prefetch_free(&self, later: usize) {
         let at = self.free.len().wrapping_sub(later + 1);
@@ -146,27 +146,27 @@ impl Arena {
         &mut self.hot[id as usize]
     }
 
-    /// Asks for a packet that will be touched soon.
+    /// Prefetches a packet that will be touched soon.
     #[inline]
     pub fn prefetch(&self, id: PacketId) {
         prefetch(&self.hot, id as usize);
     }
 
-    /// Asks for what a switch touches of a packet that has waited long and is the next to leave.
+    /// Prefetches what a switch touches of a packet that has waited long and is the next to leave.
     #[inline]
     pub fn prefetch_waiting(&self, id: PacketId) {
         self.prefetch(id);
         self.prefetch_stack(id);
     }
 
-    /// Asks for the cold part of a packet.
+    /// Prefetches the cold part of a packet.
     #[inline]
     pub fn prefetch_cold(&self, id: PacketId) {
         prefetch(&self.cold, id as usize);
     }
 
-    /// Asks for what a host touches of a packet that has been under way for long, if one is `wanted`. Whether
-    /// it is nothing foretells, so instead of nothing it asks for what is there.
+    /// Prefetches what a host touches of a packet that has been under way for long, if one is `wanted`. No
+    /// branch can be predicted from that, so where none is wanted it prefetches what is there.
     #[inline]
     pub fn prefetch_if(&self, wanted: bool, id: PacketId) {
         let id = if wanted { id } else { 0 };
@@ -174,13 +174,13 @@ impl Arena {
         self.prefetch_stack(id);
     }
 
-    /// Asks for the INT stack of a packet.
+    /// Prefetches the INT stack of a packet.
     #[inline]
     pub fn prefetch_stack(&self, id: PacketId) {
         self.stacks.prefetch(id);
     }
 
-    /// Asks for the INT stack of a packet if it is of this kind; see [`Arena::prefetch_if`].
+    /// Prefetches the INT stack of a packet if it is of this kind; see [`Arena::prefetch_if`].
     #[inline]
     pub fn prefetch_stack_of(&self, id: PacketId, kind: Kind) {
         if !self.stacks.is_empty() {

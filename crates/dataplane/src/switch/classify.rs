@@ -91,7 +91,7 @@ impl Classifier {
         }
     }
 
-    /// Asks for the queue of a packet that will leave by `port`, or for what names it.
+    /// Prefetches the queue of a packet that will leave by `port`, or what names it.
     #[inline]
     pub fn prefetch(&self, port: u16, packet: &Packet, queueing: &Queueing) {
         match self {
@@ -103,7 +103,7 @@ impl Classifier {
         }
     }
 
-    /// Asks for the queue of a packet where something names it that [`Classifier::prefetch`] asked for.
+    /// Prefetches the queue of a packet where something names it that [`Classifier::prefetch`] has fetched.
     #[inline]
     pub fn prefetch_named(&self, port: u16, packet: &Packet, queueing: &Queueing) {
         if let Self::Dynamic(table) = self

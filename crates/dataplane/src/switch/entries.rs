@@ -1,5 +1,5 @@
 //! The entries of a flow table that say something, found by their numbers. Open addressing, so that
-//! whoever looks ahead can ask for the memory in which an entry lies.
+//! the memory in which an entry lies can be prefetched.
 
 use crate::prefetch::prefetch;
 
@@ -125,7 +125,7 @@ impl<V: Copy> Entries<V> {
         used.map(|slot| &slot.value)
     }
 
-    /// Asks for the entry of a number, where it is if no other is in the way. Changes nothing.
+    /// Prefetches the entry of a number, where it is if no other is in its place. Changes nothing.
     #[inline]
     pub fn prefetch(&self, number: u64) {
         prefetch(&self.slots, self.home(number));

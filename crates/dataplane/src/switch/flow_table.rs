@@ -363,7 +363,7 @@ impl FlowTable {
         }
     }
 
-    /// Asks for the entry of a packet that will leave by `port`.
+    /// Prefetches the entry of a packet that will leave by `port`.
     #[inline]
     pub fn prefetch(&self, port: u16, packet: &Packet) {
         self.entries.prefetch(self.index(port, packet));

@@ -34,7 +34,7 @@ struct Ingress {
     lagging: bool,
 }
 
-/// The buffer and its books; first what every packet asks for.
+/// The buffer and its books; first what every packet needs.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Mmu {
@@ -71,7 +71,7 @@ fn headroom_of<H>(config: &SwitchConfig<H>, pfc: &Pfc, (rate, delay_ps): (Rate, 
 }
 
 /// How a buffer is divided: `(reserved, headroom, shared)` bytes of all ports together; `shared`
-/// is negative where reserve and headroom ask for more than there is. Headroom beside the buffer
+/// is negative where reserve and headroom need more than there is. Headroom beside the buffer
 /// does not count.
 // SW-19, SPFC-05
 #[must_use]
@@ -167,7 +167,7 @@ impl Mmu {
         self.ns3.is_none()
     }
 
-    /// Asks for the books of an ingress.
+    /// Prefetches the books of an ingress.
     #[inline]
     pub fn prefetch(&self, port: u16) {
         prefetch(&self.ingress, (port as usize + 1) * self.classes - 1);

@@ -141,7 +141,7 @@ impl Switch {
         ask!(&mut self.hop, hop => hop.set_upward(&self.core, upward), ());
     }
 
-    /// Asks for what tells where a packet goes. Like all that asks for memory, it changes nothing.
+    /// Prefetches what tells where a packet goes. Like every prefetch, it changes nothing.
     #[inline]
     pub fn prefetch_route(&self, id: PacketId, arena: &Arena) {
         self.core.routes.prefetch(|| arena.hot(id).dst);
@@ -154,25 +154,25 @@ impl Switch {
         self.core.queueing.has_several()
     }
 
-    /// Asks for a port that will send.
+    /// Prefetches a port that will send.
     #[inline]
     pub fn prefetch_port(&self, port: u16) {
         self.core.queueing.prefetch_sending(port);
     }
 
-    /// Asks for the packet that a port will send or, of several queues, for that in which it is.
+    /// Prefetches the packet that a port will send or, of several queues, the one in which it is.
     #[inline]
     pub fn prefetch_first(&self, port: u16, arena: &Arena) {
         self.core.queueing.prefetch_first(port, arena);
     }
 
-    /// Asks for the packet that a port will send, whose queue was asked for.
+    /// Prefetches the packet that a port will send, whose queue was prefetched.
     #[inline]
     pub fn prefetch_first_packet(&self, port: u16, arena: &Arena) {
         self.core.queueing.prefetch_first_packet(port, arena);
     }
 
-    /// Asks for the queue, of several, that a packet will join at `port`.
+    /// Prefetches the queue, of several, that a packet will join at `port`.
     #[inline]
     pub fn prefetch_queue(&self, port: u16, id: PacketId, arena: &Arena) {
         let packet = arena.hot(id);
@@ -180,7 +180,7 @@ impl Switch {
         self.core.classifier.prefetch_named(port, packet, queueing);
     }
 
-    /// Asks for what a frame that arrives soon by `in_port` will touch here, and returns the port
+    /// Prefetches what a frame that arrives soon by `in_port` will touch here, and returns the port
     /// by which it will leave, where that is known.
     #[inline]
     pub fn prefetch_way(&self, in_port: u16, id: PacketId, arena: &Arena) -> Option<u16> {
@@ -415,7 +415,7 @@ impl Switch {
         }
     }
 
-    /// The time that the switch asked for has come.
+    /// The time that the switch requested has come.
     // BFC-30, BFC-38
     pub fn timer<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
         if let Some(shaper) = &mut self.shaper {

@@ -71,7 +71,7 @@ impl Queue {
     }
 }
 
-/// A queue that holds packets, for whoever looks at it.
+/// A queue that holds packets, as others see it.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueState {
     /// Which one of the switch.
@@ -137,7 +137,7 @@ pub(crate) struct Telemetry {
     /// Bytes that are held elsewhere for the port, as far as ECN counts them.
     pub held_bytes: u64,
     pub rate_mbps: u32,
-    /// So many bytes are never marked. // SW-30
+    /// This many bytes are never marked. // SW-30
     pub unmarked_bytes: u32,
 }
 
@@ -187,7 +187,7 @@ impl PortQueues {
     }
 }
 
-/// All egress queues of a switch; first what every packet asks for.
+/// All egress queues of a switch; first what every packet needs.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Queueing {
@@ -210,9 +210,9 @@ pub(crate) struct Queueing {
     held_flows: Option<MixedMap<u64, ()>>,
     /// Queues that were made for single flows and are free again.
     spare: Vec<u32>,
-    /// Per (port, class), where the schedule asks for it.
+    /// Per (port, class), where the schedule needs it.
     shortest: Vec<Shortest>,
-    /// Per (port, class), where the schedule asks for it: open queues, as bits.
+    /// Per (port, class), where the schedule needs it: open queues, as bits.
     levels: Vec<u32>,
 }
 
@@ -356,7 +356,7 @@ impl Queueing {
         self.behind == 0 && self.weight.is_none() && self.held_flows.is_none()
     }
 
-    /// Asks for the state of a port.
+    /// Prefetches the state of a port.
     #[inline]
     pub fn prefetch(&self, port: u16) {
         prefetch(&self.ports, port as usize);
@@ -365,7 +365,7 @@ impl Queueing {
         }
     }
 
-    /// Asks for a queue.
+    /// Prefetches a queue.
     #[inline]
     pub fn prefetch_queue(&self, queue: u32) {
         prefetch(&self.queues, queue as usize);
@@ -381,7 +381,7 @@ impl Queueing {
         }
     }
 
-    /// Asks for a port that will send, and for its queue if that is known without looking.
+    /// Prefetches a port that will send, and its queue if that is known without a read.
     #[inline]
     pub fn prefetch_sending(&self, port: u16) {
         self.prefetch(port);
@@ -390,7 +390,7 @@ impl Queueing {
         }
     }
 
-    /// Asks for the packet of a port's last class that is sent next or, of several, for the queue in which it is.
+    /// Prefetches the packet of a port's last class that is sent next or, of several, the queue in which it is.
     #[inline]
     pub fn prefetch_first(&self, port: u16, arena: &Arena) {
         if self.single {
@@ -400,7 +400,7 @@ impl Queueing {
         }
     }
 
-    /// Asks for the packet of a port's last class that is sent next.
+    /// Prefetches the packet of a port's last class that is sent next.
     #[inline]
     pub fn prefetch_first_packet(&self, port: u16, arena: &Arena) {
         if let Some(q) = self.queues.get(self.first_to_send(port) as usize) {
@@ -419,7 +419,7 @@ impl Queueing {
         if let Some(id) = self.spare.pop() {
             let queue = &mut self.queues[id as usize];
             debug_assert!(!queue.in_round, "a spare queue stands in no round");
-            // Whoever follows it by the packets taken sees that all it knew of is gone.
+            // A probe that follows it by the packets taken sees that all it knew of is gone.
             let account = queue.account;
             *queue = Queue { account, ..new };
             id

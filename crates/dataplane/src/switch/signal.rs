@@ -67,7 +67,7 @@ impl Marker {
         }
     }
 
-    /// So many bytes are never marked at a port, nor are fewer.
+    /// This many bytes are never marked at a port, nor are fewer.
     pub fn unmarked(&self, port: u16) -> u32 {
         let kmin = self.profiles[port as usize].kmin;
         u32::try_from(kmin).unwrap_or(u32::MAX)

@@ -30,7 +30,7 @@ pub(super) fn read(s: &Section<'_>, around: &Around<'_>) -> Option<Between> {
     })
 }
 
-/// A list of hosts, or so many from one on.
+/// A list of hosts, or this many from one on.
 fn hosts(s: &Section<'_>, key: &'static str, around: &Around<'_>) -> Option<Vec<u32>> {
     let is_range = s
         .table

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-/// Largest integer whose reciprocal is asked for.
+/// Largest integer whose reciprocal is needed.
 const LARGEST: u32 = 1 << 22;
 /// The integer that stands for 1: U/η is looked up in steps of 1/4096, from there to 1024.
 const ONE: f64 = 4096.0;
 
-/// 1/n for the integers up to 2²², of which so many are left out that the rest, which takes the
-/// entry below, is off by less than ε.
+/// 1/n for integers up to 2²²: as few entries as keep the error of every other integer, which takes
+/// the entry below, less than ε.
 #[derive(Clone, PartialEq)]
 pub struct Reciprocals {
     epsilon: f64,

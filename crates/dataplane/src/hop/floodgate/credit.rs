@@ -273,7 +273,7 @@ impl Credits {
         nth.is_some_and(|&nth| self.debts[nth as usize].units > 0)
     }
 
-    /// Bytes of a frame with so many destinations.
+    /// Bytes of a frame with this many destinations.
     // FG-25
     pub const fn frame_bytes(&self, entries: usize) -> u16 {
         self.config.frame_bytes + self.config.entry_bytes * entries as u16

@@ -110,7 +110,7 @@ impl Windows {
         self.hashed.is_some()
     }
 
-    /// Whether the window has room for so many units.
+    /// Whether the window has space for this many units.
     // FG-04, FG-05
     #[inline]
     pub fn has_room(&self, dst: u32, way: Way, units: u32) -> bool {

@@ -30,9 +30,9 @@ pub(crate) struct Irn {
     until: u32,
     /// Since the last timeout all lost packets below this have been sent again.
     looked: u32,
-    /// A timeout asks for the first unacknowledged packet.
+    /// A timeout requests the first unacknowledged packet.
     head: bool,
-    /// When the packet that a timeout asked for was sent; [`NEVER`]: none is on its way.
+    /// When the packet that a timeout requested was sent; [`NEVER`]: none is on its way.
     probe_ps: Time,
     /// First number that had not been sent at the last timeout.
     probed: u32,

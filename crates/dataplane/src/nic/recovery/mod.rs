@@ -114,7 +114,7 @@ impl Repair {
         }
     }
 
-    /// Whoever dropped a packet says so.
+    /// The node that dropped a packet says so.
     pub fn told(&mut self, psn: u32, payload: u64) {
         if let Self::Ideal(ideal) = self {
             ideal.told(psn, payload);

@@ -1,6 +1,6 @@
 //! DCQCN in the NIC vendor's form, with clocks that tick as events.
 //!
-//! `cc/dcqcn.rs` replays ticks when it is asked for a rate. Here a CNP that arrives at the very
+//! `cc/dcqcn.rs` replays ticks when its rate is queried. Here a CNP that arrives at the very
 //! nanosecond of a tick counts or does not, as the order of scheduling has it, so ticks are events.
 
 use super::{line_bps, times};
