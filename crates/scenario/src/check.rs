@@ -423,6 +423,7 @@ fn one_buffer(
         );
         return;
     }
+    promised(name, config, ports, findings);
     let Admission::Pfc(pfc) = config.mmu.admission else {
         return;
     };
@@ -564,6 +565,32 @@ fn symmetry(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
         message,
         "symmetric hashing needs switches of one tier whose equal ports stand in the same order",
     );
+}
+
+/// Whether the buffer holds what the hop scheme promises the neighbours.
+fn promised(
+    name: &str,
+    config: &SwitchConfig,
+    ports: &[(Rate, Time)],
+    findings: &mut Findings<'_>,
+) {
+    let Some(hop) = config.hop.declaration() else {
+        return;
+    };
+    let promised = hop.promised_bytes(ports, config.max_frame, config.classes.len());
+    let buffer = config.mmu.buffer_bytes;
+    if promised > buffer {
+        findings.error(
+            &["switch.buffer", "scheme.backpressure", "scheme.preset"],
+            format!(
+                "{} promises the neighbours of {name} {} of buffer, and there are {}",
+                hop.name(),
+                show_size(promised),
+                show_size(buffer)
+            ),
+            "raise switch.buffer, or lower the limit of each port",
+        );
+    }
 }
 
 /// Refuses lossy links where nothing is sent again; warns where a pause can get lost.

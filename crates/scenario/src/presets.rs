@@ -64,6 +64,7 @@ pub const PRESETS: &[Preset] = presets![
     "hpcc+floodgate",
     "hpcc+floodgate-ideal",
     "dcqcn+pfc-tag",
+    "dcqcn+cbfc",
 ];
 
 /// Names of all presets.

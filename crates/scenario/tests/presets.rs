@@ -1,6 +1,7 @@
 //! What every preset is, pinned; and that each value has its rule.
 
 use dataplane::hop::bfc::{BfcConfig, BitmapConfig, PauseBy};
+use dataplane::hop::cbfc::{CbfcConfig, Limit};
 use dataplane::hop::{HopConfig, Scheme};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -44,6 +45,44 @@ fn every_preset_has_a_summary_and_works_with_every_set() {
         }
     }
     assert!(Preset::find("bfc").is_some() && Preset::find("nothing").is_none());
+}
+
+// PRE-208, PRE-209: the standard's numbers, without PFC.
+#[test]
+fn credits_of_links() {
+    let c = config("dcqcn+cbfc", &[]);
+    assert_eq!(c.switch.hop, HopConfig::Cbfc(CbfcConfig::STANDARD));
+    assert_eq!(c.switch.mmu.admission, Admission::SharedPool);
+    assert!(c.switch.classes.iter().all(|class| !class.pausable));
+    let one = config(
+        "hpcc",
+        &[
+            "scheme.backpressure=cbfc",
+            "scheme.admission=shared-pool",
+            "scheme.cbfc.limit=80",
+        ],
+    );
+    let limit = one.switch.hop.cbfc().map(|cbfc| cbfc.limit);
+    assert_eq!(limit, Some(Limit::Credits(80)));
+}
+
+// CBFC-21: a leaf here has two links of 100 Gbps and two of 400.
+#[test]
+fn credits_must_fit_the_buffer() {
+    let parse = |buffer: &str| {
+        let changes = Changes {
+            scheme: Some("dcqcn+cbfc".to_owned()),
+            set: vec![format!("switch.buffer={buffer}")],
+            ..Changes::default()
+        };
+        Scenario::parse(NETWORK, "x.toml", Path::new("."), &changes).map_err(|e| e.to_string())
+    };
+    assert!(parse("1MB").is_ok());
+    let refused = parse("200KB").expect_err("too small");
+    assert!(
+        refused.contains("CBFC promises the neighbours of"),
+        "{refused}"
+    );
 }
 
 // PRE-01, PRE-02, PRE-03, PRE-04, PRE-42: what all have in common.

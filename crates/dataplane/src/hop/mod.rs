@@ -17,6 +17,7 @@
 //!    another setting of a scheme, too.
 
 pub mod bfc;
+pub mod cbfc;
 pub mod floodgate;
 pub mod pfc;
 pub mod pfc_tag;
@@ -52,6 +53,15 @@ pub trait Declaration {
     fn network(&self, _facts: &NetworkFacts, _say: &mut dyn FnMut(Finding)) {}
     /// What it says to links that fail during the run.
     fn failing_links(&self, _say: &mut dyn FnMut(Finding)) {}
+    /// A switch whose links lose nothing drops no frame of a data class for want of buffer.
+    // AUD-05
+    fn is_lossless(&self) -> bool {
+        false
+    }
+    /// Bytes of buffer that a switch with these links promises its neighbours; 0: it promises none.
+    fn promised_bytes(&self, _ports: &[(Rate, Time)], _max_frame: u16, _classes: usize) -> u64 {
+        0
+    }
     /// Its pauses last as long as packets wait at the neighbour, so that they can hold each other in a
     /// circle.
     fn can_deadlock(&self) -> bool {
@@ -162,7 +172,6 @@ pub(crate) trait Egress {
 }
 
 /// What a scheme can do at the ports of a node, be it a switch or a NIC.
-#[allow(dead_code)] // until a scheme counts what it sends
 pub(crate) trait Ports {
     /// The time.
     fn now(&self) -> Time;
@@ -218,7 +227,6 @@ pub(crate) trait AtHost: Sized {
 
 /// A NIC as a scheme finds it when it is made.
 #[derive(Clone, Copy, Debug)]
-#[allow(dead_code)] // for schemes that count what they send
 pub(crate) struct HostSite<'a> {
     /// Rates of its ports, and one-way delays of their links.
     pub ports: &'a [(Rate, Time)],
@@ -697,6 +705,8 @@ hop_schemes! {
         /// Floodgate: credits and pauses by destination.
         floodgate, floodgate_mut: Floodgate,
             floodgate::FloodgateConfig, floodgate::Floodgate, floodgate::obey, ObeysOnly;
+        /// Credit-based flow control of links.
+        cbfc, cbfc_mut: Cbfc, cbfc::CbfcConfig, cbfc::Cbfc, cbfc::obey, cbfc::CbfcAtHost;
     }
     words {
         /// Backpressure flow control.
@@ -705,6 +715,8 @@ hop_schemes! {
         "floodgate": Floodgate, floodgate::FloodgateSpec => Floodgate;
         /// PFC with destination tag.
         "pfc-tag": PfcTag, pfc_tag::PfcTagSpec => Floodgate;
+        /// Credit-based flow control of links.
+        "cbfc": Cbfc, cbfc::CbfcConfig => Cbfc;
     }
 }
 pub(crate) use ask;

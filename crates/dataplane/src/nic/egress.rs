@@ -572,7 +572,6 @@ impl Egress {
     }
 
     /// The neighbour has no room for a class, or has some again.
-    #[allow(dead_code)] // until a scheme counts what it sends
     pub fn hold_class(&mut self, port: u16, class: u8, on: bool) {
         let p = &mut self.ports[port as usize];
         p.held_classes = p.held_classes & !(1 << class) | u8::from(on) << class;

@@ -110,7 +110,6 @@ impl Nic {
 }
 
 /// All ports of a NIC, for a scheme that counts what it sends.
-#[allow(dead_code)] // until there is one
 struct HostPorts<'a, S> {
     now: Time,
     nic: &'a mut Common,

@@ -290,6 +290,11 @@ impl Queueing {
         }
     }
 
+    /// How many classes there are.
+    pub const fn classes(&self) -> u8 {
+        self.classes as u8
+    }
+
     /// The place of a port's class among all: of its round, and where each has one queue of that.
     #[inline]
     const fn at(&self, port: u16, class: u8) -> usize {

@@ -37,17 +37,24 @@ use crate::record::ThreadUse;
 use crate::routing::PathCounts;
 use crate::topology::Graph;
 
+/// Whether the hop scheme keeps data from being dropped.
+fn is_lossless_by_hop(config: &SwitchConfig, links_lose: bool) -> bool {
+    let hop = config.hop.declaration();
+    !links_lose && hop.is_some_and(|hop| hop.is_lossless())
+}
+
 /// Classes of which no packet may be lost, as bits. A link that loses pauses leaves PFC without a
 /// promise.
 // AUD-05
 fn lossless_classes(config: &SwitchConfig, links_lose: bool) -> u8 {
+    let by_hop = is_lossless_by_hop(config, links_lose);
     let promised = |pausable: bool| match config.mmu.admission {
         // NDP-03: what is trimmed may have to go.
         _ if matches!(config.assist, Some(Assist::Trim(_))) => false,
         Admission::Unlimited => true,
         // NS3-10: its headroom is a rule of thumb.
         Admission::Pfc(pfc) => pausable && !links_lose && pfc.accounting == Accounting::Pool,
-        _ => false,
+        _ => by_hop,
     };
     // XP-03: credits are there to be dropped.
     let credits = match config.assist {
@@ -304,7 +311,7 @@ impl<C: Calendar> Simulation<C> {
             _ if matches!(plan.switch.assist, Some(Assist::Trim(_))) => false,
             Admission::Unlimited => true,
             Admission::Pfc(pfc) => !losing && pfc.accounting == Accounting::Pool, // NS3-10
-            _ => false,
+            _ => is_lossless_by_hop(&plan.switch, losing),
         };
         Self {
             probes: Probes::new(&plan.graph),

@@ -3,6 +3,7 @@
 #![allow(dead_code)]
 
 use dataplane::hop::bfc::BfcConfig;
+use dataplane::hop::cbfc::CbfcConfig;
 use dataplane::hop::{HopConfig, Scheme};
 use dataplane::packet::SchemeSet;
 use std::sync::Arc;
@@ -277,6 +278,21 @@ pub fn bfc(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s.nic.queues = 256;
     s.nic.obeys = SchemeSet::ALL;
     s
+}
+
+/// Links with credits, sized for a full link, in the place of pauses.
+pub fn cbfc(setup: Setup) -> Setup {
+    with_credits(setup, CbfcConfig::STANDARD)
+}
+
+pub fn with_credits(mut setup: Setup, config: CbfcConfig) -> Setup {
+    setup.switch.hop = HopConfig::Cbfc(config);
+    setup.switch.mmu.admission = Admission::SharedPool;
+    setup.switch.mmu.reserved_bytes = 0;
+    for class in &mut setup.switch.classes {
+        class.pausable = false;
+    }
+    setup
 }
 
 pub fn ideal_fq(topology: TopologySpec, flows: Vec<Flow>) -> Setup {

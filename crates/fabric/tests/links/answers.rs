@@ -475,3 +475,16 @@ fn without_pfc_a_dead_port_gives_its_buffer_back() {
     assert!(outcome.counters.hop["bfc_pauses"] > 0 && outcome.counters.drops[LOST] > 0);
     assert_eq!(outcome.counters.drops[NO_ROUTE], 0);
 }
+
+// CBFC-06, CBFC-16: both ends of a link that is back begin with all credits, and frames between neighbours and ACKs
+// of the control class need none.
+#[test]
+fn credits_begin_anew_with_their_link() {
+    let s = cbfc(line_rate(fabric(), busy(16, 200, 100 * US, 300_000, 6)));
+    let (outcome, _) = s
+        .failing("spine1", "leaf2", 70 * US, Some(90 * US))
+        .run_twice();
+    assert_eq!((outcome.ending, outcome.finished), (Ending::Drained, 200));
+    assert!(outcome.counters.hop["cbfc_waits"] > 0 && outcome.counters.drops[LOST] > 0);
+    assert_eq!(outcome.counters.drops[DropCause::Buffer as usize], 0);
+}

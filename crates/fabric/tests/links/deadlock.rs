@@ -286,3 +286,19 @@ proptest! {
         prop_assert_eq!(stalled, outcome.finished < outcome.started);
     }
 }
+
+// CBFC-34: classes without credits wait for each other in a circle as paused ones do.
+#[test]
+fn credits_can_close_a_circle_too() {
+    let config = dataplane::hop::cbfc::CbfcConfig {
+        limit: dataplane::hop::cbfc::Limit::Credits(60),
+        ..dataplane::hop::cbfc::CbfcConfig::STANDARD
+    };
+    let found = (0..8).any(|seed| {
+        let s = with_credits(line_rate(pod(4), crowd(seed, 4)), config);
+        let link_failures = failures(&s.graph(), 0, None);
+        let (outcome, _) = s.with(&link_failures, 0, Stranded::Drop).run_raw();
+        !outcome.deadlocks.is_empty()
+    });
+    assert!(found);
+}

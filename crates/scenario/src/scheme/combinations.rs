@@ -8,7 +8,7 @@ use dataplane::config::{
     Recovery, Sending, TimelyBand,
 };
 use dataplane::hop::Scheme;
-use dataplane::hop::spec::{Beside, Finding, Queues};
+use dataplane::hop::spec::{Around, Beside, Finding, Queues};
 use dataplane::param::Conflict;
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::NEVER;
@@ -150,10 +150,12 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             "leave INT out of `signal`",
         );
     }
-    let lossy = matches!(
+    let drops = matches!(
         x.admission,
         Admission::SharedPool | Admission::EgressDynamic { .. } | Admission::PerPort { .. }
     );
+    let hop = x.hop.configure(&Around::default());
+    let lossy = drops && !hop.declaration().is_some_and(|hop| hop.is_lossless());
     if x.recovery == Recovery::None && lossy {
         s.complain_of(
             &["recovery", "admission"],

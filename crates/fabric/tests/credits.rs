@@ -1,0 +1,199 @@
+//! Credit-based flow control of links (`specs/cbfc.md`): nothing is lost, links are full from the credits
+//! on that the formula says, and lost frames of either kind only delay.
+
+mod common;
+
+use common::*;
+use dataplane::hop::cbfc::{CbfcConfig, Limit};
+use dataplane::sink::DropCause;
+use dataplane::units::{MS, US};
+use fabric::engine::Threads;
+use fabric::record::{Ending, Outcome};
+use fabric::topology::{LinkSpec, Loss, TopologySpec};
+use traffic::Flow;
+
+/// Bytes of a full frame, and credits that it takes.
+const FRAME: u64 = 1048;
+const PER_FRAME: u32 = 5;
+
+/// Eight senders to one receiver below another leaf, and some the other way.
+fn busy() -> Vec<Flow> {
+    let incast = (0..8).map(|i| flow(i, 0, i, 8, 200_000));
+    let back = (0..4).map(|i| flow(8 + i, 20 * US, 8 + i, i, 100_000));
+    incast.chain(back).collect()
+}
+
+fn drops(outcome: &Outcome) -> u64 {
+    outcome.counters.drops.iter().sum()
+}
+
+fn limited(frames: u32) -> CbfcConfig {
+    CbfcConfig {
+        limit: Limit::Credits(frames * PER_FRAME),
+        ..CbfcConfig::STANDARD
+    }
+}
+
+/// CBFC-02, CBFC-20, CBFC-22: a link of 100 Gb/s and 1 µs: 25 000 bytes of round trip, two frames, 6400 bytes
+/// between two updates and one update are just below 32 frames.
+#[test]
+fn credits_of_frames_and_links() {
+    let config = limited(1);
+    assert_eq!(
+        [1, 256, 257, 1048].map(|bytes| config.credits(bytes)),
+        [1, 1, 2, 5]
+    );
+    let more = CbfcConfig {
+        overhead_bytes: 20,
+        ..config
+    };
+    let less = CbfcConfig {
+        overhead_bytes: -16,
+        ..config
+    };
+    assert_eq!(
+        (more.credits(256), less.credits(272), less.credits(8)),
+        (2, 1, 1)
+    );
+    assert_eq!(config.full_rate(GBPS_100, US, 1048), 32 * PER_FRAME);
+    let link = CbfcConfig {
+        limit: Limit::Link,
+        ..config
+    };
+    assert_eq!(link.limit_of(GBPS_100, US, 1048), 33 * PER_FRAME);
+}
+
+/// CBFC-03, CBFC-30: under an incast nothing is lost, whatever the control, and all books agree when it has
+/// drained.
+#[test]
+fn nothing_is_lost_whatever_the_control() {
+    for (name, preset) in PRESETS {
+        if ["bfc", "ideal-fq"].contains(&name) {
+            continue;
+        }
+        let (outcome, keep) = cbfc(preset(leaf_spine(2, 2, 8), busy())).run();
+        assert_eq!(drops(&outcome), 0, "{name}");
+        assert_eq!(outcome.ending, Ending::Drained, "{name}");
+        assert!(keep.flows.iter().all(|f| f.received_ps.is_some()), "{name}");
+        assert!(outcome.counters.hop["cbfc_waits"] > 0, "{name}");
+    }
+}
+
+/// CBFC-04, CBFC-05, CBFC-33: no switch ever holds more of an ingress than its credits.
+#[test]
+fn an_ingress_never_holds_more_than_its_credits() {
+    let config = limited(20);
+    let setup = with_credits(
+        line_rate(star(9), (0..8).map(|i| flow(i, 0, i, 8, 300_000)).collect()),
+        config,
+    );
+    let (_, keep) = Setup {
+        probe_ps: US,
+        ..setup
+    }
+    .run();
+    let most = keep.buffers.iter().map(|b| b.max_port_bytes).max();
+    assert!(most.unwrap() <= 8 * 20 * FRAME, "{most:?}");
+    assert!(most.unwrap() >= 8 * 18 * FRAME, "{most:?}");
+}
+
+/// Share of its line rate that a sender of one long flow reaches.
+fn rate_of(config: CbfcConfig) -> f64 {
+    let setup = with_credits(
+        line_rate(star(2), vec![flow(0, 0, 0, 1, 1_000_000_000)]),
+        config,
+    );
+    let sent = |until_ps| {
+        let run = Setup {
+            until_ps,
+            ..setup.clone()
+        };
+        let (outcome, _) = run.run();
+        let port = outcome.ports.iter().find(|p| p.node == 0).unwrap();
+        port.tx_bytes as f64 * 80.0
+    };
+    (sent(MS) - sent(500 * US)) / (500 * US) as f64
+}
+
+/// CBFC-11, CBFC-22: full rate from the credits on that the formula says, to within one frame's; below,
+/// the rate is their share.
+#[test]
+fn a_link_is_full_from_the_formulas_credits_on() {
+    // Nothing comes the other way but ACKs of 60 bytes: 31 frames and a part of one.
+    let enough = 32;
+    assert!(rate_of(limited(enough)) > 0.999);
+    assert!(rate_of(limited(enough - 2)) < 0.99);
+    for frames in [10, 20, 28] {
+        let rate = rate_of(limited(frames));
+        let share = f64::from(frames) / 30.6;
+        assert!((rate - share).abs() < 0.03, "{frames}: {rate}, not {share}");
+    }
+}
+
+fn lossy(probability: f64) -> TopologySpec {
+    TopologySpec::Star {
+        hosts: 5,
+        link: LinkSpec {
+            loss: Loss::of(probability),
+            ..LINK
+        },
+    }
+}
+
+/// CBFC-12, CBFC-13, CBFC-14, CBFC-31, CBFC-32: on links that lose data and updates alike, with credits for few
+/// frames, all flows finish: lost updates come again, and the credits of lost frames with the next CC_Update.
+#[test]
+fn lost_frames_and_lost_updates_only_delay() {
+    for probability in [0.001, 0.02] {
+        let flows = (0..4).map(|i| flow(i, 0, i, 4, 400_000)).collect();
+        let setup = with_credits(line_rate(lossy(probability), flows), limited(8));
+        let (outcome, keep) = setup.run();
+        assert!(outcome.counters.drops[DropCause::Link as usize] > 0);
+        assert_eq!(outcome.counters.drops[DropCause::Buffer as usize], 0);
+        assert_eq!(keep.flows.len(), 4);
+        assert!(keep.flows.iter().all(|f| f.received_ps.is_some()));
+        assert_eq!(outcome.ending, Ending::Drained);
+    }
+}
+
+/// CBFC-32: with credits for one frame, a lost frame stops its link until the CC_Update after 256 µs.
+#[test]
+fn a_lost_frame_costs_a_cc_update() {
+    let fct = |probability| {
+        let mut setup = with_credits(
+            line_rate(lossy(probability), vec![flow(0, 0, 0, 4, 100_000)]),
+            limited(1),
+        );
+        setup.seed = 3;
+        let (outcome, keep) = setup.run();
+        (
+            keep.fct(0),
+            outcome.counters.drops[DropCause::Link as usize],
+        )
+    };
+    let (clean_ps, none) = fct(0.0);
+    let (delayed_ps, lost) = fct(0.02);
+    assert!(none == 0 && lost > 0);
+    assert!(delayed_ps > clean_ps + 256 * US, "{clean_ps} {delayed_ps}");
+}
+
+/// CBFC-01, CBFC-10, CBFC-15: updates are frames like all others.
+#[test]
+fn nothing_depends_on_the_number_of_threads() {
+    for topology in [leaf_spine(2, 2, 8), leaf_spine(4, 2, 4)] {
+        let digest = |threads| {
+            let setup = Setup {
+                threads,
+                ..cbfc(dcqcn(topology.clone(), busy()))
+            };
+            setup.run().0.digest
+        };
+        assert_eq!(
+            digest(Threads::ONE),
+            digest(Threads {
+                asked: 2,
+                forced: true,
+            })
+        );
+    }
+}
