@@ -48,7 +48,7 @@ pub enum Classify {
         /// Queues per class.
         queues: u16,
     },
-    /// BFC's dynamic assignment over `queues` queues per class.
+    /// Dynamic assignment over `queues` queues per class.
     Dynamic {
         /// Queues per class.
         queues: u16,
@@ -170,7 +170,7 @@ pub enum PfcThreshold {
     Equal,
 }
 
-/// What SPFC counts of what leaves.
+/// What of what leaves is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departures {
     /// Packets, of which the line sends as many as largest frames.
@@ -179,9 +179,9 @@ pub enum Departures {
     Bytes,
 }
 
-/// SPFC: which ingress ports are victim ports (`specs/spfc.md`).
+/// Which ingress ports are victim ports (`specs/spfc.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SpfcConfig {
+pub struct VictimConfig {
     /// TC: departures are counted over intervals of this length, ps; above 0.
     pub interval_ps: Time,
     /// K: at this part of its line rate an ingress is a victim port, in 1/65536.
@@ -215,8 +215,8 @@ pub struct Pfc {
     pub accounting: Accounting,
     /// When XOFF is sent.
     pub threshold: PfcThreshold,
-    /// Ports with victims keep the whole buffer instead, if SPFC finds them.
-    pub victims: Option<SpfcConfig>,
+    /// Ports with victims keep the whole buffer instead, if they are told apart.
+    pub victims: Option<VictimConfig>,
     /// XON is sent when the ingress is this many bytes below the XOFF threshold.
     pub xon_offset: u64,
     /// Bytes of a pause frame.
@@ -241,7 +241,7 @@ pub enum Admission {
         /// Compare the queue's bytes (true) or the port's (false).
         per_queue: bool,
     },
-    /// Drop only when the shared pool is exhausted (BFC).
+    /// Drop only when the shared pool is exhausted.
     SharedPool,
     /// Drop when the egress port holds more than this; each port has memory of its own.
     PerPort {
@@ -546,7 +546,7 @@ pub struct NicConfig {
     pub recovery: Recovery,
     /// The habits of the host besides.
     pub host: HostConfig,
-    /// Queues that the NIC tells apart towards its switch (BFC); flows beyond share them.
+    /// Queues that the NIC tells apart towards its switch; flows beyond share them.
     pub queues: u16,
     /// The flow with the least left to send goes first, instead of all in turn.
     pub shortest_first: bool,

@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::*;
-use dataplane::config::{Admission, Departures, PathChoice, Pfc, PfcThreshold, SpfcConfig};
+use dataplane::config::{Admission, Departures, PathChoice, Pfc, PfcThreshold, VictimConfig};
 use dataplane::units::{Time, US};
 use fabric::engine::Threads;
 use fabric::measure::{CauseRecord, PauseRecording};
@@ -253,7 +253,7 @@ fn a_port_with_a_victim_keeps_sending_where_a_dynamic_threshold_stops_it() {
     // Host 0 sends to 6 and 7; five hosts burst to 7 when both flows are under way.
     let mut flows = vec![flow(0, 0, 0, 6, 4_000_000), flow(1, 0, 0, 7, 700_000)];
     flows.extend((1..6).map(|src| flow(src + 1, 50 * US, src, 7, 300_000)));
-    let run = |victims: Option<SpfcConfig>| {
+    let run = |victims: Option<VictimConfig>| {
         let mut setup = line_rate(star(8), flows.clone());
         let Admission::Pfc(pfc) = setup.switch.mmu.admission else {
             panic!("PFC")
@@ -269,7 +269,7 @@ fn a_port_with_a_victim_keeps_sending_where_a_dynamic_threshold_stops_it() {
         setup.run()
     };
     let (dt, of_dt) = run(None);
-    let (selective, of_spfc) = run(Some(SpfcConfig {
+    let (selective, of_spfc) = run(Some(VictimConfig {
         interval_ps: 20 * US,
         k: 3 << 16,
         count: Departures::Packets,

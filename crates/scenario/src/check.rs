@@ -1,6 +1,5 @@
 //! What can only be said when the network, the traffic and the scheme are seen together.
 
-use dataplane::hop::pfc::Interval;
 use dataplane::hop::spec::{Finding, NetworkFacts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -58,12 +57,13 @@ pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Surroundings {
     }
 }
 
-/// The round trip that SPFC's interval counts in; 0 where nothing does.
+/// The round trip that an interval of the switches counts in; 0 where none does.
 // SPFC-18
 fn base_rtt_ps(spec: &Spec, graph: &Arc<Graph>) -> Time {
     let scheme = &spec.scheme;
-    match (scheme.spfc.map(|spfc| spfc.interval), scheme.base_rtt) {
-        (None | Some(Interval::Fixed(_)), _) => 0,
+    let needed = scheme.victims.filter(|victims| victims.needs_base_rtt());
+    match (needed, scheme.base_rtt) {
+        (None, _) => 0,
         (Some(_), BaseRtt::Fixed(given)) => given,
         (Some(_), _) => {
             let frame = scheme.mtu + scheme.header;

@@ -78,6 +78,11 @@ pub(crate) const PRESET_NAMES: [&str; PRESETS.len()] = {
     names
 };
 
+/// A preset, as an example in messages.
+pub(crate) const PRESET_EXAMPLE: &str = "\"bfc\"";
+/// A set of parameters, as an example in messages.
+pub(crate) const PARAMETERS_EXAMPLE: &str = "\"bfc-paper\"";
+
 /// Names of the sets of parameters: whose comparison the values are taken from.
 pub const PARAMETER_SETS: &[&str] = &["bfc-paper", "hpcc-paper", "floodgate-paper", "spfc-paper"];
 

@@ -254,11 +254,10 @@ impl Scenario {
             }
             _ => {}
         }
-        // SPFC-07
-        say(
-            scheme.spfc.is_some() && counters.hop["spfc_spared"] == 0,
-            "SPFC spared no port a pause",
-        );
+        let victims = scheme.victims;
+        if let Some(idle) = victims.and_then(|victims| victims.idle(&counters.hop)) {
+            say(true, idle);
+        }
         let dcqcn = matches!(scheme.control, Sending::Control(ControlConfig::Dcqcn(_)));
         say(
             dcqcn && counters.marks > 0 && counters.cnps == 0 && !scheme.host.cnp_on_ack,

@@ -26,13 +26,14 @@ pub mod spec;
 use std::ops::Index;
 
 use crate::packet::{Arena, Packet, PacketId, SchemeNumber};
-use crate::param::{Conflict, Param, Values};
+use crate::param::{Conflict, Kind, Param, Values};
 use crate::sink::{DropCause, Sink};
 use crate::switch::needs::Needs;
 use crate::switch::pairs::Pairs;
 use crate::switch::pipeline::{Found, Pipeline};
 use crate::switch::place::Place;
 use crate::units::{Rate, Time};
+pub use bfc::{NIC_QUEUES, NO_NIC_QUEUES};
 use pfc::Pfc;
 use spec::{Around, Beside, Finding, NetworkFacts, Said};
 
@@ -720,6 +721,11 @@ hop_schemes! {
     }
 }
 pub(crate) use ask;
+
+/// Which pauses a NIC obeys.
+pub const OBEYS: Param = Param::list("obeys", &Kind::Word(&["pfc", "bfc"]))
+    .default("[\"pfc\", \"bfc\"]", "PRE-39", "whatever the switch sends")
+    .about("Which pauses the NIC obeys.");
 
 /// The words of the schemes whose frames a NIC may be told to ignore.
 pub const IGNORABLE: &[(&str, Scheme)] = &[("pfc", Scheme::Pfc), ("bfc", Scheme::Bfc)];

@@ -27,18 +27,18 @@ pub enum Kind {
     Ack = 1,
     /// The receiver expects `psn` and got a later one (go-back-N).
     Nak = 2,
-    /// DCQCN congestion notification.
+    /// A congestion notification of the receiver.
     Cnp = 3,
     /// Between two neighbours: a frame of a hop scheme, see [`Frame`].
     Hop = 4,
-    /// What is left of a data packet whose payload a switch cut off (NDP).
+    /// What is left of a data packet whose payload a switch cut off.
     Header = 12,
     /// Such a header on its way back to its sender.
     Returned = 13,
-    /// The receiver lets the sender send: a credit of ExpressPass, a grant of Homa, a pull of NDP.
+    /// The receiver lets the sender send: a credit, a grant, or a pull.
     Grant = 14,
-    /// ExpressPass: asks for credits (`psn` = 1) or wants no more (`psn` = 0). Homa: asks for the
-    /// packet `psn` once more.
+    /// Asks the other side for something of a receiver-driven transport: credits (`psn` = 1) or no more of
+    /// them (`psn` = 0), or the packet `psn` once more.
     Request = 15,
     /// No packet has this kind; numbers that name no kind are read as it.
     Unknown = 5,
@@ -100,14 +100,15 @@ pub struct Packet {
     pub dst: u32,
     /// Next packet of the queue it stands in.
     pub next: PacketId,
-    /// Queue it stands in, an index into the switch's queues; of a packet that Floodgate holds, its
-    /// egress port; of one on a link, Floodgate's number of it.
+    /// Queue it stands in, an index into the switch's queues; of a packet that a hop scheme
+    /// holds, its egress port; of one on a link, the number that the scheme gave it.
     pub queue: u32,
     /// Bytes on the wire.
     pub size: u16,
     /// Port by which it entered the switch that it is in.
     pub ingress: u16,
-    /// Queue that it left at the node upstream (BFC's `upstreamQ`).
+    /// Number of the queue that it left at the node upstream; of a frame between neighbours, which one it
+    /// is (see [`Frame`]).
     pub upstream_queue: u16,
     /// What it is (low four bits) and its traffic class (high four bits); see
     /// [`Packet::kind`] and [`Packet::class`].
@@ -134,10 +135,10 @@ pub struct Cold {
     pub remaining: u64,
     /// Payload bytes.
     pub payload: u16,
-    /// Priority level that a grant of Homa sets.
+    /// Priority level that a grant sets.
     pub level: u16,
-    /// On data of a receiver-driven transport: the number of the credit that let it go
-    /// (ExpressPass), or how many packets of the flow need no grant (Homa).
+    /// On data of a receiver-driven transport: the number of the credit that let it go, or how many packets of
+    /// the flow need no grant.
     pub credit: u32,
 }
 

@@ -277,7 +277,7 @@ impl FlowTable {
             // BFC-41
             WhenFull::ByEntry => {
                 let slot = (entry % u64::from(self.per_port)) as u32;
-                by_chance(u64::from(mix32(slot ^ 0x0bfc)) << 32)
+                by_chance(u64::from(mix32(slot ^ 3068)) << 32)
             }
         };
         (queueing.queue_of(port, class, nth), Assigned::Shared)

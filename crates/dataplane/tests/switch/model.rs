@@ -529,7 +529,7 @@ fn victims_config() -> impl Strategy<Value = SwitchConfig> {
             c.mmu.admission = Admission::Pfc(Pfc {
                 accounting: Accounting::Pool,
                 threshold,
-                victims: Some(SpfcConfig {
+                victims: Some(VictimConfig {
                     interval_ps,
                     k: k << 16,
                     count,

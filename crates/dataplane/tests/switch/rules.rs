@@ -2,7 +2,7 @@
 
 use super::*;
 use dataplane::config::{
-    Accounting, Departures, EcnConfig, Pfc, PfcThreshold, Red, Scope, SpfcConfig,
+    Accounting, Departures, EcnConfig, Pfc, PfcThreshold, Red, Scope, VictimConfig,
 };
 use dataplane::hop::bfc::Bitmap;
 use dataplane::hop::bfc::state_entries;
@@ -784,7 +784,7 @@ fn selective(xon_offset: u64) -> Bench {
     c.mmu.admission = Admission::Pfc(Pfc {
         accounting: Accounting::Pool,
         threshold: PfcThreshold::Static(3000),
-        victims: Some(SpfcConfig {
+        victims: Some(VictimConfig {
             interval_ps: US,
             k: 10 << 16, // 12 500 B in 1 us: two packets make a victim
             count: Departures::Packets,

@@ -3,7 +3,8 @@
 use super::*;
 use common::*;
 use dataplane::config::{
-    Accounting, Admission, Alpha, ClassConfig, Departures, Pfc, PfcThreshold, Recovery, SpfcConfig,
+    Accounting, Admission, Alpha, ClassConfig, Departures, Pfc, PfcThreshold, Recovery,
+    VictimConfig,
 };
 use dataplane::switch::headroom_bytes;
 use dataplane::units::{MS, US};
@@ -250,7 +251,7 @@ fn random_traffic_on_small_buffers_loses_nothing_under_pfc() {
                 panic!("{name} is lossless by PFC");
             };
             // SPFC-02: victim ports fill the pool, and nothing is lost either.
-            let victims = (seed % 2 == 1).then_some(SpfcConfig {
+            let victims = (seed % 2 == 1).then_some(VictimConfig {
                 interval_ps: 10 * US,
                 k: 8 << 16,
                 count: Departures::Bytes,

@@ -4,8 +4,8 @@ use super::receivers::receivers;
 use super::{ClassifySpec, ScheduleSpec, SchemeSpec};
 use crate::reader::Section;
 use dataplane::config::{
-    Accounting, Admission, Arbiter, CnpReaction, ControlConfig, Division, PathChoice, Reaction,
-    Recovery, Sending, TimelyBand,
+    Admission, Arbiter, CnpReaction, ControlConfig, Division, PathChoice, Reaction, Recovery,
+    Sending, TimelyBand,
 };
 use dataplane::hop::Scheme;
 use dataplane::hop::spec::{Around, Beside, Finding, Queues};
@@ -116,7 +116,6 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             "raise queues to 3 or more",
         );
     }
-    victims(s, x);
     let needs_ecn = matches!(
         x.control,
         Sending::Control(ControlConfig::Dcqcn(_) | ControlConfig::Dctcp(_))
@@ -221,26 +220,6 @@ fn hop(s: &Section<'_>, x: &SchemeSpec) {
             ..
         }) => s.warn_of(keys, message, hint),
     });
-}
-
-/// SPFC changes thresholds of PFC, and keeps books of its own.
-fn victims(s: &Section<'_>, x: &SchemeSpec) {
-    if x.spfc.is_none() {
-        return;
-    }
-    match x.admission {
-        Admission::Pfc(pfc) if pfc.accounting == Accounting::Pool => {}
-        Admission::Pfc(_) => s.complain_of(
-            &["victims", "pfc"],
-            "SPFC changes the thresholds of pfc.accounting = \"pool\", and this scheme uses other books",
-            "set pfc.accounting = \"pool\", or victims = \"none\"",
-        ),
-        _ => s.complain_of(
-            &["victims", "admission"],
-            "SPFC says when PFC pauses a port, and this `admission` has no PFC",
-            "set admission = \"pfc\", or victims = \"none\"",
-        ),
-    }
 }
 
 /// Doubtful choices of the recovery.

@@ -86,8 +86,8 @@ impl SchemeSpec {
                             *nic_bps = around.nic_bps;
                         }
                         pfc.victims = self
-                            .spfc
-                            .map(|spfc| spfc.configure(around.base_rtt_ps, around.max_delay_ps));
+                            .victims
+                            .map(|of| of.configure(around.base_rtt_ps, around.max_delay_ps));
                         Admission::Pfc(pfc)
                     }
                     other => other,

@@ -14,7 +14,7 @@ mod tables;
 mod values;
 
 use crate::messages::Messages;
-use crate::presets::PROFILES;
+use crate::presets::{PARAMETERS_EXAMPLE, PRESET_EXAMPLE, PROFILES};
 use crate::reader::{Section, choice, string};
 use combinations::combinations;
 use control::read_control;
@@ -23,7 +23,7 @@ use dataplane::config::{
     Sending,
 };
 use dataplane::hop::HopSpec;
-use dataplane::hop::pfc::SpfcSpec;
+use dataplane::hop::pfc::VictimSpec;
 use dataplane::int::IntFormat;
 use dataplane::packet::SchemeSet;
 use dataplane::switch::{DATA_CLASS, SwitchConfig};
@@ -74,7 +74,7 @@ pub enum ClassifySpec {
     Fifo,
     /// By a hash of the flow.
     Hash,
-    /// BFC's assignment.
+    /// By a flow table.
     Dynamic {
         /// Flow-table entries per queue.
         table: u32,
@@ -185,8 +185,8 @@ pub struct SchemeSpec {
     pub schedule: ScheduleSpec,
     /// What happens when the buffer gets full.
     pub admission: Admission,
-    /// SPFC's victim ports.
-    pub spfc: Option<SpfcSpec>,
+    /// How ports with victims are told apart.
+    pub victims: Option<VictimSpec>,
     /// What neighbours tell each other, besides PFC.
     pub hop: HopSpec,
     /// ECN.
@@ -249,8 +249,8 @@ pub struct Surroundings {
 
 /// Reads a complete `[scheme]` (preset and overrides already merged).
 pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
-    let preset = s.required("preset", "\"bfc\"", string);
-    let parameters = s.required("parameters", "\"bfc-paper\"", string);
+    let preset = s.required("preset", PRESET_EXAMPLE, string);
+    let parameters = s.required("parameters", PARAMETERS_EXAMPLE, string);
     let mut profiles = vec![("none", None)];
     profiles.extend(PROFILES.iter().map(|p| (p.name, Some(p.name))));
     let profile = s.required("profile", "\"none\"", |n| choice(n, &profiles));
@@ -277,7 +277,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let (classify, queues, queues_per) = read_classify(s);
     let schedule = read_schedule(s, classify);
     let admission = read_admission(s);
-    let spfc = read_victims(s);
+    let victims = read_victims(s);
     let hop = read_backpressure(s);
     let (ecn, int) = read_signal(s);
     let (control, cnp, cnp_on_ack, whole_rates) = read_control(s);
@@ -316,7 +316,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         queues_per: queues_per?,
         schedule: schedule?,
         admission: admission?,
-        spfc: spfc?,
+        victims: victims?,
         hop: hop?,
         ecn: ecn?,
         int: int?,

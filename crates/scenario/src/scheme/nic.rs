@@ -5,9 +5,9 @@ use crate::params;
 use crate::reader::{Section, choice};
 use crate::units::TIME;
 use dataplane::config::{Arbiter, IrnConfig, IrnWindow, Recovery};
-use dataplane::hop::{HopSpec, IGNORABLE};
+use dataplane::hop::{HopSpec, IGNORABLE, NIC_QUEUES, NO_NIC_QUEUES, OBEYS};
 use dataplane::packet::SchemeSet;
-use dataplane::param::{Conflict, Kind, MAX_SIZE_BYTES, Param, Value, Values};
+use dataplane::param::{Conflict, MAX_SIZE_BYTES, Param, Value, Values};
 use dataplane::units::{NEVER, Time, US};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -211,12 +211,8 @@ pub(super) const NIC: &[Param] = &[
     Param::word("schedule", &["round-robin", "srf"])
         .default("\"round-robin\"", "PRE-39", "a packet of each flow in turn (authors' code of BFC)")
         .about("Which flow sends next; `\"srf\"`: the one with the least left."),
-    Param::list("obeys", &Kind::Word(&["pfc", "bfc"]))
-        .default("[\"pfc\", \"bfc\"]", "PRE-39", "whatever the switch sends")
-        .about("Which pauses the NIC obeys."),
-    Param::count("queues", 1, 32_768)
-        .default("1024", "PRE-39", "that BFC can pause one by one (authors' code of BFC)")
-        .about("Queues that BFC can pause one by one."),
+    OBEYS,
+    NIC_QUEUES,
     Param::word("arbiter", &["ring", "scan"])
         .default("\"ring\"", "PRE-81", "flows that may send stand in a ring, our choice")
         .about(
@@ -235,7 +231,7 @@ pub(super) fn read_nic(s: &Section<'_>, hop: Option<&HopSpec>) -> Option<Nic> {
     let deaf = hop.is_some_and(|hop| !hop.names_nic_queues());
     let values = params::read_where(&inner, NIC, |key, values| {
         let idle = key == "queues" && (deaf || own.is_some_and(|word| !obeys(values, word)));
-        idle.then_some("no BFC pause tells the NIC's queues apart")
+        idle.then_some(NO_NIC_QUEUES)
     });
     inner.finish();
     let values = values?;

@@ -5,7 +5,7 @@ use crate::params;
 use crate::reader::{Section, choice, count};
 use dataplane::config::{Admission, Alpha, AssignConfig, SearchStart, WhenFull};
 use dataplane::hop::HopSpec;
-use dataplane::hop::pfc::{self, SpfcSpec};
+use dataplane::hop::pfc::{self, VICTIM_WORD, VictimSpec};
 use dataplane::param::{Conflict, Kind, MAX_SIZE_BYTES, MAX_TIME_PS, Param, Values};
 use dataplane::units::NS;
 
@@ -65,7 +65,7 @@ pub(super) fn read_classify(s: &Section<'_>) -> Queues {
     (spec, queues, per)
 }
 
-/// Parameters of BFC's assignment of flows to queues.
+/// Parameters of the assignment of flows to queues.
 pub(super) const DYNAMIC: &[Param] = &[
     Param::count("table", 1, 1_000_000)
         .default(
@@ -276,7 +276,8 @@ pub(super) fn read_backpressure(s: &Section<'_>) -> Option<HopSpec> {
     let words: Vec<(&str, &str)> = std::iter::once(("none", "none"))
         .chain(HopSpec::WORDS.iter().map(|&(word, _)| (word, word)))
         .collect();
-    let chosen = s.required("backpressure", "\"bfc\"", |n| choice(n, &words));
+    let example = format!("\"{}\"", HopSpec::WORDS[0].0);
+    let chosen = s.required("backpressure", &example, |n| choice(n, &words));
     let mut read = Some(HopSpec::None);
     for &(word, params) in HopSpec::WORDS {
         let why = format!("`backpressure` is not \"{word}\"");
@@ -292,10 +293,13 @@ pub(super) fn read_backpressure(s: &Section<'_>) -> Option<HopSpec> {
 }
 
 /// `victims` and its table.
-pub(super) fn read_victims(s: &Section<'_>) -> Option<Option<SpfcSpec>> {
-    let words = [("none", false), ("spfc", true)];
-    let word = s.required("victims", "\"spfc\"", |n| choice(n, &words));
-    let useless = (word != Some(true)).then_some("`victims` is not \"spfc\"");
-    let spfc = params::table(s, "spfc", SpfcSpec::PARAMS, useless, SpfcSpec::from_values);
-    if word? { spfc.map(Some) } else { Some(None) }
+pub(super) fn read_victims(s: &Section<'_>) -> Option<Option<VictimSpec>> {
+    let words = [("none", false), (VICTIM_WORD, true)];
+    let example = format!("\"{VICTIM_WORD}\"");
+    let word = s.required("victims", &example, |n| choice(n, &words));
+    let why = format!("`victims` is not {example}");
+    let useless = (word != Some(true)).then_some(why.as_str());
+    let (params, make) = (VictimSpec::PARAMS, VictimSpec::from_values);
+    let victims = params::table(s, VICTIM_WORD, params, useless, make);
+    if word? { victims.map(Some) } else { Some(None) }
 }

@@ -4,7 +4,7 @@ use super::{nic, signal, switch};
 use crate::presets::{PARAMETER_SETS, PRESET_NAMES};
 use dataplane::cc::delay_window;
 use dataplane::hop::HopSpec;
-use dataplane::hop::pfc::{self, SpfcSpec};
+use dataplane::hop::pfc::{self, VICTIM_WORD, VictimSpec};
 use dataplane::param::{Kind, MAX_TIME_PS, Param};
 use dataplane::units::NS;
 
@@ -21,7 +21,7 @@ const BEFORE_HOP: &[(&str, &[Param])] = &[
     ("dynamic", switch::DYNAMIC),
     ("drr", switch::DRR),
     ("pfc", pfc::PARAMS),
-    ("spfc", SpfcSpec::PARAMS),
+    (VICTIM_WORD, VictimSpec::PARAMS),
     ("egress-dynamic", switch::EGRESS_DYNAMIC),
     ("per-port", switch::PER_PORT),
     ("ecn", signal::ECN),
@@ -136,7 +136,7 @@ pub(crate) const AXES: &[Param] = &[
     .about(
         "What happens when the buffer gets full; `\"per-port\"`: a memory of each port in the place of `switch.buffer`.",
     ),
-    Param::word("victims", &["none", "spfc"])
+    Param::word("victims", &["none", VICTIM_WORD])
         .default("\"none\"", "PRE-120", "all ports have the same PFC threshold")
         .about("`\"spfc\"`: ports with victims may fill the buffer before PFC pauses them."),
     Param::word("backpressure", HopSpec::NAMES)

@@ -20,7 +20,7 @@ use crate::switch::pipeline::{Found, Pipeline};
 use crate::units::{Rate, Time};
 pub use config::{ALL_PACKETS, BfcConfig, BitmapConfig, PauseBy};
 pub use frames::{Bitmap, PauseFlow, PauseQueue};
-pub use spec::{BfcSpec, Floor, Tell};
+pub use spec::{BfcSpec, Floor, NIC_QUEUES, NO_NIC_QUEUES, Tell};
 
 /// This packet incremented its pause counter (`counterIncr`).
 const OVER: u8 = flag::HOP_A;

@@ -59,6 +59,17 @@ pub struct BfcSpec {
 const BITMAPS: &[&str] = &["edges+bitmap", "bitmap"];
 const NO_BITMAPS: &str = "`tell` = \"edges\" sends no bitmaps";
 
+/// The queues of a NIC that pauses can name.
+pub const NIC_QUEUES: Param = Param::count("queues", 1, 32_768)
+    .default(
+        "1024",
+        "PRE-39",
+        "that BFC can pause one by one (authors' code of BFC)",
+    )
+    .about("Queues that BFC can pause one by one.");
+/// Why they would do nothing.
+pub const NO_NIC_QUEUES: &str = "no BFC pause tells the NIC's queues apart";
+
 const PARAMS: &[Param] = &[
     Param::number("threshold", 0.001, 1000.0)
         .default("1.0", "PRE-22", "in hop BDP / active queues (BFC paper 3.3.2)")

@@ -5,7 +5,6 @@
 //! of the buffer are in `switch/mmu.rs`. The rules are in `specs/switch.md` and `specs/spfc.md`.
 
 mod frames;
-mod selection;
 mod spec;
 mod spfc;
 mod thresholds;
@@ -19,9 +18,9 @@ use crate::switch::pipeline::Pipeline;
 use crate::switch::space::Tell;
 use crate::units::{Rate, Time};
 pub use frames::PauseClasses;
-pub use selection::{Interval, SpfcSpec};
 pub use spec::{PARAMS, from_values};
-pub use spfc::counting_number;
+use spfc::Victims;
+pub use spfc::{Interval, VictimSpec, WORD as VICTIM_WORD, counting_number};
 use thresholds::Thresholds;
 
 /// PFC at a switch. It is at every switch, and does nothing where the buffer is not lossless.
@@ -54,8 +53,8 @@ impl Pfc {
     pub const COUNTERS: &'static [Counter] = &[
         Counter::sum("pfc_pauses"),
         Counter::sum("pfc_resumes"),
-        Counter::sum("spfc_spared"),
-        Counter::sum("spfc_victim_pauses"),
+        spfc::SPARED,
+        spfc::VICTIM_PAUSES,
     ];
 
     pub fn new<H>(config: &SwitchConfig<H>, ports: &[(Rate, Time)]) -> Self {

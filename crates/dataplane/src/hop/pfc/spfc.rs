@@ -1,8 +1,17 @@
 //! SPFC: which ingress ports carry victims. The circuit of Fig. 10 of its paper for every port (rules in
 //! `specs/spfc.md`); what follows from a port's state is in `mmu.rs`.
 
-use crate::config::{Departures, SpfcConfig};
+mod spec;
+
+use crate::config::{Departures, VictimConfig};
+use crate::hop::Counter;
 use crate::units::{Rate, Time};
+pub use spec::{Interval, VictimSpec, WORD};
+
+/// Packets that victim ports kept though the normal threshold would have paused them.
+pub(super) const SPARED: Counter = Counter::sum("spfc_spared");
+/// Pauses of ports that were victim ports.
+pub(super) const VICTIM_PAUSES: Counter = Counter::sum("spfc_victim_pauses");
 
 /// The circuit of one ingress port.
 #[derive(Clone, Copy, Debug)]
@@ -24,13 +33,13 @@ struct Port {
 /// The circuits of a switch.
 #[derive(Debug)]
 pub(super) struct Victims {
-    config: SpfcConfig,
+    config: VictimConfig,
     ports: Vec<Port>,
 }
 
 /// SPFC-13, SPFC-14: departures that make a victim of a port of this rate.
 #[must_use]
-pub fn counting_number(config: &SpfcConfig, rate: Rate, max_frame: u16) -> u64 {
+pub fn counting_number(config: &VictimConfig, rate: Rate, max_frame: u16) -> u64 {
     let bytes = u128::from(rate.bytes_in(config.interval_ps)) << 16;
     let unit = match config.count {
         Departures::Packets => u128::from(max_frame),
@@ -41,7 +50,7 @@ pub fn counting_number(config: &SpfcConfig, rate: Rate, max_frame: u16) -> u64 {
 }
 
 impl Victims {
-    pub fn new(config: SpfcConfig, rates: impl Iterator<Item = Rate>, max_frame: u16) -> Self {
+    pub fn new(config: VictimConfig, rates: impl Iterator<Item = Rate>, max_frame: u16) -> Self {
         let port = |rate| Port {
             ends_ps: config.interval_ps,
             departed: 0,
@@ -108,6 +117,19 @@ impl Victims {
         p.waits = false;
     }
 
+    /// Whether the circuits know of exactly the pauses that there are, given as bits of classes by port.
+    // AUD-01
+    pub fn audit(&self, told: &[u8]) -> Option<String> {
+        let ports = (0u16..).zip(told);
+        let mut wrong = ports.filter(|&(port, &classes)| self.pausing(port) != classes);
+        wrong.next().map(|(port, classes)| {
+            format!(
+                "port {port} pauses classes {classes:#010b}, SPFC has {:#010b}",
+                self.pausing(port)
+            )
+        })
+    }
+
     /// Classes that a port pauses, as the circuit knows them.
     pub fn pausing(&self, port: u16) -> u8 {
         self.ports[port as usize].pausing
@@ -122,8 +144,8 @@ mod tests {
 
     const RATE: Rate = Rate::from_gbps(100);
 
-    fn config(interval_ps: Time, count: Departures) -> SpfcConfig {
-        SpfcConfig {
+    fn config(interval_ps: Time, count: Departures) -> VictimConfig {
+        VictimConfig {
             interval_ps,
             k: 5 << 16,
             count,
@@ -133,7 +155,7 @@ mod tests {
 
     /// A circuit whose counting number is 3.
     fn three() -> Victims {
-        let config = SpfcConfig {
+        let config = VictimConfig {
             k: 1 << 16,
             ..config(80 * 3000, Departures::Packets)
         };

@@ -1,8 +1,7 @@
 //! When an ingress pauses its upstream, and when it lets it go on: thresholds that are static, dynamic
-//! (a share of the free pool), or equal shares of the buffer, and the larger one of victim ports
-//! (`spfc.rs`).
+//! (a share of the free pool), or equal shares of the buffer, and the larger one of victim ports.
 
-use super::spfc::Victims;
+use super::Victims;
 use crate::config::{Admission, Pfc as Config, PfcThreshold, SwitchConfig};
 use crate::sink::Level;
 use crate::switch::mmu::Mmu;
@@ -37,7 +36,7 @@ impl Thresholds {
             threshold: pfc.map_or(PfcThreshold::Equal, |pfc| pfc.threshold),
             xon_offset: pfc.map_or(0, |pfc| pfc.xon_offset),
             last_by_victim: false,
-            victims: victims.map(|spfc| Box::new(Victims::new(spfc, rates, config.max_frame))),
+            victims: victims.map(|of| Box::new(Victims::new(of, rates, config.max_frame))),
             spared: 0,
             victim_pauses: 0,
         }
@@ -189,12 +188,7 @@ impl Thresholds {
         for (port, class) in mmu.pausing() {
             told[usize::from(port)] |= 1 << class;
         }
-        let wrong = (0..ports).find(|&port| victims.pausing(port) != told[usize::from(port)])?;
-        Some(format!(
-            "port {wrong} pauses classes {:#010b}, SPFC has {:#010b}",
-            told[usize::from(wrong)],
-            victims.pausing(wrong)
-        ))
+        victims.audit(&told)
     }
 }
 

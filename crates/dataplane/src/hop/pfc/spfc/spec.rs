@@ -1,6 +1,9 @@
 //! `[scheme.spfc]`: SPFC, which tells ports with victims apart.
 
-use crate::config::{Departures, SpfcConfig};
+use crate::config::{Accounting, Pfc};
+use crate::config::{Departures, VictimConfig};
+use crate::hop::HopCounters;
+use crate::hop::spec::Finding;
 use crate::param::{Conflict, Kind, MAX_TIME_PS, Param, Value, Values};
 use crate::units::{NS, Time};
 
@@ -17,7 +20,7 @@ pub enum Interval {
 
 /// SPFC as a scenario says it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SpfcSpec {
+pub struct VictimSpec {
     /// TC.
     pub interval: Interval,
     /// K.
@@ -28,14 +31,14 @@ pub struct SpfcSpec {
     pub unpaused_waits: bool,
 }
 
-impl SpfcSpec {
+impl VictimSpec {
     /// What a switch needs, in a network with this largest base round trip and longest link.
     // SPFC-18
     #[must_use]
-    pub fn configure(&self, base_rtt_ps: Time, max_delay_ps: Time) -> SpfcConfig {
+    pub fn configure(&self, base_rtt_ps: Time, max_delay_ps: Time) -> VictimConfig {
         let times = |n: f64, ps: Time| (n * ps as f64 + 0.5) as Time;
         let runs = self.k * (self.k + 2.0) / 2.0;
-        SpfcConfig {
+        VictimConfig {
             interval_ps: match self.interval {
                 Interval::Auto => times(4.0, base_rtt_ps).max(times(runs, 2 * max_delay_ps)),
                 Interval::Rtts(n) => times(n, base_rtt_ps),
@@ -48,6 +51,9 @@ impl SpfcSpec {
         }
     }
 }
+
+/// The word that scenarios use for it.
+pub const WORD: &str = "spfc";
 
 const PARAMS: &[Param] = &[
     Param::either(
@@ -74,7 +80,7 @@ const PARAMS: &[Param] = &[
         .about("Whether a port without any pause so far may be a victim port, or waits for its first resume."),
 ];
 
-impl SpfcSpec {
+impl VictimSpec {
     /// Its parameters.
     pub const PARAMS: &'static [Param] = PARAMS;
 
@@ -96,5 +102,36 @@ impl SpfcSpec {
             },
             unpaused_waits: values.is("unpaused", "waits"),
         })
+    }
+
+    /// The largest base round trip of the network is needed.
+    #[must_use]
+    pub const fn needs_base_rtt(&self) -> bool {
+        !matches!(self.interval, Interval::Fixed(_))
+    }
+
+    /// What it says to PFC, or to its absence: it changes thresholds of PFC, and keeps books of its own.
+    #[must_use]
+    pub fn beside(&self, pfc: Option<&Pfc>) -> Option<Finding> {
+        match pfc {
+            Some(pfc) if pfc.accounting == Accounting::Pool => None,
+            Some(_) => Some(Finding::wrong(
+                &["victims", "pfc"],
+                "SPFC changes the thresholds of pfc.accounting = \"pool\", and this scheme uses other books",
+                "set pfc.accounting = \"pool\", or victims = \"none\"",
+            )),
+            None => Some(Finding::wrong(
+                &["victims", "admission"],
+                "SPFC says when PFC pauses a port, and this `admission` has no PFC",
+                "set admission = \"pfc\", or victims = \"none\"",
+            )),
+        }
+    }
+
+    /// What it did not do in a run.
+    // SPFC-07
+    #[must_use]
+    pub fn idle(&self, counters: &HopCounters) -> Option<&'static str> {
+        (counters["spfc_spared"] == 0).then_some("SPFC spared no port a pause")
     }
 }
