@@ -140,6 +140,7 @@ impl<S: Sink> Cx<'_, S> {
     }
 
     /// The queue that a packet would join at a port.
+    #[inline(never)]
     pub fn place(&mut self, port: u16, packet: &Packet) -> Place {
         self.core.place(self.now, port, packet, self.sink)
     }

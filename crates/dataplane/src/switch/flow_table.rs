@@ -296,7 +296,7 @@ impl FlowTable {
 
     /// Keeps what [`FlowTable::place`] chose. `counted`: the packet counts in the table (BFC-32).
     /// Returns whether it is the only one of its entry.
-    #[inline]
+    #[inline(always)]
     pub fn commit(
         &mut self,
         now: Time,

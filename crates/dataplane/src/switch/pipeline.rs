@@ -262,6 +262,7 @@ impl Pipeline {
     }
 
     /// The queue that a packet would join at a port.
+    #[inline(always)]
     pub fn place<S: Sink>(&self, now: Time, port: u16, packet: &Packet, sink: &mut S) -> Place {
         let draw = &mut || sink.draw();
         self.classifier

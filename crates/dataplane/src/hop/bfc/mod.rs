@@ -167,7 +167,7 @@ impl Bfc {
     }
 
     /// BFC-09: whether a packet is over the threshold, given what it found in its queue.
-    #[inline]
+    #[inline(always)]
     fn is_over(&self, egress: u16, active: u32, found: Found, packet: &Packet) -> bool {
         let queued = if self.config.count_arriving {
             found.bytes + u64::from(packet.size)
@@ -222,6 +222,7 @@ impl Bfc {
 
     /// Tells the upstream to pause or resume what a packet names.
     // BFC-05, BFC-06
+    #[inline(never)]
     fn tell<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet, pause: bool) {
         if cx.core.is_dead(packet.ingress) {
             return; // LNK-21
@@ -262,6 +263,7 @@ impl Bfc {
     }
 
     /// A packet that was over the threshold is gone from its queue.
+    #[inline(always)]
     fn gone<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet) {
         if packet.has(OVER) && self.under(packet) {
             self.tell(cx, packet, false);
@@ -301,7 +303,7 @@ impl HopScheme for Bfc {
         values.copy_from_slice(&[pauses, resumes, bitmaps, stale, shared, collisions]);
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueued<S: Sink>(
         &mut self,
         cx: &mut Cx<'_, S>,
@@ -322,7 +324,7 @@ impl HopScheme for Bfc {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn departed<S: Sink>(
         &mut self,
         cx: &mut Cx<'_, S>,
