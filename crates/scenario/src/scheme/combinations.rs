@@ -206,7 +206,7 @@ fn hop(s: &Section<'_>, x: &SchemeSpec) {
         unlimited_senders: matches!(x.control, Sending::Control(ControlConfig::LineRate(_))),
         scans: x.host.arbiter == Arbiter::Scan,
     };
-    x.hop.beside(&beside, &mut |finding| match finding {
+    let mut say = |finding| match finding {
         Finding::Wrong(Conflict {
             keys,
             message,
@@ -219,7 +219,14 @@ fn hop(s: &Section<'_>, x: &SchemeSpec) {
             hint,
             ..
         }) => s.warn_of(keys, message, hint),
-    });
+    };
+    x.hop.beside(&beside, &mut say);
+    let pfc = match &x.admission {
+        Admission::Pfc(pfc) => Some(pfc),
+        _ => None,
+    };
+    let victims = x.victims.and_then(|victims| victims.beside(pfc));
+    victims.into_iter().for_each(say);
 }
 
 /// Doubtful choices of the recovery.
