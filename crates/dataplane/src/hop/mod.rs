@@ -2,8 +2,8 @@
 //!
 //! A hop scheme is one file or folder here and one line in the list below. It has two halves. The
 //! *downstream half* is state of a switch that watches each packet's steps and tells the neighbour
-//! upstream what to do ([`HopScheme`]). The *upstream half* obeys the frames of the neighbour downstream:
-//! the same code in switches and NICs, over the few things that an egress can do ([`Egress`]).
+//! upstream what to do (`HopScheme`). The *upstream half* obeys the frames of the neighbour downstream:
+//! the same code in switches and NICs, over the few things that an egress can do (`Egress`).
 //!
 //! PFC stands beside the list: it acts on the thresholds of the buffer's ingresses, which any other
 //! scheme may have as well. All others answer one question, `backpressure`, so that a switch has at
@@ -12,7 +12,7 @@
 //! To add one:
 //! 1. a file with its configuration (`impl Declaration`), its frames (`impl Frame`, see
 //!    [`packet`](crate::packet)), its state (`impl HopScheme`) and `fn obey` for what a frame says to an egress, and state of
-//!    NICs (`impl AtHost`) if it counts what they send ([`ObeysOnly`] if not);
+//!    NICs (`impl AtHost`) if it counts what they send (`ObeysOnly` if not);
 //! 2. a line in the list, and one with the word that scenarios use for it (`impl Said`); a word may stand for
 //!    another setting of a scheme, too.
 

@@ -2,7 +2,7 @@
 //!
 //! Each step has one owner: [`Routes`], the classifier (`classify.rs`, and `flow_table.rs` for dynamic
 //! assignment), the buffer (`mmu.rs`), the queues and their schedule (`queueing.rs`), the signals
-//! (`signal.rs`); all of them are the parts of the [`Pipeline`]. What neighbours tell each other is in
+//! (`signal.rs`); all of them are the parts of the `Pipeline`. What neighbours tell each other is in
 //! `hop/`, which watches the steps. A dropped packet leaves no trace in any table. The rules are in
 //! `specs/switch.md`.
 
