@@ -6,7 +6,7 @@
 //! - [`Fifo`]: events of one instant in the order of scheduling, and [`mrg`]: another simulator's
 //!   generator; both serve to reproduce that simulator.
 //! - [`digest`]: a running hash per entity, and the [`Digest`] of all of them.
-//! - `few`: order among a few values.
+//! - [`small_sort`]: order among a few values.
 //! - [`Barrier`]: where threads that share a run wait for each other.
 //!
 //! Nothing here reads a clock, starts a thread or depends on an address, the order of a hash map
