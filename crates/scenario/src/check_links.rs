@@ -54,7 +54,7 @@ pub(crate) fn links(
     }
 }
 
-/// What another simulator's habits cannot be joined with.
+/// What options of another simulator cannot be joined with.
 // LNK-06
 fn unsupported(spec: &Spec, link_failures: &LinkFailures, findings: &mut Findings<'_>) {
     if spec.record.pauses.is_some() && !link_failures.changes().is_empty() {

@@ -33,7 +33,7 @@ pub enum Among {
 pub enum Which {
     /// These, each by the lower of the port indices of its ends.
     Named(Vec<u32>),
-    /// So many that the seed draws.
+    /// This many, drawn by the seed.
     Random(u32, Among),
 }
 
@@ -262,7 +262,7 @@ fn draw(candidates: Vec<u32>, number: u32, taken: &BTreeSet<u32>, stream: &mut S
 }
 
 impl Spec {
-    /// All outages of the run, with what chance adds to them.
+    /// All failures of the run, with what chance adds to them.
     // LNK-05
     #[must_use]
     pub fn link_failures(&self, graph: &Graph) -> LinkFailures {

@@ -58,7 +58,7 @@ impl FloodgateResources {
 }
 
 impl Scenario {
-    /// Floodgate's memory at each kind of switch for so many destinations (`None`: those of the
+    /// Floodgate's memory at each kind of switch for this many destinations (`None`: those of the
     /// network); `None` where the scheme has no Floodgate.
     // FG-62
     #[must_use]

@@ -1,6 +1,6 @@
 //! TOML in, validated configuration, build, run.
 //!
-//! A scenario is read into a tree in which every value knows its place ([`problem`]), walked once,
+//! A scenario is read into a tree in which every value knows its place ([`problem`]), read once,
 //! and everything that is wrong is reported together. What comes out is a [`Scenario`]: the values
 //! with all defaults ([`Spec`]), the network, and `resolved.toml`. Presets live in `presets/`;
 //! where each value comes from is said there and in `specs/presets.md`.

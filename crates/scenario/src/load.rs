@@ -518,7 +518,7 @@ fn order(problem: &Problem) -> (u8, String, usize) {
 
 /// Where every key stands.
 fn places(root: &Table) -> BTreeMap<String, At> {
-    fn walk(path: &str, node: &Node, places: &mut BTreeMap<String, At>) {
+    fn collect(path: &str, node: &Node, places: &mut BTreeMap<String, At>) {
         let child = |key: &str| {
             if path.is_empty() {
                 key.to_owned()
@@ -530,13 +530,13 @@ fn places(root: &Table) -> BTreeMap<String, At> {
             Value::Table(table) => {
                 for e in &table.entries {
                     places.insert(child(&e.key), e.node.at.clone());
-                    walk(&child(&e.key), &e.node, places);
+                    collect(&child(&e.key), &e.node, places);
                 }
             }
             Value::Array(items) if path == "traffic" => {
                 for (i, item) in items.iter().enumerate() {
                     places.insert(child(&i.to_string()), item.at.clone());
-                    walk(&child(&i.to_string()), item, places);
+                    collect(&child(&i.to_string()), item, places);
                 }
             }
             _ => {}
@@ -545,7 +545,7 @@ fn places(root: &Table) -> BTreeMap<String, At> {
     let mut places = BTreeMap::new();
     for e in &root.entries {
         places.insert(e.key.clone(), e.node.at.clone());
-        walk(&e.key, &e.node, &mut places);
+        collect(&e.key, &e.node, &mut places);
     }
     places
 }

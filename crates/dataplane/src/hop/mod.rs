@@ -374,7 +374,7 @@ pub(crate) trait HopScheme: Sized {
         false
     }
 
-    /// The time that the switch asked for has come; other things may be due then.
+    /// The time that the switch requested has come; other things may be due then.
     fn timer<S: Sink>(&mut self, _cx: &mut Cx<'_, S>) {}
 
     /// A multiple of [`Needs::period_ps`].

@@ -10,9 +10,9 @@ use crate::units::{Rate, Time};
 /// A number of bytes, or a multiple of what a link holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// So many bytes.
+    /// This many bytes.
     Bytes(u64),
-    /// So many hop BDPs of the port in question.
+    /// This many hop BDPs of the port in question.
     HopBdps(Alpha),
 }
 
@@ -52,7 +52,7 @@ pub enum CreditAt {
 pub struct Aggregation {
     /// T: time between two frames of a port, ps.
     pub interval_ps: Time,
-    /// Credits of a port for so many bytes are sent at once.
+    /// Credits of a port for this many bytes are sent at once.
     pub byte_counter: Option<u64>,
     /// Frames are made at multiples of this time only, ps.
     pub generator_ps: Option<Time>,
@@ -122,7 +122,7 @@ pub enum HoldBy {
 pub enum Voqs {
     /// One for each destination that needs one.
     PerDestination,
-    /// So many.
+    /// This many.
     Pool {
         /// VOQs.
         count: u16,
@@ -159,7 +159,7 @@ pub struct FloodgateConfig {
     pub host_pause_by: HostPauseBy,
     /// The ingress pipeline hears of VOQs at multiples of this time, ps.
     pub vup_ps: Option<Time>,
-    /// Bytes of a frame that pauses or resumes a destination, or asks for credits.
+    /// Bytes of a frame that pauses or resumes a destination, or requests credits.
     pub frame_bytes: u16,
 }
 

@@ -68,7 +68,7 @@ const PARAMS: &[Param] = &[
     Param::time("timeout", US)
         .default("\"1ms\"", "PRE-109", "of silence before a switchSYN (authors' code of Floodgate)")
         .about("Silence before a switch asks (switchSYN).")
-        .with("loss", &["numbers"], "`loss` = \"off\" asks for no credits"),
+        .with("loss", &["numbers"], "`loss` = \"off\" requests no credits"),
     Param::count("table", 1, 1 << 24)
         .or(&["exact"])
         .default("\"exact\"", "PRE-110", "a window for each destination (Floodgate paper 4.2)")
