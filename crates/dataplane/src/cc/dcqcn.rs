@@ -6,7 +6,10 @@
 //! is sent. Ticks of α that lie between two CNPs are one power of 1 − g, and ticks of the rate end
 //! early once they change nothing, so a long silence costs no more than the way back to line rate.
 
-use super::{AckInfo, Control, PathInfo, floor_window, within, within_or_zero};
+use super::{
+    ARITHMETIC, AckInfo, Control, Needs, Notification, PathInfo, Scheme, WINDOW, floor_window,
+};
+use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
 use crate::units::{NEVER, Time, US};
 
 /// When a DCQCN sender looks at a CNP.
@@ -98,49 +101,6 @@ impl DcqcnConfig {
             fixed_window: false,
         }
     }
-
-    /// Says what is wrong with the values, if anything is.
-    ///
-    /// # Errors
-    /// A sentence with the field, its value and what was expected.
-    pub fn check(&self) -> Result<(), String> {
-        within("dcqcn g", self.g, 0.0, 1.0)?;
-        within(
-            "dcqcn alpha_timer (ps)",
-            self.alpha_timer_ps as f64,
-            1e3,
-            1e15,
-        )?;
-        within(
-            "dcqcn increase_timer (ps)",
-            self.increase_timer_ps as f64,
-            1e5,
-            1e15,
-        )?;
-        if let Some(bytes) = self.byte_counter {
-            within("dcqcn byte_counter (bytes)", bytes as f64, 1e3, 1e15)?;
-        }
-        within(
-            "dcqcn fast_recovery (stages)",
-            f64::from(self.fast_recovery),
-            0.0,
-            1000.0,
-        )?;
-        within_or_zero("dcqcn ai (bit/s)", self.ai_bps, 1e3, 1e15)?;
-        within_or_zero("dcqcn hai (bit/s)", self.hai_bps, 1e3, 1e15)?;
-        within("dcqcn min_rate (bit/s)", self.min_rate_bps, 1.0, 1e15)?;
-        let shortest = if self.reaction == CnpReaction::Sampled {
-            1e3
-        } else {
-            0.0
-        };
-        within(
-            "dcqcn decrease_interval (ps)",
-            self.decrease_interval_ps as f64,
-            shortest,
-            1e15,
-        )
-    }
 }
 
 /// State of one flow.
@@ -170,6 +130,125 @@ pub struct Dcqcn {
     alpha_cnp: bool,
     /// Sampled: a CNP came since the last tick of the decrease timer.
     decrease_cnp: bool,
+}
+
+const HPCC_CODE: &str = "(authors' code of HPCC)";
+const ON_ACK: &str = "`cnp` = \"on-ack\": every ACK of a marked packet is a CNP";
+
+impl Scheme for Dcqcn {
+    const NAME: &'static str = "dcqcn";
+    const TITLE: &'static str = "DCQCN";
+    const ABOUT: &'static str =
+        "A rate that notifications of marked packets cut, and timers raise again.";
+    // DCQCN-21, DCQCN-22
+    const PARAMS: &'static [Param] = &[
+        Param::word("reaction", &["sampled", "immediate"])
+            .default(
+                "\"sampled\"",
+                "PRE-33",
+                "timers look for CNPs (authors' code of HPCC)",
+            )
+            .about("When a CNP acts: at the next tick of the timers, or as it arrives."),
+        Param::number("g", 1e-6, 1.0)
+            .default("0.00390625", "PRE-33", "1/256 (authors' code of HPCC)")
+            .about("Gain of the α estimate."),
+        Param::time("alpha_timer", 1_000)
+            .default("\"1us\"", "PRE-33", HPCC_CODE)
+            .about("Period of the α timer."),
+        Param::time("increase_timer", 1_000)
+            .default("\"300us\"", "PRE-33", HPCC_CODE)
+            .about("Period of the rate increase."),
+        Param::size("byte_counter", 1, MAX_SIZE_BYTES)
+            .or(&["off"])
+            .default("\"off\"", "PRE-33", HPCC_CODE)
+            .about("Bytes for each increase event of the byte counter."),
+        Param::count("fast_recovery", 0, 1_000)
+            .default("1", "PRE-33", HPCC_CODE)
+            .about("Fast-recovery stages F."),
+        Param::rate("ai")
+            .default(
+                "\"20Mbps\"",
+                "PRE-33",
+                "at 100 Gbps (authors' code of HPCC)",
+            )
+            .about("Additive increase."),
+        Param::rate("hai")
+            .default(
+                "\"200Mbps\"",
+                "PRE-33",
+                "at 100 Gbps (authors' code of HPCC)",
+            )
+            .about("Hyper increase."),
+        Param::rate("min_rate")
+            .default("\"100Mbps\"", "PRE-32", HPCC_CODE)
+            .about("Lowest rate."),
+        Param::time("decrease_interval", 0)
+            .default("\"4us\"", "PRE-33", HPCC_CODE)
+            .about("The rate is cut at most once in this time; sampled: the period of the timer that looks for CNPs."),
+        Param::flag("clamp_target")
+            .default("false", "PRE-33", HPCC_CODE)
+            .about("Every cut sets the target to the current rate, also the second in a row."),
+        WINDOW,
+        Param::size("cnp", 1, 1_518)
+            .or(&["on-ack"])
+            .default("\"60B\"", "PRE-35", "as an ACK, our choice")
+            .about("Bytes of a CNP; `\"on-ack\"`: a flag of the ACK instead."),
+        Param::time("cnp_interval", 0)
+            .default(
+                "\"1us\"",
+                "PRE-35",
+                "one per period of the alpha timer, our choice",
+            )
+            .about("Least time between two CNPs of a flow.")
+            .without("cnp", &["on-ack"], ON_ACK),
+        Param::word("cnp_class", &["data", "control"])
+            .default(
+                "\"data\"",
+                "PRE-35",
+                "as an ACK (authors' code of HPCC carries it on the ACK)",
+            )
+            .about("Class of CNPs.")
+            .without("cnp", &["on-ack"], ON_ACK),
+        ARITHMETIC,
+    ];
+    const NEEDS: Needs = Needs {
+        ecn: true,
+        cnp: true,
+        ..Needs::NOTHING
+    };
+
+    fn configure(values: &Values) -> Result<DcqcnConfig, Conflict> {
+        Ok(DcqcnConfig {
+            reaction: match values.word("reaction") {
+                "immediate" => CnpReaction::Immediate,
+                _ => CnpReaction::Sampled,
+            },
+            g: values.number("g"),
+            alpha_timer_ps: values.time("alpha_timer"),
+            increase_timer_ps: values.time("increase_timer"),
+            byte_counter: values.some_size("byte_counter"),
+            fast_recovery: values.count("fast_recovery") as u32,
+            ai_bps: values.rate("ai") as f64,
+            hai_bps: values.rate("hai") as f64,
+            min_rate_bps: values.rate("min_rate") as f64,
+            decrease_interval_ps: values.time("decrease_interval"),
+            clamp_target: values.flag("clamp_target"),
+            window: values.some_flag("window").unwrap_or(true),
+            fixed_window: values.is("window", "bdp"),
+        })
+    }
+
+    // NS3-23
+    fn notification(values: &Values) -> Option<Notification> {
+        Some(match values.some_size("cnp") {
+            None => Notification::OnAck,
+            Some(bytes) => Notification::Frames {
+                interval_ps: values.time("cnp_interval"),
+                bytes: bytes as u16,
+                control: values.is("cnp_class", "control"),
+            },
+        })
+    }
 }
 
 impl Control for Dcqcn {

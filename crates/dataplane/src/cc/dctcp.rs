@@ -1,7 +1,8 @@
 //! DCTCP's sender: the window shrinks by half of the share of marked bytes (rules in
 //! `specs/dctcp.md`).
 
-use super::{AckInfo, Control, PathInfo, floor_window, within};
+use super::{ARITHMETIC_OF_A_WINDOW, AckInfo, Control, Needs, PathInfo, Scheme, floor_window};
+use crate::param::{Conflict, Param, Values};
 use crate::units::Time;
 
 /// DCTCP's parameters (`specs/dctcp.md`).
@@ -44,20 +45,6 @@ impl DctcpConfig {
             ..Self::paper()
         } // DCTCP-14
     }
-
-    /// Says what is wrong with the values, if anything is.
-    ///
-    /// # Errors
-    /// A sentence with the field, its value and what was expected.
-    pub fn check(&self) -> Result<(), String> {
-        within("dctcp g", self.g, 0.0, 1.0)?;
-        within(
-            "dctcp initial_packets",
-            f64::from(self.initial_packets),
-            1.0,
-            1e6,
-        )
-    }
 }
 
 /// State of one flow.
@@ -79,6 +66,64 @@ pub struct Dctcp {
     reduced_until: u64,
     /// The window was reduced and `reduced_until` is not yet acknowledged.
     reduced: bool,
+}
+
+impl Scheme for Dctcp {
+    const NAME: &'static str = "dctcp";
+    const TITLE: &'static str = "DCTCP";
+    const ABOUT: &'static str = "A window that shrinks by half of the share of marked bytes.";
+    // DCTCP-13, DCTCP-14
+    const PARAMS: &'static [Param] = &[
+        Param::number("g", 1e-6, 1.0)
+            .default("0.0625", "PRE-37", "1/16 (authors' code of HPCC)")
+            .about("Gain of the α estimate."),
+        Param::flag("slow_start")
+            .default(
+                "false",
+                "PRE-37",
+                "flows start with one BDP (BFC paper 6.2.1)",
+            )
+            .about("Flows begin in slow start from `initial_packets`, else with one BDP."),
+        Param::count("initial_packets", 1, 100_000)
+            .default("10", "PRE-37", "of slow start (BFC paper A.6)")
+            .about("Packets of the first window of slow start."),
+        Param::rate("ai")
+            .or(&["packet"])
+            .default(
+                "\"packet\"",
+                "PRE-84",
+                "one packet more per round trip (DCTCP paper)",
+            )
+            .about("Additive increase per round trip: a rate, or one packet."),
+        Param::rate("min_rate")
+            .or(&["packet"])
+            .default(
+                "\"packet\"",
+                "PRE-84",
+                "one packet per round trip (DCTCP paper)",
+            )
+            .about("Lowest rate; `\"packet\"`: one packet per round trip."),
+        ARITHMETIC_OF_A_WINDOW,
+        Param::flag("window")
+            .default("true", "PRE-63", "DCTCP is a window")
+            .about("The window limits bytes in flight; `false`: it only sets the rate."),
+    ];
+    const NEEDS: Needs = Needs {
+        ecn: true,
+        ..Needs::NOTHING
+    };
+
+    fn configure(values: &Values) -> Result<DctcpConfig, Conflict> {
+        let rate = |key| values.some_rate(key).map(|bps| bps as f64);
+        Ok(DctcpConfig {
+            g: values.number("g"),
+            slow_start: values.flag("slow_start"),
+            initial_packets: values.count("initial_packets") as u32,
+            ai_bps: rate("ai"),
+            min_rate_bps: rate("min_rate"),
+            window: values.flag("window"),
+        })
+    }
 }
 
 impl Control for Dctcp {

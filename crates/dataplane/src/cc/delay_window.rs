@@ -4,34 +4,9 @@
 //!
 //! The rules are in `specs/bfc.md`.
 
-use super::{AckInfo, Control, PathInfo, floor_window};
+use super::{AckInfo, Control, Needs, PathInfo, Scheme, floor_window};
 use crate::param::{Conflict, Param, Values};
 use crate::units::Time;
-
-/// Its parameters.
-pub const PARAMS: &[Param] = &[
-    Param::number("target", 1.0, 1e6)
-        .default("2.5", "PRE-55", "in base RTTs (BFC paper A.1)")
-        .about("The round trip that the window is steered to, in base round trips."),
-    Param::flag("capped")
-        .default(
-            "true",
-            "PRE-55",
-            "at what the line sends in the target, our choice",
-        )
-        .about("The window never exceeds what the line sends in the target."),
-];
-
-/// The configuration that these values make.
-///
-/// # Errors
-/// None: any values go together.
-pub fn configure(values: &Values) -> Result<DelayWindowConfig, Conflict> {
-    Ok(DelayWindowConfig {
-        target: values.number("target"),
-        capped: values.flag("capped"),
-    })
-}
 
 /// Parameters of the delay window (`specs/bfc.md`, BFC-34).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,6 +31,32 @@ pub struct DelayWindow {
     window_bytes: f64,
     target_ps: f64,
     most_bytes: f64,
+}
+
+impl Scheme for DelayWindow {
+    const NAME: &'static str = "delay-window";
+    const TITLE: &'static str = "the delay window";
+    const ABOUT: &'static str = "A window that keeps the round trip near a target, beside BFC.";
+    const PARAMS: &'static [Param] = &[
+        Param::number("target", 1.0, 1e6)
+            .default("2.5", "PRE-55", "in base RTTs (BFC paper A.1)")
+            .about("The round trip that the window is steered to, in base round trips."),
+        Param::flag("capped")
+            .default(
+                "true",
+                "PRE-55",
+                "at what the line sends in the target, our choice",
+            )
+            .about("The window never exceeds what the line sends in the target."),
+    ];
+    const NEEDS: Needs = Needs::NOTHING;
+
+    fn configure(values: &Values) -> Result<DelayWindowConfig, Conflict> {
+        Ok(DelayWindowConfig {
+            target: values.number("target"),
+            capped: values.flag("capped"),
+        })
+    }
 }
 
 impl Control for DelayWindow {

@@ -1,7 +1,8 @@
 //! A window that never changes: a flow sends as fast as its port while fewer bytes than that are in
 //! flight.
 
-use super::{AckInfo, Control, PathInfo};
+use super::{AckInfo, Control, Needs, PathInfo, Scheme};
+use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
 use crate::units::Time;
 
 /// Parameters of the fixed window.
@@ -15,6 +16,28 @@ pub struct FixedWindowConfig {
 #[derive(Clone, Copy, Debug)]
 pub struct FixedWindow {
     window_bytes: u64,
+}
+
+impl Scheme for FixedWindow {
+    const NAME: &'static str = "fixed-window";
+    const TITLE: &'static str = "a fixed window";
+    const ABOUT: &'static str =
+        "A flow sends as fast as its port while fewer bytes than a fixed window are in flight.";
+    const PARAMS: &'static [Param] = &[Param::size("window", 1, MAX_SIZE_BYTES)
+        .or(&["bdp"])
+        .default(
+            "\"bdp\"",
+            "PRE-30",
+            "one BDP of the base RTT (BFC paper 6.2.1, Ideal-FQ)",
+        )
+        .about("Bytes in flight; `\"bdp\"`: one BDP of the path.")];
+    const NEEDS: Needs = Needs::NOTHING;
+
+    fn configure(values: &Values) -> Result<FixedWindowConfig, Conflict> {
+        Ok(FixedWindowConfig {
+            window: values.some_size("window"),
+        })
+    }
 }
 
 impl Control for FixedWindow {

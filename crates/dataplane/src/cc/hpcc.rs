@@ -11,8 +11,9 @@
 mod reciprocals;
 mod registers;
 
-use super::{AckInfo, Control, PathInfo, floor_window, within};
-use crate::int::{IntConfig, IntFormat, IntHop, IntStack, MAX_HOPS};
+use super::{ARITHMETIC_OF_A_WINDOW, AckInfo, Control, Needs, PathInfo, Scheme, floor_window};
+use crate::int::{Counter, IntConfig, IntFormat, IntHop, IntStack, MAX_HOPS};
+use crate::param::{Conflict, Kind, MAX_RATE_BPS, Param, Values};
 use crate::units::Time;
 use registers::Registers;
 
@@ -105,21 +106,6 @@ impl HpccConfig {
     pub fn rule_of_thumb_wai(initial_window_bytes: f64, eta: f64, flows: u32) -> f64 {
         initial_window_bytes * (1.0 - eta) / f64::from(flows.max(1)) // HPCC-23
     }
-
-    /// Says what is wrong with the values, if anything is.
-    ///
-    /// # Errors
-    /// A sentence with the field, its value and what was expected.
-    pub fn check(&self) -> Result<(), String> {
-        within("hpcc eta", self.eta, 0.01, 1.0)?;
-        within("hpcc max_stage", f64::from(self.max_stage), 0.0, 1e6)?;
-        within("hpcc wai (bytes)", self.wai_bytes, 0.0, 1e9)?;
-        within("hpcc min_rate (bit/s)", self.min_rate_bps, 1.0, 1e15)?;
-        match self.alpha {
-            Some(alpha) if alpha != f64::INFINITY => within("hpcc alpha_fair", alpha, 0.05, 100.0),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// State of one flow.
@@ -152,6 +138,134 @@ pub struct Hpcc {
 struct Measured {
     in_flight: f64,
     elapsed_ps: f64,
+}
+
+impl Scheme for Hpcc {
+    const NAME: &'static str = "hpcc";
+    const TITLE: &'static str = "HPCC";
+    const ABOUT: &'static str =
+        "A window from the telemetry of the fullest link of the path (Algorithm 1).";
+    // HPCC-21, HPCC-22
+    const PARAMS: &'static [Param] = &[
+        Param::fraction("eta", 0.01, 1.0)
+            .default("0.95", "PRE-31", "(HPCC paper 5.1)")
+            .about("Target utilisation η of a link."),
+        Param::count("max_stage", 0, 1_000)
+            .default("5", "PRE-31", "(HPCC paper 5.1)")
+            .about("Additive-increase stages before a multiplicative step."),
+        Param::either(
+            "wai",
+            &[
+                Kind::Counted {
+                    noun: "flows",
+                    min: 1,
+                    max: 1_000_000,
+                },
+                Kind::Rate {
+                    min: 1,
+                    max: MAX_RATE_BPS,
+                },
+                Kind::Size {
+                    min: 1,
+                    max: 10_000_000,
+                },
+            ],
+        )
+        .default("\"80B\"", "PRE-31", "(HPCC paper 5.1)")
+        .about(
+            "Additive increase: a size, the rate that sends it in T, or the flows on a link of the rule of thumb.",
+        ),
+        ARITHMETIC_OF_A_WINDOW,
+        Param::rate("min_rate")
+            .default("\"100Mbps\"", "PRE-32", "(authors' code of HPCC)")
+            .about("Lowest rate."),
+        Param::word("reaction", &["combined", "per-ack", "per-rtt"])
+            .default(
+                "\"combined\"",
+                "PRE-71",
+                "per ACK from a reference of the round trip (HPCC paper 3.2)",
+            )
+            .about("When the window changes, and from what."),
+        Param::word("rate", &["tx", "rx"])
+            .default(
+                "\"tx\"",
+                "PRE-71",
+                "what a port sends, not what it gets (HPCC paper 3.4)",
+            )
+            .about("Which bytes switches count in telemetry: those that leave, or those that join the queue."),
+        Param::number("alpha_fair", 0.05, 100.0)
+            .or(&["off", "max-min"])
+            .default(
+                "\"off\"",
+                "PRE-71",
+                "one window, of the fullest link (HPCC paper 3.2)",
+            )
+            .about("A window for each link, and the flow's as their α-mean; `\"max-min\"`: the smallest."),
+        Param::word("division", &["exact", "table"])
+            .default("\"exact\"", "PRE-71", "no look-up table, our choice")
+            .about("How the window is divided: exactly, or by a table of reciprocals."),
+        Param::fraction("epsilon", 0.0001, 0.5)
+            .default(
+                "0.01",
+                "PRE-71",
+                "of the \"table\"; it then takes 9 KB (HPCC paper 4.3)",
+            )
+            .about("Error of the table.")
+            .with("division", &["table"], "`division` is not \"table\""),
+        Param::flag("sample_feedback")
+            .default(
+                "false",
+                "PRE-71",
+                "every ACK counts for every link (HPCC paper 3.2)",
+            )
+            .about("Links without a queue are left out, but once per round trip."),
+    ];
+    const NEEDS: Needs = Needs {
+        int: true,
+        ..Needs::NOTHING
+    };
+
+    fn configure(values: &Values) -> Result<HpccConfig, Conflict> {
+        Ok(HpccConfig {
+            eta: values.number("eta"),
+            max_stage: values.count("max_stage") as u32,
+            wai_bytes: values.some_size("wai").unwrap_or(0) as f64,
+            ai_bps: values.some_rate("wai").map(|bps| bps as f64), // NS3-34
+            wai_flows: values.some_counted("wai").map(|flows| flows as u32),
+            min_rate_bps: values.rate("min_rate") as f64,
+            telemetry: IntConfig {
+                format: IntFormat::Exact,
+                counter: match values.word("rate") {
+                    "rx" => Counter::Arrived,
+                    _ => Counter::Sent,
+                },
+            },
+            reaction: match values.word("reaction") {
+                "per-ack" => Reaction::PerAck,
+                "per-rtt" => Reaction::PerRtt,
+                _ => Reaction::Combined,
+            },
+            alpha: match values.some_word("alpha_fair") {
+                Some("max-min") => Some(f64::INFINITY),
+                Some(_) => None,
+                None => values.some_number("alpha_fair"),
+            },
+            division: match values.some_number("epsilon") {
+                Some(epsilon) => Division::Table(Reciprocals::shared(epsilon)),
+                None => Division::Exact,
+            },
+            sample_feedback: values.flag("sample_feedback"),
+        })
+    }
+
+    fn counter(config: &HpccConfig) -> Counter {
+        config.telemetry.counter
+    }
+
+    fn with_telemetry(mut config: HpccConfig, format: IntFormat) -> HpccConfig {
+        config.telemetry.format = format;
+        config
+    }
 }
 
 impl Control for Hpcc {

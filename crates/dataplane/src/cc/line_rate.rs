@@ -1,6 +1,7 @@
 //! No congestion control: a flow sends as fast as its port, without a window.
 
-use super::{AckInfo, Control, PathInfo};
+use super::{AckInfo, Control, Needs, PathInfo, Scheme};
+use crate::param::{Conflict, Param, Values};
 use crate::units::Time;
 
 /// It has no parameters.
@@ -10,6 +11,22 @@ pub struct LineRateConfig;
 /// A flow has no state.
 #[derive(Clone, Copy, Debug)]
 pub struct LineRate;
+
+impl Scheme for LineRate {
+    const NAME: &'static str = "line-rate";
+    const TITLE: &'static str = "line rate";
+    const ABOUT: &'static str = "A flow sends as fast as its port, without a window.";
+    const PARAMS: &'static [Param] = &[];
+    const NEEDS: Needs = Needs {
+        path: false,
+        limits: false,
+        ..Needs::NOTHING
+    };
+
+    fn configure(_values: &Values) -> Result<LineRateConfig, Conflict> {
+        Ok(LineRateConfig)
+    }
+}
 
 impl Control for LineRate {
     type Config = LineRateConfig;

@@ -16,7 +16,8 @@ pub mod timely;
 
 use std::fmt::Debug;
 
-use crate::int::IntStack;
+use crate::int::{Counter, IntFormat, IntStack};
+use crate::param::{Conflict, Param, Values};
 use crate::units::{NEVER, Time};
 pub use mixed::{Mixed, PerClass};
 
@@ -76,6 +77,118 @@ pub trait Control: Debug + Sized {
     fn rises_ps(&self, _config: &Self::Config, _path: &PathInfo) -> Time {
         NEVER
     }
+}
+
+/// What a control declares beside its hooks: reading and checking of scenarios and their documents follow
+/// from it.
+pub trait Scheme: Control {
+    /// Its word in scenarios, and the name of the table of its parameters.
+    const NAME: &'static str;
+    /// Its name in sentences.
+    const TITLE: &'static str;
+    /// What it does, in one sentence.
+    const ABOUT: &'static str;
+    /// Its parameters.
+    const PARAMS: &'static [Param];
+    /// What it needs of switches and receivers.
+    const NEEDS: Needs;
+
+    /// The configuration that values of [`Self::PARAMS`] make.
+    ///
+    /// # Errors
+    /// Values that cannot go together.
+    fn configure(values: &Values) -> Result<Self::Config, Conflict>;
+
+    /// How receivers notify its flows of marks, where they do.
+    fn notification(_values: &Values) -> Option<Notification> {
+        None
+    }
+
+    /// Which bytes switches count in the telemetry that it reads.
+    fn counter(_config: &Self::Config) -> Counter {
+        Counter::Sent
+    }
+
+    /// Its configuration where switches write telemetry in this format.
+    fn with_telemetry(config: Self::Config, _format: IntFormat) -> Self::Config {
+        config
+    }
+}
+
+/// Whether whole numbers take the place of real ones, as in the ns-3 simulator ([`crate::ns3`]).
+pub(crate) const ARITHMETIC: Param = Param::word("arithmetic", &["real", "integer"])
+    .default("\"real\"", "PRE-83", "real numbers")
+    .about("Real numbers, or whole bits per second as in the ns-3 simulator.");
+
+/// The same of a scheme whose real form is a window.
+pub(crate) const ARITHMETIC_OF_A_WINDOW: Param =
+    ARITHMETIC.default("\"real\"", "PRE-83", "real numbers, a window");
+
+/// Whether what is in flight is limited too, of a scheme that sets a rate.
+pub(crate) const WINDOW: Param = Param::flag("window")
+    .or(&["bdp"])
+    .default("false", "PRE-34", "the +win presets set it")
+    .about("Limits bytes in flight to BDP × rate / line rate; `\"bdp\"`: to one BDP.");
+
+/// What a control needs of switches and receivers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// It reacts to ECN marks.
+    pub ecn: bool,
+    /// It reads telemetry.
+    pub int: bool,
+    /// It reacts to congestion notification packets.
+    pub cnp: bool,
+    /// It uses what it knows of the path: base round trip and BDP.
+    pub path: bool,
+    /// It limits what is in flight, or its pace.
+    pub limits: bool,
+}
+
+impl Needs {
+    /// A control that goes by nothing but its own acknowledgements.
+    pub const NOTHING: Self = Self {
+        ecn: false,
+        int: false,
+        cnp: false,
+        path: true,
+        limits: true,
+    };
+}
+
+/// How a receiver notifies a sender of marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notification {
+    /// The ACK of a marked packet is one.
+    OnAck,
+    /// By frames of their own.
+    Frames {
+        /// Least time between two of them for the same flow, in ps.
+        interval_ps: Time,
+        /// Bytes of the frame.
+        bytes: u16,
+        /// It goes in the class of control, else in that of data.
+        control: bool,
+    },
+}
+
+/// The declaration of a control of the list, as data.
+#[derive(Clone, Copy, Debug)]
+pub struct Declaration {
+    /// Its word in scenarios, and the name of the table of its parameters.
+    pub name: &'static str,
+    /// Its name in sentences.
+    pub title: &'static str,
+    /// What it does, in one sentence.
+    pub about: &'static str,
+    /// Its parameters.
+    pub params: &'static [Param],
+    /// What it needs of switches and receivers.
+    pub needs: Needs,
+    /// Makes its configuration from values.
+    pub configure: fn(&Values) -> Result<ControlConfig, Conflict>,
+    /// How receivers notify its flows of marks, where they do.
+    pub notification: fn(&Values) -> Option<Notification>,
 }
 
 /// What a flow knows of its path when it starts.
@@ -164,6 +277,55 @@ macro_rules! define {
             )*
         }
 
+        /// All controls, in the order of the list.
+        pub const CONTROLS: &[Declaration] = &[$(
+            Declaration {
+                name: $module::$name::NAME,
+                title: $module::$name::TITLE,
+                about: $module::$name::ABOUT,
+                params: $module::$name::PARAMS,
+                needs: $module::$name::NEEDS,
+                configure: |values| $module::$name::configure(values).map(ControlConfig::$name),
+                notification: $module::$name::notification,
+            },
+        )*];
+
+        impl ControlConfig {
+            /// What the control needs of switches and receivers.
+            #[must_use]
+            pub const fn needs(&self) -> Needs {
+                match self {
+                    $(Self::$name(_) => $module::$name::NEEDS,)*
+                }
+            }
+
+            /// The name of the control in sentences.
+            #[must_use]
+            pub const fn title(&self) -> &'static str {
+                match self {
+                    $(Self::$name(_) => $module::$name::TITLE,)*
+                }
+            }
+
+            /// Which bytes switches count in the telemetry that the control reads.
+            #[must_use]
+            pub fn counter(&self) -> Counter {
+                match self {
+                    $(Self::$name(config) => $module::$name::counter(config),)*
+                }
+            }
+
+            /// The same where switches write telemetry in this format.
+            #[must_use]
+            pub fn with_telemetry(self, format: IntFormat) -> Self {
+                match self {
+                    $(Self::$name(config) => {
+                        Self::$name($module::$name::with_telemetry(config, format))
+                    })*
+                }
+            }
+        }
+
         $(
             impl Listed for $module::$name {
                 #[inline]
@@ -180,27 +342,7 @@ macro_rules! define {
 controls!(define);
 
 /// A control of the list.
-pub(crate) trait Listed: Control {
+pub(crate) trait Listed: Scheme {
     /// Its parameters.
     fn config(config: &ControlConfig) -> &Self::Config;
-}
-
-/// Refuses a value outside of `low..=high`, NaN included.
-pub(crate) fn within(what: &str, value: f64, low: f64, high: f64) -> Result<(), String> {
-    if value >= low && value <= high {
-        Ok(())
-    } else {
-        Err(format!(
-            "{what} is {value}; expected a value from {low} to {high}"
-        ))
-    }
-}
-
-/// As [`within`], but 0 (off) is fine too.
-pub(crate) fn within_or_zero(what: &str, value: f64, low: f64, high: f64) -> Result<(), String> {
-    if value == 0.0 {
-        Ok(())
-    } else {
-        within(what, value, low, high).map_err(|error| format!("{error}, or 0"))
-    }
 }

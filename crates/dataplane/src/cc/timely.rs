@@ -1,7 +1,8 @@
 //! TIMELY's sender: the rate follows the slope of the round-trip time (rules in
 //! `specs/timely.md`).
 
-use super::{AckInfo, Control, PathInfo, floor_window, within};
+use super::{ARITHMETIC, AckInfo, Control, Needs, PathInfo, Scheme, WINDOW, floor_window};
+use crate::param::{Conflict, Param, Values};
 use crate::units::{Time, US};
 
 /// TIMELY's parameters (`specs/timely.md`).
@@ -64,25 +65,6 @@ impl TimelyBand {
             range: 0.25,
         }
     }
-
-    fn check(&self) -> Result<(), String> {
-        let Self::Patched {
-            beta,
-            reference_ps,
-            range,
-        } = *self
-        else {
-            return Ok(());
-        };
-        within("timely patched beta", beta, 0.0, 1.0)?;
-        within(
-            "timely patched reference (ps)",
-            reference_ps as f64,
-            1.0,
-            1e15,
-        )?;
-        within("timely patched range", range, 1e-6, 1e6)
-    }
 }
 
 impl TimelyConfig {
@@ -120,27 +102,6 @@ impl TimelyConfig {
             ..Self::paper()
         }
     }
-
-    /// Says what is wrong with the values, if anything is.
-    ///
-    /// # Errors
-    /// A sentence with the field, its value and what was expected.
-    pub fn check(&self) -> Result<(), String> {
-        within("timely alpha", self.alpha, 0.0, 1.0)?;
-        within("timely beta", self.beta, 0.0, 1.0)?;
-        within("timely t_high (ps)", self.t_high_ps as f64, 1.0, 1e15)?;
-        within(
-            "timely t_low (ps)",
-            self.t_low_ps as f64,
-            0.0,
-            self.t_high_ps as f64,
-        )?;
-        within("timely min_rtt (ps)", self.min_rtt_ps as f64, 1.0, 1e15)?;
-        within("timely ai (bit/s)", self.ai_bps, 0.0, 1e15)?;
-        within("timely hai (bit/s)", self.hai_bps, 0.0, 1e15)?;
-        self.band.check()?;
-        within("timely min_rate (bit/s)", self.min_rate_bps, 1.0, 1e15)
-    }
 }
 
 /// State of one flow.
@@ -157,6 +118,132 @@ pub struct Timely {
     increases: u32,
     /// `last_rtt_ps` holds a value.
     measured: bool,
+}
+
+const HPCC_CODE: &str = "(authors' code of HPCC)";
+
+/// A time in microseconds, for people.
+fn micros(ps: Time) -> f64 {
+    ps as f64 / US as f64
+}
+
+/// Parameters of the patched band.
+// TIMELY-33
+const PATCHED: &[Param] = &[
+    Param::number("beta", 0.0, 1.0)
+        .default(
+            "0.008",
+            "PRE-62",
+            "of the patched band (ECN-or-delay paper, 4.3)",
+        )
+        .about("Decrease factor in the band."),
+    Param::time("reference", 1)
+        .default(
+            "\"50us\"",
+            "PRE-62",
+            "rates are pulled to this round trip (ECN-or-delay paper, 4.3)",
+        )
+        .about("The round trip that rates are pulled to."),
+    Param::number("range", 1e-6, 1e6)
+        .default(
+            "0.25",
+            "PRE-62",
+            "of gradients that are weighed (ECN-or-delay paper, 4.3)",
+        )
+        .about("Gradients from minus this to plus this are weighed; beyond, one of the two acts alone."),
+];
+
+impl Scheme for Timely {
+    const NAME: &'static str = "timely";
+    const TITLE: &'static str = "TIMELY";
+    const ABOUT: &'static str = "A rate that follows the slope of the round-trip time.";
+    // TIMELY-15, TIMELY-16
+    const PARAMS: &'static [Param] = &[
+        Param::number("alpha", 0.0, 1.0)
+            .default("0.875", "PRE-36", HPCC_CODE)
+            .about("Weight of the newest difference of round trips."),
+        Param::number("beta", 0.0, 1.0)
+            .default("0.8", "PRE-36", HPCC_CODE)
+            .about("Decrease factor."),
+        Param::time("t_low", 1)
+            .default("\"50us\"", "PRE-36", HPCC_CODE)
+            .about("Below this round trip the rate always rises."),
+        Param::time("t_high", 1)
+            .default("\"500us\"", "PRE-36", HPCC_CODE)
+            .about("Above this round trip the rate always falls."),
+        Param::time("min_rtt", 1)
+            .default("\"20us\"", "PRE-36", HPCC_CODE)
+            .about("The round trip that normalises the gradient."),
+        Param::rate("ai")
+            .default(
+                "\"100Mbps\"",
+                "PRE-36",
+                "at 100 Gbps (authors' code of HPCC)",
+            )
+            .about("Additive increase."),
+        Param::rate("hai")
+            .default(
+                "\"500Mbps\"",
+                "PRE-36",
+                "at 100 Gbps (authors' code of HPCC)",
+            )
+            .about("Hyperactive increase."),
+        Param::count("hai_after", 0, 1_000)
+            .default("5", "PRE-36", HPCC_CODE)
+            .about("Increases in a row before hyperactive ones."),
+        Param::flag("hai_below_low")
+            .default("true", "PRE-36", HPCC_CODE)
+            .about("Increases below `t_low` count and grow as those by gradient do."),
+        Param::rate("min_rate")
+            .default("\"100Mbps\"", "PRE-32", HPCC_CODE)
+            .about("Lowest rate."),
+        WINDOW,
+        ARITHMETIC,
+        Param::word("gradient", &["original", "patched"])
+            .default(
+                "\"original\"",
+                "PRE-62",
+                "between t_low and t_high (TIMELY paper, Algorithm 1)",
+            )
+            .about("What happens between the two thresholds."),
+        Param::table("patched", PATCHED)
+            .about("The patched band.")
+            .with("gradient", &["patched"], "`gradient` is not \"patched\""),
+    ];
+    const NEEDS: Needs = Needs::NOTHING;
+
+    fn configure(values: &Values) -> Result<TimelyConfig, Conflict> {
+        let (low, high) = (values.time("t_low"), values.time("t_high"));
+        if low > high {
+            return Err(Conflict::new(
+                &["t_low", "t_high"],
+                format!("t_low {}us is above t_high {}us", micros(low), micros(high)),
+                "below t_low rates rise, above t_high they fall",
+            ));
+        }
+        Ok(TimelyConfig {
+            alpha: values.number("alpha"),
+            beta: values.number("beta"),
+            t_low_ps: low,
+            t_high_ps: high,
+            min_rtt_ps: values.time("min_rtt"),
+            ai_bps: values.rate("ai") as f64,
+            hai_bps: values.rate("hai") as f64,
+            hai_after: values.count("hai_after") as u32,
+            hai_below_low: values.flag("hai_below_low"),
+            min_rate_bps: values.rate("min_rate") as f64,
+            window: values.some_flag("window").unwrap_or(true),
+            fixed_window: values.is("window", "bdp"),
+            band: match values.some_table("patched") {
+                None => TimelyBand::Gradient,
+                Some(patched) => TimelyBand::Patched {
+                    beta: patched.number("beta"),
+                    reference_ps: patched.time("reference"),
+                    range: patched.number("range"),
+                },
+            },
+        })
+    }
 }
 
 impl Control for Timely {

@@ -7,16 +7,16 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use self::pacing::Port;
-use super::assist::CreditQueue;
+use super::assist::{Assist, CreditQueue};
 use super::{
-    Answers, Declared, Frames, Slots, Transport, bytes_below, count_sent, data_packet, packets_of,
-    turn,
+    Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, bytes_below, count_sent,
+    data_packet, packets_of, timeout, turn,
 };
-use crate::cc::within;
 use crate::mixed::MixedMap;
 use crate::nic::flow::{FlowEnd, FlowStart};
 use crate::nic::recovery::arrivals::Arrivals;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
+use crate::param::{Conflict, Param, Values};
 use crate::sink::Sink;
 use crate::switch::CONTROL_CLASS;
 use crate::units::{Rate, Time, US};
@@ -62,19 +62,6 @@ impl ExpressPassConfig {
             },
             timeout_ps: 10_000 * US,
         }
-    }
-
-    /// Says what is wrong with the values, if anything is.
-    ///
-    /// # Errors
-    /// A sentence with the field, its value and what was expected.
-    pub fn check(&self) -> Result<(), String> {
-        within("expresspass alpha", self.alpha, 0.001, 1.0)?;
-        within("expresspass w_max", self.w_max, 0.001, 1.0)?;
-        within("expresspass w_min", self.w_min, 0.0001, self.w_max)?;
-        within("expresspass w_init", self.w_init, self.w_min, self.w_max)?;
-        within("expresspass target_loss", self.target_loss, 0.0, 0.9)?;
-        within("expresspass jitter", self.jitter, 0.0, 0.9)
     }
 }
 
@@ -645,6 +632,137 @@ impl ExpressPass {
 
 impl Declared for ExpressPass {
     type Config = ExpressPassConfig;
+
+    const NAME: &'static str = "expresspass";
+    const TITLE: &'static str = "ExpressPass";
+    const ABOUT: &'static str =
+        "Receivers send credits, which switches shape and drop, and each lets one packet go.";
+    // XP-03, XP-10
+    const PARAMS: &'static [Param] = &[
+        Param::number("alpha", 0.001, 1.0)
+            .default(
+                "0.5",
+                "PRE-143",
+                "first rate, of the link's credits (BFC paper 6.2.1)",
+            )
+            .about("First rate of a flow's credits, as a share of the link's."),
+        Param::number("w_init", 0.0001, 1.0)
+            .default(
+                "0.0625",
+                "PRE-143",
+                "first weight of an increase (BFC paper 6.2.1)",
+            )
+            .about("First weight of the highest rate in an increase."),
+        Param::number("w_max", 0.001, 1.0)
+            .default("0.5", "PRE-143", "(ExpressPass paper 3.2)")
+            .about("Largest weight."),
+        Param::number("w_min", 0.0001, 1.0)
+            .default("0.01", "PRE-143", "(ExpressPass paper 3.2)")
+            .about("Smallest weight."),
+        Param::number("target_loss", 0.0, 0.9)
+            .default(
+                "0.1",
+                "PRE-143",
+                "share of credits that may be lost (ExpressPass paper 3.2)",
+            )
+            .about("Share of credits that may be lost."),
+        Param::number("jitter", 0.0, 0.9)
+            .default(
+                "0.1",
+                "PRE-144",
+                "of the gap between two credits, either way, our choice",
+            )
+            .about("Each gap between two credits is this share of it longer or shorter at most."),
+        Param::size("credit", 1, 1_518)
+            .default(
+                "\"84B\"",
+                "PRE-141",
+                "smallest frame with preamble and gap (ExpressPass paper 3.1)",
+            )
+            .about("Bytes of a credit; credits get credit / (credit + frame) of each link."),
+        Param::size("frame", 64, 17_000)
+            .or(&["full"])
+            .default(
+                "\"full\"",
+                "PRE-141",
+                "what a credit lets go, 1538 bytes here (ExpressPass paper 3.1)",
+            )
+            .about("Bytes of the frame that a credit lets go; `\"full\"`: the largest."),
+        Param::count("buffer", 1, 10_000)
+            .default(
+                "16",
+                "PRE-142",
+                "credits that may wait at a port (BFC paper 6.2.1)",
+            )
+            .about("Credits that may wait at a port."),
+        Param::count("burst", 1, 1_000)
+            .default(
+                "2",
+                "PRE-144",
+                "credits that may leave at once (ExpressPass paper 3.1)",
+            )
+            .about("Credits that may leave at once after a silence."),
+        timeout(
+            "\"10ms\"",
+            "PRE-145",
+            "a sender that hears nothing asks again, our choice",
+        ),
+    ];
+    // XP-01, XP-05
+    const NEEDS: Needs = Needs {
+        owns_control_class: Some(
+            "the control class belongs to ExpressPass' credits, which are shaped and dropped",
+        ),
+        symmetric_paths: Some(
+            "ExpressPass' credits keep room for data on the links that they cross, so data must take the same",
+        ),
+        ..Needs::NOTHING
+    };
+
+    fn configure(values: &Values) -> Result<ExpressPassConfig, Conflict> {
+        let [init, most, least] = ["w_init", "w_max", "w_min"].map(|key| values.number(key));
+        if least > most || !(least..=most).contains(&init) {
+            return Err(Conflict::new(
+                &["w_init", "w_min", "w_max"],
+                format!(
+                    "w_init is {init}, w_min {least} and w_max {most}; expected w_min <= w_init <= w_max"
+                ),
+                "w_min <= w_init <= w_max",
+            ));
+        }
+        Ok(ExpressPassConfig {
+            alpha: values.number("alpha"),
+            w_init: init,
+            w_max: most,
+            w_min: least,
+            target_loss: values.number("target_loss"),
+            jitter: values.number("jitter"),
+            queue: CreditQueue {
+                credit_bytes: values.size("credit") as u16,
+                frame_bytes: values.some_size("frame").unwrap_or(0) as u16,
+                limit: values.count("buffer") as u16,
+                burst: values.count("burst") as u16,
+            },
+            timeout_ps: values.time("timeout"),
+        })
+    }
+
+    /// Credits let full frames go where the scenario does not say how large they are.
+    fn complete(mut config: ExpressPassConfig, around: &Around) -> ExpressPassConfig {
+        if config.queue.frame_bytes == 0 {
+            config.queue.frame_bytes = around.max_frame;
+        }
+        config
+    }
+
+    fn assist(config: &ExpressPassConfig) -> Option<Assist> {
+        Some(Assist::Credits(config.queue))
+    }
+
+    fn idle(acted: &Acted) -> Option<&'static str> {
+        let dropped = acted.credits_dropped + acted.nics.credits_dropped;
+        (dropped == 0).then_some("ExpressPass dropped no credit")
+    }
 }
 
 impl Transport for ExpressPass {

@@ -9,13 +9,15 @@ pub mod ndp;
 
 use std::fmt::Debug;
 
+use self::assist::Assist;
 use crate::cc::PathInfo;
-use crate::nic::counters::NicCounters;
+use crate::nic::counters::{DrivenCounters, NicCounters};
 use crate::nic::fifo::Fifo;
 use crate::nic::flow::FlowStart;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
+use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
 use crate::sink::Sink;
-use crate::units::{Rate, Time};
+use crate::units::{Rate, Time, US};
 
 /// The list of all transports, handed to the macro `$then` behind what that macro already has: the name
 /// of the type, and its module. A new transport is a module and a line here.
@@ -42,12 +44,72 @@ macro_rules! define {
             )*
         }
 
+        /// All transports, in the order of the list.
+        pub const TRANSPORTS: &[Declaration] = &[$(
+            Declaration {
+                name: $module::$name::NAME,
+                title: $module::$name::TITLE,
+                about: $module::$name::ABOUT,
+                params: $module::$name::PARAMS,
+                needs: $module::$name::NEEDS,
+                configure: |values| $module::$name::configure(values).map(TransportConfig::$name),
+            },
+        )*];
+
         impl TransportConfig {
-            /// [`Declared::SAYS_UNGRANTED`] of this transport.
+            /// The word of the transport in scenarios.
             #[must_use]
-            pub const fn says_ungranted(&self) -> bool {
+            pub const fn name(&self) -> &'static str {
                 match self {
-                    $(Self::$name(_) => <$module::$name as Declared>::SAYS_UNGRANTED,)*
+                    $(Self::$name(_) => $module::$name::NAME,)*
+                }
+            }
+
+            /// The name of the transport in sentences.
+            #[must_use]
+            pub const fn title(&self) -> &'static str {
+                match self {
+                    $(Self::$name(_) => $module::$name::TITLE,)*
+                }
+            }
+
+            /// What the transport needs of the other axes of a scheme.
+            #[must_use]
+            pub const fn needs(&self) -> Needs {
+                match self {
+                    $(Self::$name(_) => $module::$name::NEEDS,)*
+                }
+            }
+
+            /// The same where what is around it is known.
+            #[must_use]
+            pub fn complete(self, around: &Around) -> Self {
+                match self {
+                    $(Self::$name(config) => Self::$name($module::$name::complete(config, around)),)*
+                }
+            }
+
+            /// What the transport requires of switches, if anything.
+            #[must_use]
+            pub fn assist(&self) -> Option<Assist> {
+                match self {
+                    $(Self::$name(config) => $module::$name::assist(config),)*
+                }
+            }
+
+            /// Priority levels of a class that its packets name.
+            #[must_use]
+            pub fn levels(&self) -> u16 {
+                match self {
+                    $(Self::$name(config) => $module::$name::levels(config),)*
+                }
+            }
+
+            /// What the transport never did in a run, if that is strange.
+            #[must_use]
+            pub fn idle(&self, acted: &Acted) -> Option<&'static str> {
+                match self {
+                    $(Self::$name(_) => $module::$name::idle(acted),)*
                 }
             }
         }
@@ -87,12 +149,116 @@ pub(crate) struct Context<'a, S, P> {
     pub sink: &'a mut S,
 }
 
-/// What a transport declares.
+/// What a transport declares beside its mechanics: reading and checking of scenarios and their documents
+/// follow from it.
 pub trait Declared {
-    /// Its parameters.
+    /// Its configuration.
     type Config: Copy + Debug + PartialEq;
-    /// The record of a data packet says how many packets of its message need no grant ([`Cold::credit`]).
-    const SAYS_UNGRANTED: bool = false;
+    /// Its word in scenarios, and the name of the table of its parameters.
+    const NAME: &'static str;
+    /// Its name in sentences.
+    const TITLE: &'static str;
+    /// What it does, in one sentence.
+    const ABOUT: &'static str;
+    /// Its parameters.
+    const PARAMS: &'static [Param];
+    /// What it needs of the other axes of a scheme.
+    const NEEDS: Needs;
+
+    /// The configuration that values of [`Self::PARAMS`] make.
+    ///
+    /// # Errors
+    /// Values that cannot go together.
+    fn configure(values: &Values) -> Result<Self::Config, Conflict>;
+
+    /// Its configuration where what is around it is known.
+    fn complete(config: Self::Config, _around: &Around) -> Self::Config {
+        config
+    }
+
+    /// What it requires of switches, if anything.
+    fn assist(_config: &Self::Config) -> Option<Assist> {
+        None
+    }
+
+    /// Priority levels of a class that its packets name.
+    fn levels(_config: &Self::Config) -> u16 {
+        1
+    }
+
+    /// What it never did in a run, if that is strange.
+    fn idle(acted: &Acted) -> Option<&'static str>;
+}
+
+/// What a transport needs of the other axes of a scheme. A sentence says why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// Its own frames take the control class, which answers must leave to them; else answers belong there.
+    pub owns_control_class: Option<&'static str>,
+    /// What goes back must take the links that what came took.
+    pub symmetric_paths: Option<&'static str>,
+    /// Each data class has one queue at a port.
+    pub one_queue: Option<&'static str>,
+    /// Its packets name queues by priority, which are served strictly in order.
+    pub levels: bool,
+    /// Its senders choose the path of each packet.
+    pub chooses_paths: bool,
+    /// Its parameters follow from the sizes of flows.
+    pub flow_sizes: bool,
+    /// Its packets say whether their receiver granted them.
+    pub grants: bool,
+}
+
+impl Needs {
+    /// Nothing but that its answers have the control class.
+    pub const NOTHING: Self = Self {
+        owns_control_class: None,
+        symmetric_paths: None,
+        one_queue: None,
+        levels: false,
+        chooses_paths: false,
+        flow_sizes: false,
+        grants: false,
+    };
+}
+
+/// What is around a transport in its network.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Around {
+    /// Bytes of the largest frame.
+    pub max_frame: u16,
+    /// Sizes of flows in bytes, ascending, and how many of each are expected; for those that need them.
+    pub flow_sizes: Vec<(f64, f64)>,
+    /// Payload of the packets that one BDP takes, in bytes; for those that need flow sizes.
+    pub bdp_bytes: f64,
+}
+
+/// What was done in a run, as far as transports care.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Acted {
+    /// Credits that switches dropped.
+    pub credits_dropped: u64,
+    /// Packets that switches trimmed.
+    pub trims: u64,
+    /// What NICs did.
+    pub nics: DrivenCounters,
+}
+
+/// The declaration of a transport of the list, as data.
+#[derive(Clone, Copy, Debug)]
+pub struct Declaration {
+    /// Its word in scenarios, and the name of the table of its parameters.
+    pub name: &'static str,
+    /// Its name in sentences.
+    pub title: &'static str,
+    /// What it does, in one sentence.
+    pub about: &'static str,
+    /// Its parameters.
+    pub params: &'static [Param],
+    /// What it needs of the other axes of a scheme.
+    pub needs: Needs,
+    /// Makes its configuration from values.
+    pub configure: fn(&Values) -> Result<TransportConfig, Conflict>,
 }
 
 /// Both halves of a transport at one NIC.
@@ -316,6 +482,25 @@ pub(crate) fn bytes_below(psn: u32, mtu: u16, bytes: u64) -> u64 {
 // NIC-01
 pub(crate) fn packets_of(bytes: u64, mtu: u16) -> u32 {
     bytes.div_ceil(u64::from(mtu)) as u32
+}
+
+/// The first window of a transport, as a parameter.
+pub(crate) const fn window(rule: &'static str, source: &'static str) -> Param {
+    Param::size("window", 1, MAX_SIZE_BYTES)
+        .or(&["bdp"])
+        .default("\"bdp\"", rule, source)
+        .about("Payload bytes that a flow sends before it hears anything; `\"bdp\"`: one BDP.")
+}
+
+/// A silence after which something is sent again, as a parameter.
+pub(crate) const fn timeout(
+    default: &'static str,
+    rule: &'static str,
+    source: &'static str,
+) -> Param {
+    Param::time("timeout", US)
+        .default(default, rule, source)
+        .about("Silence after which something is sent or requested again.")
 }
 
 /// Packets of a window: of so many payload bytes, or of one BDP on the wire; at least one.

@@ -1,7 +1,6 @@
 //! How long data packets wait at the ports of switches: a histogram per port, packets that their
 //! receiver granted apart from those that were sent without a grant (rule RCD-20 of `specs/record.md`).
 
-use dataplane::config::Sending;
 use dataplane::packet::Kind;
 use dataplane::param::{Param, Values};
 use dataplane::units::Time;
@@ -98,7 +97,7 @@ impl Measure for Delays {
     fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
         Self {
             spec: *spec,
-            grants: matches!(&setup.nic.control, Sending::Transport(t) if t.says_ungranted()),
+            grants: setup.nic.control.transport().is_some_and(|t| t.needs().grants),
             ports: vec![PortBins::default(); setup.graph.port_count() as usize],
         }
     }
