@@ -3,6 +3,7 @@
 //! Every field says its unit. Where a value comes from (paper, authors' code, our choice) is said
 //! by the preset that sets it, in the `scenario` crate, and by the rules under `specs/`.
 
+use crate::cc::Needs;
 pub use crate::cc::dcqcn::{CnpReaction, DcqcnConfig};
 pub use crate::cc::dctcp::DctcpConfig;
 pub use crate::cc::delay_window::DelayWindowConfig;
@@ -369,6 +370,34 @@ pub enum Sending {
     Transport(TransportConfig),
 }
 
+impl Sending {
+    /// The controls of senders, from traffic class 0 on; none where a transport takes their place.
+    #[must_use]
+    pub fn controls(&self) -> &[ControlConfig] {
+        match self {
+            Self::Control(control) => std::slice::from_ref(control),
+            Self::PerClass(controls) => controls.all(),
+            Self::Transport(_) => &[],
+        }
+    }
+
+    /// The receiver-driven transport, if it is one.
+    #[must_use]
+    pub const fn transport(&self) -> Option<&TransportConfig> {
+        match self {
+            Self::Transport(transport) => Some(transport),
+            Self::Control(_) | Self::PerClass(_) => None,
+        }
+    }
+
+    /// What its flows need of switches and receivers: what one of them needs.
+    #[must_use]
+    pub fn needs(&self) -> Needs {
+        let all = self.controls().iter().map(ControlConfig::needs);
+        all.reduce(Needs::and).unwrap_or(Needs::NOTHING)
+    }
+}
+
 impl From<ControlConfig> for Sending {
     fn from(control: ControlConfig) -> Self {
         Self::Control(control)
@@ -540,6 +569,8 @@ pub struct NicConfig {
     pub ack_every: u32,
     /// The receiver sends CNPs, per flow at most one in this time, in ps; `None`: never.
     pub cnp_interval_ps: Option<Time>,
+    /// Classes of data of which it does, as bits.
+    pub cnp_classes: u8,
     /// What decides when packets are sent.
     pub control: Sending,
     /// Loss recovery.

@@ -4,6 +4,12 @@
 //! to be called again. Whoever drives them owns links, clock and files: the simulator in virtual
 //! time, the live switch in real time.
 
+#[cfg(test)]
+extern crate self as dataplane;
+#[cfg(test)]
+#[path = "../tests/sets/mod.rs"]
+mod sets;
+
 pub mod cc;
 pub(crate) mod classes;
 pub mod config;
@@ -11,7 +17,7 @@ pub mod hop;
 pub mod int;
 mod mixed;
 pub mod nic;
-mod ns3;
+pub mod ns3;
 pub mod packet;
 pub mod param;
 pub mod prefetch;

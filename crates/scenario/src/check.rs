@@ -4,10 +4,7 @@ use dataplane::hop::spec::{Finding, NetworkFacts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dataplane::config::{
-    Admission, Alpha, BaseRtt, ControlConfig, IntConfig, PathChoice, PfcThreshold, Recovery,
-    Sending, TransportConfig,
-};
+use dataplane::config::{Admission, Alpha, BaseRtt, IntConfig, PathChoice, PfcThreshold, Recovery};
 use dataplane::int::{IntFormat, MAX_HOPS, padding_bytes};
 use dataplane::switch::{SwitchConfig, division};
 use dataplane::units::{Rate, Time};
@@ -18,7 +15,7 @@ use traffic::{Arrivals, Hosts, Pattern, SourceSpec, mean_gap_ps};
 
 use crate::check_links;
 use crate::load::Spec;
-use crate::messages::Messages;
+use crate::messages::around;
 use crate::problem::{At, Code, Problem, Severity, SourceKind};
 use crate::scheme::{SchemeConfig, Surroundings};
 use crate::traffic_spec::{Frequency, LoadOf, TrafficSpec};
@@ -49,10 +46,7 @@ pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Surroundings {
         buffer_bytes: spec.buffer_bytes,
         reserved_bytes: spec.reserved_bytes,
         nic_bps: nic_bps(graph),
-        messages: match &spec.scheme.control {
-            Sending::Transport(TransportConfig::Homa(homa)) => Messages::of(spec, graph, homa),
-            _ => Messages::default(),
-        },
+        transport: around(spec, graph),
         base_rtt_ps: base_rtt_ps(spec, graph),
     }
 }
@@ -652,10 +646,7 @@ fn telemetry(spec: &Spec, graph: &Arc<Graph>, config: &SchemeConfig, findings: &
     if let BaseRtt::Fixed(given) = config.base_rtt {
         let mut paths = Paths::new(graph.clone());
         let longest = paths.max_base_rtt_ps(config.switch.max_frame, config.nic.ack_bytes());
-        let uses = !matches!(
-            config.nic.control,
-            Sending::Control(ControlConfig::LineRate(_))
-        );
+        let uses = config.nic.control.needs().path;
         if given < longest && uses {
             let message = format!(
                 "base_rtt is {}, but the longest round trip of the empty network is {}",

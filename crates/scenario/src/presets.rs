@@ -5,7 +5,7 @@
 use crate::document::{Table, Value, built_in};
 use crate::keys::{ROOT, RUN, SWITCH};
 use crate::params;
-use crate::scheme::{AXES, tables};
+use crate::scheme::{AXES, LISTED, of_lists, tables};
 
 /// A preset as it is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,16 +196,22 @@ pub fn default_text() -> String {
 pub fn common() -> String {
     let mut text = String::new();
     for line in COMMON.lines() {
+        if line == "[scheme]" {
+            text += &params::defaults("scheme", &AXES[2..], "");
+            continue;
+        }
         let declared = tables().find(|(name, _)| line == format!("[scheme.{name}]"));
-        match declared {
-            _ if line == "[scheme]" => text += &params::defaults("scheme", &AXES[2..], ""),
-            Some((name, params)) => {
-                text += &params::defaults(&format!("scheme.{name}"), params, "")
-            }
-            None => {
+        let named: Vec<_> = match (declared, line) {
+            (Some(table), _) => vec![table],
+            (None, LISTED) => of_lists().collect(),
+            (None, _) => {
                 text += line;
                 text.push('\n');
+                continue;
             }
+        };
+        for (name, params) in named {
+            text += &params::defaults(&format!("scheme.{name}"), params, "");
         }
     }
     text

@@ -8,8 +8,9 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dataplane::config::{ControlConfig, PathChoice, Sending, TransportConfig};
+use dataplane::config::PathChoice;
 use dataplane::sink::DropCause;
+use dataplane::transport::Acted;
 use dataplane::units::Time;
 use fabric::engine::{self, Plan, Threads};
 use fabric::record::{Outcome, Progress, Recorder, Rows};
@@ -240,27 +241,22 @@ impl Scenario {
             "INT wrote nothing",
         );
         scheme.hop.idle(&counters.hop, &mut |what| say(true, what));
-        match &scheme.control {
-            Sending::Transport(TransportConfig::ExpressPass(_)) => {
-                let dropped = counters.drops[DropCause::CreditLimit as usize];
-                let all = dropped + counters.driven.credits_dropped;
-                say(all == 0, "ExpressPass dropped no credit");
-            }
-            Sending::Transport(TransportConfig::Ndp(_)) => {
-                say(counters.trims == 0, "NDP trimmed no packet")
-            }
-            Sending::Transport(TransportConfig::Homa(_)) => {
-                say(counters.driven.grants == 0, "Homa granted nothing")
-            }
-            _ => {}
-        }
         let victims = scheme.victims;
         if let Some(idle) = victims.and_then(|victims| victims.idle(&counters.hop)) {
             say(true, idle);
         }
-        let dcqcn = matches!(scheme.control, Sending::Control(ControlConfig::Dcqcn(_)));
+        let acted = Acted {
+            credits_dropped: counters.drops[DropCause::CreditLimit as usize],
+            trims: counters.trims,
+            nics: counters.driven,
+        };
+        let idle = scheme.control.transport().and_then(|t| t.idle(&acted));
+        say(idle.is_some(), idle.unwrap_or_default());
         say(
-            dcqcn && counters.marks > 0 && counters.cnps == 0 && !scheme.host.cnp_on_ack,
+            scheme.control.needs().cnp
+                && counters.marks > 0
+                && counters.cnps == 0
+                && !scheme.host.cnp_on_ack,
             "no CNP was sent",
         );
         warnings

@@ -34,9 +34,6 @@ pub fn schema() -> Value {
         let about = format!("Parameters of {name}.");
         scheme["properties"][name] = described(object(params), &about);
     }
-    for name in scheme::UNDECLARED {
-        scheme["properties"][name] = json!({ "type": "object" });
-    }
     let about = "A preset, and any axis set alone. The table of a word is for scenarios in which that word is chosen.";
     top["properties"]["scheme"] = described(scheme, about);
     top["required"] = json!(["name", "topology", "traffic"]);

@@ -1,5 +1,8 @@
 //! What every preset is, pinned; and that each value has its rule.
 
+#[path = "../../dataplane/tests/sets/mod.rs"]
+mod sets;
+
 use dataplane::hop::bfc::{BfcConfig, BitmapConfig, PauseBy};
 use dataplane::hop::cbfc::{CbfcConfig, Limit};
 use dataplane::hop::{HopConfig, Scheme};
@@ -16,6 +19,9 @@ use dataplane::int::{Counter, IntFormat, Layout};
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::{MS, NEVER, US};
 use scenario::{Changes, PARAMETER_SETS, PRESETS, Preset, Scenario, SchemeConfig, surroundings};
+use sets::{
+    DELAY_WINDOW, DcqcnSets, DctcpSets, HpccSets, PAPER_CNP_INTERVAL_PS, PATCHED, TimelySets,
+};
 
 const NETWORK: &str = "name = \"x\"\ntopology = { kind = \"leaf-spine\", leaves = 2, spines = 2, hosts_per_leaf = 2, \
                        link = { rate = \"100Gbps\", delay = \"1us\" }, uplink = { rate = \"400Gbps\", delay = \"1us\" \
@@ -191,7 +197,7 @@ fn bfc_variants() {
 // PRE-50, PRE-51, PRE-52, PRE-53, PRE-54, PRE-55, PRE-56, PRE-57, PRE-58.
 #[test]
 fn bfc_whole() {
-    use dataplane::config::{AssignConfig, DelayWindowConfig};
+    use dataplane::config::AssignConfig;
     let plain = config("bfc", &[]);
     let paper = AssignConfig {
         sticky_hrtts: Some(2 << 16),
@@ -233,7 +239,7 @@ fn bfc_whole() {
     let window = config("bfc+window", &[]).nic.control;
     assert_eq!(
         window,
-        Sending::Control(ControlConfig::DelayWindow(DelayWindowConfig::PAPER))
+        Sending::Control(ControlConfig::DelayWindow(DELAY_WINDOW))
     );
     for name in ["bfc-srf", "ideal-srf"] {
         let c = config(name, &[]);
@@ -634,10 +640,7 @@ fn hosts_of_the_spfc_paper_have_the_values_of_the_papers_it_cites() {
         panic!()
     };
     assert_eq!(dcqcn, DcqcnConfig::paper());
-    assert_eq!(
-        c.nic.cnp_interval_ps,
-        Some(DcqcnConfig::PAPER_CNP_INTERVAL_PS)
-    );
+    assert_eq!(c.nic.cnp_interval_ps, Some(PAPER_CNP_INTERVAL_PS));
     let red = c.switch.ecn.unwrap().profiles[0].1;
     assert_eq!(
         (red.kmin_bytes, red.kmax_bytes, red.pmax),
@@ -800,7 +803,7 @@ fn variants_of_the_rivals() {
     else {
         panic!()
     };
-    assert_eq!(t.band, TimelyBand::patched());
+    assert_eq!(t.band, PATCHED);
     let set = [
         "scheme.timely.gradient=patched",
         "scheme.timely.patched.beta=0.1",

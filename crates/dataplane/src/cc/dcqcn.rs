@@ -10,7 +10,7 @@ use super::{
     ARITHMETIC, AckInfo, Control, Needs, Notification, PathInfo, Scheme, WINDOW, floor_window,
 };
 use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
-use crate::units::{NEVER, Time, US};
+use crate::units::{NEVER, Time};
 
 /// When a DCQCN sender looks at a CNP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,56 +51,6 @@ pub struct DcqcnConfig {
     pub window: bool,
     /// With `window`: the limit stays one BDP.
     pub fixed_window: bool,
-}
-
-impl DcqcnConfig {
-    /// How far apart the CNPs of one flow are at least in the DCQCN paper, in ps: goes with
-    /// [`DcqcnConfig::paper`].
-    pub const PAPER_CNP_INTERVAL_PS: Time = 50 * US;
-
-    /// The NIC vendor's values as the HPCC paper's authors use them, for senders of `line_bps`:
-    /// meant for a receiver that sends a CNP for each marked packet, or at least one in each
-    /// period of the α timer.
-    #[must_use]
-    pub fn vendor(line_bps: f64) -> Self {
-        // DCQCN-22
-        Self {
-            reaction: CnpReaction::Sampled,
-            g: 1.0 / 256.0,
-            alpha_timer_ps: US,
-            increase_timer_ps: 300 * US,
-            byte_counter: None,
-            fast_recovery: 1,
-            ai_bps: line_bps / 5000.0,
-            hai_bps: line_bps / 500.0,
-            min_rate_bps: line_bps / 1000.0,
-            decrease_interval_ps: 4 * US,
-            clamp_target: false,
-            window: false,
-            fixed_window: false,
-        }
-    }
-
-    /// The DCQCN paper's values, which are for links of 40 Gb/s.
-    #[must_use]
-    pub fn paper() -> Self {
-        // DCQCN-21
-        Self {
-            reaction: CnpReaction::Immediate,
-            g: 1.0 / 256.0,
-            alpha_timer_ps: 55 * US,
-            increase_timer_ps: 55 * US,
-            byte_counter: Some(10_000_000),
-            fast_recovery: 5,
-            ai_bps: 40e6,
-            hai_bps: 400e6,
-            min_rate_bps: 40e6,
-            decrease_interval_ps: 0,
-            clamp_target: true,
-            window: false,
-            fixed_window: false,
-        }
-    }
 }
 
 /// State of one flow.

@@ -22,31 +22,6 @@ pub struct DctcpConfig {
     pub window: bool,
 }
 
-impl DctcpConfig {
-    /// DCTCP as published: g = 1/16, slow start from ten packets.
-    #[must_use]
-    pub fn paper() -> Self {
-        Self {
-            g: 1.0 / 16.0,
-            slow_start: true,
-            initial_packets: 10,
-            ai_bps: None,
-            min_rate_bps: None,
-            window: true,
-        } // DCTCP-13
-    }
-
-    /// DCTCP as the HPCC and BFC papers compare with it: no slow start, flows begin with a window
-    /// of one BDP.
-    #[must_use]
-    pub fn line_rate_start() -> Self {
-        Self {
-            slow_start: false,
-            ..Self::paper()
-        } // DCTCP-14
-    }
-}
-
 /// State of one flow.
 #[derive(Clone, Debug)]
 pub struct Dctcp {

@@ -17,14 +17,6 @@ pub struct DelayWindowConfig {
     pub capped: bool,
 }
 
-impl DelayWindowConfig {
-    /// Algorithm 1 of the BFC paper: 2.5 base RTTs; capped, by our choice.
-    pub const PAPER: Self = Self {
-        target: 2.5,
-        capped: true,
-    };
-}
-
 /// The window of one flow.
 #[derive(Clone, Debug)]
 pub struct DelayWindow {
@@ -112,6 +104,7 @@ impl Control for DelayWindow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sets::DELAY_WINDOW;
     use crate::units::US;
 
     const PATH: PathInfo = PathInfo {
@@ -136,7 +129,7 @@ mod tests {
 
     /// One round trip of ACKs at a constant RTT.
     fn round(w: &mut DelayWindow, rtt_ps: u64) {
-        let config = DelayWindowConfig::PAPER;
+        let config = DELAY_WINDOW;
         for _ in 0..w.window(&config, &PATH, 0) / 1000 {
             w.on_ack(&config, &PATH, &ack(rtt_ps, 1000));
         }
@@ -145,7 +138,7 @@ mod tests {
     // BFC-34
     #[test]
     fn in_a_round_trip_the_window_goes_to_window_times_target_over_rtt() {
-        let config = DelayWindowConfig::PAPER;
+        let config = DELAY_WINDOW;
         let mut w = DelayWindow::new(&config, &PATH, 0);
         assert_eq!(w.window(&config, &PATH, 0), 100_000, "one BDP at first");
         w.on_ack(&config, &PATH, &ack(20 * US, 1000));
@@ -171,7 +164,7 @@ mod tests {
     // BFC-46
     #[test]
     fn the_window_stays_between_a_packet_and_what_the_line_sends_in_the_target() {
-        let config = DelayWindowConfig::PAPER;
+        let config = DELAY_WINDOW;
         let mut w = DelayWindow::new(&config, &PATH, 0);
         (0..1000).for_each(|_| w.on_ack(&config, &PATH, &ack(8 * US, 1000)));
         assert_eq!(w.window(&config, &PATH, 0), 250_000);

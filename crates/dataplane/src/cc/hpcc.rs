@@ -69,26 +69,6 @@ pub struct HpccConfig {
 }
 
 impl HpccConfig {
-    /// The paper's values for senders of `line_bps`: η = 0.95, maxStage = 5, W_AI = 80 bytes.
-    /// The lowest rate is a thousandth of the line, 100 Mb/s at 100 Gb/s.
-    #[must_use]
-    pub fn paper(line_bps: f64) -> Self {
-        // HPCC-22, HPCC-21
-        Self {
-            eta: 0.95,
-            max_stage: 5,
-            wai_bytes: 80.0,
-            ai_bps: None,
-            wai_flows: None,
-            min_rate_bps: line_bps / 1000.0,
-            telemetry: IntConfig::default(),
-            reaction: Reaction::Combined,
-            alpha: None,
-            division: Division::Exact,
-            sample_feedback: false,
-        }
-    }
-
     /// W_AI in bytes of a flow on this path.
     #[inline]
     #[must_use]

@@ -29,8 +29,9 @@ impl PerClass {
     }
 
     /// The control of each class, from class 0 on.
-    pub fn iter(&self) -> impl Iterator<Item = &ControlConfig> {
-        self.0.iter()
+    #[must_use]
+    pub fn all(&self) -> &[ControlConfig] {
+        &self.0
     }
 }
 

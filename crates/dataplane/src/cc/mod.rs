@@ -154,6 +154,18 @@ impl Needs {
         path: true,
         limits: true,
     };
+
+    /// What flows need of which some need this and some the other.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            ecn: self.ecn || other.ecn,
+            int: self.int || other.int,
+            cnp: self.cnp || other.cnp,
+            path: self.path || other.path,
+            limits: self.limits && other.limits,
+        }
+    }
 }
 
 /// How a receiver notifies a sender of marks.

@@ -54,56 +54,6 @@ pub enum TimelyBand {
     },
 }
 
-impl TimelyBand {
-    /// The patched band with its authors' values, for links of 10 Gb/s.
-    #[must_use]
-    pub const fn patched() -> Self {
-        // TIMELY-33
-        Self::Patched {
-            beta: 0.008,
-            reference_ps: 50 * US,
-            range: 0.25,
-        }
-    }
-}
-
-impl TimelyConfig {
-    /// The TIMELY paper's values, which are for links of 10 Gb/s.
-    #[must_use]
-    pub fn paper() -> Self {
-        // TIMELY-15
-        Self {
-            alpha: 0.875,
-            beta: 0.8,
-            t_low_ps: 50 * US,
-            t_high_ps: 500 * US,
-            min_rtt_ps: 20 * US,
-            ai_bps: 10e6,
-            hai_bps: 50e6,
-            hai_after: 5,
-            hai_below_low: false,
-            min_rate_bps: 10e6,
-            window: false,
-            fixed_window: false,
-            band: TimelyBand::Gradient,
-        }
-    }
-
-    /// The values of the HPCC paper's comparison, for senders of `line_bps`: increases in
-    /// proportion to the line (100 and 500 Mb/s at 100 Gb/s), hyperactive also below `t_low_ps`.
-    #[must_use]
-    pub fn hpcc_comparison(line_bps: f64) -> Self {
-        // TIMELY-16
-        Self {
-            ai_bps: line_bps / 1000.0,
-            hai_bps: line_bps / 200.0,
-            hai_below_low: true,
-            min_rate_bps: line_bps / 1000.0,
-            ..Self::paper()
-        }
-    }
-}
-
 /// State of one flow.
 #[derive(Clone, Debug)]
 pub struct Timely {

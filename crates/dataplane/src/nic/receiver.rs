@@ -213,6 +213,7 @@ impl Receiver {
         flow.marked |= marked; // NIC-16
         // NIC-11, DCQCN-23
         let notify = marked
+            && config.cnp_classes >> packet.class() & 1 != 0
             && config.cnp_interval_ps.is_some_and(|interval| {
                 flow.notified_ps == NEVER || now - flow.notified_ps >= interval
             });

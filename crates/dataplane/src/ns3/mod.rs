@@ -1,8 +1,68 @@
 //! The host of the ns-3 simulator of HPCC, replayed (rules in `specs/ns3.md`): its arbiter in the place of
-//! the NIC's own sending half, and its controls, which compute with whole numbers.
+//! the NIC's own sending half, and its controls, which compute with whole numbers. Their parameters are
+//! those of the controls in `cc/`.
 
 mod arbiter;
 mod integer;
 pub(crate) mod mmu;
 
+use crate::cc::ControlConfig;
+use crate::cc::dcqcn::CnpReaction;
+use crate::cc::hpcc::{Division, Reaction};
+use crate::cc::timely::TimelyBand;
+use crate::param::Conflict;
 pub(crate) use arbiter::Scan;
+
+/// Whether that simulator has a control.
+// NS3-60
+#[must_use]
+pub const fn has(control: &ControlConfig) -> bool {
+    matches!(
+        control,
+        ControlConfig::LineRate(_)
+            | ControlConfig::FixedWindow(_)
+            | ControlConfig::Hpcc(_)
+            | ControlConfig::Dcqcn(_)
+            | ControlConfig::Timely(_)
+            | ControlConfig::Dctcp(_)
+    )
+}
+
+/// What of a control's parameters that simulator does not have; the key is that of the control's table.
+// NS3-60
+#[must_use]
+pub fn conflict(control: &ControlConfig) -> Option<Conflict> {
+    match control {
+        ControlConfig::Dcqcn(c)
+            if c.byte_counter.is_some() || c.reaction == CnpReaction::Immediate =>
+        {
+            Some(Conflict::new(
+                &["dcqcn"],
+                "DCQCN with whole rates has the vendor's timers only",
+                "set dcqcn.reaction = \"sampled\" and dcqcn.byte_counter = \"off\"",
+            ))
+        }
+        ControlConfig::Timely(c) if c.band != TimelyBand::Gradient => Some(Conflict::new(
+            &["timely"],
+            "TIMELY with whole rates has the original band",
+            "set timely.gradient = \"original\"",
+        )),
+        ControlConfig::Hpcc(c)
+            if c.reaction == Reaction::PerAck
+                || c.alpha.is_some_and(f64::is_finite)
+                || c.division != Division::Exact =>
+        {
+            Some(Conflict::new(
+                &["hpcc"],
+                "HPCC with whole rates reacts per ACK and round trip or per round trip, to one link, and divides exactly",
+                "set hpcc.reaction to \"combined\" or \"per-rtt\", alpha_fair to \"off\" or \"max-min\", and division = \"exact\"",
+            ))
+        }
+        ControlConfig::Dctcp(c) if c.slow_start => Some(Conflict::new(
+            &["dctcp"],
+            "DCTCP with whole rates starts at line rate",
+            "set dctcp.slow_start = false",
+        )),
+        _ => None,
+    }
+}

@@ -19,7 +19,7 @@ use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
 use crate::param::{Conflict, Param, Values};
 use crate::sink::Sink;
 use crate::switch::CONTROL_CLASS;
-use crate::units::{Rate, Time, US};
+use crate::units::{Rate, Time};
 
 /// ExpressPass (`specs/expresspass.md`).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,29 +40,6 @@ pub struct ExpressPassConfig {
     pub queue: CreditQueue,
     /// A sender that hears nothing for this long asks again, ps.
     pub timeout_ps: Time,
-}
-
-impl ExpressPassConfig {
-    /// Feedback as in the BFC paper's comparison; 84-byte credits for frames of `frame_bytes`.
-    #[must_use]
-    pub const fn bfc_comparison(frame_bytes: u16) -> Self {
-        // XP-10, XP-03
-        Self {
-            alpha: 0.5,
-            w_init: 0.0625,
-            w_max: 0.5,
-            w_min: 0.01,
-            target_loss: 0.1,
-            jitter: 0.1,
-            queue: CreditQueue {
-                credit_bytes: 84,
-                frame_bytes,
-                limit: 16,
-                burst: 2,
-            },
-            timeout_ps: 10_000 * US,
-        }
-    }
 }
 
 /// What every step may reach.
@@ -937,8 +914,9 @@ impl Transport for ExpressPass {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sets;
 
-    const CONFIG: ExpressPassConfig = ExpressPassConfig::bfc_comparison(1538);
+    const CONFIG: ExpressPassConfig = sets::expresspass(1538);
     const GAP_PS: Time = 1622 * 80;
 
     // XP-10, XP-11, XP-12

@@ -16,7 +16,7 @@ use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
 use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
 use crate::sink::Sink;
 use crate::switch::CONTROL_CLASS;
-use crate::units::{NEVER, Rate, Time, US};
+use crate::units::{NEVER, Rate, Time};
 
 /// NDP's ends (`specs/ndp.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,26 +27,6 @@ pub struct NdpConfig {
     pub timeout_ps: Time,
     /// What its switches do.
     pub trim: TrimConfig,
-}
-
-impl NdpConfig {
-    /// As published, for frames of `frame_bytes`.
-    #[must_use]
-    pub const fn paper(frame_bytes: u16) -> Self {
-        // NDP-01, NDP-02, NDP-03, NDP-12
-        Self {
-            window: None,
-            timeout_ps: 1_000 * US,
-            trim: TrimConfig {
-                packets: 8,
-                header_bytes: 64,
-                control_bytes: 8 * frame_bytes as u64,
-                weight: 10,
-                either: true,
-                returns: true,
-            },
-        }
-    }
 }
 
 /// What every step may reach.

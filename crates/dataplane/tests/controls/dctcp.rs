@@ -1,3 +1,4 @@
+use crate::sets::DctcpSets;
 use crate::{ack, close, path};
 use dataplane::cc::dctcp::Dctcp;
 use dataplane::cc::{AckInfo, Control};

@@ -1,3 +1,4 @@
+use crate::sets::HpccSets;
 use crate::{ack, close, path};
 use dataplane::cc::hpcc::Hpcc;
 use dataplane::cc::{AckInfo, Control};

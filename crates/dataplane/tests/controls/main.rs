@@ -6,8 +6,9 @@ mod dctcp;
 mod hpcc;
 mod hpcc_theory;
 mod hpcc_variants;
-mod parameters;
 mod properties;
+#[path = "../sets/mod.rs"]
+mod sets;
 mod timely;
 mod wire;
 

@@ -1,4 +1,5 @@
 use crate::path;
+use crate::sets::{DcqcnSets, DctcpSets, HpccSets, TimelySets};
 use dataplane::cc::dctcp::Dctcp;
 use dataplane::cc::fixed_window::FixedWindow;
 use dataplane::cc::hpcc::Hpcc;

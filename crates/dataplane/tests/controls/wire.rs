@@ -1,5 +1,6 @@
 //! Telemetry to the bit: HPCC-30.
 
+use crate::sets::HpccSets;
 use crate::{ack, close, path};
 use dataplane::cc::hpcc::Hpcc;
 use dataplane::cc::{AckInfo, Control};

@@ -7,6 +7,8 @@ mod receiving;
 mod repair;
 mod scanning;
 mod sending;
+#[path = "../sets/mod.rs"]
+mod sets;
 
 use dataplane::cc::PathInfo;
 use dataplane::config::*;
@@ -178,6 +180,7 @@ fn config() -> NicConfig {
         data_class: 2,
         ack_every: 1,
         cnp_interval_ps: None,
+        cnp_classes: u8::MAX,
         control: Sending::Control(ControlConfig::LineRate(LineRateConfig)),
         recovery: Recovery::GoBackN { timeout_ps: MS },
         host: HostConfig::default(),

@@ -1,6 +1,7 @@
 //! IRN and ideal retransmission, rule by rule.
 
 use super::*;
+use crate::sets::{DcqcnSets, DctcpSets};
 
 fn irn() -> IrnConfig {
     IrnConfig {

@@ -1,6 +1,7 @@
 //! The NIC of the ns-3 simulator.
 
 use super::*;
+use crate::sets::{DcqcnSets, HpccSets};
 use dataplane::units::NS;
 
 /// Whole rates, a window of `window` bytes at line rate, times cut to ns.

@@ -1,6 +1,7 @@
 //! Order, window, pace, pauses and losses at the sender.
 
 use super::*;
+use crate::sets::DctcpSets;
 
 // NIC-01
 #[test]

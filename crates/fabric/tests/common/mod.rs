@@ -2,6 +2,9 @@
 //! that show a mechanism; the product's presets are in the `scenario` crate.
 #![allow(dead_code)]
 
+#[path = "../../../dataplane/tests/sets/mod.rs"]
+pub mod sets;
+
 use dataplane::hop::bfc::BfcConfig;
 use dataplane::hop::cbfc::CbfcConfig;
 use dataplane::hop::{HopConfig, Scheme};
@@ -10,10 +13,9 @@ use std::sync::Arc;
 
 use dataplane::config::{
     Accounting, Admission, Alpha, AssignConfig, Assist, BaseRtt, ClassConfig, Classify,
-    ControlConfig, DcqcnConfig, DctcpConfig, EcnConfig, ExpressPassConfig, FixedWindowConfig,
-    HomaConfig, HostConfig, HpccConfig, IntConfig, LineRateConfig, MmuConfig, NdpConfig, NicConfig,
-    PathChoice, Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, Sending, TimelyConfig,
-    TransportConfig,
+    ControlConfig, DcqcnConfig, DctcpConfig, EcnConfig, FixedWindowConfig, HomaConfig, HostConfig,
+    HpccConfig, IntConfig, LineRateConfig, MmuConfig, NicConfig, PathChoice, Pfc, PfcThreshold,
+    Recovery, Red, Schedule, Scope, Sending, TimelyConfig, TransportConfig,
 };
 use dataplane::switch::{Pairs, SwitchConfig};
 use dataplane::units::{MS, Rate, Time, US};
@@ -26,6 +28,7 @@ use fabric::measure::{
 use fabric::record::{BufferSample, FlowRecord, Outcome, PauseRecord, Recorder, Row, Rows};
 use fabric::routing::routes;
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
+use sets::{DcqcnSets, DctcpSets, HpccSets, TimelySets};
 use traffic::Flow;
 
 pub const GBPS_100: Rate = Rate::from_gbps(100);
@@ -186,6 +189,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         data_class: 2,
         ack_every: 1,
         cnp_interval_ps: None,
+        cnp_classes: u8::MAX,
         control: Sending::Control(ControlConfig::LineRate(LineRateConfig)),
         recovery: Recovery::GoBackN { timeout_ps: 4 * MS },
         host: HostConfig::default(),
@@ -309,7 +313,7 @@ pub fn ideal_fq(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
 /// ExpressPass as its paper has it, with frames of 1538 bytes.
 pub fn expresspass(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let mut s = line_rate(topology, flows);
-    let config = ExpressPassConfig::bfc_comparison(1538);
+    let config = sets::expresspass(1538);
     (s.nic.mtu, s.nic.header, s.nic.ack) = (1460, 78, 84);
     s.nic.ack_class = 2;
     s.nic.control = Sending::Transport(TransportConfig::ExpressPass(config));
@@ -324,7 +328,7 @@ pub fn expresspass(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
 /// NDP as its paper has it, with frames of 1500 bytes.
 pub fn ndp(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let mut s = line_rate(topology, flows);
-    let config = NdpConfig::paper(1500);
+    let config = sets::ndp(1500);
     (s.nic.mtu, s.nic.ack) = (1452, 64);
     s.nic.control = Sending::Transport(TransportConfig::Ndp(config));
     s.nic.recovery = Recovery::Own;

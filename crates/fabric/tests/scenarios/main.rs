@@ -7,6 +7,7 @@ mod common;
 mod backpressure;
 mod circles;
 mod conservation;
+mod controls;
 mod engine;
 mod fairness;
 mod hpcc;

@@ -7,6 +7,7 @@
 //! and packets that wait for their pace are not moved by a new rate (HPCC-36). With them it takes
 //! 89 516 and 100 285 ns: the rounding alone drives the two flows apart.
 
+use crate::common::sets::{DctcpSets, HpccSets, TimelySets};
 use std::path::PathBuf;
 
 use super::*;

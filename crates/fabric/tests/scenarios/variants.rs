@@ -2,9 +2,10 @@
 //! what it is for.
 
 use super::*;
+use crate::common::sets::DELAY_WINDOW;
 use common::*;
 use dataplane::config::{
-    AssignConfig, Classify, ControlConfig, DelayWindowConfig, FixedWindowConfig, Schedule, Sending,
+    AssignConfig, Classify, ControlConfig, FixedWindowConfig, Schedule, Sending,
 };
 use dataplane::hop::HopConfig;
 use dataplane::hop::bfc::{BfcConfig, BitmapConfig, PauseBy};
@@ -197,9 +198,7 @@ fn the_delay_window_holds_back_what_waits() {
     let (_, free) = run(Sending::Control(ControlConfig::FixedWindow(
         FixedWindowConfig { window: None },
     )));
-    let (_, keep) = run(Sending::Control(ControlConfig::DelayWindow(
-        DelayWindowConfig::PAPER,
-    )));
+    let (_, keep) = run(Sending::Control(ControlConfig::DelayWindow(DELAY_WINDOW)));
     // The target of 2.5 base RTTs leaves 1.5 of queueing; with one BDP each it is 14.
     let queue = |keep: &Keep| {
         let mut used: Vec<u64> = keep.buffers.iter().map(|b| b.used_bytes).collect();
@@ -220,7 +219,7 @@ fn the_delay_window_holds_back_what_waits() {
     );
     // And it works beside BFC.
     let mut s = bfc(star(16), flows.clone());
-    s.nic.control = Sending::Control(ControlConfig::DelayWindow(DelayWindowConfig::PAPER));
+    s.nic.control = Sending::Control(ControlConfig::DelayWindow(DELAY_WINDOW));
     let (both, keep) = s.run();
     assert_eq!(both.finished, 15);
     assert!(last(&keep) < 15 * 1_500 * FRAME_PS * 105 / 100);

@@ -3,25 +3,21 @@
 use super::receivers::receivers;
 use super::{ClassifySpec, ScheduleSpec, SchemeSpec};
 use crate::reader::Section;
-use dataplane::config::{
-    Admission, Arbiter, CnpReaction, ControlConfig, Division, PathChoice, Reaction, Recovery,
-    Sending, TimelyBand,
-};
+use dataplane::config::{Admission, Arbiter, PathChoice, Recovery, Sending};
 use dataplane::hop::Scheme;
 use dataplane::hop::spec::{Around, Beside, Finding, Queues};
+use dataplane::ns3;
 use dataplane::param::Conflict;
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::NEVER;
 
-/// What of another simulator's habits cannot go without, or with, something else.
+/// What of the ns-3 simulator's ways cannot go without, or with, something else.
 // NS3-60
-fn habits(s: &Section<'_>, x: &SchemeSpec) {
+fn simulator(s: &Section<'_>, x: &SchemeSpec) {
     let scan = x.host.arbiter == Arbiter::Scan;
-    let integer = match x.control {
-        Sending::Control(ControlConfig::LineRate(_) | ControlConfig::FixedWindow(_)) => scan,
-        _ => x.whole_rates,
-    };
-    if integer != scan {
+    let known = matches!(&x.control, Sending::Control(control) if ns3::has(control));
+    let integer = x.whole_rates.unwrap_or(known && scan);
+    if integer != scan || scan && !known {
         s.complain_of(
             &["nic", "control"],
             "nic.arbiter = \"scan\" works with whole rates, and only it does",
@@ -35,16 +31,6 @@ fn habits(s: &Section<'_>, x: &SchemeSpec) {
             "set clock = \"ns\", or ties = \"phases\"",
         );
     }
-    if let Sending::Control(ControlConfig::Dcqcn(c)) = x.control
-        && scan
-        && (c.byte_counter.is_some() || c.reaction == CnpReaction::Immediate)
-    {
-        s.complain_of(
-            &["dcqcn"],
-            "DCQCN with whole rates has the vendor's timers only",
-            "set dcqcn.reaction = \"sampled\" and dcqcn.byte_counter = \"off\"",
-        );
-    }
     if scan && matches!(x.recovery, Recovery::Irn(_) | Recovery::Ideal { .. }) {
         s.complain_of(
             &["nic", "recovery"],
@@ -52,37 +38,10 @@ fn habits(s: &Section<'_>, x: &SchemeSpec) {
             "set nic.arbiter = \"ring\", or recovery = \"go-back-n\"",
         );
     }
-    if let Sending::Control(ControlConfig::Timely(c)) = x.control
-        && scan
-        && c.band != TimelyBand::Gradient
-    {
-        s.complain_of(
-            &["timely"],
-            "TIMELY with whole rates has the original band",
-            "set timely.gradient = \"original\"",
-        );
-    }
-    if let Sending::Control(ControlConfig::Hpcc(c)) = x.control
-        && scan
-        && (c.reaction == Reaction::PerAck
-            || c.alpha.is_some_and(f64::is_finite)
-            || c.division != Division::Exact)
-    {
-        s.complain_of(
-            &["hpcc"],
-            "HPCC with whole rates reacts per ACK and round trip or per round trip, to one link, and divides exactly",
-            "set hpcc.reaction to \"combined\" or \"per-rtt\", alpha_fair to \"off\" or \"max-min\", and division = \"exact\"",
-        );
-    }
-    if let Sending::Control(ControlConfig::Dctcp(c)) = x.control
-        && scan
-        && c.slow_start
-    {
-        s.complain_of(
-            &["dctcp"],
-            "DCTCP with whole rates starts at line rate",
-            "set dctcp.slow_start = false",
-        );
+    if scan {
+        for conflict in x.control.controls().iter().filter_map(ns3::conflict) {
+            s.complain_of(conflict.keys, conflict.message, conflict.hint);
+        }
     }
     let by_hash = !matches!(x.classify, ClassifySpec::Fifo | ClassifySpec::PerFlow);
     if x.path == PathChoice::Tuple && by_hash {
@@ -90,6 +49,58 @@ fn habits(s: &Section<'_>, x: &SchemeSpec) {
             &["path", "classify"],
             "path = \"tuple\" puts ports in the place of the hash that `classify` goes by",
             "set path = \"flow\", or classify = \"fifo\"",
+        );
+    }
+}
+
+/// What the controls of senders need of ECN, INT and acknowledgements.
+fn signals(s: &Section<'_>, x: &SchemeSpec) {
+    let needs = x.control.needs();
+    if needs.ecn && x.ecn.is_none() {
+        s.complain_of(
+            &["control", "signal"],
+            "this control reacts to ECN marks, and `signal` sets none",
+            "set signal = \"ecn\"",
+        );
+    }
+    if !needs.ecn && x.ecn.is_some() {
+        s.warn_of(
+            &["signal", "control"],
+            "ECN marks are set, but `control` does not look at them",
+            "leave ECN out of `signal`",
+        );
+    }
+    let mut readers = x.control.controls().iter().filter(|c| c.needs().int);
+    let Some(reader) = readers.next() else {
+        if x.int.is_some() {
+            s.warn_of(
+                &["signal", "control"],
+                "INT takes its bytes on every packet, but `control` does not read it",
+                "leave INT out of `signal`",
+            );
+        }
+        return;
+    };
+    let title = reader.title();
+    if x.int.is_none() {
+        s.complain_of(
+            &["control", "signal"],
+            format!("{title} reads INT, and `signal` writes none"),
+            "set signal = \"int\"",
+        );
+    }
+    if readers.any(|other| other.counter() != reader.counter()) {
+        s.complain_of(
+            &["control"],
+            "the controls of two classes read telemetry of different bytes, and switches write one",
+            "set the same `rate` for both",
+        );
+    }
+    if x.ack_every > 1 {
+        s.warn_of(
+            &["ack"],
+            format!("{title} reacts per ACK, and only every n-th packet gets one"),
+            "set ack.every = 1",
         );
     }
 }
@@ -103,7 +114,7 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             "set schedule = \"round-robin\", or classify to \"dynamic\" or \"hash\"",
         );
     }
-    habits(s, x);
+    simulator(s, x);
     receivers(s, x);
     hop(s, x);
     if let ClassifySpec::Dynamic { assign, .. } = x.classify
@@ -116,39 +127,7 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             "raise queues to 3 or more",
         );
     }
-    let needs_ecn = matches!(
-        x.control,
-        Sending::Control(ControlConfig::Dcqcn(_) | ControlConfig::Dctcp(_))
-    );
-    if needs_ecn && x.ecn.is_none() {
-        s.complain_of(
-            &["control", "signal"],
-            "this control reacts to ECN marks, and `signal` sets none",
-            "set signal = \"ecn\"",
-        );
-    }
-    if !needs_ecn && x.ecn.is_some() {
-        s.warn_of(
-            &["signal", "control"],
-            "ECN marks are set, but `control` does not look at them",
-            "leave ECN out of `signal`",
-        );
-    }
-    let needs_int = matches!(x.control, Sending::Control(ControlConfig::Hpcc(_)));
-    if needs_int && x.int.is_none() {
-        s.complain_of(
-            &["control", "signal"],
-            "HPCC reads INT, and `signal` writes none",
-            "set signal = \"int\"",
-        );
-    }
-    if !needs_int && x.int.is_some() {
-        s.warn_of(
-            &["signal", "control"],
-            "INT takes its bytes on every packet, but only HPCC reads it",
-            "leave INT out of `signal`",
-        );
-    }
+    signals(s, x);
     let drops = matches!(
         x.admission,
         Admission::SharedPool | Admission::EgressDynamic { .. } | Admission::PerPort { .. }
@@ -181,13 +160,6 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             "a queue then waits several rounds for one packet",
         );
     }
-    if x.ack_every > 1 && needs_int {
-        s.warn_of(
-            &["ack"],
-            "HPCC reacts per ACK, and only every n-th packet gets one",
-            "set ack.every = 1",
-        );
-    }
 }
 
 /// What the hop scheme says to the other answers.
@@ -203,7 +175,7 @@ fn hop(s: &Section<'_>, x: &SchemeSpec) {
         acks_with_data: x.ack_class.number() >= DATA_CLASS,
         pfc: matches!(x.admission, Admission::Pfc(_)),
         is_obeyed: scheme.is_none_or(|scheme| x.obeys.contains(scheme.number())),
-        unlimited_senders: matches!(x.control, Sending::Control(ControlConfig::LineRate(_))),
+        unlimited_senders: !x.control.needs().limits,
         scans: x.host.arbiter == Arbiter::Scan,
     };
     let mut say = |finding| match finding {

@@ -5,9 +5,9 @@ use super::{
     Surroundings,
 };
 use dataplane::config::{
-    Accounting, Admission, Alpha, AssignConfig, Assist, ClassConfig, Classify, ControlConfig,
-    CreditQueue, EcnConfig, ExpressPassConfig, HpccConfig, IntConfig, MAX_CLASSES, MmuConfig,
-    NdpConfig, NicConfig, Red, Schedule, Sending, TransportConfig, TrimConfig,
+    Accounting, Admission, Alpha, AssignConfig, ClassConfig, Classify, ControlConfig, EcnConfig,
+    IntConfig, MAX_CLASSES, MmuConfig, NicConfig, PerClass, Red, Schedule, Sending,
+    TransportConfig,
 };
 use dataplane::hop::spec::Around;
 use dataplane::int::Counter;
@@ -96,14 +96,14 @@ impl SchemeSpec {
             ecn: self.ecn.as_ref().map(|ecn| profile(ecn, &around.rates)),
             int: self.int.map(|int| IntConfig {
                 format: int.format,
-                counter: match &self.control {
-                    Sending::Control(ControlConfig::Hpcc(hpcc)) => hpcc.telemetry.counter,
-                    _ => Counter::Sent,
-                },
+                counter: self.counter(),
             }),
             hop,
             path: self.path,
-            assist: self.assist(),
+            assist: self
+                .sending(around)
+                .transport()
+                .and_then(TransportConfig::assist),
             acks_return: self.acks_return,
             max_frame,
         }
@@ -162,78 +162,42 @@ impl SchemeSpec {
         of_switch.max(self.nic_queues)
     }
 
-    /// What a receiver-driven transport asks of switches.
-    fn assist(&self) -> Option<Assist> {
-        match self.control {
-            Sending::Transport(TransportConfig::ExpressPass(c)) => {
-                Some(Assist::Credits(self.credit_queue(c.queue)))
-            }
-            Sending::Transport(TransportConfig::Ndp(c)) => Some(Assist::Trim(self.trim(c.trim))),
-            _ => None,
-        }
-    }
-
-    /// Credits that let full frames go, where nothing else is said.
-    fn credit_queue(&self, queue: CreditQueue) -> CreditQueue {
-        CreditQueue {
-            frame_bytes: match queue.frame_bytes {
-                0 => self.max_frame(),
-                bytes => bytes,
-            },
-            ..queue
-        }
-    }
-
-    /// As much memory for headers as for data, where nothing else is said.
-    // NDP-03
-    fn trim(&self, trim: TrimConfig) -> TrimConfig {
-        TrimConfig {
-            control_bytes: match trim.control_bytes {
-                0 => u64::from(trim.packets) * u64::from(self.max_frame()),
-                bytes => bytes,
-            },
-            ..trim
-        }
+    /// Which bytes count in telemetry.
+    fn counter(&self) -> Counter {
+        let mut readers = self.control.controls().iter().filter(|c| c.needs().int);
+        readers.next().map_or(Counter::Sent, ControlConfig::counter)
     }
 
     /// Priority levels of a class.
     fn levels(&self) -> u16 {
-        match self.control {
-            Sending::Transport(TransportConfig::Homa(c)) => c.levels.into(),
-            _ => 1,
+        self.control.transport().map_or(1, TransportConfig::levels)
+    }
+
+    /// With what depends on the switches and on the network.
+    fn sending(&self, around: &Surroundings) -> Sending {
+        let complete = |control: &ControlConfig| match self.int {
+            Some(int) => control.with_telemetry(int.format),
+            None => *control,
+        };
+        match &self.control {
+            Sending::Control(control) => complete(control).into(),
+            Sending::PerClass(controls) => {
+                let controls: Vec<_> = controls.all().iter().map(complete).collect();
+                Sending::PerClass(PerClass::new(&controls))
+            }
+            Sending::Transport(transport) => transport.complete(&around.transport).into(),
         }
     }
 
-    /// HPCC reads telemetry as the switches write it, Homa cuts priorities from the traffic.
-    fn control(&self, around: &Surroundings) -> Sending {
-        match (&self.control, self.int) {
-            (Sending::Transport(TransportConfig::Homa(homa)), _) => {
-                TransportConfig::Homa(around.messages.complete(homa)).into()
-            }
-            (Sending::Transport(TransportConfig::ExpressPass(c)), _) => {
-                TransportConfig::ExpressPass(ExpressPassConfig {
-                    queue: self.credit_queue(c.queue),
-                    ..*c
-                })
-                .into()
-            }
-            (Sending::Transport(TransportConfig::Ndp(c)), _) => TransportConfig::Ndp(NdpConfig {
-                trim: self.trim(c.trim),
-                ..*c
-            })
-            .into(),
-            (Sending::Control(ControlConfig::Hpcc(hpcc)), Some(int)) => {
-                ControlConfig::Hpcc(HpccConfig {
-                    telemetry: IntConfig {
-                        format: int.format,
-                        ..hpcc.telemetry
-                    },
-                    ..*hpcc
-                })
-                .into()
-            }
-            (control, _) => control.clone(),
-        }
+    /// Classes of data whose marks receivers notify, as bits.
+    fn cnp_classes(&self) -> u8 {
+        let controls = self.control.controls();
+        let of = |class: usize| controls.get(class).or(controls.last());
+        let notified = |&class: &usize| of(class).is_some_and(|c| c.needs().cnp);
+        let classes = (0..MAX_CLASSES - usize::from(DATA_CLASS)).filter(notified);
+        classes.fold(0, |mask, class| {
+            mask | 1 << (class + usize::from(DATA_CLASS))
+        })
     }
 
     fn nic(&self, around: &Surroundings) -> NicConfig {
@@ -252,7 +216,8 @@ impl SchemeSpec {
             data_class: DATA_CLASS,
             ack_every: self.ack_every,
             cnp_interval_ps: cnp_interval,
-            control: self.control(around),
+            cnp_classes: self.cnp_classes(),
+            control: self.sending(around),
             recovery: self.recovery,
             host: self.host,
             queues: self.nic_queues,

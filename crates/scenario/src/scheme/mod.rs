@@ -13,7 +13,6 @@ mod switch;
 mod tables;
 mod values;
 
-use crate::messages::Messages;
 use crate::presets::{PARAMETERS_EXAMPLE, PRESET_EXAMPLE, PROFILES};
 use crate::reader::{Section, choice, string};
 use combinations::combinations;
@@ -27,11 +26,12 @@ use dataplane::hop::pfc::VictimSpec;
 use dataplane::int::IntFormat;
 use dataplane::packet::SchemeSet;
 use dataplane::switch::{DATA_CLASS, SwitchConfig};
+use dataplane::transport::Around;
 use dataplane::units::{Rate, Time};
 use nic::{read_ack, read_nic, read_recovery};
 use signal::read_signal;
 use switch::{read_admission, read_backpressure, read_classify, read_schedule, read_victims};
-pub(crate) use tables::{AXES, UNDECLARED, tables};
+pub(crate) use tables::{AXES, LISTED, of_lists, tables};
 use values::{base_rtt, bytes};
 
 /// A size that makes no sense beyond this: the counters of INT and of ports hold 4 GB.
@@ -195,8 +195,8 @@ pub struct SchemeSpec {
     pub int: Option<IntSpec>,
     /// What decides when packets are sent.
     pub control: Sending,
-    /// The control is that of the ns-3 simulator, with whole rates.
-    pub whole_rates: bool,
+    /// Whether the control computes with whole rates, as that of the ns-3 simulator, where it can be said.
+    pub whole_rates: Option<bool>,
     /// CNPs: interval, bytes, class.
     pub cnp: Option<(Time, u16, FrameClass)>,
     /// Loss recovery.
@@ -241,8 +241,8 @@ pub struct Surroundings {
     pub reserved_bytes: u64,
     /// Rate of the first host's link, in bits per second.
     pub nic_bps: u64,
-    /// The sizes of flows, where the scheme looks at them.
-    pub messages: Messages,
+    /// What a receiver-driven transport has to know.
+    pub transport: Around,
     /// Largest base round trip, ps, where the scheme asks for it.
     pub base_rtt_ps: Time,
 }
@@ -280,7 +280,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let victims = read_victims(s);
     let hop = read_backpressure(s);
     let (ecn, int) = read_signal(s);
-    let (control, cnp, cnp_on_ack, whole_rates) = read_control(s);
+    let control = read_control(s);
     let (recovery, naks) = read_recovery(s);
     let ack = read_ack(s);
     let nic = read_nic(s, hop.as_ref());
@@ -290,10 +290,11 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let (nic_queues, obeys, (arbiter, nic_shortest_first)) = nic?;
     let (nak_interval_ps, ack_repeats) = naks?;
     let path = path?;
+    let control = control?;
     let host = HostConfig {
         arbiter,
         ack_pausable,
-        cnp_on_ack,
+        cnp_on_ack: control.cnp_on_ack,
         nak_interval_ps,
         ack_repeats,
         ports_in_hash: path == PathChoice::Tuple,
@@ -320,9 +321,9 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         hop: hop?,
         ecn: ecn?,
         int: int?,
-        control: control?,
-        whole_rates,
-        cnp: cnp?,
+        control: control.sending,
+        whole_rates: control.whole_rates,
+        cnp: control.cnp,
         recovery: recovery?,
         ack_bytes,
         ack_class,

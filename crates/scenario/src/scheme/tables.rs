@@ -2,21 +2,67 @@
 
 use super::{nic, signal, switch};
 use crate::presets::{PARAMETER_SETS, PRESET_NAMES};
-use dataplane::cc::delay_window;
+use dataplane::cc::CONTROLS;
 use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::{self, VICTIM_WORD, VictimSpec};
 use dataplane::param::{Kind, MAX_TIME_PS, Param};
+use dataplane::transport::TRANSPORTS;
 use dataplane::units::NS;
+
+/// A table and its parameters.
+type Declared = (&'static str, &'static [Param]);
 
 /// Each table and its parameters. Their defaults are a layer below every preset, in the place of the header that
 /// `presets/common.toml` has for the table.
-pub(crate) fn tables() -> impl Iterator<Item = (&'static str, &'static [Param])> {
-    let switch = BEFORE_HOP.iter().chain(HopSpec::WORDS);
-    switch.chain(AFTER_HOP).copied()
+pub(crate) fn tables() -> impl Iterator<Item = Declared> {
+    let switch = BEFORE_HOP.iter().chain(HopSpec::WORDS).copied();
+    switch.chain(of_lists()).chain(AFTER_HOP.iter().copied())
 }
 
+/// The line of `presets/common.toml` in the place of which stand the defaults of [`of_lists`].
+pub(crate) const LISTED: &str = "# [scheme.<control>]";
+
+/// The tables of the words of `control`, as far as these have parameters.
+pub(crate) fn of_lists() -> impl Iterator<Item = Declared> {
+    let with_parameters = |(_, params): &Declared| !params.is_empty();
+    CONTROLS_AND_TRANSPORTS
+        .iter()
+        .copied()
+        .filter(with_parameters)
+}
+
+const SCHEMES: usize = CONTROLS.len() + TRANSPORTS.len();
+
+/// The controls of senders and the receiver-driven transports, each with its parameters.
+const CONTROLS_AND_TRANSPORTS: [Declared; SCHEMES] = {
+    let mut all: [Declared; SCHEMES] = [("", &[]); SCHEMES];
+    let mut i = 0;
+    while i < SCHEMES {
+        all[i] = match i.checked_sub(CONTROLS.len()) {
+            None => (CONTROLS[i].name, CONTROLS[i].params),
+            Some(nth) => (TRANSPORTS[nth].name, TRANSPORTS[nth].params),
+        };
+        i += 1;
+    }
+    all
+};
+
+/// The words of `control`.
+const WORDS: [&str; SCHEMES] = {
+    let mut words = [""; SCHEMES];
+    let mut i = 0;
+    while i < SCHEMES {
+        words[i] = CONTROLS_AND_TRANSPORTS[i].0;
+        i += 1;
+    }
+    words
+};
+
+/// The words of `control` that may stand in a list.
+const IN_LISTS: &[&str] = WORDS.split_at(CONTROLS.len()).0;
+
 /// Those of switches, up to what neighbours tell each other.
-const BEFORE_HOP: &[(&str, &[Param])] = &[
+const BEFORE_HOP: &[Declared] = &[
     ("ack", nic::ACK),
     ("dynamic", switch::DYNAMIC),
     ("drr", switch::DRR),
@@ -29,24 +75,11 @@ const BEFORE_HOP: &[(&str, &[Param])] = &[
 ];
 
 /// Those of senders and receivers.
-const AFTER_HOP: &[(&str, &[Param])] = &[
-    ("delay-window", delay_window::PARAMS),
+const AFTER_HOP: &[Declared] = &[
     ("go-back-n", nic::GO_BACK_N),
     ("irn", nic::IRN),
     ("ideal", nic::IDEAL),
     ("nic", nic::NIC),
-];
-
-/// Tables whose parameters are not declared yet.
-pub(crate) const UNDECLARED: &[&str] = &[
-    "fixed-window",
-    "hpcc",
-    "dcqcn",
-    "timely",
-    "dctcp",
-    "expresspass",
-    "ndp",
-    "homa",
 ];
 
 /// The keys of `[scheme]` that are no tables. The defaults of the first two are those of a scenario; those of the others
@@ -145,26 +178,13 @@ pub(crate) const AXES: &[Param] = &[
     Param::word("signal", &["none", "ecn", "int", "ecn+int"])
         .default("\"none\"", "PRE-05", "nothing is written on packets")
         .about("What switches write on packets."),
-    Param::word(
-        "control",
-        &[
-            "line-rate",
-            "fixed-window",
-            "hpcc",
-            "dcqcn",
-            "timely",
-            "dctcp",
-            "delay-window",
-            "expresspass",
-            "ndp",
-            "homa",
-        ],
-    )
-    .default("\"line-rate\"", "PRE-05", "no congestion control")
-    .about(
-        "Congestion control of the senders; `\"expresspass\"`, `\"ndp\"` and `\"homa\"` are driven by receivers (see \
-         below).",
-    ),
+    Param::list("control", &Kind::Word(IN_LISTS))
+        .or(&WORDS)
+        .default("\"line-rate\"", "PRE-05", "no congestion control")
+        .about(
+            "Congestion control of the senders, or a receiver-driven transport (see below); a list: the control of \
+             each traffic class.",
+        ),
     Param::word("recovery", &["go-back-n", "irn", "ideal", "none", "own"])
         .default("\"go-back-n\"", "PRE-08", "go-back-N (BFC paper 6.2.1)")
         .about(

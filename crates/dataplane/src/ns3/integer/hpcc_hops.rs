@@ -122,6 +122,7 @@ mod tests {
     use super::*;
     use crate::config::IntConfig;
     use crate::int::IntStack;
+    use crate::sets::HpccSets;
     use crate::units::{NS, US};
 
     const PATH: PathInfo = PathInfo {

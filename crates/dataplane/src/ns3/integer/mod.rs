@@ -38,10 +38,6 @@ impl Control {
         Self {
             rate_bps: line_bps(path),
             scheme: match config {
-                // That simulator has no delay window, and scenarios refuse it.
-                ControlConfig::LineRate(_)
-                | ControlConfig::FixedWindow(_)
-                | ControlConfig::DelayWindow(_) => Scheme::None,
                 ControlConfig::Hpcc(c) if c.alpha.is_some() => {
                     Scheme::HpccHops(Box::new(hpcc_hops::HpccHops::new(path))) // FGC-33
                 }
@@ -49,6 +45,8 @@ impl Control {
                 ControlConfig::Dcqcn(_) => Scheme::Dcqcn(dcqcn::Dcqcn::new()),
                 ControlConfig::Timely(_) => Scheme::Timely(timely::Timely::new()),
                 ControlConfig::Dctcp(_) => Scheme::Dctcp(dctcp::Dctcp::new()),
+                // Of those without a state; the others are refused ([`super::has`]).
+                _ => Scheme::None,
             },
         }
     }
@@ -67,12 +65,12 @@ impl Control {
             (window as u64).max(1)
         };
         let (limited, fixed) = match config {
-            ControlConfig::LineRate(_) | ControlConfig::DelayWindow(_) => (false, false),
             ControlConfig::FixedWindow(c) => return c.window.unwrap_or(bdp).max(1),
             ControlConfig::Hpcc(_) => (true, false),
             ControlConfig::Dctcp(c) => (c.window, false),
             ControlConfig::Dcqcn(c) => (c.window, c.fixed_window),
             ControlConfig::Timely(c) => (c.window, c.fixed_window),
+            _ => (false, false),
         };
         match (limited, fixed) {
             (false, _) => u64::MAX,
@@ -148,6 +146,7 @@ mod tests {
     use super::*;
     use crate::config::{DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig};
     use crate::int::{IntHop, IntStack};
+    use crate::sets::{DcqcnSets, DctcpSets, HpccSets, TimelySets};
     use crate::units::US;
 
     const PATH: PathInfo = PathInfo {

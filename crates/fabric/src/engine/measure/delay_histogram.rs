@@ -97,7 +97,11 @@ impl Measure for Delays {
     fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
         Self {
             spec: *spec,
-            grants: setup.nic.control.transport().is_some_and(|t| t.needs().grants),
+            grants: setup
+                .nic
+                .control
+                .transport()
+                .is_some_and(|t| t.needs().grants),
             ports: vec![PortBins::default(); setup.graph.port_count() as usize],
         }
     }

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::nic::counters::NicCounters;
 use crate::nic::flow::FlowEnd;
+use crate::sets;
 use crate::sink::DropCause;
 use crate::transport::{Frames, Transport};
 
@@ -38,7 +39,7 @@ impl Sink for Ears {
     fn finished(&mut self, _: FlowEnd) {}
 }
 
-const CONFIG: ExpressPassConfig = ExpressPassConfig::bfc_comparison(1538);
+const CONFIG: ExpressPassConfig = sets::expresspass(1538);
 
 const FRAMES: Frames = Frames {
     mtu: MTU,

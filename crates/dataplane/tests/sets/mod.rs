@@ -1,0 +1,213 @@
+//! The parameter sets that papers name, for tests. Scenarios have them as defaults and presets.
+#![allow(dead_code, reason = "each test uses some of them")]
+
+use dataplane::config::{
+    CnpReaction, CreditQueue, DcqcnConfig, DctcpConfig, DelayWindowConfig, Division,
+    ExpressPassConfig, HpccConfig, IntConfig, NdpConfig, Reaction, TimelyBand, TimelyConfig,
+    TrimConfig,
+};
+use dataplane::units::{Time, US};
+
+/// How far apart the CNPs of one flow are at least in the DCQCN paper, in ps.
+pub const PAPER_CNP_INTERVAL_PS: Time = 50 * US;
+
+/// Algorithm 1 of the BFC paper: 2.5 base RTTs; capped, by our choice.
+pub const DELAY_WINDOW: DelayWindowConfig = DelayWindowConfig {
+    target: 2.5,
+    capped: true,
+};
+
+/// Of [`HpccConfig`].
+pub trait HpccSets: Sized {
+    /// The paper's values for senders of `line_bps`: η = 0.95, maxStage = 5, W_AI = 80 bytes.
+    /// The lowest rate is a thousandth of the line, 100 Mb/s at 100 Gb/s.
+    fn paper(line_bps: f64) -> Self;
+}
+
+impl HpccSets for HpccConfig {
+    fn paper(line_bps: f64) -> Self {
+        // HPCC-22, HPCC-21
+        Self {
+            eta: 0.95,
+            max_stage: 5,
+            wai_bytes: 80.0,
+            ai_bps: None,
+            wai_flows: None,
+            min_rate_bps: line_bps / 1000.0,
+            telemetry: IntConfig::default(),
+            reaction: Reaction::Combined,
+            alpha: None,
+            division: Division::Exact,
+            sample_feedback: false,
+        }
+    }
+}
+
+/// Of [`DcqcnConfig`].
+pub trait DcqcnSets: Sized {
+    /// The NIC vendor's values as the HPCC paper's authors use them, for senders of `line_bps`:
+    /// meant for a receiver that sends a CNP for each marked packet, or at least one in each
+    /// period of the α timer.
+    fn vendor(line_bps: f64) -> Self;
+
+    /// The DCQCN paper's values, which are for links of 40 Gb/s.
+    fn paper() -> Self;
+}
+
+impl DcqcnSets for DcqcnConfig {
+    fn vendor(line_bps: f64) -> Self {
+        // DCQCN-22
+        Self {
+            reaction: CnpReaction::Sampled,
+            g: 1.0 / 256.0,
+            alpha_timer_ps: US,
+            increase_timer_ps: 300 * US,
+            byte_counter: None,
+            fast_recovery: 1,
+            ai_bps: line_bps / 5000.0,
+            hai_bps: line_bps / 500.0,
+            min_rate_bps: line_bps / 1000.0,
+            decrease_interval_ps: 4 * US,
+            clamp_target: false,
+            window: false,
+            fixed_window: false,
+        }
+    }
+
+    fn paper() -> Self {
+        // DCQCN-21
+        Self {
+            reaction: CnpReaction::Immediate,
+            g: 1.0 / 256.0,
+            alpha_timer_ps: 55 * US,
+            increase_timer_ps: 55 * US,
+            byte_counter: Some(10_000_000),
+            fast_recovery: 5,
+            ai_bps: 40e6,
+            hai_bps: 400e6,
+            min_rate_bps: 40e6,
+            decrease_interval_ps: 0,
+            clamp_target: true,
+            window: false,
+            fixed_window: false,
+        }
+    }
+}
+
+/// Of [`TimelyConfig`].
+pub trait TimelySets: Sized {
+    /// The TIMELY paper's values, which are for links of 10 Gb/s.
+    fn paper() -> Self;
+
+    /// The values of the HPCC paper's comparison, for senders of `line_bps`: increases in
+    /// proportion to the line (100 and 500 Mb/s at 100 Gb/s), hyperactive also below `t_low_ps`.
+    fn hpcc_comparison(line_bps: f64) -> Self;
+}
+
+impl TimelySets for TimelyConfig {
+    fn paper() -> Self {
+        // TIMELY-15
+        Self {
+            alpha: 0.875,
+            beta: 0.8,
+            t_low_ps: 50 * US,
+            t_high_ps: 500 * US,
+            min_rtt_ps: 20 * US,
+            ai_bps: 10e6,
+            hai_bps: 50e6,
+            hai_after: 5,
+            hai_below_low: false,
+            min_rate_bps: 10e6,
+            window: false,
+            fixed_window: false,
+            band: TimelyBand::Gradient,
+        }
+    }
+
+    fn hpcc_comparison(line_bps: f64) -> Self {
+        // TIMELY-16
+        Self {
+            ai_bps: line_bps / 1000.0,
+            hai_bps: line_bps / 200.0,
+            hai_below_low: true,
+            min_rate_bps: line_bps / 1000.0,
+            ..Self::paper()
+        }
+    }
+}
+
+/// The patched band of TIMELY with its authors' values, for links of 10 Gb/s.
+pub const PATCHED: TimelyBand = TimelyBand::Patched {
+    beta: 0.008,
+    reference_ps: 50 * US,
+    range: 0.25,
+}; // TIMELY-33
+
+/// Of [`DctcpConfig`].
+pub trait DctcpSets: Sized {
+    /// DCTCP as published: g = 1/16, slow start from ten packets.
+    fn paper() -> Self;
+
+    /// DCTCP as the HPCC and BFC papers compare with it: no slow start, flows begin with a window
+    /// of one BDP.
+    fn line_rate_start() -> Self;
+}
+
+impl DctcpSets for DctcpConfig {
+    fn paper() -> Self {
+        Self {
+            g: 1.0 / 16.0,
+            slow_start: true,
+            initial_packets: 10,
+            ai_bps: None,
+            min_rate_bps: None,
+            window: true,
+        } // DCTCP-13
+    }
+
+    fn line_rate_start() -> Self {
+        Self {
+            slow_start: false,
+            ..Self::paper()
+        } // DCTCP-14
+    }
+}
+
+/// Feedback as in the BFC paper's comparison; 84-byte credits for frames of `frame_bytes`.
+#[must_use]
+pub const fn expresspass(frame_bytes: u16) -> ExpressPassConfig {
+    // XP-10, XP-03
+    ExpressPassConfig {
+        alpha: 0.5,
+        w_init: 0.0625,
+        w_max: 0.5,
+        w_min: 0.01,
+        target_loss: 0.1,
+        jitter: 0.1,
+        queue: CreditQueue {
+            credit_bytes: 84,
+            frame_bytes,
+            limit: 16,
+            burst: 2,
+        },
+        timeout_ps: 10_000 * US,
+    }
+}
+
+/// As published, for frames of `frame_bytes`.
+#[must_use]
+pub const fn ndp(frame_bytes: u16) -> NdpConfig {
+    // NDP-01, NDP-02, NDP-03, NDP-12
+    NdpConfig {
+        window: None,
+        timeout_ps: 1_000 * US,
+        trim: TrimConfig {
+            packets: 8,
+            header_bytes: 64,
+            control_bytes: 8 * frame_bytes as u64,
+            weight: 10,
+            either: true,
+            returns: true,
+        },
+    }
+}
