@@ -75,6 +75,7 @@ LISTS = {
     "dataplane/src/transport/mod.rs": "the receiver-driven transports",
     "dataplane/src/nic/recovery/mod.rs": "what happens after a loss",
     "dataplane/src/ns3/integer/mod.rs": "what the replay of ns-3 puts in their place",
+    "dataplane/src/ns3/mod.rs": "which of them that simulator has",
     "scenario/src/presets.rs": "the presets, each a file of values under crates/scenario/presets",
 }
 
@@ -148,7 +149,11 @@ _GAP = r"\s+(?://[/!]?\s+)?"
 SOURCES = re.compile(
     r"\b[a-z]+-\d+\b|\bspecs/[\w-]+\.md\b|[\w-]+@[\w-]+"
     rf"|\b{_NAME}(?:(?:,| and| or){_GAP}{_NAME})*(?:{_GAP}authors'?)?{_GAP}(?:paper|simulator)s?\b"
+<<<<<<< HEAD
     rf"|\b(?:papers?|simulators?|authors|authors' code) of{_GAP}{_NAME}(?:{_GAP}authors)?"
+=======
+    rf"|\b(?:papers?|simulators?|authors|code) of{_GAP}{_NAME}(?:{_GAP}authors)?"
+>>>>>>> e7a9703 (ns-3's host is a place that names controls; a code of its authors is a citation)
     rf"|\b{_NAME}{_GAP}authors\b",
     re.IGNORECASE,
 )

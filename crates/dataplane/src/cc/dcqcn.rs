@@ -82,7 +82,7 @@ pub struct Dcqcn {
     decrease_cnp: bool,
 }
 
-const HPCC_CODE: &str = "(authors' code of HPCC)";
+const AUTHORS_CODE: &str = "(authors' code of HPCC)";
 const ON_ACK: &str = "`cnp` = \"on-ack\": every ACK of a marked packet is a CNP";
 
 impl Scheme for Dcqcn {
@@ -103,17 +103,17 @@ impl Scheme for Dcqcn {
             .default("0.00390625", "PRE-33", "1/256 (authors' code of HPCC)")
             .about("Gain of the α estimate."),
         Param::time("alpha_timer", 1_000)
-            .default("\"1us\"", "PRE-33", HPCC_CODE)
+            .default("\"1us\"", "PRE-33", AUTHORS_CODE)
             .about("Period of the α timer."),
         Param::time("increase_timer", 1_000)
-            .default("\"300us\"", "PRE-33", HPCC_CODE)
+            .default("\"300us\"", "PRE-33", AUTHORS_CODE)
             .about("Period of the rate increase."),
         Param::size("byte_counter", 1, MAX_SIZE_BYTES)
             .or(&["off"])
-            .default("\"off\"", "PRE-33", HPCC_CODE)
+            .default("\"off\"", "PRE-33", AUTHORS_CODE)
             .about("Bytes for each increase event of the byte counter."),
         Param::count("fast_recovery", 0, 1_000)
-            .default("1", "PRE-33", HPCC_CODE)
+            .default("1", "PRE-33", AUTHORS_CODE)
             .about("Fast-recovery stages F."),
         Param::rate("ai")
             .default(
@@ -130,13 +130,13 @@ impl Scheme for Dcqcn {
             )
             .about("Hyper increase."),
         Param::rate("min_rate")
-            .default("\"100Mbps\"", "PRE-32", HPCC_CODE)
+            .default("\"100Mbps\"", "PRE-32", AUTHORS_CODE)
             .about("Lowest rate."),
         Param::time("decrease_interval", 0)
-            .default("\"4us\"", "PRE-33", HPCC_CODE)
+            .default("\"4us\"", "PRE-33", AUTHORS_CODE)
             .about("The rate is cut at most once in this time; sampled: the period of the timer that looks for CNPs."),
         Param::flag("clamp_target")
-            .default("false", "PRE-33", HPCC_CODE)
+            .default("false", "PRE-33", AUTHORS_CODE)
             .about("Every cut sets the target to the current rate, also the second in a row."),
         WINDOW,
         Param::size("cnp", 1, 1_518)

@@ -70,7 +70,7 @@ pub struct Timely {
     measured: bool,
 }
 
-const HPCC_CODE: &str = "(authors' code of HPCC)";
+const AUTHORS_CODE: &str = "(authors' code of HPCC)";
 
 /// A time in microseconds, for people.
 fn micros(ps: Time) -> f64 {
@@ -110,19 +110,19 @@ impl Scheme for Timely {
     // TIMELY-15, TIMELY-16
     const PARAMS: &'static [Param] = &[
         Param::number("alpha", 0.0, 1.0)
-            .default("0.875", "PRE-36", HPCC_CODE)
+            .default("0.875", "PRE-36", AUTHORS_CODE)
             .about("Weight of the newest difference of round trips."),
         Param::number("beta", 0.0, 1.0)
-            .default("0.8", "PRE-36", HPCC_CODE)
+            .default("0.8", "PRE-36", AUTHORS_CODE)
             .about("Decrease factor."),
         Param::time("t_low", 1)
-            .default("\"50us\"", "PRE-36", HPCC_CODE)
+            .default("\"50us\"", "PRE-36", AUTHORS_CODE)
             .about("Below this round trip the rate always rises."),
         Param::time("t_high", 1)
-            .default("\"500us\"", "PRE-36", HPCC_CODE)
+            .default("\"500us\"", "PRE-36", AUTHORS_CODE)
             .about("Above this round trip the rate always falls."),
         Param::time("min_rtt", 1)
-            .default("\"20us\"", "PRE-36", HPCC_CODE)
+            .default("\"20us\"", "PRE-36", AUTHORS_CODE)
             .about("The round trip that normalises the gradient."),
         Param::rate("ai")
             .default(
@@ -139,13 +139,13 @@ impl Scheme for Timely {
             )
             .about("Hyperactive increase."),
         Param::count("hai_after", 0, 1_000)
-            .default("5", "PRE-36", HPCC_CODE)
+            .default("5", "PRE-36", AUTHORS_CODE)
             .about("Increases in a row before hyperactive ones."),
         Param::flag("hai_below_low")
-            .default("true", "PRE-36", HPCC_CODE)
+            .default("true", "PRE-36", AUTHORS_CODE)
             .about("Increases below `t_low` count and grow as those by gradient do."),
         Param::rate("min_rate")
-            .default("\"100Mbps\"", "PRE-32", HPCC_CODE)
+            .default("\"100Mbps\"", "PRE-32", AUTHORS_CODE)
             .about("Lowest rate."),
         WINDOW,
         ARITHMETIC,

@@ -248,7 +248,7 @@ impl Egress {
         }
     }
 
-    /// Lowest class that has something and is not paused; of paused ones, where PFC does not hold
+    /// Lowest class that has something and is not paused; of paused ones, where a pause does not hold
     /// replies at the host, those with replies.
     #[inline]
     pub fn next_class(&self, config: &NicConfig, port: u16) -> Option<u8> {
