@@ -149,11 +149,7 @@ _GAP = r"\s+(?://[/!]?\s+)?"
 SOURCES = re.compile(
     r"\b[a-z]+-\d+\b|\bspecs/[\w-]+\.md\b|[\w-]+@[\w-]+"
     rf"|\b{_NAME}(?:(?:,| and| or){_GAP}{_NAME})*(?:{_GAP}authors'?)?{_GAP}(?:paper|simulator)s?\b"
-<<<<<<< HEAD
     rf"|\b(?:papers?|simulators?|authors|authors' code) of{_GAP}{_NAME}(?:{_GAP}authors)?"
-=======
-    rf"|\b(?:papers?|simulators?|authors|code) of{_GAP}{_NAME}(?:{_GAP}authors)?"
->>>>>>> e7a9703 (ns-3's host is a place that names controls; a code of its authors is a citation)
     rf"|\b{_NAME}{_GAP}authors\b",
     re.IGNORECASE,
 )
