@@ -28,7 +28,7 @@ pub(super) fn receivers(s: &Section<'_>, x: &SchemeSpec) {
         s.complain_of(
             &["classify", "schedule", "control"],
             format!(
-                "{title}'s packets ask for queues by priority, which are served strictly in order, and no others do"
+                "{title}'s packets name queues by priority, which are served strictly in order, and no others do"
             ),
             format!(
                 "set classify = \"priority\", schedule = \"strict\" and control = {word}, or none of them"
