@@ -268,16 +268,6 @@ def test_a_measure_is_declared_in_its_own_file_and_in_a_list_only() -> None:
 Module = tuple[str, ...]
 """A module of a crate, by its path: ``("engine", "merge")``; the crate itself is ``()``."""
 
-CIRCLES_STILL_OPEN: dict[str, list[set[str]]] = {
-    "scenario": [
-        {
-            *("build", "check", "check_links", "failures", "keys", "load", "messages", "presets"),
-            *("record", "run", "scheme", "scheme::tables", "topology"),
-        }
-    ],
-}
-"""Circles that are still there, each as its modules. This table only ever shrinks to nothing."""
-
 
 def module_of(path: str) -> Module:
     """Return the module of a source, by its path below ``crates/``."""
@@ -384,13 +374,7 @@ class Imports:
 @pytest.mark.parametrize("crate", sorted(OURS))
 def test_modules_import_each_other_in_no_circle(crate: str) -> None:
     found = [{"::".join(m) for m in circle} for circle in Imports(code(crate)).circles()]
-    allowed = CIRCLES_STILL_OPEN.get(crate, [])
-    unknown = [
-        ", ".join(sorted(circle))
-        for circle in found
-        if not any(circle <= known for known in allowed)
-    ]
-    assert not unknown, f"{crate}: modules in a circle:\n  " + "\n  ".join(unknown)
+    assert not found, f"{crate}: modules in a circle: {found}"
 
 
 @pytest.mark.parametrize(

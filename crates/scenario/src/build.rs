@@ -11,8 +11,9 @@ use fabric::routing::{RoutingError, routes};
 use fabric::topology::Graph;
 use traffic::{Feed, Flow, Hosts};
 
-use crate::check::{racks, source, surroundings};
-use crate::load::Scenario;
+use crate::check::surroundings;
+use crate::loads::{racks, source};
+use crate::spec::Scenario;
 
 /// Why a checked scenario cannot be built after all.
 #[derive(Debug)]

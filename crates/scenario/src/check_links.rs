@@ -9,10 +9,10 @@ use fabric::link_failures::{LinkFailures, parts};
 use fabric::routing::routes;
 use fabric::topology::Graph;
 
-use crate::check::Findings;
 use crate::failures::link_name;
-use crate::load::{Scenario, Spec};
+use crate::findings::Findings;
 use crate::scheme::SchemeConfig;
+use crate::spec::{Scenario, Spec};
 use crate::units::show_time;
 
 /// Networks with more (groups of hosts) × (ports) are not searched for circles at every reading.

@@ -1,19 +1,15 @@
 //! `[[topology.failures]]`: links that fail, by name or by chance. The rules are in
 //! `specs/links.md`.
 
-use std::collections::BTreeSet;
-
 use dataplane::switch::Stranded;
 use dataplane::units::Time;
-use fabric::link_failures::{LinkFailure, LinkFailures, lower_end};
+use fabric::link_failures::lower_end;
 use fabric::topology::{Graph, NodeKind};
-use kernel::{Purpose, Stream};
 
 use crate::document::{Node, Value};
-use crate::load::Spec;
+use crate::names::find;
 use crate::problem::Code;
 use crate::reader::{Read, Section, array, choice, count, quantity, refuse, string};
-use crate::record::find;
 use crate::units::{MAX_TIME_PS, TIME};
 
 /// Between the two ends of a link in its name.
@@ -237,7 +233,7 @@ fn link(text: &str, graph: &Graph) -> Read<u32> {
 }
 
 /// The links that may be drawn, in the order of their lower ends.
-fn candidates(graph: &Graph, among: Among) -> Vec<u32> {
+pub(crate) fn candidates(graph: &Graph, among: Among) -> Vec<u32> {
     let is_switch = |node| graph.kind(node) == NodeKind::Switch;
     let wanted = |&index: &u32| {
         let port = index as usize;
@@ -246,68 +242,6 @@ fn candidates(graph: &Graph, among: Among) -> Vec<u32> {
         counts && lower_end(graph, index) == index
     };
     (0..graph.port_count()).filter(wanted).collect()
-}
-
-/// Draws `number` of the candidates that are not taken yet.
-// LNK-05
-fn draw(candidates: Vec<u32>, number: u32, taken: &BTreeSet<u32>, stream: &mut Stream) -> Vec<u32> {
-    let mut left: Vec<u32> = candidates
-        .into_iter()
-        .filter(|link| !taken.contains(link))
-        .collect();
-    let number = (number as usize).min(left.len());
-    (0..number)
-        .map(|_| left.swap_remove(stream.below(left.len() as u64) as usize))
-        .collect()
-}
-
-impl Spec {
-    /// All failures of the run, with what chance adds to them.
-    // LNK-05
-    #[must_use]
-    pub fn link_failures(&self, graph: &Graph) -> LinkFailures {
-        self.drawn(graph).0
-    }
-
-    /// How many links are to be drawn that are not there.
-    // LNK-05
-    #[must_use]
-    pub(crate) fn missing_links(&self, graph: &Graph) -> u32 {
-        self.drawn(graph).1
-    }
-
-    fn drawn(&self, graph: &Graph) -> (LinkFailures, u32) {
-        let failures = &self.failures;
-        let mut missing = 0;
-        let mut taken: BTreeSet<u32> = BTreeSet::new();
-        for entry in &failures.entries {
-            if let Which::Named(links) = &entry.which {
-                taken.extend(links);
-            }
-        }
-        let mut all = Vec::new();
-        for (nth, entry) in (0..).zip(&failures.entries) {
-            let links = match &entry.which {
-                Which::Named(links) => links.clone(),
-                Which::Random(number, among) => {
-                    let mut stream = Stream::new(self.seed, nth, Purpose::Failures);
-                    let links = draw(candidates(graph, *among), *number, &taken, &mut stream);
-                    missing += number - links.len() as u32;
-                    links
-                }
-            };
-            taken.extend(&links);
-            all.extend(links.into_iter().map(|link| LinkFailure {
-                link,
-                from_ps: entry.from_ps,
-                until_ps: entry.until_ps,
-            }));
-        }
-        let mut link_failures = LinkFailures::new(graph, &all, failures.reconvergence_ps);
-        link_failures.stranded = failures.stranded;
-        link_failures.elide_backpressure = self.scheme.hop.elides();
-        (link_failures, missing)
-    }
 }
 
 /// A link as `a--b`.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use fabric::topology::{Graph, NodeKind};
 
-use crate::load::Scenario;
+use crate::spec::Scenario;
 
 /// Bits of a destination's address, of a counter or number, and of the name of a VOQ.
 // FG-62

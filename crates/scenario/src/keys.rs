@@ -6,9 +6,17 @@ use dataplane::param::{Kind, MAX_RATE_BPS, Param};
 use dataplane::units::NS;
 
 use crate::scheme::MAX_BUFFER_BYTES;
-use crate::topology::{MAX_DELAY_PS, MAX_HOSTS, MAX_PORTS, MIN_RATE_BPS};
 use crate::traffic_spec::{MAX_FLOW_BYTES, MAX_TRAFFIC_CLASS, MAX_WINDOW_PS};
 use crate::units::MAX_TIME_PS;
+
+/// Most hosts of a scenario.
+pub const MAX_HOSTS: u64 = 262_144;
+/// Most ports of a switch.
+pub const MAX_PORTS: u64 = 65_535;
+/// Slowest link: slower ones are not of this world, and their times would overflow.
+pub(crate) const MIN_RATE_BPS: u64 = 1_000_000;
+/// Longest delay of a link: a second, three times to the moon.
+pub(crate) const MAX_DELAY_PS: u64 = 1_000_000_000_000;
 
 /// Tables of one kind that a word tells apart.
 #[derive(Debug)]

@@ -6,20 +6,21 @@ use std::sync::Arc;
 
 use dataplane::units::Time;
 use fabric::engine::OnDeadlock;
-use fabric::measure::RecordSpec;
 use fabric::topology::{Graph, TopologySpec};
 
 use crate::check;
 use crate::document::{Entry, Node, Table, Value, apply_override, parse};
-use crate::failures::{self, FailuresSpec};
+use crate::failures;
 use crate::keys::{RUN, SWITCH};
+use crate::layers::{defaults, merge};
 use crate::params;
-use crate::presets::{PARAMETER_SETS, PRESETS, Preset, Profile, defaults, merge};
+use crate::presets::{PARAMETER_SETS, PRESETS, Preset, Profile};
 use crate::problem::{At, Code, Problem, ScenarioError, Severity, Source, SourceKind};
 use crate::reader::{Context, Section, choice, count, name};
 use crate::record;
 use crate::resolve;
-use crate::scheme::{self, SchemeSpec};
+use crate::scheme;
+use crate::spec::{RunSpec, Scenario, Spec};
 use crate::topology;
 use crate::traffic_spec::{self, Around, TrafficSpec};
 use crate::units::TIME;
@@ -28,60 +29,6 @@ use crate::units::TIME;
 const MAX_SCENARIO_BYTES: u64 = 64 << 20;
 /// How long a run may go on after the last flow may start.
 const GRACE_PS: Time = 100_000_000_000;
-
-/// `[run]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RunSpec {
-    /// The run ends here at the latest, ps.
-    pub until_ps: Time,
-    /// Buffers and active flows are sampled this often, ps.
-    pub probe_ps: Time,
-    /// Flows that start earlier are left out of the statistics, ps.
-    pub warmup_ps: Time,
-    /// What the clock of another simulator shows at time 0 of this run, ps. Exports count from it;
-    /// nothing in the simulated network does.
-    pub epoch_ps: Time,
-    /// What a deadlock does to the run.
-    pub on_deadlock: OnDeadlock,
-}
-
-/// Everything that a scenario says, with all defaults filled in.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Spec {
-    /// Its name.
-    pub name: String,
-    /// Where all chance comes from.
-    pub seed: u64,
-    /// The network.
-    pub topology: TopologySpec,
-    /// Its links that fail.
-    pub failures: FailuresSpec,
-    /// Buffer of every switch.
-    pub buffer_bytes: u64,
-    /// Bytes reserved per port and buffered class.
-    pub reserved_bytes: u64,
-    /// Who sends what.
-    pub traffic: Vec<TrafficSpec>,
-    /// How long, and what is measured.
-    pub run: RunSpec,
-    /// What is recorded besides.
-    pub record: RecordSpec,
-    /// One answer per axis.
-    pub scheme: SchemeSpec,
-}
-
-/// A checked scenario.
-#[derive(Clone, Debug)]
-pub struct Scenario {
-    /// What it says.
-    pub spec: Spec,
-    /// The network, built.
-    pub graph: Arc<Graph>,
-    /// What is doubtful in it.
-    pub warnings: Vec<Problem>,
-    /// The scenario with every value and where it comes from, as TOML.
-    pub resolved: String,
-}
 
 /// What the command line adds to a scenario.
 #[derive(Clone, Debug, Default)]

@@ -7,9 +7,9 @@ use fabric::topology::Graph;
 use std::sync::Arc;
 use traffic::{Hosts, Pattern, Sizes};
 
-use crate::check::{racks, source};
-use crate::load::Spec;
+use crate::loads::{racks, source};
 use crate::scheme::SchemeSpec;
+use crate::spec::Spec;
 
 /// Points at which a distribution of sizes is looked at.
 const POINTS: u32 = 4096;

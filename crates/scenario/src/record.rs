@@ -6,12 +6,11 @@ use fabric::measure::{Declaration, MEASURES, RecordSpec};
 use fabric::topology::{Graph, NodeKind};
 
 use crate::document::{Node, Value};
-use crate::load::RunSpec;
+use crate::names::find;
 use crate::params;
-use crate::problem::{Code, nearest};
-use crate::reader::{Read, Section, array, refuse, refuse_as, string, time_window};
-use crate::run::last_arrival_ps;
-use crate::traffic_spec::TrafficSpec;
+use crate::reader::{Read, Section, array, refuse, string, time_window};
+use crate::spec::RunSpec;
+use crate::traffic_spec::{TrafficSpec, last_arrival_ps};
 use crate::units::TIME;
 
 /// Between the two ends of a link in the name of a port.
@@ -164,25 +163,4 @@ fn port(text: &str, graph: &Graph) -> Read<(u32, u16)> {
             )
         }
     }
-}
-
-/// The node with this name.
-pub(crate) fn find(name: &str, graph: &Graph) -> Read<u32> {
-    if let Some(node) = graph.find(name) {
-        return Ok(node);
-    }
-    let names: Vec<String> = (0..graph.nodes()).map(|node| graph.name(node)).collect();
-    let hint = match nearest(name, names.iter().map(String::as_str)) {
-        Some(near) => format!("did you mean \"{near}\"?"),
-        None => format!(
-            "nodes are called \"{}\", \"{}\", ..",
-            names[0],
-            names[names.len() - 1]
-        ),
-    };
-    refuse_as(
-        Code::UnknownName,
-        format!("there is no node \"{name}\""),
-        hint,
-    )
 }

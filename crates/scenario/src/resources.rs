@@ -10,8 +10,8 @@ use dataplane::units::{Rate, Time};
 use fabric::topology::Graph;
 
 use crate::check::surroundings;
-use crate::load::Scenario;
 use crate::messages::for_each_size;
+use crate::spec::Scenario;
 
 /// Bytes of a header that goes back: the smallest frame. With it, the limit below is met by packets
 /// of 533 bytes on average, where the paper says 500.

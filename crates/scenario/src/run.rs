@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use dataplane::config::PathChoice;
 use dataplane::sink::DropCause;
 use dataplane::transport::Acted;
-use dataplane::units::Time;
 use fabric::engine::{self, Plan, Threads};
 use fabric::record::{Outcome, Progress, Recorder, Rows};
 use fabric::topology::{Graph, NodeKind, TopologySpec};
@@ -19,10 +18,10 @@ use kernel::mix64;
 use results::{NodeInfo, RunInfo, Summary, Writer};
 
 use crate::build::BuildError;
-use crate::check::asked_loads;
-use crate::load::Scenario;
+use crate::loads::asked_loads;
 use crate::problem::Problem;
-use crate::traffic_spec::TrafficSpec;
+use crate::spec::Scenario;
+use crate::traffic_spec::last_arrival_ps;
 use crate::units::show_time;
 
 /// What a model leaves out has to be known by whoever reads its results; docs/NOT-MODELLED.md says
@@ -277,12 +276,6 @@ fn link_warnings(outcome: &Outcome, links_change: bool) -> Vec<String> {
         ));
     }
     warnings
-}
-
-/// When the last window of arrivals closes; `None`: nothing arrives over time.
-pub(crate) fn last_arrival_ps(traffic: &[TrafficSpec]) -> Option<Time> {
-    let arrivals = traffic.iter().filter(|t| t.arrivals.is_some());
-    arrivals.map(|t| t.window_ps.1).max()
 }
 
 /// A problem in one line, for the summary of a run.

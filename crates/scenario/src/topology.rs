@@ -9,21 +9,14 @@ use fabric::topology::{LinkSpec, Loss, TopologySpec};
 use crate::document::{Node, Value};
 use crate::failures;
 use crate::keys::{LINK, TOPOLOGY, Variant};
+pub use crate::keys::{MAX_HOSTS, MAX_PORTS};
 use crate::params;
 use crate::problem::{Code, nearest};
 use crate::reader::{Read, Section, array, choice, count, name, refuse, refuse_as};
 use crate::units::{RATE, TIME};
 
-/// Most hosts of a scenario.
-pub const MAX_HOSTS: u64 = 262_144;
-/// Most ports of a switch.
-pub const MAX_PORTS: u64 = 65_535;
 /// Most links of a scenario.
 const MAX_LINKS: u64 = 4_000_000;
-/// Slowest link: slower ones are not of this world, and their times would overflow.
-pub(crate) const MIN_RATE_BPS: u64 = 1_000_000;
-/// Longest delay of a link: a second, three times to the moon.
-pub(crate) const MAX_DELAY_PS: u64 = 1_000_000_000_000;
 
 /// All kinds of topology: the name of each, what it is, and its keys.
 #[must_use]

@@ -839,3 +839,9 @@ fn one_flow(s: &Section<'_>, item: &Node, i: usize, around: &Around<'_>) -> Opti
         src_port: src_port.map(|port| port as u16),
     })
 }
+
+/// When the last window of arrivals closes, ps; `None`: nothing arrives over time.
+pub(crate) fn last_arrival_ps(traffic: &[TrafficSpec]) -> Option<u64> {
+    let arrivals = traffic.iter().filter(|t| t.arrivals.is_some());
+    arrivals.map(|t| t.window_ps.1).max()
+}

@@ -1,0 +1,47 @@
+//! What checks find.
+
+use std::collections::BTreeMap;
+
+use dataplane::hop::spec::Finding;
+
+use crate::problem::{At, Code, Problem, Severity, SourceKind};
+
+/// Collects what is wrong, at the place of a key.
+pub(crate) struct Findings<'a> {
+    pub(crate) places: &'a BTreeMap<String, At>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+impl Findings<'_> {
+    fn add(&mut self, severity: Severity, code: Code, keys: &[&str], message: String, hint: &str) {
+        let places = || keys.iter().filter_map(|k| self.places.get(*k));
+        let at = places()
+            .find(|at| at.source.kind != SourceKind::BuiltIn)
+            .cloned();
+        let key = keys.first().copied().unwrap_or_default().to_owned();
+        self.problems.push(Problem {
+            severity,
+            code,
+            key,
+            message,
+            hint: Some(hint.to_owned()),
+            at,
+        });
+    }
+
+    pub(crate) fn error(&mut self, keys: &[&str], message: String, hint: &str) {
+        self.add(Severity::Error, Code::ImpossibleSet, keys, message, hint);
+    }
+
+    /// What a scheme says.
+    pub(crate) fn of_scheme(&mut self, finding: Finding) {
+        match finding {
+            Finding::Wrong(said) => self.error(said.keys, said.message, &said.hint),
+            Finding::Doubtful(said) => self.warn(said.keys, said.message, &said.hint),
+        }
+    }
+
+    pub(crate) fn warn(&mut self, keys: &[&str], message: String, hint: &str) {
+        self.add(Severity::Warning, Code::Doubtful, keys, message, hint);
+    }
+}

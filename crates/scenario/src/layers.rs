@@ -1,0 +1,125 @@
+//! What a scenario starts from: declared defaults, then a preset, then a profile.
+
+use crate::document::{Table, Value, built_in};
+use crate::keys::{ROOT, RUN, SWITCH};
+use crate::params;
+use crate::presets::{Preset, Profile};
+use crate::scheme::{AXES, LISTED, of_lists, tables};
+
+const COMMON: &str = include_str!("../presets/common.toml");
+
+impl Preset {
+    /// What it is, in a line.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        match layer(self.name, self.text)
+            .get("summary")
+            .map(|e| &e.node.value)
+        {
+            Some(Value::String(text)) => text.clone(),
+            _ => String::new(),
+        }
+    }
+
+    /// Its answers, on top of what all presets start from.
+    pub(crate) fn scheme(&self, parameters: &str) -> Table {
+        let mut result = Table::default();
+        let common = built_in("presets/common.toml", common());
+        for table in [common, layer(self.name, self.text)] {
+            for part in ["scheme", parameters] {
+                if let Some(Value::Table(part)) = table.get(part).map(|e| &e.node.value) {
+                    merge(&mut result, part);
+                }
+            }
+        }
+        result
+    }
+}
+
+impl Profile {
+    /// What it sets in a scheme with this control and backpressure, and in this preset.
+    pub(crate) fn scheme(&self, control: &str, backpressure: &str, preset: &str) -> Table {
+        let table = layer(&format!("profile-{}", self.name), self.text);
+        let mut result = Table::default();
+        let mut parts = vec!["scheme", control, backpressure];
+        // A preset may have the name of its control or backpressure.
+        if !parts.contains(&preset) {
+            parts.push(preset);
+        }
+        for part in parts {
+            if let Some(Value::Table(part)) = table.get(part).map(|e| &e.node.value) {
+                merge(&mut result, part);
+            }
+        }
+        result
+    }
+}
+
+/// Defaults of keys outside the scheme.
+pub(crate) fn defaults() -> Table {
+    built_in("defaults", default_text())
+}
+
+/// Defaults of keys outside the scheme, as TOML.
+#[must_use]
+pub fn default_text() -> String {
+    let scheme = &AXES[..2];
+    [
+        ("", ROOT),
+        ("switch", SWITCH),
+        ("run", RUN),
+        ("scheme", scheme),
+    ]
+    .map(|(header, params)| params::defaults(header, params, "default: "))
+    .concat()
+}
+
+/// What every preset starts from, as TOML: `common.toml`, in which the tables whose parameters are
+/// declared have a header only, with their defaults below it.
+#[must_use]
+pub fn common() -> String {
+    let mut text = String::new();
+    for line in COMMON.lines() {
+        if line == "[scheme]" {
+            text += &params::defaults("scheme", &AXES[2..], "");
+            continue;
+        }
+        let declared = tables().find(|(name, _)| line == format!("[scheme.{name}]"));
+        let named: Vec<_> = match (declared, line) {
+            (Some(table), _) => vec![table],
+            (None, LISTED) => of_lists().collect(),
+            (None, _) => {
+                text += line;
+                text.push('\n');
+                continue;
+            }
+        };
+        for (name, params) in named {
+            text += &params::defaults(&format!("scheme.{name}"), params, "");
+        }
+    }
+    text
+}
+
+/// The table of one of the texts in `presets/`.
+fn layer(name: &str, text: &str) -> Table {
+    built_in(&format!("presets/{name}.toml"), text.to_owned())
+}
+
+/// Lays `over` on `base`: tables key by key, everything else whole.
+pub(crate) fn merge(base: &mut Table, over: &Table) {
+    for entry in &over.entries {
+        let Some(old) = base.entries.iter_mut().find(|e| e.key == entry.key) else {
+            base.entries.push(entry.clone());
+            continue;
+        };
+        match (&mut old.node.value, &entry.node.value) {
+            (Value::Table(inner), Value::Table(above)) => {
+                merge(inner, above);
+                old.key_at = entry.key_at.clone();
+                old.node.at = entry.node.at.clone();
+            }
+            _ => *old = entry.clone(),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The link failures of a run: those that the scenario names, and those that it leaves to chance.
+
+use std::collections::BTreeSet;
+
+use fabric::link_failures::{LinkFailure, LinkFailures};
+use fabric::topology::Graph;
+use kernel::{Purpose, Stream};
+
+use crate::failures::{Which, candidates};
+use crate::spec::Spec;
+
+/// Draws `number` of the candidates that are not taken yet.
+// LNK-05
+fn draw(candidates: Vec<u32>, number: u32, taken: &BTreeSet<u32>, stream: &mut Stream) -> Vec<u32> {
+    let mut left: Vec<u32> = candidates
+        .into_iter()
+        .filter(|link| !taken.contains(link))
+        .collect();
+    let number = (number as usize).min(left.len());
+    (0..number)
+        .map(|_| left.swap_remove(stream.below(left.len() as u64) as usize))
+        .collect()
+}
+
+impl Spec {
+    /// All failures of the run, with what chance adds to them.
+    // LNK-05
+    #[must_use]
+    pub fn link_failures(&self, graph: &Graph) -> LinkFailures {
+        self.drawn(graph).0
+    }
+
+    /// How many links are to be drawn that are not there.
+    // LNK-05
+    #[must_use]
+    pub(crate) fn missing_links(&self, graph: &Graph) -> u32 {
+        self.drawn(graph).1
+    }
+
+    fn drawn(&self, graph: &Graph) -> (LinkFailures, u32) {
+        let failures = &self.failures;
+        let mut missing = 0;
+        let mut taken: BTreeSet<u32> = BTreeSet::new();
+        for entry in &failures.entries {
+            if let Which::Named(links) = &entry.which {
+                taken.extend(links);
+            }
+        }
+        let mut all = Vec::new();
+        for (nth, entry) in (0..).zip(&failures.entries) {
+            let links = match &entry.which {
+                Which::Named(links) => links.clone(),
+                Which::Random(number, among) => {
+                    let mut stream = Stream::new(self.seed, nth, Purpose::Failures);
+                    let links = draw(candidates(graph, *among), *number, &taken, &mut stream);
+                    missing += number - links.len() as u32;
+                    links
+                }
+            };
+            taken.extend(&links);
+            all.extend(links.into_iter().map(|link| LinkFailure {
+                link,
+                from_ps: entry.from_ps,
+                until_ps: entry.until_ps,
+            }));
+        }
+        let mut link_failures = LinkFailures::new(graph, &all, failures.reconvergence_ps);
+        link_failures.stranded = failures.stranded;
+        link_failures.elide_backpressure = self.scheme.hop.elides();
+        (link_failures, missing)
+    }
+}

@@ -1,0 +1,115 @@
+//! Sources of traffic as the generator of flows wants them, and the loads that they make.
+
+use fabric::topology::{CapacityOf, Graph};
+use traffic::{Arrivals, Hosts, Pattern, SourceSpec, mean_gap_ps};
+
+use dataplane::units::Time;
+
+use crate::spec::Spec;
+use crate::traffic_spec::{Frequency, LoadOf, TrafficSpec};
+
+/// The rack of every host.
+pub(crate) fn racks(graph: &Graph) -> Vec<u32> {
+    (0..graph.hosts()).map(|host| graph.rack_of(host)).collect()
+}
+
+/// A source as the generator of flows wants it: loads turned into gaps.
+pub(crate) fn source(t: &TrafficSpec, graph: &Graph, hosts: &Hosts) -> Result<SourceSpec, String> {
+    let mut source = SourceSpec {
+        name: t.name.clone(),
+        pattern: t.pattern.clone(),
+        sizes: t.sizes.clone(),
+        arrivals: None,
+        window_from_ps: t.window_ps.0,
+        window_to_ps: t.window_ps.1,
+        class: t.class,
+        limit: t.limit,
+    };
+    let Some((kind, frequency)) = t.arrivals else {
+        return Ok(source);
+    };
+    // The number of flows of an arrival depends on whether there are arrivals.
+    source.arrivals = Some(Arrivals {
+        kind,
+        mean_gap_ps: 1.0,
+    });
+    let gap_ps = match frequency {
+        Frequency::Every(ps) => ps as f64,
+        Frequency::Load { fraction, of } => {
+            let capacity = capacity_bps(t, graph, of)? as f64;
+            let crossing = match of {
+                LoadOf::Links(CapacityOf::Core) => t.pattern.crossing_fraction(hosts),
+                _ => 1.0,
+            };
+            let bytes = source.mean_arrival_bytes(graph.hosts());
+            mean_gap_ps(fraction, capacity, bytes, crossing).map_err(|e| e.message)?
+        }
+    };
+    source.arrivals = Some(Arrivals {
+        kind,
+        mean_gap_ps: gap_ps,
+    });
+    Ok(source)
+}
+
+/// The links that a load is of.
+// TRA-22, TRA-23
+fn capacity_bps(t: &TrafficSpec, graph: &Graph, of: LoadOf) -> Result<u128, String> {
+    let links = |hosts: &[u32]| -> u128 {
+        let ports = hosts.iter().flat_map(|&host| graph.port_range(host));
+        ports.map(|i| u128::from(graph.port(i).rate.bps())).sum()
+    };
+    let all = |of| graph.capacity_bps(of).map_err(|e| e.to_string());
+    match (of, &t.pattern) {
+        // Hosts that are left out have no part in the links of the hosts.
+        (LoadOf::Links(CapacityOf::Hosts), Pattern::Among { excluded, .. }) => {
+            Ok(all(CapacityOf::Hosts)? - links(excluded))
+        }
+        (LoadOf::Links(of), _) => all(of),
+        (LoadOf::Senders, Pattern::Between(between)) => Ok(links(&between.senders)),
+        (LoadOf::Receivers, Pattern::Between(between)) => Ok(links(&between.receivers)),
+        _ => Err("only traffic between chosen hosts has a load of their links".to_owned()),
+    }
+}
+
+/// A load that a scenario asks for, in payload bytes over capacity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AskedLoad {
+    /// Name of the source.
+    pub source: String,
+    /// Fraction of the host links, senders' side.
+    pub of_hosts: f64,
+    /// Fraction of the core, of the bytes that cross it; `None` without a core.
+    pub of_core: Option<f64>,
+}
+
+/// What every source that goes on for a while asks of the host links and of the core, within its
+/// window.
+#[must_use]
+pub fn asked_loads(spec: &Spec, graph: &Graph) -> Vec<AskedLoad> {
+    loads(spec, graph)
+        .into_iter()
+        .map(|(load, _)| load)
+        .collect()
+}
+
+/// The same, each with its window in ps.
+pub(crate) fn loads(spec: &Spec, graph: &Graph) -> Vec<(AskedLoad, (Time, Time))> {
+    let Ok(hosts) = Hosts::new(&racks(graph)) else {
+        return Vec::new();
+    };
+    let of = |t: &TrafficSpec| {
+        let source = source(t, graph, &hosts).ok()?;
+        let gap_ps = source.arrivals.as_ref()?.mean_gap_ps;
+        let bps = source.mean_arrival_bytes(graph.hosts()) * 8e12 / gap_ps;
+        let over = |of| graph.capacity_bps(of).ok().map(|c| bps / c as f64);
+        let core = over(CapacityOf::Core).map(|l| l * t.pattern.crossing_fraction(&hosts));
+        let load = AskedLoad {
+            source: t.name.clone(),
+            of_hosts: over(CapacityOf::Hosts)?,
+            of_core: core,
+        };
+        Some((load, t.window_ps))
+    };
+    spec.traffic.iter().filter_map(of).collect()
+}
