@@ -11,10 +11,10 @@
 //!
 //! To add one:
 //! 1. a file with its configuration (`impl Declaration`), its frames (`impl Frame`, see
-//!    [`packet`](crate::packet)), its state (`impl HopScheme`) and `fn obey` for what a frame says to an egress, and state of
-//!    NICs (`impl AtHost`) if it counts what they send (`ObeysOnly` if not);
-//! 2. a line in the list, and one with the word that scenarios use for it (`impl Said`); a word may stand for
-//!    another setting of a scheme, too.
+//!    [`packet`](crate::packet)), its state (`impl HopScheme`), `fn obey` for what a frame says to an egress,
+//!    and state of NICs (`impl AtHost`) if it counts what they send (`ObeysOnly` if not);
+//! 2. a line in the list, and one with the word that scenarios use for it (`impl Said`); a word may stand
+//!    for another setting of a scheme, too.
 
 pub mod bfc;
 pub mod cbfc;

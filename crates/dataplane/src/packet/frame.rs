@@ -19,7 +19,7 @@ use super::{Kind, Packet};
 /// Number of a hop scheme: its place in the list of `hop/`.
 pub type SchemeNumber = u8;
 
-/// A set of hop schemes.
+/// A set of hop schemes, of those with numbers below 32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SchemeSet(u32);
 
@@ -36,7 +36,7 @@ impl SchemeSet {
     /// Whether a scheme is in it.
     #[must_use]
     pub const fn contains(self, scheme: SchemeNumber) -> bool {
-        self.0 >> scheme & 1 != 0
+        scheme < u32::BITS as SchemeNumber && self.0 >> scheme & 1 != 0
     }
 }
 
@@ -233,6 +233,12 @@ mod tests {
         assert!(!packet.has_list() && packet.is_progress() && !packet.is_credit());
         let all = All.packet(128);
         assert!(all.has_list() && !all.is_progress());
+    }
+
+    #[test]
+    fn a_set_of_schemes_has_none_that_nobody_knows() {
+        let set = SchemeSet::ALL.without(3);
+        assert!(set.contains(2) && !set.contains(3) && !set.contains(200));
     }
 
     #[test]

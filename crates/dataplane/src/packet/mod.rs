@@ -87,6 +87,17 @@ pub mod flag {
 }
 
 /// The hot part: what a hop reads and writes. 32 bytes that no cache line's end divides.
+///
+/// | field | written by | read by |
+/// |---|---|---|
+/// | `flow`, `psn`, `dst`, `size`, `tag` | the sending NIC | all |
+/// | `hash` | the sending NIC: the flow's hash, its ports ([`crate::route::ports`]), or a path's label | routes, flow tables |
+/// | `next`, `queue` | the node that holds it | the same; `queue` on a link: the next switch's hop scheme |
+/// | `ingress` | the switch that holds it | the same |
+/// | `upstream_queue` | the node that sends it on a link | the switch at the link's end |
+/// | `flags` | see [`flag`] | |
+///
+/// A frame between neighbours uses the fields as [`Frame`] says.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(32))]
 pub struct Packet {

@@ -12,8 +12,9 @@ use crate::sink::{DropCause, Sink};
 use crate::units::Time;
 
 impl Switch {
-    /// The link at a port has failed (`up` is false) or is back. Both ends hear of it at the same
-    /// instant and begin anew: nobody is held, and frames that were under way are lost. The driver asks a dead port for nothing.
+    /// The link at a port has failed (`up` is false) or is back. Both ends hear of it at the same instant
+    /// and begin anew: nobody is held, and frames that were on the link are lost. The driver does not call
+    /// a dead port.
     // LNK-20
     pub fn link<S: Sink>(
         &mut self,

@@ -34,7 +34,7 @@ use crate::units::{NEVER, Rate, Time};
 use classify::Classifier;
 use clock::Clock;
 use egress::PortEgress;
-use pipeline::Pipeline;
+use pipeline::{Left, Pipeline};
 use place::Place;
 use shaper::{SHAPED_CLASS, Shaper};
 use space::Tell;
@@ -502,7 +502,14 @@ impl Switch {
             true => None,
             false => ask!(&self.hop, hop => hop.seen_by_int(&packet), None),
         };
-        core.signal::<PLAIN, S>(now, (port, queue), (id, &packet), waits, arena, sink);
+        let left = Left {
+            port,
+            queue,
+            id,
+            packet: &packet,
+            waits,
+        };
+        core.signal::<PLAIN, S>(now, left, arena, sink);
         if resume {
             Pfc::tell(cx!(self, now, arena, sink), packet.ingress, class, false);
         }

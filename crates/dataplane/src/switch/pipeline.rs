@@ -87,6 +87,18 @@ pub(crate) struct Found {
     pub alone: bool,
 }
 
+/// A packet that has left its queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Left<'a> {
+    pub port: u16,
+    pub queue: u32,
+    pub id: PacketId,
+    /// Its record as it was in the queue.
+    pub packet: &'a Packet,
+    /// What INT says of the bytes that wait, if not those of the port.
+    pub waits: Option<u64>,
+}
+
 /// The parts of a switch. The fields, and those of the parts, stand in the order in which most packets
 /// need them, so that they take few cache lines.
 #[derive(Debug)]
@@ -342,16 +354,18 @@ impl Pipeline {
         }
     }
 
-    /// Marks and telemetry of a packet that has left its queue. `waits` is what INT says of the bytes that
-    /// wait, if not those of the port.
+    /// Marks and telemetry of a packet that has left its queue.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
     pub fn signal<const PLAIN: bool, S: Sink>(
         &mut self,
         now: Time,
-        (port, queue): (u16, u32),
-        (id, packet): (PacketId, &Packet),
-        waits: Option<u64>,
+        Left {
+            port,
+            queue,
+            id,
+            packet,
+            waits,
+        }: Left<'_>,
         arena: &mut Arena,
         sink: &mut S,
     ) {

@@ -7,7 +7,7 @@ use dataplane::config::{
 use dataplane::hop::bfc::Bitmap;
 use dataplane::hop::bfc::state_entries;
 use dataplane::int::{Counter, IntFormat, IntHop, Layout};
-use dataplane::packet::flag;
+use dataplane::packet::{SchemeNumber, Words, flag};
 
 fn psns(packets: &[Packet]) -> Vec<u32> {
     packets.iter().map(|p| p.psn).collect()
@@ -871,5 +871,39 @@ fn a_port_that_is_no_victim_any_more_is_paused_by_its_next_packet_and_resumed_as
             "{left}"
         );
     }
+    b.sound();
+}
+
+/// A frame of a scheme that this version does not know, as one from a later version.
+#[derive(Debug)]
+struct Foreign;
+
+impl Frame for Foreign {
+    const SCHEME: SchemeNumber = 200;
+    const NUMBER: u8 = 0;
+
+    fn words(&self) -> Words {
+        Words {
+            number: 1,
+            other: u32::MAX,
+            endpoint: 2,
+            ..Words::NONE
+        }
+    }
+
+    fn from_words(_: Words) -> Self {
+        Self
+    }
+}
+
+// SW-40
+#[test]
+fn a_frame_that_no_scheme_knows_changes_nothing() {
+    let mut b = Bench::new(&config());
+    b.receive(0, data(1, 2, 0));
+    b.receive(2, Foreign.packet(64));
+    assert_eq!(b.ears.pauses, []);
+    assert_eq!(psns(&b.all(2)), [0]);
+    assert_eq!(b.arena.alive(), 0, "its record is free again");
     b.sound();
 }

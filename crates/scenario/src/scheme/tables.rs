@@ -4,7 +4,7 @@ use super::{nic, signal, switch};
 use crate::presets::{PARAMETER_SETS, PRESET_NAMES};
 use dataplane::cc::CONTROLS;
 use dataplane::hop::HopSpec;
-use dataplane::hop::pfc::{self, VICTIM_WORD, VictimSpec};
+use dataplane::hop::pfc::{self, VICTIM_ABOUT, VICTIM_WORD, VictimSpec};
 use dataplane::param::{Kind, MAX_TIME_PS, Param};
 use dataplane::transport::TRANSPORTS;
 use dataplane::units::NS;
@@ -171,7 +171,7 @@ pub(crate) const AXES: &[Param] = &[
     ),
     Param::word("victims", &["none", VICTIM_WORD])
         .default("\"none\"", "PRE-120", "all ports have the same PFC threshold")
-        .about("`\"spfc\"`: ports with victims may fill the buffer before PFC pauses them."),
+        .about(VICTIM_ABOUT),
     Param::word("backpressure", HopSpec::NAMES)
         .default("\"none\"", "PRE-07", "no hop control besides PFC")
         .about("Hop control besides PFC; `\"pfc-tag\"`: pauses that name a destination."),

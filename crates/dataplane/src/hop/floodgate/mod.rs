@@ -2,7 +2,8 @@
 //! (Liu et al., CoNEXT 2021; rules in `specs/floodgate.md`), and its relative PFC with tag.
 //!
 //! Here is what a switch knows and decides. One file each has the windows, the VOQs, the credits,
-//! the numbers that repair losses and the pauses by destination; `steps.rs` says what each step of a packet and each frame sets off in them.
+//! the numbers that repair losses and the pauses by destination; `steps.rs` says what each step of a
+//! packet and each frame sets off in them.
 
 mod config;
 mod credit;

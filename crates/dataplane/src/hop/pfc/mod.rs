@@ -20,7 +20,7 @@ use crate::units::{Rate, Time};
 pub use frames::PauseClasses;
 pub use spec::{PARAMS, from_values};
 use spfc::Victims;
-pub use spfc::{Interval, VictimSpec, WORD as VICTIM_WORD, counting_number};
+pub use spfc::{ABOUT as VICTIM_ABOUT, Interval, VictimSpec, WORD as VICTIM_WORD, counting_number};
 use thresholds::Thresholds;
 
 /// PFC at a switch. It is at every switch, and does nothing where the buffer is not lossless.

@@ -6,7 +6,7 @@ mod spec;
 use crate::config::{Departures, VictimConfig};
 use crate::hop::Counter;
 use crate::units::{Rate, Time};
-pub use spec::{Interval, VictimSpec, WORD};
+pub use spec::{ABOUT, Interval, VictimSpec, WORD};
 
 /// Packets that victim ports kept though the normal threshold would have paused them.
 pub(super) const SPARED: Counter = Counter::sum("spfc_spared");

@@ -55,6 +55,10 @@ impl VictimSpec {
 /// The word that scenarios use for it.
 pub const WORD: &str = "spfc";
 
+/// What the word means.
+pub const ABOUT: &str =
+    "`\"spfc\"`: ports with victims may fill the buffer before PFC pauses them.";
+
 const PARAMS: &[Param] = &[
     Param::either(
         "interval",
