@@ -24,6 +24,16 @@ pub(crate) fn read_where<'w>(
     params: &'static [Param],
     useless: impl Fn(&str, &Values) -> Option<&'w str>,
 ) -> Option<Values> {
+    let (values, good) = gather(s, params, useless);
+    good.then_some(values)
+}
+
+/// All values of a table that are right, and whether none is wrong.
+pub(crate) fn gather<'w>(
+    s: &Section<'_>,
+    params: impl IntoIterator<Item = &'static Param>,
+    useless: impl Fn(&str, &Values) -> Option<&'w str>,
+) -> (Values, bool) {
     let mut values = Values::default();
     let mut good = true;
     for param in params {
@@ -37,7 +47,21 @@ pub(crate) fn read_where<'w>(
             None => good = false,
         }
     }
-    good.then_some(values)
+    (values, good)
+}
+
+/// Reads the table of a word of an axis where that word was chosen, and refuses it elsewhere.
+pub(crate) fn of_word<T>(
+    s: &Section<'_>,
+    axes: &Values,
+    axis: &str,
+    word: &'static str,
+    params: &'static [Param],
+    configure: impl FnOnce(&Values) -> Result<T, Conflict>,
+) -> Option<T> {
+    let why = format!("`{axis}` is not \"{word}\"");
+    let useless = (!axes.is(axis, word)).then_some(why.as_str());
+    table(s, word, params, useless, configure)
 }
 
 /// Reads the table of a word where the word was chosen, and refuses it elsewhere.

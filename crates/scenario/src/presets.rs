@@ -73,11 +73,6 @@ pub(crate) const PRESET_NAMES: [&str; PRESETS.len()] = {
     names
 };
 
-/// A preset, as an example in messages.
-pub(crate) const PRESET_EXAMPLE: &str = "\"bfc\"";
-/// A set of parameters, as an example in messages.
-pub(crate) const PARAMETERS_EXAMPLE: &str = "\"bfc-paper\"";
-
 /// Names of the sets of parameters: whose comparison the values are taken from.
 pub const PARAMETER_SETS: &[&str] = &["bfc-paper", "hpcc-paper", "floodgate-paper", "spfc-paper"];
 
@@ -96,6 +91,17 @@ pub struct Profile {
     pub name: &'static str,
     pub(crate) text: &'static str,
 }
+
+/// No profile, and the names of all.
+pub(crate) const PROFILE_NAMES: [&str; PROFILES.len() + 1] = {
+    let mut names = ["none"; PROFILES.len() + 1];
+    let mut i = 0;
+    while i < PROFILES.len() {
+        names[i + 1] = PROFILES[i].name;
+        i += 1;
+    }
+    names
+};
 
 /// All profiles. That of the papers, `"none"`, is no layer.
 pub const PROFILES: &[Profile] = &[

@@ -11,10 +11,9 @@ mod receivers;
 mod signal;
 mod switch;
 mod tables;
-mod values;
 
-use crate::presets::{PARAMETERS_EXAMPLE, PRESET_EXAMPLE, PROFILES};
-use crate::reader::{Section, choice, string};
+use crate::params;
+use crate::reader::Section;
 use combinations::combinations;
 use control::read_control;
 use dataplane::config::{
@@ -32,7 +31,6 @@ use nic::{read_ack, read_nic, read_recovery};
 use signal::read_signal;
 use switch::{read_admission, read_backpressure, read_classify, read_schedule, read_victims};
 pub(crate) use tables::{AXES, LISTED, of_lists, tables};
-use values::{base_rtt, bytes};
 
 /// A size that makes no sense beyond this: the counters of INT and of ports hold 4 GB.
 pub(crate) const MAX_BUFFER_BYTES: u64 = 4_000_000_000;
@@ -249,47 +247,32 @@ pub struct Surroundings {
 
 /// Reads a complete `[scheme]` (preset and overrides already merged).
 pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
-    let preset = s.required("preset", PRESET_EXAMPLE, string);
-    let parameters = s.required("parameters", PARAMETERS_EXAMPLE, string);
-    let mut profiles = vec![("none", None)];
-    profiles.extend(PROFILES.iter().map(|p| (p.name, Some(p.name))));
-    let profile = s.required("profile", "\"none\"", |n| choice(n, &profiles));
-    let clocks = [("exact", false), ("ns", true)];
-    let cut_times = s.required("clock", "\"exact\"", |n| choice(n, &clocks));
-    // NS3-04, FGC-31
-    let ties = [
-        ("phases", (false, false)),
-        ("scheduling", (true, false)),
-        ("scheduling, starts first", (true, true)),
-    ];
-    let ties = s.required("ties", "\"phases\"", |n| choice(n, &ties));
-    let paths = [
-        ("flow", PathChoice::Flow),
-        ("packet", PathChoice::Packet),
-        ("tuple", PathChoice::Tuple),
-        ("symmetric", PathChoice::Symmetric),
-        ("permutation", PathChoice::Label),
-    ];
-    let path = s.required("path", "\"flow\"", |n| choice(n, &paths));
-    let mtu = s.required("mtu", "\"1000B\"", |n| bytes(n, 64, 16_000));
-    let header = s.required("header", "\"48B\"", |n| bytes(n, 1, 1_000));
-    let base_rtt = s.required("base_rtt", "\"network\"", base_rtt);
-    let (classify, queues, queues_per) = read_classify(s);
-    let schedule = read_schedule(s, classify);
-    let admission = read_admission(s);
-    let victims = read_victims(s);
-    let hop = read_backpressure(s);
-    let (ecn, int) = read_signal(s);
+    let single = AXES.iter().filter(|axis| axis.key != "control");
+    let (axes, good) = params::gather(s, single, |_, _| None);
+    let classify = read_classify(s, &axes);
+    let schedule = read_schedule(s, &axes, classify);
+    let admission = read_admission(s, &axes);
+    let victims = read_victims(s, &axes);
+    let hop = read_backpressure(s, &axes);
+    let (ecn, int) = read_signal(s, &axes);
     let control = read_control(s);
-    let (recovery, naks) = read_recovery(s);
+    let (recovery, naks) = read_recovery(s, &axes);
     let ack = read_ack(s);
     let nic = read_nic(s, hop.as_ref());
     s.finish();
     let (ack_bytes, ack_class, ack_every, (ack_pausable, acks_return)) = ack?;
-    let (in_order, starts_first) = ties?;
+    if !good {
+        return None;
+    }
     let (nic_queues, obeys, (arbiter, nic_shortest_first)) = nic?;
     let (nak_interval_ps, ack_repeats) = naks?;
-    let path = path?;
+    let path = match axes.word("path") {
+        "flow" => PathChoice::Flow,
+        "packet" => PathChoice::Packet,
+        "tuple" => PathChoice::Tuple,
+        "symmetric" => PathChoice::Symmetric,
+        _ => PathChoice::Label,
+    };
     let control = control?;
     let host = HostConfig {
         arbiter,
@@ -300,21 +283,32 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         ports_in_hash: path == PathChoice::Tuple,
     };
     let spec = SchemeSpec {
-        preset: preset?,
-        parameters: parameters?,
-        profile: profile?,
-        cut_times: cut_times?,
-        in_order,
-        starts_first,
+        preset: axes.word("preset").to_owned(),
+        parameters: axes.word("parameters").to_owned(),
+        profile: Some(axes.word("profile")).filter(|name| *name != "none"),
+        cut_times: axes.is("clock", "ns"),
+        in_order: !axes.is("ties", "phases"), // NS3-04
+        starts_first: axes.is("ties", "scheduling, starts first"), // FGC-31
         acks_return,
         host,
         path,
-        mtu: mtu?,
-        header: header?,
-        base_rtt: base_rtt?,
+        mtu: axes.size("mtu") as u16,
+        header: axes.size("header") as u16,
+        base_rtt: match axes.some_time("base_rtt") {
+            Some(ps) => BaseRtt::Fixed(ps),
+            None => match axes.word("base_rtt") {
+                "pair" => BaseRtt::Pair,
+                "network" => BaseRtt::Network,
+                "ns3-pair" => BaseRtt::Ns3Pair,
+                _ => BaseRtt::Ns3Network,
+            },
+        },
         classify: classify?,
-        queues: queues?,
-        queues_per: queues_per?,
+        queues: axes.some_count("queues").unwrap_or(0) as u16,
+        queues_per: match axes.some_word("queues_per") {
+            Some("port") => QueuesPer::Port,
+            _ => QueuesPer::Class,
+        },
         schedule: schedule?,
         admission: admission?,
         victims: victims?,

@@ -2,7 +2,7 @@
 
 use super::FrameClass;
 use crate::params;
-use crate::reader::{Section, choice};
+use crate::reader::Section;
 use crate::units::TIME;
 use dataplane::config::{Arbiter, IrnConfig, IrnWindow, Recovery};
 use dataplane::hop::{HopSpec, IGNORABLE, NIC_QUEUES, NO_NIC_QUEUES, OBEYS};
@@ -10,49 +10,26 @@ use dataplane::packet::SchemeSet;
 use dataplane::param::{Conflict, MAX_SIZE_BYTES, Param, Value, Values};
 use dataplane::units::{NEVER, Time, US};
 
-#[derive(Clone, Copy, PartialEq)]
-enum RecoveryWord {
-    GoBackN,
-    Irn,
-    Ideal,
-    None,
-    Own,
-}
-
 /// How often a missing packet is complained about, and whether repeated ones are acknowledged.
 type Naks = (Option<Time>, bool);
 
-pub(super) fn read_recovery(s: &Section<'_>) -> (Option<Recovery>, Option<Naks>) {
-    let words = [
-        ("go-back-n", RecoveryWord::GoBackN),
-        ("irn", RecoveryWord::Irn),
-        ("ideal", RecoveryWord::Ideal),
-        ("none", RecoveryWord::None),
-        ("own", RecoveryWord::Own),
-    ];
-    let word = s.required("recovery", "\"go-back-n\"", |n| choice(n, &words));
-    let not = |w: RecoveryWord, why: &'static str| (word != Some(w)).then_some(why);
-    let why = not(RecoveryWord::GoBackN, "`recovery` is not \"go-back-n\"");
-    let go_back = params::table(s, "go-back-n", GO_BACK_N, why, go_back_n);
-    let why = not(RecoveryWord::Irn, "`recovery` is not \"irn\"");
-    let irn = params::table(s, "irn", IRN, why, irn);
-    let why = not(RecoveryWord::Ideal, "`recovery` is not \"ideal\"");
-    let ideal = params::table(s, "ideal", IDEAL, why, |v| Ok(v.some_time("delay")));
-    let naks = match (word, go_back) {
-        (Some(RecoveryWord::GoBackN), go_back) => go_back.map(|(_, naks)| naks),
-        _ => Some((None, true)),
-    };
-    let recovery = match word {
-        None => None,
-        Some(RecoveryWord::GoBackN) => {
-            go_back.map(|(timeout_ps, _)| Recovery::GoBackN { timeout_ps })
-        }
-        Some(RecoveryWord::Irn) => irn.map(Recovery::Irn),
-        Some(RecoveryWord::Ideal) => ideal.map(|delay_ps| Recovery::Ideal { delay_ps }),
-        Some(RecoveryWord::None) => Some(Recovery::None),
-        Some(RecoveryWord::Own) => Some(Recovery::Own),
-    };
-    (recovery, naks)
+pub(super) fn read_recovery(s: &Section<'_>, axes: &Values) -> (Option<Recovery>, Option<Naks>) {
+    let axis = "recovery";
+    let go_back = params::of_word(s, axes, axis, "go-back-n", GO_BACK_N, go_back_n);
+    let irn = params::of_word(s, axes, axis, "irn", IRN, irn);
+    let ideal = params::of_word(s, axes, axis, "ideal", IDEAL, |v| Ok(v.some_time("delay")));
+    let plain = Some((None, true));
+    match axes.some_word(axis) {
+        None => (None, plain),
+        Some("go-back-n") => (
+            go_back.map(|(timeout_ps, _)| Recovery::GoBackN { timeout_ps }),
+            go_back.map(|(_, naks)| naks),
+        ),
+        Some("irn") => (irn.map(Recovery::Irn), plain),
+        Some("ideal") => (ideal.map(|delay_ps| Recovery::Ideal { delay_ps }), plain),
+        Some("none") => (Some(Recovery::None), plain),
+        Some(_) => (Some(Recovery::Own), plain),
+    }
 }
 
 /// Parameters of go-back-N.

@@ -2,7 +2,7 @@
 
 use super::{EcnProfile, EcnSpec, IntSpec};
 use crate::params;
-use crate::reader::{Section, choice};
+use crate::reader::Section;
 use crate::units::{RATE, SIZE};
 use dataplane::config::{Red, Scope};
 use dataplane::int::{IntFormat, Layout};
@@ -10,15 +10,10 @@ use dataplane::param::{Conflict, Kind, MAX_RATE_BPS, MAX_SIZE_BYTES, Param, Valu
 
 type Signals = (Option<Option<EcnSpec>>, Option<Option<IntSpec>>);
 
-pub(super) fn read_signal(s: &Section<'_>) -> Signals {
-    let words = [
-        ("none", (false, false)),
-        ("ecn", (true, false)),
-        ("int", (false, true)),
-        ("ecn+int", (true, true)),
-    ];
-    let word = s.required("signal", "\"ecn\"", |n| choice(n, &words));
-    let (ecn_on, int_on) = word.unwrap_or((false, false));
+pub(super) fn read_signal(s: &Section<'_>, axes: &Values) -> Signals {
+    let word = axes.some_word("signal");
+    let ecn_on = matches!(word, Some("ecn" | "ecn+int"));
+    let int_on = matches!(word, Some("int" | "ecn+int"));
     let useless = (!ecn_on).then_some("`signal` has no ECN");
     let ecn = params::table(s, "ecn", ECN, useless, ecn);
     let useless = (!int_on).then_some("`signal` has no INT");

@@ -1,68 +1,23 @@
 //! The axes of a switch: which queue, which next, what when the buffer is full, backpressure.
 
-use super::{ClassifySpec, QueuesPer, ScheduleSpec, Sticky};
+use super::{ClassifySpec, ScheduleSpec, Sticky};
 use crate::params;
-use crate::reader::{Section, choice, count};
+use crate::reader::Section;
 use dataplane::config::{Admission, Alpha, AssignConfig, SearchStart, WhenFull};
 use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::{self, VICTIM_WORD, VictimSpec};
 use dataplane::param::{Conflict, Kind, MAX_SIZE_BYTES, MAX_TIME_PS, Param, Values};
 use dataplane::units::NS;
 
-#[derive(Clone, Copy, PartialEq)]
-enum ClassifyWord {
-    Fifo,
-    Hash,
-    Dynamic,
-    PerFlow,
-    Priority,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum AdmissionWord {
-    Pfc,
-    EgressDynamic,
-    SharedPool,
-    PerPort,
-    Unlimited,
-}
-
-type Queues = (Option<ClassifySpec>, Option<u16>, Option<QueuesPer>);
-
-pub(super) fn read_classify(s: &Section<'_>) -> Queues {
-    let words = [
-        ("fifo", ClassifyWord::Fifo),
-        ("hash", ClassifyWord::Hash),
-        ("dynamic", ClassifyWord::Dynamic),
-        ("per-flow", ClassifyWord::PerFlow),
-        ("priority", ClassifyWord::Priority),
-    ];
-    let word = s.required("classify", "\"dynamic\"", |n| choice(n, &words));
-    let useless = (word != Some(ClassifyWord::Dynamic)).then_some("`classify` is not \"dynamic\"");
-    let dynamic = params::table(s, "dynamic", DYNAMIC, useless, dynamic);
-    let other = match word {
-        Some(ClassifyWord::Fifo) => Some(ClassifySpec::Fifo),
-        Some(ClassifyWord::PerFlow) => Some(ClassifySpec::PerFlow),
-        Some(ClassifyWord::Priority) => Some(ClassifySpec::Priority),
-        _ => None,
-    };
-    if other.is_some() {
-        let why = "`classify` is neither \"hash\" nor \"dynamic\"";
-        s.refuse_useless("queues", why);
-        s.refuse_useless("queues_per", why);
-        return (other, Some(0), Some(QueuesPer::Class));
+pub(super) fn read_classify(s: &Section<'_>, axes: &Values) -> Option<ClassifySpec> {
+    let dynamic = params::of_word(s, axes, "classify", "dynamic", DYNAMIC, dynamic);
+    match axes.some_word("classify")? {
+        "fifo" => Some(ClassifySpec::Fifo),
+        "hash" => Some(ClassifySpec::Hash),
+        "dynamic" => dynamic,
+        "per-flow" => Some(ClassifySpec::PerFlow),
+        _ => Some(ClassifySpec::Priority),
     }
-    let queues = s
-        .required("queues", "32", |n| count(n, 2, 4_096))
-        .map(|q| q as u16);
-    let per = [("port", QueuesPer::Port), ("class", QueuesPer::Class)];
-    let per = s.required("queues_per", "\"port\"", |n| choice(n, &per));
-    let spec = match word {
-        Some(ClassifyWord::Hash) => Some(ClassifySpec::Hash),
-        Some(ClassifyWord::Dynamic) => dynamic,
-        _ => None,
-    };
-    (spec, queues, per)
 }
 
 /// Parameters of the assignment of flows to queues.
@@ -195,28 +150,19 @@ pub(super) const PER_PORT: &[Param] = &[Param::size("limit", 64, MAX_SIZE_BYTES)
 
 pub(super) fn read_schedule(
     s: &Section<'_>,
+    axes: &Values,
     classify: Option<ClassifySpec>,
 ) -> Option<ScheduleSpec> {
-    let words = [
-        ("fifo", 0u8),
-        ("drr", 1),
-        ("round-robin", 2),
-        ("srf", 3),
-        ("cyclic", 4),
-        ("strict", 5),
-    ];
-    let word = s.required("schedule", "\"round-robin\"", |n| choice(n, &words));
-    let useless = (word != Some(1)).then_some("`schedule` is not \"drr\"");
-    let drr = params::table(s, "drr", DRR, useless, |v| {
+    let drr = params::of_word(s, axes, "schedule", "drr", DRR, |v| {
         Ok(v.some_size("quantum").map(|bytes| bytes as u32))
     });
-    let spec = match word? {
-        0 => ScheduleSpec::Fifo,
-        1 => ScheduleSpec::Drr(drr?),
-        3 => ScheduleSpec::ShortestRemaining,
-        4 => ScheduleSpec::Cyclic,
-        5 => ScheduleSpec::Strict,
-        _ => ScheduleSpec::RoundRobin,
+    let spec = match axes.some_word("schedule")? {
+        "fifo" => ScheduleSpec::Fifo,
+        "drr" => ScheduleSpec::Drr(drr?),
+        "round-robin" => ScheduleSpec::RoundRobin,
+        "srf" => ScheduleSpec::ShortestRemaining,
+        "cyclic" => ScheduleSpec::Cyclic,
+        _ => ScheduleSpec::Strict,
     };
     let one_queue = matches!(classify?, ClassifySpec::Fifo);
     if one_queue && spec != ScheduleSpec::Fifo {
@@ -236,70 +182,51 @@ pub(super) fn read_schedule(
     Some(spec)
 }
 
-pub(super) fn read_admission(s: &Section<'_>) -> Option<Admission> {
-    let words = [
-        ("pfc", AdmissionWord::Pfc),
-        ("egress-dynamic", AdmissionWord::EgressDynamic),
-        ("shared-pool", AdmissionWord::SharedPool),
-        ("per-port", AdmissionWord::PerPort),
-        ("unlimited", AdmissionWord::Unlimited),
-    ];
-    let word = s.required("admission", "\"pfc\"", |n| choice(n, &words));
-    let useless = (word != Some(AdmissionWord::Pfc)).then_some("`admission` is not \"pfc\"");
-    let pfc = params::table(s, "pfc", pfc::PARAMS, useless, pfc::from_values);
-    let chosen = word == Some(AdmissionWord::EgressDynamic);
-    let useless = (!chosen).then_some("`admission` is not \"egress-dynamic\"");
-    let egress = params::table(s, "egress-dynamic", EGRESS_DYNAMIC, useless, |v| {
+pub(super) fn read_admission(s: &Section<'_>, axes: &Values) -> Option<Admission> {
+    let axis = "admission";
+    let pfc = params::of_word(s, axes, axis, "pfc", pfc::PARAMS, pfc::from_values);
+    let word = "egress-dynamic";
+    let egress = params::of_word(s, axes, axis, word, EGRESS_DYNAMIC, |v| {
         Ok(Admission::EgressDynamic {
             alpha: Alpha::new(v.number("alpha")),
             per_queue: v.is("per", "queue"),
         })
     });
-    let chosen = word == Some(AdmissionWord::PerPort);
-    let useless = (!chosen).then_some("`admission` is not \"per-port\"");
-    let per_port = params::table(s, "per-port", PER_PORT, useless, |v| {
+    let per_port = params::of_word(s, axes, axis, "per-port", PER_PORT, |v| {
         Ok(Admission::PerPort {
             bytes: v.size("limit"),
         })
     });
-    match word? {
-        AdmissionWord::PerPort => per_port,
-        AdmissionWord::Pfc => pfc.map(Admission::Pfc),
-        AdmissionWord::EgressDynamic => egress,
-        AdmissionWord::SharedPool => Some(Admission::SharedPool),
-        AdmissionWord::Unlimited => Some(Admission::Unlimited),
+    match axes.some_word(axis)? {
+        "pfc" => pfc.map(Admission::Pfc),
+        "egress-dynamic" => egress,
+        "shared-pool" => Some(Admission::SharedPool),
+        "per-port" => per_port,
+        _ => Some(Admission::Unlimited),
     }
 }
 
 /// The answer to what neighbours tell each other, besides PFC. Each word of the list has a table.
-pub(super) fn read_backpressure(s: &Section<'_>) -> Option<HopSpec> {
-    let words: Vec<(&str, &str)> = std::iter::once(("none", "none"))
-        .chain(HopSpec::WORDS.iter().map(|&(word, _)| (word, word)))
-        .collect();
-    let example = format!("\"{}\"", HopSpec::WORDS[0].0);
-    let chosen = s.required("backpressure", &example, |n| choice(n, &words));
+pub(super) fn read_backpressure(s: &Section<'_>, axes: &Values) -> Option<HopSpec> {
+    let chosen = axes.some_word("backpressure")?;
     let mut read = Some(HopSpec::None);
     for &(word, params) in HopSpec::WORDS {
-        let why = format!("`backpressure` is not \"{word}\"");
-        let useless = (chosen != Some(word)).then_some(why.as_str());
-        let of = params::table(s, word, params, useless, |values| {
+        let of = params::of_word(s, axes, "backpressure", word, params, |values| {
             HopSpec::from_values(word, values)
         });
-        if chosen == Some(word) {
+        if chosen == word {
             read = of;
         }
     }
-    chosen.and(read)
+    read
 }
 
 /// `victims` and its table.
-pub(super) fn read_victims(s: &Section<'_>) -> Option<Option<VictimSpec>> {
-    let words = [("none", false), (VICTIM_WORD, true)];
-    let example = format!("\"{VICTIM_WORD}\"");
-    let word = s.required("victims", &example, |n| choice(n, &words));
-    let why = format!("`victims` is not {example}");
-    let useless = (word != Some(true)).then_some(why.as_str());
+pub(super) fn read_victims(s: &Section<'_>, axes: &Values) -> Option<Option<VictimSpec>> {
     let (params, make) = (VictimSpec::PARAMS, VictimSpec::from_values);
-    let victims = params::table(s, VICTIM_WORD, params, useless, make);
-    if word? { victims.map(Some) } else { Some(None) }
+    let victims = params::of_word(s, axes, "victims", VICTIM_WORD, params, make);
+    match axes.some_word("victims")? {
+        "none" => Some(None),
+        _ => victims.map(Some),
+    }
 }

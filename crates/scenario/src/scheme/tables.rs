@@ -1,7 +1,7 @@
 //! What `[scheme]` may say: its axes and single values, and the list of the tables whose parameters are declared.
 
 use super::{nic, signal, switch};
-use crate::presets::{PARAMETER_SETS, PRESET_NAMES};
+use crate::presets::{PARAMETER_SETS, PRESET_NAMES, PROFILE_NAMES};
 use dataplane::cc::CONTROLS;
 use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::{self, VICTIM_ABOUT, VICTIM_WORD, VictimSpec};
@@ -82,6 +82,10 @@ const AFTER_HOP: &[Declared] = &[
     ("nic", nic::NIC),
 ];
 
+/// Words of `classify` with which a port has queues that are counted.
+const SEVERAL_QUEUES: &[&str] = &["hash", "dynamic"];
+const ONE_QUEUE: &str = "`classify` is neither \"hash\" nor \"dynamic\"";
+
 /// The keys of `[scheme]` that are no tables. The defaults of the first two are those of a scenario; those of the others
 /// are what every preset starts from.
 pub(crate) const AXES: &[Param] = &[
@@ -91,7 +95,7 @@ pub(crate) const AXES: &[Param] = &[
     Param::word("parameters", PARAMETER_SETS)
         .default("\"bfc-paper\"", "PRE-44", "the BFC paper's comparison")
         .about("Whose comparison the values are taken from."),
-    Param::word("profile", &["none", "ns3", "nsdi22-code", "conext21-code"])
+    Param::word("profile", &PROFILE_NAMES)
         .default("\"none\"", "PRE-80", "as the papers have it")
         .about("What another simulator does otherwise than the papers say (see below)."),
     Param::word("clock", &["exact", "ns"])
@@ -148,13 +152,15 @@ pub(crate) const AXES: &[Param] = &[
             "PRE-06",
             "queues of a port, of which one is for control (BFC paper 6.2.1)",
         )
-        .about("Queues of a port, one of them for control; for `\"hash\"` and `\"dynamic\"`."),
+        .about("Queues of a port, one of them for control; for `\"hash\"` and `\"dynamic\"`.")
+        .with("classify", SEVERAL_QUEUES, ONE_QUEUE),
     Param::word("queues_per", &["port", "class"])
         .default("\"port\"", "PRE-50", "split evenly among the traffic classes (BFC paper A.3)")
         .about(
             "Whether the traffic classes in use share the queues evenly (32 queues: 8 for each of four), or each has \
              as many.",
-        ),
+        )
+        .with("classify", SEVERAL_QUEUES, ONE_QUEUE),
     Param::word("schedule", &["fifo", "drr", "round-robin", "srf", "cyclic", "strict"])
         .default("\"fifo\"", "PRE-05", "one queue per class needs no choice")
         .about(
