@@ -208,17 +208,17 @@ pub(super) fn read_admission(s: &Section<'_>, axes: &Values) -> Option<Admission
 
 /// The answer to what neighbours tell each other, besides PFC. Each word of the list has a table.
 pub(super) fn read_backpressure(s: &Section<'_>, axes: &Values) -> Option<HopSpec> {
-    let chosen = axes.some_word("backpressure")?;
+    let chosen = axes.some_word("backpressure");
     let mut read = Some(HopSpec::None);
     for &(word, params) in HopSpec::WORDS {
         let of = params::of_word(s, axes, "backpressure", word, params, |values| {
             HopSpec::from_values(word, values)
         });
-        if chosen == word {
+        if chosen == Some(word) {
             read = of;
         }
     }
-    read
+    chosen.and(read)
 }
 
 /// `victims` and its table.
