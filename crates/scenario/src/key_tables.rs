@@ -198,9 +198,12 @@ fn add(rows: &mut Rows, prefix: &str, param: &Param, of: Option<&str>) {
 
 /// What a parameter takes.
 fn takes(param: &Param) -> String {
-    let mut choices: Vec<String> = param.words.iter().map(|text| word(text)).collect();
-    choices.push(kind(&param.kind));
-    choices.join(", or ")
+    let words: Vec<String> = param.words.iter().map(|text| word(text)).collect();
+    let kind = kind(&param.kind);
+    if words.is_empty() {
+        return kind;
+    }
+    format!("{}, or {kind}", words.join(", "))
 }
 
 fn word(text: &str) -> String {
