@@ -91,10 +91,10 @@ pub trait Frame: Sized {
     fn from_words(words: Words) -> Self;
 
     /// How the record says which frame it is.
-    const IDENTITY: u16 = (Self::SCHEME as u16) << 8
+    const IDENTITY: u16 = ((Self::SCHEME as u16) << 8)
         | Self::NUMBER as u16
-        | property::LISTED * Self::LISTED as u16
-        | property::CREDIT * Self::CREDIT as u16
+        | (property::LISTED * Self::LISTED as u16)
+        | (property::CREDIT * Self::CREDIT as u16)
         | property::IDLE * Self::IDLE as u16;
 
     /// The frame as a packet with this many bytes on the wire.
