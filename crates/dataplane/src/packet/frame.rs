@@ -95,7 +95,7 @@ pub trait Frame: Sized {
         | Self::NUMBER as u16
         | (property::LISTED * Self::LISTED as u16)
         | (property::CREDIT * Self::CREDIT as u16)
-        | property::IDLE * Self::IDLE as u16;
+        | (property::IDLE * Self::IDLE as u16);
 
     /// The frame as a packet with this many bytes on the wire.
     fn packet(&self, bytes: u16) -> Packet {
