@@ -4,21 +4,11 @@
 //! by the preset that sets it, in the `scenario` crate, and by the rules under `specs/`.
 
 use crate::cc::Needs;
-pub use crate::cc::dcqcn::{CnpReaction, DcqcnConfig};
-pub use crate::cc::dctcp::DctcpConfig;
-pub use crate::cc::delay_window::DelayWindowConfig;
-pub use crate::cc::fixed_window::FixedWindowConfig;
-pub use crate::cc::hpcc::{Division, HpccConfig, Reaction};
-pub use crate::cc::line_rate::LineRateConfig;
-pub use crate::cc::timely::{TimelyBand, TimelyConfig};
 pub use crate::cc::{ControlConfig, PerClass};
 pub use crate::int::IntConfig;
 use crate::packet::SchemeSet;
 pub use crate::transport::TransportConfig;
 pub use crate::transport::assist::{Assist, CreditQueue, TrimConfig};
-pub use crate::transport::expresspass::ExpressPassConfig;
-pub use crate::transport::homa::{HomaConfig, MAX_LEVELS};
-pub use crate::transport::ndp::NdpConfig;
 use crate::units::{NEVER, Rate, Time, US};
 
 /// Classes that a frame can belong to. Class 0 carries the frames between neighbours (pauses), class

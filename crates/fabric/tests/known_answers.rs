@@ -3,7 +3,8 @@
 mod common;
 
 use common::*;
-use dataplane::config::{Admission, ControlConfig, FixedWindowConfig, Sending};
+use dataplane::cc::fixed_window::FixedWindowConfig;
+use dataplane::config::{Admission, ControlConfig, Sending};
 use dataplane::units::{MS, NS, US};
 use fabric::record::Ending;
 

@@ -3,7 +3,8 @@
 mod common;
 
 use common::*;
-use dataplane::config::{ControlConfig, FixedWindowConfig, Sending};
+use dataplane::cc::fixed_window::FixedWindowConfig;
+use dataplane::config::{ControlConfig, Sending};
 use dataplane::sink::DropCause;
 use dataplane::units::{MS, US};
 use fabric::record::{Ending, Outcome, PortRecord};

@@ -9,11 +9,14 @@ use dataplane::hop::{HopConfig, Scheme};
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use dataplane::cc::dcqcn::{CnpReaction, DcqcnConfig};
+use dataplane::cc::fixed_window::FixedWindowConfig;
+use dataplane::cc::hpcc::{Division, HpccConfig, Reaction};
+use dataplane::cc::line_rate::LineRateConfig;
+use dataplane::cc::timely::TimelyBand;
 use dataplane::config::{
-    Accounting, Admission, Alpha, BaseRtt, Classify, CnpReaction, ControlConfig, DcqcnConfig,
-    Departures, Division, FixedWindowConfig, HostConfig, HpccConfig, IntConfig, IrnConfig,
-    IrnWindow, LineRateConfig, PathChoice, Pfc, PfcThreshold, Reaction, Recovery, Schedule,
-    Sending, TimelyBand,
+    Accounting, Admission, Alpha, BaseRtt, Classify, ControlConfig, Departures, HostConfig,
+    IntConfig, IrnConfig, IrnWindow, PathChoice, Pfc, PfcThreshold, Recovery, Schedule, Sending,
 };
 use dataplane::int::{Counter, IntFormat, Layout};
 use dataplane::switch::DATA_CLASS;
@@ -420,7 +423,7 @@ fn dcqcn() {
     };
     assert_eq!(
         d,
-        dataplane::config::DcqcnConfig::vendor(1e11),
+        dataplane::cc::dcqcn::DcqcnConfig::vendor(1e11),
         "as the vendor's values in the dataplane"
     );
     assert_eq!(d.reaction, CnpReaction::Sampled);
@@ -442,7 +445,10 @@ fn timely() {
     let Sending::Control(ControlConfig::Timely(t)) = config("timely", &[]).nic.control else {
         panic!()
     };
-    assert_eq!(t, dataplane::config::TimelyConfig::hpcc_comparison(1e11));
+    assert_eq!(
+        t,
+        dataplane::cc::timely::TimelyConfig::hpcc_comparison(1e11)
+    );
     let Sending::Control(ControlConfig::Timely(t)) = config("timely+win", &[]).nic.control else {
         panic!()
     };
@@ -456,7 +462,7 @@ fn dctcp() {
     let Sending::Control(ControlConfig::Dctcp(d)) = c.nic.control else {
         panic!()
     };
-    assert_eq!(d, dataplane::config::DctcpConfig::line_rate_start());
+    assert_eq!(d, dataplane::cc::dctcp::DctcpConfig::line_rate_start());
     let first = |c: SchemeConfig| c.switch.ecn.unwrap().profiles[0].1;
     assert_eq!(first(c).kmin_bytes, 100_000);
     let step = first(config("dctcp", &["scheme.parameters=hpcc-paper"]));

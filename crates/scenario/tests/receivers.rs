@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use dataplane::config::{
-    Admission, Assist, Classify, HomaConfig, PathChoice, Recovery, Schedule, Sending,
-    TransportConfig,
+    Admission, Assist, Classify, PathChoice, Recovery, Schedule, Sending, TransportConfig,
 };
+use dataplane::transport::homa::HomaConfig;
 use dataplane::units::MS;
 use scenario::{Changes, Scenario, ScenarioError, SchemeConfig, surroundings};
 

@@ -3,7 +3,7 @@ use crate::{close, path};
 use dataplane::cc::Control;
 use dataplane::cc::PathInfo;
 use dataplane::cc::dcqcn::Dcqcn;
-use dataplane::config::{CnpReaction, DcqcnConfig};
+use dataplane::cc::dcqcn::{CnpReaction, DcqcnConfig};
 use proptest::prelude::*;
 
 const US: u64 = 1_000_000;

@@ -1,8 +1,8 @@
 use crate::sets::DctcpSets;
 use crate::{ack, close, path};
 use dataplane::cc::dctcp::Dctcp;
+use dataplane::cc::dctcp::DctcpConfig;
 use dataplane::cc::{AckInfo, Control};
-use dataplane::config::DctcpConfig;
 
 /// A flow of 100 Gb/s: BDP 100 000 bytes, packets of 1 000.
 struct Flow {

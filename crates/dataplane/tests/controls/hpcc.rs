@@ -1,8 +1,8 @@
 use crate::sets::HpccSets;
 use crate::{ack, close, path};
 use dataplane::cc::hpcc::Hpcc;
+use dataplane::cc::hpcc::HpccConfig;
 use dataplane::cc::{AckInfo, Control};
-use dataplane::config::HpccConfig;
 use dataplane::int::{IntHop, IntStack, MAX_HOPS, padding_bytes};
 
 const US: u64 = 1_000_000;

@@ -4,7 +4,7 @@ use crate::close;
 use crate::hpcc::{Flow, port, stack};
 use crate::sets::HpccSets;
 use dataplane::cc::hpcc::Reciprocals;
-use dataplane::config::{Division, HpccConfig, Reaction};
+use dataplane::cc::hpcc::{Division, HpccConfig, Reaction};
 use dataplane::int::{IntHop, IntStack};
 use proptest::prelude::*;
 

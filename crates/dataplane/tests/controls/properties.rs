@@ -1,14 +1,17 @@
 use crate::path;
 use crate::sets::{DcqcnSets, DctcpSets, HpccSets, TimelySets};
+use dataplane::cc::dcqcn::DcqcnConfig;
 use dataplane::cc::dctcp::Dctcp;
+use dataplane::cc::dctcp::DctcpConfig;
 use dataplane::cc::fixed_window::FixedWindow;
+use dataplane::cc::fixed_window::FixedWindowConfig;
 use dataplane::cc::hpcc::Hpcc;
+use dataplane::cc::hpcc::HpccConfig;
 use dataplane::cc::line_rate::LineRate;
+use dataplane::cc::line_rate::LineRateConfig;
+use dataplane::cc::timely::TimelyConfig;
 use dataplane::cc::{AckInfo, Control, Mixed, PathInfo, PerClass};
-use dataplane::config::{
-    ControlConfig, DcqcnConfig, DctcpConfig, FixedWindowConfig, HpccConfig, LineRateConfig,
-    TimelyConfig,
-};
+use dataplane::config::ControlConfig;
 use dataplane::int::{IntHop, IntStack};
 use proptest::prelude::*;
 

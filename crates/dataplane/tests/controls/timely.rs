@@ -1,8 +1,8 @@
 use crate::sets::{PATCHED, TimelySets};
 use crate::{ack, close, path};
 use dataplane::cc::timely::Timely;
+use dataplane::cc::timely::TimelyConfig;
 use dataplane::cc::{AckInfo, Control};
-use dataplane::config::TimelyConfig;
 
 const US: u64 = 1_000_000;
 

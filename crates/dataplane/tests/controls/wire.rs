@@ -3,8 +3,9 @@
 use crate::sets::HpccSets;
 use crate::{ack, close, path};
 use dataplane::cc::hpcc::Hpcc;
+use dataplane::cc::hpcc::HpccConfig;
 use dataplane::cc::{AckInfo, Control};
-use dataplane::config::{HpccConfig, IntConfig};
+use dataplane::config::IntConfig;
 use dataplane::int::wire::{self, WireError};
 use dataplane::int::{IntFormat, IntHop, IntStack, Layout, MAX_HOPS};
 use proptest::prelude::*;

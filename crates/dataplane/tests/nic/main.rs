@@ -11,6 +11,11 @@ mod sending;
 mod sets;
 
 use dataplane::cc::PathInfo;
+use dataplane::cc::dcqcn::DcqcnConfig;
+use dataplane::cc::dctcp::DctcpConfig;
+use dataplane::cc::fixed_window::FixedWindowConfig;
+use dataplane::cc::hpcc::HpccConfig;
+use dataplane::cc::line_rate::LineRateConfig;
 use dataplane::config::*;
 use dataplane::hop::Scheme;
 use dataplane::hop::bfc::{Bitmap, PauseFlow, PauseQueue};

@@ -1,11 +1,14 @@
 //! The parameter sets that papers name, for tests. Scenarios have them as defaults and presets.
 #![allow(dead_code, reason = "each test uses some of them")]
 
-use dataplane::config::{
-    CnpReaction, CreditQueue, DcqcnConfig, DctcpConfig, DelayWindowConfig, Division,
-    ExpressPassConfig, HpccConfig, IntConfig, NdpConfig, Reaction, TimelyBand, TimelyConfig,
-    TrimConfig,
-};
+use dataplane::cc::dcqcn::{CnpReaction, DcqcnConfig};
+use dataplane::cc::dctcp::DctcpConfig;
+use dataplane::cc::delay_window::DelayWindowConfig;
+use dataplane::cc::hpcc::{Division, HpccConfig, Reaction};
+use dataplane::cc::timely::{TimelyBand, TimelyConfig};
+use dataplane::config::{CreditQueue, IntConfig, TrimConfig};
+use dataplane::transport::expresspass::ExpressPassConfig;
+use dataplane::transport::ndp::NdpConfig;
 use dataplane::units::{Time, US};
 
 /// How far apart the CNPs of one flow are at least in the DCQCN paper, in ps.

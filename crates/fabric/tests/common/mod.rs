@@ -11,13 +11,19 @@ use dataplane::hop::{HopConfig, Scheme};
 use dataplane::packet::SchemeSet;
 use std::sync::Arc;
 
+use dataplane::cc::dcqcn::DcqcnConfig;
+use dataplane::cc::dctcp::DctcpConfig;
+use dataplane::cc::fixed_window::FixedWindowConfig;
+use dataplane::cc::hpcc::HpccConfig;
+use dataplane::cc::line_rate::LineRateConfig;
+use dataplane::cc::timely::TimelyConfig;
 use dataplane::config::{
     Accounting, Admission, Alpha, AssignConfig, Assist, BaseRtt, ClassConfig, Classify,
-    ControlConfig, DcqcnConfig, DctcpConfig, EcnConfig, FixedWindowConfig, HomaConfig, HostConfig,
-    HpccConfig, IntConfig, LineRateConfig, MmuConfig, NicConfig, PathChoice, Pfc, PfcThreshold,
-    Recovery, Red, Schedule, Scope, Sending, TimelyConfig, TransportConfig,
+    ControlConfig, EcnConfig, HostConfig, IntConfig, MmuConfig, NicConfig, PathChoice, Pfc,
+    PfcThreshold, Recovery, Red, Schedule, Scope, Sending, TransportConfig,
 };
 use dataplane::switch::{Pairs, SwitchConfig};
+use dataplane::transport::homa::HomaConfig;
 use dataplane::units::{MS, Rate, Time, US};
 use fabric::engine::{Clock, OnDeadlock, Plan, Simulation, Threads};
 use fabric::link_failures::LinkFailures;

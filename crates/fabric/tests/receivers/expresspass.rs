@@ -1,8 +1,9 @@
 //! ExpressPass (`specs/expresspass.md`).
 
 use super::*;
-use dataplane::config::{Admission, ExpressPassConfig, PathChoice, Sending, TransportConfig};
+use dataplane::config::{Admission, PathChoice, Sending, TransportConfig};
 use dataplane::sink::DropCause;
+use dataplane::transport::expresspass::ExpressPassConfig;
 use dataplane::units::US;
 use fabric::routing::{asymmetry, routes};
 

@@ -1,8 +1,9 @@
 //! Homa (`specs/homa.md`).
 
 use super::*;
-use dataplane::config::{Admission, HomaConfig, PathChoice, Sending, TransportConfig};
+use dataplane::config::{Admission, PathChoice, Sending, TransportConfig};
 use dataplane::sink::DropCause;
+use dataplane::transport::homa::HomaConfig;
 use dataplane::units::US;
 
 fn with(s: Setup, change: impl FnOnce(&mut HomaConfig)) -> Setup {

@@ -1,8 +1,9 @@
 //! NDP (`specs/ndp.md`).
 
 use super::*;
-use dataplane::config::{Assist, NdpConfig, PathChoice, Sending, TransportConfig, TrimConfig};
+use dataplane::config::{Assist, PathChoice, Sending, TransportConfig, TrimConfig};
 use dataplane::sink::DropCause;
+use dataplane::transport::ndp::NdpConfig;
 use dataplane::units::US;
 
 fn with(s: Setup, change: impl FnOnce(&mut NdpConfig)) -> Setup {

@@ -4,7 +4,8 @@
 use super::*;
 use common::*;
 use dataplane::cc::hpcc::Reciprocals;
-use dataplane::config::{BaseRtt, ControlConfig, Division, HpccConfig, Reaction, Sending};
+use dataplane::cc::hpcc::{Division, HpccConfig, Reaction};
+use dataplane::config::{BaseRtt, ControlConfig, Sending};
 use dataplane::int::{Counter, IntFormat, Layout};
 use dataplane::units::{MS, US};
 use traffic::Flow;

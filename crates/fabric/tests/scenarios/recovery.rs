@@ -2,9 +2,9 @@
 
 use super::*;
 use common::*;
+use dataplane::cc::fixed_window::FixedWindowConfig;
 use dataplane::config::{
-    Admission, Alpha, ControlConfig, FixedWindowConfig, IrnConfig, IrnWindow, PathChoice, Recovery,
-    Sending,
+    Admission, Alpha, ControlConfig, IrnConfig, IrnWindow, PathChoice, Recovery, Sending,
 };
 use dataplane::units::{MS, NEVER, US};
 use fabric::record::Ending;

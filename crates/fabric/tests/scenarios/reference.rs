@@ -12,7 +12,10 @@ use std::path::PathBuf;
 
 use super::*;
 use common::*;
-use dataplane::config::{BaseRtt, ControlConfig, DctcpConfig, HpccConfig, Sending, TimelyConfig};
+use dataplane::cc::dctcp::DctcpConfig;
+use dataplane::cc::hpcc::HpccConfig;
+use dataplane::cc::timely::TimelyConfig;
+use dataplane::config::{BaseRtt, ControlConfig, Sending};
 use dataplane::units::{NS, US};
 use traffic::Flow;
 

@@ -4,9 +4,8 @@
 use super::*;
 use crate::common::sets::DELAY_WINDOW;
 use common::*;
-use dataplane::config::{
-    AssignConfig, Classify, ControlConfig, FixedWindowConfig, Schedule, Sending,
-};
+use dataplane::cc::fixed_window::FixedWindowConfig;
+use dataplane::config::{AssignConfig, Classify, ControlConfig, Schedule, Sending};
 use dataplane::hop::HopConfig;
 use dataplane::hop::bfc::{BfcConfig, BitmapConfig, PauseBy};
 use dataplane::units::US;

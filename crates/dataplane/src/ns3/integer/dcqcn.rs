@@ -5,7 +5,7 @@
 
 use super::{line_bps, times};
 use crate::cc::PathInfo;
-use crate::config::DcqcnConfig;
+use crate::cc::dcqcn::DcqcnConfig;
 use crate::units::{NEVER, NS, Time};
 
 /// The clocks of a flow.

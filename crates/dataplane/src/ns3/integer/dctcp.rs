@@ -1,8 +1,8 @@
 //! DCTCP over rates.
 
 use super::{increase_bps, line_bps, times};
+use crate::cc::dctcp::DctcpConfig;
 use crate::cc::{AckInfo, PathInfo};
-use crate::config::DctcpConfig;
 
 #[derive(Clone, Debug)]
 pub(super) struct Dctcp {

@@ -1,8 +1,8 @@
 //! HPCC over rates.
 
 use super::{increase_bps, line_bps, ns};
+use crate::cc::hpcc::{HpccConfig, Reaction};
 use crate::cc::{AckInfo, PathInfo};
-use crate::config::{HpccConfig, Reaction};
 use crate::int::{IntHop, IntStack, MAX_HOPS};
 
 #[derive(Clone, Debug)]

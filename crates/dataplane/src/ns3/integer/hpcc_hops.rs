@@ -1,8 +1,8 @@
 //! HPCC over rates, one for each hop of the way; the lowest counts (`MULTI_RATE 1`).
 
 use super::{hpcc, increase_bps, line_bps, ns};
+use crate::cc::hpcc::{HpccConfig, Reaction};
 use crate::cc::{AckInfo, PathInfo};
-use crate::config::{HpccConfig, Reaction};
 use crate::int::{IntHop, MAX_HOPS};
 
 /// What is kept for a hop.

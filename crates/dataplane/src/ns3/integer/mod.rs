@@ -144,7 +144,10 @@ fn increase_bps(as_rate: Option<f64>, bytes: f64, path: &PathInfo) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig};
+    use crate::cc::dcqcn::DcqcnConfig;
+    use crate::cc::dctcp::DctcpConfig;
+    use crate::cc::hpcc::HpccConfig;
+    use crate::cc::timely::TimelyConfig;
     use crate::int::{IntHop, IntStack};
     use crate::sets::{DcqcnSets, DctcpSets, HpccSets, TimelySets};
     use crate::units::US;

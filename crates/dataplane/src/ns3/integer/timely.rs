@@ -1,8 +1,8 @@
 //! TIMELY with whole rates and round trips in nanoseconds.
 
 use super::{line_bps, ns, times};
+use crate::cc::timely::TimelyConfig;
 use crate::cc::{AckInfo, PathInfo};
-use crate::config::TimelyConfig;
 
 #[derive(Clone, Debug)]
 pub(super) struct Timely {
