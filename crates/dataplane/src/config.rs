@@ -50,7 +50,7 @@ pub enum Classify {
     },
     /// A queue for every flow with packets here (ideal).
     PerFlow,
-    /// The queue that the packet asks for by its number, that of its priority level (Homa).
+    /// The queue that the packet asks for by its number, that of its priority level.
     Priority {
         /// Levels, and queues, per class.
         levels: u16,

@@ -113,7 +113,7 @@ impl IntStack {
         &self.hops[..self.len as usize]
     }
 
-    /// XOR of the switches' identifiers (HPCC's pathID): tells that the path changed.
+    /// XOR of the switches' identifiers (pathID, HPCC-10): tells that the path changed.
     #[inline]
     #[must_use]
     pub const fn path(&self) -> u16 {

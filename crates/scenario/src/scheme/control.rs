@@ -43,7 +43,7 @@ fn own(declared: &cc::Declaration, values: &Values) -> Result<Own, dataplane::pa
 }
 
 pub(super) fn read_control(s: &Section<'_>) -> Option<Control> {
-    let words = s.required("control", "\"hpcc\"", words);
+    let words = s.required("control", "\"line-rate\"", words);
     let chosen = |name: &str| words.iter().flatten().any(|word| *word == name);
     let useless = |name: &str| format!("`control` is not \"{name}\"");
     let mut owns = Vec::new();

@@ -1,7 +1,7 @@
 //! `[scheme]`: a preset and any axis set alone.
 //!
-//! An axis is a word (`control = "hpcc"`); its parameters are a table of that word
-//! (`hpcc = { eta = 0.95 }`). A table whose word was not chosen would do nothing, so it is refused.
+//! An axis is a word (`control = "fixed-window"`); its parameters are a table of that word
+//! (`fixed-window = { window = "64KB" }`). A table whose word was not chosen would do nothing, so it is refused.
 
 mod combinations;
 mod configure;
@@ -83,7 +83,7 @@ pub enum ClassifySpec {
     },
     /// One queue per flow.
     PerFlow,
-    /// One queue per priority level (Homa).
+    /// One queue per priority level.
     Priority,
 }
 
