@@ -4,7 +4,7 @@ use crate::document::{Table, Value, built_in};
 use crate::keys::{ROOT, RUN, SWITCH};
 use crate::params;
 use crate::presets::{Preset, Profile};
-use crate::scheme::{AXES, LISTED, of_lists, tables};
+use crate::scheme::{AXES, tables};
 
 const COMMON: &str = include_str!("../presets/common.toml");
 
@@ -74,31 +74,12 @@ pub fn default_text() -> String {
     .concat()
 }
 
-/// What every preset starts from, as TOML: `common.toml`, in which the tables whose parameters are
-/// declared have a header only, with their defaults below it.
+/// What every preset starts from, as TOML: all declared defaults, and the sets of parameters of `common.toml`.
 #[must_use]
 pub fn common() -> String {
-    let mut text = String::new();
-    for line in COMMON.lines() {
-        if line == "[scheme]" {
-            text += &params::defaults("scheme", &AXES[2..], "");
-            continue;
-        }
-        let declared = tables().find(|(name, _)| line == format!("[scheme.{name}]"));
-        let named: Vec<_> = match (declared, line) {
-            (Some(table), _) => vec![table],
-            (None, LISTED) => of_lists().collect(),
-            (None, _) => {
-                text += line;
-                text.push('\n');
-                continue;
-            }
-        };
-        for (name, params) in named {
-            text += &params::defaults(&format!("scheme.{name}"), params, "");
-        }
-    }
-    text
+    let axes = params::defaults("scheme", &AXES[2..], "");
+    let tables = tables().map(|(name, of)| params::defaults(&format!("scheme.{name}"), of, ""));
+    axes + &tables.collect::<String>() + COMMON
 }
 
 /// The table of one of the texts in `presets/`.

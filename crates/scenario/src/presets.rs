@@ -1,6 +1,6 @@
 //! Presets: named sets of answers, kept as TOML beside this crate so that each value stands next
-//! to the rule that it follows (specs/presets.md). What they start from is `common.toml` and the
-//! declared parameters.
+//! to the rule that it follows (specs/presets.md). They start from the defaults that schemes declare
+//! and a set of parameters of `common.toml`.
 
 /// A preset as it is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,18 +12,14 @@ use dataplane::units::NS;
 /// A table and its parameters.
 type Declared = (&'static str, &'static [Param]);
 
-/// Each table and its parameters. Their defaults are a layer below every preset, in the place of the header that
-/// `presets/common.toml` has for the table.
+/// Each table and its parameters. Their defaults are a layer below every preset.
 pub(crate) fn tables() -> impl Iterator<Item = Declared> {
     let switch = BEFORE_HOP.iter().chain(HopSpec::WORDS).copied();
     switch.chain(of_lists()).chain(AFTER_HOP.iter().copied())
 }
 
-/// The line of `presets/common.toml` in the place of which stand the defaults of [`of_lists`].
-pub(crate) const LISTED: &str = "# [scheme.<control>]";
-
 /// The tables of the words of `control`, as far as these have parameters.
-pub(crate) fn of_lists() -> impl Iterator<Item = Declared> {
+fn of_lists() -> impl Iterator<Item = Declared> {
     let with_parameters = |(_, params): &Declared| !params.is_empty();
     CONTROLS_AND_TRANSPORTS
         .iter()
