@@ -386,6 +386,12 @@ impl Sending {
         let all = self.controls().iter().map(ControlConfig::needs);
         all.reduce(Needs::and).unwrap_or(Needs::NOTHING)
     }
+
+    /// Whether a control reads how many switches are on a flow's path.
+    #[must_use]
+    pub fn reads_hops(&self) -> bool {
+        self.controls().iter().any(|control| control.needs().hops)
+    }
 }
 
 impl From<ControlConfig> for Sending {
@@ -521,6 +527,17 @@ pub struct HostConfig {
     pub ack_repeats: bool,
     /// `hash` of a packet holds its ports ([`crate::route::ports`]), and an ACK swaps them.
     pub ports_in_hash: bool,
+    /// Time that the host takes for each frame of a flow; `None`: none.
+    pub processing: Option<Processing>,
+}
+
+/// Time that a host takes for each frame of a flow that arrives (NIC-40).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Processing {
+    /// The same for each frame, in ps.
+    pub delay_ps: Time,
+    /// Frames are processed one after another at this rate; `None`: all at once.
+    pub rate: Option<Rate>,
 }
 
 impl Default for HostConfig {
@@ -532,6 +549,7 @@ impl Default for HostConfig {
             nak_interval_ps: None,
             ack_repeats: true,
             ports_in_hash: false,
+            processing: None,
         }
     }
 }

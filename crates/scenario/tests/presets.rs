@@ -3,6 +3,8 @@
 #[path = "../../dataplane/tests/sets/mod.rs"]
 mod sets;
 
+use dataplane::cc::powertcp::{Beta, PowerConfig, PowerTcpConfig};
+use dataplane::cc::swift::SwiftConfig;
 use dataplane::hop::bfc::{BfcConfig, BitmapConfig, PauseBy};
 use dataplane::hop::cbfc::{CbfcConfig, Limit};
 use dataplane::hop::{HopConfig, Scheme};
@@ -102,15 +104,26 @@ fn common() {
         if c.nic.recovery == Recovery::Own {
             continue; // Receiver-driven ones have tests of their own.
         }
-        let timely = matches!(c.nic.control, Sending::Control(ControlConfig::Timely(_)));
-        let hpcc = matches!(c.nic.control, Sending::Control(ControlConfig::Hpcc(_)));
+        // PRE-200, PRE-203
+        let stamped = matches!(
+            c.nic.control,
+            Sending::Control(
+                ControlConfig::Timely(_)
+                    | ControlConfig::Swift(_)
+                    | ControlConfig::ThetaPowerTcp(_)
+            )
+        );
+        let told = matches!(
+            c.nic.control,
+            Sending::Control(ControlConfig::Hpcc(_) | ControlConfig::PowerTcp(_))
+        );
         assert_eq!(
             (c.nic.mtu, c.nic.header),
-            (1000, if timely { 56 } else { 48 }),
+            (1000, if stamped { 56 } else { 48 }),
             "{}",
             preset.name
         );
-        assert_eq!(c.nic.ack, if hpcc { 46 } else { 60 }, "{}", preset.name); // PRE-19
+        assert_eq!(c.nic.ack, if told { 46 } else { 60 }, "{}", preset.name); // PRE-19, PRE-202
         assert_eq!(c.switch.path, PathChoice::Flow);
         assert_eq!(c.base_rtt, BaseRtt::Network);
         assert_eq!(
@@ -938,4 +951,65 @@ fn epoch() {
     assert!(scenario.resolved.contains("epoch = \"2s\"  # scenario"));
     assert_eq!(scenario.spec.run.until_ps, plain.spec.run.until_ps);
     assert_eq!(scenario.spec.traffic, plain.spec.traffic);
+}
+
+// PRE-200, PRE-204, PRE-205.
+#[test]
+fn swift() {
+    let c = config("swift", &[]);
+    assert_eq!(
+        c.nic.control,
+        Sending::Control(ControlConfig::Swift(SwiftConfig::default()))
+    );
+    let plain = config("swift", &["scheme.swift.fs_range=\"off\""]);
+    let Sending::Control(ControlConfig::Swift(plain)) = plain.nic.control else {
+        panic!("{:?}", plain.nic.control);
+    };
+    assert_eq!(plain.scaling, None);
+}
+
+// PRE-201.
+#[test]
+fn hosts_take_no_time() {
+    let host = |set: &[&str]| config("swift", set).nic.host.processing;
+    assert_eq!(host(&[]), None);
+    let processing = host(&[
+        "scheme.nic.host_delay=\"5us\"",
+        "scheme.nic.host_rate=\"40Gbps\"",
+    ])
+    .unwrap();
+    assert_eq!(processing.delay_ps, 5 * US);
+    assert!(host(&["scheme.nic.host_delay=\"5us\""]).is_some());
+}
+
+// PRE-202, PRE-203, PRE-206, PRE-207.
+#[test]
+fn powertcp() {
+    let power = PowerConfig {
+        gamma: 0.9,
+        beta: Beta::Rate(6e8),
+        eta: 1.0,
+        floor: 0.5,
+        min_rate_bps: 1e8,
+    };
+    let c = config("powertcp", &[]);
+    assert_eq!(
+        c.nic.control,
+        Sending::Control(ControlConfig::PowerTcp(PowerTcpConfig {
+            power,
+            ..PowerTcpConfig::paper(1e11)
+        }))
+    );
+    assert!(c.switch.int.is_some());
+    let theta = config("theta-powertcp", &[]);
+    assert_eq!(
+        theta.nic.control,
+        Sending::Control(ControlConfig::ThetaPowerTcp(power))
+    );
+    assert!(theta.switch.int.is_none());
+    let flows = config("powertcp", &["scheme.powertcp.beta=\"10 flows\""]);
+    let Sending::Control(ControlConfig::PowerTcp(flows)) = flows.nic.control else {
+        panic!("{:?}", flows.nic.control);
+    };
+    assert_eq!(flows.power.beta, Beta::Flows(10));
 }

@@ -7,7 +7,8 @@
 //! early once they change nothing, so a long silence costs no more than the way back to line rate.
 
 use super::{
-    ARITHMETIC, AckInfo, Control, Needs, Notification, PathInfo, Scheme, WINDOW, floor_window,
+    ARITHMETIC, AckInfo, Control, LossInfo, Needs, Notification, PathInfo, Scheme, WINDOW,
+    floor_window,
 };
 use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
 use crate::units::{NEVER, Time};
@@ -251,7 +252,7 @@ impl Control for Dcqcn {
         }
     }
 
-    fn on_loss(&mut self, _config: &DcqcnConfig, _path: &PathInfo, _snd_nxt: u64) {}
+    fn on_loss(&mut self, _config: &DcqcnConfig, _path: &PathInfo, _loss: &LossInfo) {}
 
     #[inline]
     fn rate_bps(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) -> f64 {

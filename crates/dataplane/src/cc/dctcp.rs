@@ -1,7 +1,9 @@
 //! DCTCP's sender: the window shrinks by half of the share of marked bytes (rules in
 //! `specs/dctcp.md`).
 
-use super::{ARITHMETIC_OF_A_WINDOW, AckInfo, Control, Needs, PathInfo, Scheme, floor_window};
+use super::{
+    ARITHMETIC_OF_A_WINDOW, AckInfo, Control, LossInfo, Needs, PathInfo, Scheme, floor_window,
+};
 use crate::param::{Conflict, Param, Values};
 use crate::units::Time;
 
@@ -148,9 +150,9 @@ impl Control for Dctcp {
     #[inline]
     fn on_send(&mut self, _config: &DctcpConfig, _path: &PathInfo, _now: Time, _bytes: u64) {}
 
-    fn on_loss(&mut self, config: &DctcpConfig, path: &PathInfo, snd_nxt: u64) {
+    fn on_loss(&mut self, config: &DctcpConfig, path: &PathInfo, loss: &LossInfo) {
         if !self.reduced {
-            self.reduce(0.5, config, path, snd_nxt); // DCTCP-12
+            self.reduce(0.5, config, path, loss.snd_nxt); // DCTCP-12
         }
     }
 

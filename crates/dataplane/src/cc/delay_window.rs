@@ -4,7 +4,7 @@
 //!
 //! The rules are in `specs/bfc.md`.
 
-use super::{AckInfo, Control, Needs, PathInfo, Scheme, floor_window};
+use super::{AckInfo, Control, LossInfo, Needs, PathInfo, Scheme, floor_window};
 use crate::param::{Conflict, Param, Values};
 use crate::units::Time;
 
@@ -88,7 +88,7 @@ impl Control for DelayWindow {
     #[inline]
     fn on_send(&mut self, _config: &DelayWindowConfig, _path: &PathInfo, _now: Time, _bytes: u64) {}
 
-    fn on_loss(&mut self, _config: &DelayWindowConfig, _path: &PathInfo, _snd_nxt: u64) {}
+    fn on_loss(&mut self, _config: &DelayWindowConfig, _path: &PathInfo, _loss: &LossInfo) {}
 
     #[inline]
     fn rate_bps(&mut self, _config: &DelayWindowConfig, _path: &PathInfo, _now: Time) -> f64 {
@@ -112,6 +112,8 @@ mod tests {
         line_bps: 1e11,
         bdp_bytes: 1e5,
         mtu: 1000,
+        frame_bytes: 1048,
+        hops: 1,
         class: 0,
     };
 
@@ -123,6 +125,8 @@ mod tests {
             snd_nxt: 0,
             marked: false,
             rtt_ps,
+            remote_host_ps: 0,
+            local_host_ps: 0,
             int: None,
         }
     }

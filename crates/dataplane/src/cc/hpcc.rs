@@ -11,7 +11,9 @@
 mod reciprocals;
 mod registers;
 
-use super::{ARITHMETIC_OF_A_WINDOW, AckInfo, Control, Needs, PathInfo, Scheme, floor_window};
+use super::{
+    ARITHMETIC_OF_A_WINDOW, AckInfo, Control, LossInfo, Needs, PathInfo, Scheme, floor_window,
+};
 use crate::int::{Counter, IntConfig, IntFormat, IntHop, IntStack, MAX_HOPS};
 use crate::param::{Conflict, Kind, MAX_RATE_BPS, Param, Values};
 use crate::units::Time;
@@ -290,7 +292,7 @@ impl Control for Hpcc {
     fn on_send(&mut self, _config: &HpccConfig, _path: &PathInfo, _now: Time, _bytes: u64) {}
 
     // HPCC-25
-    fn on_loss(&mut self, _config: &HpccConfig, _path: &PathInfo, _snd_nxt: u64) {}
+    fn on_loss(&mut self, _config: &HpccConfig, _path: &PathInfo, _loss: &LossInfo) {}
 
     #[inline]
     fn rate_bps(&mut self, _config: &HpccConfig, _path: &PathInfo, _now: Time) -> f64 {

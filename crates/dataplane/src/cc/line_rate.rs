@@ -1,6 +1,6 @@
 //! No congestion control: a flow sends as fast as its port, without a window.
 
-use super::{AckInfo, Control, Needs, PathInfo, Scheme};
+use super::{AckInfo, Control, LossInfo, Needs, PathInfo, Scheme};
 use crate::param::{Conflict, Param, Values};
 use crate::units::Time;
 
@@ -43,7 +43,7 @@ impl Control for LineRate {
     #[inline]
     fn on_send(&mut self, _config: &LineRateConfig, _path: &PathInfo, _now: Time, _bytes: u64) {}
 
-    fn on_loss(&mut self, _config: &LineRateConfig, _path: &PathInfo, _snd_nxt: u64) {}
+    fn on_loss(&mut self, _config: &LineRateConfig, _path: &PathInfo, _loss: &LossInfo) {}
 
     #[inline]
     fn rate_bps(&mut self, _config: &LineRateConfig, _path: &PathInfo, _now: Time) -> f64 {

@@ -3,7 +3,7 @@
 //! A NIC with one control for all flows has none of this: it is compiled for its control, and its flows
 //! are as small as that.
 
-use super::{AckInfo, Control, ControlConfig, PathInfo, controls};
+use super::{AckInfo, Control, ControlConfig, LossInfo, PathInfo, controls};
 use crate::units::Time;
 
 /// The control of each traffic class; classes beyond the last have that of the last.
@@ -79,8 +79,8 @@ macro_rules! define {
                 each!(self, config, path, (control, own) => control.on_send(own, path, now, bytes));
             }
 
-            fn on_loss(&mut self, config: &PerClass, path: &PathInfo, snd_nxt: u64) {
-                each!(self, config, path, (control, own) => control.on_loss(own, path, snd_nxt));
+            fn on_loss(&mut self, config: &PerClass, path: &PathInfo, loss: &LossInfo) {
+                each!(self, config, path, (control, own) => control.on_loss(own, path, loss));
             }
 
             fn rate_bps(&mut self, config: &PerClass, path: &PathInfo, now: Time) -> f64 {

@@ -12,6 +12,9 @@ pub mod fixed_window;
 pub mod hpcc;
 pub mod line_rate;
 mod mixed;
+pub mod powertcp;
+pub mod swift;
+pub mod theta_powertcp;
 pub mod timely;
 
 use std::fmt::Debug;
@@ -33,6 +36,9 @@ macro_rules! controls {
             Timely(timely),
             Dctcp(dctcp),
             DelayWindow(delay_window),
+            Swift(swift),
+            PowerTcp(powertcp),
+            ThetaPowerTcp(theta_powertcp),
         }
     };
 }
@@ -57,9 +63,8 @@ pub trait Control: Debug + Sized {
     /// A packet of `bytes` payload bytes starts its transmission.
     fn on_send(&mut self, config: &Self::Config, path: &PathInfo, now: Time, bytes: u64);
 
-    /// Packets were lost (a NAK or a timeout). `snd_nxt` is the first byte not yet sent, as it was
-    /// before the flow goes back.
-    fn on_loss(&mut self, config: &Self::Config, path: &PathInfo, snd_nxt: u64);
+    /// Packets were lost.
+    fn on_loss(&mut self, config: &Self::Config, path: &PathInfo, loss: &LossInfo);
 
     /// Pacing rate at `now` in bits per second; infinity means the port's own speed.
     fn rate_bps(&mut self, config: &Self::Config, path: &PathInfo, now: Time) -> f64;
@@ -143,6 +148,8 @@ pub struct Needs {
     pub path: bool,
     /// It limits what is in flight, or its pace.
     pub limits: bool,
+    /// It reads how many switches are on the path ([`PathInfo::hops`]).
+    pub hops: bool,
 }
 
 impl Needs {
@@ -153,6 +160,7 @@ impl Needs {
         cnp: false,
         path: true,
         limits: true,
+        hops: false,
     };
 
     /// What flows need of which some need this and some the other.
@@ -164,6 +172,7 @@ impl Needs {
             cnp: self.cnp || other.cnp,
             path: self.path || other.path,
             limits: self.limits && other.limits,
+            hops: self.hops || other.hops,
         }
     }
 }
@@ -214,6 +223,10 @@ pub struct PathInfo {
     pub bdp_bytes: f64,
     /// Payload bytes of a full packet.
     pub mtu: u32,
+    /// Bytes on the wire of a full packet.
+    pub frame_bytes: u32,
+    /// Switches on the shortest path; 0 where no control needs them ([`Needs::hops`]).
+    pub hops: u16,
     /// Traffic class of the flow.
     pub class: u8,
 }
@@ -259,6 +272,17 @@ pub(crate) fn floor_window(bytes: f64) -> u64 {
     (bytes as u64).max(1)
 }
 
+/// What a sender knows of a loss.
+#[derive(Clone, Copy, Debug)]
+pub struct LossInfo {
+    /// When it heard of it.
+    pub now: Time,
+    /// First byte not yet sent, as it was before the flow goes back.
+    pub snd_nxt: u64,
+    /// Nothing came for a retransmission timeout; else a NAK or a notice came.
+    pub timeout: bool,
+}
+
 /// What an acknowledgement says. Sequence numbers are in payload bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct AckInfo<'a> {
@@ -274,6 +298,10 @@ pub struct AckInfo<'a> {
     pub marked: bool,
     /// From the start of the packet's transmission to the arrival of its ACK, in ps.
     pub rtt_ps: Time,
+    /// How much of that the receiver's host took before it acknowledged, in ps (NIC-42).
+    pub remote_host_ps: Time,
+    /// How much of that the sender's host took before it looked at the ACK, in ps (NIC-42).
+    pub local_host_ps: Time,
     /// Telemetry of the packet as the receiver returned it, if there is any (HPCC-04).
     pub int: Option<&'a IntStack>,
 }

@@ -1,7 +1,9 @@
 //! TIMELY's sender: the rate follows the slope of the round-trip time (rules in
 //! `specs/timely.md`).
 
-use super::{ARITHMETIC, AckInfo, Control, Needs, PathInfo, Scheme, WINDOW, floor_window};
+use super::{
+    ARITHMETIC, AckInfo, Control, LossInfo, Needs, PathInfo, Scheme, WINDOW, floor_window,
+};
 use crate::param::{Conflict, Param, Values};
 use crate::units::{Time, US};
 
@@ -230,7 +232,7 @@ impl Control for Timely {
     fn on_send(&mut self, _config: &TimelyConfig, _path: &PathInfo, _now: Time, _bytes: u64) {}
 
     // TIMELY-17
-    fn on_loss(&mut self, _config: &TimelyConfig, _path: &PathInfo, _snd_nxt: u64) {}
+    fn on_loss(&mut self, _config: &TimelyConfig, _path: &PathInfo, _loss: &LossInfo) {}
 
     #[inline]
     fn rate_bps(&mut self, _config: &TimelyConfig, _path: &PathInfo, _now: Time) -> f64 {

@@ -14,6 +14,7 @@ pub(crate) mod fifo;
 pub(crate) mod flow;
 pub(crate) mod half;
 mod halves;
+mod host;
 mod link;
 mod obey;
 mod reach;
@@ -33,6 +34,7 @@ pub use counters::{DrivenCounters, NicCounters};
 pub use flow::{FlowEnd, FlowStart};
 use half::{Common, SendingHalf};
 use halves::{Half, each};
+use host::Host;
 pub use reach::{CUT_OFF, OUT_OF_REACH};
 
 /// A NIC with one or several ports. Give it flows, packets and the time.
@@ -42,6 +44,8 @@ pub struct Nic {
     half: Half,
     /// A hop scheme that counts what this NIC sends.
     hop: Option<Box<HostHop>>,
+    /// Frames that the host has not processed yet, where that takes time.
+    host: Option<Box<Host>>,
 }
 
 impl Nic {
@@ -52,6 +56,7 @@ impl Nic {
             common: Common::new(config, classes, ports),
             half: Half::new(config, classes, ports),
             hop: None,
+            host: config.host.processing.map(|p| Box::new(Host::new(p))),
         }
     }
 
@@ -116,11 +121,40 @@ impl Nic {
         if arena.hot(id).is_frame() {
             return self.obey(now, port, id, arena, sink);
         }
+        if let Some(host) = &mut self.host {
+            if let Some(done_ps) = host.take(now, port, id, arena) {
+                sink.wake(done_ps);
+            }
+            return;
+        }
+        self.act_on(now, port, id, arena, sink);
+    }
+
+    /// The host has processed a frame of a flow.
+    #[inline]
+    fn act_on<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
         if self.hop.is_some() {
             self.note_arrival(now, port, id, arena, sink);
         }
         let common = &mut self.common;
         each!(&mut self.half, half => half.receive(now, common, port, id, arena, sink));
+    }
+
+    /// Acts on the frames that the host has processed, and asks to be called for the next.
+    fn process<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
+        while let Some((port, id)) = self.host.as_mut().and_then(|h| h.next(now, arena)) {
+            self.act_on(now, port, id, arena, sink);
+        }
+        if let Some(next_ps) = self.host.as_ref().and_then(|host| host.next_ps()) {
+            sink.wake(next_ps);
+        }
     }
 
     /// A frame that left this NIC by `port` was dropped on its way, and here is its record: data is
@@ -172,6 +206,9 @@ impl Nic {
 
     /// The time has come that the NIC gave to [`Sink::wake`].
     pub fn timer<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
+        if self.host.is_some() {
+            self.process(now, arena, sink);
+        }
         each!(&mut self.half, half => half.timer(now, &mut self.common, arena, sink));
         if self.hop.is_some() {
             self.serve_hop(now, arena, sink);
@@ -238,6 +275,7 @@ impl Nic {
     #[must_use]
     pub fn queued_replies(&self, arena: &Arena) -> u64 {
         let own = self.common.egress.queued_replies(arena);
-        own + each!(&self.half, half => half.queued(arena))
+        let unprocessed = self.host.as_ref().map_or(0, |host| host.waiting());
+        own + unprocessed + each!(&self.half, half => half.queued(arena))
     }
 }

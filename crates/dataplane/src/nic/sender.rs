@@ -5,7 +5,7 @@ use super::egress::{AlarmKind, Flow, State};
 use super::flow::{FlowEnd, FlowStart};
 use super::half::{Common, SendingHalf};
 use super::recovery::Reply;
-use crate::cc::{AckInfo, Control, Listed, Mixed, PerClass};
+use crate::cc::{AckInfo, Control, Listed, LossInfo, Mixed, PerClass};
 use crate::config::{NicConfig, Sending};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::prefetch::prefetch_whole;
@@ -91,6 +91,7 @@ fn read_reply<C: Chosen>(
     config: &NicConfig,
     nak: bool,
     cold: &Cold,
+    now: Time,
     newly: u64,
 ) -> u64 {
     let at = flow.progress(config.mtu);
@@ -106,21 +107,37 @@ fn read_reply<C: Chosen>(
     };
     let news = repair.replied(&at, &reply);
     if news.loss {
-        lost_something(flow, control, config);
+        lost_something(flow, control, config, now, false);
     }
     news.newly
 }
 
-/// The control hears of a loss.
-fn lost_something<C: Chosen>(flow: &mut Flow, control: &mut C, config: &NicConfig) {
+/// The control hears of a loss: when, and whether by a timeout.
+fn lost_something<C: Chosen>(
+    flow: &mut Flow,
+    control: &mut C,
+    config: &NicConfig,
+    now: Time,
+    timeout: bool,
+) {
     flow.asked_ps = NEVER; // NIC-09: what asked may be what was lost.
-    let snd_nxt = flow.bytes_below(flow.next, config.mtu);
-    control.on_loss(C::parameters(config), &flow.start.path, snd_nxt);
+    let loss = LossInfo {
+        now,
+        snd_nxt: flow.bytes_below(flow.next, config.mtu),
+        timeout,
+    };
+    control.on_loss(C::parameters(config), &flow.start.path, &loss);
 }
 
 /// NIC-20, NIC-21: send again from the first packet that is not acknowledged.
-fn go_back<C: Chosen>(flow: &mut Flow, control: &mut C, config: &NicConfig) {
-    lost_something(flow, control, config);
+fn go_back<C: Chosen>(
+    flow: &mut Flow,
+    control: &mut C,
+    config: &NicConfig,
+    now: Time,
+    timeout: bool,
+) {
+    lost_something(flow, control, config, now, timeout);
     flow.next = flow.acked;
 }
 
@@ -319,12 +336,12 @@ impl<C: Chosen> Sender<C> {
         let nak = packet.kind() == Kind::Nak;
         let newly = match flow.repair {
             None => seq - had,
-            Some(_) => read_reply(flow, control, config, nak, cold, seq - had),
+            Some(_) => read_reply(flow, control, config, nak, cold, now, seq - had),
         };
         if nak && flow.repair.is_none() {
             // NIC-20
             if packet.psn >= flow.acked && flow.next > flow.acked {
-                go_back(flow, control, config);
+                go_back(flow, control, config, now, false);
             }
         } else {
             // REC-19
@@ -336,6 +353,8 @@ impl<C: Chosen> Sender<C> {
                 snd_nxt: flow.bytes_below(flow.next, config.mtu),
                 marked: packet.has(flag::CE),
                 rtt_ps: now - cold.sent_ps,
+                remote_host_ps: cold.remote_host_ps,
+                local_host_ps: cold.local_host_ps,
                 int: stack.as_ref(),
             };
             control.on_ack(parameters, &flow.start.path, &ack);
@@ -397,9 +416,9 @@ impl<C: Chosen> Sender<C> {
         match &mut flow.repair {
             Some(repair) => {
                 repair.timed_out(&at);
-                lost_something(flow, control, config);
+                lost_something(flow, control, config, now, true);
             }
-            None => go_back(flow, control, config),
+            None => go_back(flow, control, config, now, true),
         }
         let again = now + shortest_ps;
         nic.egress.alarm(again, AlarmKind::Timeout, slot, sink);
@@ -496,7 +515,7 @@ impl<C: Chosen> SendingHalf for Sender<C> {
         if let Some(repair) = &mut flow.repair {
             repair.told(packet.psn, u64::from(cold.payload));
             let control = &mut self.controls[cold.slot as usize];
-            lost_something(flow, control, &nic.config);
+            lost_something(flow, control, &nic.config, now, false);
             self.revive(now, nic, cold.slot, sink);
         }
     }

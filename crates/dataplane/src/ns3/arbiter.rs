@@ -284,6 +284,8 @@ impl Scan {
             snd_nxt: pair.bytes_below(pair.next, config.mtu),
             marked,
             rtt_ps: now - cold.sent_ps,
+            remote_host_ps: cold.remote_host_ps,
+            local_host_ps: cold.local_host_ps,
             int: stack.as_ref(),
         };
         let old_bps = pair.control.rate_bps();

@@ -137,6 +137,10 @@ pub struct Cold {
     /// On the ACK of a whole flow: when its last byte arrived. On data that a credit let go: when
     /// that credit was sent.
     pub done_ps: Time,
+    /// On a reply: how long the receiver's host held the packet that it answers (NIC-42).
+    pub remote_host_ps: Time,
+    /// How long the host that has it now held it before it looked at it (NIC-42).
+    pub local_host_ps: Time,
     /// Sending endpoint.
     pub src: u32,
     /// Slot of the flow in the sender's NIC, echoed by ACK, NAK and CNP.

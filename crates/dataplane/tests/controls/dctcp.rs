@@ -1,5 +1,5 @@
 use crate::sets::DctcpSets;
-use crate::{ack, close, path};
+use crate::{ack, close, loss, path};
 use dataplane::cc::dctcp::Dctcp;
 use dataplane::cc::dctcp::DctcpConfig;
 use dataplane::cc::{AckInfo, Control};
@@ -166,7 +166,7 @@ fn a_loss_halves_once() {
     let mut flow = Flow::at_line_rate();
     flow.ack(false, 5_000);
     for _ in 0..3 {
-        flow.dctcp.on_loss(&flow.config, &path(100.0), 5_000);
+        flow.dctcp.on_loss(&flow.config, &path(100.0), &loss(5_000));
         assert_eq!(flow.window(), 50_000);
     }
     // Nor does a mark cut again before byte 5 000 is passed.
@@ -174,7 +174,8 @@ fn a_loss_halves_once() {
     flow.seq = 5_000;
     flow.ack(false, 20_000);
     let window = flow.window();
-    flow.dctcp.on_loss(&flow.config, &path(100.0), 20_000);
+    flow.dctcp
+        .on_loss(&flow.config, &path(100.0), &loss(20_000));
     assert_eq!(flow.window(), window / 2);
 }
 

@@ -1,5 +1,5 @@
 use crate::sets::HpccSets;
-use crate::{ack, close, path};
+use crate::{ack, close, loss, path};
 use dataplane::cc::hpcc::Hpcc;
 use dataplane::cc::hpcc::HpccConfig;
 use dataplane::cc::{AckInfo, Control};
@@ -324,7 +324,7 @@ fn no_telemetry_no_change() {
 fn a_loss_changes_nothing() {
     let config = HpccConfig::paper(1e11);
     let mut control = Hpcc::new(&config, &path(100.0), 0);
-    control.on_loss(&config, &path(100.0), 50_000);
+    control.on_loss(&config, &path(100.0), &loss(50_000));
     assert_eq!(control.window(&config, &path(100.0), 0), 100_000);
 }
 

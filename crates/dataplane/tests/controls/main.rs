@@ -6,19 +6,23 @@ mod dctcp;
 mod hpcc;
 mod hpcc_theory;
 mod hpcc_variants;
+mod powertcp;
 mod properties;
 #[path = "../sets/mod.rs"]
 mod sets;
+mod swift;
 mod timely;
 mod wire;
 
-use dataplane::cc::{AckInfo, PathInfo};
+use dataplane::cc::{AckInfo, LossInfo, PathInfo};
 
 /// 8 µs at `gbps`: 100 000 bytes at 100 Gb/s.
 fn path(gbps: f64) -> PathInfo {
     PathInfo {
         base_rtt_ps: 8_000_000,
         line_bps: gbps * 1e9,
+        frame_bytes: 1048,
+        hops: 1,
         bdp_bytes: gbps * 1000.0,
         mtu: 1000,
         class: 0,
@@ -34,7 +38,18 @@ fn ack(seq: u64, snd_nxt: u64) -> AckInfo<'static> {
         snd_nxt,
         marked: false,
         rtt_ps: 8_000_000,
+        remote_host_ps: 0,
+        local_host_ps: 0,
         int: None,
+    }
+}
+
+/// A NAK that finds this byte next to be sent.
+fn loss(snd_nxt: u64) -> LossInfo {
+    LossInfo {
+        now: 0,
+        snd_nxt,
+        timeout: false,
     }
 }
 

@@ -1,5 +1,5 @@
-use crate::path;
 use crate::sets::{DcqcnSets, DctcpSets, HpccSets, TimelySets};
+use crate::{loss, path};
 use dataplane::cc::dcqcn::DcqcnConfig;
 use dataplane::cc::dctcp::Dctcp;
 use dataplane::cc::dctcp::DctcpConfig;
@@ -9,8 +9,10 @@ use dataplane::cc::hpcc::Hpcc;
 use dataplane::cc::hpcc::HpccConfig;
 use dataplane::cc::line_rate::LineRate;
 use dataplane::cc::line_rate::LineRateConfig;
+use dataplane::cc::powertcp::{PowerConfig, PowerTcpConfig};
+use dataplane::cc::swift::SwiftConfig;
 use dataplane::cc::timely::TimelyConfig;
-use dataplane::cc::{AckInfo, Control, Mixed, PathInfo, PerClass};
+use dataplane::cc::{AckInfo, Control, LossInfo, Mixed, PathInfo, PerClass};
 use dataplane::config::ControlConfig;
 use dataplane::int::{IntHop, IntStack};
 use proptest::prelude::*;
@@ -34,11 +36,19 @@ fn control(kind: usize, line_bps: f64) -> (ControlConfig, f64) {
             window: true,
             ..DcqcnConfig::vendor(line_bps)
         }),
-        _ => ControlConfig::Dcqcn(DcqcnConfig {
+        6 => ControlConfig::Dcqcn(DcqcnConfig {
             window: true,
             min_rate_bps: least_bps,
             ..DcqcnConfig::paper()
         }),
+        7 => ControlConfig::PowerTcp(PowerTcpConfig {
+            power: PowerConfig {
+                floor: 0.0,
+                ..PowerConfig::paper(line_bps)
+            },
+            ..PowerTcpConfig::paper(line_bps)
+        }),
+        _ => ControlConfig::ThetaPowerTcp(PowerConfig::paper(line_bps)),
     };
     (config, least_bps)
 }
@@ -110,25 +120,34 @@ fn apply(control: &mut Mixed, config: &PerClass, path: &PathInfo, now: u64, op: 
                 snd_nxt: *snd_nxt,
                 marked: *marked,
                 rtt_ps: *rtt_ps,
+                remote_host_ps: 0,
+                local_host_ps: 0,
                 int: Some(&stack),
             };
             control.on_ack(config, path, &ack);
         }
         Op::Cnp => control.on_cnp(config, path, now),
         Op::Send(bytes) => control.on_send(config, path, now, *bytes),
-        Op::Loss(snd_nxt) => control.on_loss(config, path, *snd_nxt),
+        Op::Loss(snd_nxt) => {
+            let loss = LossInfo {
+                now,
+                timeout: snd_nxt % 2 == 0,
+                ..loss(*snd_nxt)
+            };
+            control.on_loss(config, path, &loss);
+        }
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
-    /// HPCC-20, HPCC-21, DCQCN-16, DCQCN-17, TIMELY-13, DCTCP-10: whatever the network says, the
+    /// HPCC-20, HPCC-21, DCQCN-16, DCQCN-17, TIMELY-13, DCTCP-10, POWER-05: whatever the network says, the
     /// rate is a number between the lowest and the line, and the window one between a byte and
     /// the larger of BDP and packet.
     #[test]
     fn rate_and_window_stay_in_bounds(
-        kind in 0usize..7,
+        kind in 0usize..9,
         gbps in prop_oneof![Just(0.01), Just(1.0), Just(100.0), Just(800.0)],
         no_rtt in prop::bool::weighted(0.1),
         ops in prop::collection::vec((0u64..50_000_000, op()), 1..60),
@@ -150,6 +169,38 @@ proptest! {
             let rate = control.rate_bps(&config, &path, now);
             let window = control.window(&config, &path, now);
             prop_assert!(rate >= least_bps && rate <= path.line_bps, "rate {} after {:?}", rate, op);
+            prop_assert!((1..=most).contains(&window), "window {} after {:?}", window, op);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1024))]
+
+    /// SWIFT-10, SWIFT-16: whatever the network says, the window lies between a packet and what the line
+    /// sends in the target, and the pace is a rate, or none.
+    #[test]
+    fn swifts_window_and_pace_stay_in_bounds(
+        gbps in prop_oneof![Just(0.01), Just(1.0), Just(100.0), Just(800.0)],
+        no_rtt in prop::bool::weighted(0.1),
+        ops in prop::collection::vec((0u64..50_000_000, op()), 1..60),
+    ) {
+        let mut path = path(gbps);
+        if no_rtt {
+            (path.base_rtt_ps, path.bdp_bytes) = (0, 0.0);
+        }
+        let config = PerClass::new(&[ControlConfig::Swift(SwiftConfig::default())]);
+        let mut control = Mixed::new(&config, &path, 0);
+        // A switch on the path: 22 µs.
+        let most = (gbps * 22_000.0 / 8.0).max(1_000.0) as u64;
+        let mut now = 0;
+        for (gap, op) in ops {
+            now += gap;
+            apply(&mut control, &config, &path, now, &op);
+            let rate = control.rate_bps(&config, &path, now);
+            let window = control.window(&config, &path, now);
+            prop_assert!(rate > 0.0, "rate {} after {:?}", rate, op);
+            prop_assert!(rate.is_infinite() || window == 1, "{} {}", rate, window);
             prop_assert!((1..=most).contains(&window), "window {} after {:?}", window, op);
         }
     }
@@ -184,7 +235,7 @@ fn the_class_of_a_flow_names_its_control() {
             ..path(100.0)
         };
         let mut control = Mixed::new(&config, &path, 0);
-        control.on_loss(&config, &path, 50_000);
+        control.on_loss(&config, &path, &loss(50_000));
         control.window(&config, &path, 0)
     });
     assert_eq!(windows, [u64::MAX, 5_000, 50_000, 50_000]);

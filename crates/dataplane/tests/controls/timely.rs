@@ -1,5 +1,5 @@
 use crate::sets::{PATCHED, TimelySets};
-use crate::{ack, close, path};
+use crate::{ack, close, loss, path};
 use dataplane::cc::timely::Timely;
 use dataplane::cc::timely::TimelyConfig;
 use dataplane::cc::{AckInfo, Control};
@@ -189,7 +189,7 @@ fn parameter_sets() {
 fn a_loss_changes_nothing() {
     let config = TimelyConfig::paper();
     let mut control = Timely::new(&config, &path(10.0), 0);
-    control.on_loss(&config, &path(10.0), 50_000);
+    control.on_loss(&config, &path(10.0), &loss(50_000));
     close(control.rate_bps(&config, &path(10.0), 0), 10e9);
 }
 

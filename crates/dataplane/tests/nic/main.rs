@@ -1,6 +1,7 @@
 //! The NIC against its rules, on a bench: frames in, frames out, wishes recorded.
 
 mod destinations;
+mod host;
 mod links;
 mod lossy;
 mod receiving;
@@ -167,6 +168,8 @@ fn start(flow: u32, bytes: u64) -> FlowStart {
             line_bps: 1e11,
             bdp_bytes: 1e5,
             mtu: 1000,
+            frame_bytes: 1048,
+            hops: 1,
             class: 0,
         },
         ways: 0,

@@ -132,6 +132,19 @@ impl FlowParameters {
         (rtt_ps, rate.bytes_in(rtt_ps))
     }
 
+    /// Bytes on the wire of a full packet.
+    pub fn full_frame_bytes(&self) -> u32 {
+        self.nic.data_bytes(self.nic.mtu).into()
+    }
+
+    /// Switches between two endpoints; 0 where no control reads their number.
+    pub fn hops(&mut self, src: u32, dst: u32) -> u16 {
+        if !self.nic.control.reads_hops() {
+            return 0;
+        }
+        (self.paths.hops(src, dst) - 1) as u16
+    }
+
     /// The record of a flow that has not finished yet.
     pub fn record(&mut self, flow: Flow) -> FlowRecord {
         let hash = self.hash(&flow);

@@ -73,6 +73,8 @@ impl<C: Calendar> Partition<C> {
                 line_bps: rate.bps() as f64,
                 bdp_bytes: bdp_bytes as f64,
                 mtu: u32::from(self.parameters.nic.mtu),
+                frame_bytes: self.parameters.full_frame_bytes(),
+                hops: self.parameters.hops(src, dst),
                 class: flow.class,
             },
             ways: self.parameters.path_count(src, dst),

@@ -9,6 +9,7 @@ mod circles;
 mod conservation;
 mod controls;
 mod engine;
+mod equilibria;
 mod fairness;
 mod hpcc;
 mod loss;

@@ -264,7 +264,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     if !good {
         return None;
     }
-    let (nic_queues, obeys, (arbiter, nic_shortest_first)) = nic?;
+    let (nic_queues, obeys, (arbiter, nic_shortest_first), processing) = nic?;
     let (nak_interval_ps, ack_repeats) = naks?;
     let path = match axes.word("path") {
         "flow" => PathChoice::Flow,
@@ -281,6 +281,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         nak_interval_ps,
         ack_repeats,
         ports_in_hash: path == PathChoice::Tuple,
+        processing,
     };
     let spec = SchemeSpec {
         preset: axes.word("preset").to_owned(),

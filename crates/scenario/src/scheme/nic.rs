@@ -4,11 +4,11 @@ use super::FrameClass;
 use crate::params;
 use crate::reader::Section;
 use crate::units::TIME;
-use dataplane::config::{Arbiter, IrnConfig, IrnWindow, Recovery};
+use dataplane::config::{Arbiter, IrnConfig, IrnWindow, Processing, Recovery};
 use dataplane::hop::{HopSpec, IGNORABLE, NIC_QUEUES, NO_NIC_QUEUES, OBEYS};
 use dataplane::packet::SchemeSet;
 use dataplane::param::{Conflict, MAX_SIZE_BYTES, Param, Value, Values};
-use dataplane::units::{NEVER, Time, US};
+use dataplane::units::{NEVER, Rate, Time, US};
 
 /// How often a missing packet is complained about, and whether repeated ones are acknowledged.
 type Naks = (Option<Time>, bool);
@@ -181,7 +181,7 @@ pub(super) fn read_ack(s: &Section<'_>) -> Option<Ack> {
     })
 }
 
-type Nic = (u16, SchemeSet, (Arbiter, bool));
+type Nic = (u16, SchemeSet, (Arbiter, bool), Option<Processing>);
 
 /// Parameters of the NIC.
 pub(super) const NIC: &[Param] = &[
@@ -196,6 +196,13 @@ pub(super) const NIC: &[Param] = &[
             "How the next flow is found; `\"scan\"`: ns-3's round over its list of queue pairs, which needs a control \
              with `arithmetic = \"integer\"`.",
         ),
+    Param::time("host_delay", 0)
+        .default("\"0us\"", "PRE-201", "hosts take no time, our choice")
+        .about("Time that a host takes for each frame of a flow before it acts on it."),
+    Param::rate("host_rate")
+        .or(&["off"])
+        .default("\"off\"", "PRE-201", "hosts take no time, our choice")
+        .about("Rate at which a host processes frames of flows, one after another."),
 ];
 
 pub(super) fn read_nic(s: &Section<'_>, hop: Option<&HopSpec>) -> Option<Nic> {
@@ -230,5 +237,21 @@ pub(super) fn read_nic(s: &Section<'_>, hop: Option<&HopSpec>) -> Option<Nic> {
     let obeyed = ignored.fold(SchemeSet::ALL, |set, (_, scheme)| {
         set.without(scheme.number())
     });
-    Some((queues, obeyed, (arbiter, srf)))
+    let processing = processing(&values);
+    if arbiter == Arbiter::Scan && processing.is_some() {
+        inner.complain_of(
+            &["host_delay", "host_rate"],
+            "hosts of a NIC that scans its list of flows take no time",
+            "set nic.arbiter = \"ring\"",
+        );
+    }
+    Some((queues, obeyed, (arbiter, srf), processing))
+}
+
+/// The time that a host takes for frames, if it takes any.
+// NIC-40
+fn processing(values: &Values) -> Option<Processing> {
+    let delay_ps = values.time("host_delay");
+    let rate = values.some_rate("host_rate").map(Rate::from_bps);
+    (delay_ps > 0 || rate.is_some()).then_some(Processing { delay_ps, rate })
 }

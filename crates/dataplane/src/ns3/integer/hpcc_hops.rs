@@ -130,6 +130,8 @@ mod tests {
         line_bps: 100e9,
         bdp_bytes: 62_500.0,
         mtu: 1460,
+        frame_bytes: 1048,
+        hops: 1,
         class: 0,
     };
 
@@ -165,6 +167,8 @@ mod tests {
             snd_nxt,
             marked: false,
             rtt_ps: 0,
+            remote_host_ps: 0,
+            local_host_ps: 0,
             int: Some(stack),
         }
     }

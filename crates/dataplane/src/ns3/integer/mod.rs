@@ -155,6 +155,8 @@ mod tests {
     const PATH: PathInfo = PathInfo {
         base_rtt_ps: 8 * US,
         line_bps: 1e11,
+        frame_bytes: 1048,
+        hops: 1,
         bdp_bytes: 1e5,
         mtu: 1000,
         class: 0,
@@ -169,6 +171,8 @@ mod tests {
             snd_nxt,
             marked,
             rtt_ps,
+            remote_host_ps: 0,
+            local_host_ps: 0,
             int: None,
         }
     }

@@ -1,0 +1,440 @@
+//! PowerTCP's sender: the window follows the power of the path's fullest link, the product of what
+//! arrives there and of what it holds (rules in `specs/powertcp.md`). What it shares with θ-PowerTCP,
+//! which takes the power from round trips (`theta_powertcp.rs`), stands first.
+
+use super::{AckInfo, Control, LossInfo, Needs, PathInfo, Scheme, floor_window};
+use crate::int::{IntFormat, IntHop, IntStack, MAX_HOPS};
+use crate::param::{Conflict, Kind, MAX_RATE_BPS, Param, Values};
+use crate::units::Time;
+
+/// Parameters of both forms (`specs/powertcp.md`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PowerConfig {
+    /// Weight of the new window (γ).
+    pub gamma: f64,
+    /// Additive increase (β).
+    pub beta: Beta,
+    /// Power that flows aim at, as a share of that of a full link without a queue (η).
+    pub eta: f64,
+    /// Least share of the link's rate that counts as its current.
+    pub floor: f64,
+    /// Lowest rate in bits per second.
+    pub min_rate_bps: f64,
+}
+
+/// The additive increase of a window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Beta {
+    /// This many bytes.
+    Bytes(f64),
+    /// What this rate in bits per second sends in a base round trip.
+    Rate(f64),
+    /// The initial window over this many flows.
+    Flows(u32),
+}
+
+impl Beta {
+    /// In bytes, for a flow on this path.
+    // POWER-06
+    #[must_use]
+    pub fn bytes(self, path: &PathInfo) -> f64 {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Rate(bps) => path.bytes_per_rtt(bps),
+            Self::Flows(flows) => path.initial_window_bytes() / f64::from(flows.max(1)),
+        }
+    }
+}
+
+/// The declarations of [`PowerConfig`].
+pub(super) const GAMMA: Param = Param::fraction("gamma", 0.01, 1.0)
+    .default("0.9", "PRE-206", "(PowerTCP paper 3.3)")
+    .about("Weight of the new window.");
+pub(super) const BETA: Param = Param::either(
+    "beta",
+    &[
+        Kind::Counted {
+            noun: "flows",
+            min: 1,
+            max: 1_000_000,
+        },
+        Kind::Rate {
+            min: 1,
+            max: MAX_RATE_BPS,
+        },
+        Kind::Size {
+            min: 1,
+            max: 10_000_000,
+        },
+    ],
+)
+.default(
+    "\"600Mbps\"",
+    "PRE-207",
+    "150 Mbps at 25 Gbps (authors' code of PowerTCP)",
+)
+.about(
+    "Added to the window: a size, what a rate sends in a base round trip, or the BDP over a number of flows.",
+);
+pub(super) const ETA: Param = Param::fraction("eta", 0.5, 1.0)
+    .default("1.0", "PRE-206", "the whole link (PowerTCP paper, Alg. 1)")
+    .about("The share of a full link's power that flows aim at.");
+pub(super) const FLOOR: Param = Param::fraction("floor", 0.0, 1.0)
+    .default("0.5", "PRE-207", "(authors' code of PowerTCP)")
+    .about("The least share of the link's rate that counts as its current.");
+pub(super) const MIN_RATE: Param = Param::rate("min_rate")
+    .default("\"100Mbps\"", "PRE-207", "(authors' code of PowerTCP)")
+    .about("No flow is slowed below it.");
+
+impl PowerConfig {
+    /// The paper's values, and the authors' rate of increase and floor, for senders of `line_bps`.
+    #[must_use]
+    pub fn paper(line_bps: f64) -> Self {
+        // POWER-30, POWER-31
+        Self {
+            gamma: 0.9,
+            beta: Beta::Rate(line_bps * 0.006),
+            eta: 1.0,
+            floor: 0.5,
+            min_rate_bps: line_bps / 1000.0,
+        }
+    }
+
+    pub(super) fn from_values(values: &Values) -> Self {
+        let beta = match (values.some_counted("beta"), values.some_rate("beta")) {
+            (Some(flows), _) => Beta::Flows(flows as u32),
+            (None, Some(bps)) => Beta::Rate(bps as f64),
+            (None, None) => Beta::Bytes(values.size("beta") as f64),
+        };
+        Self {
+            gamma: values.number("gamma"),
+            beta,
+            eta: values.number("eta"),
+            floor: values.number("floor"),
+            min_rate_bps: values.rate("min_rate") as f64,
+        }
+    }
+}
+
+/// Power that an ACK tells of, and the time that it was measured over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measured {
+    pub power: f64,
+    pub elapsed_ps: f64,
+}
+
+/// A window that follows the power.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PowerWindow {
+    /// W.
+    pub bytes: f64,
+    /// Γ, smoothed.
+    pub power: f64,
+}
+
+impl PowerWindow {
+    /// A flow that starts at line rate.
+    pub fn new(path: &PathInfo) -> Self {
+        Self {
+            bytes: path.initial_window_bytes(), // POWER-01
+            power: 1.0,                         // POWER-04
+        }
+    }
+
+    /// Takes in a measurement.
+    // POWER-04
+    pub fn smooth(&mut self, path: &PathInfo, measured: Measured) {
+        let base_rtt_ps = path.base_rtt_ps.max(1) as f64;
+        let weight = measured.elapsed_ps.min(base_rtt_ps) / base_rtt_ps;
+        self.power = (1.0 - weight) * self.power + weight * measured.power;
+    }
+
+    /// The window that the power makes of a reference.
+    pub fn update(&mut self, config: &PowerConfig, path: &PathInfo, reference_bytes: f64) {
+        let share = config.eta * reference_bytes / self.power; // POWER-07
+        let wanted = share + config.beta.bytes(path);
+        let mixed = config.gamma * wanted + (1.0 - config.gamma) * self.bytes; // POWER-02
+        let most = path.initial_window_bytes();
+        let least = path.bytes_per_rtt(config.min_rate_bps).min(most);
+        self.bytes = mixed.min(most).max(least); // POWER-05
+    }
+}
+
+/// PowerTCP's parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PowerTcpConfig {
+    /// Those of both forms.
+    pub power: PowerConfig,
+    /// The reference is one window of each round trip, instead of the window that the acknowledged
+    /// packet was sent under.
+    pub per_round_trip: bool,
+    /// How switches write telemetry.
+    pub format: IntFormat,
+}
+
+impl PowerTcpConfig {
+    /// See [`PowerConfig::paper`].
+    #[must_use]
+    pub fn paper(line_bps: f64) -> Self {
+        Self {
+            power: PowerConfig::paper(line_bps),
+            per_round_trip: false,
+            format: IntFormat::Exact,
+        }
+    }
+}
+
+/// State of one flow.
+#[derive(Clone, Debug)]
+pub struct PowerTcp {
+    window: PowerWindow,
+    /// W', the window that the power divides, in bytes.
+    reference_bytes: f64,
+    /// An ACK beyond this byte is of a packet sent after the last whole round trip began.
+    round_end: u64,
+    /// What the last ACK said; `None`: there was none.
+    links: Option<Box<Links>>,
+}
+
+/// The records of the links of a path, and windows of the past.
+#[derive(Clone, Debug)]
+struct Links {
+    hops: [IntHop; MAX_HOPS],
+    len: usize,
+    path: u16,
+    past: Past,
+}
+
+/// The windows under which what is in flight was sent: a record for each part of a round trip. When
+/// there are too many, every second one is forgotten.
+#[derive(Clone, Debug)]
+struct Past {
+    /// From which byte on which window held, in bytes.
+    windows: [(u64, f64); WINDOWS],
+    len: usize,
+    /// Time between two records, in ps.
+    every_ps: Time,
+    next_ps: Time,
+}
+
+/// Windows of the past that a flow remembers.
+const WINDOWS: usize = 32;
+
+impl Past {
+    /// A flow whose packets so far were sent under this window.
+    fn new(path: &PathInfo, window_bytes: f64) -> Self {
+        Self {
+            windows: [(0, window_bytes); WINDOWS],
+            len: 1,
+            every_ps: path.base_rtt_ps / 16,
+            next_ps: 0,
+        }
+    }
+
+    /// The window under which the packet was sent that ends at byte `seq`.
+    // POWER-12
+    fn at(&mut self, seq: u64) -> f64 {
+        let held = &self.windows[..self.len];
+        let old = held.iter().take_while(|(from, _)| *from < seq).count();
+        let forget = old.saturating_sub(1);
+        self.windows.copy_within(forget..self.len, 0);
+        self.len -= forget;
+        self.windows[0].1
+    }
+
+    /// What is sent from byte `seq` on is sent under this window.
+    fn record(&mut self, now: Time, seq: u64, window_bytes: f64) {
+        if now < self.next_ps {
+            return;
+        }
+        if self.len == WINDOWS {
+            for nth in 0..WINDOWS / 2 {
+                self.windows[nth] = self.windows[2 * nth];
+            }
+            self.len = WINDOWS / 2;
+            self.every_ps *= 2;
+        }
+        self.windows[self.len] = (seq, window_bytes);
+        self.len += 1;
+        self.next_ps = now + self.every_ps;
+    }
+}
+
+impl Links {
+    fn new(stack: &IntStack, past: Past) -> Self {
+        let hops = stack.hops();
+        let mut links = Self {
+            hops: [IntHop::default(); MAX_HOPS],
+            len: hops.len(),
+            path: stack.path(),
+            past,
+        };
+        links.hops[..hops.len()].copy_from_slice(hops);
+        links
+    }
+
+    /// The link of the greatest power, between two records of the same path. `None`: nothing new.
+    fn measure(
+        &mut self,
+        config: &PowerTcpConfig,
+        path: &PathInfo,
+        stack: &IntStack,
+    ) -> Option<Measured> {
+        let new = stack.hops();
+        if self.path != stack.path() || self.len != new.len() {
+            *self = Self::new(stack, self.past.clone());
+            return None; // POWER-11
+        }
+        let mut greatest: Option<Measured> = None;
+        for (last, new) in self.hops.iter_mut().zip(new) {
+            let Some(link) = power_of_link(config, path, last, new) else {
+                continue;
+            };
+            *last = *new;
+            if greatest.is_none_or(|most| link.power > most.power) {
+                greatest = Some(link); // POWER-10
+            }
+        }
+        greatest
+    }
+}
+
+impl Scheme for PowerTcp {
+    const NAME: &'static str = "powertcp";
+    const TITLE: &'static str = "PowerTCP";
+    const ABOUT: &'static str =
+        "A window that follows the power of the path's fullest link, read from telemetry.";
+    const PARAMS: &'static [Param] = &[
+        GAMMA,
+        BETA,
+        ETA,
+        FLOOR,
+        MIN_RATE,
+        Param::word("reference", &["packet", "round-trip"])
+            .default(
+                "\"packet\"",
+                "PRE-206",
+                "the window that the packet was sent under (PowerTCP paper, Alg. 1)",
+            )
+            .about(
+                "Which window the power divides: that of the packet, or one of each round trip.",
+            ),
+    ];
+    const NEEDS: Needs = Needs {
+        int: true,
+        ..Needs::NOTHING
+    };
+
+    fn configure(values: &Values) -> Result<PowerTcpConfig, Conflict> {
+        Ok(PowerTcpConfig {
+            power: PowerConfig::from_values(values),
+            per_round_trip: values.is("reference", "round-trip"),
+            format: IntFormat::Exact,
+        })
+    }
+
+    fn with_telemetry(config: PowerTcpConfig, format: IntFormat) -> PowerTcpConfig {
+        PowerTcpConfig { format, ..config }
+    }
+}
+
+impl Control for PowerTcp {
+    type Config = PowerTcpConfig;
+
+    fn new(_config: &PowerTcpConfig, path: &PathInfo, _now: Time) -> Self {
+        let window = PowerWindow::new(path);
+        Self {
+            window,
+            reference_bytes: window.bytes,
+            round_end: 0,
+            links: None,
+        }
+    }
+
+    fn on_ack(&mut self, config: &PowerTcpConfig, path: &PathInfo, ack: &AckInfo<'_>) {
+        let Some(stack) = ack.int.filter(|stack| !stack.hops().is_empty()) else {
+            return;
+        };
+        let Some(links) = &mut self.links else {
+            // POWER-11
+            let past = Past::new(path, self.window.bytes);
+            self.links = Some(Box::new(Links::new(stack, past)));
+            self.round_end = ack.snd_nxt;
+            return;
+        };
+        let Some(measured) = links.measure(config, path, stack) else {
+            return;
+        };
+        self.window.smooth(path, measured);
+        // POWER-12
+        if !config.per_round_trip {
+            self.reference_bytes = links.past.at(ack.seq);
+        }
+        self.window
+            .update(&config.power, path, self.reference_bytes);
+        links.past.record(ack.now, ack.snd_nxt, self.window.bytes);
+        if ack.seq > self.round_end {
+            self.round_end = ack.snd_nxt;
+            if config.per_round_trip {
+                self.reference_bytes = self.window.bytes;
+            }
+        }
+    }
+
+    fn on_cnp(&mut self, _config: &PowerTcpConfig, _path: &PathInfo, _now: Time) {}
+
+    #[inline]
+    fn on_send(&mut self, _config: &PowerTcpConfig, _path: &PathInfo, _now: Time, _bytes: u64) {}
+
+    // POWER-09
+    fn on_loss(&mut self, _config: &PowerTcpConfig, _path: &PathInfo, _loss: &LossInfo) {}
+
+    #[inline]
+    fn rate_bps(&mut self, _config: &PowerTcpConfig, path: &PathInfo, _now: Time) -> f64 {
+        path.rate_of_window(self.window.bytes) // POWER-03
+    }
+
+    #[inline]
+    fn window(&mut self, _config: &PowerTcpConfig, _path: &PathInfo, _now: Time) -> u64 {
+        floor_window(self.window.bytes)
+    }
+}
+
+impl PowerTcp {
+    /// Γ, the smoothed power of the path's fullest link over that of a full link without a queue.
+    #[must_use]
+    pub fn power(&self) -> f64 {
+        self.window.power
+    }
+
+    /// W' at the last ACK, in bytes.
+    #[must_use]
+    pub fn reference_bytes(&self) -> f64 {
+        self.reference_bytes
+    }
+}
+
+/// Γ of one link between two records. `None` if the newer one says nothing new.
+// POWER-10
+fn power_of_link(
+    config: &PowerTcpConfig,
+    path: &PathInfo,
+    last: &IntHop,
+    new: &IntHop,
+) -> Option<Measured> {
+    let (elapsed_ps, sent_bytes) = config.format.since(last, new);
+    if elapsed_ps == 0 || new.rate_mbps == 0 {
+        return None; // POWER-11
+    }
+    let elapsed_ps = elapsed_ps as f64;
+    let bytes_per_ps = f64::from(new.rate_mbps) * 1.25e-7;
+    let grown_bytes = f64::from(new.qlen_bytes) - f64::from(last.qlen_bytes);
+    let arrived_bytes = sent_bytes as f64 + grown_bytes;
+    let current = (arrived_bytes / elapsed_ps / bytes_per_ps).max(config.power.floor); // POWER-08
+    let held_bytes = bytes_per_ps * path.base_rtt_ps.max(1) as f64;
+    let voltage = f64::from(new.qlen_bytes) / held_bytes + 1.0;
+    Some(Measured {
+        power: current * voltage,
+        elapsed_ps,
+    })
+}

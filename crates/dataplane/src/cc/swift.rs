@@ -1,0 +1,367 @@
+//! Swift's sender: two windows, one of which keeps the delay in the network near its target, the other
+//! the delay in hosts; below one packet the flow is paced (rules in `specs/swift.md`).
+
+use super::{AckInfo, Control, LossInfo, Needs, PathInfo, Scheme};
+use crate::param::{Conflict, Param, Values};
+use crate::units::{Time, US};
+
+/// Swift's parameters (`specs/swift.md`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SwiftConfig {
+    /// Additive increment in packets per round trip (ai).
+    pub ai: f64,
+    /// How strongly a window falls with the excess of the delay (β).
+    pub beta: f64,
+    /// Largest share that one decrease takes (max_mdf).
+    pub max_mdf: f64,
+    /// Target of the fabric delay without hops and flow scaling, in ps.
+    pub base_target_ps: Time,
+    /// Added to the target for each switch on the path, in ps.
+    pub hop_ps: Time,
+    /// How the target depends on the window; `None`: it does not.
+    pub scaling: Option<FlowScaling>,
+    /// Target of the endpoint delay, in ps.
+    pub endpoint_target_ps: Time,
+    /// First window in packets; `None`: one BDP.
+    pub initial_cwnd: Option<f64>,
+    /// Smallest window in packets.
+    pub min_cwnd: f64,
+    /// Largest window in packets; `None`: what the line sends within the target.
+    pub max_cwnd: Option<f64>,
+    /// From this timeout in a row on the windows are the smallest ones.
+    pub retransmit_reset: u32,
+}
+
+impl Default for SwiftConfig {
+    fn default() -> Self {
+        // SWIFT-40, SWIFT-41
+        Self {
+            ai: 1.0,
+            beta: 0.8,
+            max_mdf: 0.5,
+            base_target_ps: 20 * US,
+            hop_ps: 2 * US,
+            scaling: Some(FlowScaling {
+                range_ps: 100 * US,
+                min_cwnd: 0.1,
+                max_cwnd: 100.0,
+            }),
+            endpoint_target_ps: 100 * US,
+            initial_cwnd: None,
+            min_cwnd: 0.01,
+            max_cwnd: None,
+            retransmit_reset: 5,
+        }
+    }
+}
+
+/// The part of the fabric's target that grows as the window shrinks: a/√W + b within bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowScaling {
+    /// Its largest value (fs_range), in ps.
+    pub range_ps: Time,
+    /// The window in packets at which it is largest.
+    pub min_cwnd: f64,
+    /// The window in packets from which on it is 0.
+    pub max_cwnd: f64,
+}
+
+impl FlowScaling {
+    /// Its value in ps for a window of so many packets.
+    // SWIFT-14
+    #[inline]
+    fn delay_ps(&self, cwnd: f64) -> f64 {
+        let range_ps = self.range_ps as f64;
+        let least = 1.0 / self.max_cwnd.sqrt();
+        let a = range_ps / (1.0 / self.min_cwnd.sqrt() - least);
+        (a * (1.0 / cwnd.sqrt() - least)).clamp(0.0, range_ps)
+    }
+}
+
+/// One of the two windows.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    /// Packets, as a fraction.
+    cwnd: f64,
+    /// Last time that it shrank; `None`: it has not.
+    shrank_ps: Option<Time>,
+}
+
+impl Window {
+    /// What an ACK that found this delay makes of the window.
+    fn on_delay(&mut self, config: &SwiftConfig, most: f64, ack: &Acked, delay: f64, target: f64) {
+        let before = self.cwnd;
+        if delay < target {
+            self.cwnd += if self.cwnd >= 1.0 {
+                config.ai * ack.packets / self.cwnd // SWIFT-05
+            } else {
+                config.ai * ack.packets // SWIFT-06
+            };
+        } else if self.may_shrink(ack.now, ack.rtt_ps) {
+            let least = 1.0 - config.max_mdf;
+            self.cwnd *= (1.0 - config.beta * (delay - target) / delay).max(least); // SWIFT-07
+        }
+        self.limit(config, most, ack.now, before);
+    }
+
+    /// What a loss makes of the window.
+    fn on_loss(&mut self, config: &SwiftConfig, most: f64, now: Time, rtt_ps: Time) {
+        let before = self.cwnd;
+        if self.may_shrink(now, rtt_ps) {
+            self.cwnd *= 1.0 - config.max_mdf;
+        }
+        self.limit(config, most, now, before);
+    }
+
+    // SWIFT-08
+    fn may_shrink(&self, now: Time, rtt_ps: Time) -> bool {
+        self.shrank_ps.is_none_or(|at| now - at >= rtt_ps)
+    }
+
+    fn limit(&mut self, config: &SwiftConfig, most: f64, now: Time, before: f64) {
+        self.cwnd = self.cwnd.min(most).max(config.min_cwnd); // SWIFT-10
+        if self.cwnd < before {
+            self.shrank_ps = Some(now); // SWIFT-09
+        }
+    }
+}
+
+/// What both windows take from an ACK.
+struct Acked {
+    now: Time,
+    rtt_ps: Time,
+    /// Packets that it acknowledges first.
+    packets: f64,
+}
+
+/// State of one flow.
+#[derive(Clone, Debug)]
+pub struct Swift {
+    fabric: Window,
+    endpoint: Window,
+    /// Round trip of the last ACK, hosts included, in ps.
+    rtt_ps: Time,
+    /// Timeouts in a row.
+    timeouts: u32,
+}
+
+impl Scheme for Swift {
+    const NAME: &'static str = "swift";
+    const TITLE: &'static str = "Swift";
+    const ABOUT: &'static str = "Two windows, for the delays in the network and in hosts; below one packet flows are paced.";
+    const PARAMS: &'static [Param] = &[
+        Param::number("ai", 1e-3, 1e3)
+            .default("1.0", "PRE-204", "a packet per round trip (csg-htsim)")
+            .about("Packets that a window grows by in a round trip below its target."),
+        Param::number("beta", 0.0, 1.0)
+            .default("0.8", "PRE-204", "(csg-htsim)")
+            .about(
+                "How strongly a window falls with the share of the delay that is above the target.",
+            ),
+        Param::fraction("max_mdf", 0.01, 0.99)
+            .default("0.5", "PRE-204", "(csg-htsim)")
+            .about("The largest share of a window that one decrease takes."),
+        Param::time("base_target", 1_000)
+            .default("\"20us\"", "PRE-204", "(csg-htsim)")
+            .about("Target of the delay in the network, without hops and flow scaling."),
+        Param::time("hop", 0)
+            .default(
+                "\"2us\"",
+                "PRE-205",
+                "a link of 1 us, there and back, our choice",
+            )
+            .about("What each switch on the path adds to that target."),
+        Param::time("fs_range", 1)
+            .or(&["off"])
+            .default("\"100us\"", "PRE-204", "five base targets (csg-htsim)")
+            .about("The most that flow scaling adds to that target, for the smallest windows."),
+        Param::number("fs_min_cwnd", 1e-3, 1e6)
+            .default("0.1", "PRE-204", "(csg-htsim)")
+            .about("The window in packets up to which flow scaling adds its most.")
+            .without("fs_range", &["off"], "`fs_range` is \"off\""),
+        Param::number("fs_max_cwnd", 1e-3, 1e6)
+            .default("100.0", "PRE-204", "(csg-htsim)")
+            .about("The window in packets from which on flow scaling adds nothing.")
+            .without("fs_range", &["off"], "`fs_range` is \"off\""),
+        Param::time("endpoint_target", 1_000)
+            .default("\"100us\"", "PRE-205", "our choice")
+            .about("Target of the delay in both hosts together."),
+        Param::number("initial_cwnd", 1e-6, 1e6)
+            .or(&["bdp"])
+            .default("\"bdp\"", "PRE-205", "as the other controls, our choice")
+            .about("The first window in packets."),
+        Param::number("min_cwnd", 1e-6, 1e6)
+            .default("0.01", "PRE-205", "our choice")
+            .about("The smallest window in packets; below 1 a flow is paced."),
+        Param::number("max_cwnd", 1e-6, 1e6)
+            .or(&["target"])
+            .default(
+                "\"target\"",
+                "PRE-205",
+                "what the line sends in the target, our choice",
+            )
+            .about("The largest window in packets."),
+        Param::count("retransmit_reset", 1, 1_000)
+            .default("5", "PRE-204", "(csg-htsim)")
+            .about("Timeouts in a row after which the windows are the smallest ones."),
+    ];
+    const NEEDS: Needs = Needs {
+        hops: true,
+        ..Needs::NOTHING
+    };
+
+    fn configure(values: &Values) -> Result<SwiftConfig, Conflict> {
+        let config = SwiftConfig {
+            ai: values.number("ai"),
+            beta: values.number("beta"),
+            max_mdf: values.number("max_mdf"),
+            base_target_ps: values.time("base_target"),
+            hop_ps: values.time("hop"),
+            scaling: values.some_time("fs_range").map(|range_ps| FlowScaling {
+                range_ps,
+                min_cwnd: values.number("fs_min_cwnd"),
+                max_cwnd: values.number("fs_max_cwnd"),
+            }),
+            endpoint_target_ps: values.time("endpoint_target"),
+            initial_cwnd: values.some_number("initial_cwnd"),
+            min_cwnd: values.number("min_cwnd"),
+            max_cwnd: values.some_number("max_cwnd"),
+            retransmit_reset: values.count("retransmit_reset") as u32,
+        };
+        if config.scaling.is_some_and(|fs| fs.min_cwnd >= fs.max_cwnd) {
+            return Err(Conflict::new(
+                &["fs_min_cwnd", "fs_max_cwnd"],
+                "fs_min_cwnd is not below fs_max_cwnd",
+                "flow scaling falls from the one window to the other",
+            ));
+        }
+        if config.max_cwnd.is_some_and(|most| most < config.min_cwnd) {
+            return Err(Conflict::new(
+                &["min_cwnd", "max_cwnd"],
+                "min_cwnd is above max_cwnd",
+                "a window stays between the two",
+            ));
+        }
+        Ok(config)
+    }
+}
+
+impl Control for Swift {
+    type Config = SwiftConfig;
+
+    fn new(config: &SwiftConfig, path: &PathInfo, _now: Time) -> Self {
+        let bdp = path.initial_window_bytes() / f64::from(path.mtu);
+        let first = config.initial_cwnd.unwrap_or(bdp); // SWIFT-12
+        let window = Window {
+            cwnd: first.min(most(config, path)).max(config.min_cwnd),
+            shrank_ps: None,
+        };
+        Self {
+            fabric: window,
+            endpoint: window,
+            rtt_ps: path.base_rtt_ps,
+            timeouts: 0,
+        }
+    }
+
+    fn on_ack(&mut self, config: &SwiftConfig, path: &PathInfo, ack: &AckInfo<'_>) {
+        self.timeouts = 0; // SWIFT-18
+        self.rtt_ps = ack.rtt_ps;
+        let most = most(config, path);
+        let acked = Acked {
+            now: ack.now,
+            rtt_ps: ack.rtt_ps, // SWIFT-01, SWIFT-03
+            packets: ack.newly as f64 / f64::from(path.mtu),
+        };
+        // SWIFT-02
+        let endpoint_ps = ack.remote_host_ps + ack.local_host_ps;
+        let fabric_ps = ack.rtt_ps.saturating_sub(endpoint_ps);
+        let target_ps = fabric_target_ps(config, path, self.fabric.cwnd);
+        self.fabric
+            .on_delay(config, most, &acked, fabric_ps as f64, target_ps);
+        let target_ps = config.endpoint_target_ps as f64; // SWIFT-15
+        self.endpoint
+            .on_delay(config, most, &acked, endpoint_ps as f64, target_ps);
+    }
+
+    // SWIFT-20
+    fn on_cnp(&mut self, _config: &SwiftConfig, _path: &PathInfo, _now: Time) {}
+
+    #[inline]
+    fn on_send(&mut self, _config: &SwiftConfig, _path: &PathInfo, _now: Time, _bytes: u64) {}
+
+    fn on_loss(&mut self, config: &SwiftConfig, path: &PathInfo, loss: &LossInfo) {
+        let most = most(config, path);
+        self.timeouts = if loss.timeout { self.timeouts + 1 } else { 0 };
+        if self.timeouts >= config.retransmit_reset.max(1) {
+            // SWIFT-18
+            for window in [&mut self.fabric, &mut self.endpoint] {
+                let before = window.cwnd;
+                window.cwnd = config.min_cwnd;
+                window.limit(config, most, loss.now, before);
+            }
+        } else {
+            self.fabric.on_loss(config, most, loss.now, self.rtt_ps); // SWIFT-18, SWIFT-19
+        }
+    }
+
+    #[inline]
+    fn rate_bps(&mut self, _config: &SwiftConfig, path: &PathInfo, _now: Time) -> f64 {
+        let cwnd = self.cwnd();
+        if cwnd >= 1.0 {
+            return f64::INFINITY;
+        }
+        // SWIFT-16, SWIFT-17
+        f64::from(path.frame_bytes) * cwnd * 8e12 / self.rtt_ps.max(1) as f64
+    }
+
+    #[inline]
+    fn window(&mut self, _config: &SwiftConfig, path: &PathInfo, _now: Time) -> u64 {
+        // SWIFT-17
+        let packets = (self.cwnd() as u64).max(1);
+        (packets - 1) * u64::from(path.mtu) + 1
+    }
+}
+
+impl Swift {
+    /// The window in force, in packets.
+    // SWIFT-04
+    #[inline]
+    #[must_use]
+    pub fn cwnd(&self) -> f64 {
+        self.fabric.cwnd.min(self.endpoint.cwnd)
+    }
+
+    /// The window that the delay in the network sets, in packets.
+    #[must_use]
+    pub fn fabric_cwnd(&self) -> f64 {
+        self.fabric.cwnd
+    }
+
+    /// The window that the delay in hosts sets, in packets.
+    #[must_use]
+    pub fn endpoint_cwnd(&self) -> f64 {
+        self.endpoint.cwnd
+    }
+}
+
+/// Target of the fabric delay in ps without flow scaling.
+fn unscaled_target_ps(config: &SwiftConfig, path: &PathInfo) -> f64 {
+    (config.base_target_ps + u64::from(path.hops) * config.hop_ps) as f64
+}
+
+/// Target of the fabric delay in ps.
+// SWIFT-13
+fn fabric_target_ps(config: &SwiftConfig, path: &PathInfo, cwnd: f64) -> f64 {
+    let scaled = config.scaling.map_or(0.0, |fs| fs.delay_ps(cwnd));
+    unscaled_target_ps(config, path) + scaled
+}
+
+/// The largest window in packets.
+fn most(config: &SwiftConfig, path: &PathInfo) -> f64 {
+    config.max_cwnd.unwrap_or_else(|| {
+        // SWIFT-11
+        let bytes = path.line_bps * unscaled_target_ps(config, path) / 8e12;
+        (bytes / f64::from(path.mtu)).max(1.0)
+    })
+}

@@ -1,0 +1,121 @@
+//! θ-PowerTCP's sender: PowerTCP without telemetry, with the power of the path from round trips and their
+//! gradient (rules in `specs/powertcp.md`).
+
+use super::powertcp::{BETA, ETA, FLOOR, GAMMA, MIN_RATE, Measured, PowerConfig, PowerWindow};
+use super::{AckInfo, Control, LossInfo, Needs, PathInfo, Scheme, floor_window};
+use crate::param::{Conflict, Param, Values};
+use crate::units::Time;
+
+/// State of one flow.
+#[derive(Clone, Debug)]
+pub struct ThetaPowerTcp {
+    window: PowerWindow,
+    /// An ACK beyond this byte is of a packet sent after the last change of the window.
+    round_end: u64,
+    /// What the last ACK said; `None`: there was none.
+    last: Option<RoundTrip>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct RoundTrip {
+    rtt_ps: Time,
+    at_ps: Time,
+    /// The smallest that the flow has seen.
+    least_ps: Time,
+}
+
+impl Scheme for ThetaPowerTcp {
+    const NAME: &'static str = "theta-powertcp";
+    const TITLE: &'static str = "θ-PowerTCP";
+    const ABOUT: &'static str =
+        "A window that follows the power of the path, taken from round trips and their gradient.";
+    const PARAMS: &'static [Param] = &[GAMMA, BETA, ETA, FLOOR, MIN_RATE];
+    const NEEDS: Needs = Needs::NOTHING;
+
+    fn configure(values: &Values) -> Result<PowerConfig, Conflict> {
+        Ok(PowerConfig::from_values(values))
+    }
+}
+
+impl Control for ThetaPowerTcp {
+    type Config = PowerConfig;
+
+    fn new(_config: &PowerConfig, path: &PathInfo, _now: Time) -> Self {
+        Self {
+            window: PowerWindow::new(path),
+            round_end: 0,
+            last: None,
+        }
+    }
+
+    fn on_ack(&mut self, config: &PowerConfig, path: &PathInfo, ack: &AckInfo<'_>) {
+        if self.last.is_none() {
+            self.round_end = ack.snd_nxt; // POWER-13
+        }
+        let Some(measured) = self.measure(config, path, ack) else {
+            return;
+        };
+        self.window.smooth(path, measured);
+        if ack.seq > self.round_end {
+            // POWER-14
+            self.window.update(config, path, self.window.bytes);
+            self.round_end = ack.snd_nxt;
+        }
+    }
+
+    fn on_cnp(&mut self, _config: &PowerConfig, _path: &PathInfo, _now: Time) {}
+
+    #[inline]
+    fn on_send(&mut self, _config: &PowerConfig, _path: &PathInfo, _now: Time, _bytes: u64) {}
+
+    // POWER-09
+    fn on_loss(&mut self, _config: &PowerConfig, _path: &PathInfo, _loss: &LossInfo) {}
+
+    #[inline]
+    fn rate_bps(&mut self, _config: &PowerConfig, path: &PathInfo, _now: Time) -> f64 {
+        path.rate_of_window(self.window.bytes) // POWER-03
+    }
+
+    #[inline]
+    fn window(&mut self, _config: &PowerConfig, _path: &PathInfo, _now: Time) -> u64 {
+        floor_window(self.window.bytes)
+    }
+}
+
+impl ThetaPowerTcp {
+    /// Γ, the smoothed power of the path over that of a full link without a queue.
+    #[must_use]
+    pub fn power(&self) -> f64 {
+        self.window.power
+    }
+
+    /// Power between two ACKs. `None`: nothing new.
+    fn measure(
+        &mut self,
+        config: &PowerConfig,
+        path: &PathInfo,
+        ack: &AckInfo<'_>,
+    ) -> Option<Measured> {
+        let mut least_ps = path.base_rtt_ps.min(ack.rtt_ps).max(1);
+        let mut measured = None;
+        if let Some(last) = self.last {
+            least_ps = least_ps.min(last.least_ps); // POWER-15
+            let elapsed_ps = (ack.now - last.at_ps) as f64;
+            if elapsed_ps == 0.0 {
+                return None; // POWER-13
+            }
+            let gradient = (ack.rtt_ps as f64 - last.rtt_ps as f64) / elapsed_ps;
+            let current = (1.0 + gradient).max(config.floor); // POWER-08, POWER-13
+            measured = Some(Measured {
+                power: current * ack.rtt_ps as f64 / least_ps as f64,
+                elapsed_ps,
+            });
+        }
+        self.last = Some(RoundTrip {
+            rtt_ps: ack.rtt_ps,
+            at_ps: ack.now,
+            least_ps,
+        });
+        measured
+    }
+}

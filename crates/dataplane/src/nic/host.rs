@@ -1,0 +1,76 @@
+//! The time that a host takes for the frames of its flows, before the NIC acts on them: data are
+//! delivered and acknowledged, and ACKs are looked at, only then.
+
+use std::collections::VecDeque;
+
+use crate::config::Processing;
+use crate::packet::{Arena, PacketId};
+use crate::units::Time;
+
+/// Frames that a host has not processed yet.
+#[derive(Debug)]
+pub(super) struct Host {
+    config: Processing,
+    /// In the order in which they will be done.
+    waiting: VecDeque<Waiting>,
+    /// When the last of them leaves the queue of the processor.
+    busy_until_ps: Time,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    done_ps: Time,
+    arrived_ps: Time,
+    port: u16,
+    id: PacketId,
+}
+
+impl Host {
+    /// A host without work.
+    pub fn new(config: Processing) -> Self {
+        Self {
+            config,
+            waiting: VecDeque::new(),
+            busy_until_ps: 0,
+        }
+    }
+
+    /// A frame arrived. Says when the next frame will be done if that has become known now.
+    // NIC-40, NIC-41
+    pub fn take(&mut self, now: Time, port: u16, id: PacketId, arena: &Arena) -> Option<Time> {
+        if let Some(rate) = self.config.rate {
+            let bytes = u64::from(arena.hot(id).size);
+            self.busy_until_ps = self.busy_until_ps.max(now) + rate.serialisation_ps(bytes);
+        } else {
+            self.busy_until_ps = now;
+        }
+        let done_ps = self.busy_until_ps + self.config.delay_ps;
+        let first = self.waiting.is_empty();
+        self.waiting.push_back(Waiting {
+            done_ps,
+            arrived_ps: now,
+            port,
+            id,
+        });
+        first.then_some(done_ps)
+    }
+
+    /// The next frame that is done, with the port by which it came.
+    // NIC-42
+    pub fn next(&mut self, now: Time, arena: &mut Arena) -> Option<(u16, PacketId)> {
+        let done = self.waiting.pop_front_if(|frame| frame.done_ps <= now)?;
+        let cold = arena.cold_mut(done.id);
+        cold.remote_host_ps = std::mem::replace(&mut cold.local_host_ps, now - done.arrived_ps);
+        Some((done.port, done.id))
+    }
+
+    /// When the next frame will be done.
+    pub fn next_ps(&self) -> Option<Time> {
+        self.waiting.front().map(|frame| frame.done_ps)
+    }
+
+    /// Frames that wait to be processed, for the books of the network.
+    pub fn waiting(&self) -> u64 {
+        self.waiting.len() as u64
+    }
+}

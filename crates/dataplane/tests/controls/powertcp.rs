@@ -1,0 +1,240 @@
+use crate::{ack, close, path};
+use dataplane::cc::powertcp::{Beta, PowerConfig, PowerTcp, PowerTcpConfig};
+use dataplane::cc::theta_powertcp::ThetaPowerTcp;
+use dataplane::cc::{AckInfo, Control, LossInfo};
+use dataplane::int::{IntHop, IntStack};
+use dataplane::units::US;
+
+/// At 100 Gb/s, with a base round trip of 8 µs: BDP 100 000 bytes, β 1000 bytes, no floor.
+fn config() -> PowerTcpConfig {
+    PowerTcpConfig {
+        power: PowerConfig {
+            beta: Beta::Bytes(1000.0),
+            floor: 0.0,
+            ..PowerConfig::paper(1e11)
+        },
+        ..PowerTcpConfig::paper(1e11)
+    }
+}
+
+/// A flow with telemetry of two links.
+struct Flow {
+    config: PowerTcpConfig,
+    power: PowerTcp,
+    seq: u64,
+    now: u64,
+    hops: Vec<IntHop>,
+}
+
+impl Flow {
+    fn new() -> Self {
+        let hop = IntHop {
+            rate_mbps: 100_000,
+            ..IntHop::default()
+        };
+        Self {
+            config: config(),
+            power: PowerTcp::new(&config(), &path(100.0), 0),
+            seq: 0,
+            now: 0,
+            hops: vec![hop; 2],
+        }
+    }
+
+    fn window(&mut self) -> f64 {
+        self.power.rate_bps(&self.config, &path(100.0), 0) * 8e-6 / 8.0
+    }
+
+    /// The window after an ACK that finds, `after_ns` later, these bytes sent and queues on two links.
+    fn ack(&mut self, after_ns: u64, links: [(u64, u32); 2]) -> f64 {
+        self.now += after_ns * 1000;
+        let mut stack = IntStack::default();
+        for (at, (sent, queue)) in links.into_iter().enumerate() {
+            let hop = &mut self.hops[at];
+            hop.ts_ps += after_ns * 1000;
+            hop.tx_bytes += sent;
+            hop.qlen_bytes = queue;
+            stack.push(at as u32, *hop);
+        }
+        self.ack_with(Some(&stack))
+    }
+
+    /// Each ACK is of the packet that ends where the next one begins.
+    fn ack_with(&mut self, int: Option<&IntStack>) -> f64 {
+        self.seq += 1000;
+        let ack = AckInfo {
+            now: self.now,
+            int,
+            ..ack(self.seq, self.seq)
+        };
+        self.power.on_ack(&self.config, &path(100.0), &ack);
+        self.window()
+    }
+}
+
+/// POWER-01, POWER-03, POWER-04, POWER-10, POWER-11, POWER-12: by hand, over a whole base round trip,
+/// so that the newest power counts alone.
+#[test]
+fn power_of_the_fullest_link() {
+    let mut flow = Flow::new();
+    close(flow.window(), 100_000.0);
+    close(flow.ack(0, [(0, 0), (0, 0)]), 100_000.0);
+    // 8 µs of a full second link whose queue grew by 50 000: current 1.5, voltage 1.5.
+    // γ·(100 000/2.25 + 1000) + (1 − γ)·100 000.
+    let window = flow.ack(8_000, [(50_000, 0), (100_000, 50_000)]);
+    let wanted = 0.9 * (100_000.0 / 2.25 + 1_000.0) + 10_000.0;
+    close(window, wanted);
+    close(flow.power.power(), 2.25);
+    close(flow.power.reference_bytes(), 100_000.0);
+    // Current 0.5, voltage 1: this packet was sent under the window that the ACK before it has made.
+    let then = flow.ack(8_000, [(40_000, 0), (100_000, 0)]);
+    close(then, 0.9 * (wanted / 0.5 + 1_000.0) + 0.1 * wanted);
+    close(flow.power.reference_bytes(), wanted);
+}
+
+/// POWER-12: the window under which a packet was sent, or one of each round trip.
+#[test]
+fn the_reference_is_the_window_of_the_packet() {
+    let reference = |per_round_trip| {
+        let mut flow = Flow::new();
+        flow.config.per_round_trip = per_round_trip;
+        flow.ack(0, [(0, 0), (0, 0)]);
+        let first = flow.ack(8_000, [(0, 0), (100_000, 100_000)]);
+        // Each ACK is of a packet sent before the one before it came.
+        let mut references = vec![];
+        for _ in 0..3 {
+            flow.ack(8_000, [(0, 0), (100_000, 100_000)]);
+            references.push(flow.power.reference_bytes());
+        }
+        (first, references)
+    };
+    // The first window is that of what is sent from byte 2000 on; the ACKs after it are up to 3000, 4000, 5000.
+    let (first, of_packet) = reference(false);
+    close(of_packet[0], first);
+    assert!(of_packet[1] < of_packet[0] && of_packet[2] < of_packet[1]);
+    // Of each round trip: the window that the ACK itself has made.
+    let (_, of_round_trip) = reference(true);
+    assert!(of_round_trip[0] < first);
+}
+
+/// POWER-02, POWER-04: half a base round trip counts for half.
+#[test]
+fn power_is_smoothed_by_the_time_that_it_was_measured_over() {
+    let mut flow = Flow::new();
+    flow.ack(0, [(0, 0), (0, 0)]);
+    // Current 2 (half a BDP sent and half a BDP more queued in half the time), voltage 1.5.
+    flow.ack(4_000, [(0, 0), (50_000, 50_000)]);
+    close(flow.power.power(), 0.5 + 0.5 * 3.0);
+    // Beyond a base round trip the newest counts alone.
+    flow.ack(80_000, [(0, 0), (1_000_000, 50_000)]);
+    close(flow.power.power(), 1.5);
+}
+
+/// POWER-11: a stamp that is not later, another path, and an ACK without telemetry say nothing.
+#[test]
+fn what_says_nothing_changes_nothing() {
+    let mut flow = Flow::new();
+    flow.ack(0, [(0, 0), (0, 0)]);
+    close(flow.ack(0, [(1_000, 90_000), (0, 0)]), 100_000.0);
+    close(flow.ack_with(None), 100_000.0);
+    let mut other = IntStack::default();
+    other.push(7, flow.hops[0]);
+    close(flow.ack_with(Some(&other)), 100_000.0);
+    close(flow.power.power(), 1.0);
+}
+
+/// POWER-05: between what the lowest rate sends in a base round trip and one BDP.
+#[test]
+fn windows_stay_between_their_bounds() {
+    let mut flow = Flow::new();
+    flow.ack(0, [(0, 0), (0, 0)]);
+    close(flow.ack(8_000, [(0, 0), (0, 0)]), 100_000.0);
+    flow.config.power.beta = Beta::Bytes(0.0);
+    for _ in 0..40 {
+        flow.ack(8_000, [(0, 0), (100_000, 4_000_000)]);
+    }
+    close(flow.window(), 100.0);
+}
+
+/// POWER-06: a size, a rate over a base round trip, or the BDP over a number of flows.
+#[test]
+fn additive_increase() {
+    let path = path(100.0);
+    close(Beta::Bytes(80.0).bytes(&path), 80.0);
+    close(Beta::Rate(600e6).bytes(&path), 600.0);
+    close(Beta::Flows(10).bytes(&path), 10_000.0);
+}
+
+/// POWER-07, POWER-08: as the authors' code has it: Γ over η, and a current of half the link at least.
+#[test]
+fn target_and_floor() {
+    let mut flow = Flow::new();
+    flow.config.power.eta = 0.95;
+    flow.config.power.floor = 0.5;
+    flow.ack(0, [(0, 0), (0, 0)]);
+    let window = flow.ack(8_000, [(0, 0), (100_000, 100_000)]);
+    close(flow.power.power(), 4.0);
+    let wanted = 0.9 * (95_000.0 / 4.0 + 1_000.0) + 10_000.0;
+    close(window, wanted);
+    flow.ack(8_000, [(0, 0), (10_000, 0)]);
+    close(flow.power.power(), 0.5);
+}
+
+/// POWER-13, POWER-14, POWER-15: by hand.
+#[test]
+fn power_of_round_trips() {
+    let config = config().power;
+    let mut theta = ThetaPowerTcp::new(&config, &path(100.0), 0);
+    let (mut now, mut seq) = (0, 0);
+    // `newer`: the acknowledged packet was sent after the last change of the window.
+    let mut round_trip = |newer: bool, after_ns: u64, rtt_us: u64| {
+        now += after_ns * 1000;
+        seq += 1000;
+        let ack = AckInfo {
+            now,
+            rtt_ps: rtt_us * US,
+            ..ack(if newer { seq } else { 0 }, seq)
+        };
+        theta.on_ack(&config, &path(100.0), &ack);
+        let window = theta.rate_bps(&config, &path(100.0), 0) * 8e-6 / 8.0;
+        (window, theta.power())
+    };
+    close(round_trip(true, 0, 8).0, 100_000.0);
+    // Within 8 µs the round trip grew by 4: (1 + 0.5)·12/8 = 2.25.
+    let wanted = 0.9 * (100_000.0 / 2.25 + 1_000.0) + 10_000.0;
+    close(round_trip(true, 8_000, 12).0, wanted);
+    // An ACK of the same round trip changes the power and not the window; one of the same instant
+    // changes nothing.
+    let (window, power) = round_trip(false, 4_000, 10);
+    close(window, wanted);
+    close(power, 0.5 * 2.25 + 0.5 * (1.0 - 0.5) * 10.0 / 8.0);
+    let (window, same) = round_trip(true, 0, 20);
+    close(window, wanted);
+    close(same, power);
+    // A path shorter than the base round trip is measured by its own.
+    round_trip(false, 8_000, 4);
+    close(round_trip(false, 8_000, 4).1, 1.0);
+}
+
+/// POWER-09: a loss, a mark or a notice changes nothing.
+#[test]
+fn losses_change_nothing() {
+    let mut flow = Flow::new();
+    let loss = LossInfo {
+        now: 0,
+        snd_nxt: 0,
+        timeout: true,
+    };
+    flow.power.on_loss(&flow.config, &path(100.0), &loss);
+    flow.power.on_cnp(&flow.config, &path(100.0), 0);
+    close(flow.window(), 100_000.0);
+}
+
+/// POWER-30, POWER-31: the constants.
+#[test]
+fn constants() {
+    let paper = PowerTcpConfig::paper(1e11).power;
+    assert_eq!((paper.gamma, paper.eta, paper.floor), (0.9, 1.0, 0.5));
+    assert_eq!(paper.beta, Beta::Rate(600e6));
+    assert_eq!(paper.min_rate_bps, 1e8);
+}

@@ -1,0 +1,296 @@
+//! Where Swift and PowerTCP settle on one bottleneck, against closed forms; and what they do when
+//! flows join. Numbers in comments are those of the day the test was written.
+
+use super::*;
+use common::*;
+use dataplane::cc::powertcp::{Beta, PowerConfig, PowerTcpConfig};
+use dataplane::cc::swift::{FlowScaling, SwiftConfig};
+use dataplane::config::{BaseRtt, ControlConfig, NicConfig, Processing, Sending};
+use dataplane::units::{MS, US};
+use traffic::Flow;
+
+/// Longer than any run here.
+const LONG: u64 = 10_000_000_000;
+
+/// Base round trip of a star: two links there and two back, each crossed by a frame and an ACK.
+const BASE_PS: Time = 4 * US + 2 * FRAME_PS + 2 * 60 * 80;
+
+/// `flows` long flows from `hosts` hosts to one more.
+fn many(hosts: u32, flows: u32) -> (TopologySpec, Vec<Flow>) {
+    let long = (0..flows).map(|i| flow(i, 0, i % hosts, hosts, LONG));
+    (star(hosts + 1), long.collect())
+}
+
+/// Swift as `change` makes it, probed every µs.
+fn swift((topology, flows): (TopologySpec, Vec<Flow>), change: impl Fn(&mut SwiftConfig)) -> Setup {
+    let mut config = SwiftConfig {
+        scaling: None,
+        ..SwiftConfig::default()
+    };
+    change(&mut config);
+    let mut s = line_rate(topology, flows);
+    s.nic.control = Sending::Control(ControlConfig::Swift(config));
+    s.probe_ps = US;
+    s
+}
+
+/// PowerTCP as `change` makes it, with frames that are nearly all payload, probed every µs: then a window
+/// counts what is in the network.
+fn powertcp(
+    (topology, flows): (TopologySpec, Vec<Flow>),
+    change: impl Fn(&mut PowerTcpConfig),
+) -> Setup {
+    let mut config = PowerTcpConfig::paper(1e11);
+    change(&mut config);
+    let mut s = hpcc(topology, flows);
+    (s.nic.header, s.nic.int, s.nic.ack) = (1, 1, 1);
+    s.switch.max_frame = 1002;
+    s.nic.control = Sending::Control(ControlConfig::PowerTcp(config));
+    s.base_rtt = BaseRtt::Network;
+    s.probe_ps = US;
+    s
+}
+
+/// Base round trip of a star with PowerTCP's frames here.
+const POWER_BASE_PS: Time = 4 * US + 2 * (1001 + 1) * 80;
+
+struct Settled {
+    /// Mean, least and most bytes queued at the fullest port, sampled every µs.
+    mean: f64,
+    least: u64,
+    most: u64,
+    /// Use of the receiver's link.
+    used: f64,
+}
+
+/// What a star does from one time to another.
+fn settled(setup: &Setup, from_ps: Time, until_ps: Time) -> Settled {
+    let run = |until_ps| {
+        let run = Setup {
+            until_ps,
+            ..setup.clone()
+        };
+        run.run()
+    };
+    let hosts = match setup.topology {
+        TopologySpec::Star { hosts, .. } => hosts,
+        _ => panic!("a star"),
+    };
+    let (before, (after, keep)) = (run(from_ps).0, run(until_ps));
+    let sent = |outcome| port(outcome, hosts, hosts - 1).tx_bytes as f64;
+    let queues: Vec<u64> = keep.buffers[(from_ps / US) as usize..]
+        .iter()
+        .map(|b| b.max_port_bytes)
+        .collect();
+    Settled {
+        mean: queues.iter().sum::<u64>() as f64 / queues.len() as f64,
+        least: *queues.iter().min().expect("samples"),
+        most: *queues.iter().max().expect("samples"),
+        used: (sent(&after) - sent(&before)) * 80.0 / (until_ps - from_ps) as f64,
+    }
+}
+
+/// Bytes that a link at 100 Gbps sends in a time.
+fn bytes_in(time_ps: Time) -> f64 {
+    time_ps as f64 / 80.0
+}
+
+#[track_caller]
+fn near(got: f64, wanted: f64, tolerance: f64) {
+    assert!(
+        (got - wanted).abs() <= tolerance,
+        "{got}, not {wanted} ± {tolerance}"
+    );
+}
+
+/// SWIFT-07, SWIFT-30: eight flows keep the round trip at its target of 22 µs, within the packet that
+/// each adds in a round trip.
+#[test]
+fn swift_keeps_the_round_trip_at_its_target() {
+    for n in [4, 8, 16] {
+        let s = settled(&swift(many(n, n), |_| {}), 3 * MS, 5 * MS);
+        let queue = bytes_in(22 * US - BASE_PS);
+        let swing = f64::from(n) * FRAME as f64;
+        near(s.mean, queue, swing);
+        assert!(s.least as f64 > queue - 3.0 * swing, "{n}: {}", s.least);
+        assert!((s.most as f64) < queue + 2.0 * swing, "{n}: {}", s.most);
+        assert!(s.used > 0.999, "{n}: {}", s.used);
+    }
+}
+
+/// SWIFT-13, SWIFT-30: the base target and the hops set the queue.
+#[test]
+fn swifts_target_sets_the_queue() {
+    for (base_us, hop_us) in [(10, 0), (10, 10), (40, 2)] {
+        let setup = swift(many(8, 8), |c| {
+            c.base_target_ps = base_us * US;
+            c.hop_ps = hop_us * US;
+        });
+        let s = settled(&setup, 3 * MS, 5 * MS);
+        let queue = bytes_in((base_us + hop_us) * US - BASE_PS);
+        near(s.mean, queue, 8.0 * FRAME as f64);
+    }
+}
+
+/// SWIFT-14, SWIFT-31: with flow scaling the target is the fixed point of t = 22 µs + a/√(C·t/N) + b.
+#[test]
+fn swift_with_flow_scaling_settles_at_the_fixed_point() {
+    let fs = FlowScaling {
+        range_ps: 100 * US,
+        min_cwnd: 0.1,
+        max_cwnd: 100.0,
+    };
+    let a = 100.0 / (1.0 / 0.1f64.sqrt() - 0.1);
+    for n in [8u32, 32] {
+        let mut target_us = 22.0;
+        for _ in 0..100 {
+            let cwnd = target_us * 1e6 / FRAME_PS as f64 / f64::from(n);
+            target_us = 22.0 + a / cwnd.sqrt() - a * 0.1;
+        }
+        let setup = swift(many(8, n), |c| c.scaling = Some(fs));
+        let s = settled(&setup, 4 * MS, 6 * MS);
+        let queue = bytes_in((target_us * 1e6) as Time - BASE_PS);
+        near(s.mean, queue, f64::from(n) * FRAME as f64);
+    }
+}
+
+/// SWIFT-14: two flows, one of which had the link for itself, come to equal shares.
+#[test]
+fn swift_shares_a_link_evenly() {
+    let flows = vec![flow(0, 0, 0, 2, LONG), flow(1, 300 * US, 1, 2, LONG)];
+    let setup = swift((star(3), flows), |c| {
+        c.scaling = SwiftConfig::default().scaling;
+    });
+    let sent = |until_ps| {
+        let run = Setup {
+            until_ps,
+            ..setup.clone()
+        };
+        let outcome = run.run().0;
+        [0, 1].map(|host| port(&outcome, host, 3).tx_data_bytes as f64)
+    };
+    let (a, b) = (sent(14 * MS), sent(16 * MS));
+    let [one, other] = [b[0] - a[0], b[1] - a[1]];
+    assert!((one - other).abs() / (one + other) < 0.05, "{one} {other}");
+}
+
+/// SWIFT-16, SWIFT-32: 600 and 1000 flows on a link that holds 262 packets in 22 µs. With windows below one
+/// packet the queue stays within half above its target; without, a packet of each flow stands in it.
+#[test]
+fn below_one_packet_per_round_trip_pacing_bounds_the_queue() {
+    for n in [600, 1000] {
+        let with = |min_cwnd| {
+            let setup = swift(many(20, n), |c| c.min_cwnd = min_cwnd);
+            settled(&setup, 4 * MS, 6 * MS)
+        };
+        let (paced, whole) = (with(0.01), with(1.0));
+        let standing = f64::from(n) * FRAME as f64 - bytes_in(BASE_PS);
+        near(whole.mean, standing, 2.0 * FRAME as f64);
+        let queue = bytes_in(22 * US - BASE_PS);
+        // 1.39 and 1.41 of it.
+        near(paced.mean, 1.25 * queue, 0.25 * queue);
+        assert!(paced.used > 0.995, "{n}: {}", paced.used);
+    }
+}
+
+/// SWIFT-02, SWIFT-04, SWIFT-15, NIC-40, NIC-41: a receiver that processes 50 Gbps holds the endpoint's
+/// delay at its target, and no queue grows in the network.
+#[test]
+fn a_slow_host_is_held_by_the_endpoint_window() {
+    let mut setup = swift(many(2, 2), |c| c.endpoint_target_ps = 30 * US);
+    setup.nic.host.processing = Some(Processing {
+        delay_ps: US,
+        rate: Some(Rate::from_gbps(50)),
+    });
+    let s = settled(&setup, 3 * MS, 5 * MS);
+    near(s.used, 0.5, 0.005);
+    assert!(s.most < 30 * FRAME, "{}", s.most);
+}
+
+/// POWER-02, POWER-14, POWER-20: the queue is the sum of the additive increases, for telemetry and for
+/// round trips, within an eighth and a frame.
+#[test]
+fn powertcps_queue_is_the_sum_of_the_additive_increases() {
+    for (n, beta) in [(4, 500.0), (4, 2_500.0), (10, 2_000.0), (16, 2_000.0)] {
+        let telemetry = powertcp(many(n, n), |c| c.power.beta = Beta::Bytes(beta));
+        let theta = Setup {
+            nic: NicConfig {
+                control: Sending::Control(ControlConfig::ThetaPowerTcp(PowerConfig {
+                    beta: Beta::Bytes(beta),
+                    ..PowerConfig::paper(1e11)
+                })),
+                ..telemetry.nic.clone()
+            },
+            ..telemetry.clone()
+        };
+        for setup in [telemetry, theta] {
+            let s = settled(&setup, 2 * MS, 4 * MS);
+            let queue = f64::from(n) * beta;
+            near(s.mean, queue, 0.125 * queue + 1_002.0);
+            assert!(s.used > 0.995, "{n}: {}", s.used);
+        }
+    }
+}
+
+/// POWER-08: without a floor the power of a queue that drains is nearly nothing, windows jump up, and the
+/// queue of the start comes back again and again.
+#[test]
+fn without_a_floor_a_drained_queue_comes_back() {
+    let setup = powertcp(many(4, 4), |c| {
+        c.power.floor = 0.0;
+        c.power.beta = Beta::Bytes(2_500.0);
+    });
+    let s = settled(&setup, 2 * MS, 4 * MS);
+    assert!(s.most > 100_000, "{}", s.most);
+}
+
+/// POWER-12: a reference of each round trip instead of the packet's own window makes the queue swing.
+#[test]
+fn a_reference_per_round_trip_swings() {
+    let swing = |per_round_trip| {
+        let setup = powertcp(many(4, 4), |c| {
+            c.per_round_trip = per_round_trip;
+            c.power.beta = Beta::Bytes(2_500.0);
+        });
+        let s = settled(&setup, 2 * MS, 4 * MS);
+        s.most - s.least
+    };
+    // 8 and 20 KB.
+    assert!(swing(true) > 2 * swing(false));
+}
+
+/// POWER-07, POWER-20: with a target below the whole link its use is η + B/(C·τ), without a queue.
+#[test]
+fn powertcps_target_sets_the_use_of_the_link() {
+    let setup = powertcp(many(4, 4), |c| {
+        c.power.eta = 0.9;
+        c.power.beta = Beta::Bytes(500.0);
+    });
+    let s = settled(&setup, 2 * MS, 4 * MS);
+    near(s.used, 0.9 + 2_000.0 / bytes_in(POWER_BASE_PS), 0.02);
+    assert!(s.mean < 3_000.0, "{}", s.mean);
+}
+
+/// POWER-12, POWER-21: ten flows join a long one at line rate. The queue that they make in one round trip
+/// is gone within thrice the time that the link needs for it alone, and the link stays busy.
+#[test]
+fn powertcp_drains_an_incast_without_idling() {
+    let mut flows = vec![flow(0, 0, 0, 11, LONG)];
+    flows.extend((1..11).map(|i| flow(i, 200 * US, i, 11, LONG)));
+    let setup = powertcp((star(12), flows), |c| c.power.beta = Beta::Bytes(500.0));
+    let (join_ps, end_ps) = (200 * US, 400 * US);
+    let run = Setup {
+        until_ps: end_ps,
+        ..setup.clone()
+    };
+    let (_, keep) = run.run();
+    let queues: Vec<u64> = keep.buffers.iter().map(|b| b.max_port_bytes).collect();
+    let most = *queues.iter().max().expect("samples");
+    assert!(most > 400_000, "{most}");
+    let drained = queues.iter().rposition(|q| *q > 20_000).expect("a queue") as u64 * US;
+    // 102 µs against 43.
+    let alone_ps = most * 80;
+    assert!(drained - join_ps < 3 * alone_ps, "{drained}");
+    let s = settled(&setup, join_ps + 10 * US, end_ps);
+    assert!(s.used > 0.99, "{}", s.used);
+}
