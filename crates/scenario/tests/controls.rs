@@ -132,6 +132,15 @@ fn traffic_classes_have_controls_of_their_own() {
         ],
     );
     let scenario = scenario.unwrap_or_else(|e| panic!("{e}"));
+    let resolved = &scenario.resolved;
+    let again = Scenario::parse(
+        resolved,
+        "resolved.toml",
+        Path::new("/"),
+        &Changes::default(),
+    );
+    let again = again.unwrap_or_else(|e| panic!("{e}\n{resolved}"));
+    assert_eq!(scenario.spec, again.spec, "it reads back as itself");
     let around = surroundings(&scenario.spec, &scenario.graph);
     let nic = scenario.spec.scheme.configure(&around).nic;
     let Sending::PerClass(controls) = &nic.control else {
