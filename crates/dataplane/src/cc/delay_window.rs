@@ -1,4 +1,4 @@
-//! The delay window that the BFC paper puts beside BFC (App. A.1, Algorithm 1): it keeps the
+//! The delay window of the BFC paper (App. A.1, Algorithm 1): it keeps the
 //! round trip near a target that is far above the base, so that a flow has no more in the network
 //! than it needs.
 //!
@@ -28,7 +28,7 @@ pub struct DelayWindow {
 impl Scheme for DelayWindow {
     const NAME: &'static str = "delay-window";
     const TITLE: &'static str = "the delay window";
-    const ABOUT: &'static str = "A window that keeps the round trip near a target, beside BFC.";
+    const ABOUT: &'static str = "A window that keeps the round trip near a target far above the base.";
     const PARAMS: &'static [Param] = &[
         Param::number("target", 1.0, 1e6)
             .default("2.5", "PRE-55", "in base RTTs (BFC paper A.1)")
