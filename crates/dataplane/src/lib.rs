@@ -1,7 +1,7 @@
 //! The papers: a switch and a NIC as state machines without input, output, clock or threads.
 //!
 //! They are handed packets and the time, and answer with packets and the time at which they want
-//! to be called again. Whoever drives them owns links, clock and files: the simulator in virtual
+//! to be called again. Their driver owns links, clock and files: the simulator in virtual
 //! time, the live switch in real time.
 
 #[cfg(test)]

@@ -175,10 +175,10 @@ fn blame(message: &str) -> &'static str {
         .map_or("", |(_, key)| key)
 }
 
-/// Warns where the sources that are active together ask for more than the links carry.
+/// Warns where the sources that are active together offer more than the links carry.
 fn overload(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
     let loads = loads(spec, graph);
-    // The most is asked for at an instant where some window opens.
+    // The most is offered at an instant where some window opens.
     let most = |load: &dyn Fn(&AskedLoad) -> f64| {
         let at = |now: Time| -> f64 {
             let active = loads

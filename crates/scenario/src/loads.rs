@@ -72,7 +72,7 @@ fn capacity_bps(t: &TrafficSpec, graph: &Graph, of: LoadOf) -> Result<u128, Stri
     }
 }
 
-/// A load that a scenario asks for, in payload bytes over capacity.
+/// A load that a scenario requests, in payload bytes over capacity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AskedLoad {
     /// Name of the source.

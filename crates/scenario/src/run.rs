@@ -24,7 +24,7 @@ use crate::spec::Scenario;
 use crate::traffic_spec::last_arrival_ps;
 use crate::units::show_time;
 
-/// What a model leaves out has to be known by whoever reads its results; docs/NOT-MODELLED.md says
+/// What a model leaves out has to be known by the readers of its results; docs/NOT-MODELLED.md says
 /// more.
 pub const NOT_MODELLED: &[&str] = &[
     "Switches forward and hosts answer in no time: links and queues make all delay.",

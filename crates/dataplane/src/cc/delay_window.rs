@@ -28,7 +28,8 @@ pub struct DelayWindow {
 impl Scheme for DelayWindow {
     const NAME: &'static str = "delay-window";
     const TITLE: &'static str = "the delay window";
-    const ABOUT: &'static str = "A window that keeps the round trip near a target far above the base.";
+    const ABOUT: &'static str =
+        "A window that keeps the round trip near a target far above the base.";
     const PARAMS: &'static [Param] = &[
         Param::number("target", 1.0, 1e6)
             .default("2.5", "PRE-55", "in base RTTs (BFC paper A.1)")

@@ -66,7 +66,7 @@ pub(super) struct Flow {
     pub next_ps: Time,
     /// Last time that anything moved: an ACK, or a first packet in flight.
     pub progress_ps: Time,
-    /// When the packet was sent that asks for an acknowledgement which has not come; [`NEVER`]: none
+    /// When the packet was sent that requests an acknowledgement which has not come; [`NEVER`]: none
     /// does.
     pub asked_ps: Time,
     /// An [`AlarmKind::Rise`] is set.
@@ -97,7 +97,7 @@ impl Flow {
         self.start.flow == number && !matches!(self.state, State::Free | State::Leaving)
     }
 
-    /// Something is in flight, and more to be sent, but nothing that was sent asks for an
+    /// Something is in flight, and more to be sent, but nothing that was sent requests an
     /// acknowledgement: the window has shrunk since.
     // NIC-09
     pub const fn must_ask(&self) -> bool {

@@ -1,4 +1,4 @@
-//! ExpressPass: a sender asks for credits, a receiver sends them at a pace that it learns from how
+//! ExpressPass: a sender requests credits, a receiver sends them at a pace that it learns from how
 //! many come back as data, and each credit lets one packet go (`specs/expresspass.md`).
 
 mod pacing;
@@ -354,7 +354,7 @@ impl ExpressPass {
         }
     }
 
-    /// A sender asks for credits.
+    /// A sender requests credits.
     // XP-10, XP-17
     fn asked<S: Sink>(
         &mut self,

@@ -34,7 +34,7 @@ pub struct HomaConfig {
     pub overcommitment: u8,
     /// Payload bytes that a message sends unasked, and that are granted ahead; `None`: one BDP.
     pub window: Option<u64>,
-    /// After this silence a receiver asks for what is missing, and a sender for news, ps.
+    /// After this silence a receiver requests what is missing, and a sender news, ps.
     pub timeout_ps: Time,
 }
 
@@ -52,7 +52,7 @@ impl HomaConfig {
 /// What every step may reach.
 type Context<'a, S> = super::Context<'a, S, HomaConfig>;
 
-/// Gaps of a message that a receiver asks for at a time.
+/// Gaps of a message that a receiver requests at a time.
 const GAPS: usize = 16;
 
 /// A message at its sender.
@@ -65,7 +65,7 @@ struct Outgoing {
     next: u32,
     /// Packets that may be sent.
     granted: u32,
-    /// Packets that the receiver asked for again.
+    /// Packets that the receiver requested again.
     lost: VecDeque<u32>,
     /// Level of its unscheduled packets.
     first_level: u16,
@@ -389,7 +389,7 @@ impl Homa {
         cx.sink.kick(port);
     }
 
-    /// A receiver that waits in vain asks for what is missing.
+    /// A receiver that waits in vain requests what is missing.
     // HOM-10
     fn miss<S: Sink>(
         &mut self,

@@ -419,7 +419,7 @@ impl Answers {
     }
 }
 
-/// Turns a packet that arrived into an answer for whoever sent it. Its hash stays, and with it,
+/// Turns a packet that arrived into an answer for its sender. Its hash stays, and with it,
 /// where paths are symmetric, the path.
 pub(crate) fn turn(id: PacketId, kind: Kind, class: u8, size: u16, arena: &mut Arena) {
     let hot = arena.hot_mut(id);
@@ -473,12 +473,12 @@ pub(crate) fn count_sent(counters: &mut NicCounters, hot: &mut Packet, payload: 
     }
 }
 
-/// Payload bytes of the packets below a number, of a flow of so many bytes.
+/// Payload bytes of the packets below a number, of a flow of `bytes`.
 pub(crate) fn bytes_below(psn: u32, mtu: u16, bytes: u64) -> u64 {
     (u64::from(psn) * u64::from(mtu)).min(bytes)
 }
 
-/// Packets of a flow of so many bytes.
+/// Packets of a flow of this many bytes.
 // NIC-01
 pub(crate) fn packets_of(bytes: u64, mtu: u16) -> u32 {
     bytes.div_ceil(u64::from(mtu)) as u32
@@ -503,7 +503,7 @@ pub(crate) const fn timeout(
         .about("Silence after which something is sent or requested again.")
 }
 
-/// Packets of a window: of so many payload bytes, or of one BDP on the wire; at least one.
+/// Packets of a window: of this many payload bytes, or of one BDP on the wire; at least one.
 // NDP-12, HOM-01
 pub(crate) fn window_packets(bytes: Option<u64>, path: &PathInfo, frames: &Frames) -> u32 {
     let frame = frames.data_bytes(frames.mtu);

@@ -163,7 +163,7 @@ impl Ndp {
         self.alarms.push(Reverse(alarm));
     }
 
-    /// A flow may send so many packets more.
+    /// A flow may send this many packets more.
     fn allow<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: u32, number: u32, more: u32) {
         let Some(flow) = self.outgoing.get_mut(slot, number) else {
             return;

@@ -55,7 +55,7 @@ struct Peer {
     start_ps: Time,
     packets: u32,
     rtt_ps: Time,
-    /// So many of 16 credits bring nothing back.
+    /// This many of 16 credits bring nothing back.
     lost: u8,
     port: u16,
 }
@@ -92,7 +92,7 @@ struct Bench {
     arena: Arena,
     now: Time,
     free_ps: [Time; 2],
-    /// Other traffic holds each port for the first part of each so many ps.
+    /// Other traffic holds each port for the first part of each period of this many ps.
     held: (Time, Time),
     calls: u64,
     sent: Vec<(Time, u16, u32, Kind, u32)>,
@@ -280,7 +280,7 @@ proptest! {
     }
 }
 
-// XP-19: where flows ask for far more than the link takes, calls go with what is sent.
+// XP-19: where flows request far more than the link takes, calls go with what is sent.
 #[test]
 fn credits_that_find_no_room_cost_no_call() {
     let peer = Peer {
