@@ -68,9 +68,9 @@ def test_documents_use_the_words_of_the_field() -> None:
 
 
 def test_sources_use_the_words_of_the_field() -> None:
-    patterns = ("*.py", "*.pyi", "Makefile")
+    patterns = ("*.rs", "*.py", "*.pyi", "Makefile")
     paths = [path for path in tracked(*patterns) if path != Path(__file__).resolve()]
-    assert len(paths) > 100
+    assert len(paths) > 300
     assert complaints(paths) == []
 
 

@@ -50,7 +50,7 @@ pub enum Classify {
     },
     /// A queue for every flow with packets here (ideal).
     PerFlow,
-    /// The queue that the packet asks for by its number, that of its priority level.
+    /// The queue that the packet names by its number, that of its priority level.
     Priority {
         /// Levels, and queues, per class.
         levels: u16,
@@ -417,7 +417,7 @@ pub enum Recovery {
     },
     /// IRN: the receiver takes packets in any order, the sender repeats single ones.
     Irn(IrnConfig),
-    /// Whoever drops a packet tells its sender, who sends it again; nothing else is needed.
+    /// The node that drops a packet tells its sender, which sends it again; nothing else is needed.
     Ideal {
         /// The news takes this long, in ps; `None`: the propagation of the way back.
         delay_ps: Option<Time>,
@@ -512,7 +512,7 @@ pub enum Arbiter {
     Scan,
 }
 
-/// Habits of a host in which simulators differ. The default is what `specs/nic.md` says.
+/// What hosts of different simulators do differently. The default is what `specs/nic.md` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostConfig {
     /// How the next flow is found.
@@ -583,7 +583,7 @@ pub struct NicConfig {
     pub control: Sending,
     /// Loss recovery.
     pub recovery: Recovery,
-    /// The habits of the host besides.
+    /// What else the host does in its own way.
     pub host: HostConfig,
     /// Queues that the NIC tells apart towards its switch; flows beyond share them.
     pub queues: u16,

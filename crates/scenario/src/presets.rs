@@ -87,7 +87,7 @@ impl Preset {
     }
 }
 
-/// A profile: another simulator's habits, as a layer on a preset.
+/// A profile: what another simulator does, as a layer on a preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// Its name.

@@ -111,7 +111,7 @@ pub struct Hpcc {
     window_bytes: f64,
     /// R, bits per second.
     rate_bps: f64,
-    /// The same per link, where fairness asks for it; made with the first record.
+    /// The same per link, where fairness needs it; made with the first record.
     registers: Option<Box<Registers>>,
 }
 

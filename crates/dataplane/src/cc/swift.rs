@@ -67,7 +67,7 @@ pub struct FlowScaling {
 }
 
 impl FlowScaling {
-    /// Its value in ps for a window of so many packets.
+    /// Its value in ps for a window of this many packets.
     // SWIFT-14
     #[inline]
     fn delay_ps(&self, cwnd: f64) -> f64 {

@@ -219,7 +219,7 @@ pub(crate) trait AtHost: Sized {
     /// A frame of the scheme came from the neighbour at `port`. True: it is done; false: it says something
     /// to the egress only.
     fn receive<P: Ports>(&mut self, ports: &mut P, port: u16, frame: &Packet) -> bool;
-    /// The time that was asked for has come; other things may be due then.
+    /// The requested time has come; other things may be due then.
     fn timer<P: Ports>(&mut self, ports: &mut P);
     /// The link at a port has failed or is back.
     fn link<P: Ports>(&mut self, ports: &mut P, port: u16);

@@ -506,7 +506,7 @@ impl Declared for Homa {
         timeout(
             "\"10ms\"",
             "PRE-151",
-            "of silence before a packet is asked for again, our choice",
+            "of silence before a packet is requested again, our choice",
         ),
     ];
     const NEEDS: Needs = Needs {

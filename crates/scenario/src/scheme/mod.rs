@@ -107,9 +107,9 @@ pub enum ScheduleSpec {
 /// How the queues of a port are shared out among traffic classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueuesPer {
-    /// The port has so many, split evenly among the classes in use.
+    /// The port has this many, split evenly among the classes in use.
     Port,
-    /// Each class has so many.
+    /// Each class has this many.
     Class,
 }
 
@@ -155,7 +155,7 @@ pub struct SchemeSpec {
     pub parameters: String,
     /// ECMP or spraying.
     pub path: PathChoice,
-    /// Whose habits, if those of another simulator.
+    /// Which other simulator is imitated, if one is.
     pub profile: Option<&'static str>,
     /// Times are cut to nanoseconds.
     pub cut_times: bool,
@@ -165,7 +165,7 @@ pub struct SchemeSpec {
     pub starts_first: bool,
     /// ACKs go back the way on which their packet came.
     pub acks_return: bool,
-    /// Habits of the hosts.
+    /// What the hosts do in their own way.
     pub host: HostConfig,
     /// Payload of a full packet.
     pub mtu: u16,
@@ -241,7 +241,7 @@ pub struct Surroundings {
     pub nic_bps: u64,
     /// What a receiver-driven transport has to know.
     pub transport: Around,
-    /// Largest base round trip, ps, where the scheme asks for it.
+    /// Largest base round trip, ps, where the scheme needs it.
     pub base_rtt_ps: Time,
 }
 
