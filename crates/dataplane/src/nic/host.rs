@@ -58,7 +58,10 @@ impl Host {
     /// The next frame that is done, with the port by which it came.
     // NIC-42
     pub fn next(&mut self, now: Time, arena: &mut Arena) -> Option<(u16, PacketId)> {
-        let done = self.waiting.pop_front_if(|frame| frame.done_ps <= now)?;
+        if self.next_ps()? > now {
+            return None;
+        }
+        let done = self.waiting.pop_front()?;
         let cold = arena.cold_mut(done.id);
         cold.remote_host_ps = std::mem::replace(&mut cold.local_host_ps, now - done.arrived_ps);
         Some((done.port, done.id))
