@@ -10,6 +10,7 @@ mod error;
 pub mod feed;
 pub mod hosts;
 pub mod list;
+pub mod operations;
 pub mod pattern;
 pub mod sizes;
 pub mod source;

@@ -1,0 +1,17 @@
+//! Workloads with dependencies: what each rank computes, sends and receives, and what waits for what.
+//!
+//! A [`Workload`] says what holds for all ranks: their number, groups, options, triggers. A
+//! [`Source`] gives the [`Operation`]s of each rank, block by block. The document for users, with the
+//! file format, is `docs/workloads.md`; the rules are in `specs/operations.md`, cited as `OPS-01`.
+
+mod message;
+mod operation;
+mod options;
+mod source;
+mod workload;
+
+pub use message::{Message, MessageId, Role, Scope};
+pub use operation::{Collective, CollectiveKind, Operation, Receive, Send, Work};
+pub use options::{Matching, Options, PerByte, QueuePairs, ReadyOrder, SendEnd};
+pub use source::{Block, InMemory, Source, needed_at};
+pub use workload::{Group, Members, Trigger, TriggerKind, Workload};
