@@ -12,7 +12,7 @@ import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from backwater.commands import breakdown, campaign, graph, interchange, links, paper, spfc
 from backwater.commands.common import (
@@ -33,18 +33,14 @@ from backwater.commands.common import (
     shown,
     warn,
 )
+from backwater.commands.declare import App, Argument, Exit, Option
 from backwater.errors import Interrupted, RunError, ScenarioError
 
 if TYPE_CHECKING:
     from backwater.results import Comparison, Run
 
-app = typer.Typer(
-    help="Simulate flow control and congestion control in lossless data-centre networks.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+app = App(
+    "backwater", "Simulate flow control and congestion control in lossless data-centre networks."
 )
 
 
@@ -56,24 +52,28 @@ class Catalogue(StrEnum):
     TOPOLOGIES = "topologies"
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
         from backwater._core import __version__
 
         print(f"backwater {__version__}")
-        raise typer.Exit
+        raise Exit
 
 
-@app.callback()
-def _options(
-    _: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    pass
+app.params.append(
+    click.Option(
+        ["--version"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_version,
+        help="Print the version.",
+        show_default=False,
+    )
+)
 
 
-@app.command()
+@app.add
 def run(
     scenario: Scenario,
     scheme: Scheme = None,
@@ -108,24 +108,24 @@ def run(
         assert isinstance(stop.result, Run)
         _end_of_run(stop.result, as_json)
         say(f"Interrupted. What was computed is in {shown(stop.result)}.")
-        raise typer.Exit(STOPPED) from None
+        raise Exit(STOPPED) from None
     _end_of_run(result, as_json)
-    raise typer.Exit(GOOD if result.ok else FAILED)
+    raise Exit(GOOD if result.ok else FAILED)
 
 
-@app.command()
+@app.add
 def compare(
     scenario: Scenario,
     schemes: Annotated[
         str,
-        typer.Option("--schemes", metavar="A,B,…", help="Presets to compare.", show_default=False),
+        Option("--schemes", metavar="A,B,…", help="Presets to compare.", show_default=False),
     ],
     overrides: Overrides = None,
     seed: Seed = None,
     out: Out = None,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", min=1, help="Runs at a time.", show_default="processors / threads"),
+        Option("--jobs", min=1, help="Runs at a time.", show_default="processors / threads"),
     ] = None,
     as_json: Json = False,
     force: Force = False,
@@ -160,22 +160,22 @@ def compare(
     _end_of_comparison(result, as_json)
     if stopped:
         say(f"Interrupted. What was computed is in {shown(result)}.")
-        raise typer.Exit(STOPPED)
-    raise typer.Exit(GOOD if result.ok else FAILED)
+        raise Exit(STOPPED)
+    raise Exit(GOOD if result.ok else FAILED)
 
 
-@app.command()
+@app.add
 def check(
     scenario: Scenario,
     scheme: Scheme = None,
     overrides: Overrides = None,
     seed: Seed = None,
     resolved: Annotated[
-        bool, typer.Option("--resolved", help="Print every value, defaults included.")
+        bool, Option("--resolved", help="Print every value, defaults included.")
     ] = False,
     profile: Profile = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the messages as JSON, each with its code.")
+        bool, Option("--json", help="Print the messages as JSON, each with its code.")
     ] = False,
 ) -> None:
     """Say what is wrong or doubtful in a scenario."""
@@ -187,11 +187,11 @@ def check(
     errors = sum(problem["severity"] == "error" for problem in problems)
     if as_json:
         print(json.dumps(problems, indent=2))
-        raise typer.Exit(BAD_INPUT if errors else GOOD)
+        raise Exit(BAD_INPUT if errors else GOOD)
     for problem in problems:
         say(problem["text"] + "\n")
     if errors:
-        raise typer.Exit(BAD_INPUT)
+        raise Exit(BAD_INPUT)
     if resolved:
         text = simulate.resolve(
             scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
@@ -202,7 +202,7 @@ def check(
         print(f"{scenario}: good{doubts}")
 
 
-@app.command()
+@app.add
 def schema() -> None:
     """Print the JSON Schema of a scenario, for editors."""
     from backwater import simulate
@@ -210,10 +210,9 @@ def schema() -> None:
     print(json.dumps(simulate.schema(), indent=2, ensure_ascii=False))
 
 
-@app.command("list")
 def list_(
-    what: Annotated[Catalogue, typer.Argument(help="What to list.", show_default=False)],
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    what: Annotated[Catalogue, Argument(help="What to list.")],
+    as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """List what is built in."""
     from backwater import simulate
@@ -263,6 +262,8 @@ def _end_of_comparison(result: Comparison, as_json: bool) -> None:
     if len(result):
         say(f"report: {shown(result)}/{REPORT}")
 
+
+app.add(list_, "list")
 
 breakdown.register(app)
 campaign.register(app)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -14,35 +15,43 @@ if TYPE_CHECKING:
 
 
 def print_table(runs: Mapping[str, Run]) -> None:
-    """Print the table of results on standard output."""
-    from rich.console import Console
-    from rich.measure import measure_renderables
-    from rich.table import Table
-    from rich.text import Text
-
+    """Print the table of results on standard output; nothing of it is cut."""
     summaries = {name: run.summary for name, run in runs.items()}
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    table.add_column("", no_wrap=True)
-    for name in runs:
-        table.add_column(name, justify="right", no_wrap=True)
+    lines: list[list[_Cell]] = [[("", ""), *((name, _BOLD) for name in runs)]]
     for group, rows in groupby(ROWS, key=lambda row: row.group):
-        table.add_row(Text(group, style="cyan"))
+        lines.append([(group, _CYAN)])
         for row in rows:
             if row.key == "digest":
                 continue
             winners = best(row, summaries)
             cells = [
-                Text(text(row, summary), style="bold" if name in winners else "")
+                (text(row, summary), _BOLD if name in winners else "")
                 for name, summary in summaries.items()
             ]
-            table.add_row(Text(f"  {row.label}"), *cells)
-    # Nothing is cut: where the window is too narrow, lines go on in the next.
-    console = Console(highlight=False)
-    needed = measure_renderables(console, console.options.update(width=10_000), [table]).maximum
-    wide = Console(highlight=False, width=max(needed, min(console.width, 80)))
-    wide.print(table, crop=False, soft_wrap=True)
+            lines.append([(f"  {row.label}", ""), *cells])
+    widths = [
+        max(len(line[column][0]) for line in lines if column < len(line))
+        for column in range(len(runs) + 1)
+    ]
+    styled = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    for line in lines:
+        print("  ".join(_padded(line, widths, styled)).rstrip())
     for name, run in runs.items():
-        console.print(f"digest {run.digest}  {name}", soft_wrap=True)
+        print(f"digest {run.digest}  {name}")
+
+
+_Cell = tuple[str, str]
+"""A text and the code of its style, if any."""
+
+_BOLD, _CYAN = "\x1b[1m", "\x1b[36m"
+
+
+def _padded(line: list[_Cell], widths: list[int], styled: bool) -> Iterator[str]:
+    """Give the cells at their widths: the first begins at the left, the others end at the right."""
+    for column, ((words, style), width) in enumerate(zip(line, widths, strict=False)):
+        space = " " * (width - len(words))
+        shown = f"{style}{words}\x1b[0m" if styled and style else words
+        yield space + shown if column else shown + space
 
 
 def print_audit(runs: Mapping[str, Run]) -> None:

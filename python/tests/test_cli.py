@@ -147,17 +147,32 @@ def test_version(command: Backwater) -> None:
     assert re.fullmatch(r"backwater \d+\.\d+\.\d+\n", done.stdout)
 
 
-def test_help_does_not_load_what_it_does_not_need() -> None:
+HEAVY = {"polars", "matplotlib", "numpy", "pandas", "rich", "typer", "pydantic", "distributed"}
+
+
+@pytest.mark.parametrize(
+    ("words", "forbidden"),
+    [
+        ("--help", {*HEAVY, "backwater._core", "backwater.simulate", "backwater.results"}),
+        ("run --help", {*HEAVY, "backwater._core", "backwater.simulate", "backwater.results"}),
+        ("check {tiny}", HEAVY),
+        ("run {tiny} -o {out}", HEAVY),
+    ],
+)
+def test_the_first_minute_loads_nothing_heavy(
+    tiny: Path, tmp_path: Path, words: str, forbidden: set[str]
+) -> None:
+    asked = words.format(tiny=tiny, out=tmp_path / "out").split()
     script = (
-        "import sys\nsys.argv = ['backwater', '--help']\n"
-        "from backwater.cli import app\napp(standalone_mode=False)\n"
-        "print({'polars', 'matplotlib', 'numpy', 'backwater._core'} & set(sys.modules))"
+        "import sys\nfrom backwater.cli import app\n"
+        f"app({asked!r}, standalone_mode=False)\n"
+        f"print(sorted({forbidden!r} & sys.modules.keys()))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert "compare" in done.stdout
-    assert done.stdout.splitlines()[-1] == "set()"
+    assert len(done.stdout.splitlines()) > 1
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 # --- Bad input: one clear message, exit code 2, nothing written -------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import backwater
 from backwater import simulate

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import backwater
 from backwater.campaign import Store, Task, run_tasks

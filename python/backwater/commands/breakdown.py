@@ -6,21 +6,18 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from backwater.commands.common import BAD_INPUT, say
+from backwater.commands.declare import App, Argument, Exit, Option
 
 
-def register(app: typer.Typer) -> None:
+def register(app: App) -> None:
     """Add `breakdown`."""
-    app.command("breakdown")(breakdown)
+    app.add(breakdown)
 
 
 def breakdown(
-    path: Annotated[
-        Path, typer.Argument(metavar="RUN", help="Directory of a run.", show_default=False)
-    ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    path: Annotated[Path, Argument(metavar="RUN", help="Directory of a run.")],
+    as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Show a run's flows by class (incast, its victims, others), and its ports by role."""
     from backwater.breakdown import by_class, by_role
@@ -29,7 +26,7 @@ def breakdown(
     run = load(path)
     if not isinstance(run, Run):
         say(f"error: {path} holds several runs; name one of them, such as {path}/SCHEME")
-        raise typer.Exit(BAD_INPUT)
+        raise Exit(BAD_INPUT)
     flows, ports = by_class(run), by_role(run)
     if as_json:
         print(json.dumps({"flows": flows.to_dicts(), "ports": ports.to_dicts()}, indent=2))

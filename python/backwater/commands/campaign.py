@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from backwater.commands.common import FAILED, GOOD, STOPPED, Force, Out, Threads, say, shown
+from backwater.commands.declare import App, Argument, BadParameter, Exit, Option
 from backwater.errors import Interrupted, RunError
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ _SIZES = {
 def _quantity(text: str, units: dict[str, float], example: str) -> float:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", text)
     if match is None or match[2] not in units or float(match[1]) == 0:
-        raise typer.BadParameter(f"`{text}`: expected a number with its unit, such as {example}")
+        raise BadParameter(f"`{text}`: expected a number with its unit, such as {example}")
     return float(match[1]) * units[match[2]]
 
 
@@ -44,50 +43,42 @@ def _bytes(text: str) -> int:
     return int(_quantity(text, _SIZES, "4GB or 512MiB"))
 
 
-def register(app: typer.Typer) -> None:
+def register(app: App) -> None:
     """Add `sweep` and `report`."""
-    app.command()(sweep)
-    app.command()(report)
+    app.add(sweep)
+    app.add(report)
 
 
 def sweep(
-    sweep: Annotated[
-        Path, typer.Argument(metavar="SWEEP", help="Sweep, a TOML file.", show_default=False)
-    ],
+    sweep: Annotated[Path, Argument(metavar="SWEEP", help="Sweep, a TOML file.")],
     out: Out = None,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", min=1, help="Runs at a time.", show_default="processors / threads"),
+        Option("--jobs", min=1, help="Runs at a time.", show_default="processors / threads"),
     ] = None,
     scheduler: Annotated[
         str | None,
-        typer.Option("--scheduler", metavar="ADDRESS", help="Use this Dask cluster."),
+        Option("--scheduler", metavar="ADDRESS", help="Use this Dask cluster."),
     ] = None,
     store: Annotated[
         Path | None,
-        typer.Option(
-            "--store", metavar="DIR", help="Where runs are kept.", show_default="DIR/store"
-        ),
+        Option("--store", metavar="DIR", help="Where runs are kept.", show_default="DIR/store"),
     ] = None,
     timeout: Annotated[
         float | None,
-        typer.Option(
+        Option(
             "--timeout", metavar="TIME", parser=_seconds, help="End a run after it, as in 10min."
         ),
     ] = None,
     memory: Annotated[
         int | None,
-        typer.Option(
-            "--memory", metavar="SIZE", parser=_bytes, help="End a run above it, as in 4GB."
-        ),
+        Option("--memory", metavar="SIZE", parser=_bytes, help="End a run above it, as in 4GB."),
     ] = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Try again what failed before.")
+        bool, Option("--retry-failed", help="Try again what failed before.")
     ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be done.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print how it ended as JSON.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Only say what would be done.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print how it ended as JSON.")] = False,
     force: Force = False,
     threads: Threads = 1,
 ) -> None:
@@ -95,7 +86,7 @@ def sweep(
     from backwater.campaign import api
 
     if jobs is not None and scheduler is not None:
-        raise typer.BadParameter("--jobs is for this machine, and --scheduler for a cluster")
+        raise BadParameter("--jobs is for this machine, and --scheduler for a cluster")
     if dry_run:
         asked = api.plan(
             sweep,
@@ -134,12 +125,12 @@ def sweep(
         campaign, stopped = stop.result, True
     except KeyboardInterrupt:
         say("Interrupted before the first run.")
-        raise typer.Exit(STOPPED) from None
+        raise Exit(STOPPED) from None
     _tell_end(campaign, as_json)
     if stopped:
         say("Interrupted. What was finished is kept; the same command goes on from there.")
-        raise typer.Exit(STOPPED)
-    raise typer.Exit(GOOD if campaign.ok else FAILED)
+        raise Exit(STOPPED)
+    raise Exit(GOOD if campaign.ok else FAILED)
 
 
 def _tell_plan(plan: Plan, as_json: bool) -> None:
@@ -200,9 +191,7 @@ def _tell_end(campaign: Campaign, as_json: bool) -> None:
 def report(
     directory: Annotated[
         Path,
-        typer.Argument(
-            metavar="DIR", help="Of a run, a comparison or a campaign.", show_default=False
-        ),
+        Argument(metavar="DIR", help="Of a run, a comparison or a campaign."),
     ],
 ) -> None:
     """Write the report of a finished run, comparison or campaign, and say where it is."""

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from backwater.commands.declare import Argument, Option
 
 if TYPE_CHECKING:
     from backwater.campaign.dataset import Campaign
@@ -14,28 +14,24 @@ if TYPE_CHECKING:
 
 GOOD, FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 130
 
-Scenario = Annotated[Path, typer.Argument(help="Scenario, a TOML file.", show_default=False)]
-Scheme = Annotated[
-    str | None, typer.Option("--scheme", metavar="NAME", help="Use this preset instead.")
-]
+Scenario = Annotated[Path, Argument(help="Scenario, a TOML file.")]
+Scheme = Annotated[str | None, Option("--scheme", metavar="NAME", help="Use this preset instead.")]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a value, such as switch.buffer=24MB."),
+    Option("--set", metavar="KEY=VALUE", help="Change a value, such as switch.buffer=24MB."),
 ]
-Seed = Annotated[
-    int | None, typer.Option("--seed", min=0, max=2**64 - 1, help="Use this seed instead.")
-]
+Seed = Annotated[int | None, Option("--seed", min=0, max=2**64 - 1, help="Use this seed instead.")]
 Profile = Annotated[
     str | None,
-    typer.Option("--profile", metavar="NAME", help="Imitate another simulator, such as ns3."),
+    Option("--profile", metavar="NAME", help="Imitate another simulator, such as ns3."),
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("-o", "--out", metavar="DIR", help="Where results go.", show_default="out/…"),
+    Option("-o", "--out", metavar="DIR", help="Where results go.", show_default="out/…"),
 ]
 Threads = Annotated[
     int,
-    typer.Option(
+    Option(
         "--threads",
         min=0,
         max=1024,
@@ -43,10 +39,8 @@ Threads = Annotated[
         help="Processors for one run; 0: all. Changes no result.",
     ),
 ]
-Force = Annotated[
-    bool, typer.Option("--force", help="Write into DIR even if it holds other things.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+Force = Annotated[bool, Option("--force", help="Write into DIR even if it holds other things.")]
+Json = Annotated[bool, Option("--json", help="Print the summary as JSON.")]
 
 
 def warn(

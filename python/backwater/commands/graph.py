@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-import typer
-
 from backwater.commands.common import Overrides, Profile, Scenario, Scheme, Seed
+from backwater.commands.declare import App, Option
 from backwater.commands.floodgate import floodgate_lines
 
 _LISTED = 20
 """Ports or pairs that are named; more are counted."""
 
 
-def register(app: typer.Typer) -> None:
+def register(app: App) -> None:
     """Add `graph` and `resources`."""
-    app.command("graph")(graph)
-    app.command("resources")(resources)
+    app.add(graph)
+    app.add(resources)
 
 
 def graph(
@@ -27,9 +26,9 @@ def graph(
     seed: Seed = None,
     profile: Profile = None,
     dot: Annotated[
-        bool, typer.Option("--dot", help="Print the whole graph in the language of Graphviz.")
+        bool, Option("--dot", help="Print the whole graph in the language of Graphviz.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON, with all edges.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print as JSON, with all edges.")] = False,
 ) -> None:
     """Show which egress ports can hold which others by backpressure, and circles among them."""
     from backwater import simulate
@@ -105,7 +104,7 @@ def resources(
     profile: Profile = None,
     packet_bytes: Annotated[
         float | None,
-        typer.Option(
+        Option(
             "--packet",
             metavar="BYTES",
             min=1,
@@ -115,7 +114,7 @@ def resources(
     ] = None,
     destinations: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--destinations",
             metavar="N",
             min=1,
@@ -123,7 +122,7 @@ def resources(
             show_default="those of the network",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Show what BFC, or Floodgate, costs the switches: tables, counters, queues."""
     from backwater import simulate

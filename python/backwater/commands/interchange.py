@@ -6,52 +6,29 @@ import shlex
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from backwater.commands.common import FAILED, Force, say
+from backwater.commands.declare import App, Argument, Exit, Option
 
 
-def _family(about: str) -> typer.Typer:
-    """Return an empty family of commands that looks like the top level."""
-    return typer.Typer(
-        help=about,
-        no_args_is_help=True,
-        rich_markup_mode=None,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-
-
-def register(app: typer.Typer) -> None:
+def register(app: App) -> None:
     """Add `import`, `export` and `validate`."""
-    importers = _family("Turn inputs of another simulator into a scenario.")
-    importers.callback()(_import)
-    importers.command("ns3")(import_ns3)
-    app.add_typer(importers, name="import")
-    exporters = _family("Write results as another simulator does.")
-    exporters.callback()(_export)
-    exporters.command("ns3")(export_ns3)
-    app.add_typer(exporters, name="export")
-    app.command("validate")(validate)
-
-
-def _import() -> None:
-    """Turn inputs of another simulator into a scenario."""
-
-
-def _export() -> None:
-    """Write results as another simulator does."""
+    importers = App("import", "Turn inputs of another simulator into a scenario.")
+    importers.add(import_ns3, "ns3")
+    app.add_command(importers)
+    exporters = App("export", "Write results as another simulator does.")
+    exporters.add(export_ns3, "ns3")
+    app.add_command(exporters)
+    app.add(validate)
 
 
 def import_ns3(
-    config: Annotated[
-        Path, typer.Argument(help="config.txt of HPCC's ns-3 simulator.", show_default=False)
-    ],
+    config: Annotated[Path, Argument(help="config.txt of HPCC's ns-3 simulator.")],
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help="The scenario.", show_default="NAME.toml"),
+        Option("-o", "--out", metavar="FILE", help="The scenario.", show_default="NAME.toml"),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Write over FILE even if no import made it.")
+        bool, Option("--force", help="Write over FILE even if no import made it.")
     ] = False,
 ) -> None:
     """Make a scenario of config.txt and the topology and flows that it names."""
@@ -67,10 +44,10 @@ def import_ns3(
 
 
 def export_ns3(
-    run: Annotated[Path, typer.Argument(help="Directory of a run.", show_default=False)],
+    run: Annotated[Path, Argument(help="Directory of a run.")],
     out: Annotated[
         Path,
-        typer.Option("-o", "--out", metavar="DIR", help="Where the files go.", show_default=False),
+        Option("-o", "--out", metavar="DIR", help="Where the files go.", show_default=False),
     ],
     force: Force = False,
 ) -> None:
@@ -88,16 +65,15 @@ def export_ns3(
 def validate(
     folder: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="DIR",
             help="A case (config.txt and fct.txt of an ns-3 run, or flows_fct.csv of the simulator "
             "of BFC's or of Floodgate's authors), or a folder with cases.",
-            show_default=False,
         ),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "-o",
             "--out",
             metavar="OUT",
@@ -107,13 +83,13 @@ def validate(
     ] = None,
     keep: Annotated[
         Path | None,
-        typer.Option(metavar="OUT", help="Keep each case's scenario, run and export here."),
+        Option(metavar="OUT", help="Keep each case's scenario, run and export here."),
     ] = None,
     markdown: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Also write a page with the table and the figures."),
+        Option(metavar="FILE", help="Also write a page with the table and the figures."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print the verdicts as JSON.")] = False,
 ) -> None:
     """Run cases of another simulator and say how far the results are apart."""
     from backwater.interchange import cases, verdicts
@@ -135,4 +111,4 @@ def validate(
     for path in written:
         say(f"wrote {path}")
     if not all(verdict.held for verdict in found):
-        raise typer.Exit(FAILED)
+        raise Exit(FAILED)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-import typer
-
 from backwater.commands.common import Overrides, Profile, Scenario, Scheme, Seed
+from backwater.commands.declare import App, Option
 
 _LISTED = 20
 """Hosts that are named; more are counted."""
 
 
-def register(app: typer.Typer) -> None:
+def register(app: App) -> None:
     """Add `links`."""
-    app.command("links")(links)
+    app.add(links)
 
 
 def links(
@@ -24,7 +23,7 @@ def links(
     overrides: Overrides = None,
     seed: Seed = None,
     profile: Profile = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Show which links are down when, whom that cuts off, and where ports could deadlock."""
     from backwater import simulate

@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from backwater.commands.common import BAD_INPUT, FAILED, GOOD, STOPPED, Threads, say
+from backwater.commands.declare import App, Argument, Exit, Option
 from backwater.errors import Interrupted, RunError, ScenarioError
 
 if TYPE_CHECKING:
@@ -17,40 +16,39 @@ if TYPE_CHECKING:
     from backwater.paper.reproduce import Place, Reproduced
 
 
-def register(app: typer.Typer) -> None:
+def register(app: App) -> None:
     """Add the command."""
-    app.command("paper")(paper)
+    app.add(paper)
 
 
 def paper(
     names: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="FIGURE…",
             help="Figures such as hpcc/fig13, a paper such as hpcc, all; or list.",
-            show_default=False,
         ),
     ],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Run a reduced size, to see that it works.")
+        bool, Option("--quick", help="Run a reduced size, to see that it works.")
     ] = False,
     out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="DIR", help="Where pictures and tables go.")
+        Path, Option("-o", "--out", metavar="DIR", help="Where pictures and tables go.")
     ] = Path("out/paper"),
     store: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--store", metavar="DIR", help="Where runs are kept.", show_default="DIR of -o, /runs"
         ),
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", min=1, help="Runs at a time.", show_default="processors / threads"),
+        Option("--jobs", min=1, help="Runs at a time.", show_default="processors / threads"),
     ] = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Try runs again that failed before.")
+        bool, Option("--retry-failed", help="Try runs again that failed before.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print claims as JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print claims as JSON.")] = False,
     threads: Threads = 1,
 ) -> None:
     """Reproduce figures of papers: runs, pictures, and which claims hold.
@@ -65,7 +63,7 @@ def paper(
         return
     figures = [files.load(name) for name in files.wanted(names)]
     work = _Work(figures, quick, out, as_json)
-    raise typer.Exit(work.run(store or out / "runs", jobs, retry_failed, threads))
+    raise Exit(work.run(store or out / "runs", jobs, retry_failed, threads))
 
 
 def _list(as_json: bool) -> None:

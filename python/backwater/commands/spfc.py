@@ -6,25 +6,22 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from backwater.commands.common import BAD_INPUT, say
+from backwater.commands.declare import App, Argument, Exit, Option
 
 if TYPE_CHECKING:
     from backwater.results import Run
 
 
-def register(app: typer.Typer) -> None:
+def register(app: App) -> None:
     """Add `pauses`."""
-    app.command("pauses")(pauses)
+    app.add(pauses)
 
 
 def pauses(
-    path: Annotated[
-        Path, typer.Argument(metavar="RUN", help="Directory of a run.", show_default=False)
-    ],
-    top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="Rows of each table.")] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all rows as JSON.")] = False,
+    path: Annotated[Path, Argument(metavar="RUN", help="Directory of a run.")],
+    top: Annotated[int, Option("--top", metavar="N", min=1, help="Rows of each table.")] = 10,
+    as_json: Annotated[bool, Option("--json", help="Print all rows as JSON.")] = False,
 ) -> None:
     """Show PFC's pauses in a run: rates per port, trees of causes, and victim flows."""
     from backwater.results import Run, load
@@ -32,7 +29,7 @@ def pauses(
     run = load(path)
     if not isinstance(run, Run):
         say(f"error: {path} holds several runs; name one of them, such as {path}/SCHEME")
-        raise typer.Exit(BAD_INPUT)
+        raise Exit(BAD_INPUT)
     tables = _tables(run)
     if as_json:
         print(json.dumps({name: t.to_dicts() for name, t in tables.items()}, indent=2))

@@ -1,0 +1,168 @@
+"""Commands from the signatures of functions: each parameter is an argument or an option.
+
+    def run(scenario: Annotated[Path, Argument(help="A TOML file.")],
+            seed: Annotated[int | None, Option("--seed", min=0)] = None) -> None:
+        '''Simulate a scenario with one scheme.'''
+
+The type says what is read (text, a number, a path, a word of an enumeration, several of them in a
+list, or a flag), the default says what holds without it, and the docstring is the help. A signature
+is looked at only when its command is called, so that the help of all commands does not wait for
+each of them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+import click
+
+BadParameter = click.BadParameter
+"""Raised by a parser, and by a command whose options contradict each other."""
+
+Exit = click.exceptions.Exit
+"""Ends the command with an exit code."""
+
+_SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
+
+_Function = TypeVar("_Function", bound=Callable[..., None])
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A parameter that is known by its place."""
+
+    help: str
+    metavar: str | None = None
+
+
+class Option:
+    """A parameter that is known by its name; without ``names``, by that of the parameter."""
+
+    def __init__(
+        self,
+        *names: str,
+        help: str,
+        metavar: str | None = None,
+        min: float | None = None,
+        max: float | None = None,
+        parser: Callable[[str], Any] | None = None,
+        show_default: bool | str = True,
+    ) -> None:
+        self.names, self.help, self.metavar = names, help, metavar
+        self.min, self.max, self.parser = min, max, parser
+        self.show_default = show_default
+
+
+class App(click.Group):
+    """Some commands under one name; an ``App`` may stand among them."""
+
+    def __init__(self, name: str, help: str) -> None:
+        super().__init__(name, help=help, no_args_is_help=True, context_settings=_SETTINGS)
+
+    def add(self, function: _Function, name: str | None = None) -> _Function:
+        """Make a command of a function; without ``name`` it has the function's."""
+        self.add_command(_Command(function, name or function.__name__))
+        return function
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        """Give the commands in the order in which they were added."""
+        return list(self.commands)
+
+
+class _Command(click.Command):
+    def __init__(self, function: Callable[..., None], name: str) -> None:
+        super().__init__(
+            name, callback=function, help=inspect.getdoc(function), context_settings=_SETTINGS
+        )
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        if not self.params:
+            assert self.callback is not None
+            self.params = _parameters(self.callback)
+        return super().get_params(ctx)
+
+
+def _parameters(function: Callable[..., None]) -> list[click.Parameter]:
+    hints = get_type_hints(function, include_extras=True)
+    return [
+        _parameter(name, hints[name], parameter.default)
+        for name, parameter in inspect.signature(function).parameters.items()
+    ]
+
+
+def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
+    kind, declared = get_args(hint) if get_origin(hint) is Annotated else (hint, None)
+    several = get_origin(_without_none(kind)) is list
+    one = get_args(_without_none(kind))[0] if several else _without_none(kind)
+    needed = default is inspect.Parameter.empty
+    without = {} if needed else {"default": default}
+    if isinstance(declared, Argument):
+        return click.Argument(
+            [name],
+            type=_type(one),
+            help=declared.help,
+            metavar=declared.metavar,
+            required=needed,
+            nargs=-1 if several else 1,
+            callback=_listed if several else None,
+            **without,
+        )
+    if not isinstance(declared, Option):
+        raise TypeError(f"parameter {name}: neither an Argument nor an Option of {__name__}")
+    names = declared.names or (f"--{name.replace('_', '-')}",)
+    flag = one is bool
+    return click.Option(
+        [name, *names],
+        type=None if flag else _type(one, declared),
+        is_flag=flag,
+        help=declared.help,
+        metavar=declared.metavar or ("N" if one in (int, float) else None),
+        required=needed,
+        multiple=several,
+        # What a flag does is said by its help, and its default is not to be set.
+        show_default=False if flag else declared.show_default,
+        callback=_listed if several else None,
+        **without,
+    )
+
+
+def _without_none(kind: Any) -> Any:
+    """Return what a type is when it is not ``None``."""
+    if isinstance(kind, types.UnionType):
+        (kind,) = (part for part in get_args(kind) if part is not types.NoneType)
+    return kind
+
+
+def _type(kind: Any, option: Option | None = None) -> click.ParamType[Any]:
+    if option is not None and option.parser is not None:
+        return click.types.FuncParamType(option.parser)
+    if issubclass(kind, Enum):
+        return _Word(kind)
+    if issubclass(kind, Path):
+        return click.Path(path_type=Path)
+    low, high = (None, None) if option is None else (option.min, option.max)
+    if kind is int and (low, high) != (None, None):
+        return click.IntRange(low if low is None else int(low), high if high is None else int(high))
+    if kind is float and (low, high) != (None, None):
+        return click.FloatRange(low, high)
+    return _PLAIN[kind]
+
+
+_PLAIN: dict[type, click.ParamType[Any]] = {str: click.STRING, int: click.INT, float: click.FLOAT}
+
+
+class _Word(click.Choice[Any]):
+    """One of the values of an enumeration."""
+
+    def normalize_choice(self, choice: Any, ctx: click.Context | None) -> str:
+        return str(choice.value if isinstance(choice, Enum) else choice)
+
+
+def _listed(_: click.Context, __: click.Parameter, values: tuple[Any, ...]) -> list[Any] | None:
+    return list(values) or None
