@@ -214,7 +214,9 @@ impl Baselines {
         }
         for &src in &chosen {
             for &dst in &chosen {
-                if self.graph.host_of(src) != self.graph.host_of(dst) {
+                let graph = &self.graph;
+                let together = graph.plane_of(src) == graph.plane_of(dst);
+                if together && graph.host_of(src) != graph.host_of(dst) {
                     let (rtt_ps, bytes) = self.of_pair(src, dst);
                     largest = (rtt_ps.max(largest.0), bytes.max(largest.1));
                 }

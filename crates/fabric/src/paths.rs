@@ -257,11 +257,16 @@ impl Paths {
     /// The shortest paths from one endpoint to another, without those that are no better than
     /// another for any flow. In a regular network that is one.
     ///
-    /// Panics, as all questions here do, where an endpoint does not exist.
+    /// Panics, as all questions here do, where an endpoint does not exist, or where the two lie in
+    /// different planes ([`Graph::plane_of`]).
     pub fn alternatives(&mut self, src: u32, dst: u32) -> &[PathProfile] {
         let (from, to) = (self.graph.group_of(src), self.graph.group_of(dst));
         let set = self.set(from, to);
         if set == NONE {
+            assert!(
+                self.graph.lacks_links(),
+                "endpoints {src} and {dst} lie in different planes"
+            );
             return self.in_whole().alternatives(src, dst);
         }
         let first = self.graph.link_kind(src as usize);

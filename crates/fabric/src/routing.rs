@@ -172,7 +172,7 @@ pub fn asymmetry(graph: &Graph, routes: &[Routes]) -> Option<(u32, u32)> {
     let pairs = ends
         .iter()
         .flat_map(|&a| ends.iter().map(move |&b| (a, b)))
-        .filter(|(a, b)| a < b);
+        .filter(|&(a, b)| a < b && graph.plane_of(a) == graph.plane_of(b));
     pairs
         .flat_map(|pair| (0..16u32).map(move |flow| (pair, flow.wrapping_mul(0x9e37_79b9))))
         .find(|&((a, b), hash)| {

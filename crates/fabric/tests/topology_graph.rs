@@ -477,10 +477,21 @@ fn hosts_are_no_bridge_between_switches() {
         &[(0, 3), (0, 4), (1, 3), (2, 4)],
     );
     let expected = TopologyError::Unreachable {
-        host: "a".into(),
+        host: "c".into(),
         switch: "y".into(),
-        from: "a".into(),
+        from: "b".into(),
     };
+    assert_eq!(error(&spec), expected);
+    // With ports on y of its own, b reaches both.
+    let spec = links(
+        &["a", "b", "c"],
+        &["x", "y"],
+        &[(0, 3), (0, 4), (1, 3), (1, 4), (2, 4)],
+    );
+    assert_eq!(build(&spec).plane_of(0), build(&spec).plane_of(2));
+    // A switch between a host and nobody is a mistake.
+    let spec = links(&["a", "b"], &["x", "y"], &[(0, 2), (1, 2), (1, 3)]);
+    let expected = TopologyError::StraySwitch { switch: "y".into() };
     assert_eq!(error(&spec), expected);
 }
 

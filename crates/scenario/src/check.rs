@@ -594,7 +594,7 @@ fn longest_path(graph: &Arc<Graph>, from: usize) -> usize {
     let mut longest = 1;
     for &a in ends.iter().take(from) {
         for &b in &ends {
-            if a != b {
+            if a != b && graph.plane_of(a) == graph.plane_of(b) {
                 longest = longest.max(paths.hops(a, b).saturating_sub(1));
             }
         }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use dataplane::param::{Fallback, Kind, Param};
 
-use crate::keys::{FAILURE, FAILURES, HOST, ROOT, RUN, SWITCH, TOPOLOGY, TRAFFIC};
+use crate::keys::{FAILURE, FAILURES, HOST, ROOT, RUN, SERVERS, SWITCH, TOPOLOGY, TRAFFIC};
 use crate::problem::Code;
 use crate::scheme;
 use crate::units::{Dimension, RATE, SIZE, TIME};
@@ -17,6 +17,7 @@ pub fn key_tables() -> Vec<(String, String)> {
     let mut tables = vec![
         named("root", ROOT),
         ("topology".to_owned(), topologies()),
+        named("servers", SERVERS),
         named("failure", FAILURE),
         named("failures", &FAILURES[1..]),
         named("switch", SWITCH),

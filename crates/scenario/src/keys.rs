@@ -281,6 +281,16 @@ pub(crate) const TOPOLOGY: Variants = Variants {
             ],
         },
         Variant {
+            word: "rail-optimised",
+            about: "Servers with GPUs; GPU i of each server is linked to the leaves of rail i.",
+            params: SERVERS,
+        },
+        Variant {
+            word: "gpu-racks",
+            about: "Servers with GPUs; all GPUs of a server are linked to the same leaves.",
+            params: SERVERS,
+        },
+        Variant {
             word: "links",
             about: "Nodes and links one by one.",
             params: &[
@@ -297,6 +307,35 @@ pub(crate) const TOPOLOGY: Variants = Variants {
         },
     ],
 };
+
+/// Servers with GPUs.
+pub(crate) const SERVERS: &[Param] = &[
+    Param::count("servers", 1, MAX_PORTS)
+        .needed("4")
+        .about("Servers."),
+    Param::count("gpus_per_server", 2, 1024)
+        .needed("8")
+        .about("GPUs of a server. Each is a host: `gpu0`, `gpu1`, ..., server by server."),
+    ports("servers_per_segment")
+        .absent("all servers are one segment")
+        .about("Servers of a segment, which has leaves of its own."),
+    Param::count("nic_ports", 1, 16)
+        .default("1", "TOP-23", "our choice")
+        .about("Ports of the NIC of a GPU, each linked to a leaf of its own: 2 for dual ToR."),
+    Param::count("planes", 1, 16)
+        .default("1", "TOP-23", "our choice")
+        .about(
+            "As many as `nic_ports`: leaves of different ports of a NIC have no spine in common; 1: they have all.",
+        ),
+    ports("spines").needed("4").about("Spines of each plane."),
+    Param::table("scale_up", LINK)
+        .needed("{ rate = \"2400Gbps\", delay = \"500ns\" }")
+        .about("Links between a GPU and the switch of its server (NVSwitch or the like)."),
+    Param::table("link", LINK)
+        .needed("{ rate = \"400Gbps\", delay = \"1us\" }")
+        .about("Links between a port of a NIC and its leaf."),
+    UPLINK,
+];
 
 const NAMED_LINK: &[Param] = &[
     Param::new("a", Kind::Text)

@@ -55,10 +55,7 @@ pub(crate) fn source(t: &TrafficSpec, graph: &Graph, hosts: &Hosts) -> Result<So
 /// The links that a load is of.
 // TRA-22, TRA-23
 fn capacity_bps(t: &TrafficSpec, graph: &Graph, of: LoadOf) -> Result<u128, String> {
-    let links = |hosts: &[u32]| -> u128 {
-        let ports = hosts.iter().flat_map(|&host| graph.port_range(host));
-        ports.map(|i| u128::from(graph.port(i).rate.bps())).sum()
-    };
+    let links = |hosts: &[u32]| graph.hosts_bps(hosts.iter().copied());
     let all = |of| graph.capacity_bps(of).map_err(|e| e.to_string());
     match (of, &t.pattern) {
         // Hosts that are left out have no part in the links of the hosts.

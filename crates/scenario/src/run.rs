@@ -303,7 +303,10 @@ fn node_info(spec: &TopologySpec, graph: &Graph, node: u32) -> NodeInfo {
     };
     NodeInfo {
         name: graph.name(node),
-        tier: tier(spec, level),
+        tier: match node.checked_sub(graph.hosts()) {
+            Some(switch) if graph.is_scale_up_switch(switch) => "nvswitch".to_owned(),
+            _ => tier(spec, level),
+        },
         level,
         rack,
     }
@@ -318,6 +321,7 @@ fn tier(spec: &TopologySpec, level: u8) -> String {
         TopologySpec::Clos { .. } => &["host", "tor", "agg", "core"],
         TopologySpec::DualHomed { .. } => &["host", "tor", "agg"],
         TopologySpec::FatTree { .. } => &["host", "edge", "agg", "core"],
+        TopologySpec::Servers(_) => &["gpu", "leaf", "spine"],
         TopologySpec::Links { .. } => &["host"],
     };
     let name = names.get(usize::from(level)).map(|s| (*s).to_owned());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dataplane::param::Values;
 use dataplane::units::Rate;
-use fabric::topology::{LinkSpec, Loss, TopologySpec};
+use fabric::topology::{LinkSpec, Loss, Servers, TopologySpec, Wiring};
 
 use crate::document::{Node, Value};
 use crate::failures;
@@ -84,6 +84,7 @@ pub fn hosts(spec: &TopologySpec) -> u64 {
             ..
         } => u64::from(*sites) * u64::from(*leaves) * u64::from(*hosts_per_leaf),
         TopologySpec::FatTree { k, .. } => u64::from(*k).pow(3) / 4,
+        TopologySpec::Servers(servers) => servers.gpus(),
         TopologySpec::Links { hosts, .. } => hosts.len() as u64,
     }
 }
@@ -182,6 +183,23 @@ fn regular(section: &Section<'_>, kind: &str, values: &Values) -> Option<Topolog
             link: host_link,
             uplink: upper("uplink"),
         },
+        "rail-optimised" | "gpu-racks" => TopologySpec::Servers(Servers {
+            wiring: match kind {
+                "gpu-racks" => Wiring::Racks,
+                _ => Wiring::Rails,
+            },
+            servers: number("servers"),
+            gpus_per_server: number("gpus_per_server"),
+            servers_per_segment: values
+                .some_count("servers_per_segment")
+                .unwrap_or(values.count("servers")) as u32,
+            nic_ports: number("nic_ports"),
+            planes: number("planes"),
+            spines: number("spines"),
+            scale_up: link(&values.table("scale_up")),
+            link: host_link,
+            uplink: upper("uplink"),
+        }),
         _ => TopologySpec::MultiDc {
             sites: number("sites"),
             leaves: number("leaves"),
@@ -254,6 +272,20 @@ fn buildable(section: &Section<'_>, spec: &TopologySpec) -> bool {
             let [p, h, a] = [pairs, hosts, aggs].map(u64::from);
             let ports = (h.div_ceil(p) + a).max(2 * p);
             check(2 * h + 2 * p * a, ports, "pairs")
+        }
+        TopologySpec::Servers(ref servers) => {
+            if !servers.planes_fit() {
+                let message = format!(
+                    "{} planes cannot be had with {} ports of a NIC",
+                    servers.planes, servers.nic_ports
+                );
+                let hint = "`planes` must be 1, or the number of `nic_ports`";
+                section.complain("planes", message, hint);
+                return false;
+            }
+            let below_spine = servers.leaves() / u64::from(servers.planes);
+            let on_leaf = servers.gpus_per_leaf() + u64::from(servers.spines);
+            check(servers.links(), on_leaf.max(below_spine), "servers")
         }
         TopologySpec::MultiDc {
             sites,

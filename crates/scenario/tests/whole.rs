@@ -495,3 +495,57 @@ preset = "bfc"
         assert!(error.to_string().contains(told), "{error}");
     }
 }
+
+const GPUS: &str = r#"
+name = "gpus"
+[topology]
+kind = "rail-optimised"
+servers = 4
+gpus_per_server = 2
+servers_per_segment = 2
+nic_ports = 2
+planes = 2
+spines = 3
+scale_up = { rate = "2400Gbps", delay = "500ns" }
+link = { rate = "200Gbps", delay = "1us" }
+[[traffic]]
+name = "all"
+pattern = "all-to-all"
+size = "10KB"
+[scheme]
+preset = "dcqcn"
+"#;
+
+// TOP-06, TOP-23
+#[test]
+fn servers_with_gpus_are_read_and_read_back() {
+    let scenario = parse(GPUS).unwrap_or_else(|e| panic!("{e}"));
+    let again = parse(&scenario.resolved).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(again.spec, scenario.spec, "{}", scenario.resolved);
+    // Of each server a switch; of each segment two leaves for each of two rails; two planes of spines.
+    let tiers = |name| {
+        let nodes = scenario.info().nodes;
+        nodes.iter().filter(|node| node.tier == name).count()
+    };
+    let counted = ["gpu", "nvswitch", "leaf", "spine"].map(tiers);
+    assert_eq!(counted, [8, 4, 8, 6]);
+    let one = GPUS
+        .replace("planes = 2\n", "")
+        .replace("servers_per_segment = 2\n", "");
+    let one = parse(&one).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(one.graph.switches(), 4 + 4 + 3);
+    assert!(one.graph.find("spine3").is_none());
+    let error = parse(&GPUS.replace("planes = 2", "planes = 3")).unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains(
+            "error: 3 planes cannot be had with 2 ports of a NIC
+ --> test.toml:9:10"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("`planes` must be 1, or the number of `nic_ports`"),
+        "{text}"
+    );
+}

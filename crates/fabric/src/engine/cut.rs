@@ -4,7 +4,7 @@
 use dataplane::units::Time;
 
 use super::Clock;
-use crate::topology::Graph;
+use crate::topology::{Graph, NodeKind};
 
 /// The largest part may have this much more work than the mean, in parts of 100.
 const UNEVEN: u64 = 130;
@@ -90,14 +90,19 @@ struct Units<'a> {
 }
 
 impl<'a> Units<'a> {
-    /// Hosts stay with their switches, and whatever is nearer than `least` stays together.
+    /// Hosts stay with the nearest of their switches, and whatever is nearer than `least` stays
+    /// together.
     fn new(graph: &'a Graph, reach: &[Time], least: Time) -> Self {
         let mut sets = Sets::new(graph.nodes());
         for node in 0..graph.nodes() {
+            // A host between a near switch, that of its server, and farther ones can be cut from these.
+            let nearest = match graph.kind(node) {
+                NodeKind::Host => graph.port_range(node).map(|port| reach[port]).min(),
+                NodeKind::Switch => None,
+            };
             for port in graph.port_range(node) {
-                let peer = graph.port(port).peer;
-                if node < graph.hosts() || peer < graph.hosts() || reach[port] < least {
-                    sets.join(node, peer);
+                if Some(reach[port]) == nearest || reach[port] < least {
+                    sets.join(node, graph.port(port).peer);
                 }
             }
         }

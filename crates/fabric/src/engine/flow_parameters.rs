@@ -91,27 +91,25 @@ impl FlowParameters {
         if from.len() == 1 && to.len() == 1 {
             return (from.start, to.start);
         }
-        let (from, to) = (self.usable(flow.src), self.usable(flow.dst));
-        let src = from[nth(1, from.len())];
-        if let [dst] = to[..] {
-            return (src, dst);
+        let mut pairs = Vec::with_capacity(from.len() * to.len());
+        for (src, dst) in from.flat_map(|src| to.clone().map(move |dst| (src, dst))) {
+            if self.graph.plane_of(src) == self.graph.plane_of(dst) {
+                // LNK-15: ports whose link is never up come last.
+                let down = [src, dst].map(|end| usize::from(self.paths.is_down(end)));
+                // TOP-24: of two ways of as many links that of the server itself.
+                let outside = !self.graph.is_scale_up(src);
+                let rank = (down[0] + down[1], self.paths.hops(src, dst), outside);
+                pairs.push((rank, src, dst));
+            }
         }
-        let hops = |dst| (self.paths.hops(src, dst), dst);
-        let mut nearest: Vec<(usize, u32)> = to.into_iter().map(hops).collect();
-        nearest.sort_unstable();
-        let fewest = nearest[0].0;
-        nearest.retain(|end| end.0 == fewest);
-        (src, nearest[nth(2, nearest.len())].1)
-    }
-
-    /// Ports of a host that a flow may use: those whose link is ever up, if there are any.
-    // LNK-15
-    fn usable(&self, host: u32) -> Vec<u32> {
-        let mut ports: Vec<u32> = self.graph.endpoints_of(host).collect();
-        if ports.iter().any(|&port| !self.paths.is_down(port)) {
-            ports.retain(|&port| !self.paths.is_down(port));
-        }
-        ports
+        // TOP-06: there is always one.
+        let nearest = pairs.iter().map(|pair| pair.0).min();
+        pairs.retain(|pair| Some(pair.0) == nearest);
+        let mut senders: Vec<u32> = pairs.iter().map(|pair| pair.1).collect();
+        senders.dedup();
+        let src = senders[nth(1, senders.len())];
+        pairs.retain(|pair| pair.1 == src);
+        (src, pairs[nth(2, pairs.len())].2)
     }
 
     /// T and BDP of a flow that sends at `rate`.

@@ -8,7 +8,7 @@ use super::{Graph, TopologyError};
 /// Links whose capacity is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapacityOf {
-    /// All host links.
+    /// All host links but those to the switch of a server.
     Hosts,
     /// All links between a switch with hosts and another switch.
     Core,
@@ -30,9 +30,17 @@ impl Graph {
     /// [`TopologyError::NoCore`] where no link joins two switches.
     pub fn capacity_bps(&self, of: CapacityOf) -> Result<u128, TopologyError> {
         match of {
-            CapacityOf::Hosts => Ok(self.sum_bps(0..self.endpoints() as usize)),
+            CapacityOf::Hosts => Ok(self.hosts_bps(0..self.hosts())),
             CapacityOf::Core => self.core_bps(),
         }
+    }
+
+    /// Sum of the rates of the links of some hosts, without those to the switches of servers, in bits
+    /// per second. // TOP-12
+    pub fn hosts_bps(&self, hosts: impl Iterator<Item = u32>) -> u128 {
+        let ends = hosts.flat_map(|host| self.endpoints_of(host));
+        let ends = ends.filter(|&endpoint| !self.is_scale_up(endpoint));
+        self.sum_bps(ends.map(|endpoint| endpoint as usize))
     }
 
     fn sum_bps(&self, ports: impl Iterator<Item = usize>) -> u128 {

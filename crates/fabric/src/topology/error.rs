@@ -25,6 +25,13 @@ pub enum TopologyError {
         /// Aggregation switches of a pod.
         aggs_per_pod: u32,
     },
+    /// A NIC's ports cannot be shared out among planes.
+    UnevenPlanes {
+        /// Planes.
+        planes: u32,
+        /// Ports of a NIC.
+        nic_ports: u32,
+    },
     /// Fewer hosts than pairs of ToRs.
     EmptyPair {
         /// Pairs of ToRs.
@@ -118,7 +125,7 @@ pub enum TopologyError {
         /// The host from which it cannot be reached.
         from: String,
     },
-    /// A switch that no host can reach.
+    /// A switch that leads from no host to another.
     StraySwitch {
         /// Name of the switch.
         switch: String,
@@ -148,6 +155,10 @@ impl fmt::Display for TopologyError {
             } => write!(
                 f,
                 "topology clos: cores = {cores} cannot be shared evenly among aggs_per_pod = {aggs_per_pod}; cores must be a multiple of aggs_per_pod"
+            ),
+            Self::UnevenPlanes { planes, nic_ports } => write!(
+                f,
+                "planes = {planes} does not fit nic_ports = {nic_ports}; planes must be 1, or one for each port of a NIC"
             ),
             Self::EmptyPair { pairs, hosts } => write!(
                 f,
@@ -206,11 +217,11 @@ impl fmt::Display for TopologyError {
             }
             Self::Unreachable { host, switch, from } => write!(
                 f,
-                "{host} on {switch} cannot be reached from {from}; traffic does not pass through hosts, so all switches with hosts must be joined by switches"
+                "{host} on {switch} cannot be reached from {from}; traffic does not pass through hosts, so any two hosts need ports on switches that are joined by switches"
             ),
             Self::StraySwitch { switch } => write!(
                 f,
-                "{switch} is not joined to any switch with hosts; link it, or leave it out"
+                "{switch} leads from no host to another; link it to switches with hosts, or leave it out"
             ),
             Self::NoCore { shape } => write!(
                 f,

@@ -63,6 +63,10 @@ pub struct Graph {
     group_switch: Vec<u32>,
     /// Per host its rack, where hosts have several ports; else empty.
     rack: Vec<u32>,
+    /// Per switch, whether it is the scale-up domain of a server; empty: none is.
+    scale_up: Vec<bool>,
+    /// Per switch its plane: switches of one plane reach each other through switches.
+    plane: Vec<u32>,
     names: Names,
     /// Racks of a pod, in a regular shape.
     pod_racks: Option<u32>,
@@ -201,12 +205,21 @@ impl Graph {
             group: Vec::new(),
             group_switch: Vec::new(),
             rack: Vec::new(),
+            scale_up: Vec::new(),
+            plane: Vec::new(),
             names: plan.names,
             pod_racks: plan.pod_racks,
             down: Vec::new(),
         };
+        if !plan.scale_up.is_empty() {
+            graph.scale_up = vec![false; plan.switches as usize];
+            for switch in plan.scale_up {
+                graph.scale_up[switch as usize] = true;
+            }
+        }
         graph.find_groups();
         graph.find_racks();
+        graph.find_planes();
         graph.check_connected()?;
         Ok(graph)
     }
@@ -227,15 +240,18 @@ impl Graph {
     }
 
     /// Numbers the sets of switches that hosts hang on, where there is more than one port to a
-    /// host. // TOP-13
+    /// host. The switch of a server belongs to no rack. // TOP-13
     fn find_racks(&mut self) {
         if self.endpoints() == self.hosts {
             return;
         }
         let mut number = BTreeMap::new();
         for host in 0..self.hosts {
-            let mut switches: Vec<u32> =
-                self.endpoints_of(host).map(|e| self.switch_of(e)).collect();
+            let mut switches: Vec<u32> = self
+                .endpoints_of(host)
+                .filter(|&endpoint| !self.is_scale_up(endpoint))
+                .map(|endpoint| self.switch_of(endpoint))
+                .collect();
             switches.sort_unstable();
             switches.dedup();
             let next = number.len() as u32;
@@ -243,32 +259,64 @@ impl Graph {
         }
     }
 
-    /// Refuses endpoints that cannot reach each other, and switches that no other node can reach. // TOP-06
-    fn check_connected(&self) -> Result<(), TopologyError> {
-        let first = self.switch_of(0);
-        let mut reached = vec![false; self.switches as usize];
-        reached[first as usize] = true;
-        let mut open = vec![first];
-        while let Some(switch) = open.pop() {
-            for port in self.fabric_ports(switch) {
-                let peer = self.peer[port] - self.hosts;
-                if !reached[peer as usize] {
-                    reached[peer as usize] = true;
-                    open.push(peer);
+    /// Numbers the sets of switches that reach each other through switches.
+    fn find_planes(&mut self) {
+        self.plane = vec![NONE; self.switches as usize];
+        let mut planes = 0;
+        for first in 0..self.switches {
+            if self.plane[first as usize] != NONE {
+                continue;
+            }
+            self.plane[first as usize] = planes;
+            let mut open = vec![first];
+            while let Some(switch) = open.pop() {
+                for port in self.fabric_ports(switch) {
+                    let peer = self.peer[port] - self.hosts;
+                    if self.plane[peer as usize] == NONE {
+                        self.plane[peer as usize] = planes;
+                        open.push(peer);
+                    }
                 }
             }
+            planes += 1;
         }
-        for endpoint in 0..self.endpoints() {
-            let switch = self.switch_of(endpoint);
-            if !reached[switch as usize] {
+    }
+
+    /// Refuses hosts that have no plane in common, and planes that join no two hosts. // TOP-06
+    fn check_connected(&self) -> Result<(), TopologyError> {
+        let planes = self.plane.iter().max().map_or(0, |&last| last as usize + 1);
+        let mut hosts_in = vec![0u32; planes];
+        let planes_of = |host: u32| {
+            let mut of: Vec<u32> = self.endpoints_of(host).map(|e| self.plane_of(e)).collect();
+            of.sort_unstable();
+            of.dedup();
+            of
+        };
+        for host in 0..self.hosts {
+            for plane in planes_of(host) {
+                hosts_in[plane as usize] += 1;
+            }
+        }
+        // In nearly all networks one plane has all hosts; the others are compared one by one.
+        let widest = (0..planes as u32)
+            .rev()
+            .max_by_key(|&p| hosts_in[p as usize]);
+        let outside = |&host: &u32| !planes_of(host).contains(&widest.unwrap_or(NONE));
+        for host in (0..self.hosts).filter(outside) {
+            let own = planes_of(host);
+            let apart = |&other: &u32| planes_of(other).iter().all(|plane| !own.contains(plane));
+            if let Some(from) = (0..self.hosts).find(apart) {
+                let (host, from) = (host.max(from), host.min(from));
+                let port = self.port_base[host as usize];
                 return Err(TopologyError::Unreachable {
-                    host: self.name(self.host_of(endpoint)),
-                    switch: self.name(self.hosts + switch),
-                    from: self.name(0),
+                    host: self.name(host),
+                    switch: self.name(self.hosts + self.switch_of(port)),
+                    from: self.name(from),
                 });
             }
         }
-        match reached.iter().position(|&reached| !reached) {
+        let stray = |&plane: &u32| hosts_in[plane as usize] < 2;
+        match self.plane.iter().position(|plane| stray(plane)) {
             Some(switch) => Err(TopologyError::StraySwitch {
                 switch: self.name(self.hosts + switch as u32),
             }),
@@ -459,6 +507,24 @@ impl Graph {
     #[must_use]
     pub fn switch_of(&self, endpoint: u32) -> u32 {
         self.peer[endpoint as usize] - self.hosts
+    }
+
+    /// Whether an endpoint hangs on the switch of its server.
+    #[must_use]
+    pub fn is_scale_up(&self, endpoint: u32) -> bool {
+        self.is_scale_up_switch(self.switch_of(endpoint))
+    }
+
+    /// Whether a switch (counted among switches) is the scale-up domain of a server.
+    #[must_use]
+    pub fn is_scale_up_switch(&self, switch: u32) -> bool {
+        self.scale_up.get(switch as usize).copied().unwrap_or(false)
+    }
+
+    /// Plane of an endpoint. Endpoints of one plane reach each other, while all links are up.
+    #[must_use]
+    pub fn plane_of(&self, endpoint: u32) -> u32 {
+        self.plane[self.switch_of(endpoint) as usize]
     }
 
     /// Rack of a host: hosts that hang on the same switches share one. // TOP-13

@@ -6,10 +6,12 @@ pub mod capacity;
 pub mod error;
 pub mod graph;
 mod plan;
+mod servers;
 
 pub use capacity::{CapacityOf, PairScope};
 pub use error::TopologyError;
 pub use graph::{Graph, NodeKind, Port};
+pub use servers::{Servers, Wiring};
 
 /// How likely a link loses a frame: a threshold for 64 random bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -150,6 +152,8 @@ pub enum TopologySpec {
         /// Links between gateways.
         interconnect: LinkSpec,
     },
+    /// Servers with GPUs, a scale-up domain in each, below leaves and spines.
+    Servers(Servers),
     /// Given node by node and link by link.
     Links {
         /// Names of the hosts.

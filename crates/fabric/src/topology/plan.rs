@@ -88,6 +88,8 @@ pub(super) struct Plan {
     /// In a regular shape the racks (switches with hosts) of a pod; pods follow each other in the
     /// numbering. The links between two racks depend only on whether they are one, or in one pod.
     pub(super) pod_racks: Option<u32>,
+    /// Switches (counted among switches) that are scale-up domains of servers.
+    pub(super) scale_up: Vec<u32>,
 }
 
 impl Plan {
@@ -185,6 +187,7 @@ impl Plan {
                 let counts = [sites, leaves, spines, hosts_per_leaf];
                 multi_dc(counts, [link, uplink, gateway_link, interconnect])
             }
+            TopologySpec::Servers(ref servers) => servers.plan(),
             TopologySpec::Links {
                 ref hosts,
                 ref switches,
@@ -203,7 +206,10 @@ fn too_many_hosts(k: u32) -> TopologyError {
     }
 }
 
-fn check_counts(shape: &'static str, counts: &[(&'static str, u32)]) -> Result<(), TopologyError> {
+pub(super) fn check_counts(
+    shape: &'static str,
+    counts: &[(&'static str, u32)],
+) -> Result<(), TopologyError> {
     match counts.iter().find(|(_, count)| *count == 0) {
         Some(&(key, _)) => Err(TopologyError::Zero { shape, key }),
         None => Ok(()),
@@ -211,7 +217,11 @@ fn check_counts(shape: &'static str, counts: &[(&'static str, u32)]) -> Result<(
 }
 
 /// Refuses absurd sizes; gives hosts and switches as numbers that fit.
-fn check_size(hosts: u128, switches: u128, links: u128) -> Result<(u32, u32), TopologyError> {
+pub(super) fn check_size(
+    hosts: u128,
+    switches: u128,
+    links: u128,
+) -> Result<(u32, u32), TopologyError> {
     let limits = [
         ("hosts", hosts, MAX_HOSTS),
         ("switches", switches, MAX_SWITCHES),
@@ -230,7 +240,7 @@ fn check_size(hosts: u128, switches: u128, links: u128) -> Result<(u32, u32), To
     Ok((hosts as u32, switches as u32))
 }
 
-fn check_delays(links: &[LinkSpec]) -> Result<(), TopologyError> {
+pub(super) fn check_delays(links: &[LinkSpec]) -> Result<(), TopologyError> {
     match links.iter().find(|link| link.delay_ps > MAX_DELAY_PS) {
         Some(link) => Err(TopologyError::DelayTooLong {
             delay_ps: link.delay_ps,
@@ -258,6 +268,7 @@ fn star(hosts: u32, link: LinkSpec) -> Result<Plan, TopologyError> {
         links: vec![link],
         names: Names::Runs(vec![("host", hosts), ("switch", 1)]),
         pod_racks: Some(1),
+        scale_up: Vec::new(),
     })
 }
 
@@ -286,6 +297,7 @@ fn dumbbell(left: u32, right: u32, link: LinkSpec, core: LinkSpec) -> Result<Pla
         links: vec![link, core],
         names: Names::Runs(vec![("host", hosts), ("switch", 2)]),
         pod_racks: Some(1),
+        scale_up: Vec::new(),
     })
 }
 
@@ -326,6 +338,7 @@ fn leaf_spine(
         links: vec![link, uplink],
         names: Names::Runs(vec![("host", hosts), ("leaf", leaves), ("spine", spines)]),
         pod_racks: Some(1),
+        scale_up: Vec::new(),
     })
 }
 
@@ -399,6 +412,7 @@ impl ThreeTier {
             links: vec![link, agg_link, core_link],
             names: Names::Runs(runs),
             pod_racks: Some(self.tors_per_pod),
+            scale_up: Vec::new(),
         })
     }
 }
@@ -449,6 +463,7 @@ fn dual_homed(
         links: vec![link, uplink],
         names: Names::Runs(vec![("host", hosts), ("tor", tors), ("agg", aggs)]),
         pod_racks: Some(1),
+        scale_up: Vec::new(),
     })
 }
 
@@ -509,6 +524,7 @@ fn multi_dc(counts: [u32; 4], links: [LinkSpec; 4]) -> Result<Plan, TopologyErro
         links: links.to_vec(),
         names: Names::Runs(runs),
         pod_racks: Some(leaves),
+        scale_up: Vec::new(),
     })
 }
 
@@ -550,6 +566,7 @@ fn given(
         links,
         names: Names::Given(names),
         pod_racks: None,
+        scale_up: Vec::new(),
     })
 }
 

@@ -1,0 +1,168 @@
+//! Servers with GPUs: each GPU is a host with a port to the switch of its server's scale-up domain
+//! and one or several ports of its NIC.
+
+use super::plan::{Edge, Names, Plan, check_counts, check_delays, check_size};
+use super::{LinkSpec, TopologyError};
+
+/// How the NICs of servers are wired to leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wiring {
+    /// GPU i of each server to the leaves of rail i.
+    Rails,
+    /// All GPUs of a server to the same leaves.
+    Racks,
+}
+
+impl Wiring {
+    /// The shape, as scenarios call it.
+    #[must_use]
+    pub const fn shape(self) -> &'static str {
+        match self {
+            Self::Rails => "rail-optimised",
+            Self::Racks => "gpu-racks",
+        }
+    }
+}
+
+/// Servers with GPUs below leaves and spines.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Servers {
+    /// To which leaves the GPUs of a server are linked.
+    pub wiring: Wiring,
+    /// Servers.
+    pub servers: u32,
+    /// GPUs of each.
+    pub gpus_per_server: u32,
+    /// Servers of a segment, which have leaves of their own; the last segment may have fewer.
+    pub servers_per_segment: u32,
+    /// Ports of the NIC of a GPU, each linked to a leaf of its own.
+    pub nic_ports: u32,
+    /// 1, or as many as `nic_ports`: leaves of different ports of a NIC then have no spine in common.
+    pub planes: u32,
+    /// Spines of each plane.
+    pub spines: u32,
+    /// Links between a GPU and the switch of its server.
+    pub scale_up: LinkSpec,
+    /// Links between a port of a NIC and its leaf.
+    pub link: LinkSpec,
+    /// Leaf-spine links.
+    pub uplink: LinkSpec,
+}
+
+impl Servers {
+    /// How many GPUs there are.
+    #[must_use]
+    pub fn gpus(&self) -> u64 {
+        u64::from(self.servers) * u64::from(self.gpus_per_server)
+    }
+
+    /// Leaves of a segment.
+    #[must_use]
+    pub fn leaves_per_segment(&self) -> u64 {
+        let rails = match self.wiring {
+            Wiring::Rails => self.gpus_per_server,
+            Wiring::Racks => 1,
+        };
+        u64::from(rails) * u64::from(self.nic_ports)
+    }
+
+    /// All leaves.
+    #[must_use]
+    pub fn leaves(&self) -> u64 {
+        u64::from(self.servers.div_ceil(self.servers_per_segment)) * self.leaves_per_segment()
+    }
+
+    /// Links of all kinds.
+    #[must_use]
+    pub fn links(&self) -> u64 {
+        self.gpus() * (1 + u64::from(self.nic_ports)) + self.leaves() * u64::from(self.spines)
+    }
+
+    /// The most GPUs on one leaf.
+    #[must_use]
+    pub fn gpus_per_leaf(&self) -> u64 {
+        let servers = u64::from(self.servers_per_segment.min(self.servers));
+        match self.wiring {
+            Wiring::Rails => servers,
+            Wiring::Racks => servers * u64::from(self.gpus_per_server),
+        }
+    }
+
+    /// Whether the counts of planes and of ports of a NIC fit each other.
+    #[must_use]
+    pub const fn planes_fit(&self) -> bool {
+        self.planes == 1 || self.planes == self.nic_ports
+    }
+
+    /// Switches are numbered the servers' own, then the leaves segment by segment, rail by rail and
+    /// port by port, then the spines plane by plane. // TOP-23
+    pub(super) fn plan(&self) -> Result<Plan, TopologyError> {
+        let shape = self.wiring.shape();
+        let counts = [
+            ("servers", self.servers),
+            ("gpus_per_server", self.gpus_per_server),
+            ("servers_per_segment", self.servers_per_segment),
+            ("nic_ports", self.nic_ports),
+            ("planes", self.planes),
+            ("spines", self.spines),
+        ];
+        check_counts(shape, &counts)?;
+        if !self.planes_fit() {
+            return Err(TopologyError::UnevenPlanes {
+                planes: self.planes,
+                nic_ports: self.nic_ports,
+            });
+        }
+        let spines = u64::from(self.planes) * u64::from(self.spines);
+        let switches = u64::from(self.servers) + self.leaves() + spines;
+        let links = self.links();
+        let (hosts, switches) = check_size(self.gpus().into(), switches.into(), links.into())?;
+        check_delays(&[self.scale_up, self.link, self.uplink])?;
+        let leaves = self.leaves() as u32;
+        let first_leaf = hosts + self.servers;
+        let first_spine = first_leaf + leaves;
+        let mut edges = Vec::with_capacity(links as usize);
+        for gpu in 0..hosts {
+            let server = gpu / self.gpus_per_server;
+            let edge = |b, link| Edge { a: gpu, b, link };
+            edges.push(edge(hosts + server, 0));
+            let first = first_leaf + self.first_leaf_of(gpu);
+            edges.extend((0..self.nic_ports).map(|port| edge(first + port, 1)));
+        }
+        for leaf in 0..leaves {
+            let plane = leaf % self.nic_ports % self.planes;
+            let own = first_spine + plane * self.spines;
+            edges.extend((own..own + self.spines).map(|spine| Edge {
+                a: first_leaf + leaf,
+                b: spine,
+                link: 2,
+            }));
+        }
+        Ok(Plan {
+            shape,
+            hosts,
+            switches,
+            edges,
+            links: vec![self.scale_up, self.link, self.uplink],
+            names: Names::Runs(vec![
+                ("gpu", hosts),
+                ("nvswitch", self.servers),
+                ("leaf", leaves),
+                ("spine", spines as u32),
+            ]),
+            pod_racks: None,
+            scale_up: (0..self.servers).collect(),
+        })
+    }
+
+    /// The leaf of the first port of a GPU's NIC; those of the others follow.
+    fn first_leaf_of(&self, gpu: u32) -> u32 {
+        let (server, place) = (gpu / self.gpus_per_server, gpu % self.gpus_per_server);
+        let segment = server / self.servers_per_segment;
+        let (rails, rail) = match self.wiring {
+            Wiring::Rails => (self.gpus_per_server, place),
+            Wiring::Racks => (1, 0),
+        };
+        (segment * rails + rail) * self.nic_ports
+    }
+}
