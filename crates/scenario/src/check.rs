@@ -334,7 +334,8 @@ fn one_buffer(
     let needed: u64 = ports
         .iter()
         .map(|&(rate, delay)| {
-            dataplane::switch::headroom_bytes(rate, delay, config.max_frame, &pfc)
+            let classes = dataplane::switch::pausable_classes(config);
+            dataplane::switch::headroom_bytes(rate, delay, config.max_frame, classes, &pfc)
         })
         .max()
         .unwrap_or(0);

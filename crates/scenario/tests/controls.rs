@@ -196,3 +196,54 @@ fn impossible_lists_of_controls_are_refused() {
         "nic.arbiter = \"scan\" works with whole rates",
     );
 }
+
+/// NS3-60: the scan of ns-3 has no CNPs, which would be ignored; as flags of ACKs they are what it knows.
+#[test]
+fn a_scan_refuses_cnps_that_are_frames() {
+    let scan = ["scheme.nic.arbiter=scan", "scheme.dcqcn.arithmetic=integer"];
+    refused(
+        "dcqcn",
+        &scan,
+        "here CNPs are frames of their own: it would ignore them",
+    );
+    let on_ack = [&scan[..], &["scheme.dcqcn.cnp=on-ack"]].concat();
+    assert!(load("dcqcn", &on_ack).is_ok());
+}
+
+/// SW-55
+#[test]
+fn replies_that_no_pause_holds_are_refused_where_no_loss_is_promised() {
+    let deaf = "scheme.ack.pausable=false";
+    for (set, message) in [
+        (&[deaf][..], "they can overrun the headroom"),
+        (
+            &[
+                deaf,
+                "scheme.ack.class=control",
+                "scheme.dcqcn.cnp_class=data",
+            ],
+            "they can overrun the headroom",
+        ),
+    ] {
+        refused("dcqcn", set, message);
+    }
+    for set in [
+        &[
+            deaf,
+            "scheme.ack.class=control",
+            "scheme.dcqcn.cnp_class=control",
+        ][..],
+        &[deaf, "scheme.admission=unlimited"],
+    ] {
+        let loaded = load("dcqcn", set).unwrap_or_else(|e| panic!("{set:?}: {e}"));
+        assert_eq!(loaded.warnings, [], "{set:?}");
+    }
+    let own = load("dcqcn", &[deaf, "scheme.pfc.headroom=60KB"]).unwrap();
+    let warnings: Vec<String> = own.warnings.iter().map(ToString::to_string).collect();
+    assert!(
+        warnings
+            .iter()
+            .any(|w| w.contains("large enough for certain")),
+        "{warnings:?}"
+    );
+}

@@ -13,12 +13,27 @@ use crate::units::{Rate, Time};
 /// Bytes of headroom that one ingress port and class needs so that nothing is lost after XOFF
 /// (DESIGN, "Headroom"; IEEE 802.1Qbb Annex O): what is sent during the round trip of the pause,
 /// one largest frame that the upstream is in the middle of, one largest frame that the pause
-/// frame waits for, the pause frame itself, and what is sent during the response time.
-// SW-11
+/// frame waits for, the pause frame itself after those of the other classes, and what is sent
+/// during the response time. `classes` is the number of classes that PFC pauses.
+// SW-11, SW-54
 #[must_use]
-pub fn headroom_bytes(rate: Rate, delay_ps: Time, max_frame: u16, pfc: &Pfc) -> u64 {
+pub fn headroom_bytes(
+    rate: Rate,
+    delay_ps: Time,
+    max_frame: u16,
+    classes: usize,
+    pfc: &Pfc,
+) -> u64 {
     let in_flight = rate.bytes_in(2 * delay_ps + pfc.response_ps) + 1;
-    in_flight + 2 * u64::from(max_frame) + u64::from(pfc.frame_bytes)
+    let pauses = classes as u64 * u64::from(pfc.frame_bytes);
+    in_flight + 2 * u64::from(max_frame) + pauses
+}
+
+/// How many classes PFC pauses.
+#[must_use]
+pub fn pausable_classes<H>(config: &SwitchConfig<H>) -> usize {
+    let pausable = config.classes.iter().filter(|c| c.buffered && c.pausable);
+    pausable.count()
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,7 +78,13 @@ pub(crate) struct Mmu {
 /// Headroom of a port and class: as configured, or by the formula.
 fn headroom_of<H>(config: &SwitchConfig<H>, pfc: &Pfc, (rate, delay_ps): (Rate, Time)) -> u64 {
     pfc.headroom.unwrap_or_else(|| match pfc.accounting {
-        Accounting::Pool => headroom_bytes(rate, delay_ps, config.max_frame, pfc),
+        Accounting::Pool => headroom_bytes(
+            rate,
+            delay_ps,
+            config.max_frame,
+            pausable_classes(config),
+            pfc,
+        ),
         Accounting::Ns3 {
             headroom_delays, ..
         } => ns3::headroom_bytes(rate, delay_ps, headroom_delays),
@@ -82,11 +103,7 @@ pub fn division<H>(config: &SwitchConfig<H>, ports: &[(Rate, Time)]) -> (u64, u6
         admission,
     } = config.mmu;
     let mut buffered = config.classes.iter().filter(|c| c.buffered).count() as u64;
-    let mut pausable = config
-        .classes
-        .iter()
-        .filter(|c| c.buffered && c.pausable)
-        .count() as u64;
+    let mut pausable = pausable_classes(config) as u64;
     if let Admission::Pfc(pfc) = admission
         && pfc.accounting != Accounting::Pool
     {
@@ -499,15 +516,20 @@ mod tests {
         };
         // 2 us at 100 Gbps are 25 000 B; one byte may be cut by rounding.
         assert_eq!(
-            headroom_bytes(LINK.0, LINK.1, 1048, &p),
+            headroom_bytes(LINK.0, LINK.1, 1048, 1, &p),
             25_001 + 2 * 1048 + 64
+        );
+        // SW-54: it may wait for those of two other classes.
+        assert_eq!(
+            headroom_bytes(LINK.0, LINK.1, 1048, 3, &p),
+            25_001 + 2 * 1048 + 3 * 64
         );
         let slow = Pfc {
             response_ps: US,
             ..p
         };
         assert_eq!(
-            headroom_bytes(LINK.0, LINK.1, 1048, &slow),
+            headroom_bytes(LINK.0, LINK.1, 1048, 1, &slow),
             37_501 + 2 * 1048 + 64
         );
     }

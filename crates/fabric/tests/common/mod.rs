@@ -16,6 +16,8 @@ use dataplane::cc::dctcp::DctcpConfig;
 use dataplane::cc::fixed_window::FixedWindowConfig;
 use dataplane::cc::hpcc::HpccConfig;
 use dataplane::cc::line_rate::LineRateConfig;
+use dataplane::cc::powertcp::{PowerConfig, PowerTcpConfig};
+use dataplane::cc::swift::SwiftConfig;
 use dataplane::cc::timely::TimelyConfig;
 use dataplane::config::{
     Accounting, Admission, Alpha, AssignConfig, Assist, BaseRtt, ClassConfig, Classify,
@@ -377,6 +379,33 @@ pub const PRESETS: [(&str, Preset); 7] = [
     ("timely", timely),
     ("bfc", bfc),
     ("ideal-fq", ideal_fq),
+];
+
+/// Swift, whose hosts take time.
+pub fn swift(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
+    let mut s = line_rate(topology, flows);
+    s.nic.control = Sending::Control(ControlConfig::Swift(SwiftConfig::default()));
+    s
+}
+
+/// PowerTCP, over HPCC's telemetry.
+pub fn powertcp(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
+    let mut s = hpcc(topology, flows);
+    s.nic.control = Sending::Control(ControlConfig::PowerTcp(PowerTcpConfig::paper(1e11)));
+    s
+}
+
+pub fn theta_powertcp(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
+    let mut s = line_rate(topology, flows);
+    s.nic.control = Sending::Control(ControlConfig::ThetaPowerTcp(PowerConfig::paper(1e11)));
+    s
+}
+
+/// Controls of which no digest is pinned.
+pub const NEWER: [(&str, Preset); 3] = [
+    ("swift", swift),
+    ("powertcp", powertcp),
+    ("theta-powertcp", theta_powertcp),
 ];
 
 /// Receiver-driven transports.

@@ -76,7 +76,7 @@ fn small_buffer(s: &mut Setup, more: u64) {
             let ports = graph.port_range(node).map(|i| graph.port(i));
             let each = ports.map(|p| {
                 let frame = s.switch.max_frame;
-                headroom_bytes(p.rate, p.delay_ps, frame, &pfc) + u64::from(frame)
+                headroom_bytes(p.rate, p.delay_ps, frame, 1, &pfc) + u64::from(frame)
             });
             each.sum::<u64>()
         });

@@ -46,7 +46,7 @@ impl Corner {
     }
 
     fn formula(&self) -> u64 {
-        headroom_bytes(GBPS_100, self.delay_ps, FRAME as u16, &self.pfc())
+        headroom_bytes(GBPS_100, self.delay_ps, FRAME as u16, 1, &self.pfc())
     }
 
     fn setup(&self) -> Setup {
@@ -87,7 +87,8 @@ impl Corner {
         if self.dry {
             // 70 frames, of which the two others take 80 less one that is on its slow way, until they
             // are paused; what they still send goes to their own headroom.
-            let slow_headroom = headroom_bytes(slow.rate, self.delay_ps, FRAME as u16, &self.pfc());
+            let slow_headroom =
+                headroom_bytes(slow.rate, self.delay_ps, FRAME as u16, 1, &self.pfc());
             let headrooms = self
                 .headroom
                 .map_or(4 * self.formula() + slow_headroom, |h| 5 * h);
@@ -263,7 +264,7 @@ fn random_traffic_on_small_buffers_loses_nothing_under_pfc() {
                 ..pfc
             });
             s.switch.mmu.reserved_bytes = 0;
-            let headroom = headroom_bytes(GBPS_100, US, s.switch.max_frame, &pfc);
+            let headroom = headroom_bytes(GBPS_100, US, s.switch.max_frame, 1, &pfc);
             s.switch.mmu.buffer_bytes = 6 * headroom + 20_000 * (1 + seed);
             let (outcome, _) = s.run();
             assert_eq!(outcome.finished, 150, "{name}, {threshold:?}");

@@ -3,7 +3,7 @@
 use super::receivers::receivers;
 use super::{ClassifySpec, ScheduleSpec, SchemeSpec};
 use crate::reader::Section;
-use dataplane::config::{Admission, Arbiter, PathChoice, Recovery, Sending};
+use dataplane::config::{Accounting, Admission, Arbiter, PathChoice, Recovery, Sending};
 use dataplane::hop::Scheme;
 use dataplane::hop::spec::{Around, Beside, Finding, Queues};
 use dataplane::ns3;
@@ -38,6 +38,14 @@ fn simulator(s: &Section<'_>, x: &SchemeSpec) {
             "set nic.arbiter = \"ring\", or recovery = \"go-back-n\"",
         );
     }
+    if scan && x.cnp.is_some() {
+        s.complain_of(
+            &["nic", "control"],
+            "nic.arbiter = \"scan\" takes a mark on an ACK for a CNP, and here CNPs are frames of their own: it would \
+             ignore them",
+            "set cnp = \"on-ack\" in the table of the control, or nic.arbiter = \"ring\"",
+        );
+    }
     if scan {
         for conflict in x.control.controls().iter().filter_map(ns3::conflict) {
             s.complain_of(conflict.keys, conflict.message, conflict.hint);
@@ -50,6 +58,38 @@ fn simulator(s: &Section<'_>, x: &SchemeSpec) {
             "path = \"tuple\" puts ports in the place of the hash that `classify` goes by",
             "set path = \"flow\", or classify = \"fifo\"",
         );
+    }
+}
+
+/// Replies that hosts send though their class is paused: as long as a pause lasts they arrive, so that no
+/// headroom is large enough for certain.
+// SW-55
+fn unpaused_replies(s: &Section<'_>, x: &SchemeSpec) {
+    let Admission::Pfc(pfc) = x.admission else {
+        return;
+    };
+    let acks = x.ack_class.number() >= DATA_CLASS;
+    let cnps = x
+        .cnp
+        .is_some_and(|(_, _, class)| class.number() >= DATA_CLASS);
+    if x.host.ack_pausable || pfc.accounting != Accounting::Pool || !(acks || cnps) {
+        return;
+    }
+    let hint = "set ack.pausable = true, or send replies in a class of their own (ack.class = \"control\"); \
+                profile = \"ns3\" does as the simulator of HPCC, which promises nothing";
+    match pfc.headroom {
+        None => s.complain_of(
+            &["ack", "admission"],
+            "`admission` = \"pfc\" promises no loss, but with ack.pausable = false hosts send replies in a class \
+             that is paused, for as long as the pause lasts: they can overrun the headroom",
+            hint,
+        ),
+        Some(_) => s.warn_of(
+            &["ack", "pfc"],
+            "with ack.pausable = false hosts send replies in a class that is paused, for as long as the pause \
+             lasts: no headroom is large enough for certain",
+            hint,
+        ),
     }
 }
 
@@ -128,6 +168,7 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
         );
     }
     signals(s, x);
+    unpaused_replies(s, x);
     let drops = matches!(
         x.admission,
         Admission::SharedPool | Admission::EgressDynamic { .. } | Admission::PerPort { .. }
