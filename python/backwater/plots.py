@@ -8,9 +8,7 @@ so in words.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib import patheffects
@@ -18,63 +16,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from backwater import curves
+from backwater.curves import STATISTICS, Array, Runs, Style, styles
 from backwater.units import bytes_text
 
-if TYPE_CHECKING:
-    from backwater.results import Run
-
-Runs = Mapping[str, "Run"]
-Array = np.ndarray[Any, np.dtype[Any]]
+__all__ = ["Plots", "Style", "styles"]
 
 INK = "#1f2933"
 MUTED = "#6b7785"
 GRID = "#e4e8ed"
-
-
-Line = str | tuple[int, tuple[float, ...]]
-"""How a line is drawn, as matplotlib takes it: by name, or dashes as an offset and lengths."""
-
-
-@dataclass(frozen=True, slots=True)
-class Style:
-    """How a scheme is drawn."""
-
-    colour: str
-    line: Line = "-"
-
-
-# Colours of Okabe and Ito, darkened where they are too faint on white: told apart also by the
-# colour-blind, and by their lines in print.
-_STYLES = {
-    "bfc": Style("#0072b2"),
-    "hpcc": Style("#d55e00"),
-    "dcqcn": Style("#009e73"),
-    "dctcp": Style("#b5578f"),
-    "timely": Style("#c98a00"),
-    "ideal-fq": Style("#3c4650", (0, (4, 2))),
-    "dcqcn+win": Style("#009e73", (0, (1, 1))),
-    "timely+win": Style("#c98a00", (0, (1, 1))),
-    "pfc": Style("#7f7f7f"),
-}
-_SPARE = [
-    Style("#56b4e9"),
-    Style("#8c564b"),
-    Style("#6a51a3"),
-    Style("#7a9a01"),
-    Style("#e377c2"),
-    Style("#17807e"),
-]
-
-
-def styles(schemes: Sequence[str]) -> dict[str, Style]:
-    """Give every scheme its style; known ones always have the same."""
-    spare = sorted(s for s in schemes if s not in _STYLES)
-    dashes: list[Line] = ["-", (0, (5, 1)), (0, (1, 1)), (0, (3, 1, 1, 1))]
-    drawn = {
-        name: Style(_SPARE[i % len(_SPARE)].colour, dashes[i // len(_SPARE) % len(dashes)])
-        for i, name in enumerate(spare)
-    }
-    return {s: _STYLES.get(s) or drawn[s] for s in schemes}
 
 
 class Plots:
@@ -106,30 +56,28 @@ class Plots:
 
 # --- The figures -----------------------------------------------------------------------------
 
-BINS = 16
-"""Size bins of the slowdown figure, with about the same number of flows each."""
-
-ENOUGH = 100
-"""Flows of a bin into which the largest flows are split further."""
-
 
 def slowdown(runs: Runs) -> Figure:
     """FCT slowdown against flow size: mean, 95th and 99th percentile; incast flows excluded."""
-    samples = {name: _sizes_and_slowdowns(run) for name, run in runs.items()}
-    edges = _equal_count_edges([sizes for sizes, _ in samples.values()])
+    import polars as pl
+
+    flows = {name: run.measured_flows().filter(~pl.col("incast")) for name, run in runs.items()}
+    edges = curves.equal_count_edges([table["bytes"].to_numpy() for table in flows.values()])
     if len(edges) < 2:
         return _words("No flow outside an incast finished in the measured time.", height=1.6)
-    figure, panels = _figure(3, "FCT slowdown", height=3.7)
     titles = ["average", "95th percentile", "99th percentile"]
+    figure, panels = _figure(len(titles), "FCT slowdown", height=3.7)
     look = styles(list(runs))
     ends: list[list[tuple[float, str, str]]] = [[] for _ in panels]
     highest = 1.0
-    for i, (panel, statistic) in enumerate(zip(panels, (np.mean, _p95, _p99), strict=True)):
-        for name, (sizes, slowdowns) in samples.items():
-            x, y = _binned(sizes, slowdowns, edges, statistic)
-            if len(x):
+    for name, table in flows.items():
+        bins = curves.in_bins(table["bytes"].to_numpy(), table["slowdown"].to_numpy(), edges)
+        x = [size for size, _ in bins]
+        for panel, title, names in zip(panels, titles, ends, strict=True):
+            y = [STATISTICS[title](values) for _, values in bins]
+            if y:
                 _draw(panel, x, y, look[name])
-                ends[i].append((y[-1], name, look[name].colour))
+                names.append((y[-1], name, look[name].colour))
                 highest = max(highest, *y)
     for panel, title, names in zip(panels, titles, ends, strict=True):
         panel.set_xscale("log")
@@ -145,21 +93,16 @@ def slowdown(runs: Runs) -> Figure:
 
 def buffer(runs: Runs) -> Figure:
     """Distribution of the switches' buffer occupancy over probes, tiers apart."""
-    import polars as pl
-
-    tables = {name: run.measured_queues() for name, run in runs.items()}
-    tiers = _in_order(run.summary["tiers"] for run in runs.values())
-    seen = {t for table in tables.values() for t in table["tier"].cast(pl.String).unique()}
-    tiers = [tier for tier in tiers if tier in seen]
+    tiers = curves.tiers_probed(runs)
     if not tiers:
         return _words("No buffer was probed in the measured time.", height=1.6)
     figure, panels = _figure(len(tiers), "share of probes with at most this", height=3.4)
     look = styles(list(runs))
     for panel, tier in zip(panels, tiers, strict=True):
-        lines = []
-        for name, table in tables.items():
-            used = table.filter(pl.col("tier").cast(pl.String) == tier)["used_bytes"].to_numpy()
-            lines.append((name, *_cdf(used / 1e6)))
+        lines = [
+            (name, *curves.cdf(curves.buffer_samples(run, tier) / 1e6))
+            for name, run in runs.items()
+        ]
         _draw_cdfs(panel, lines, look)
         panel.set_title(f"{tier} switches")
         panel.set_xlabel("buffer occupancy of a switch (MB)")
@@ -168,13 +111,7 @@ def buffer(runs: Runs) -> Figure:
 
 def pauses(runs: Runs) -> Figure:
     """Fraction of port-time during which PFC paused the links, by tier and direction."""
-    groups = _in_order(
-        ((group["from"], group["to"]) for group in run.summary["links"]) for run in runs.values()
-    )
-    fraction = {
-        name: {(g["from"], g["to"]): g["paused_fraction"] for g in run.summary["links"]}
-        for name, run in runs.items()
-    }
+    groups, fraction = curves.pause_groups(runs)
     if not any(value for by_group in fraction.values() for value in by_group.values()):
         return _words("PFC paused no port in any of these runs.", height=1.6)
     figure, (panel,) = _figure(1, "share of time paused by PFC", height=3.4)
@@ -208,20 +145,8 @@ def pauses(runs: Runs) -> Figure:
 
 def active(runs: Runs) -> Figure:
     """Distribution of the number of active flows at a switch port, weighted by time."""
-    import polars as pl
-
-    lines = []
-    for name, run in runs.items():
-        hosts = run.summary["tiers"][0]
-        rows = (
-            run.active.filter(pl.col("tier").cast(pl.String) != hosts)
-            .group_by("active")
-            .agg(pl.col("probes").sum())
-            .sort("active")
-        )
-        if rows.height:
-            share = rows["probes"].to_numpy().cumsum() / rows["probes"].sum()
-            lines.append((name, rows["active"].to_numpy().astype(float), share))
+    lines = [(name, *curves.active_flows(run)) for name, run in runs.items()]
+    lines = [line for line in lines if len(line[1])]
     if not lines:
         return _words("No switch port was probed.", height=1.6)
     figure, (panel,) = _figure(1, "share of probes with at most this", height=3.4)
@@ -242,7 +167,7 @@ def incast(runs: Runs) -> Figure:
         flows = run.measured_flows().filter(pl.col("incast"))
         fct = (flows["received_ps"] - flows["start_ps"]).to_numpy() / 1e6
         if len(fct):
-            lines.append((name, *_cdf(fct)))
+            lines.append((name, *curves.cdf(fct)))
     if not lines:
         return _words("No flow of an incast finished: the scenario has none.", height=1.6)
     figure, (panel,) = _figure(1, "share of incast flows", height=3.4)
@@ -251,77 +176,6 @@ def incast(runs: Runs) -> Figure:
     panel.set_xlabel("FCT of an incast flow, to its last byte (µs)")
     _plain_log_ticks(panel, "x")
     return figure
-
-
-# --- Numbers ---------------------------------------------------------------------------------
-
-
-def _p95(values: Array) -> float:
-    return float(np.quantile(values, 0.95, method="inverted_cdf"))
-
-
-def _p99(values: Array) -> float:
-    return float(np.quantile(values, 0.99, method="inverted_cdf"))
-
-
-def _sizes_and_slowdowns(run: Run) -> tuple[Array, Array]:
-    import polars as pl
-
-    flows = run.measured_flows().filter(~pl.col("incast"))
-    return flows["bytes"].to_numpy(), flows["slowdown"].to_numpy()
-
-
-def _equal_count_edges(samples: Sequence[Array], bins: int = BINS) -> Array:
-    """Upper edges of size bins with about equally many flows, the lowest edge in front.
-
-    The same for all schemes. Most flows are small, and papers look at the large ones too: the
-    last bin is halved again and again, as long as its parts hold enough flows to speak of a
-    percentile. Sizes that are frequent make bins of their own, so there may be fewer bins.
-    """
-    sizes = np.concatenate(samples) if samples else np.array([])
-    if not len(sizes):
-        return np.array([])
-    flows = len(sizes) / len(samples)
-    bins = int(np.clip(flows // 20, 1, bins))
-    shares = [*np.arange(1, bins) / bins]
-    rest = 1 / bins
-    while bins > 1 and rest * flows / 2 >= ENOUGH:
-        rest /= 2
-        shares.append(1 - rest)
-    upper = np.quantile(sizes, [*shares, 1.0], method="inverted_cdf")
-    return np.concatenate([[sizes.min() - 1], np.unique(upper)])
-
-
-def _binned(
-    sizes: Array, values: Array, edges: Array, statistic: Any
-) -> tuple[list[float], list[float]]:
-    """Median size and a statistic of the values, for every bin that holds anything."""
-    order = np.argsort(sizes, kind="stable")
-    sizes, values = sizes[order], values[order]
-    starts = np.searchsorted(sizes, edges, side="right")
-    filled = [(a, b) for a, b in pairwise(starts) if b > a]
-    return (
-        [float(np.median(sizes[a:b])) for a, b in filled],
-        [float(statistic(values[a:b])) for a, b in filled],
-    )
-
-
-def _cdf(values: Array, points: int = 600) -> tuple[Array, Array]:
-    """Empirical distribution as (value, share at or below it), thinned where values are many."""
-    if not len(values):
-        return np.array([]), np.array([])
-    x, counts = np.unique(values, return_counts=True)
-    share = counts.cumsum() / len(values)
-    if len(x) > points:
-        keep = np.searchsorted(share, np.linspace(0, 1, points), side="left")
-        keep = np.unique(np.concatenate([[0], keep.clip(max=len(x) - 1), [len(x) - 1]]))
-        x, share = x[keep], share[keep]
-    return x, share
-
-
-def _in_order(lists: Any) -> list[Any]:
-    """All different elements of some lists, in the order in which they come up."""
-    return list(dict.fromkeys(item for items in lists for item in items))
 
 
 # --- Drawing ---------------------------------------------------------------------------------

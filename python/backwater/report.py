@@ -2,61 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
 import html
-import io
-import re
 from collections.abc import Mapping
-from importlib import resources
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from backwater import plots
+from backwater.curves import styles
 from backwater.errors import RunError
 from backwater.files import write_whole
+from backwater.page import figures, network
+from backwater.page.charts import Table, table_html
+from backwater.page.document import document, header
 from backwater.tables import ROWS, audit, best, text
+from backwater.units import bytes_text, time_text
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from backwater.results import Run
 
-_FIGURES = [
-    (
-        "slowdown",
-        plots.slowdown,
-        "FCT slowdown against flow size",
-        "FCT to the receiver's last byte, divided by the FCT of the same flow alone in the network "
-        "(base headers, no INT). Each point stands for a bin of flow sizes with about the same "
-        "number of flows, of which the last is split further. Flows of an incast are left out.",
-    ),
-    (
-        "incast",
-        plots.incast,
-        "Completion of incast flows",
-        "From the start of a flow to its last byte at the receiver.",
-    ),
-    (
-        "buffer",
-        plots.buffer,
-        "Buffer occupancy",
-        "Bytes in the shared buffer of a switch, over all probes of the measured time.",
-    ),
-    (
-        "pauses",
-        plots.pauses,
-        "Time paused by PFC",
-        "Share of the run during which ports were held by PFC, by the tier that has to wait and "
-        "the tier it sends to.",
-    ),
-    (
-        "active",
-        plots.active,
-        "Active flows per port",
-        "Flows with at least one packet queued at a switch port, over all probes.",
-    ),
-]
+SLOWEST = 25
+"""Flows of each scheme that the page lists."""
+
+PORTS = 10
+"""Ports of each scheme that the page lists, by each of two measures."""
 
 
 def write_report(
@@ -72,23 +40,23 @@ def render(runs: Mapping[str, Run], about: Mapping[str, Any] | None = None) -> s
     if not runs:
         raise RunError("no run to report on")
     first = next(iter(runs.values()))
+    flows = {name: figures.Flows(run) for name, run in runs.items()}
+    drawn = figures.charts(runs, flows)
+    picture = network.gather(runs)
     sections = [
         _header(first, runs),
         _notices(runs, about or {}),
         _table(runs),
-        *(_figure(*figure, runs) for figure in _FIGURES),
+        *(chart.html() for chart in drawn),
+        _network(runs, picture),
+        _slowest(runs, flows),
+        _ports(runs),
         _audit(runs),
         _scenario(first, runs, about or {}),
         _foot(runs),
     ]
-    body = "\n".join(section for section in sections if section)
-    title = html.escape(f"{first.name}: {', '.join(runs)}")
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title} · Backwater</title>\n<style>{css()}</style>\n</head>\n"
-        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
-    )
+    title = f"{first.name}: {', '.join(runs)}"
+    return document(title, sections, list(runs), drawn, picture)
 
 
 def _header(first: Run, runs: Mapping[str, Run]) -> str:
@@ -101,15 +69,7 @@ def _header(first: Run, runs: Mapping[str, Run]) -> str:
         ("seed", str(first.seed)),
         ("version", summary["backwater"]),
     ]
-    cells = "".join(
-        f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd></div>"
-        for name, value in facts
-        if value
-    )
-    return (
-        f'<header><p class="brand">Backwater</p><h1>{html.escape(first.name)}</h1>'
-        f"<dl>{cells}</dl></header>"
-    )
+    return header("Backwater", first.name, facts)
 
 
 def _load(summary: dict[str, Any]) -> str:
@@ -147,9 +107,10 @@ def _notices(runs: Mapping[str, Run], about: Mapping[str, Any]) -> str:
 
 def _table(runs: Mapping[str, Run]) -> str:
     summaries = {name: run.summary for name, run in runs.items()}
-    look = plots.styles(list(runs))
+    look = styles(list(runs))
     heads = "".join(
-        f'<th scope="col"><i style="background:{look[name].colour}"></i>{html.escape(name)}</th>'
+        f'<th scope="col" data-scheme="{html.escape(name)}">'
+        f'<i style="background:{look[name].colour}"></i>{html.escape(name)}</th>'
         for name in runs
     )
     rows = []
@@ -160,14 +121,19 @@ def _table(runs: Mapping[str, Run]) -> str:
         for row in members:
             winners = best(row, summaries)
             cells = "".join(
-                _cell(text(row, summary), name in winners) for name, summary in summaries.items()
+                _cell(name, text(row, summary), name in winners)
+                for name, summary in summaries.items()
             )
             kind = " class=digest" if row.key == "digest" else ""
             rows.append(f'<tr{kind}><th scope="row">{html.escape(row.label)}</th>{cells}</tr>')
+    by_row = " by-row" if len(runs) > 1 else ""
+    how = "A click on the name of a row puts the schemes in its order. " if by_row else ""
     return (
-        '<section><h2>Results</h2><div class="scroll"><table class="results">'
+        '<section id="results"><h2>Results</h2>'
+        '<div class="scroll" tabindex="0" role="region" aria-label="Results">'
+        f'<table class="results{by_row}">'
         f"<thead><tr><td></td>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-        '<p class="note">Lowest values are bold, ideals aside. Percentiles are of flows that '
+        f'<p class="note">{how}Lowest values are bold, ideals aside. Percentiles are of flows that '
         "finished; MB = 10⁶ bytes. Pause time is summed over all ports. Payload utilisation counts "
         "flows received whole in the measured time; wire utilisation counts every byte of the "
         "whole run.</p>"
@@ -175,14 +141,102 @@ def _table(runs: Mapping[str, Run]) -> str:
     )
 
 
-def _cell(content: str, is_best: bool) -> str:
-    return f"<td{' class=best' if is_best else ''}>{html.escape(content)}</td>"
+def _cell(scheme: str, content: str, is_best: bool) -> str:
+    kind = " class=best" if is_best else ""
+    return f'<td data-scheme="{html.escape(scheme)}"{kind}>{html.escape(content)}</td>'
 
 
-def _figure(key: str, draw: Any, title: str, caption: str, runs: Mapping[str, Run]) -> str:
+def _network(runs: Mapping[str, Run], picture: Mapping[str, Any] | None) -> str:
+    if picture is None:
+        return ""
+    schemes = "".join(f"<option>{html.escape(name)}</option>" for name in runs)
     return (
-        f'<figure id="{key}"><h2>{title}</h2>{svg(draw(runs), key)}'
-        f"<figcaption>{html.escape(caption)}</figcaption></figure>"
+        '<figure id="network"><h2>The network over time</h2><div class="controls">'
+        f'<label>Scheme <select name="scheme" autocomplete="off">{schemes}</select></label>'
+        '<label>Links <select name="shows" autocomplete="off">'
+        '<option value="paused">paused by PFC</option>'
+        '<option value="trees">pause trees, by congested port</option>'
+        '<option value="used">utilisation over the run</option></select></label>'
+        '<button type="button" class="play">Play</button>'
+        '<label class="slider">Time <input type="range" name="time" min="0" '
+        f'max="{picture["frames"] - 1}" value="0" autocomplete="off"></label>'
+        '<output class="time"></output></div><div class="picture"></div>'
+        '<p class="told" aria-live="polite"></p>'
+        "<figcaption>Each square is a switch: the redder it is, the more bytes its buffer held in "
+        'this part of the run, up to the most of this scheme, <span class="most"></span>. Each '
+        "link has two lines, one for each direction; the thicker and redder it is, the longer it "
+        "was paused, or the busier it was. Pause trees need <code>[record] pauses</code> in the "
+        "scenario; a colour stands for a congested port.</figcaption></figure>"
+    )
+
+
+def _slowest(runs: Mapping[str, Run], flows: Mapping[str, figures.Flows]) -> str:
+    """List the flows with the largest slowdown, of each scheme."""
+    import polars as pl
+
+    columns = ["id", "source", "src", "dst", "bytes", "start_ps", "received_ps", "slowdown"]
+    rows: list[list[str]] = []
+    for name, run in runs.items():
+        least = flows[name].least_of_worst(SLOWEST)
+        worst = run.measured_flows(columns, pl.col("slowdown") >= least)
+        worst = worst.sort("slowdown", "id", descending=[True, False]).head(SLOWEST)
+        rows += [
+            [
+                name,
+                str(flow["id"]),
+                str(flow["source"]),
+                f"{flow['src']} → {flow['dst']}",
+                bytes_text(flow["bytes"]),
+                time_text(flow["start_ps"]),
+                time_text(flow["received_ps"] - flow["start_ps"]),
+                f"{flow['slowdown']:.4g}",
+            ]
+            for flow in worst.iter_rows(named=True)
+        ]
+    if not rows:
+        return ""
+    head = ("scheme", "flow", "traffic", "hosts", "size", "start", "FCT", "slowdown")
+    return (
+        f'<section id="slowest"><h2>The slowest flows</h2><p class="note">The {SLOWEST} flows of '
+        "each scheme with the largest FCT slowdown, incasts included.</p>"
+        f"{table_html(Table(head, rows), 'The slowest flows')}</section>"
+    )
+
+
+def _ports(runs: Mapping[str, Run]) -> str:
+    """List the ports that were paused longest or had the longest queue, of each scheme."""
+    rows = []
+    for name, run in runs.items():
+        ports = run.ports
+        chosen = {
+            (row["name"], row["peer_name"]): row
+            for key in ("paused_ps", "max_queue_bytes")
+            for row in ports.top_k(PORTS, by=key).sort(key, descending=True).to_dicts()
+            if row[key]
+        }
+        seconds = run.summary["end_ps"] / 1e12
+        for (node, peer), row in chosen.items():
+            used = 8 * row["tx_bytes"] / (row["rate_bps"] * seconds)
+            rows.append(
+                [
+                    name,
+                    f"{node} → {peer}",
+                    f"{used:.1%}",
+                    bytes_text(row["max_queue_bytes"]),
+                    str(row["pauses"]),
+                    time_text(row["paused_ps"]),
+                    str(row["marked"]),
+                    str(sum(v for k, v in row.items() if k.startswith("dropped_"))),
+                ]
+            )
+    if not rows:
+        return ""
+    head = ("scheme", "port", "busy", "longest queue", "pauses", "paused", "marked", "dropped")
+    return (
+        '<section id="ports"><h2>The busiest ports</h2><p class="note">The ports of each scheme '
+        f"that PFC held longest, and those with the longest queue, {PORTS} each. The other ones "
+        "are in <code>ports.parquet</code>.</p>"
+        f"{table_html(Table(head, rows), 'The busiest ports')}</section>"
     )
 
 
@@ -205,14 +259,16 @@ def _audit(runs: Mapping[str, Run]) -> str:
             f"{f'<ul>{details}</ul>' if details else ''}</td></tr>"
         )
     return (
-        '<section><h2>Audit</h2><div class="scroll"><table class="audit"><thead><tr><th>scheme</th>'
+        '<section id="audit"><h2>Audit</h2>'
+        '<div class="scroll" tabindex="0" role="region" aria-label="Audit">'
+        '<table class="audit"><thead><tr><th>scheme</th>'
         "<th>result</th><th>the run ended</th><th>checks that held</th></tr></thead>"
         f"<tbody>{''.join(items)}</tbody></table></div></section>"
     )
 
 
 def _scenario(first: Run, runs: Mapping[str, Run], about: Mapping[str, Any]) -> str:
-    parts = ["<section><h2>To repeat it</h2>"]
+    parts = ['<section id="repeat"><h2>To repeat it</h2>']
     if command := about.get("command"):
         parts.append(f"<pre><code>{html.escape(command)}</code></pre>")
     if given := about.get("scenario_text"):
@@ -235,26 +291,3 @@ def _foot(runs: Mapping[str, Run]) -> str:
     items = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in sentences)
     left_out = f"<h2>Not modelled</h2><ul>{items}</ul>" if items else ""
     return f"<footer>{left_out}<p>Backwater {version}</p></footer>"
-
-
-def css() -> str:
-    """Return the style of all pages."""
-    return (resources.files("backwater") / "report.css").read_text(encoding="utf-8")
-
-
-def svg(figure: Figure, salt: str) -> str:
-    """Return a figure as inline SVG, the same text for the same figure."""
-    import matplotlib as mpl
-
-    buffer = io.StringIO()
-    with mpl.rc_context({"svg.hashsalt": salt, "svg.fonttype": "path"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    picture = buffer.getvalue()
-    picture = picture[picture.index("<svg") :]
-    # Identifiers are common to the whole page; each figure gets its own.
-    prefix = "f" + hashlib.sha256(salt.encode()).hexdigest()[:6]
-    picture = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', picture)
-    picture = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{prefix}-", picture)
-    return re.sub(
-        r'<svg ([^>]*?)height="[^"]+"([^>]*?)width="[^"]+"', r"<svg \1\2", picture, count=1
-    )

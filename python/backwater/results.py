@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -223,12 +224,25 @@ class Run:
 
         return write_report(self.path / REPORT, {self.scheme: self})
 
-    def measured_flows(self) -> polars.DataFrame:
-        """Flows that finished and started after the warm-up: those of the statistics."""
+    def measured_flows(
+        self, columns: Sequence[str | polars.Expr] | None = None, where: polars.Expr | None = None
+    ) -> polars.DataFrame:
+        """Flows that finished and started after the warm-up: those of the statistics.
+
+        With ``columns`` only these are read and returned; with ``where`` only flows for which it
+        holds.
+        """
         import polars as pl
 
-        started = pl.col("start_ps") >= self.summary["measure_from_ps"]
-        return self.flows.filter(pl.col("finished") & started)
+        wanted = pl.col("finished") & (pl.col("start_ps") >= self.summary["measure_from_ps"])
+        if where is not None:
+            wanted &= where
+        path = self.path / "flows.parquet"
+        with _reading(path):
+            known = columns is None or "flows" in self.__dict__
+            table = self.flows.lazy() if known else pl.scan_parquet(path)
+            table = table.filter(wanted)
+            return (table if columns is None else table.select(columns)).collect()
 
     def measured_queues(self) -> polars.DataFrame:
         """Probes of the measured time, a row for each: those of the statistics."""
@@ -259,10 +273,19 @@ class Run:
         import polars as pl
 
         path = self.path / f"{name}.parquet"
-        try:
+        with _reading(path):
             return pl.read_parquet(path)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise RunError(f"{path}: cannot be read ({error}); repeat the run") from error
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Say which file it was, where a table cannot be read."""
+    import polars as pl
+
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise RunError(f"{path}: cannot be read ({error}); repeat the run") from error
 
 
 class Comparison(Mapping[str, Run]):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import backwater
-from backwater import plots
+from backwater import curves, plots
 
 FIGURES = ["slowdown", "buffer", "pauses", "active", "incast"]
 
@@ -88,18 +88,18 @@ sizes = st.lists(st.integers(1, 10**9), min_size=1, max_size=400).map(np.array)
 
 @given(sizes, st.integers(1, 30))
 def test_every_flow_is_in_one_size_bin(sample: np.ndarray, bins: int) -> None:
-    edges = plots._equal_count_edges([sample], bins)
+    edges = curves.equal_count_edges([sample], bins)
     assert (np.diff(edges) > 0).all()
-    _, counts = plots._binned(sample, np.ones(len(sample)), edges, np.sum)
+    _, counts = curves.binned(sample, np.ones(len(sample)), edges, np.sum)
     assert sum(counts) == len(sample)
     assert len(counts) <= bins + 8
 
 
 def test_bins_hold_about_the_same_number_of_flows_and_the_largest_are_split() -> None:
     sample = np.arange(1, 8001)
-    edges = plots._equal_count_edges([sample])
-    _, counts = plots._binned(sample, np.ones(len(sample)), edges, np.sum)
-    assert counts == [500.0] * (plots.BINS - 1) + [250.0, 125.0, 125.0]
+    edges = curves.equal_count_edges([sample])
+    _, counts = curves.binned(sample, np.ones(len(sample)), edges, np.sum)
+    assert counts == [500.0] * (curves.BINS - 1) + [250.0, 125.0, 125.0]
 
 
 def test_names_of_lines_do_not_lie_on_each_other() -> None:
@@ -119,7 +119,7 @@ def test_names_of_lines_do_not_lie_on_each_other() -> None:
 
 @given(st.lists(st.floats(0, 1e12), min_size=1, max_size=3000))
 def test_a_distribution_rises_to_one(values: list[float]) -> None:
-    x, share = plots._cdf(np.array(values), points=50)
+    x, share = curves.cdf(np.array(values), points=50)
     assert (np.diff(x) > 0).all()
     assert (np.diff(share) > 0).all()
     assert share[-1] == 1.0

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from backwater import plots
 from backwater.campaign import quantity, statistics
+from backwater.page.charts import Axis, Line, Panel, Scale
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from backwater.campaign.dataset import Campaign
 
 MAX_PANELS = 4
@@ -43,6 +40,11 @@ class Metric:
         if self.share:
             return "share of runs"
         return "slowdown" if "slowdown" in self.column else self.unit or "mean over seeds"
+
+    @property
+    def written(self) -> str:
+        """How a value is written: its unit, as an axis takes it."""
+        return "share" if self.share else self.unit
 
     def estimate(self, values: Sequence[float]) -> statistics.Interval | None:
         """Return the mean over seeds, in the unit shown."""
@@ -106,54 +108,36 @@ def axes(campaign: Campaign) -> list[Along]:
     return found
 
 
-def over(campaign: Campaign, metric: Metric, along: Along) -> tuple[Figure, int]:
-    """Draw a metric over one axis; a panel per choice of the others. Tell how many are left out."""
+def over(campaign: Campaign, metric: Metric, along: Along) -> tuple[list[Panel], int]:
+    """Show a metric over one axis; a panel per choice of the others. Tell how many are left out."""
     values = campaign.values(metric.column)
     others = [i for i in range(len(campaign.keys)) if i not in along.indices]
     rests = list(dict.fromkeys(tuple(row.values[i] for i in others) for row in campaign.rows))
-    drawn = rests[:MAX_PANELS]
-    label = metric.unit or (
-        "share" if metric.share else "slowdown" if "slow" in metric.column else ""
-    )
-    figure, panels = plots._figure(len(drawn), label or "mean over seeds", height=3.5)
-    look = plots.styles(campaign.schemes)
-    heights: list[float] = []
-    for panel, rest in zip(panels, drawn, strict=True):
+    panels = []
+    for rest in rests[:MAX_PANELS]:
+        lines = []
         for scheme in campaign.schemes:
             groups = [
                 values.get((_joined(along, step, others, rest), scheme), {}) for step in along.steps
             ]
             found = [metric.estimate(list(group.values())) for group in groups]
-            heights += _line(panel, along.positions, found, look[scheme], scheme)
+            lines.append(_line(along.positions, found, scheme))
         title = ", ".join(f"{campaign.keys[i]} = {v}" for i, v in zip(others, rest, strict=True))
-        panel.set_title(title)
-        _x_axis(panel, along)
-    if heights and min(heights) > 0 and max(heights) / min(heights) > _LOG_Y:
-        panels[0].set_yscale("log")
-        plots._plain_log_ticks(panels[0])
-    else:
-        panels[0].set_ylim(bottom=min(0, *heights) if heights else 0)
-    handles, names = panels[0].get_legend_handles_labels()
-    if len(names) > 1:
-        figure.legend(
-            handles, names, loc="outside upper center", ncols=8, frameon=False, fontsize=8.5
-        )
-    return figure, len(rests) - len(drawn)
+        panels.append(Panel(title, _x_axis(along), Axis(metric.label, unit=metric.written), lines))
+    return _common_heights(panels), len(rests) - len(panels)
 
 
-def side_by_side(campaign: Campaign, metric: Metric) -> Figure:
-    """Draw a metric where nothing but schemes and seeds was swept."""
-    figure, (panel,) = plots._figure(1, metric.label, height=3.2)
-    look = plots.styles(campaign.schemes)
+def side_by_side(campaign: Campaign, metric: Metric) -> list[Panel]:
+    """Show a metric where nothing but schemes and seeds was swept."""
     values = campaign.values(metric.column)
+    lines = []
     for at, scheme in enumerate(campaign.schemes):
         groups = [by_seed for (_, name), by_seed in values.items() if name == scheme]
         found = [metric.estimate(list(group.values())) for group in groups]
-        _line(panel, [float(at)] * len(found), found, look[scheme], scheme)
-    panel.set_xticks(range(len(campaign.schemes)), campaign.schemes)
-    panel.set_xlim(-0.5, len(campaign.schemes) - 0.5)
-    panel.set_ylim(bottom=0)
-    return figure
+        lines.append(_line([float(at)] * len(found), found, scheme))
+    last = len(campaign.schemes) - 0.5
+    x = Axis("scheme", start=-0.5, end=last, ticks=list(enumerate(campaign.schemes)))
+    return [Panel("", x, Axis(metric.label, unit=metric.written, start=0), lines)]
 
 
 def _joined(
@@ -164,45 +148,39 @@ def _joined(
     return tuple(placed[i] for i in sorted(placed))
 
 
-def _line(
-    panel: Axes,
-    x: list[float],
-    found: Sequence[statistics.Interval | None],
-    style: plots.Style,
-    name: str,
-) -> list[float]:
+def _line(x: Sequence[float], found: Sequence[statistics.Interval | None], name: str) -> Line:
     points = sorted((at, one) for at, one in zip(x, found, strict=True) if one is not None)
-    if not points:
-        return []
-    at = [p for p, _ in points]
     middle = [one.estimate for _, one in points]
     low = [one.estimate if one.low is None else one.low for _, one in points]
     high = [one.estimate if one.high is None else one.high for _, one in points]
-    plots._draw(panel, at, middle, style, marker="o", markersize=3.5, label=name)
-    panel.fill_between(at, low, high, color=style.colour, alpha=0.16, linewidth=0)
-    below = [m - lo for m, lo in zip(middle, low, strict=True)]
-    above = [hi - m for m, hi in zip(middle, high, strict=True)]
-    panel.errorbar(
-        at, middle, yerr=[below, above], fmt="none", ecolor=style.colour, elinewidth=0.9, capsize=2
-    )
-    return [*middle, *high, *(v for v in low if v > 0)]
+    return Line(name, [at for at, _ in points], middle, low, high)
 
 
-def _x_axis(panel: Axes, along: Along) -> None:
+def _common_heights(panels: list[Panel]) -> list[Panel]:
+    """Give all panels the same y axis: logarithmic where values differ much, else from 0 on."""
+    lines = [line for panel in panels for line in panel.lines]
+    middles = [value for line in lines for value in line.y]
+    if not middles:
+        return panels
+    lowest = min(value for line in lines for value in line.low or line.y)
+    highest = max(value for line in lines for value in line.high or line.y)
+    scale: Scale = "linear"
+    start, end = min(0.0, lowest), 1.05 * max(highest, 0.0) or 1.0
+    if min(middles) > 0 and max(middles) / min(middles) > _LOG_Y:
+        # What a band has below all means is cut off.
+        scale, start, end = "log", min(middles) / 1.5, 1.1 * highest
+        lines = [replace(line, low=[max(v, start) for v in line.low or ()]) for line in lines]
+        cut = iter(lines)
+        panels = [replace(panel, lines=[next(cut) for _ in panel.lines]) for panel in panels]
+    return [replace(p, y=replace(p.y, scale=scale, start=start, end=end)) for p in panels]
+
+
+def _x_axis(along: Along) -> Axis:
     at = along.positions
-    if min(at) > 0 and max(at) / min(at) >= _LOG_X:
-        panel.set_xscale("log")
-        panel.minorticks_off()
     keep = range(0, len(at), -(-len(at) // _TICKS))
-    labels = [", ".join(str(v) for v in along.steps[i]) for i in keep]
-    crowded = sum(map(len, labels)) > 45
-    panel.set_xticks(
-        [at[i] for i in keep],
-        labels,
-        rotation=35 if crowded else 0,
-        ha="right" if crowded else "center",
-    )
-    panel.set_xlabel(along.label)
+    ticks = [(at[i], ", ".join(str(v) for v in along.steps[i])) for i in keep]
+    scale: Scale = "log" if min(at) > 0 and max(at) / min(at) >= _LOG_X else "linear"
+    return Axis(along.label, scale, ticks=ticks)
 
 
 def every(campaign: Campaign) -> list[tuple[Metric, Along | None]]:

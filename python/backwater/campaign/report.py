@@ -7,15 +7,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from backwater import plots
 from backwater.campaign import figures, statistics
 from backwater.campaign.dataset import Campaign
 from backwater.campaign.files import explain, write_durably
+from backwater.curves import styles
 from backwater.errors import RunError
-from backwater.report import css, svg
+from backwater.page.charts import LONG, Chart, View
+from backwater.page.document import document, header
 
 MAX_ROWS = 200
 MAX_FAILURES = 50
+
+Cell = tuple[str, bool]
+"""HTML of a cell, and whether it is bold."""
 
 
 def write_report(path: Path, campaign: Campaign) -> Path:
@@ -33,23 +37,18 @@ def render(campaign: Campaign) -> str:
     if not campaign.facts:
         raise RunError(f"{campaign.path}: no run is finished, so there is nothing to report on")
     metrics = figures.shown(campaign)
+    drawn = [_chart(campaign, *one) for one in figures.every(campaign)]
     sections = [
         _header(campaign),
         _notices(campaign),
-        *(_figure(campaign, *one) for one in figures.every(campaign)),
+        *(chart.html() for chart in drawn),
         *(_means(campaign, metric) for metric in metrics),
         *(_differences(campaign, m) for m in metrics if len(campaign.schemes) > 1 and not m.share),
         _repeat(campaign),
         f"<footer>{_not_modelled(campaign)}"
         f"<p>Backwater {html.escape(campaign.about['version'])}</p></footer>",
     ]
-    body = "\n".join(section for section in sections if section)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(campaign.name)} · Backwater</title>\n<style>{css()}</style>\n"
-        f"</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
-    )
+    return document(campaign.name, sections, campaign.schemes, drawn)
 
 
 def _header(campaign: Campaign) -> str:
@@ -61,13 +60,7 @@ def _header(campaign: Campaign) -> str:
         ("seeds", f"{len(seeds)}" if len(seeds) > 1 else f"1 (seed {seeds[0]})"),
         ("scenario", Path(campaign.about["scenario"]).name),
     ]
-    cells = "".join(
-        f"<div><dt>{name}</dt><dd>{html.escape(value)}</dd></div>" for name, value in facts
-    )
-    return (
-        '<header><p class="brand">Backwater campaign</p>'
-        f"<h1>{html.escape(campaign.name)}</h1><dl>{cells}</dl></header>"
-    )
+    return header("Backwater campaign", campaign.name, facts)
 
 
 def _notices(campaign: Campaign) -> str:
@@ -99,26 +92,23 @@ def _notices(campaign: Campaign) -> str:
     )
 
 
-def _figure(campaign: Campaign, metric: figures.Metric, along: figures.Along | None) -> str:
+def _chart(campaign: Campaign, metric: figures.Metric, along: figures.Along | None) -> Chart:
     unit = f" ({metric.unit})" if metric.unit else ""
     interval = "Clopper and Pearson's" if metric.share else "Student's"
     caption = f"Mean over seeds; bands are {interval} 95 % intervals."
     if along is None:
-        drawing = figures.side_by_side(campaign, metric)
+        panels = figures.side_by_side(campaign, metric)
         key, title = metric.column, metric.title
     else:
-        drawing, left_out = figures.over(campaign, metric, along)
+        panels, left_out = figures.over(campaign, metric, along)
         key, title = f"{metric.column}-{along.label}", f"{metric.title}, over {along.label}"
         if left_out:
             caption += f" {left_out} more combinations of the other keys are in the table below."
-    return (
-        f'<figure id="{html.escape(key)}"><h2>{html.escape(title + unit)}</h2>{svg(drawing, key)}'
-        f"<figcaption>{caption}</figcaption></figure>"
-    )
+    return Chart(key, title + unit, caption, "points", [View("", panels)])
 
 
 def _means(campaign: Campaign, metric: figures.Metric) -> str:
-    def cell(values: tuple[Any, ...], scheme: str) -> str:
+    def cell(values: tuple[Any, ...], scheme: str) -> Cell:
         by_seed = groups.get((values, scheme), {})
         return _estimate(metric.estimate(list(by_seed.values())))
 
@@ -129,13 +119,13 @@ def _means(campaign: Campaign, metric: figures.Metric) -> str:
 def _differences(campaign: Campaign, metric: figures.Metric) -> str:
     baseline, *others = campaign.schemes
 
-    def cell(values: tuple[Any, ...], scheme: str) -> str:
+    def cell(values: tuple[Any, ...], scheme: str) -> Cell:
         difference = statistics.paired(
             _scaled(groups.get((values, scheme), {}), metric),
             _scaled(groups.get((values, baseline), {}), metric),
         )
         if difference is None:
-            return "<td>–</td>"
+            return "–", False
         sure = difference.low is not None and not _holds_zero(difference)
         return _estimate(difference, signed=True, bold=sure)
 
@@ -157,24 +147,28 @@ def _table(
     campaign: Campaign,
     metric: figures.Metric,
     schemes: list[str],
-    cell: Callable[[tuple[Any, ...], str], str],
+    cell: Callable[[tuple[Any, ...], str], Cell],
     what: str,
     note: str,
 ) -> str:
-    look = plots.styles(campaign.schemes)
+    look = styles(campaign.schemes)
+    names = {name: html.escape(name) for name in schemes}
     heads = "".join(f'<th scope="col">{html.escape(key)}</th>' for key in campaign.keys)
     heads += "".join(
-        f'<th scope="col"><i style="background:{look[name].colour}"></i>{html.escape(name)}</th>'
-        for name in schemes
+        f'<th scope="col" data-scheme="{shown}">'
+        f'<i style="background:{look[name].colour}"></i>{shown}</th>'
+        for name, shown in names.items()
     )
     points = list(dict.fromkeys(row.values for row in campaign.rows))
-    lines = [
-        "<tr>"
-        + "".join(f"<td>{html.escape(str(value))}</td>" for value in values)
-        + "".join(cell(values, scheme) for scheme in schemes)
-        + "</tr>"
-        for values in points[:MAX_ROWS]
-    ]
+    lines = []
+    for values in points[:MAX_ROWS]:
+        cells = [f"<td>{html.escape(str(value))}</td>" for value in values]
+        for name, shown in names.items():
+            words, bold = cell(values, name)
+            kind = " class=best" if bold else ""
+            cells.append(f'<td data-scheme="{shown}"{kind}>{words}</td>')
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    filtered = " filter" if len(lines) > LONG else ""
     if len(points) > MAX_ROWS:
         note += (
             f'<p class="note">The first {MAX_ROWS} of {len(points):,} rows; all are in the table '
@@ -183,20 +177,21 @@ def _table(
     unit = f" ({metric.unit})" if metric.unit else ""
     return (
         f"<section><details><summary>{html.escape(metric.title)}{unit}: {what}</summary>"
-        f'<div class="scroll"><table class="results"><thead><tr>{heads}</tr></thead>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{html.escape(metric.title)}">'
+        f'<table class="values sort{filtered}"><thead><tr>{heads}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>{note}</details></section>"
     )
 
 
 def _estimate(
     interval: statistics.Interval | None, *, signed: bool = False, bold: bool = False
-) -> str:
+) -> Cell:
     if interval is None:
-        return "<td>–</td>"
+        return "–", bold
     text = f"{interval.estimate:+.4g}" if signed else f"{interval.estimate:.4g}"
     if interval.low is not None and interval.high is not None:
         text += f" <small>[{interval.low:.4g}, {interval.high:.4g}]</small>"
-    return f"<td{' class=best' if bold else ''}>{text}</td>"
+    return text, bold
 
 
 def _repeat(campaign: Campaign) -> str:

@@ -14,11 +14,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from backwater.curves import Line, Style, styles
 from backwater.paper.figure import Axis, Group, Mark, Measure, Panel, Pick, Selection
 from backwater.paper.measures import evaluate, quantile
 from backwater.paper.quantities import Dimension
 from backwater.paper.samples import Array, Samples
-from backwater.plots import GRID, INK, MUTED, Line, Style, styles
+from backwater.plots import GRID, INK, MUTED
 from backwater.units import bytes_text
 
 if TYPE_CHECKING:

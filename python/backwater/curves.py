@@ -1,0 +1,217 @@
+"""The numbers behind the figures of runs: size bins, distributions, time series, styles.
+
+Figures of matplotlib (:mod:`backwater.plots`) and of pages (:mod:`backwater.page`) show the same
+numbers in the same colours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from backwater.results import Run
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Runs = Mapping[str, "Run"]
+
+Line = str | tuple[int, tuple[float, ...]]
+"""How a line is drawn, as matplotlib takes it: by name, or dashes as an offset and lengths."""
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a scheme is drawn."""
+
+    colour: str
+    line: Line = "-"
+
+    @property
+    def dash(self) -> list[float]:
+        """Lengths of dashes and gaps in widths of the line; empty for a solid line."""
+        return [] if isinstance(self.line, str) else list(self.line[1])
+
+
+# Colours of Okabe and Ito, darkened where they are too faint on white: told apart also by the
+# colour-blind, and by their lines in print.
+_STYLES = {
+    "bfc": Style("#0072b2"),
+    "hpcc": Style("#d55e00"),
+    "dcqcn": Style("#009e73"),
+    "dctcp": Style("#b5578f"),
+    "timely": Style("#c98a00"),
+    "ideal-fq": Style("#3c4650", (0, (4, 2))),
+    "dcqcn+win": Style("#009e73", (0, (1, 1))),
+    "timely+win": Style("#c98a00", (0, (1, 1))),
+    "pfc": Style("#7f7f7f"),
+}
+_SPARE = [
+    Style("#56b4e9"),
+    Style("#8c564b"),
+    Style("#6a51a3"),
+    Style("#7a9a01"),
+    Style("#e377c2"),
+    Style("#17807e"),
+]
+
+
+def styles(schemes: Sequence[str]) -> dict[str, Style]:
+    """Give every scheme its style; known ones always have the same."""
+    spare = sorted(s for s in schemes if s not in _STYLES)
+    dashes: list[Line] = ["-", (0, (5, 1)), (0, (1, 1)), (0, (3, 1, 1, 1))]
+    drawn = {
+        name: Style(_SPARE[i % len(_SPARE)].colour, dashes[i // len(_SPARE) % len(dashes)])
+        for i, name in enumerate(spare)
+    }
+    return {s: _STYLES.get(s) or drawn[s] for s in schemes}
+
+
+# --- Slowdown against flow size --------------------------------------------------------------
+
+BINS = 16
+"""Size bins of the slowdown figure, with about the same number of flows each."""
+
+ENOUGH = 100
+"""Flows of a bin into which the largest flows are split further."""
+
+
+def equal_count_edges(samples: Sequence[Array], bins: int = BINS) -> Array:
+    """Upper edges of size bins with about equally many flows, the lowest edge in front.
+
+    The same for all schemes. Most flows are small, and papers look at the large ones too: the
+    last bin is halved again and again, as long as its parts hold enough flows to speak of a
+    percentile. Sizes that are frequent make bins of their own, so there may be fewer bins.
+    """
+    counted = [np.unique(sizes, return_counts=True) for sizes in samples]
+    sizes, first = np.unique(
+        np.concatenate([values for values, _ in counted]) if counted else np.array([]),
+        return_inverse=True,
+    )
+    if not len(sizes):
+        return np.array([])
+    counts = np.bincount(first, weights=np.concatenate([numbers for _, numbers in counted]))
+    flows = counts.sum() / len(samples)
+    bins = int(np.clip(flows // 20, 1, bins))
+    shares = [*np.arange(1, bins) / bins]
+    rest = 1 / bins
+    while bins > 1 and rest * flows / 2 >= ENOUGH:
+        rest /= 2
+        shares.append(1 - rest)
+    # The smallest size at or below which lies this share of all flows.
+    wanted = np.array([*shares, 1.0]) * counts.sum() * (1 - 1e-12)
+    upper = sizes[np.searchsorted(counts.cumsum(), wanted, side="left")]
+    return np.concatenate([[float(sizes[0]) - 1], np.unique(upper)])
+
+
+def in_bins(sizes: Array, values: Array, edges: Array) -> list[tuple[float, Array]]:
+    """Median size and the sorted values of every bin that holds anything."""
+    number = np.searchsorted(edges, sizes, side="left").astype(np.uint16)
+    order = np.argsort(number, kind="stable")
+    sizes, values = sizes[order], values[order]
+    starts = np.searchsorted(number[order], np.arange(len(edges) + 1))
+    return [
+        (float(np.median(sizes[a:b])), np.sort(values[a:b])) for a, b in pairwise(starts) if b > a
+    ]
+
+
+def binned(
+    sizes: Array, values: Array, edges: Array, statistic: Callable[[Array], float]
+) -> tuple[list[float], list[float]]:
+    """Median size and a statistic of the values, for every bin that holds anything."""
+    bins = in_bins(sizes, values, edges)
+    return [size for size, _ in bins], [float(statistic(held)) for _, held in bins]
+
+
+def nearest_rank(share: float) -> Callable[[Array], float]:
+    """Return the function that takes this quantile of sorted values by nearest rank."""
+    return lambda ordered: float(ordered[max(int(np.ceil(share * len(ordered) - 1e-9)) - 1, 0)])
+
+
+STATISTICS: dict[str, Callable[[Array], float]] = {
+    "average": lambda ordered: float(np.mean(ordered)),
+    "median": nearest_rank(0.5),
+    "95th percentile": nearest_rank(0.95),
+    "99th percentile": nearest_rank(0.99),
+    "99.9th percentile": nearest_rank(0.999),
+}
+"""Statistics of sorted values, by the words that figures use."""
+
+
+# --- Distributions ---------------------------------------------------------------------------
+
+
+def cdf(values: Array, points: int = 600) -> tuple[Array, Array]:
+    """Empirical distribution as (value, share at or below it), thinned where values are many."""
+    if not len(values):
+        return np.array([]), np.array([])
+    x, counts = np.unique(values, return_counts=True)
+    return thinned(x, counts.cumsum() / len(values), points)
+
+
+def thinned(x: Array, share: Array, points: int) -> tuple[Array, Array]:
+    """Keep about this many points of a distribution, the first and the last among them."""
+    if len(x) > points:
+        keep = np.searchsorted(share, np.linspace(0, 1, points), side="left")
+        keep = np.unique(np.concatenate([[0], keep.clip(max=len(x) - 1), [len(x) - 1]]))
+        x, share = x[keep], share[keep]
+    return x, share
+
+
+def active_flows(run: Run) -> tuple[Array, Array]:
+    """Distribution of the number of active flows at a switch port, over ports and probes."""
+    import polars as pl
+
+    hosts = run.summary["tiers"][0]
+    rows = (
+        run.active.filter(pl.col("tier").cast(pl.String) != hosts)
+        .group_by("active")
+        .agg(pl.col("probes").sum())
+        .sort("active")
+    )
+    if not rows.height:
+        return np.array([]), np.array([])
+    share = rows["probes"].to_numpy().cumsum() / rows["probes"].sum()
+    return rows["active"].to_numpy().astype(float), share
+
+
+def tiers_probed(runs: Runs) -> list[str]:
+    """Return the tiers whose buffers were probed in the measured time, from the hosts up."""
+    import polars as pl
+
+    seen = {
+        tier
+        for run in runs.values()
+        for tier in run.measured_queues()["tier"].cast(pl.String).unique()
+    }
+    return [
+        tier for tier in in_order(run.summary["tiers"] for run in runs.values()) if tier in seen
+    ]
+
+
+def buffer_samples(run: Run, tier: str) -> Array:
+    """Bytes in the shared buffers of a tier's switches, over all probes of the measured time."""
+    import polars as pl
+
+    table = run.measured_queues().filter(pl.col("tier").cast(pl.String) == tier)
+    return table["used_bytes"].to_numpy()
+
+
+def pause_groups(runs: Runs) -> tuple[list[tuple[str, str]], dict[str, dict[Any, float]]]:
+    """Return the groups of links by tiers, and of each scheme the share of time paused by group."""
+    groups = in_order(
+        ((group["from"], group["to"]) for group in run.summary["links"]) for run in runs.values()
+    )
+    shares = {
+        name: {(g["from"], g["to"]): g["paused_fraction"] for g in run.summary["links"]}
+        for name, run in runs.items()
+    }
+    return groups, shares
+
+
+def in_order(lists: Any) -> list[Any]:
+    """All different elements of some lists, in the order in which they come up."""
+    return list(dict.fromkeys(item for items in lists for item in items))

@@ -1,0 +1,247 @@
+"""Pages in a browser: they open from disk, draw, answer to pointer and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import Tab, browser
+
+import backwater
+
+READY = "document.documentElement.dataset.ready === 'yes'"
+READOUT = "#classes .readout"
+
+
+@pytest.fixture(scope="module")
+def tab() -> Iterator[Tab]:
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture
+def page(tab: Tab, comparison: backwater.Comparison) -> Tab:
+    """The page of a comparison, opened anew."""
+    tab.errors.clear()
+    tab.requests.clear()
+    tab.prefer("light")
+    tab.open(comparison.path / "report.html")
+    tab.run("localStorage.clear()")
+    tab.wait_for(READY)
+    return tab
+
+
+def test_it_opens_from_disk_without_errors_or_requests(page: Tab) -> None:
+    assert page.errors == []
+    assert [url for url in page.requests if not url.startswith("data:")] == [
+        page.run("location.href")
+    ]
+    assert page.run("location.protocol") == "file:"
+    drawn = page.run(
+        "[...document.querySelectorAll('figure .picture')].filter(p => {"
+        "const s = p.firstElementChild?.shadowRoot; return s && s.querySelector('.bk-Canvas,div')"
+        "}).length"
+    )
+    assert drawn == page.run("document.querySelectorAll('figure .picture').length") > 8
+
+
+def test_the_pointer_reads_the_values_of_all_schemes(page: Tab) -> None:
+    assert "point at the curves" in page.text(READOUT)
+    page.point("#classes .picture", right=150)
+    page.wait_for(f"document.querySelector('{READOUT}').innerText.includes('FCT slowdown')")
+    told = page.run(f"[...document.querySelectorAll('{READOUT} output')].map(o => o.innerText)")
+    assert len(told) == 2
+    assert all(value.endswith("%") for value in told)
+    further = f"document.querySelector('{READOUT} b').innerText"
+    before = page.run(further)
+    page.point("#classes .picture", right=-150)
+    page.wait_for(f"{further} !== {before!r}")
+    page.point("h1")
+    page.wait_for(f"document.querySelector('{READOUT}').innerText.includes('point at')")
+
+
+def test_arrow_keys_read_the_values_too(page: Tab) -> None:
+    page.run("document.querySelector('#classes .picture').focus()")
+    page.press("ArrowRight")
+    first = page.text("#classes .readout b")
+    assert first.startswith("FCT slowdown")
+    for _ in range(20):
+        page.press("ArrowRight")
+    assert page.text("#classes .readout b") != first
+    for _ in range(20):
+        page.press("ArrowLeft")
+    assert page.text("#classes .readout b") == first
+
+
+def test_percentile_and_size_class_are_chosen(page: Tab) -> None:
+    panels = "document.querySelectorAll('#slowdown .panel').length"
+    assert page.run(panels) == 3
+    page.choose("#slowdown select", "2")
+    page.wait_for(f"{panels} === 1")
+    assert page.text("#slowdown .panel h3") == "median"
+    options = page.run("[...document.querySelectorAll('#classes option')].map(o => o.text)")
+    assert options == [
+        "all but incasts",
+        "short, up to 10 KB",
+        "medium",
+        "long, above 1 MB",
+        "incast",
+    ]
+    page.point("#classes .picture")
+    short = page.text(READOUT)
+    page.choose("#classes select", "4")
+    page.wait_for(f"document.querySelector('{READOUT}')?.innerText.includes('point at')")
+    page.point("#classes .picture")
+    page.wait_for(f"!document.querySelector('{READOUT}').innerText.includes('point at')")
+    assert page.text(READOUT) != short
+    assert page.errors == []
+
+
+def test_a_scheme_leaves_figures_and_table(page: Tab) -> None:
+    column = "[...document.querySelectorAll('#results [data-scheme=bfc]')].every(c => c.hidden)"
+    assert not page.run(column)
+    page.click("nav input[value=bfc]")
+    page.wait_for(column)
+    page.wait_for(f"document.querySelector('{READOUT}')?.innerText.includes('dcqcn')")
+    assert "bfc" not in page.text(READOUT)
+    page.click("nav input[value=bfc]")
+    page.wait_for(f"document.querySelector('{READOUT}')?.innerText.includes('bfc')")
+    assert page.errors == []
+
+
+def test_tables_sort_and_filter(page: Tab) -> None:
+    slowdowns = (
+        "[...document.querySelectorAll('#slowest tbody tr:not([hidden]) td:last-child')]"
+        ".map(c => Number(c.innerText.replaceAll(',', '')))"
+    )
+    last = "#slowest thead th:last-child"
+    page.run(f"document.querySelector('{last} button').focus()")
+    page.press("Enter")
+    assert page.run(f"document.querySelector('{last}').ariaSort") == "ascending"
+    assert page.run(slowdowns) == sorted(page.run(slowdowns))
+    page.click(f"{last} button")
+    assert page.run(f"document.querySelector('{last}').ariaSort") == "descending"
+    assert page.run(slowdowns) == sorted(page.run(slowdowns), reverse=True)
+    rows = page.run("document.querySelectorAll('#slowest tbody tr').length")
+    page.choose("#slowest input[type=search]", "dcqcn incast")
+    left = page.run(
+        "[...document.querySelectorAll('#slowest tbody tr:not([hidden])')].map(r => r.innerText)"
+    )
+    assert 0 < len(left) < rows
+    assert all("dcqcn" in row and "incast" in row for row in left)
+    assert page.text("#slowest .choice output") == f"{len(left)} of {rows}"
+
+
+def test_sizes_and_times_sort_by_what_they_are(page: Tab) -> None:
+    page.run("document.querySelector('#slowest thead th:nth-child(5) button').click()")
+    sizes = page.run(
+        "[...document.querySelectorAll('#slowest tbody td:nth-child(5)')].map(c => c.innerText)"
+    )
+    units = {"B": 1, "KB": 1e3, "MB": 1e6}
+    values = [float(number) * units[unit] for number, unit in map(str.split, sizes)]
+    assert values == sorted(values)
+    assert len({unit for _, unit in map(str.split, sizes)}) > 1
+
+
+def test_a_row_of_the_results_puts_schemes_in_order(
+    page: Tab, comparison: backwater.Comparison
+) -> None:
+    page.run(
+        "[...document.querySelectorAll('#results tbody th button')]"
+        ".find(b => b.innerText === 'p99 (MB)').click()"
+    )
+    order = page.run(
+        "[...document.querySelectorAll('#results thead th')].map(h => h.dataset.scheme)"
+    )
+    most = {name: run.summary["buffer"]["p99_bytes"] for name, run in comparison.items()}
+    assert order == sorted(order, key=lambda name: most[name])
+
+
+def test_the_slider_moves_through_the_run(page: Tab, comparison: backwater.Comparison) -> None:
+    first = page.text("#network output.time")
+    assert first.startswith("0 to ")
+    assert page.text("#network .told").startswith("Fullest buffers: ")
+    page.choose("#network select[name=scheme]", "dcqcn")
+    fullest = comparison["dcqcn"].queues.sort("used_bytes")["at_ps"][-1]
+    frame_ms = page.run("JSON.parse(document.getElementById('data').textContent).network.frame_ms")
+    page.choose("#network input[name=time]", str(int(fullest / 1e9 / frame_ms)))
+    assert page.text("#network output.time") != first
+    busy = page.text("#network .told")
+    # The last frame is that in which the longest run ends: everything has left.
+    frames = page.run("Number(document.querySelector('#network input[name=time]').max)")
+    page.choose("#network input[name=time]", str(frames))
+    assert page.text("#network .told") != busy
+    most = comparison["dcqcn"].queues["used_bytes"].max()
+    assert f"{most / 1e3:.3g} KB" in busy
+    page.click("#network button.play")
+    page.wait_for("Number(document.querySelector('#network input[name=time]').value) > 1")
+    page.click("#network button.play")
+    assert page.text("#network button.play") == "Play"
+    assert page.errors == []
+
+
+def test_links_show_pauses_or_utilisation(page: Tab) -> None:
+    colours = (
+        "(() => { const net = Bokeh.documents.flatMap(d => d.roots())"
+        ".flatMap(p => p.renderers ?? []).find("
+        "r => r.glyph.type === 'Segment' && r.data_source.data.from);"
+        " return [...net.data_source.data.colour] })()"
+    )
+    page.choose("#network select[name=shows]", "used")
+    used = page.run(colours)
+    assert len(set(used)) > 3
+    page.choose("#network select[name=shows]", "paused")
+    assert page.run(colours) != used
+    assert page.run("document.querySelector('#network option[value=trees]').disabled")
+
+
+def test_dark_mode_is_that_of_the_system_or_chosen(page: Tab) -> None:
+    background = "getComputedStyle(document.body).backgroundColor"
+    light = page.run(background)
+    page.prefer("dark")
+    page.wait_for(f"{background} !== {light!r}")
+    dark = page.run(background)
+    inverted = "getComputedStyle(document.querySelector('.picture')).filter"
+    assert "invert" in page.run(inverted)
+    page.click("#theme")
+    assert page.run(background) == light
+    assert page.run(inverted) == "none"
+    page.prefer("light")
+    page.click("#theme")
+    assert page.run(background) == dark
+    page.call("Emulation.setEmulatedMedia", media="print", features=[])
+    assert page.run(inverted) == "none"
+    assert page.run(background) == "rgb(255, 255, 255)"
+    assert page.run("getComputedStyle(document.querySelector('nav')).display") == "none"
+    page.call("Emulation.setEmulatedMedia", media="", features=[])
+
+
+def test_every_control_has_a_name_and_is_reached_by_tab(page: Tab) -> None:
+    unnamed = page.run(
+        "[...document.querySelectorAll('button, select, input')].filter(e => "
+        "!(e.labels?.length || e.getAttribute('aria-label') || e.innerText.trim()"
+        " || e.closest('details:not([open])'))).map(e => e.outerHTML)"
+    )
+    assert unnamed == []
+    reached = set()
+    page.run("document.activeElement.blur(); window.scrollTo(0, 0)")
+    for _ in range(14):
+        page.press("Tab")
+        reached.add(page.run("document.activeElement.closest('nav') ? 'nav' : 'rest'"))
+    assert reached == {"nav", "rest"}
+
+
+def test_a_campaign_has_the_same_kind_of_page(tab: Tab, tiny: Path, tmp_path: Path) -> None:
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text(
+        f'scenario = "{tiny}"\nschemes = ["bfc", "hpcc"]\nseeds = [1, 2]\n'
+        '[axes]\n"switch.buffer" = ["4MB", "8MB"]\n'
+    )
+    backwater.sweep(sweep, out=tmp_path / "out", jobs=2)
+    tab.errors.clear()
+    tab.open(tmp_path / "out" / "report.html")
+    tab.wait_for(READY)
+    tab.point("figure .picture", right=200)
+    tab.wait_for("document.querySelector('.readout').innerText.includes('8MB')")
+    assert tab.errors == []
