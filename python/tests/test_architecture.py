@@ -11,10 +11,11 @@ from pathlib import PurePosixPath
 import pytest
 from sources import CRATES, is_test, rust_sources, split_rust
 
-OURS = {"kernel", "dataplane", "fabric", "traffic", "scenario", "results", "python"}
+OURS = {"kernel", "dataplane", "fabric", "traffic", "scenario", "results", "wire", "python"}
 MAY_USE = {
     "kernel": set(),
     "dataplane": set(),
+    "wire": {"dataplane"},
     "traffic": {"kernel"},
     "fabric": {"kernel", "dataplane", "traffic"},
     "results": {"kernel", "dataplane", "traffic", "fabric"},
@@ -36,7 +37,7 @@ def code(crate: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("crate", ["kernel", "dataplane", "traffic"])
+@pytest.mark.parametrize("crate", ["kernel", "dataplane", "wire", "traffic"])
 def test_the_lower_crates_touch_no_clock_file_or_output(crate: str) -> None:
     forbidden = r"std::(fs|time|net|io|thread|env)\b|print(ln)?!|\bInstant\b|SystemTime|RandomState"
     found = {path: re.findall(forbidden, text) for path, text in code(crate).items()}
@@ -77,6 +78,7 @@ LISTS = {
     "dataplane/src/transport/mod.rs": "the receiver-driven transports",
     "dataplane/src/ns3/integer/mod.rs": "what the replay of ns-3 puts in their place",
     "dataplane/src/ns3/mod.rs": "which of them that simulator has",
+    "wire/src/neighbour/mod.rs": "whose frames have a format of our own",
     "scenario/src/presets.rs": "the presets, each a file of values under crates/scenario/presets",
 }
 

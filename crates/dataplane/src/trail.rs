@@ -4,7 +4,7 @@
 //! the ACK, and on its way back each switch takes its own entry off again.
 
 /// Switches on the longest way.
-const LONGEST: usize = 15;
+pub const LONGEST: usize = 15;
 
 /// Ports by which a packet came into the switches behind it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +27,12 @@ impl Trail {
             *place = port;
             self.count += 1;
         }
+    }
+
+    /// The ports so far, in order.
+    #[must_use]
+    pub fn ports(&self) -> &[u16] {
+        &self.ports[..self.count.into()]
     }
 
     /// The port by which the packet had come in here, from the last switch on.

@@ -117,14 +117,26 @@ impl Arena {
         &mut self.trails[at]
     }
 
+    /// Way on which a packet came.
+    #[must_use]
+    pub fn trail(&self, id: PacketId) -> Trail {
+        self.trails.get(id as usize).copied().unwrap_or_default()
+    }
+
     /// Puts a list beside a frame between neighbours, see [`Frame::LISTED`](super::Frame::LISTED).
     pub fn set_list(&mut self, id: PacketId, words: &[u32]) {
+        self.new_list(id).extend_from_slice(words);
+    }
+
+    /// Puts an empty list beside a frame between neighbours, to fill.
+    pub fn new_list(&mut self, id: PacketId) -> &mut Vec<u32> {
         let at = id as usize;
         if at >= self.lists.len() {
             self.lists.resize_with(self.hot.len(), Vec::new);
         }
-        self.lists[at].clear();
-        self.lists[at].extend_from_slice(words);
+        let list = &mut self.lists[at];
+        list.clear();
+        list
     }
 
     /// What [`Arena::set_list`] put beside a frame.

@@ -1,0 +1,727 @@
+//! Which field of a packet's record stands where in its frame, and back.
+//!
+//! What a frame carries is what the node at the link's end reads; the rest of a record belongs to the node
+//! that holds it. docs/wire.md has both as tables. A payload is zeros: the dataplane has no contents.
+
+use core::net::{Ipv4Addr, Ipv6Addr};
+
+use dataplane::int::IntFormat;
+use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
+use dataplane::units::NEVER;
+
+use crate::bytes::{Reader, Writer};
+use crate::error::{Fault, Malformed, Unfit};
+use crate::ethernet::{Ethernet, Mac, SHORTEST, Tag, ether_type};
+use crate::extension::{Extension, MESSAGE_PORT, Message};
+use crate::int::{self, MD_PORT, PAPER_PORT};
+use crate::ip::{Ends, Ip, UDP, UDP_BYTES, Udp, ecn};
+use crate::neighbour::{self, pfc};
+use crate::pause::Pause;
+use crate::roce::{self, Aeth, Bth, CNP_BYTES, ICRC_BYTES, LARGEST_24, Reth, icrc, opcode};
+
+/// Hops that a datagram may take. Switches of the dataplane do not count them.
+const HOPS: u8 = 64;
+/// Partition of all queue pairs: the default.
+const PARTITION: u16 = 0xffff;
+/// Most endpoints that addresses of IPv4 tell apart: those of 10.0.0.0/8.
+const V4_ENDPOINTS: u32 = 1 << 24;
+/// The addresses of endpoints in IPv6: this prefix, and the number in the last 32 bits.
+const V6_PREFIX: [u8; 12] = [0xfd, 0x42, 0x57, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+
+/// Room that any frame fits.
+pub const MOST_BYTES: usize = 1 << 17;
+
+/// What all links of a network share, and both ends of each know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// Endpoints have addresses of IPv6, not of IPv4.
+    pub v6: bool,
+    /// How switches write telemetry.
+    pub telemetry: IntFormat,
+    /// Data carry a number that the link's sender gives them.
+    pub link_numbers: bool,
+    /// ACKs go back by the way of their packets.
+    pub ways: bool,
+    /// How many bytes packets take on their links.
+    pub sizes: Sizes,
+}
+
+/// Bytes that packets take on a link, by which nodes count and time them: frames may have fewer or more. What
+/// neighbours send each other beside PFC says it itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// Headers of data, telemetry included.
+    pub data_header: u16,
+    /// ACK and NAK.
+    pub reply: u16,
+    /// CNP.
+    pub notification: u16,
+    /// What trimming leaves.
+    pub trimmed: u16,
+    /// Credits, grants and pulls.
+    pub grant: u16,
+    /// Requests.
+    pub request: u16,
+    /// Pauses of PFC.
+    pub pause: u16,
+}
+
+/// One direction of a link.
+#[derive(Clone, Copy, Debug)]
+pub struct Link<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// Address of the sending port.
+    pub from: Mac,
+    /// Address of the port at its end.
+    pub to: Mac,
+}
+
+/// The address of a port of a node: a local one, with both numbers.
+#[must_use]
+pub const fn mac(node: u32, port: u16) -> Mac {
+    let (node, port) = (node.to_be_bytes(), port.to_be_bytes());
+    [0x02, node[1], node[2], node[3], port[0], port[1]]
+}
+
+/// Writes the frame of a packet into `place`, see [`MOST_BYTES`]. Returns its bytes, without the checksum of
+/// Ethernet.
+///
+/// # Errors
+/// There is no room, a value does not fit its field, or there is no format for a frame between neighbours.
+pub fn encode(
+    link: &Link<'_>,
+    arena: &Arena,
+    id: PacketId,
+    place: &mut [u8],
+) -> Result<usize, Unfit> {
+    let mut out = Writer::new(place);
+    let packet = arena.hot(id);
+    if !packet.is_frame() {
+        encode_flow(link, arena, id, &mut out)?;
+    } else if let Some(pause) = pfc::frame_of(packet) {
+        pause.emit(link.from, &mut out)?;
+    } else {
+        let header = Ethernet {
+            to: link.to,
+            from: link.from,
+            tag: None,
+            ether_type: ether_type::OURS,
+        };
+        header.emit(&mut out)?;
+        let list: &[u32] = if packet.has_list() {
+            arena.list(id)
+        } else {
+            &[]
+        };
+        neighbour::emit(packet, list, &mut out)?;
+        out.pad_to(SHORTEST)?;
+    }
+    Ok(out.written())
+}
+
+/// Reads a frame and makes a record of it. Nothing of the record comes from elsewhere than the frame and the
+/// network's configuration.
+///
+/// # Errors
+/// No frame that [`encode`] writes. No record is made then.
+pub fn decode(network: &Network, frame: &[u8], arena: &mut Arena) -> Result<PacketId, Malformed> {
+    let (ethernet, body) = Ethernet::parse(frame)?;
+    match ethernet.ether_type {
+        ether_type::CONTROL => {
+            let pause = Pause::parse(body)?;
+            let packet = pfc::record_of(&pause, network.sizes.pause)?;
+            Ok(arena.alloc(packet, Cold::default()))
+        }
+        ether_type::OURS => {
+            let (packet, list) = neighbour::parse(body)?;
+            let id = arena.alloc(packet, Cold::default());
+            if packet.has_list() {
+                list.read(arena.new_list(id));
+            }
+            Ok(id)
+        }
+        ether_type => decode_flow(network, ethernet.tag, ether_type, body, arena),
+    }
+}
+
+// --- Packets of flows ---
+
+/// What stands behind UDP, apart from telemetry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// RoCEv2 with payload, whole or cut.
+    Data,
+    /// RoCEv2 without payload.
+    Answer,
+    /// Our extension header alone.
+    Message,
+}
+
+const fn form_of(kind: Kind) -> Form {
+    match kind {
+        Kind::Ack | Kind::Nak | Kind::Cnp => Form::Answer,
+        Kind::Grant | Kind::Request => Form::Message,
+        _ => Form::Data,
+    }
+}
+
+const fn is_cut(kind: Kind) -> bool {
+    matches!(kind, Kind::Header | Kind::Returned)
+}
+
+fn encode_flow(
+    link: &Link<'_>,
+    arena: &Arena,
+    id: PacketId,
+    out: &mut Writer<'_>,
+) -> Result<(), Unfit> {
+    let (packet, cold) = (arena.hot(id), arena.cold(id));
+    let network = link.network;
+    let kind = packet.kind();
+    let form = form_of(kind);
+    let marked = packet.has(flag::CE);
+    let echoes = matches!(kind, Kind::Ack | Kind::Nak);
+    let mut ip = Ip {
+        ends: ends(network, cold.src, packet.dst)?,
+        dscp: packet.class() << 3,
+        ecn: match form {
+            _ if marked && !echoes => ecn::CONGESTION,
+            Form::Data => ecn::CAPABLE,
+            _ => ecn::NOT_CAPABLE,
+        },
+        hops: HOPS,
+        protocol: UDP,
+        payload_bytes: 0,
+    };
+    let ethernet = Ethernet {
+        to: link.to,
+        from: link.from,
+        tag: Some(Tag {
+            priority: packet.class(),
+            drop_eligible: false,
+            vlan: 0,
+        }),
+        ether_type: ip.ether_type(),
+    };
+    ethernet.emit(out)?;
+
+    let start = out.written();
+    out.reserve(ip.header_bytes() + UDP_BYTES)?;
+    let telemetry = out.written();
+    let plain_port = match form {
+        Form::Message => MESSAGE_PORT,
+        _ => roce::PORT,
+    };
+    let mut port = plain_port;
+    if let Some(stack) = arena.stack(id) {
+        port = match network.telemetry {
+            IntFormat::Wire(layout) if form != Form::Message => {
+                int::emit_paper(layout, &stack, out)?;
+                PAPER_PORT
+            }
+            _ => {
+                int::emit_md(plain_port, kind == Kind::Data, &stack, out)?;
+                MD_PORT
+            }
+        };
+    }
+    let transport = out.written();
+    let extension = extension_of(network, arena, id);
+    let mut left_out = 0;
+    match form {
+        Form::Message => extension.emit(out)?,
+        Form::Answer => {
+            answer_header(kind, marked, packet, cold).emit(out)?;
+            match kind {
+                Kind::Cnp => out.zeros(CNP_BYTES)?,
+                _ => aeth(kind, packet).emit(out)?,
+            }
+            extension.emit(out)?;
+        }
+        Form::Data => {
+            let (bth, reth) = data_headers(packet, cold);
+            bth.emit(out)?;
+            if let Some(reth) = reth {
+                reth.emit(out)?;
+            }
+            extension.emit(out)?;
+            let payload = usize::from(cold.payload) + usize::from(bth.pad);
+            if is_cut(kind) {
+                left_out = payload + ICRC_BYTES;
+            } else {
+                out.zeros(payload)?;
+            }
+        }
+    }
+
+    // The iCRC knows nothing of telemetry, which its receiver takes out before it looks.
+    let mut udp = Udp {
+        from: 0xc000 | packet.hash as u16 & 0x3fff,
+        to: plain_port,
+        bytes: 0,
+        checksum: 0,
+    };
+    let whole = out.written() - transport + UDP_BYTES;
+    if form != Form::Message && left_out == 0 {
+        let length = datagram(whole + ICRC_BYTES)?;
+        (ip.payload_bytes, udp.bytes) = (length, length);
+        let mut plain = [0; 40];
+        let mut header = Writer::new(&mut plain);
+        ip.emit(&mut header)?;
+        let bytes = header.written();
+        let crc = icrc(&plain[..bytes], &udp.to_bytes(), out.since(transport));
+        out.put(&crc.to_le_bytes())?;
+    }
+    let there = out.written() - telemetry + UDP_BYTES;
+    ip.payload_bytes = datagram(there)?;
+    udp.bytes = datagram(there + left_out)?;
+    udp.to = port;
+    if left_out == 0 && (form == Form::Message || network.v6) {
+        udp.checksum = udp.checksum_of(&ip, out.since(telemetry)).unwrap_or(0);
+    }
+    let mut headers = Writer::new(out.since(start));
+    ip.emit(&mut headers)?;
+    headers.put(&udp.to_bytes())?;
+    out.pad_to(SHORTEST)
+}
+
+/// A length of UDP, which IPv4 with its own header must be able to say, too.
+fn datagram(bytes: usize) -> Result<u16, Unfit> {
+    let most = u64::from(u16::MAX) - 20;
+    Unfit::check("the length of the datagram", bytes as u64, most).map(|bytes| bytes as u16)
+}
+
+fn data_headers(packet: &Packet, cold: &Cold) -> (Bth, Option<Reth>) {
+    let first = packet.psn == 0;
+    let last = cold.remaining <= cold.payload.into();
+    let bth = Bth {
+        opcode: match (first, last) {
+            (true, true) => opcode::WRITE_ONLY,
+            (true, false) => opcode::WRITE_FIRST,
+            (false, true) => opcode::WRITE_LAST,
+            (false, false) => opcode::WRITE_MIDDLE,
+        },
+        pad: (cold.payload.wrapping_neg() & 3) as u8,
+        partition: PARTITION,
+        queue_pair: packet.flow & LARGEST_24,
+        asks: packet.has(flag::ASKS),
+        psn: packet.psn & LARGEST_24,
+        ..Bth::default()
+    };
+    let reth = first.then(|| Reth {
+        address: 0,
+        key: packet.flow,
+        length: u32::try_from(cold.remaining).unwrap_or(u32::MAX),
+    });
+    (bth, reth)
+}
+
+fn answer_header(kind: Kind, marked: bool, packet: &Packet, cold: &Cold) -> Bth {
+    Bth {
+        opcode: match kind {
+            Kind::Cnp => opcode::CNP,
+            _ => opcode::ACKNOWLEDGE,
+        },
+        partition: PARTITION,
+        backward: marked || kind == Kind::Cnp,
+        queue_pair: cold.slot & LARGEST_24,
+        psn: packet.psn & LARGEST_24,
+        ..Bth::default()
+    }
+}
+
+fn aeth(kind: Kind, packet: &Packet) -> Aeth {
+    Aeth {
+        syndrome: match kind {
+            Kind::Nak => Aeth::NAK_SEQUENCE,
+            _ => Aeth::ACK,
+        },
+        message: packet.flow & LARGEST_24,
+    }
+}
+
+/// What a packet carries in its extension header.
+fn extension_of(network: &Network, arena: &Arena, id: PacketId) -> Extension {
+    let (packet, cold) = (arena.hot(id), arena.cold(id));
+    let kind = packet.kind();
+    let form = form_of(kind);
+    let (data, reply) = (form == Form::Data, matches!(kind, Kind::Ack | Kind::Nak));
+    let (grant, request) = (kind == Kind::Grant, kind == Kind::Request);
+    let if_any = |holds: bool, value: u64| if holds { value } else { 0 };
+    Extension {
+        message: match kind {
+            Kind::Ack => Message::Ack,
+            Kind::Nak => Message::Nak,
+            Kind::Cnp => Message::Cnp,
+            Kind::Returned => Message::Returned,
+            Kind::Grant => Message::Grant,
+            Kind::Request => Message::Request,
+            _ => Message::Data,
+        },
+        again: packet.has(flag::RETRANSMITTED),
+        incast: packet.has(flag::INCAST),
+        flow: packet.flow,
+        number: packet.psn,
+        hash: packet.hash,
+        slot: cold.slot,
+        queue: packet.upstream_queue,
+        level: if_any(grant || request, cold.level.into()) as u16,
+        link_number: (network.link_numbers && kind == Kind::Data).then_some(packet.queue),
+        credit: if_any(data || request, cold.credit.into()) as u32,
+        sent_ps: if_any(data || reply || grant, cold.sent_ps),
+        remaining: if_any(kind != Kind::Cnp, cold.remaining),
+        done_ps: match form {
+            Form::Data => (cold.done_ps != 0).then_some(cold.done_ps),
+            _ => (reply && cold.done_ps != NEVER).then_some(cold.done_ps),
+        },
+        host_ps: if_any(reply, cold.local_host_ps),
+        way: network.ways.then(|| arena.trail(id)),
+    }
+}
+
+fn decode_flow(
+    network: &Network,
+    tag: Option<Tag>,
+    ether_type: u16,
+    body: &[u8],
+    arena: &mut Arena,
+) -> Result<PacketId, Malformed> {
+    let (ip, datagram) = Ip::parse(ether_type, body)?;
+    let wrong = |header, at, field, found, expected| Malformed {
+        header,
+        at,
+        fault: Fault::Value {
+            field,
+            found,
+            expected,
+        },
+    };
+    if ip.protocol != UDP {
+        let found = ip.protocol.into();
+        return Err(wrong("IP header", 9, "protocol", found, "17 (UDP)"));
+    }
+    let (src, dst) = endpoints(&ip.ends).ok_or_else(|| {
+        wrong(
+            "IP header",
+            12,
+            "address",
+            0,
+            "10.0.0.0/8, or fd42:5700::/96",
+        )
+    })?;
+    let (udp, payload) = Udp::parse(&ip, datagram)?;
+
+    let (mut paper, mut md) = (None, None);
+    let (plain_port, transport) = match udp.to {
+        PAPER_PORT => {
+            let IntFormat::Wire(layout) = network.telemetry else {
+                let found = udp.to.into();
+                return Err(wrong(
+                    "UDP header",
+                    2,
+                    "port",
+                    found,
+                    "no INT of 8 bytes a hop",
+                ));
+            };
+            let (said, rest) = int::parse_paper(layout, payload)?;
+            paper = Some(said);
+            (roce::PORT, rest)
+        }
+        MD_PORT => {
+            let (said, rest) = int::parse_md(payload)?;
+            let port = said.port;
+            md = Some(said);
+            (port, rest)
+        }
+        port => (port, payload),
+    };
+    let telemetry = payload.len() - transport.len();
+    let cut = udp.is_cut(payload);
+    let found = match plain_port {
+        roce::PORT => {
+            let crc_covers = match transport.len().checked_sub(ICRC_BYTES) {
+                Some(covered) if !cut => {
+                    let (covered, crc) = transport.split_at(covered);
+                    check_icrc(&ip, body, &udp, telemetry, covered, crc)?;
+                    covered
+                }
+                _ => transport,
+            };
+            let left_out = usize::from(udp.bytes) - UDP_BYTES - payload.len();
+            parse_roce(crc_covers, left_out)?
+        }
+        MESSAGE_PORT => parse_message(transport)?,
+        port => {
+            let expected = "4791, 49790, 49791 or 49792";
+            return Err(wrong("UDP header", 2, "port", port.into(), expected));
+        }
+    };
+    let class = tag.map_or(ip.dscp >> 3, |tag| tag.priority);
+    let kind = found.kind;
+    let congested = ip.ecn == ecn::CONGESTION;
+    let marked = match kind {
+        Kind::Ack | Kind::Nak => found.backward,
+        _ => congested,
+    };
+    let bit = |holds: bool, bit: u8| if holds { bit } else { 0 };
+    let it = found.extension;
+    let sizes = &network.sizes;
+    let packet = Packet {
+        flow: it.flow,
+        psn: it.number,
+        hash: it.hash,
+        dst,
+        queue: it.link_number.unwrap_or(0),
+        upstream_queue: it.queue,
+        flags: bit(marked, flag::CE)
+            | bit(found.asks, flag::ASKS)
+            | bit(it.again, flag::RETRANSMITTED)
+            | bit(it.incast, flag::INCAST),
+        ..Packet::new(kind, class, sizes.of(kind, found.payload))
+    };
+    let cold = Cold {
+        sent_ps: it.sent_ps,
+        done_ps: it.done_ps.unwrap_or(match kind {
+            Kind::Ack | Kind::Nak => NEVER,
+            _ => 0,
+        }),
+        remote_host_ps: 0,
+        local_host_ps: it.host_ps,
+        src,
+        slot: it.slot,
+        remaining: it.remaining,
+        payload: found.payload,
+        level: it.level,
+        credit: it.credit,
+    };
+    let id = arena.alloc(packet, cold);
+    if let Some(stack) = paper {
+        arena.set_stack(id, stack.path(), stack.hops());
+    } else if let Some(stack) = md {
+        arena.set_stack(id, stack.path, stack.hops());
+    }
+    if let Some(way) = it.way {
+        *arena.trail_mut(id) = way;
+    }
+    // A block that such a packet does not have in this network is an error of its sender.
+    if extension_of(network, arena, id) != it {
+        arena.free(id);
+        let expected = "fields of such a packet in this network";
+        return Err(wrong(
+            "extension header",
+            4,
+            "blocks",
+            it.blocks().into(),
+            expected,
+        ));
+    }
+    Ok(id)
+}
+
+/// What was found behind UDP.
+struct Found {
+    kind: Kind,
+    backward: bool,
+    asks: bool,
+    payload: u16,
+    extension: Extension,
+}
+
+/// Checks the iCRC of a packet whose telemetry takes this many bytes.
+fn check_icrc(
+    ip: &Ip,
+    header: &[u8],
+    udp: &Udp,
+    telemetry: usize,
+    covered: &[u8],
+    crc: &[u8],
+) -> Result<(), Malformed> {
+    let bytes = ip.header_bytes();
+    let mut plain = [0; 40];
+    plain[..bytes].copy_from_slice(&header[..bytes]);
+    let payload = (usize::from(ip.payload_bytes) - telemetry) as u16;
+    match ip.ends {
+        Ends::V4 { .. } => plain[2..4].copy_from_slice(&(payload + bytes as u16).to_be_bytes()),
+        Ends::V6 { .. } => plain[4..6].copy_from_slice(&payload.to_be_bytes()),
+    }
+    let udp = Udp {
+        to: roce::PORT,
+        bytes: udp.bytes - telemetry as u16,
+        ..*udp
+    };
+    let expected = icrc(&plain[..bytes], &udp.to_bytes(), covered);
+    let found = u32::from_le_bytes(*crc.first_chunk().unwrap_or(&[0; 4]));
+    if found == expected {
+        return Ok(());
+    }
+    Err(Malformed {
+        header: "iCRC",
+        at: 0,
+        fault: Fault::Checksum { found, expected },
+    })
+}
+
+/// Reads RoCEv2 without its iCRC. `left_out`: bytes that a switch has cut off, iCRC included.
+fn parse_roce(bytes: &[u8], left_out: usize) -> Result<Found, Malformed> {
+    let (bth, rest) = Bth::parse(bytes)?;
+    let wrong = |field, found, expected| Malformed {
+        header: "BTH",
+        at: 0,
+        fault: Fault::Value {
+            field,
+            found,
+            expected,
+        },
+    };
+    let found = |kind, payload, extension| Found {
+        kind,
+        backward: bth.backward,
+        asks: bth.asks && form_of(kind) == Form::Data,
+        payload,
+        extension,
+    };
+    match bth.opcode {
+        opcode::ACKNOWLEDGE | opcode::CNP if left_out > 0 => Err(wrong(
+            "opcode",
+            bth.opcode.into(),
+            "data, where a switch has cut it",
+        )),
+        opcode::ACKNOWLEDGE => {
+            let (aeth, rest) = Aeth::parse(rest)?;
+            let (extension, _) = Extension::parse(rest)?;
+            let kind = match (aeth.syndrome, extension.message) {
+                (Aeth::ACK, Message::Ack) => Kind::Ack,
+                (Aeth::NAK_SEQUENCE, Message::Nak) => Kind::Nak,
+                _ => {
+                    return Err(wrong(
+                        "syndrome",
+                        aeth.syndrome.into(),
+                        "what the message says",
+                    ));
+                }
+            };
+            Ok(found(kind, 0, extension))
+        }
+        opcode::CNP => {
+            let mut reader = Reader::new("CNP", rest);
+            reader.bytes(CNP_BYTES)?;
+            let (extension, _) = Extension::parse(reader.rest())?;
+            if extension.message != Message::Cnp {
+                return Err(wrong("message", extension.message as u64, "a notification"));
+            }
+            Ok(found(Kind::Cnp, 0, extension))
+        }
+        opcode::WRITE_FIRST | opcode::WRITE_MIDDLE | opcode::WRITE_LAST | opcode::WRITE_ONLY => {
+            let has_reth = matches!(bth.opcode, opcode::WRITE_FIRST | opcode::WRITE_ONLY);
+            let rest = if has_reth { Reth::parse(rest)?.1 } else { rest };
+            let (extension, payload) = Extension::parse(rest)?;
+            let kind = match (extension.message, left_out > 0) {
+                (Message::Data, false) => Kind::Data,
+                (Message::Data, true) => Kind::Header,
+                (Message::Returned, true) => Kind::Returned,
+                (message, _) => return Err(wrong("message", message as u64, "data")),
+            };
+            let beside = usize::from(bth.pad) + if left_out > 0 { ICRC_BYTES } else { 0 };
+            let Some(bytes) = (payload.len() + left_out).checked_sub(beside) else {
+                return Err(wrong("padding", bth.pad.into(), "no more than the payload"));
+            };
+            Ok(found(kind, bytes as u16, extension))
+        }
+        other => Err(wrong(
+            "opcode",
+            other.into(),
+            "a write, an acknowledgement or a CNP",
+        )),
+    }
+}
+
+/// Reads a message of a receiver-driven transport.
+fn parse_message(bytes: &[u8]) -> Result<Found, Malformed> {
+    let (extension, _) = Extension::parse(bytes)?;
+    let kind = match extension.message {
+        Message::Grant => Kind::Grant,
+        Message::Request => Kind::Request,
+        message => {
+            return Err(Malformed {
+                header: "extension header",
+                at: 2,
+                fault: Fault::Value {
+                    field: "message",
+                    found: message as u64,
+                    expected: "a grant or a request",
+                },
+            });
+        }
+    };
+    Ok(Found {
+        kind,
+        backward: false,
+        asks: false,
+        payload: 0,
+        extension,
+    })
+}
+
+impl Sizes {
+    /// Bytes of a packet on its link. `payload` is that of data.
+    const fn of(&self, kind: Kind, payload: u16) -> u16 {
+        match kind {
+            Kind::Ack | Kind::Nak => self.reply,
+            Kind::Cnp => self.notification,
+            Kind::Header | Kind::Returned => self.trimmed,
+            Kind::Grant => self.grant,
+            Kind::Request => self.request,
+            _ => self.data_header.saturating_add(payload),
+        }
+    }
+}
+
+// --- Addresses ---
+
+fn ends(network: &Network, src: u32, dst: u32) -> Result<Ends, Unfit> {
+    if network.v6 {
+        return Ok(Ends::V6 {
+            from: v6(src),
+            to: v6(dst),
+        });
+    }
+    let v4 = |endpoint: u32| {
+        let most = u64::from(V4_ENDPOINTS - 1);
+        let endpoint = Unfit::check("an endpoint with IPv4", endpoint.into(), most)? as u32;
+        Ok(Ipv4Addr::from(10 << 24 | endpoint))
+    };
+    Ok(Ends::V4 {
+        from: v4(src)?,
+        to: v4(dst)?,
+    })
+}
+
+fn v6(endpoint: u32) -> Ipv6Addr {
+    let mut octets = [0; 16];
+    octets[..12].copy_from_slice(&V6_PREFIX);
+    octets[12..].copy_from_slice(&endpoint.to_be_bytes());
+    octets.into()
+}
+
+/// The numbers of both endpoints; `None`: an address is none of ours.
+fn endpoints(ends: &Ends) -> Option<(u32, u32)> {
+    match ends {
+        Ends::V4 { from, to } => {
+            let number = |address: &Ipv4Addr| {
+                let bits = u32::from(*address);
+                (bits >> 24 == 10).then_some(bits & (V4_ENDPOINTS - 1))
+            };
+            Some((number(from)?, number(to)?))
+        }
+        Ends::V6 { from, to } => {
+            let number = |address: &Ipv6Addr| {
+                let octets = address.octets();
+                let (prefix, number) = octets.split_last_chunk::<4>()?;
+                (prefix == V6_PREFIX).then_some(u32::from_be_bytes(*number))
+            };
+            Some((number(from)?, number(to)?))
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Contents of the frames of credit-based flow control (CBFC).
+
+use dataplane::hop::cbfc::{CreditsConsumed, CreditsFreed};
+use dataplane::packet::{Frame, Packet};
+
+use super::{Header, List, Parsed};
+use crate::bytes::{Reader, Writer};
+use crate::error::Unfit;
+
+const FREED: u8 = 0;
+const CONSUMED: u8 = 1;
+
+pub(super) fn parse<'a>(header: &Header, mut body: Reader<'a>) -> Parsed<'a> {
+    if header.kind > CONSUMED {
+        return Ok(None);
+    }
+    let class = body.u8()?;
+    let credits = body.u8()?;
+    let credits = u32::from(credits) << 16 | u32::from(body.u16()?);
+    let packet = match header.kind {
+        FREED => CreditsFreed { class, credits }.packet(header.line_bytes),
+        _ => CreditsConsumed { class, credits }.packet(header.line_bytes),
+    };
+    Ok(Some((packet, List::None)))
+}
+
+pub(super) fn emit(
+    scheme: u8,
+    packet: &Packet,
+    _list: &[u32],
+    out: &mut Writer<'_>,
+) -> Result<bool, Unfit> {
+    let freed = CreditsFreed::read(packet).map(|said| (FREED, said.class, said.credits));
+    let consumed = CreditsConsumed::read(packet).map(|said| (CONSUMED, said.class, said.credits));
+    let Some((kind, class, credits)) = freed.or(consumed) else {
+        return Ok(false);
+    };
+    let credits = Unfit::check("a count of credits", credits.into(), (1 << 24) - 1)? as u32;
+    let header = Header {
+        scheme,
+        kind,
+        on: false,
+        line_bytes: packet.size,
+        entries: 0,
+    };
+    header.emit(out)?;
+    out.u32(u32::from(class) << 24 | credits)?;
+    Ok(true)
+}

@@ -1,0 +1,87 @@
+//! Contents of the frames of Floodgate.
+
+use dataplane::hop::floodgate::{Credit, Credits, PauseDestination, SwitchSyn};
+use dataplane::packet::{Frame, Packet};
+
+use super::{Header, List, Parsed};
+use crate::bytes::{Reader, Writer};
+use crate::error::Unfit;
+
+const CREDIT: u8 = 0;
+const CREDITS: u8 = 1;
+const SWITCH_SYN: u8 = 2;
+const PAUSE_DESTINATION: u8 = 3;
+
+/// Words of one entry: destination, units, number.
+const ENTRY_WORDS: usize = 3;
+
+pub(super) fn parse<'a>(header: &Header, mut body: Reader<'a>) -> Parsed<'a> {
+    let bytes = header.line_bytes;
+    Ok(Some(match header.kind {
+        CREDIT => {
+            let said = Credit {
+                dst: body.u32()?,
+                units: body.u32()?,
+                number: body.u32()?,
+            };
+            (said.packet(bytes), List::None)
+        }
+        CREDITS => {
+            let words = body.bytes(4 * ENTRY_WORDS * usize::from(header.entries))?;
+            (Credits.packet(bytes), List::Words(words))
+        }
+        SWITCH_SYN => {
+            let said = SwitchSyn {
+                dst: body.u32()?,
+                number: body.u32()?,
+            };
+            (said.packet(bytes), List::None)
+        }
+        PAUSE_DESTINATION => {
+            let said = PauseDestination {
+                on: header.on,
+                dst: body.u32()?,
+            };
+            (said.packet(bytes), List::None)
+        }
+        _ => return Ok(None),
+    }))
+}
+
+pub(super) fn emit(
+    scheme: u8,
+    packet: &Packet,
+    list: &[u32],
+    out: &mut Writer<'_>,
+) -> Result<bool, Unfit> {
+    let header = |kind, on, entries| Header {
+        scheme,
+        kind,
+        on,
+        line_bytes: packet.size,
+        entries,
+    };
+    if let Some(said) = Credit::read(packet) {
+        header(CREDIT, false, 0).emit(out)?;
+        out.u32(said.dst)?;
+        out.u32(said.units)?;
+        out.u32(said.number)?;
+    } else if Credits::read(packet).is_some() {
+        let entries = (list.len() / ENTRY_WORDS) as u64;
+        let entries = Unfit::check("the number of credits", entries, u16::MAX.into())? as u16;
+        header(CREDITS, false, entries).emit(out)?;
+        for word in &list[..ENTRY_WORDS * usize::from(entries)] {
+            out.u32(*word)?;
+        }
+    } else if let Some(said) = SwitchSyn::read(packet) {
+        header(SWITCH_SYN, false, 0).emit(out)?;
+        out.u32(said.dst)?;
+        out.u32(said.number)?;
+    } else if let Some(said) = PauseDestination::read(packet) {
+        header(PAUSE_DESTINATION, said.on, 0).emit(out)?;
+        out.u32(said.dst)?;
+    } else {
+        return Ok(false);
+    }
+    Ok(true)
+}

@@ -1,0 +1,90 @@
+//! Pauses of a link as standards have them: PFC (IEEE 802.1Qbb) and the pause of 802.3x.
+
+use crate::bytes::{Reader, Writer};
+use crate::error::{Malformed, Unfit};
+use crate::ethernet::{Ethernet, Mac, SHORTEST, ether_type};
+
+/// Whom all pauses are for: the neighbour, whoever it is.
+pub const TO: Mac = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
+
+/// Bits that a link sends in one quantum of pause time.
+pub const QUANTUM_BITS: u64 = 512;
+
+/// Opcode of a pause of all traffic.
+pub const GLOBAL: u16 = 0x0001;
+/// Opcode of a pause of priorities.
+pub const PRIORITY: u16 = 0x0101;
+
+/// A frame that pauses its neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// All traffic, for this many quanta; 0: no longer. PFC ports ignore it.
+    Global {
+        /// Pause time.
+        quanta: u16,
+    },
+    /// Some priorities (PFC).
+    Priority {
+        /// Priorities that the frame speaks of, as bits.
+        enabled: u8,
+        /// Pause time of each priority in quanta; 0: it is resumed.
+        quanta: [u16; 8],
+    },
+}
+
+impl Pause {
+    /// Reads what stands behind the header of a frame of the type [`ether_type::CONTROL`].
+    ///
+    /// # Errors
+    /// Too few bytes, another opcode, or priorities above 7.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut reader = Reader::new("pause frame", bytes);
+        let opcode = reader.u16()?;
+        if opcode == GLOBAL {
+            let quanta = reader.u16()?;
+            return Ok(Self::Global { quanta });
+        }
+        let expected = "0x101 (priorities) or 0x1 (all)";
+        reader.require(opcode == PRIORITY, 2, "opcode", opcode, expected)?;
+        let vector = reader.u16()?;
+        let expected = "bits 0 to 7 only";
+        reader.require(vector < 0x100, 2, "enabled priorities", vector, expected)?;
+        let mut quanta = [0; 8];
+        for time in &mut quanta {
+            *time = reader.u16()?;
+        }
+        Ok(Self::Priority {
+            enabled: vector as u8,
+            quanta,
+        })
+    }
+
+    /// Writes a whole frame, padded to the shortest that there is.
+    ///
+    /// # Errors
+    /// There is no room.
+    pub fn emit(&self, from: Mac, out: &mut Writer<'_>) -> Result<(), Unfit> {
+        let start = out.written();
+        let header = Ethernet {
+            to: TO,
+            from,
+            tag: None,
+            ether_type: ether_type::CONTROL,
+        };
+        header.emit(out)?;
+        match *self {
+            Self::Global { quanta } => {
+                out.u16(GLOBAL)?;
+                out.u16(quanta)?;
+            }
+            Self::Priority { enabled, quanta } => {
+                out.u16(PRIORITY)?;
+                out.u16(enabled.into())?;
+                for time in quanta {
+                    out.u16(time)?;
+                }
+            }
+        }
+        out.pad_to(start + SHORTEST)
+    }
+}

@@ -1,0 +1,37 @@
+//! What holds of any bytes.
+
+use dataplane::packet::Arena;
+use wire::{Malformed, Network, decode, encode};
+
+use super::common::link;
+
+/// Reads bytes as a frame, and what was read once more from the frame that it makes: the same.
+///
+/// # Panics
+/// If the second reading is not the first.
+pub fn read_twice(
+    network: &Network,
+    bytes: &[u8],
+    arena: &mut Arena,
+    place: &mut [u8],
+) -> Result<(), Malformed> {
+    let first = decode(network, bytes, arena)?;
+    let written =
+        encode(&link(network), arena, first, place).expect("what was read can be written");
+    let second = decode(network, &place[..written], arena).expect("what was written can be read");
+    let record = |id| format!("{:?} {:?}", arena.hot(id), arena.cold(id));
+    let (one, other) = (record(first), record(second));
+    let same = one == other
+        && (!arena.hot(first).has_list() || arena.list(first) == arena.list(second))
+        && (!network.ways
+            || arena.hot(first).is_frame()
+            || arena.trail(first) == arena.trail(second))
+        && match (arena.stack(first), arena.stack(second)) {
+            (Some(one), Some(other)) => one.hops() == other.hops() && one.path() == other.path(),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+    assert!(same, "{bytes:02x?}\nis read as {one}\nand again as {other}");
+    arena.free(first);
+    arena.free(second);
+    Ok(())
+}

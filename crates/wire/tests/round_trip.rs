@@ -1,0 +1,326 @@
+//! What a frame carries comes back identical, and nothing else does.
+
+mod common;
+
+use common::{FRAMES, KINDS, Random, any, flow_packet, link, mutate, neighbour, network, repair};
+use dataplane::hop::pfc::PauseClasses;
+use dataplane::int::IntFormat;
+use dataplane::packet::{Arena, Cold, Frame, Kind, NO_PACKET, Packet, PacketId, flag};
+use dataplane::trail::Trail;
+use dataplane::units::NEVER;
+use wire::frame::MOST_BYTES;
+use wire::pause::Pause;
+use wire::{Fault, Network, Unfit, decode, encode};
+
+#[path = "common/check.rs"]
+mod check;
+
+/// Sends a packet over a link: what is on the other side.
+fn cross(network: &Network, arena: &mut Arena, id: PacketId) -> PacketId {
+    let mut place = vec![0xa5; MOST_BYTES];
+    let bytes = encode(&link(network), arena, id, &mut place).unwrap();
+    assert!((60..8_300).contains(&bytes), "{bytes} bytes");
+    decode(network, &place[..bytes], arena).unwrap()
+}
+
+/// What the table of docs/wire.md says that crosses, of a packet of a flow.
+fn carried(network: &Network, packet: &Packet, cold: &Cold) -> (Packet, Cold) {
+    let kind = packet.kind();
+    let data = matches!(kind, Kind::Data | Kind::Header | Kind::Returned);
+    let reply = matches!(kind, Kind::Ack | Kind::Nak);
+    let (grant, request) = (kind == Kind::Grant, kind == Kind::Request);
+    let if_any = |holds: bool, value: u64| if holds { value } else { 0 };
+    let numbered = network.link_numbers && kind == Kind::Data;
+    let hot = Packet {
+        next: NO_PACKET,
+        ingress: 0,
+        queue: if numbered { packet.queue } else { 0 },
+        ..*packet
+    };
+    let cold = Cold {
+        sent_ps: if_any(data || reply || grant, cold.sent_ps),
+        done_ps: match (data, reply) {
+            (true, _) | (_, true) => cold.done_ps,
+            _ => 0,
+        },
+        remote_host_ps: 0,
+        local_host_ps: if_any(reply, cold.local_host_ps),
+        src: cold.src,
+        slot: cold.slot,
+        remaining: if_any(kind != Kind::Cnp, cold.remaining),
+        payload: if_any(data, cold.payload.into()) as u16,
+        level: if_any(grant || request, cold.level.into()) as u16,
+        credit: if_any(data || request, cold.credit.into()) as u32,
+    };
+    (hot, cold)
+}
+
+#[test]
+fn packets_of_flows_come_back() {
+    let mut random = Random::new(1);
+    let mut arena = Arena::new();
+    for kind in KINDS {
+        for _ in 0..2_000 {
+            let network = network(&mut random);
+            let id = flow_packet(&mut random, &network, kind, &mut arena);
+            let (expected, expected_cold) = carried(&network, arena.hot(id), arena.cold(id));
+            let came = cross(&network, &mut arena, id);
+            let (hot, cold) = (arena.hot(came), arena.cold(came));
+            assert_eq!(format!("{hot:?}"), format!("{expected:?}"));
+            assert_eq!(format!("{cold:?}"), format!("{expected_cold:?}"));
+            let (sent, got) = (arena.stack(id), arena.stack(came));
+            assert_eq!(sent.is_some(), got.is_some());
+            if let (Some(sent), Some(got)) = (sent, got) {
+                assert_eq!((got.hops(), got.path()), (sent.hops(), sent.path()));
+            }
+            if network.ways {
+                assert_eq!(arena.trail(came), arena.trail(id));
+            }
+            arena.free(id);
+            *arena.trail_mut(came) = Trail::default();
+            arena.free(came);
+        }
+    }
+}
+
+#[test]
+fn frames_between_neighbours_come_back() {
+    let mut random = Random::new(2);
+    let mut arena = Arena::new();
+    for which in 0..FRAMES {
+        for _ in 0..500 {
+            let network = network(&mut random);
+            let id = neighbour(&mut random, which, &mut arena);
+            let came = cross(&network, &mut arena, id);
+            assert_eq!(
+                format!("{:?}", arena.hot(came)),
+                format!("{:?}", arena.hot(id))
+            );
+            if arena.hot(id).has_list() {
+                assert_eq!(arena.list(came), arena.list(id));
+            }
+            arena.free(id);
+            arena.free(came);
+        }
+    }
+}
+
+/// Every frame that schemes declare has a format: `neighbour` makes all, and no two alike.
+#[test]
+fn all_frames_between_neighbours_are_tested() {
+    let mut random = Random::new(3);
+    let mut arena = Arena::new();
+    let mut identities: Vec<u16> = (0..FRAMES)
+        .map(|which| {
+            let id = neighbour(&mut random, which, &mut arena);
+            arena.hot(id).upstream_queue
+        })
+        .collect();
+    identities.sort_unstable();
+    identities.dedup();
+    assert_eq!(identities.len() as u64, FRAMES);
+    let sources = [
+        include_str!("../../dataplane/src/hop/bfc/frames.rs"),
+        include_str!("../../dataplane/src/hop/floodgate/frames.rs"),
+        include_str!("../../dataplane/src/hop/pfc/frames.rs"),
+    ];
+    let declared: usize = sources
+        .map(|text| text.matches("impl Frame for").count())
+        .iter()
+        .sum();
+    assert_eq!(
+        declared + 2,
+        FRAMES as usize,
+        "a frame that is not tested here"
+    );
+}
+
+#[test]
+fn a_frame_that_nobody_defined_is_refused() {
+    struct Unknown;
+    impl Frame for Unknown {
+        const SCHEME: u8 = 77;
+        const NUMBER: u8 = 3;
+        fn words(&self) -> dataplane::packet::Words {
+            dataplane::packet::Words::NONE
+        }
+        fn from_words(_: dataplane::packet::Words) -> Self {
+            Self
+        }
+    }
+    let mut arena = Arena::new();
+    let id = arena.alloc(Unknown.packet(64), Cold::default());
+    let network = network(&mut Random::new(4));
+    let error = encode(&link(&network), &arena, id, &mut [0; 200]).unwrap_err();
+    assert_eq!(
+        error,
+        Unfit::Frame {
+            identity: 77 << 8 | 3
+        }
+    );
+    assert_eq!(
+        error.to_string(),
+        "no format for the frame between neighbours 0x4d03"
+    );
+}
+
+#[test]
+fn what_does_not_fit_is_said() {
+    let mut arena = Arena::new();
+    let network = Network {
+        v6: false,
+        telemetry: IntFormat::Exact,
+        link_numbers: false,
+        ways: false,
+        sizes: common::SIZES,
+    };
+    let hot = Packet {
+        dst: 1 << 24,
+        ..Packet::new(Kind::Data, 2, 148)
+    };
+    let id = arena.alloc(hot, Cold::default());
+    let far = encode(&link(&network), &arena, id, &mut [0; 200]).unwrap_err();
+    assert_eq!(
+        far.to_string(),
+        "an endpoint with IPv4 is 16777216; a frame carries at most 16777215"
+    );
+    arena.hot_mut(id).dst = 4;
+    arena.hot_mut(id).become_kind(Kind::Data, 8);
+    let class = encode(&link(&network), &arena, id, &mut [0; 200]).unwrap_err();
+    assert_eq!(
+        class.to_string(),
+        "the traffic class is 8; a frame carries at most 7"
+    );
+    arena.hot_mut(id).become_kind(Kind::Data, 7);
+    for room in 0..96 {
+        let error = encode(&link(&network), &arena, id, &mut vec![0; room]).unwrap_err();
+        assert_eq!(error, Unfit::Room { given: room });
+    }
+}
+
+/// The iCRC notices every bit that no switch may change, and none that one may.
+#[test]
+fn the_icrc_covers_what_it_should() {
+    let network = Network {
+        v6: false,
+        telemetry: IntFormat::Exact,
+        link_numbers: false,
+        ways: false,
+        sizes: common::SIZES,
+    };
+    let mut arena = Arena::new();
+    let hot = Packet {
+        dst: 9,
+        psn: 1,
+        ..Packet::new(Kind::Data, 3, 148)
+    };
+    let cold = Cold {
+        payload: 100,
+        remaining: 4_000,
+        ..Cold::default()
+    };
+    let id = arena.alloc(hot, cold);
+    arena.set_stack(id, 5, &[dataplane::int::IntHop::default()]);
+    let mut place = [0; 400];
+    let bytes = encode(&link(&network), &arena, id, &mut place).unwrap();
+    let transport = 18 + 20 + 8 + 16 + 24;
+    for bit in 8 * transport..8 * bytes {
+        place[bit / 8] ^= 1 << (bit % 8);
+        let came = decode(&network, &place[..bytes], &mut arena);
+        let masked = bit / 8 == transport + 4;
+        match came {
+            Ok(_) => assert!(masked, "bit {bit}"),
+            Err(error) if error.header == "iCRC" => assert!(!masked, "bit {bit}"),
+            // The reserved bits behind FECN and BECN are not covered, but must be 0.
+            Err(error) => assert!(masked && error.header == "BTH", "bit {bit}: {error}"),
+        }
+        place[bit / 8] ^= 1 << (bit % 8);
+    }
+}
+
+#[test]
+fn a_pause_of_the_standard_is_read_and_what_no_record_says_is_refused() {
+    let mut arena = Arena::new();
+    let network = network(&mut Random::new(5));
+    let mut place = [0; 64];
+    let mut read = |pause: Pause| {
+        let mut out = wire::Writer::new(&mut place);
+        pause.emit([2; 6], &mut out).unwrap();
+        let bytes = out.written();
+        assert_eq!(bytes, 60);
+        decode(&network, &place[..bytes], &mut arena).map(|id| *arena.hot(id))
+    };
+    let mut quanta = [0; 8];
+    (quanta[3], quanta[4]) = (1, 700);
+    let enabled = 1 << 3 | 1 << 4;
+    let held = read(Pause::Priority { enabled, quanta }).unwrap();
+    let said = PauseClasses::read(&held).unwrap();
+    assert_eq!((said.on, said.classes, held.size), (true, enabled, 64));
+    let mixed = read(Pause::Priority {
+        enabled: 0xff,
+        quanta,
+    })
+    .unwrap_err();
+    assert!(matches!(
+        mixed.fault,
+        Fault::Value {
+            found: 0b1110_0111,
+            ..
+        }
+    ));
+    let all = read(Pause::Global { quanta: 9 }).unwrap_err();
+    assert_eq!(
+        all.to_string(),
+        "pause frame, byte 0: opcode is 0x1; expected 0x101: a pause of priorities"
+    );
+}
+
+/// A short form of `cargo run --release --example fuzz_frames`.
+#[test]
+fn frames_with_errors_are_refused_or_read_alike_twice() {
+    let mut random = Random::new(6);
+    let mut arena = Arena::new();
+    let mut again = vec![0; MOST_BYTES];
+    let mut place = vec![0; MOST_BYTES];
+    let mut read = 0;
+    for _ in 0..6_000 {
+        let network = network(&mut random);
+        let id = any(&mut random, &network, &mut arena);
+        let bytes = encode(&link(&network), &arena, id, &mut place).unwrap();
+        arena.free(id);
+        for _ in 0..5 {
+            let end = mutate(&mut random, &mut place, bytes);
+            if random.flip() {
+                repair(&mut place[..end]);
+            }
+            read += u32::from(
+                check::read_twice(&network, &place[..end], &mut arena, &mut again).is_ok(),
+            );
+        }
+    }
+    assert!(read > 1_000, "{read} of 30000 are still frames");
+    assert_eq!(arena.alive(), 0, "what is refused leaves no record");
+}
+
+/// A class that came with no tag, as where the kernel has stripped it.
+#[test]
+fn without_a_tag_the_dscp_names_the_class() {
+    let mut random = Random::new(7);
+    let network = network(&mut random);
+    let mut arena = Arena::new();
+    let id = flow_packet(&mut random, &network, Kind::Ack, &mut arena);
+    arena.hot_mut(id).become_kind(Kind::Ack, 5);
+    let mut place = [0; 600];
+    let bytes = encode(&link(&network), &arena, id, &mut place).unwrap();
+    place.copy_within(16..bytes, 12);
+    let came = decode(&network, &place[..bytes - 4], &mut arena).unwrap();
+    assert_eq!(arena.hot(came).class(), 5);
+    assert_eq!(
+        arena.cold(came).done_ps == NEVER,
+        arena.cold(id).done_ps == NEVER
+    );
+    assert_eq!(
+        arena.hot(came).flags & flag::CE,
+        arena.hot(id).flags & flag::CE
+    );
+}
