@@ -53,7 +53,9 @@ pub enum Message {
     Nak = 2,
     /// A notification of congestion.
     Cnp = 3,
-    /// The header of a trimmed packet on its way back.
+    /// What is left of a trimmed packet.
+    Trimmed = 12,
+    /// The same on its way back.
     Returned = 13,
     /// The receiver lets the sender send: a credit, a grant, or a pull.
     Grant = 14,
@@ -62,11 +64,12 @@ pub enum Message {
 }
 
 impl Message {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Data,
         Self::Ack,
         Self::Nak,
         Self::Cnp,
+        Self::Trimmed,
         Self::Returned,
         Self::Grant,
         Self::Request,
@@ -141,7 +144,7 @@ impl Extension {
             .into_iter()
             .find(|message| *message as u8 == first & 15);
         let Some(message) = message else {
-            let expected = "0 to 3 or 13 to 15";
+            let expected = "0 to 3 or 12 to 15";
             let unknown = reader.require(false, 1, "message", first & 15, expected);
             return Err(unknown.expect_err("it does not hold"));
         };

@@ -28,6 +28,9 @@ const V4_ENDPOINTS: u32 = 1 << 24;
 /// The addresses of endpoints in IPv6: this prefix, and the number in the last 32 bits.
 const V6_PREFIX: [u8; 12] = [0xfd, 0x42, 0x57, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
+/// Largest payload: a datagram has room for it with all headers that it can have.
+const MOST_PAYLOAD: u16 = 65_000;
+
 /// Room that any frame fits.
 pub const MOST_BYTES: usize = 1 << 17;
 
@@ -166,8 +169,9 @@ const fn form_of(kind: Kind) -> Form {
     }
 }
 
-const fn is_cut(kind: Kind) -> bool {
-    matches!(kind, Kind::Header | Kind::Returned)
+/// Whether payload follows. What is left of a trimmed packet has none.
+const fn has_payload(kind: Kind) -> bool {
+    matches!(kind, Kind::Data)
 }
 
 fn encode_flow(
@@ -228,7 +232,6 @@ fn encode_flow(
     }
     let transport = out.written();
     let extension = extension_of(network, arena, id);
-    let mut left_out = 0;
     match form {
         Form::Message => extension.emit(out)?,
         Form::Answer => {
@@ -246,26 +249,23 @@ fn encode_flow(
                 reth.emit(out)?;
             }
             extension.emit(out)?;
-            let payload = usize::from(cold.payload) + usize::from(bth.pad);
-            if is_cut(kind) {
-                left_out = payload + ICRC_BYTES;
-            } else {
-                out.zeros(payload)?;
+            if has_payload(kind) {
+                Unfit::check("the payload", cold.payload.into(), MOST_PAYLOAD.into())?;
+                out.zeros(usize::from(cold.payload) + usize::from(bth.pad))?;
             }
         }
     }
 
-    // The iCRC knows nothing of telemetry, which its receiver takes out before it looks.
     let mut udp = Udp {
         from: 0xc000 | packet.hash as u16 & 0x3fff,
         to: plain_port,
         bytes: 0,
         checksum: 0,
     };
-    let whole = out.written() - transport + UDP_BYTES;
-    if form != Form::Message && left_out == 0 {
-        let length = datagram(whole + ICRC_BYTES)?;
-        (ip.payload_bytes, udp.bytes) = (length, length);
+    if form != Form::Message {
+        // The iCRC knows nothing of telemetry, which its receiver takes out before it looks.
+        udp.bytes = datagram(out.written() - transport + UDP_BYTES + ICRC_BYTES)?;
+        ip.payload_bytes = udp.bytes;
         let mut plain = [0; 40];
         let mut header = Writer::new(&mut plain);
         ip.emit(&mut header)?;
@@ -273,11 +273,10 @@ fn encode_flow(
         let crc = icrc(&plain[..bytes], &udp.to_bytes(), out.since(transport));
         out.put(&crc.to_le_bytes())?;
     }
-    let there = out.written() - telemetry + UDP_BYTES;
-    ip.payload_bytes = datagram(there)?;
-    udp.bytes = datagram(there + left_out)?;
+    udp.bytes = datagram(out.written() - telemetry + UDP_BYTES)?;
+    ip.payload_bytes = udp.bytes;
     udp.to = port;
-    if left_out == 0 && (form == Form::Message || network.v6) {
+    if form == Form::Message || network.v6 {
         udp.checksum = udp.checksum_of(&ip, out.since(telemetry)).unwrap_or(0);
     }
     let mut headers = Writer::new(out.since(start));
@@ -292,9 +291,12 @@ fn datagram(bytes: usize) -> Result<u16, Unfit> {
     Unfit::check("the length of the datagram", bytes as u64, most).map(|bytes| bytes as u16)
 }
 
+/// The headers of data. What is left of a trimmed packet looks like the middle of a write, without payload.
 fn data_headers(packet: &Packet, cold: &Cold) -> (Bth, Option<Reth>) {
-    let first = packet.psn == 0;
-    let last = cold.remaining <= cold.payload.into();
+    let whole = has_payload(packet.kind());
+    let first = whole && packet.psn == 0;
+    let last = whole && cold.remaining <= cold.payload.into();
+    let padding = (cold.payload.wrapping_neg() & 3) as u8;
     let bth = Bth {
         opcode: match (first, last) {
             (true, true) => opcode::WRITE_ONLY,
@@ -302,7 +304,7 @@ fn data_headers(packet: &Packet, cold: &Cold) -> (Bth, Option<Reth>) {
             (false, true) => opcode::WRITE_LAST,
             (false, false) => opcode::WRITE_MIDDLE,
         },
-        pad: (cold.payload.wrapping_neg() & 3) as u8,
+        pad: if whole { padding } else { 0 },
         partition: PARTITION,
         queue_pair: packet.flow & LARGEST_24,
         asks: packet.has(flag::ASKS),
@@ -354,6 +356,7 @@ fn extension_of(network: &Network, arena: &Arena, id: PacketId) -> Extension {
             Kind::Ack => Message::Ack,
             Kind::Nak => Message::Nak,
             Kind::Cnp => Message::Cnp,
+            Kind::Header => Message::Trimmed,
             Kind::Returned => Message::Returned,
             Kind::Grant => Message::Grant,
             Kind::Request => Message::Request,
@@ -367,7 +370,7 @@ fn extension_of(network: &Network, arena: &Arena, id: PacketId) -> Extension {
         slot: cold.slot,
         queue: packet.upstream_queue,
         level: if_any(grant || request, cold.level.into()) as u16,
-        link_number: (network.link_numbers && kind == Kind::Data).then_some(packet.queue),
+        link_number: (network.link_numbers && data).then_some(packet.queue),
         credit: if_any(data || request, cold.credit.into()) as u32,
         sent_ps: if_any(data || reply || grant, cold.sent_ps),
         remaining: if_any(kind != Kind::Cnp, cold.remaining),
@@ -449,8 +452,7 @@ fn decode_flow(
                 }
                 _ => transport,
             };
-            let left_out = usize::from(udp.bytes) - UDP_BYTES - payload.len();
-            parse_roce(crc_covers, left_out)?
+            parse_roce(crc_covers, cut)?
         }
         MESSAGE_PORT => parse_message(transport)?,
         port => {
@@ -505,8 +507,11 @@ fn decode_flow(
     if let Some(way) = it.way {
         *arena.trail_mut(id) = way;
     }
-    // A block that such a packet does not have in this network is an error of its sender.
-    if extension_of(network, arena, id) != it {
+    // A block that such a packet does not have in this network is an error of its sender. Where a switch
+    // has cut data, the header still says that it is data.
+    let own = extension_of(network, arena, id);
+    let message = own.message;
+    if own != (Extension { message, ..it }) {
         arena.free(id);
         let expected = "fields of such a packet in this network";
         return Err(wrong(
@@ -563,8 +568,8 @@ fn check_icrc(
     })
 }
 
-/// Reads RoCEv2 without its iCRC. `left_out`: bytes that a switch has cut off, iCRC included.
-fn parse_roce(bytes: &[u8], left_out: usize) -> Result<Found, Malformed> {
+/// Reads RoCEv2 without its iCRC. `cut`: a switch that knows nothing of our headers has trimmed the packet.
+fn parse_roce(bytes: &[u8], cut: bool) -> Result<Found, Malformed> {
     let (bth, rest) = Bth::parse(bytes)?;
     let wrong = |field, found, expected| Malformed {
         header: "BTH",
@@ -583,7 +588,7 @@ fn parse_roce(bytes: &[u8], left_out: usize) -> Result<Found, Malformed> {
         extension,
     };
     match bth.opcode {
-        opcode::ACKNOWLEDGE | opcode::CNP if left_out > 0 => Err(wrong(
+        opcode::ACKNOWLEDGE | opcode::CNP if cut => Err(wrong(
             "opcode",
             bth.opcode.into(),
             "data, where a switch has cut it",
@@ -617,16 +622,21 @@ fn parse_roce(bytes: &[u8], left_out: usize) -> Result<Found, Malformed> {
             let has_reth = matches!(bth.opcode, opcode::WRITE_FIRST | opcode::WRITE_ONLY);
             let rest = if has_reth { Reth::parse(rest)?.1 } else { rest };
             let (extension, payload) = Extension::parse(rest)?;
-            let kind = match (extension.message, left_out > 0) {
-                (Message::Data, false) => Kind::Data,
-                (Message::Data, true) => Kind::Header,
-                (Message::Returned, true) => Kind::Returned,
-                (message, _) => return Err(wrong("message", message as u64, "data")),
+            let kind = match extension.message {
+                Message::Data if !cut => Kind::Data,
+                Message::Data | Message::Trimmed => Kind::Header,
+                Message::Returned => Kind::Returned,
+                message => return Err(wrong("message", message as u64, "data")),
             };
-            let beside = usize::from(bth.pad) + if left_out > 0 { ICRC_BYTES } else { 0 };
-            let Some(bytes) = (payload.len() + left_out).checked_sub(beside) else {
+            if !has_payload(kind) {
+                return Ok(found(kind, 0, extension));
+            }
+            let Some(bytes) = payload.len().checked_sub(bth.pad.into()) else {
                 return Err(wrong("padding", bth.pad.into(), "no more than the payload"));
             };
+            if bytes > usize::from(MOST_PAYLOAD) {
+                return Err(wrong("payload", bytes as u64, "65000 bytes or fewer"));
+            }
             Ok(found(kind, bytes as u16, extension))
         }
         other => Err(wrong(

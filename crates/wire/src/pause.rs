@@ -4,7 +4,7 @@ use crate::bytes::{Reader, Writer};
 use crate::error::{Malformed, Unfit};
 use crate::ethernet::{Ethernet, Mac, SHORTEST, ether_type};
 
-/// Whom all pauses are for: the neighbour, whoever it is.
+/// Whom all pauses are for: the neighbour on the link.
 pub const TO: Mac = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
 
 /// Bits that a link sends in one quantum of pause time.

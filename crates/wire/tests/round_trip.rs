@@ -30,7 +30,7 @@ fn carried(network: &Network, packet: &Packet, cold: &Cold) -> (Packet, Cold) {
     let reply = matches!(kind, Kind::Ack | Kind::Nak);
     let (grant, request) = (kind == Kind::Grant, kind == Kind::Request);
     let if_any = |holds: bool, value: u64| if holds { value } else { 0 };
-    let numbered = network.link_numbers && kind == Kind::Data;
+    let numbered = network.link_numbers && data;
     let hot = Packet {
         next: NO_PACKET,
         ingress: 0,
@@ -48,7 +48,7 @@ fn carried(network: &Network, packet: &Packet, cold: &Cold) -> (Packet, Cold) {
         src: cold.src,
         slot: cold.slot,
         remaining: if_any(kind != Kind::Cnp, cold.remaining),
-        payload: if_any(data, cold.payload.into()) as u16,
+        payload: if_any(kind == Kind::Data, cold.payload.into()) as u16,
         level: if_any(grant || request, cold.level.into()) as u16,
         credit: if_any(data || request, cold.credit.into()) as u32,
     };
@@ -323,4 +323,50 @@ fn without_a_tag_the_dscp_names_the_class() {
         arena.hot(came).flags & flag::CE,
         arena.hot(id).flags & flag::CE
     );
+}
+
+/// A switch that knows nothing of our headers cuts a packet: IP is corrected, nothing else.
+#[test]
+fn what_another_switch_has_trimmed_is_read_as_a_header() {
+    let mut random = Random::new(8);
+    let mut arena = Arena::new();
+    let mut place = vec![0; MOST_BYTES];
+    for _ in 0..500 {
+        let network = Network {
+            v6: false,
+            ..network(&mut random)
+        };
+        let id = flow_packet(&mut random, &network, Kind::Data, &mut arena);
+        arena.hot_mut(id).flags &= !flag::INT;
+        arena.cold_mut(id).payload = 700;
+        let bytes = encode(&link(&network), &arena, id, &mut place).unwrap();
+        let end = bytes - 500;
+        let length = (end - 18) as u16;
+        place[20..22].copy_from_slice(&length.to_be_bytes());
+        let refused = decode(&network, &place[..end], &mut arena).unwrap_err();
+        assert_eq!(refused.header, "IPv4 header", "the checksum is wrong");
+        correct_checksum(&mut place[18..38]);
+        let came = decode(&network, &place[..end], &mut arena).unwrap();
+        let (hot, cold) = (arena.hot(came), arena.cold(came));
+        assert_eq!(
+            (hot.kind(), hot.size),
+            (Kind::Header, common::SIZES.trimmed)
+        );
+        assert_eq!(
+            (hot.psn, cold.remaining),
+            (arena.hot(id).psn, arena.cold(id).remaining)
+        );
+        arena.free(id);
+        arena.free(came);
+    }
+}
+
+fn correct_checksum(header: &mut [u8]) {
+    header[10..12].fill(0);
+    let words = header
+        .chunks_exact(2)
+        .map(|w| u32::from(w[0]) << 8 | u32::from(w[1]));
+    let sum: u32 = words.sum();
+    let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    header[10..12].copy_from_slice(&sum.to_be_bytes());
 }

@@ -1,0 +1,464 @@
+//! One frame of each kind as files, `frames.pcap` and what they say as `frames.json`: other programs are held
+//! against them (`python/tests/test_wire.py`). With UPDATE_DOCS=1 they are written anew.
+
+#[allow(dead_code)]
+mod common;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use common::{SIZES, link};
+use dataplane::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
+use dataplane::hop::cbfc::{CreditsConsumed, CreditsFreed};
+use dataplane::hop::floodgate::{Credit, Credits, PauseDestination, SwitchSyn};
+use dataplane::hop::pfc::PauseClasses;
+use dataplane::int::{IntFormat, IntHop, Layout};
+use dataplane::packet::{Arena, Cold, Frame, Kind, Packet, flag};
+use dataplane::units::NEVER;
+use wire::frame::MOST_BYTES;
+use wire::{Network, encode};
+
+/// A packet, and what a reader of its frame shall see: names of Wireshark's fields with values.
+struct Sample {
+    name: &'static str,
+    network: Network,
+    packet: Packet,
+    cold: Cold,
+    list: Vec<u32>,
+    stack: Option<(u16, Vec<IntHop>)>,
+    way: Vec<u16>,
+    says: Vec<(&'static str, String)>,
+}
+
+const PLAIN: Network = Network {
+    v6: false,
+    telemetry: IntFormat::Exact,
+    link_numbers: false,
+    ways: false,
+    sizes: SIZES,
+};
+
+fn says(fields: &[(&'static str, u64)]) -> Vec<(&'static str, String)> {
+    fields
+        .iter()
+        .map(|(name, value)| (*name, value.to_string()))
+        .collect()
+}
+
+/// A packet of flow 70 000 from endpoint 258 to endpoint 5.
+fn flow(name: &'static str, kind: Kind, opcode: Option<u64>) -> Sample {
+    let packet = Packet {
+        flow: 70_000,
+        psn: 3,
+        hash: 0xdead_beef,
+        dst: 5,
+        upstream_queue: 17,
+        flags: flag::INCAST,
+        ..Packet::new(kind, 3, 1048)
+    };
+    let cold = Cold {
+        src: 258,
+        slot: 12,
+        sent_ps: 123_456_789_012_345,
+        remaining: 5_000,
+        payload: 301,
+        done_ps: 0,
+        ..Cold::default()
+    };
+    let mut expected = says(&[
+        ("vlan.priority", 3),
+        ("ip.dsfield.dscp", 24),
+        ("bw.message", kind as u64),
+        ("bw.flow", 70_000),
+        ("bw.number", 3),
+        ("bw.hash", 0xdead_beef),
+        ("bw.slot", 12),
+        ("bw.incast", 1),
+        ("bw.again", 0),
+        ("bw.queue", 17),
+    ]);
+    expected.push(("ip.src", "10.0.1.2".into()));
+    expected.push(("ip.dst", "10.0.0.5".into()));
+    if let Some(opcode) = opcode {
+        expected.extend(says(&[("infiniband.bth.opcode", opcode)]));
+    }
+    Sample {
+        name,
+        network: PLAIN,
+        packet,
+        cold,
+        list: Vec::new(),
+        stack: None,
+        way: Vec::new(),
+        says: expected,
+    }
+}
+
+fn near(
+    name: &'static str,
+    packet: Packet,
+    list: &[u32],
+    fields: &[(&'static str, u64)],
+) -> Sample {
+    let mut expected = says(fields);
+    if packet.size != SIZES.pause || fields.iter().any(|(name, _)| *name == "bwlink.scheme") {
+        expected.extend(says(&[("bwlink.line_bytes", packet.size.into())]));
+    }
+    Sample {
+        list: list.to_vec(),
+        packet,
+        cold: Cold::default(),
+        says: expected,
+        ..flow(name, Kind::Data, None)
+    }
+}
+
+fn hops() -> Vec<IntHop> {
+    (0..3)
+        .map(|nth| IntHop {
+            ts_ps: (10 + nth) * 1_000_000,
+            tx_bytes: 1_280_000 * (nth + 1),
+            qlen_bytes: 8_000 * nth as u32,
+            rate_mbps: 100_000,
+        })
+        .collect()
+}
+
+fn list(values: impl IntoIterator<Item = u64>) -> String {
+    let words: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
+    words.join(",")
+}
+
+fn with_telemetry(mut sample: Sample, network: Network, port: u64) -> Sample {
+    sample.network = network;
+    let hops = hops();
+    sample.says.extend(says(&[
+        ("udp.dstport", port),
+        ("bwint.hops", 3),
+        ("bwint.path", 0xabc),
+    ]));
+    let told: [(&'static str, Vec<u64>); 4] = [
+        ("bwint.hop.time", hops.iter().map(|hop| hop.ts_ps).collect()),
+        (
+            "bwint.hop.sent",
+            hops.iter().map(|hop| hop.tx_bytes).collect(),
+        ),
+        (
+            "bwint.hop.queue",
+            hops.iter().map(|hop| hop.qlen_bytes.into()).collect(),
+        ),
+        (
+            "bwint.hop.rate",
+            hops.iter().map(|hop| hop.rate_mbps.into()).collect(),
+        ),
+    ];
+    sample
+        .says
+        .extend(told.map(|(name, values)| (name, list(values))));
+    sample.stack = Some((0xabc, hops));
+    sample
+}
+
+fn flows() -> Vec<Sample> {
+    let paper = Network {
+        telemetry: IntFormat::Wire(Layout::new(1, 16)),
+        ..PLAIN
+    };
+    let mut middle = flow("data", Kind::Data, Some(0x07));
+    middle.packet.flags |= flag::CE | flag::ASKS;
+    middle.says.extend(says(&[
+        ("ip.dsfield.ecn", 3),
+        ("infiniband.bth.a", 1),
+        ("infiniband.bth.psn", 3),
+        ("infiniband.bth.padcnt", 3),
+        ("infiniband.bth.destqp", 70_000),
+        ("bw.sent", 123_456_789_012_345),
+        ("bw.remaining", 5_000),
+    ]));
+    let mut first = flow("first data", Kind::Data, Some(0x06));
+    first.packet.psn = 0;
+    first.says.retain(|(name, _)| *name != "bw.number");
+    first.says.extend(says(&[
+        ("bw.number", 0),
+        ("ip.dsfield.ecn", 2),
+        ("infiniband.reth.dmalen", 5_000),
+        ("infiniband.reth.r_key", 70_000),
+    ]));
+    let mut last = flow("last data in IPv6", Kind::Data, Some(0x08));
+    last.network.v6 = true;
+    last.cold.remaining = 301;
+    last.says.retain(|(name, _)| !name.starts_with("ip."));
+    last.says.push(("ipv6.src", "fd42:5700::102".into()));
+    last.says.push(("ipv6.dst", "fd42:5700::5".into()));
+    last.says.extend(says(&[
+        ("ipv6.tclass.dscp", 24),
+        ("ipv6.tclass.ecn", 2),
+        ("bw.remaining", 301),
+    ]));
+    let mut only = flow("only data, sent again", Kind::Data, Some(0x0a));
+    (only.packet.psn, only.cold.remaining) = (0, 301);
+    only.packet.flags = flag::RETRANSMITTED;
+    only.says
+        .retain(|(name, _)| !matches!(*name, "bw.number" | "bw.again" | "bw.incast"));
+    only.says
+        .extend(says(&[("bw.number", 0), ("bw.again", 1), ("bw.incast", 0)]));
+
+    let mut ack = flow("ACK of a whole flow", Kind::Ack, Some(0x11));
+    ack.packet.flags |= flag::CE;
+    (ack.cold.done_ps, ack.cold.local_host_ps) = (77_000, 55);
+    ack.says.extend(says(&[
+        ("infiniband.aeth.syndrome", 0x1f),
+        ("infiniband.bth.destqp", 12),
+        ("ip.dsfield.ecn", 0),
+        ("bw.done", 77_000),
+        ("bw.host", 55),
+    ]));
+    let mut nak = flow("NAK", Kind::Nak, Some(0x11));
+    nak.cold.done_ps = NEVER;
+    nak.says.extend(says(&[("infiniband.aeth.syndrome", 0x60)]));
+    let cnp = flow("CNP", Kind::Cnp, Some(0x81));
+    let mut grant = flow("credit", Kind::Grant, None);
+    grant.cold.level = 4;
+    grant.says.extend(says(&[
+        ("udp.dstport", 49_792),
+        ("bw.level", 4),
+        ("bw.sent", 123_456_789_012_345),
+    ]));
+    let mut request = flow("request", Kind::Request, None);
+    request.cold.credit = 9;
+    request
+        .says
+        .extend(says(&[("udp.dstport", 49_792), ("bw.credit", 9)]));
+    let mut header = flow("header of a trimmed packet", Kind::Header, Some(0x07));
+    let mut returned = flow("header on its way back", Kind::Returned, Some(0x07));
+    for cut in [&mut header, &mut returned] {
+        // Headers of UDP, BTH, extension with queue, sent and remaining; iCRC.
+        let left = 8 + 12 + 24 + 4 + 8 + 8 + 4;
+        cut.says
+            .extend(says(&[("udp.length", left), ("ip.len", 20 + left)]));
+    }
+    let mut numbered = flow("data with a number of the link", Kind::Data, Some(0x07));
+    numbered.network.link_numbers = true;
+    numbered.network.ways = true;
+    numbered.packet.queue = 4_000_000_000;
+    numbered.way = vec![9, 65_000];
+    numbered.cold.credit = 31;
+    numbered.cold.done_ps = 44;
+    numbered.says.extend(says(&[
+        ("bw.link_number", 4_000_000_000),
+        ("bw.way.switches", 2),
+        ("bw.credit", 31),
+        ("bw.done", 44),
+    ]));
+    numbered.says.push(("bw.way.port", "9,65000".into()));
+    let telemetry = [
+        with_telemetry(
+            flow("data with INT of the paper", Kind::Data, Some(0x07)),
+            paper,
+            49_790,
+        ),
+        with_telemetry(
+            flow("ACK with INT of the paper", Kind::Ack, Some(0x11)),
+            paper,
+            49_790,
+        ),
+        with_telemetry(
+            flow("data with INT-MD", Kind::Data, Some(0x07)),
+            PLAIN,
+            49_791,
+        ),
+        with_telemetry(
+            flow("ACK with INT-MD", Kind::Ack, Some(0x11)),
+            PLAIN,
+            49_791,
+        ),
+    ];
+    let mut all = vec![middle, first, last, only, ack, nak, cnp, numbered];
+    all.extend(telemetry);
+    all.extend([grant, request, header, returned]);
+    all
+}
+
+fn neighbours() -> Vec<Sample> {
+    let pause = |on| PauseClasses {
+        on,
+        classes: 0b1100,
+    };
+    let pfc = |on: bool| {
+        [
+            ("macc.opcode", 0x101),
+            ("macc.cbfc.enbv", 0b1100),
+            ("macc.cbfc.pause_time.c3", if on { 65_535 } else { 0 }),
+            ("macc.cbfc.pause_time.c4", 0),
+        ]
+    };
+    let scheme = |scheme: u64, frame: u64| [("bwlink.scheme", scheme), ("bwlink.frame", frame)];
+    let with =
+        |scheme: [(&'static str, u64); 2], more: &[(&'static str, u64)]| [&scheme, more].concat();
+    let credit = Credit {
+        dst: 70,
+        units: 1_500,
+        number: 4_000_000_000,
+    };
+    let mut bitmap = near("bitmap", Bitmap.packet(156), &[0, 9, 1023], &scheme(1, 2));
+    bitmap.says.push(("bwlink.paused", "0,9,1023".into()));
+    let entries: Vec<u32> = Credits::list(&[credit, credit]).collect();
+    let mut credits = near("credits", Credits.packet(78), &entries, &scheme(2, 1));
+    credits.says.push(("bwlink.destination", "70,70".into()));
+    credits.says.push(("bwlink.units", "1500,1500".into()));
+    vec![
+        near("XOFF", pause(true).packet(64), &[], &pfc(true)),
+        near("XON", pause(false).packet(64), &[], &pfc(false)),
+        near(
+            "pause of a queue",
+            PauseQueue {
+                on: true,
+                queue: 31,
+            }
+            .packet(64),
+            &[],
+            &with(scheme(1, 0), &[("bwlink.pause", 1), ("bwlink.queue", 31)]),
+        ),
+        near(
+            "resume of a flow",
+            PauseFlow {
+                on: false,
+                flow: 8,
+                queue: 31,
+            }
+            .packet(64),
+            &[],
+            &with(
+                scheme(1, 1),
+                &[
+                    ("bwlink.pause", 0),
+                    ("bwlink.queue", 31),
+                    ("bwlink.flow", 8),
+                ],
+            ),
+        ),
+        bitmap,
+        near(
+            "one credit",
+            credit.packet(56),
+            &[],
+            &with(
+                scheme(2, 0),
+                &[
+                    ("bwlink.destination", 70),
+                    ("bwlink.units", 1_500),
+                    ("bwlink.number", 4_000_000_000),
+                ],
+            ),
+        ),
+        credits,
+        near(
+            "switchSYN",
+            SwitchSyn { dst: 70, number: 6 }.packet(64),
+            &[],
+            &with(
+                scheme(2, 2),
+                &[("bwlink.destination", 70), ("bwlink.number", 6)],
+            ),
+        ),
+        near(
+            "dstPause",
+            PauseDestination { on: true, dst: 70 }.packet(64),
+            &[],
+            &with(
+                scheme(2, 3),
+                &[("bwlink.destination", 70), ("bwlink.pause", 1)],
+            ),
+        ),
+        near(
+            "CF_Update",
+            CreditsFreed {
+                class: 2,
+                credits: 0xf_ffff,
+            }
+            .packet(8),
+            &[],
+            &with(
+                scheme(3, 0),
+                &[("bwlink.class", 2), ("bwlink.credits", 0xf_ffff)],
+            ),
+        ),
+        near(
+            "CC_Update",
+            CreditsConsumed {
+                class: 2,
+                credits: 7,
+            }
+            .packet(64),
+            &[],
+            &with(scheme(3, 1), &[("bwlink.class", 2), ("bwlink.credits", 7)]),
+        ),
+    ]
+}
+
+fn emit(sample: &Sample) -> Vec<u8> {
+    let mut arena = Arena::new();
+    let id = arena.alloc(sample.packet, sample.cold);
+    if let Some((path, hops)) = &sample.stack {
+        arena.set_stack(id, *path, hops);
+    }
+    arena.set_list(id, &sample.list);
+    for port in &sample.way {
+        arena.trail_mut(id).push(*port);
+    }
+    let mut place = vec![0; MOST_BYTES];
+    let bytes = encode(&link(&sample.network), &arena, id, &mut place).unwrap();
+    place.truncate(bytes);
+    place
+}
+
+/// Compares with a file, or writes it.
+fn hold(name: &str, expected: &[u8]) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests")
+        .join(name);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(path, expected).unwrap();
+        return;
+    }
+    let found = std::fs::read(&path).unwrap_or_default();
+    assert!(
+        found == expected,
+        "{name} is stale: UPDATE_DOCS=1 cargo test -p backwater-wire --test frames"
+    );
+}
+
+#[test]
+fn one_frame_of_each_kind_stands_in_a_file() {
+    let samples: Vec<Sample> = flows().into_iter().chain(neighbours()).collect();
+    // The classic format, with nanoseconds.
+    let mut pcap = Vec::new();
+    for word in [0xa1b2_3c4d_u32, 4 << 16 | 2, 0, 0, 65_535, 1] {
+        pcap.extend(word.to_le_bytes());
+    }
+    let mut json = String::from("[\n");
+    for (nth, sample) in samples.iter().enumerate() {
+        let frame = emit(sample);
+        let bytes = frame.len() as u32;
+        for word in [0, nth as u32, bytes, bytes] {
+            pcap.extend(word.to_le_bytes());
+        }
+        pcap.extend(frame);
+        let fields: Vec<String> = sample
+            .says
+            .iter()
+            .map(|(name, value)| format!("\"{name}\": \"{value}\""))
+            .collect();
+        let comma = if nth + 1 < samples.len() { "," } else { "" };
+        let fields = fields.join(", ");
+        writeln!(
+            json,
+            "  {{\"name\": \"{}\", \"says\": {{{fields}}}}}{comma}",
+            sample.name
+        )
+        .unwrap();
+    }
+    json.push_str("]\n");
+    hold("frames.pcap", &pcap);
+    hold("frames.json", json.as_bytes());
+}
