@@ -23,6 +23,12 @@ pub enum Purpose {
     Test = 7,
     /// Frames that a link loses.
     Link = 8,
+    /// Time that computations take beside what is stated.
+    Noise = 9,
+    /// Which ranks are slow.
+    SlowRanks = 10,
+    /// Which host a rank is on.
+    Placement = 11,
     /// Links that fail.
     Failures = 20,
 }

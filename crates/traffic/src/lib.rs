@@ -6,7 +6,9 @@
 
 pub mod arrivals;
 pub mod between;
+pub mod collectives;
 mod error;
+pub mod estimate;
 pub mod feed;
 pub mod hosts;
 pub mod list;

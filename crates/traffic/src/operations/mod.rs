@@ -4,14 +4,26 @@
 //! [`Source`] gives the [`Operation`]s of each rank, block by block. The document for users, with the
 //! file format, is `docs/workloads.md`; the rules are in `specs/operations.md`, cited as `OPS-01`.
 
+mod lanes;
+mod matching;
 mod message;
 mod operation;
 mod options;
+mod rank;
+mod resources;
 mod source;
+mod stragglers;
+mod stuck;
+mod triggers;
+mod window;
 mod workload;
 
 pub use message::{Message, MessageId, Role, Scope};
 pub use operation::{Collective, CollectiveKind, Operation, Receive, Send, Work};
 pub use options::{Matching, Options, PerByte, QueuePairs, ReadyOrder, SendEnd};
+pub use rank::{Actions, Rank, Record};
 pub use source::{Block, InMemory, Source, needed_at};
+pub use stragglers::{Drawn, Noise, Stragglers};
+pub use stuck::explain;
+pub use triggers::Triggers;
 pub use workload::{Group, Members, Trigger, TriggerKind, Workload};

@@ -141,8 +141,8 @@ mod tests {
     fn time_per_byte_is_exact_where_it_can_be() {
         assert_eq!(PerByte::from_ps(6_000.0).unwrap().times(1023), 6_138_000);
         assert_eq!(
-            PerByte::from_ps(0.04).unwrap().times(100_000_000),
-            4_000_000
+            PerByte::from_ps(40.5).unwrap().times(100_000_001),
+            4_050_000_041
         );
         assert_eq!(PerByte::from_ps(-1.0), None);
         assert_eq!(PerByte::from_ps(f64::NAN), None);

@@ -1,6 +1,8 @@
 //! What holds for all ranks of a workload.
 
+use super::operation::Collective;
 use super::options::Options;
+use crate::collectives::{Algorithm, algorithms_of};
 use std::sync::Arc;
 
 /// What holds for all ranks of a workload.
@@ -26,6 +28,21 @@ impl Workload {
         match group {
             None => Members::All(self.ranks),
             Some(group) => Members::Listed(Arc::clone(&self.groups[group as usize].ranks)),
+        }
+    }
+
+    /// The algorithm of a collective: its own, that of the options, or the default of its kind.
+    ///
+    /// # Errors
+    /// Says what is wrong with the words that name it.
+    pub fn algorithm(&self, collective: &Collective) -> Result<Algorithm, String> {
+        let written = collective
+            .algorithm
+            .as_ref()
+            .or_else(|| self.options.algorithms.get(&collective.kind));
+        match written {
+            Some(text) => Algorithm::parse(text),
+            None => Ok(Algorithm::new(algorithms_of(collective.kind)[0])),
         }
     }
 

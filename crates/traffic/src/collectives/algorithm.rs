@@ -1,0 +1,341 @@
+//! The list of algorithms: their names, parameters, and what each can do.
+
+use super::Plan;
+use crate::error::nearest;
+use crate::operations::{Collective, CollectiveKind};
+use std::fmt;
+
+/// Algorithms. // OPS-32
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Name {
+    /// [`super::ring`]
+    Ring,
+    /// [`super::double_binary_tree`]
+    DoubleBinaryTree,
+    /// [`super::halving_doubling`]
+    HalvingDoubling,
+    /// [`super::direct`]
+    Direct,
+    /// [`super::hierarchical`]
+    Hierarchical,
+    /// Of a broadcast.
+    BinomialTree,
+    /// Of a barrier.
+    Dissemination,
+}
+
+impl Name {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Ring,
+        Self::DoubleBinaryTree,
+        Self::HalvingDoubling,
+        Self::Direct,
+        Self::Hierarchical,
+        Self::BinomialTree,
+        Self::Dissemination,
+    ];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Ring => "ring",
+            Self::DoubleBinaryTree => "double-binary-tree",
+            Self::HalvingDoubling => "halving-doubling",
+            Self::Direct => "direct",
+            Self::Hierarchical => "hierarchical",
+            Self::BinomialTree => "binomial-tree",
+            Self::Dissemination => "dissemination",
+        }
+    }
+
+    /// The parameters that it takes. // OPS-32
+    #[must_use]
+    pub const fn parameters(self) -> &'static [&'static str] {
+        match self {
+            Self::Ring => &["channels", "chunks", "active", "server"],
+            Self::DoubleBinaryTree => &["channels", "chunks"],
+            Self::HalvingDoubling => &["channels"],
+            Self::Direct => &["channels", "window"],
+            Self::Hierarchical => &["channels", "chunks", "server", "inside", "across"],
+            Self::BinomialTree => &["channels", "chunks"],
+            Self::Dissemination => &[],
+        }
+    }
+}
+
+/// The algorithms of a kind of collective, its default first. // OPS-32
+#[must_use]
+pub const fn algorithms_of(kind: CollectiveKind) -> &'static [Name] {
+    use Name::{
+        BinomialTree, Direct, Dissemination, DoubleBinaryTree, HalvingDoubling, Hierarchical, Ring,
+    };
+    match kind {
+        CollectiveKind::AllReduce => &[
+            Ring,
+            DoubleBinaryTree,
+            HalvingDoubling,
+            Direct,
+            Hierarchical,
+        ],
+        CollectiveKind::AllGather | CollectiveKind::ReduceScatter => {
+            &[Ring, HalvingDoubling, Direct]
+        }
+        CollectiveKind::AllToAll => &[Direct, Ring],
+        CollectiveKind::AllToAllV => &[Direct],
+        CollectiveKind::Broadcast => &[BinomialTree, Ring, Direct],
+        CollectiveKind::Barrier => &[Dissemination],
+    }
+}
+
+/// The parameters that an algorithm takes where it does this kind. // OPS-32
+const fn parameters_for(kind: CollectiveKind, name: Name) -> &'static [&'static str] {
+    match (kind, name) {
+        (CollectiveKind::AllToAll, Name::Ring) => &[],
+        // What a member keeps is a block of the whole vector, which is no block of a share.
+        (CollectiveKind::AllGather | CollectiveKind::ReduceScatter, Name::HalvingDoubling) => &[],
+        (CollectiveKind::Broadcast, Name::Ring) => &["channels", "chunks"],
+        (CollectiveKind::Broadcast, Name::Direct) => &["channels"],
+        _ => name.parameters(),
+    }
+}
+
+/// An algorithm with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Algorithm {
+    /// Which.
+    pub name: Name,
+    /// Parallel copies, each for its share of the vector and with queue pairs and NICs of its own.
+    pub channels: u32,
+    /// Parts of a share that follow each other.
+    pub chunks: u32,
+    /// How many of the chunks of a ring are under way at once.
+    pub active: u32,
+    /// Messages that a direct exchange sends before it waits for the first.
+    pub window: u32,
+    /// Members per server, for rings and the hierarchical one.
+    pub server: u32,
+    /// Algorithm inside a server.
+    pub inside: Name,
+    /// Algorithm across servers.
+    pub across: Name,
+}
+
+impl Algorithm {
+    /// An algorithm with the defaults of its parameters.
+    #[must_use]
+    pub const fn new(name: Name) -> Self {
+        Self {
+            name,
+            channels: 1,
+            chunks: 1,
+            active: 1,
+            window: u32::MAX,
+            server: 1,
+            inside: Name::Direct,
+            across: Name::Ring,
+        }
+    }
+
+    /// Reads `ring:channels=4,chunks=2`. // OPS-32
+    ///
+    /// # Errors
+    /// Says which word is wrong, and what was expected.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+        let mut algorithm = Self::new(name_of(name.trim())?);
+        let known = algorithm.name.parameters();
+        for part in rest.split(',').filter(|part| !part.trim().is_empty()) {
+            let (key, value) = part
+                .split_once('=')
+                .map(|(key, value)| (key.trim(), value.trim()))
+                .ok_or_else(|| format!("\"{part}\" in \"{text}\" is not of the form key=value"))?;
+            if !known.contains(&key) {
+                let expected = if known.is_empty() {
+                    "it has none".to_owned()
+                } else {
+                    format!("expected {}", known.join(", "))
+                };
+                let name = algorithm.name.word();
+                return Err(format!("{name} has no parameter \"{key}\"; {expected}"));
+            }
+            let number = || match value.parse::<u32>() {
+                Ok(number) if (1..=65_536).contains(&number) => Ok(number),
+                _ => Err(format!("{key} is \"{value}\"; expected 1 to 65536")),
+            };
+            match key {
+                "channels" => algorithm.channels = number()?,
+                "chunks" => algorithm.chunks = number()?,
+                "active" => algorithm.active = number()?,
+                "window" => algorithm.window = number()?,
+                "server" => algorithm.server = number()?,
+                "inside" => algorithm.inside = name_of(value)?,
+                _ => algorithm.across = name_of(value)?,
+            }
+        }
+        algorithm.active = algorithm.active.min(algorithm.chunks);
+        Ok(algorithm)
+    }
+
+    /// An algorithm inside a hierarchical one, with those of its parameters that it takes.
+    pub(super) fn within(&self, name: Name) -> Self {
+        Self {
+            channels: self.channels,
+            chunks: if name.parameters().contains(&"chunks") {
+                self.chunks
+            } else {
+                1
+            },
+            ..Self::new(name)
+        }
+    }
+
+    /// The parameters that are not at their defaults.
+    fn changed(&self) -> impl Iterator<Item = &'static str> {
+        let plain = Self::new(self.name);
+        let all = [
+            ("channels", self.channels != plain.channels),
+            ("chunks", self.chunks != plain.chunks),
+            ("active", self.active != plain.active),
+            ("window", self.window != plain.window),
+            ("server", self.server != plain.server),
+            ("inside", self.inside != plain.inside),
+            ("across", self.across != plain.across),
+        ];
+        all.into_iter()
+            .filter_map(|(key, differs)| differs.then_some(key))
+    }
+
+    /// Whether a group of this many members can do this kind of collective so. // OPS-32
+    ///
+    /// # Errors
+    /// Says what cannot be, and what could.
+    pub fn check(&self, kind: CollectiveKind, members: u32) -> Result<(), String> {
+        let (name, able) = (self.name.word(), algorithms_of(kind));
+        if !able.contains(&self.name) {
+            let able: Vec<_> = able.iter().map(|name| name.word()).collect();
+            let able = able.join(", ");
+            return Err(format!("{name} cannot do {kind}; expected {able}"));
+        }
+        for key in self.changed() {
+            if !parameters_for(kind, self.name).contains(&key) {
+                return Err(format!("{name} has no parameter \"{key}\" in {kind}"));
+            }
+        }
+        let power = members.is_power_of_two();
+        if self.name == Name::HalvingDoubling && kind != CollectiveKind::AllReduce && !power {
+            return Err(format!(
+                "{name} does {kind} only in groups of a power of two, and this one has {members} members; use ring"
+            ));
+        }
+        let size = self.server;
+        if !members.is_multiple_of(size) {
+            return Err(format!(
+                "{name} with server={size} needs groups of whole servers, and this one has {members} members"
+            ));
+        }
+        if self.name == Name::Hierarchical {
+            if self.across == Name::Hierarchical {
+                return Err("across=hierarchical is not possible".to_owned());
+            }
+            let takes = |name: Name| name.parameters().contains(&"chunks");
+            if self.chunks > 1 && !takes(self.inside) && !takes(self.across) {
+                return Err("neither inside nor across takes chunks".to_owned());
+            }
+            self.within(self.inside)
+                .check(CollectiveKind::ReduceScatter, size)
+                .map_err(|why| format!("inside: {why}"))?;
+            self.within(self.across)
+                .check(CollectiveKind::AllReduce, members / size)
+                .map_err(|why| format!("across: {why}"))?;
+        }
+        Ok(())
+    }
+}
+
+fn name_of(word: &str) -> Result<Name, String> {
+    let found = Name::ALL.into_iter().find(|name| name.word() == word);
+    found.ok_or_else(|| {
+        let words = Name::ALL.map(Name::word);
+        match nearest(word, words) {
+            Some(near) => format!("there is no algorithm \"{word}\"; did you mean {near}?"),
+            None => format!(
+                "there is no algorithm \"{word}\"; expected {}",
+                words.join(", ")
+            ),
+        }
+    })
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plain = Self::new(self.name);
+        let mut between = ':';
+        f.write_str(self.name.word())?;
+        let mut put = |f: &mut fmt::Formatter<'_>, key: &str, value: &dyn fmt::Display| {
+            let result = write!(f, "{between}{key}={value}");
+            between = ',';
+            result
+        };
+        for key in self.name.parameters() {
+            let (value, default) = match *key {
+                "channels" => (self.channels, plain.channels),
+                "chunks" => (self.chunks, plain.chunks),
+                "active" => (self.active, plain.active),
+                "window" => (self.window, plain.window),
+                "server" => (self.server, plain.server),
+                key => {
+                    let (name, default) = if key == "inside" {
+                        (self.inside, plain.inside)
+                    } else {
+                        (self.across, plain.across)
+                    };
+                    if name != default {
+                        put(f, key, &name.word())?;
+                    }
+                    continue;
+                }
+            };
+            if value != default {
+                put(f, key, &value)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a member has to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a> {
+    /// Which collective.
+    pub kind: CollectiveKind,
+    /// Position of the member in its group.
+    pub position: u32,
+    /// Number of members.
+    pub members: u32,
+    /// S.
+    pub bytes: u64,
+    /// Position of the member that broadcasts.
+    pub root: u32,
+    /// Sizes of an all-to-allv.
+    pub to_each: &'a [u64],
+    /// Sizes of an all-to-allv.
+    pub from_each: &'a [u64],
+}
+
+impl<'a> Part<'a> {
+    /// The part of the member at `position`, of `members`, in a collective.
+    #[must_use]
+    pub fn of(collective: &'a Collective, position: u32, members: u32) -> Self {
+        Self {
+            kind: collective.kind,
+            position,
+            members,
+            bytes: collective.bytes,
+            root: collective.root,
+            to_each: &collective.to_each,
+            from_each: &collective.from_each,
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Double binary tree: two trees, each for half of the vector, which goes up to the root in chunks,
+//! is added up on the way, and comes down again. Who is inside one tree is a leaf of the other (but
+//! one member, if their number is odd). // OPS-56
+
+use super::{Plan, Span, Step};
+
+/// The two trees of one member, up and down, for each channel.
+#[derive(Clone, Debug)]
+pub(super) struct DoubleBinaryTree {
+    pub position: u32,
+    pub members: u32,
+    pub bytes: u64,
+    pub channels: u32,
+    /// Parts of a tree's half that follow each other.
+    pub chunks: u32,
+}
+
+/// The neighbours of a member in a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Node {
+    pub parent: Option<u32>,
+    pub children: [Option<u32>; 2],
+}
+
+const fn lowest_bit(place: u32) -> u32 {
+    place & place.wrapping_neg()
+}
+
+/// Tree 0 has member i at place i + 1, tree 1 at place i (member 0 at place n). Places 1 to n are
+/// those of a search tree: odd ones are leaves, the root is the largest power of two. // OPS-56
+pub(super) fn node(tree: u32, member: u32, members: u32) -> Node {
+    let to_member = |place: u32| (place + members - 1 + tree) % members;
+    let place = if tree == 0 || member == 0 {
+        if tree == 0 { member + 1 } else { members }
+    } else {
+        member
+    };
+    let bit = lowest_bit(place);
+    let parent = if place.is_power_of_two() && 2 * place > members {
+        None
+    } else {
+        let inner = (place ^ bit) | (bit << 1);
+        Some(if inner <= members { inner } else { place ^ bit })
+    };
+    let mut right = place + bit / 2;
+    while right > members && lowest_bit(right) > 1 {
+        right -= lowest_bit(right) / 2;
+    }
+    let left = (bit > 1).then_some(place - bit / 2);
+    let right = (bit > 1 && right <= members).then_some(right);
+    Node {
+        parent: parent.map(to_member),
+        children: [left.map(to_member), right.map(to_member)],
+    }
+}
+
+impl DoubleBinaryTree {
+    /// Lanes are numbered by channel, tree and direction.
+    fn of_lane(&self, lane: u32) -> (u32, u32, bool, Node) {
+        let (channel, tree, down) = (lane / 4, lane / 2 % 2, lane % 2 == 1);
+        let node = node(tree, self.position, self.members);
+        (channel, tree, down, node)
+    }
+
+    /// Steps per chunk. Downwards the root waits for its own sum; upwards it sends nothing, and a
+    /// leaf waits before it sends.
+    fn per_chunk(&self, node: &Node, down: bool) -> u32 {
+        let children = node.children.iter().flatten().count() as u32;
+        let is_leaf = children == 0;
+        children + u32::from(down || node.parent.is_some()) + u32::from(!down && is_leaf)
+    }
+
+    /// Chunks of a tree that a leaf has under way: as many as are on the way up and down the tree
+    /// at once. With more, a leaf's NIC would be busy with them while the other tree, in which it
+    /// passes chunks on, waits. // OPS-56
+    fn under_way(&self) -> u32 {
+        2 * (self.members.ilog2() + 1)
+    }
+}
+
+impl Plan for DoubleBinaryTree {
+    fn lanes(&self) -> u32 {
+        4 * self.channels
+    }
+
+    fn channel(&self, lane: u32) -> u16 {
+        (lane / 4) as u16
+    }
+
+    fn steps(&self, lane: u32) -> u32 {
+        let (_, _, down, node) = self.of_lane(lane);
+        self.chunks * self.per_chunk(&node, down)
+    }
+
+    fn step(&self, lane: u32, step: u32) -> Step {
+        let (channel, tree, down, node) = self.of_lane(lane);
+        let per_chunk = self.per_chunk(&node, down);
+        let (chunk, at) = (step / per_chunk, step % per_chunk);
+        let span = Span::whole(self.bytes)
+            .part(tree, 2)
+            .part(channel, self.channels)
+            .part(chunk, self.chunks);
+        let tag = u64::from(lane) << 32 | u64::from(chunk);
+        let children: Vec<u32> = node.children.into_iter().flatten().collect();
+        let child = |at: u32| children.get(at as usize).copied();
+        if down {
+            match (at.checked_sub(1), node.parent) {
+                (None, None) => Step::Await {
+                    lane: lane - 1,
+                    steps: (chunk + 1) * self.per_chunk(&node, false),
+                },
+                (None, Some(parent)) => Step::Receive {
+                    from: parent,
+                    span,
+                    tag,
+                    reduce: false,
+                },
+                (Some(at), _) => Step::Send {
+                    to: child(at).expect("a step for each child"),
+                    span,
+                    tag,
+                },
+            }
+        } else if let Some(from) = child(at) {
+            Step::Receive {
+                from,
+                span,
+                tag,
+                reduce: true,
+            }
+        } else if children.is_empty() && at == 0 {
+            let before = (chunk + 1).saturating_sub(self.under_way());
+            Step::Await {
+                lane: lane + 1,
+                steps: before * self.per_chunk(&node, true),
+            }
+        } else {
+            Step::Send {
+                to: node
+                    .parent
+                    .expect("only a node with a parent has this step"),
+                span,
+                tag,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::node;
+
+    /// OPS-56: trees of any size: one root, parents and children agree, all are reached, and no
+    /// member but one is a leaf, or has children, in both.
+    #[test]
+    fn trees_are_trees() {
+        for members in 2..200 {
+            let mut inner = vec![0; members as usize];
+            for tree in 0..2 {
+                let nodes: Vec<_> = (0..members).map(|m| node(tree, m, members)).collect();
+                let roots = nodes.iter().filter(|node| node.parent.is_none());
+                assert_eq!(roots.count(), 1, "{members} members");
+                for (member, node) in (0..).zip(&nodes) {
+                    for child in node.children.into_iter().flatten() {
+                        assert_eq!(nodes[child as usize].parent, Some(member), "{members}");
+                    }
+                    let mut at = member;
+                    let mut height = 0;
+                    while let Some(parent) = nodes[at as usize].parent {
+                        assert!(nodes[parent as usize].children.contains(&Some(at)));
+                        at = parent;
+                        height += 1;
+                    }
+                    assert!(height <= members.ilog2() + 1);
+                    inner[member as usize] += i32::from(node.children != [None, None]);
+                }
+            }
+            assert!(inner.iter().all(|&trees| trees <= 1), "{members} members");
+            let leaves = inner.iter().filter(|&&trees| trees == 0).count();
+            assert!(leaves <= 2, "{leaves} of {members} members only receive");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Plans one after the other, each among some of the members and for some of the vector.
+
+use super::{Plan, Span, Step};
+
+/// One of several plans.
+#[derive(Debug)]
+pub(super) struct Phase {
+    pub plan: Box<dyn Plan>,
+    /// Members of this phase: the first one, and the distance between them.
+    pub first: u32,
+    pub stride: u32,
+    /// Where its vector lies in that of the collective.
+    pub offset: u64,
+}
+
+/// Plans that follow each other: a lane begins a phase when all lanes have ended the one before.
+#[derive(Debug)]
+pub(super) struct Phases(pub Vec<Phase>);
+
+impl Phases {
+    /// Steps of a lane in a phase, and of the wait before it.
+    fn steps_in(&self, phase: usize, lane: u32) -> (u32, u32) {
+        let plan = &self.0[phase].plan;
+        let own = if lane < plan.lanes() {
+            plan.steps(lane)
+        } else {
+            0
+        };
+        let waits = if phase > 0 { self.lanes() } else { 0 };
+        (waits, own)
+    }
+
+    /// Steps of a lane up to the end of a phase.
+    fn steps_until(&self, phases: usize, lane: u32) -> u32 {
+        let steps = (0..phases).map(|phase| {
+            let (waits, own) = self.steps_in(phase, lane);
+            waits + own
+        });
+        steps.sum()
+    }
+}
+
+impl Plan for Phases {
+    fn lanes(&self) -> u32 {
+        let lanes = self.0.iter().map(|phase| phase.plan.lanes());
+        lanes.max().unwrap_or(0)
+    }
+
+    fn channel(&self, lane: u32) -> u16 {
+        let mut plans = self.0.iter().map(|phase| &phase.plan);
+        plans
+            .find(|plan| lane < plan.lanes())
+            .map_or(0, |plan| plan.channel(lane))
+    }
+
+    fn steps(&self, lane: u32) -> u32 {
+        self.steps_until(self.0.len(), lane)
+    }
+
+    fn step(&self, lane: u32, step: u32) -> Step {
+        let mut step = step;
+        for (at, phase) in self.0.iter().enumerate() {
+            let (waits, own) = self.steps_in(at, lane);
+            if step < waits {
+                return Step::Await {
+                    lane: step,
+                    steps: self.steps_until(at, step),
+                };
+            }
+            step -= waits;
+            if step >= own {
+                step -= own;
+                continue;
+            }
+            let member = |position: u32| phase.first + position * phase.stride;
+            let moved = |span: Span| Span {
+                offset: span.offset + phase.offset,
+                ..span
+            };
+            let marked = |tag: u64| tag | (at as u64) << 60;
+            return match phase.plan.step(lane, step) {
+                Step::Send { to, span, tag } => Step::Send {
+                    to: member(to),
+                    span: moved(span),
+                    tag: marked(tag),
+                },
+                Step::Receive {
+                    from,
+                    span,
+                    tag,
+                    reduce,
+                } => Step::Receive {
+                    from: member(from),
+                    span: moved(span),
+                    tag: marked(tag),
+                    reduce,
+                },
+                Step::Await { lane, steps } => Step::Await {
+                    lane,
+                    steps: steps + self.steps_until(at, lane) + self.steps_in(at, lane).0,
+                },
+            };
+        }
+        unreachable!("a step below the number of steps")
+    }
+}

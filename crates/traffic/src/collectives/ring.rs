@@ -1,0 +1,156 @@
+//! Rings: each member sends to the next one only. // OPS-50
+
+use super::{Plan, Span, Step};
+
+/// Which rounds a ring makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rounds {
+    /// n − 1 rounds that add up.
+    ReduceScatter,
+    /// n − 1 rounds that pass on.
+    AllGather,
+    /// Both.
+    AllReduce,
+}
+
+/// k rings side by side, each for its share of the vector, each with its share in chunks.
+#[derive(Clone, Debug)]
+pub(super) struct Ring {
+    pub position: u32,
+    pub members: u32,
+    pub bytes: u64,
+    pub rounds: Rounds,
+    pub channels: u32,
+    /// Parts of a channel's share that go round one after the other.
+    pub chunks: u32,
+    /// How many of them are under way at once.
+    pub active: u32,
+    /// Members per server: channel c begins at place c of each server. 1: all rings are alike.
+    pub server: u32,
+}
+
+impl Ring {
+    fn rounds(&self) -> u32 {
+        match self.rounds {
+            Rounds::ReduceScatter | Rounds::AllGather => self.members - 1,
+            Rounds::AllReduce => 2 * (self.members - 1),
+        }
+    }
+
+    /// The member at a place of a channel's ring: servers in order, and in each the members
+    /// rotated by the channel. // OPS-51
+    fn member(&self, channel: u32, place: u32) -> u32 {
+        let place = place % self.members;
+        let server = place / self.server * self.server;
+        server + (place % self.server + channel) % self.server
+    }
+
+    /// The place of a member in a channel's ring.
+    fn place(&self, channel: u32, member: u32) -> u32 {
+        let server = member / self.server * self.server;
+        let shift = self.server - channel % self.server;
+        server + (member % self.server + shift) % self.server
+    }
+}
+
+impl Plan for Ring {
+    fn lanes(&self) -> u32 {
+        self.channels * self.active
+    }
+
+    fn channel(&self, lane: u32) -> u16 {
+        (lane / self.active) as u16
+    }
+
+    fn steps(&self, lane: u32) -> u32 {
+        let chunks = (self.chunks - lane % self.active).div_ceil(self.active);
+        chunks * self.rounds() * 2
+    }
+
+    fn step(&self, lane: u32, step: u32) -> Step {
+        let (channel, first) = (lane / self.active, lane % self.active);
+        let (rounds, n) = (self.rounds(), self.members);
+        let chunk = first + step / (2 * rounds) * self.active;
+        let round = step % (2 * rounds) / 2;
+        let place = self.place(channel, self.position);
+        // In both halves the block that a member keeps is its own: it adds to it last, and it is
+        // the first that it passes on.
+        let reduce = self.rounds != Rounds::AllGather && round < n - 1;
+        let shift = if reduce { 1 + round } else { round % (n - 1) };
+        let block = |back: u32| {
+            let owner = self.member(channel, place + 2 * n - shift - back);
+            let block = Span::whole(self.bytes).part(owner, n);
+            block.part(channel, self.channels).part(chunk, self.chunks)
+        };
+        let tag = u64::from(channel * self.chunks + chunk) << 32 | u64::from(round);
+        if step.is_multiple_of(2) {
+            Step::Send {
+                to: self.member(channel, place + 1),
+                span: block(0),
+                tag,
+            }
+        } else {
+            Step::Receive {
+                from: self.member(channel, place + n - 1),
+                span: block(1),
+                tag,
+                reduce,
+            }
+        }
+    }
+}
+
+/// All-to-all by passing on: round k carries, to the next member, all blocks of the member k places
+/// back that have further to go. // OPS-52
+#[derive(Clone, Debug)]
+pub(super) struct PassOn {
+    pub position: u32,
+    pub members: u32,
+    pub bytes: u64,
+}
+
+/// Where the vector of a member lies in the address space of an all-to-all, in which the block for
+/// the member d places ahead is part d. // OPS-35
+pub(super) fn own(member: u32, bytes: u64) -> Span {
+    Span {
+        offset: u64::from(member) * bytes,
+        bytes,
+    }
+}
+
+impl Plan for PassOn {
+    fn lanes(&self) -> u32 {
+        1
+    }
+
+    fn channel(&self, _: u32) -> u16 {
+        0
+    }
+
+    fn steps(&self, _: u32) -> u32 {
+        2 * (self.members - 1)
+    }
+
+    fn step(&self, _: u32, step: u32) -> Step {
+        let (n, round) = (self.members, step / 2);
+        let blocks = |back: u32| {
+            let source = (self.position + n - back) % n;
+            own(source, self.bytes).parts(round + 1, n, n)
+        };
+        let tag = u64::from(round);
+        if step.is_multiple_of(2) {
+            Step::Send {
+                to: (self.position + 1) % n,
+                span: blocks(round),
+                tag,
+            }
+        } else {
+            Step::Receive {
+                from: (self.position + n - 1) % n,
+                span: blocks(round + 1),
+                tag,
+                reduce: false,
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! A collective that a rank is taking part in: its lanes, and what they wait for. // OPS-33
+
+use super::message::Scope;
+use super::workload::Members;
+use crate::collectives::{Plan, Step};
+use kernel::Time;
+use std::collections::BTreeMap;
+
+/// A collective under way at one rank.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub plan: Box<dyn Plan>,
+    pub members: Members,
+    pub scope: Scope,
+    /// Steps done, by lane.
+    done: Vec<u32>,
+    lanes_open: u32,
+    /// Messages that have been sent and whose last ACK is not back.
+    pub sends_open: u64,
+    /// Lanes that wait for (lane, steps).
+    waiting: Vec<(u32, u32, u32)>,
+    /// Until when the host is busy with the messages before.
+    pub host_busy_until: Time,
+    /// Lanes that wait for a message, by sender and tag.
+    pub awaited: BTreeMap<(u32, u64), u32>,
+}
+
+impl Running {
+    pub fn new(plan: Box<dyn Plan>, members: Members, scope: Scope) -> Self {
+        let lanes = plan.lanes();
+        Self {
+            plan,
+            members,
+            scope,
+            done: vec![0; lanes as usize],
+            lanes_open: lanes,
+            sends_open: 0,
+            waiting: Vec::new(),
+            host_busy_until: 0,
+            awaited: BTreeMap::new(),
+        }
+    }
+
+    /// The next step of a lane that moves data or is for another lane to be over; None if the lane
+    /// waits for another lane, or is over. Steps of no bytes are left out. // OPS-36
+    pub fn next(&mut self, lane: u32, resumed: &mut Vec<u32>) -> Option<Step> {
+        loop {
+            let step = self.done[lane as usize];
+            if step == self.plan.steps(lane) {
+                self.lanes_open -= 1;
+                return None;
+            }
+            match self.plan.step(lane, step) {
+                Step::Await { lane: other, steps } => {
+                    if self.done[other as usize] < steps {
+                        self.waiting.push((other, steps, lane));
+                        return None;
+                    }
+                    self.pass(lane, resumed);
+                }
+                Step::Send { span, .. } | Step::Receive { span, .. } if span.bytes == 0 => {
+                    self.pass(lane, resumed);
+                }
+                step => return Some(step),
+            }
+        }
+    }
+
+    /// A lane's step is over; lanes that waited for that are appended to `resumed`.
+    pub fn pass(&mut self, lane: u32, resumed: &mut Vec<u32>) {
+        self.done[lane as usize] += 1;
+        let done = self.done[lane as usize];
+        self.waiting.retain(|&(other, steps, waiting)| {
+            let met = other == lane && steps <= done;
+            if met {
+                resumed.push(waiting);
+            }
+            !met
+        });
+    }
+
+    /// The number of a lane's current step.
+    pub fn step_of(&self, lane: u32) -> u32 {
+        self.done[lane as usize]
+    }
+
+    /// Whether all lanes are over.
+    pub fn lanes_over(&self) -> bool {
+        self.lanes_open == 0
+    }
+}

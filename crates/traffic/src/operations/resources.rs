@@ -1,0 +1,165 @@
+//! What the operations of a rank occupy, and which of them has it next.
+
+use super::options::{Options, ReadyOrder};
+use super::window::{Slot, SlotNumber};
+use kernel::Time;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Place of a ready operation among others: smaller is first. // OPS-23
+pub(super) type Turn = (u64, u64, SlotNumber);
+
+/// Gives ready operations their places.
+#[derive(Debug)]
+pub(super) struct Turns {
+    order: ReadyOrder,
+    given: u64,
+}
+
+impl Turns {
+    pub fn new(order: ReadyOrder) -> Self {
+        Self { order, given: 0 }
+    }
+
+    /// The place of an operation that is ready now. // OPS-23
+    pub fn give(&mut self, slot: SlotNumber, operation: &Slot) -> Turn {
+        self.given += 1;
+        match self.order {
+            ReadyOrder::Index => (operation.priority, u64::from(operation.index), slot),
+            ReadyOrder::FirstReady => (self.given, 0, slot),
+            ReadyOrder::LastReady => (u64::MAX - self.given, 0, slot),
+        }
+    }
+}
+
+/// A resource: one operation at a time. // OPS-20
+#[derive(Debug, Default)]
+pub(super) struct Resource {
+    held: bool,
+    /// Index of the operation that has it, or had it last.
+    last: Option<u32>,
+    ready: BTreeSet<Turn>,
+}
+
+/// The resources of a rank.
+#[derive(Debug, Default)]
+pub(super) struct Resources {
+    all: BTreeMap<u16, Resource>,
+    /// Those whose state has changed since operations were last chosen.
+    changed: BTreeSet<u16>,
+}
+
+impl Resources {
+    pub fn enter(&mut self, resource: u16, turn: Turn) {
+        self.all.entry(resource).or_default().ready.insert(turn);
+        self.changed.insert(resource);
+    }
+
+    /// A resource is free again.
+    pub fn free(&mut self, resource: u16) {
+        let state = self.all.entry(resource).or_default();
+        debug_assert!(state.held, "an operation had it");
+        state.held = false;
+        self.changed.insert(resource);
+    }
+
+    pub fn is_held(&self, resource: u16) -> bool {
+        self.all.get(&resource).is_some_and(|state| state.held)
+    }
+
+    /// Index of the operation that has a resource.
+    pub fn holder(&self, resource: u16) -> Option<u32> {
+        let state = self.all.get(&resource)?;
+        state.held.then_some(state.last).flatten()
+    }
+
+    /// The next operation that could have a resource; it is taken out of those that wait.
+    pub fn next(&mut self) -> Option<Turn> {
+        while let Some(&number) = self.changed.first() {
+            let state = self.all.get_mut(&number).expect("it has changed");
+            if !state.held
+                && let Some(turn) = state.ready.pop_first()
+            {
+                return Some(turn);
+            }
+            self.changed.remove(&number);
+        }
+        None
+    }
+
+    /// An operation takes a resource that is free; the index of the one that had it before.
+    pub fn take(&mut self, resource: u16, index: u32) -> Option<u32> {
+        let state = self.all.entry(resource).or_default();
+        debug_assert!(!state.held, "it is free");
+        state.held = true;
+        state.last.replace(index)
+    }
+}
+
+/// One direction of a NIC: one message at a time. // OPS-21
+#[derive(Debug, Default)]
+pub(super) struct Direction {
+    pub free_at: Time,
+    /// Operations that have all but this NIC.
+    pub parked: BTreeSet<Turn>,
+}
+
+/// The NICs of a rank, where their time is part of the options. // OPS-21
+#[derive(Debug)]
+pub(super) struct Nics {
+    gap_ps: u64,
+    gap_per_byte: super::options::PerByte,
+    /// By NIC and direction: false out, true in.
+    directions: BTreeMap<(u16, bool), Direction>,
+}
+
+impl Nics {
+    pub fn new(options: &Options) -> Self {
+        Self {
+            gap_ps: options.gap_ps,
+            gap_per_byte: options.gap_per_byte,
+            directions: BTreeMap::new(),
+        }
+    }
+
+    /// Whether NICs take time at all; where the network has them, they do not.
+    pub fn count(&self) -> bool {
+        self.gap_ps > 0 || self.gap_per_byte > super::options::PerByte::ZERO
+    }
+
+    /// When a direction is free.
+    pub fn free_at(&self, nic: u16, inwards: bool) -> Time {
+        let direction = self.directions.get(&(nic, inwards));
+        direction.map_or(0, |direction| direction.free_at)
+    }
+
+    /// Occupies a direction for a message from `now` on.
+    pub fn occupy(&mut self, nic: u16, inwards: bool, now: Time, bytes: u64) {
+        if self.count() {
+            let rest = self.gap_per_byte.times(bytes.saturating_sub(1));
+            let busy_ps = self.gap_ps.saturating_add(rest);
+            let direction = self.directions.entry((nic, inwards)).or_default();
+            direction.free_at = now.saturating_add(busy_ps);
+        }
+    }
+
+    /// An operation has all it needs but a direction of its NIC, which is free later.
+    pub fn park(&mut self, nic: u16, inwards: bool, turn: Turn) -> Time {
+        let direction = self.directions.entry((nic, inwards)).or_default();
+        direction.parked.insert(turn);
+        direction.free_at
+    }
+
+    /// The first operation that waited for a direction that is free now.
+    pub fn unpark(&mut self, nic: u16, inwards: bool, now: Time) -> Option<Turn> {
+        let direction = self.directions.get_mut(&(nic, inwards))?;
+        (direction.free_at <= now)
+            .then(|| direction.parked.pop_first())
+            .flatten()
+    }
+
+    /// When a direction for which operations wait will be free, if any do.
+    pub fn awaited_at(&self, nic: u16, inwards: bool) -> Option<Time> {
+        let direction = self.directions.get(&(nic, inwards))?;
+        (!direction.parked.is_empty()).then_some(direction.free_at)
+    }
+}

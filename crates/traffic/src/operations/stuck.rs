@@ -1,0 +1,269 @@
+//! Why operations have not ended when nothing happens any more. // OPS-08
+
+use super::operation::{Operation, Work};
+use super::options::Matching;
+use super::rank::Rank;
+use super::source::Source;
+use super::window::{Phase, Slot};
+use super::workload::Workload;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most operations and messages that are told of, of each kind.
+const TOLD: usize = 8;
+
+/// (rank, index)
+type Operations = (u32, u32);
+
+/// What an operation waits for.
+struct Wait {
+    /// In words.
+    why: String,
+    /// The operations that could end it, as far as they are known.
+    on: Vec<Operations>,
+}
+
+/// Sentences that say what waits for what: a circle if there is one, else the operations at which
+/// the others' waits end. Then messages that no receive took. Empty if all ranks have finished and
+/// all messages were received.
+#[must_use]
+pub fn explain<'a>(
+    workload: &Workload,
+    source: &dyn Source,
+    ranks: impl IntoIterator<Item = &'a Rank>,
+) -> Vec<String> {
+    let ranks: BTreeMap<u32, &Rank> = ranks.into_iter().map(|r| (r.number(), r)).collect();
+    let mut waits = BTreeMap::new();
+    for (&number, rank) in &ranks {
+        for slot in rank.window().all() {
+            let wait = wait_of(workload, source, &ranks, rank, slot);
+            waits.insert((number, slot.index), wait);
+        }
+    }
+    let name = |&(rank, index): &Operations| {
+        let kind = ranks
+            .get(&rank)
+            .and_then(|rank| rank.window().all().find(|slot| slot.index == index))
+            .map_or("operation", |slot| slot.work.word());
+        let label = source.name(rank, index);
+        let label = label.map_or(String::new(), |label| format!(" \"{label}\""));
+        format!("rank {rank}, operation {index} ({kind}{label})")
+    };
+    let sentence = |operation: &Operations| {
+        let why = waits.get(operation).map_or("", |wait| &wait.why);
+        format!("{} {why}", name(operation))
+    };
+    let mut told = Vec::new();
+    if let Some(circle) = circle(&waits) {
+        told.push("These operations wait for each other in a circle:".to_owned());
+        told.extend(circle.iter().map(|at| format!("  {}", sentence(at))));
+    } else {
+        let last: Vec<_> = waits
+            .iter()
+            .filter(|(_, wait)| wait.on.is_empty())
+            .map(|(operation, _)| sentence(operation))
+            .collect();
+        told.extend(shortened(&last));
+    }
+    let left: Vec<_> = ranks
+        .values()
+        .flat_map(|rank| rank.unreceived(workload))
+        .collect();
+    told.extend(shortened(&left));
+    told
+}
+
+/// The first few, and how many more there are.
+fn shortened(all: &[String]) -> Vec<String> {
+    let mut told: Vec<_> = all.iter().take(TOLD).cloned().collect();
+    if all.len() > TOLD {
+        told.push(format!("and {} more like these", all.len() - TOLD));
+    }
+    told
+}
+
+/// Operations each of which waits for the next, and the last for the first.
+fn circle(waits: &BTreeMap<Operations, Wait>) -> Option<Vec<Operations>> {
+    let mut over = BTreeSet::new();
+    for &start in waits.keys() {
+        // A path, and for each of its operations which of its waits comes next.
+        let mut path: Vec<(Operations, usize)> = vec![(start, 0)];
+        while let Some((at, next)) = path.last_mut() {
+            let at = *at;
+            let on = waits.get(&at).and_then(|wait| wait.on.get(*next));
+            *next += 1;
+            match on {
+                None => {
+                    over.insert(at);
+                    path.pop();
+                }
+                Some(on) if over.contains(on) => {}
+                Some(on) => {
+                    if let Some(begin) = path.iter().position(|(seen, _)| seen == on) {
+                        return Some(path[begin..].iter().map(|&(at, _)| at).collect());
+                    }
+                    path.push((*on, 0));
+                }
+            }
+        }
+    }
+    None
+}
+
+fn from_words(from: Option<u32>, tag: Option<u64>) -> String {
+    let from = from.map_or("any rank".to_owned(), |from| format!("rank {from}"));
+    let tag = tag.map_or("any tag".to_owned(), |tag| format!("tag {tag}"));
+    format!("{from} with {tag}")
+}
+
+/// Operations of a rank that have not ended and that `is` says yes to, unread ones included.
+fn find(source: &dyn Source, rank: &Rank, mut is: impl FnMut(&Work) -> bool) -> Option<Operations> {
+    let number = rank.number();
+    if let Some(slot) = rank.window().all().find(|slot| is(&slot.work)) {
+        return Some((number, slot.index));
+    }
+    let mut from = rank.window().frontier();
+    while from < source.count(number) {
+        for Operation { work, .. } in source.read(number, from).ok()?.operations {
+            if is(&work) {
+                return Some((number, from));
+            }
+            from += 1;
+        }
+    }
+    None
+}
+
+fn wait_of(
+    workload: &Workload,
+    source: &dyn Source,
+    ranks: &BTreeMap<u32, &Rank>,
+    rank: &Rank,
+    slot: &Slot,
+) -> Wait {
+    let number = rank.number();
+    match (slot.phase, &slot.work) {
+        (Phase::Waiting, _) => {
+            let before = rank.window().waits_for(slot.index);
+            if before.is_empty() {
+                let why = "waits for its trigger, which was not activated often enough";
+                return Wait {
+                    why: why.to_owned(),
+                    on: Vec::new(),
+                };
+            }
+            let list: Vec<_> = before.iter().map(ToString::to_string).collect();
+            Wait {
+                why: format!("waits for operation {} of its rank", list.join(", ")),
+                on: before.into_iter().map(|index| (number, index)).collect(),
+            }
+        }
+        (Phase::Ready | Phase::Arrived, _) => {
+            let holder = slot.resource.and_then(|resource| rank.holder(resource));
+            let resource = slot.resource.unwrap_or(0);
+            Wait {
+                why: match holder {
+                    Some(holder) => {
+                        format!("waits for resource {resource}, which operation {holder} has")
+                    }
+                    None => "waits for its NIC".to_owned(),
+                },
+                on: holder.into_iter().map(|index| (number, index)).collect(),
+            }
+        }
+        (_, Work::Receive(receive)) => {
+            if let Some(&(from, index)) = rank.cleared_for(slot.index).as_ref() {
+                return Wait {
+                    why: format!("waits for the data of operation {index} of rank {from}"),
+                    on: vec![(from, index)],
+                };
+            }
+            let (from, tag) = (receive.from, receive.tag);
+            let is_for_it = |work: &Work| {
+                matches!(work, Work::Send(send)
+                    if send.to == number && tag.is_none_or(|tag| tag == send.tag))
+            };
+            let senders = ranks
+                .iter()
+                .filter(|(sender, _)| from.is_none_or(|from| from == **sender));
+            let on: Vec<_> = senders
+                .filter_map(|(_, sender)| find(source, sender, is_for_it))
+                .collect();
+            let words = from_words(from, tag);
+            let why = match (on.first(), workload.options.matching) {
+                (Some((rank, index)), _) => {
+                    format!("waits for a message from {words}: operation {index} of rank {rank}")
+                }
+                (None, Matching::Bytes) => format!(
+                    "waits for {} bytes from {words}, and no send of them is left",
+                    receive.bytes
+                ),
+                (None, _) => {
+                    format!("waits for a message from {words}, and no send of one is left")
+                }
+            };
+            Wait { why, on }
+        }
+        (_, Work::Send(send)) => {
+            let to = send.to;
+            let waits_for_receive = workload
+                .options
+                .rendezvous_above_bytes
+                .is_some_and(|limit| send.bytes > limit);
+            if !waits_for_receive {
+                return Wait {
+                    why: format!("waits for the network to bring its message to rank {to}"),
+                    on: Vec::new(),
+                };
+            }
+            let on = ranks.get(&to).and_then(|receiver| {
+                find(source, receiver, |work| {
+                    matches!(work, Work::Receive(receive)
+                        if receive.from.is_none_or(|from| from == number)
+                            && receive.tag.is_none_or(|tag| tag == send.tag))
+                })
+            });
+            let tag = send.tag;
+            let why = match on {
+                Some((_, index)) => {
+                    format!("waits for rank {to} to receive it (operation {index})")
+                }
+                None => format!(
+                    "waits for rank {to} to receive it with tag {tag}, and no receive for it is left"
+                ),
+            };
+            Wait {
+                why,
+                on: on.into_iter().collect(),
+            }
+        }
+        (_, Work::Collective(collective)) => {
+            let group = workload.group_name(collective.group);
+            let which = collective.instance.unwrap_or(0);
+            let from = rank.awaited_by(slot.index);
+            let on = from.iter().filter_map(|from| {
+                find(source, ranks.get(from)?, |work| {
+                    matches!(work, Work::Collective(other) if other.group == collective.group
+                        && other.instance.is_none_or(|other| other == which))
+                })
+            });
+            let on: Vec<_> = on.collect();
+            let list: Vec<_> = from.iter().map(ToString::to_string).collect();
+            let none = if on.is_empty() {
+                ", which takes no part in it any more"
+            } else {
+                ""
+            };
+            Wait {
+                why: format!(
+                    "waits, in collective {which} of group \"{group}\", for rank {}{none}",
+                    list.join(", ")
+                ),
+                on,
+            }
+        }
+        (_, Work::Calc { .. }) => Wait {
+            why: "computes".to_owned(),
+            on: Vec::new(),
+        },
+    }
+}
