@@ -64,6 +64,7 @@ by = "scheme"
 select = { load = "0.6" }
 edges = ["1KB", "10KB", "100KB"]
 published_from = "nobody"
+judged = "50%"
 published = [{ point = "hpcc", y = [1, 2, 3] }, { text = "other", y = [2, 2, 2] }]
 
 [[panels]]
@@ -144,8 +145,8 @@ def test_the_claims_are_printed_with_both_values(
     assert done.returncode == 0, done.stderr
     assert "mine/fig1  Two schemes  (Paper, Fig. 1)" in done.stdout
     assert "50 µs of arrivals: 8 runs, 2 seeds" in done.stdout
-    assert "  holds    no flow is faster than it could be (1)" in done.stdout
-    assert "  differs  all is done in no time (2)" in done.stdout
+    assert "  holds        no flow is faster than it could be (1)" in done.stdout
+    assert "  differs      all is done in no time (2)" in done.stdout
     assert "paper: 1 ns; ours: " in done.stdout
     assert "expected: ≤ 1 ns; holds in 0 of 2 seeds" in done.stdout
     assert "cause: it takes time" in done.stdout
@@ -155,10 +156,15 @@ def test_picture_and_table_are_written(reproduced: tuple[CompletedProcess[str], 
     _, out = reproduced
     assert (out / "mine/fig1.png").read_bytes().startswith(b"\x89PNG")
     about = json.loads((out / "mine/fig1.json").read_text(encoding="utf-8"))
-    assert [claim["verdict"] for claim in about["claims"]] == ["holds", "differs", "holds"]
+    verdicts = [claim["verdict"] for claim in about["claims"] if not claim["curve"]]
+    assert verdicts == ["holds", "differs", "holds"]
+    curve = [claim["curve"] for claim in about["claims"] if claim["curve"]]
+    assert [point["x"] for point in curve] == ["up to 1 KB", "up to 10 KB", "up to 100 KB"]
+    assert {point["line"] for point in curve} == {"hpcc"}
     assert (about["runs"], about["seeds"], about["unfinished"]) == (8, 2, 0)
     table = (out / "mine/claims.md").read_text(encoding="utf-8")
-    assert "Of 3 claims in 1 figures 2 hold and 1 differ." in table
+    assert "| statements of the paper | 3 | 2 | 1 | 0 | 3 | 0 |" in table
+    assert "| points of its curves | 3 | " in table
     assert "| no flow is faster than it could be | 1 | ≥ 1 | ≥ 1 | hpcc, 0.3: " in table
     assert "- *all is done in no time*: it takes time" in table
     assert "Command: `backwater paper mine/fig1`. 50 µs of arrivals: 8 runs" in table
@@ -175,6 +181,18 @@ def test_runs_are_kept_and_pictures_repeat(
     assert again.stdout == first.stdout
     assert [path.stat().st_mtime_ns for path in kept] == times
     assert (out / "mine/fig1.png").read_bytes() == picture
+
+
+def test_some_seeds_are_told_in_the_command(
+    command: Command, figure: Path, reproduced: tuple[CompletedProcess[str], Path], tmp_path: Path
+) -> None:
+    _, out = reproduced
+    store = out / "runs"
+    done = command("paper", figure, "--seeds", "1", "--json", "-o", tmp_path, "--store", store)
+    (about,) = json.loads(done.stdout)
+    assert (about["runs"], about["seeds"]) == (4, 1)
+    assert about["command"] == "backwater paper mine/fig1 --seeds 1"
+    assert ", 5 seeds asked |" in (tmp_path / "mine/claims.md").read_text(encoding="utf-8")
 
 
 def test_quick_is_smaller_and_says_so(command: Command, figure: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from backwater import paper
-from backwater.paper import files
+from backwater.paper import files, lint
 from backwater.paper.checked_table import FigureError
 from backwater.paper.figure import Pick
 from backwater.paper.quantities import Dimension, Quantity, parse, text
@@ -341,3 +341,58 @@ def test_quantities_in_words() -> None:
 def test_the_package_says_what_is_where() -> None:
     assert paper.__doc__
     assert all((files.FIGURES / f"{name}.toml").is_file() for name in files.available())
+
+
+# --- Claims that could not fail ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", files.available())
+def test_shipped_claims_can_fail(name: str) -> None:
+    assert lint.complaints(files.load(name)) == []
+
+
+@pytest.mark.parametrize(
+    ("bound", "told"),
+    [
+        ('at_most = { name = "p99", scheme = "dcqcn" }', "a tie meets it"),
+        ('over = { name = "p99", scheme = "dcqcn" }\nat_most = 1', "a tie meets it"),
+        ('over = { name = "p99", scheme = "dcqcn" }\nat_most = 1.05', "its band contains 1"),
+        ('over = { name = "p99", scheme = "dcqcn" }\nwithin = [0.9, 2]', "its band contains 1"),
+        ("at_least = 0", "every number meets its lower bound"),
+    ],
+)
+def test_claims_that_nothing_could_refute(figure: Path, bound: str, told: str) -> None:
+    written = FIGURE.replace('below = { name = "p99", scheme = "dcqcn" }', bound)
+    figure.write_text(written, encoding="utf-8")
+    found = lint.complaints(files.read(figure))
+    assert any(told in complaint for complaint in found)
+    # The paper may say that there is no difference.
+    figure.write_text(f"{written}alike = true\n", encoding="utf-8")
+    assert lint.complaints(files.read(figure)) == []
+
+
+def test_what_we_add_is_no_statement_of_the_paper(figure: Path) -> None:
+    written = FIGURE.replace('place = "1"', 'place = "specs/bfc.md"')
+    figure.write_text(written, encoding="utf-8")
+    (complaint,) = lint.complaints(files.read(figure))
+    assert "is no place of the paper" in complaint
+    figure.write_text(f'{written}source = "ours"\n', encoding="utf-8")
+    assert lint.complaints(files.read(figure)) == []
+
+
+def test_a_bound_that_was_changed_says_why(figure: Path) -> None:
+    figure.write_text(f'{FIGURE}was = "< 2"\n', encoding="utf-8")
+    with pytest.raises(FigureError, match="says `was`, the one before, and `why`"):
+        files.read(figure)
+
+
+def test_runs_without_chance_need_one_seed(figure: Path) -> None:
+    seeds = "seeds = [1, 2, 3]\n"
+    figure.write_text(FIGURE.replace(seeds, "chance = false\n"), encoding="utf-8")
+    assert files.read(figure).groups[0].seeds_asked == 1
+    more = FIGURE.replace(seeds, f"{seeds}seeds_asked = 10\n")
+    figure.write_text(more, encoding="utf-8")
+    assert files.read(figure).groups[0].seeds_asked == 10
+    figure.write_text(more.replace(seeds, "chance = false\n"), encoding="utf-8")
+    with pytest.raises(FigureError, match="runs without chance need one seed"):
+        files.read(figure)

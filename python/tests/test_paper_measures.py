@@ -16,8 +16,19 @@ from hypothesis import strategies as st
 
 from backwater.errors import RunError
 from backwater.paper import formulas
-from backwater.paper.claims import DIFFERS, HOLDS, judge, ratio
-from backwater.paper.figure import Bound, Claim, Figure, Measure, Pick, Source, Statistic
+from backwater.paper.claims import DIFFERS, HOLDS, INCONCLUSIVE, judge, ratio
+from backwater.paper.figure import (
+    Axis,
+    Bound,
+    Claim,
+    Figure,
+    Group,
+    Measure,
+    Pick,
+    Point,
+    Source,
+    Statistic,
+)
 from backwater.paper.formulas import Formula
 from backwater.paper.measures import Data, Lines, Samples, Value, evaluate, quantile
 from backwater.paper.quantities import Dimension, Quantity
@@ -357,7 +368,9 @@ def test_lines_are_samples_too() -> None:
 # --- Claims ----------------------------------------------------------------------------------
 
 MEASURE = Measure("m", source("fct", Dimension.TIME), percentile(0.5), Dimension.TIME)
-NO_FIGURE: Figure = None  # type: ignore[assignment]
+SCHEMES = Axis("x", tuple(Point(label, label) for label in "abcd"))
+RUNS = Group("runs", Path("x.toml"), (SCHEMES,), (), (1,), None, (), (1,), seeds_asked=7)
+NO_FIGURE = Figure("f", Path("f.toml"), "", "", "", "", (RUNS,), (), (), 1)
 
 
 class Table:
@@ -376,7 +389,8 @@ def pick(*labels: str) -> Pick:
 
 
 def claim(value: Pick, *bounds: Bound, over: Quantity | Pick | None = None) -> Claim:
-    return Claim("text", "place", "paper", value, over, bounds, "expected", "cause")
+    said = Claim("text", "place", "paper", value, over, bounds, "expected", "cause")
+    return replace(said, alike=True)  # so that others of the axis are not looked at
 
 
 def limit(value: float, low: bool, strict: bool = False) -> Bound:
@@ -444,15 +458,50 @@ def test_a_ratio_is_compared_with_the_like_ratio() -> None:
     table = Table(a=(6 * US, 8 * US), b=(2 * US, 2 * US), c=(9 * US, 15 * US), d=(3 * US, 3 * US))
     less = Bound(pick("c"), low=False, strict=True, over=pick("d"))
     judged = judge(claim(pick("a"), less, over=pick("b")), NO_FIGURE, table)
-    assert (judged.verdict, judged.seeds_that_hold) == (HOLDS, 1)
-    assert judged.ours == "7 µs / 2 µs = 3.5 against 4"
+    # 3 against 3, and 4 against 5: on average less, but not surely.
+    assert (judged.verdict, judged.seeds_that_hold) == (INCONCLUSIVE, 1)
+    assert judged.ours == "7 µs / 2 µs = 3.5 (seeds 3 to 4) against 4"
 
 
 def test_seeds_are_judged_one_by_one_too() -> None:
     table = Table(a=(1 * US, 2 * US, 6 * US))
     judged = judge(claim(pick("a"), limit(3 * US, low=False)), NO_FIGURE, table)
-    assert (judged.verdict, judged.seeds_that_hold, judged.seeds) == (HOLDS, 2, 3)
-    assert judged.ours == "3 µs (seeds 1 µs to 6 µs)"
+    assert (judged.verdict, judged.seeds_that_hold, judged.seeds) == (INCONCLUSIVE, 2, 3)
+    assert (judged.ours, judged.seeds_asked) == ("3 µs (seeds 1 µs to 6 µs)", 7)
+
+
+@pytest.mark.parametrize(
+    ("by_seed", "verdict"),
+    [
+        # Student's interval of the first: 2 ± 2.18 · 0.5 µs.
+        ((1.5, 2.5, 1.5, 2.5, 2.0), HOLDS),
+        ((3.5, 4.5, 3.5, 4.5, 4.0), DIFFERS),
+        ((2.0, 2.9, 2.0, 2.9, 4.0), INCONCLUSIVE),
+        # Without an interval all seeds count alike.
+        ((1.0, 2.0, math.inf), INCONCLUSIVE),
+        ((math.inf, math.inf, math.inf), DIFFERS),
+    ],
+)
+def test_a_claim_is_judged_by_the_interval_of_its_seeds(
+    by_seed: tuple[float, ...], verdict: str
+) -> None:
+    table = Table(a=tuple(value * US for value in by_seed))
+    assert judge(claim(pick("a"), limit(3 * US, low=False)), NO_FIGURE, table).verdict == verdict
+
+
+def test_measures_are_compared_seed_by_seed() -> None:
+    # They vary much with the seed, but the one is always 1 µs below the other.
+    ours, theirs = (1 * US, 9 * US, 4 * US), (2 * US, 10 * US, 5 * US)
+    less = claim(pick("a"), Bound(pick("b"), low=False, strict=True))
+    assert judge(less, NO_FIGURE, Table(a=ours, b=theirs)).verdict == HOLDS
+    assert judge(less, NO_FIGURE, Table(a=theirs, b=ours)).verdict == DIFFERS
+
+
+def test_what_holds_for_every_scheme_is_told() -> None:
+    low = replace(claim(pick("a"), limit(3 * US, low=False)), alike=False)
+    values = {"a": (1 * US,), "b": (2 * US,), "c": (3 * US,), "d": (2 * US,)}
+    assert judge(low, NO_FIGURE, Table(**values)).general
+    assert not judge(low, NO_FIGURE, Table(**{**values, "d": (4 * US,)})).general
 
 
 def test_no_data_holds_nothing() -> None:

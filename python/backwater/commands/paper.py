@@ -32,6 +32,10 @@ def paper(
     quick: Annotated[
         bool, Option("--quick", help="Run a reduced size, to see that it works.")
     ] = False,
+    seeds: Annotated[
+        int | None,
+        Option("--seeds", min=1, metavar="N", help="Run the first N seeds of each case only."),
+    ] = None,
     out: Annotated[
         Path, Option("-o", "--out", metavar="DIR", help="Where pictures and tables go.")
     ] = Path("out/paper"),
@@ -62,7 +66,7 @@ def paper(
         _list(as_json)
         return
     figures = [files.load(name) for name in files.wanted(names)]
-    work = _Work(figures, quick, out, as_json)
+    work = _Work(figures, quick, seeds, out, as_json)
     raise Exit(work.run(store or out / "runs", jobs, retry_failed, threads))
 
 
@@ -86,8 +90,11 @@ def _list(as_json: bool) -> None:
 class _Work:
     """Some figures that are to be reproduced."""
 
-    def __init__(self, figures: list[Figure], quick: bool, out: Path, as_json: bool) -> None:
-        self.figures, self.quick, self.out, self.as_json = figures, quick, out, as_json
+    def __init__(
+        self, figures: list[Figure], quick: bool, seeds: int | None, out: Path, as_json: bool
+    ) -> None:
+        self.figures, self.quick, self.seeds = figures, quick, seeds
+        self.out, self.as_json = out, as_json
         self.tasks: dict[str, dict[Place, Task]] = {}
         self.done: list[Reproduced] = []
         self.code = GOOD
@@ -127,7 +134,7 @@ class _Work:
         from backwater.paper.reproduce import tasks
 
         for figure in self.figures:
-            found = tasks(figure, self.quick)
+            found = tasks(figure, self.quick, self.seeds)
             try:
                 for task in found.values():
                     _ = task.key
@@ -157,8 +164,11 @@ class _Work:
                 say(f"error: {figure.name}: {tasks[place].command}: {said}")
                 self.code = self.code or FAILED
         command = f"backwater paper {figure.name}{' --quick' if self.quick else ''}"
+        if self.seeds:
+            command += f" --seeds {self.seeds}"
+        results = reproduce.Results(figure, runs, self.quick, self.seeds)
         try:
-            done = reproduce.finish(reproduce.Results(figure, runs, self.quick), self.out, command)
+            done = reproduce.finish(results, self.out, command)
         except RunError as error:
             say(f"error: {figure.name}: {error}")
             self.code = self.code or FAILED
@@ -198,19 +208,20 @@ def _print(done: Reproduced) -> None:
     figure = done.figure
     console.print(Text(f"{figure.name}  {figure.title}  ({figure.place})", style="bold"))
     console.print(Text(f"  {size_text(done.about)}"))
+    styles = {"holds": "green", "differs": "red", "inconclusive": "yellow"}
     for verdict in done.verdicts:
         holds = verdict.verdict == "holds"
         words = Text("  ")
-        words.append(f"{verdict.verdict:<8}", style="green" if holds else "red")
+        words.append(f"{verdict.verdict:<12}", style=styles[verdict.verdict])
         words.append(f" {verdict.text} ({verdict.place})")
         console.print(words)
         seeds = f"; holds in {verdict.seeds_that_hold} of {verdict.seeds} seeds"
         console.print(
             Text(
-                f"           paper: {verdict.paper}; ours: {verdict.ours}; "
+                f"               paper: {verdict.paper}; ours: {verdict.ours}; "
                 f"expected: {verdict.expected}{seeds if verdict.seeds > 1 else ''}"
             )
         )
         if verdict.cause and not holds:
-            console.print(Text(f"           cause: {verdict.cause}"))
+            console.print(Text(f"               cause: {verdict.cause}"))
     console.print(Text(f"  picture: {done.picture}\n"))

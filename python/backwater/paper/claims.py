@@ -1,4 +1,9 @@
-"""Judges what a paper says by what came out here."""
+"""Judges what a paper says by what came out here.
+
+A claim about something that has chance in it is judged by an interval: Student's, at 95 %, of what
+the single seeds have. It *holds* where the whole interval meets the bound, *differs* where none of
+it does, and is *inconclusive* otherwise.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +13,12 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any, Protocol
 
-from backwater.paper.figure import GROUP, Bound, Claim, Figure, Pick, Selection
+from backwater.campaign import statistics
+from backwater.paper.figure import GROUP, Bound, Claim, CurvePoint, Figure, Pick, Selection
 from backwater.paper.measures import Value
 from backwater.paper.quantities import Dimension, Quantity, text
 
-HOLDS, DIFFERS = "holds", "differs"
+HOLDS, DIFFERS, INCONCLUSIVE = "holds", "differs", "inconclusive"
 
 
 class Values(Protocol):
@@ -35,7 +41,16 @@ class Verdict:
     verdict: str
     seeds: int
     seeds_that_hold: int
+    seeds_asked: int
+    source: str
+    numeric: bool
+    general: bool
+    """What it says of one scheme is true of every other one of the figure as well."""
+
+    was: str
+    why: str
     cause: str
+    curve: CurvePoint | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields, to be written as JSON."""
@@ -45,18 +60,19 @@ class Verdict:
 def judge(claim: Claim, figure: Figure, values: Values) -> Verdict:
     """Compare a claim with what was measured. With several points, it must hold for each."""
     told: list[str] = []
-    whole = True
+    verdicts: list[str] = []
     by_seed: list[bool] = []
     for pick in single(claim.value):
         value = values.value(pick)
         over = _other(claim.over, pick, values)
         bounds = [_bound(bound, pick, values) for bound in claim.bounds]
-        divisor = over.value if over else None
-        whole &= _holds(claim, value.value, divisor, [b.value for b in bounds if b])
+        verdicts.append(_judged(claim, value, over, bounds))
         for seed in range(len(value.by_seed)):
-            others = [b.by_seed[seed % len(b.by_seed)] for b in bounds if b]
-            divisor = over.by_seed[seed % len(over.by_seed)] if over else None
-            holds = _holds(claim, value.by_seed[seed], divisor, others)
+            found = _of_seed(value, over, seed)
+            holds = not math.isnan(found) and all(
+                _meets(bound, found, other.by_seed[seed % len(other.by_seed)])
+                for bound, other in zip(claim.bounds, bounds, strict=True)
+            )
             if seed < len(by_seed):
                 by_seed[seed] &= holds
             else:
@@ -68,10 +84,17 @@ def judge(claim: Claim, figure: Figure, values: Values) -> Verdict:
         paper=claim.paper,
         expected=claim.expected,
         ours="; ".join(told),
-        verdict=HOLDS if whole else DIFFERS,
+        verdict=_worst(verdicts),
         seeds=len(by_seed),
         seeds_that_hold=sum(by_seed),
+        seeds_asked=1 if claim.value.measure.formula else _asked(claim, figure),
+        source=claim.source,
+        numeric=claim.numeric,
+        general=_is_general(claim, figure, values),
+        was=claim.was,
+        why=claim.why,
         cause=claim.cause,
+        curve=claim.curve,
     )
 
 
@@ -80,6 +103,17 @@ def single(pick: Pick) -> Iterator[Pick]:
     names = list(pick.select)
     for labels in product(*pick.select.values()):
         yield Pick(pick.measure, {n: (label,) for n, label in zip(names, labels, strict=True)})
+
+
+def _asked(claim: Claim, figure: Figure) -> int:
+    return figure.group(claim.value.select).seeds_asked
+
+
+def _worst(verdicts: Sequence[str]) -> str:
+    for verdict in (DIFFERS, INCONCLUSIVE):
+        if verdict in verdicts:
+            return verdict
+    return HOLDS
 
 
 def _other(than: Quantity | Pick | None, pick: Pick, values: Values) -> Value | None:
@@ -91,10 +125,11 @@ def _other(than: Quantity | Pick | None, pick: Pick, values: Values) -> Value | 
     return values.value(Pick(than.measure, _at(than.select, pick.select)))
 
 
-def _bound(bound: Bound, pick: Pick, values: Values) -> Value | None:
+def _bound(bound: Bound, pick: Pick, values: Values) -> Value:
     """Return what a value, or a ratio, is compared with: a number, or the like elsewhere."""
     than = _other(bound.than, pick, values)
-    if bound.over is None or than is None:
+    assert than is not None
+    if bound.over is None:
         return than
     over = _other(bound.over, pick, values)
     assert over is not None
@@ -110,15 +145,48 @@ def _at(select: Selection, point: Selection) -> Mapping[str, tuple[str, ...]]:
     }
 
 
-def _holds(claim: Claim, value: float, over: float | None, bounds: Sequence[float]) -> bool:
-    found = ratio(value, over) if over is not None else value
-    return not math.isnan(found) and all(
-        _meets(bound, found, than) for bound, than in zip(claim.bounds, bounds, strict=True)
+# --- One point -------------------------------------------------------------------------------
+
+
+def _judged(claim: Claim, value: Value, over: Value | None, bounds: Sequence[Value]) -> str:
+    """Judge one point by all bounds."""
+    found = ratio(value.value, over.value) if over else value.value
+    if math.isnan(found):
+        return DIFFERS
+    each = [_of_seed(value, over, seed) for seed in range(len(value.by_seed))]
+    return _worst(
+        [
+            _by_interval(bound, found, each, other)
+            for bound, other in zip(claim.bounds, bounds, strict=True)
+        ]
     )
 
 
+def _of_seed(value: Value, over: Value | None, seed: int) -> float:
+    if over is None:
+        return value.by_seed[seed]
+    return ratio(value.by_seed[seed], over.by_seed[seed % len(over.by_seed)])
+
+
+def _by_interval(bound: Bound, found: float, each: Sequence[float], other: Value) -> str:
+    """Judge one bound. A value is compared with another of the same seed."""
+    others = [other.by_seed[i % len(other.by_seed)] for i in range(len(each))]
+    if len(each) < 2:
+        return HOLDS if _meets(bound, found, other.value) else DIFFERS
+    apart = [v - o for v, o in zip(each, others, strict=True)]
+    if not all(map(math.isfinite, apart)):
+        meets = [_meets(bound, v, o) for v, o in zip(each, others, strict=True)]
+        return HOLDS if all(meets) else INCONCLUSIVE if any(meets) else DIFFERS
+    interval = statistics.mean(apart)
+    assert interval is not None and interval.low is not None and interval.high is not None
+    ends = {_meets(bound, end, 0.0) for end in (interval.low, interval.high)}
+    if len(ends) == 2:
+        return INCONCLUSIVE
+    return HOLDS if ends == {True} else DIFFERS
+
+
 def _meets(bound: Bound, value: float, than: float) -> bool:
-    if math.isnan(than):
+    if math.isnan(value) or math.isnan(than):
         return False
     if bound.low:
         return value > than if bound.strict else value >= than
@@ -132,8 +200,35 @@ def ratio(value: float, over: float) -> float:
     return math.inf if value > 0 else math.nan
 
 
+# --- Claims that tell nothing apart ----------------------------------------------------------
+
+
+def _is_general(claim: Claim, figure: Figure, values: Values) -> bool:
+    """Whether what is said of one scheme, against a number, is true of all others as well."""
+    if claim.alike or claim.curve or claim.value.measure.formula or isinstance(claim.over, Pick):
+        return False
+    if any(isinstance(bound.than, Pick) for bound in claim.bounds):
+        return False
+    for axis in figure.group(claim.value.select).axes:
+        others = [p.label for p in axis.points if p.label not in claim.value.select[axis.name]]
+        schemes = {point.scheme for point in axis.points}
+        if None in schemes or len(schemes) < 2 or not others:
+            continue
+        select = {**claim.value.select, axis.name: tuple(others)}
+        for pick in single(Pick(claim.value.measure, select)):
+            bounds = [_bound(bound, pick, values) for bound in claim.bounds]
+            over = _other(claim.over, pick, values)
+            if _judged(claim, values.value(pick), over, bounds) != HOLDS:
+                return False
+        return True
+    return False
+
+
+# --- Words -----------------------------------------------------------------------------------
+
+
 def _told(
-    claim: Claim, pick: Pick, value: Value, over: Value | None, bounds: Sequence[Value | None]
+    claim: Claim, pick: Pick, value: Value, over: Value | None, bounds: Sequence[Value]
 ) -> str:
     """Ours in words: the case where there are several, the value, its spread over seeds."""
     dimension = pick.measure.dimension
@@ -142,14 +237,14 @@ def _told(
         found = ratio(value.value, over.value)
         words = f"{words} / {text(over.value, dimension)} = {text(found, Dimension.NUMBER)}"
         dimension = Dimension.NUMBER
-    elif len(value.by_seed) > 1:
-        low, high = min(value.by_seed), max(value.by_seed)
-        if text(low, dimension) != text(high, dimension):
-            words += f" (seeds {text(low, dimension)} to {text(high, dimension)})"
+        each = [_of_seed(value, over, seed) for seed in range(len(value.by_seed))]
+        words += _spread(each, dimension)
+    else:
+        words += _spread(value.by_seed, dimension)
     others = [
         text(other.value, dimension)
         for bound, other in zip(claim.bounds, bounds, strict=True)
-        if isinstance(bound.than, Pick) and other is not None
+        if isinstance(bound.than, Pick)
     ]
     if others:
         words += f" against {' and '.join(others)}"
@@ -159,3 +254,11 @@ def _told(
         if len(labels) > 1 and axis != GROUP
     ]
     return f"{', '.join(several)}: {words}" if several else words
+
+
+def _spread(by_seed: Sequence[float], dimension: Dimension) -> str:
+    """Say between what the single seeds lie, where they differ."""
+    if len(by_seed) < 2:
+        return ""
+    low, high = text(min(by_seed), dimension), text(max(by_seed), dimension)
+    return f" (seeds {low} to {high})" if low != high else ""

@@ -67,6 +67,8 @@ class Group:
     profile: str | None
     quick_overrides: tuple[str, ...]
     quick_seeds: tuple[int | None, ...]
+    seeds_asked: int = 5
+    """How many seeds a claim needs to be judged; 1 where nothing is left to chance."""
 
     def axis(self, name: str) -> Axis | None:
         """Find an axis by name."""
@@ -182,6 +184,32 @@ class Claim:
     """The bounds in words."""
 
     cause: str
+    source: str = "paper"
+    """Who says so: the paper, or we (``"ours"``), apart from the score."""
+
+    alike: bool = False
+    """It says that there is no difference, so its bounds contain none."""
+
+    numeric: bool = False
+    """It compares with a number of the paper, not only with an order."""
+
+    was: str = ""
+    """Its bound before, where that was changed after a run."""
+
+    why: str = ""
+    """Why it was changed."""
+
+    curve: CurvePoint | None = None
+    """It is a point of a published curve."""
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """A point of a published curve: which panel, which line, which place."""
+
+    panel: str
+    line: str
+    x: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +259,11 @@ class Panel:
     formulas: tuple[Formula, ...] = ()
     published: tuple[Published, ...] = ()
     published_from: str = ""
+    judged: float | None = None
+    """How far a point may lie from a published curve, as a share; ``None``: they are not judged."""
+
+    unjudged: str = ""
+    """Why they are not."""
 
 
 @dataclass(frozen=True, slots=True)

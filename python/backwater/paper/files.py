@@ -10,7 +10,7 @@ import difflib
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from backwater.paper.figure import (
     Axis,
     Bound,
     Claim,
+    CurvePoint,
     Figure,
     Group,
     Mark,
@@ -127,6 +128,7 @@ def _figure(top: Table, name: str) -> Figure:
         book.measures[key] = _measure(declared.table(key), key, book)
     panels = tuple(_panel(table, book) for table in top.tables("panels"))
     claims = tuple(_claim(table, book) for table in top.tables("claims"))
+    claims += tuple(claim for panel in panels for claim in curve_claims(panel, book.group(panel)))
     if not panels:
         raise top.fail(None, "a figure needs at least one [[panels]]")
     top.close()
@@ -141,6 +143,10 @@ class _Book:
     sources: dict[str, Source]
     formulas: dict[str, Formula]
     measures: dict[str, Measure]
+
+    def group(self, panel: Panel) -> Group | None:
+        """Return the runs that a panel shows, if it shows any."""
+        return _group_of(self, panel.select) if panel.published else None
 
     def measure(self, table: Table, key: str, name: object) -> Measure:
         if not isinstance(name, str) or name not in self.measures:
@@ -177,6 +183,7 @@ def _group(table: Table, alone: bool) -> Group:
         profile=table.optional("profile"),
         quick_overrides=_overrides(quick, "set"),
         quick_seeds=_seeds(quick) if "seeds" in quick else seeds[:1],
+        seeds_asked=_seeds_asked(table),
     )
     names = [axis.name for axis in group.axes]
     for name in names:
@@ -185,6 +192,16 @@ def _group(table: Table, alone: bool) -> Group:
     quick.close()
     table.close()
     return group
+
+
+def _seeds_asked(table: Table) -> int:
+    """How many seeds its claims need: one where nothing is left to chance."""
+    chance = table.flag("chance") if "chance" in table else True
+    if chance:
+        return table.whole("seeds_asked", 5, 5)
+    if "seeds_asked" in table:
+        raise table.fail("seeds_asked", "runs without chance need one seed")
+    return 1
 
 
 _MOST_SEEDS = 100_000
@@ -545,9 +562,22 @@ def _panel(table: Table, book: _Book) -> Panel:
         formulas=drawn,
         published=published,
         published_from=table.text("published_from") if published else "",
+        judged=_judged(table, kind) if published else None,
+        unjudged=table.text("unjudged", "") if published else "",
     )
     table.close()
     return panel
+
+
+def _judged(table: Table, kind: str) -> float | None:
+    """How far a point may lie from a published curve; ``None``: they are only drawn."""
+    if "judged" not in table:
+        return None
+    if "unjudged" in table:
+        raise table.fail("unjudged", "`judged` says how far a point may lie from the curves")
+    if kind == "series":
+        raise table.fail("judged", "curves over time are not judged point by point")
+    return table.quantity("judged", Dimension.SHARE)
 
 
 def _drawn_formulas(table: Table, book: _Book, kind: str) -> tuple[Formula, ...]:
@@ -693,9 +723,92 @@ def _claim(table: Table, book: _Book) -> Claim:
         over = _than(table, "over", table.get("over"), book, value, dimension)
         dimension = Dimension.NUMBER
     bounds, expected = _bounds(table, book, value, dimension, isinstance(over, Pick))
-    claim = Claim(text, place, paper, value, over, bounds, expected, table.text("cause", ""))
+    alike = table.flag("alike")
+    if ("was" in table) != ("why" in table):
+        raise table.fail(None, "a bound that was changed says `was`, the one before, and `why`")
+    claim = Claim(
+        text=text,
+        place=place,
+        paper=paper,
+        value=value,
+        over=over,
+        bounds=bounds,
+        expected=expected,
+        cause=table.text("cause", ""),
+        source=table.one_of("source", ("paper", "ours"), "paper"),
+        alike=alike,
+        numeric=not alike and ("near" in table or "within" in table),
+        was=table.text("was", ""),
+        why=table.text("why", ""),
+    )
     table.close()
     return claim
+
+
+def curve_claims(panel: Panel, group: Group | None) -> list[Claim]:
+    """Claims of a panel: each point of each published curve, within its tolerance."""
+    if panel.judged is None or group is None:
+        return []
+    claims: list[Claim] = []
+    for curve in panel.published:
+        if panel.by is not None and curve.point is None:
+            continue  # of something that is not run here
+        select = dict(panel.select)
+        for axis in group.axes:
+            select.setdefault(axis.name, axis.labels())
+        if panel.by is not None and curve.point is not None:
+            select[panel.by] = (curve.point,)
+        claims += _points_of(panel, curve, group, select)
+    return claims
+
+
+def _points_of(panel: Panel, curve: Published, group: Group, select: Selection) -> list[Claim]:
+    line = curve.point or curve.text
+    across = group.axis(panel.x) if panel.x else None
+    claims = []
+    for x, y in zip(curve.x, curve.y, strict=True):
+        at = dict(select)
+        if panel.kind == "by-size":
+            if x not in panel.edges:
+                continue
+            assert panel.source is not None and panel.statistic is not None
+            i = panel.edges.index(x)
+            low = panel.edges[i - 1] + 1 if i else 0.0
+            source = replace(panel.source, sizes=(low, x + 1))
+            measure = Measure("", source, panel.statistic, source.dimension)
+            place, paper = f"up to {Quantity(x, Dimension.SIZE)}", y
+        elif panel.kind == "cdf":
+            assert panel.source is not None
+            word = "max" if y >= 1 else f"p{y * 100:g}"
+            statistic = Statistic(word, quantile=None if y >= 1 else y)
+            measure = Measure("", panel.source, statistic, panel.source.dimension)
+            place, paper = word, x
+        else:
+            assert across is not None
+            measure, paper = panel.measures[0], y
+            place = next(p.label for p in across.points if p.number == x)
+            at[across.name] = (place,)
+        claims.append(_point_claim(panel, line, place, paper, Pick(measure, at)))
+    return claims
+
+
+def _point_claim(panel: Panel, line: str, place: str, paper: float, value: Pick) -> Claim:
+    by, dimension = panel.judged, value.measure.dimension
+    assert by is not None
+    told = str(Quantity(paper, dimension))
+    ends = (Quantity(paper * (1 - by), dimension), Quantity(paper * (1 + by), dimension))
+    return Claim(
+        text=f"{panel.title}: {line}, {place}",
+        place=panel.published_from,
+        paper=told,
+        value=value,
+        over=None,
+        bounds=(Bound(ends[0], True, False), Bound(ends[1], False, False)),
+        expected=f"{told} ± {by * 100:g} %",
+        cause="",
+        numeric=True,
+        curve=CurvePoint(panel.title, line, place),
+    )
 
 
 def _pick(table: Table, key: str, book: _Book, given: Selection) -> Pick:

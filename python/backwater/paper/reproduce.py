@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from backwater.errors import RunError
 from backwater.files import write_whole
-from backwater.paper.claims import Values, Verdict, judge
+from backwater.paper.claims import DIFFERS, HOLDS, INCONCLUSIVE, Values, Verdict, judge
 from backwater.paper.figure import Figure, Group, Pick, Selection
 from backwater.paper.measures import Data, Value
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _WIDTH = 120
 """Characters of a line of Markdown."""
 
+VERDICTS = (HOLDS, DIFFERS, INCONCLUSIVE)
+
 Place = tuple[str, tuple[tuple[str, str], ...], int | None]
 """Where a run belongs: its group, its labels by axis, its seed."""
 
@@ -29,8 +31,14 @@ Place = tuple[str, tuple[tuple[str, str], ...], int | None]
 class Results(Values):
     """The runs of a figure, found by the labels of their axes."""
 
-    def __init__(self, figure: Figure, runs: dict[Place, Run], quick: bool = False) -> None:
-        self.figure, self.quick = figure, quick
+    def __init__(
+        self,
+        figure: Figure,
+        runs: dict[Place, Run],
+        quick: bool = False,
+        most_seeds: int | None = None,
+    ) -> None:
+        self.figure, self.quick, self.most_seeds = figure, quick, most_seeds
         self.data = Data()
         self._runs = runs
 
@@ -41,7 +49,11 @@ class Results(Values):
             (axis.name, select[axis.name][0] if axis.name in select else axis.points[0].label)
             for axis in group.axes
         )
-        return [self._runs[group.name, tags, seed] for seed in _seeds(group, self.quick)]
+        return [self._runs[group.name, tags, seed] for seed in self.seeds(group)]
+
+    def seeds(self, group: Group) -> tuple[int | None, ...]:
+        """Return the seeds of a group that were run."""
+        return _seeds(group, self.quick, self.most_seeds)
 
     def value(self, pick: Pick) -> Value:
         """Value of a measure where each axis is at one point."""
@@ -53,14 +65,14 @@ class Results(Values):
         return list(self._runs.values())
 
 
-def tasks(figure: Figure, quick: bool = False) -> dict[Place, Task]:
-    """Return the runs that a figure needs."""
+def tasks(figure: Figure, quick: bool = False, most_seeds: int | None = None) -> dict[Place, Task]:
+    """Return the runs that a figure needs, with the first of its seeds only where told."""
     from backwater.campaign import Task
 
     found = {}
     for group in figure.groups:
         for case in group.cases(quick):
-            for seed in _seeds(group, quick):
+            for seed in _seeds(group, quick, most_seeds):
                 found[group.name, case.tags, seed] = Task(
                     scenario=group.scenario,
                     scheme=case.scheme,
@@ -71,8 +83,8 @@ def tasks(figure: Figure, quick: bool = False) -> dict[Place, Task]:
     return found
 
 
-def _seeds(group: Group, quick: bool) -> tuple[int | None, ...]:
-    return group.quick_seeds if quick else group.seeds
+def _seeds(group: Group, quick: bool, most: int | None) -> tuple[int | None, ...]:
+    return (group.quick_seeds if quick else group.seeds)[:most]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +132,7 @@ def _about(results: Results, verdicts: Iterable[Verdict], command: str) -> dict[
         "quick": results.quick,
         "command": command,
         "runs": len(runs),
-        "seeds": max((len(_seeds(g, results.quick)) for g in figure.groups), default=0),
+        "seeds": max((len(results.seeds(group)) for group in figure.groups), default=0),
         "schemes": schemes,
         "flows": sum(run.summary["flows"]["started"] for run in runs),
         "unfinished": sum(run.summary["flows"]["unfinished"] for run in runs),
@@ -152,18 +164,43 @@ def write_table(folder: Path, paper: str, order: Sequence[str]) -> Path | None:
 
 def _table(paper: str, entries: Sequence[dict[str, Any]]) -> str:
     claims = [claim for entry in entries for claim in entry["claims"]]
-    holding = sum(claim["verdict"] == "holds" for claim in claims)
     about = (
-        f"Of {len(claims)} claims in {len(entries)} figures {holding} hold and "
-        f"{len(claims) - holding} differ. The file is written by `backwater paper {paper}`; "
-        "nothing is tuned so that a claim holds. A value over several seeds is that of all their "
-        "flows or samples together, with the range of the single seeds behind it; *(k of n)* says "
-        "in how many seeds a claim holds by itself."
+        f"The file is written by `backwater paper {paper}`; nothing is tuned so that a claim "
+        "holds. What has chance in it is judged by the 95 % interval of its seeds: *holds* or "
+        "*differs* where the whole interval says so, else *inconclusive*; *(k of n)* says in how "
+        "many seeds a claim holds by itself. A value over several seeds is that of all their flows "
+        "or samples together, with the range of the single seeds behind it. Only statements of "
+        "the paper and points of its curves count; what we add stands apart. The rules are in "
+        "[paper.md](../../paper.md#how-claims-are-judged)."
     )
     lines = [f"# Claims of the paper: {paper}", "", *_paragraph(about), ""]
+    lines += [*_score(claims), ""]
     for entry in entries:
         lines += _section(entry)
     return "\n".join(lines)
+
+
+def _score(claims: Sequence[dict[str, Any]]) -> list[str]:
+    """Count verdicts, by what the claims are."""
+    told = [claim for claim in claims if claim["source"] == "paper"]
+    rows = {
+        "statements of the paper": [c for c in told if not c["curve"]],
+        "of these with a number": [c for c in told if not c["curve"] and c["numeric"]],
+        "points of its curves": [c for c in told if c["curve"]],
+        "ours, apart": [c for c in claims if c["source"] != "paper"],
+    }
+    lines = [
+        "| | claims | holds | differs | inconclusive | of these on too few seeds "
+        "| hold for every scheme |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, chosen in rows.items():
+        counts = [sum(c["verdict"] == verdict for c in chosen) for verdict in VERDICTS]
+        few = sum(c["seeds"] < c["seeds_asked"] for c in chosen)
+        general = sum(c["general"] and c["verdict"] == HOLDS for c in chosen)
+        cells = (name, len(chosen), *counts, few, general)
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return lines
 
 
 def _section(entry: dict[str, Any]) -> list[str]:
@@ -175,17 +212,57 @@ def _section(entry: dict[str, Any]) -> list[str]:
         for paragraph in entry["about"].split("\n\n"):
             lines += [*_paragraph(paragraph), ""]
     lines += [*_paragraph(f"Command: `{entry['command']}`. {size_text(entry)}"), ""]
-    if not entry["claims"]:
-        return lines
-    lines += ["| claim | place | paper | expected | ours | verdict |", "|---|---|---|---|---|---|"]
-    for claim in entry["claims"]:
-        cells = (claim["text"], claim["place"], claim["paper"], claim["expected"], claim["ours"])
-        lines.append("| " + " | ".join(map(_cell, cells)) + f" | {_verdict(claim)} |")
-    lines.append("")
-    causes = [claim for claim in entry["claims"] if claim["cause"] and claim["verdict"] != "holds"]
+    if entry.get("note"):
+        lines += [*_paragraph(f"**{entry['note']}**"), ""]
+    claims = entry["claims"]
+    lines += _rows([c for c in claims if c["source"] == "paper" and not c["curve"]])
+    for panel in dict.fromkeys(c["curve"]["panel"] for c in claims if c["curve"]):
+        lines += _points([c for c in claims if c["curve"] and c["curve"]["panel"] == panel])
+    beside = [c for c in claims if c["source"] != "paper"]
+    if beside:
+        lines += ["No statements of the paper, and not in the score:", "", *_rows(beside)]
+    causes = [c for c in claims if c["cause"] and c["verdict"] != HOLDS]
     for claim in causes:
         lines += _paragraph(f"- *{_cell(claim['text'])}*: {_cell(claim['cause'])}", indent="  ")
-    return [*lines, ""] if causes else lines
+    changed = [claim for claim in claims if claim["was"]]
+    for claim in changed:
+        was = f"its bound was {claim['was']}, and is {claim['expected']}: {claim['why']}"
+        lines += _paragraph(f"- *{_cell(claim['text'])}*: {_cell(was)}", indent="  ")
+    return [*lines, ""] if causes or changed else lines
+
+
+def _rows(claims: Sequence[dict[str, Any]]) -> list[str]:
+    """Write claims as a table."""
+    if not claims:
+        return []
+    lines = ["| claim | place | paper | expected | ours | verdict |", "|---|---|---|---|---|---|"]
+    for claim in claims:
+        cells = (claim["text"], claim["place"], claim["paper"], claim["expected"], claim["ours"])
+        lines.append("| " + " | ".join(map(_cell, cells)) + f" | {_verdict(claim)} |")
+    return [*lines, ""]
+
+
+def _points(claims: Sequence[dict[str, Any]]) -> list[str]:
+    """Write the points of a panel's published curves: a row per curve, ours against the paper's."""
+    panel, place = claims[0]["curve"]["panel"], claims[0]["place"]
+    tolerance = claims[0]["expected"].rpartition("±")[2].strip()
+    xs = list(dict.fromkeys(claim["curve"]["x"] for claim in claims))
+    lines = _paragraph(
+        f"Points of curves, {panel}: ours against those published ({place}), within ±{tolerance}; "
+        "**bold** where it differs, *italic* where it is inconclusive:"
+    )
+    lines += ["", "| | " + " | ".join(xs) + " |", "|---" * (len(xs) + 1) + "|"]
+    for line in dict.fromkeys(claim["curve"]["line"] for claim in claims):
+        of = {c["curve"]["x"]: c for c in claims if c["curve"]["line"] == line}
+        cells = [_point(of[x]) if x in of else "" for x in xs]
+        lines.append(f"| {_cell(line)} | " + " | ".join(cells) + " |")
+    return [*lines, ""]
+
+
+def _point(claim: dict[str, Any]) -> str:
+    mark = {HOLDS: "", DIFFERS: "**"}.get(claim["verdict"], "*")
+    ours = claim["ours"].partition(" (seeds")[0]
+    return f"{mark}{ours}{mark} / {claim['paper']}"
 
 
 def _paragraph(text: str, indent: str = "") -> list[str]:
@@ -221,9 +298,13 @@ def size_text(entry: dict[str, Any]) -> str:
 
 
 def _verdict(claim: dict[str, Any]) -> str:
-    verdict = claim["verdict"] if claim["verdict"] == "holds" else f"**{claim['verdict']}**"
+    verdict = claim["verdict"] if claim["verdict"] == HOLDS else f"**{claim['verdict']}**"
     if claim["seeds"] > 1:
         verdict += f" ({claim['seeds_that_hold']} of {claim['seeds']})"
+    if claim["seeds"] < claim["seeds_asked"]:
+        verdict += f", {claim['seeds_asked']} seeds asked"
+    if claim["general"] and claim["verdict"] == HOLDS:
+        verdict += ", as for every other scheme here"
     return verdict
 
 

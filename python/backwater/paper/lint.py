@@ -1,0 +1,69 @@
+"""Refuses claims that cannot fail, or that are no claims of a paper.
+
+A claim is of use if it could be false. So a comparison that a tie meets, a band around "no
+difference" and a bound that every number meets are refused, unless the paper says that there is no
+difference (``alike = true``). Nor does what we say ourselves pass for a statement of the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from backwater.paper.figure import Bound, Claim, Figure, Pick
+from backwater.paper.quantities import Quantity
+
+_OURS = ("specs/", "docs/", "ours")
+
+
+def complaints(figure: Figure) -> list[str]:
+    """Say what is wrong with the claims of a figure."""
+    found = [
+        f"{figure.name}: {claim.text}: {said}"
+        for claim in figure.claims
+        for said in _of_claim(claim)
+    ]
+    found += [
+        f"{figure.name}: {panel.title}: published curves are claims: say `judged`, how far a point "
+        "may lie from them, or `unjudged`, why they are only drawn"
+        for panel in figure.panels
+        if panel.published and panel.judged is None and not panel.unjudged
+    ]
+    return found
+
+
+def _of_claim(claim: Claim) -> Iterator[str]:
+    if claim.source == "paper" and claim.place.startswith(_OURS):
+        yield f'`{claim.place}` is no place of the paper: say source = "ours"'
+    if claim.alike or claim.curve:
+        return
+    divided = isinstance(claim.over, Pick) and claim.over.measure == claim.value.measure
+    for bound in claim.bounds:
+        yield from _of_bound(bound, divided)
+    if divided and _contains(claim, 1.0):
+        yield (
+            "its band contains 1, no difference: narrow it, or say `alike = true` where the "
+            "paper says that there is none"
+        )
+
+
+def _of_bound(bound: Bound, divided: bool) -> Iterator[str]:
+    if isinstance(bound.than, Pick):
+        if not bound.strict:
+            yield "a tie meets it: use `above` or `below`, or `alike = true`"
+        return
+    if bound.low and bound.than.value < (0 if bound.strict else 1e-300):
+        yield "every number meets its lower bound"
+    if divided and not bound.strict and bound.than.value == 1:
+        yield "a tie meets it: use `above` or `below`, or `alike = true`"
+
+
+def _contains(claim: Claim, value: float) -> bool:
+    """Whether a number lies inside all bounds of a claim."""
+    for bound in claim.bounds:
+        if not isinstance(bound.than, Quantity):
+            return False
+        edge = bound.than.value
+        beyond = value < edge if bound.low else value > edge
+        if beyond or (bound.strict and value == edge):
+            return False
+    return True
