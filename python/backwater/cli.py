@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from backwater.commands import breakdown, campaign, graph, interchange, links, paper, spfc
+from backwater.commands import breakdown, campaign, graph, interchange, links, paper, spfc, wire
 from backwater.commands.common import (
     BAD_INPUT,
     FAILED,
@@ -272,6 +272,7 @@ interchange.register(app)
 links.register(app)
 paper.register(app)
 spfc.register(app)
+wire.register(app)
 
 
 def main() -> None:

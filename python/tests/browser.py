@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import os
-import shutil
 import subprocess
 import tempfile
 import time
@@ -16,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
+from tools import program
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 FLAGS = [
@@ -37,13 +35,7 @@ PATIENCE_S = 20
 
 def chromium() -> str:
     """Return the browser; without one the test is skipped, or fails where nothing may be."""
-    for name in ("chromium", "chromium-browser", "google-chrome"):
-        if found := shutil.which(name):
-            return found
-    why = "chromium is not installed (.ci/tools lists what tests need)"
-    if os.environ.get("BACKWATER_NO_SKIP") == "1":
-        pytest.fail(why)
-    pytest.skip(why)
+    return program("chromium", "chromium-browser", "google-chrome")
 
 
 class Tab:

@@ -1,0 +1,35 @@
+"""The command that hands out what Wireshark needs to read our frames."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+from backwater.commands.common import say
+from backwater.commands.declare import App, Option
+
+
+def register(app: App) -> None:
+    """Add `dissector`."""
+    app.add(dissector)
+
+
+def dissector(
+    out: Annotated[
+        Path | None, Option("-o", "--out", metavar="PATH", help="Copy it to this file or folder.")
+    ] = None,
+) -> None:
+    """Print where the dissector for Wireshark is, which reads the frames of docs/wire.md."""
+    from backwater.errors import RunError
+    from backwater.wireshark import DISSECTOR
+
+    if out is None:
+        print(DISSECTOR)
+        return
+    try:
+        copy = Path(shutil.copy(DISSECTOR, out))
+    except OSError as error:
+        raise RunError(f"cannot write {out}: {error.strerror}") from error
+    print(copy)
+    say("Wireshark reads it with -X lua_script:PATH, or from the folder of personal Lua plugins.")

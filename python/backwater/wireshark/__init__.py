@@ -1,0 +1,6 @@
+"""What Wireshark needs to read the frames of docs/wire.md."""
+
+from pathlib import Path
+
+DISSECTOR = Path(__file__).with_name("backwater.lua")
+"""The dissector, a script in Lua."""
