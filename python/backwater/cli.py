@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from backwater.commands import breakdown, campaign, graph, interchange, links, paper, spfc, wire
+from backwater.commands import (
+    breakdown,
+    campaign,
+    graph,
+    interchange,
+    links,
+    paper,
+    spfc,
+    timeline,
+    wire,
+)
 from backwater.commands.common import (
     BAD_INPUT,
     FAILED,
@@ -272,6 +282,7 @@ interchange.register(app)
 links.register(app)
 paper.register(app)
 spfc.register(app)
+timeline.register(app)
 wire.register(app)
 
 

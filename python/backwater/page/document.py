@@ -76,7 +76,9 @@ def _bokeh() -> tuple[str, ...]:
     # Importing the package takes half a second; only its files are needed.
     found = find_spec("bokeh")
     if found is None or not found.submodule_search_locations:
-        raise RunError("the package `bokeh`, which draws the figures, is not installed")
+        raise RunError(
+            "the package `bokeh`, which draws the figures, is not installed: `pip install bokeh`"
+        )
     folder = Path(found.submodule_search_locations[0]) / "server" / "static" / "js"
     try:
         return tuple((folder / name).read_text(encoding="utf-8") for name in BOKEH)

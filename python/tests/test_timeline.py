@@ -1,0 +1,202 @@
+"""Traces for Perfetto: units, nesting, names, and what does not fit."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from collections import defaultdict
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from conftest import TINY, Backwater
+
+import backwater
+from backwater import timeline
+
+Events = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def run(command: Backwater, tmp_path_factory: pytest.TempPathFactory) -> backwater.Run:
+    """A run with pauses, whose causes and queues were recorded."""
+    path = tmp_path_factory.mktemp("timeline")
+    (path / "scenario.toml").write_text(
+        TINY.replace('"200KB"', '"20MB"') + '[switch]\nbuffer = "1MB"\n'
+        '[record]\npauses = { flows = false }\nqueues = { every = "10us", ports = "switches" }\n'
+    )
+    done = command("run", path / "scenario.toml", "--scheme", "dcqcn", "-o", path / "out")
+    assert done.returncode == 0, done.stderr
+    return backwater.Run(path / "out")
+
+
+def events_of(path: Path) -> Events:
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    content = json.loads(text)
+    assert content["displayTimeUnit"] == "ns"
+    found: Events = content["traceEvents"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def events(run: backwater.Run, tmp_path_factory: pytest.TempPathFactory) -> Events:
+    path = tmp_path_factory.mktemp("trace") / "trace.json"
+    written = timeline.write(run, path)
+    found = events_of(path)
+    assert written.events == sum(event["ph"] != "M" for event in found)
+    assert written.cut_ps is None
+    return found
+
+
+def slices(events: Events, name: str) -> Events:
+    return [e for e in events if e["ph"] == "X" and e["name"].startswith(name)]
+
+
+def test_every_flow_is_a_slice_in_microseconds(events: Events, run: backwater.Run) -> None:
+    drawn = {e["args"]["flow"]: e for e in slices(events, "→ ")}
+    assert len(drawn) == run.flows.height
+    for row in run.flows.iter_rows(named=True):
+        event = drawn[row["id"]]
+        assert event["pid"] == row["src"] + 1
+        assert event["ts"] == row["start_ps"] / 1e6
+        assert event["dur"] == (row["received_ps"] - row["start_ps"]) / 1e6
+        assert event["args"]["bytes"] == row["bytes"]
+
+
+def test_slices_of_a_thread_follow_each_other(events: Events) -> None:
+    threads = defaultdict(list)
+    for event in events:
+        if event["ph"] == "X":
+            threads[event["pid"], event["tid"]].append((event["ts"], event["dur"]))
+    assert len(threads) > 10
+    for members in threads.values():
+        for (ts, dur), (following, _) in pairwise(sorted(members)):
+            assert ts + dur <= following * (1 + 1e-12)
+
+
+def test_every_pause_is_there_with_its_congested_port(events: Events, run: backwater.Run) -> None:
+    drawn = slices(events, "paused")
+    assert len(drawn) == run.pauses.height > 0
+    spent = sum(event["dur"] for event in drawn)
+    held = run.pauses.select((pl.col("to_ps") - pl.col("from_ps")).sum()).item()
+    assert spent == pytest.approx(held / 1e6)
+    roots = set(run.pause_causes["root_name"].cast(pl.String))
+    named = [e for e in drawn if e["name"].startswith("paused for ")]
+    assert {e["name"].split()[2] for e in named} <= roots
+    assert named
+
+
+def test_buffers_and_queues_are_counters(events: Events, run: backwater.Run) -> None:
+    counters = defaultdict(list)
+    for event in events:
+        if event["ph"] == "C":
+            counters[event["pid"], event["name"]].append((event["ts"], event["args"]["bytes"]))
+    for node, rows in run.queues.group_by("node"):
+        told = counters[int(str(node[0])) + 1, "buffer"]
+        assert max(b for _, b in told) == rows["used_bytes"].max()
+        assert [at for at, _ in told] == sorted(at for at, _ in told)
+    assert sum(name.startswith("queue → ") for _, name in counters) > 4
+
+
+def test_all_that_is_used_has_a_name(events: Events) -> None:
+    named = {(e["pid"], e.get("tid")) for e in events if e["name"].endswith("_name")}
+    for event in events:
+        assert (event["pid"], None) in named
+        if event["ph"] == "X":
+            assert (event["pid"], event["tid"]) in named
+    names = {e["args"]["name"] for e in events if e["name"] == "process_name"}
+    assert {"host0", "leaf0", "spine0"} <= names
+
+
+def test_what_does_not_fit_is_said(
+    run: backwater.Run, command: Backwater, tmp_path: Path, events: Events
+) -> None:
+    done = command("timeline", run.path, "--limit", "300", "-o", "short.json.gz", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "note: the trace ends at" in done.stderr
+    assert done.stdout.strip() == "short.json.gz"
+    found = [e for e in events_of(tmp_path / "short.json.gz") if e["ph"] != "M"]
+    assert 0 < len(found) <= 300
+    last = max(e["ts"] for e in found)
+    # Everything that begins before the cut is there.
+    assert len(found) == sum(e["ph"] != "M" and e["ts"] <= last for e in events)
+
+
+def test_a_window_is_a_part(run: backwater.Run, command: Backwater, tmp_path: Path) -> None:
+    window = ("--from", "100us", "--to", "0.2ms")
+    done = command("timeline", run.path, *window, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = events_of(tmp_path / "tiny-dcqcn.trace.json.gz")
+    assert all(100 <= e["ts"] < 200 for e in found if e["ph"] != "M")
+    assert any(e["ph"] == "X" for e in found)
+    for bad in (("--from", "5"), ("--to", "5KB"), ("--from", "1s")):
+        refused = command("timeline", run.path, *bad, cwd=tmp_path)
+        assert refused.returncode in (1, 2)
+        assert "Traceback" not in refused.stderr
+    assert "the run goes from 0 to" in refused.stderr
+
+
+def test_flows_that_have_not_ended_go_to_the_end_of_the_run(
+    run: backwater.Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "cut"
+    shutil.copytree(run.path, path)
+    late = pl.when(pl.col("id") == run.flows["id"][0]).then(None).otherwise(pl.col("received_ps"))
+    run.flows.with_columns(late.alias("received_ps")).write_parquet(path / "flows.parquet")
+    cut = backwater.Run(path)
+    timeline.write(cut, tmp_path / "trace.json")
+    (open_,) = [
+        e for e in events_of(tmp_path / "trace.json") if e.get("args", {}).get("unfinished")
+    ]
+    assert open_["ts"] + open_["dur"] == pytest.approx(cut.summary["end_ps"] / 1e6)
+
+
+def test_ranks_and_collectives_are_there_where_a_run_has_them(
+    run: backwater.Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "ranks"
+    shutil.copytree(run.path, path)
+    pl.DataFrame(
+        {
+            "workload": ["train"] * 3,
+            "rank": [0, 0, 1],
+            "index": [0, 1, 0],
+            "kind": ["calc", "send", "recv"],
+            "peer": [None, 1, 0],
+            "bytes": [0, 1000, 1000],
+            "start_ps": [0, 1_000_000, 0],
+            "end_ps": [5_000_000, 6_000_000, 7_000_000],
+        }
+    ).write_parquet(path / "operations.parquet")
+    pl.DataFrame(
+        {
+            "workload": ["train"],
+            "group": [None],
+            "instance": [0],
+            "kind": ["all-reduce"],
+            "start_ps": [0],
+            "end_ps": [7_000_000],
+        },
+        schema_overrides={"group": pl.UInt32},
+    ).write_parquet(path / "collectives.parquet")
+    timeline.write(backwater.Run(path), tmp_path / "trace.json")
+    found = events_of(tmp_path / "trace.json")
+    calc, send, recv = (slices(found, kind)[0] for kind in ("calc", "send", "recv"))
+    assert (calc["ts"], calc["dur"], send["ts"], send["dur"]) == (0, 5, 1, 5)
+    assert calc["tid"] != send["tid"]  # They overlap, so they lie in lanes.
+    assert recv["tid"] not in (calc["tid"], send["tid"])
+    assert slices(found, "all-reduce")[0]["dur"] == 7
+    names = {e["args"]["name"] for e in found if e["name"].endswith("_name")}
+    assert {"train: operations", "train: collectives", "rank 0", "rank 0, lane 2"} <= names
+
+
+def test_several_runs_and_bad_places_are_refused(
+    comparison: backwater.Comparison, command: Backwater, tmp_path: Path
+) -> None:
+    assert command("timeline", comparison.path).returncode == 2
+    missing = tmp_path / "none" / "trace.json"
+    done = command("timeline", comparison["bfc"].path, "-o", missing)
+    assert (done.returncode, "cannot write" in done.stderr) == (1, True)
