@@ -202,6 +202,24 @@ class Run:
         return self.table("waiting")
 
     @cached_property
+    def blame(self) -> polars.DataFrame:
+        """A row per finished flow: what its completion time consists of: ``[record] blame``.
+
+        All columns but ``flow`` and ``fct_ps`` are parts, in picoseconds, that add up to
+        ``fct_ps``: ``nic_*`` at its NIC, all others of the packet that completed it.
+        """
+        return self.table("blame")
+
+    @cached_property
+    def blame_hops(self) -> polars.DataFrame:
+        """The same by port that the last packet left by, the NIC's first: ``[record] blame``.
+
+        ``spent_ps`` went to ``part`` at the port of ``node`` towards ``peer``; a pause goes back to
+        the port ``root_port`` of ``root_node``.
+        """
+        return self.table("blame_hops")
+
+    @cached_property
     def resolved(self) -> str:
         """The scenario with every value filled in, as TOML."""
         try:

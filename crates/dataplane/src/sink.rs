@@ -1,6 +1,7 @@
 //! What a state machine may ask of its driver.
 
 use crate::nic::flow::FlowEnd;
+use crate::nic::wait::Wait;
 use crate::packet::{Packet, PacketId};
 use crate::units::Time;
 
@@ -71,6 +72,19 @@ pub trait Sink {
     }
     /// A switch has queued a PFC resume for the upstream of `port`.
     fn pfc_resume_sent(&mut self, _port: u16, _class: u8, _frame: PacketId) {}
+    /// A switch has queued a pause for the upstream of a port that names a queue or a flow there, as `queue` of
+    /// its own port `egress` is too long: `frame`, whose cold part is free for a driver that follows pauses.
+    fn hold_sent(&mut self, _frame: PacketId, _egress: u16, _queue: u32) {}
+    /// A frame that names a queue or a flow by this number holds it at `port`, or lets it go.
+    fn hold_received(&mut self, _port: u16, _number: u32, _on: bool) {}
+    /// A packet that a hop scheme held back has joined a queue.
+    fn released(&mut self, _id: PacketId) {}
+    /// Whether [`Sink::flow_waits`] is listened to.
+    fn follows_flows(&self) -> bool {
+        false
+    }
+    /// What a flow waits for from now on (NICs only). May repeat itself.
+    fn flow_waits(&mut self, _flow: u32, _wait: Wait) {}
     /// The last acknowledgement of a flow came back to its sender (NICs only).
     fn finished(&mut self, end: FlowEnd);
 }

@@ -9,7 +9,7 @@ use common::*;
 use dataplane::config::Admission;
 use dataplane::units::{NS, Time, US};
 use fabric::measure::{
-    DelayBin, DelayHistogram, PauseRecording, QueueHistogram, QueueSeries, RecordSpec,
+    Blame, DelayBin, DelayHistogram, PauseRecording, QueueHistogram, QueueSeries, RecordSpec,
     RecordedPorts, RttHistogram, Throughput, Waiting, WaitingRecord,
 };
 use fabric::record::{Counters, PauseRecord};
@@ -41,6 +41,7 @@ fn everything() -> RecordSpec {
             window_ps: (0, 1000 * US),
         }),
         pauses: Some(PauseRecording { flows: true }),
+        blame: Some(Blame),
         waiting: Some(Waiting {
             window_ps: (2 * US, 90 * US),
         }),
@@ -110,6 +111,8 @@ fn recording_changes_no_result_and_neither_does_elision_change_what_is_recorded(
             assert_eq!(a.histogram, b.histogram, "{name}, {what}");
             assert_eq!(a.rtt, b.rtt, "{name}, {what}");
             assert_eq!(a.waiting, b.waiting, "{name}, {what}");
+            assert_eq!(a.blame, b.blame, "{name}, {what}");
+            assert_eq!(a.hops, b.hops, "{name}, {what}");
         }
     }
 }

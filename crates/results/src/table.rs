@@ -121,7 +121,7 @@ fn field(column: &ColumnInfo) -> Field {
         Values::OptionF64(_) => (DataType::Float64, true),
         Values::Bool(_) => (DataType::Boolean, false),
         Values::NodeName(_) | Values::NodeTier(_) | Values::TrafficName(_) => (names(), false),
-        Values::Direction(_) => (DataType::Utf8, false),
+        Values::Direction(_) | Values::Word(_) => (DataType::Utf8, false),
     };
     Field::new(column.name, kind, nullable)
 }
@@ -159,6 +159,7 @@ impl Names {
             Values::NodeName(nodes) => self.nodes.column(nodes),
             Values::NodeTier(nodes) => self.tiers.column(nodes),
             Values::TrafficName(traffics) => self.traffics.column(traffics),
+            Values::Word(words) => Arc::new(StringArray::from(words)),
             Values::Direction(pairs) => {
                 let level = |node: u32| self.levels[node as usize];
                 let words = pairs

@@ -398,6 +398,11 @@ pub(crate) trait HopScheme: Sized {
         false
     }
 
+    /// Whether a packet that was just admitted was held back, if only for the moment.
+    fn held_back(&self, _packet: &Packet) -> bool {
+        false
+    }
+
     /// Sums that must agree between switches, if it has credits.
     fn books(&self) -> Option<CreditBooks> {
         None

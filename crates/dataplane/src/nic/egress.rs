@@ -13,6 +13,7 @@ use super::fifo::Fifo;
 use super::flow::FlowStart;
 use super::reach::{OUT_OF_REACH, Reach};
 use super::recovery::{Progress, Repair};
+use super::wait::Wait;
 use crate::config::NicConfig;
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, PacketId};
@@ -114,6 +115,15 @@ impl Flow {
         }
         self.next += 1;
         self.next - 1
+    }
+
+    /// What it waits for that has nothing it may send.
+    pub const fn blocked_by(&self) -> Wait {
+        if self.next < self.packets {
+            Wait::Window
+        } else {
+            Wait::Answers
+        }
     }
 
     pub const fn progress(&self, mtu: u16) -> Progress {
@@ -403,9 +413,10 @@ impl Egress {
     }
 
     /// A flow that may send joins the end of its ring.
-    pub fn enter_ring(&mut self, slot: u32) {
+    pub fn enter_ring<S: Sink>(&mut self, slot: u32, sink: &mut S) {
         let flow = &mut self.flows[slot as usize];
         flow.state = State::Ready;
+        sink.flow_waits(flow.start.flow, Wait::Turn);
         flow.link = NO_SLOT;
         let class = flow.class;
         let port = &mut self.ports[flow.start.port as usize];
@@ -434,7 +445,7 @@ impl Egress {
         let flow = &self.flows[slot as usize];
         if flow.state == State::Paced && flow.next_ps <= now {
             let port = flow.start.port;
-            self.enter_ring(slot);
+            self.enter_ring(slot, sink);
             sink.kick(port);
         }
     }
@@ -607,6 +618,7 @@ impl Egress {
         sink: &mut S,
     ) -> bool {
         let nth = usize::from(queue);
+        sink.hold_received(port, number, on);
         if on {
             return self.held.insert(number, ()).is_none();
         }
@@ -623,7 +635,7 @@ impl Egress {
             let flow = &mut self.flows[slot as usize];
             let next = flow.link;
             if flow.start.flow == number {
-                self.enter_ring(slot);
+                self.enter_ring(slot, sink);
             } else {
                 let queue = &mut self.ports[port as usize].queues[nth];
                 flow.link = queue.parked;
@@ -637,7 +649,13 @@ impl Egress {
 
     /// FG-42: pauses or resumes a destination. False where that changed nothing. Flows wait from
     /// their next turn on.
-    pub fn pause_destination(&mut self, port: u16, dst: u32, on: bool) -> bool {
+    pub fn pause_destination<S: Sink>(
+        &mut self,
+        port: u16,
+        dst: u32,
+        on: bool,
+        sink: &mut S,
+    ) -> bool {
         if on {
             return self.destinations.pause(port, dst);
         }
@@ -646,7 +664,7 @@ impl Egress {
         };
         while slot != NO_SLOT {
             let next = self.flows[slot as usize].link;
-            self.enter_ring(slot);
+            self.enter_ring(slot, sink);
             slot = next;
         }
         true
@@ -655,13 +673,13 @@ impl Egress {
     /// All parked flows of a port stand in the ring again; those that are still held are parked
     /// when their turn comes.
     // LNK-21
-    pub fn unpark(&mut self, port: u16) {
+    pub fn unpark<S: Sink>(&mut self, port: u16, sink: &mut S) {
         for queue in 0..self.ports[port as usize].queues.len() {
             let queue = &mut self.ports[port as usize].queues[queue];
             let mut slot = std::mem::replace(&mut queue.parked, NO_SLOT);
             while slot != NO_SLOT {
                 let next = self.flows[slot as usize].link;
-                self.enter_ring(slot);
+                self.enter_ring(slot, sink);
                 slot = next;
             }
         }
@@ -687,11 +705,12 @@ impl Egress {
             return false;
         }
         q.paused = on;
+        sink.hold_received(port, queue.into(), on);
         if !on {
             let mut slot = std::mem::replace(&mut q.parked, NO_SLOT);
             while slot != NO_SLOT {
                 let next = self.flows[slot as usize].link;
-                self.enter_ring(slot);
+                self.enter_ring(slot, sink);
                 slot = next;
             }
             sink.kick(port);
@@ -766,6 +785,12 @@ impl Egress {
             };
             visit(flow.start.cookie, flow.bytes_below(flow.acked, mtu), why);
         }
+    }
+
+    /// Classes of a port that wait for the neighbour: that it pauses, and that it has no room for.
+    pub fn held_classes(&self, port: u16) -> (u8, u8) {
+        let p = &self.ports[port as usize];
+        (p.paused_by_frames, p.held_classes)
     }
 
     /// Classes of a port that are paused.

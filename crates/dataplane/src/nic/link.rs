@@ -74,10 +74,10 @@ impl Egress {
             for flow in flows {
                 self.held.remove(&flow.start.flow);
             }
-            self.unpark(port);
+            self.unpark(port, sink);
         }
         for dst in self.destinations.paused_at(port) {
-            self.pause_destination(port, dst, false);
+            self.pause_destination(port, dst, false, sink);
         }
         self.pause_exactly(config, port, &[], sink);
     }

@@ -21,6 +21,7 @@ mod reach;
 mod receiver;
 pub(crate) mod recovery;
 mod sender;
+pub(crate) mod wait;
 
 use std::sync::Arc;
 
@@ -36,6 +37,7 @@ use half::{Common, SendingHalf};
 use halves::{Half, each};
 use host::Host;
 pub use reach::{CUT_OFF, OUT_OF_REACH};
+pub use wait::Wait;
 
 /// A NIC with one or several ports. Give it flows, packets and the time.
 #[derive(Debug)]
@@ -244,6 +246,12 @@ impl Nic {
     #[must_use]
     pub fn is_pacing(&self) -> bool {
         self.common.egress.is_pacing()
+    }
+
+    /// Classes of a port that may not send, as bits: paused by the neighbour, and without room there.
+    #[must_use]
+    pub fn held_classes(&self, port: u16) -> (u8, u8) {
+        self.common.egress.held_classes(port)
     }
 
     /// What the mechanisms did.

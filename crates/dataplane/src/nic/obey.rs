@@ -179,7 +179,10 @@ impl<S: Sink> Egress for PortEgress<'_, S> {
 
     // FG-42: each NIC that gets one has requested it.
     fn pause_destination(&mut self, dst: u32, on: bool) {
-        let changed = self.nic.egress.pause_destination(self.port, dst, on);
+        let changed = self
+            .nic
+            .egress
+            .pause_destination(self.port, dst, on, self.sink);
         self.note(changed);
         if !on {
             self.sink.kick(self.port);

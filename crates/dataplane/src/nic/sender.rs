@@ -5,6 +5,7 @@ use super::egress::{AlarmKind, Flow, State};
 use super::flow::{FlowEnd, FlowStart};
 use super::half::{Common, SendingHalf};
 use super::recovery::Reply;
+use super::wait::Wait;
 use crate::cc::{AckInfo, Control, Listed, LossInfo, Mixed, PerClass};
 use crate::config::{NicConfig, Sending};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
@@ -165,10 +166,11 @@ impl<C: Chosen> Sender<C> {
         if flow.next_ps > now {
             flow.state = State::Paced;
             let at = flow.next_ps;
+            sink.flow_waits(flow.start.flow, Wait::Pace(at));
             nic.egress.alarm(at, AlarmKind::Pace, slot, sink);
         } else {
             let port = flow.start.port;
-            nic.egress.enter_ring(slot);
+            nic.egress.enter_ring(slot, sink);
             sink.kick(port);
         }
     }
@@ -206,13 +208,18 @@ impl<C: Chosen> Sender<C> {
                 egress.release(slot);
             } else if cut {
                 flow.state = State::Cut; // LNK-13
+                sink.flow_waits(flow.start.flow, Wait::Reach);
             } else if egress.destinations.is_paused(port, flow.start.dst) {
                 flow.state = State::Waiting;
+                sink.flow_waits(flow.start.flow, Wait::Destination);
                 flow.link = egress.destinations.wait(port, flow.start.dst, slot);
             } else if queue.paused
                 || !egress.held.is_empty() && egress.held.contains_key(&flow.start.flow)
             {
                 flow.state = State::Parked;
+                let by_queue = queue.paused.then_some(flow.queue.into());
+                let number = by_queue.unwrap_or(flow.start.flow);
+                sink.flow_waits(flow.start.flow, Wait::Paused(number));
                 flow.link = queue.parked;
                 queue.parked = slot;
             } else {
@@ -221,6 +228,7 @@ impl<C: Chosen> Sender<C> {
                     return Some(self.send_one(now, nic, port, slot, arena, sink));
                 }
                 flow.state = State::Blocked;
+                sink.flow_waits(flow.start.flow, flow.blocked_by());
                 self.await_rise(nic, slot, sink);
             }
         }
@@ -290,12 +298,14 @@ impl<C: Chosen> Sender<C> {
                 flow.asked_ps = now;
             }
             flow.state = State::Blocked;
+            sink.flow_waits(flow.start.flow, flow.blocked_by());
             self.await_rise(nic, slot, sink);
         } else if flow.next_ps <= now + on_wire {
-            nic.egress.enter_ring(slot);
+            nic.egress.enter_ring(slot, sink);
         } else {
             flow.state = State::Paced;
             let at = flow.next_ps;
+            sink.flow_waits(flow.start.flow, Wait::Pace(at));
             nic.egress.alarm(at, AlarmKind::Pace, slot, sink);
         }
         let id = arena.alloc(hot, cold);
@@ -410,6 +420,7 @@ impl<C: Chosen> Sender<C> {
             return;
         }
         nic.counters.timeouts += 1;
+        sink.flow_waits(flow.start.flow, Wait::TimedOut);
         flow.progress_ps = now;
         let at = flow.progress(config.mtu);
         let control = &mut self.controls[slot as usize];

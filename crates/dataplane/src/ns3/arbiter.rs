@@ -13,6 +13,7 @@ use crate::nic::egress::Egress;
 use crate::nic::fifo::Fifo;
 use crate::nic::flow::{FlowEnd, FlowStart};
 use crate::nic::half::{Common, SendingHalf};
+use crate::nic::wait::Wait;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::prefetch::prefetch;
 use crate::sink::Sink;
@@ -71,6 +72,21 @@ impl Pair {
         let under_way =
             self.bytes_below(self.next, config.mtu) - self.bytes_below(self.acked, config.mtu);
         under_way >= self.control.window(control(config), &self.start.path)
+    }
+}
+
+impl Pair {
+    /// What it waits for, its port apart.
+    fn wait(&self, config: &NicConfig, egress: &Egress) -> Wait {
+        if !self.unsent() {
+            Wait::Answers
+        } else if self.held_by_window(config) {
+            Wait::Window
+        } else if egress.destinations.is_paused(0, self.start.dst) {
+            Wait::Destination
+        } else {
+            Wait::Pace(self.next_ps)
+        }
     }
 }
 
@@ -178,6 +194,16 @@ impl Scan {
         let earliest = pairs.filter(|p| p.unsent()).map(|p| p.next_ps).min();
         if let Some(at) = earliest.filter(|&at| at > now) {
             self.wake_at(at, sink);
+        }
+    }
+
+    /// Says what each flow waits for, where somebody listens.
+    // BLM-11
+    fn note_waits<S: Sink>(&self, nic: &Common, sink: &mut S) {
+        if sink.follows_flows() {
+            for pair in self.list.iter().map(|&slot| &self.pairs[slot as usize]) {
+                sink.flow_waits(pair.start.flow, pair.wait(&nic.config, &nic.egress));
+            }
         }
     }
 
@@ -347,6 +373,7 @@ impl SendingHalf for Scan {
         };
         self.list.push(slot);
         sink.kick(0);
+        self.note_waits(nic, sink);
     }
 
     fn receive<S: Sink>(
@@ -369,6 +396,7 @@ impl SendingHalf for Scan {
             }
             Kind::Ack | Kind::Nak => {
                 self.acknowledged(now, config, id, arena, sink);
+                self.note_waits(nic, sink);
                 arena.free(id);
             }
             // NS3-23: scenarios have notifications on ACKs only.
@@ -410,9 +438,12 @@ impl SendingHalf for Scan {
         if let Some(place) = self.scan(now, config, egress) {
             self.last = place;
             let slot = self.list[place];
-            return Some(self.send(now, config, slot, arena, &mut nic.counters));
+            let sent = self.send(now, config, slot, arena, &mut nic.counters);
+            self.note_waits(nic, sink);
+            return Some(sent);
         }
         self.set_alarm(now, sink);
+        self.note_waits(nic, sink);
         None
     }
 
@@ -438,6 +469,7 @@ impl SendingHalf for Scan {
         let path = pair.start.path;
         let next = pair.control.tick(control(&nic.config), &path, now, tick);
         Self::schedule(pair, which, next, sink);
+        self.note_waits(nic, sink);
     }
 
     #[inline]

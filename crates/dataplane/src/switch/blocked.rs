@@ -2,8 +2,9 @@
 //! Changes nothing.
 
 use super::Switch;
+use super::queueing::HeldBy;
 use crate::hop::{Hop, HopScheme, ask};
-use crate::packet::{Arena, flag};
+use crate::packet::{Arena, Packet, flag};
 
 /// A queue with packets that a pause holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,46 @@ pub enum Holds {
 }
 
 impl Switch {
+    /// The port at which an admitted packet waits, and whether a hop scheme holds it back there.
+    #[must_use]
+    pub fn waits_at(&self, packet: &Packet) -> (u16, bool) {
+        if ask!(&self.hop, hop => hop.held_back(packet), false) {
+            return (packet.queue as u16, true);
+        }
+        (self.core.queueing.get(packet.queue).port, false)
+    }
+
+    /// The port of a queue.
+    #[must_use]
+    pub fn port_of(&self, queue: u32) -> u16 {
+        self.core.queueing.get(queue).port
+    }
+
+    /// The class of a queue.
+    #[must_use]
+    pub fn class_of(&self, queue: u32) -> u8 {
+        self.core.queueing.get(queue).class
+    }
+
+    /// What keeps a queue that holds packets from sending.
+    // BLM-22
+    #[must_use]
+    pub fn held_by(&self, queue: u32, arena: &Arena) -> Option<HeldBy> {
+        self.core.queueing.held_by(queue, arena)
+    }
+
+    /// Classes of a port that may not send, as bits: paused by the neighbour, and without room there.
+    #[must_use]
+    pub fn held_classes(&self, port: u16) -> (u8, u8) {
+        self.core.queueing.held_classes(port)
+    }
+
+    /// Whether the first packet of a queue can hold it, by its flow.
+    #[must_use]
+    pub fn holds_flows(&self) -> bool {
+        self.core.queueing.holds_flows()
+    }
+
     /// Whether something that is paused may wait at a port. Quick; may be wrong with yes.
     #[inline]
     #[must_use]
@@ -42,17 +83,13 @@ impl Switch {
     pub fn for_each_stuck(&self, port: u16, arena: &Arena, mut visit: impl FnMut(StuckQueue)) {
         let queueing = &self.core.queueing;
         let paused = queueing.waits_for_neighbour(port);
-        let by_flow = queueing.holds_flows();
         queueing.for_each_queue(port, |state| {
             let q = queueing.get(state.queue);
             let by_class = paused >> q.class & 1 != 0;
             if !by_class && !q.paused {
                 return;
             }
-            let named = match by_flow {
-                true => arena.hot(state.head).flow,
-                false => u32::from(q.number),
-            };
+            let named = queueing.name(state.queue, arena);
             visit(StuckQueue {
                 queue: state.queue,
                 class: q.class,

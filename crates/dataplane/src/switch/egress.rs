@@ -48,6 +48,8 @@ impl<S: Sink> Egress for PortEgress<'_, S> {
         let queueing = &mut self.core.queueing;
         let mut changed = true;
         if let Some(queue) = queueing.by_number(self.port, queue) {
+            self.sink
+                .hold_received(self.port, queueing.get(queue).number.into(), on);
             changed = queueing.get(queue).paused != on;
             queueing.set_paused(queue, on, self.arena);
         }
@@ -64,6 +66,7 @@ impl<S: Sink> Egress for PortEgress<'_, S> {
 
     // BFC-37
     fn pause_flow(&mut self, flow: u32, _queue: u16, on: bool) {
+        self.sink.hold_received(self.port, flow, on);
         let own = self.core.classifier.own_queue(self.port, flow);
         let queueing = &mut self.core.queueing;
         let changed = queueing.hold_flow(self.port, flow, on, own, self.arena);

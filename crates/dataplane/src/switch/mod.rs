@@ -48,7 +48,7 @@ pub use mmu::{division, headroom_bytes, pausable_classes};
 pub use needs::Needs;
 pub use pairs::Pairs;
 pub use pipeline::{Stranded, SwitchCounters, SwitchPortCounters};
-pub use queueing::QueueState;
+pub use queueing::{HeldBy, QueueState};
 
 pub use crate::classes::{CONTROL_CLASS, DATA_CLASS};
 

@@ -71,6 +71,17 @@ impl Queue {
     }
 }
 
+/// What keeps a queue from sending that has packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeldBy {
+    /// Its class is paused.
+    Class,
+    /// Its neighbour has no room for its class.
+    Room,
+    /// A pause that names it, or the flow of its first packet, by this number.
+    Named(u32),
+}
+
 /// A queue that holds packets, as others see it.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueState {
@@ -928,6 +939,35 @@ impl Queueing {
     /// Whether pauses name flows.
     pub const fn holds_flows(&self) -> bool {
         self.held_flows.is_some()
+    }
+
+    /// The number under which a pause of the neighbour names a queue that holds packets: its own, or the flow of
+    /// its first packet.
+    pub fn name(&self, queue: u32, arena: &Arena) -> u32 {
+        let q = self.get(queue);
+        match self.holds_flows() {
+            true => arena.hot(q.head).flow,
+            false => q.number.into(),
+        }
+    }
+
+    /// Classes of a port that the neighbour pauses, and those that it has no room for.
+    pub fn held_classes(&self, port: u16) -> (u8, u8) {
+        let p = &self.ports[port as usize];
+        (p.paused, p.shaped)
+    }
+
+    /// What keeps a queue that holds packets from sending.
+    pub fn held_by(&self, queue: u32, arena: &Arena) -> Option<HeldBy> {
+        let q = self.get(queue);
+        let (paused, shaped) = self.held_classes(q.port);
+        if (paused | paused << self.behind) >> q.class & 1 != 0 {
+            Some(HeldBy::Class)
+        } else if shaped >> q.class & 1 != 0 {
+            Some(HeldBy::Room)
+        } else {
+            q.paused.then(|| HeldBy::Named(self.name(queue, arena)))
+        }
     }
 
     /// Classes of a port that wait for the neighbour: by its pauses, or as it has no room for them.

@@ -15,6 +15,7 @@ use super::{
 use crate::mixed::MixedMap;
 use crate::nic::flow::{FlowEnd, FlowStart};
 use crate::nic::recovery::arrivals::Arrivals;
+use crate::nic::wait::Wait;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
 use crate::param::{Conflict, Param, Values};
 use crate::sink::Sink;
@@ -100,6 +101,8 @@ struct Outgoing {
     /// Packets that the receiver misses.
     lost: VecDeque<u32>,
     retransmitted: u32,
+    /// Packets that credits have let go and that have not left.
+    let_go: u32,
     /// A request for credits waits to be sent.
     asks: bool,
     /// When anything was last heard of it.
@@ -315,6 +318,8 @@ impl ExpressPass {
             return;
         };
         cx.counters.driven.credits_used += 1;
+        flow.let_go += 1;
+        cx.sink.flow_waits(packet.flow, Wait::Turn);
         let job = Job::Data {
             psn,
             credit: packet.psn,
@@ -567,6 +572,10 @@ impl ExpressPass {
                 let (mut hot, mut cold) = data_packet(cx.now, cx.frames, &flow.start, slot, psn);
                 cold.credit = credit;
                 cold.done_ps = credit_ps;
+                flow.let_go -= 1;
+                if flow.let_go == 0 {
+                    cx.sink.flow_waits(number, Wait::Receiver);
+                }
                 let again = psn < flow.reached;
                 flow.reached = flow.reached.max(psn + 1);
                 flow.retransmitted += u32::from(again);
@@ -588,6 +597,7 @@ impl ExpressPass {
         let silent = cx.now >= flow.heard_ps + timeout_ps;
         if silent {
             cx.counters.timeouts += 1;
+            cx.sink.flow_waits(number, Wait::TimedOut);
             flow.heard_ps = cx.now;
             flow.next = flow.acked;
             flow.lost.clear();
@@ -771,11 +781,13 @@ impl Transport for ExpressPass {
                 acked: 0,
                 lost: VecDeque::new(),
                 retransmitted: 0,
+                let_go: 0,
                 asks: true,
                 heard_ps: cx.now,
                 stopped_ps: None,
             },
         );
+        cx.sink.flow_waits(start.flow, Wait::Receiver);
         self.do_later(cx, start, slot, Job::Ask);
         self.alarms.push(Reverse(Alarm {
             at: cx.now + cx.config.timeout_ps,

@@ -12,6 +12,7 @@ use super::{
 use crate::mixed::MixedMap;
 use crate::nic::flow::{FlowEnd, FlowStart};
 use crate::nic::recovery::arrivals::Arrivals;
+use crate::nic::wait::Wait;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
 use crate::param::{self, Conflict, Param, Value, Values};
 use crate::sink::Sink;
@@ -165,6 +166,7 @@ impl Homa {
             return;
         }
         flow.waits = true;
+        cx.sink.flow_waits(number, Wait::Turn);
         let class = cx.frames.data_class + flow.start.class;
         let port = flow.start.port;
         let next = Next {
@@ -427,6 +429,7 @@ impl Homa {
             && !flow.has_something()
         {
             cx.counters.timeouts += 1;
+            cx.sink.flow_waits(number, Wait::TimedOut);
             flow.lost.push_back(0);
         }
         self.revive(cx, slot, number);
@@ -729,6 +732,7 @@ impl Transport for Homa {
                 continue;
             };
             flow.waits = false;
+            cx.sink.flow_waits(next.flow, Wait::Receiver);
             let again = flow.lost.pop_front();
             let psn = match again {
                 Some(psn) => psn,

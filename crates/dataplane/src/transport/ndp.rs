@@ -12,6 +12,7 @@ use super::{
 use crate::mixed::MixedMap;
 use crate::nic::flow::{FlowEnd, FlowStart};
 use crate::nic::recovery::arrivals::Arrivals;
+use crate::nic::wait::Wait;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
 use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
 use crate::sink::Sink;
@@ -173,6 +174,7 @@ impl Ndp {
             return;
         }
         flow.waits = true;
+        cx.sink.flow_waits(number, Wait::Turn);
         let class = cx.frames.data_class + flow.start.class;
         let port = flow.start.port;
         self.rings[port as usize * self.classes + class as usize].push_back((slot, number));
@@ -409,6 +411,7 @@ impl Ndp {
                 None => {
                     flow.allowance = 0;
                     flow.waits = false;
+                    cx.sink.flow_waits(number, Wait::Receiver);
                     continue;
                 }
             };
@@ -419,6 +422,7 @@ impl Ndp {
                 self.rings[ring].push_back((slot, number));
             } else {
                 flow.allowance = 0;
+                cx.sink.flow_waits(number, Wait::Receiver);
             }
             let (mut hot, cold) = data_packet(cx.now, cx.frames, &flow.start, slot, psn);
             hot.hash = flow.path(&mut || cx.sink.draw());
@@ -439,6 +443,7 @@ impl Ndp {
         let mut more = 0;
         if cx.now >= flow.deadline(timeout_ps) {
             cx.counters.timeouts += 1;
+            cx.sink.flow_waits(number, Wait::TimedOut);
             flow.news_ps = cx.now;
             while let Some(&(psn, sent_ps)) = flow.flight.front()
                 && sent_ps + timeout_ps <= cx.now

@@ -191,6 +191,7 @@ fn partition<C: Calendar>(
         switches: places.switches(part),
         nic: &plan.nic,
         one_path: plan.switch.path != PathChoice::Packet,
+        links_fail: link_states.is_some(),
     };
     let recording = Recording::new(&plan.record, &setup);
     let core = Core {
@@ -209,6 +210,9 @@ fn partition<C: Calendar>(
         follows: plan.record.follows_pauses(),
         pauses_sent: Vec::new(),
         reading: None,
+        listens: plan.record.follows_flows(),
+        heard: Vec::new(),
+        reading_root: None,
         events: 0,
         watched: plan.record.watches_queues(),
         replayed: ns3::draws(&plan.switch, graph),

@@ -4,6 +4,7 @@ use dataplane::packet::{Kind, PacketId};
 use kernel::calendar::{Calendar, Event, phase};
 use kernel::small_sort::{FEW, order_few};
 
+use super::measure::Sending;
 use super::node::NodeSink;
 use super::outbox::Leaving;
 use super::partition::Partition;
@@ -93,6 +94,9 @@ impl<C: Calendar> Partition<C> {
         if MORE && !self.core.pauses_sent.is_empty() {
             self.follow_pauses_sent();
         }
+        if MORE && self.core.listens {
+            self.follow_holds(link, true);
+        }
         let Some(id) = sent else { return };
         self.put_on_link::<MORE>(link, id);
         if more || !self.settings.elide {
@@ -115,6 +119,21 @@ impl<C: Calendar> Partition<C> {
         let links = &mut self.core.links;
         let arrival = links.send(now, link, size, data);
         let near = &links.near[link as usize];
+        if MORE
+            && self.core.listens
+            && let Some(recording) = &mut self.recording
+        {
+            recording.sends(&Sending {
+                now,
+                link,
+                from_host: (near.node as usize) < self.nics.len(),
+                id,
+                packet: self.arena.hot(id),
+                cold: self.arena.cold(id),
+                takes_ps: near.busy_ps - now,
+                delay_ps: near.delay_ps,
+            });
+        }
         if near.leaves {
             let leaving = Leaving {
                 to: links.far[link as usize].node,

@@ -8,6 +8,7 @@ use kernel::digest::fold;
 
 use super::node::{Core, NodeSink};
 use super::partition::Partition;
+use super::recording::Came;
 
 impl<C: Calendar> Partition<C> {
     /// Handles every event before `limit`, instant by instant.
@@ -93,6 +94,9 @@ impl<C: Calendar> Partition<C> {
                 self.core.links.kick(event.id());
             }
         }
+        if MORE && !self.core.heard.is_empty() {
+            self.tell_measures();
+        }
     }
 
     // ENG-01
@@ -114,6 +118,7 @@ impl<C: Calendar> Partition<C> {
         if MORE && self.core.follows {
             self.read_pause(node, port, id);
         }
+        let came = (MORE && self.core.listens).then(|| Came::of(&self.arena, id, base, port));
         let sink = &mut NodeSink {
             core: &mut self.core,
             node,
@@ -128,6 +133,9 @@ impl<C: Calendar> Partition<C> {
                 if MORE && !self.core.pauses_sent.is_empty() {
                     self.follow_pauses_sent();
                 }
+                if let Some(came) = came {
+                    self.follow_to_switch(node, came);
+                }
                 if !self.core.notices.dropped.is_empty() {
                     self.send_notices();
                 }
@@ -141,6 +149,11 @@ impl<C: Calendar> Partition<C> {
                 nic.receive(now, port, id, &mut self.arena, sink);
                 if MORE && let (Some(received), Some(recording)) = (received, &mut self.recording) {
                     recording.after_receive(now, received, nic);
+                }
+                if let Some(came) = came
+                    && came.is_frame
+                {
+                    self.follow_holds(came.link, false);
                 }
                 if !self.core.ends.is_empty() {
                     self.note_ends();
@@ -217,7 +230,13 @@ impl<C: Calendar> Partition<C> {
         let sink = &mut NodeSink::of(&mut self.core, node);
         match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => self.switches[switch].timer(now, &mut self.arena, sink),
-            None => self.nics[node as usize].timer(now, &mut self.arena, sink),
+            None => {
+                self.nics[node as usize].timer(now, &mut self.arena, sink);
+                // NIC-41: what completes a flow may have arrived before.
+                if !self.core.ends.is_empty() {
+                    self.note_ends();
+                }
+            }
         }
     }
 

@@ -80,6 +80,10 @@ impl<C: Calendar> Partition<C> {
             ways: self.parameters.path_count(src, dst),
         };
         self.flows.started += 1;
+        if let Some(recording) = &mut self.recording {
+            let links = (src, self.graph.peer_index(dst as usize) as u32);
+            recording.flow_started(now, &flow, links);
+        }
         let sink = &mut NodeSink::of(&mut self.core, node);
         self.nics[node as usize].start(now, &start, sink);
     }
@@ -98,6 +102,9 @@ impl<C: Calendar> Partition<C> {
             record.acked_ps = Some(end.acked_ps);
             record.retransmitted = end.retransmitted;
             self.check_slowdown(&record, end);
+            if self.core.listens {
+                self.close_account(end, &record.flow);
+            }
             self.flows.finished.push(record);
         }
         self.core.ends = ends;

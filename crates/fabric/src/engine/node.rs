@@ -1,7 +1,7 @@
 //! What a node reaches through its sink: its own ports, timer and random stream, and the counters of its
 //! partition.
 
-use dataplane::nic::FlowEnd;
+use dataplane::nic::{FlowEnd, Wait};
 use dataplane::packet::{Packet, PacketId};
 use dataplane::sink::{DROP_CAUSES, DropCause, Sink};
 use dataplane::switch::{Level, MixedMap};
@@ -11,6 +11,7 @@ use kernel::calendar::{Calendar, Event, phase};
 use kernel::digest::fold;
 use kernel::random::Stream;
 
+use super::heard::Heard;
 use super::lanes::Lanes;
 use super::link_ends::Links;
 use super::notices::Notices;
@@ -67,6 +68,11 @@ pub(super) struct Core<C> {
     pub follows: bool,
     pub pauses_sent: Vec<PauseSent>,
     pub reading: Option<u32>,
+    /// Flows and packets are followed: what nodes have said in this event, and the port to which the frame goes
+    /// back that is being read.
+    pub listens: bool,
+    pub heard: Vec<Heard>,
+    pub reading_root: Option<u32>,
     pub events: u64,
     /// Something watches queues, and wants to see every kick.
     pub watched: bool,
@@ -99,6 +105,14 @@ impl<C: Calendar> Core<C> {
                 self.links.pauses[link as usize].resumes += 1;
                 self.pauses.push(self.pause_record(key, pause, now, false));
             }
+        }
+    }
+
+    /// Keeps what a node says, where somebody listens.
+    #[inline]
+    fn hear(&mut self, heard: Heard) {
+        if self.listens {
+            self.heard.push(heard);
         }
     }
 
@@ -214,6 +228,8 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
         if cause != DropCause::Link && !excused {
             self.core.broken_promises += u64::from(self.core.lossless >> packet.class() & 1);
         }
+        let (flow, psn) = (packet.flow, packet.psn);
+        self.core.hear(Heard::Dropped { flow, psn });
         let node = &mut self.core.nodes[self.node as usize];
         let what = u64::from(packet.flow) << 32 | u64::from(packet.psn);
         node.digest = fold(fold(node.digest, self.core.now), what);
@@ -227,6 +243,40 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
             self.core.notices.dropped.push((self.node, id));
         }
         announced
+    }
+
+    fn hold_sent(&mut self, frame: PacketId, egress: u16, queue: u32) {
+        let node = self.node;
+        self.core.hear(Heard::HoldSent {
+            node,
+            frame,
+            egress,
+            queue,
+        });
+    }
+
+    fn hold_received(&mut self, port: u16, number: u32, on: bool) {
+        let (link, root) = (self.base + u32::from(port), self.core.reading_root);
+        self.core.hear(Heard::HoldReceived {
+            link,
+            number,
+            on,
+            root,
+        });
+    }
+
+    fn released(&mut self, id: PacketId) {
+        let node = self.node;
+        self.core.hear(Heard::Released { node, id });
+    }
+
+    fn follows_flows(&self) -> bool {
+        self.core.listens
+    }
+
+    #[inline]
+    fn flow_waits(&mut self, flow: u32, wait: Wait) {
+        self.core.hear(Heard::Waits { flow, wait });
     }
 
     fn draw(&mut self) -> u64 {

@@ -69,6 +69,9 @@ impl<C: Calendar> Partition<C> {
                 Some(switch) => self.switches[switch].transmit(now, port, &mut self.arena, sink),
                 None => self.nics[node as usize].transmit(now, port, &mut self.arena, sink),
             };
+            if self.core.listens {
+                self.follow_holds(link, true);
+            }
             self.serve_in_order(before);
             if let Some(id) = sent {
                 self.put_on_link::<true>(link, id);

@@ -1,12 +1,45 @@
 //! Connects a partition with what it records.
 
 use dataplane::hop::pfc::PauseClasses;
-use dataplane::packet::{Frame, PacketId};
+use dataplane::nic::FlowEnd;
+use dataplane::packet::{Arena, Frame, PacketId};
 use dataplane::units::Time;
+use traffic::Flow;
 
+use super::heard::Heard;
 use super::measure::{Recording, View};
 use super::merge::Merged;
 use super::partition::Partition;
+use crate::record::Violation;
+
+/// Accounts that do not add up are named up to this number.
+const MOST_VIOLATIONS: usize = 20;
+
+/// A frame that has come to a switch. Its record may be another's by now.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Came {
+    pub id: PacketId,
+    pub flow: u32,
+    pub psn: u32,
+    /// It is a frame between neighbours.
+    pub is_frame: bool,
+    /// The link back.
+    pub link: u32,
+}
+
+impl Came {
+    /// A frame at a port of the node whose first port has the number `base`.
+    pub fn of(arena: &Arena, id: PacketId, base: u32, port: u16) -> Self {
+        let packet = arena.hot(id);
+        Self {
+            id,
+            flow: packet.flow,
+            psn: packet.psn,
+            is_frame: packet.is_frame(),
+            link: base + u32::from(port),
+        }
+    }
+}
 
 impl<C> Partition<C> {
     /// Calls `with` with what is recorded, if anything is, and all that it may look at.
@@ -41,11 +74,72 @@ impl<C> Partition<C> {
     /// A frame is about to be read; it may be a pause or resume.
     pub(super) fn read_pause(&mut self, node: u32, port: u16, id: PacketId) {
         self.core.reading = None;
+        // BLM-32
+        let cold = self.arena.cold(id);
+        self.core.reading_root = (cold.slot != 0).then_some(cold.src);
         if PauseClasses::read(self.arena.hot(id)).is_some() {
             let now = self.core.now;
             let number = self
                 .with_view(|recording, view| recording.pfc_arrives(now, (node, port), id, view));
             self.core.reading = number.flatten();
+        }
+    }
+
+    /// Passes on what nodes have said.
+    #[cold]
+    pub(super) fn tell_measures(&mut self) {
+        let now = self.core.now;
+        let mut all = std::mem::take(&mut self.core.heard);
+        for heard in all.drain(..) {
+            let carried = self.with_view(|recording, view| recording.heard(now, heard, view));
+            if let (Some(cold), Heard::HoldSent { frame, .. }) = (carried.flatten(), heard) {
+                *self.arena.cold_mut(frame) = cold;
+            }
+        }
+        self.core.heard = all;
+    }
+
+    /// A frame has come to a switch, which has done with it what it wanted.
+    // BLM-22
+    #[inline(never)]
+    pub(super) fn follow_to_switch(&mut self, node: u32, came: Came) {
+        let now = self.core.now;
+        let is = |heard: &Heard| matches!(heard, Heard::Dropped { flow, psn } if (*flow, *psn) == (came.flow, came.psn));
+        let gone = !came.is_frame && self.core.heard.iter().any(is);
+        self.with_view(|recording, view| match () {
+            () if came.is_frame => {}
+            () if gone => recording.packet_gone(came.id),
+            () => recording.came_to_switch(now, node, came.id, view),
+        });
+        if !self.core.heard.is_empty() {
+            self.tell_measures();
+        }
+        if came.is_frame {
+            self.follow_holds(came.link, false);
+        }
+    }
+
+    /// What holds the port that sends on a link may have changed.
+    // BLM-12, BLM-22
+    #[inline(never)]
+    pub(super) fn follow_holds(&mut self, link: u32, sent: bool) {
+        let now = self.core.now;
+        if !self.core.heard.is_empty() {
+            self.tell_measures();
+        }
+        self.with_view(|recording, view| recording.holds_may_change(now, link, sent, view));
+    }
+
+    /// The account of a flow that has finished is closed.
+    // BLM-02
+    #[cold]
+    pub(super) fn close_account(&mut self, end: &FlowEnd, flow: &Flow) {
+        let wrong = self.with_view(|recording, view| recording.flow_ended(end, flow, view));
+        if let Some(message) = wrong.flatten()
+            && self.flows.violations.len() < MOST_VIOLATIONS
+        {
+            let check = "blame";
+            self.flows.violations.push(Violation { check, message });
         }
     }
 

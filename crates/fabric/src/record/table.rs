@@ -116,6 +116,8 @@ types! {
     NodeTier(u32, "text");
     /// The name of the traffic with this number.
     TrafficName(u32, "text");
+    /// One of some words.
+    Word(&'static str, "text");
     /// `up`, `down` or `side`: the direction from the first of two nodes to the second.
     Direction((u32, u32), "text");
 }

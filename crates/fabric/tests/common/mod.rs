@@ -30,8 +30,8 @@ use dataplane::units::{MS, Rate, Time, US};
 use fabric::engine::{Clock, OnDeadlock, Plan, Simulation, Threads};
 use fabric::link_failures::LinkFailures;
 use fabric::measure::{
-    CauseRecord, DelayBin, HeldFlowRecord, QueueBin, QueueSample, RecordSpec, RttBin,
-    ThroughputRecord, WaitingRecord,
+    BlameHopRecord, BlameRecord, CauseRecord, DelayBin, HeldFlowRecord, QueueBin, QueueSample,
+    RecordSpec, RttBin, ThroughputRecord, WaitingRecord,
 };
 use fabric::record::{BufferSample, FlowRecord, Outcome, PauseRecord, Recorder, Row, Rows};
 use fabric::routing::routes;
@@ -60,6 +60,8 @@ pub struct Keep {
     pub causes: Vec<CauseRecord>,
     pub held_flows: Vec<HeldFlowRecord>,
     pub waiting: Vec<WaitingRecord>,
+    pub blame: Vec<BlameRecord>,
+    pub hops: Vec<BlameHopRecord>,
 }
 
 impl Recorder for Keep {
@@ -78,6 +80,8 @@ impl Recorder for Keep {
         keep(rows, &mut self.causes);
         keep(rows, &mut self.held_flows);
         keep(rows, &mut self.waiting);
+        keep(rows, &mut self.blame);
+        keep(rows, &mut self.hops);
     }
 }
 

@@ -220,14 +220,14 @@ impl Bfc {
         held
     }
 
-    /// Tells the upstream to pause or resume what a packet names.
+    /// Tells the upstream to resume what a packet names, or to pause it, because of this packet in its queue.
     // BFC-05, BFC-06
     #[inline(never)]
-    fn tell<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet, pause: bool) {
+    fn tell<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet, pause: Option<PacketId>) {
         if cx.core.is_dead(packet.ingress) {
             return; // LNK-21
         }
-        if pause {
+        if pause.is_some() {
             self.counted.pauses += 1;
         } else {
             self.counted.resumes += 1;
@@ -236,13 +236,17 @@ impl Bfc {
             && !bitmap.edges
         {
             // BFC-43
-            if !pause {
+            if pause.is_none() {
                 let held = self.holding_at(packet.ingress);
                 self.tell_bitmap(cx, packet.ingress, bitmap.frame_bytes, &held);
             }
             return;
         }
-        let (on, queue, bytes) = (pause, packet.upstream_queue, self.config.frame_bytes);
+        let (on, queue, bytes) = (
+            pause.is_some(),
+            packet.upstream_queue,
+            self.config.frame_bytes,
+        );
         let frame = match self.config.by {
             PauseBy::Queue => PauseQueue { on, queue }.packet(bytes),
             PauseBy::Flow => {
@@ -250,7 +254,12 @@ impl Bfc {
                 PauseFlow { on, flow, queue }.packet(bytes)
             }
         };
-        cx.emit(packet.ingress, frame);
+        let frame = cx.emit(packet.ingress, frame);
+        if let Some(id) = pause {
+            let queue = cx.arena.hot(id).queue;
+            let egress = cx.core.queueing.get(queue).port;
+            cx.sink.hold_sent(frame, egress, queue);
+        }
     }
 
     fn tell_bitmap<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, bytes: u16, queues: &[u32]) {
@@ -266,7 +275,7 @@ impl Bfc {
     #[inline(always)]
     fn gone<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet) {
         if packet.has(OVER) && self.under(packet) {
-            self.tell(cx, packet, false);
+            self.tell(cx, packet, None);
         }
     }
 }
@@ -319,7 +328,7 @@ impl HopScheme for Bfc {
         if self.is_over(port, active, found, packet) && cx.core.counts(packet) {
             cx.arena.hot_mut(id).flags |= OVER;
             if self.over(packet) {
-                self.tell(cx, packet, true);
+                self.tell(cx, packet, Some(id));
             }
         }
     }

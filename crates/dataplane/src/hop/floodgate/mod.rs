@@ -559,6 +559,10 @@ impl HopScheme for Floodgate {
         Counter::largest("floodgate_number_entries"),
     ];
 
+    fn held_back(&self, packet: &Packet) -> bool {
+        packet.has(HELD)
+    }
+
     // FG-70
     fn count(of: Option<&Self>, _core: &Pipeline, values: &mut [u64]) {
         let Counts {

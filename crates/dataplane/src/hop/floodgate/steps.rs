@@ -183,6 +183,7 @@ impl Floodgate {
             cx.place(port, &packet)
         };
         cx.forward(port, place, id);
+        cx.sink.released(id);
         if self.departing != Some(port) {
             cx.sink.kick(port);
         }

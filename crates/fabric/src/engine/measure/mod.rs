@@ -11,7 +11,9 @@
 //! `summary.json`, the tables of docs/scenario.md and the JSON Schema, and what Python knows of tables.
 
 mod bins;
+mod blame;
 mod delay_histogram;
+mod pause_tree;
 mod pauses;
 mod port_queues;
 mod queue_histogram;
@@ -22,16 +24,19 @@ mod waiting;
 mod watch;
 
 use dataplane::config::NicConfig;
-use dataplane::nic::Nic;
+use dataplane::nic::{FlowEnd, Nic};
 use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId};
 use dataplane::param::{self, Param, Values};
 use dataplane::switch::Switch;
 use dataplane::units::{NS, Time};
+use traffic::Flow;
 
+use super::heard::Heard;
 use super::merge::Merged;
 use super::node::PauseSent;
 use crate::record::Table;
 use crate::topology::Graph;
+pub use blame::{BlameHopRecord, BlameRecord, Part, Spec as Blame};
 pub use delay_histogram::{DelayBin, Spec as DelayHistogram};
 pub use pauses::{CauseRecord, HeldFlowRecord, Spec as PauseRecording};
 pub use port_queues::{QueueSample, RecordedPorts, Spec as QueueSeries};
@@ -49,6 +54,8 @@ pub(super) struct Setup<'a> {
     pub nic: &'a NicConfig,
     /// All packets of a flow take one path.
     pub one_path: bool,
+    /// Links fail or come back during the run.
+    pub links_fail: bool,
 }
 
 /// A port of a switch begins to send a packet.
@@ -60,6 +67,20 @@ pub(super) struct Departure<'a> {
     pub cold: &'a Cold,
     /// Time since the packet came, whole, to the switch, ps; known where [`Measure::TIMES_WAITING`] is set.
     pub waited_ps: Time,
+}
+
+/// A port of a host or switch begins to send a frame.
+pub(super) struct Sending<'a> {
+    pub now: Time,
+    /// Index of the port in the network.
+    pub link: u32,
+    pub from_host: bool,
+    pub id: PacketId,
+    pub packet: &'a Packet,
+    pub cold: &'a Cold,
+    /// Its transmission takes so long, and the first bit is so long on the link.
+    pub takes_ps: Time,
+    pub delay_ps: Time,
 }
 
 /// Something that can be recorded. The engine calls the hooks; those that a measure leaves out cost nothing.
@@ -80,6 +101,8 @@ pub(super) trait Measure: Sized {
     const WATCHES_QUEUES: bool = false;
     /// It wants to see each pause and resume of PFC.
     const FOLLOWS_PAUSES: bool = false;
+    /// It wants to know what each flow and each of its packets does and waits for.
+    const FOLLOWS_FLOWS: bool = false;
     /// Why a run with it has one thread; `None`: it may have several.
     const ONE_THREAD: Option<&'static str> = None;
 
@@ -116,6 +139,26 @@ pub(super) trait Measure: Sized {
         _frame: PacketId,
         _view: &View<'_>,
     ) -> Option<u32> {
+        None
+    }
+    /// A flow starts that leaves by the first of these ports, and comes to its receiver by the second.
+    fn flow_started(&mut self, _now: Time, _flow: &Flow, _links: (u32, u32)) {}
+    /// A state machine said something. Returns what the frame shall carry that it is about, if any.
+    fn heard(&mut self, _now: Time, _heard: Heard, _view: &View<'_>) -> Option<Cold> {
+        None
+    }
+    /// A port begins to send a frame.
+    fn sends(&mut self, _sending: &Sending<'_>) {}
+    /// A switch has admitted a packet, or made another of it.
+    fn came_to_switch(&mut self, _now: Time, _node: u32, _id: PacketId, _view: &View<'_>) {}
+    /// A switch has dropped a packet that came to it.
+    fn packet_gone(&mut self, _id: PacketId) {}
+    /// A data packet comes to its host, which has not looked at it yet.
+    fn came_to_host(&mut self, _now: Time, _id: PacketId, _flow: u32) {}
+    /// What holds a port may have changed: by what it sent, or by a frame that came.
+    fn holds_may_change(&mut self, _now: Time, _link: u32, _sent: bool, _view: &View<'_>) {}
+    /// The last acknowledgement of a flow is back at its sender. Returns what is wrong with its account.
+    fn flow_ended(&mut self, _end: &FlowEnd, _flow: &Flow, _view: &View<'_>) -> Option<String> {
         None
     }
     /// Everything up to and with `at_ps` has happened: hands over the rows that are complete.
@@ -213,6 +256,11 @@ macro_rules! measures {
                 false $(|| $module::$measure::FOLLOWS_PAUSES && self.$key.is_some())*
             }
 
+            /// Some measure sees what each flow and each of its packets does and waits for.
+            pub(super) fn follows_flows(&self) -> bool {
+                false $(|| $module::$measure::FOLLOWS_FLOWS && self.$key.is_some())*
+            }
+
             fn times_waiting(&self) -> bool {
                 false $(|| $module::$measure::TIMES_WAITING && self.$key.is_some())*
             }
@@ -273,6 +321,43 @@ macro_rules! measures {
                 number
             }
 
+            fn flow_started(&mut self, now: Time, flow: &Flow, links: (u32, u32)) {
+                $(if let Some(m) = &mut self.$key { m.flow_started(now, flow, links); })*
+            }
+
+            fn heard(&mut self, now: Time, heard: Heard, view: &View<'_>) -> Option<Cold> {
+                let mut carried = None;
+                $(if let Some(m) = &mut self.$key { carried = m.heard(now, heard, view).or(carried); })*
+                carried
+            }
+
+            #[inline]
+            fn sends(&mut self, sending: &Sending<'_>) {
+                $(if let Some(m) = &mut self.$key { m.sends(sending); })*
+            }
+
+            fn came_to_switch(&mut self, now: Time, node: u32, id: PacketId, view: &View<'_>) {
+                $(if let Some(m) = &mut self.$key { m.came_to_switch(now, node, id, view); })*
+            }
+
+            fn packet_gone(&mut self, id: PacketId) {
+                $(if let Some(m) = &mut self.$key { m.packet_gone(id); })*
+            }
+
+            fn came_to_host(&mut self, now: Time, id: PacketId, flow: u32) {
+                $(if let Some(m) = &mut self.$key { m.came_to_host(now, id, flow); })*
+            }
+
+            fn holds_may_change(&mut self, now: Time, link: u32, sent: bool, view: &View<'_>) {
+                $(if let Some(m) = &mut self.$key { m.holds_may_change(now, link, sent, view); })*
+            }
+
+            fn flow_ended(&mut self, end: &FlowEnd, flow: &Flow, view: &View<'_>) -> Option<String> {
+                let mut wrong = None;
+                $(if let Some(m) = &mut self.$key { wrong = m.flow_ended(end, flow, view).or(wrong); })*
+                wrong
+            }
+
             fn probe(&mut self, at_ps: Time, out: &mut Merged) {
                 $(if let Some(m) = &mut self.$key { m.probe(at_ps, out); })*
             }
@@ -293,6 +378,7 @@ measures! {
     delay: delay_histogram::Delays;
     waiting: waiting::Waiting;
     pauses: pauses::PauseCauses;
+    blame: blame::Blame;
 }
 
 /// A data packet that a NIC is about to receive: its flow, and what the NIC had delivered before.
@@ -362,10 +448,14 @@ impl Recording {
                 self.measures.ack_arrived(now, now - arena.cold(id).sent_ps);
                 None
             }
-            Kind::Data => Some(Received {
-                flow: arena.hot(id).flow,
-                delivered_bytes: nic.counters().delivered_bytes,
-            }),
+            Kind::Data => {
+                let flow = arena.hot(id).flow;
+                self.measures.came_to_host(now, id, flow);
+                Some(Received {
+                    flow,
+                    delivered_bytes: nic.counters().delivered_bytes,
+                })
+            }
             _ => None,
         }
     }
@@ -404,6 +494,42 @@ impl Recording {
         view: &View<'_>,
     ) -> Option<u32> {
         self.measures.pfc_arrives(now, at, frame, view)
+    }
+
+    /// A flow starts that leaves by the first of these ports, and comes to its receiver by the second.
+    pub fn flow_started(&mut self, now: Time, flow: &Flow, links: (u32, u32)) {
+        self.measures.flow_started(now, flow, links);
+    }
+
+    /// A state machine said something. Returns what the frame shall carry that it is about, if any.
+    pub fn heard(&mut self, now: Time, heard: Heard, view: &View<'_>) -> Option<Cold> {
+        self.measures.heard(now, heard, view)
+    }
+
+    /// A port begins to send a frame.
+    #[inline]
+    pub fn sends(&mut self, sending: &Sending<'_>) {
+        self.measures.sends(sending);
+    }
+
+    /// A switch has admitted a packet, or made another of it.
+    pub fn came_to_switch(&mut self, now: Time, node: u32, id: PacketId, view: &View<'_>) {
+        self.measures.came_to_switch(now, node, id, view);
+    }
+
+    /// A switch has dropped a packet that came to it.
+    pub fn packet_gone(&mut self, id: PacketId) {
+        self.measures.packet_gone(id);
+    }
+
+    /// What holds a port may have changed: by what it sent, or by a frame that came.
+    pub fn holds_may_change(&mut self, now: Time, link: u32, sent: bool, view: &View<'_>) {
+        self.measures.holds_may_change(now, link, sent, view);
+    }
+
+    /// The last acknowledgement of a flow is back at its sender. Returns what is wrong with its account.
+    pub fn flow_ended(&mut self, end: &FlowEnd, flow: &Flow, view: &View<'_>) -> Option<String> {
+        self.measures.flow_ended(end, flow, view)
     }
 
     /// Everything up to and with `at_ps` has happened: hands over the rows that are complete.

@@ -8,15 +8,13 @@
 
 use std::collections::BTreeMap;
 
-use dataplane::hop::pfc::PauseClasses;
-use dataplane::packet::{Cold, Frame, PacketId};
+use dataplane::packet::{Cold, PacketId};
 use dataplane::param::{Param, Values};
-use dataplane::switch::MixedMap;
 use dataplane::units::Time;
 
-use super::super::link_ends::Links;
 use super::super::merge::Merged;
 use super::super::node::PauseSent;
+use super::pause_tree::{Held, PauseTree};
 use super::{Measure, Setup, View};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
@@ -237,18 +235,6 @@ impl Row for HeldFlowRecord {
     fn order(_: &mut Vec<Self>) {}
 }
 
-/// A pause that holds a port, or the last that did.
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    number: u32,
-    /// Number of the congested port.
-    root: u32,
-    depth: u16,
-    from_ps: Time,
-    /// When it ended, and what the port had sent by then.
-    ended: Option<(Time, u64)>,
-}
-
 /// A flow at a port that pauses with a common congested port hold.
 type HeldKey = (u32, u32, u32);
 
@@ -262,10 +248,7 @@ struct HeldFlow {
 /// What is followed.
 #[derive(Debug)]
 pub(super) struct PauseCauses {
-    /// Pauses sent so far, per port and class that sends them.
-    sent: MixedMap<u32, u32>,
-    /// Per port and class that is held.
-    held: MixedMap<u32, Held>,
+    tree: PauseTree,
     records: Vec<CauseRecord>,
     /// Flow, held port, congested port.
     flows: Option<BTreeMap<HeldKey, HeldFlow>>,
@@ -322,8 +305,7 @@ impl Measure for PauseCauses {
     /// Flows are not named where their packets have no common path.
     fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
         Self {
-            sent: MixedMap::default(),
-            held: MixedMap::default(),
+            tree: PauseTree::default(),
             records: Vec::new(),
             flows: (spec.flows && setup.one_path).then(BTreeMap::new),
         }
@@ -331,24 +313,11 @@ impl Measure for PauseCauses {
 
     // SPFC-40, SPFC-41, SPFC-42
     fn pfc_sent(&mut self, now: Time, sent: &PauseSent, view: &View<'_>) -> Option<Cold> {
-        let link = view.link(sent.node, sent.port);
-        let number = self.sent.entry(key(link, sent.class)).or_default();
-        let Some(level) = sent.level else {
-            let slot = *number;
-            return Some(Cold {
-                slot,
-                ..*view.arena.cold(sent.frame)
-            });
+        let (cold, cause) = self.tree.sent(now, sent, view);
+        let (Some(level), Some(cause)) = (sent.level, cause) else {
+            return Some(cold);
         };
-        *number += 1;
-        let number = *number;
-        let (egress, egress_bytes) = view.fullest(sent.node, sent.port, sent.class);
-        let egress_link = view.link(sent.node, egress);
-        let parent = self
-            .held
-            .get(&key(egress_link, sent.class))
-            .filter(|held| still_felt(held, now, egress_link, view.links));
-        let (root, depth) = parent.map_or((egress_link, 1), |p| (p.root, p.depth + 1));
+        let (link, root) = (view.link(sent.node, sent.port), cause.root);
         self.records.push(CauseRecord {
             at_ps: now,
             node: view.sender(link),
@@ -356,60 +325,36 @@ impl Measure for PauseCauses {
             peer: view.receiver(link),
             peer_port: view.links.far[link as usize].port,
             class: sent.class,
-            number,
+            number: cause.number,
             held_bytes: level.held_bytes,
             threshold_bytes: level.threshold_bytes,
             pool_bytes: level.pool_bytes,
             victim: level.victim,
-            egress,
-            egress_peer: view.receiver(egress_link),
-            egress_bytes,
-            parent: parent.map(|p| p.number),
-            depth,
+            egress: cause.egress,
+            egress_peer: view.receiver(view.link(sent.node, cause.egress)),
+            egress_bytes: cause.egress_bytes,
+            parent: cause.parent,
+            depth: cause.depth,
             root_node: view.sender(root),
             root_port: view.links.near[root as usize].port,
             root_peer: view.receiver(root),
         });
-        Some(Cold {
-            slot: number,
-            src: root,
-            payload: depth,
-            ..Cold::default()
-        })
+        Some(cold)
     }
 
     // SPFC-44
     fn pfc_arrives(
         &mut self,
         now: Time,
-        (node, port): (u32, u16),
+        at: (u32, u16),
         frame: PacketId,
         view: &View<'_>,
     ) -> Option<u32> {
-        let (packet, cold) = (view.arena.hot(frame), view.arena.cold(frame));
-        let Some(PauseClasses { on, classes }) = PauseClasses::read(packet) else {
-            return Some(cold.slot);
-        };
-        let class = classes.trailing_zeros() as u8;
-        let link = view.link(node, port);
-        if on {
-            let held = Held {
-                number: cold.slot,
-                root: cold.src,
-                depth: cold.payload,
-                from_ps: now,
-                ended: None,
-            };
-            self.held.insert(key(link, class), held);
-        } else if let Some(held) = self.held.get(&key(link, class)).copied()
-            && held.ended.is_none()
-        {
+        let arrived = self.tree.arrived(now, at, frame, view);
+        if let Some((link, class, held)) = arrived.over {
             self.note_flows(now, (link, class), &held, view);
-            let sent = view.links.near[link as usize].bytes;
-            let ended = Some((now, sent));
-            self.held.insert(key(link, class), Held { ended, ..held });
         }
-        Some(cold.slot)
+        Some(arrived.number)
     }
 
     fn probe(&mut self, _: Time, out: &mut Merged) {
@@ -419,11 +364,8 @@ impl Measure for PauseCauses {
     /// Pauses that are open end with the run.
     fn finish(&mut self, end_ps: Time, view: &View<'_>, out: &mut Merged) {
         self.probe(end_ps, out);
-        let mut open: Vec<(u32, Held)> = self.held.iter().map(|(&k, &h)| (k, h)).collect();
-        open.retain(|(_, held)| held.ended.is_none());
-        open.sort_unstable_by_key(|(key, _)| *key);
-        for (key, held) in open {
-            self.note_flows(end_ps, (key / 8, (key % 8) as u8), &held, view);
+        for (at, held) in self.tree.open() {
+            self.note_flows(end_ps, at, &held, view);
         }
         let flows = self.flows.iter().flatten();
         out.add(flows.map(|(&(flow, link, root), of)| HeldFlowRecord {
@@ -439,18 +381,4 @@ impl Measure for PauseCauses {
             victim: of.victim,
         }));
     }
-}
-
-const fn key(link: u32, class: u8) -> u32 {
-    link * 8 + class as u32
-}
-
-/// Whether a pause holds a port, or the port has sent without a gap since it did.
-// SPFC-41
-fn still_felt(held: &Held, now: Time, link: u32, links: &Links) -> bool {
-    let Some((ended_ps, sent_before)) = held.ended else {
-        return true;
-    };
-    let sent = links.near[link as usize].bytes - sent_before;
-    links.rates[link as usize].serialisation_ps(sent) >= now - ended_ps
 }

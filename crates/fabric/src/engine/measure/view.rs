@@ -1,7 +1,7 @@
 //! The state machines of a partition, to look at.
 
 use dataplane::nic::Nic;
-use dataplane::packet::{Arena, Kind, Packet, flag};
+use dataplane::packet::{Arena, Kind, Packet, PacketId, flag};
 use dataplane::switch::Switch;
 use dataplane::units::Time;
 
@@ -42,6 +42,23 @@ impl View<'_> {
     /// Number in the network of the node that a link leads to.
     pub fn receiver(&self, link: u32) -> u32 {
         self.nodes[self.links.far[link as usize].node as usize].number
+    }
+
+    /// The port at which a packet waits that a switch has just admitted, and whether it is held back there.
+    pub fn waits_at(&self, node: u32, id: PacketId) -> Option<(u32, bool)> {
+        let (port, held_back) = self.switch(node)?.waits_at(self.arena.hot(id));
+        Some((self.link(node, port), held_back))
+    }
+
+    /// The port in whose queue a packet stands.
+    pub fn queued_at(&self, node: u32, id: PacketId) -> Option<u32> {
+        let port = self.switch(node)?.port_of(self.arena.hot(id).queue);
+        Some(self.link(node, port))
+    }
+
+    /// The port that leads to an endpoint.
+    pub fn last_port(&self, endpoint: u32) -> u32 {
+        self.graph.peer_index(endpoint as usize) as u32
     }
 
     /// Egress port at which most of the bytes of an ingress and class wait, and how many those are.

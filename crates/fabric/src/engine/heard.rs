@@ -1,0 +1,29 @@
+//! What state machines say to an account of where flows spend their time (`measure/blame.rs`).
+
+use dataplane::nic::Wait;
+use dataplane::packet::PacketId;
+
+/// Something that a node has said through its sink, where somebody listens.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Heard {
+    /// What a flow waits for at its NIC from now on.
+    Waits { flow: u32, wait: Wait },
+    /// A switch lets a packet join a queue that it had held back.
+    Released { node: u32, id: PacketId },
+    /// A packet was dropped.
+    Dropped { flow: u32, psn: u32 },
+    /// A switch has queued a frame that names what it holds upstream, for the length of a queue.
+    HoldSent {
+        node: u32,
+        frame: PacketId,
+        egress: u16,
+        queue: u32,
+    },
+    /// A frame holds what it names at a port, or lets it go; the port that this goes back to, if it is known.
+    HoldReceived {
+        link: u32,
+        number: u32,
+        on: bool,
+        root: Option<u32>,
+    },
+}

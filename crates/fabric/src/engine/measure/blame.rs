@@ -1,0 +1,569 @@
+//! Where the time of each flow went: at its NIC, and on the way of the packet that completed it. The rules are
+//! in `specs/blame.md`.
+//!
+//! The time at the NIC is kept per flow (`account.rs`). A packet that may complete its flow takes what its flow
+//! has spent so far with it, and collects what it spends on its way (`journey.rs`), for which every port keeps
+//! a clock of what it sends (`ports.rs`). When the flow ends, the two make its row.
+
+mod account;
+mod journey;
+mod part;
+mod ports;
+
+use dataplane::config::Recovery;
+use dataplane::nic::{FlowEnd, Wait};
+use dataplane::packet::{Cold, Kind, PacketId, flag};
+use dataplane::param::{Param, Values};
+use dataplane::switch::{HeldBy, MixedMap};
+use dataplane::units::Time;
+use traffic::Flow;
+
+use super::super::heard::Heard;
+use super::super::merge::Merged;
+use super::super::node::PauseSent;
+use super::pause_tree::PauseTree;
+use super::{Measure, Sending, Setup, View};
+use crate::record::Table;
+use crate::record::table::{Column, Row, Value, column};
+use account::{Account, Arrived};
+use journey::{Journeys, Obstacle};
+pub use part::Part;
+use part::{NO_ROOT, PARTS, Piece, add};
+use ports::Port;
+
+/// What a scenario says of it: nothing but that it is to be recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spec;
+
+/// Where the time of a flow went.
+// BLM-01
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlameRecord {
+    /// Number of the flow.
+    pub flow: u32,
+    /// From its start to its last byte at the receiver, ps.
+    pub fct_ps: Time,
+    /// What this consists of, ps, by [`Part`].
+    pub parts: [Time; PARTS],
+}
+
+/// A part of the time of a flow at one port.
+// BLM-03
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlameHopRecord {
+    /// Number of the flow.
+    pub flow: u32,
+    /// Which port of the way, from 0 for the NIC.
+    pub hop: u16,
+    /// The node that sends.
+    pub node: u32,
+    /// Its port.
+    pub port: u16,
+    /// The node that the port leads to.
+    pub peer: u32,
+    /// What the time was spent on.
+    pub part: Part,
+    /// How long, ps.
+    pub spent_ps: Time,
+    /// Of a pause the port that it goes back to: the node, its port, and the node that this leads to.
+    pub root: Option<(u32, u16, u32)>,
+}
+
+/// The column of a part.
+macro_rules! of {
+    ($part:ident) => {
+        column(
+            Part::$part.column(),
+            Value::U64(|r| r.parts[Part::$part as usize]),
+            Part::$part.about(),
+        )
+    };
+}
+
+impl Row for BlameRecord {
+    const TABLE: &'static str = "blame";
+    const ABOUT: &'static str =
+        "Where the time of a finished flow went. The parts add up to `fct_ps`.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("flow", Value::U32(|r| r.flow), "Number of the flow."),
+        column(
+            "fct_ps",
+            Value::U64(|r| r.fct_ps),
+            "From its start to its last byte at the receiver.",
+        ),
+        of!(Sending),
+        of!(Turn),
+        of!(Pace),
+        of!(Window),
+        of!(NicClassPause),
+        of!(NicQueuePause),
+        of!(NicDestinationPause),
+        of!(NicNoRoom),
+        of!(Receiver),
+        of!(Recovery),
+        of!(NoLink),
+        of!(Propagation),
+        of!(Serialisation),
+        of!(BehindOwn),
+        of!(BehindOther),
+        of!(BehindIncast),
+        of!(BehindControl),
+        of!(ClassPause),
+        of!(QueuePause),
+        of!(NoRoom),
+        of!(Held),
+        of!(LinkDown),
+        of!(Host),
+    ];
+
+    /// One partition makes them, in the order in which flows end.
+    fn order(_: &mut Vec<Self>) {}
+}
+
+impl Row for BlameHopRecord {
+    const TABLE: &'static str = "blame_hops";
+    const ABOUT: &'static str = "A part of the time of a finished flow at one port: at its NIC, or at a port by which \
+                                 the packet left that completed it.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("flow", Value::U32(|r| r.flow), "Number of the flow."),
+        column(
+            "hop",
+            Value::U16(|r| r.hop),
+            "Which port of the way, from 0 for the NIC.",
+        ),
+        column("node", Value::U32(|r| r.node), "The node that sends."),
+        column("name", Value::NodeName(|r| r.node), "Its name."),
+        column("port", Value::U16(|r| r.port), "Its port."),
+        column(
+            "peer",
+            Value::U32(|r| r.peer),
+            "The node that the port leads to.",
+        ),
+        column("peer_name", Value::NodeName(|r| r.peer), "Its name."),
+        column(
+            "part",
+            Value::Word(|r| r.part.word()),
+            "What the time was spent on: a column of `blame` without its unit.",
+        ),
+        column("spent_ps", Value::U64(|r| r.spent_ps), "How long."),
+        column(
+            "root_node",
+            Value::OptionU32(|r| r.root.map(|(node, _, _)| node)),
+            "Of a pause the node with the port that it goes back to.",
+        ),
+        column(
+            "root_port",
+            Value::OptionU32(|r| r.root.map(|(_, port, _)| port.into())),
+            "That port.",
+        ),
+        column(
+            "root_peer",
+            Value::OptionU32(|r| r.root.map(|(_, _, peer)| peer)),
+            "The node that it leads to.",
+        ),
+    ];
+
+    /// One partition makes them, in the order in which flows end.
+    fn order(_: &mut Vec<Self>) {}
+}
+
+/// The accounts of a run.
+#[derive(Debug)]
+pub(super) struct Blame {
+    accounts: MixedMap<u32, Account>,
+    journeys: Journeys,
+    /// Per port of the network.
+    ports: Vec<Port>,
+    /// Per port of a host: its flows.
+    flows_of: Vec<Vec<u32>>,
+    tree: PauseTree,
+    /// Per port and number that a pause names: the port that it goes back to.
+    named: MixedMap<u64, u32>,
+    /// Class of data whose traffic class is 0.
+    data_class: u8,
+    /// Any packet of a flow can be the one that completes it.
+    all: bool,
+    /// The delay of hosts that take time for frames.
+    host_ps: Option<Time>,
+    rows: Vec<BlameRecord>,
+    hops: Vec<BlameHopRecord>,
+}
+
+/// A number that a pause names, at a port.
+const fn name_at(link: u32, number: u32) -> u64 {
+    (link as u64) << 32 | number as u64
+}
+
+impl Blame {
+    /// The port that the pause goes back to which holds a packet that waits at `link` for `endpoint`.
+    // BLM-30, BLM-31, BLM-32
+    fn root(&self, link: u32, class: u8, by: HeldBy, next: impl FnOnce() -> u32) -> u32 {
+        let told = match by {
+            HeldBy::Class => self.tree.root(link, class),
+            HeldBy::Named(number) => self.named.get(&name_at(link, number)).copied(),
+            HeldBy::Room => None,
+        };
+        told.unwrap_or_else(next)
+    }
+
+    /// The port by which a packet leaves the node that `link` leads to; `link` itself where that is a host.
+    // BLM-31
+    fn next(view: &View<'_>, link: u32, packet: PacketId) -> u32 {
+        let node = view.links.far[link as usize].node;
+        let (hot, cold) = (view.arena.hot(packet), view.arena.cold(packet));
+        let port = view
+            .switch(node)
+            .and_then(|switch| switch.way(hot, cold.src));
+        port.map_or(link, |port| view.link(node, port))
+    }
+
+    /// What holds a packet in its queue, and the port that this goes back to.
+    fn obstacle(&self, link: u32, id: PacketId, view: &View<'_>) -> Obstacle {
+        let packet = view.arena.hot(id);
+        let node = view.links.near[link as usize].node;
+        let by = view
+            .switch(node)
+            .and_then(|s| s.held_by(packet.queue, view.arena));
+        let Some(by) = by else { return Obstacle::NONE };
+        let part = match by {
+            HeldBy::Class => Part::ClassPause,
+            HeldBy::Room => Part::NoRoom,
+            HeldBy::Named(_) => Part::QueuePause,
+        };
+        let next = || Self::next(view, link, id);
+        let root = self.root(link, packet.class(), by, next);
+        Obstacle {
+            part: Some(part),
+            root,
+        }
+    }
+
+    /// Looks again at what holds the packets that wait at a port and are followed.
+    // BLM-22
+    fn look_again(&mut self, now: Time, link: u32, view: &View<'_>) {
+        for nth in 0..self.ports[link as usize].waiting.len() {
+            let journey = self.ports[link as usize].waiting[nth];
+            if let Some(id) = self.journeys.queued(journey) {
+                let obstacle = self.obstacle(link, id, view);
+                self.journeys
+                    .meets(now, journey, obstacle, &self.ports[link as usize]);
+            }
+        }
+    }
+
+    /// The classes of a NIC's port that may send have changed.
+    // BLM-12
+    fn hold_flows(&mut self, now: Time, link: u32, (paused, full): (u8, u8)) {
+        let roots = |class| self.tree.root(link, class);
+        for flow in &self.flows_of[link as usize] {
+            let Some(account) = self.accounts.get_mut(flow) else {
+                continue;
+            };
+            let bit = 1 << account.class;
+            let held = match () {
+                () if paused & bit != 0 => Some((Part::NicClassPause, roots(account.class))),
+                () if full & bit != 0 => Some((Part::NicNoRoom, None)),
+                () => None,
+            };
+            account.class_held(
+                now,
+                held.map(|(part, root)| (part, root.unwrap_or(NO_ROOT))),
+            );
+        }
+    }
+
+    /// A packet of a flow leaves its host.
+    // BLM-10, BLM-20
+    fn leaves_host(&mut self, s: &Sending<'_>) {
+        let Some(account) = self.accounts.get_mut(&s.packet.flow) else {
+            return;
+        };
+        let again = s.packet.has(flag::RETRANSMITTED);
+        account.sends(s.now, s.takes_ps, again);
+        self.journeys.end(s.id, &mut self.ports);
+        let last = s.cold.remaining <= u64::from(s.cold.payload);
+        if self.all || last {
+            let incast = s.packet.has(flag::INCAST);
+            let spent = account.spent();
+            self.journeys.begin(s.id, s.packet.flow, incast, spent);
+            self.journeys.crosses(s.id, s.link, 0, s.delay_ps);
+        }
+    }
+
+    /// The rows of a flow.
+    fn note(&mut self, flow: &Flow, fct_ps: Time, pieces: &[Piece], view: &View<'_>) {
+        let mut parts = [0; PARTS];
+        let (mut hop, mut at) = (0, pieces.first().map_or(0, |piece| piece.link));
+        let place = |link: u32| {
+            let graph = view.graph;
+            let node = graph.node_of_port(link as usize);
+            let port = link as usize - graph.port_index(node, 0);
+            (node, port as u16, graph.port(link as usize).peer)
+        };
+        for piece in pieces {
+            parts[piece.part as usize] += piece.spent_ps;
+            if piece.link != at {
+                (hop, at) = (hop + 1, piece.link);
+            }
+            let (node, port, peer) = place(piece.link);
+            self.hops.push(BlameHopRecord {
+                flow: flow.id,
+                hop,
+                node,
+                port,
+                peer,
+                part: piece.part,
+                spent_ps: piece.spent_ps,
+                root: (piece.root != NO_ROOT).then(|| place(piece.root)),
+            });
+        }
+        self.rows.push(BlameRecord {
+            flow: flow.id,
+            fct_ps,
+            parts,
+        });
+    }
+}
+
+impl Measure for Blame {
+    type Spec = Spec;
+    const KEY: &'static str = "blame";
+    const EXAMPLE: &'static str = "blame = {}";
+    const ABOUT: &'static str =
+        "Where the time of each flow went: `blame.parquet`, `blame_hops.parquet`.";
+    const PARAMS: &'static [Param] = &[];
+    const FOLLOWS_PAUSES: bool = true;
+    const FOLLOWS_FLOWS: bool = true;
+    // BLM-04
+    const ONE_THREAD: Option<&'static str> =
+        Some("a run that accounts for the time of flows follows packets through the whole network");
+
+    fn tables() -> Vec<Table> {
+        vec![Table::of::<BlameRecord>(), Table::of::<BlameHopRecord>()]
+    }
+
+    fn configure(_: &Values) -> Spec {
+        Spec
+    }
+
+    fn new(_: &Spec, setup: &Setup<'_>) -> Self {
+        let ports = setup.graph.port_count() as usize;
+        let in_order = matches!(
+            setup.nic.recovery,
+            Recovery::None | Recovery::GoBackN { .. }
+        );
+        Self {
+            accounts: MixedMap::default(),
+            journeys: Journeys::new(!setup.links_fail),
+            ports: vec![Port::default(); ports],
+            flows_of: vec![Vec::new(); setup.graph.endpoints() as usize],
+            tree: PauseTree::default(),
+            named: MixedMap::default(),
+            data_class: setup.nic.data_class,
+            all: !setup.one_path || setup.links_fail || !in_order,
+            host_ps: setup.nic.host.processing.map(|host| host.delay_ps),
+            rows: Vec::new(),
+            hops: Vec::new(),
+        }
+    }
+
+    fn flow_started(&mut self, now: Time, flow: &Flow, (link, last_link): (u32, u32)) {
+        let class = self.data_class + flow.class;
+        let account = Account::new(now, flow.bytes, class, (link, last_link));
+        self.accounts.insert(flow.id, account);
+        self.flows_of[link as usize].push(flow.id);
+        let held = self.ports[link as usize].classes;
+        if held != (0, 0) {
+            self.hold_flows(now, link, held);
+        }
+    }
+
+    // BLM-11, BLM-24, BLM-32
+    fn heard(&mut self, now: Time, heard: Heard, view: &View<'_>) -> Option<Cold> {
+        match heard {
+            Heard::Waits { flow, wait } => {
+                let account = self.accounts.get_mut(&flow)?;
+                let root = match wait {
+                    Wait::Paused(number) => self.named.get(&name_at(account.link, number)).copied(),
+                    Wait::Destination => Some(account.last_link), // BLM-33
+                    _ => None,
+                };
+                account.waits(now, wait, root.unwrap_or(NO_ROOT));
+            }
+            Heard::Released { node, id } => {
+                if self.journeys.follows(id) {
+                    let link = view.queued_at(node, id)?;
+                    self.journeys.joins(now, id, link, &mut self.ports);
+                    let obstacle = self.obstacle(link, id, view);
+                    self.journeys.meets_here(now, id, obstacle, &self.ports);
+                }
+            }
+            Heard::Dropped { .. } => {}
+            Heard::HoldReceived {
+                link,
+                number,
+                on,
+                root,
+            } => {
+                match root.filter(|_| on) {
+                    Some(root) => self.named.insert(name_at(link, number), root),
+                    None => self.named.remove(&name_at(link, number)),
+                };
+            }
+            Heard::HoldSent {
+                node,
+                egress,
+                queue,
+                ..
+            } => {
+                let link = view.link(node, egress);
+                let switch = view.switch(node)?;
+                let by = switch.held_by(queue, view.arena);
+                let class = switch.class_of(queue);
+                let root = by.map(|by| self.root(link, class, by, || link));
+                return Some(Cold {
+                    slot: 1,
+                    src: root.unwrap_or(link),
+                    ..Cold::default()
+                });
+            }
+        }
+        None
+    }
+
+    fn sends(&mut self, s: &Sending<'_>) {
+        let kind = s.packet.kind();
+        if kind == Kind::Data {
+            if s.from_host {
+                self.leaves_host(s);
+            } else if self.journeys.follows(s.id) {
+                self.journeys.leaves(s.now, s.id, s.link, &mut self.ports);
+                self.journeys.crosses(s.id, s.link, s.takes_ps, s.delay_ps);
+            }
+        }
+        let port = &mut self.ports[s.link as usize];
+        port.sends(s.now, s.packet, s.takes_ps);
+        if kind == Kind::Data && !port.waiting.is_empty() {
+            self.journeys.own_sent(s.link, s.packet.flow, s.takes_ps);
+        }
+    }
+
+    // BLM-20, BLM-22
+    fn came_to_switch(&mut self, now: Time, node: u32, id: PacketId, view: &View<'_>) {
+        if view.arena.hot(id).kind() != Kind::Data {
+            return self.journeys.end(id, &mut self.ports);
+        }
+        if !self.journeys.follows(id) {
+            return;
+        }
+        if let Some((link, held_back)) = view.waits_at(node, id) {
+            self.journeys.joins(now, id, link, &mut self.ports);
+            let obstacle = match held_back {
+                true => Obstacle {
+                    part: Some(Part::Held),
+                    root: view.last_port(view.arena.hot(id).dst), // BLM-33
+                },
+                false => self.obstacle(link, id, view),
+            };
+            self.journeys.meets_here(now, id, obstacle, &self.ports);
+        }
+    }
+
+    fn packet_gone(&mut self, id: PacketId) {
+        self.journeys.end(id, &mut self.ports);
+    }
+
+    fn came_to_host(&mut self, now: Time, id: PacketId, flow: u32) {
+        if !self.journeys.follows(id) {
+            return;
+        }
+        if let Some(account) = self.accounts.get_mut(&flow) {
+            let pieces = self.journeys.pieces(id);
+            account.arrived(now, pieces, self.host_ps.is_some());
+        }
+        self.journeys.end(id, &mut self.ports);
+    }
+
+    fn data_delivered(&mut self, _: Time, flow: u32, bytes: u64) {
+        if let Some(account) = self.accounts.get_mut(&flow) {
+            account.delivered(bytes);
+        }
+    }
+
+    fn holds_may_change(&mut self, now: Time, link: u32, sent: bool, view: &View<'_>) {
+        let near = &view.links.near[link as usize];
+        let port = &mut self.ports[link as usize];
+        let Some(switch) = view.switch(near.node) else {
+            let classes = view.nics[near.node as usize].held_classes(near.port);
+            if port.classes != classes {
+                port.classes = classes;
+                self.hold_flows(now, link, classes);
+            }
+            return;
+        };
+        if port.waiting.is_empty() {
+            return;
+        }
+        let classes = switch.held_classes(near.port);
+        let changed = std::mem::replace(&mut port.classes, classes) != classes;
+        if changed || !sent || switch.holds_flows() {
+            self.look_again(now, link, view);
+        }
+    }
+
+    // SPFC-40, SPFC-41, SPFC-42
+    fn pfc_sent(&mut self, now: Time, sent: &PauseSent, view: &View<'_>) -> Option<Cold> {
+        Some(self.tree.sent(now, sent, view).0)
+    }
+
+    fn pfc_arrives(
+        &mut self,
+        now: Time,
+        at: (u32, u16),
+        frame: PacketId,
+        view: &View<'_>,
+    ) -> Option<u32> {
+        Some(self.tree.arrived(now, at, frame, view).number)
+    }
+
+    // BLM-02
+    fn flow_ended(&mut self, end: &FlowEnd, flow: &Flow, view: &View<'_>) -> Option<String> {
+        let mut account = self.accounts.remove(&flow.id)?;
+        self.flows_of[account.link as usize].retain(|&id| id != flow.id);
+        let fct_ps = end.received_ps - flow.start_ps;
+        let Some(Arrived { at_ps, mut pieces }) = account.last(end.received_ps, self.host_ps)
+        else {
+            return Some(format!(
+                "flow {}: the packet that completed it was not followed",
+                flow.id
+            ));
+        };
+        let link = pieces.last().map_or(account.link, |piece| piece.link);
+        let held_ps = end.received_ps.saturating_sub(at_ps);
+        add(&mut pieces, link, Part::Host, NO_ROOT, held_ps);
+        self.note(flow, fct_ps, &pieces, view);
+        let sum_ps: Time = pieces.iter().map(|piece| piece.spent_ps).sum();
+        let idle = self.journeys.idle(&pieces);
+        if sum_ps != fct_ps {
+            return Some(format!(
+                "flow {} took {fct_ps} ps, its parts make {sum_ps} ps",
+                flow.id
+            ));
+        }
+        idle.map(|ps| {
+            format!(
+                "flow {}: its last packet waited {ps} ps at a port that sent nothing, and nothing held it",
+                flow.id
+            )
+        })
+    }
+
+    fn probe(&mut self, _: Time, out: &mut Merged) {
+        out.add(self.rows.drain(..));
+        out.add(self.hops.drain(..));
+    }
+
+    fn finish(&mut self, end_ps: Time, _: &View<'_>, out: &mut Merged) {
+        self.probe(end_ps, out);
+    }
+}

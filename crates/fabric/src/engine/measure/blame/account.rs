@@ -1,0 +1,140 @@
+//! What a flow has spent at its NIC.
+
+use dataplane::nic::Wait;
+use dataplane::units::Time;
+
+use super::part::{NO_ROOT, Part, Piece, add};
+
+/// A packet at the receiver's NIC, with all that its flow had spent until it was sent and it spent itself.
+#[derive(Debug)]
+pub(super) struct Arrived {
+    pub at_ps: Time,
+    pub pieces: Vec<Piece>,
+}
+
+/// The account of a flow. Up to `since_ps` everything is accounted for.
+#[derive(Debug)]
+pub(super) struct Account {
+    pub link: u32,
+    /// The port that leads to its receiver.
+    pub last_link: u32,
+    /// Class of its packets.
+    pub class: u8,
+    since_ps: Time,
+    wait: Wait,
+    /// The port that the pause goes back to for which it waits.
+    root: u32,
+    /// What keeps its class from sending, and the port that it goes back to.
+    held: Option<(Part, u32)>,
+    spent: Vec<Piece>,
+    /// Payload that the receiver does not have.
+    missing_bytes: u64,
+    arrived: Vec<Arrived>,
+}
+
+impl Account {
+    /// Of a flow that leaves by the first of these ports and comes to its receiver by the last.
+    pub fn new(now: Time, bytes: u64, class: u8, (link, last_link): (u32, u32)) -> Self {
+        Self {
+            link,
+            last_link,
+            class,
+            since_ps: now,
+            wait: Wait::Turn,
+            root: NO_ROOT,
+            held: None,
+            spent: Vec::new(),
+            missing_bytes: bytes,
+            arrived: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, part: Part, root: u32, spent_ps: Time) {
+        add(&mut self.spent, self.link, part, root, spent_ps);
+    }
+
+    /// Accounts for the time up to now. While a packet of the flow is sent, nothing is to be accounted for.
+    // BLM-10, BLM-11, BLM-12
+    fn settle(&mut self, now: Time) {
+        let waited_ps = now.saturating_sub(self.since_ps);
+        if waited_ps == 0 {
+            return;
+        }
+        let since_ps = std::mem::replace(&mut self.since_ps, now);
+        let mut turn_ps = 0;
+        match self.wait {
+            Wait::Turn => turn_ps = waited_ps,
+            Wait::Pace(until_ps) => {
+                let paced_ps = until_ps.clamp(since_ps, now) - since_ps;
+                self.add(Part::Pace, NO_ROOT, paced_ps);
+                turn_ps = waited_ps - paced_ps;
+            }
+            Wait::Window => self.add(Part::Window, NO_ROOT, waited_ps),
+            Wait::Answers | Wait::TimedOut => self.add(Part::Recovery, NO_ROOT, waited_ps),
+            Wait::Paused(_) => self.add(Part::NicQueuePause, self.root, waited_ps),
+            Wait::Destination => self.add(Part::NicDestinationPause, self.root, waited_ps),
+            Wait::Receiver => self.add(Part::Receiver, NO_ROOT, waited_ps),
+            Wait::Reach => self.add(Part::NoLink, NO_ROOT, waited_ps),
+        }
+        let (part, root) = self.held.unwrap_or((Part::Turn, NO_ROOT));
+        self.add(part, root, turn_ps);
+    }
+
+    /// What it waits for from now on.
+    pub fn waits(&mut self, now: Time, wait: Wait, root: u32) {
+        // BLM-13: what it has waited for until now is told only now.
+        if wait != Wait::TimedOut {
+            self.settle(now);
+        }
+        (self.wait, self.root) = (wait, root);
+    }
+
+    /// What keeps its class from sending from now on.
+    pub fn class_held(&mut self, now: Time, held: Option<(Part, u32)>) {
+        self.settle(now);
+        self.held = held;
+    }
+
+    /// It sends a packet that takes so long, for the first time or again.
+    // BLM-10, BLM-13
+    pub fn sends(&mut self, now: Time, takes_ps: Time, again: bool) {
+        self.settle(now);
+        self.since_ps = now + takes_ps;
+        let part = if again { Part::Recovery } else { Part::Sending };
+        self.add(part, NO_ROOT, takes_ps);
+    }
+
+    /// What it has spent up to the end of the packet that it sends.
+    pub fn spent(&self) -> &[Piece] {
+        &self.spent
+    }
+
+    /// A packet has arrived at the receiver's NIC. Where hosts take time, it is known only at the end of the
+    /// flow which one completed it.
+    pub fn arrived(&mut self, at_ps: Time, pieces: &[Piece], hosts_take_time: bool) {
+        if self.missing_bytes == 0 {
+            return;
+        }
+        let spare = match hosts_take_time {
+            true => None,
+            false => self.arrived.pop(),
+        };
+        let mut own = spare.map_or_else(Vec::new, |arrived| arrived.pieces);
+        own.clear();
+        own.extend_from_slice(pieces);
+        self.arrived.push(Arrived { at_ps, pieces: own });
+    }
+
+    /// The receiver has got payload.
+    pub fn delivered(&mut self, bytes: u64) {
+        self.missing_bytes = self.missing_bytes.saturating_sub(bytes);
+    }
+
+    /// The packet that completed the flow at `received_ps`, where hosts take `host_ps` and more for a frame.
+    // BLM-02, BLM-23
+    pub fn last(&mut self, received_ps: Time, host_ps: Option<Time>) -> Option<Arrived> {
+        let latest_ps = received_ps - host_ps.unwrap_or(0);
+        let at = self.arrived.iter().rposition(|a| a.at_ps <= latest_ps)?;
+        Some(self.arrived.swap_remove(at))
+    }
+}

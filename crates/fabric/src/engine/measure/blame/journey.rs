@@ -1,0 +1,299 @@
+//! The ways of packets through the network, and what each spends where.
+
+use dataplane::packet::PacketId;
+use dataplane::switch::MixedMap;
+use dataplane::units::Time;
+
+use super::part::{NO_ROOT, Part, Piece, add};
+use super::ports::{Port, SORTS, Sort};
+
+/// The packet is not followed.
+const NONE: u32 = u32::MAX;
+
+/// What keeps a packet from leaving, besides others before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Obstacle {
+    /// `None`: nothing.
+    pub part: Option<Part>,
+    pub root: u32,
+}
+
+impl Obstacle {
+    pub const NONE: Self = Self {
+        part: None,
+        root: NO_ROOT,
+    };
+}
+
+/// A packet in a switch. Up to `since_ps` everything is accounted for.
+#[derive(Clone, Copy, Debug)]
+struct Stay {
+    link: u32,
+    /// Place in the list of its port.
+    nth: u32,
+    since_ps: Time,
+    obstacle: Obstacle,
+    /// What its port had sent by then, and of that of its own flow.
+    sent_ps: [Time; SORTS],
+    own_ps: Time,
+}
+
+/// A packet that is followed.
+#[derive(Debug, Default)]
+struct Journey {
+    id: PacketId,
+    flow: u32,
+    incast: bool,
+    pieces: Vec<Piece>,
+    stay: Option<Stay>,
+}
+
+/// Packets of a flow that wait at a port, and how long the port has sent packets of the flow meanwhile.
+#[derive(Clone, Copy, Debug, Default)]
+struct Own {
+    waiting: u32,
+    sent_ps: Time,
+}
+
+/// The packets that are followed.
+#[derive(Debug)]
+pub(super) struct Journeys {
+    all: Vec<Journey>,
+    free: Vec<u32>,
+    /// By packet.
+    of: Vec<u32>,
+    /// By port and flow.
+    own: MixedMap<u64, Own>,
+    /// A port that could send sends.
+    never_idle: bool,
+}
+
+const fn flow_at(link: u32, flow: u32) -> u64 {
+    (link as u64) << 32 | flow as u64
+}
+
+impl Journeys {
+    pub fn new(never_idle: bool) -> Self {
+        Self {
+            all: Vec::new(),
+            free: Vec::new(),
+            of: Vec::new(),
+            own: MixedMap::default(),
+            never_idle,
+        }
+    }
+
+    /// Whether a packet is followed.
+    #[inline]
+    pub fn follows(&self, id: PacketId) -> bool {
+        self.of.get(id as usize).is_some_and(|&at| at != NONE)
+    }
+
+    fn journey(&mut self, id: PacketId) -> Option<&mut Journey> {
+        let at = *self.of.get(id as usize)?;
+        self.all.get_mut(at as usize)
+    }
+
+    /// A packet leaves its host: it is followed from now on.
+    // BLM-20
+    pub fn begin(&mut self, id: PacketId, flow: u32, incast: bool, spent: &[Piece]) {
+        let at = self.free.pop().unwrap_or_else(|| {
+            self.all.push(Journey::default());
+            self.all.len() as u32 - 1
+        });
+        let journey = &mut self.all[at as usize];
+        (journey.id, journey.flow, journey.incast) = (id, flow, incast);
+        journey.stay = None;
+        journey.pieces.clear();
+        journey.pieces.extend_from_slice(spent);
+        if self.of.len() <= id as usize {
+            self.of.resize(id as usize + 1, NONE);
+        }
+        self.of[id as usize] = at;
+    }
+
+    /// A packet is followed no longer.
+    pub fn end(&mut self, id: PacketId, ports: &mut [Port]) {
+        let Some(of) = self.of.get_mut(id as usize) else {
+            return;
+        };
+        let at = std::mem::replace(of, NONE);
+        if at != NONE {
+            self.leave_list(at, ports);
+            self.free.push(at);
+        }
+    }
+
+    /// What a packet and its flow have spent so far.
+    pub fn pieces(&self, id: PacketId) -> &[Piece] {
+        &self.all[self.of[id as usize] as usize].pieces
+    }
+
+    /// A packet crosses a link.
+    // BLM-20
+    pub fn crosses(&mut self, id: PacketId, link: u32, takes_ps: Time, delay_ps: Time) {
+        if let Some(journey) = self.journey(id) {
+            let pieces = &mut journey.pieces;
+            add(pieces, link, Part::Serialisation, NO_ROOT, takes_ps);
+            add(pieces, link, Part::Propagation, NO_ROOT, delay_ps);
+        }
+    }
+
+    /// A packet begins to wait at a port, or goes on to wait there in a queue.
+    // BLM-21
+    pub fn joins(&mut self, now: Time, id: PacketId, link: u32, ports: &mut [Port]) {
+        let Some(&at) = self.of.get(id as usize).filter(|&&at| at != NONE) else {
+            return;
+        };
+        self.settle(now, at, &ports[link as usize]);
+        self.leave_list(at, ports);
+        let journey = &mut self.all[at as usize];
+        let port = &mut ports[link as usize];
+        let own = self.own.entry(flow_at(link, journey.flow)).or_insert(Own {
+            waiting: 0,
+            sent_ps: port.left_ps(now, journey.flow),
+        });
+        own.waiting += 1;
+        journey.stay = Some(Stay {
+            link,
+            nth: port.waiting.len() as u32,
+            since_ps: now,
+            obstacle: Obstacle::NONE,
+            sent_ps: port.sent_ps(now),
+            own_ps: own.sent_ps - port.left_ps(now, journey.flow),
+        });
+        port.waiting.push(at);
+    }
+
+    /// The packet of a journey, if it waits in a queue.
+    pub fn queued(&self, at: u32) -> Option<PacketId> {
+        let journey = &self.all[at as usize];
+        let stay = journey.stay.as_ref()?;
+        (stay.obstacle.part != Some(Part::Held)).then_some(journey.id)
+    }
+
+    /// What keeps a packet from leaving its port, from now on.
+    // BLM-22
+    pub fn meets(&mut self, now: Time, at: u32, obstacle: Obstacle, port: &Port) {
+        let of = self.all[at as usize].stay.map(|stay| stay.obstacle);
+        if of.is_some_and(|before| before != obstacle) {
+            self.settle(now, at, port);
+            if let Some(stay) = &mut self.all[at as usize].stay {
+                stay.obstacle = obstacle;
+            }
+        }
+    }
+
+    /// [`Journeys::meets`], by packet.
+    pub fn meets_here(&mut self, now: Time, id: PacketId, obstacle: Obstacle, ports: &[Port]) {
+        let at = self.of.get(id as usize).copied().unwrap_or(NONE);
+        let stay = self.all.get(at as usize).and_then(|journey| journey.stay);
+        if let Some(stay) = stay {
+            self.meets(now, at, obstacle, &ports[stay.link as usize]);
+        }
+    }
+
+    /// A packet leaves its switch by a port.
+    pub fn leaves(&mut self, now: Time, id: PacketId, link: u32, ports: &mut [Port]) {
+        let Some(&at) = self.of.get(id as usize).filter(|&&at| at != NONE) else {
+            return;
+        };
+        let journey = &mut self.all[at as usize];
+        if let Some(stay) = &mut journey.stay
+            && stay.link != link
+        {
+            // BLM-25: it had to go to another port.
+            let waited_ps = now - stay.since_ps;
+            add(
+                &mut journey.pieces,
+                link,
+                Part::LinkDown,
+                NO_ROOT,
+                waited_ps,
+            );
+            stay.since_ps = now;
+        }
+        self.settle(now, at, &ports[link as usize]);
+        self.leave_list(at, ports);
+    }
+
+    /// A port sends a packet of a flow.
+    // BLM-21
+    pub fn own_sent(&mut self, link: u32, flow: u32, takes_ps: Time) {
+        if let Some(own) = self.own.get_mut(&flow_at(link, flow)) {
+            own.sent_ps += takes_ps;
+        }
+    }
+
+    /// Time that a packet waited though its port could send and sent nothing: there must be none.
+    // BLM-21
+    pub fn idle(&self, pieces: &[Piece]) -> Option<Time> {
+        let mut down = pieces.iter().filter(|p| p.part == Part::LinkDown);
+        let idle = down.next().filter(|_| self.never_idle);
+        idle.map(|piece| piece.spent_ps)
+    }
+
+    /// Accounts for the time up to now of a packet that waits at a port.
+    // BLM-21, BLM-22
+    fn settle(&mut self, now: Time, at: u32, port: &Port) {
+        let journey = &mut self.all[at as usize];
+        let Some(stay) = &mut journey.stay else {
+            return;
+        };
+        let link = stay.link;
+        let own = self.own.get(&flow_at(link, journey.flow)).copied();
+        let own_ps = own.unwrap_or_default().sent_ps - port.left_ps(now, journey.flow);
+        let sent_ps = port.sent_ps(now);
+        let waited_ps = now - stay.since_ps;
+        let Obstacle { part, root } = stay.obstacle;
+        if let Some(part) = part {
+            add(&mut journey.pieces, link, part, root, waited_ps);
+        } else {
+            let mut behind = [0; SORTS];
+            for (sort, behind) in behind.iter_mut().enumerate() {
+                *behind = sent_ps[sort] - stay.sent_ps[sort];
+            }
+            let behind_own_ps = own_ps - stay.own_ps;
+            let sort = match journey.incast {
+                true => Sort::Incast,
+                false => Sort::Other,
+            };
+            behind[sort as usize] -= behind_own_ps;
+            let [control_ps, other_ps, incast_ps] = behind;
+            let idle_ps = waited_ps - behind_own_ps - behind.iter().sum::<Time>();
+            for (part, spent_ps) in [
+                (Part::BehindOwn, behind_own_ps),
+                (Part::BehindOther, other_ps),
+                (Part::BehindIncast, incast_ps),
+                (Part::BehindControl, control_ps),
+                (Part::LinkDown, idle_ps),
+            ] {
+                add(&mut journey.pieces, link, part, NO_ROOT, spent_ps);
+            }
+        }
+        (stay.since_ps, stay.sent_ps, stay.own_ps) = (now, sent_ps, own_ps);
+    }
+
+    /// Takes a packet out of the list of its port.
+    fn leave_list(&mut self, at: u32, ports: &mut [Port]) {
+        let journey = &mut self.all[at as usize];
+        let Some(stay) = journey.stay.take() else {
+            return;
+        };
+        let flow = journey.flow;
+        let waiting = &mut ports[stay.link as usize].waiting;
+        waiting.swap_remove(stay.nth as usize);
+        if let Some(&moved) = waiting.get(stay.nth as usize)
+            && let Some(stay_of_moved) = &mut self.all[moved as usize].stay
+        {
+            stay_of_moved.nth = stay.nth;
+        }
+        let key = flow_at(stay.link, flow);
+        if let Some(own) = self.own.get_mut(&key) {
+            own.waiting -= 1;
+            if own.waiting == 0 {
+                self.own.remove(&key);
+            }
+        }
+    }
+}

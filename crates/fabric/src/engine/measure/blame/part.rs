@@ -1,0 +1,99 @@
+//! What the time of a flow is divided into.
+
+use dataplane::units::Time;
+
+/// No port.
+pub(super) const NO_ROOT: u32 = u32::MAX;
+
+macro_rules! parts {
+    ($($name:ident, $word:literal, $about:literal;)*) => {
+        /// What time was spent on. Rules in `specs/blame.md`.
+        // BLM-10, BLM-11, BLM-20, BLM-21, BLM-22
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Part {$(
+            #[doc = $about]
+            $name,
+        )*}
+
+        impl Part {
+            /// All of them, in the order in which a flow meets them.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// Its name: the column without its unit.
+            #[must_use]
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$name => $word,)* }
+            }
+
+            pub(super) const fn column(self) -> &'static str {
+                match self { $(Self::$name => concat!($word, "_ps"),)* }
+            }
+
+            pub(super) const fn about(self) -> &'static str {
+                match self { $(Self::$name => $about,)* }
+            }
+        }
+    };
+}
+
+parts! {
+    Sending, "nic_sending", "At the NIC: transmission of the flow's own packets, each counted once.";
+    Turn, "nic_turn", "At the NIC: others had the port.";
+    Pace, "nic_pace", "At the NIC: the pace of its control.";
+    Window, "nic_window", "At the NIC: the window of its control.";
+    NicClassPause, "nic_class_pause", "At the NIC: a pause of its class (PFC).";
+    NicQueuePause, "nic_queue_pause", "At the NIC: a pause of its queue, or of the flow alone.";
+    NicDestinationPause, "nic_destination_pause", "At the NIC: a pause of its destination.";
+    NicNoRoom, "nic_no_room", "At the NIC: the neighbour had no room for its class.";
+    Receiver, "nic_receiver", "At the NIC: credits, grants or pulls of its receiver.";
+    Recovery, "nic_recovery", "At the NIC: repetition of packets, and waiting for what turned out to be lost.";
+    NoLink, "nic_no_link", "At the NIC: links that lead to the receiver.";
+    Propagation, "propagation", "The last packet: propagation on all links.";
+    Serialisation, "serialisation", "The last packet: its transmission by switches.";
+    BehindOwn, "behind_own", "The last packet in switches: behind packets of its own flow.";
+    BehindOther, "behind_other", "The last packet in switches: behind data of other flows that belong to no incast.";
+    BehindIncast, "behind_incast", "The last packet in switches: behind data of incasts, its own flow apart.";
+    BehindControl, "behind_control", "The last packet in switches: behind frames that carry no data.";
+    ClassPause, "class_pause", "The last packet in switches: a pause of its class (PFC).";
+    QueuePause, "queue_pause", "The last packet in switches: a pause of its queue, or of a flow in it.";
+    NoRoom, "no_room", "The last packet in switches: the neighbour had no room for its class.";
+    Held, "held", "The last packet in switches: held back for its destination.";
+    LinkDown, "link_down", "The last packet in switches: links that were down, or another port before.";
+    Host, "host", "The last packet: the receiver's host, until it acted on it.";
+}
+
+pub(super) const PARTS: usize = Part::ALL.len();
+
+/// A part at one port.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    pub link: u32,
+    /// Of a pause the port that it goes back to.
+    pub root: u32,
+    pub part: Part,
+    pub spent_ps: Time,
+}
+
+/// Adds some time to the pieces; those of one port stand together.
+pub(super) fn add(pieces: &mut Vec<Piece>, link: u32, part: Part, root: u32, spent_ps: Time) {
+    if spent_ps == 0 {
+        return;
+    }
+    let here = pieces
+        .iter_mut()
+        .rev()
+        .take_while(|piece| piece.link == link);
+    for piece in here {
+        if piece.part == part && piece.root == root {
+            piece.spent_ps += spent_ps;
+            return;
+        }
+    }
+    pieces.push(Piece {
+        link,
+        root,
+        part,
+        spent_ps,
+    });
+}

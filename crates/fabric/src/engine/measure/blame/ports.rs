@@ -1,0 +1,66 @@
+//! What a port has sent, by kind.
+
+use dataplane::packet::{Kind, Packet, flag};
+use dataplane::units::Time;
+
+/// Kinds of frames that a packet can wait behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Sort {
+    #[default]
+    Control,
+    Other,
+    Incast,
+}
+
+pub(super) const SORTS: usize = 3;
+
+impl Sort {
+    // BLM-21
+    pub fn of(packet: &Packet) -> Self {
+        match packet.kind() {
+            Kind::Data if packet.has(flag::INCAST) => Self::Incast,
+            Kind::Data => Self::Other,
+            _ => Self::Control,
+        }
+    }
+}
+
+/// A port of a node.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Port {
+    /// How long it has sent frames of each kind, the current one counted to its end.
+    sent_ps: [Time; SORTS],
+    /// The current frame: when its last bit leaves, its kind and its flow.
+    until_ps: Time,
+    sort: Sort,
+    flow: u32,
+    /// Journeys of packets that wait here.
+    pub waiting: Vec<u32>,
+    /// Classes that are paused, and those that the neighbour has no room for, when this was last looked at.
+    pub classes: (u8, u8),
+}
+
+impl Port {
+    /// Begins to send a frame.
+    pub fn sends(&mut self, now: Time, packet: &Packet, takes_ps: Time) {
+        self.until_ps = now + takes_ps;
+        self.sort = Sort::of(packet);
+        self.flow = packet.flow;
+        self.sent_ps[self.sort as usize] += takes_ps;
+    }
+
+    /// How long it has sent frames of each kind up to now.
+    pub fn sent_ps(&self, now: Time) -> [Time; SORTS] {
+        let mut sent_ps = self.sent_ps;
+        sent_ps[self.sort as usize] -= self.until_ps.saturating_sub(now);
+        sent_ps
+    }
+
+    /// What is still to come of a data packet of this flow that it sends.
+    pub fn left_ps(&self, now: Time, flow: u32) -> Time {
+        match self.flow == flow && self.sort != Sort::Control {
+            true => self.until_ps.saturating_sub(now),
+            false => 0,
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Where a pause of PFC comes from: the pause that caused it, and so on up to a congested port. The rules are
+//! SPFC-40 to SPFC-42 of `specs/spfc.md`.
+
+use dataplane::hop::pfc::PauseClasses;
+use dataplane::packet::{Cold, Frame, PacketId};
+use dataplane::switch::MixedMap;
+use dataplane::units::Time;
+
+use super::super::link_ends::Links;
+use super::super::node::PauseSent;
+use super::View;
+
+/// A pause that holds a port, or the last that did.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub number: u32,
+    /// Number of the congested port.
+    pub root: u32,
+    pub depth: u16,
+    pub from_ps: Time,
+    /// When it ended, and what the port had sent by then.
+    pub ended: Option<(Time, u64)>,
+}
+
+/// Why a switch sent a pause.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cause {
+    /// Which of the pauses of its port and class, from 1.
+    pub number: u32,
+    /// The port at which most of the bytes wait, and how many do.
+    pub egress: u16,
+    pub egress_bytes: u64,
+    /// Number of the pause that holds that port.
+    pub parent: Option<u32>,
+    pub depth: u16,
+    /// Number of the congested port.
+    pub root: u32,
+}
+
+/// A pause or resume that arrived.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrived {
+    /// Number of the pause.
+    pub number: u32,
+    /// The port and class that it resumes, and the pause that is over.
+    pub over: Option<(u32, u8, Held)>,
+}
+
+/// The pauses of a network as far as they cause each other.
+#[derive(Debug, Default)]
+pub(super) struct PauseTree {
+    /// Pauses sent so far, per port and class that sends them.
+    sent: MixedMap<u32, u32>,
+    /// Per port and class that is held.
+    held: MixedMap<u32, Held>,
+}
+
+impl PauseTree {
+    /// The congested port for which a port and class is held.
+    pub fn root(&self, link: u32, class: u8) -> Option<u32> {
+        self.held.get(&key(link, class)).map(|held| held.root)
+    }
+
+    /// The pauses that hold a port and class now, in order.
+    pub fn open(&self) -> Vec<((u32, u8), Held)> {
+        let mut open: Vec<(u32, Held)> = self.held.iter().map(|(&k, &h)| (k, h)).collect();
+        open.retain(|(_, held)| held.ended.is_none());
+        open.sort_unstable_by_key(|(key, _)| *key);
+        let place = |key| (key / 8, (key % 8) as u8);
+        open.into_iter().map(|(k, h)| (place(k), h)).collect()
+    }
+
+    /// A switch has queued a pause, with its cause, or a resume. Returns what the frame carries.
+    // SPFC-40, SPFC-41, SPFC-42
+    pub fn sent(&mut self, now: Time, sent: &PauseSent, view: &View<'_>) -> (Cold, Option<Cause>) {
+        let link = view.link(sent.node, sent.port);
+        let number = self.sent.entry(key(link, sent.class)).or_default();
+        if sent.level.is_none() {
+            let slot = *number;
+            let cold = *view.arena.cold(sent.frame);
+            return (Cold { slot, ..cold }, None);
+        }
+        *number += 1;
+        let number = *number;
+        let (egress, egress_bytes) = view.fullest(sent.node, sent.port, sent.class);
+        let egress_link = view.link(sent.node, egress);
+        let parent = self
+            .held
+            .get(&key(egress_link, sent.class))
+            .filter(|held| still_felt(held, now, egress_link, view.links));
+        let (root, depth) = parent.map_or((egress_link, 1), |p| (p.root, p.depth + 1));
+        let cause = Cause {
+            number,
+            egress,
+            egress_bytes,
+            parent: parent.map(|p| p.number),
+            depth,
+            root,
+        };
+        let cold = Cold {
+            slot: number,
+            src: root,
+            payload: depth,
+            ..Cold::default()
+        };
+        (cold, Some(cause))
+    }
+
+    /// A pause or resume arrives at a port of a node, which has not read it yet.
+    pub fn arrived(
+        &mut self,
+        now: Time,
+        (node, port): (u32, u16),
+        frame: PacketId,
+        view: &View<'_>,
+    ) -> Arrived {
+        let (packet, cold) = (view.arena.hot(frame), view.arena.cold(frame));
+        let number = cold.slot;
+        let mut over = None;
+        if let Some(PauseClasses { on, classes }) = PauseClasses::read(packet) {
+            let class = classes.trailing_zeros() as u8;
+            let link = view.link(node, port);
+            let at = key(link, class);
+            if on {
+                let held = Held {
+                    number,
+                    root: cold.src,
+                    depth: cold.payload,
+                    from_ps: now,
+                    ended: None,
+                };
+                self.held.insert(at, held);
+            } else if let Some(held) = self.held.get_mut(&at)
+                && held.ended.is_none()
+            {
+                over = Some((link, class, *held));
+                held.ended = Some((now, view.links.near[link as usize].bytes));
+            }
+        }
+        Arrived { number, over }
+    }
+}
+
+const fn key(link: u32, class: u8) -> u32 {
+    link * 8 + class as u32
+}
+
+/// Whether a pause holds a port, or the port has sent without a gap since it did.
+// SPFC-41
+fn still_felt(held: &Held, now: Time, link: u32, links: &Links) -> bool {
+    let Some((ended_ps, sent_before)) = held.ended else {
+        return true;
+    };
+    let sent = links.near[link as usize].bytes - sent_before;
+    links.rates[link as usize].serialisation_ps(sent) >= now - ended_ps
+}

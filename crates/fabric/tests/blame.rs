@@ -1,0 +1,234 @@
+//! Where the time of flows went: exact where paper arithmetic says it, and always the whole time.
+
+mod common;
+
+use common::*;
+use dataplane::config::{Admission, Alpha, IrnConfig, Processing, Recovery};
+use dataplane::units::{Rate, Time, US};
+use fabric::engine::Threads;
+use fabric::measure::{Blame, BlameRecord, Part};
+use kernel::random::{Purpose, Stream};
+use traffic::Flow;
+
+/// One frame of 1048 B at 100 Gbps.
+const FRAME_PS: Time = 83_840;
+
+fn blamed(mut setup: Setup) -> Keep {
+    setup.record.blame = Some(Blame);
+    let without = setup.clone();
+    let (with, keep) = setup.run();
+    let plain = Setup {
+        record: Default::default(),
+        ..without
+    };
+    assert_eq!(plain.run().0.digest, with.digest);
+    for row in &keep.blame {
+        assert_eq!(row.parts.iter().sum::<Time>(), row.fct_ps, "{row:?}");
+        assert_eq!(row.fct_ps, keep.fct(row.flow));
+    }
+    assert_eq!(keep.blame.len(), keep.flows.len());
+    keep
+}
+
+fn row(keep: &Keep, flow: u32) -> &BlameRecord {
+    keep.blame.iter().find(|row| row.flow == flow).unwrap()
+}
+
+/// The parts of a flow that are not 0, in the order of their list.
+fn parts(keep: &Keep, flow: u32) -> Vec<(Part, Time)> {
+    let all = Part::ALL.iter().copied().zip(row(keep, flow).parts);
+    all.filter(|part| part.1 > 0).collect()
+}
+
+fn of_incast(flow: Flow) -> Flow {
+    Flow {
+        incast: true,
+        ..flow
+    }
+}
+
+// BLM-10, BLM-20
+#[test]
+fn a_lone_flow_is_sent_and_crosses_its_links() {
+    let keep = blamed(line_rate(star(2), vec![flow(0, 0, 0, 1, 10_000)]));
+    let expected = [
+        (Part::Sending, 10 * FRAME_PS),
+        (Part::Propagation, 2 * US),
+        (Part::Serialisation, FRAME_PS),
+    ];
+    assert_eq!(parts(&keep, 0), expected);
+}
+
+// BLM-11, BLM-12
+#[test]
+fn flows_of_a_nic_take_turns() {
+    let flows = vec![flow(0, 0, 0, 1, 10_000), flow(1, 0, 0, 2, 10_000)];
+    let keep = blamed(line_rate(star(3), flows));
+    let turn = |flow| row(&keep, flow).parts[Part::Turn as usize];
+    // The first waits for the other's nine before its last, the other for all ten.
+    assert_eq!((turn(0), turn(1)), (9 * FRAME_PS, 10 * FRAME_PS));
+}
+
+// BLM-21
+#[test]
+fn a_packet_waits_behind_what_its_port_sends() {
+    // Two hosts send an incast; a packet of a third finds it.
+    let flows = vec![
+        of_incast(flow(0, 0, 0, 3, 10_000)),
+        of_incast(flow(1, 0, 1, 3, 10_000)),
+        flow(2, 5 * FRAME_PS, 2, 3, 1000),
+    ];
+    let keep = blamed(line_rate(star(4), flows));
+    let behind = [
+        Part::BehindOwn,
+        Part::BehindOther,
+        Part::BehindIncast,
+        Part::BehindControl,
+    ];
+    let of = |flow| behind.map(|part| row(&keep, flow).parts[part as usize]);
+    let [own, other, incast, control] = of(2);
+    assert_eq!([own, other, control], [0; 3]);
+    assert!([5, 6, 7].contains(&(incast / FRAME_PS)) && incast % FRAME_PS == 0);
+    // The incast's own packets are not those of others.
+    for flow in [0, 1] {
+        let [own, other, incast, _] = of(flow);
+        assert!(
+            own > 3 * FRAME_PS && incast > 3 * FRAME_PS && other > 0,
+            "{own} {other} {incast}"
+        );
+    }
+}
+
+/// A host of each of three leaves sends to the fourth, and a neighbour of one of them elsewhere.
+fn head_of_line(preset: Preset) -> Keep {
+    let incast = |(id, src)| of_incast(flow(id, 0, src, 6, 300_000));
+    let mut flows: Vec<Flow> = (0..).zip([0, 2, 4]).map(incast).collect();
+    flows.push(flow(3, 40 * US, 1, 3, 2000));
+    let mut setup = preset(leaf_spine(4, 1, 2), flows);
+    setup.switch.mmu.buffer_bytes = 200_000;
+    setup.switch.mmu.reserved_bytes = 0;
+    blamed(setup)
+}
+
+/// The port of the spine that leads to the fourth leaf.
+const CONGESTED: Option<(u32, u16, u32)> = Some((12, 3, 11));
+
+// BLM-22, BLM-30
+#[test]
+fn a_victim_of_pauses_names_the_port_that_they_go_back_to() {
+    let keep = head_of_line(line_rate);
+    let paused = |p: &Part| matches!(p, Part::ClassPause | Part::NicClassPause);
+    let of_victim = keep.hops.iter().filter(|h| h.flow == 3 && paused(&h.part));
+    let held: Vec<_> = of_victim.map(|h| (h.root, h.spent_ps)).collect();
+    assert!(held.iter().map(|h| h.1).sum::<Time>() > 5 * US, "{held:?}");
+    assert!(held.iter().all(|h| h.0 == CONGESTED), "{held:?}");
+}
+
+// BLM-11, BLM-32
+#[test]
+fn pauses_of_queues_hold_the_incast_and_go_back_to_its_port() {
+    let keep = head_of_line(bfc);
+    let held = keep.hops.iter().filter(|h| h.part == Part::NicQueuePause);
+    let held: Vec<_> = held.collect();
+    assert!(held.iter().map(|h| h.spent_ps).sum::<Time>() > 5 * US);
+    assert!(
+        held.iter().all(|h| h.flow < 3 && h.root == CONGESTED),
+        "{held:?}"
+    );
+    let victim = row(&keep, 3).parts;
+    assert_eq!(victim[Part::QueuePause as usize], 0);
+    assert_eq!(victim[Part::NicQueuePause as usize], 0);
+}
+
+// BLM-23
+#[test]
+fn a_host_that_takes_time_has_its_part() {
+    let mut setup = line_rate(
+        star(3),
+        vec![flow(0, 0, 0, 2, 10_000), flow(1, 0, 1, 2, 10_000)],
+    );
+    setup.nic.host.processing = Some(Processing {
+        delay_ps: 3 * US,
+        rate: None,
+    });
+    let keep = blamed(setup.clone());
+    for flow in [0, 1] {
+        assert_eq!(row(&keep, flow).parts[Part::Host as usize], 3 * US);
+    }
+    setup.nic.host.processing = Some(Processing {
+        delay_ps: US,
+        rate: Some(Rate::from_gbps(50)),
+    });
+    let keep = blamed(setup);
+    assert!(row(&keep, 1).parts[Part::Host as usize] > 10 * FRAME_PS);
+}
+
+fn busy() -> Vec<Flow> {
+    let mut random = Stream::new(5, 0, Purpose::Test);
+    let mut flows: Vec<Flow> = (0..200u32)
+        .map(|id| {
+            let src = random.below(16) as u32;
+            let dst = (src + 1 + random.below(15) as u32) % 16;
+            flow(
+                id,
+                random.below(40) * US,
+                src,
+                dst,
+                1 + random.below(40_000),
+            )
+        })
+        .collect();
+    flows.extend((1..16).map(|src| of_incast(flow(0, 10 * US, src, 0, 60_000))));
+    flows.sort_by_key(|f| f.start_ps);
+    for (id, f) in flows.iter_mut().enumerate() {
+        f.id = id as u32;
+    }
+    flows
+}
+
+// BLM-02, BLM-13
+#[test]
+fn what_was_lost_is_in_the_account_of_its_flow() {
+    let small = |mut setup: Setup, buffer_bytes, recovery| {
+        setup.switch.mmu.buffer_bytes = buffer_bytes;
+        setup.switch.mmu.reserved_bytes = 0;
+        setup.switch.mmu.admission = Admission::EgressDynamic {
+            alpha: Alpha::new(1.0),
+            per_queue: false,
+        };
+        setup.nic.recovery = recovery;
+        setup
+    };
+    let go_back = Recovery::GoBackN {
+        timeout_ps: 100 * US,
+    };
+    for recovery in [
+        go_back,
+        Recovery::Irn(IrnConfig::paper()),
+        Recovery::Ideal { delay_ps: None },
+    ] {
+        let setup = small(hpcc(leaf_spine(4, 2, 4), busy()), 150_000, recovery);
+        let keep = blamed(setup);
+        let lost = |row: &&BlameRecord| row.parts[Part::Recovery as usize] > 0;
+        assert!(keep.blame.iter().filter(lost).count() > 5, "{recovery:?}");
+        let again = |id| {
+            keep.flows
+                .iter()
+                .any(|f| f.flow.id == id && f.retransmitted > 0)
+        };
+        assert!(keep.blame.iter().filter(lost).all(|row| again(row.flow)));
+    }
+}
+
+// BLM-04
+#[test]
+fn a_run_with_accounts_has_one_thread_and_says_why() {
+    let mut setup = line_rate(leaf_spine(2, 2, 2), vec![flow(0, 0, 0, 3, 10_000)]);
+    setup.record.blame = Some(Blame);
+    setup.threads = Threads {
+        asked: 2,
+        forced: true,
+    };
+    let threads = setup.run().0.threads;
+    assert!(threads.why.unwrap().contains("follows packets"));
+}
