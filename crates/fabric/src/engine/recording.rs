@@ -138,7 +138,7 @@ impl<C> Partition<C> {
         if let Some(message) = wrong.flatten()
             && self.flows.violations.len() < MOST_VIOLATIONS
         {
-            let check = "blame";
+            let check = "account";
             self.flows.violations.push(Violation { check, message });
         }
     }
