@@ -53,6 +53,7 @@ fn everything() -> RecordSpec {
             window_ps: (0, 1000 * US),
         }),
         pauses: None, // needs one thread
+        blame: None,  // the same
         waiting: Some(Waiting {
             window_ps: (2 * US, 90 * US),
         }),

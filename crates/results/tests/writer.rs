@@ -1,9 +1,9 @@
 //! A run directory as a reader finds it.
 
 use fabric::measure::{
-    CauseRecord, DelayBin, DelayHistogram, HeldFlowRecord, PauseRecording, QueueBin,
-    QueueHistogram, QueueSample, QueueSeries, RecordSpec, RecordedPorts, RttBin, RttHistogram,
-    Throughput, ThroughputRecord, Waiting, WaitingRecord,
+    Blame, BlameHopRecord, BlameRecord, CauseRecord, DelayBin, DelayHistogram, HeldFlowRecord,
+    Part, PauseRecording, QueueBin, QueueHistogram, QueueSample, QueueSeries, RecordSpec,
+    RecordedPorts, RttBin, RttHistogram, Throughput, ThroughputRecord, Waiting, WaitingRecord,
 };
 use fabric::record::{
     BufferSample, Counters, Ending, FlowRecord, Outcome, PauseRecord, PortRecord, Recorder,
@@ -302,6 +302,7 @@ fn recording() -> RunInfo {
             bin_ps: 1_000,
             window_ps,
         }),
+        blame: Some(Blame),
     };
     RunInfo { record, ..info() }
 }
@@ -400,6 +401,21 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
         total_ps: 6,
         max_ps: 4,
     }]);
+    writer.rows(&vec![BlameRecord {
+        flow: 3,
+        fct_ps: 9,
+        parts: [0; Part::ALL.len()],
+    }]);
+    writer.rows(&vec![BlameHopRecord {
+        flow: 3,
+        hop: 0,
+        node: 0,
+        port: 0,
+        peer: 2,
+        part: Part::Pace,
+        spent_ps: 9,
+        root: None,
+    }]);
     let summary = writer.finish(&outcome(), &[]).unwrap();
     let mut names: Vec<&str> = WHOLE.to_vec();
     let recorded = [
@@ -411,6 +427,8 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
         ("held_flows.parquet", 1),
         ("waiting.parquet", 1),
         ("delay_histogram.parquet", 2),
+        ("blame.parquet", 1),
+        ("blame_hops.parquet", 1),
     ];
     names.extend(recorded.map(|(name, _)| name));
     names.sort_unstable();
