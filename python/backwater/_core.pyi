@@ -16,6 +16,7 @@ __all__ = [
     "resources",
     "run",
     "schema",
+    "thresholds",
 ]
 
 __version__: str
@@ -79,6 +80,13 @@ def resources(
     packet_bytes: float | None = None,
     profile: str | None = None,
     destinations: int | None = None,
+) -> str: ...
+def thresholds(
+    path: str,
+    overrides: list[str],
+    seed: int | None = None,
+    scheme: str | None = None,
+    profile: str | None = None,
 ) -> str: ...
 def flow_paths(path: str) -> tuple[bytes, bytes, bytes] | None: ...
 def catalogue(what: str) -> str: ...

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
@@ -18,6 +19,7 @@ from backwater.commands import (
     breakdown,
     campaign,
     graph,
+    init,
     interchange,
     links,
     paper,
@@ -183,6 +185,10 @@ def check(
     resolved: Annotated[
         bool, Option("--resolved", help="Print every value, defaults included.")
     ] = False,
+    explain: Annotated[
+        bool,
+        Option("--explain", help="Say what each threshold means for this fabric, with formulas."),
+    ] = False,
     profile: Profile = None,
     as_json: Annotated[
         bool, Option("--json", help="Print the messages as JSON, each with its code.")
@@ -207,9 +213,34 @@ def check(
             scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
         )
         print(text, end="")
-    else:
+    if explain:
+        _explain(scenario, scheme, overrides, seed, profile)
+    if not (resolved or explain):
         doubts = f", {len(problems)} doubtful" if problems else ""
         print(f"{scenario}: good{doubts}")
+
+
+def _explain(
+    scenario: Path,
+    scheme: str | None,
+    overrides: list[str] | None,
+    seed: int | None,
+    profile: str | None,
+) -> None:
+    from backwater import simulate, thresholds
+
+    facts = simulate.thresholds(
+        scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
+    )
+    costs = simulate.resources(
+        scenario,
+        scheme=scheme,
+        overrides=overrides or [],
+        seed=seed,
+        profile=profile,
+        packet_bytes=facts["frame_bytes"],
+    )
+    print("\n".join(thresholds.lines(facts, costs)))
 
 
 @app.add
@@ -275,6 +306,7 @@ def _end_of_comparison(result: Comparison, as_json: bool) -> None:
 
 app.add(list_, "list")
 
+init.register(app)
 breakdown.register(app)
 campaign.register(app)
 graph.register(app)

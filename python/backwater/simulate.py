@@ -167,6 +167,25 @@ def resources(
     return costs
 
 
+def thresholds(
+    scenario: str | Path,
+    *,
+    scheme: str | None = None,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+    profile: str | None = None,
+) -> dict[str, Any]:
+    """Say what the thresholds of a scenario come to in its network.
+
+    Each kind of switch says how its buffer is divided, at how many bytes one ingress is paused,
+    alone or with all others, and per kind of port its headroom and its ECN thresholds. Sizes are
+    in bytes, times in ps, rates in bits per second; what a scheme does not have is None.
+    """
+    answer = _core.thresholds(str(scenario), list(overrides), seed, scheme, profile)
+    found: dict[str, Any] = json.loads(answer)
+    return found
+
+
 def catalogue(what: str) -> list[dict[str, Any]]:
     """List what is built in: ``schemes``, ``workloads`` or ``topologies``."""
     entries: list[dict[str, Any]] = json.loads(_core.catalogue(what))

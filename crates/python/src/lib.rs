@@ -254,6 +254,22 @@ fn resources(
     Ok(answer.to_string())
 }
 
+/// What the thresholds come to in the network of a scenario, as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, overrides, seed=None, scheme=None, profile=None))]
+fn thresholds(
+    py: Python<'_>,
+    path: PathBuf,
+    overrides: Vec<String>,
+    seed: Option<u64>,
+    scheme: Option<String>,
+    profile: Option<String>,
+) -> PyResult<String> {
+    let scenario = load(py, &path, overrides, seed, scheme, profile)?;
+    let found = py.detach(|| scenario.thresholds());
+    Ok(found.to_json().to_string())
+}
+
 /// The ports that each flow leaves by, in the order of the flows' numbers: where each flow's end, as
 /// 32-bit numbers, and node and port of each, as 32-bit and 16-bit numbers, in the machine's order of
 /// bytes. None where the packets of a flow take several paths.
@@ -487,7 +503,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         Interrupt, backpressure_graph, catalogue, check, flow_paths, link_epochs, resolve,
-        resources, run, schema,
+        resources, run, schema, thresholds,
     };
 
     #[pymodule_export]

@@ -4,7 +4,7 @@ use dataplane::hop::spec::NetworkFacts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dataplane::config::{Admission, Alpha, BaseRtt, IntConfig, PathChoice, PfcThreshold, Recovery};
+use dataplane::config::{Admission, BaseRtt, IntConfig, PathChoice, PfcThreshold, Recovery};
 use dataplane::int::{IntFormat, MAX_HOPS, padding_bytes};
 use dataplane::switch::{SwitchConfig, division};
 use dataplane::units::{Rate, Time};
@@ -20,6 +20,7 @@ use crate::messages::around;
 use crate::problem::{At, Problem};
 use crate::scheme::{SchemeConfig, Surroundings};
 use crate::spec::Spec;
+use crate::thresholds::together;
 use crate::traffic_spec::TrafficSpec;
 use crate::units::{RATE, show_size, show_time};
 
@@ -293,7 +294,7 @@ fn one_buffer(
     }
     let threshold = match pfc.threshold {
         PfcThreshold::Static(bytes) => bytes,
-        PfcThreshold::Dynamic(alpha) => alone(alpha, shared),
+        PfcThreshold::Dynamic(alpha) => together(alpha, shared, 1),
         PfcThreshold::Equal => config.mmu.buffer_bytes / ports.len().max(1) as u64,
     };
     if threshold > shared {
@@ -354,13 +355,6 @@ fn one_buffer(
         );
     }
     marks_before_pauses(name, config, ports, threshold, findings);
-}
-
-/// What an ingress that is alone in a pool holds when it meets a dynamic threshold: at α = 2 two
-/// thirds of it.
-fn alone(alpha: Alpha, shared: u64) -> u64 {
-    let (alpha, whole) = (u128::from(alpha.0), 1u128 << 16);
-    (u128::from(shared) * alpha / (whole + alpha)) as u64
 }
 
 /// ECN that starts above the PFC threshold comes too late.

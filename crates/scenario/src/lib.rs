@@ -31,6 +31,7 @@ mod run;
 mod schema;
 pub mod scheme;
 mod spec;
+pub mod thresholds;
 pub mod topology;
 mod traffic_spec;
 pub mod units;

@@ -76,7 +76,8 @@ pub(crate) struct Mmu {
 }
 
 /// Headroom of a port and class: as configured, or by the formula.
-fn headroom_of<H>(config: &SwitchConfig<H>, pfc: &Pfc, (rate, delay_ps): (Rate, Time)) -> u64 {
+#[must_use]
+pub fn headroom_of<H>(config: &SwitchConfig<H>, pfc: &Pfc, (rate, delay_ps): (Rate, Time)) -> u64 {
     pfc.headroom.unwrap_or_else(|| match pfc.accounting {
         Accounting::Pool => headroom_bytes(
             rate,

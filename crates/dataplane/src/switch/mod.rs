@@ -44,7 +44,7 @@ pub use crate::hop::SwitchConfig;
 pub use crate::mixed::MixedMap;
 pub use crate::sink::Level;
 pub use blocked::{Holds, StuckQueue};
-pub use mmu::{division, headroom_bytes, pausable_classes};
+pub use mmu::{division, headroom_bytes, headroom_of, pausable_classes};
 pub use needs::Needs;
 pub use pairs::Pairs;
 pub use pipeline::{Stranded, SwitchCounters, SwitchPortCounters};

@@ -1,0 +1,266 @@
+//! What the thresholds of a scenario come to in its network: how each kind of switch divides its
+//! buffer, what one ingress may hold before it is paused, where ECN begins, and the bandwidth-delay
+//! product that these are to be compared with.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dataplane::config::{Accounting, Admission, Alpha, BaseRtt, Pfc, PfcThreshold, Red};
+use dataplane::switch::{SwitchConfig, division, headroom_of};
+use dataplane::units::{Rate, Time};
+use fabric::paths::Paths;
+use fabric::topology::{Graph, NodeKind};
+use serde_json::{Value, json};
+
+use crate::check::surroundings;
+use crate::spec::Scenario;
+
+/// The thresholds of a network and what they are compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thresholds {
+    /// Hosts of the network.
+    pub hosts: u32,
+    /// Rate of the slowest link of a host, bits per second.
+    pub host_bps: u64,
+    /// Largest base round trip between two hosts: a full frame there, an ACK back, nothing waits, ps.
+    pub base_rtt_ps: Time,
+    /// The round trip that the controls of the senders count with, where all have the same, ps.
+    pub control_rtt_ps: Option<Time>,
+    /// Bytes of the largest frame, with headers and INT.
+    pub frame_bytes: u16,
+    /// Bytes of an ACK.
+    pub ack_bytes: u16,
+    /// The shortest silence after which a sender repeats packets, ps.
+    pub timeout_ps: Option<Time>,
+    /// What happens when the buffer gets full.
+    pub admission: Admission,
+    /// Each kind of switch, by its ports.
+    pub switches: Vec<SwitchThresholds>,
+}
+
+/// The thresholds of switches with the same ports.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SwitchThresholds {
+    /// Name of the first such switch.
+    pub name: String,
+    /// How many there are.
+    pub count: u32,
+    /// All bytes of its buffer.
+    pub buffer_bytes: u64,
+    /// Bytes that belong to single ingresses, all together.
+    pub reserved_bytes: u64,
+    /// Bytes of headroom in the buffer, all together.
+    pub headroom_bytes: u64,
+    /// Bytes of the pool that all share; below 0 where the rest needs more than there is.
+    pub shared_bytes: i64,
+    /// Bytes of one ingress in the pool at which it is paused, if it is alone there.
+    pub xoff_alone_bytes: Option<u64>,
+    /// The same if all ingresses hold as much as this.
+    pub xoff_all_bytes: Option<u64>,
+    /// Its ports, by what they are.
+    pub ports: Vec<PortThresholds>,
+}
+
+/// The thresholds of equal ports of a switch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PortThresholds {
+    /// How many there are.
+    pub count: u32,
+    /// Rate of the link, bits per second.
+    pub rate_bps: u64,
+    /// Propagation of the link, one way, ps.
+    pub delay_ps: Time,
+    /// The link leads to a host.
+    pub to_host: bool,
+    /// Headroom of the ingress, where PFC pauses it.
+    pub headroom_bytes: Option<u64>,
+    /// ECN of the egress.
+    pub ecn: Option<Red>,
+}
+
+impl Scenario {
+    /// What the thresholds come to.
+    // SW-11, SW-13, SW-18, SW-19, SW-31
+    #[must_use]
+    pub fn thresholds(&self) -> Thresholds {
+        let (spec, graph) = (&self.spec, &self.graph);
+        let config = spec.scheme.configure(&surroundings(spec, graph));
+        let frame_bytes = spec.scheme.mtu + spec.scheme.header;
+        let mut paths = Paths::new(Arc::clone(graph));
+        let base_rtt_ps = paths.max_base_rtt_ps(frame_bytes, spec.scheme.ack_bytes);
+        Thresholds {
+            hosts: graph.hosts(),
+            host_bps: slowest_host(graph),
+            base_rtt_ps,
+            control_rtt_ps: match config.base_rtt {
+                BaseRtt::Fixed(given) => Some(given),
+                BaseRtt::Network => Some(base_rtt_ps),
+                _ => None,
+            },
+            frame_bytes: config.switch.max_frame,
+            ack_bytes: spec.scheme.ack_bytes,
+            timeout_ps: spec.scheme.recovery.shortest_timeout_ps(),
+            admission: config.switch.mmu.admission,
+            switches: switches(graph, &config.switch),
+        }
+    }
+}
+
+impl Thresholds {
+    /// The same for other programs: names with units, null where there is none.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        json!({
+            "hosts": self.hosts, "host_bps": self.host_bps,
+            "base_rtt_ps": self.base_rtt_ps, "control_rtt_ps": self.control_rtt_ps,
+            "frame_bytes": self.frame_bytes, "ack_bytes": self.ack_bytes,
+            "timeout_ps": self.timeout_ps,
+            "admission": admission(&self.admission),
+            "switches": self.switches.iter().map(switch).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn switch(s: &SwitchThresholds) -> Value {
+    json!({
+        "name": s.name, "count": s.count, "buffer_bytes": s.buffer_bytes,
+        "reserved_bytes": s.reserved_bytes, "headroom_bytes": s.headroom_bytes,
+        "shared_bytes": s.shared_bytes,
+        "xoff_alone_bytes": s.xoff_alone_bytes, "xoff_all_bytes": s.xoff_all_bytes,
+        "ports": s.ports.iter().map(port).collect::<Vec<_>>(),
+    })
+}
+
+fn port(p: &PortThresholds) -> Value {
+    let ecn = p.ecn.map(|red| {
+        json!({ "kmin_bytes": red.kmin_bytes, "kmax_bytes": red.kmax_bytes, "pmax": red.pmax })
+    });
+    json!({
+        "count": p.count, "rate_bps": p.rate_bps, "delay_ps": p.delay_ps, "to_host": p.to_host,
+        "headroom_bytes": p.headroom_bytes, "ecn": ecn,
+    })
+}
+
+/// What happens when the buffer gets full, and the numbers of that.
+fn admission(admission: &Admission) -> Value {
+    let factor = |alpha: Alpha| f64::from(alpha.0) / f64::from(1u32 << 16);
+    match *admission {
+        Admission::Pfc(pfc) => json!({
+            "kind": "pfc",
+            "alpha": match pfc.threshold {
+                PfcThreshold::Dynamic(alpha) => Some(factor(alpha)),
+                _ => None,
+            },
+            "equal": pfc.threshold == PfcThreshold::Equal,
+            "by_formula": pfc.headroom.is_none() && pfc.accounting == Accounting::Pool,
+            "beside": pfc.headroom_beside,
+            "xon_offset_bytes": pfc.xon_offset,
+            "frame_bytes": pfc.frame_bytes,
+            "response_ps": pfc.response_ps,
+            "victims": pfc.victims.is_some(),
+        }),
+        Admission::EgressDynamic { alpha, per_queue } => json!({
+            "kind": "egress-dynamic", "alpha": factor(alpha), "per_queue": per_queue,
+        }),
+        Admission::SharedPool => json!({ "kind": "shared-pool" }),
+        Admission::PerPort { bytes } => json!({ "kind": "per-port", "bytes": bytes }),
+        Admission::Unlimited => json!({ "kind": "unlimited" }),
+    }
+}
+
+fn slowest_host(graph: &Graph) -> u64 {
+    let ports = (0..graph.hosts()).flat_map(|host| graph.port_range(host));
+    ports.map(|i| graph.port(i).rate.bps()).min().unwrap_or(0)
+}
+
+type Kind = (u64, Time, bool);
+
+fn switches(graph: &Graph, config: &SwitchConfig) -> Vec<SwitchThresholds> {
+    let mut kinds: BTreeMap<Vec<Kind>, (u32, u32)> = BTreeMap::new();
+    for node in (graph.hosts()..graph.nodes()).filter(|&n| graph.kind(n) == NodeKind::Switch) {
+        let of = |index| {
+            let port = graph.port(index);
+            let peer = graph.node_of_port(graph.peer_index(index));
+            (port.rate.bps(), port.delay_ps, peer < graph.hosts())
+        };
+        let mut kind: Vec<Kind> = graph.port_range(node).map(of).collect();
+        kind.sort_unstable();
+        let entry = kinds.entry(kind).or_insert((node, 0));
+        entry.0 = entry.0.min(node);
+        entry.1 += 1;
+    }
+    let mut found: Vec<(u32, SwitchThresholds)> = kinds
+        .iter()
+        .map(|(kind, &(node, count))| (node, one(graph.name(node), count, kind, config)))
+        .collect();
+    found.sort_by_key(|(node, _)| *node);
+    found.into_iter().map(|(_, switch)| switch).collect()
+}
+
+fn one(name: String, count: u32, kind: &[Kind], config: &SwitchConfig) -> SwitchThresholds {
+    let links: Vec<(Rate, Time)> = kind
+        .iter()
+        .map(|&(bps, delay_ps, _)| (Rate::from_bps(bps), delay_ps))
+        .collect();
+    let (reserved_bytes, headroom_bytes, shared_bytes) = division(config, &links);
+    let pfc = match config.mmu.admission {
+        Admission::Pfc(pfc) => Some(pfc),
+        _ => None,
+    };
+    let xoff = |ingresses: u64| {
+        pfc.map(|pfc| {
+            let shared = shared_bytes.max(0) as u64;
+            xoff_bytes(config, &pfc, links.len() as u64, shared, ingresses)
+        })
+    };
+    let mut ports: BTreeMap<(bool, u64, Time), PortThresholds> = BTreeMap::new();
+    for &(rate_bps, delay_ps, to_host) in kind {
+        let link = (Rate::from_bps(rate_bps), delay_ps);
+        let port = ports.entry((!to_host, rate_bps, delay_ps));
+        port.or_insert_with(|| PortThresholds {
+            count: 0,
+            rate_bps,
+            delay_ps,
+            to_host,
+            headroom_bytes: pfc.map(|pfc| headroom_of(config, &pfc, link)),
+            ecn: config.ecn.as_ref().and_then(|ecn| {
+                let of_rate = ecn.profiles.iter().find(|(rate, _)| *rate == link.0);
+                of_rate.map(|(_, red)| *red)
+            }),
+        })
+        .count += 1;
+    }
+    SwitchThresholds {
+        name,
+        count,
+        buffer_bytes: config.mmu.buffer_bytes,
+        reserved_bytes,
+        headroom_bytes,
+        shared_bytes,
+        xoff_alone_bytes: xoff(1),
+        xoff_all_bytes: xoff(links.len() as u64),
+        ports: ports.into_values().collect(),
+    }
+}
+
+/// Bytes in the pool at which each of `ingresses` that hold the same is paused.
+// SW-13, SW-18
+fn xoff_bytes(config: &SwitchConfig, pfc: &Pfc, ports: u64, shared: u64, ingresses: u64) -> u64 {
+    let threshold = match pfc.threshold {
+        PfcThreshold::Static(bytes) => bytes,
+        PfcThreshold::Dynamic(alpha) => together(alpha, shared, ingresses),
+        PfcThreshold::Equal => config.mmu.buffer_bytes / ports.max(1),
+    };
+    let pausable = config.classes.iter().filter(|c| c.pausable && c.buffered);
+    let kept = match pfc.accounting {
+        Accounting::Pool => pausable.count() as u64 * ports * u64::from(config.max_frame),
+        Accounting::Ns3 { .. } => 0,
+    };
+    threshold.min(shared.saturating_sub(kept) / ingresses.max(1))
+}
+
+/// Where `x = α (shared − n x)`: what each of `n` ingresses holds when it meets a dynamic threshold.
+pub(crate) fn together(alpha: Alpha, shared: u64, n: u64) -> u64 {
+    let (alpha, whole) = (u128::from(alpha.0), 1u128 << 16);
+    (u128::from(shared) * alpha / (whole + u128::from(n) * alpha)) as u64
+}

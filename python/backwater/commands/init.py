@@ -1,0 +1,134 @@
+"""`backwater init`: a first scenario from a few questions."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import click
+
+from backwater.commands.common import say
+from backwater.commands.declare import App, Argument, Option
+from backwater.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from backwater.draft import Answers
+
+
+def register(app: App) -> None:
+    """Add `init`."""
+    app.add(init)
+
+
+QUESTIONS = {
+    "hosts": "Hosts in the fabric",
+    "leaves": "Leaves, the switches with hosts",
+    "spines": "Spines, the switches above them",
+    "rate": "Rate of a host's link",
+    "uplink": "Rate of the links between leaves and spines",
+    "buffer": "Buffer of a switch, in all",
+    "sizes": "Sizes of flows (`backwater list workloads`)",
+    "load": "Load of the links between leaves and spines",
+    "incast": "Senders of an incast, 0 for none",
+    "schemes": "Schemes to compare (`backwater list schemes`)",
+}
+"""What is asked, in this order."""
+
+
+def init(
+    scenario: Annotated[Path, Argument(help="The scenario to write, a TOML file.")],
+    hosts: Annotated[
+        int | None, Option("--hosts", min=2, max=100_000, help=QUESTIONS["hosts"] + ".")
+    ] = None,
+    leaves: Annotated[
+        int | None, Option("--leaves", min=1, max=10_000, help=QUESTIONS["leaves"] + ".")
+    ] = None,
+    spines: Annotated[
+        int | None, Option("--spines", min=1, max=10_000, help=QUESTIONS["spines"] + ".")
+    ] = None,
+    rate: Annotated[
+        str | None, Option("--rate", metavar="RATE", help=QUESTIONS["rate"] + ".")
+    ] = None,
+    uplink: Annotated[
+        str | None, Option("--uplink", metavar="RATE", help=QUESTIONS["uplink"] + ".")
+    ] = None,
+    delay: Annotated[
+        str | None, Option("--delay", metavar="TIME", help="Propagation of a link, one way.")
+    ] = None,
+    buffer: Annotated[
+        str | None, Option("--buffer", metavar="SIZE", help=QUESTIONS["buffer"] + ".")
+    ] = None,
+    sizes: Annotated[
+        str | None, Option("--sizes", metavar="NAME", help=QUESTIONS["sizes"] + ".")
+    ] = None,
+    load: Annotated[
+        str | None, Option("--load", metavar="FRACTION", help=QUESTIONS["load"] + ".")
+    ] = None,
+    incast: Annotated[int | None, Option("--incast", min=0, help=QUESTIONS["incast"] + ".")] = None,
+    duration: Annotated[
+        str | None, Option("--duration", metavar="TIME", help="For how long flows start.")
+    ] = None,
+    schemes: Annotated[
+        str | None, Option("--schemes", metavar="A,B,…", help=QUESTIONS["schemes"] + ".")
+    ] = None,
+    yes: Annotated[
+        bool, Option("--yes", help="Ask nothing: what is not given has its default.")
+    ] = False,
+    force: Annotated[bool, Option("--force", help="Write over the file.")] = False,
+) -> None:
+    """Write a first scenario: a leaf-spine fabric, traffic, schemes to compare.
+
+    Asks what no option says, if there is a terminal to ask at.
+    """
+    from backwater import draft, simulate
+    from backwater.files import write_whole
+
+    if scenario.exists() and not force:
+        raise ScenarioError(f"error: {scenario}: is there already; --force writes over it")
+    options = {
+        "hosts": hosts,
+        "leaves": leaves,
+        "spines": spines,
+        "rate": rate,
+        "uplink": uplink,
+        "delay": delay,
+        "buffer": buffer,
+        "sizes": sizes,
+        "load": load,
+        "incast": incast,
+        "duration": duration,
+        "schemes": schemes,
+    }
+    given: dict[str, object] = {k: value for k, value in options.items() if value is not None}
+    answers = draft.checked(draft.changed(draft.Answers(), **given))
+    if not yes and sys.stdin.isatty():
+        answers = _ask(answers, given)
+    write_whole(scenario, draft.text(answers, scenario), parents=True)
+    for problem in simulate.check(scenario):
+        say(problem["text"] + "\n")
+    name = shlex.quote(str(scenario))
+    print(f"wrote {scenario}; next:")
+    print(f"  backwater check {name} --explain")
+    print(f"  backwater compare {name} --schemes {','.join(answers.names)}")
+
+
+def _ask(answers: Answers, given: dict[str, object]) -> Answers:
+    """Ask what is not given, again where an answer makes no scenario."""
+    from backwater import draft
+
+    for question, words in QUESTIONS.items():
+        if question in given:
+            continue
+        default = getattr(answers, question)
+        while True:
+            answer = click.prompt(words, default=default, type=type(default))
+            tried = draft.changed(draft.Answers(), **given, **{question: answer})
+            why = draft.mistake(tried)
+            if why is None:
+                break
+            say(f"  {why}")
+        given[question] = answer
+        answers = tried
+    return answers

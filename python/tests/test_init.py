@@ -1,0 +1,217 @@
+"""`backwater init` writes scenarios that pass the check; `check --explain` says what they mean."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND, Backwater
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backwater import draft, simulate, thresholds
+
+QUANTITIES = {"rate": "25Gbps", "uplink": "100Gbps", "delay": "600ns", "buffer": "16MB"}
+
+
+def test_a_first_scenario_passes_the_check_and_names_the_next_commands(
+    command: Backwater, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.toml"
+    done = command("init", path)
+    assert done.returncode == 0, done.stderr
+    assert f"backwater check {path} --explain" in done.stdout
+    assert command("check", path).stdout == f"{path}: good\n"
+    again = command("init", path)
+    assert (again.returncode, "is there already" in again.stderr) == (2, True)
+    assert command("init", path, "--force").returncode == 0
+
+
+def test_every_option_is_in_the_scenario(command: Backwater, tmp_path: Path) -> None:
+    path = tmp_path / "a b.toml"
+    words = ["--hosts", "40", "--leaves", "5", "--spines", "3", "--load", "0.3", "--incast", "0"]
+    words += ["--sizes", "google-allrpc@bfc", "--duration", "1ms", "--schemes", "dcqcn,hpcc"]
+    for name, value in QUANTITIES.items():
+        words += [f"--{name}", value]
+    assert command("init", path, *words).returncode == 0
+    scenario = tomllib.loads(path.read_text(encoding="utf-8"))
+    assert scenario["name"] == "a-b"
+    assert scenario["topology"] == {
+        "kind": "leaf-spine",
+        "leaves": 5,
+        "spines": 3,
+        "hosts_per_leaf": 8,
+        "link": {"rate": "25Gbps", "delay": "600ns"},
+        "uplink": {"rate": "100Gbps", "delay": "600ns"},
+    }
+    assert scenario["switch"] == {"buffer": "16MB"}
+    (background,) = scenario["traffic"]
+    assert background["sizes"] == "google-allrpc@bfc"
+    assert background["load"] == {"fraction": "0.3", "of": "core"}
+    assert background["window"] == ["0us", "1ms"]
+    assert scenario["scheme"] == {"preset": "dcqcn"}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("--hosts 30 --leaves 4", "30 hosts cannot be shared evenly among 4 leaves"),
+        ("--rate 100", "has no unit"),
+        ('--rate 100Gbps"]', "has a character that no rate has"),
+        ("--sizes web", "web-search@"),
+        ("--schemes bfc,bcf", 'there is no "bcf"'),
+        ("--schemes ,", "name at least one"),
+        ("--hosts 8 --incast 8", "an incast of 8 needs more than 8 hosts"),
+    ],
+)
+def test_what_makes_no_scenario_is_told_and_nothing_is_written(
+    command: Backwater, tmp_path: Path, words: str, expected: str
+) -> None:
+    done = command("init", tmp_path / "mine.toml", *words.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert expected in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    hosts=st.integers(2, 200),
+    rate=st.sampled_from(["10Gbps", "100Gbps", "200Gbps"]),
+    incast=st.integers(0, 300),
+)
+def test_what_is_not_said_follows_from_the_rest(hosts: int, rate: str, incast: int) -> None:
+    made = draft.changed(draft.Answers(), hosts=hosts, rate=rate)
+    if made.leaves == 0:
+        said = draft.mistake(made)
+        assert said is not None
+        assert f"{hosts} hosts cannot be shared evenly among leaves" in said
+        return
+    assert draft.mistake(made) is None
+    assert made.hosts % made.leaves == 0
+    assert made.incast < hosts
+    assert (draft.mistake(draft.changed(made, incast=incast)) is None) == (incast < hosts)
+
+
+def test_questions_are_asked_at_a_terminal_until_the_answer_fits(tmp_path: Path) -> None:
+    path = tmp_path / "asked.toml"
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "r+b", buffering=0) as terminal:
+        started = subprocess.Popen(
+            [COMMAND, "init", path, "--leaves", "2"], stdin=theirs, stdout=theirs, stderr=theirs
+        )
+        os.close(theirs)
+        for answer in ("9", "8", "", "200", "200Gbps", "", "", "", "", "4", "hpcc"):
+            terminal.write(f"{answer}\n".encode())
+        said = b""
+        try:
+            while part := terminal.read(4096):
+                said += part
+        except OSError:  # The other end is closed.
+            pass
+        assert started.wait(30) == 0, said.decode()
+    assert b"9 hosts cannot be shared evenly among 2 leaves" in said
+    assert b"has no unit" in said
+    scenario = tomllib.loads(path.read_text(encoding="utf-8"))
+    assert scenario["topology"]["hosts_per_leaf"] == 4
+    assert scenario["topology"]["link"]["rate"] == "200Gbps"
+    assert scenario["traffic"][1]["degree"] == 4
+    assert scenario["scheme"]["preset"] == "hpcc"
+
+
+# --- What thresholds mean ---------------------------------------------------------------------
+
+FABRIC = """\
+name = "two"
+topology = { kind = "star", hosts = 4, link = { rate = "100Gbps", delay = "1us" } }
+
+[switch]
+buffer = "2MB"
+reserved = "1KB"
+
+[[traffic]]
+name = "t"
+pattern = "permutation"
+size = "1MB"
+"""
+
+
+@pytest.fixture
+def fabric(tmp_path: Path) -> Path:
+    path = tmp_path / "fabric.toml"
+    path.write_text(FABRIC, encoding="utf-8")
+    return path
+
+
+def test_thresholds_are_those_of_the_formulas(fabric: Path) -> None:
+    """SW-10, SW-11, SW-13, SW-18, SW-19, SW-30, by hand."""
+    facts = simulate.thresholds(fabric, scheme="dcqcn")
+    (switch,) = facts["switches"]
+    (port,) = switch["ports"]
+    # 100 Gbps for 2 us are 25 KB; a byte for rounding, two frames of 1048 B and a PAUSE of 64 B.
+    assert port["headroom_bytes"] == 25_000 + 1 + 2 * 1048 + 64
+    assert switch["headroom_bytes"] == 4 * port["headroom_bytes"]
+    shared = 2_000_000 - 4 * 1000 - switch["headroom_bytes"]
+    assert (switch["reserved_bytes"], switch["shared_bytes"]) == (4000, shared)
+    alpha = facts["admission"]["alpha"]
+    assert alpha == pytest.approx(0.11, abs=1e-4)
+    assert switch["xoff_alone_bytes"] == int(shared * alpha / (1 + alpha))
+    assert switch["xoff_all_bytes"] == int(shared * alpha / (1 + 4 * alpha))
+    assert port["ecn"] == {"kmin_bytes": 100_000, "kmax_bytes": 400_000, "pmax": 0.2}
+    # A frame of 1048 B over two links of 1 us, and an ACK of 60 B back.
+    assert facts["base_rtt_ps"] == 4_000_000 + 2 * (1048 + 60) * 80
+    fixed = simulate.thresholds(fabric, scheme="dcqcn", overrides=["scheme.pfc.xoff=1MB"])
+    # The pool keeps a frame for each of four ingresses.
+    assert fixed["switches"][0]["xoff_alone_bytes"] == 1_000_000
+    assert fixed["switches"][0]["xoff_all_bytes"] == (shared - 4 * 1048) // 4
+
+
+def test_explain_says_it_in_words(command: Backwater, fabric: Path) -> None:
+    done = command("check", fabric, "--scheme", "dcqcn", "--explain")
+    assert done.returncode == 0, done.stderr
+    said = re.sub(r"\s+", " ", done.stdout)
+    assert "100 Gbps · 4.18 µs / 8 = 52.2 KB" in said
+    assert "27.2 KB for an ingress of 100 Gbps and 1 µs" in said
+    assert "one alone at α·S/(1 + α) = 187 KB" in said
+    assert "no mark up to Kmin = 100 KB (8 µs of 100 Gbps, 1.9 BDP)" in said
+    assert "only a part of the packets is marked when PFC pauses" in said
+
+
+def said_of(fabric: Path, scheme: str, *overrides: str) -> str:
+    facts = simulate.thresholds(fabric, scheme=scheme, overrides=overrides)
+    costs = simulate.resources(fabric, scheme=scheme, overrides=overrides, packet_bytes=1000)
+    text = "\n".join(thresholds.lines(facts, costs))
+    assert max(map(len, text.splitlines())) <= thresholds.WIDTH
+    return re.sub(r" {2,}|\n {2,}", " ", text)
+
+
+def test_each_relation_of_the_thresholds_has_its_sentence(fabric: Path) -> None:
+    late = said_of(fabric, "dcqcn", "scheme.ecn.kmin=300KB")
+    assert "PFC acts first: an ingress is paused at 187 KB" in late
+    early = said_of(fabric, "dcqcn", "scheme.ecn.kmin=10KB", "scheme.ecn.kmax=40KB")
+    assert "ECN acts first for one ingress and one queue" in early
+    assert "can be paused before" not in early
+    spread = said_of(fabric, "dcqcn", "scheme.ecn.kmin=90KB", "scheme.ecn.kmax=100KB")
+    assert "an ingress whose packets wait at more than 2 of 3 other ports" in spread
+    little = said_of(fabric, "hpcc", "scheme.pfc.headroom=20KB")
+    assert "too little: packets can be lost after a PAUSE" in little
+    small = said_of(fabric, "hpcc", "scheme.pfc.xoff=20KB")
+    assert "below the BDP of" in small
+    bfc = said_of(fabric, "bfc")
+    assert "a queue that is alone at its port is paused at 25 KB" in bfc
+    soon = said_of(fabric, "dcqcn", "scheme.go-back-n.timeout=100us")
+    assert "a sender can time out although nothing is lost" in soon
+
+
+def test_every_scheme_can_be_explained(fabric: Path) -> None:
+    for entry in simulate.catalogue("schemes"):
+        said = said_of(fabric, entry["name"])
+        assert "switch0: 4 ports" in said, entry["name"]
+        assert "nan" not in said
+        assert "None" not in said
+    assert json.dumps(simulate.thresholds(fabric))
