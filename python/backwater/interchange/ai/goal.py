@@ -1,0 +1,252 @@
+"""GOAL, the schedules of LogGOPSim and ATLAHS, as text.
+
+A file has one block of statements for each rank::
+
+    num_ranks 2
+    rank 0 {
+    a: calc 1000
+    b: send 4096b to 1 tag 7
+    b requires a
+    }
+    rank 1 {
+    recv 4096b from 0 tag 7
+    }
+
+Times are in nanoseconds. `goal_binary` reads the same schedules in binary.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from backwater.interchange.ai.lines import Line
+from backwater.interchange.source import Findings, Place, read_text, shown
+
+ANY = 0xFFFF_FFFF
+"""Stands for any source, and for any tag."""
+
+MAX_RANKS = 1 << 20
+
+_TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9_]*|-?\d+|\S")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_KINDS = ("send", "recv", "calc")
+
+
+class Kind(IntEnum):
+    """What an operation does; the numbers are those of the binary format."""
+
+    SEND = 1
+    RECV = 2
+    CALC = 3
+
+
+class Operation(NamedTuple):
+    """A statement that takes time."""
+
+    kind: Kind
+    amount: int
+    """Bytes, or nanoseconds of a computation."""
+    peer: int = 0
+    tag: int = 0
+    cpu: int = 0
+    nic: int = 0
+
+
+@dataclass(slots=True)
+class Rank:
+    """What one rank does."""
+
+    operations: list[Operation] = field(default_factory=list)
+    after_end: list[tuple[int, int]] = field(default_factory=list)
+    """Pairs (later, earlier): the first starts after the second has ended."""
+    after_start: list[tuple[int, int]] = field(default_factory=list)
+    """Pairs (later, earlier): the first starts after the second has started."""
+    names: dict[int, str] = field(default_factory=dict, compare=False)
+    """Labels by operation, where the file has some."""
+
+
+@dataclass(slots=True)
+class Schedule:
+    """A whole file."""
+
+    ranks: list[Rank]
+
+
+def read_text_file(path: Path, findings: Findings) -> Schedule:
+    """Read a schedule that is written as text."""
+    return parse(str(path), read_text(path, findings, "GOAL schedule"), findings)
+
+
+def parse(name: str, text: str, findings: Findings) -> Schedule:
+    """Read the text of a schedule."""
+    return _Parser(name, findings).schedule(_without_comments(name, text, findings))
+
+
+def _without_comments(name: str, text: str, findings: Findings) -> str:
+    """Put blanks in the place of comments, so that all else keeps its line and column."""
+    if "/" not in text:
+        return text
+    bare = _COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+    start = bare.find("/*")
+    if start >= 0:
+        line = bare.count("\n", 0, start) + 1
+        begin = bare.rfind("\n", 0, start) + 1
+        whole = bare[begin:].split("\n", 1)[0]
+        findings.fail(
+            "this comment is never closed", Place(name, line, start - begin + 1, whole, 2)
+        )
+    return bare
+
+
+class _Parser:
+    """Reads statements, line by line."""
+
+    def __init__(self, name: str, findings: Findings) -> None:
+        self.name = name
+        self.findings = findings
+        self.ranks: dict[int, Rank] = {}
+        self.count: int | None = None
+        self.rank: Rank | None = None
+        self.labels: dict[str, int] = {}
+        self.edges: list[tuple[Line, int, str, bool, str]] = []
+        """Statements of the open block that need labels, which may come later."""
+
+    def schedule(self, text: str) -> Schedule:
+        line = Line(self.name, 1, "", self.findings)
+        for number, content in enumerate(text.splitlines(), 1):
+            line = Line(self.name, number, content, self.findings, _TOKEN)
+            while line:
+                self._statement(line)
+        if self.rank is not None:
+            line.fail("the file ends inside a rank", line.at, "close the block with `}`")
+        if self.count is None:
+            line.fail("the file has no `num_ranks`", line.at)
+        return Schedule(self._all_ranks(self.count))
+
+    def _all_ranks(self, count: int) -> list[Rank]:
+        missing = [r for r in range(count) if r not in self.ranks]
+        if missing:
+            some = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
+            self.findings.warning(
+                f"{self.name}: num_ranks is {count}, but there is no block for rank {some}: "
+                "these ranks do nothing"
+            )
+        return [self.ranks.get(r, Rank()) for r in range(count)]
+
+    def _statement(self, line: Line) -> None:
+        word = line.next("a statement")
+        if self.rank is None:
+            self._outside(line, word)
+        elif word == "}":
+            self._close()
+        elif word in _KINDS:
+            self._operation(line, word, None)
+        elif _LABEL.fullmatch(word):
+            self._labelled(line, word)
+        else:
+            line.fail(f"expected `send`, `recv`, `calc`, a label or `}}`, found {shown(word)}")
+
+    def _outside(self, line: Line, word: str) -> None:
+        if word == "num_ranks":
+            if self.count is not None:
+                line.fail("`num_ranks` is given twice")
+            self.count = line.integer("the number of ranks", 1, MAX_RANKS)
+        elif word == "rank":
+            if self.count is None:
+                line.fail("`num_ranks` has to come before the first rank")
+            number = line.integer("the number of a rank", 0, self.count - 1)
+            if number in self.ranks:
+                line.fail(f"rank {number} has a second block", None, "join the two blocks")
+            if number < len(self.ranks):
+                line.warning(
+                    "LogGOPSim's converter needs the ranks in order; here their order is free",
+                    kind="ranks that are out of order",
+                )
+            line.expect("{")
+            self.rank = self.ranks[number] = Rank()
+            self.labels, self.edges = {}, []
+        else:
+            line.fail(f"expected `num_ranks` or `rank`, found {shown(word)}")
+
+    def _labelled(self, line: Line, label: str) -> None:
+        at = line.at - 1
+        word = line.expect(":", "requires", "irequires")
+        if word == ":":
+            kind = line.expect(*_KINDS)
+            self._operation(line, kind, (label, at))
+            return
+        other = line.next("a label")
+        if not _LABEL.fullmatch(other):
+            line.fail(f"expected a label, found {shown(other)}")
+        self.edges.append((line, at, label, word == "irequires", other))
+        self._end(line)
+
+    def _operation(self, line: Line, word: str, label: tuple[str, int] | None) -> None:
+        assert self.rank is not None
+        if label is not None:
+            name, at = label
+            if name in self.labels:
+                line.warning(
+                    f"the label {name} is taken already: LogGOPSim's converter silently lets it "
+                    "mean the first of them, and so does this import",
+                    at,
+                    kind="labels that are given twice",
+                )
+            self.labels.setdefault(name, len(self.rank.operations))
+            self.rank.names[len(self.rank.operations)] = name
+        if word == "calc":
+            amount = line.integer("the time of a computation in ns", 0, 2**63 - 1)
+            operation = Operation(Kind.CALC, amount, 0, 0, *self._options(line, tagged=False)[1:])
+        else:
+            amount = line.integer("a number of bytes", 0, 2**63 - 1)
+            line.expect("b")
+            sends = word == "send"
+            line.expect("to" if sends else "from")
+            peer = self._peer(line, sends)
+            tag, cpu, nic = self._options(line, tagged=True, wildcard=not sends)
+            operation = Operation(Kind.SEND if sends else Kind.RECV, amount, peer, tag, cpu, nic)
+        self.rank.operations.append(operation)
+        self._end(line)
+
+    def _peer(self, line: Line, sends: bool) -> int:
+        assert self.count is not None
+        if not sends and line.peek() == "-1":
+            line.next("a rank")
+            return ANY
+        return line.integer("the rank of the other side", 0, self.count - 1)
+
+    def _options(self, line: Line, tagged: bool, wildcard: bool = False) -> tuple[int, int, int]:
+        given: dict[str, int] = {}
+        names = ("tag", "cpu", "nic") if tagged else ("cpu", "nic")
+        while line.peek() in names:
+            name = line.next("an option")
+            if name in given:
+                line.fail(f"`{name}` is given twice")
+            if name == "tag" and wildcard and line.peek() == "-1":
+                line.next("a tag")
+                given[name] = ANY
+            else:
+                given[name] = line.integer(f"the {name}", 0, ANY - 1 if name == "tag" else 255)
+        return given.get("tag", 0), given.get("cpu", 0), given.get("nic", 0)
+
+    def _end(self, line: Line) -> None:
+        """Make sure that the line, or the block, ends with the statement."""
+        if line and line.peek() != "}":
+            line.end()
+
+    def _close(self) -> None:
+        assert self.rank is not None
+        for line, at, label, starts, other in self.edges:
+            for index, name in ((at, label), (at + 2, other)):
+                if name not in self.labels:
+                    line.fail(f"no operation of this rank has the label {name}", index)
+            edge = (self.labels[label], self.labels[other])
+            if edge[0] == edge[1]:
+                line.fail(f"{label} would wait for itself", at)
+            (self.rank.after_start if starts else self.rank.after_end).append(edge)
+        self.rank = None

@@ -1,0 +1,187 @@
+"""Algorithms of collectives in the XML of MSCCL, as ASTRA-sim's custom collectives use it.
+
+An `algo` has a `gpu` for each rank, this has thread blocks (`tb`), and these have steps. A thread
+block takes one step at a time; a step may besides wait for one of another thread block of its rank.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+from backwater.interchange.ai import xml_tree
+from backwater.interchange.ai.xml_tree import Element
+from backwater.interchange.source import Findings
+
+MAX_RANKS = 1 << 16
+
+RECEIVES = ("r", "rrc", "rcs", "rrs", "rrcs")
+SENDS = ("s", "rcs", "rrs", "rrcs")
+REDUCES = ("rrc", "rrs", "rrcs", "re")
+TYPES = ("s", *RECEIVES, "cpy", "re", "nop")
+
+_CHILDREN = {"algo": "gpu", "gpu": "tb", "tb": "step"}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a thread block does at once."""
+
+    number: int
+    type: str
+    count: int
+    """Chunks that are moved."""
+    waits_for: tuple[int, int] | None
+    """Thread block and step of the same rank that have to be over."""
+    element: Element
+
+    @property
+    def receives(self) -> bool:
+        """Whether chunks come in."""
+        return self.type in RECEIVES
+
+    @property
+    def sends(self) -> bool:
+        """Whether chunks go out."""
+        return self.type in SENDS
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadBlock:
+    """Steps that follow each other, with at most one peer to send to and one to receive from."""
+
+    id: int
+    send: int
+    """-1: it does not send."""
+    recv: int
+    channel: int
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """A whole file."""
+
+    name: str
+    collective: str
+    protocol: str
+    channels: int
+    chunks: int
+    """In how many chunks the data are cut."""
+    gpus: tuple[tuple[ThreadBlock, ...], ...]
+
+
+def read(path: Path, findings: Findings) -> Algorithm:
+    """Read an algorithm."""
+    return from_tree(xml_tree.read(path, findings, "algorithm of a collective"))
+
+
+def from_tree(top: Element) -> Algorithm:
+    """Read the elements of an algorithm."""
+    if top.name != "algo":
+        top.fail(f"expected <algo>, found <{top.name}>")
+    _check_children(top)
+    ranks = top.integer("ngpus", 1, MAX_RANKS)
+    found: dict[int, tuple[ThreadBlock, ...]] = {}
+    for gpu in top.children:
+        number = gpu.integer("id", 0, ranks - 1)
+        if number in found:
+            gpu.fail(f"gpu {number} comes twice")
+        found[number] = _blocks(gpu, number, ranks)
+    if len(found) != ranks:
+        missing = next(r for r in range(ranks) if r not in found)
+        top.fail(f"ngpus is {ranks}, but there is no <gpu> {missing}")
+    algorithm = Algorithm(
+        top.attributes.get("name", ""),
+        top.attributes.get("coll", ""),
+        top.attributes.get("proto", ""),
+        top.integer("nchannels", 1, 1 << 16, 1),
+        top.integer("nchunksperloop", 1, 1 << 24),
+        tuple(found[rank] for rank in range(ranks)),
+    )
+    _check_pairs(algorithm)
+    return algorithm
+
+
+def _check_children(element: Element) -> None:
+    expected = _CHILDREN.get(element.name)
+    for child in element.children:
+        if child.name != expected:
+            inside = f"expected <{expected}>" if expected else "expected nothing"
+            child.fail(f"<{child.name}> does not belong into <{element.name}>", inside)
+        _check_children(child)
+
+
+def _blocks(gpu: Element, rank: int, ranks: int) -> tuple[ThreadBlock, ...]:
+    blocks: dict[int, ThreadBlock] = {}
+    for tb in gpu.children:
+        number = tb.integer("id", 0, 1 << 20)
+        if number in blocks:
+            tb.fail(f"thread block {number} of gpu {rank} comes twice")
+        send, recv = tb.integer("send", -1, ranks - 1), tb.integer("recv", -1, ranks - 1)
+        if rank in (send, recv):
+            tb.fail(f"gpu {rank} would send to itself")
+        steps = _steps(tb, send, recv)
+        blocks[number] = ThreadBlock(number, send, recv, tb.integer("chan", 0, 1 << 16, 0), steps)
+    for block in blocks.values():
+        for step in block.steps:
+            if step.waits_for is None:
+                continue
+            other, number = step.waits_for
+            if other not in blocks or number >= len(blocks[other].steps):
+                step.element.fail(
+                    f"the step waits for step {number} of thread block {other}, which gpu {rank} "
+                    "does not have"
+                )
+    return tuple(blocks.values())
+
+
+def _steps(tb: Element, send: int, recv: int) -> tuple[Step, ...]:
+    steps = []
+    for index, element in enumerate(tb.children):
+        if element.integer("s", 0, 1 << 24) != index:
+            element.fail(
+                f"this is step {index} of its thread block, but s is {element.attributes['s']}"
+            )
+        kind = element.choice("type", TYPES)
+        for needs, peer, what in (
+            (kind in SENDS, send, "send"),
+            (kind in RECEIVES, recv, "recv"),
+        ):
+            if needs and peer < 0:
+                element.fail(f"a step of type {kind} in a thread block whose {what} is -1")
+        moves = kind in SENDS or kind in RECEIVES
+        count = element.integer("cnt", 1 if moves else -1, 1 << 24)
+        block, step = element.integer("depid", -1, 1 << 20), element.integer("deps", -1, 1 << 24)
+        if (block < 0) != (step < 0):
+            element.fail("depid and deps are both -1, or none of them")
+        steps.append(Step(index, kind, count, None if block < 0 else (block, step), element))
+    return tuple(steps)
+
+
+def _check_pairs(algorithm: Algorithm) -> None:
+    """Make sure that what one side sends on a channel, the other receives, portion by portion."""
+    sent: dict[tuple[int, int, int], list[Step]] = defaultdict(list)
+    received: dict[tuple[int, int, int], list[Step]] = defaultdict(list)
+    for rank, blocks in enumerate(algorithm.gpus):
+        for block in blocks:
+            for step in block.steps:
+                if step.sends:
+                    sent[rank, block.send, block.channel].append(step)
+                if step.receives:
+                    received[block.recv, rank, block.channel].append(step)
+    for key in sorted({*sent, *received}):
+        src, dst, channel = key
+        ours, theirs = sent[key], received[key]
+        where = f"from gpu {src} to gpu {dst} on channel {channel}"
+        for out, into in zip(ours, theirs, strict=False):
+            if out.count != into.count:
+                into.element.fail(
+                    f"{into.count} chunks are received here {where}, but {out.count} are sent in "
+                    f"line {out.element.place.line}"
+                )
+        if len(ours) > len(theirs):
+            ours[len(theirs)].element.fail(f"what is sent here {where} is never received")
+        if len(theirs) > len(ours):
+            theirs[len(ours)].element.fail(f"what is received here {where} is never sent")
