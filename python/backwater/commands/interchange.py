@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 from typing import Annotated
 
+from backwater.commands import workload_imports
 from backwater.commands.common import FAILED, Force, say
 from backwater.commands.declare import App, Argument, Exit, Option
 
@@ -14,6 +15,7 @@ def register(app: App) -> None:
     """Add `import`, `export` and `validate`."""
     importers = App("import", "Turn inputs of another simulator into a scenario.")
     importers.add(import_ns3, "ns3")
+    workload_imports.register(importers)
     app.add_command(importers)
     exporters = App("export", "Write results as another simulator does.")
     exporters.add(export_ns3, "ns3")

@@ -19,9 +19,12 @@ from backwater.interchange.ns3_config import Config
 from backwater.interchange.ns3_flows import Flow
 from backwater.interchange.ns3_topology import Topology
 from backwater.interchange.source import Findings, Words
+from backwater.interchange.toml_words import boolean, names, number, one_line, quoted, rate, time
 
-MARK = "# Imported from ns-3 by backwater"
+IMPORTED = "# Imported from "
 """How every scenario begins that was imported."""
+
+MARK = f"{IMPORTED}ns-3 by backwater"
 
 DATA_GROUP = 3
 """The priority group in which ns-3's switches keep ACKs, and by convention data."""
@@ -105,7 +108,7 @@ def write(config: Path, out: Path, force: bool = False) -> Imported:
     flow_file = out.with_name(f"{out.stem}.flows.csv")
     result = import_ns3(config, scenario_name(out.stem), flow_file.name)
     if not force:
-        _refuse_foreign(out)
+        refuse_foreign(out)
     for path, text in ((flow_file, result.flows), (out, result.scenario)):
         write_whole(path, text, parents=True)
     return result
@@ -117,7 +120,7 @@ def scenario_name(stem: str) -> str:
     return kept.strip("-._+") or "imported"
 
 
-def _refuse_foreign(out: Path) -> None:
+def refuse_foreign(out: Path) -> None:
     """Do not write over a file that no import made."""
     try:
         with out.open(encoding="utf-8", errors="replace") as file:
@@ -126,7 +129,7 @@ def _refuse_foreign(out: Path) -> None:
         return
     except OSError as error:
         raise RunError(f"{out}: cannot write: {error.strerror}", error.errno) from error
-    if not first.startswith(MARK):
+    if not first.startswith(IMPORTED):
         raise RunError(f"{out}: exists and was not imported; choose another name, or use --force")
 
 
@@ -231,9 +234,9 @@ def _head(inputs: Inputs, name: str) -> list[str]:
     config = inputs.config
     files = f"{config['TOPOLOGY_FILE']}, {config['FLOW_FILE']}"
     return [
-        f"{MARK} {__version__}: {_one_line(config.path.name)}, {_one_line(files)}.",
+        f"{MARK} {__version__}: {one_line(config.path.name)}, {one_line(files)}.",
         "# What ns-3 does whatever these files say is added by `backwater run --profile ns3`.",
-        f"name = {_quoted(name)}",
+        f"name = {quoted(name)}",
     ]
 
 
@@ -248,10 +251,10 @@ def topology_lines(inputs: Inputs) -> list[str]:
     for link in topology.links:
         loss = link.loss or everywhere
         lossy |= loss > 0
-        lost = f", loss = {_number(loss)}" if loss > 0 else ""
+        lost = f", loss = {number(loss)}" if loss > 0 else ""
         links.append(
-            f'    {{ a = "{link.a}", b = "{link.b}", rate = "{_rate(link.rate_bps)}", '
-            f'delay = "{_time(link.delay_ps)}"{lost} }},'
+            f'    {{ a = "{link.a}", b = "{link.b}", rate = "{rate(link.rate_bps)}", '
+            f'delay = "{time(link.delay_ps)}"{lost} }},'
         )
     if lossy:
         inputs.findings.warning(
@@ -261,9 +264,9 @@ def topology_lines(inputs: Inputs) -> list[str]:
     return [
         "[topology]",
         'kind = "links"',
-        f"hosts = {_names(n for n in topology.hosts if n in linked)}",
-        f"switches = {_names(n for n in topology.switches if n in linked)}",
-        f"# In the order of {_one_line(config['TOPOLOGY_FILE'])}: it numbers the ports.",
+        f"hosts = {names(n for n in topology.hosts if n in linked)}",
+        f"switches = {names(n for n in topology.switches if n in linked)}",
+        f"# In the order of {one_line(config['TOPOLOGY_FILE'])}: it numbers the ports.",
         "links = [",
         *links,
         "]",
@@ -303,7 +306,7 @@ def _traffic(inputs: Inputs, flow_file: str) -> list[str]:
         "[[traffic]]",
         'name = "flows"',
         'pattern = "list"',
-        f"file = {_quoted(flow_file)}",
+        f"file = {quoted(flow_file)}",
     ]
 
 
@@ -312,7 +315,7 @@ def _run(inputs: Inputs) -> list[str]:
     stop = int(config["SIMULATOR_STOP_TIME"] * 10**12)
     last = inputs.flows[-1].start_ps
     table = _Table()
-    table.put("epoch", f'"{_time(epoch)}"', "what ns-3's clock shows at time 0 of this scenario")
+    table.put("epoch", f'"{time(epoch)}"', "what ns-3's clock shows at time 0 of this scenario")
     if stop <= inputs.flows[0].start_ps:
         config.error("SIMULATOR_STOP_TIME", "the simulation stops before the first flow starts")
     else:
@@ -321,7 +324,7 @@ def _run(inputs: Inputs) -> list[str]:
                 "SIMULATOR_STOP_TIME",
                 f"the simulation stops before the last flow starts, at {Decimal(last) / 10**12} s",
             )
-        table.put("until", f'"{_time(stop - epoch)}"', "SIMULATOR_STOP_TIME")
+        table.put("until", f'"{time(stop - epoch)}"', "SIMULATOR_STOP_TIME")
     return ["[run]", *table.lines]
 
 
@@ -334,7 +337,7 @@ def _record(inputs: Inputs) -> list[str]:
     if early == samples:
         return []
     first = start + early * _SAMPLE_PS - epoch
-    window = f'["{_time(first)}", "{_time(first + (samples - early) * _SAMPLE_PS)}"]'
+    window = f'["{time(first)}", "{time(first + (samples - early) * _SAMPLE_PS)}"]'
     return [
         "[record]",
         "# QLEN_MON_START, QLEN_MON_END",
@@ -364,13 +367,13 @@ def scheme_lines(inputs: Inputs, rename: Callable[[str], str] = lambda preset: p
     parameters = _Table()
     preset = makers[mode](inputs, parameters)
     table = _Table()
-    table.put("preset", _quoted(rename(preset)), "CC_MODE, HAS_WIN, VAR_WIN")
+    table.put("preset", quoted(rename(preset)), "CC_MODE, HAS_WIN, VAR_WIN")
     table.put("parameters", '"hpcc-paper"')
     table.put("mtu", f'"{config["PACKET_PAYLOAD_SIZE"]}B"', "PACKET_PAYLOAD_SIZE")
     if config["GLOBAL_T"] != 1:
         table.put("base_rtt", '"ns3-pair"', "GLOBAL_T")
     table.put("recovery", '"go-back-n"', "L2_BACK_TO_ZERO 0")
-    table.put("ack.pausable", _bool(not config["ACK_HIGH_PRIO"]), "ACK_HIGH_PRIO")
+    table.put("ack.pausable", boolean(not config["ACK_HIGH_PRIO"]), "ACK_HIGH_PRIO")
     missing = [k for k in _used(mode) if not config.said(k)]
     if missing:
         told = ", ".join(f"{k} = {_told(config[k])}" for k in missing)
@@ -462,7 +465,7 @@ def _dcqcn(inputs: Inputs, out: _Table) -> str:
     config.need("EWMA_GAIN", "RATE_AI", "RATE_HAI", "RP_TIMER")
     window = _window(inputs, out, "dcqcn")
     _marks(inputs, out)
-    out.put("dcqcn.g", _number(config["EWMA_GAIN"]), "EWMA_GAIN")
+    out.put("dcqcn.g", number(config["EWMA_GAIN"]), "EWMA_GAIN")
     for key, ours in (
         ("ALPHA_RESUME_INTERVAL", "alpha_timer"),
         ("RATE_DECREASE_INTERVAL", "decrease_interval"),
@@ -470,7 +473,7 @@ def _dcqcn(inputs: Inputs, out: _Table) -> str:
     ):
         out.put(f"dcqcn.{ours}", f'"{_microseconds(config, key)}"', key)
     out.put("dcqcn.fast_recovery", str(config["FAST_RECOVERY_TIMES"]), "FAST_RECOVERY_TIMES")
-    out.put("dcqcn.clamp_target", _bool(config["CLAMP_TARGET_RATE"]), "CLAMP_TARGET_RATE")
+    out.put("dcqcn.clamp_target", boolean(config["CLAMP_TARGET_RATE"]), "CLAMP_TARGET_RATE")
     _rates(inputs, out, "dcqcn", ("RATE_AI", "ai"), ("RATE_HAI", "hai"), ("MIN_RATE", "min_rate"))
     return "dcqcn+win" if window else "dcqcn"
 
@@ -486,10 +489,10 @@ def _hpcc(inputs: Inputs, out: _Table) -> str:
     if not 0 < target <= 1:
         config.error("U_TARGET", f"a target utilisation of {target}; expected up to 1")
     reaction = "combined" if config["FAST_REACT"] else "per-rtt"
-    out.put("hpcc.eta", _number(target), "U_TARGET")
+    out.put("hpcc.eta", number(target), "U_TARGET")
     out.put("hpcc.max_stage", str(config["MI_THRESH"]), "MI_THRESH")
-    out.put("hpcc.reaction", _quoted(reaction), "FAST_REACT")
-    out.put("hpcc.alpha_fair", _quoted("max-min" if config["MULTI_RATE"] else "off"), "MULTI_RATE")
+    out.put("hpcc.reaction", quoted(reaction), "FAST_REACT")
+    out.put("hpcc.alpha_fair", quoted("max-min" if config["MULTI_RATE"] else "off"), "MULTI_RATE")
     if config["SAMPLE_FEEDBACK"]:
         out.put("hpcc.sample_feedback", "true", "SAMPLE_FEEDBACK")
     _rates(inputs, out, "hpcc", ("RATE_AI", "wai"), ("MIN_RATE", "min_rate"))
@@ -517,14 +520,14 @@ def _dctcp(inputs: Inputs, out: _Table) -> str:
     if not config["HAS_WIN"]:
         out.put("dctcp.window", "false", "HAS_WIN")
     _marks(inputs, out)
-    out.put("dctcp.g", _number(config["EWMA_GAIN"]), "EWMA_GAIN")
+    out.put("dctcp.g", number(config["EWMA_GAIN"]), "EWMA_GAIN")
     _rates(inputs, out, "dctcp", ("DCTCP_RATE_AI", "ai"), ("MIN_RATE", "min_rate"))
     return "dctcp"
 
 
 def _rates(inputs: Inputs, out: _Table, table: str, *keys: tuple[str, str]) -> None:
     for key, ours in keys:
-        out.put(f"{table}.{ours}", f'"{_rate(inputs.config[key])}"', key)
+        out.put(f"{table}.{ours}", f'"{rate(inputs.config[key])}"', key)
 
 
 def _marks(inputs: Inputs, out: _Table) -> None:
@@ -534,21 +537,21 @@ def _marks(inputs: Inputs, out: _Table) -> None:
         config.error("ENABLE_QCN", "this control needs the marks that ENABLE_QCN 0 takes away")
     maps = [config[key] for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP")]
     profiles = []
-    for rate in inputs.topology.switch_rates():
-        lacking = _lacking(config, rate)
+    for bps in inputs.topology.switch_rates():
+        lacking = _lacking(config, bps)
         if lacking:
             config.error(
                 lacking[0],
-                f"{' and '.join(lacking)} without the rate {rate} of a switch port",
+                f"{' and '.join(lacking)} without the rate {bps} of a switch port",
                 "without assertions ns-3 would mark with thresholds of 0",
             )
             continue
-        kmin, kmax, pmax = (one[rate] for one in maps)
+        kmin, kmax, pmax = (one[bps] for one in maps)
         if kmin > kmax:
-            config.error("KMIN_MAP", f"at {rate} bit/s Kmin {kmin} KB is above Kmax {kmax} KB")
+            config.error("KMIN_MAP", f"at {bps} bit/s Kmin {kmin} KB is above Kmax {kmax} KB")
         profiles.append(
-            f'{{ rate = "{_rate(rate)}", kmin = "{kmin}KB", kmax = "{kmax}KB", '
-            f"pmax = {_number(pmax)} }}"
+            f'{{ rate = "{rate(bps)}", kmin = "{kmin}KB", kmax = "{kmax}KB", '
+            f"pmax = {number(pmax)} }}"
         )
     out.put("ecn.profiles", f"[{', '.join(profiles)}]", "KMIN_MAP, KMAX_MAP, PMAX_MAP")
 
@@ -556,12 +559,12 @@ def _marks(inputs: Inputs, out: _Table) -> None:
 def _maps_if_missing(inputs: Inputs) -> None:
     """Warn of missing rates also where marks do not count: ns-3 refuses them."""
     config = inputs.config
-    for rate in inputs.topology.switch_rates():
-        lacking = _lacking(config, rate)
+    for bps in inputs.topology.switch_rates():
+        lacking = _lacking(config, bps)
         if lacking:
             config.warning(
                 lacking[0],
-                f"{' and '.join(lacking)} without the rate {rate} of a switch port: ns-3 with "
+                f"{' and '.join(lacking)} without the rate {bps} of a switch port: ns-3 with "
                 "assertions stops here; this control looks at no marks",
             )
 
@@ -580,55 +583,14 @@ def _flow_list(inputs: Inputs) -> str:
     epoch = inputs.epoch_ps
     lines = ["src,dst,bytes,start,port"]
     lines += [
-        f"{index[f.src]},{index[f.dst]},{f.bytes},{_time(f.start_ps - epoch)},{f.port}"
+        f"{index[f.src]},{index[f.dst]},{f.bytes},{time(f.start_ps - epoch)},{f.port}"
         for f in inputs.flows
     ]
     return "\n".join(lines) + "\n"
-
-
-# --- Words of TOML ---------------------------------------------------------------------------
-
-
-def _names(numbers: Any) -> str:
-    return "[" + ", ".join(f'"{n}"' for n in numbers) + "]"
-
-
-def _rate(bps: int) -> str:
-    for unit, scale in (("Tbps", 10**12), ("Gbps", 10**9), ("Mbps", 10**6), ("kbps", 10**3)):
-        if bps and bps % scale == 0:
-            return f"{bps // scale}{unit}"
-    return f"{bps}bps"
-
-
-def _time(ps: int) -> str:
-    for unit, scale in (("s", 10**12), ("ms", 10**9), ("us", 10**6), ("ns", 10**3)):
-        if ps % scale == 0:
-            return f"{ps // scale}{unit}"
-    return f"{ps}ps"
 
 
 def _microseconds(config: Config, key: str) -> str:
     ps = config[key] * 10**6
     if ps != int(ps) or ps == 0:
         config.error(key, f"{key} is {config[key]}; expected a time in µs above 0")
-    return _time(int(ps))
-
-
-def _number(value: Decimal) -> str:
-    """Write a number as TOML has it, never with an exponent."""
-    text = f"{value:f}"
-    return text if "." in text else f"{text}.0"
-
-
-def _bool(value: bool) -> str:
-    return "true" if value else "false"
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04X}" for c in escaped) + '"'
-
-
-def _one_line(text: str) -> str:
-    """Write text into a comment."""
-    return "".join(c if c.isprintable() else "?" for c in text)
+    return time(int(ps))

@@ -47,6 +47,8 @@ class Topology:
     nodes: int
     switches: tuple[int, ...]
     links: tuple[Link, ...]
+    gpus_per_server: int = 0
+    """0 where the file does not say it."""
 
     @property
     def hosts(self) -> tuple[int, ...]:
@@ -72,7 +74,7 @@ def read(path: Path, findings: Findings) -> Topology:
 def parse(words: Words) -> Topology:
     """Read the words of a topology file."""
     dialect = _dialect(words)
-    nodes, switch_count, link_count = _header(words, dialect)
+    nodes, switch_count, link_count, gpus_per_server = _header(words, dialect)
     switches = _switches(words, nodes, switch_count)
     width = 4 if dialect is Dialect.FLOODGATE else 5
     if words.left < width * link_count:
@@ -89,7 +91,7 @@ def parse(words: Words) -> Topology:
             f"{words.left} words after the {link_count} links that the header announces: ns-3 "
             "ignores them silently, and so does this import",
         )
-    topology = Topology(dialect, nodes, switches, links)
+    topology = Topology(dialect, nodes, switches, links, gpus_per_server)
     _check(topology, words)
     return topology
 
@@ -105,14 +107,15 @@ def _whole(word: str) -> bool:
     return word.isascii() and word.isdigit()
 
 
-def _header(words: Words, dialect: Dialect) -> tuple[int, int, int]:
+def _header(words: Words, dialect: Dialect) -> tuple[int, int, int, int]:
+    gpus = 0
     nodes = words.integer("the number of nodes", 2, MAX_NODES)
     if dialect is Dialect.FLOODGATE:
         switches = words.integer("the number of switches", 0, nodes)
         for what in ("hosts per rack", "ToRs", "cores"):
             words.integer(f"the number of {what}")
     elif dialect is Dialect.SIMAI:
-        words.integer("the number of GPUs per server")
+        gpus = words.integer("the number of GPUs per server")
         switches = words.integer("the number of NVSwitches", 0, nodes)
         if switches:
             words.warning(
@@ -126,7 +129,7 @@ def _header(words: Words, dialect: Dialect) -> tuple[int, int, int]:
     links = words.integer("the number of links", 0, 4_000_000)
     if dialect is Dialect.SIMAI:
         words.next("the type of GPU")
-    return nodes, switches, links
+    return nodes, switches, links, gpus
 
 
 def _switches(words: Words, nodes: int, count: int) -> tuple[int, ...]:

@@ -271,9 +271,13 @@ class _Parser:
                 ("recv_done_trigger", made.recv_done, fired),
             ):
                 if number and number not in self.parsed.triggers:
-                    made.line.fail(
-                        f"trigger {number} is not defined", made.line.words.index(word) + 1
+                    made.line.warning(
+                        f"trigger {number} is not defined, where newer htsim stops: it is taken "
+                        "for a oneshot",
+                        made.line.words.index(word) + 1,
+                        kind="triggers that are not defined",
                     )
+                    self.parsed.triggers[number] = Trigger(number, Fires.ONESHOT, 1, made.line)
                 seen.add(number)
         for trigger in self.parsed.triggers.values():
             if trigger.id not in used:

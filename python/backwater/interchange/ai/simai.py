@@ -2,7 +2,7 @@
 
 The first line names the policy and the sizes of the parallel groups, the second the number of
 layers; then each layer has a line of 12 columns: name, dependency, and for the forward pass, the
-gradient of the inputs and that of the weights each a time in ns, a collective and its bytes; at last
+gradient of the inputs and that of the weights each a time in ns, a collective and its bytes; then
 the time of the update in ns. Under HYBRID_CUSTOMIZED a 13th column names the policy of the layer.
 """
 

@@ -1,0 +1,188 @@
+"""`backwater import`: workloads of machine learning as other programs write them."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from backwater.commands.common import say
+from backwater.commands.declare import App, Argument, Option
+
+if TYPE_CHECKING:
+    from backwater.interchange.ai.importing import Imported, Wishes
+
+Out = Annotated[
+    Path | None,
+    Option("-o", "--out", metavar="FILE", help="The scenario.", show_default="NAME.toml"),
+]
+Force = Annotated[bool, Option("--force", help="Write over FILE even if no import made it.")]
+Topology = Annotated[
+    Path | None,
+    Option(
+        "--topology",
+        metavar="FILE",
+        help="The network: a .topo file of htsim, or a topology of SimAI or HPCC's ns-3.",
+    ),
+]
+Sets = Annotated[
+    list[str] | None,
+    Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A key of the topology, such as topology.link.rate=100Gbps.",
+    ),
+]
+
+
+def register(importers: App) -> None:
+    """Add a command for each format."""
+    importers.add(import_htsim, "htsim")
+
+
+def import_goal(
+    path: Annotated[Path, Argument(help="GOAL schedule, text or binary.")],
+    out: Out = None,
+    topology: Topology = None,
+    sets: Sets = None,
+    host: Annotated[
+        str,
+        Option(
+            "--host",
+            metavar="NAME",
+            help="Whose defaults for the time and the eager limit of messages at a host: "
+            "loggopsim, atlahs-ai or atlahs-hpc.",
+        ),
+    ] = "loggopsim",
+    force: Force = False,
+) -> None:
+    """Make a scenario of a GOAL schedule (LogGOPSim, ATLAHS)."""
+    from backwater.interchange.ai import importing
+
+    _finish(importing.import_goal(path, _wishes(topology, sets), host), out, force)
+
+
+def import_chakra(
+    path: Annotated[
+        Path, Argument(help="Execution traces: their folder, their prefix, or one of them.")
+    ],
+    out: Out = None,
+    system: Annotated[
+        Path | None, Option("--system", metavar="FILE", help="System layer of ASTRA-sim, JSON.")
+    ] = None,
+    network: Annotated[
+        Path | None,
+        Option(
+            "--network",
+            metavar="FILE",
+            help="Network of ASTRA-sim, YAML; or its logical dimensions, JSON.",
+        ),
+    ] = None,
+    comm_group: Annotated[
+        Path | None,
+        Option("--comm-group", metavar="FILE", help="Communicator groups of ASTRA-sim, JSON."),
+    ] = None,
+    ctrl_deps: Annotated[
+        bool,
+        Option("--ctrl-deps", help="Wait for control dependencies too; ASTRA-sim ignores them."),
+    ] = False,
+    topology: Topology = None,
+    sets: Sets = None,
+    force: Force = False,
+) -> None:
+    """Make a scenario of Chakra execution traces (ASTRA-sim)."""
+    from backwater.interchange.ai import importing
+
+    wishes = _wishes(topology, sets)
+    _finish(
+        importing.import_chakra(path, wishes, system, network, comm_group, ctrl_deps), out, force
+    )
+
+
+def import_htsim(
+    path: Annotated[Path, Argument(help="Connection matrix of htsim, a .cm file.")],
+    out: Out = None,
+    topology: Topology = None,
+    sets: Sets = None,
+    force: Force = False,
+) -> None:
+    """Make a scenario of a connection matrix of htsim."""
+    from backwater.interchange.ai import importing
+
+    _finish(importing.import_htsim(path, _wishes(topology, sets)), out, force)
+
+
+def import_simai(
+    path: Annotated[Path, Argument(help="Workload of SimAI or AICB, a text file.")],
+    out: Out = None,
+    topology: Topology = None,
+    sets: Sets = None,
+    ranks: Annotated[
+        int | None,
+        Option("--ranks", min=2, max=1 << 20, help="Number of GPUs.", show_default="the file's"),
+    ] = None,
+    send_latency: Annotated[
+        int | None,
+        Option(
+            "--send-latency",
+            min=0,
+            max=10**9,
+            metavar="NS",
+            help="How long each message waits at its sender, in ns (AS_SEND_LAT).",
+            show_default="6000",
+        ),
+    ] = None,
+    passes: Annotated[
+        int, Option("--passes", min=1, max=1000, help="How often the layers are run.")
+    ] = 1,
+    force: Force = False,
+) -> None:
+    """Make a scenario of a SimAI workload."""
+    from backwater.interchange.ai import importing
+
+    wishes = _wishes(topology, sets)
+    _finish(importing.import_simai(path, wishes, ranks, send_latency, passes), out, force)
+
+
+def import_msccl(
+    path: Annotated[Path, Argument(help="Algorithm of a collective in MSCCL's XML.")],
+    out: Out = None,
+    size: Annotated[
+        int | None,
+        Option(
+            "--bytes",
+            min=1,
+            max=2**48,
+            help="Size of the data of each rank.",
+            show_default="1048576",
+        ),
+    ] = None,
+    topology: Topology = None,
+    sets: Sets = None,
+    force: Force = False,
+) -> None:
+    """Make a scenario of a collective algorithm in MSCCL's XML."""
+    from backwater.interchange.ai import importing
+
+    _finish(importing.import_msccl(path, _wishes(topology, sets), size), out, force)
+
+
+def _wishes(topology: Path | None, sets: list[str] | None) -> Wishes:
+    from backwater.interchange.ai.importing import Wishes
+
+    return Wishes(topology, sets or [])
+
+
+def _finish(imported: Imported, out: Path | None, force: bool) -> None:
+    from backwater.interchange.ai import importing
+    from backwater.interchange.importing import scenario_name
+
+    if out is None:
+        out = Path(f"{scenario_name(imported.source.stem)}.toml")
+    notes = importing.write(imported, out, force)
+    for problem in imported.warnings:
+        say(problem["text"] + "\n")
+    for note in notes:
+        say(f"note: {note}")
+    say(f"scenario: {out}")
+    say(f"run it with: backwater run {shlex.quote(str(out))}")

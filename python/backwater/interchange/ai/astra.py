@@ -1,0 +1,275 @@
+"""Files of ASTRA-sim beside its traces: the system layer (JSON) and the network (YAML, or JSON)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from backwater.interchange.ai.chakra import load_json
+from backwater.interchange.source import Findings, Place, nearest, read_text, shown
+
+COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
+MAX_RANKS = 1 << 20
+
+_ALGORITHMS = ("ring", "oneRing", "doubleBinaryTree", "halvingDoubling", "oneHalvingDoubling")
+_WITH_WINDOW = ("direct", "oneDirect")
+_BLOCKS = ("Ring", "Switch", "FullyConnected")
+_GIB = 2**30
+
+_NO_EFFECT = (
+    "boost-mode",
+    "trace-enabled",
+    "track-local-mem",
+    "model-shared-bus",
+    "local-reduction-delay",
+    "local-mem-latency",
+    "remote-mem-bw",
+    "remote-mem-latency",
+    "inter-dimension-scheduling",
+    "intra-dimension-scheduling",
+    "L",
+    "o",
+    "g",
+    "G",
+)
+"""Keys that concern what ASTRA-sim prints, or its own models of memory and buses."""
+
+
+@dataclass(slots=True)
+class System:
+    """The system layer: how collectives are run."""
+
+    name: str
+    policy: str = "LIFO"
+    endpoint_delay_ns: int = 0
+    active_chunks: int = 1
+    splits: int = 1
+    implementations: dict[str, list[str]] = field(default_factory=dict)
+    """By collective, one algorithm for each dimension."""
+    custom: dict[str, str] = field(default_factory=dict)
+    """By collective, the common prefix of the traces that are its algorithm."""
+    local_bw_aware: bool = False
+    replay_only: bool = False
+    roofline: tuple[Decimal, Decimal] | None = None
+    """Peak performance in operations per second, bandwidth of the memory in bytes per second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """One dimension of the network."""
+
+    block: str
+    """`Ring`, `Switch` or `FullyConnected`."""
+    ranks: int
+    rate_bps: int
+    latency_ps: int
+
+
+def read_system(path: Path, findings: Findings) -> System:
+    """Read a system layer."""
+    return system_of(str(path), read_text(path, findings, "system layer"), findings)
+
+
+def system_of(name: str, text: str, findings: Findings) -> System:
+    """Read the text of a system layer."""
+    found = _Keys(name, load_json(name, text, findings), findings)
+    system = System(name)
+    system.policy = found.word("scheduling-policy", ("LIFO", "FIFO", "EXPLICIT"), "LIFO")
+    system.endpoint_delay_ns = found.whole("endpoint-delay", 0, 10**9, 0)
+    system.active_chunks = found.whole("active-chunks-per-dimension", 1, 1 << 16, 1)
+    system.splits = found.whole("preferred-dataset-splits", 1, 1 << 16, 1)
+    for collective in COLLECTIVES:
+        key = f"{collective}-implementation"
+        if listed := found.words(key):
+            system.implementations[collective] = [_algorithm(found, key, x) for x in listed]
+        if prefix := found.words(f"{key}-custom"):
+            if len(prefix) > 1:
+                found.fail(f"{key}-custom", "names several algorithms; expected one")
+            system.custom[collective] = prefix[0]
+    optimization = found.word("collective-optimization", ("baseline", "localBWAware"), "baseline")
+    system.local_bw_aware = optimization == "localBWAware"
+    system.replay_only = found.whole("replay-only", 0, 1, 0) == 1
+    peak = found.number("peak-perf")
+    memory = found.number("local-mem-bw")
+    if found.whole("roofline-enabled", 0, 1, 0):
+        if not peak or not memory:
+            found.fail("roofline-enabled", "needs peak-perf and local-mem-bw")
+        system.roofline = (peak * 10**12, memory * 10**9)
+    if "per-node-custom-implementation" in found.table:
+        found.fail("per-node-custom-implementation", "is not imported", "give one for all nodes")
+    found.rest()
+    return system
+
+
+def _algorithm(found: _Keys, key: str, word: str) -> str:
+    for name in _WITH_WINDOW:
+        window = word.removeprefix(name)
+        if word.startswith(name) and (window == "" or (window.isascii() and window.isdigit())):
+            return word
+    if word not in _ALGORITHMS:
+        known = [*_ALGORITHMS, *_WITH_WINDOW]
+        guess = nearest(word, known)
+        found.fail(
+            key,
+            f"names the algorithm {shown(word)}",
+            f"did you mean {guess}?" if guess else f"known are {', '.join(known)}",
+        )
+    return word
+
+
+class _Keys:
+    """The keys of a JSON object, with errors that name them."""
+
+    def __init__(self, name: str, table: Any, findings: Findings) -> None:
+        if not isinstance(table, dict):
+            findings.fail(f"{name}: expected a table of keys")
+        self.name = name
+        self.table: dict[str, Any] = table
+        self.findings = findings
+        self.read: set[str] = set()
+
+    def fail(self, key: str, message: str, hint: str | None = None) -> None:
+        self.findings.fail(f"{self.name}: {key} {message}", None, hint)
+
+    def get(self, key: str) -> Any:
+        self.read.add(key)
+        return self.table.get(key)
+
+    def whole(self, key: str, low: int, high: int, default: int) -> int:
+        value = self.get(key)
+        if value is None:
+            return default
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if not isinstance(value, int) or not low <= value <= high:
+            self.fail(key, f"is {shown(str(value))}; expected a whole number, {low} to {high}")
+        return int(value)
+
+    def number(self, key: str) -> Decimal:
+        value = self.get(key)
+        if value is None:
+            return Decimal(0)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
+            self.fail(key, f"is {shown(str(value))}; expected a number from 0 on")
+        return Decimal(str(value))
+
+    def word(self, key: str, known: tuple[str, ...], default: str) -> str:
+        value = self.get(key)
+        if value is None:
+            return default
+        if value not in known:
+            self.fail(key, f"is {shown(str(value))}; expected {' or '.join(known)}")
+        return str(value)
+
+    def words(self, key: str) -> list[str]:
+        value = self.get(key)
+        if value is None:
+            return []
+        listed = value if isinstance(value, list) else [value]
+        if not listed or not all(isinstance(x, str) for x in listed):
+            self.fail(key, "should be a list of names")
+        return listed
+
+    def rest(self) -> None:
+        """Warn of keys that nobody reads."""
+        known = sorted(self.read | set(_NO_EFFECT))
+        for key in self.table:
+            if key not in known:
+                guess = nearest(key, known)
+                self.findings.warning(
+                    f"{self.name}: {shown(key)} is unknown and has no effect",
+                    f"did you mean {guess}?" if guess else None,
+                )
+
+
+def read_network(path: Path, findings: Findings) -> tuple[list[int], list[Dimension]]:
+    """Read a network: the ranks of each dimension, and what the dimensions are made of.
+
+    A file of logical dimensions has the former only.
+    """
+    return network_of(str(path), read_text(path, findings, "network"), findings)
+
+
+def network_of(name: str, text: str, findings: Findings) -> tuple[list[int], list[Dimension]]:
+    """Read the text of a network."""
+    import yaml
+
+    try:
+        # JSON is YAML as well.
+        found = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        if mark is not None:
+            lines = [*text.splitlines(), ""]
+            line = lines[min(mark.line, len(lines) - 1)]
+            place = Place(name, mark.line + 1, mark.column + 1, line, 1)
+            findings.fail(f"this is no YAML: {error.problem}", place)
+        findings.fail(f"{name}: this is no YAML: {error.problem}")
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        findings.fail(f"{name}: this is no YAML: {error}")
+    if not isinstance(found, dict):
+        findings.fail(f"{name}: expected keys such as topology, npus_count, bandwidth, latency")
+    if "logical-dims" in found:
+        dims = [
+            _rank_count(name, "logical-dims", x, findings) for x in _list(found["logical-dims"])
+        ]
+        return _checked(name, dims, findings), []
+    return _network(name, found, findings)
+
+
+def _network(
+    name: str, found: dict[str, Any], findings: Findings
+) -> tuple[list[int], list[Dimension]]:
+    columns = {}
+    for key in ("topology", "npus_count", "bandwidth", "latency"):
+        if key not in found:
+            findings.fail(f"{name}: {key} is missing")
+        columns[key] = _list(found[key])
+    for key in found:
+        if key not in columns:
+            findings.warning(f"{name}: {shown(str(key))} is unknown and has no effect")
+    if len({len(column) for column in columns.values()}) != 1 or not columns["topology"]:
+        lengths = ", ".join(f"{key} {len(column)}" for key, column in columns.items())
+        findings.fail(f"{name}: each list has an entry for each dimension, but there are {lengths}")
+    dimensions = []
+    for block, ranks, bandwidth, latency in zip(*columns.values(), strict=True):
+        if block not in _BLOCKS:
+            findings.fail(
+                f"{name}: topology {shown(str(block))}", None, f"known are {', '.join(_BLOCKS)}"
+            )
+        count = _rank_count(name, "npus_count", ranks, findings)
+        rate = int(_decimal(name, "bandwidth", bandwidth, findings) * _GIB * 8)
+        delay = int(_decimal(name, "latency", latency, findings) * 1000)
+        if not 10**6 <= rate <= 10**15:
+            findings.fail(f"{name}: bandwidth {bandwidth} GB/s; expected 0.001 to 100000")
+        if delay > 10**12:
+            findings.fail(f"{name}: latency {latency} ns is more than a second")
+        dimensions.append(Dimension(block, count, rate, delay))
+    return _checked(name, [d.ranks for d in dimensions], findings), dimensions
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _rank_count(name: str, key: str, value: Any, findings: Findings) -> int:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        value = int(value)
+    if type(value) is not int or not 1 <= value <= MAX_RANKS:
+        findings.fail(f"{name}: {key} has {shown(str(value))}; expected whole numbers from 1 on")
+    return int(value)
+
+
+def _decimal(name: str, key: str, value: Any, findings: Findings) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
+        findings.fail(f"{name}: {key} has {shown(str(value))}; expected numbers from 0 on")
+    return Decimal(str(value))
+
+
+def _checked(name: str, dims: list[int], findings: Findings) -> list[int]:
+    if prod(dims) > MAX_RANKS:
+        findings.fail(f"{name}: {prod(dims)} ranks are more than {MAX_RANKS}")
+    return dims

@@ -1,0 +1,130 @@
+"""Operations of a GOAL schedule."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from backwater.interchange.ai.goal import ANY, Kind, Rank, Schedule
+from backwater.interchange.ai.graphs import CircleError, in_order
+from backwater.interchange.source import Findings
+from backwater.workloads import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What a message costs a host, in the words of LogGOPS; the network has the rest."""
+
+    overhead_ns: int
+    """o: of the processor, for each message that it sends or receives."""
+    eager_bytes: int
+    """S: longer messages wait until the receiver has asked for them."""
+
+
+HOSTS = {
+    "loggopsim": Host(1500, 65_535),
+    "atlahs-ai": Host(200, 0),
+    "atlahs-hpc": Host(8000, 256_000),
+}
+"""By whose defaults; `loggopsim` are those of the program itself."""
+
+
+def convert(name: str, schedule: Schedule, host: Host, findings: Findings) -> Workload:
+    """Make operations of a schedule; ``name`` is that of its file."""
+    workload = Workload(
+        len(schedule.ranks),
+        options={
+            "matching": "tag-and-source",
+            "send_end": "eager",
+            "rendezvous_above_bytes": host.eager_bytes,
+            "overhead_ps": host.overhead_ns * 1000,
+        },
+        source={"format": "goal"},
+    )
+    _check_matches(name, schedule, findings)
+    for number, rank in enumerate(schedule.ranks):
+        _rank(name, number, rank, workload, findings)
+    return workload
+
+
+def _rank(name: str, number: int, rank: Rank, workload: Workload, findings: Findings) -> None:
+    try:
+        order = in_order(len(rank.operations), [*rank.after_end, *rank.after_start])
+    except CircleError as error:
+        found = " requires ".join(_called(rank, i) for i in [*error.members, error.members[0]])
+        findings.fail(f"{name}: rank {number} can never finish: {found}")
+        raise AssertionError from error  # `fail` has raised
+    place = {index: at for at, index in enumerate(order)}
+    ended: dict[int, list[int]] = {}
+    started: dict[int, list[int]] = {}
+    for edges, before in ((rank.after_end, ended), (rank.after_start, started)):
+        for later, earlier in edges:
+            before.setdefault(later, []).append(place[earlier])
+    moved = any(at != index for at, index in enumerate(order))
+    for index in order:
+        operation = rank.operations[index]
+        if operation.kind is Kind.SEND and operation.peer == number:
+            findings.error(
+                f"{name}: rank {number} sends to itself ({_called(rank, index)})",
+                "what stays on a rank is a calc",
+                "ranks that send to themselves",
+            )
+            continue
+        columns: dict[str, Any] = {
+            "after": ended.get(index, ()),
+            "after_start": started.get(index, ()),
+            "resource": operation.cpu,
+            "priority": index if moved else None,
+            "name": rank.names.get(index),
+        }
+        peer = None if operation.peer == ANY else operation.peer
+        tag = None if operation.tag == ANY else operation.tag
+        if operation.kind is Kind.CALC:
+            workload.calc(number, operation.amount * 1000, **columns)
+        elif operation.kind is Kind.RECV:
+            workload.recv(number, peer, operation.amount, tag, nic=operation.nic, **columns)
+        else:
+            workload.send(
+                number,
+                operation.peer,
+                operation.amount,
+                operation.tag,
+                nic=operation.nic,
+                **columns,
+            )
+    findings.stop_if_wrong()
+
+
+def _called(rank: Rank, index: int) -> str:
+    return rank.names.get(index) or f"operation {index}"
+
+
+def _check_matches(name: str, schedule: Schedule, findings: Findings) -> None:
+    """Warn of messages that are never received, and of receives that wait for ever."""
+    sent: Counter[tuple[int, int, int]] = Counter()
+    received: Counter[tuple[int, int, int]] = Counter()
+    takes_any = set()
+    for number, rank in enumerate(schedule.ranks):
+        for operation in rank.operations:
+            if operation.kind is Kind.SEND:
+                sent[number, operation.peer, operation.tag] += 1
+            elif operation.kind is Kind.RECV:
+                received[operation.peer, number, operation.tag] += 1
+                if ANY in (operation.peer, operation.tag):
+                    takes_any.add(number)
+    for src, dst, tag in sorted({*sent, *received}):
+        out, into = sent[src, dst, tag], received[src, dst, tag]
+        if out == into or dst in takes_any:
+            continue
+        happens = (
+            f"{out - into} are never received"
+            if out > into
+            else f"{into - out} receives wait for ever"
+        )
+        findings.warning(
+            f"{name}: from rank {src} to {dst} with tag {tag} there are {out} sends and {into} "
+            f"receives: {happens}",
+            None,
+            "sends and receives that do not match",
+        )

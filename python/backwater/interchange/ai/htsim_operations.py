@@ -1,0 +1,106 @@
+"""Operations of a connection matrix of htsim, or its list of flows where that says all."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from backwater.interchange.ai.htsim import Fires, Matrix
+from backwater.interchange.source import Findings
+from backwater.workloads import Workload
+
+MAX_FLOW_BYTES = 2**32 - 1
+"""Largest flow of a list of flows."""
+
+_TRIGGERS = {
+    Fires.ONESHOT: "one-shot",
+    Fires.MULTISHOT: "multi-shot",
+    Fires.BARRIER: "barrier",
+}
+
+
+def is_flow_list(matrix: Matrix) -> bool:
+    """Whether the connections are plain flows: each has a start, nothing follows from its end."""
+    return all(
+        not (c.trigger or c.send_done or c.recv_done or c.msg) and c.bytes <= MAX_FLOW_BYTES
+        for c in matrix.connections
+    )
+
+
+def warn_of_priorities(matrix: Matrix, findings: Findings) -> None:
+    """Say that priorities have no effect."""
+    for connection in matrix.connections:
+        if connection.prio is not None:
+            connection.line.warning(
+                "prio is not imported: in htsim it tells a receiver which sender to pull from "
+                "first; here all connections are alike",
+                connection.line.words.index("prio"),
+                kind="connections with a prio",
+            )
+
+
+def flow_list(matrix: Matrix) -> str:
+    """Write the connections as a list of flows, CSV."""
+    ordered = sorted(matrix.connections, key=lambda c: c.start_ps or 0)
+    lines = [f"{c.src},{c.dst},{c.bytes},{c.start_ps}ps" for c in ordered]
+    return "\n".join(["src,dst,bytes,start", *lines]) + "\n"
+
+
+def convert(matrix: Matrix, findings: Findings) -> Workload:
+    """Make operations of a connection matrix: a send for each connection.
+
+    A start is a computation without a resource in front of the send. Messages of one connection
+    share a queue pair, as a channel of their two nodes.
+    """
+    workload = Workload(
+        matrix.nodes,
+        options={
+            "matching": "none",
+            "send_end": "acknowledged",
+            "queue_pairs": "per-channel",
+        },
+        source={"format": "htsim"},
+    )
+    _warn_of_order(matrix, findings)
+    number = {
+        trigger.id: workload.trigger(
+            _TRIGGERS[trigger.fires], trigger.count if trigger.fires is Fires.BARRIER else None
+        )
+        for trigger in matrix.triggers.values()
+    }
+    channels: dict[tuple[int, int], dict[object, int]] = defaultdict(dict)
+    for connection in matrix.connections:
+        src = connection.src
+        of_pair = channels[src, connection.dst]
+        key = ("id", connection.id) if connection.id else ("line", connection.line.number)
+        after = []
+        if connection.start_ps:
+            after = [workload.calc(src, connection.start_ps)]
+        workload.send(
+            src,
+            connection.dst,
+            connection.bytes,
+            after=after,
+            channel=of_pair.setdefault(key, len(of_pair)),
+            trigger=number.get(connection.trigger),
+            on_sent=number.get(connection.send_done),
+            on_received=number.get(connection.recv_done),
+            name=f"connection {connection.id}"
+            if connection.id
+            else f"line {connection.line.number}",
+        )
+    return workload
+
+
+def _warn_of_order(matrix: Matrix, findings: Findings) -> None:
+    """Say where a multishot trigger would start its connections in another order than htsim."""
+    for trigger in matrix.triggers.values():
+        if trigger.fires is not Fires.MULTISHOT:
+            continue
+        started = [c for c in matrix.connections if c.trigger == trigger.id]
+        if started != sorted(started, key=lambda c: c.src):
+            trigger.line.warning(
+                f"trigger {trigger.id} starts its connections in the order of their sources; in "
+                "htsim it does so in the order of the file",
+                0,
+                kind="multishot triggers whose connections are not sorted by source",
+            )

@@ -1,0 +1,255 @@
+"""From the workloads of other programs to a scenario and a file of operations."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from backwater.errors import RunError, ScenarioError
+from backwater.files import write_whole
+from backwater.interchange.ai import (
+    astra,
+    chakra,
+    chakra_operations,
+    goal,
+    goal_binary,
+    goal_operations,
+    htsim,
+    htsim_operations,
+    msccl,
+    msccl_operations,
+    networks,
+    simai,
+    simai_operations,
+)
+from backwater.interchange.ai.networks import Network
+from backwater.interchange.importing import IMPORTED, refuse_foreign, scenario_name
+from backwater.interchange.source import Findings, read_text
+from backwater.interchange.toml_words import names, one_line, quoted
+from backwater.workloads import Workload
+
+DEFAULT_BYTES = 1 << 20
+"""Size of the data of a collective where nothing says it: 1 MiB."""
+
+
+@dataclass(slots=True)
+class Wishes:
+    """What the user says of the network."""
+
+    topology: Path | None = None
+    sets: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Imported:
+    """What the files of another program became."""
+
+    source: Path
+    format: str
+    network: Network
+    findings: Findings
+    operations: Workload | None = None
+    flows: str | None = None
+    """A list of flows, CSV, where that says all."""
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def warnings(self) -> list[dict[str, Any]]:
+        """What is doubtful in the files."""
+        return self.findings.warnings()
+
+    def scenario(self, name: str, file: str) -> str:
+        """Write the scenario, which names the file of the operations or flows."""
+        from backwater import __version__
+
+        source = one_line(self.source.name)
+        parts = [
+            [
+                f"{IMPORTED}{self.format} by backwater {__version__}: {source}.",
+                f"name = {quoted(name)}",
+            ],
+            self.network.lines,
+        ]
+        if self.network.failures:
+            parts.append(["[[topology.failures]]", f"links = {names(self.network.failures)}"])
+        if self.operations is not None:
+            parts.append(["[[workload]]", f"name = {quoted(name)}", f"file = {quoted(file)}"])
+        else:
+            traffic = ["[[traffic]]", 'name = "flows"', 'pattern = "list"']
+            parts.append([*traffic, f"file = {quoted(file)}"])
+        return "\n".join("\n".join(lines) + "\n" for lines in parts)
+
+
+def _network(
+    wishes: Wishes, ranks: int, findings: Findings, default: Callable[[], Network] | None = None
+) -> Network:
+    """Find the network, and make sure that it has a host for each rank."""
+    if wishes.topology is not None and wishes.sets:
+        findings.fail(
+            "--topology and --set topology... say the same twice", None, "use one of them"
+        )
+    if wishes.topology is not None:
+        network = networks.of_file(wishes.topology, findings)
+    elif wishes.sets:
+        network = networks.of_sets(wishes.sets, ranks, findings)
+    elif default is not None:
+        network = default()
+    else:
+        network = networks.non_blocking(max(ranks, 2))
+    if network.hosts < ranks:
+        findings.fail(
+            f"the network has {network.hosts} hosts, but there are {ranks} ranks, each of which "
+            "needs one"
+        )
+    return network
+
+
+def import_goal(path: Path, wishes: Wishes, host: str = "loggopsim") -> Imported:
+    """Import a schedule, text or binary; ``host`` says by whose defaults messages cost time."""
+    findings = Findings()
+    if host not in goal_operations.HOSTS:
+        findings.fail(f"--host {host}: known are {', '.join(goal_operations.HOSTS)}")
+    if goal_binary.is_binary(path):
+        schedule = goal_binary.read_binary_file(path, findings)
+    else:
+        schedule = goal.read_text_file(path, findings)
+    operations = goal_operations.convert(str(path), schedule, goal_operations.HOSTS[host], findings)
+    network = _network(wishes, operations.ranks, findings)
+    return Imported(path, "goal", network, findings, operations)
+
+
+def import_htsim(path: Path, wishes: Wishes) -> Imported:
+    """Import a connection matrix."""
+    findings = Findings()
+    matrix = htsim.read(path, findings)
+    network = _network(wishes, matrix.nodes, findings)
+    networks.fail_links(network, matrix.failures, findings)
+    htsim_operations.warn_of_priorities(matrix, findings)
+    imported = Imported(path, "htsim", network, findings)
+    if htsim_operations.is_flow_list(matrix):
+        imported.flows = htsim_operations.flow_list(matrix)
+    else:
+        imported.operations = htsim_operations.convert(matrix, findings)
+    return imported
+
+
+def import_msccl(
+    path: Path, wishes: Wishes, size_bytes: int | None = None, reduction_ps_per_byte: float = 0
+) -> Imported:
+    """Import an algorithm, for data of a size."""
+    findings = Findings()
+    algorithm = msccl.read(path, findings)
+    size = DEFAULT_BYTES if size_bytes is None else size_bytes
+    operations = msccl_operations.convert(
+        str(path), algorithm, size, reduction_ps_per_byte, findings
+    )
+    imported = Imported(
+        path, "msccl", _network(wishes, operations.ranks, findings), findings, operations
+    )
+    if size_bytes is None:
+        imported.notes.append("an algorithm has no size: 1 MiB is taken; give it by --bytes")
+    return imported
+
+
+def import_simai(
+    path: Path,
+    wishes: Wishes,
+    ranks: int | None = None,
+    send_latency_ns: int | None = None,
+    passes: int = 1,
+) -> Imported:
+    """Import a workload of SimAI or AICB."""
+    findings = Findings()
+    workload = simai.read(path, findings)
+    known = networks.of_file(wishes.topology, findings) if wishes.topology else None
+    notes = []
+    count = ranks or workload.all_gpus or (known.hosts if known else None)
+    if count is None:
+        count = simai_operations.default_ranks(workload)
+        notes.append(f"nothing says how many GPUs there are: {count} are taken; see --ranks")
+    elif ranks and workload.all_gpus and ranks != workload.all_gpus:
+        notes.append(f"{ranks} ranks are taken in the place of all_gpus: {workload.all_gpus}")
+    if send_latency_ns is None:
+        send_latency_ns = simai_operations.DEFAULT_SEND_LATENCY_NS
+        notes.append(
+            f"each message waits {send_latency_ns} ns at its sender (what AS_SEND_LAT would say, "
+            "in ns); see --send-latency"
+        )
+    servers = known.gpus_per_server if known else 0
+    settings = simai_operations.Settings(
+        count, servers or simai_operations.DEFAULT_SERVER, send_latency_ns, passes
+    )
+    operations = simai_operations.convert(str(path), workload, settings, findings)
+    network = _network(wishes, count, findings)
+    return Imported(path, "simai", network, findings, operations, notes=notes)
+
+
+def import_chakra(
+    path: Path,
+    wishes: Wishes,
+    system: Path | None = None,
+    network: Path | None = None,
+    comm_group: Path | None = None,
+    ctrl_deps: bool = False,
+) -> Imported:
+    """Import the traces of all ranks, with the files of ASTRA-sim that go with them."""
+    findings = Findings()
+    traces = [chakra.read(file, findings) for file in chakra.find(path, findings)]
+    layer = astra.read_system(system, findings) if system else astra.System(str(path))
+    dims, dimensions = astra.read_network(network, findings) if network else ([len(traces)], [])
+    settings = chakra_operations.Settings(
+        layer,
+        dims,
+        _groups(comm_group, len(traces), findings),
+        ctrl_deps,
+        chakra_operations.read_custom(layer, findings),
+    )
+    operations = chakra_operations.convert(traces, settings, findings)
+    default = (lambda: networks.of_dimensions(dimensions)) if dimensions else None
+    found = _network(wishes, len(traces), findings, default)
+    return Imported(path, "chakra", found, findings, operations)
+
+
+def _groups(path: Path | None, ranks: int, findings: Findings) -> dict[str, tuple[int, ...]]:
+    if path is None:
+        return {}
+    text = read_text(path, findings, "communicator groups")
+    return chakra.groups_of_text(str(path), text, ranks, findings)
+
+
+def write(imported: Imported, out: Path, force: bool = False) -> list[str]:
+    """Write the scenario ``out`` and the file that it names beside it; returns what to note.
+
+    Both appear only when the scenario was found to be good: what was there before stays as it is
+    where the import fails.
+    """
+    from backwater import simulate
+
+    imported.findings.stop_if_wrong()
+    if not force:
+        refuse_foreign(out)
+    kind = "operations.parquet" if imported.operations is not None else "flows.csv"
+    beside = out.with_name(f"{out.stem}.{kind}")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".import-", dir=out.parent) as folder:
+            scenario, file = Path(folder) / out.name, Path(folder) / beside.name
+            if imported.operations is not None:
+                imported.operations.write(file)
+            else:
+                write_whole(file, imported.flows or "")
+            write_whole(scenario, imported.scenario(scenario_name(out.stem), file.name))
+            problems = simulate.check(scenario)
+            wrong = [p for p in problems if p["severity"] == "error"]
+            if wrong:
+                told = "\n\n".join(p["text"] for p in wrong)
+                raise ScenarioError(told.replace(f"{folder}/", ""), wrong)
+            file.replace(beside)
+            scenario.replace(out)
+    except OSError as error:
+        raise RunError(f"{out}: cannot write: {error.strerror}", error.errno) from error
+    note = [imported.network.note] if imported.network.note else []
+    return [*imported.notes, *note]

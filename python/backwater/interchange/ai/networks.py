@@ -1,0 +1,311 @@
+"""The network of a scenario: as a file says it, or one that never limits what hosts send."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from backwater.interchange import ns3_topology
+from backwater.interchange.ai import htsim_topology
+from backwater.interchange.ai.astra import Dimension
+from backwater.interchange.ai.htsim import Failure
+from backwater.interchange.ai.htsim_topology import FatTree
+from backwater.interchange.source import Findings, Words, read_text, shown
+from backwater.interchange.toml_words import names, number, quoted, rate, time
+
+DEFAULT_RATE_BPS = 400 * 10**9
+DEFAULT_DELAY_PS = 10**6
+
+_HTSIM_KEYS = {"nodes", "tiers", "podsize", "tier"}
+
+
+@dataclass(slots=True)
+class Network:
+    """A topology as the lines of its table, with what is known of it."""
+
+    hosts: int
+    lines: list[str]
+    gpus_per_server: int = 0
+    """0 where nothing says it."""
+    fat_tree: FatTree | None = None
+    note: str = ""
+    """What the user should know of it."""
+    failures: list[str] = field(default_factory=list)
+    """Links that are down."""
+
+
+def table(values: dict[str, Any], name: str) -> list[str]:
+    """Write a table whose values are words of TOML, or tables of such."""
+    lines = [f"[{name}]"]
+    for key, value in values.items():
+        if isinstance(value, dict):
+            inner = ", ".join(f"{k} = {v}" for k, v in value.items())
+            lines.append(f"{key} = {{ {inner} }}")
+        else:
+            lines.append(f"{key} = {value}")
+    return lines
+
+
+def link(rate_bps: int, delay_ps: int) -> dict[str, str]:
+    """Write a kind of link."""
+    return {"rate": quoted(rate(rate_bps)), "delay": quoted(time(delay_ps))}
+
+
+def non_blocking(hosts: int) -> Network:
+    """Return one switch for all hosts, because nothing says what the network is."""
+    values = {
+        "kind": quoted("star"),
+        "hosts": str(hosts),
+        "link": link(DEFAULT_RATE_BPS, DEFAULT_DELAY_PS),
+    }
+    note = (
+        f"nothing says what the network is: {hosts} hosts on one switch with links of "
+        f"{rate(DEFAULT_RATE_BPS)} and {time(DEFAULT_DELAY_PS)} are taken; give it by --topology, "
+        "or by --set topology.link.rate=100Gbps and the like"
+    )
+    return Network(hosts, table(values, "topology"), note=note)
+
+
+def of_sets(sets: list[str], hosts: int, findings: Findings) -> Network:
+    """Return the network that the user describes by keys of a scenario.
+
+    Without ``topology.kind`` they change the network that is taken by default.
+    """
+    values: dict[str, Any] = {}
+    for text in sets:
+        key, _, value = text.partition("=")
+        path = [part.strip() for part in key.split(".")]
+        if path[0] != "topology" or not 2 <= len(path) <= 3 or not value.strip() or "" in path:
+            findings.fail(
+                f"--set {text}: expected a key of the topology and its value",
+                None,
+                "such as --set topology.link.rate=100Gbps; change other keys in the scenario, or "
+                "by `backwater run --set`",
+            )
+        inner = values
+        if len(path) == 3:
+            inner = values.setdefault(path[1], {})
+            if not isinstance(inner, dict):
+                findings.fail(f"--set {text}: {path[1]} has a value already")
+        inner[path[-1]] = _toml_value(value.strip())
+    if "kind" not in values:
+        base = {"rate": quoted(rate(DEFAULT_RATE_BPS)), "delay": quoted(time(DEFAULT_DELAY_PS))}
+        given = values.pop("link", {})
+        default = {"kind": quoted("star"), "hosts": str(hosts)}
+        merged = base | given if isinstance(given, dict) else given
+        values = default | values | {"link": merged}
+    # The scenario's own check says whether the hosts suffice.
+    return Network(hosts, table(values, "topology"))
+
+
+def _toml_value(word: str) -> str:
+    """Take a word as it is if it is a value of TOML, else as a text."""
+    try:
+        tomllib.loads(f"x = {word}")
+    except tomllib.TOMLDecodeError:
+        return quoted(word)
+    return word if "\n" not in word else quoted(word)
+
+
+def of_file(path: Path, findings: Findings) -> Network:
+    """Read a topology of htsim, SimAI, or HPCC's simulator, by what it begins with."""
+    text = read_text(path, findings, "topology")
+    first = next(
+        (x.split()[0] for x in text.splitlines() if x.strip() and not x.lstrip().startswith("#")),
+        "",
+    )
+    if first.lower() in _HTSIM_KEYS:
+        tree = htsim_topology.parse(str(path), text.splitlines(), findings)
+        return of_fat_tree(tree, findings)
+    if not first.isdigit():
+        findings.fail(
+            f"{path} is no topology that can be read: it begins with {shown(first)}",
+            None,
+            "expected a .topo file of htsim, or a topology of SimAI or HPCC's simulator",
+        )
+    topology = ns3_topology.parse(Words(str(path), text, findings))
+    findings.stop_if_wrong()
+    return of_links(topology)
+
+
+# --- htsim ---------------------------------------------------------------------------------------
+
+
+def of_fat_tree(tree: FatTree, findings: Findings) -> Network:
+    """Write a fat tree of htsim.
+
+    A switch of htsim lets each packet wait for a time. Here half of it is added to each of the
+    switch's links, which is the same on every path.
+    """
+    levels = tree.tiers
+    half = [tier.switch_ns * 500 for tier in levels]
+    below = [0, *half]
+    links = []
+    for level, tier in enumerate(levels):
+        if tier.bundle > 1:
+            tier.line.warning(
+                f"bundles of {tier.bundle} links become one link of {tier.bundle} times the rate",
+                0,
+                kind="bundles of links",
+            )
+        delay = tier.link_ns * 1000 + half[level] + below[level]
+        links.append(link(tier.rate_bps * tier.bundle, delay))
+    findings.warning(
+        f"{tree.name}: Queue_Up and Queue_Down are not imported: ports share the buffer of their "
+        "switch here (switch.buffer)"
+    )
+    if tree.cores:
+        values: dict[str, Any] = {
+            "kind": quoted("clos"),
+            "pods": str(tree.pods),
+            "tors_per_pod": str(tree.tors_per_pod),
+            "aggs_per_pod": str(tree.aggs_per_pod),
+            "cores": str(tree.cores),
+            "hosts_per_tor": str(levels[0].down),
+            "link": links[0],
+            "agg_link": links[1],
+            "core_link": links[2],
+        }
+    else:
+        values = {
+            "kind": quoted("leaf-spine"),
+            "leaves": str(tree.tors_per_pod),
+            "spines": str(tree.aggs_per_pod),
+            "hosts_per_leaf": str(levels[0].down),
+            "link": links[0],
+            "uplink": links[1],
+        }
+    return Network(tree.nodes, table(values, "topology"), fat_tree=tree)
+
+
+def fail_links(network: Network, failures: list[Failure], findings: Findings) -> None:
+    """Add links that are down; they are named by the switches of a fat tree of htsim."""
+    tree = network.fat_tree
+    if failures and tree is None:
+        failures[0].line.fail(
+            "a failure names a switch of a fat tree, but the topology is not given",
+            0,
+            "give the .topo file with --topology",
+        )
+    assert tree is not None or not failures
+    for failure in failures:
+        assert tree is not None
+        network.failures.append(_failed(tree, failure))
+    for name, count in Counter(network.failures).items():
+        if count > 1:
+            findings.warning(f"the link {name} fails {count} times, which is as once")
+    network.failures = list(dict.fromkeys(network.failures))
+
+
+def _failed(tree: FatTree, failure: Failure) -> str:
+    """Name a link: uplink l of a switch, or of a core that to its pod l."""
+    three = bool(tree.cores)
+    share = tree.cores // tree.aggs_per_pod if three else 0
+    switch, at = failure.switch_id, failure.link_id
+    tors, aggs = tree.pods * tree.tors_per_pod, tree.pods * tree.aggs_per_pod
+    ways = {"TOR": (tors, tree.aggs_per_pod), "AGG": (aggs, share), "CORE": (tree.cores, tree.pods)}
+    switches, links = ways[failure.switch]
+    if switch >= switches:
+        failure.line.fail(f"there are {switches} switches {failure.switch}, numbered from 0", 0)
+    if at >= links:
+        what = "links" if failure.switch == "CORE" else "links upwards"
+        failure.line.fail(f"a switch {failure.switch} has {links} {what}, numbered from 0", 0)
+    if failure.switch == "TOR" and not three:
+        return f"leaf{switch}--spine{at}"
+    if failure.switch == "TOR":
+        return f"tor{switch}--agg{switch // tree.tors_per_pod * tree.aggs_per_pod + at}"
+    if failure.switch == "AGG":
+        return f"agg{switch}--core{switch % tree.aggs_per_pod * share + at}"
+    # In htsim, core c is linked to aggregation switch c mod n of each pod, as its link c div n.
+    position, place = switch % tree.aggs_per_pod, switch // tree.aggs_per_pod
+    return f"agg{at * tree.aggs_per_pod + position}--core{position * share + place}"
+
+
+# --- Links one by one ----------------------------------------------------------------------------
+
+
+def of_links(topology: ns3_topology.Topology) -> Network:
+    """Write the links of a file of SimAI, or of HPCC's simulator."""
+    linked = topology.linked()
+    hosts = [n for n in topology.hosts if n in linked]
+    lines = [
+        "[topology]",
+        'kind = "links"',
+        f"hosts = {names(hosts)}",
+        f"switches = {names(n for n in topology.switches if n in linked)}",
+        "links = [",
+    ]
+    for edge in topology.links:
+        lost = f", loss = {number(edge.loss)}" if edge.loss > 0 else ""
+        lines.append(_edge(str(edge.a), str(edge.b), edge.rate_bps, edge.delay_ps, lost))
+    return Network(len(hosts), [*lines, "]"], topology.gpus_per_server)
+
+
+def _edge(a: str, b: str, rate_bps: int, delay_ps: int, more: str = "") -> str:
+    how = f'rate = "{rate(rate_bps)}", delay = "{time(delay_ps)}"{more}'
+    return f'    {{ a = "{a}", b = "{b}", {how} }},'
+
+
+# --- ASTRA-sim -----------------------------------------------------------------------------------
+
+
+def of_dimensions(dimensions: list[Dimension]) -> Network:
+    """Write a network of ASTRA-sim's analytical model.
+
+    One switch is a star. Else a rank forwards what is for others, so each is a host with a switch
+    of its own, between which the link has the rate of all dimensions together and no delay.
+    """
+    ranks = prod(d.ranks for d in dimensions)
+    if len(dimensions) == 1 and dimensions[0].block == "Switch":
+        only = dimensions[0]
+        values = {
+            "kind": quoted("star"),
+            "hosts": str(ranks),
+            "link": link(only.rate_bps, only.latency_ps),
+        }
+        return Network(ranks, table(values, "topology"))
+    edges: list[tuple[str, str, Dimension]] = []
+    shared: list[str] = []
+    stride = 1
+    for d, dimension in enumerate(dimensions):
+        groups = [
+            [base + stride * member for member in range(dimension.ranks)]
+            for base in range(ranks)
+            if base // stride % dimension.ranks == 0
+        ]
+        for count, group in enumerate(groups):
+            if dimension.block == "Switch" and len(group) > 1:
+                shared.append(f"dim{d}-switch{count}")
+                edges += [(f"n{rank}", shared[-1], dimension) for rank in group]
+            else:
+                edges += [(f"n{a}", f"n{b}", dimension) for a, b in _pairs(dimension.block, group)]
+        stride *= dimension.ranks
+    total = sum(d.rate_bps for d in dimensions if d.ranks > 1)
+    quick = max(total, DEFAULT_RATE_BPS if not total else 0)
+    lines = [
+        "[topology]",
+        'kind = "links"',
+        f"hosts = {names(f'h{rank}' for rank in range(ranks))}",
+        f"switches = {names([*(f'n{rank}' for rank in range(ranks)), *shared])}",
+        "# Each host has a switch of its own, because ranks forward what is for others.",
+        "links = [",
+        *(_edge(f"h{rank}", f"n{rank}", quick, 0) for rank in range(ranks)),
+        *(_edge(a, b, d.rate_bps, d.latency_ps) for a, b, d in edges),
+        "]",
+    ]
+    return Network(ranks, lines)
+
+
+def _pairs(block: str, group: list[int]) -> list[tuple[int, int]]:
+    """Which ranks of a group are linked to each other."""
+    if len(group) < 2:
+        return []
+    if block == "FullyConnected":
+        return [(a, b) for a, b in product(group, group) if a < b]
+    ring = list(zip(group, [*group[1:], group[0]], strict=True))
+    return ring[:1] if len(group) == 2 else ring

@@ -1,0 +1,512 @@
+"""Chakra's execution traces, and the files of ASTRA-sim that go with them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tomllib
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from import_files import REFERENCE, attribute, delimited, node, read_or_refused, refused, trace
+
+from backwater.errors import ScenarioError
+from backwater.interchange.ai import (
+    astra,
+    chakra,
+    chakra_operations,
+    chakra_schema,
+    importing,
+    networks,
+)
+from backwater.interchange.ai.astra import Dimension, System
+from backwater.interchange.ai.chakra import Node, NodeType, Trace
+from backwater.interchange.ai.chakra_operations import Settings
+from backwater.interchange.ai.importing import Wishes
+from backwater.interchange.source import Findings
+from backwater.workloads import Workload
+
+COMP, SEND, RECV, COLL = (
+    NodeType.COMP,
+    NodeType.COMM_SEND,
+    NodeType.COMM_RECV,
+    NodeType.COMM_COLL,
+)
+SYSTEM = {
+    "scheduling-policy": "LIFO",
+    "endpoint-delay": 10,
+    "active-chunks-per-dimension": 1,
+    "preferred-dataset-splits": 1,
+    "all-reduce-implementation": ["ring"],
+    "all-to-all-implementation": ["direct4"],
+    "collective-optimization": "localBWAware",
+    "local-mem-bw": 1600,
+    "boost-mode": 0,
+}
+
+
+def parsed(data: bytes, findings: Findings | None = None) -> Trace:
+    return chakra.parse("x.0.et", data, findings or Findings())
+
+
+def converted(
+    *traces: bytes, findings: Findings | None = None, dims: list[int] | None = None, **more
+) -> Workload:
+    found = findings or Findings()
+    read = [chakra.parse(f"x.{rank}.et", data, found) for rank, data in enumerate(traces)]
+    system = more.pop("system", System("x"))
+    return chakra_operations.convert(read, Settings(system, dims or [len(read)], **more), found)
+
+
+def of_rank(workload: Workload, rank: int) -> pl.DataFrame:
+    return workload.frame().filter(pl.col("rank") == rank)
+
+
+def reduce_on(ranks: int, *nodes, **attributes) -> list[bytes]:
+    """Write traces in which all ranks do the same."""
+    return [trace(*nodes)] * ranks
+
+
+# --- Files ---------------------------------------------------------------------------------------
+
+
+def test_a_trace_is_read_gzipped_or_not() -> None:
+    data = trace(
+        node(3, COMP, 1, duration_us=7, is_cpu_op=False, ctrl=[1]),
+        node(1, COMP, name="first", num_ops=5, tensor_size=2.0, inputs="[]"),
+        version="1.0.2-chakra.0.0.4",
+    )
+    found = parsed(data)
+    assert found.version == "1.0.2-chakra.0.0.4"
+    assert found.nodes == [
+        Node(3, "n3", COMP, (1,), (1,), 7, {"is_cpu_op": False}),
+        Node(1, "first", COMP, (), (), 0, {"num_ops": 5, "tensor_size": 2.0}, "[]"),
+    ]
+    packed = gzip.compress(data)
+    assert parsed(packed).nodes == found.nodes
+    assert parsed(gzip.compress(data[:9]) + gzip.compress(data[9:])).nodes == found.nodes
+
+
+def test_dependencies_may_be_packed_or_not() -> None:
+    one = chakra_schema.messages()["Node"](id=1, type=COMP)
+    # Field 5 as single varints, and packed: both are in one message.
+    many = chakra_schema.messages()["Node"](id=2, type=COMP).SerializeToString()
+    many += b"\x28\x01" + b"\x2a\x02\x01\x01"
+    data = trace(one) + delimited(many)
+    assert parsed(data).nodes[1].data_deps == (1, 1, 1)
+
+
+@pytest.mark.parametrize("kind", [k for k in chakra_schema.SCALARS if "int" in k or "fixed" in k])
+def test_attributes_may_be_any_kind_of_integer(kind: str) -> None:
+    item = node(0, SEND)
+    for name, value in (("comm_size", 77), ("comm_dst", 1), ("comm_tag", 0)):
+        item.attr.append(attribute(name, value, f"{kind}_val"))
+    other = node(0, RECV, comm_src=0, comm_size=77, comm_tag=0)
+    assert of_rank(converted(trace(item), trace(other)), 0)["bytes"].to_list() == [77]
+
+
+def test_the_version_may_be_an_attribute() -> None:
+    head = chakra_schema.messages()["GlobalMetadata"]()
+    head.attr.append(attribute("schema", "1.0.2-chakra.0.0.4"))
+    assert parsed(delimited(head.SerializeToString())).version == "1.0.2-chakra.0.0.4"
+
+
+def test_files_of_all_ranks_are_found(tmp_path: Path) -> None:
+    for rank in (0, 1, 10, 2, *range(3, 10)):
+        (tmp_path / f"run.{rank}.et").write_bytes(trace())
+    (tmp_path / "notes.txt").write_text("")
+    paths = [tmp_path / f"run.{rank}.et" for rank in range(11)]
+    for name in (tmp_path, tmp_path / "run", tmp_path / "run.3.et"):
+        assert chakra.find(name, Findings()) == paths
+    (tmp_path / "other.0.et").write_bytes(trace())
+    assert "traces of several runs: other, run" in refused(lambda f: chakra.find(tmp_path, f))
+    assert chakra.find(tmp_path / "run", Findings()) == paths
+    (tmp_path / "run.4.et").unlink()
+    assert "run.4.et: each rank has a file" in refused(lambda f: chakra.find(tmp_path / "run", f))
+    assert "no file" in refused(lambda f: chakra.find(tmp_path / "walk", f))
+    assert "cannot read" in refused(lambda f: chakra.find(tmp_path / "no" / "walk", f))
+    (tmp_path / "run.03.et").write_bytes(trace())
+    assert "are both of rank 3" in refused(lambda f: chakra.find(tmp_path / "run", f))
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "the file is empty"),
+        (b"\xff\xff", "expected the length of a message"),
+        (b"\x05abc", "a message of 5 bytes begins here, but the file has only 3 more"),
+        (b"\x02\x0a\x07", "metadata cannot be read"),
+        (trace() + b"\x02\x0a\x07", "node 0 cannot be read"),
+        (trace(node(0, 99)), "node 0 has the unknown type 99"),
+        (trace(node(5, COMP), node(5, COMP)), "the id 5 is that of an earlier node"),
+        (trace(node(5, COMP, 6)), "node 5 `n5`: it waits for node 6, which does not exist"),
+        (b"\x1f\x8b\x08", "the compressed file is cut off"),
+        (b"\x1f\x8bzzzzzzzzzzzzz", "cannot be unpacked"),
+    ],
+)
+def test_what_is_wrong_in_a_trace_is_said(data: bytes, says: str) -> None:
+    said = refused(lambda findings: parsed(data, findings))
+    assert says in said
+    assert "x.0.et" in said
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_broken_traces_are_refused_or_read(data: st.DataObject) -> None:
+    whole = bytearray(
+        trace(
+            node(1, COMP, duration_us=7, is_cpu_op=False),
+            node(2, COLL, 1, comm_type=0, comm_size=300, pg_name="1", involved_dim=[True]),
+            node(3, NodeType.METADATA, name="process_group:init", inputs='[{"pg_name": "1"}]'),
+        )
+    )
+    if data.draw(st.booleans()):
+        whole = bytearray(gzip.compress(bytes(whole), mtime=0))
+    if data.draw(st.booleans()):
+        del whole[data.draw(st.integers(0, len(whole) - 1)) :]
+    else:
+        at = data.draw(st.integers(0, len(whole) - 1))
+        whole[at] = data.draw(st.integers(0, 255))
+
+    def read(findings: Findings) -> None:
+        found = [chakra.parse(f"x.{rank}.et", bytes(whole), findings) for rank in range(2)]
+        chakra_operations.convert(found, Settings(System("x"), [2]), findings)
+
+    said = read_or_refused(read)
+    assert said is None or "x." in said
+
+
+# --- Operations ----------------------------------------------------------------------------------
+
+
+def test_operations_of_traces() -> None:
+    first = trace(
+        node(9, SEND, 4, comm_size=100, comm_dst=1, comm_tag=3, comm_src=0),
+        node(4, COMP, duration_us=7),
+        node(5, COMP, duration_us=2, is_cpu_op=True, ctrl=[9]),
+        node(6, NodeType.MEM_LOAD, duration_us=1),
+        node(7, NodeType.METADATA),
+    )
+    second = trace(
+        node(0, RECV, comm_size=60, comm_src=0, comm_tag=3),
+        node(1, RECV, comm_size=40, comm_src=0, comm_tag=3),
+    )
+    findings = Findings()
+    workload = converted(first, second, findings=findings)
+    assert workload.options["matching"] == "bytes"
+    assert workload.options["send_holds_to_end"] is True
+    rows = of_rank(workload, 0)
+    assert rows["name"].to_list() == ["n4", "n5", "n6", "n7", "n9"]
+    assert rows["resource"].to_list() == [1, 0, 1, None, 2]
+    assert rows["duration_ps"].to_list() == [7_000_000, 2_000_000, 1_000_000, 0, None]
+    assert rows["after_end"].to_list() == [None, None, None, None, [0]]
+    assert rows["priority"].to_list() == [4, 5, 6, None, 9]
+    assert of_rank(workload, 1)["tag"].to_list() == [3, 3]
+    assert [w["text"][:60] for w in findings.warnings()] == [
+        "warning: x.0.et: node 6 `n6`: nodes MEM_LOAD last as long as"
+    ]
+    # Control dependencies count on request.
+    rows = of_rank(converted(first, second, ctrl_deps=True), 0)
+    assert rows["name"].to_list() == ["n4", "n6", "n7", "n9", "n5"]
+
+
+def test_times_by_the_roofline() -> None:
+    system = astra.system_of(
+        "s.json",
+        json.dumps({"roofline-enabled": 1, "peak-perf": 1, "local-mem-bw": 100}),
+        Findings(),
+    )
+    data = trace(
+        node(0, COMP, num_ops=10**9, tensor_size=10**6),
+        node(1, COMP, num_ops=10**6, tensor_size=10**6),
+        node(2, COMP, duration_us=5),
+    )
+    rows = of_rank(converted(data, data, system=system), 0)
+    # 10^9 operations at 10^12 per second; 10^6 bytes at 10^11 bytes per second.
+    assert rows["duration_ps"].to_list() == [10**9, 10**7, 1000]
+
+
+def test_collectives_and_their_groups() -> None:
+    init = json.dumps([{"pg_name": "2", "ranks": [1, 0]}, {"pg_name": "0", "ranks": []}])
+    nodes = (
+        node(0, NodeType.METADATA, name="process_group:init", inputs=init),
+        node(1, COLL, comm_type=0, comm_size=1000, pg_name="0"),
+        node(2, COLL, comm_type=2, comm_size=1000, pg_name="2"),
+        node(3, COLL, comm_type=7, comm_size=1000, pg_name="5"),
+        node(4, COLL, comm_type=9, comm_size=0),
+        node(5, COLL, comm_type=6, comm_size=10, pg_name="1"),
+    )
+    # Group 1 has one rank: nothing is sent.
+    findings = Findings()
+    alone = {"5": (0, 1), "1": (0,)}
+    with pytest.raises(ScenarioError, match="rank 1 is no member of its group `1`"):
+        converted(*reduce_on(2, *nodes), groups=alone, findings=findings)
+    other = nodes[:-1]
+    workload = converted(trace(*nodes), trace(*other), groups=alone)
+    rows = of_rank(workload, 0)
+    assert rows["kind"].to_list() == [
+        "calc",
+        "all-reduce",
+        "all-gather",
+        "reduce-scatter",
+        "barrier",
+        "calc",
+    ]
+    # Each of two ranks contributes 1000 bytes to the all-gather.
+    assert rows["bytes"].to_list() == [None, 1000, 2000, 1000, 0, None]
+    assert rows["group"].to_list() == [None, None, "2", None, None, None]
+    assert workload.groups == {"2": [1, 0]}
+    assert rows["tag"].to_list() == [None, 0, 0, 1, 2, None]
+
+
+def test_chunks_of_a_collective() -> None:
+    chunks = {"preferred-dataset-splits": 3, "active-chunks-per-dimension": 2}
+    system = astra.system_of("s.json", json.dumps(SYSTEM | chunks), Findings())
+    data = trace(
+        node(7, COLL, comm_type=0, comm_size=1000),
+        node(8, COLL, 7, comm_type=6, comm_size=1000),
+        node(9, COMP, 8, duration_us=1),
+    )
+    rows = of_rank(converted(data, data, system=system), 0)
+    # A ring divides the bytes itself; for other algorithms there is a collective for each chunk.
+    assert rows["kind"].to_list() == ["all-reduce", *["all-to-all"] * 3, "calc", "calc"]
+    assert rows["algorithm"].to_list()[:2] == ["ring:chunks=3,active=2", "direct:window=4"]
+    assert rows["bytes"].to_list()[:4] == [1000, 333, 333, 334]
+    assert rows["resource"].to_list() == [2, 2, 3, 2, None, 1]
+    assert rows["tag"].to_list()[:4] == [0, 1, 2, 3]
+    assert rows["latency_ps"][0] == 10_000
+    assert rows["after_end"].to_list() == [None, [0], [0], [0], [1, 2, 3], [4]]
+
+
+def test_a_collective_over_two_dimensions() -> None:
+    data = trace(
+        node(0, COLL, comm_type=0, comm_size=1000),
+        node(1, COLL, 0, comm_type=2, comm_size=10, involved_dim=[True, False]),
+        node(2, COLL, 1, comm_type=7, comm_size=1000),
+        node(3, COLL, 2, comm_type=2, comm_size=10),
+    )
+    text = json.dumps(SYSTEM | {"all-reduce-implementation": ["ring", "halvingDoubling"]})
+    system = astra.system_of("s.json", text, Findings())
+    workload = converted(*[data] * 8, dims=[4, 2], system=system)
+    rows = of_rank(workload, 5)
+    steps = rows.select("kind", "group", "bytes").rows()
+    assert steps == [
+        ("reduce-scatter", "dim0-1", 1000),
+        ("all-reduce", "dim1-1", 250),
+        ("all-gather", "dim0-1", 1000),
+        ("all-gather", "dim0-1", 40),
+        ("reduce-scatter", "dim0-1", 1000),
+        ("reduce-scatter", "dim1-1", 250),
+        ("all-gather", "dim0-1", 40),
+        ("all-gather", "dim1-1", 80),
+    ]
+    assert workload.groups["dim1-1"] == [1, 5]
+    assert rows["algorithm"][1] == "halving-doubling"
+    assert rows["after_end"].to_list() == [None, *([i] for i in range(7))]
+    assert rows["resource"].to_list()[:2] == [2, 3]
+
+
+def test_an_algorithm_has_to_fit_its_collective() -> None:
+    change = {"all-gather-implementation": ["doubleBinaryTree"]}
+    system = astra.system_of("s.json", json.dumps(SYSTEM | change), Findings())
+    data = trace(node(7, COLL, comm_type=2, comm_size=1000))
+    said = refused(lambda findings: converted(data, data, system=system, findings=findings))
+    assert "doubleBinaryTree can do an all-reduce only" in said
+
+
+def test_an_algorithm_of_ones_own(tmp_path: Path) -> None:
+    inner = [
+        trace(
+            node(0, SEND, comm_size=10, comm_dst=1 - rank, comm_tag=4),
+            node(1, RECV, comm_size=10, comm_src=1 - rank, comm_tag=4),
+            node(2, COMP, 1, duration_us=7),
+        )
+        for rank in range(2)
+    ]
+    (tmp_path / "algorithms").mkdir()
+    for rank, data in enumerate(inner):
+        (tmp_path / f"algorithms/swap.{rank}.et").write_bytes(data)
+    table = SYSTEM | {"all-reduce-implementation-custom": ["algorithms/swap"]}
+    (tmp_path / "system.json").write_text(json.dumps(table))
+    for rank in range(2):
+        data = trace(
+            node(0, COLL, comm_type=0, comm_size=1000),
+            node(1, COLL, 0, comm_type=0, comm_size=1000),
+        )
+        (tmp_path / f"run.{rank}.et").write_bytes(data)
+    imported = importing.import_chakra(tmp_path / "run", Wishes(), tmp_path / "system.json")
+    assert imported.operations is not None
+    rows = of_rank(imported.operations, 0)
+    assert rows["kind"].to_list() == ["send", "recv", "calc", "calc"] * 2
+    assert rows["after_end"].to_list() == [None, None, [1], [0, 2], [3], [3], [5], [4, 6]]
+    # The messages of the two calls do not mix.
+    assert rows["tag"].to_list() == [2**32 + 4] * 2 + [None] * 2 + [2**33 + 4] * 2 + [None] * 2
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "says"),
+    [
+        ([node(0, COLL, comm_size=1)], [], "the attribute comm_type is missing"),
+        ([node(0, COLL, comm_type=77)], [], "comm_type 77 is unknown"),
+        ([node(0, COLL, comm_type=3, comm_size=1)], [], "a GATHER cannot be run"),
+        ([node(0, COLL, comm_type=0)], [], "the attribute comm_size is missing"),
+        ([node(0, COLL, comm_type=0, comm_size="many")], [], "comm_size should be a whole number"),
+        ([node(0, COLL, comm_type=0, comm_size=-1)], [], "comm_size is -1"),
+        ([node(0, COLL, comm_type=0, comm_size=1, pg_name="7")], [], "no communicator group `7`"),
+        ([node(0, COLL, comm_type=0, comm_size=1, involved_dim=3)], [], "a list of booleans"),
+        ([node(0, SEND, comm_size=1)], [], "the attribute comm_dst is missing"),
+        ([node(0, SEND, comm_size=1, comm_dst=2)], [], "comm_dst is 2; expected 0 to 1"),
+        ([node(0, SEND, comm_size=1, comm_dst=0)], [], "comm_dst is 0, the rank itself"),
+        ([node(0, SEND, comm_size=1, comm_dst=1, comm_src=1)], [], "this is the trace of 0"),
+        ([node(0, COMP, 1), node(1, COMP, 0)], [], "these nodes wait for each other: "),
+        (
+            [node(0, COLL, comm_type=0, comm_size=1)],
+            [node(0, COLL, comm_type=0, comm_size=2)],
+            "is all-reduce of 2 bytes here, but all-reduce of 1 bytes for rank 0",
+        ),
+        (
+            [node(0, COLL, comm_type=0, comm_size=1)],
+            [node(0, COMP)],
+            "rank 1 takes part in 0 collectives of all ranks, but rank 0 in 1",
+        ),
+        (
+            [node(0, NodeType.METADATA, name="process_group:init", inputs="[{}]")],
+            [],
+            "expected a list of groups",
+        ),
+        (
+            [node(0, NodeType.METADATA, name="process_group:init", inputs="[{")],
+            [],
+            "this is no JSON",
+        ),
+    ],
+)
+def test_what_cannot_be_run_is_said(first: list, second: list, says: str) -> None:
+    said = refused(lambda findings: converted(trace(*first), trace(*second), findings=findings))
+    assert says in said
+
+
+def test_what_is_doubtful_is_a_warning() -> None:
+    findings = Findings()
+    converted(
+        trace(node(0, SEND, comm_size=5, comm_dst=1), node(1, COLL, comm_type=5, comm_size=1)),
+        trace(node(0, RECV, comm_size=4, comm_src=0), node(1, RECV, comm_size=4, comm_src=0)),
+        findings=findings,
+    )
+    told = "\n".join(w["text"] for w in findings.warnings())
+    assert "a BROADCAST sends nothing in ASTRA-sim" in told
+    assert "from rank 0 to 1 with tag 0 3 bytes more are received than sent" in told
+
+
+# --- Files of ASTRA-sim --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"all-reduce-implementation": ["rings"]}, "did you mean ring?"),
+        ({"all-reduce-implementation": 5}, "should be a list of names"),
+        ({"scheduling-policy": "SOME"}, "expected LIFO or FIFO or EXPLICIT"),
+        ({"endpoint-delay": -1}, "a whole number, 0 to"),
+        ({"peak-perf": "fast"}, "expected a number"),
+        ({"roofline-enabled": 1}, "needs peak-perf and local-mem-bw"),
+        ({"per-node-custom-implementation": {}}, "is not imported"),
+        ({"all-reduce-implementation-custom": ["a", "b"]}, "names several algorithms"),
+    ],
+)
+def test_what_is_wrong_in_a_system_layer_is_said(change: dict, says: str) -> None:
+    text = json.dumps(SYSTEM | change)
+    assert says in refused(lambda findings: astra.system_of("s.json", text, findings))
+
+
+def test_a_system_layer_is_read() -> None:
+    findings = Findings()
+    system = astra.system_of("s.json", json.dumps(SYSTEM | {"peek-perf": 1}), findings)
+    assert system.implementations == {"all-reduce": ["ring"], "all-to-all": ["direct4"]}
+    assert system.local_bw_aware
+    assert "did you mean peak-perf?" in findings.warnings()[0]["text"]
+    said = refused(lambda f: astra.system_of("s.json", '{"a": 1,\n "b" 2}', f))
+    assert "s.json:2:6" in said
+
+
+NETWORK = "topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.5 ]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (NETWORK.replace("Ring", "Torus"), "known are Ring, Switch, FullyConnected"),
+        (NETWORK.replace("[ 4 ]", "[ 4, 2 ]"), "npus_count 2"),
+        (NETWORK.replace("[ 4 ]", "[ four ]"), "expected whole numbers"),
+        (NETWORK.replace("50.0", "-1"), "expected numbers from 0 on"),
+        (NETWORK.replace("50.0", "0"), "bandwidth 0 GB/s; expected"),
+        (NETWORK.replace("latency", "latenzy"), "latency is missing"),
+        (NETWORK.replace("[ 4 ]", "[ 4"), "n.yml:3:"),
+        ("- 1\n", "expected keys such as topology"),
+        ('{"logical-dims": ["8", "x"]}', "logical-dims has `x`"),
+    ],
+)
+def test_what_is_wrong_in_a_network_is_said(text: str, says: str) -> None:
+    said = refused(lambda findings: astra.network_of("n.yml", text, findings))
+    assert says in said
+    assert "n.yml" in said
+
+
+def test_networks_of_astra_sim() -> None:
+    dims, dimensions = astra.network_of("n.yml", NETWORK, Findings())
+    assert (dims, dimensions) == ([4], [Dimension("Ring", 4, 429_496_729_600, 500_500)])
+    assert astra.network_of("d.json", '{"logical-dims": ["8", "2"]}', Findings()) == ([8, 2], [])
+
+    def table(*blocks: Dimension) -> dict:
+        return tomllib.loads("\n".join(networks.of_dimensions(list(blocks)).lines))["topology"]
+
+    def ends(found: dict) -> list[str]:
+        return [f"{x['a']}-{x['b']}" for x in found["links"] if not x["a"].startswith("h")]
+
+    star = table(Dimension("Switch", 8, 10**11, 1000))
+    assert (star["kind"], star["hosts"]) == ("star", 8)
+    assert ends(table(*dimensions)) == ["n0-n1", "n1-n2", "n2-n3", "n3-n0"]
+    mesh = table(Dimension("FullyConnected", 3, 10**11, 1000))
+    assert ends(mesh) == ["n0-n1", "n0-n2", "n1-n2"]
+    assert ends(table(Dimension("Ring", 2, 10**11, 0))) == ["n0-n1"]
+    both = table(Dimension("Ring", 2, 10**11, 0), Dimension("Switch", 2, 10**11, 0))
+    assert ends(both) == [
+        "n0-n1",
+        "n2-n3",
+        "n0-dim1-switch0",
+        "n2-dim1-switch0",
+        "n1-dim1-switch1",
+        "n3-dim1-switch1",
+    ]
+
+
+def test_groups_of_a_file() -> None:
+    groups = chakra.groups_of_text("g.json", '{"1": [0, 1]}', 2, Findings())
+    assert groups == {"1": (0, 1)}
+    for text, says in (
+        ("[]", "expected groups such as"),
+        ('{"1": [0, 2]}', "rank 2 does not exist"),
+        ('{"1": [0, 0]}', "a rank is listed twice"),
+        ('{"1": ["a"]}', "expected a list of ranks"),
+    ):
+        assert says in refused(lambda f, text=text: chakra.groups_of_text("g.json", text, 2, f))
+
+
+@pytest.mark.skipif(not REFERENCE.is_dir(), reason="the reference files are not here")
+@pytest.mark.parametrize(
+    "folder",
+    sorted({path.parent for path in REFERENCE.glob("chakra/**/*.et")}),
+    ids=lambda path: "-".join(path.parts[-2:]),
+)
+def test_reference_traces_are_imported(folder: Path) -> None:
+    system, network = REFERENCE / "chakra/Ring_4chunks.json", None
+    count = len(list(folder.glob("*.et")))
+    network = REFERENCE / f"chakra/Ring_{count}npus.yml"
+    imported = importing.import_chakra(folder, Wishes(), system, network)
+    assert imported.operations is not None
+    assert imported.warnings == []
+    kinds = set(imported.operations.frame()["kind"].to_list())
+    assert kinds in ({"send", "recv", "calc"}, {folder.parent.name.replace("_", "-"), "calc"})

@@ -1,0 +1,218 @@
+"""GOAL schedules: text, binary, and the operations that they become."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from import_files import REFERENCE, goal_binary, goal_text, read_or_refused, refused
+
+from backwater.interchange.ai import goal, goal_operations
+from backwater.interchange.ai import goal_binary as binary
+from backwater.interchange.ai.goal import ANY, Kind, Operation, Rank, Schedule
+from backwater.interchange.source import Findings
+
+SMALL = """\
+/* two ranks,
+   three kinds */
+num_ranks 3
+
+rank 0 {
+  first: calc 500 cpu 1  // computes
+  second: send 4096b to 1 tag 7 cpu 1 nic 2
+  second requires first
+  third: recv 8b from -1 tag -1
+  third irequires second
+  send 1 b to 2
+}
+rank 1 { recv 4096b from 0 tag 7 }
+rank 2 {
+send 8b to 0 tag 3
+recv 1b from 0
+}
+"""
+
+
+def parsed(text: str, findings: Findings | None = None) -> Schedule:
+    return goal.parse("x.goal", text, findings or Findings())
+
+
+def converted(text: str, findings: Findings | None = None):
+    found = findings or Findings()
+    host = goal_operations.HOSTS["loggopsim"]
+    return goal_operations.convert("x.goal", parsed(text, found), host, found)
+
+
+def test_a_schedule_is_read() -> None:
+    ranks = parsed(SMALL).ranks
+    assert ranks[0].operations == [
+        Operation(Kind.CALC, 500, cpu=1),
+        Operation(Kind.SEND, 4096, 1, 7, 1, 2),
+        Operation(Kind.RECV, 8, ANY, ANY),
+        Operation(Kind.SEND, 1, 2),
+    ]
+    assert ranks[0].after_end == [(1, 0)]
+    assert ranks[0].after_start == [(2, 1)]
+    assert ranks[1].operations == [Operation(Kind.RECV, 4096, 0, 7)]
+    assert [len(r.operations) for r in ranks] == [4, 1, 2]
+
+
+def test_operations_of_a_schedule() -> None:
+    findings = Findings()
+    workload = converted(SMALL, findings)
+    assert workload.options["send_end"] == "eager"
+    assert workload.options["overhead_ps"] == 1_500_000
+    assert workload.options["rendezvous_above_bytes"] == 65_535
+    rows = workload.frame()
+    assert rows["kind"].to_list() == ["calc", "send", "recv", "send", "recv", "send", "recv"]
+    assert rows["duration_ps"][0] == 500_000
+    assert rows["peer"].to_list() == [None, 1, None, 2, 0, 0, 0]
+    assert rows["tag"].to_list() == [None, 7, None, 0, 7, 3, 0]
+    assert rows["resource"].to_list() == [1, 1, 0, 0, 0, 0, 0]
+    assert rows["nic"].to_list()[:2] == [None, 2]
+    assert rows["after_end"].to_list()[:3] == [None, [0], None]
+    assert rows["after_start"].to_list()[:3] == [None, None, [1]]
+    assert rows["name"].to_list()[:4] == ["first", "second", "third", None]
+    assert findings.warnings() == []
+
+
+def test_an_operation_may_wait_for_one_that_comes_later() -> None:
+    text = "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 2\na requires b\n}\n"
+    rows = converted(text).frame()
+    assert rows["name"].to_list() == ["b", "a"]
+    assert rows["after_end"].to_list() == [None, [0]]
+    assert rows["priority"].to_list() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "x.goal:1:1"),
+        ("rank 0 {\n}\n", "`num_ranks` has to come before the first rank"),
+        ("num_ranks 1\nrank 1 {\n}\n", "the number of a rank is 1; expected 0 to 0"),
+        ("num_ranks 1\nrank 0 {\n}\nrank 0 {\n}\n", "x.goal:4:6"),
+        ("num_ranks 1\nrank 0 {\ncalc 5\n", "the file ends inside a rank"),
+        ("num_ranks 1\nrank 0 {\n  calc x\n}\n", "x.goal:3:8"),
+        ("num_ranks 1\nrank 0 {\nsend 5 to 0\n}\n", "expected `b`, found `to`"),
+        ("num_ranks 2\nrank 0 {\nsend 5b from 1\n}\n", "expected `to`, found `from`"),
+        ("num_ranks 2\nrank 0 {\nsend 5b to -1\n}\n", "expected 0 to 1"),
+        ("num_ranks 2\nrank 0 {\nsend 5b to 1 tag -1\n}\n", "the tag is -1"),
+        ("num_ranks 2\nrank 0 {\nsend 5b to 1 cpu 300\n}\n", "expected 0 to 255"),
+        ("num_ranks 2\nrank 0 {\nsend 5b to 1 tag 1 tag 2\n}\n", "`tag` is given twice"),
+        ("num_ranks 2\nrank 0 {\nsend 5b to 1 nick 2\n}\n", "expected the end of the line"),
+        ("num_ranks 1\nrank 0 {\na: calc 1\na requires b\n}\n", "x.goal:4:12"),
+        ("num_ranks 1\nrank 0 {\na: calc 1\na requires a\n}\n", "a would wait for itself"),
+        ("num_ranks 1\nrank 0 {\na b\n}\n", "expected `:` or `requires` or `irequires`"),
+        ("num_ranks 1\n/* never\n", "x.goal:2:1"),
+        ("num_ranks 0\n", "the number of ranks is 0"),
+        ("num_ranks 1 num_ranks 1", "given twice"),
+        ("num_ranks 1\nrank 0 {\n}\nwhat\n", "expected `num_ranks` or `rank`, found `what`"),
+        ("num_ranks 1\nrank 0 {\ncalc 5 -\n}\n", "x.goal:3:8"),
+    ],
+)
+def test_what_is_wrong_in_a_text_is_said(text: str, says: str) -> None:
+    assert says in refused(lambda findings: parsed(text, findings))
+
+
+def test_circles_and_messages_to_oneself_are_refused() -> None:
+    circle = "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb irequires a\n}\n"
+    assert "a requires b requires a" in refused(lambda findings: converted(circle, findings))
+    own = "num_ranks 1\nrank 0 {\nm: send 1b to 0\n}\n"
+    assert "rank 0 sends to itself (m)" in refused(lambda findings: converted(own, findings))
+
+
+def test_what_is_doubtful_is_a_warning() -> None:
+    findings = Findings()
+    text = (
+        "num_ranks 3\nrank 1 {\nrecv 5b from 0\na: calc 1\na: calc 2\n}\n"
+        "rank 0 {\nsend 5b to 1 tag 9\n}\n"
+    )
+    converted(text, findings)
+    told = "\n".join(w["text"] for w in findings.warnings())
+    assert "no block for rank 2" in told
+    assert "the label a is taken already" in told
+    assert "there are 1 sends and 0 receives: 1 are never received" in told
+    assert "there are 0 sends and 1 receives: 1 receives wait for ever" in told
+    assert "here their order is free" in told
+
+
+# --- Round trips ---------------------------------------------------------------------------------
+
+
+ranks_of_schedules = st.integers(1, 3)
+sizes = st.integers(0, 2**63 - 1)
+tags = st.integers(0, 2**32 - 2)
+small = st.integers(0, 255)
+
+
+@st.composite
+def schedules(draw: st.DrawFn) -> Schedule:
+    count = draw(ranks_of_schedules)
+    peers = st.integers(0, count - 1)
+    anything, none = st.just(ANY), st.just(0)
+    operations = (
+        st.tuples(st.just(Kind.CALC), sizes, none, none, small, small)
+        | st.tuples(st.just(Kind.SEND), sizes, peers, tags, small, small)
+        | st.tuples(st.just(Kind.RECV), sizes, peers | anything, tags | anything, small, small)
+    )
+    ranks = []
+    for _ in range(count):
+        rank = Rank([Operation(*x) for x in draw(st.lists(operations, max_size=4))])
+        number = len(rank.operations)
+        pairs = [(a, b) for a in range(number) for b in range(number) if a != b]
+        if pairs:
+            chosen = st.lists(st.sampled_from(pairs), max_size=4)
+            # The binary format keeps edges by the operation that comes first.
+            rank.after_end = sorted(draw(chosen), key=lambda e: e[1])
+            rank.after_start = sorted(draw(chosen), key=lambda e: e[1])
+        ranks.append(rank)
+    return Schedule(ranks)
+
+
+patient = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@patient
+@given(schedules())
+def test_text_and_binary_say_the_same(schedule: Schedule) -> None:
+    from_text = parsed(goal_text(schedule))
+    assert from_text == schedule
+    assert binary.parse("x.bin", goal_binary(from_text), Findings()) == schedule
+
+
+@patient
+@given(schedules(), st.data())
+def test_broken_binary_files_are_refused_or_read(schedule: Schedule, data: st.DataObject) -> None:
+    whole = bytearray(goal_binary(schedule))
+    if data.draw(st.booleans()):
+        del whole[data.draw(st.integers(0, len(whole) - 1)) :]
+    else:
+        at = data.draw(st.integers(0, len(whole) - 1))
+        whole[at] = data.draw(st.integers(0, 255))
+    said = read_or_refused(lambda findings: binary.parse("x.bin", bytes(whole), findings))
+    assert said is None or "x.bin: byte" in said
+
+
+@given(st.text(alphabet="num_ranks calc1send{}:b/*-\n", max_size=80))
+def test_no_text_makes_the_reader_fail(text: str) -> None:
+    said = read_or_refused(lambda findings: parsed(text, findings))
+    assert said is None or "x.goal" in said
+
+
+def test_a_binary_schedule_that_was_run_is_refused() -> None:
+    data = bytearray(goal_binary(Schedule([Rank()])))
+    data[:2] = (2342).to_bytes(2, "little")
+    said = refused(lambda findings: binary.parse("x.bin", bytes(data), findings))
+    assert "LogGOPSim has run this schedule" in said
+
+
+@pytest.mark.skipif(not REFERENCE.is_dir(), reason="the reference files are not here")
+@pytest.mark.parametrize("path", sorted(REFERENCE.glob("goal/*")), ids=lambda path: path.name)
+def test_reference_schedules_are_read(path) -> None:
+    findings = Findings()
+    schedule = goal.read_text_file(path, findings)
+    workload = goal_operations.convert(
+        path.name, schedule, goal_operations.HOSTS["loggopsim"], findings
+    )
+    assert len(workload) == sum(len(rank.operations) for rank in schedule.ranks) > 0
+    assert findings.warnings() == []

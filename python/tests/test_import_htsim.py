@@ -1,0 +1,297 @@
+"""Connection matrices and topologies of htsim."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from import_files import REFERENCE, refused
+
+from backwater.errors import ScenarioError
+from backwater.interchange.ai import htsim, htsim_operations, htsim_topology, importing, networks
+from backwater.interchange.ai.htsim import Fires, Matrix
+from backwater.interchange.ai.htsim_topology import FatTree
+from backwater.interchange.ai.importing import Wishes
+from backwater.interchange.source import Findings
+
+CHAIN = """\
+Nodes 4
+Connections 4
+Triggers 3
+Failures 1
+# a comment
+0->1 id 1 start 1500 size 1000 send_done_trigger 1
+0->2 id 2 trigger 1 size 2000 recv_done_trigger 2 prio 3
+2->3 id 3 trigger 2 size 3000 recv_done_trigger 3
+3->0 id 4 trigger 3 size 4000 msg 1
+trigger id 1 oneshot
+trigger id 2 multishot
+trigger id 3 barrier count 1
+failure switch_type AGG switch_id 1 link_id 1
+"""
+
+THREE_TIERS = """\
+# K = 4
+Nodes 16
+Tiers 3
+Podsize 4
+Tier 0
+ Downlink_speed_Gbps 100
+ Radix_Down 2
+ Radix_Up 2
+ Queue_Up 100000
+ Queue_Down 100000
+ Switch_Latency_ns 10
+ Downlink_Latency_ns 1000
+Tier 1
+ DOWNLINK_SPEED_GBPS 100
+ Radix_Down 2
+ Radix_Up 2
+ Switch_Latency_ns 30
+ Downlink_Latency_ns 1000
+Tier 2
+ Downlink_speed_Gbps 100
+ Radix_Down 4
+ Downlink_Latency_ns 2000
+"""
+
+TWO_TIERS = """\
+Nodes 8
+Tiers 2
+Podsize 8
+Tier 0
+Downlink_speed_Gbps 100
+Radix_Down 4
+Radix_Up 2
+Oversubscribed 2
+Downlink_Latency_ns 1000
+Tier 1
+Downlink_speed_Gbps 100
+Radix_Down 4
+Bundle 2
+Downlink_Latency_ns 1000
+"""
+
+
+def matrix(text: str, findings: Findings | None = None) -> Matrix:
+    return htsim.parse("x.cm", text.splitlines(), findings or Findings())
+
+
+def tree(text: str, findings: Findings | None = None) -> FatTree:
+    return htsim_topology.parse("x.topo", text.splitlines(), findings or Findings())
+
+
+def topology(network: networks.Network) -> dict:
+    return tomllib.loads("\n".join(network.lines))["topology"]
+
+
+def test_a_matrix_is_read() -> None:
+    found = matrix(CHAIN)
+    assert found.nodes == 4
+    assert [(c.src, c.dst, c.id, c.bytes) for c in found.connections] == [
+        (0, 1, 1, 1000),
+        (0, 2, 2, 2000),
+        (2, 3, 3, 3000),
+        (3, 0, 4, 4000),
+    ]
+    assert [c.start_ps for c in found.connections] == [1500, None, None, None]
+    assert [(c.trigger, c.send_done, c.recv_done) for c in found.connections] == [
+        (0, 1, 0),
+        (1, 0, 2),
+        (2, 0, 3),
+        (3, 0, 0),
+    ]
+    kinds = [found.triggers[n].fires for n in (1, 2, 3)]
+    assert kinds == [Fires.ONESHOT, Fires.MULTISHOT, Fires.BARRIER]
+    assert found.failures[0].switch == "AGG"
+
+
+def test_operations_of_a_matrix() -> None:
+    findings = Findings()
+    found = matrix(CHAIN)
+    assert not htsim_operations.is_flow_list(found)
+    workload = htsim_operations.convert(found, findings)
+    assert workload.options["matching"] == "none"
+    assert workload.triggers == [
+        {"kind": "one-shot"},
+        {"kind": "multi-shot"},
+        {"kind": "barrier", "count": 1},
+    ]
+    rows = workload.frame()
+    assert rows["kind"].to_list() == ["calc", "send", "send", "send", "send"]
+    assert rows["duration_ps"][0] == 1500
+    assert rows["after_end"].to_list() == [None, [0], None, None, None]
+    assert rows["trigger"].to_list() == [None, None, 0, 1, 2]
+    assert rows["on_sent"].to_list() == [None, 0, None, None, None]
+    assert rows["on_received"].to_list() == [None, None, 1, 2, None]
+
+
+def test_messages_of_a_connection_share_a_queue_pair() -> None:
+    text = (
+        "Nodes 2\nConnections 3\n0->1 id 1 msg 1 start 0 size 5\n0->1 id 1 msg 2 start 0 size 5\n"
+        "0->1 id 2 start 0 size 5\n"
+    )
+    rows = htsim_operations.convert(matrix(text), Findings()).frame()
+    assert rows["channel"].to_list() == [0, 0, 1]
+
+
+def test_plain_connections_are_a_list_of_flows(tmp_path: Path) -> None:
+    (tmp_path / "x.cm").write_text(
+        "Nodes 3\nConnections 2\n1->2 start 2e6 size 10\n0->2 id 7 start 0.5 size 20\n"
+    )
+    imported = importing.import_htsim(tmp_path / "x.cm", Wishes())
+    notes = importing.write(imported, tmp_path / "x.toml")
+    assert (tmp_path / "x.flows.csv").read_text() == (
+        "src,dst,bytes,start\n0,2,20,0ps\n1,2,10,2000000ps\n"
+    )
+    scenario = tomllib.loads((tmp_path / "x.toml").read_text())
+    assert scenario["topology"]["hosts"] == 3
+    assert scenario["traffic"][0]["file"] == "x.flows.csv"
+    assert "400Gbps" in notes[0]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.cm", "x.flows.csv", "x.toml"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("Connections 0\n", "the file has no `Nodes`"),
+        ("Nodes 2\nConnections 0\n", "there is no connection"),
+        ("Nodes two\n", "x.cm:1:7"),
+        ("Nodes 2\nNodes 2\n", "given twice"),
+        ("0->1 start 0 size 1\nNodes 2\n", "`Nodes` has to come before"),
+        ("Nodes 2\n0->2 start 0 size 1\n", "node 2 does not exist"),
+        ("Nodes 2\n0->0 start 0 size 1\n", "node 0 would send to itself"),
+        ("Nodes 2\n0-> start 0 size 1\n", "expected two nodes such as 0->1"),
+        ("Nodes 2\n0->1 start 0\n", "no `size`"),
+        ("Nodes 2\n0->1 size 5\n", "neither `start` nor `trigger`"),
+        ("Nodes 2\n0->1 id 1 size 5 start 0 trigger 1\n", "both `start` and `trigger`"),
+        ("Nodes 2\n0->1 size 5 start x\n", "x.cm:2:19"),
+        ("Nodes 2\n0->1 size 5 start 0 sise 5\n", "did you mean size?"),
+        ("Nodes 2\n0->1 size 5 size 6 start 0\n", "`size` is given twice"),
+        ("Nodes 2\n0->1 size\n", "the line ends where the size should come"),
+        ("Nodes 2\n0->1 id 0 size 5 start 0\n", "expected 1 to"),
+        ("Nodes 2\n0->1 id 1 size 5 start 0\n1->0 id 1 size 5 start 0\n", "that of line 2"),
+        (
+            "Nodes 2\n0->1 id 1 msg 1 size 5 start 0\n1->0 id 1 msg 2 size 5 start 0\n",
+            "but from 1 to 0 here",
+        ),
+        ("Nodes 2\ntrigger oneshot\n", "the trigger has no `id`"),
+        ("Nodes 2\ntrigger id 1\n", "one of `oneshot`, `multishot` and `barrier`"),
+        ("Nodes 2\ntrigger id 1 barrier\n", "needs a `count`"),
+        ("Nodes 2\ntrigger id 1 oneshot\ntrigger id 1 oneshot\n", "defined twice"),
+        ("Nodes 2\n0->1 size 5 trigger 1\ntrigger id 1 oneshot\n", "nothing activates trigger 1"),
+        ("Nodes 2\nfailure switch_type HUB\n", "expected `TOR` or `AGG` or `CORE`"),
+        ("Nodes 2\nfailure switch_type TOR\n", "a `switch_id` and a `link_id`"),
+        ("Nodes 2\nConections 1\n", "did you mean Connections?"),
+    ],
+)
+def test_what_is_wrong_in_a_matrix_is_said(text: str, says: str) -> None:
+    assert says in refused(lambda findings: matrix(text, findings))
+
+
+def test_what_is_doubtful_in_a_matrix_is_a_warning() -> None:
+    findings = Findings()
+    found = matrix(
+        "Nodes 3\nConnections 7\n2->1 size 5 start 0 send_done_trigger 4 prio 1\n"
+        "2->0 size 1 trigger 4\n1->0 size 1 trigger 3\n0->1 size 1 start 0 send_done_trigger 3\n"
+        "1->0 size 1 trigger 5\n0->1 size 1 trigger 5 send_done_trigger 5\n"
+        "trigger id 3 oneshot count 2\ntrigger id 5 multishot\ntrigger id 6 oneshot\n",
+        findings,
+    )
+    htsim_operations.warn_of_priorities(found, findings)
+    htsim_operations.convert(found, findings)
+    told = "\n".join(w["text"] for w in findings.warnings())
+    assert "announces 7 connections, but there are 6" in told
+    assert "there are 4 triggers, but the header has no `Triggers`" not in told
+    assert "trigger 4 is not defined" in told
+    assert "the count of a oneshot trigger has no effect" in told
+    assert "trigger 6 starts nothing" in told
+    assert "prio is not imported" in told
+    assert "in the order of their sources" in told
+
+
+# --- Topologies ----------------------------------------------------------------------------------
+
+
+def test_a_fat_tree_of_three_tiers() -> None:
+    findings = Findings()
+    found = topology(networks.of_fat_tree(tree(THREE_TIERS), findings))
+    shape = {k: found[k] for k in ("kind", "pods", "tors_per_pod", "aggs_per_pod", "cores")}
+    assert shape == {"kind": "clos", "pods": 4, "tors_per_pod": 2, "aggs_per_pod": 2, "cores": 4}
+    assert found["hosts_per_tor"] == 2
+    # Half of what a packet waits in a switch is on each of its links.
+    assert found["link"] == {"rate": "100Gbps", "delay": "1005ns"}
+    assert found["agg_link"]["delay"] == "1020ns"
+    assert found["core_link"]["delay"] == "2015ns"
+    assert "Queue_Up and Queue_Down are not imported" in findings.warnings()[0]["text"]
+
+
+def test_a_fat_tree_of_two_tiers_with_bundles() -> None:
+    findings = Findings()
+    found = topology(networks.of_fat_tree(tree(TWO_TIERS, findings), findings))
+    assert (found["kind"], found["leaves"], found["spines"]) == ("leaf-spine", 2, 1)
+    assert found["uplink"]["rate"] == "200Gbps"
+    assert any("bundles of 2 links" in w["text"] for w in findings.warnings())
+
+
+def test_links_that_fail_are_named() -> None:
+    findings = Findings()
+    network = networks.of_fat_tree(tree(THREE_TIERS), findings)
+    text = "Nodes 16\n0->1 size 5 start 0\n" + "".join(
+        f"failure switch_type {kind} switch_id {switch} link_id {link}\n"
+        for kind, switch, link in (("TOR", 3, 1), ("AGG", 3, 1), ("CORE", 3, 1), ("AGG", 3, 1))
+    )
+    networks.fail_links(network, matrix(text).failures, findings)
+    # Core c of htsim hangs on aggregation switch c mod 2 of each pod, as its link c div 2.
+    assert network.failures == ["tor3--agg3", "agg3--core3"]
+    wrong = "Nodes 16\n0->1 size 5 start 0\nfailure switch_type AGG switch_id 8 link_id 0\n"
+    said = refused(lambda f: networks.fail_links(network, matrix(wrong).failures, f))
+    assert "there are 8 switches AGG" in said
+    said = refused(
+        lambda f: networks.fail_links(networks.non_blocking(4), matrix(CHAIN).failures, f)
+    )
+    assert "give the .topo file with --topology" in said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("Nodes 16", "Nodes 18", "18 nodes do not fill pods of 4"),
+        ("Nodes 16\n", "", "the file has no `Nodes`"),
+        ("Tiers 3", "Tiers 4", "expected 2 to 3"),
+        ("Tiers 3", "Tiers 3\nTiers 3", "given twice"),
+        ("Tier 1", "Tier 5", "the tier is 5"),
+        ("Tier 1", "Tier 0", "tier 0 comes twice"),
+        (" Radix_Down 2\n Radix_Up 2\n Queue", " Radix_Up 2\n Queue", "tier 0 has no radix_down"),
+        (" Radix_Down 4\n", " Radix_Down 4\n Radix_Up 1\n", "the top tier has no links upwards"),
+        (" Radix_Down 4\n", " Radix_Down 5\n", "expected 4"),
+        ("Switch_Latency_ns 10", "Switch_Latency 10", "did you mean switch_latency_ns?"),
+        ("Queue_Up 100000", "Queue_Up 1 2", "expected the end of the line"),
+        ("Queue_Up 100000", "Radix_Up 2", "is given twice for this tier"),
+        ("Downlink_speed_Gbps 100\n Radix_Down 2", "Downlink_speed_Gbps 200\n Radix_Down 2", "2:1"),
+    ],
+)
+def test_what_is_wrong_in_a_topology_is_said(old: str, new: str, says: str) -> None:
+    assert old in THREE_TIERS
+    said = refused(lambda findings: tree(THREE_TIERS.replace(old, new, 1), findings))
+    assert says in said
+    assert "x.topo:" in said
+
+
+def test_nothing_is_left_of_an_import_that_fails(tmp_path: Path) -> None:
+    (tmp_path / "x.cm").write_text("Nodes 3\nConnections 1\n1->2 start 0 size 10\n")
+    wishes = Wishes(sets=["topology.link.rate=400Gpbs"])
+    imported = importing.import_htsim(tmp_path / "x.cm", wishes)
+    (tmp_path / "x.toml").write_text("# Imported from htsim by hand\n")
+    with pytest.raises(ScenarioError, match="unit"):
+        importing.write(imported, tmp_path / "x.toml")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.cm", "x.toml"]
+    assert (tmp_path / "x.toml").read_text() == "# Imported from htsim by hand\n"
+
+
+@pytest.mark.skipif(not REFERENCE.is_dir(), reason="the reference files are not here")
+@pytest.mark.parametrize("path", sorted(REFERENCE.glob("htsim/*.cm")), ids=lambda path: path.name)
+def test_reference_matrices_are_imported(path: Path) -> None:
+    imported = importing.import_htsim(path, Wishes())
+    assert (imported.flows is None) == ("trigger" in path.read_text())

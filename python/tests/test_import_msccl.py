@@ -1,0 +1,121 @@
+"""Algorithms of collectives in MSCCL's XML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from import_files import REFERENCE, read_or_refused, refused
+
+from backwater.interchange.ai import importing, msccl, msccl_operations, xml_tree
+from backwater.interchange.ai.importing import Wishes
+from backwater.interchange.ai.msccl import Algorithm
+from backwater.interchange.source import Findings
+
+STEP = '<step s="{s}" type="{type}" cnt="{cnt}" depid="{depid}" deps="{deps}" hasdep="0"/>'
+
+
+def step(s: int, kind: str, cnt: int = 1, depid: int = -1, deps: int = -1) -> str:
+    return STEP.format(s=s, type=kind, cnt=cnt, depid=depid, deps=deps)
+
+
+def text(first: str, second: str, ngpus: int = 2) -> str:
+    return (
+        f'<algo name="try" coll="allreduce" nchannels="2" nchunksperloop="4" ngpus="{ngpus}">\n'
+        f'<gpu id="0">\n{first}\n</gpu>\n<gpu id="1">\n{second}\n</gpu>\n</algo>\n'
+    )
+
+
+def tb(number: int, send: int, recv: int, *steps: str, chan: int = 0) -> str:
+    inside = "\n".join(steps)
+    return f'<tb id="{number}" send="{send}" recv="{recv}" chan="{chan}">\n{inside}\n</tb>'
+
+
+GOOD = text(
+    tb(0, 1, 1, step(0, "s", 2), step(1, "rrc", 2), step(2, "nop", 0, 1, 0), chan=1)
+    + tb(1, -1, -1, step(0, "cpy", 0, 0, 1)),
+    tb(0, 0, 0, step(0, "rrs", 2), chan=1),
+)
+
+
+def algorithm(source: str, findings: Findings | None = None) -> Algorithm:
+    return msccl.from_tree(xml_tree.parse("x.xml", source, findings or Findings()))
+
+
+def test_operations_of_an_algorithm() -> None:
+    findings = Findings()
+    made = msccl_operations.convert("x.xml", algorithm(GOOD), 4001, 10.0, findings)
+    rows = made.frame()
+    mine = rows.filter(pl.col("rank") == 0)
+    assert mine["kind"].to_list() == ["send", "recv", "calc", "calc", "calc"]
+    # The nop waits for the copy, which waits for the reduction.
+    assert mine["name"].to_list()[-2:] == ["gpu 0 tb 1 step 0", "gpu 0 tb 0 step 2"]
+    assert mine["after_end"].to_list() == [None, [0], [1], [2], [2, 3]]
+    assert mine["bytes"].to_list()[:2] == [2002, 2002]
+    assert mine["channel"].to_list()[0] == 1
+    assert mine["duration_ps"].to_list()[2] == 20020
+    other = rows.filter(pl.col("rank") == 1)
+    assert other["kind"].to_list() == ["recv", "calc", "send"]
+    assert other["after_end"].to_list() == [None, [0], [1]]
+    assert "4001 bytes are no multiple of 4 chunks" in findings.warnings()[0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("", "this is no XML"),
+        ("<algo", "x.xml:1:"),
+        ("<mscl/>", "expected <algo>, found <mscl>"),
+        ('<!DOCTYPE a [<!ENTITY b "c">]><algo/>', "entities are not read"),
+        (GOOD.replace('ngpus="2"', 'ngpus="3"'), "there is no <gpu> 2"),
+        (GOOD.replace('<gpu id="1">', '<gpu id="0">'), "gpu 0 comes twice"),
+        (GOOD.replace("<gpu", "<gpus").replace("</gpu", "</gpus"), "expected <gpu>"),
+        (GOOD.replace('type="rrc"', 'type="rrx"'), "x.xml:5:1"),
+        (GOOD.replace(' nchunksperloop="4"', ""), "<algo> has no nchunksperloop"),
+        (GOOD.replace('s="1"', 's="7"'), "this is step 1 of its thread block, but s is 7"),
+        (GOOD.replace('depid="1"', 'depid="8"'), "which gpu 0 does not have"),
+        (GOOD.replace('deps="0"', 'deps="-1"'), "both -1, or none"),
+        (GOOD.replace('deps="0"', 'deps="zero"'), "deps of <step> should be a whole number"),
+        (GOOD.replace('send="1" recv="1"', 'send="-1" recv="1"'), "whose send is -1"),
+        (GOOD.replace('send="1" recv="1"', 'send="0" recv="1"'), "would send to itself"),
+        (GOOD.replace('<tb id="1"', '<tb id="0"'), "thread block 0 of gpu 0 comes twice"),
+        (GOOD.replace('type="rrc"', 'type="nop"'), "what is sent here from gpu 1 to gpu 0"),
+        (
+            GOOD.replace('s="0" type="s"', 's="0" type="nop"'),
+            "what is received here from gpu 0 to gpu 1",
+        ),
+        (GOOD.replace('type="rrs" cnt="2"', 'type="rrs" cnt="3"'), "3 chunks are received here"),
+        (
+            text(
+                tb(0, -1, -1, step(0, "nop", 0, 1, 0)) + tb(1, -1, -1, step(0, "nop", 0, 0, 0)),
+                tb(0, -1, -1),
+            ),
+            "can never finish",
+        ),
+    ],
+)
+def test_what_is_wrong_in_an_algorithm_is_said(source: str, says: str) -> None:
+    def read(findings: Findings) -> None:
+        msccl_operations.convert("x.xml", algorithm(source, findings), 1000, 0, findings)
+
+    said = refused(read)
+    assert says in said
+    assert "x.xml:" in said
+
+
+def test_cut_files_are_refused() -> None:
+    for end in range(len(GOOD) - 2):
+        said = read_or_refused(lambda findings, end=end: algorithm(GOOD[:end], findings))
+        assert said is not None
+
+
+@pytest.mark.skipif(not REFERENCE.is_dir(), reason="the reference files are not here")
+def test_the_reference_algorithm_is_imported() -> None:
+    path = REFERENCE / "chakra/custom_ring_allreduce_8npus_1MB/custom_allreduce.xml"
+    imported = importing.import_msccl(Path(path), Wishes())
+    assert imported.operations is not None
+    rows = imported.operations.frame()
+    counts = dict(rows.filter(pl.col("rank") == 3)["kind"].value_counts().rows())
+    assert counts == {"send": 14, "recv": 14, "calc": 7}
+    assert rows["bytes"].drop_nulls().unique().to_list() == [131_072]

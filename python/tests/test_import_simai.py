@@ -1,0 +1,283 @@
+"""Workloads of SimAI and AICB, and the topologies of SimAI."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import polars as pl
+import pytest
+from import_files import REFERENCE, refused
+
+from backwater.interchange.ai import importing, networks, simai, simai_operations
+from backwater.interchange.ai.importing import Wishes
+from backwater.interchange.ai.simai import Collective, Group, Workload
+from backwater.interchange.source import Findings
+
+TRANSFORMER = (
+    "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 2 pp: 1 vpp: 1 ga: 1 "
+    "all_gpus: 8 checkpoints: 1 0 checkpoint_initiates: 1 1 pp_comm 0\n"
+)
+LAYERS = """\
+2
+emb -1 10 ALLREDUCE 100 20 ALLGATHER 8192 30 REDUCESCATTER 4096 5
+moe -1 11 ALLTOALL_EP 6000 21 NONE 0 31 ALLREDUCE_DP_EP 700 6
+"""
+
+TOPOLOGY = """\
+11 4 2 1 12 H100
+8 9 10
+0 8 2400Gbps 0.000025ms 0
+1 8 2400Gbps 0.000025ms 0
+2 8 2400Gbps 0.000025ms 0
+3 8 2400Gbps 0.000025ms 0
+4 9 2400Gbps 0.000025ms 0
+5 9 2400Gbps 0.000025ms 0
+6 9 2400Gbps 0.000025ms 0
+7 9 2400Gbps 0.000025ms 0
+0 10 400Gbps 0.0005ms 0
+1 10 400Gbps 0.0005ms 0
+4 10 400Gbps 0.0005ms 0
+5 10 400Gbps 0.0005ms 0
+"""
+
+
+def workload(text: str, findings: Findings | None = None) -> Workload:
+    return simai.parse("x.txt", text.splitlines(), findings or Findings())
+
+
+def program(text: str, ranks: int = 8, rank: int = 0, passes: int = 1) -> pl.DataFrame:
+    """Return the operations of one rank."""
+    settings = simai_operations.Settings(ranks, 4, 6000, passes)
+    findings = Findings()
+    made = simai_operations.convert("x.txt", workload(text, findings), settings, findings)
+    return made.frame().filter(pl.col("rank") == rank)
+
+
+def flow(rows: pl.DataFrame) -> list[str]:
+    """Write what each operation is, and what it waits for."""
+    after = rows["after_end"].to_list()
+    return [
+        f"{name} {waits or []}" for name, waits in zip(rows["name"].to_list(), after, strict=True)
+    ]
+
+
+def test_a_workload_is_read() -> None:
+    found = workload(TRANSFORMER + LAYERS)
+    assert (found.tp, found.ep, found.pp, found.all_gpus) == (2, 2, 1, 8)
+    assert (found.checkpoints, found.initiates) == ([0], [1])
+    first, second = found.layers
+    assert (first.name, first.forward.compute_ns, first.forward.bytes) == ("emb", 10, 100)
+    assert first.forward.collective is Collective.ALL_REDUCE
+    assert (first.forward.group, first.weight_gradient.group) == (Group.TP, Group.DP)
+    assert (second.forward.group, second.weight_gradient.group) == (Group.EP, Group.DP_EP)
+    assert second.input_gradient.collective is None
+    assert second.update_ns == 6
+
+
+def test_the_order_of_a_pass() -> None:
+    """A checkpointed block is computed again before its gradients."""
+    rows = program(TRANSFORMER + LAYERS)
+    assert flow(rows) == [
+        "layer 0 emb forward []",
+        "layer 0 emb forward allreduce [0]",
+        "layer 1 moe forward [1]",
+        "layer 1 moe forward alltoall [2]",
+        "layer 0 emb forward again [3]",
+        "layer 0 emb forward again allreduce [4]",
+        "layer 1 moe input gradient [5]",
+        "layer 1 moe weight gradient [6]",
+        "layer 1 moe weight gradient allreduce [7]",
+        "layer 1 moe update [8]",
+        "layer 0 emb input gradient [7]",
+        "layer 0 emb input gradient allgather [10]",
+        "layer 0 emb weight gradient [11]",
+        "layer 0 emb weight gradient reducescatter [12]",
+        "layer 0 emb update [13]",
+    ]
+    # Small forward collectives count as 4096 bytes.
+    sizes = rows.filter(pl.col("kind") != "calc")["bytes"].to_list()
+    assert sizes == [4096, 6000, 4096, 700, 8192, 4096]
+    assert rows["latency_ps"].drop_nulls().unique().to_list() == [6_000_000]
+
+
+def test_the_next_pass_waits_for_the_gradients_of_each_layer() -> None:
+    plain = TRANSFORMER.replace("checkpoints: 1 0 checkpoint_initiates: 1 1 ", "") + LAYERS
+    rows = program(plain, passes=2)
+    after = dict(zip(rows["name"].to_list(), rows["after_end"].to_list(), strict=True))
+    index = {name: at for at, name in enumerate(rows["name"].to_list())}
+    last, update = index["layer 0 emb weight gradient"], index["layer 0 emb update"]
+    assert after["pass 1 layer 0 emb forward"] == [last, update]
+    assert index["layer 1 moe update"] in after["pass 1 layer 1 moe forward"]
+
+
+def test_groups_of_ranks() -> None:
+    settings = simai_operations.Settings(8, 4, 0)
+    made = simai_operations.convert("x", workload(TRANSFORMER + LAYERS), settings, Findings())
+    assert made.groups["tensor-0"] == [0, 1]
+    assert made.groups["data-1"] == [1, 3, 5, 7]
+    assert made.groups["expert-0"] == [0, 2]
+    assert made.groups["expert-data-0"] == [0, 4]
+    rows = made.frame()
+    mine = rows.filter((pl.col("rank") == 5) & (pl.col("kind") == "all-to-all"))
+    assert made.groups[mine["group"][0]] == [5, 7]
+    # A ring for each rank of a group that is in one server (of 4 GPUs).
+    found = rows.filter(pl.col("rank") == 5).select("kind", "group", "algorithm").drop_nulls()
+    assert set(found.rows()) == {
+        ("all-reduce", "tensor-2", "ring:channels=2,server=2"),
+        ("all-to-all", "expert-3", "direct"),
+        ("all-reduce", "expert-data-1", "ring"),
+        ("all-gather", "tensor-2", "ring:channels=2,server=2"),
+        ("reduce-scatter", "data-1", "ring:channels=2,server=2"),
+    }
+
+
+def test_all_collectives_of_a_micro_benchmark_start_at_once() -> None:
+    text = "MICRO\n2\nm -1 1 NONE 0 1 NONE 0 1 ALLGATHER 4096 1\n"
+    text += "m -1 1 NONE 0 1 NONE 0 1 ALLTOALL 8192 0\n"
+    assert flow(program(text)) == [
+        "layer 0 m weight gradient allgather []",
+        "layer 0 m update [0]",
+        "layer 1 m weight gradient alltoall []",
+    ]
+    assert program(text)["group"].null_count() == 3
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        (
+            "DATA",
+            "F0 [] F1 [0] W1 [1] W1* [2] I1 [2] W0 [4] W0* [5]",
+        ),
+        (
+            "MODEL",
+            "F0 [] F0* [0] F1 [1] F1* [2] I1 [3] I1* [4] W1 [4] I0 [5, 6] W0 [7]",
+        ),
+        (
+            "HYBRID_DATA_MODEL",
+            "F0 [] F0* [0] F1 [1] F1* [2] I1 [3] I1* [4] W1 [4] W1* [6] I0 [5, 6] W0 [8] W0* [9]",
+        ),
+        (
+            "HYBRID_TRANSFORMER model_parallel_NPU_group: 2",
+            "F0 [] F0* [0] F1 [1] F1* [2] I1 [3] I1* [4] W1 [5] W1* [6] I0 [6] I0* [8] W0 [9] "
+            "W0* [10]",
+        ),
+        ("DISTRIBUTED_INFERENCE", "F0 [] F0* [0] F1 [1] F1* [2]"),
+        (
+            "HYBRID_DLRM DLRM_LAST_BOTTOM_LAYER: 0",
+            "F0 [] F1 [0] W1 [1] W1* [2] I1 [2] I0* [4] W0 [4] W0* [6]",
+        ),
+    ],
+)
+def test_the_order_of_each_policy(policy: str, expected: str) -> None:
+    """F, I, W: forward, gradient of inputs and of weights; a star: the collective."""
+    layer = "-1 10 ALLREDUCE 8000 20 ALLREDUCE 8000 30 ALLREDUCE 8000 0\n"
+    rows = program(f"{policy}\n2\na {layer}b {layer}")
+    words = {"forward": "F", "input": "I", "weight": "W"}
+    shown = []
+    for name, waits in zip(rows["name"].to_list(), rows["after_end"].to_list(), strict=True):
+        _, number, _, what, *rest = name.split()
+        star = "*" if rest[-1:] == ["allreduce"] else ""
+        shown.append(f"{words[what]}{number}{star} {waits or []}")
+    assert " ".join(shown) == expected
+
+
+def test_the_exchange_of_embeddings_overlaps() -> None:
+    """Of DLRM the first layer exchanges embeddings, for which the last bottom layer waits."""
+    text = "HYBRID_DLRM DLRM_LAST_BOTTOM_LAYER: 1\n3\n"
+    text += "a -1 10 ALLTOALL 8000 20 ALLTOALL 8000 30 NONE 0 0\n"
+    text += "b -1 11 NONE 0 21 NONE 0 31 NONE 0 0\nc -1 12 NONE 0 22 NONE 0 32 NONE 0 0\n"
+    shown = flow(program(text))
+    assert shown[:4] == [
+        "layer 0 a forward []",
+        "layer 0 a forward alltoall [0]",
+        "layer 1 b forward [0]",
+        "layer 2 c forward [1, 2]",
+    ]
+    assert shown[5:7] == ["layer 2 c input gradient [4]", "layer 0 a input gradient alltoall [5]"]
+    assert shown[-1] == "layer 0 a weight gradient [8]"
+
+
+def test_layers_of_a_customized_workload_have_policies_of_their_own() -> None:
+    text = "HYBRID_CUSTOMIZED\n2\n"
+    text += "a -1 10 ALLREDUCE 8000 20 NONE 0 30 ALLREDUCE 8000 0 DATA\n"
+    text += "b -1 10 ALLREDUCE 8000 20 NONE 0 30 ALLREDUCE 8000 0 HYBRID_MODEL_DATA\n"
+    rows = program(text).filter(pl.col("kind") == "all-reduce")
+    assert rows["group"].to_list() == ["across-0", "server-0", None]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "x.txt:1:1"),
+        ("MICRO\n", "the file ends where its header should come"),
+        ("MICROS\n1\n", "did you mean MICRO?"),
+        ("MICRO\nmany\n", "x.txt:2:1"),
+        ("MICRO\n2\nm -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n", "announces 2 layers, but 1 follow"),
+        ("MICRO\n1\nm -1 1 NONE 0 1 NONE 0 1 NONE 0\n", "12 columns under MICRO, but here are 11"),
+        ("MICRO\n1\nm -1 x NONE 0 1 NONE 0 1 NONE 0 1\n", "x.txt:3:6"),
+        ("MICRO\n1\nm -1 1 NONE -5 1 NONE 0 1 NONE 0 1\n", "expected 0 to"),
+        ("HYBRID_CUSTOMIZED\n1\nm -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n", "13 columns"),
+        ("HYBRID_TRANSFORMER ep: two\n1\n", "ep should be a whole number"),
+        ("HYBRID_TRANSFORMER ep: 2 ep: 2\n1\n", "ep is given twice"),
+        (TRANSFORMER.replace("checkpoints: 1 0", "checkpoints: 1 7") + LAYERS, "names layer 7"),
+        (TRANSFORMER.replace("checkpoints: 1 0 ", "") + LAYERS, "no layer before it is"),
+        (TRANSFORMER.replace("group: 2", "group: 3") + LAYERS, "into tensor groups of 3"),
+        (TRANSFORMER.replace("ep: 2", "ep: 3") + LAYERS, "into expert groups of 3"),
+    ],
+)
+def test_what_is_wrong_in_a_workload_is_said(text: str, says: str) -> None:
+    settings = simai_operations.Settings(8, 4, 0)
+    said = refused(
+        lambda f: simai_operations.convert("x.txt", workload(text, f), settings, f),
+    )
+    assert says in said
+
+
+def test_what_is_doubtful_in_a_workload_is_a_warning() -> None:
+    findings = Findings()
+    text = "HYBRID_TRANSFORMER model_parallel_NPU_group: 8 pp: 4 colour: 3 checkpoints: 1 0\n1\n"
+    text += "n -1 1 BROADCAST 5 1 ALLREDUCEALLTOALL 9 1 ALLREDUCE 0 1\n"
+    text += "too many\n"
+    settings = simai_operations.Settings(8, 8, 0)
+    simai_operations.convert("x.txt", workload(text, findings), settings, findings)
+    told = "\n".join(w["text"] for w in findings.warnings())
+    assert "SimAI has no collective `BROADCAST` and skips it silently" in told
+    assert "x.txt:3:8" in told
+    assert "SimAI reads this as an all-reduce" in told
+    assert "a collective of 0 bytes is skipped" in told
+    assert "SimAI skips `colour:` silently" in told
+    assert "announces 1 layers: SimAI ignores silently what comes after them" in told
+    assert "checkpoints have a meaning under" in told
+    assert "pp is 4" in told
+
+
+def test_a_topology_of_simai_says_how_many_gpus_there_are(tmp_path: Path) -> None:
+    (tmp_path / "topo").write_text(TOPOLOGY)
+    (tmp_path / "x.txt").write_text("MICRO\n1\nm -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 4096 1\n")
+    imported = importing.import_simai(tmp_path / "x.txt", Wishes(tmp_path / "topo"))
+    assert imported.operations is not None
+    assert imported.operations.ranks == 8
+    assert imported.network.gpus_per_server == 4
+    found = tomllib.loads("\n".join(imported.network.lines))["topology"]
+    assert found["hosts"] == [str(n) for n in range(8)]
+    assert found["links"][8] == {"a": "0", "b": "10", "rate": "400Gbps", "delay": "500ns"}
+    (tmp_path / "topo").write_text("hello\n")
+    said = refused(lambda findings: networks.of_file(tmp_path / "topo", findings))
+    assert "is no topology that can be read: it begins with `hello`" in said
+
+
+def test_ranks_are_counted() -> None:
+    assert simai_operations.default_ranks(workload("MICRO\n1\n" + LAYERS.splitlines()[1])) == 8
+    assert simai_operations.default_ranks(workload(TRANSFORMER + LAYERS)) == 8
+
+
+@pytest.mark.skipif(not REFERENCE.is_dir(), reason="the reference files are not here")
+@pytest.mark.parametrize("path", sorted(REFERENCE.glob("simai/*.txt")), ids=lambda path: path.name)
+def test_reference_workloads_are_imported(path: Path) -> None:
+    imported = importing.import_simai(path, Wishes())
+    assert imported.operations is not None
+    assert any("nothing says how many GPUs" in note for note in imported.notes) == (
+        "all_gpus" not in path.read_text()
+    )
