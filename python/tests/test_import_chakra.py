@@ -126,8 +126,8 @@ def test_files_of_all_ranks_are_found(tmp_path: Path) -> None:
     assert chakra.find(tmp_path / "run", Findings()) == paths
     (tmp_path / "run.4.et").unlink()
     assert "run.4.et: each rank has a file" in refused(lambda f: chakra.find(tmp_path / "run", f))
-    assert "no file" in refused(lambda f: chakra.find(tmp_path / "walk", f))
-    assert "cannot read" in refused(lambda f: chakra.find(tmp_path / "no" / "walk", f))
+    assert "no file" in refused(lambda f: chakra.find(tmp_path / "none", f))
+    assert "cannot read" in refused(lambda f: chakra.find(tmp_path / "no" / "none", f))
     (tmp_path / "run.03.et").write_bytes(trace())
     assert "are both of rank 3" in refused(lambda f: chakra.find(tmp_path / "run", f))
 

@@ -19,7 +19,7 @@ class Host:
     overhead_ns: int
     """o: of the processor, for each message that it sends or receives."""
     eager_bytes: int
-    """S: longer messages wait until the receiver has asked for them."""
+    """S: longer messages wait until the receiver has a receive for them."""
 
 
 HOSTS = {

@@ -230,7 +230,7 @@ def _check_layers(workload: Workload) -> None:
     for start in workload.initiates:
         if not any(c <= start for c in workload.checkpoints):
             line.fail(
-                f"layer {start} asks for the forward pass since its checkpoint, but no layer "
+                f"layer {start} repeats the forward pass since its checkpoint, but no layer "
                 "before it is a checkpoint",
                 0,
             )
