@@ -25,6 +25,7 @@ from backwater.commands import (
     paper,
     spfc,
     timeline,
+    ui,
     wire,
 )
 from backwater.commands.common import (
@@ -315,6 +316,7 @@ links.register(app)
 paper.register(app)
 spfc.register(app)
 timeline.register(app)
+ui.register(app)
 wire.register(app)
 
 

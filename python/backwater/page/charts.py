@@ -173,6 +173,8 @@ def table_html(table: Table, label: str) -> str:
 
 def legend(names: Sequence[str]) -> str:
     """Return the boxes by which the reader chooses schemes, each with its colour."""
+    if not names:
+        return "<span></span>"
     look = styles(names)
     boxes = "".join(
         f'<label><input type="checkbox" checked autocomplete="off" value="{html.escape(name)}">'

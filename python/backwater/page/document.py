@@ -28,8 +28,13 @@ def document(
     schemes: Sequence[str],
     charts: Sequence[Chart],
     network: Mapping[str, Any] | None = None,
+    more: Sequence[str] = (),
 ) -> str:
-    """Return a page as HTML; ``network`` is what :mod:`backwater.page.network` gathered."""
+    """Return a page as HTML.
+
+    ``network`` is what :mod:`backwater.page.network` gathered, ``more`` are scripts besides those
+    of all pages.
+    """
     body = "\n".join(section for section in sections if section)
     look = styles(schemes)
     data = {
@@ -37,7 +42,9 @@ def document(
         "charts": [chart.data() for chart in charts if chart.views],
         "network": network,
     }
-    scripts = "\n".join(f"<script>{text}</script>" for text in (*_bokeh(), *map(asset, SCRIPTS)))
+    library = _bokeh() if data["charts"] or network else ()
+    texts = (*library, *map(asset, SCRIPTS), *more)
+    scripts = "\n".join(f"<script>{text}</script>" for text in texts)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
