@@ -19,9 +19,10 @@ RUST_SOURCES := $(shell find crates Cargo.toml Cargo.lock -type f \
 	-not -path '*/tests/*' -not -path '*/examples/*' -not -path '*/benches/*' 2>/dev/null)
 PYTHON_SOURCES := python benches tools
 DEPENDENCIES := $(VENV)/.dependencies
+DOCUMENTATION := $(VENV)/.documentation
 EXTENSION := $(VENV)/.extension
 
-.PHONY: help setup build demo test test-rust test-python lint format tables figures fast bench bench-against bench-guided bench-quick bench-instructions \
+.PHONY: help setup build demo test test-rust test-python lint format docs tables figures fast bench bench-against bench-guided bench-quick bench-instructions \
 	bench-micro test-digests clean
 
 help: ## List the targets
@@ -35,6 +36,10 @@ $(DEPENDENCIES): requirements.txt
 		{ echo "$(PYTHON) is too old: Python 3.11 or newer is needed (make PYTHON=...)" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	touch $@
+
+$(DOCUMENTATION): requirements-docs.txt $(DEPENDENCIES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
 	touch $@
 
 $(EXTENSION): $(DEPENDENCIES) pyproject.toml $(RUST_SOURCES)
@@ -74,6 +79,9 @@ format: $(DEPENDENCIES) ## Format all sources
 	cargo fmt --all
 	$(BIN)/ruff check --fix --quiet $(PYTHON_SOURCES)
 	$(BIN)/ruff format $(PYTHON_SOURCES)
+
+docs: $(EXTENSION) $(DOCUMENTATION) ## Build the documentation site: out/site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 tables: ## Write the tables of keys in docs/scenario.md anew, from the declarations
 	UPDATE_DOCS=1 cargo test --quiet --locked -p backwater-scenario --test declared tables_of_the_document

@@ -129,10 +129,13 @@ def _buffer(switch: Facts, facts: Facts) -> Iterator[str]:
 
 
 def _headroom(switch: Facts, facts: Facts) -> Iterator[str]:
-    pfc, frame = facts["admission"], facts["frame_bytes"]
+    pfc, frame, classes = facts["admission"], facts["frame_bytes"], facts["pausable_classes"]
+    pauses = f"a PAUSE of {pfc['frame_bytes']} B"
+    if classes > 1:
+        pauses = f"{classes} PAUSEs of {pfc['frame_bytes']} B, one for each class"
     links = {(port["rate_bps"], port["delay_ps"]): port for port in switch["ports"]}
     for port in links.values():
-        needed = _needed(port, pfc, frame)
+        needed = _needed(port, pfc, frame, classes)
         flight = (2 * port["delay_ps"] + pfc["response_ps"]) * port["rate_bps"] / 8e12
         terms = f"2 · {time_text(port['delay_ps'])}"
         if pfc["response_ps"]:
@@ -143,7 +146,7 @@ def _headroom(switch: Facts, facts: Facts) -> Iterator[str]:
             yield from _said(
                 "headroom",
                 f"{bytes_text(given)} for {link}: {bytes_text(flight)} on their way in {terms}, "
-                f"two frames of {frame} B, a PAUSE of {pfc['frame_bytes']} B",
+                f"two frames of {frame} B, {pauses}",
             )
         else:
             verdict = (
@@ -154,14 +157,14 @@ def _headroom(switch: Facts, facts: Facts) -> Iterator[str]:
             yield from _said(
                 "headroom",
                 f"{bytes_text(given)} for {link}; the formula needs {bytes_text(needed)} "
-                f"({bytes_text(flight)} on their way in {terms}, two frames, a PAUSE): {verdict}",
+                f"({bytes_text(flight)} on their way in {terms}, two frames, {pauses}): {verdict}",
             )
 
 
-def _needed(port: Facts, pfc: Facts, frame_bytes: int) -> float:
-    """Bytes that can arrive after a PAUSE is sent (SW-11)."""
+def _needed(port: Facts, pfc: Facts, frame_bytes: int, classes: int) -> float:
+    """Bytes that can arrive after a PAUSE is sent (SW-11, SW-54)."""
     flight = (2 * port["delay_ps"] + pfc["response_ps"]) * port["rate_bps"] // 8_000_000_000_000
-    return float(flight + 1 + 2 * frame_bytes + pfc["frame_bytes"])
+    return float(flight + 1 + 2 * frame_bytes + classes * pfc["frame_bytes"])
 
 
 def _pfc(switch: Facts, facts: Facts, ports: int) -> Iterator[str]:

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dataplane::config::{Accounting, Admission, Alpha, BaseRtt, Pfc, PfcThreshold, Red};
-use dataplane::switch::{SwitchConfig, division, headroom_of};
+use dataplane::switch::{SwitchConfig, division, headroom_of, pausable_classes};
 use dataplane::units::{Rate, Time};
 use fabric::paths::Paths;
 use fabric::topology::{Graph, NodeKind};
@@ -34,6 +34,8 @@ pub struct Thresholds {
     pub timeout_ps: Option<Time>,
     /// What happens when the buffer gets full.
     pub admission: Admission,
+    /// Classes that PFC pauses.
+    pub pausable_classes: usize,
     /// Each kind of switch, by its ports.
     pub switches: Vec<SwitchThresholds>,
 }
@@ -101,6 +103,7 @@ impl Scenario {
             ack_bytes: spec.scheme.ack_bytes,
             timeout_ps: spec.scheme.recovery.shortest_timeout_ps(),
             admission: config.switch.mmu.admission,
+            pausable_classes: pausable_classes(&config.switch),
             switches: switches(graph, &config.switch),
         }
     }
@@ -116,6 +119,7 @@ impl Thresholds {
             "frame_bytes": self.frame_bytes, "ack_bytes": self.ack_bytes,
             "timeout_ps": self.timeout_ps,
             "admission": admission(&self.admission),
+            "pausable_classes": self.pausable_classes,
             "switches": self.switches.iter().map(switch).collect::<Vec<_>>(),
         })
     }
@@ -251,9 +255,8 @@ fn xoff_bytes(config: &SwitchConfig, pfc: &Pfc, ports: u64, shared: u64, ingress
         PfcThreshold::Dynamic(alpha) => together(alpha, shared, ingresses),
         PfcThreshold::Equal => config.mmu.buffer_bytes / ports.max(1),
     };
-    let pausable = config.classes.iter().filter(|c| c.pausable && c.buffered);
     let kept = match pfc.accounting {
-        Accounting::Pool => pausable.count() as u64 * ports * u64::from(config.max_frame),
+        Accounting::Pool => pausable_classes(config) as u64 * ports * u64::from(config.max_frame),
         Accounting::Ns3 { .. } => 0,
     };
     threshold.min(shared.saturating_sub(kept) / ingresses.max(1))

@@ -1,0 +1,119 @@
+"""The files of docs/guide/cluster.md, run with stand-ins for SLURM and for containers."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from campaigns import SHORT
+from sources import ROOT
+
+import backwater
+
+pytest.importorskip("distributed", reason="pip install 'backwater[cluster]'")
+
+PAGE = (ROOT / "docs/guide/cluster.md").read_text(encoding="utf-8")
+SWEEP = 'scenario = "short.toml"\nschemes = ["hpcc"]\nseeds = { from = 1, to = 3 }\n'
+LOCAL = "127.0.0.1"
+
+
+def shown(language: str) -> str:
+    """Return the block of the page in a language."""
+    (block,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    return block
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "short.toml").write_text(SHORT, encoding="utf-8")
+    (tmp_path / "load.toml").write_text(SWEEP, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as free:
+        free.bind((LOCAL, 0))
+        return int(free.getsockname()[1])
+
+
+def stand_in(folder: Path, name: str, script: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/bash\n{script}\n", encoding="utf-8")
+    (folder / name).chmod(0o755)
+
+
+def test_the_job_of_slurm(folder: Path, port: int) -> None:
+    commands = folder / "bin"
+    # `sbatch` starts the script on the first node; `srun` its command on every node.
+    stand_in(commands, "sbatch", 'SLURM_CPUS_PER_TASK=1 exec bash "$1"')
+    stand_in(commands, "srun", 'for node in 1 2; do "$@" & done; wait')
+    stand_in(commands, "hostname", f"echo {LOCAL}")
+    job = shown("bash")
+    assert job.startswith("#!/bin/bash\n#SBATCH ")
+    (folder / "campaign.sh").write_text(job.replace("8786", str(port)), encoding="utf-8")
+    here = Path(sys.executable).parent
+    done = subprocess.run(
+        ["sbatch", "campaign.sh"],
+        cwd=folder,
+        env={**os.environ, "PATH": f"{commands}:{here}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    campaign = backwater.load(folder / "out/load")
+    assert (len(campaign.rows), campaign.ok) == (3, True)
+
+
+def test_the_objects_of_kubernetes(folder: Path, port: int) -> None:
+    objects = list(yaml.safe_load_all(shown("yaml")))
+    kinds = [(one["kind"], one["metadata"]["name"]) for one in objects]
+    assert kinds == [
+        ("Service", "backwater-scheduler"),
+        ("Deployment", "backwater-scheduler"),
+        ("Deployment", "backwater-worker"),
+        ("Job", "backwater-campaign"),
+    ]
+    service, *workloads = objects
+    assert service["spec"]["selector"] == workloads[0]["spec"]["template"]["metadata"]["labels"]
+    for deployment in workloads[:2]:
+        labels = deployment["spec"]["template"]["metadata"]["labels"]
+        assert deployment["spec"]["selector"]["matchLabels"] == labels
+    here = Path(sys.executable).parent
+    running = []
+    try:
+        for workload in workloads:
+            (container,) = workload["spec"]["template"]["spec"]["containers"]
+            # The name of the service stands for the machine of the scheduler, and a processor
+            # for the four of a worker.
+            words = [
+                word.replace("backwater-scheduler:8786", f"{LOCAL}:{port}").replace(
+                    "8786", str(port)
+                )
+                for word in container["command"]
+            ]
+            words = ["1" if word == "4" else word for word in words]
+            running.append(
+                subprocess.Popen(
+                    [here / words[0], *words[1:]], cwd=folder, stderr=subprocess.DEVNULL
+                )
+            )
+        assert running[-1].wait(90) == 0, shlex.join(map(str, running[-1].args))
+    finally:
+        for process in running:
+            process.terminate()
+        deadline = time.monotonic() + 20
+        for process in running:
+            process.wait(max(0.1, deadline - time.monotonic()))
+    campaign = backwater.load(folder / "out/load")
+    assert (len(campaign.rows), campaign.ok) == (3, True)

@@ -1,0 +1,239 @@
+"""Pages of the documentation site that are made from other sources (hooks of mkdocs).
+
+README.md becomes the first page, specs/, CHANGELOG.md and CONTRIBUTING.md get pages, and the
+program tells its commands, its tables and what is built in. Links between files of the repository
+become links between pages; a link to a file without a page becomes its name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import posixpath
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+
+WHOLE_FILES = {
+    "index.md": "README.md",
+    "changelog.md": "CHANGELOG.md",
+    "contributing.md": "CONTRIBUTING.md",
+    **{f"specs/{p.name}": f"specs/{p.name}" for p in sorted((ROOT / "specs").glob("*.md"))},
+}
+"""Pages that are files outside docs/, by their place in the site."""
+
+_LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+_FENCE = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pages."""
+    from mkdocs.structure.files import File
+
+    def add(place: str, text: str) -> None:
+        files.append(File.generated(config, place, content=text))
+
+    for place, source in WHOLE_FILES.items():
+        add(place, (ROOT / source).read_text(encoding="utf-8"))
+    for place, make in GENERATED.items():
+        add(place, make())
+    return files
+
+
+def on_config(config: Any) -> Any:
+    """List the rules in the navigation, and let notebooks find the package."""
+    rules = [{"Overview": "specs/index.md"}]
+    rules += [{_title(source): place} for place, source in WHOLE_FILES.items() if "specs/" in place]
+    for section in config["nav"]:
+        for entries in section.values():
+            for entry in entries:
+                if isinstance(entry, dict) and entry.get("Rules") == "specs":
+                    entry["Rules"] = rules
+    os.environ["PYTHONPATH"] = str(ROOT / "python")
+    return config
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Turn links between files of the repository into links between pages."""
+    place = page.file.src_uri
+    source = WHOLE_FILES.get(place, f"docs/{place}")
+
+    def moved(match: re.Match[str]) -> str:
+        picture, words, target = match.groups()
+        if "://" in target or target.startswith(("#", "mailto:")):
+            return match[0]
+        path, hash_, anchor = target.partition("#")
+        repository = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
+        there = _place_of(repository)
+        if there is None:
+            return words if (ROOT / repository).exists() else match[0]
+        link = posixpath.relpath(there, posixpath.dirname(place) or ".")
+        return f"{picture}[{words}]({link}{hash_}{anchor})"
+
+    parts = _FENCE.split(markdown)
+    return "".join(p if p.startswith("```") else _LINK.sub(moved, p) for p in parts)
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
+    """Show names that docstrings mark as references as plain names."""
+    return re.sub(r":(?:func|class|mod|meth|data):<code>~?(?:[\w.]+\.)?(\w+)</code>", _name, html)
+
+
+def _name(match: re.Match[str]) -> str:
+    return f"<code>{match[1]}</code>"
+
+
+def _place_of(repository: str) -> str | None:
+    """Return the place in the site of a file of the repository, if it has one."""
+    if repository == "specs":
+        return "specs/index.md"
+    for place, source in WHOLE_FILES.items():
+        if source == repository:
+            return place
+    inside = repository.removeprefix("docs/")
+    if inside == repository:
+        return None
+    known = inside in GENERATED or (ROOT / repository).is_file()
+    return inside if known else None
+
+
+def _title(source: str) -> str:
+    first = (ROOT / source).read_text(encoding="utf-8").partition("\n")[0]
+    return first.removeprefix("# ").partition(":")[0]
+
+
+# --- What the program says --------------------------------------------------------------------
+
+
+def commands() -> str:
+    """Write what every command's --help says."""
+    import click
+
+    from backwater.cli import app
+
+    def shown(command: click.Command, words: list[str]) -> Iterator[str]:
+        context = click.Context(command, info_name=" ".join(words), max_content_width=96)
+        yield f"## {' '.join(words)}\n\n```text\n{command.get_help(context)}\n```\n"
+        if isinstance(command, click.Group):
+            for name in command.list_commands(context):
+                yield from shown(command.commands[name], [*words, name])
+
+    about = "Exit codes: 0 all is well; 1 a run failed or violated a check; 2 the input is wrong; "
+    return f"# Commands\n\n{about}130 Ctrl-C.\n\n" + "\n".join(shown(app, ["backwater"]))
+
+
+def run_tables() -> str:
+    """Describe the tables that a run leaves."""
+    from backwater.simulate import catalogue
+
+    lines = [
+        "# Tables of a run",
+        "",
+        "A run is a directory. Besides `resolved.toml` (every value that was used, and where it "
+        "comes from) and `summary.json` it holds these tables, as Parquet files. Times are in "
+        "picoseconds, sizes in bytes, rates in bits per second.",
+        "",
+    ]
+    for table in catalogue("tables"):
+        when = f"With `{table['record']}` in the scenario. " if table["record"] else ""
+        lines += [f"## {table['file']}", "", f"{when}{table['about']}", ""]
+        lines += ["| column | type | |", "|---|---|---|"]
+        lines += [f"| `{c['name']}` | {c['type']} | {c['about']} |" for c in table["columns"]]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def built_in() -> str:
+    """List schemes, workloads and topologies."""
+    from backwater.simulate import catalogue
+    from backwater.units import bytes_text
+
+    lines = ["# Built in", "", "## Schemes", ""]
+    lines += ["Presets of choices: `backwater list schemes`. Each choice can be changed alone.", ""]
+    lines += ["| preset | |", "|---|---|"]
+    lines += [f"| `{s['name']}` | {s['summary']} |" for s in catalogue("schemes")]
+    lines += ["", "## Flow sizes", "", "`backwater list workloads`; a name is `name@origin`.", ""]
+    lines += ["| name | mean | median | largest |", "|---|---|---|---|"]
+    for sizes in catalogue("workloads"):
+        numbers = (bytes_text(sizes[f"{part}_bytes"]) for part in ("mean", "median", "max"))
+        lines.append(f"| `{sizes['name']}` | {' | '.join(numbers)} |")
+    lines += ["", "## Topologies", "", "| kind | |", "|---|---|"]
+    lines += [f"| `{t['name']}` | {t['summary']} |" for t in catalogue("topologies")]
+    return "\n".join(lines) + "\n"
+
+
+def rules() -> str:
+    """List the files of rules with what they begin with."""
+    lines = [
+        "# Rules",
+        "",
+        "What the simulator does, rule by rule, in our own words. Each rule has a number, its "
+        "place in its source, units and a rank: paper, authors' code, authors' reply, or our "
+        "choice with the reason. The code cites the rule at the line that decides, and a test "
+        "names it.",
+        "",
+        "| file | rules |",
+        "|---|---|",
+    ]
+    for place, source in WHOLE_FILES.items():
+        if place.startswith("specs/"):
+            text = (ROOT / source).read_text(encoding="utf-8")
+            count = len(re.findall(r"^- \*\*[A-Z0-9]+-\d+\*\*", text, flags=re.MULTILINE))
+            lines.append(f"| [{_title(source)}]({posixpath.basename(place)}) | {count} |")
+    return "\n".join(lines) + "\n"
+
+
+def gallery() -> str:
+    """Show all figures with the number of their claims that hold."""
+    lines = ["# Figures", ""]
+    lines += [
+        "Every figure of the four papers that a simulator can reproduce. Under each picture: how "
+        "many of the paper's statements that a program can check hold here. A statement that "
+        "differs is a result too; the page behind the picture says by how much, and why where the "
+        "cause is known. `backwater paper NAME` makes a figure again.",
+        "",
+    ]
+    for folder in sorted((ROOT / "docs/figures").iterdir()):
+        figures = sorted(folder.glob("*.json")) if folder.is_dir() else []
+        if figures:
+            lines += [f"## {_PAPERS.get(folder.name, folder.name)}", "", '<div class="gallery">']
+            lines += [_card(folder.name, path) for path in figures]
+            lines += ["</div>", ""]
+    return "\n".join(lines)
+
+
+_PAPERS = {"hpcc": "HPCC", "bfc": "BFC", "floodgate": "Floodgate", "spfc": "SPFC"}
+
+
+def _card(paper: str, path: Path) -> str:
+    figure = json.loads(path.read_text(encoding="utf-8"))
+    claims = figure["claims"]
+    holding = sum(claim["verdict"] == "holds" for claim in claims)
+    verdict = f"{holding} of {len(claims)} claims hold" if claims else "no claims"
+    anchor = _anchor(f"{figure['figure']}: {figure['title']}")
+    return (
+        f'<a class="figure" href="figures/{paper}/claims.html#{anchor}">'
+        f'<img src="figures/{paper}/{path.stem}.png" alt="" loading="lazy">'
+        f"<strong>{figure['figure']}</strong> {figure['title']}"
+        f"<small>{figure['place']}. {verdict}.</small></a>"
+    )
+
+
+def _anchor(heading: str) -> str:
+    """Return the anchor of a heading as the toc of Python-Markdown makes it."""
+    from markdown.extensions.toc import slugify
+
+    return str(slugify(heading, "-"))
+
+
+GENERATED: dict[str, Callable[[], str]] = {
+    "figures.md": gallery,
+    "reference/commands.md": commands,
+    "reference/tables.md": run_tables,
+    "reference/built-in.md": built_in,
+    "specs/index.md": rules,
+}
+"""Pages that are made by a function, by their place in the site."""
