@@ -166,5 +166,11 @@ def test_scenarios_in_guides_are_good(path: Path, tmp_path: Path) -> None:
         assert simulate.check(scenario) == []
 
 
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
+    pages = {path.relative_to(ROOT / "docs").as_posix() for path in tracked("docs/*.md")}
+    assert sorted(page for page in pages if f" {page}\n" not in navigation) == []
+
+
 def test_readme_fits_two_screens() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 60
