@@ -35,6 +35,7 @@ pub mod thresholds;
 pub mod topology;
 mod traffic_spec;
 pub mod units;
+pub mod workload_file;
 
 pub use build::{BuildError, Built};
 pub use check::surroundings;

@@ -22,7 +22,8 @@ pub struct Error {
 
 impl Error {
     /// An error that belongs to no text.
-    pub(crate) fn new(message: impl Into<String>) -> Self {
+    #[must_use]
+    pub fn new(message: impl Into<String>) -> Self {
         Self {
             place: None,
             message: message.into(),

@@ -1,6 +1,5 @@
 //! The list of algorithms: their names, parameters, and what each can do.
 
-use super::Plan;
 use crate::error::nearest;
 use crate::operations::{Collective, CollectiveKind};
 use std::fmt;

@@ -1,0 +1,295 @@
+//! What holds for all ranks of a workload: the JSON of its file's metadata.
+
+use crate::problem::nearest;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+use traffic::collectives::Algorithm;
+use traffic::operations::{
+    CollectiveKind, Group, Matching, Options, PerByte, QueuePairs, ReadyOrder, SendEnd, Trigger,
+    TriggerKind, Workload,
+};
+
+/// The entry of a file's metadata.
+pub(super) const KEY: &str = "backwater.workload";
+
+const VERSION: u64 = 1;
+
+/// What a file says of all ranks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Header {
+    /// Ranks, groups, options, triggers.
+    pub workload: Workload,
+    /// Facts about where it came from.
+    pub source: Map<String, Value>,
+}
+
+impl Header {
+    /// Reads the JSON.
+    ///
+    /// # Errors
+    /// Says what is wrong with which key.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let value: Value = serde_json::from_str(text)
+            .map_err(|error| format!("the metadata \"{KEY}\" is no JSON: {error}"))?;
+        let keys = [
+            "version", "ranks", "groups", "options", "triggers", "source",
+        ];
+        let all = object("the metadata", &value)?;
+        known("the metadata", all, &keys)?;
+        let version = all.get("version").map_or(Ok(0), |v| whole("version", v))?;
+        if version != VERSION {
+            return Err(format!(
+                "its format has version {version}; this program reads version {VERSION}"
+            ));
+        }
+        let ranks = whole("ranks", all.get("ranks").unwrap_or(&Value::Null))?;
+        let ranks = u32::try_from(ranks)
+            .ok()
+            .filter(|&ranks| (1..1 << 30).contains(&ranks));
+        let ranks = ranks.ok_or("\"ranks\" must be a number of 1 to 2^30")?;
+        let mut workload = Workload {
+            ranks,
+            ..Workload::default()
+        };
+        for (name, members) in part(all, "groups")? {
+            workload.groups.push(group(name, members, ranks)?);
+        }
+        for (key, value) in part(all, "options")? {
+            set_option(&mut workload.options, key, value)?;
+        }
+        let options = &workload.options;
+        if options.rendezvous_above_bytes.is_some() && options.matching != Matching::TagAndSource {
+            return Err("rendezvous_above_bytes needs matching \"tag-and-source\"".to_owned());
+        }
+        if let Some(triggers) = all.get("triggers").filter(|value| !value.is_null()) {
+            let triggers = triggers.as_array().ok_or("\"triggers\" must be a list")?;
+            for value in triggers {
+                workload.triggers.push(trigger(value)?);
+            }
+        }
+        Ok(Self {
+            workload,
+            source: part(all, "source")?
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect(),
+        })
+    }
+}
+
+fn object<'a>(what: &str, value: &'a Value) -> Result<&'a Map<String, Value>, String> {
+    value
+        .as_object()
+        .ok_or_else(|| format!("{what} must be an object, not {value}"))
+}
+
+fn known(what: &str, all: &Map<String, Value>, keys: &[&str]) -> Result<(), String> {
+    match all.keys().find(|key| !keys.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => {
+            let hint = nearest(key, keys.iter().copied());
+            let hint = hint.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
+            Err(format!("{what} has no key \"{key}\"{hint}"))
+        }
+    }
+}
+
+fn part<'a>(
+    all: &'a Map<String, Value>,
+    key: &str,
+) -> Result<impl Iterator<Item = (&'a String, &'a Value)> + use<'a>, String> {
+    let value = all.get(key).filter(|value| !value.is_null());
+    let part = value.map(|value| object(&format!("\"{key}\""), value));
+    Ok(part.transpose()?.into_iter().flatten())
+}
+
+fn whole(key: &str, value: &Value) -> Result<u64, String> {
+    value
+        .as_u64()
+        .ok_or_else(|| format!("\"{key}\" must be a whole number from 0 on, not {value}"))
+}
+
+fn group(name: &str, members: &Value, ranks: u32) -> Result<Group, String> {
+    let list = members.as_array();
+    let list = list.ok_or_else(|| format!("group \"{name}\" must be a list of ranks"))?;
+    let mut members = Vec::with_capacity(list.len());
+    for value in list {
+        let rank = whole(&format!("a rank of group {name}"), value)?;
+        if rank >= u64::from(ranks) {
+            let last = ranks - 1;
+            return Err(format!(
+                "group \"{name}\" has rank {rank}; ranks are 0 to {last}"
+            ));
+        }
+        members.push(rank as u32);
+    }
+    let different: BTreeSet<_> = members.iter().collect();
+    if members.is_empty() || different.len() < members.len() {
+        return Err(format!(
+            "group \"{name}\" must have at least one rank, and none twice"
+        ));
+    }
+    Ok(Group {
+        name: name.to_owned(),
+        ranks: members.into(),
+    })
+}
+
+fn trigger(value: &Value) -> Result<Trigger, String> {
+    let all = object("a trigger", value)?;
+    known("a trigger", all, &["kind", "count"])?;
+    let count = all
+        .get("count")
+        .map(|count| whole("count", count))
+        .transpose()?;
+    let kind = match (all.get("kind").and_then(Value::as_str), count) {
+        (Some("one-shot"), None) => TriggerKind::OneShot,
+        (Some("multi-shot"), None) => TriggerKind::MultiShot,
+        (Some("barrier"), Some(count)) if (1..1 << 32).contains(&count) => TriggerKind::Barrier {
+            count: count as u32,
+        },
+        _ => {
+            return Err(format!(
+                "a trigger is of kind one-shot or multi-shot, or a barrier with a count from 1 on, not {value}"
+            ));
+        }
+    };
+    Ok(Trigger { kind })
+}
+
+/// The value of an option that is one of several words.
+fn word<T: Copy>(key: &str, value: &Value, words: &[(&str, T)]) -> Result<T, String> {
+    let found = words.iter().find(|(word, _)| value.as_str() == Some(word));
+    found.map(|&(_, meaning)| meaning).ok_or_else(|| {
+        let words: Vec<_> = words
+            .iter()
+            .map(|(word, _)| format!("\"{word}\""))
+            .collect();
+        format!(
+            "option \"{key}\" is {value}; expected {}",
+            words.join(" or ")
+        )
+    })
+}
+
+fn per_byte(key: &str, value: &Value) -> Result<PerByte, String> {
+    let number = value.as_f64().and_then(PerByte::from_ps);
+    number.ok_or_else(|| format!("option \"{key}\" is {value}; expected ps per byte, from 0 on"))
+}
+
+/// Longest time of an option, ps: an hour.
+const MOST_PS: u64 = 3_600_000_000_000_000;
+
+fn time(key: &str, value: &Value) -> Result<u64, String> {
+    let ps = whole(key, value)?;
+    if ps > MOST_PS {
+        return Err(format!(
+            "option \"{key}\" is {ps} ps; at most {MOST_PS} (an hour) is possible"
+        ));
+    }
+    Ok(ps)
+}
+
+/// All options of docs/workloads.md.
+pub const OPTIONS: [&str; 15] = [
+    "matching",
+    "send_end",
+    "rendezvous_above_bytes",
+    "rendezvous_message_bytes",
+    "queue_pairs",
+    "ready_order",
+    "send_holds_to_end",
+    "receive_holds_while_waiting",
+    "overhead_ps",
+    "overhead_per_byte_ps",
+    "gap_ps",
+    "gap_per_byte_ps",
+    "reduction_ps",
+    "reduction_per_byte_ps",
+    "algorithms",
+];
+
+/// Sets one option.
+///
+/// # Errors
+/// If there is no such option, or the value cannot be.
+pub fn set_option(options: &mut Options, key: &str, value: &Value) -> Result<(), String> {
+    let truth = |key: &str| {
+        let truth = value.as_bool();
+        truth.ok_or_else(|| format!("option \"{key}\" is {value}; expected true or false"))
+    };
+    match key {
+        "matching" => {
+            options.matching = word(
+                key,
+                value,
+                &[
+                    ("tag-and-source", Matching::TagAndSource),
+                    ("bytes", Matching::Bytes),
+                    ("none", Matching::None),
+                ],
+            )?;
+        }
+        "send_end" => {
+            let words = [
+                ("eager", SendEnd::Eager),
+                ("acknowledged", SendEnd::Acknowledged),
+            ];
+            options.send_end = word(key, value, &words)?;
+        }
+        "rendezvous_above_bytes" => {
+            options.rendezvous_above_bytes = match value {
+                Value::Null => None,
+                value => Some(whole(key, value)?),
+            };
+        }
+        "rendezvous_message_bytes" => options.rendezvous_message_bytes = whole(key, value)?,
+        "queue_pairs" => {
+            let words = [
+                ("per-channel", QueuePairs::PerChannel),
+                ("per-message", QueuePairs::PerMessage),
+            ];
+            options.queue_pairs = word(key, value, &words)?;
+        }
+        "ready_order" => {
+            options.ready_order = word(
+                key,
+                value,
+                &[
+                    ("index", ReadyOrder::Index),
+                    ("first-ready", ReadyOrder::FirstReady),
+                    ("last-ready", ReadyOrder::LastReady),
+                ],
+            )?;
+        }
+        "send_holds_to_end" => options.send_holds_to_end = truth(key)?,
+        "receive_holds_while_waiting" => options.receive_holds_while_waiting = truth(key)?,
+        "overhead_ps" => options.overhead_ps = time(key, value)?,
+        "overhead_per_byte_ps" => options.overhead_per_byte = per_byte(key, value)?,
+        "gap_ps" => options.gap_ps = time(key, value)?,
+        "gap_per_byte_ps" => options.gap_per_byte = per_byte(key, value)?,
+        "reduction_ps" => options.reduction_ps = time(key, value)?,
+        "reduction_per_byte_ps" => options.reduction_per_byte = per_byte(key, value)?,
+        "algorithms" => {
+            for (kind, algorithm) in object("option \"algorithms\"", value)? {
+                let kind = CollectiveKind::of_word(kind).ok_or_else(|| {
+                    let kinds = CollectiveKind::ALL.map(CollectiveKind::word);
+                    format!(
+                        "option \"algorithms\" has no kind \"{kind}\"; expected {}",
+                        kinds.join(", ")
+                    )
+                })?;
+                let text = algorithm.as_str();
+                let text =
+                    text.ok_or_else(|| format!("the algorithm of {kind} must be a string"))?;
+                Algorithm::parse(text)?;
+                options.algorithms.insert(kind, text.into());
+            }
+        }
+        _ => {
+            let hint = nearest(key, OPTIONS);
+            let hint = hint.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
+            return Err(format!("there is no option \"{key}\"{hint}"));
+        }
+    }
+    Ok(())
+}

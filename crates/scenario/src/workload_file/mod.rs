@@ -1,0 +1,308 @@
+//! Workloads with dependencies in Parquet files, as docs/workloads.md describes them. // OPS-04
+//!
+//! A file is read twice: once as a whole, to check it and to find which rows each rank has, and
+//! once block by block while the run goes.
+
+mod columns;
+mod header;
+
+pub use header::Header;
+
+use columns::{Columns, Row};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection,
+    RowSelector,
+};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use traffic::Error;
+use traffic::operations::{Block, Operation, Source, Workload, needed_at};
+
+/// Most operations of a block.
+const ROWS_PER_BLOCK: u32 = 1024;
+
+/// A row group with at most this many rows is kept decoded until another one is needed.
+const ROWS_KEPT: i64 = 65_536;
+
+/// A workload in a file. Its memory is some bytes for each block of operations, and the row group
+/// that was read last.
+#[derive(Debug)]
+pub struct WorkloadFile {
+    path: PathBuf,
+    file: File,
+    metadata: ArrowReaderMetadata,
+    /// What holds for all ranks.
+    pub header: Header,
+    workload: Arc<Workload>,
+    blocks: Vec<BlockInfo>,
+    /// By rank: its first block, and its number of operations. One more entry at the end.
+    ranks: Vec<(usize, u32)>,
+    /// First row of each row group, and the end.
+    groups: Vec<u64>,
+    kept: Mutex<Option<(usize, Arc<Columns>)>>,
+}
+
+/// Operations of one rank that follow each other, in one row group.
+#[derive(Clone, Copy, Debug)]
+struct BlockInfo {
+    first_row: u64,
+    first_index: u32,
+    count: u32,
+    /// See [`Block::next_at`], for this block and those of its rank behind it.
+    needed_at: u32,
+}
+
+impl WorkloadFile {
+    /// Opens a file and checks all of it.
+    ///
+    /// # Errors
+    /// Says what is wrong, with the file and the row.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let wrong = |what: String| Error::new(format!("{}: {what}", path.display()));
+        let file = File::open(path).map_err(|error| wrong(format!("cannot read: {error}")))?;
+        // Types are those of Parquet, not those that the writing program had in memory.
+        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        let metadata = ArrowReaderMetadata::load(&file, options)
+            .map_err(|error| wrong(format!("this is no Parquet file: {error}")))?;
+        let pairs = metadata.metadata().file_metadata().key_value_metadata();
+        let text = pairs
+            .into_iter()
+            .flatten()
+            .find(|pair| pair.key == header::KEY)
+            .and_then(|pair| pair.value.as_deref());
+        let text = text.ok_or_else(|| {
+            wrong(format!(
+                "this is no workload: its metadata has no entry \"{}\"; write it with the Python module backwater.workloads",
+                header::KEY
+            ))
+        })?;
+        let header = Header::parse(text).map_err(wrong)?;
+        columns::check_types(metadata.schema()).map_err(wrong)?;
+        let mut groups = vec![0];
+        for group in metadata.metadata().row_groups() {
+            groups.push(groups[groups.len() - 1] + group.num_rows() as u64);
+        }
+        let mut opened = Self {
+            path: path.to_owned(),
+            file,
+            metadata,
+            workload: Arc::new(header.workload.clone()),
+            header,
+            blocks: Vec::new(),
+            ranks: Vec::new(),
+            groups,
+            kept: Mutex::new(None),
+        };
+        opened.scan()?;
+        Ok(opened)
+    }
+
+    /// What holds for all ranks.
+    #[must_use]
+    pub fn workload(&self) -> Arc<Workload> {
+        Arc::clone(&self.workload)
+    }
+
+    /// Number of operations of all ranks.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.groups[self.groups.len() - 1]
+    }
+
+    fn wrong(&self, what: impl std::fmt::Display) -> Error {
+        Error::new(format!("{}: {what}", self.path.display()))
+    }
+
+    /// Reads the whole file once: checks each operation, and notes where each rank's blocks are.
+    fn scan(&mut self) -> Result<(), Error> {
+        let workload = self.workload();
+        let path = self.path.clone();
+        let told = |what: String| Error::new(format!("{}: {what}", path.display()));
+        let mut checker = columns::Checker::new(&workload);
+        let mut expected = Row { rank: 0, index: 0 };
+        self.ranks.push((0, 0));
+        for group in 0..self.groups.len() - 1 {
+            let columns = self.decode(group, None)?;
+            let mut block: Vec<Operation> = Vec::new();
+            for at in 0..columns.rows() {
+                let file_row = self.groups[group] + at as u64;
+                let in_row = |what: String| told(format!("row {file_row}: {what}"));
+                let row = columns.row(at).map_err(in_row)?;
+                while row.rank > expected.rank && row.index == 0 {
+                    if row.rank >= workload.ranks {
+                        let last = workload.ranks - 1;
+                        let what = format!("rank {}; ranks are 0 to {last}", row.rank);
+                        return Err(in_row(what));
+                    }
+                    self.close(&mut block, file_row, &expected);
+                    expected = Row {
+                        rank: expected.rank + 1,
+                        index: 0,
+                    };
+                    self.ranks.push((self.blocks.len(), 0));
+                }
+                if row != expected {
+                    let what = format!(
+                        "operation {} of rank {}, where operation {} of rank {} was expected; rows are sorted by rank and index, without gaps",
+                        row.index, row.rank, expected.index, expected.rank
+                    );
+                    return Err(in_row(what));
+                }
+                let operation = columns
+                    .operation(at, &workload)
+                    .and_then(|operation| {
+                        checker.check(row, &operation)?;
+                        Ok(operation)
+                    })
+                    .map_err(|what| {
+                        let name = columns
+                            .name(at)
+                            .map_or(String::new(), |n| format!(" \"{n}\""));
+                        let Row { rank, index } = row;
+                        self.wrong(format!("rank {rank}, operation {index}{name}: {what}"))
+                    })?;
+                block.push(operation);
+                expected.index += 1;
+                if block.len() == ROWS_PER_BLOCK as usize {
+                    self.close(&mut block, file_row + 1, &expected);
+                }
+            }
+            self.close(&mut block, self.groups[group + 1], &expected);
+        }
+        while self.ranks.len() <= workload.ranks as usize {
+            self.ranks.push((self.blocks.len(), 0));
+        }
+        // What is needed at a block is needed for those behind it too.
+        for rank in 0..workload.ranks as usize {
+            let mut least = u32::MAX;
+            for block in self.blocks[self.ranks[rank].0..self.ranks[rank + 1].0]
+                .iter_mut()
+                .rev()
+            {
+                least = least.min(block.needed_at);
+                block.needed_at = least;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the block that ends before a row.
+    fn close(&mut self, block: &mut Vec<Operation>, end_row: u64, expected: &Row) {
+        if let Some(needed_at) = needed_at(block.iter()) {
+            let count = block.len() as u32;
+            self.blocks.push(BlockInfo {
+                first_row: end_row - u64::from(count),
+                first_index: expected.index - count,
+                count,
+                needed_at,
+            });
+            self.ranks.last_mut().expect("a rank is open").1 += count;
+            block.clear();
+        }
+    }
+
+    /// Decodes a row group, or (first row, number) of its rows.
+    fn decode(&self, group: usize, part: Option<(usize, usize)>) -> Result<Columns, Error> {
+        let batches = self.batches(group, part, None)?;
+        Columns::new(batches).map_err(|what| self.wrong(what))
+    }
+
+    fn batches(
+        &self,
+        group: usize,
+        part: Option<(usize, usize)>,
+        column: Option<&str>,
+    ) -> Result<Vec<arrow_array::RecordBatch>, Error> {
+        let file = self.file.try_clone();
+        let file = file.map_err(|error| self.wrong(format!("cannot read: {error}")))?;
+        let metadata = self.metadata.clone();
+        let rows = self.groups[group + 1] - self.groups[group];
+        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata)
+            .with_row_groups(vec![group])
+            .with_batch_size(rows.max(1) as usize);
+        if let Some((first, count)) = part {
+            builder = builder.with_row_selection(RowSelection::from(vec![
+                RowSelector::skip(first),
+                RowSelector::select(count),
+            ]));
+        }
+        if let Some(column) = column {
+            let mask = ProjectionMask::columns(builder.parquet_schema(), [column]);
+            builder = builder.with_projection(mask);
+        }
+        let read = || {
+            builder
+                .build()?
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(Into::into)
+        };
+        read().map_err(|error: parquet::errors::ParquetError| {
+            self.wrong(format!(
+                "cannot read: {error}; compress it with Snappy or not at all"
+            ))
+        })
+    }
+
+    /// The block that has an operation, and its row group.
+    fn block_of(&self, rank: u32, index: u32) -> (usize, usize) {
+        let (from, to) = (self.ranks[rank as usize].0, self.ranks[rank as usize + 1].0);
+        let blocks = &self.blocks[from..to];
+        let at = from + blocks.partition_point(|block| block.first_index <= index) - 1;
+        let row = self.blocks[at].first_row;
+        let group = self.groups.partition_point(|&first| first <= row) - 1;
+        (at, group)
+    }
+}
+
+impl Source for WorkloadFile {
+    fn count(&self, rank: u32) -> u32 {
+        self.ranks[rank as usize].1
+    }
+
+    fn read(&self, rank: u32, from: u32) -> Result<Block, Error> {
+        if from >= self.count(rank) {
+            return Ok(Block::default());
+        }
+        let (at, group) = self.block_of(rank, from);
+        let block = self.blocks[at];
+        let skipped = from - block.first_index;
+        let first = (block.first_row - self.groups[group]) as usize + skipped as usize;
+        let count = (block.count - skipped) as usize;
+        let group_rows = self.groups[group + 1] - self.groups[group];
+        let (columns, first) = if group_rows as i64 <= ROWS_KEPT {
+            let mut kept = self.kept.lock().expect("no thread fails while it reads");
+            let columns = match &*kept {
+                Some((number, columns)) if *number == group => Arc::clone(columns),
+                _ => {
+                    let columns = Arc::new(self.decode(group, None)?);
+                    *kept = Some((group, Arc::clone(&columns)));
+                    columns
+                }
+            };
+            (columns, first)
+        } else {
+            (Arc::new(self.decode(group, Some((first, count)))?), 0)
+        };
+        let operations = (first..first + count)
+            .map(|at| columns.operation(at, &self.workload))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|what| self.wrong(what))?;
+        let last = block.first_index + block.count == self.count(rank);
+        Ok(Block {
+            operations,
+            next_at: (!last).then(|| self.blocks[at + 1].needed_at),
+        })
+    }
+
+    fn name(&self, rank: u32, index: u32) -> Option<String> {
+        let (at, group) = self.block_of(rank, index);
+        let block = self.blocks[at];
+        let row = block.first_row + u64::from(index - block.first_index) - self.groups[group];
+        let batches = self
+            .batches(group, Some((row as usize, 1)), Some("name"))
+            .ok()?;
+        Columns::new(batches).ok()?.name(0)
+    }
+}
