@@ -88,6 +88,7 @@ def _notices(runs: Mapping[str, Run], about: Mapping[str, Any]) -> str:
     ]
     if about.get("interrupted"):
         lines.append(("bad", "The comparison was interrupted: only a part of it is here."))
+    lines += [("doubt", html.escape(note)) for note in about.get("notes", [])]
     for name, run in runs.items():
         if run.partial:
             at = run.summary["end_ps"] / 1e9

@@ -163,6 +163,13 @@ def test_a_network_that_is_too_large_is_shown_without_hosts_or_not(
     assert network.gather({"bfc": run}) is None
 
 
+def test_runs_of_different_networks_have_no_common_picture(
+    comparison: backwater.Comparison, bare: backwater.Run
+) -> None:
+    assert network.gather(dict(comparison)) is not None
+    assert network.gather({"bfc": comparison["bfc"], "bare": bare}) is None
+
+
 def test_the_page_needs_no_network(page: str) -> None:
     own = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
     addresses = re.findall(r'(?:src|href)="([^"]*)"', own)

@@ -32,6 +32,7 @@ def results(
     sweep = root.parent / "sweep.toml"
     sweep.write_text(f'scenario = "{tiny}"\nschemes = ["bfc"]\nseeds = [1, 2]\n')
     backwater.sweep(sweep, out=root / "campaign", jobs=1, report=False)
+    backwater.run(tiny, seed=99, out=root / "other")
     (root / "notes.txt").write_text("a secret")
     (root.parent / "outside").mkdir()
     shutil.copytree(comparison["bfc"].path, root.parent / "outside" / "run")
@@ -194,6 +195,10 @@ def test_it_lists_and_reports(server: Server) -> None:
         assert (status, '<figure id="' in report) == (200, True)
     _, _, both = send(server, "/compare?run=both/bfc&run=both/dcqcn")
     assert 'data-scheme="dcqcn"' in both
+    assert "several scenarios or seeds" not in both
+    _, _, mixed = send(server, "/compare?run=both/bfc&run=both/dcqcn&run=other")
+    assert "several scenarios or seeds" in mixed
+    assert 'data-scheme="both/bfc"' in mixed
     assert send(server, "/compare")[0] == 400
     assert send(server, "/report?path=none")[0] == 404
 

@@ -51,8 +51,15 @@ class Layout:
 
 
 def gather(runs: Mapping[str, Run]) -> dict[str, Any] | None:
-    """Return the picture as data of the page; None where the network is too large for it."""
-    layout = lay_out(next(iter(runs.values())))
+    """Return the picture as data of the page.
+
+    None where the network is too large for it, or where the runs are not of the same network.
+    """
+    first, *others = runs.values()
+    ends = ["node", "port", "peer", "rate_bps"]
+    if any(not run.ports.select(ends).equals(first.ports.select(ends)) for run in others):
+        return None
+    layout = lay_out(first)
     if layout is None:
         return None
     end_ps = max(run.summary["end_ps"] for run in runs.values())

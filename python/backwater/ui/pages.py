@@ -229,10 +229,14 @@ def comparison(folder: Folder, names: Sequence[str]) -> str:
     from backwater.report import render
 
     runs = {name: folder.run(name) for name in dict.fromkeys(names)}
-    schemes = [one.scheme for one in runs.values()]
-    if len(set(schemes)) == len(schemes) and len({one.name for one in runs.values()}) == 1:
-        return render({one.scheme: one for one in runs.values()})
-    return render(runs)
+    schemes = {one.scheme for one in runs.values()}
+    if len({(one.name, one.seed) for one in runs.values()}) > 1:
+        note = (
+            "These runs are of several scenarios or seeds, so not all of them had the same flows. "
+            "What stands above is that of the first."
+        )
+        return render(runs, {"notes": [note]})
+    return render({one.scheme: one for one in runs.values()} if len(schemes) == len(runs) else runs)
 
 
 def refusal(status: int, why: str) -> str:
