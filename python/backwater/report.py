@@ -14,7 +14,7 @@ from backwater.files import write_whole
 from backwater.page import figures, network
 from backwater.page.charts import Table, table_html
 from backwater.page.document import document, header
-from backwater.tables import ROWS, audit, best, text
+from backwater.tables import audit, best, rows_of, text
 from backwater.units import bytes_text, time_text
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _table(runs: Mapping[str, Run]) -> str:
         for name in runs
     )
     rows = []
-    for group, members in groupby(ROWS, key=lambda row: row.group):
+    for group, members in groupby(rows_of(summaries.values()), key=lambda row: row.group):
         rows.append(
             f'<tr class="group"><th scope="rowgroup" colspan="{len(runs) + 1}">{group}</th></tr>'
         )

@@ -102,6 +102,21 @@ class Run:
         return self._table("flows")
 
     @cached_property
+    def operations(self) -> polars.DataFrame:
+        """A row per operation of a workload that has ended: rank, kind, bytes, times, predecessors."""
+        return self.table("operations")
+
+    @cached_property
+    def collectives(self) -> polars.DataFrame:
+        """A row per collective that all its ranks have ended: times, bandwidths, the last rank."""
+        return self.table("collectives")
+
+    @cached_property
+    def ranks(self) -> polars.DataFrame:
+        """A row per rank of a workload: time computing, exposed communication, idle time."""
+        return self.table("ranks")
+
+    @cached_property
     def ports(self) -> polars.DataFrame:
         """A row per port (its sending direction): what it carried, marked, dropped, waited."""
         return self._table("ports")
@@ -281,10 +296,10 @@ class Run:
         examples = {table["name"]: table["record"] for table in TABLES}
         if name not in examples:
             raise RunError(f"there is no table `{name}`; there are {', '.join(examples)}")
-        if examples[name] is not None and not (self.path / f"{name}.parquet").exists():
-            raise RunError(
-                f"{self.path}: {name} was not recorded; add [record] with {examples[name]}"
-            )
+        example = examples[name]
+        if example is not None and not (self.path / f"{name}.parquet").exists():
+            how = example if example.startswith("[") else f"[record] with {example}"
+            raise RunError(f"{self.path}: {name} was not recorded; add {how}")
         return self._table(name)
 
     def _table(self, name: str) -> polars.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,10 @@ def _count(value: int) -> str:
     return f"{value:,}"
 
 
+def _gigabits(value: float) -> str:
+    return f"{value / 1e9:,.1f}"
+
+
 def _millions(value: float) -> str:
     return f"{value / 1e6:.2f}"
 
@@ -81,6 +85,18 @@ def _slowdown_rows() -> list[Row]:
     ]
 
 
+def _of_workloads(
+    key: str, worst: Callable[[Iterable[float]], float] = max
+) -> Callable[[Summary], float | None]:
+    """Return the worst value of all workloads; nothing where one has none, or there are none."""
+
+    def value(summary: Summary) -> float | None:
+        values = [workload[key] for workload in summary.get("workloads", [])]
+        return worst(values) if values and None not in values else None
+
+    return value
+
+
 def _core_wire(summary: Summary) -> float | None:
     return None if summary["core"] is None else summary["core"]["wire"]
 
@@ -88,6 +104,9 @@ def _core_wire(summary: Summary) -> float | None:
 def _carried(summary: Summary) -> float | None:
     return None if summary["core"] is None else summary["core"]["carried"]
 
+
+WORKLOADS = "Workloads"
+"""The group of rows that only runs with workloads have."""
 
 ROWS: list[Row] = [
     *_slowdown_rows(),
@@ -129,6 +148,37 @@ ROWS: list[Row] = [
         "unfinished",
         lambda s: s["flows"]["unfinished"],
         _count,
+        lower_is_better=True,
+    ),
+    Row(
+        WORKLOADS,
+        "time of all steps (ms)",
+        "workload_took_ps",
+        _of_workloads("took_ps"),
+        _milliseconds,
+        lower_is_better=True,
+    ),
+    Row(
+        WORKLOADS,
+        "longest collective (ms)",
+        "workload_max_collective_ps",
+        _of_workloads("max_collective_ps"),
+        _milliseconds,
+        lower_is_better=True,
+    ),
+    Row(
+        WORKLOADS,
+        "bus bandwidth, mean (Gbps)",
+        "workload_mean_bus_bps",
+        _of_workloads("mean_bus_bps", min),
+        _gigabits,
+    ),
+    Row(
+        WORKLOADS,
+        "exposed communication, mean (ms)",
+        "workload_mean_exposed_ps",
+        _of_workloads("mean_exposed_ps"),
+        _milliseconds,
         lower_is_better=True,
     ),
     Row("Utilisation", "core, payload, window (%)", "core_carried", _carried, _percent),
@@ -176,6 +226,12 @@ def audit(summary: Summary) -> str:
     if summary["partial"]:
         return "interrupted"
     return "ok"
+
+
+def rows_of(summaries: Iterable[Summary]) -> list[Row]:
+    """Return the rows of a table of these runs: those of workloads only where there are some."""
+    workloads = any("workloads" in summary for summary in summaries)
+    return [row for row in ROWS if workloads or row.group != WORKLOADS]
 
 
 def text(row: Row, summary: Summary) -> str:

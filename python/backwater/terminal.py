@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from backwater.tables import ROWS, best, text
+from backwater.tables import best, rows_of, text
 
 if TYPE_CHECKING:
     from backwater.results import Run
@@ -18,7 +18,7 @@ def print_table(runs: Mapping[str, Run]) -> None:
     """Print the table of results on standard output; nothing of it is cut."""
     summaries = {name: run.summary for name, run in runs.items()}
     lines: list[list[_Cell]] = [[("", ""), *((name, _BOLD) for name in runs)]]
-    for group, rows in groupby(ROWS, key=lambda row: row.group):
+    for group, rows in groupby(rows_of(summaries.values()), key=lambda row: row.group):
         lines.append([(group, _CYAN)])
         for row in rows:
             if row.key == "digest":

@@ -85,6 +85,8 @@ pub trait Sink {
     }
     /// What a flow waits for from now on (NICs only). May repeat itself.
     fn flow_waits(&mut self, _flow: u32, _wait: Wait) {}
+    /// The last missing byte of a flow has come to its receiver (NICs only).
+    fn delivered(&mut self, _flow: u32) {}
     /// The last acknowledgement of a flow came back to its sender (NICs only).
     fn finished(&mut self, end: FlowEnd);
 }

@@ -8,5 +8,6 @@ pub mod paths;
 pub mod record;
 pub mod routing;
 pub mod topology;
+pub mod workload;
 
 pub use engine::measure;

@@ -345,7 +345,13 @@ fn table_entries() -> Vec<Value> {
         let tables = (measure.tables)().into_iter();
         tables.map(|table| entry(&table, Some(measure.example)))
     });
-    always.into_iter().chain(requested).collect()
+    let workloads = fabric::record::workload_tables();
+    let workloads = workloads.map(|table| entry(&table, Some("[[workload]]")));
+    always
+        .into_iter()
+        .chain(requested)
+        .chain(workloads)
+        .collect()
 }
 
 /// What is built in, as JSON.

@@ -16,6 +16,7 @@ fn tables() -> impl Iterator<Item = String> {
     let optional = MEASURES.iter().flat_map(|measure| (measure.tables)());
     fabric::record::tables()
         .into_iter()
+        .chain(fabric::record::workload_tables())
         .chain(optional)
         .map(|table| table.file())
 }

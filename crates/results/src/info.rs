@@ -42,6 +42,8 @@ pub struct RunInfo {
     pub nodes: Vec<NodeInfo>,
     /// Names of the traffic sources, in the numbering of the run.
     pub sources: Vec<String>,
+    /// Names of the workloads, which are the last of these sources.
+    pub workloads: Vec<String>,
     /// Flows that start earlier are warm-up: in the tables, not in the statistics.
     pub measure_from_ps: u64,
     /// When the last arrivals window closes; loads and buffer statistics are taken up to here.

@@ -11,6 +11,7 @@ mod info;
 mod stats;
 mod summary;
 mod table;
+mod workloads;
 mod writer;
 
 pub use error::Error;
@@ -21,4 +22,5 @@ pub use summary::{
     ViolationLine,
 };
 pub use summary::{LONG_FROM_BYTES, SHORT_UP_TO_BYTES};
+pub use workloads::WorkloadSummary;
 pub use writer::Writer;

@@ -2,11 +2,13 @@
 
 use crate::info::{AskedLoad, NodeInfo, RunInfo};
 use crate::stats::{Bins, Distribution, Histogram};
+use crate::workloads::{WorkloadSummary, WorkloadTally};
 use dataplane::nic::DrivenCounters;
 use dataplane::sink::DropCause;
 use fabric::measure::MEASURES;
 use fabric::record::{
-    BufferSample, Counters, DROP_NAMES, Ending, FlowRecord, Outcome, PortRecord, Rows, ThreadUse,
+    BufferSample, CollectiveRecord, Counters, DROP_NAMES, Ending, FlowRecord, Outcome, PortRecord,
+    RankRecord, Rows, ThreadUse,
 };
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -72,6 +74,9 @@ pub struct Summary {
     pub counters: BTreeMap<&'static str, u64>,
     /// How fast the simulator was.
     pub performance: Performance,
+    /// What became of workloads; without any the key is left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<WorkloadSummary>,
     /// Checks that were made and held.
     pub checks: Vec<String>,
     /// Checks that did not hold.
@@ -378,6 +383,7 @@ pub(crate) struct Tally {
     too_fast_count: u64,
     /// Bins of the tables with percentiles, by their keys.
     bins: BTreeMap<&'static str, Bins>,
+    workloads: WorkloadTally,
 }
 
 impl Tally {
@@ -409,6 +415,7 @@ impl Tally {
             carried: Payload::default(),
             too_fast: Vec::new(),
             too_fast_count: 0,
+            workloads: WorkloadTally::default(),
             bins: BTreeMap::new(),
         }
     }
@@ -513,6 +520,10 @@ impl Tally {
             flows.iter().for_each(|record| self.flow(record));
         } else if let Some(samples) = rows.of::<BufferSample>() {
             samples.iter().for_each(|sample| self.buffer(sample));
+        } else if let Some(ranks) = rows.of::<RankRecord>() {
+            self.workloads.ranks(ranks);
+        } else if let Some(collectives) = rows.of::<CollectiveRecord>() {
+            self.workloads.collectives(collectives);
         } else if let Some((key, _)) = rows.table().summary {
             let counts = self.bins.entry(key).or_default();
             for (bin, samples) in rows.bins() {
@@ -577,6 +588,7 @@ impl Tally {
             drops: drops(&outcome.counters),
             counters: counters(outcome),
             performance: performance(outcome, wall_seconds),
+            workloads: self.workloads.summaries(&self.info.sources),
             checks: self.checks(outcome),
             violations,
             deadlocks: self.deadlocks(outcome),

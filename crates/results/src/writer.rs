@@ -4,7 +4,7 @@ use crate::info::RunInfo;
 use crate::summary::{Summary, Tally};
 use crate::table::{Names, ROWS_PER_PART, TableFile};
 use crate::{Error, directory};
-use fabric::record::{Outcome, PortRecord, Recorder, Rows};
+use fabric::record::{Outcome, PortRecord, Recorder, Rows, workload_tables};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -35,7 +35,12 @@ impl Writer {
         let lock = directory::claim(dir, force)?;
         let tables = fabric::record::tables()
             .into_iter()
-            .chain(info.record.tables());
+            .chain(info.record.tables())
+            .chain(
+                workload_tables()
+                    .into_iter()
+                    .filter(|_| !info.workloads.is_empty()),
+            );
         let tables = tables.map(|table| TableFile::create(dir, table));
         let writer = Self {
             _lock: lock,

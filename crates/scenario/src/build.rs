@@ -9,6 +9,7 @@ use fabric::backpressure_graph::BackpressureGraph;
 use fabric::engine::{Clock, FlowPaths, Plan, Threads, flow_paths};
 use fabric::routing::{RoutingError, routes};
 use fabric::topology::Graph;
+use fabric::workload::{Job, Jobs};
 use traffic::{Feed, Flow, Hosts};
 
 use crate::check::surroundings;
@@ -117,6 +118,14 @@ impl Scenario {
         self.build().map(|built| flow_paths(built.plan))
     }
 
+    /// The workloads, numbered behind the sources of traffic.
+    fn jobs(&self) -> Vec<Job> {
+        let numbers = self.spec.traffic.len() as u16..;
+        let jobs = numbers.zip(&self.spec.workloads);
+        jobs.map(|(number, workload)| workload.job(number))
+            .collect()
+    }
+
     /// Everything that the engine needs.
     ///
     /// # Errors
@@ -143,7 +152,11 @@ impl Scenario {
                 feed,
                 error: traffic_error.clone(),
             }),
-            flows,
+            flows: flows.filter(|_| self.spec.workloads.is_empty()),
+            jobs: Jobs {
+                jobs: self.jobs().into(),
+                error: traffic_error.clone(),
+            },
             seed: self.spec.seed,
             until_ps: self.spec.run.until_ps,
             probe_ps: self.spec.run.probe_ps,

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use dataplane::param::{Fallback, Kind, Param};
 
-use crate::keys::{FAILURE, FAILURES, HOST, ROOT, RUN, SERVERS, SWITCH, TOPOLOGY, TRAFFIC};
+use crate::keys::{
+    FAILURE, FAILURES, HOST, ROOT, RUN, SERVERS, SWITCH, TOPOLOGY, TRAFFIC, WORKLOAD,
+};
 use crate::problem::Code;
 use crate::scheme;
 use crate::units::{Dimension, RATE, SIZE, TIME};
@@ -23,6 +25,7 @@ pub fn key_tables() -> Vec<(String, String)> {
         named("switch", SWITCH),
         ("traffic".to_owned(), traffic()),
         ("patterns".to_owned(), patterns()),
+        named("workload", WORKLOAD),
         named("run", RUN),
         named("record", fabric::measure::PARAMS),
         ("files".to_owned(), files()),
@@ -138,7 +141,11 @@ fn files() -> String {
     let mut rows = Rows::new(&["file", "a row is", "columns"]);
     let requested = fabric::measure::MEASURES.iter();
     let requested = requested.flat_map(|measure| (measure.tables)());
-    for table in fabric::record::tables().into_iter().chain(requested) {
+    let workloads = fabric::record::workload_tables();
+    for table in (fabric::record::tables().into_iter())
+        .chain(requested)
+        .chain(workloads)
+    {
         let column = |column: fabric::record::table::ColumnInfo| {
             format!("`{}`: {}", column.name, clause(column.about))
         };

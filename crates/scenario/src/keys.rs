@@ -463,6 +463,109 @@ const HOSTS: Kind = Kind::Either(&[
     ]),
 ]);
 
+/// An entry of `[[workload]]`.
+pub(crate) const WORKLOAD: &[Param] = &[
+    Param::new("name", Kind::Text)
+        .needed("\"step\"")
+        .about("Name of the workload, its own; its messages are flows of this name."),
+    Param::word(
+        "collective",
+        &[
+            "all-reduce",
+            "all-gather",
+            "reduce-scatter",
+            "all-to-all",
+            "broadcast",
+            "barrier",
+        ],
+    )
+    .needed("\"all-reduce\"")
+    .about("What all ranks do together."),
+    Param::new("algorithm", Kind::Text)
+        .absent("`ring`; of an all-to-all `direct`, of a broadcast `binomial-tree`")
+        .about(
+            "How, with its parameters, such as `\"ring:channels=2\"`; docs/workloads.md lists them.",
+        ),
+    Param::size("size", 1, 1 << 40)
+        .needed("\"64MB\"")
+        .about("Bytes S of the whole vector, as docs/workloads.md says for each kind.")
+        .without("collective", &["barrier"], "a barrier moves no data"),
+    Param::count("repeats", 1, 1_000_000)
+        .default("1", "RNK-13", "our choice")
+        .about("How often, one after the other."),
+    Param::new("compute", INSTANT)
+        .default("\"0us\"", "RNK-13", "our choice")
+        .about("Each rank computes for this long before each of them."),
+    Param::count("ranks", 2, MAX_HOSTS)
+        .absent("one for each host, or as many as `placement` lists")
+        .about("How many ranks."),
+    Param::either(
+        "placement",
+        &[
+            Kind::Word(&["packed", "round-robin", "random"]),
+            Kind::List(&HOST),
+        ],
+    )
+    .default("\"packed\"", "RNK-14", "our choice")
+    .about(
+        "Hosts of the ranks: the first ones in a row, rack by rack in turn, drawn by the seed, or a list of hosts.",
+    ),
+    Param::new("start", INSTANT)
+        .default("\"0us\"", "RNK-14", "our choice")
+        .about("When all ranks start."),
+    Param::count("class", 0, MAX_TRAFFIC_CLASS)
+        .default("0", "RNK-01", "our choice")
+        .about("Traffic class of its messages; lower ones are served strictly first."),
+    Param::word("send_end", &["acknowledged", "eager"])
+        .default("\"acknowledged\"", "RNK-04", "our choice")
+        .about("A send ends with its last ACK, or when it is handed over."),
+    Param::flag("pxn")
+        .default("false", "RNK-07", "our choice")
+        .about(
+            "A message to another rail of another server goes first to the GPU of its own server on that rail.",
+        ),
+    Param::tables(
+        "slow",
+        "slow rank",
+        &[
+            Param::count("rank", 0, MAX_HOSTS)
+                .needed("3")
+                .about("The rank."),
+            Param::number("factor", 0.0, 1e6)
+                .needed("1.5")
+                .about("Its computations take this much longer."),
+        ],
+    )
+    .absent("no rank is slow")
+    .about("Stragglers."),
+    Param::table(
+        "noise",
+        &[
+            Param::word("kind", &["uniform", "lognormal", "delay"])
+                .needed("\"lognormal\"")
+                .about("What each computation draws: a factor of mean 1, or a delay."),
+            Param::fraction("width", 0.0, 1.0)
+                .needed("0.1")
+                .about("Factors are evenly spread up to this far from 1.")
+                .with("kind", &["uniform"], "only uniform noise has it"),
+            Param::number("sigma", 0.0, 10.0)
+                .needed("0.2")
+                .about("Standard deviation of the logarithm of the factor.")
+                .with("kind", &["lognormal"], "only log-normal noise has it"),
+            Param::fraction("probability", 0.0, 1.0)
+                .needed("0.01")
+                .about("How likely a computation is delayed.")
+                .with("kind", &["delay"], "only delays have it"),
+            Param::new("mean", INSTANT)
+                .needed("\"100us\"")
+                .about("Mean of the delay, which is exponential.")
+                .with("kind", &["delay"], "only delays have it"),
+        ],
+    )
+    .absent("computations take what is stated")
+    .about("Computations take longer or shorter by chance."),
+];
+
 /// An entry of `[[traffic]]`.
 pub(crate) const TRAFFIC: Variants = Variants {
     key: "pattern",

@@ -36,6 +36,7 @@ pub mod topology;
 mod traffic_spec;
 pub mod units;
 pub mod workload_file;
+mod workload_spec;
 
 pub use build::{BuildError, Built};
 pub use check::surroundings;
@@ -52,6 +53,7 @@ pub use schema::schema;
 pub use scheme::{SchemeConfig, SchemeSpec, Surroundings};
 pub use spec::{RunSpec, Scenario, Spec};
 pub use traffic_spec::{Frequency, MAX_FLOW_BYTES, MAX_TRAFFIC_CLASS, TrafficSpec};
+pub use workload_spec::WorkloadSpec;
 
 /// The preset of a scenario that names none (PRE-44).
 pub(crate) const DEFAULT_PRESET: &str = "bfc";

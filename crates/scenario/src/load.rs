@@ -24,11 +24,14 @@ use crate::spec::{RunSpec, Scenario, Spec};
 use crate::topology;
 use crate::traffic_spec::{self, Around, TrafficSpec};
 use crate::units::TIME;
+use crate::workload_spec;
 
 /// Largest scenario file.
 const MAX_SCENARIO_BYTES: u64 = 64 << 20;
 /// How long a run may go on after the last flow may start.
 const GRACE_PS: Time = 100_000_000_000;
+/// How long a run with workloads may go on: it ends when they do.
+const WORKLOAD_PS: Time = 1_000 * GRACE_PS;
 
 /// What the command line adds to a scenario.
 #[derive(Clone, Debug, Default)]
@@ -244,6 +247,15 @@ fn read_root(
             base,
         },
     );
+    let workloads = workload_spec::read(
+        &s,
+        &workload_spec::Around {
+            graph: graph.as_ref(),
+            topology: topology.as_ref(),
+            seed: seed.unwrap_or(1),
+            traffic: &traffic,
+        },
+    );
     let run = read_run(&s, &traffic);
     let record = record::read(&s, graph.as_ref(), &traffic, run.as_ref());
     let scheme = s.section("scheme").and_then(|inner| scheme::read(&inner));
@@ -257,6 +269,7 @@ fn read_root(
         buffer_bytes,
         reserved_bytes,
         traffic,
+        workloads: workloads?,
         run: run?,
         record: record?,
         scheme: scheme?,
@@ -365,8 +378,13 @@ fn read_run(root: &Section<'_>, traffic: &[TrafficSpec]) -> Option<RunSpec> {
     let values = values?;
     let last_start = traffic.iter().map(|t| t.window_ps.1).max().unwrap_or(0);
     let until = values.some_time("until").unwrap_or_else(|| {
-        let until = last_start + GRACE_PS;
-        let why = "default: 100 ms after the last flow may start";
+        let (until, why) = match root.has("workload") {
+            true => (WORKLOAD_PS, "default: workloads end when their ranks have"),
+            false => (
+                last_start + GRACE_PS,
+                "default: 100 ms after the last flow may start",
+            ),
+        };
         s.context
             .compute(&s.path, "until", format!("\"{}\"", TIME.show(until)), why);
         until

@@ -6,7 +6,9 @@ use crate::document::{Node, Table, Value};
 use crate::reader::{Context, Origin};
 
 /// Tables of a scenario in the order in which they are written out.
-const ORDER: &[&str] = &["topology", "switch", "traffic", "run", "record", "scheme"];
+const ORDER: &[&str] = &[
+    "topology", "switch", "traffic", "workload", "run", "record", "scheme",
+];
 
 /// The whole scenario as TOML that reads back as the same scenario.
 pub(crate) fn write(root: &Table, context: &Context, note: &str) -> String {

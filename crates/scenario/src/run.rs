@@ -159,7 +159,11 @@ impl Scenario {
             nodes: (0..self.graph.nodes())
                 .map(|n| node_info(&spec.topology, &self.graph, n))
                 .collect(),
-            sources: spec.traffic.iter().map(|t| t.name.clone()).collect(),
+            sources: (spec.traffic.iter().map(|t| &t.name))
+                .chain(spec.workloads.iter().map(|w| &w.name))
+                .cloned()
+                .collect(),
+            workloads: spec.workloads.iter().map(|w| w.name.clone()).collect(),
             measure_from_ps: spec.run.warmup_ps,
             measure_to_ps: last_arrival_ps(&spec.traffic).map(|to| to.min(spec.run.until_ps)),
             record: spec.record.clone(),

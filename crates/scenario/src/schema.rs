@@ -4,7 +4,7 @@ use dataplane::param::{Fallback, Kind, Param};
 use serde_json::{Map, Value, json};
 
 use crate::document::{self, Node};
-use crate::keys::{ROOT, RUN, SWITCH, TOPOLOGY, TRAFFIC, Variants};
+use crate::keys::{ROOT, RUN, SWITCH, TOPOLOGY, TRAFFIC, Variants, WORKLOAD};
 use crate::scheme;
 use crate::units::{Dimension, RATE, SIZE, TIME};
 
@@ -25,6 +25,8 @@ pub fn schema() -> Value {
     top["properties"]["switch"] = described(object(SWITCH), "Every switch.");
     let traffic = json!({ "type": "array", "items": variants(&TRAFFIC), "minItems": 1 });
     top["properties"]["traffic"] = described(traffic, "Sources of flows.");
+    let workload = json!({ "type": "array", "items": object(WORKLOAD), "minItems": 1 });
+    top["properties"]["workload"] = described(workload, "What ranks do together, step after step.");
     top["properties"]["run"] =
         described(object(RUN), "How long the run lasts, and what is measured.");
     let about = "What is recorded besides flows, ports, buffers and pauses.";
@@ -36,7 +38,8 @@ pub fn schema() -> Value {
     }
     let about = "A preset, and any axis set alone. The table of a word is for scenarios in which that word is chosen.";
     top["properties"]["scheme"] = described(scheme, about);
-    top["required"] = json!(["name", "topology", "traffic"]);
+    top["required"] = json!(["name", "topology"]);
+    top["anyOf"] = json!([{ "required": ["traffic"] }, { "required": ["workload"] }]);
     top["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     top["title"] = json!("Scenario of Backwater");
     top

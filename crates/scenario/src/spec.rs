@@ -11,6 +11,7 @@ use crate::failures::FailuresSpec;
 use crate::problem::Problem;
 use crate::scheme::SchemeSpec;
 use crate::traffic_spec::TrafficSpec;
+use crate::workload_spec::WorkloadSpec;
 
 /// `[run]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub struct Spec {
     pub reserved_bytes: u64,
     /// Who sends what.
     pub traffic: Vec<TrafficSpec>,
+    /// What ranks do together.
+    pub workloads: Vec<WorkloadSpec>,
     /// How long, and what is measured.
     pub run: RunSpec,
     /// What is recorded besides.

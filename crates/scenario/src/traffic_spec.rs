@@ -111,12 +111,15 @@ const PATTERNS: &[(&str, Word)] = &[
 pub(crate) fn read(root: &Section<'_>, around: &Around<'_>) -> Vec<TrafficSpec> {
     let example = "[[traffic]] with name, pattern, sizes, load and window";
     let Some(entry) = root.entry("traffic") else {
+        if root.has("workload") {
+            return Vec::new();
+        }
         let hint = format!("add {example}");
         root.context.error(
             Code::MissingKey,
             &root.at,
             "traffic",
-            "the scenario has no traffic",
+            "the scenario has neither traffic nor a workload",
             Some(hint),
         );
         return Vec::new();

@@ -173,8 +173,13 @@ pub(crate) struct Receiver {
     arrivals: Arrivals,
 }
 
-/// Frames that one data packet causes: an ACK or NAK, and a CNP.
-type Replies = [Option<PacketId>; 2];
+/// What one data packet causes.
+pub(crate) struct Replies {
+    /// An ACK or NAK, and a CNP.
+    pub frames: [Option<PacketId>; 2],
+    /// With it the receiver has all of the flow.
+    pub last: bool,
+}
 
 impl Receiver {
     pub fn new() -> Self {
@@ -248,11 +253,13 @@ impl Receiver {
         });
         let Some(kind) = reply else {
             arena.free(id);
-            return [None, cnp];
+            let frames = [None, cnp];
+            return Replies { frames, last };
         };
         let done_ps = if last { now } else { NEVER };
         become_reply(config, kind, id, expected, echo, done_ps, arena);
-        [Some(id), cnp]
+        let frames = [Some(id), cnp];
+        Replies { frames, last }
     }
 
     /// NIC-14: a packet of a flow that is complete. The last ACK may have been lost, so it is said
@@ -266,15 +273,18 @@ impl Receiver {
         counters: &mut NicCounters,
     ) -> Replies {
         counters.discarded += 1;
+        let last = false; // it had all before
         if !config.host.ack_repeats {
             arena.free(id);
-            return [None, None]; // NS3-22
+            let frames = [None, None]; // NS3-22
+            return Replies { frames, last };
         }
         counters.acks += 1;
         let all = packets_in_all(packet, arena.cold(id), config.mtu);
         let echo = packet.has(flag::CE);
         become_reply(config, Kind::Ack, id, all, echo, done_ps, arena);
-        [Some(id), None]
+        let frames = [Some(id), None];
+        Replies { frames, last }
     }
 }
 

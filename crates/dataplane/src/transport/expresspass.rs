@@ -524,7 +524,11 @@ impl ExpressPass {
         let missing = flow.seen..packet.psn.max(flow.seen);
         flow.seen = flow.seen.max(packet.psn + 1);
         if expected == packets {
+            let first = flow.done_ps.is_none();
             let done_ps = *flow.done_ps.get_or_insert(cx.now);
+            if first {
+                cx.sink.delivered(packet.flow);
+            }
             self.acknowledge(cx, port, id, packets, done_ps, arena);
         } else {
             arena.free(id);

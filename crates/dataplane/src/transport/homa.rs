@@ -251,6 +251,7 @@ impl Homa {
             self.incoming.remove(slot, packet.flow);
             self.known.remove(&packet.flow);
             self.complete.insert(packet.flow, cx.now);
+            cx.sink.delivered(packet.flow);
             self.acknowledge(cx, port, id, cx.now, arena);
         } else {
             arena.free(id);

@@ -274,6 +274,7 @@ impl Ndp {
             self.incoming.remove(slot, packet.flow);
             self.known.remove(&packet.flow);
             self.complete.insert(packet.flow, cx.now);
+            cx.sink.delivered(packet.flow);
             return self.answer(cx, port, id, Kind::Ack, expected, cx.now, arena);
         }
         if flow.pending == 0 {

@@ -6,6 +6,7 @@ use kernel::calendar::Calendar;
 
 use super::Simulation;
 use super::network::LinkDirection;
+use super::ranks::explain_waits;
 use crate::record::{Ending, PortRecord, Violation};
 
 /// Enough to find the cause.
@@ -180,6 +181,9 @@ impl<C: Calendar + Send> Simulation<C> {
         let graph = &self.net.graph;
         let mut said = Vec::new();
         said.extend(self.explain_deadlock());
+        let parts = self.net.parts.iter();
+        let ranks = parts.filter_map(|part| part.ranks.as_deref());
+        said.extend(explain_waits(self.collectives.jobs(), ranks));
         for (host, nic, _) in self.net.each_nic() {
             let live = &self.net.part_of(host).flows.live;
             nic.for_each_flow(|cookie, acked, why| {

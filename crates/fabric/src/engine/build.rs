@@ -12,6 +12,7 @@ use dataplane::units::{NEVER, Rate, Time};
 use kernel::calendar::{Calendar, Wheel};
 use kernel::random::{Purpose, Stream};
 
+use super::collectives::Collectives;
 use super::credits::upward;
 use super::deadlock::DeadlockSearch;
 use super::division::{divide, lanes, undivided};
@@ -30,6 +31,7 @@ use super::outbox::Outbox;
 use super::partition::{LinkFaults, NextAccess, Partition, Prefetching, Settings};
 use super::places::Places;
 use super::probe::Probes;
+use super::ranks::Ranks;
 use super::upcoming_flows::Traffic;
 use super::{Plan, Simulation};
 use crate::ns3;
@@ -204,6 +206,8 @@ fn partition<C: Calendar>(
         links_fail: link_states.is_some(),
         broken_promises: 0,
         ends: Vec::new(),
+        hears: !plan.jobs.jobs.is_empty(),
+        delivered: Vec::new(),
         notices: Notices::new(&plan.nic),
         paused: MixedMap::default(),
         pauses: Vec::new(),
@@ -244,6 +248,7 @@ fn partition<C: Calendar>(
         round: Vec::new(),
         progress_ps: 0,
         flows: FlowState::new(places.lanes(part)),
+        ranks: Ranks::new(plan, places, part),
         parameters: FlowParameters::new(plan, config, tables.path_counts.clone()),
         settings: Settings {
             elide: plan.elide,
@@ -252,6 +257,7 @@ fn partition<C: Calendar>(
         },
     };
     partition.schedule_link_failures(part);
+    partition.schedule_ranks();
     partition
 }
 
@@ -326,6 +332,7 @@ impl<C: Calendar> Simulation<C> {
             },
             traffic: Traffic::new(plan.feed, plan.clock),
             flows: plan.flows,
+            collectives: Collectives::new(&plan.jobs),
             division: None,
             threads: ThreadUse::default(),
             merged: Merged::default(),

@@ -27,6 +27,9 @@ impl<C: Calendar + Send> Simulation<C> {
         }
         for part in &mut self.net.parts {
             part.record_end(end_ps, &mut self.merged);
+            if let Some(ranks) = &part.ranks {
+                self.merged.add(ranks.records(end_ps));
+            }
         }
         self.hand_over(recorder);
         let unfinished = self.net.unfinished();
@@ -65,8 +68,13 @@ impl<C: Calendar> Network<C> {
     fn unfinished(&mut self) -> Vec<FlowRecord> {
         let mut records = Vec::new();
         for part in &mut self.parts {
-            let flows: Vec<Flow> = part.flows.live.iter().copied().collect();
-            records.extend(flows.into_iter().map(|flow| part.parameters.record(flow)));
+            let flows: Vec<(Flow, u64)> = part.flows.live.iter().copied().collect();
+            let parameters = &mut part.parameters;
+            records.extend(
+                flows
+                    .into_iter()
+                    .map(|(flow, hash)| parameters.record(flow, hash)),
+            );
         }
         records.sort_unstable_by_key(|record| record.flow.id);
         records

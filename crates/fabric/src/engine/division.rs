@@ -12,6 +12,7 @@ use super::Plan;
 use super::cut::{Cut, cut};
 use super::measure::RecordSpec;
 use crate::record::ThreadUse;
+use crate::workload::Job;
 
 /// How many threads a run shall have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,6 +185,10 @@ fn needs_one(plan: &Plan) -> Option<&'static str> {
     }
     if plan.switch.acks_return {
         return Some("the way back of an ACK is written down where its packet is");
+    }
+    let triggered = |job: &Job| !job.workload.triggers.is_empty();
+    if plan.jobs.jobs.iter().any(triggered) {
+        return Some("a trigger of a workload acts on other hosts at once"); // RNK-08
     }
     if matches!(plan.nic.recovery, Recovery::Ideal { .. }) {
         return Some("ideal retransmission tells senders of a loss past all links between");

@@ -81,7 +81,7 @@ impl<C: Calendar + Send> Simulation<C> {
     // ENG-33
     fn skip_idle_probes(&mut self, now: Time, recorder: &mut dyn Recorder) -> Time {
         let next = now + self.probe_ps;
-        let Some(start_ps) = next_start_ps(&self.net) else {
+        let Some(start_ps) = self.next_start_ps() else {
             return next;
         };
         if self.net.live() > 0 || self.net.alive() > 0 {
@@ -100,10 +100,17 @@ impl<C: Calendar + Send> Simulation<C> {
     /// Whether the run is over now that everything up to `until` has happened.
     // ENG-07
     fn ending(&self, until: Time, limit: bool) -> Option<Ending> {
-        let no_flow_to_come = next_start_ps(&self.net).is_none();
+        let no_flow_to_come = self.next_start_ps().is_none();
         let nothing_left = no_flow_to_come && self.net.live() == 0 && self.net.alive() == 0;
-        if nothing_left && self.net.is_at_rest() {
-            Some(Ending::Drained)
+        if self.collectives.failed() {
+            Some(Ending::Interrupted) // RNK-09
+        } else if nothing_left && self.net.is_at_rest() {
+            let finished = self.net.unfinished_ranks() == 0;
+            Some(if finished {
+                Ending::Drained
+            } else {
+                Ending::Stalled
+            })
         } else if self.net.parts.iter().all(|p| p.core.calendar.is_empty())
             || no_flow_to_come && self.is_stuck(until)
         {
@@ -113,6 +120,17 @@ impl<C: Calendar + Send> Simulation<C> {
         } else {
             None
         }
+    }
+
+    /// When the next flow starts, or the next rank acts of its own accord.
+    // RNK-10
+    fn next_start_ps(&self) -> Option<Time> {
+        let ranks = self
+            .net
+            .parts
+            .iter()
+            .filter_map(|p| p.ranks.as_ref()?.next_ps());
+        next_start_ps(&self.net).into_iter().chain(ranks).min()
     }
 
     /// Nothing has moved for so long that every sender has run into its timeout, and nothing is
@@ -168,6 +186,15 @@ impl<C: Calendar + Send> Simulation<C> {
         for part in &mut self.net.parts {
             self.merged.add(part.flows.finished.drain(..));
             self.merged.add(part.core.pauses.drain(..));
+            if let Some(ranks) = &mut part.ranks {
+                let records = ranks.ended.drain(..);
+                let records: Vec<_> = records.collect();
+                let whole = records
+                    .iter()
+                    .filter_map(|record| self.collectives.add(record));
+                self.merged.add(whole.collect::<Vec<_>>());
+                self.merged.add(records);
+            }
         }
         self.merged.deliver(recorder);
     }

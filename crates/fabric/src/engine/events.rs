@@ -86,6 +86,7 @@ impl<C: Calendar> Partition<C> {
             phase::TIMER if event.arg() != 0 => self.call(event.id(), event.arg()),
             phase::TIMER => self.timer(event.id()),
             phase::FLOW_START if C::IN_ORDER_OF_SCHEDULING => self.step_flow_start(event.id()),
+            phase::FLOW_START if event.arg() != 0 => self.ranks_act(event.id() - 1),
             phase::FLOW_START => self.start_flows(),
             phase::TOPOLOGY => self.change_topology(event.id(), event.arg() != 0),
             _ => {
@@ -155,9 +156,7 @@ impl<C: Calendar> Partition<C> {
                 {
                     self.follow_holds(came.link, false);
                 }
-                if !self.core.ends.is_empty() {
-                    self.note_ends();
-                }
+                self.note_flows();
             }
         }
     }
@@ -233,10 +232,19 @@ impl<C: Calendar> Partition<C> {
             None => {
                 self.nics[node as usize].timer(now, &mut self.arena, sink);
                 // NIC-41: what completes a flow may have arrived before.
-                if !self.core.ends.is_empty() {
-                    self.note_ends();
-                }
+                self.note_flows();
             }
+        }
+    }
+
+    /// Takes note of the flows that a NIC has found to be over, and of those that it has had whole.
+    #[inline]
+    fn note_flows(&mut self) {
+        if !self.core.delivered.is_empty() {
+            self.note_delivered();
+        }
+        if !self.core.ends.is_empty() {
+            self.note_ends();
         }
     }
 

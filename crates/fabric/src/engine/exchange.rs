@@ -35,6 +35,9 @@ impl<C: Calendar> Partition<C> {
             let lane = links.near[link as usize].lane;
             calendar.push_to(lane, Event::new(at, phase::ARRIVAL, link, id));
         });
+        for (flow, carried) in batch.messages.drain(..) {
+            self.expect_message(flow, carried);
+        }
     }
 }
 

@@ -60,7 +60,12 @@ impl FlowParameters {
 
     /// ENG-10: the flow's identity is its number; every run of a scenario hashes it alike.
     pub fn hash(&self, flow: &Flow) -> u64 {
-        mix64(self.seed ^ mix64(u64::from(flow.id) + 1))
+        self.hash_of(u64::from(flow.id) + 1)
+    }
+
+    /// The hash of an identity: the number of a flow and 1, or what distinguishes a message of ranks.
+    pub fn hash_of(&self, identity: u64) -> u64 {
+        mix64(self.seed ^ mix64(identity))
     }
 
     /// What the packets of a flow carry for the choice of paths: the hash, or the ports of both ends.
@@ -144,8 +149,7 @@ impl FlowParameters {
     }
 
     /// The record of a flow that has not finished yet.
-    pub fn record(&mut self, flow: Flow) -> FlowRecord {
-        let hash = self.hash(&flow);
+    pub fn record(&mut self, flow: Flow, hash: u64) -> FlowRecord {
         let (src, dst) = self.endpoints(&flow, hash);
         let frames = FrameSizes::of(&self.nic);
         FlowRecord {

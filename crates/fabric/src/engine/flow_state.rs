@@ -37,25 +37,26 @@ impl FlowState {
     }
 }
 
-/// Flows that have started and not finished; a finished one leaves its place to the next.
+/// Flows that have started and not finished, each with the hash of its identity; a finished one
+/// leaves its place to the next.
 #[derive(Debug, Default)]
 pub(super) struct LiveFlows {
-    flows: Vec<Option<Flow>>,
+    flows: Vec<Option<(Flow, u64)>>,
     free: Vec<u32>,
 }
 
 impl LiveFlows {
-    pub fn insert(&mut self, flow: Flow) -> u32 {
+    pub fn insert(&mut self, flow: Flow, hash: u64) -> u32 {
         if let Some(at) = self.free.pop() {
-            self.flows[at as usize] = Some(flow);
+            self.flows[at as usize] = Some((flow, hash));
             at
         } else {
-            self.flows.push(Some(flow));
+            self.flows.push(Some((flow, hash)));
             self.flows.len() as u32 - 1
         }
     }
 
-    pub fn remove(&mut self, at: u32) -> Option<Flow> {
+    pub fn remove(&mut self, at: u32) -> Option<(Flow, u64)> {
         let flow = self.flows[at as usize].take();
         self.free.extend(flow.map(|_| at));
         flow
@@ -63,11 +64,11 @@ impl LiveFlows {
 
     /// The flow with this number, unless it has finished.
     pub fn get(&self, at: u32) -> Option<Flow> {
-        self.flows.get(at as usize).copied().flatten()
+        Some(self.flows.get(at as usize)?.as_ref()?.0)
     }
 
     /// All of them, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = &Flow> {
+    pub fn iter(&self) -> impl Iterator<Item = &(Flow, u64)> {
         self.flows.iter().flatten()
     }
 

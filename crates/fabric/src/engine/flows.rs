@@ -50,8 +50,13 @@ impl<C: Calendar> Partition<C> {
     }
 
     pub(super) fn start_flow(&mut self, flow: Flow) {
-        let now = self.core.now;
         let hash = self.parameters.hash(&flow);
+        self.start_hashed(flow, hash);
+    }
+
+    /// Starts a flow whose identity has this hash.
+    pub(super) fn start_hashed(&mut self, flow: Flow, hash: u64) {
+        let now = self.core.now;
         let (src, dst) = self.parameters.endpoints(&flow, hash);
         let port = (src - self.graph.endpoints_of(flow.src).start) as u16;
         let node = self.places.of(flow.src).at;
@@ -60,7 +65,7 @@ impl<C: Calendar> Partition<C> {
         let (base_rtt_ps, bdp_bytes) = self.parameters.baseline(src, dst, rate);
         let start = FlowStart {
             flow: flow.id,
-            cookie: self.flows.live.insert(flow),
+            cookie: self.flows.live.insert(flow, hash),
             port,
             src,
             dst,
@@ -92,12 +97,12 @@ impl<C: Calendar> Partition<C> {
     pub(super) fn note_ends(&mut self) {
         let ends = std::mem::take(&mut self.core.ends);
         for end in &ends {
-            let Some(flow) = self.flows.live.remove(end.cookie) else {
+            let Some((flow, hash)) = self.flows.live.remove(end.cookie) else {
                 continue;
             };
             self.flows.done += 1;
             self.flows.finished_bytes += flow.bytes;
-            let mut record = self.parameters.record(flow);
+            let mut record = self.parameters.record(flow, hash);
             record.received_ps = Some(end.received_ps);
             record.acked_ps = Some(end.acked_ps);
             record.retransmitted = end.retransmitted;
@@ -106,6 +111,9 @@ impl<C: Calendar> Partition<C> {
                 self.close_account(end, &record.flow);
             }
             self.flows.finished.push(record);
+            if self.ranks.is_some() {
+                self.message_acknowledged(&flow);
+            }
         }
         self.core.ends = ends;
         self.core.ends.clear();

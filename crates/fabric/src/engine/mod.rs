@@ -16,8 +16,10 @@
 mod audit;
 mod audit_receivers;
 mod build;
+mod carried;
 mod clock;
 mod close;
+mod collectives;
 mod credits;
 mod cut;
 mod deadlock;
@@ -49,6 +51,8 @@ mod partition;
 mod places;
 mod prefetch;
 mod probe;
+mod rank_events;
+mod ranks;
 mod recording;
 mod upcoming_flows;
 mod workers;
@@ -65,7 +69,9 @@ use traffic::Flow;
 use crate::link_failures::LinkFailures;
 use crate::record::{ThreadUse, Violation};
 use crate::topology::Graph;
+use crate::workload::Jobs;
 pub use clock::Clock;
+use collectives::Collectives;
 use deadlock::DeadlockSearch;
 pub use deadlock::OnDeadlock;
 use division::Division;
@@ -94,6 +100,8 @@ pub struct Plan {
     pub feed: Box<dyn Iterator<Item = Flow> + Send>,
     /// How many flows there are, where that is known.
     pub flows: Option<u64>,
+    /// Workloads with dependencies, whose messages are flows besides.
+    pub jobs: Jobs,
     /// Seed of everything random.
     pub seed: u64,
     /// The run ends here at the latest, ps.
@@ -145,6 +153,7 @@ pub struct Simulation<C = Wheel> {
     merged: Merged,
     traffic: Traffic,
     flows: Option<u64>,
+    collectives: Collectives,
     probes: Probes,
     until_ps: Time,
     probe_ps: Time,

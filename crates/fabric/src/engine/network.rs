@@ -121,6 +121,12 @@ impl<C> Network<C> {
         self.parts.iter().map(|p| p.flows.live.len()).sum()
     }
 
+    /// Ranks of workloads that have not ended all their operations.
+    pub fn unfinished_ranks(&self) -> u32 {
+        let ranks = self.parts.iter().filter_map(|p| p.ranks.as_ref());
+        ranks.map(|ranks| ranks.unfinished).sum()
+    }
+
     /// Flows that have started.
     pub fn started(&self) -> u64 {
         self.parts.iter().map(|p| p.flows.started).sum()

@@ -59,6 +59,9 @@ pub(super) struct Core<C> {
     pub links_fail: bool,
     pub broken_promises: u64,
     pub ends: Vec<FlowEnd>,
+    /// Ranks wait for messages: flows that have arrived whole are noted, with their hosts.
+    pub hears: bool,
+    pub delivered: Vec<(u32, u32)>,
     pub notices: Notices,
     /// Open pauses: (link, class) → since, and number.
     pub paused: MixedMap<u32, (Time, Option<u32>)>,
@@ -297,6 +300,12 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
     fn pfc_resume_sent(&mut self, port: u16, class: u8, frame: PacketId) {
         if self.core.follows {
             self.note_pause_sent(port, class, frame, None);
+        }
+    }
+
+    fn delivered(&mut self, flow: u32) {
+        if self.core.hears {
+            self.core.delivered.push((self.node, flow));
         }
     }
 

@@ -7,6 +7,8 @@ use dataplane::int::IntHop;
 use dataplane::packet::{Arena, Cold, Packet, PacketId, flag};
 use dataplane::units::Time;
 
+use super::carried::Carried;
+
 /// How many frames ahead free records are prefetched.
 const AHEAD: usize = 6;
 
@@ -32,12 +34,14 @@ pub(super) struct FrameBatch {
     hops: Vec<IntHop>,
     /// Lists beside frames between neighbours, in the same order: the length of each, and all words.
     lists: Vec<u32>,
+    /// What the messages of ranks are that go to hosts of the other partition, by their flows.
+    pub messages: Vec<(u32, Carried)>,
 }
 
 impl FrameBatch {
-    /// No frame is in it.
+    /// Nothing is in it.
     pub fn is_empty(&self) -> bool {
-        self.frames.is_empty()
+        self.frames.is_empty() && self.messages.is_empty()
     }
 
     /// Copies a packet and all that belongs to it.

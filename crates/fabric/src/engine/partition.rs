@@ -20,6 +20,7 @@ use super::measure::Recording;
 use super::node::Core;
 use super::outbox::Outbox;
 use super::places::Places;
+use super::ranks::Ranks;
 use crate::topology::Graph;
 
 /// A part of a network in virtual time.
@@ -41,6 +42,8 @@ pub(super) struct Partition<C> {
     /// Last time that anything arrived or started.
     pub progress_ps: Time,
     pub flows: FlowState,
+    /// `None`: there is no workload.
+    pub ranks: Option<Box<Ranks>>,
     pub parameters: FlowParameters,
     pub prefetching: Prefetching,
     pub settings: Settings,

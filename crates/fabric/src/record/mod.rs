@@ -2,6 +2,7 @@
 
 mod buffer;
 mod flow;
+mod operation;
 mod pause;
 mod port;
 pub mod table;
@@ -13,6 +14,7 @@ use dataplane::units::Time;
 
 pub use buffer::BufferSample;
 pub use flow::FlowRecord;
+pub use operation::{CollectiveRecord, OperationRecord, RankRecord};
 pub use pause::PauseRecord;
 pub use port::{ActiveRecord, DROP_NAMES, PortRecord};
 pub use table::{Row, Rows, Table};
@@ -26,6 +28,16 @@ pub fn tables() -> [Table; 5] {
         Table::of::<BufferSample>(),
         Table::of::<ActiveRecord>(),
         Table::of::<PauseRecord>(),
+    ]
+}
+
+/// The tables that runs with workloads write besides.
+#[must_use]
+pub fn workload_tables() -> [Table; 3] {
+    [
+        Table::of::<OperationRecord>(),
+        Table::of::<CollectiveRecord>(),
+        Table::of::<RankRecord>(),
     ]
 }
 

@@ -432,6 +432,7 @@ impl Setup {
             nic: self.nic,
             base_rtt: self.base_rtt,
             flows: Some(self.flows.len() as u64),
+            jobs: Default::default(),
             feed: Box::new(self.flows.into_iter()),
             seed: self.seed,
             until_ps: self.until_ps,

@@ -1,0 +1,131 @@
+//! Events of ranks: a message that a rank sends becomes a flow; the rank that receives it hears of its
+//! last byte, the one that sent it of the last ACK.
+//!
+//! The ranks of a host act once in an instant, in the phase of flow starts: all that arrived in the
+//! instant comes first, whatever its order. A rank touches its own host alone. What its messages are
+//! travels with them: a receiver in another partition gets it when the window ends in which the flow
+//! starts, and no packet is there earlier.
+
+use dataplane::units::{NEVER, Time};
+use kernel::calendar::{Calendar, Event, phase};
+use traffic::Flow;
+
+use super::carried::Carried;
+use super::partition::Partition;
+use super::ranks::News;
+
+impl<C: Calendar> Partition<C> {
+    /// Puts the starts of all ranks into the calendar.
+    pub(super) fn schedule_ranks(&mut self) {
+        let Some(ranks) = &mut self.ranks else { return };
+        for (node, on) in (0..).zip(&mut ranks.hosts) {
+            let lane = self.places.of(on.host).lane;
+            on.scheduled = on.ranks.iter().map(|placed| placed.wake_ps).collect();
+            on.scheduled.sort_unstable();
+            on.scheduled.dedup();
+            for &at in &on.scheduled {
+                let event = Event::new(at, phase::FLOW_START, 1 + node, 1);
+                self.core.calendar.push_to(lane, event);
+            }
+        }
+    }
+
+    /// The ranks of a host will act at this time.
+    fn schedule(&mut self, node: u32, at: Time) {
+        let Some(ranks) = &mut self.ranks else { return };
+        let scheduled = &mut ranks.hosts[node as usize].scheduled;
+        if !scheduled.contains(&at) {
+            scheduled.push(at);
+            let event = Event::new(at, phase::FLOW_START, 1 + node, 1);
+            self.core.calendar.here.push(event);
+        }
+    }
+
+    /// The last byte of these flows has come to their receivers.
+    // RNK-03, RNK-07
+    pub(super) fn note_delivered(&mut self) {
+        let now = self.core.now;
+        let mut delivered = std::mem::take(&mut self.core.delivered);
+        for (node, flow) in delivered.drain(..) {
+            let Some(ranks) = &mut self.ranks else { break };
+            let Some(mut carried) = ranks.coming.remove(&flow) else {
+                continue;
+            };
+            if carried.to_relay {
+                carried.relayed = true;
+                self.send_message(node, carried);
+            } else {
+                let on = &mut ranks.hosts[node as usize];
+                on.news.push(News::Received(carried));
+                self.schedule(node, now);
+            }
+        }
+        self.core.delivered = delivered;
+    }
+
+    /// The last ACK of a message is back.
+    // RNK-04
+    pub(super) fn message_acknowledged(&mut self, flow: &Flow) {
+        let (now, node) = (self.core.now, self.places.of(flow.src).at);
+        let Some(ranks) = &mut self.ranks else { return };
+        if let Some((job, from, id)) = ranks.going.remove(&flow.id) {
+            let on = &mut ranks.hosts[node as usize];
+            on.news.push(News::Sent(job, from, id));
+            self.schedule(node, now);
+        }
+    }
+
+    /// A message to a host of this partition is on its way.
+    pub(super) fn expect_message(&mut self, flow: u32, carried: Carried) {
+        if let Some(ranks) = &mut self.ranks {
+            ranks.coming.insert(flow, carried);
+        }
+    }
+
+    /// The ranks of a host act: on what has happened to them, and because a time has come.
+    // RNK-05
+    pub(super) fn ranks_act(&mut self, node: u32) {
+        self.progress_ps = self.core.now.max(self.progress_ps);
+        let mut hosts = vec![node];
+        while let Some(node) = hosts.pop() {
+            self.ranks_of_host_act(node, &mut hosts);
+        }
+    }
+
+    /// The same; hosts that a trigger reaches are added to `hosts`.
+    fn ranks_of_host_act(&mut self, node: u32, hosts: &mut Vec<u32>) {
+        let Some(ranks) = &mut self.ranks else { return };
+        ranks.act(node, self.core.now);
+        ranks.fire(hosts, |host| self.places.of(host).at);
+        let mut outgoing = std::mem::take(&mut ranks.outgoing);
+        for carried in outgoing.drain(..) {
+            self.send_message(node, carried);
+        }
+        let Some(ranks) = &mut self.ranks else { return };
+        ranks.outgoing = outgoing;
+        for nth in 0..ranks.hosts[node as usize].ranks.len() {
+            let Some(ranks) = &self.ranks else { return };
+            let wake_ps = ranks.hosts[node as usize].ranks[nth].wake_ps;
+            if wake_ps != NEVER {
+                self.schedule(node, wake_ps);
+            }
+        }
+    }
+
+    /// A message becomes a flow; the host that it goes to is told what it is.
+    // RNK-01, RNK-03
+    fn send_message(&mut self, node: u32, carried: Carried) {
+        let Some(ranks) = &mut self.ranks else { return };
+        let hash = self.parameters.hash_of(carried.identity());
+        let (flow, carried) = ranks.flow(node, self.core.now, carried);
+        let (here, there) = (self.places.of(flow.src).part, self.places.of(flow.dst).part);
+        if here == there {
+            ranks.coming.insert(flow.id, carried);
+        } else {
+            self.outbox.to[there as usize]
+                .messages
+                .push((flow.id, carried));
+        }
+        self.start_hashed(flow, hash);
+    }
+}

@@ -1,0 +1,418 @@
+//! Ranks of workloads on their hosts: what has happened to them, what they do, when they want to be
+//! called, and the messages under way.
+
+use dataplane::switch::MixedMap;
+use dataplane::units::{NEVER, Time};
+use traffic::Flow;
+use traffic::operations::{Actions, Message, MessageId, Rank, Record, Triggers, explain};
+
+use super::Plan;
+use super::carried::{Carried, MESSAGE};
+use super::places::Places;
+use crate::record::{OperationRecord, RankRecord};
+use crate::workload::{Job, Jobs};
+
+/// What has happened to a rank.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum News {
+    Received(Carried),
+    /// The last ACK of a message is back: its job, the rank that sent it, and which it was.
+    Sent(u32, u32, MessageId),
+    /// A trigger has fired: the job, the rank, and the operation that may begin.
+    Released(u32, u32, u32),
+}
+
+/// The ranks of a partition.
+pub(super) struct Ranks {
+    jobs: Jobs,
+    /// How many hosts the network has, and which of them this partition's are.
+    hosts_in_all: u32,
+    pub hosts: Vec<HostRanks>,
+    /// Messages to hosts of this partition, by the number of their flow.
+    pub coming: MixedMap<u32, Carried>,
+    /// Messages of hosts of this partition whose last ACK is not back, by the number of their flow.
+    pub going: MixedMap<u32, (u32, u32, MessageId)>,
+    /// Ranks that have not finished.
+    pub unfinished: u32,
+    /// Records that no recorder has had.
+    pub ended: Vec<OperationRecord>,
+    /// What the ranks of a host send while they act.
+    pub outgoing: Vec<Carried>,
+    /// Triggers of each job, and those that the ranks of a host have activated while they acted.
+    triggers: Vec<Triggers>,
+    activated: Vec<(u32, u32)>,
+}
+
+/// The ranks of a host.
+pub(super) struct HostRanks {
+    /// Its number in the network.
+    pub host: u32,
+    pub ranks: Vec<Placed>,
+    pub news: Vec<News>,
+    /// Times at which events of this host are in the calendar.
+    pub scheduled: Vec<Time>,
+    /// Messages that it has sent.
+    sent: u32,
+}
+
+/// A rank on its host.
+pub(super) struct Placed {
+    job: u32,
+    rank: Rank,
+    number: u32,
+    started: bool,
+    finished: bool,
+    /// When it wants to be called.
+    pub wake_ps: Time,
+    times: Times,
+}
+
+/// What a rank did when.
+#[derive(Debug, Default)]
+struct Times {
+    end_ps: Time,
+    computing: Covered,
+    busy: Covered,
+}
+
+/// Time that intervals cover. They come in the order of their ends.
+// RNK-11
+#[derive(Debug, Default)]
+struct Covered {
+    /// Disjoint stretches, in order.
+    stretches: Vec<(Time, Time)>,
+}
+
+impl Covered {
+    fn add(&mut self, from: Time, to: Time) {
+        let mut from = from;
+        while let Some(&(before, until)) = self.stretches.last()
+            && until >= from
+        {
+            from = from.min(before);
+            self.stretches.pop();
+        }
+        self.stretches.push((from, to));
+    }
+
+    fn total_ps(&self) -> Time {
+        self.stretches.iter().map(|(from, to)| to - from).sum()
+    }
+}
+
+/// The triggers of all jobs.
+fn triggers(jobs: &Jobs) -> Vec<Triggers> {
+    let of = |job: &Job| {
+        let triggers = Triggers::new(&job.workload, &*job.source);
+        triggers.unwrap_or_else(|error| {
+            let _ = jobs.error.set(error.to_string());
+            Triggers::default()
+        })
+    };
+    jobs.jobs.iter().map(of).collect()
+}
+
+/// Why the ranks of all jobs go on no more, in sentences.
+// RNK-10
+pub(super) fn explain_waits<'a>(
+    jobs: &'a Jobs,
+    parts: impl Iterator<Item = &'a Ranks> + Clone,
+) -> Vec<String> {
+    let of = |(number, job): (u32, &'a Job)| {
+        let ranks = parts.clone().flat_map(move |ranks| ranks.of_job(number));
+        let told = explain(&job.workload, &*job.source, ranks);
+        let named = move |told: String| format!("workload {}: {told}", job.name);
+        told.into_iter().map(named)
+    };
+    (0..).zip(jobs.jobs.iter()).flat_map(of).collect()
+}
+
+/// What a rank wants while it acts.
+struct Wishes<'a> {
+    outgoing: &'a mut Vec<Carried>,
+    wake_ps: &'a mut Time,
+    ended: &'a mut Vec<OperationRecord>,
+    times: &'a mut Times,
+    activated: &'a mut Vec<(u32, u32)>,
+    jobs: &'a Jobs,
+    job: u32,
+    host: u32,
+}
+
+impl Actions for Wishes<'_> {
+    fn send(&mut self, message: Message) {
+        self.outgoing.push(Carried {
+            job: self.job,
+            message,
+            to_relay: false,
+            relayed: false,
+        });
+    }
+
+    fn wake(&mut self, at_ps: Time) {
+        *self.wake_ps = at_ps.min(*self.wake_ps);
+    }
+
+    fn ended(&mut self, record: &Record) {
+        let (from, to) = (record.start_ps, record.end_ps);
+        self.times.end_ps = to;
+        self.times.busy.add(from, to);
+        if record.kind == "calc" {
+            self.times.computing.add(from, to);
+        }
+        self.ended.push(OperationRecord {
+            workload: self.jobs.jobs[self.job as usize].number,
+            rank: record.rank,
+            index: record.index,
+            host: self.host,
+            kind: record.kind,
+            peer: record.peer,
+            group: record.collective.and_then(|(group, _)| group),
+            instance: record.collective.map(|(_, instance)| instance),
+            bytes: record.bytes,
+            ready_ps: record.ready_ps,
+            start_ps: from,
+            end_ps: to,
+            released_by: record.released_by,
+            ended_by: record.ended_by.map(|(rank, index, _)| (rank, index)),
+        });
+    }
+
+    fn activate(&mut self, trigger: u32) {
+        self.activated.push((self.job, trigger));
+    }
+
+    fn failed(&mut self, error: traffic::Error) {
+        // Only the first reason counts.
+        let _ = self.jobs.error.set(error.to_string());
+    }
+}
+
+impl Ranks {
+    /// The ranks on the hosts of a partition; `None`: there is no workload.
+    pub fn new(plan: &Plan, places: &Places, part: u32) -> Option<Box<Self>> {
+        if plan.jobs.jobs.is_empty() {
+            return None;
+        }
+        let host = |&host: &u32| HostRanks {
+            host,
+            ranks: Vec::new(),
+            news: Vec::new(),
+            scheduled: Vec::new(),
+            sent: 0,
+        };
+        let mut ranks = Self {
+            jobs: plan.jobs.clone(),
+            hosts_in_all: plan.graph.hosts(),
+            hosts: places.hosts(part).iter().map(host).collect(),
+            coming: MixedMap::default(),
+            going: MixedMap::default(),
+            unfinished: 0,
+            ended: Vec::new(),
+            outgoing: Vec::new(),
+            triggers: triggers(&plan.jobs),
+            activated: Vec::new(),
+        };
+        for (number, job) in (0..).zip(plan.jobs.jobs.iter()) {
+            for (rank, &host) in (0..).zip(job.hosts.iter()) {
+                let place = places.of(host);
+                if place.part == part {
+                    ranks.unfinished += 1;
+                    ranks.hosts[place.at as usize].ranks.push(Placed {
+                        job: number,
+                        rank: Rank::new(rank, &job.workload, &job.source, &job.stragglers),
+                        number: rank,
+                        started: false,
+                        finished: false,
+                        wake_ps: job.start_ps,
+                        times: Times::default(),
+                    });
+                }
+            }
+        }
+        Some(Box::new(ranks))
+    }
+
+    /// The ranks of a host act until nothing is left to do at this time. What they send to other
+    /// hosts is in `outgoing` then.
+    pub fn act(&mut self, node: u32, now: Time) {
+        let on = &mut self.hosts[node as usize];
+        on.scheduled.retain(|&at| at != now);
+        loop {
+            let news = std::mem::take(&mut on.news);
+            let due = on.ranks.iter().any(|placed| placed.wake_ps <= now);
+            if news.is_empty() && !due {
+                break;
+            }
+            let mut act = |placed: &mut Placed, act: &mut dyn FnMut(&mut Rank, &mut Wishes<'_>)| {
+                let mut wishes = Wishes {
+                    outgoing: &mut self.outgoing,
+                    wake_ps: &mut placed.wake_ps,
+                    ended: &mut self.ended,
+                    times: &mut placed.times,
+                    activated: &mut self.activated,
+                    jobs: &self.jobs,
+                    job: placed.job,
+                    host: on.host,
+                };
+                act(&mut placed.rank, &mut wishes);
+                if placed.rank.finished() && !std::mem::replace(&mut placed.finished, true) {
+                    self.unfinished -= 1;
+                }
+            };
+            let find = |job: u32, number: u32| {
+                move |placed: &&mut Placed| placed.job == job && placed.number == number
+            };
+            for news in news {
+                match news {
+                    News::Received(carried) => {
+                        let Carried { job, message, .. } = carried;
+                        if let Some(placed) = on.ranks.iter_mut().find(find(job, message.to)) {
+                            act(placed, &mut |rank, wishes| {
+                                rank.on_received(&message, now, wishes);
+                            });
+                        }
+                    }
+                    News::Sent(job, from, id) => {
+                        if let Some(placed) = on.ranks.iter_mut().find(find(job, from)) {
+                            act(placed, &mut |rank, wishes| rank.on_sent(&id, now, wishes));
+                        }
+                    }
+                    News::Released(job, number, index) => {
+                        if let Some(placed) = on.ranks.iter_mut().find(find(job, number)) {
+                            act(placed, &mut |rank, wishes| rank.release(index, now, wishes));
+                        }
+                    }
+                }
+            }
+            for placed in on.ranks.iter_mut().filter(|placed| placed.wake_ps <= now) {
+                placed.wake_ps = NEVER;
+                let started = std::mem::replace(&mut placed.started, true);
+                act(placed, &mut |rank, wishes| match started {
+                    true => rank.on_wake(now, wishes),
+                    false => rank.start(now, wishes),
+                });
+            }
+            // RNK-06: between ranks of one host nothing is to be sent.
+            let (jobs, news) = (&self.jobs.jobs, &mut on.news);
+            self.outgoing.retain(|carried| {
+                let Carried { job, message, .. } = *carried;
+                let stays = jobs[job as usize].hosts[message.to as usize] == on.host;
+                if stays {
+                    news.push(News::Received(*carried));
+                    news.push(News::Sent(job, message.from, message.id));
+                }
+                !stays
+            });
+        }
+    }
+
+    /// Fires the triggers that the ranks of a host have activated. Hosts whose ranks may go on are
+    /// added to `hosts`, by their numbers in the network. A trigger acts at once, also on other hosts,
+    /// so a run with triggers has one partition.
+    // RNK-08
+    pub fn fire(&mut self, hosts: &mut Vec<u32>, place: impl Fn(u32) -> u32) {
+        for (job, trigger) in std::mem::take(&mut self.activated) {
+            let on = &self.jobs.jobs[job as usize].hosts;
+            for &(rank, index) in self.triggers[job as usize].activate(trigger) {
+                let node = place(on[rank as usize]);
+                let news = News::Released(job, rank, index);
+                self.hosts[node as usize].news.push(news);
+                hosts.push(node);
+            }
+        }
+    }
+
+    /// The ranks of a job, with their state.
+    pub fn of_job(&self, job: u32) -> impl Iterator<Item = &Rank> {
+        let placed = self.hosts.iter().flat_map(|on| &on.ranks);
+        placed
+            .filter(move |placed| placed.job == job)
+            .map(|placed| &placed.rank)
+    }
+
+    /// The flow that a message becomes on its next way from a host, and how that is told to the
+    /// receiver.
+    // RNK-01, RNK-07
+    pub fn flow(&mut self, node: u32, now: Time, mut carried: Carried) -> (Flow, Carried) {
+        let on = &mut self.hosts[node as usize];
+        let job = &self.jobs.jobs[carried.job as usize];
+        let Message {
+            to, bytes, class, ..
+        } = carried.message;
+        let last = job.hosts[to as usize];
+        let relay = job.relay(on.host, last).filter(|_| !carried.relayed);
+        carried.to_relay = relay.is_some();
+        let number = u64::from(on.sent) * u64::from(self.hosts_in_all) + u64::from(on.host);
+        on.sent = on.sent.wrapping_add(1);
+        let flow = Flow {
+            id: MESSAGE | (number % u64::from(MESSAGE - 1)) as u32,
+            start_ps: now,
+            src: on.host,
+            dst: relay.unwrap_or(last),
+            bytes: bytes.max(1),
+            class,
+            source: job.number,
+            incast: false,
+            port: traffic::DEFAULT_PORT,
+            src_port: None,
+        };
+        if !carried.relayed {
+            let Message { from, id, .. } = carried.message;
+            self.going.insert(flow.id, (carried.job, from, id));
+        }
+        (flow, carried)
+    }
+
+    /// When the next rank acts of its own accord.
+    pub fn next_ps(&self) -> Option<Time> {
+        let scheduled = self.hosts.iter().flat_map(|host| &host.scheduled);
+        scheduled.copied().min()
+    }
+
+    /// What became of the ranks, when the run ends.
+    // RNK-11
+    pub fn records(&self, end_ps: Time) -> impl Iterator<Item = RankRecord> {
+        let ranks = (self.hosts.iter()).flat_map(|on| on.ranks.iter().map(move |rank| (on, rank)));
+        ranks.map(move |(on, placed)| {
+            let job = &self.jobs.jobs[placed.job as usize];
+            let (ended, operations) = placed.rank.progress();
+            let last_ps = match placed.finished {
+                true => placed.times.end_ps.max(job.start_ps),
+                false => end_ps.max(job.start_ps),
+            };
+            let (busy_ps, computing_ps) = (
+                placed.times.busy.total_ps(),
+                placed.times.computing.total_ps(),
+            );
+            RankRecord {
+                workload: job.number,
+                rank: placed.number,
+                host: on.host,
+                ended,
+                operations,
+                start_ps: job.start_ps,
+                end_ps: placed.finished.then_some(last_ps),
+                computing_ps,
+                exposed_ps: busy_ps - computing_ps,
+                idle_ps: (last_ps - job.start_ps).saturating_sub(busy_ps),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Covered;
+
+    // RNK-11
+    #[test]
+    fn intervals_that_overlap_or_touch_are_counted_once() {
+        let mut covered = Covered::default();
+        for (from, to) in [(0, 10), (20, 30), (25, 40), (40, 50), (5, 60), (70, 80)] {
+            covered.add(from, to);
+        }
+        assert_eq!(covered.stretches, [(0, 60), (70, 80)]);
+        assert_eq!(covered.total_ps(), 70);
+    }
+}

@@ -1,0 +1,280 @@
+//! `operations.parquet`, `collectives.parquet`, `ranks.parquet`.
+
+use dataplane::units::Time;
+
+use super::table::{Column, Row, Value, column};
+
+/// An operation of a rank that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperationRecord {
+    /// Number of the workload among the sources of flows.
+    pub workload: u16,
+    /// The rank.
+    pub rank: u32,
+    /// Its place in the rank's list.
+    pub index: u32,
+    /// Its host.
+    pub host: u32,
+    /// What it did.
+    pub kind: &'static str,
+    /// The other rank of a send or a receive.
+    pub peer: Option<u32>,
+    /// Group of a collective; none: all ranks, or no collective.
+    pub group: Option<u32>,
+    /// Which of the group's collectives it was.
+    pub instance: Option<u64>,
+    /// Payload.
+    pub bytes: u64,
+    /// When its dependencies were met, ps.
+    pub ready_ps: Time,
+    /// When it started, ps.
+    pub start_ps: Time,
+    /// When it ended, ps.
+    pub end_ps: Time,
+    /// The operation of this rank that it waited for last.
+    pub released_by: Option<u32>,
+    /// Rank and index of the operation whose message ended it.
+    pub ended_by: Option<(u32, u32)>,
+}
+
+impl Row for OperationRecord {
+    const TABLE: &'static str = "operations";
+    const ABOUT: &'static str = "An operation of a workload that has ended.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column(
+            "workload",
+            Value::TrafficName(|r| r.workload.into()),
+            "Name of the workload.",
+        ),
+        column("rank", Value::U32(|r| r.rank), "Its rank."),
+        column(
+            "index",
+            Value::U32(|r| r.index),
+            "Its place in the list of its rank.",
+        ),
+        column("host", Value::U32(|r| r.host), "The host of the rank."),
+        column("kind", Value::Word(|r| r.kind), "What it did."),
+        column(
+            "peer",
+            Value::OptionU32(|r| r.peer),
+            "The other rank of a send or a receive.",
+        ),
+        column(
+            "group",
+            Value::OptionU32(|r| r.group),
+            "Group of a collective, by its place in the workload; null: all ranks.",
+        ),
+        column(
+            "instance",
+            Value::OptionU64(|r| r.instance),
+            "Which of the group's collectives it was.",
+        ),
+        column("bytes", Value::U64(|r| r.bytes), "Payload."),
+        column(
+            "ready_ps",
+            Value::U64(|r| r.ready_ps),
+            "When its dependencies were met.",
+        ),
+        column("start_ps", Value::U64(|r| r.start_ps), "When it started."),
+        column("end_ps", Value::U64(|r| r.end_ps), "When it ended."),
+        column(
+            "released_by",
+            Value::OptionU32(|r| r.released_by),
+            "The operation of this rank that it waited for last before it started.",
+        ),
+        column(
+            "ended_by_rank",
+            Value::OptionU32(|r| r.ended_by.map(|by| by.0)),
+            "The rank whose message ended it.",
+        ),
+        column(
+            "ended_by_index",
+            Value::OptionU32(|r| r.ended_by.map(|by| by.1)),
+            "The operation of that rank.",
+        ),
+    ];
+
+    /// By the time of the end.
+    fn order(rows: &mut Vec<Self>) {
+        rows.sort_unstable_by_key(|r| (r.end_ps, r.workload, r.rank, r.index));
+    }
+}
+
+/// A collective operation of a group that all members have ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CollectiveRecord {
+    /// Number of the workload among the sources of flows.
+    pub workload: u16,
+    /// Its group; none: all ranks.
+    pub group: Option<u32>,
+    /// Which of the group's collectives it was.
+    pub instance: u64,
+    /// What it did.
+    pub kind: &'static str,
+    /// How many ranks took part.
+    pub ranks: u32,
+    /// Bytes of the whole vector.
+    pub bytes: u64,
+    /// When the first rank started, ps.
+    pub start_ps: Time,
+    /// When the last rank started, ps.
+    pub last_start_ps: Time,
+    /// When the last rank ended, ps.
+    pub end_ps: Time,
+    /// The rank that ended last.
+    pub last_rank: u32,
+    /// Bus bandwidth over algorithm bandwidth, where it has one.
+    pub bus_factor: Option<f64>,
+}
+
+impl CollectiveRecord {
+    /// Bytes of the vector over the time from the first start to the last end, in bits per second.
+    // RNK-12
+    #[must_use]
+    pub fn algorithm_bps(&self) -> Option<f64> {
+        let took_ps = self.end_ps - self.start_ps;
+        (took_ps > 0).then(|| self.bytes as f64 * 8e12 / took_ps as f64)
+    }
+
+    /// The same, comparable with the rate of a link whatever the number of ranks.
+    // RNK-12
+    #[must_use]
+    pub fn bus_bps(&self) -> Option<f64> {
+        Some(self.algorithm_bps()? * self.bus_factor?)
+    }
+}
+
+impl Row for CollectiveRecord {
+    const TABLE: &'static str = "collectives";
+    const ABOUT: &'static str = "A collective operation that all its ranks have ended.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column(
+            "workload",
+            Value::TrafficName(|r| r.workload.into()),
+            "Name of the workload.",
+        ),
+        column(
+            "group",
+            Value::OptionU32(|r| r.group),
+            "Its group, by its place in the workload; null: all ranks.",
+        ),
+        column(
+            "instance",
+            Value::U64(|r| r.instance),
+            "Which of the group's collectives it was.",
+        ),
+        column("kind", Value::Word(|r| r.kind), "What it did."),
+        column("ranks", Value::U32(|r| r.ranks), "How many took part."),
+        column(
+            "bytes",
+            Value::U64(|r| r.bytes),
+            "Bytes of the whole vector.",
+        ),
+        column(
+            "start_ps",
+            Value::U64(|r| r.start_ps),
+            "When the first rank started it.",
+        ),
+        column(
+            "last_start_ps",
+            Value::U64(|r| r.last_start_ps),
+            "When the last rank started it.",
+        ),
+        column(
+            "end_ps",
+            Value::U64(|r| r.end_ps),
+            "When the last rank ended it.",
+        ),
+        column("last_rank", Value::U32(|r| r.last_rank), "That rank."),
+        column(
+            "algorithm_bps",
+            Value::OptionF64(Self::algorithm_bps),
+            "Bytes of the vector over the time from the first start to the last end, in bit/s.",
+        ),
+        column(
+            "bus_bps",
+            Value::OptionF64(Self::bus_bps),
+            "The same times the factor of its kind, comparable with the rate of a link.",
+        ),
+    ];
+
+    /// By the time of the end.
+    fn order(rows: &mut Vec<Self>) {
+        rows.sort_unstable_by_key(|r| (r.end_ps, r.workload, r.group, r.instance));
+    }
+}
+
+/// A rank as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankRecord {
+    /// Number of the workload among the sources of flows.
+    pub workload: u16,
+    /// The rank.
+    pub rank: u32,
+    /// Its host.
+    pub host: u32,
+    /// Operations that have ended.
+    pub ended: u32,
+    /// All its operations.
+    pub operations: u32,
+    /// When it started, ps.
+    pub start_ps: Time,
+    /// When its last operation ended, ps; none: not all have.
+    pub end_ps: Option<Time>,
+    /// Time in which it computed, ps.
+    pub computing_ps: Time,
+    /// Time in which it sent, received or took part in a collective and did not compute, ps.
+    pub exposed_ps: Time,
+    /// Time up to its end in which it did neither, ps.
+    pub idle_ps: Time,
+}
+
+impl Row for RankRecord {
+    const TABLE: &'static str = "ranks";
+    const ABOUT: &'static str = "A rank of a workload.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column(
+            "workload",
+            Value::TrafficName(|r| r.workload.into()),
+            "Name of the workload.",
+        ),
+        column("rank", Value::U32(|r| r.rank), "The rank."),
+        column("host", Value::U32(|r| r.host), "Its host."),
+        column(
+            "ended",
+            Value::U32(|r| r.ended),
+            "Operations that have ended.",
+        ),
+        column(
+            "operations",
+            Value::U32(|r| r.operations),
+            "All its operations.",
+        ),
+        column("start_ps", Value::U64(|r| r.start_ps), "When it started."),
+        column(
+            "end_ps",
+            Value::OptionU64(|r| r.end_ps),
+            "When its last operation ended.",
+        ),
+        column(
+            "computing_ps",
+            Value::U64(|r| r.computing_ps),
+            "Time in which it computed.",
+        ),
+        column(
+            "exposed_ps",
+            Value::U64(|r| r.exposed_ps),
+            "Exposed communication: it sent, received or waited for messages, and did not compute.",
+        ),
+        column(
+            "idle_ps",
+            Value::U64(|r| r.idle_ps),
+            "Time up to its end in which no operation was under way.",
+        ),
+    ];
+
+    /// By rank.
+    fn order(rows: &mut Vec<Self>) {
+        rows.sort_unstable_by_key(|r| (r.workload, r.rank));
+    }
+}

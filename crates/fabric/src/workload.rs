@@ -1,0 +1,48 @@
+//! Workloads with dependencies on the hosts of a network.
+
+use std::sync::{Arc, OnceLock};
+
+use dataplane::units::Time;
+use traffic::operations::{Source, Stragglers, Workload};
+
+/// A workload and the hosts of its ranks.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Its name, for messages.
+    pub name: String,
+    /// What holds for all ranks.
+    pub workload: Arc<Workload>,
+    /// Where their operations come from.
+    pub source: Arc<dyn Source>,
+    /// Which of them are slow.
+    pub stragglers: Arc<Stragglers>,
+    /// The host of each rank.
+    pub hosts: Arc<[u32]>,
+    /// When all ranks start, ps.
+    pub start_ps: Time,
+    /// Its number among the sources of flows.
+    pub number: u16,
+    /// GPUs of a server, where a message to another rail of another server goes first, over the
+    /// scale-up domain, to the GPU on the receiver's rail. // RNK-07
+    pub relay: Option<u32>,
+}
+
+impl Job {
+    /// The host that a message between two hosts goes by, if it goes by one.
+    // RNK-07
+    #[must_use]
+    pub fn relay(&self, from: u32, to: u32) -> Option<u32> {
+        let gpus = self.relay?;
+        let relay = from / gpus * gpus + to % gpus;
+        (from / gpus != to / gpus && relay != from).then_some(relay)
+    }
+}
+
+/// All workloads of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Jobs {
+    /// Each of them.
+    pub jobs: Arc<[Job]>,
+    /// Why the operations of one could not be read, once that has happened: the run ends.
+    pub error: Arc<OnceLock<String>>,
+}

@@ -1,0 +1,525 @@
+//! Workloads on hosts: collectives take the time of their closed forms, on any number of threads the
+//! same, whatever runs them.
+
+mod common;
+
+use common::*;
+use dataplane::config::{PathChoice, Recovery};
+use dataplane::units::{MS, NS, Rate, Time, US};
+use fabric::engine::{Simulation, Threads};
+use fabric::paths::{FrameSizes, Paths};
+use fabric::record::{
+    CollectiveRecord, Ending, FlowRecord, OperationRecord, Outcome, RankRecord, Recorder, Rows,
+};
+use fabric::topology::{LinkSpec, Loss, Servers, TopologySpec, Wiring};
+use fabric::workload::{Job, Jobs};
+use kernel::Wheel;
+use proptest::prelude::*;
+use std::sync::Arc;
+use traffic::collectives::bounds::least_bytes;
+use traffic::operations::{
+    Collective, CollectiveKind, InMemory, Operation, Options, Receive, Send, SendEnd, Trigger,
+    TriggerKind, Work, Workload,
+};
+
+const FRAMES: FrameSizes = FrameSizes {
+    mtu: 1000,
+    header: 48,
+    ack: 60,
+};
+
+/// What runs with workloads record.
+#[derive(Debug, Default, PartialEq)]
+struct Kept {
+    flows: Vec<FlowRecord>,
+    operations: Vec<OperationRecord>,
+    collectives: Vec<CollectiveRecord>,
+    ranks: Vec<RankRecord>,
+}
+
+impl Recorder for Kept {
+    fn rows(&mut self, rows: &dyn Rows) {
+        self.flows.extend_from_slice(rows.of().unwrap_or_default());
+        self.operations
+            .extend_from_slice(rows.of().unwrap_or_default());
+        self.collectives
+            .extend_from_slice(rows.of().unwrap_or_default());
+        self.ranks.extend_from_slice(rows.of().unwrap_or_default());
+    }
+}
+
+fn jobs(jobs: Vec<Job>) -> Jobs {
+    Jobs {
+        jobs: jobs.into(),
+        ..Jobs::default()
+    }
+}
+
+/// A job whose ranks have these operations, rank r on host r.
+fn job(operations: Vec<Vec<Operation>>, options: Options) -> Job {
+    let ranks = operations.len() as u32;
+    let workload = Workload {
+        ranks,
+        options,
+        ..Workload::default()
+    };
+    Job {
+        name: "work".to_owned(),
+        workload: Arc::new(workload),
+        source: Arc::new(InMemory {
+            operations: operations.into(),
+            names: Vec::new(),
+        }),
+        stragglers: Arc::default(),
+        hosts: (0..ranks).collect(),
+        start_ps: 0,
+        number: 0,
+        relay: None,
+    }
+}
+
+/// One collective of all ranks, whose sends end when the message is handed over, so that the end of
+/// the operation is that of the last message to arrive.
+fn collective(kind: CollectiveKind, ranks: u32, bytes: u64, algorithm: &str) -> Job {
+    let operation = Operation {
+        work: Work::Collective(Box::new(Collective {
+            kind,
+            bytes,
+            algorithm: Some(algorithm.into()),
+            ..Collective::default()
+        })),
+        ..Operation::default()
+    };
+    let options = Options {
+        send_end: SendEnd::Eager,
+        ..Options::default()
+    };
+    job(vec![vec![operation]; ranks as usize], options)
+}
+
+fn run_on(setup: &Setup, work: Vec<Job>, threads: Threads) -> (Outcome, Kept) {
+    let mut plan = setup.clone().plan();
+    plan.jobs = jobs(work);
+    plan.threads = threads;
+    let mut kept = Kept::default();
+    let outcome = Simulation::<Wheel>::new(plan).run(&mut kept, &mut |_| true);
+    assert_eq!(outcome.violations, [], "all audits hold");
+    (outcome, kept)
+}
+
+fn run(setup: &Setup, work: Vec<Job>) -> (Outcome, Kept) {
+    run_on(setup, work, Threads::ONE)
+}
+
+/// Few ACKs, which share the links with data.
+fn network(topology: TopologySpec) -> Setup {
+    let mut setup = line_rate(topology, Vec::new());
+    setup.nic.ack_every = 64;
+    setup
+}
+
+/// How long one message takes alone between two ports of hosts.
+fn alone(setup: &Setup, from: u32, to: u32, bytes: u64) -> Time {
+    let graph = Arc::new(setup.topology.build().expect("a network"));
+    Paths::new(graph).ideal_received_ps(from, to, bytes, FRAMES)
+}
+
+/// Not below a closed form, and at most 1 % above.
+fn close_to(took: Time, expected: Time, what: &str) {
+    assert!(took >= expected, "{what}: {took} ps, below {expected}");
+    let most = expected + expected / 100;
+    assert!(took <= most, "{what}: {took} ps, more than {most}");
+}
+
+fn took(kept: &Kept) -> Time {
+    let [one] = kept.collectives[..] else {
+        panic!("{:?}", kept.collectives)
+    };
+    one.end_ps - one.start_ps
+}
+
+// RNK-01, RNK-03, RNK-12
+#[test]
+fn collectives_on_one_switch_take_the_time_of_their_closed_forms() {
+    use CollectiveKind::*;
+    let setup = network(star(8));
+    let bytes = 4_000_000;
+    let one = |part: u64| alone(&setup, 0, 1, bytes / part);
+    let halves: Time = [2, 4, 8].map(one).iter().sum();
+    for (kind, algorithm, expected) in [
+        (AllReduce, "ring", 14 * one(8)),
+        (AllGather, "ring", 7 * one(8)),
+        (ReduceScatter, "ring", 7 * one(8)),
+        (AllReduce, "halving-doubling", 2 * halves),
+        (AllGather, "halving-doubling", halves),
+        // All share the links: as long as one message with all the bytes.
+        (AllToAll, "direct", alone(&setup, 0, 1, bytes * 7 / 8)),
+    ] {
+        let what = format!("{kind} by {algorithm}");
+        let (outcome, kept) = run(&setup, vec![collective(kind, 8, bytes, algorithm)]);
+        assert_eq!(outcome.ending, Ending::Drained, "{what}");
+        close_to(took(&kept), expected, &what);
+        let whole = &kept.collectives[0];
+        assert_eq!((whole.ranks, whole.bytes), (8, bytes));
+        let algorithm_bps = bytes as f64 * 8e12 / took(&kept) as f64;
+        assert_eq!(whole.algorithm_bps(), Some(algorithm_bps));
+        let factor = whole.bus_bps().expect("a factor") / algorithm_bps;
+        let expected = match kind {
+            AllReduce => 1.75,
+            _ => 0.875,
+        };
+        assert!((factor - expected).abs() < 1e-12);
+    }
+}
+
+// RNK-01
+#[test]
+fn a_ring_over_a_clos_with_spraying_takes_the_time_of_its_longest_hop() {
+    let mut setup = network(leaf_spine(4, 4, 4));
+    setup.switch.path = PathChoice::Packet;
+    setup.nic.recovery = Recovery::None;
+    let (_, kept) = run(
+        &setup,
+        vec![collective(
+            CollectiveKind::AllReduce,
+            16,
+            16_000_000,
+            "ring",
+        )],
+    );
+    // Ranks 3 and 4 are on different leaves, and every part passes there in each round.
+    let hops = [0, 3].map(|from| alone(&setup, from, from + 1, 1_000_000));
+    // In 30 rounds a part comes by each leaf's edge 7 or 8 times, and goes on inside otherwise.
+    let (near, far) = (hops[0], hops[1]);
+    let took = took(&kept);
+    assert!(
+        took >= 30 * near && took <= 30 * far + 30 * far / 100,
+        "{took}"
+    );
+    let all_to_all = collective(CollectiveKind::AllToAll, 16, 16_000_000, "direct");
+    let (_, kept) = run(&setup, vec![all_to_all]);
+    let expected = alone(&setup, 0, 1, 15_000_000);
+    close_to(
+        kept.collectives[0].end_ps,
+        expected,
+        "all-to-all over a Clos",
+    );
+}
+
+const RAILS: TopologySpec = TopologySpec::Servers(Servers {
+    wiring: Wiring::Rails,
+    servers: 4,
+    gpus_per_server: 4,
+    servers_per_segment: 4,
+    nic_ports: 1,
+    planes: 1,
+    spines: 2,
+    scale_up: LinkSpec {
+        rate: Rate::from_gbps(800),
+        delay_ps: 500 * NS,
+        loss: Loss::NONE,
+    },
+    link: LINK,
+    uplink: LINK,
+});
+
+// RNK-05: nothing of it depends on who does it.
+#[test]
+fn any_number_of_threads_gives_the_same() {
+    let mut topologies = vec![leaf_spine(4, 2, 4), RAILS];
+    for topology in topologies.drain(..) {
+        let mut setup = dcqcn(topology, (0..40).map(background).collect());
+        setup.record = Default::default();
+        let work = || {
+            let ring = collective(CollectiveKind::AllReduce, 16, 640_000, "ring:channels=2");
+            let other = Job {
+                number: 1,
+                start_ps: 3 * US,
+                hosts: (0..8).map(|rank| 15 - rank).collect(),
+                ..collective(CollectiveKind::AllToAll, 8, 200_000, "direct")
+            };
+            vec![ring, other]
+        };
+        let (one, kept) = run(&setup, work());
+        assert_eq!((one.ending, kept.collectives.len()), (Ending::Drained, 2));
+        assert!(kept.ranks.iter().all(|rank| rank.end_ps.is_some()));
+        for asked in [2, 4] {
+            let threads = Threads {
+                asked,
+                forced: true,
+            };
+            let (many, keep) = run_on(&setup, work(), threads);
+            assert_eq!(many.threads.used, asked);
+            assert_eq!(many.digest, one.digest, "{asked} threads");
+            assert_eq!(keep, kept, "{asked} threads");
+        }
+        let mut lanes = setup.clone();
+        lanes.lanes = Some(3);
+        let (many, keep) = run(&lanes, work());
+        assert_eq!((many.digest, keep), (one.digest, kept), "lanes");
+    }
+}
+
+fn background(id: u32) -> traffic::Flow {
+    flow(id, Time::from(id) * US, id % 16, (id * 7 + 3) % 16, 20_000)
+}
+
+fn send(to: u32, bytes: u64, after: &[u32]) -> Operation {
+    Operation {
+        work: Work::Send(Send {
+            to,
+            bytes,
+            ..Send::default()
+        }),
+        after_end: after.to_vec(),
+        ..Operation::default()
+    }
+}
+
+fn receive(from: u32, after: &[u32]) -> Operation {
+    Operation {
+        work: Work::Receive(Receive {
+            from: Some(from),
+            tag: Some(0),
+            ..Receive::default()
+        }),
+        after_end: after.to_vec(),
+        ..Operation::default()
+    }
+}
+
+fn calc(duration_ps: Time, after: &[u32]) -> Operation {
+    Operation {
+        work: Work::Calc { duration_ps },
+        after_end: after.to_vec(),
+        ..Operation::default()
+    }
+}
+
+// RNK-10, RNK-11
+#[test]
+fn long_computations_keep_a_run_alive_and_times_are_told_apart() {
+    // Rank 0 computes for a long time and sends; rank 1 waits, then computes.
+    let setup = network(star(2));
+    let bytes = 1_000_000;
+    let operations = vec![
+        vec![calc(30 * MS, &[]), send(1, bytes, &[0])],
+        vec![calc(MS, &[]), receive(0, &[]), calc(2 * MS, &[1])],
+    ];
+    let (outcome, kept) = run(&setup, vec![job(operations, Options::default())]);
+    assert_eq!(outcome.ending, Ending::Drained);
+    let there = 30 * MS + alone(&setup, 0, 1, bytes);
+    let of = |rank, index| {
+        let found = |r: &&OperationRecord| (r.rank, r.index) == (rank, index);
+        *kept.operations.iter().find(found).expect("an operation")
+    };
+    assert_eq!(of(1, 1).end_ps, there);
+    assert_eq!(of(1, 2).end_ps, there + 2 * MS);
+    assert_eq!(of(1, 2).released_by, Some(1));
+    assert_eq!(of(1, 1).ended_by, Some((0, 1)));
+    let last_ack = kept.flows[0].acked_ps.expect("acknowledged");
+    assert_eq!(of(0, 1).end_ps, last_ack);
+    let [zero, one] = kept.ranks[..] else {
+        panic!()
+    };
+    assert_eq!(zero.computing_ps, 30 * MS);
+    assert_eq!(zero.exposed_ps, last_ack - 30 * MS);
+    assert_eq!(one.computing_ps, 3 * MS);
+    assert_eq!(one.exposed_ps, there - MS);
+    assert_eq!(
+        (one.idle_ps, one.end_ps),
+        (0, Some(there + 2 * MS)),
+        "it waited for the message all the time"
+    );
+}
+
+// RNK-10
+#[test]
+fn a_workload_that_is_stuck_says_why() {
+    let setup = network(star(2));
+    let operations = vec![
+        vec![send(1, 1000, &[])],
+        vec![receive(0, &[]), receive(0, &[0])],
+    ];
+    let (outcome, kept) = run(&setup, vec![job(operations, Options::default())]);
+    assert_eq!(outcome.ending, Ending::Stalled);
+    let told = outcome.stall.join("\n");
+    assert!(told.contains("workload work"), "{told}");
+    assert!(told.contains("rank 1, operation 1 (recv)"), "{told}");
+    assert_eq!(kept.operations.len(), 2, "what has ended is kept");
+    assert_eq!(kept.ranks[1].end_ps, None);
+    assert_eq!((kept.ranks[1].ended, kept.ranks[1].operations), (1, 2));
+}
+
+// RNK-10
+#[test]
+fn a_run_that_is_stopped_keeps_what_has_ended() {
+    let mut setup = network(star(2));
+    setup.until_ps = 5 * MS;
+    let operations = vec![
+        vec![calc(MS, &[]), calc(30 * MS, &[0])],
+        vec![calc(MS, &[])],
+    ];
+    let (outcome, kept) = run(&setup, vec![job(operations, Options::default())]);
+    assert_eq!(
+        (outcome.ending, outcome.end_ps),
+        (Ending::TimeLimit, 5 * MS)
+    );
+    assert_eq!(kept.operations.len(), 2);
+    assert_eq!(kept.ranks[0].end_ps, None);
+    assert_eq!(kept.ranks[0].idle_ps, 4 * MS, "nothing has ended since");
+}
+
+// RNK-06
+#[test]
+fn messages_between_ranks_of_one_host_are_there_at_once() {
+    let setup = network(star(2));
+    let operations = vec![
+        vec![send(1, 1000, &[])],
+        vec![receive(0, &[]), calc(MS, &[0])],
+    ];
+    let work = Job {
+        hosts: [1, 1].into(),
+        ..job(operations, Options::default())
+    };
+    let (_, kept) = run(&setup, vec![work]);
+    assert_eq!(kept.flows, []);
+    assert_eq!(kept.operations.iter().map(|o| o.end_ps).max(), Some(MS));
+}
+
+// RNK-08
+#[test]
+fn triggers_act_at_once_on_any_host() {
+    let setup = network(star(4));
+    let first = Operation {
+        work: Work::Send(Send {
+            to: 1,
+            bytes: 1000,
+            on_received: Some(0),
+            ..Send::default()
+        }),
+        ..Operation::default()
+    };
+    let next = Operation {
+        trigger: Some(0),
+        ..send(3, 1000, &[])
+    };
+    let options = Options {
+        matching: traffic::operations::Matching::None,
+        ..Options::default()
+    };
+    let mut work = job(vec![vec![first], vec![], vec![next], vec![]], options);
+    let triggers = vec![Trigger {
+        kind: TriggerKind::OneShot,
+    }];
+    work.workload = Arc::new(Workload {
+        triggers,
+        ..Workload::clone(&work.workload)
+    });
+    let threads = Threads {
+        asked: 2,
+        forced: true,
+    };
+    let (outcome, kept) = run_on(&setup, vec![work], threads);
+    assert_eq!(outcome.threads.used, 1);
+    let why = outcome.threads.why.expect("a reason");
+    assert!(why.contains("trigger"), "{why}");
+    assert_eq!(kept.flows[1].flow.start_ps, alone(&setup, 0, 1, 1000));
+}
+
+// RNK-07
+#[test]
+fn a_message_to_another_rail_goes_by_the_gpu_on_that_rail() {
+    let setup = network(RAILS);
+    // GPU 1 of server 0 to GPU 2 of server 1.
+    let mut operations = vec![Vec::new(); 16];
+    operations[1].push(send(6, 50_000, &[]));
+    operations[6].push(receive(1, &[]));
+    let relayed = Job {
+        relay: Some(4),
+        ..job(operations, Options::default())
+    };
+    let (_, kept) = run(&setup, vec![relayed.clone()]);
+    let ends: Vec<(u32, u32)> = (kept.flows.iter())
+        .map(|record| (record.flow.src, record.flow.dst))
+        .collect();
+    assert_eq!(ends, [(1, 2), (2, 6)]);
+    // Ports 2g and 2g + 1 are those of GPU g to its server's switch and to its leaf.
+    let there = alone(&setup, 2, 4, 50_000) + alone(&setup, 5, 13, 50_000);
+    let received = kept.operations.iter().find(|o| o.rank == 6);
+    assert_eq!(received.map(|o| o.end_ps), Some(there));
+    // Inside a server, and on one rail, there is nothing to be relayed.
+    assert_eq!(relayed.relay(1, 2), None);
+    assert_eq!(relayed.relay(1, 5), None);
+    assert_eq!(relayed.relay(1, 6), Some(2));
+}
+
+// RNK-02: what a message is decides on its paths, not how many came before it.
+#[test]
+fn messages_take_the_same_paths_whatever_the_scheme() {
+    let ways = |mut setup: Setup| {
+        setup.nic.ack_every = 1;
+        let work = collective(CollectiveKind::AllToAll, 16, 160_000, "direct");
+        let (outcome, _) = run(&setup, vec![work]);
+        let ups = outcome
+            .ports
+            .iter()
+            .filter(|port| port.node >= 16 && port.port >= 4);
+        ups.map(|port| port.tx_data_packets).collect::<Vec<_>>()
+    };
+    let topology = leaf_spine(4, 4, 4);
+    let one = ways(line_rate(topology.clone(), Vec::new()));
+    assert_eq!(one, ways(dcqcn(topology.clone(), Vec::new())));
+    assert_eq!(one, ways(bfc(topology, Vec::new())));
+}
+
+/// Kinds with an algorithm.
+fn kinds() -> impl Strategy<Value = (CollectiveKind, &'static str)> {
+    use CollectiveKind::*;
+    prop_oneof![
+        Just((AllReduce, "ring")),
+        Just((AllReduce, "ring:channels=2,chunks=3")),
+        Just((AllReduce, "double-binary-tree:chunks=2")),
+        Just((AllReduce, "direct")),
+        Just((AllGather, "ring")),
+        Just((AllGather, "direct")),
+        Just((ReduceScatter, "ring")),
+        Just((AllToAll, "direct:window=2")),
+        Just((Broadcast, "binomial-tree")),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    // RNK-12
+    #[test]
+    fn no_collective_is_faster_than_its_bound(
+        (kind, algorithm) in kinds(),
+        ranks in 2u32..9,
+        bytes in 1u64..300_000,
+        fabric in 0usize..3,
+        acknowledged: bool,
+    ) {
+        let topology = match fabric {
+            0 => star(ranks),
+            1 => leaf_spine(3, 2, 3),
+            _ => RAILS,
+        };
+        let setup = dcqcn(topology, Vec::new());
+        let mut work = collective(kind, ranks, bytes, algorithm);
+        if acknowledged {
+            work = Job {
+                workload: Arc::new(Workload { ranks, ..Workload::default() }),
+                ..work
+            };
+        }
+        let (outcome, kept) = run(&setup, vec![work]);
+        prop_assert_eq!(outcome.ending, Ending::Drained);
+        let least = least_bytes(kind, ranks, bytes).expect("a bound");
+        // All ports of a host, both those of the NIC and of the scale-up domain, send at once at best.
+        let gbps = if fabric == 2 { 900 } else { 100 };
+        let bound_ps = least * 8_000 / gbps;
+        prop_assert!(took(&kept) >= bound_ps, "{} ps, at least {bound_ps}", took(&kept));
+    }
+}

@@ -1,0 +1,383 @@
+//! `[[workload]]`: what ranks do together, on which hosts, and when.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dataplane::param::{Value, Values};
+use dataplane::units::Time;
+use fabric::topology::{Graph, NodeKind, TopologySpec, Wiring};
+use fabric::workload::Job;
+use kernel::{Purpose, Stream};
+use traffic::operations::{
+    Collective, CollectiveKind, InMemory, Noise, Operation, Options, QueuePairs, SendEnd,
+    Stragglers, Work, Workload,
+};
+
+use crate::document;
+use crate::keys::WORKLOAD;
+use crate::params;
+use crate::problem::Code;
+use crate::reader::Section;
+use crate::traffic_spec::TrafficSpec;
+
+/// Most entries of `[[workload]]`.
+const MAX_WORKLOADS: usize = 256;
+
+/// One entry of `[[workload]]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkloadSpec {
+    /// Its name.
+    pub name: String,
+    /// What all ranks do together.
+    pub kind: CollectiveKind,
+    /// How; `None`: as is usual for the kind.
+    pub algorithm: Option<String>,
+    /// Bytes of the whole vector.
+    pub bytes: u64,
+    /// How often.
+    pub repeats: u32,
+    /// Each rank computes for this long before each, ps.
+    pub compute_ps: Time,
+    /// The host of each rank.
+    pub hosts: Arc<[u32]>,
+    /// When all ranks start, ps.
+    pub start_ps: Time,
+    /// Traffic class of the messages.
+    pub class: u8,
+    /// When a send ends.
+    pub send_end: SendEnd,
+    /// GPUs of a server, where messages are relayed to the receiver's rail.
+    pub relay: Option<u32>,
+    /// Slow ranks and noise.
+    pub stragglers: Stragglers,
+}
+
+/// What reading workloads needs to know.
+pub(crate) struct Around<'a> {
+    /// The network; `None` where the topology is wrong.
+    pub graph: Option<&'a Graph>,
+    /// What the scenario says of it.
+    pub topology: Option<&'a TopologySpec>,
+    /// Where all chance comes from.
+    pub seed: u64,
+    /// Sources of flows, whose names no workload may have.
+    pub traffic: &'a [TrafficSpec],
+}
+
+/// Reads all of `[[workload]]`; `None` where something is wrong.
+pub(crate) fn read(root: &Section<'_>, around: &Around<'_>) -> Option<Vec<WorkloadSpec>> {
+    let example = "[[workload]] with name, collective and size";
+    let Some(entry) = root.entry("workload") else {
+        return Some(Vec::new());
+    };
+    let complain = |code, at: &_, message: String| {
+        let hint = Some(format!("write {example}"));
+        root.context.error(code, at, "workload", message, hint);
+        None
+    };
+    let document::Value::Array(items) = &entry.node.value else {
+        let message = format!(
+            "`workload` is {}, not an array of tables",
+            entry.node.kind()
+        );
+        return complain(Code::WrongType, &entry.key_at, message);
+    };
+    if items.is_empty() || items.len() > MAX_WORKLOADS {
+        let message = format!(
+            "`workload` has {} entries, not 1 to {MAX_WORKLOADS}",
+            items.len()
+        );
+        return complain(Code::OutOfRange, &entry.node.at, message);
+    }
+    let mut names: BTreeMap<&str, String> = BTreeMap::new();
+    for (i, traffic) in around.traffic.iter().enumerate() {
+        names.insert(&traffic.name, format!("traffic.{i}"));
+    }
+    let mut good = true;
+    let mut specs: Vec<WorkloadSpec> = Vec::new();
+    for (i, item) in items.iter().enumerate() {
+        let document::Value::Table(table) = &item.value else {
+            let message = format!("an entry of `workload` is {}, not a table", item.kind());
+            complain(Code::WrongType, &item.at, message);
+            good = false;
+            continue;
+        };
+        let path = format!("workload.{i}");
+        let section = Section::new(root.context, table, path, item.at.clone());
+        let spec =
+            params::read(&section, WORKLOAD).and_then(|values| one(&section, &values, around));
+        section.finish();
+        let Some(spec) = spec else {
+            good = false;
+            continue;
+        };
+        let before = (specs.iter().position(|other| other.name == spec.name))
+            .map(|first| format!("workload.{first}"))
+            .or_else(|| names.get(spec.name.as_str()).cloned());
+        if let Some(first) = before {
+            let message = format!("{first} is called \"{}\" already", spec.name);
+            section.complain("name", message, "give each workload its own name");
+            good = false;
+        }
+        specs.push(spec);
+    }
+    good.then_some(specs)
+}
+
+fn one(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<WorkloadSpec> {
+    let kind = CollectiveKind::of_word(values.word("collective"))?;
+    let hosts = hosts(s, values, around)?;
+    let ranks = hosts.len() as u32;
+    let spec = WorkloadSpec {
+        name: text(values, "name")?,
+        kind,
+        algorithm: text(values, "algorithm"),
+        bytes: values.some_size("size").unwrap_or(0),
+        repeats: values.count("repeats") as u32,
+        compute_ps: values.time("compute"),
+        start_ps: values.time("start"),
+        class: values.count("class") as u8,
+        send_end: match values.word("send_end") {
+            "eager" => SendEnd::Eager,
+            _ => SendEnd::Acknowledged,
+        },
+        relay: relay(s, values, around)?,
+        stragglers: stragglers(s, values, ranks, around.seed)?,
+        hosts,
+    };
+    let workload = spec.workload();
+    let checked = workload
+        .algorithm(&spec.collective())
+        .and_then(|algorithm| algorithm.check(kind, ranks));
+    if let Err(why) = checked {
+        let hint = "docs/workloads.md lists the algorithms of each kind";
+        s.complain_of(&["algorithm", "collective"], why, hint);
+        return None;
+    }
+    Some(spec)
+}
+
+/// A text that was given.
+fn text(values: &Values, key: &str) -> Option<String> {
+    match values.get(key) {
+        Some(Value::Text(text)) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+/// The host of each rank.
+// RNK-14
+fn hosts(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Arc<[u32]>> {
+    let graph = around.graph?;
+    let number = values.some_count("ranks");
+    if let Some(Value::List(listed)) = values.get("placement") {
+        let hosts: Option<Vec<u32>> = listed.iter().map(|host| named(s, host, graph)).collect();
+        let hosts = hosts?;
+        if let Some(number) = number.filter(|&number| number != hosts.len() as u64) {
+            let message = format!("`placement` lists {} hosts for {number} ranks", hosts.len());
+            s.complain(
+                "placement",
+                message,
+                "one host for each rank; leave `ranks` out",
+            );
+            return None;
+        }
+        if hosts.len() < 2 {
+            s.complain(
+                "placement",
+                "a workload needs two ranks",
+                "list at least two hosts",
+            );
+            return None;
+        }
+        return Some(hosts.into());
+    }
+    let all = graph.hosts();
+    let number = number.unwrap_or(all.into());
+    if number > all.into() {
+        let message = format!("{number} ranks do not fit on {all} hosts");
+        s.complain(
+            "ranks",
+            message,
+            "`placement` can list a host several times",
+        );
+        return None;
+    }
+    let mut hosts: Vec<u32> = (0..all).collect();
+    if values.is("placement", "random") {
+        // The first ones of a shuffle; each workload has one of its own, by its name.
+        let name = text(values, "name")?;
+        let entity = name
+            .bytes()
+            .fold(0, |hash, byte| kernel::mix64(hash ^ u64::from(byte)));
+        let mut stream = Stream::new(around.seed, entity, Purpose::Placement);
+        for at in 0..hosts.len() - 1 {
+            let other = at + stream.below((hosts.len() - at) as u64) as usize;
+            hosts.swap(at, other);
+        }
+    } else if values.is("placement", "round-robin") {
+        let mut seen: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut turn = |host: u32| {
+            let before = seen.entry(graph.rack_of(host)).or_default();
+            *before += 1;
+            *before
+        };
+        let mut turns: Vec<(u32, u32)> = hosts.iter().map(|&host| (turn(host), host)).collect();
+        turns.sort_unstable();
+        hosts = turns.into_iter().map(|(_, host)| host).collect();
+    }
+    hosts.truncate(number as usize);
+    Some(hosts.into())
+}
+
+/// A host by number or name.
+fn named(s: &Section<'_>, host: &Value, graph: &Graph) -> Option<u32> {
+    let (found, shown) = match host {
+        Value::Count(number) => {
+            let fits = *number < u64::from(graph.hosts());
+            (fits.then_some(*number as u32), number.to_string())
+        }
+        Value::Text(name) => {
+            let node = graph.find(name);
+            let host = node.filter(|&node| graph.kind(node) == NodeKind::Host);
+            (host, format!("\"{name}\""))
+        }
+        _ => (None, "?".to_owned()),
+    };
+    if found.is_none() {
+        let hint = format!("hosts are 0 to {}", graph.hosts().saturating_sub(1));
+        s.complain("placement", format!("there is no host {shown}"), hint);
+    }
+    found
+}
+
+/// GPUs of a server, where messages are relayed.
+// RNK-07
+fn relay(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Option<u32>> {
+    if !values.flag("pxn") {
+        return Some(None);
+    }
+    match around.topology {
+        Some(TopologySpec::Servers(servers)) if servers.wiring == Wiring::Rails => {
+            Some(Some(servers.gpus_per_server))
+        }
+        _ => {
+            let message = "messages can go by the receiver's rail only where there are rails";
+            s.complain(
+                "pxn",
+                message,
+                "topology.kind = \"rail-optimised\" has them",
+            );
+            None
+        }
+    }
+}
+
+fn stragglers(s: &Section<'_>, values: &Values, ranks: u32, seed: u64) -> Option<Stragglers> {
+    let mut listed = Vec::new();
+    if let Some(Value::List(slow)) = values.get("slow") {
+        for slow in slow {
+            let Value::Table(slow) = slow else { continue };
+            let (rank, factor) = (slow.count("rank"), slow.number("factor"));
+            if rank >= u64::from(ranks) {
+                let message = format!("there is no rank {rank} that could be slow");
+                s.complain("slow", message, format!("ranks are 0 to {}", ranks - 1));
+                return None;
+            }
+            listed.push((rank as u32, factor));
+        }
+    }
+    let noise = values
+        .some_table("noise")
+        .map(|noise| match noise.word("kind") {
+            "uniform" => Noise::Uniform {
+                width: noise.number("width"),
+            },
+            "lognormal" => Noise::LogNormal {
+                sigma: noise.number("sigma"),
+            },
+            _ => Noise::Delay {
+                probability: noise.number("probability"),
+                mean_ps: noise.time("mean") as f64,
+            },
+        });
+    if values.time("compute") == 0 && (!listed.is_empty() || noise.is_some()) {
+        let key = if listed.is_empty() { "noise" } else { "slow" };
+        let message = format!("`{key}` is about computations, and there are none");
+        s.complain(
+            key,
+            message,
+            "set `compute`, the time before each collective",
+        );
+        return None;
+    }
+    Some(Stragglers {
+        seed,
+        listed,
+        drawn: None,
+        noise,
+    })
+}
+
+impl WorkloadSpec {
+    fn collective(&self) -> Collective {
+        Collective {
+            kind: self.kind,
+            bytes: self.bytes,
+            algorithm: self.algorithm.as_deref().map(Into::into),
+            class: self.class,
+            ..Collective::default()
+        }
+    }
+
+    fn workload(&self) -> Workload {
+        Workload {
+            ranks: self.hosts.len() as u32,
+            options: Options {
+                send_end: self.send_end,
+                queue_pairs: QueuePairs::PerMessage,
+                ..Options::default()
+            },
+            ..Workload::default()
+        }
+    }
+
+    /// The operations of each rank: a computation and the collective, as often as it is repeated.
+    // RNK-13
+    fn operations(&self) -> Vec<Operation> {
+        let mut operations: Vec<Operation> = Vec::new();
+        for _ in 0..self.repeats {
+            let work = Work::Collective(Box::new(self.collective()));
+            let duration_ps = self.compute_ps;
+            let compute = (duration_ps > 0).then_some(Work::Calc { duration_ps });
+            for work in compute.into_iter().chain([work]) {
+                let after_end = (operations.len() as u32).checked_sub(1);
+                operations.push(Operation {
+                    work,
+                    after_end: after_end.into_iter().collect(),
+                    ..Operation::default()
+                });
+            }
+        }
+        operations
+    }
+
+    /// What the engine takes; `number` is that among the sources of flows.
+    #[must_use]
+    pub fn job(&self, number: u16) -> Job {
+        let operations = vec![self.operations(); self.hosts.len()];
+        Job {
+            name: self.name.clone(),
+            workload: Arc::new(self.workload()),
+            source: Arc::new(InMemory {
+                operations: operations.into(),
+                names: Vec::new(),
+            }),
+            stragglers: Arc::new(self.stragglers.clone()),
+            hosts: Arc::clone(&self.hosts),
+            start_ps: self.start_ps,
+            number,
+            relay: self.relay,
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! `[[workload]]`: what is read, refused and filled in.
+
+use std::path::Path;
+
+use scenario::{Changes, Scenario, ScenarioError};
+
+const STEP: &str = r#"
+name = "step"
+[topology]
+kind = "leaf-spine"
+leaves = 4
+spines = 2
+hosts_per_leaf = 4
+link = { rate = "100Gbps", delay = "1us" }
+[[workload]]
+name = "reduce"
+collective = "all-reduce"
+size = "1MB"
+compute = "10us"
+repeats = 2
+[scheme]
+preset = "dcqcn"
+"#;
+
+fn parse(text: &str) -> Result<Scenario, ScenarioError> {
+    Scenario::parse(text, "step.toml", Path::new("."), &Changes::default())
+}
+
+fn with(line: &str) -> String {
+    STEP.replace("repeats = 2", &format!("repeats = 2\n{line}"))
+}
+
+/// Refused at line 15, with these words.
+fn refused(line: &str, words: &[&str]) {
+    let text = parse(&with(line)).unwrap_err().to_string();
+    assert!(text.contains("step.toml:15:"), "{text}");
+    for words in words {
+        assert!(text.contains(words), "no \"{words}\" in {text}");
+    }
+}
+
+// RNK-13, RNK-14
+#[test]
+fn a_workload_needs_no_traffic_and_is_read_back() {
+    let scenario = parse(STEP).unwrap_or_else(|e| panic!("{e}"));
+    let again = parse(&scenario.resolved).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(again.spec, scenario.spec, "{}", scenario.resolved);
+    let [work] = &scenario.spec.workloads[..] else {
+        panic!("{:?}", scenario.spec.workloads)
+    };
+    assert_eq!(*work.hosts, (0..16).collect::<Vec<_>>()[..]);
+    let job = work.job(0);
+    // Two computations and two all-reduces, each after the one before.
+    assert_eq!(job.source.count(7), 4);
+    let block = job.source.read(7, 0).unwrap();
+    let kinds: Vec<_> = block.operations.iter().map(|o| o.work.word()).collect();
+    assert_eq!(kinds, ["calc", "all-reduce", "calc", "all-reduce"]);
+    assert_eq!(block.operations[3].after_end, [2]);
+    let built = scenario.build().unwrap();
+    assert_eq!(built.plan.jobs.jobs.len(), 1);
+    assert_eq!(scenario.info().sources, ["reduce"]);
+    let text = parse(&STEP.replace("[[workload]]", "[[workloads]]")).unwrap_err();
+    let text = text.to_string();
+    assert!(text.contains("neither traffic nor a workload"), "{text}");
+}
+
+// RNK-14
+#[test]
+fn ranks_are_placed_in_a_row_rack_by_rack_by_chance_or_as_listed() {
+    let placed = |line: &str| {
+        let scenario = parse(&with(line)).unwrap_or_else(|e| panic!("{e}"));
+        scenario.spec.workloads[0].hosts.to_vec()
+    };
+    assert_eq!(placed("ranks = 5"), [0, 1, 2, 3, 4]);
+    assert_eq!(
+        placed("ranks = 5\nplacement = \"round-robin\""),
+        [0, 4, 8, 12, 1]
+    );
+    assert_eq!(placed("placement = [3, \"host9\", 3]"), [3, 9, 3]);
+    let random = "ranks = 9\nplacement = \"random\"";
+    let drawn = placed(random);
+    assert_eq!(drawn, placed(random));
+    let mut sorted = drawn.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    assert_eq!(sorted.len(), 9);
+    assert_ne!(sorted, drawn);
+    let other = with(random).replace("name = \"reduce\"", "name = \"other\"");
+    assert_ne!(
+        parse(&other).unwrap().spec.workloads[0].hosts.to_vec(),
+        drawn
+    );
+}
+
+#[test]
+fn what_cannot_be_is_refused_where_it_stands() {
+    refused("ranks = 17", &["17 ranks do not fit on 16 hosts"]);
+    refused(
+        "placement = [0, 16]",
+        &["there is no host 16", "hosts are 0 to 15"],
+    );
+    refused(
+        "placement = [0, \"leaf1\"]",
+        &["there is no host \"leaf1\""],
+    );
+    refused("placement = [0]", &["needs two ranks"]);
+    refused("pxn = true", &["where there are rails", "rail-optimised"]);
+    refused(
+        "slow = [{ rank = 16, factor = 2.0 }]",
+        &["there is no rank 16", "0 to 15"],
+    );
+    refused(
+        "algorithm = \"rign\"",
+        &["no algorithm \"rign\"", "did you mean ring?"],
+    );
+    refused(
+        "algorithm = \"direct:server=2\"",
+        &["no parameter \"server\""],
+    );
+    refused("algorithm = \"dissemination\"", &["cannot do all-reduce"]);
+    refused("algoritm = \"ring\"", &["unknown key", "algorithm"]);
+    let none = STEP.replace("compute = \"10us\"", "slow = [{ rank = 1, factor = 2.0 }]");
+    let text = parse(&none).unwrap_err().to_string();
+    assert!(
+        text.contains("about computations, and there are none"),
+        "{text}"
+    );
+    let barrier = STEP.replace("all-reduce", "barrier");
+    let text = parse(&barrier).unwrap_err().to_string();
+    assert!(text.contains("a barrier moves no data"), "{text}");
+    assert!(parse(&barrier.replace("size = \"1MB\"\n", "")).is_ok());
+    let twice = STEP.replace(
+        "[scheme]",
+        "[[workload]]\nname = \"reduce\"\n\
+        collective = \"all-to-all\"\nsize = \"1KB\"\n[scheme]",
+    );
+    let text = parse(&twice).unwrap_err().to_string();
+    assert!(
+        text.contains("workload.0 is called \"reduce\" already"),
+        "{text}"
+    );
+}
+
+// RNK-07
+#[test]
+fn pxn_is_for_rails() {
+    let rails = r#"
+kind = "rail-optimised"
+servers = 2
+gpus_per_server = 4
+spines = 2
+scale_up = { rate = "2400Gbps", delay = "500ns" }
+link = { rate = "400Gbps", delay = "1us" }
+"#;
+    let text = with("pxn = true");
+    let from = text.find("kind =").unwrap();
+    let to = text.find("[[workload]]").unwrap();
+    let text = format!("{}{rails}{}", &text[..from], &text[to..]);
+    let scenario = parse(&text).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(scenario.spec.workloads[0].relay, Some(4));
+}
