@@ -18,6 +18,7 @@ import click
 from backwater.commands import (
     breakdown,
     campaign,
+    collectives,
     graph,
     init,
     interchange,
@@ -310,6 +311,7 @@ app.add(list_, "list")
 init.register(app)
 breakdown.register(app)
 campaign.register(app)
+collectives.register(app)
 graph.register(app)
 interchange.register(app)
 links.register(app)

@@ -103,7 +103,7 @@ class Run:
 
     @cached_property
     def operations(self) -> polars.DataFrame:
-        """A row per operation of a workload that has ended: rank, kind, bytes, times, predecessors."""
+        """A row per operation of a workload that has ended: rank, kind, bytes, times."""
         return self.table("operations")
 
     @cached_property

@@ -18,8 +18,8 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use traffic::collectives::bounds::least_bytes;
 use traffic::operations::{
-    Collective, CollectiveKind, InMemory, Operation, Options, Receive, Send, SendEnd, Trigger,
-    TriggerKind, Work, Workload,
+    Block, Collective, CollectiveKind, InMemory, Operation, Options, Receive, Send, SendEnd,
+    Source, Trigger, TriggerKind, Work, Workload,
 };
 
 const FRAMES: FrameSizes = FrameSizes {
@@ -296,7 +296,7 @@ fn calc(duration_ps: Time, after: &[u32]) -> Operation {
     }
 }
 
-// RNK-10, RNK-11
+// RNK-04, RNK-10, RNK-11
 #[test]
 fn long_computations_keep_a_run_alive_and_times_are_told_apart() {
     // Rank 0 computes for a long time and sends; rank 1 waits, then computes.
@@ -368,6 +368,43 @@ fn a_run_that_is_stopped_keeps_what_has_ended() {
     assert_eq!(kept.operations.len(), 2);
     assert_eq!(kept.ranks[0].end_ps, None);
     assert_eq!(kept.ranks[0].idle_ps, 4 * MS, "nothing has ended since");
+}
+
+/// Operations that cannot be read.
+#[derive(Debug)]
+struct Unreadable;
+
+impl Source for Unreadable {
+    fn count(&self, _rank: u32) -> u32 {
+        1
+    }
+
+    fn read(&self, _rank: u32, _from: u32) -> Result<Block, traffic::Error> {
+        Err(traffic::Error {
+            place: None,
+            message: "the disk is gone".to_owned(),
+        })
+    }
+
+    fn name(&self, _rank: u32, _index: u32) -> Option<String> {
+        None
+    }
+}
+
+// RNK-09
+#[test]
+fn a_workload_that_cannot_be_read_ends_the_run() {
+    let work = Job {
+        source: Arc::new(Unreadable),
+        ..job(vec![vec![calc(MS, &[])]; 2], Options::default())
+    };
+    let mut plan = network(star(2)).plan();
+    plan.jobs = jobs(vec![work]);
+    let error = Arc::clone(&plan.jobs.error);
+    let simulation = Simulation::<Wheel>::new(plan);
+    let outcome = simulation.run(&mut Kept::default(), &mut |_| true);
+    assert_eq!(outcome.ending, Ending::Interrupted);
+    assert_eq!(error.get().map(String::as_str), Some("the disk is gone"));
 }
 
 // RNK-06

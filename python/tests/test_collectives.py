@@ -1,0 +1,103 @@
+"""Workloads in the packet simulator, as a user runs them and looks at them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Backwater
+
+import backwater
+from backwater import critical
+
+STEP = """\
+name = "step"
+topology = { kind = "star", hosts = 4, link = { rate = "100Gbps", delay = "1us" } }
+
+[[workload]]
+name = "reduce"
+collective = "all-reduce"
+size = "1MB"
+compute = "50us"
+repeats = 2
+slow = [{ rank = 2, factor = 1.4 }]
+
+[scheme]
+preset = "dcqcn"
+"""
+
+
+@pytest.fixture(scope="module")
+def step(tmp_path_factory: pytest.TempPathFactory, command: Backwater) -> Path:
+    """Run four ranks with a straggler."""
+    folder = tmp_path_factory.mktemp("step")
+    (folder / "step.toml").write_text(STEP, encoding="utf-8")
+    done = command("run", "step.toml", "-o", "out", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "bus bandwidth, mean (Gbps)" in done.stdout
+    return folder
+
+
+# RNK-11, RNK-12
+def test_a_run_says_what_its_ranks_and_collectives_did(step: Path) -> None:
+    run = backwater.load(step / "out")
+    assert isinstance(run, backwater.Run)
+    [work] = run.summary["workloads"]
+    assert (work["name"], work["ranks"], work["finished"]) == ("reduce", 4, 4)
+    assert (work["operations"], work["collectives"]) == (16, 2)
+    # The straggler computes for 70 us twice, and six rounds of 250 KB follow each time.
+    sends = 2 * 6 * 250_000 * 8 / 100e9 * 1e12
+    assert 2 * 70e6 + sends < work["took_ps"] < 1.15 * (2 * 70e6 + sends)
+    assert work["mean_computing_ps"] == 2 * (3 * 50e6 + 70e6) / 4
+    assert run.operations.height == 16
+    ranks = run.ranks.sort("rank")
+    assert ranks["computing_ps"].to_list() == [100e6, 100e6, 140e6, 100e6]
+    total = ranks["computing_ps"] + ranks["exposed_ps"] + ranks["idle_ps"]
+    assert (total == ranks["end_ps"] - ranks["start_ps"]).all()
+    first = run.collectives.row(0, named=True)
+    assert (first["kind"], first["instance"], first["bytes"]) == ("all-reduce", 0, 1_000_000)
+    # Ranks wait for the straggler in the first one: bandwidth is from the first start.
+    assert first["last_start_ps"] - first["start_ps"] == 20e6
+    assert first["bus_bps"] == pytest.approx(first["algorithm_bps"] * 1.5)
+
+
+def test_the_critical_path_begins_at_the_straggler(step: Path, command: Backwater) -> None:
+    run = backwater.load(step / "out")
+    assert isinstance(run, backwater.Run)
+    slowest = critical.slowest(run)
+    assert slowest is not None
+    path = critical.critical_path(run, slowest)
+    assert path["src"][0] == 2, "all wait for the slow rank"
+    assert path["dst"][-1] == slowest["last_rank"]
+    assert (path["dst"][:-1] == path["src"][1:]).all()
+    assert path.height == 6
+    shown = command("collectives", "out", cwd=step)
+    assert shown.returncode == 0, shown.stderr
+    assert "all-reduce 1 of all ranks (4), 1 MB" in shown.stdout
+    assert "Its critical path has 6 sends" in shown.stdout
+
+
+def test_comparisons_have_rows_of_workloads(step: Path, command: Backwater) -> None:
+    words = ("compare", "step.toml", "--schemes", "dcqcn,hpcc", "-o", "both")
+    done = command(*words, cwd=step)
+    assert done.returncode == 0, done.stderr
+    assert "time of all steps (ms)" in done.stdout
+    names = (step / "both" / "hpcc" / "summary.json").read_text(encoding="utf-8")
+    assert len(json.loads(names)["workloads"]) == 1
+
+
+def test_runs_without_workloads_have_no_such_rows_or_tables(
+    tmp_path: Path, command: Backwater
+) -> None:
+    text = STEP.replace("[[workload]]", "[[traffic]]").replace('collective = "all-reduce"', "")
+    text = "\n".join(
+        line for line in text.splitlines() if not line.startswith(("compute", "repeats", "slow"))
+    ).replace("size = ", 'pattern = "permutation"\nsize = ')
+    (tmp_path / "flows.toml").write_text(text, encoding="utf-8")
+    done = command("run", "flows.toml", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Workloads" not in done.stdout
+    shown = command("collectives", "out", cwd=tmp_path)
+    assert shown.returncode != 0
+    assert "collectives was not recorded; add [[workload]]" in shown.stderr
