@@ -80,7 +80,7 @@ format: $(DEPENDENCIES) ## Format all sources
 	$(BIN)/ruff check --fix --quiet $(PYTHON_SOURCES)
 	$(BIN)/ruff format $(PYTHON_SOURCES)
 
-docs: $(EXTENSION) $(DOCUMENTATION) ## Build the documentation site: out/site/index.html
+docs: $(EXTENSION) $(DOCUMENTATION) ## Build the documentation site, notebooks executed: out/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 tables: ## Write the tables of keys in docs/scenario.md anew, from the declarations

@@ -44,7 +44,7 @@ def _bars(schemes: Sequence[str]) -> Iterator[Shown]:
         tasks = {scheme: bars.add_task(scheme, total=1.0, facts="waits") for scheme in schemes}
 
         def shown(scheme: str, progress: Progress) -> None:
-            bars.update(tasks[scheme], completed=progress.fraction, facts=_facts(progress))
+            bars.update(tasks[scheme], completed=progress.fraction, facts=facts(progress))
 
         yield shown
 
@@ -56,12 +56,13 @@ def _lines() -> Shown:
         now = time.monotonic()
         if now - told.setdefault(scheme, now) >= _LINES_EVERY_S:
             told[scheme] = now
-            print(f"{scheme}: {progress.fraction:.0%}, {_facts(progress)}", file=sys.stderr)
+            print(f"{scheme}: {progress.fraction:.0%}, {facts(progress)}", file=sys.stderr)
 
     return shown
 
 
-def _facts(progress: Progress) -> str:
+def facts(progress: Progress) -> str:
+    """Say how far a run is: times, flows, speed, and what is left."""
     of = f" of {progress.flows:,}" if progress.flows is not None else ""
     draining = " (drains)" if progress.now_ps > progress.until_ps else ""
     return (

@@ -56,6 +56,12 @@ class Run:
         partial = ", partial" if self.partial else ""
         return f"Run({self.scheme!r}, digest={self.digest}{partial}, path={str(self.path)!r})"
 
+    def _repr_html_(self) -> str:
+        """Show the table of results in a notebook."""
+        from backwater.notebook import table
+
+        return table({self.scheme: self})
+
     @property
     def name(self) -> str:
         """Name of the scenario."""
@@ -332,6 +338,12 @@ class Comparison(Mapping[str, Run]):
     def __repr__(self) -> str:
         failed = f", failed={list(self.failed)}" if self.failed else ""
         return f"Comparison({list(self._runs)}{failed}, path={str(self.path)!r})"
+
+    def _repr_html_(self) -> str:
+        """Show the table of results in a notebook, a column per scheme."""
+        from backwater.notebook import table
+
+        return table(self._runs, self.failed)
 
     def __getitem__(self, scheme: str) -> Run:
         return self._runs[scheme]

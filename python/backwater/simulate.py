@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from backwater import _core
 from backwater.errors import Interrupted, RunError, ScenarioError
 from backwater.files import write_whole
+from backwater.notebook import watched
 from backwater.results import COMPARISON, RECORDED_FILES, REPORT, RUN_FILES, Comparison, Run
 
 # How long the main thread sleeps at most before it looks for Ctrl-C again.
@@ -215,7 +216,8 @@ def run(
     path = Path(out) if out is not None else default_out(scenario, scheme)
     _core.resolve(str(scenario), list(overrides), seed, scheme, profile)
     job = _Job(str(scenario), scheme, list(overrides), seed, path, force, profile, threads)
-    outcome = _run_all({scheme or "": job}, 1, listener)
+    with watched([scheme or ""], listener) as (told, show):
+        outcome = _run_all({scheme or "": job}, 1, told, show)
     for error in outcome.errors.values():
         raise error
     result = Run(path)
@@ -266,7 +268,8 @@ def compare(
         s: _Job(str(scenario), s, concerned[s], seed, path / s, force, profile, threads)
         for s in schemes
     }
-    outcome = _run_all(made, jobs or runs_at_a_time(threads), listener)
+    with watched(schemes, listener) as (told, show):
+        outcome = _run_all(made, jobs or runs_at_a_time(threads), told, show)
     about = {
         "scenario": str(scenario),
         "scenario_text": Path(scenario).read_text(encoding="utf-8"),
@@ -371,8 +374,10 @@ class _Outcome:
     interrupted: bool
 
 
-def _run_all(jobs: dict[str, _Job], workers: int, listener: Listener | None) -> _Outcome:
-    """Run jobs on threads, while this one waits for them or for Ctrl-C."""
+def _run_all(
+    jobs: dict[str, _Job], workers: int, listener: Listener | None, show: Callable[[], None]
+) -> _Outcome:
+    """Run jobs on threads, while this one shows how far they are and waits for them or Ctrl-C."""
     interrupt = _core.Interrupt()
     stopped = threading.Event()
     outcome = _Outcome(set(), {}, False)
@@ -390,6 +395,7 @@ def _run_all(jobs: dict[str, _Job], workers: int, listener: Listener | None) -> 
         while pending:
             try:
                 _, pending = wait(pending, timeout=_PATIENCE_S, return_when=FIRST_COMPLETED)
+                show()
             except KeyboardInterrupt:
                 outcome.interrupted = True
                 stopped.set()

@@ -1,0 +1,84 @@
+"""The notebooks of the documentation run, and runs show themselves in them."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import nbclient
+import nbformat
+import pytest
+from sources import ROOT
+
+import backwater
+from backwater import notebook
+from backwater.simulate import Progress
+
+NOTEBOOKS = sorted((ROOT / "docs/notebooks").glob("*.ipynb"))
+
+
+def test_there_are_four() -> None:
+    assert [path.stem for path in NOTEBOOKS] == ["campaigns", "compare", "own", "start"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: str(path.stem))
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_notebook_runs(path: Path, tmp_path: Path) -> None:
+    book = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    code = [cell for cell in book.cells if cell.cell_type == "code"]
+    # Outputs are made when the site is built, and are not kept in the repository.
+    assert [cell.outputs for cell in code if cell.outputs] == []
+    nbclient.NotebookClient(
+        book, timeout=100, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+    ).execute()
+    shown = [output for cell in code for output in cell.outputs if "data" in output]
+    pages = [output["data"]["text/html"] for output in shown if "text/html" in output["data"]]
+    assert pages
+    if path.stem == "compare":
+        assert any("<th" in page and "ideal-fq" in page and "Slowdown" in page for page in pages)
+        # The bars are gone when the runs are finished.
+        assert not any("<progress" in page for page in pages)
+
+
+def test_a_comparison_is_a_table(
+    compared: tuple[subprocess.CompletedProcess[str], Path],
+) -> None:
+    comparison = backwater.load(compared[1])
+    page = comparison._repr_html_()
+    assert page.count("<th ") >= 2 + 5
+    assert "<b>" in page
+    assert "bfc" in comparison["bfc"]._repr_html_()
+
+
+def test_what_went_wrong_stands_below_the_table() -> None:
+    page = notebook.table({}, {"h<pcc": "no & room"})
+    assert "<b>h&lt;pcc</b>: failed: no &amp; room" in page
+
+
+def test_bars_say_how_far_runs_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+
+    class Handle:
+        def update(self, page: Any) -> None:
+            shown.append(page.data)
+
+    monkeypatch.setattr(notebook, "_in_notebook", lambda: True)
+    monkeypatch.setattr("IPython.display.display", lambda *_, **__: Handle())
+    with notebook.watched(["bfc", "hpcc"], None) as (listener, show):
+        assert listener is not None
+        listener("bfc", Progress(500, 1000, 4, 1, 4, 1000, 1.0))
+        show()
+    assert '<progress value="0.250"' in shown[0]
+    assert "1 of 4 flows" in shown[0]
+    assert "waits" in shown[0]
+    assert shown[-1] == ""
+
+
+def test_outside_of_a_notebook_and_with_a_listener_nothing_is_shown() -> None:
+    def listener(_: str, __: Progress) -> None: ...
+
+    with notebook.watched(["bfc"], listener) as (told, _):
+        assert told is listener
+    with notebook.watched(["bfc"], None) as (told, _):
+        assert told is None
