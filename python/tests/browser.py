@@ -30,7 +30,7 @@ FLAGS = [
     "--remote-allow-origins=*",
     "--window-size=1280,1000",
 ]
-PATIENCE_S = 20
+PATIENCE_S = 90
 
 
 def chromium() -> str:

@@ -142,7 +142,7 @@ function drawPanel(chart, panel, box, height) {
     y_axis_type: panel.y.scale === "log" ? "log" : "linear",
     x_range: new Bokeh.Range1d({ start: x0, end: x1 }),
     y_range: new Bokeh.Range1d({ start: y0, end: y1 }),
-    tools: "pan,box_zoom,reset,save", toolbar_location: "above", toolbar_inner: true,
+    tools: "pan,box_zoom,reset,save", toolbar_location: "right",
     active_drag: "box_zoom",
     background_fill_color: null, border_fill_color: null, outline_line_color: null,
     min_border_right: 12,

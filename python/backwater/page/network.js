@@ -40,7 +40,7 @@ Backwater.drawNetwork = (net) => {
     x: leaves.map((i) => net.x[i]), y: leaves.map((i) => net.y[i]), name: leaves.map((i) => net.names[i]) } });
 
   const plot = Bokeh.Plotting.figure({
-    height: 380, sizing_mode: "stretch_width", tools: "pan,box_zoom,reset,save", toolbar_location: "above", toolbar_inner: true,
+    height: 380, sizing_mode: "stretch_width", tools: "pan,box_zoom,reset,save", toolbar_location: "right",
     active_drag: "pan", x_range: new Bokeh.Range1d({ start: -0.01, end: 1.01 }),
     y_range: new Bokeh.Range1d({ start: -0.12, end: 1.12 }),
     background_fill_color: null, border_fill_color: null, outline_line_color: null,
