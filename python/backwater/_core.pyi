@@ -10,6 +10,7 @@ __all__ = [
     "backpressure_graph",
     "catalogue",
     "check",
+    "estimate",
     "flow_paths",
     "link_epochs",
     "resolve",
@@ -44,6 +45,9 @@ def check(
     scheme: str | None = None,
     profile: str | None = None,
 ) -> list[dict[str, Any]]: ...
+def estimate(
+    path: str, networks: list[str], record: bool = False
+) -> tuple[str, dict[str, Any]]: ...
 def schema() -> str: ...
 def run(
     path: str,

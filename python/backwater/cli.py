@@ -19,6 +19,7 @@ from backwater.commands import (
     breakdown,
     campaign,
     collectives,
+    estimates,
     graph,
     init,
     interchange,
@@ -312,6 +313,7 @@ init.register(app)
 breakdown.register(app)
 campaign.register(app)
 collectives.register(app)
+estimates.register(app)
 graph.register(app)
 interchange.register(app)
 links.register(app)

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use traffic::operations::Record;
 
 /// How often Python is told how far a run is.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
@@ -76,6 +77,52 @@ fn check<'py>(
         Err(error) => error.problems,
     };
     problem_list(py, &problems)
+}
+
+/// How long a workload takes on a network of messages: a summary as JSON, and, if requested, the
+/// operations: columns of numbers as little-endian bytes, and the names of the kinds.
+#[pyfunction]
+#[pyo3(signature = (path, networks, record=false))]
+fn estimate<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    networks: Vec<String>,
+    record: bool,
+) -> PyResult<(String, Bound<'py, PyDict>)> {
+    let found = py
+        .detach(|| scenario::estimate::estimate_file(&path, &networks, record))
+        .map_err(|error| raise(py, "RunError", (error.to_string(),)))?;
+    let columns = PyDict::new(py);
+    let all = &found.records;
+    let u32s = |value: fn(&Record) -> u32| {
+        let bytes: Vec<u8> = all
+            .iter()
+            .flat_map(|one| value(one).to_le_bytes())
+            .collect();
+        PyBytes::new(py, &bytes)
+    };
+    let u64s = |value: fn(&Record) -> u64| {
+        let bytes: Vec<u8> = all
+            .iter()
+            .flat_map(|one| value(one).to_le_bytes())
+            .collect();
+        PyBytes::new(py, &bytes)
+    };
+    let mut kinds: Vec<&str> = all.iter().map(|one| one.kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let code = |one: &Record| kinds.iter().position(|kind| *kind == one.kind).unwrap_or(0) as u8;
+    let codes: Vec<u8> = all.iter().map(code).collect();
+    columns.set_item("rank", u32s(|one| one.rank))?;
+    columns.set_item("index", u32s(|one| one.index))?;
+    columns.set_item("peer", u32s(|one| one.peer.unwrap_or(u32::MAX)))?;
+    columns.set_item("bytes", u64s(|one| one.bytes))?;
+    columns.set_item("ready_ps", u64s(|one| one.ready_ps))?;
+    columns.set_item("start_ps", u64s(|one| one.start_ps))?;
+    columns.set_item("end_ps", u64s(|one| one.end_ps))?;
+    columns.set_item("kind", PyBytes::new(py, &codes))?;
+    columns.set_item("kinds", kinds)?;
+    Ok((found.summary.to_string(), columns))
 }
 
 /// The JSON Schema of a scenario, as JSON.
@@ -508,8 +555,8 @@ fn topology_entry((name, summary): &(&str, String)) -> Value {
 mod _core {
     #[pymodule_export]
     use super::{
-        Interrupt, backpressure_graph, catalogue, check, flow_paths, link_epochs, resolve,
-        resources, run, schema, thresholds,
+        Interrupt, backpressure_graph, catalogue, check, estimate, flow_paths, link_epochs,
+        resolve, resources, run, schema, thresholds,
     };
 
     #[pymodule_export]

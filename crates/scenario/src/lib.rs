@@ -9,6 +9,7 @@ mod build;
 mod check;
 mod check_links;
 mod document;
+pub mod estimate;
 pub mod failures;
 mod findings;
 pub mod floodgate_resources;

@@ -1,0 +1,248 @@
+//! Estimates of workloads in files on networks of messages, for `backwater estimate`.
+
+use crate::problem::nearest;
+use crate::units::{RATE, TIME};
+use crate::workload_file::WorkloadFile;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use traffic::Error;
+use traffic::collectives::bounds::bus_factor;
+use traffic::estimate::{Dimension, LogGops, Network, Shape, StoreAndForward, estimate};
+use traffic::operations::{CollectiveKind, Options, PerByte, Record, Source, Stragglers, Workload};
+
+/// The network where none is stated.
+pub const DEFAULT_NETWORK: &str = "loggops:latency=1us,rate=400Gbps";
+
+/// What an estimate found.
+#[derive(Clone, Debug, Default)]
+pub struct Estimated {
+    /// Totals, ends of ranks, collectives.
+    pub summary: Value,
+    /// All operations in the order of their ends, if they were requested.
+    pub records: Vec<Record>,
+}
+
+/// Estimates how long a workload takes.
+///
+/// `networks` are words such as `loggops:latency=1us,rate=400Gbps`, or one for each dimension such
+/// as `ring:size=8,rate=400Gbps,latency=500ns`; none means [`DEFAULT_NETWORK`].
+///
+/// # Errors
+/// If the file or the network is wrong, or the workload is stuck.
+pub fn estimate_file(path: &Path, networks: &[String], record: bool) -> Result<Estimated, Error> {
+    let file = WorkloadFile::open(path)?;
+    let mut workload = (*file.workload()).clone();
+    let default = [DEFAULT_NETWORK.to_owned()];
+    let words = if networks.is_empty() {
+        &default[..]
+    } else {
+        networks
+    };
+    let network = network(words, &mut workload).map_err(Error::new)?;
+    let workload = Arc::new(workload);
+    let operations = file.operations();
+    let source: Arc<dyn Source> = Arc::new(file);
+    let mut collectives = BTreeMap::new();
+    let mut records = Vec::new();
+    let mut recorder = |one: &Record| {
+        if let Some((group, instance)) = one.collective {
+            let all = collectives.entry((group, instance)).or_insert(Together {
+                kind: one.kind,
+                bytes: one.bytes,
+                members: 0,
+                start_ps: one.start_ps,
+                end_ps: one.end_ps,
+            });
+            all.members += 1;
+            all.start_ps = all.start_ps.min(one.start_ps);
+            all.end_ps = all.end_ps.max(one.end_ps);
+        }
+        if record {
+            records.push(one.clone());
+        }
+    };
+    let stragglers = Arc::new(Stragglers::default());
+    let found = estimate(&workload, &source, &stragglers, network, &mut recorder)
+        .map_err(|error| Error::new(format!("{}: {error}", path.display())))?;
+    let collectives: Vec<Value> = collectives
+        .into_iter()
+        .map(|((group, instance), all)| all.told(workload.group_name(group), instance))
+        .collect();
+    let end_ps = found.rank_end_ps.iter().max().copied().unwrap_or(0);
+    let summary = json!({
+        "network": words,
+        "ranks": workload.ranks,
+        "operations": operations,
+        "messages": found.messages,
+        "bytes": found.bytes,
+        "end_ps": end_ps,
+        "rank_end_ps": found.rank_end_ps,
+        "rank_computing_ps": found.computing_ps,
+        "collectives": collectives,
+        "warnings": found.warnings,
+    });
+    Ok(Estimated { summary, records })
+}
+
+/// A collective, of all its members.
+struct Together {
+    kind: &'static str,
+    bytes: u64,
+    members: u32,
+    start_ps: u64,
+    end_ps: u64,
+}
+
+impl Together {
+    fn told(&self, group: &str, instance: u64) -> Value {
+        let seconds = (self.end_ps - self.start_ps) as f64 / 1e12;
+        let kind = CollectiveKind::of_word(self.kind);
+        let factor = kind.and_then(|kind| bus_factor(kind, self.members));
+        let per_second = (seconds > 0.0).then_some(self.bytes as f64 / seconds);
+        json!({
+            "group": group,
+            "instance": instance,
+            "kind": self.kind,
+            "members": self.members,
+            "bytes": self.bytes,
+            "start_ps": self.start_ps,
+            "end_ps": self.end_ps,
+            // OPS-61
+            "algorithm_bytes_per_second": factor.and(per_second),
+            "bus_bytes_per_second": factor.zip(per_second).map(|(factor, speed)| factor * speed),
+        })
+    }
+}
+
+/// One word of a network: its name, and its parameters with units.
+struct Word<'a> {
+    name: &'a str,
+    parameters: BTreeMap<&'a str, &'a str>,
+}
+
+impl<'a> Word<'a> {
+    fn parse(text: &'a str) -> Result<Self, String> {
+        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+        let mut parameters = BTreeMap::new();
+        for part in rest.split(',').filter(|part| !part.trim().is_empty()) {
+            let (key, value) = part.split_once('=').ok_or_else(|| {
+                format!("\"{part}\" in network \"{text}\" is not of the form key=value")
+            })?;
+            parameters.insert(key.trim(), value.trim());
+        }
+        Ok(Self {
+            name: name.trim(),
+            parameters,
+        })
+    }
+
+    fn take(&mut self, key: &str) -> Option<&'a str> {
+        self.parameters.remove(key)
+    }
+
+    fn time(&mut self, key: &str) -> Result<Option<u64>, String> {
+        let value = self.take(key).map(|text| TIME.parse(text));
+        value
+            .transpose()
+            .map_err(|why| format!("network {}, {key}: {why}", self.name))
+    }
+
+    fn rate(&mut self) -> Result<Option<f64>, String> {
+        let value = self.take("rate").map(|text| RATE.parse(text));
+        let value = value.transpose();
+        let value = value.map_err(|why| format!("network {}, rate: {why}", self.name))?;
+        match value {
+            Some(0) => Err(format!("network {}: a rate of 0 moves nothing", self.name)),
+            value => Ok(value.map(|bps| bps as f64)),
+        }
+    }
+
+    /// Refuses parameters that nobody took.
+    fn done(self, known: &[&str]) -> Result<(), String> {
+        match self.parameters.keys().next() {
+            None => Ok(()),
+            Some(key) => Err(format!(
+                "network {} has no parameter \"{key}\"; expected {}",
+                self.name,
+                known.join(", ")
+            )),
+        }
+    }
+}
+
+/// The network that words describe; what belongs to the ranks is set in the workload's options.
+fn network(words: &[String], workload: &mut Workload) -> Result<Network, String> {
+    let mut dimensions = Vec::new();
+    let mut grain_ps = 1;
+    for text in words {
+        let mut word = Word::parse(text)?;
+        if word.name == "loggops" {
+            if words.len() > 1 {
+                return Err("network loggops stands alone: it has no dimensions".to_owned());
+            }
+            return log_gops(word, &mut workload.options);
+        }
+        let name = word.name;
+        let shape = Shape::of_word(name).ok_or_else(|| {
+            let known = ["loggops", "ring", "switch", "fully-connected"];
+            let hint = nearest(name, known)
+                .map_or(format!("expected {}", known.join(", ")), |near| {
+                    format!("did you mean {near}?")
+                });
+            format!("there is no network \"{name}\"; {hint}")
+        })?;
+        let size = match word.take("size") {
+            None if words.len() == 1 => workload.ranks,
+            None => {
+                return Err(format!(
+                    "network {name} needs a size, one of several dimensions"
+                ));
+            }
+            Some(text) => match text.parse() {
+                Ok(size) if (1..1 << 30).contains(&size) => size,
+                _ => {
+                    return Err(format!(
+                        "network {name}, size: \"{text}\" is no number of nodes"
+                    ));
+                }
+            },
+        };
+        let bps = word.rate()?.unwrap_or(400e9);
+        dimensions.push(Dimension {
+            shape,
+            size,
+            bytes_per_second: bps / 8.0,
+            latency_ps: word.time("latency")?.unwrap_or(500_000),
+        });
+        if let Some(ps) = word.time("grain")? {
+            grain_ps = ps.max(1);
+        }
+        word.done(&["size", "rate", "latency", "grain"])?;
+    }
+    let network = StoreAndForward::new(dimensions, grain_ps);
+    if network.ranks() != u64::from(workload.ranks) {
+        return Err(format!(
+            "the network has {} nodes, the workload {} ranks; give each dimension its size",
+            network.ranks(),
+            workload.ranks
+        ));
+    }
+    Ok(Network::StoreAndForward(network))
+}
+
+fn log_gops(mut word: Word<'_>, options: &mut Options) -> Result<Network, String> {
+    let latency_ps = word.time("latency")?.unwrap_or(1_000_000);
+    if let Some(bps) = word.rate()? {
+        options.gap_per_byte = PerByte::from_ps(8e12 / bps).unwrap_or_default();
+    }
+    if let Some(ps) = word.time("gap")? {
+        options.gap_ps = ps;
+    }
+    if let Some(ps) = word.time("overhead")? {
+        options.overhead_ps = ps;
+    }
+    word.done(&["latency", "rate", "gap", "overhead"])?;
+    Ok(Network::LogGops(LogGops { latency_ps }))
+}

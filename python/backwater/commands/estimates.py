@@ -1,0 +1,91 @@
+"""The command that estimates a workload without packets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from backwater.commands.common import say
+from backwater.commands.declare import App, Argument, Option
+
+if TYPE_CHECKING:
+    from backwater.estimates import Estimate
+
+_LISTED = 12
+"""Collectives that are listed; more are counted."""
+
+
+def register(app: App) -> None:
+    """Add `estimate`."""
+    app.add(estimate)
+
+
+def estimate(
+    workload: Annotated[Path, Argument(help="Workload, a Parquet file.")],
+    networks: Annotated[
+        list[str] | None,
+        Option(
+            "--network",
+            metavar="NETWORK",
+            help="loggops:latency=1us,rate=400Gbps (also gap, overhead), or one per dimension: "
+            "ring:size=8,rate=400Gbps,latency=500ns (also switch, fully-connected).",
+            show_default="loggops:latency=1us,rate=400Gbps",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        Option("-o", "--out", metavar="FILE", help="Write all operations: CSV, or *.parquet."),
+    ] = None,
+    as_json: Annotated[bool, Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Estimate how long a workload takes at best: whole messages, no packets."""
+    from backwater import estimates
+
+    found = estimates.estimate(workload, networks or [], record=out is not None)
+    if out is not None:
+        estimates.write_operations(found, out)
+    for warning in found.summary["warnings"]:
+        say(f"warning: {warning}")
+    if as_json:
+        print(json.dumps(found.summary, indent=2))
+    else:
+        print("\n".join(_lines(found)))
+    if out is not None:
+        say(f"operations: {out}")
+
+
+def _lines(found: Estimate) -> list[str]:
+    from backwater.units import time_text
+
+    summary = found.summary
+    ends, computing = summary["rank_end_ps"], summary["rank_computing_ps"]
+    exposed = [end - busy for end, busy in zip(ends, computing, strict=True)]
+    last = max(range(len(ends)), key=ends.__getitem__)
+    lines = [
+        f"{summary['ranks']} ranks, {summary['operations']} operations, "
+        f"{summary['messages']} messages of {_size(summary['bytes'])} in all",
+        f"network: {' + '.join(summary['network'])}",
+        f"the last rank ends at {time_text(found.end_ps)} (rank {last}), "
+        f"the first at {time_text(min(ends))}",
+        f"not computing: {time_text(min(exposed))} to {time_text(max(exposed))} of each rank",
+    ]
+    collectives = summary["collectives"]
+    for one in collectives[:_LISTED]:
+        took = time_text(one["end_ps"] - one["start_ps"])
+        bus = one["bus_bytes_per_second"]
+        speed = "" if bus is None else f", bus bandwidth {bus / 1e9:.2f} GB/s"
+        lines.append(
+            f'  {one["kind"]} {one["instance"]} of group "{one["group"]}" ({one["members"]} ranks, '
+            f"{_size(one['bytes'])}): {took}{speed}"
+        )
+    if len(collectives) > _LISTED:
+        lines.append(f"  and {len(collectives) - _LISTED} more collectives (--json has all)")
+    return lines
+
+
+def _size(size_bytes: int) -> str:
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size_bytes >= factor:
+            return f"{size_bytes / factor:.3g} {unit}"
+    return f"{size_bytes} B"
