@@ -10,6 +10,7 @@ from conftest import Backwater
 
 import backwater
 from backwater import critical
+from backwater.workloads import Workload
 
 STEP = """\
 name = "step"
@@ -101,3 +102,62 @@ def test_runs_without_workloads_have_no_such_rows_or_tables(
     shown = command("collectives", "out", cwd=tmp_path)
     assert shown.returncode != 0
     assert "collectives was not recorded; add [[workload]]" in shown.stderr
+
+
+OPERATIONS = """\
+name = "two"
+topology = { kind = "star", hosts = 3, link = { rate = "100Gbps", delay = "1us" } }
+
+[[workload]]
+name = "job"
+file = "two.parquet"
+placement = [2, 0]
+
+[scheme]
+preset = "dcqcn"
+"""
+
+
+def test_a_file_of_operations_runs_in_the_network(tmp_path: Path, command: Backwater) -> None:
+    work = Workload(ranks=2)
+    ready = work.calc(0, duration_ps=5_000_000)
+    work.send(0, to=1, size_bytes=1_000_000, tag=7, after=[ready])
+    work.recv(1, peer=0, size_bytes=1_000_000, tag=7)
+    work.write(tmp_path / "two.parquet")
+    (tmp_path / "two.toml").write_text(OPERATIONS, encoding="utf-8")
+    done = command("run", "two.toml", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    run = backwater.load(tmp_path / "out")
+    assert isinstance(run, backwater.Run)
+    [flow] = run.flows.to_dicts()
+    assert (flow["source"], flow["src"], flow["dst"]) == ("job", 2, 0)
+    assert flow["start_ps"] == 5_000_000
+    ends = {(row["rank"], row["kind"]): row["end_ps"] for row in run.operations.to_dicts()}
+    assert ends[1, "recv"] == flow["received_ps"]
+    assert ends[0, "send"] == flow["acked_ps"]
+    # The file is named by its full path, so that the run can be repeated from anywhere.
+    again = command("run", "out/resolved.toml", "-o", "again", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert run.digest == backwater.load(tmp_path / "again").digest  # type: ignore[union-attr]
+
+
+# RNK-10
+def test_a_workload_that_can_never_end_is_an_error(tmp_path: Path, command: Backwater) -> None:
+    work = Workload(ranks=2)
+    work.recv(1, peer=0, size_bytes=1000, tag=3)
+    work.calc(0, duration_ps=1000)
+    work.write(tmp_path / "two.parquet")
+    (tmp_path / "two.toml").write_text(OPERATIONS, encoding="utf-8")
+    done = command("run", "two.toml", "-o", "out", cwd=tmp_path)
+    assert done.returncode != 0
+    assert "workload job: rank 1, operation 0 (recv)" in done.stderr
+
+
+def test_files_that_are_none_are_refused(tmp_path: Path, command: Backwater) -> None:
+    (tmp_path / "two.toml").write_text(OPERATIONS, encoding="utf-8")
+    missing = command("check", "two.toml", cwd=tmp_path)
+    assert missing.returncode != 0
+    assert "two.parquet: cannot read" in missing.stdout + missing.stderr
+    (tmp_path / "two.parquet").write_text("nothing", encoding="utf-8")
+    wrong = command("check", "two.toml", cwd=tmp_path)
+    assert "no Parquet file" in wrong.stdout + wrong.stderr

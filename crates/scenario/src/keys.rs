@@ -468,6 +468,9 @@ pub(crate) const WORKLOAD: &[Param] = &[
     Param::new("name", Kind::Text)
         .needed("\"step\"")
         .about("Name of the workload, its own; its messages are flows of this name."),
+    Param::new("file", Kind::Text)
+        .absent("`collective` says what the ranks do")
+        .about("A file of operations, as docs/workloads.md describes it."),
     Param::word(
         "collective",
         &[
@@ -480,25 +483,30 @@ pub(crate) const WORKLOAD: &[Param] = &[
         ],
     )
     .needed("\"all-reduce\"")
-    .about("What all ranks do together."),
+    .about("What all ranks do together.")
+        .unless("file", "the file has all operations"),
     Param::new("algorithm", Kind::Text)
         .absent("`ring`; of an all-to-all `direct`, of a broadcast `binomial-tree`")
         .about(
             "How, with its parameters, such as `\"ring:channels=2\"`; docs/workloads.md lists them.",
-        ),
+        )
+        .unless("file", "the file has all operations"),
     Param::size("size", 1, 1 << 40)
-        .needed("\"64MB\"")
+        .absent("needed but for a barrier")
         .about("Bytes S of the whole vector, as docs/workloads.md says for each kind.")
-        .without("collective", &["barrier"], "a barrier moves no data"),
+        .unless("file", "the file has all operations"),
     Param::count("repeats", 1, 1_000_000)
         .default("1", "RNK-13", "our choice")
-        .about("How often, one after the other."),
+        .about("How often, one after the other.")
+        .unless("file", "the file has all operations"),
     Param::new("compute", INSTANT)
         .default("\"0us\"", "RNK-13", "our choice")
-        .about("Each rank computes for this long before each of them."),
+        .about("Each rank computes for this long before each of them.")
+        .unless("file", "the file has all operations"),
     Param::count("ranks", 2, MAX_HOSTS)
-        .absent("one for each host, or as many as `placement` lists")
-        .about("How many ranks."),
+        .absent("one for each host, as many as `placement` lists, or those of the file")
+        .about("How many ranks.")
+        .unless("file", "the file has all operations"),
     Param::either(
         "placement",
         &[
@@ -515,10 +523,12 @@ pub(crate) const WORKLOAD: &[Param] = &[
         .about("When all ranks start."),
     Param::count("class", 0, MAX_TRAFFIC_CLASS)
         .default("0", "RNK-01", "our choice")
-        .about("Traffic class of its messages; lower ones are served strictly first."),
+        .about("Traffic class of its messages; lower ones are served strictly first.")
+        .unless("file", "the file has all operations"),
     Param::word("send_end", &["acknowledged", "eager"])
         .default("\"acknowledged\"", "RNK-04", "our choice")
-        .about("A send ends with its last ACK, or when it is handed over."),
+        .about("A send ends with its last ACK, or when it is handed over.")
+        .unless("file", "the file has all operations"),
     Param::flag("pxn")
         .default("false", "RNK-07", "our choice")
         .about(

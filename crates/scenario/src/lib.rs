@@ -54,7 +54,7 @@ pub use schema::schema;
 pub use scheme::{SchemeConfig, SchemeSpec, Surroundings};
 pub use spec::{RunSpec, Scenario, Spec};
 pub use traffic_spec::{Frequency, MAX_FLOW_BYTES, MAX_TRAFFIC_CLASS, TrafficSpec};
-pub use workload_spec::WorkloadSpec;
+pub use workload_spec::{CollectiveSpec, FileSpec, WorkSpec, WorkloadSpec};
 
 /// The preset of a scenario that names none (PRE-44).
 pub(crate) const DEFAULT_PRESET: &str = "bfc";

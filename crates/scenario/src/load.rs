@@ -253,6 +253,7 @@ fn read_root(
             graph: graph.as_ref(),
             topology: topology.as_ref(),
             seed: seed.unwrap_or(1),
+            base,
             traffic: &traffic,
         },
     );

@@ -1,6 +1,10 @@
 //! `[[workload]]`: what ranks do together, on which hosts, and when.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use dataplane::param::{Value, Values};
@@ -9,7 +13,7 @@ use fabric::topology::{Graph, NodeKind, TopologySpec, Wiring};
 use fabric::workload::Job;
 use kernel::{Purpose, Stream};
 use traffic::operations::{
-    Collective, CollectiveKind, InMemory, Noise, Operation, Options, QueuePairs, SendEnd,
+    Collective, CollectiveKind, InMemory, Noise, Operation, Options, QueuePairs, SendEnd, Source,
     Stragglers, Work, Workload,
 };
 
@@ -19,15 +23,14 @@ use crate::params;
 use crate::problem::Code;
 use crate::reader::Section;
 use crate::traffic_spec::TrafficSpec;
+use crate::workload_file::WorkloadFile;
 
 /// Most entries of `[[workload]]`.
 const MAX_WORKLOADS: usize = 256;
 
-/// One entry of `[[workload]]`.
+/// A collective that all ranks do, again and again.
 #[derive(Clone, Debug, PartialEq)]
-pub struct WorkloadSpec {
-    /// Its name.
-    pub name: String,
+pub struct CollectiveSpec {
     /// What all ranks do together.
     pub kind: CollectiveKind,
     /// How; `None`: as is usual for the kind.
@@ -38,14 +41,53 @@ pub struct WorkloadSpec {
     pub repeats: u32,
     /// Each rank computes for this long before each, ps.
     pub compute_ps: Time,
-    /// The host of each rank.
-    pub hosts: Arc<[u32]>,
-    /// When all ranks start, ps.
-    pub start_ps: Time,
     /// Traffic class of the messages.
     pub class: u8,
     /// When a send ends.
     pub send_end: SendEnd,
+}
+
+/// A file of operations. Equal ones have the same content.
+#[derive(Clone)]
+pub struct FileSpec {
+    /// Hash of its bytes.
+    pub hash: u64,
+    /// Its operations.
+    pub file: Arc<WorkloadFile>,
+}
+
+impl fmt::Debug for FileSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FileSpec({:016x})", self.hash)
+    }
+}
+
+impl PartialEq for FileSpec {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash
+    }
+}
+
+/// What ranks do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WorkSpec {
+    /// A collective.
+    Collective(CollectiveSpec),
+    /// What a file says.
+    File(FileSpec),
+}
+
+/// One entry of `[[workload]]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkloadSpec {
+    /// Its name.
+    pub name: String,
+    /// What its ranks do.
+    pub work: WorkSpec,
+    /// The host of each rank.
+    pub hosts: Arc<[u32]>,
+    /// When all ranks start, ps.
+    pub start_ps: Time,
     /// GPUs of a server, where messages are relayed to the receiver's rail.
     pub relay: Option<u32>,
     /// Slow ranks and noise.
@@ -60,6 +102,8 @@ pub(crate) struct Around<'a> {
     pub topology: Option<&'a TopologySpec>,
     /// Where all chance comes from.
     pub seed: u64,
+    /// Folder that relative file names start from.
+    pub base: &'a Path,
     /// Sources of flows, whose names no workload may have.
     pub traffic: &'a [TrafficSpec],
 }
@@ -125,36 +169,102 @@ pub(crate) fn read(root: &Section<'_>, around: &Around<'_>) -> Option<Vec<Worklo
 }
 
 fn one(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<WorkloadSpec> {
-    let kind = CollectiveKind::of_word(values.word("collective"))?;
-    let hosts = hosts(s, values, around)?;
-    let ranks = hosts.len() as u32;
-    let spec = WorkloadSpec {
+    let work = match text(values, "file") {
+        Some(name) => WorkSpec::File(file(s, &name, around)?),
+        None => WorkSpec::Collective(collective(s, values)?),
+    };
+    let ranks = match &work {
+        WorkSpec::File(file) => Some(u64::from(file.file.workload().ranks)),
+        WorkSpec::Collective(_) => values.some_count("ranks"),
+    };
+    let hosts = hosts(s, values, ranks, around)?;
+    if let WorkSpec::Collective(collective) = &work {
+        let checked = collective
+            .workload(hosts.len() as u32)
+            .algorithm(&collective.collective())
+            .and_then(|algorithm| algorithm.check(collective.kind, hosts.len() as u32));
+        if let Err(why) = checked {
+            let hint = "docs/workloads.md lists the algorithms of each kind";
+            s.complain_of(&["algorithm", "collective"], why, hint);
+            return None;
+        }
+    }
+    Some(WorkloadSpec {
         name: text(values, "name")?,
+        start_ps: values.time("start"),
+        relay: relay(s, values, around)?,
+        stragglers: stragglers(s, values, hosts.len() as u32, around.seed)?,
+        hosts,
+        work,
+    })
+}
+
+fn collective(s: &Section<'_>, values: &Values) -> Option<CollectiveSpec> {
+    let kind = CollectiveKind::of_word(values.word("collective"))?;
+    let bytes = values.some_size("size");
+    match (kind, bytes) {
+        (CollectiveKind::Barrier, Some(_)) => {
+            s.complain("size", "a barrier moves no data", "leave `size` out");
+            return None;
+        }
+        (CollectiveKind::Barrier, None) => {}
+        (_, None) => {
+            s.missing("size", "\"64MB\"");
+            return None;
+        }
+        _ => {}
+    }
+    Some(CollectiveSpec {
         kind,
         algorithm: text(values, "algorithm"),
-        bytes: values.some_size("size").unwrap_or(0),
+        bytes: bytes.unwrap_or(0),
         repeats: values.count("repeats") as u32,
         compute_ps: values.time("compute"),
-        start_ps: values.time("start"),
         class: values.count("class") as u8,
         send_end: match values.word("send_end") {
             "eager" => SendEnd::Eager,
             _ => SendEnd::Acknowledged,
         },
-        relay: relay(s, values, around)?,
-        stragglers: stragglers(s, values, ranks, around.seed)?,
-        hosts,
-    };
-    let workload = spec.workload();
-    let checked = workload
-        .algorithm(&spec.collective())
-        .and_then(|algorithm| algorithm.check(kind, ranks));
-    if let Err(why) = checked {
-        let hint = "docs/workloads.md lists the algorithms of each kind";
-        s.complain_of(&["algorithm", "collective"], why, hint);
-        return None;
+    })
+}
+
+/// A file of operations, checked as a whole.
+fn file(s: &Section<'_>, name: &str, around: &Around<'_>) -> Option<FileSpec> {
+    let path = around.base.join(name);
+    let opened = WorkloadFile::open(&path).map_err(|error| error.to_string());
+    let opened = opened.and_then(|file| Ok((file, hash_of(&path).map_err(|e| e.to_string())?)));
+    match opened {
+        Ok((file, hash)) => {
+            let full = path.canonicalize().unwrap_or(path);
+            s.context.rewrite(&s.child("file"), &full);
+            let file = Arc::new(file);
+            Some(FileSpec { hash, file })
+        }
+        Err(why) => {
+            let hint = "the path is relative to the folder of the scenario; docs/workloads.md has the format";
+            s.complain("file", why, hint);
+            None
+        }
     }
-    Some(spec)
+}
+
+/// A hash of the bytes of a file.
+fn hash_of(path: &Path) -> std::io::Result<u64> {
+    let mut file = File::open(path)?;
+    let mut buffer = vec![0; 1 << 16];
+    let mut hash = 0;
+    loop {
+        let read = file.read(&mut buffer)?;
+        if read == 0 {
+            return Ok(hash);
+        }
+        for word in buffer[..read].chunks(8) {
+            let word = word
+                .iter()
+                .fold(0, |word, &byte| word << 8 | u64::from(byte));
+            hash = kernel::mix64(hash ^ word);
+        }
+    }
 }
 
 /// A text that was given.
@@ -167,9 +277,13 @@ fn text(values: &Values, key: &str) -> Option<String> {
 
 /// The host of each rank.
 // RNK-14
-fn hosts(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Arc<[u32]>> {
+fn hosts(
+    s: &Section<'_>,
+    values: &Values,
+    number: Option<u64>,
+    around: &Around<'_>,
+) -> Option<Arc<[u32]>> {
     let graph = around.graph?;
-    let number = values.some_count("ranks");
     if let Some(Value::List(listed)) = values.get("placement") {
         let hosts: Option<Vec<u32>> = listed.iter().map(|host| named(s, host, graph)).collect();
         let hosts = hosts?;
@@ -182,7 +296,7 @@ fn hosts(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Arc<[u
             );
             return None;
         }
-        if hosts.len() < 2 {
+        if number.is_none() && hosts.len() < 2 {
             s.complain(
                 "placement",
                 "a workload needs two ranks",
@@ -301,7 +415,7 @@ fn stragglers(s: &Section<'_>, values: &Values, ranks: u32, seed: u64) -> Option
                 mean_ps: noise.time("mean") as f64,
             },
         });
-    if values.time("compute") == 0 && (!listed.is_empty() || noise.is_some()) {
+    if values.some_time("compute") == Some(0) && (!listed.is_empty() || noise.is_some()) {
         let key = if listed.is_empty() { "noise" } else { "slow" };
         let message = format!("`{key}` is about computations, and there are none");
         s.complain(
@@ -319,7 +433,7 @@ fn stragglers(s: &Section<'_>, values: &Values, ranks: u32, seed: u64) -> Option
     })
 }
 
-impl WorkloadSpec {
+impl CollectiveSpec {
     fn collective(&self) -> Collective {
         Collective {
             kind: self.kind,
@@ -330,9 +444,9 @@ impl WorkloadSpec {
         }
     }
 
-    fn workload(&self) -> Workload {
+    fn workload(&self, ranks: u32) -> Workload {
         Workload {
-            ranks: self.hosts.len() as u32,
+            ranks,
             options: Options {
                 send_end: self.send_end,
                 queue_pairs: QueuePairs::PerMessage,
@@ -361,18 +475,30 @@ impl WorkloadSpec {
         }
         operations
     }
+}
 
+impl WorkloadSpec {
     /// What the engine takes; `number` is that among the sources of flows.
     #[must_use]
     pub fn job(&self, number: u16) -> Job {
-        let operations = vec![self.operations(); self.hosts.len()];
+        let ranks = self.hosts.len();
+        let (workload, source): (_, Arc<dyn Source>) = match &self.work {
+            WorkSpec::File(file) => (file.file.workload(), file.file.clone()),
+            WorkSpec::Collective(collective) => {
+                let source = InMemory {
+                    operations: vec![collective.operations(); ranks].into(),
+                    names: Vec::new(),
+                };
+                (
+                    Arc::new(collective.workload(ranks as u32)),
+                    Arc::new(source),
+                )
+            }
+        };
         Job {
             name: self.name.clone(),
-            workload: Arc::new(self.workload()),
-            source: Arc::new(InMemory {
-                operations: operations.into(),
-                names: Vec::new(),
-            }),
+            workload,
+            source,
             stragglers: Arc::new(self.stragglers.clone()),
             hosts: Arc::clone(&self.hosts),
             start_ps: self.start_ps,
