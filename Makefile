@@ -21,8 +21,12 @@ PYTHON_SOURCES := python benches tools
 DEPENDENCIES := $(VENV)/.dependencies
 DOCUMENTATION := $(VENV)/.documentation
 EXTENSION := $(VENV)/.extension
+WHEEL_VENV := $(VENV)-wheels
+WHEELS := $(WHEEL_VENV)/.wheels
+# Rust's libraries for a target come with: rustup target add TARGET
+WHEEL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
 
-.PHONY: help setup build demo test test-rust test-python lint format docs tables figures fast bench bench-against bench-guided bench-quick bench-instructions \
+.PHONY: help setup build demo test test-rust test-python lint format docs wheels test-wheel tables figures fast bench bench-against bench-guided bench-quick bench-instructions \
 	bench-micro test-digests clean
 
 help: ## List the targets
@@ -40,6 +44,11 @@ $(DEPENDENCIES): requirements.txt
 
 $(DOCUMENTATION): requirements-docs.txt $(DEPENDENCIES)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
+	touch $@
+
+$(WHEELS): requirements-wheels.txt
+	test -x $(WHEEL_VENV)/bin/python || $(PYTHON) -m venv $(WHEEL_VENV)
+	$(WHEEL_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-wheels.txt
 	touch $@
 
 $(EXTENSION): $(DEPENDENCIES) pyproject.toml $(RUST_SOURCES)
@@ -83,6 +92,18 @@ format: $(DEPENDENCIES) ## Format all sources
 docs: $(EXTENSION) $(DOCUMENTATION) ## Build the documentation site, notebooks executed: out/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
+wheels: $(WHEELS) ## Build wheels for x86_64 and aarch64 (manylinux, every Python from 3.11 on) and a source package: out/wheels
+	rm -rf out/wheels
+	for target in $(WHEEL_TARGETS); do \
+		PATH=$(CURDIR)/$(WHEEL_VENV)/bin:$$PATH CARGO_TARGET_DIR=target-wheels maturin build \
+			--profile dist --strip --locked --zig --compatibility manylinux2014 \
+			--target $$target -o out/wheels || exit 1; \
+	done
+	$(WHEEL_VENV)/bin/maturin sdist -o out/wheels
+
+test-wheel: ## Install the wheel of this machine into an empty environment without Rust, and run two schemes
+	$(PYTHON) tools/try_wheel.py out/wheels
+
 tables: ## Write the tables of keys in docs/scenario.md anew, from the declarations
 	UPDATE_DOCS=1 cargo test --quiet --locked -p backwater-scenario --test declared tables_of_the_document
 
@@ -113,5 +134,5 @@ test-digests: ## The pinned digests, in a build with all assertions and in a rel
 	cargo test --release --locked -p backwater-fabric --test determinism
 
 clean: ## Remove everything that was built
-	rm -rf $(VENV) target target-maturin out .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) $(WHEEL_VENV) target target-maturin target-wheels out .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	rm -f python/backwater/_core*.so

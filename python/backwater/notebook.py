@@ -28,6 +28,8 @@ def table(runs: Mapping[str, Run], failed: Mapping[str, str] | None = None) -> s
     for group, rows in groupby(ROWS, key=lambda row: row.group):
         lines.append(f'<tr><th {_LEFT} colspan="{len(runs) + 1}">{html.escape(group)}</th></tr>')
         for row in rows:
+            if row.key == "digest":
+                continue
             winners = best(row, summaries)
             cells = "".join(
                 f"<td {_RIGHT}>{_bold(text(row, summary), name in winners)}</td>"

@@ -1,0 +1,65 @@
+"""Install a wheel into an empty environment, without Rust, and compare two schemes with it.
+
+Usage: python tools/try_wheel.py out/wheels
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+SCENARIO = Path(__file__).resolve().parents[1] / "scenarios/first.toml"
+
+
+def fitting(folder: Path) -> Path:
+    """Return the wheel for this machine's processor."""
+    wheels = sorted(folder.glob(f"backwater-*-abi3-*_{platform.machine()}.whl"))
+    if len(wheels) != 1:
+        found = ", ".join(path.name for path in sorted(folder.glob("*.whl"))) or "none"
+        sys.exit(f"{folder}: one wheel for {platform.machine()} was expected; there are: {found}")
+    return wheels[0]
+
+
+def main() -> None:
+    """Try the wheel; exits with a message if something is wrong."""
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    wheel = fitting(Path(sys.argv[1])).resolve()
+    with tempfile.TemporaryDirectory() as place:
+        home = Path(place)
+        venv.create(home / "venv", with_pip=True)
+        python = home / "venv/bin/python"
+        # No Rust, no C compiler, no sources on the path.
+        environment = {"PATH": f"{home}/venv/bin", "HOME": place, "LANG": "C.UTF-8"}
+        kept = ("PIP_INDEX_URL", "PIP_CERT", "PIP_FIND_LINKS", "PIP_CONFIG_FILE", "SSL_CERT_FILE")
+        environment |= {name: os.environ[name] for name in kept if name in os.environ}
+
+        def call(*words: str | Path) -> str:
+            done = subprocess.run(
+                [*map(str, words)], cwd=home, env=environment, capture_output=True, text=True
+            )
+            if done.returncode != 0:
+                sys.exit(f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}")
+            return done.stdout
+
+        call(python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", wheel)
+        print(call("backwater", "--version").strip())
+        words = ["compare", str(SCENARIO), "--schemes", "bfc,hpcc", "-o", "out", "--json"]
+        runs = json.loads(call("backwater", *words))["runs"]
+        for scheme, summary in runs.items():
+            print(f"{scheme}: digest {summary['digest']}, ok: {summary['ok']}")
+        if not all(summary["ok"] for summary in runs.values()) or len(runs) != 2:
+            sys.exit("a run is missing or violated a check")
+        if not (home / "out/report.html").is_file():
+            sys.exit("there is no report")
+    print(f"{wheel.name} works without Rust")
+
+
+if __name__ == "__main__":
+    main()
