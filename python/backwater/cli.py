@@ -20,6 +20,7 @@ from backwater.commands import (
     campaign,
     collectives,
     estimates,
+    explain,
     graph,
     init,
     interchange,
@@ -314,6 +315,7 @@ breakdown.register(app)
 campaign.register(app)
 collectives.register(app)
 estimates.register(app)
+explain.register(app)
 graph.register(app)
 interchange.register(app)
 links.register(app)

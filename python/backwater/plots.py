@@ -14,6 +14,7 @@ import numpy as np
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from backwater import curves
@@ -52,6 +53,10 @@ class Plots:
     def incast(self) -> Figure:
         """Distribution of the completion times of incast flows."""
         return incast(self._runs)
+
+    def blame(self, percentile: float = 99) -> Figure:
+        """Where the time of slow flows went, by class and scheme (``[record] blame = {}``)."""
+        return blame(self._runs, percentile)
 
 
 # --- The figures -----------------------------------------------------------------------------
@@ -175,6 +180,51 @@ def incast(runs: Runs) -> Figure:
     _draw_cdfs(panel, lines, styles(list(runs)))
     panel.set_xlabel("FCT of an incast flow, to its last byte (µs)")
     _plain_log_ticks(panel, "x")
+    return figure
+
+
+def blame(runs: Runs, percentile: float = 99) -> Figure:
+    """Mean time of the slow flows of each class, from this percentile on, by what it went to."""
+    from backwater.blame import CLASSES, COLOURS, is_recorded, slow
+
+    slows = {name: slow(run, percentile) for name, run in runs.items() if is_recorded(run)}
+    rows = {
+        (row["size_class"], name): row
+        for name, table in slows.items()
+        for row in table.iter_rows(named=True)
+    }
+    classes = [c for c in CLASSES if any((c, name) in rows for name in slows)]
+    if not classes:
+        return _words("No run recorded where time went: add [record] blame = {}.", height=1.6)
+    figure, panels = _figure(len(classes), "", height=1.5 + 0.34 * len(slows))
+    named = set()
+    for panel, size_class in zip(panels, classes, strict=True):
+        for place, name in enumerate(slows):
+            row = rows.get((size_class, name))
+            left = 0.0
+            for group, colour in COLOURS.items() if row else ():
+                width = row[group] / 1e6
+                if width > 0:
+                    panel.barh(place, width, left=left, height=0.72, color=colour)
+                    if width >= 0.005 * row["fct_ps"] / 1e6:
+                        named.add(group)
+                left += width
+        panel.set_title(f"{size_class} flows")
+        panel.set_xlabel("time of slow flows (µs)")
+        panel.grid(visible=False, axis="y")
+        panel.margins(x=0.02)
+    panels[0].set_yticks(range(len(slows)), list(slows))
+    panels[0].invert_yaxis()
+    for panel in panels:
+        panel.tick_params(axis="y", length=0, labelleft=panel is panels[0])
+    order = [group for group in COLOURS if group in named]
+    figure.legend(
+        handles=[Patch(color=COLOURS[group], label=group) for group in order],
+        loc="outside lower center",
+        ncols=min(len(order), 7),
+        frameon=False,
+        fontsize=8,
+    )
     return figure
 
 

@@ -79,6 +79,7 @@ def charts(runs: Runs, flows: Mapping[str, Flows]) -> list[Chart]:
         buffer_over_time(runs),
         pauses(runs),
         active(runs),
+        *blame(runs),
     ]
 
 
@@ -280,6 +281,49 @@ def active(runs: Runs) -> Chart:
         table=Table(("scheme", *_share_names()), rows),
         nothing="No switch port was probed.",
     )
+
+
+def blame(runs: Runs) -> list[Chart]:
+    """Where the time of slow flows went, by class; no chart where no run recorded it."""
+    from backwater.blame import CLASSES, GROUPS, is_recorded, slow
+
+    slows = {name: slow(run) for name, run in runs.items() if is_recorded(run)}
+    rows = {
+        (row["size_class"], name): row
+        for name, table in slows.items()
+        for row in table.iter_rows(named=True)
+    }
+    views = []
+    for size_class in CLASSES:
+        found = {name: rows[size_class, name] for name in slows if (size_class, name) in rows}
+        groups = [
+            g for g in GROUPS if any(row[g] >= 0.005 * row["fct_ps"] for row in found.values())
+        ]
+        lines = [
+            Line(name, list(range(len(groups))), [row[g] / 1e6 for g in groups])
+            for name, row in found.items()
+        ]
+        x = Axis("what their time went to", ticks=list(enumerate(groups)))
+        y = Axis("mean time of slow flows (µs)", unit="µs", start=0)
+        if groups:
+            views.append(View(f"{size_class} flows", [Panel("", x, y, lines)]))
+    table = [
+        [f"{size_class} flows", name, f"{row['fct_ps'] / 1e6:.4g} µs"]
+        + [f"{row[g] / 1e6:.4g}" for g in GROUPS]
+        for (size_class, name), row in sorted(rows.items(), key=lambda at: CLASSES.index(at[0][0]))
+    ]
+    chart = Chart(
+        "blame",
+        "Where the slow flows' time went",
+        "Flows at or above the 99th percentile of the slowdown of their class: what their "
+        "completion time consisted of, on average. The parts of a scheme add up to its mean time.",
+        "bars",
+        views,
+        "Size class",
+        Table(("flows", "scheme", "mean time", *(f"{g} (µs)" for g in GROUPS)), table),
+        "No flow finished in the measured time.",
+    )
+    return [chart] if slows else []
 
 
 def _distribution(ordered: Array) -> tuple[Array, Array]:

@@ -195,7 +195,7 @@ const fn name_at(link: u32, number: u32) -> u64 {
 }
 
 impl Blame {
-    /// The port that the pause goes back to which holds a packet that waits at `link` for `endpoint`.
+    /// The port that a pause at `link` goes back to; where it does not say, `next`.
     // BLM-30, BLM-31, BLM-32
     fn root(&self, link: u32, class: u8, by: HeldBy, next: impl FnOnce() -> u32) -> u32 {
         let told = match by {

@@ -1,0 +1,320 @@
+"""Where the time of flows went: in words for single flows, in sums for the slow ones of a run.
+
+Made of the tables that ``[record] blame = {}`` asks for (`specs/blame.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from backwater.errors import RunError
+
+if TYPE_CHECKING:
+    import polars
+
+    from backwater.results import Run
+
+RECORD = "record.blame={}"
+"""What makes a run record it, as an override."""
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "own transmission": ("nic_sending",),
+    "links": ("propagation", "serialisation"),
+    "others at the NIC": ("nic_turn",),
+    "pace": ("nic_pace",),
+    "window": ("nic_window",),
+    "receiver's leave": ("nic_receiver",),
+    "recovery": ("nic_recovery", "nic_no_link", "link_down"),
+    "behind its own": ("behind_own",),
+    "behind others": ("behind_other", "behind_control"),
+    "behind incasts": ("behind_incast",),
+    "PFC": ("nic_class_pause", "class_pause"),
+    "pauses of queues": ("nic_queue_pause", "queue_pause"),
+    "held by destination": ("nic_destination_pause", "held"),
+    "credits of links": ("nic_no_room", "no_room"),
+    "host": ("host",),
+}
+"""Parts that say the same about a flow, by a common name: columns of ``blame`` without unit."""
+
+COLOURS = {
+    "own transmission": "#9aa5b1",
+    "links": "#cbd2d9",
+    "others at the NIC": "#56b4e9",
+    "pace": "#0072b2",
+    "window": "#17807e",
+    "receiver's leave": "#009e73",
+    "recovery": "#8c564b",
+    "behind its own": "#f0dfa0",
+    "behind others": "#e6b422",
+    "behind incasts": "#c98a00",
+    "PFC": "#c0392b",
+    "pauses of queues": "#b5578f",
+    "held by destination": "#6a51a3",
+    "credits of links": "#e377c2",
+    "host": "#3c4650",
+}
+"""The colour of each group in figures: grey what nobody can take away, red what PFC does."""
+
+SMALL, LARGE = 10_000, 1_000_000
+"""Flows of at most the first are short, of more than the second long, bytes: as in summaries."""
+
+CLASSES = ("short", "medium", "long", "incast")
+"""Flows by size; those of incasts apart."""
+
+_WORDS = {
+    "nic_sending": "its own transmission at the NIC",
+    "nic_turn": "other flows had the NIC",
+    "nic_pace": "its pace (the rate of its control)",
+    "nic_window": "its window was full",
+    "nic_class_pause": "held by a pause of its class (PFC)",
+    "nic_queue_pause": "held by a pause of its queue",
+    "nic_destination_pause": "held by a pause of its destination",
+    "nic_no_room": "no credits of the link",
+    "nic_receiver": "its receiver had not let it go on (credits, grants, pulls)",
+    "nic_recovery": "recovery: sent again, or waited for what was lost",
+    "nic_no_link": "no link led to its receiver",
+    "propagation": "propagation on all links",
+    "serialisation": "transmission of the last packet by switches",
+    "behind_own": "queued behind its own packets",
+    "behind_other": "queued behind other flows",
+    "behind_incast": "queued behind an incast",
+    "behind_control": "queued behind ACKs and other control",
+    "class_pause": "held by a pause of its class (PFC)",
+    "queue_pause": "held by a pause of its queue",
+    "no_room": "no credits of the link",
+    "held": "held back for its destination",
+    "link_down": "a link was down",
+    "host": "its receiver's host took time",
+}
+
+_EVERYWHERE = ("propagation", "serialisation")
+"""Parts that are no matter of one port."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A part of a flow's time: how long, what for, at which port, and where a pause goes back to.
+
+    ``at`` and ``root`` are ports, as ``node -> peer``; None where that says nothing. ``incast`` is
+    the number of incast flows to the host behind ``root`` that were under way meanwhile.
+    """
+
+    part: str
+    spent_ps: int
+    at: str | None
+    root: str | None
+    incast: int
+
+    def words(self) -> str:
+        """Return what the time was spent on, as a sentence goes on with it."""
+        text = _WORDS[self.part]
+        if self.at is not None:
+            text += f" at {self.at}"
+        if self.root is not None:
+            text += ", which is where it begins" if self.root == self.at else ""
+            text += f", which goes back to {self.root}" if self.root != self.at else ""
+        if self.incast:
+            flows = "1 flow" if self.incast == 1 else f"{self.incast} flows"
+            text += f", where an incast had {flows} under way"
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a flow took as long as it did: its reasons, the longest first; they add up."""
+
+    flow: int
+    bytes: int
+    src: str
+    dst: str
+    incast: bool
+    fct_ps: int
+    slowdown: float
+    reasons: tuple[Reason, ...]
+
+    def data(self) -> dict[str, Any]:
+        """Return the same as plain data, for programs."""
+        reasons = [
+            {
+                "part": r.part,
+                "spent_ps": r.spent_ps,
+                "share": r.spent_ps / self.fct_ps,
+                "at": r.at,
+                "root": r.root,
+                "incast_flows": r.incast,
+            }
+            for r in self.reasons
+        ]
+        return {
+            "flow": self.flow,
+            "bytes": self.bytes,
+            "src": self.src,
+            "dst": self.dst,
+            "incast": self.incast,
+            "fct_ps": self.fct_ps,
+            "slowdown": self.slowdown,
+            "reasons": reasons,
+        }
+
+
+def is_recorded(run: Run) -> bool:
+    """Say whether the run recorded where the time of its flows went."""
+    return (run.path / "blame.parquet").exists()
+
+
+def require(run: Run) -> None:
+    """Raise :class:`~backwater.errors.RunError`, with what to do, where it did not."""
+    if not is_recorded(run):
+        raise RunError(
+            f"{run.path}: it was not recorded where the time of its flows went; record it by\n"
+            f"  backwater run {run.path / 'resolved.toml'} --set '{RECORD}' -o {again(run)}\n"
+            f"which gives the same run, or by `backwater explain {run.path} --record`"
+        )
+
+
+def again(run: Run) -> Path:
+    """Return the directory for the same run with the account."""
+    return run.path.with_name(f"{run.path.name}-blame")
+
+
+def with_class(flows: polars.DataFrame) -> polars.DataFrame:
+    """Add the ``size_class`` of each flow, one of :data:`CLASSES`."""
+    import polars as pl
+
+    return flows.with_columns(
+        size_class=pl.when("incast")
+        .then(pl.lit("incast"))
+        .when(pl.col("bytes") <= SMALL)
+        .then(pl.lit("short"))
+        .when(pl.col("bytes") <= LARGE)
+        .then(pl.lit("medium"))
+        .otherwise(pl.lit("long"))
+    )
+
+
+def accounts(run: Run) -> polars.DataFrame:
+    """Return a row per measured flow: ``id``, ``size_class``, ``slowdown``, ``fct_ps``, groups.
+
+    The columns of :data:`GROUPS` are in picoseconds and add up to ``fct_ps``.
+    """
+    import polars as pl
+
+    require(run)
+    flows = with_class(run.measured_flows(["id", "bytes", "incast", "slowdown"]))
+    sums = {
+        name: pl.sum_horizontal([f"{part}_ps" for part in parts]) for name, parts in GROUPS.items()
+    }
+    table = run.blame.select("fct_ps", id="flow", **sums)
+    return flows.join(table, on="id")
+
+
+def slow(run: Run, percentile: float = 99) -> polars.DataFrame:
+    """Return what the slow flows of each class spent their time on, on average.
+
+    A row per class with flows: ``size_class``, ``flows`` (how many are slow: their slowdown is at
+    or above this percentile of their class), ``slowdown`` and ``fct_ps`` (their means), and the
+    columns of :data:`GROUPS` in picoseconds, which add up to ``fct_ps``.
+    """
+    import polars as pl
+
+    table = accounts(run)
+    bound = pl.col("slowdown").quantile(percentile / 100, "higher").over("size_class")
+    found = (
+        table.filter(pl.col("slowdown") >= bound)
+        .group_by("size_class")
+        .agg(pl.len().alias("flows"), pl.col("slowdown", "fct_ps", *GROUPS).mean())
+    )
+    order = pl.col("size_class").replace_strict({c: i for i, c in enumerate(CLASSES)})
+    return found.sort(order)
+
+
+def pick(
+    run: Run,
+    flow: int | None = None,
+    worst: int | None = None,
+    size_class: str | None = None,
+    percentile: float | None = None,
+) -> list[int]:
+    """Return flows to explain, by number.
+
+    ``flow`` alone; or of those that are measured, or of a ``size_class``, the ``worst`` ones by
+    slowdown (the slowest first), or the one at a ``percentile``.
+    """
+    import polars as pl
+
+    require(run)
+    if flow is not None:
+        if not (run.blame["flow"] == flow).any():
+            raise RunError(
+                f"{run.path}: no flow {flow} has finished; "
+                f"numbers go from 0 to {run.flows.height - 1}"
+            )
+        return [flow]
+    table = accounts(run).select("id", "size_class", "slowdown")
+    if size_class is not None:
+        table = table.filter(pl.col("size_class") == size_class)
+    if not table.height:
+        of = f"{size_class} flow" if size_class else "flow"
+        raise RunError(f"{run.path}: no {of} finished within the measured time")
+    table = table.sort(["slowdown", "id"], descending=[True, False])
+    if percentile is not None:
+        place = min(int(table.height * (1 - percentile / 100)), table.height - 1)
+        return [int(table["id"][place])]
+    return [int(number) for number in table["id"].head(worst or 1).to_list()]
+
+
+def explain(run: Run, numbers: Sequence[int]) -> list[Explanation]:
+    """Return why these flows took as long as they did."""
+    import polars as pl
+
+    require(run)
+    hops = run.blame_hops.filter(pl.col("flow").is_in(list(numbers)))
+    flows = run.flows.filter(pl.col("id").is_in(list(numbers)))
+    ports = run.ports.select("node", "port", pl.col("name", "peer_name").cast(pl.String))
+    name = dict(ports.select("node", "name").unique().iter_rows())
+    port = {(node, at): f"{own} -> {peer}" for node, at, own, peer in ports.iter_rows()}
+    found = {}
+    for row in flows.iter_rows(named=True):
+        reasons = _reasons(hops.filter(pl.col("flow") == row["id"]), row, run, port)
+        found[row["id"]] = Explanation(
+            flow=row["id"],
+            bytes=row["bytes"],
+            src=name[row["src"]],
+            dst=name[row["dst"]],
+            incast=row["incast"],
+            fct_ps=row["received_ps"] - row["start_ps"],
+            slowdown=row["slowdown"],
+            reasons=tuple(sorted(reasons, key=lambda r: -r.spent_ps)),
+        )
+    return [found[number] for number in numbers]
+
+
+def _reasons(
+    hops: polars.DataFrame, flow: dict[str, Any], run: Run, port: dict[tuple[int, int], str]
+) -> list[Reason]:
+    """Return the parts of one flow's time; those of no single port together."""
+    together = dict.fromkeys(_EVERYWHERE, 0)
+    reasons = []
+    for row in hops.iter_rows(named=True):
+        part = row["part"]
+        if part in together:
+            together[part] += row["spent_ps"]
+            continue
+        own = part in ("nic_sending", "nic_pace", "nic_window", "nic_receiver", "host")
+        root = None if row["root_node"] is None else port[row["root_node"], row["root_port"]]
+        incast = 0 if root is None else _incast(run, row["root_peer"], flow)
+        at = None if own else port[row["node"], row["port"]]
+        reasons.append(Reason(part, row["spent_ps"], at, root, incast))
+    return reasons + [Reason(p, spent, None, None, 0) for p, spent in together.items() if spent]
+
+
+def _incast(run: Run, host: int, flow: dict[str, Any]) -> int:
+    """Return how many flows of incasts to a host were under way while a flow was."""
+    import polars as pl
+
+    ends = pl.col("received_ps").fill_null(run.summary["end_ps"])
+    meets = (pl.col("start_ps") < flow["received_ps"]) & (ends > flow["start_ps"])
+    return run.flows.filter(pl.col("incast") & (pl.col("dst") == host) & meets).height

@@ -1,0 +1,174 @@
+"""The command that says why flows took as long as they did."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from backwater.commands.common import BAD_INPUT, say
+from backwater.commands.declare import App, Argument, Exit, Option
+
+if TYPE_CHECKING:
+    from backwater.blame import Explanation
+    from backwater.results import Comparison, Run
+
+LEAST = 0.005
+"""Parts that are a smaller share of a flow's time are named together."""
+
+
+class SizeClass(StrEnum):
+    """Flows by size; those of incasts apart."""
+
+    SHORT = "short"
+    MEDIUM = "medium"
+    LONG = "long"
+    INCAST = "incast"
+
+
+def register(app: App) -> None:
+    """Add `explain`."""
+    app.add(explain)
+
+
+def explain(
+    path: Annotated[
+        Path, Argument(metavar="RUN", help="Directory of a run, or of a comparison of some.")
+    ],
+    flow: Annotated[int | None, Option("--flow", metavar="N", min=0, help="This flow.")] = None,
+    worst: Annotated[
+        int | None,
+        Option("--worst", metavar="N", min=1, help="The flows with the largest slowdown."),
+    ] = None,
+    size_class: Annotated[
+        SizeClass | None,
+        Option("--class", help="Only flows of up to 10 KB, up to 1 MB, above, or of incasts."),
+    ] = None,
+    percentile: Annotated[
+        float | None,
+        Option("--percentile", metavar="P", min=0, max=100, help="The flow at this percentile."),
+    ] = None,
+    record: Annotated[
+        bool,
+        Option("--record", help="Run it again with the account, where it was not recorded."),
+    ] = False,
+    as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """Say where the time of flows went: behind whom, for which pause, and where that began."""
+    from backwater import blame
+    from backwater.results import Comparison, Run, load
+
+    if sum(option is not None for option in (flow, worst, percentile)) > 1:
+        say("error: --flow, --worst and --percentile each choose flows; give one of them")
+        raise Exit(BAD_INPUT)
+    if flow is not None and size_class is not None:
+        say("error: --flow names a flow, whose class --class cannot choose; leave one of them out")
+        raise Exit(BAD_INPUT)
+    found = load(path)
+    if isinstance(found, Comparison):
+        if flow is not None or worst is not None or size_class is not None:
+            say(f"error: {path} holds several runs; name one of them, such as {path}/SCHEME")
+            raise Exit(BAD_INPUT)
+        return _compare(found, 99 if percentile is None else percentile, as_json)
+    if not isinstance(found, Run):
+        say(f"error: {path} is a campaign; name one of its runs")
+        raise Exit(BAD_INPUT)
+    run = _recorded(found) if record else found
+    chosen = size_class.value if size_class else None
+    worst = 3 if flow is None and percentile is None and worst is None else worst
+    numbers = blame.pick(run, flow, worst, chosen, percentile)
+    explained = blame.explain(run, numbers)
+    if as_json:
+        print(json.dumps([one.data() for one in explained], indent=2))
+        return
+    print("\n\n".join("\n".join(_lines(one)) for one in explained))
+    print("\n".join(["", *_further(run, explained)]))
+
+
+def _recorded(run: Run) -> Run:
+    """Return the same run with the account; it is made if it is not there."""
+    from backwater import blame, simulate
+    from backwater.results import Run as Runs
+
+    if blame.is_recorded(run):
+        return run
+    out = blame.again(run)
+    if (out / "blame.parquet").exists() and Runs(out).digest == run.digest:
+        return Runs(out)
+    again = simulate.run(run.path / "resolved.toml", overrides=[blame.RECORD], out=out, force=True)
+    same = "the same digest" if again.digest == run.digest else f"ANOTHER DIGEST: {again.digest}"
+    say(f"recorded in {out}, with {same}")
+    return again
+
+
+def _lines(one: Explanation) -> list[str]:
+    from backwater.units import bytes_text, time_text
+
+    of = " of an incast" if one.incast else ""
+    lines = [
+        f"flow {one.flow}{of} ({bytes_text(one.bytes)}, {one.src} → {one.dst}) took "
+        f"{time_text(one.fct_ps)}, {one.slowdown:.3g} times as long as alone:"
+    ]
+    small = 0
+    for reason in one.reasons:
+        share = reason.spent_ps / one.fct_ps
+        if share < LEAST:
+            small += reason.spent_ps
+            continue
+        lines.append(f"{time_text(reason.spent_ps):>12} {share:>5.0%}  {reason.words()}")
+    if small:
+        lines.append(f"{time_text(small):>12} {small / one.fct_ps:>5.1%}  the rest together")
+    return lines
+
+
+def _further(run: Run, explained: list[Explanation]) -> list[str]:
+    """Return commands that show more of what these flows met."""
+    parts = {r.part for one in explained for r in one.reasons if r.spent_ps > LEAST * one.fct_ps}
+    lines = ["Look further:"]
+    if parts & {"class_pause", "nic_class_pause"}:
+        lines.append(f"  backwater pauses {run.path}       # who was paused how often")
+    if any(part.startswith("behind") for part in parts):
+        lines.append(f"  backwater breakdown {run.path}    # flows by class, ports by role")
+    lines.append(f"  backwater timeline {run.path}     # the run over time, for Perfetto")
+    return lines
+
+
+def _compare(runs: Comparison, percentile: float, as_json: bool) -> None:
+    """Print what the slow flows of each class and scheme spent their time on."""
+    from backwater.blame import slow
+
+    tables = {name: slow(run, percentile) for name, run in runs.items()}
+    if as_json:
+        print(json.dumps({name: table.to_dicts() for name, table in tables.items()}, indent=2))
+        return
+    print("\n".join(_slow_lines(tables, percentile)))
+
+
+def _slow_lines(tables: dict[str, Any], percentile: float) -> list[str]:
+    from backwater.blame import CLASSES, GROUPS
+    from backwater.units import time_text
+
+    def line(label: str, cells: list[str]) -> str:
+        return f"{label:<24}" + "".join(f"{cell:>16}" for cell in cells)
+
+    lines = [f"Where the time of slow flows went (slowdown from p{percentile:g} on), on average:"]
+    for size_class in CLASSES:
+        found = {
+            name: row
+            for name, table in tables.items()
+            for row in table.iter_rows(named=True)
+            if row["size_class"] == size_class
+        }
+        if not found:
+            continue
+        rows = found.values()
+        lines += ["", line(size_class, list(found))]
+        lines.append(line("  slowdown", [f"{row['slowdown']:.3g}" for row in rows]))
+        lines.append(line("  FCT", [time_text(row["fct_ps"]) for row in rows]))
+        lines += [
+            line(f"    {group}", [time_text(row[group]) for row in rows])
+            for group in GROUPS
+            if any(row[group] >= LEAST * row["fct_ps"] for row in rows)
+        ]
+    return lines

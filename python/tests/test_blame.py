@@ -1,0 +1,161 @@
+"""Where the time of flows went: explained, summed up, drawn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import polars as pl
+import pytest
+
+import backwater
+from backwater import blame
+from backwater.errors import RunError
+from backwater.page.figures import Flows, charts
+from backwater.results import TABLES
+
+Command = Callable[..., CompletedProcess[str]]
+
+SCENARIO = """
+name = "crowd"
+
+[topology]
+kind = "leaf-spine"
+leaves = 3
+spines = 1
+hosts_per_leaf = 4
+link = { rate = "100Gbps", delay = "1us" }
+uplink = { rate = "400Gbps", delay = "1us" }
+
+[switch]
+buffer = "500KB"
+
+[record]
+blame = {}
+
+[[traffic]]
+name = "web"
+pattern = "uniform"
+sizes = "web-search@hpcc"
+load = { fraction = "40%", of = "hosts" }
+window = ["0us", "300us"]
+
+[[traffic]]
+name = "incast"
+pattern = "incast"
+degree = 8
+total = "800KB"
+every = "100us"
+window = ["0us", "300us"]
+"""
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> backwater.Comparison:
+    folder = tmp_path_factory.mktemp("crowd")
+    (folder / "crowd.toml").write_text(SCENARIO, encoding="utf-8")
+    return backwater.compare(folder / "crowd.toml", ["dcqcn", "bfc"], out=folder / "out")
+
+
+def test_groups_cover_all_parts_once() -> None:
+    table = next(t for t in TABLES if t["name"] == "blame")
+    columns = [column["name"] for column in table["columns"]]
+    parts = [f"{part}_ps" for group in blame.GROUPS.values() for part in group]
+    assert sorted(parts) == sorted(set(columns) - {"flow", "fct_ps"})
+    assert set(blame.COLOURS) == set(blame.GROUPS)
+
+
+# BLM-01, BLM-02
+def test_groups_add_up_to_the_completion_time(crowd: backwater.Comparison) -> None:
+    for run in crowd.values():
+        table = blame.accounts(run)
+        assert table.height == run.measured_flows().height
+        assert (table.select(pl.sum_horizontal(*blame.GROUPS)).to_series() == table["fct_ps"]).all()
+        slow = blame.slow(run, 90)
+        sums = slow.select(pl.sum_horizontal(*blame.GROUPS)).to_series()
+        assert sums.to_list() == pytest.approx(slow["fct_ps"].to_list())
+        assert slow["size_class"].to_list() == [
+            c for c in blame.CLASSES if c in table["size_class"]
+        ]
+
+
+def test_the_reasons_of_a_flow_add_up_and_name_ports(crowd: backwater.Comparison) -> None:
+    run = crowd["dcqcn"]
+    numbers = blame.pick(run, worst=5)
+    slowdowns = dict(run.flows.select("id", "slowdown").iter_rows())
+    assert slowdowns[numbers[0]] == run.measured_flows()["slowdown"].max()
+    explained = blame.explain(run, numbers)
+    assert [one.flow for one in explained] == numbers
+    for one in explained:
+        assert sum(reason.spent_ps for reason in one.reasons) == one.fct_ps
+        assert one.reasons[0].spent_ps == max(reason.spent_ps for reason in one.reasons)
+    pauses = [r for one in explained for r in one.reasons if r.part == "nic_class_pause"]
+    assert pauses
+    assert all(r.root and "->" in r.root for r in pauses)
+    assert any(r.incast > 0 and "an incast had" in r.words() for r in pauses)
+
+
+def test_flows_are_picked_by_class_and_percentile(crowd: backwater.Comparison) -> None:
+    run = crowd["bfc"]
+    table = blame.accounts(run).filter(pl.col("size_class") == "incast").sort("slowdown")
+    (best,) = blame.pick(run, size_class="incast", percentile=0)
+    (worst,) = blame.pick(run, size_class="incast", percentile=100)
+    assert table["slowdown"].to_list()[0] == table.filter(pl.col("id") == best)["slowdown"].item()
+    assert table["slowdown"].to_list()[-1] == table.filter(pl.col("id") == worst)["slowdown"].item()
+    with pytest.raises(RunError, match="no flow 99999 has finished"):
+        blame.pick(run, flow=99999)
+
+
+def test_the_command_explains_in_words_and_numbers(
+    crowd: backwater.Comparison, command: Command
+) -> None:
+    path = crowd["dcqcn"].path
+    shown = command("explain", path, "--worst", "2").stdout
+    assert "times as long as alone:" in shown
+    assert "goes back to" in shown
+    assert f"backwater pauses {path}" in shown
+    (one,) = json.loads(
+        command("explain", path, "--class", "incast", "--percentile", "50", "--json").stdout
+    )
+    assert one["incast"]
+    assert sum(r["spent_ps"] for r in one["reasons"]) == one["fct_ps"]
+    table = command("explain", crowd.path).stdout
+    assert "dcqcn" in table
+    assert "bfc" in table
+    assert "PFC" in table
+
+
+def test_wrong_choices_are_told(crowd: backwater.Comparison, command: Command) -> None:
+    path = crowd["bfc"].path
+    both = command("explain", path, "--flow", "1", "--worst", "2")
+    assert both.returncode == 2
+    assert "give one of them" in both.stderr
+    several = command("explain", crowd.path, "--flow", "1")
+    assert several.returncode == 2
+    assert "name one of them" in several.stderr
+
+
+def test_a_run_without_the_account_says_how_to_get_it(tmp_path: Path, command: Command) -> None:
+    text = SCENARIO.replace("blame = {}", "").replace("300us", "60us")
+    (tmp_path / "plain.toml").write_text(text, encoding="utf-8")
+    run = backwater.run(tmp_path / "plain.toml", scheme="bfc", out=tmp_path / "plain")
+    refused = command("explain", run.path)
+    assert refused.returncode == 1
+    assert f"--set '{blame.RECORD}'" in refused.stderr
+    again = command("explain", run.path, "--record")
+    assert "with the same digest" in again.stderr
+    assert "times as long" in again.stdout
+    assert backwater.load(blame.again(run)).digest == run.digest  # type: ignore[union-attr]
+
+
+def test_figures_show_it_where_it_was_recorded(crowd: backwater.Comparison) -> None:
+    figure = crowd.plot.blame(50)
+    titles = [panel.get_title() for panel in figure.axes]
+    assert "incast flows" in titles
+    names = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert {"PFC", "pauses of queues"} <= set(names) <= set(blame.GROUPS)
+    found = charts(crowd.runs, {name: Flows(run) for name, run in crowd.items()})
+    chart = next(c for c in found if c.key == "blame")
+    assert [view.label for view in chart.views][-1] == "incast flows"
