@@ -1,6 +1,6 @@
 """Where the time of flows went: in words for single flows, in sums for the slow ones of a run.
 
-Made of the tables that ``[record] blame = {}`` asks for (`specs/blame.md`).
+Made of the tables of runs with ``[record] blame = {}`` (`specs/blame.md`).
 """
 
 from __future__ import annotations

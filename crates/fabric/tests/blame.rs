@@ -14,7 +14,7 @@ use traffic::Flow;
 const FRAME_PS: Time = 83_840;
 
 fn blamed(mut setup: Setup) -> Keep {
-    setup.record.blame = Some(Blame);
+    setup.record.blame = Some(Blame { hops: true });
     let without = setup.clone();
     let (with, keep) = setup.run();
     let plain = Setup {
@@ -224,7 +224,7 @@ fn what_was_lost_is_in_the_account_of_its_flow() {
 #[test]
 fn a_run_with_accounts_has_one_thread_and_says_why() {
     let mut setup = line_rate(leaf_spine(2, 2, 2), vec![flow(0, 0, 0, 3, 10_000)]);
-    setup.record.blame = Some(Blame);
+    setup.record.blame = Some(Blame { hops: true });
     setup.threads = Threads {
         asked: 2,
         forced: true,

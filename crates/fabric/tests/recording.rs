@@ -41,7 +41,7 @@ fn everything() -> RecordSpec {
             window_ps: (0, 1000 * US),
         }),
         pauses: Some(PauseRecording { flows: true }),
-        blame: Some(Blame),
+        blame: Some(Blame { hops: true }),
         waiting: Some(Waiting {
             window_ps: (2 * US, 90 * US),
         }),

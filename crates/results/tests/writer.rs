@@ -302,7 +302,7 @@ fn recording() -> RunInfo {
             bin_ps: 1_000,
             window_ps,
         }),
-        blame: Some(Blame),
+        blame: Some(Blame { hops: true }),
     };
     RunInfo { record, ..info() }
 }

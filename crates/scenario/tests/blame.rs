@@ -138,6 +138,22 @@ fn the_parts_of_each_flow_add_up_under_every_preset() {
     }
 }
 
+// BLM-03
+#[test]
+fn it_can_be_told_without_ports_and_resolved_scenarios_keep_it() {
+    let read = |set: &str| {
+        let first = scenario("bfc", None, &[set]);
+        let (text, at) = (&first.resolved, Path::new("/"));
+        let again = Scenario::parse(text, "resolved.toml", at, &Changes::default()).unwrap();
+        assert_eq!(first.spec.record, again.spec.record, "{text}");
+        first
+    };
+    let (_, whole) = run(&read("record.blame={}"));
+    let (_, flows) = run(&read("record.blame.hops=false"));
+    assert_eq!(whole.blame, flows.blame);
+    assert!(!whole.hops.is_empty() && flows.hops.is_empty());
+}
+
 // BLM-11
 #[test]
 fn they_add_up_in_the_replay_of_other_simulators() {

@@ -119,7 +119,13 @@ impl<C: Calendar> Partition<C> {
         if MORE && self.core.follows {
             self.read_pause(node, port, id);
         }
-        let came = (MORE && self.core.listens).then(|| Came::of(&self.arena, id, base, port));
+        let came = match &self.recording {
+            Some(recording) if MORE && self.core.listens => {
+                let link = base + u32::from(port);
+                Some(Came::of(&self.arena, id, link, recording))
+            }
+            _ => None,
+        };
         let sink = &mut NodeSink {
             core: &mut self.core,
             node,

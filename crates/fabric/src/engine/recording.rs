@@ -2,7 +2,7 @@
 
 use dataplane::hop::pfc::PauseClasses;
 use dataplane::nic::FlowEnd;
-use dataplane::packet::{Arena, Frame, PacketId};
+use dataplane::packet::{Arena, Frame, Kind, PacketId};
 use dataplane::units::Time;
 use traffic::Flow;
 
@@ -23,20 +23,23 @@ pub(super) struct Came {
     pub psn: u32,
     /// It is a frame between neighbours.
     pub is_frame: bool,
+    /// A measure wants to know more of it.
+    pub is_followed: bool,
     /// The link back.
     pub link: u32,
 }
 
 impl Came {
-    /// A frame at a port of the node whose first port has the number `base`.
-    pub fn of(arena: &Arena, id: PacketId, base: u32, port: u16) -> Self {
+    /// A frame that came by the other direction of a link.
+    pub fn of(arena: &Arena, id: PacketId, link: u32, recording: &Recording) -> Self {
         let packet = arena.hot(id);
         Self {
             id,
             flow: packet.flow,
             psn: packet.psn,
             is_frame: packet.is_frame(),
-            link: base + u32::from(port),
+            is_followed: packet.kind() == Kind::Data && recording.follows(id),
+            link,
         }
     }
 }
@@ -86,11 +89,15 @@ impl<C> Partition<C> {
     }
 
     /// Passes on what nodes have said.
-    #[cold]
+    #[inline(never)]
     pub(super) fn tell_measures(&mut self) {
         let now = self.core.now;
         let mut all = std::mem::take(&mut self.core.heard);
         for heard in all.drain(..) {
+            if let (Heard::Waits { flow, wait }, Some(recording)) = (heard, &mut self.recording) {
+                recording.flow_waits(now, flow, wait);
+                continue;
+            }
             let carried = self.with_view(|recording, view| recording.heard(now, heard, view));
             if let (Some(cold), Heard::HoldSent { frame, .. }) = (carried.flatten(), heard) {
                 *self.arena.cold_mut(frame) = cold;
@@ -104,22 +111,24 @@ impl<C> Partition<C> {
     #[inline(never)]
     pub(super) fn follow_to_switch(&mut self, node: u32, came: Came) {
         let now = self.core.now;
-        let is = |heard: &Heard| matches!(heard, Heard::Dropped { flow, psn } if (*flow, *psn) == (came.flow, came.psn));
-        let gone = !came.is_frame && self.core.heard.iter().any(is);
-        self.with_view(|recording, view| match () {
-            () if came.is_frame => {}
-            () if gone => recording.packet_gone(came.id),
-            () => recording.came_to_switch(now, node, came.id, view),
-        });
-        if !self.core.heard.is_empty() {
-            self.tell_measures();
+        if came.is_followed {
+            let Came { id, flow, psn, .. } = came;
+            let is = |heard: &Heard| matches!(heard, Heard::Dropped { flow: f, psn: p } if (*f, *p) == (flow, psn));
+            let still_data = self.arena.hot(id).kind() == Kind::Data;
+            let gone = !still_data || self.core.heard.iter().any(is);
+            self.with_view(|recording, view| match gone {
+                true => recording.packet_gone(id),
+                false => recording.came_to_switch(now, node, id, view),
+            });
         }
         if came.is_frame {
             self.follow_holds(came.link, false);
+        } else if !self.core.heard.is_empty() {
+            self.tell_measures();
         }
     }
 
-    /// What holds the port that sends on a link may have changed.
+    /// What holds the port that sends on a link may have changed: by what it sent, or by a frame that came.
     // BLM-12, BLM-22
     #[inline(never)]
     pub(super) fn follow_holds(&mut self, link: u32, sent: bool) {
@@ -127,7 +136,21 @@ impl<C> Partition<C> {
         if !self.core.heard.is_empty() {
             self.tell_measures();
         }
-        self.with_view(|recording, view| recording.holds_may_change(now, link, sent, view));
+        let near = &self.core.links.near[link as usize];
+        let (classes, by_flow) = match (near.node as usize).checked_sub(self.nics.len()) {
+            Some(at) => {
+                let switch = &self.switches[at];
+                (switch.held_classes(near.port), switch.holds_flows())
+            }
+            None => (self.nics[near.node as usize].held_classes(near.port), false),
+        };
+        let looks = match &mut self.recording {
+            Some(recording) => recording.holds_change(now, link, classes, !sent || by_flow),
+            None => false,
+        };
+        if looks {
+            self.with_view(|recording, view| recording.look_again(now, link, view));
+        }
     }
 
     /// The account of a flow that has finished is closed.

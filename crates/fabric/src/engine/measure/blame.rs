@@ -31,9 +31,12 @@ pub use part::Part;
 use part::{NO_ROOT, PARTS, Piece, add};
 use ports::Port;
 
-/// What a scenario says of it: nothing but that it is to be recorded.
+/// What a scenario says of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spec;
+pub struct Spec {
+    /// Also tell the parts by port.
+    pub hops: bool,
+}
 
 /// Where the time of a flow went.
 // BLM-01
@@ -132,14 +135,12 @@ impl Row for BlameHopRecord {
             "Which port of the way, from 0 for the NIC.",
         ),
         column("node", Value::U32(|r| r.node), "The node that sends."),
-        column("name", Value::NodeName(|r| r.node), "Its name."),
         column("port", Value::U16(|r| r.port), "Its port."),
         column(
             "peer",
             Value::U32(|r| r.peer),
             "The node that the port leads to.",
         ),
-        column("peer_name", Value::NodeName(|r| r.peer), "Its name."),
         column(
             "part",
             Value::Word(|r| r.part.word()),
@@ -186,7 +187,8 @@ pub(super) struct Blame {
     /// The delay of hosts that take time for frames.
     host_ps: Option<Time>,
     rows: Vec<BlameRecord>,
-    hops: Vec<BlameHopRecord>,
+    /// `None`: only whole flows are told.
+    hops: Option<Vec<BlameHopRecord>>,
 }
 
 /// A number that a pause names, at a port.
@@ -238,19 +240,6 @@ impl Blame {
         }
     }
 
-    /// Looks again at what holds the packets that wait at a port and are followed.
-    // BLM-22
-    fn look_again(&mut self, now: Time, link: u32, view: &View<'_>) {
-        for nth in 0..self.ports[link as usize].waiting.len() {
-            let journey = self.ports[link as usize].waiting[nth];
-            if let Some(id) = self.journeys.queued(journey) {
-                let obstacle = self.obstacle(link, id, view);
-                self.journeys
-                    .meets(now, journey, obstacle, &self.ports[link as usize]);
-            }
-        }
-    }
-
     /// The classes of a NIC's port that may send have changed.
     // BLM-12
     fn hold_flows(&mut self, now: Time, link: u32, (paused, full): (u8, u8)) {
@@ -284,8 +273,10 @@ impl Blame {
         let last = s.cold.remaining <= u64::from(s.cold.payload);
         if self.all || last {
             let incast = s.packet.has(flag::INCAST);
-            let spent = account.spent();
-            self.journeys.begin(s.id, s.packet.flow, incast, spent);
+            // A flow of one packet has no others that it could wait behind.
+            let alone = last && s.packet.psn == 0;
+            let of = (s.packet.flow, incast, alone);
+            self.journeys.begin(s.id, of, account.spent());
             self.journeys.crosses(s.id, s.link, 0, s.delay_ps);
         }
     }
@@ -295,10 +286,8 @@ impl Blame {
         let mut parts = [0; PARTS];
         let (mut hop, mut at) = (0, pieces.first().map_or(0, |piece| piece.link));
         let place = |link: u32| {
-            let graph = view.graph;
-            let node = graph.node_of_port(link as usize);
-            let port = link as usize - graph.port_index(node, 0);
-            (node, port as u16, graph.port(link as usize).peer)
+            let port = view.links.near[link as usize].port;
+            (view.sender(link), port, view.receiver(link))
         };
         for piece in pieces {
             parts[piece.part as usize] += piece.spent_ps;
@@ -306,7 +295,8 @@ impl Blame {
                 (hop, at) = (hop + 1, piece.link);
             }
             let (node, port, peer) = place(piece.link);
-            self.hops.push(BlameHopRecord {
+            let Some(hops) = &mut self.hops else { continue };
+            hops.push(BlameHopRecord {
                 flow: flow.id,
                 hop,
                 node,
@@ -331,7 +321,9 @@ impl Measure for Blame {
     const EXAMPLE: &'static str = "blame = {}";
     const ABOUT: &'static str =
         "Where the time of each flow went: `blame.parquet`, `blame_hops.parquet`.";
-    const PARAMS: &'static [Param] = &[];
+    const PARAMS: &'static [Param] = &[Param::flag("hops")
+        .default("true", "BLM-03", "our choice")
+        .about("Also tell the parts by port: `blame_hops.parquet`.")];
     const FOLLOWS_PAUSES: bool = true;
     const FOLLOWS_FLOWS: bool = true;
     // BLM-04
@@ -342,11 +334,18 @@ impl Measure for Blame {
         vec![Table::of::<BlameRecord>(), Table::of::<BlameHopRecord>()]
     }
 
-    fn configure(_: &Values) -> Spec {
-        Spec
+    fn fills(spec: &Spec, table: &Table) -> bool {
+        spec.hops || table.name != BlameHopRecord::TABLE
     }
 
-    fn new(_: &Spec, setup: &Setup<'_>) -> Self {
+    // BLM-03
+    fn configure(values: &Values) -> Spec {
+        Spec {
+            hops: values.flag("hops"),
+        }
+    }
+
+    fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
         let ports = setup.graph.port_count() as usize;
         let in_order = matches!(
             setup.nic.recovery,
@@ -363,7 +362,7 @@ impl Measure for Blame {
             all: !setup.one_path || setup.links_fail || !in_order,
             host_ps: setup.nic.host.processing.map(|host| host.delay_ps),
             rows: Vec::new(),
-            hops: Vec::new(),
+            hops: spec.hops.then(Vec::new),
         }
     }
 
@@ -378,18 +377,22 @@ impl Measure for Blame {
         }
     }
 
-    // BLM-11, BLM-24, BLM-32
+    // BLM-11, BLM-32
+    fn flow_waits(&mut self, now: Time, flow: u32, wait: Wait) {
+        let Some(account) = self.accounts.get_mut(&flow) else {
+            return;
+        };
+        let root = match wait {
+            Wait::Paused(number) => self.named.get(&name_at(account.link, number)).copied(),
+            Wait::Destination => Some(account.last_link), // BLM-33
+            _ => None,
+        };
+        account.waits(now, wait, root.unwrap_or(NO_ROOT));
+    }
+
+    // BLM-24, BLM-32
     fn heard(&mut self, now: Time, heard: Heard, view: &View<'_>) -> Option<Cold> {
         match heard {
-            Heard::Waits { flow, wait } => {
-                let account = self.accounts.get_mut(&flow)?;
-                let root = match wait {
-                    Wait::Paused(number) => self.named.get(&name_at(account.link, number)).copied(),
-                    Wait::Destination => Some(account.last_link), // BLM-33
-                    _ => None,
-                };
-                account.waits(now, wait, root.unwrap_or(NO_ROOT));
-            }
             Heard::Released { node, id } => {
                 if self.journeys.follows(id) {
                     let link = view.queued_at(node, id)?;
@@ -398,7 +401,7 @@ impl Measure for Blame {
                     self.journeys.meets_here(now, id, obstacle, &self.ports);
                 }
             }
-            Heard::Dropped { .. } => {}
+            Heard::Waits { .. } | Heard::Dropped { .. } => {}
             Heard::HoldReceived {
                 link,
                 number,
@@ -450,12 +453,6 @@ impl Measure for Blame {
 
     // BLM-20, BLM-22
     fn came_to_switch(&mut self, now: Time, node: u32, id: PacketId, view: &View<'_>) {
-        if view.arena.hot(id).kind() != Kind::Data {
-            return self.journeys.end(id, &mut self.ports);
-        }
-        if !self.journeys.follows(id) {
-            return;
-        }
         if let Some((link, held_back)) = view.waits_at(node, id) {
             self.journeys.joins(now, id, link, &mut self.ports);
             let obstacle = match held_back {
@@ -490,25 +487,33 @@ impl Measure for Blame {
         }
     }
 
-    fn holds_may_change(&mut self, now: Time, link: u32, sent: bool, view: &View<'_>) {
-        let near = &view.links.near[link as usize];
+    fn holds_change(&mut self, now: Time, link: u32, classes: (u8, u8), more: bool) -> bool {
         let port = &mut self.ports[link as usize];
-        let Some(switch) = view.switch(near.node) else {
-            let classes = view.nics[near.node as usize].held_classes(near.port);
-            if port.classes != classes {
-                port.classes = classes;
-                self.hold_flows(now, link, classes);
-            }
-            return;
-        };
-        if port.waiting.is_empty() {
-            return;
-        }
-        let classes = switch.held_classes(near.port);
         let changed = std::mem::replace(&mut port.classes, classes) != classes;
-        if changed || !sent || switch.holds_flows() {
-            self.look_again(now, link, view);
+        let look = (changed || more) && !port.waiting.is_empty();
+        if changed && (link as usize) < self.flows_of.len() {
+            self.hold_flows(now, link, classes);
         }
+        look
+    }
+
+    // BLM-22
+    fn look_again(&mut self, now: Time, link: u32, view: &View<'_>) {
+        for nth in 0..self.ports[link as usize].waiting.len() {
+            let journey = self.ports[link as usize].waiting[nth];
+            // What was dropped from a queue is followed until its record is another's.
+            if let Some(id) = self.journeys.queued(journey)
+                && view.arena.hot(id).kind() == Kind::Data
+            {
+                let obstacle = self.obstacle(link, id, view);
+                self.journeys
+                    .meets(now, journey, obstacle, &self.ports[link as usize]);
+            }
+        }
+    }
+
+    fn follows(&self, id: PacketId) -> bool {
+        self.journeys.follows(id)
     }
 
     // SPFC-40, SPFC-41, SPFC-42
@@ -560,7 +565,9 @@ impl Measure for Blame {
 
     fn probe(&mut self, _: Time, out: &mut Merged) {
         out.add(self.rows.drain(..));
-        out.add(self.hops.drain(..));
+        if let Some(hops) = &mut self.hops {
+            out.add(hops.drain(..));
+        }
     }
 
     fn finish(&mut self, end_ps: Time, _: &View<'_>, out: &mut Merged) {

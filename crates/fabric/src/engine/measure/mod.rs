@@ -24,7 +24,7 @@ mod waiting;
 mod watch;
 
 use dataplane::config::NicConfig;
-use dataplane::nic::{FlowEnd, Nic};
+use dataplane::nic::{FlowEnd, Nic, Wait};
 use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId};
 use dataplane::param::{self, Param, Values};
 use dataplane::switch::Switch;
@@ -155,8 +155,19 @@ pub(super) trait Measure: Sized {
     fn packet_gone(&mut self, _id: PacketId) {}
     /// A data packet comes to its host, which has not looked at it yet.
     fn came_to_host(&mut self, _now: Time, _id: PacketId, _flow: u32) {}
-    /// What holds a port may have changed: by what it sent, or by a frame that came.
-    fn holds_may_change(&mut self, _now: Time, _link: u32, _sent: bool, _view: &View<'_>) {}
+    /// A flow waits for something else than before.
+    fn flow_waits(&mut self, _now: Time, _flow: u32, _wait: Wait) {}
+    /// Whether it wants to know more of a packet.
+    fn follows(&self, _id: PacketId) -> bool {
+        false
+    }
+    /// These classes of a port are paused, and for these there is no room; `more` may hold it, too. Returns whether
+    /// it wants to look at what holds the packets that wait there.
+    fn holds_change(&mut self, _now: Time, _link: u32, _classes: (u8, u8), _more: bool) -> bool {
+        false
+    }
+    /// It said so.
+    fn look_again(&mut self, _now: Time, _link: u32, _view: &View<'_>) {}
     /// The last acknowledgement of a flow is back at its sender. Returns what is wrong with its account.
     fn flow_ended(&mut self, _end: &FlowEnd, _flow: &Flow, _view: &View<'_>) -> Option<String> {
         None
@@ -348,8 +359,22 @@ macro_rules! measures {
                 $(if let Some(m) = &mut self.$key { m.came_to_host(now, id, flow); })*
             }
 
-            fn holds_may_change(&mut self, now: Time, link: u32, sent: bool, view: &View<'_>) {
-                $(if let Some(m) = &mut self.$key { m.holds_may_change(now, link, sent, view); })*
+            fn flow_waits(&mut self, now: Time, flow: u32, wait: Wait) {
+                $(if let Some(m) = &mut self.$key { m.flow_waits(now, flow, wait); })*
+            }
+
+            fn follows(&self, id: PacketId) -> bool {
+                false $(|| self.$key.as_ref().is_some_and(|m| m.follows(id)))*
+            }
+
+            fn holds_change(&mut self, now: Time, link: u32, classes: (u8, u8), more: bool) -> bool {
+                let mut looks = false;
+                $(if let Some(m) = &mut self.$key { looks |= m.holds_change(now, link, classes, more); })*
+                looks
+            }
+
+            fn look_again(&mut self, now: Time, link: u32, view: &View<'_>) {
+                $(if let Some(m) = &mut self.$key { m.look_again(now, link, view); })*
             }
 
             fn flow_ended(&mut self, end: &FlowEnd, flow: &Flow, view: &View<'_>) -> Option<String> {
@@ -522,9 +547,25 @@ impl Recording {
         self.measures.packet_gone(id);
     }
 
-    /// What holds a port may have changed: by what it sent, or by a frame that came.
-    pub fn holds_may_change(&mut self, now: Time, link: u32, sent: bool, view: &View<'_>) {
-        self.measures.holds_may_change(now, link, sent, view);
+    /// A flow waits for something else than before.
+    pub fn flow_waits(&mut self, now: Time, flow: u32, wait: Wait) {
+        self.measures.flow_waits(now, flow, wait);
+    }
+
+    /// Whether a measure wants to know more of a packet.
+    pub fn follows(&self, id: PacketId) -> bool {
+        self.measures.follows(id)
+    }
+
+    /// These classes of a port are paused, and for these there is no room; `more` may hold it, too. Returns whether
+    /// a measure wants to look at what holds the packets that wait there.
+    pub fn holds_change(&mut self, now: Time, link: u32, classes: (u8, u8), more: bool) -> bool {
+        self.measures.holds_change(now, link, classes, more)
+    }
+
+    /// A measure said so.
+    pub fn look_again(&mut self, now: Time, link: u32, view: &View<'_>) {
+        self.measures.look_again(now, link, view);
     }
 
     /// The last acknowledgement of a flow is back at its sender. Returns what is wrong with its account.

@@ -44,6 +44,8 @@ struct Journey {
     id: PacketId,
     flow: u32,
     incast: bool,
+    /// The flow has no other packet.
+    alone: bool,
     pieces: Vec<Piece>,
     stay: Option<Stay>,
 }
@@ -96,13 +98,19 @@ impl Journeys {
 
     /// A packet leaves its host: it is followed from now on.
     // BLM-20
-    pub fn begin(&mut self, id: PacketId, flow: u32, incast: bool, spent: &[Piece]) {
+    pub fn begin(
+        &mut self,
+        id: PacketId,
+        (flow, incast, alone): (u32, bool, bool),
+        spent: &[Piece],
+    ) {
         let at = self.free.pop().unwrap_or_else(|| {
             self.all.push(Journey::default());
             self.all.len() as u32 - 1
         });
         let journey = &mut self.all[at as usize];
-        (journey.id, journey.flow, journey.incast) = (id, flow, incast);
+        (journey.id, journey.flow) = (id, flow);
+        (journey.incast, journey.alone) = (incast, alone);
         journey.stay = None;
         journey.pieces.clear();
         journey.pieces.extend_from_slice(spent);
@@ -149,18 +157,23 @@ impl Journeys {
         self.leave_list(at, ports);
         let journey = &mut self.all[at as usize];
         let port = &mut ports[link as usize];
-        let own = self.own.entry(flow_at(link, journey.flow)).or_insert(Own {
-            waiting: 0,
-            sent_ps: port.left_ps(now, journey.flow),
-        });
-        own.waiting += 1;
+        let mut own_ps = 0;
+        if !journey.alone {
+            let left_ps = port.left_ps(now, journey.flow);
+            let own = self.own.entry(flow_at(link, journey.flow)).or_insert(Own {
+                waiting: 0,
+                sent_ps: left_ps,
+            });
+            own.waiting += 1;
+            own_ps = own.sent_ps - left_ps;
+        }
         journey.stay = Some(Stay {
             link,
             nth: port.waiting.len() as u32,
             since_ps: now,
             obstacle: Obstacle::NONE,
             sent_ps: port.sent_ps(now),
-            own_ps: own.sent_ps - port.left_ps(now, journey.flow),
+            own_ps,
         });
         port.waiting.push(at);
     }
@@ -241,8 +254,13 @@ impl Journeys {
             return;
         };
         let link = stay.link;
-        let own = self.own.get(&flow_at(link, journey.flow)).copied();
-        let own_ps = own.unwrap_or_default().sent_ps - port.left_ps(now, journey.flow);
+        let own_ps = match journey.alone {
+            true => 0,
+            false => {
+                let own = self.own.get(&flow_at(link, journey.flow)).copied();
+                own.unwrap_or_default().sent_ps - port.left_ps(now, journey.flow)
+            }
+        };
         let sent_ps = port.sent_ps(now);
         let waited_ps = now - stay.since_ps;
         let Obstacle { part, root } = stay.obstacle;
@@ -280,7 +298,7 @@ impl Journeys {
         let Some(stay) = journey.stay.take() else {
             return;
         };
-        let flow = journey.flow;
+        let (flow, alone) = (journey.flow, journey.alone);
         let waiting = &mut ports[stay.link as usize].waiting;
         waiting.swap_remove(stay.nth as usize);
         if let Some(&moved) = waiting.get(stay.nth as usize)
@@ -289,7 +307,7 @@ impl Journeys {
             stay_of_moved.nth = stay.nth;
         }
         let key = flow_at(stay.link, flow);
-        if let Some(own) = self.own.get_mut(&key) {
+        if !alone && let Some(own) = self.own.get_mut(&key) {
             own.waiting -= 1;
             if own.waiting == 0 {
                 self.own.remove(&key);
