@@ -56,7 +56,8 @@ def run(
     seed: int | None,
     out_dir: str,
     force: bool,
-    progress: Callable[[int, int, int, int, int | None, int], None] | None,
+    progress: Callable[[int, int, int, int, int | None, int, int, tuple[str, int] | None], None]
+    | None,
     interrupt: Interrupt,
     profile: str | None = None,
     threads: int = 1,

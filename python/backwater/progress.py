@@ -6,9 +6,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from backwater.units import clock_text, time_text
+from backwater.units import bytes_text, clock_text, time_text
 
 if TYPE_CHECKING:
     from backwater.simulate import Progress
@@ -33,20 +33,57 @@ def _bars(schemes: Sequence[str]) -> Iterator[Shown]:
     from rich import progress as rich_progress
     from rich.console import Console
 
+    console = Console(stderr=True)
+    # The least needed stands last, and is left out where the window has no room for it.
+    fields = ("time", "left", "rate", "trouble", "fullest", "flows")
+    room = max(console.width - max(map(len, schemes), default=0) - 22, 0)
+    kept = [
+        name for i, name in enumerate(fields) if sum(_WIDTHS[n] for n in fields[: i + 1]) < room
+    ]
     columns = [
         rich_progress.TextColumn("{task.description}"),
-        rich_progress.BarColumn(bar_width=24),
+        rich_progress.BarColumn(bar_width=14),
         rich_progress.TextColumn("{task.percentage:>3.0f}%"),
-        rich_progress.TextColumn("{task.fields[facts]}", style="dim"),
+        *(
+            rich_progress.TextColumn(
+                f"{{task.fields[{name}]:<{_WIDTHS[name] - 2}}}",
+                style="bold red" if name == "trouble" else "dim",
+            )
+            for name in kept
+        ),
     ]
-    console = Console(stderr=True)
+    waiting: dict[str, Any] = dict.fromkeys(fields, "") | {"time": "waits"}
     with rich_progress.Progress(*columns, console=console, refresh_per_second=8) as bars:
-        tasks = {scheme: bars.add_task(scheme, total=1.0, facts="waits") for scheme in schemes}
+        tasks = {scheme: bars.add_task(scheme, total=1.0, **waiting) for scheme in schemes}
 
         def shown(scheme: str, progress: Progress) -> None:
-            bars.update(tasks[scheme], completed=progress.fraction, facts=facts(progress))
+            words: dict[str, Any] = _fields(progress)
+            bars.update(tasks[scheme], completed=progress.fraction, **words)
 
         yield shown
+
+
+_WIDTHS = {"time": 26, "left": 11, "rate": 14, "trouble": 20, "fullest": 22, "flows": 22}
+"""Characters that the columns take, with the spaces between them."""
+
+STALL_PS = 100_000_000
+"""From this simulated time on without any arrival a run is said to stall: 100 µs."""
+
+
+def _fields(progress: Progress) -> dict[str, str]:
+    """Say how far a run is, in the words of each column."""
+    of = f" of {progress.flows:,}" if progress.flows is not None else ""
+    draining = " (drains)" if progress.now_ps > progress.until_ps else ""
+    stalled = progress.stalled_ps >= STALL_PS
+    fullest = progress.fullest
+    return {
+        "time": f"{time_text(progress.now_ps)} of {time_text(progress.until_ps)}{draining}",
+        "left": f"{clock_text(progress.seconds_left)} left",
+        "rate": f"{progress.packet_hops_per_s / 1e6:.2f} M hops/s",
+        "trouble": f"stalls for {time_text(progress.stalled_ps)}" if stalled else "",
+        "fullest": f"{fullest[0]} holds {bytes_text(fullest[1])}" if fullest else "",
+        "flows": f"{progress.finished:,}{of} flows",
+    }
 
 
 def _lines() -> Shown:
@@ -62,12 +99,8 @@ def _lines() -> Shown:
 
 
 def facts(progress: Progress) -> str:
-    """Say how far a run is: times, flows, speed, and what is left."""
-    of = f" of {progress.flows:,}" if progress.flows is not None else ""
-    draining = " (drains)" if progress.now_ps > progress.until_ps else ""
-    return (
-        f"{time_text(progress.now_ps)} of {time_text(progress.until_ps)}{draining}, "
-        f"{progress.finished:,}{of} flows, "
-        f"{progress.packet_hops_per_s / 1e6:.2f} M packet-hops/s, "
-        f"{clock_text(progress.seconds_left)} left"
-    )
+    """Say how far a run is: times, flows, speed, what is left, and whether it stalls."""
+    said = _fields(progress)
+    rate = said["rate"].replace("hops", "packet-hops")
+    words = [said["time"], said["flows"], rate, said["left"], said["trouble"]]
+    return ", ".join(word for word in words if word)

@@ -46,6 +46,12 @@ class Progress:
     seconds: float
     """Wall-clock time since the run began."""
 
+    moved_ps: int | None = None
+    """When anything last arrived or started; ``None``: not known."""
+
+    fullest: tuple[str, int] | None = None
+    """The switch whose buffer holds most, and the bytes in it; ``None``: all are empty."""
+
     @property
     def fraction(self) -> float:
         """Part of the work that is done, between 0 and 1."""
@@ -54,6 +60,12 @@ class Progress:
         arrived = min(self.now_ps / self.until_ps, 1.0) if self.until_ps else 1.0
         served = min(self.finished / self.started, 1.0) if self.started else 0.0
         return arrived * served
+
+    @property
+    def stalled_ps(self) -> int:
+        """For how long nothing has moved though flows are unfinished."""
+        waits = self.moved_ps is not None and self.finished < self.started
+        return max(self.now_ps - (self.moved_ps or 0), 0) if waits else 0
 
     @property
     def packet_hops_per_s(self) -> float:
@@ -342,11 +354,19 @@ class _Job:
         began = time.monotonic()
 
         def progress(
-            now_ps: int, until_ps: int, started: int, finished: int, flows: int | None, hops: int
+            now_ps: int,
+            until_ps: int,
+            started: int,
+            finished: int,
+            flows: int | None,
+            hops: int,
+            moved_ps: int | None = None,
+            fullest: tuple[str, int] | None = None,
         ) -> None:
             if listener is not None:
                 seconds = time.monotonic() - began
-                listener(Progress(now_ps, until_ps, started, finished, flows, hops, seconds))
+                known = (now_ps, until_ps, started, finished, flows, hops, seconds)
+                listener(Progress(*known, moved_ps, fullest))
 
         said = _core.run(
             self.scenario,

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import backwater
 from backwater import tables, units
+from backwater.progress import facts
 
 
 @pytest.mark.parametrize(
@@ -91,3 +92,14 @@ def test_progress_never_leaves_its_bar(
     progress = backwater.Progress(now, until, finished, finished, flows, 7, seconds)
     assert 0 <= progress.fraction <= 1
     assert progress.seconds_left is None or progress.seconds_left >= 0
+
+
+def test_a_stall_is_said_while_flows_are_unfinished() -> None:
+    def told(started: int, finished: int, moved_ps: int | None) -> str:
+        known = (10**9, 2 * 10**9, started, finished, None, 7, 1.0)
+        return facts(backwater.Progress(*known, moved_ps, ("leaf0", 8_100_000)))
+
+    assert "stalls for 500 µs" in told(9, 8, 5 * 10**8)
+    assert "stalls" not in told(9, 8, 10**9 - 10**6)
+    assert "stalls" not in told(9, 9, 5 * 10**8)
+    assert "stalls" not in told(9, 8, None)

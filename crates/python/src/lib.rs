@@ -153,9 +153,10 @@ fn run(
 ) -> PyResult<String> {
     let scenario = load(py, &path, overrides, seed, scheme, profile)?;
     let flag = interrupt.flag.clone();
-    let arrivals_end_ps = scenario.info().measure_to_ps;
+    let info = scenario.info();
     let mut teller = Teller {
-        arrivals_end_ps,
+        arrivals_end_ps: info.measure_to_ps,
+        names: info.nodes.into_iter().map(|node| node.name).collect(),
         told: None,
         progress,
         failed: None,
@@ -428,6 +429,8 @@ fn catalogue(what: &str) -> PyResult<String> {
 struct Teller {
     /// A run goes on after this, but nobody knows for how long.
     arrivals_end_ps: Option<u64>,
+    /// Of the nodes.
+    names: Vec<String>,
     told: Option<Instant>,
     progress: Option<Py<PyAny>>,
     failed: Option<PyErr>,
@@ -455,6 +458,9 @@ impl Teller {
             now.finished,
             now.flows,
             now.packet_hops,
+            now.moved_ps,
+            now.fullest
+                .map(|(node, bytes)| (self.names[node as usize].as_str(), bytes)),
         );
         if let Err(error) = Python::attach(|py| callable.call1(py, numbers)) {
             // There is nobody left to tell: end the run, and raise what the listener raised.

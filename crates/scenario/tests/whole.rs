@@ -180,12 +180,16 @@ fn a_run_leaves_results() {
     let folder = std::env::temp_dir().join(format!("backwater-run-{}", std::process::id()));
     let text = "name = \"small\"\ntopology = { kind = \"star\", hosts = 3, link = { rate = \"100Gbps\", delay = \"1us\" } \
                 }\n[[traffic]]\nname = \"t\"\npattern = \"incast\"\ndegree = 2\nsize = \"100KB\"\nreceiver = 0\n";
-    let mut digests = Vec::new();
+    let (mut digests, mut fullest) = (Vec::new(), None);
     for preset in PRESETS {
         let scenario =
             Scenario::parse(text, "x.toml", Path::new("."), &with_scheme(preset.name)).unwrap();
         let mut calls = 0;
-        let mut progress = |_: &fabric::record::Progress| calls += 1;
+        let mut progress = |now: &fabric::record::Progress| {
+            calls += 1;
+            fullest = fullest.max(now.fullest.map(|(node, bytes)| (bytes, node)));
+            assert!(now.moved_ps <= now.now_ps);
+        };
         let options = scenario::Options {
             out_dir: folder.join(preset.name),
             force: false,
@@ -204,6 +208,9 @@ fn a_run_leaves_results() {
         assert_eq!(written, scenario.resolved);
         digests.push(summary.digest);
     }
+    let (bytes, node) = fullest.expect("an incast of two fills a buffer under some scheme");
+    assert!(bytes > 0);
+    assert_eq!(node, 3, "the only switch");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

@@ -158,6 +158,8 @@ impl<C: Calendar + Send> Simulation<C> {
             finished: self.net.finished(),
             flows: self.flows,
             packet_hops: self.net.packet_hops(),
+            moved_ps: self.net.progress_ps(),
+            fullest: self.probes.fullest(),
         }
     }
 

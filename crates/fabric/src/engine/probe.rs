@@ -147,6 +147,13 @@ impl Probes {
         recorder.rows(&self.samples);
     }
 
+    /// The switch whose buffer held most at the last probe, and how many bytes; `None`: all were empty.
+    pub fn fullest(&self) -> Option<(u32, u64)> {
+        let held = self.samples.iter().map(|s| (s.node, s.used_bytes));
+        held.filter(|&(_, bytes)| bytes > 0)
+            .max_by_key(|&(node, bytes)| (bytes, std::cmp::Reverse(node)))
+    }
+
     /// Looks at the long queues of the ports that have their turn.
     fn look_at_long<C>(&mut self, net: &Network<C>) {
         let switches = net.each_switch().zip(&self.ports);

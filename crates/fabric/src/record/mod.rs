@@ -227,6 +227,11 @@ pub struct Progress {
     pub flows: Option<u64>,
     /// Packet-hops so far.
     pub packet_hops: u64,
+    /// Last time that anything arrived or started, ps.
+    pub moved_ps: Time,
+    /// The switch whose buffer holds most, by the number of its node, and the bytes in it; `None`: all
+    /// buffers are empty.
+    pub fullest: Option<(u32, u64)>,
 }
 
 /// Takes the tables of a run while it goes. Calls come at probe times, never from inside an event.
