@@ -1,6 +1,6 @@
 """The critical path of a collective: which sends made it late.
 
-A first version: from the rank that ended last it walks back, message by message, always over the
+A first version: from the rank that ended last it goes back, message by message, always over the
 one that arrived last before the next one was sent, up to a rank that had nothing to wait for but
 its own start.
 """
