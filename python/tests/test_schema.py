@@ -118,11 +118,21 @@ def test_what_is_wrong_is_refused(where: list[Any], value: Any) -> None:
     assert mistakes(scenario)
 
 
-@pytest.mark.parametrize("key", ["name", "topology", "traffic"])
+@pytest.mark.parametrize("key", ["name", "topology"])
 def test_what_is_needed_is_missed(key: str) -> None:
     scenario = tomllib.loads(GOOD)
     del scenario[key]
     assert mistakes(scenario) == [f"{key!r} is a required property"]
+
+
+def test_traffic_or_a_workload_is_needed() -> None:
+    scenario = tomllib.loads(GOOD)
+    del scenario["traffic"]
+    [mistake] = mistakes(scenario)
+    assert "is not valid under any of the given schemas" in mistake
+    work = {"name": "step", "collective": "all-reduce", "size": "1MB"}
+    assert mistakes(scenario | {"workload": [work]}) == []
+    assert mistakes(scenario | {"workload": [{"name": "step", "file": "step.parquet"}]}) == []
 
 
 def test_keys_have_a_sentence_and_defaults() -> None:
