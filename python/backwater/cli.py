@@ -36,6 +36,7 @@ from backwater.commands.common import (
     FAILED,
     GOOD,
     STOPPED,
+    Capture,
     Force,
     Json,
     Out,
@@ -100,12 +101,16 @@ def run(
     force: Force = False,
     profile: Profile = None,
     threads: Threads = 1,
+    capture: Capture = None,
 ) -> None:
     """Simulate a scenario with one scheme."""
     from backwater import simulate
     from backwater.progress import display
     from backwater.results import Run
 
+    if capture is not None:
+        links = [link.strip() for link in capture.split(",") if link.strip()]
+        overrides = [*(overrides or []), f"record.capture.links={json.dumps(links)}"]
     warn(scenario, overrides, seed, [scheme], profile)
     try:
         with display([scheme or scenario.stem]) as tell:

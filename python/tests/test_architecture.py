@@ -17,7 +17,7 @@ MAY_USE = {
     "dataplane": set(),
     "wire": {"dataplane"},
     "traffic": {"kernel"},
-    "fabric": {"kernel", "dataplane", "traffic"},
+    "fabric": {"kernel", "dataplane", "traffic", "wire"},
     "results": {"kernel", "dataplane", "traffic", "fabric"},
 }
 

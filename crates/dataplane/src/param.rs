@@ -182,6 +182,8 @@ pub enum Kind {
     Text,
     /// A port of a switch, by both ends of its link: `"leaf0->host3"`. Only `[record]` has such ports.
     Port,
+    /// Directions of links by a pattern: `"leaf*->spine1"`, `"host0:*"`. Only `[record]` has such links.
+    Links,
     /// Two times, the first before the second.
     Window {
         /// Latest, ps.

@@ -370,6 +370,7 @@ fn floodgate_resources(scenario: &Scenario, destinations: Option<u64>) -> Option
 
 /// The tables of a run. `record` is an example of what makes a scenario record it; `None`: every run has it.
 fn table_entries() -> Vec<Value> {
+    use fabric::record::table::Format;
     let entry = |table: &fabric::record::Table, record: Option<&str>| {
         let column = |column: fabric::record::table::ColumnInfo| {
             json!({
@@ -391,6 +392,7 @@ fn table_entries() -> Vec<Value> {
     let measures = fabric::measure::MEASURES.iter();
     let requested = measures.flat_map(|measure| {
         let tables = (measure.tables)().into_iter();
+        let tables = tables.filter(|table| table.format == Format::Columns);
         tables.map(|table| entry(&table, Some(measure.example)))
     });
     let workloads = fabric::record::workload_tables();

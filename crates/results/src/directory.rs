@@ -18,7 +18,7 @@ fn tables() -> impl Iterator<Item = String> {
         .into_iter()
         .chain(fabric::record::workload_tables())
         .chain(optional)
-        .map(|table| table.file())
+        .flat_map(|table| table.files())
 }
 
 /// Made from a run afterwards; stale once the run is replaced.

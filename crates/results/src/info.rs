@@ -2,6 +2,8 @@
 
 use fabric::measure::RecordSpec;
 
+use crate::capture::CapturedLink;
+
 /// A node of the network, as readers shall see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeInfo {
@@ -51,6 +53,8 @@ pub struct RunInfo {
     pub measure_to_ps: Option<u64>,
     /// What is recorded besides: each has a file of its own.
     pub record: RecordSpec,
+    /// Links whose frames are recorded.
+    pub captured: Vec<CapturedLink>,
     /// Links fail or come back during the run, so a flow may be faster than on the path of its ideal.
     pub paths_change: bool,
     /// Loads that were requested.

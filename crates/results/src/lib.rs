@@ -1,10 +1,11 @@
 //! What a run leaves behind: Parquet tables, streamed while it goes, and a summary at its end.
 //!
 //! A run is one directory (see [`Writer`]): `resolved.toml`, the tables of every run
-//! ([`fabric::record::tables`]), those that its scenario requests besides ([`fabric::measure`]) and, last of
-//! all, `summary.json`. Every file is written under a temporary name and gets its own at the end, so a file
+//! ([`fabric::record::tables`]), those that its scenario requests besides ([`fabric::measure`]), frames of links
+//! as pcapng where it does, and, last of all, `summary.json`. Every file is written under a temporary name and gets its own at the end, so a file
 //! with its final name is always whole. This is the only crate that writes files.
 
+mod capture;
 mod directory;
 mod error;
 mod info;
@@ -14,6 +15,7 @@ mod table;
 mod workloads;
 mod writer;
 
+pub use capture::CapturedLink;
 pub use error::Error;
 pub use info::{AskedLoad, NodeInfo, RunInfo};
 pub use stats::{Distribution, Histogram, nearest_rank};

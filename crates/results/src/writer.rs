@@ -1,10 +1,12 @@
 //! Writes a run down while it goes.
 
+use crate::capture::CaptureFiles;
 use crate::info::RunInfo;
 use crate::summary::{Summary, Tally};
 use crate::table::{Names, ROWS_PER_PART, TableFile};
 use crate::{Error, directory};
-use fabric::record::{Outcome, PortRecord, Recorder, Rows, workload_tables};
+use fabric::record::table::Format;
+use fabric::record::{Outcome, PortRecord, Recorder, Rows, Table, workload_tables};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -24,7 +26,7 @@ pub struct Writer {
     _lock: directory::Lock,
     names: Names,
     /// The tables of every run and those that the scenario requests besides; empty once they are closed.
-    tables: Vec<TableFile>,
+    tables: Vec<Sink>,
     tally: Tally,
 }
 
@@ -41,7 +43,7 @@ impl Writer {
                     .into_iter()
                     .filter(|_| !info.workloads.is_empty()),
             );
-        let tables = tables.map(|table| TableFile::create(dir, table));
+        let tables = tables.map(|table| Sink::create(dir, table, &info));
         let writer = Self {
             _lock: lock,
             dir: dir.to_owned(),
@@ -77,11 +79,13 @@ impl Writer {
             return Err(error);
         }
         let mut files = Vec::new();
+        let mut warnings = warnings.to_vec();
         for table in self.tables.drain(..) {
-            files.push(table.close(&self.names)?);
+            warnings.extend(table.warning());
+            files.extend(table.close(&self.names)?);
         }
         let wall_seconds = self.began.elapsed().as_secs_f64();
-        let summary = self.tally.summary(outcome, warnings, wall_seconds);
+        let summary = self.tally.summary(outcome, &warnings, wall_seconds);
         directory::write_text(&self.dir, "summary.json", &summary.to_json())?;
         directory::publish(&self.dir, &files)?;
         Ok(summary)
@@ -95,6 +99,53 @@ impl Writer {
             && let Err(error) = table.add(rows, &self.names)
         {
             self.error = Some(error);
+        }
+    }
+}
+
+/// The file of a table, or the files.
+enum Sink {
+    Columns(TableFile),
+    Frames(Box<CaptureFiles>),
+}
+
+impl Sink {
+    fn create(dir: &Path, table: Table, info: &RunInfo) -> Result<Self, Error> {
+        match (table.format, &info.record.capture) {
+            (Format::Frames { .. }, Some(spec)) => {
+                let files = CaptureFiles::create(dir, table, spec, &info.captured)?;
+                Ok(Self::Frames(Box::new(files)))
+            }
+            _ => TableFile::create(dir, table).map(Self::Columns),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Columns(file) => file.name(),
+            Self::Frames(files) => files.name(),
+        }
+    }
+
+    fn add(&mut self, rows: &dyn Rows, names: &Names) -> Result<(), Error> {
+        match self {
+            Self::Columns(file) => file.add(rows, names),
+            Self::Frames(files) => files.add(rows),
+        }
+    }
+
+    fn warning(&self) -> Option<String> {
+        match self {
+            Self::Columns(_) => None,
+            Self::Frames(files) => files.warning(),
+        }
+    }
+
+    /// Completes the files and returns their final names.
+    fn close(self, names: &Names) -> Result<Vec<String>, Error> {
+        match self {
+            Self::Columns(file) => file.close(names).map(|name| vec![name]),
+            Self::Frames(files) => files.close(),
         }
     }
 }

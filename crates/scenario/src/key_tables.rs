@@ -238,6 +238,7 @@ fn kind(of: &Kind) -> String {
         Kind::Counted { noun, .. } => format!("`\"100 {noun}\"`"),
         Kind::Text => "a name".to_owned(),
         Kind::Port => "a port such as `\"leaf0->host3\"`".to_owned(),
+        Kind::Links => "links such as `\"leaf0->spine1\"`, `\"host*:*\"`".to_owned(),
         Kind::Window { .. } => "two times: `[\"0us\", \"5ms\"]`".to_owned(),
         Kind::Either(_) if *of == HOST => "a host".to_owned(),
         Kind::Either(kinds) => {

@@ -242,7 +242,7 @@ fn value(node: &Node, kind: &Kind) -> Read<Value> {
         }
         Kind::Counted { noun, min, max } => counted(node, noun, min, max),
         Kind::Text => name(node).map(Value::Text),
-        Kind::Port => unreachable!("ports are read where the network is known"),
+        Kind::Port | Kind::Links => unreachable!("read where the network is known"),
         Kind::Window { max } => time_window(node, max).map(|(from, to)| Value::Window(from, to)),
         Kind::Either(kinds) => either(node, kinds),
         Kind::List(of) => {
@@ -309,7 +309,12 @@ fn likeness(node: &Node, kind: &Kind) -> u8 {
         }
         (
             document::Value::String(_),
-            Kind::Size { .. } | Kind::Time { .. } | Kind::Rate { .. } | Kind::Text | Kind::Port,
+            Kind::Size { .. }
+            | Kind::Time { .. }
+            | Kind::Rate { .. }
+            | Kind::Text
+            | Kind::Port
+            | Kind::Links,
         ) => 1,
         (
             document::Value::Integer(..) | document::Value::Float(_),
@@ -337,6 +342,7 @@ fn description(kind: &Kind) -> String {
         Kind::Counted { noun, .. } => format!("a number of {noun}"),
         Kind::Text => "a text".to_owned(),
         Kind::Port => "a port".to_owned(),
+        Kind::Links => "links".to_owned(),
         Kind::Window { .. } => "two times".to_owned(),
         Kind::List(_) => "a list".to_owned(),
         Kind::Flag | Kind::Word(_) | Kind::Either(_) | Kind::Table(_) | Kind::Tables { .. } => {
@@ -363,6 +369,7 @@ fn example(kind: &Kind) -> String {
         Kind::Counted { noun, .. } => format!("\"{}\"", sample(noun)),
         Kind::Text => "\"name\"".to_owned(),
         Kind::Port => "\"leaf0->host3\"".to_owned(),
+        Kind::Links => "\"leaf0->spine1\"".to_owned(),
         Kind::Window { .. } => "[\"0us\", \"5ms\"]".to_owned(),
         Kind::Either(kinds) => kinds.iter().map(example).collect::<Vec<_>>().join(" or "),
         Kind::List(of) => format!("[{}]", example(of)),

@@ -70,6 +70,9 @@ fn value(s: &Section<'_>, param: &'static Param, around: &Around<'_>) -> Option<
     match param.kind {
         Kind::Window { max } => window_or(s, param.key, max, around.measured),
         Kind::List(Kind::Port) => s.required(param.key, "\"switches\"", |n| ports(n, around.graph)),
+        Kind::List(Kind::Links) => {
+            s.required(param.key, "[\"leaf0->spine1\"]", |n| links(n, around.graph))
+        }
         _ => params::one(s, param).flatten(),
     }
 }
@@ -123,6 +126,84 @@ fn ports(node: &Node, graph: Option<&Graph>) -> Read<Given> {
     listed.dedup();
     let port = |(node, port)| Given::Port(node, port);
     Ok(Given::List(listed.into_iter().map(port).collect()))
+}
+
+/// The directions of links that patterns name.
+// RCD-33
+fn links(node: &Node, graph: Option<&Graph>) -> Read<Given> {
+    let example = "a list such as [\"leaf0->spine1\", \"host0:*\"]";
+    let items = array(node, example)?;
+    if items.is_empty() {
+        return refuse("no link is named", example);
+    }
+    let Some(graph) = graph else {
+        return Ok(Given::List(Vec::new()));
+    };
+    let mut listed = Vec::new();
+    for item in items {
+        listed.extend(matching(&string(item)?, graph)?);
+    }
+    listed.sort_unstable();
+    listed.dedup();
+    let port = |(node, port)| Given::Port(node, port);
+    Ok(Given::List(listed.into_iter().map(port).collect()))
+}
+
+/// The ports that send on the links of one pattern.
+fn matching(text: &str, graph: &Graph) -> Read<Vec<(u32, u16)>> {
+    let (from, to, both) = match (text.split_once(ARROW), text.split_once(':')) {
+        (Some((from, to)), _) => (from.trim(), to.trim(), false),
+        (None, Some((of, "*"))) => (of.trim(), "*", true),
+        _ => {
+            return refuse(
+                format!("\"{text}\" names no links"),
+                "write \"leaf0->spine1\" for one direction, \"leaf0:*\" for all links of a node; * stands for \
+                 any letters",
+            );
+        }
+    };
+    let of = |pattern: &str| -> Read<Vec<bool>> {
+        if !pattern.contains(['*', '?']) {
+            let named = find(pattern, graph)?;
+            return Ok((0..graph.nodes()).map(|node| node == named).collect());
+        }
+        let fits = |node| is_like(graph.name(node).as_bytes(), pattern.as_bytes());
+        Ok((0..graph.nodes()).map(fits).collect())
+    };
+    let (senders, receivers) = (of(from)?, of(to)?);
+    let joins = |a: u32, b: u32| senders[a as usize] && receivers[b as usize];
+    let mut found = Vec::new();
+    for node in 0..graph.nodes() {
+        for (port, index) in (0..).zip(graph.port_range(node)) {
+            let peer = graph.port(index).peer;
+            if joins(node, peer) || both && joins(peer, node) {
+                found.push((node, port));
+            }
+        }
+    }
+    if found.is_empty() {
+        let names = [0, graph.nodes() - 1].map(|node| graph.name(node));
+        return refuse(
+            format!("no link is like \"{text}\""),
+            format!(
+                "nodes are called \"{}\", \"{}\", ..; `backwater graph` shows who is linked to whom",
+                names[0], names[1]
+            ),
+        );
+    }
+    Ok(found)
+}
+
+/// Whether a name is like a pattern, in which `*` stands for any letters and `?` for one.
+fn is_like(name: &[u8], pattern: &[u8]) -> bool {
+    match (pattern.split_first(), name.split_first()) {
+        (None, first) => first.is_none(),
+        (Some((b'*', rest)), _) => (0..=name.len()).any(|from| is_like(&name[from..], rest)),
+        (Some((letter, rest)), Some((first, others))) => {
+            (*letter == b'?' || letter == first) && is_like(others, rest)
+        }
+        (Some(_), None) => false,
+    }
 }
 
 /// The port of a switch that is named by both ends of its link.

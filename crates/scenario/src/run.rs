@@ -125,6 +125,34 @@ impl Recorder for Recording {
     }
 }
 
+/// The links whose frames are recorded, named by both ends; where several join them, by the port, too.
+// RCD-31
+fn captured(spec: &crate::spec::Spec, graph: &Graph) -> Vec<results::CapturedLink> {
+    let listed = spec
+        .record
+        .capture
+        .iter()
+        .flat_map(|capture| &capture.links);
+    listed
+        .map(|&(node, port)| {
+            let index = graph.port_index(node, port);
+            let far = graph.port(index);
+            let joined = graph
+                .port_range(node)
+                .filter(|&i| graph.port(i).peer == far.peer);
+            let mut name = format!("{}->{}", graph.name(node), graph.name(far.peer));
+            if joined.count() > 1 {
+                name = format!("{name} ({port})");
+            }
+            results::CapturedLink {
+                link: index as u32,
+                name,
+                rate_bps: far.rate.bps(),
+            }
+        })
+        .collect()
+}
+
 impl Scenario {
     /// A hash of everything that the scenario says, however it is written: equal for equal runs of
     /// one version.
@@ -167,6 +195,7 @@ impl Scenario {
             measure_from_ps: spec.run.warmup_ps,
             measure_to_ps: last_arrival_ps(&spec.traffic).map(|to| to.min(spec.run.until_ps)),
             record: spec.record.clone(),
+            captured: captured(spec, &self.graph),
             paths_change: !spec.link_failures(&self.graph).changes().is_empty(),
             asked: asked.collect(),
             resolved: self.resolved.clone(),

@@ -133,6 +133,7 @@ fn kind(of: &Kind) -> Value {
         }
         Kind::Text => json!({ "type": "string", "minLength": 1, "maxLength": 200 }),
         Kind::Port => json!({ "type": "string", "pattern": "->" }),
+        Kind::Links => json!({ "type": "string", "pattern": "->|:" }),
         Kind::Window { .. } => {
             json!({ "type": "array", "items": quantity(&TIME), "minItems": 2, "maxItems": 2 })
         }

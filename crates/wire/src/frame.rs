@@ -24,7 +24,7 @@ const HOPS: u8 = 64;
 /// Partition of all queue pairs: the default.
 const PARTITION: u16 = 0xffff;
 /// Most endpoints that addresses of IPv4 tell apart: those of 10.0.0.0/8.
-const V4_ENDPOINTS: u32 = 1 << 24;
+pub const V4_ENDPOINTS: u32 = 1 << 24;
 /// The addresses of endpoints in IPv6: this prefix, and the number in the last 32 bits.
 const V6_PREFIX: [u8; 12] = [0xfd, 0x42, 0x57, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 

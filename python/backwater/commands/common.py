@@ -39,6 +39,14 @@ Threads = Annotated[
         help="Processors for one run; 0: all. Changes no result.",
     ),
 ]
+Capture = Annotated[
+    str | None,
+    Option(
+        "--capture",
+        metavar="LINKS",
+        help="Write the frames of links for Wireshark, such as 'leaf0->spine1,host0:*'.",
+    ),
+]
 Force = Annotated[bool, Option("--force", help="Write into DIR even if it holds other things.")]
 Json = Annotated[bool, Option("--json", help="Print the summary as JSON.")]
 

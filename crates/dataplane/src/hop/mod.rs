@@ -46,6 +46,10 @@ pub trait Declaration {
     /// Bytes of its smallest frame. Threads go on for as long as it takes on the shortest link.
     // PAR-02
     fn smallest_frame_bytes(&self) -> u16;
+    /// Switches give data a number on each link, which the next switch reads from `queue` of the record.
+    fn numbers_data(&self) -> bool {
+        false
+    }
     /// Its frames repeat pauses that hold already.
     fn repeats_pauses(&self) -> bool {
         false

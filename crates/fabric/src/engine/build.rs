@@ -161,6 +161,21 @@ fn switch(plan: &Plan, tables: &mut Tables, node: u32) -> Option<Switch> {
     Some(switch)
 }
 
+/// What frames of the network look like. The sizes of packets are in their records.
+fn wire_network(plan: &Plan) -> wire::Network {
+    wire::Network {
+        v6: plan.graph.endpoints() > wire::frame::V4_ENDPOINTS,
+        telemetry: plan.switch.int.unwrap_or_default().format,
+        link_numbers: plan
+            .switch
+            .hop
+            .declaration()
+            .is_some_and(|hop| hop.numbers_data()),
+        ways: plan.switch.acks_return,
+        sizes: wire::Sizes::default(),
+    }
+}
+
 fn node(plan: &Plan, number: u32) -> Node {
     let purpose = if number < plan.graph.hosts() {
         Purpose::Nic
@@ -194,6 +209,7 @@ fn partition<C: Calendar>(
         nic: &plan.nic,
         one_path: plan.switch.path != PathChoice::Packet,
         links_fail: link_states.is_some(),
+        network: wire_network(plan),
     };
     let recording = Recording::new(&plan.record, &setup);
     let core = Core {

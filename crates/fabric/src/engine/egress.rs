@@ -111,6 +111,7 @@ impl<C: Calendar> Partition<C> {
         let packet = self.arena.hot(id);
         let (size, data) = (u64::from(packet.size), packet.kind() == Kind::Data);
         if MORE && let Some(recording) = &mut self.recording {
+            recording.frame_sent(now, link, id, &self.arena);
             let node = self.core.links.near[link as usize].node as usize;
             if node >= self.nics.len() {
                 recording.packet_leaves(now, link, id, &self.arena);

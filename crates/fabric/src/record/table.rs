@@ -9,12 +9,14 @@ use std::ops::Range;
 
 /// One type of rows, and the table that they make.
 pub trait Row: Clone + Debug + Send + 'static {
-    /// Name of the table; its file is `<name>.parquet`.
+    /// Name of the table; its file is `<name>.parquet`, or what [`Row::FORMAT`] says.
     const TABLE: &'static str;
     /// What a row is, in one sentence.
     const ABOUT: &'static str;
     /// The columns, in the order of the file.
     const COLUMNS: &'static [Column<Self>];
+    /// What its file is.
+    const FORMAT: Format = Format::Columns;
     /// The percentiles of this table that `summary.json` has.
     const SUMMARY: Option<Summarised<Self>> = None;
 
@@ -188,13 +190,27 @@ impl dyn Rows {
     }
 }
 
+/// What the file of a table is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Parquet, with the columns of the rows.
+    Columns,
+    /// pcapng, with the frames that the rows are; as a ring at most this many files.
+    Frames {
+        /// Most files of a ring.
+        most: u16,
+    },
+}
+
 /// A table, apart from the type of its rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    /// Its name; its file is `<name>.parquet`.
+    /// Its name; see [`Table::file`].
     pub name: &'static str,
     /// What a row is, in one sentence.
     pub about: &'static str,
+    /// What its file is.
+    pub format: Format,
     /// Key and unit of its percentiles in `summary.json`.
     pub summary: Option<(&'static str, &'static str)>,
     columns: fn() -> Vec<ColumnInfo>,
@@ -218,6 +234,7 @@ impl Table {
         Self {
             name: R::TABLE,
             about: R::ABOUT,
+            format: R::FORMAT,
             summary: R::SUMMARY.map(|of| (of.key, of.unit)),
             columns: || {
                 let info = |column: &Column<R>| ColumnInfo {
@@ -239,6 +256,26 @@ impl Table {
     /// Its file.
     #[must_use]
     pub fn file(&self) -> String {
-        format!("{}.parquet", self.name)
+        match self.format {
+            Format::Columns => format!("{}.parquet", self.name),
+            Format::Frames { .. } => format!("{}.pcapng", self.name),
+        }
+    }
+
+    /// The file with this number, from 1 on, where it is a ring of several.
+    #[must_use]
+    pub fn numbered_file(&self, number: u16) -> String {
+        format!("{}-{number:02}.pcapng", self.name)
+    }
+
+    /// All files that it may have.
+    #[must_use]
+    pub fn files(&self) -> Vec<String> {
+        let ring = match self.format {
+            Format::Columns => 0,
+            Format::Frames { most } => most,
+        };
+        let numbered = (1..=ring).map(|number| self.numbered_file(number));
+        std::iter::once(self.file()).chain(numbered).collect()
     }
 }

@@ -257,6 +257,12 @@ impl Declaration for FloodgateConfig {
         }
     }
 
+    // FG-30
+    fn numbers_data(&self) -> bool {
+        self.windows()
+            .is_some_and(|windows| windows.numbers_timeout_ps.is_some())
+    }
+
     fn needs(&self) -> Needs {
         Needs {
             queues_behind: self.release == Release::Behind,

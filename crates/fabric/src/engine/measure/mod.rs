@@ -12,6 +12,7 @@
 
 mod bins;
 mod blame;
+mod capture;
 mod delay_histogram;
 mod pause_tree;
 mod pauses;
@@ -37,6 +38,7 @@ use super::node::PauseSent;
 use crate::record::Table;
 use crate::topology::Graph;
 pub use blame::{BlameHopRecord, BlameRecord, Part, Spec as Blame};
+pub use capture::{CapturedFrame, Spec as CaptureSpec};
 pub use delay_histogram::{DelayBin, Spec as DelayHistogram};
 pub use pauses::{CauseRecord, HeldFlowRecord, Spec as PauseRecording};
 pub use port_queues::{QueueSample, RecordedPorts, Spec as QueueSeries};
@@ -56,6 +58,8 @@ pub(super) struct Setup<'a> {
     pub one_path: bool,
     /// Links fail or come back during the run.
     pub links_fail: bool,
+    /// What frames of this network look like.
+    pub network: wire::Network,
 }
 
 /// A port of a switch begins to send a packet.
@@ -119,6 +123,8 @@ pub(super) trait Measure: Sized {
 
     /// A port of a switch begins to send a packet.
     fn packet_leaves(&mut self, _departure: &Departure<'_>) {}
+    /// A node begins to send a frame; `link` is the index of its port in the network.
+    fn frame_sent(&mut self, _now: Time, _link: u32, _id: PacketId, _arena: &Arena) {}
     /// An ACK came to its NIC `rtt_ps` after the transmission of its packet began.
     fn ack_arrived(&mut self, _now: Time, _rtt_ps: Time) {}
     /// A receiver got payload of a flow in order, at least one byte.
@@ -294,6 +300,10 @@ macro_rules! measures {
                 $(if let Some(m) = &mut self.$key { m.packet_leaves(departure); })*
             }
 
+            fn frame_sent(&mut self, now: Time, link: u32, id: PacketId, arena: &Arena) {
+                $(if let Some(m) = &mut self.$key { m.frame_sent(now, link, id, arena); })*
+            }
+
             fn ack_arrived(&mut self, now: Time, rtt_ps: Time) {
                 $(if let Some(m) = &mut self.$key { m.ack_arrived(now, rtt_ps); })*
             }
@@ -404,6 +414,7 @@ measures! {
     waiting: waiting::Waiting;
     pauses: pauses::PauseCauses;
     blame: blame::Blame;
+    capture: capture::Capture;
 }
 
 /// A data packet that a NIC is about to receive: its flow, and what the NIC had delivered before.
@@ -442,6 +453,11 @@ impl Recording {
             }
             arrived_ps[at] = now;
         }
+    }
+
+    /// A node begins to send a frame.
+    pub fn frame_sent(&mut self, now: Time, link: u32, id: PacketId, arena: &Arena) {
+        self.measures.frame_sent(now, link, id, arena);
     }
 
     /// A port of a switch begins to send a packet.

@@ -1,0 +1,187 @@
+//! Frames on links as their bytes, for programs that read captures (rules RCD-30 to RCD-33 of
+//! `specs/record.md`).
+
+use dataplane::packet::{Arena, PacketId};
+use dataplane::param::{Kind, Param, Value as Given, Values};
+use dataplane::units::Time;
+use wire::frame::{MOST_BYTES, mac};
+use wire::{Link, Network, encode};
+
+use super::super::merge::Merged;
+use super::{LARGEST_BYTES, Measure, Setup, View, time};
+use crate::record::Table;
+use crate::record::table::{Column, Format, Row};
+
+/// What a scenario says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Directions of links: the sending node and its port, ascending.
+    pub links: Vec<(u32, u16)>,
+    /// Frames count whose transmission begins from here, ps.
+    pub from_ps: Time,
+    /// Up to here, not included, ps.
+    pub until_ps: Time,
+    /// Bytes that are kept of a frame.
+    pub snaplen: u32,
+    /// Bytes of one file.
+    pub limit_bytes: u64,
+    /// Files; of several the oldest is written over when all are full.
+    pub files: u16,
+}
+
+/// Most files of a ring.
+const MOST_FILES: u64 = 99;
+
+/// A frame whose transmission began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CapturedFrame {
+    /// When, ps.
+    pub at_ps: Time,
+    /// Index of the sending port in the network.
+    pub link: u32,
+    /// Bytes of the frame.
+    pub bytes: u32,
+    /// The first of them.
+    pub kept: Box<[u8]>,
+}
+
+impl Row for CapturedFrame {
+    const TABLE: &'static str = "capture";
+    const ABOUT: &'static str =
+        "A frame on a link as its bytes; pcapng, which Wireshark and others read.";
+    const COLUMNS: &'static [Column<Self>] = &[];
+    const FORMAT: Format = Format::Frames {
+        most: MOST_FILES as u16,
+    };
+
+    fn order(rows: &mut Vec<Self>) {
+        rows.sort_unstable_by_key(|row| (row.at_ps, row.link));
+    }
+}
+
+/// The frames of the links that are captured.
+pub(super) struct Capture {
+    network: Network,
+    window_ps: (Time, Time),
+    snaplen: usize,
+    /// Per port of the network: addresses of both ends, if it is captured.
+    ends: Vec<Option<[[u8; 6]; 2]>>,
+    frames: Vec<CapturedFrame>,
+    /// Room for one frame.
+    place: Vec<u8>,
+}
+
+impl std::fmt::Debug for Capture {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let frames = self.frames.len();
+        f.debug_struct("Capture")
+            .field("frames", &frames)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Measure for Capture {
+    type Spec = Spec;
+    const KEY: &'static str = "capture";
+    const EXAMPLE: &'static str = "capture = { links = [\"leaf0->spine1\", \"host0:*\"] }";
+    const ABOUT: &'static str =
+        "Frames on links, for Wireshark: `capture.pcapng` (docs/captures.md).";
+    const PARAMS: &'static [Param] = &[
+        Param::list("links", &Kind::Links)
+            .needed("[\"leaf0->spine1\"]")
+            .about(
+                "Which links, by patterns: `\"leaf*->spine1\"` from nodes to nodes, `\"host0:*\"` all links of \
+                 nodes, both directions. `*` stands for any letters, `?` for one.",
+            ),
+        time("from", 0)
+            .default("\"0us\"", "RCD-30", "from the start, our choice")
+            .about("Frames count whose transmission begins from here."),
+        time("until", 1)
+            .or(&["end"])
+            .default("\"end\"", "RCD-30", "to the end, our choice")
+            .about("Up to here, not included; `\"end\"`: of the run."),
+        Param::size("snaplen", 64, 262_144)
+            .default("\"256B\"", "RCD-31", "all headers, our choice")
+            .about("Bytes that are kept of a frame; payloads are zeros."),
+        Param::size("limit", 10_000, LARGEST_BYTES)
+            .default("\"1GB\"", "RCD-32", "our choice")
+            .about("Bytes of one file."),
+        Param::count("files", 1, MOST_FILES)
+            .default("1", "RCD-32", "the beginning, our choice")
+            .about("With one file frames are left out once it is full; of several the oldest is written over."),
+    ];
+
+    fn tables() -> Vec<Table> {
+        vec![Table::of::<CapturedFrame>()]
+    }
+
+    fn configure(values: &Values) -> Spec {
+        let Some(Given::List(links)) = values.get("links") else {
+            unreachable!("it is needed");
+        };
+        let port = |given: &Given| match given {
+            Given::Port(node, port) => Some((*node, *port)),
+            _ => None,
+        };
+        Spec {
+            links: links.iter().filter_map(port).collect(),
+            from_ps: values.time("from"),
+            until_ps: values.some_time("until").unwrap_or(Time::MAX),
+            snaplen: values.size("snaplen") as u32,
+            limit_bytes: values.size("limit"),
+            files: values.count("files") as u16,
+        }
+    }
+
+    fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
+        let graph = setup.graph;
+        let mut ends = vec![None; graph.port_count() as usize];
+        for &(node, port) in &spec.links {
+            let index = graph.port_index(node, port);
+            let far = graph.port(index);
+            ends[index] = Some([mac(node, port), mac(far.peer, far.peer_port)]);
+        }
+        Self {
+            network: setup.network,
+            window_ps: (spec.from_ps, spec.until_ps),
+            snaplen: spec.snaplen as usize,
+            ends,
+            frames: Vec::new(),
+            place: vec![0; MOST_BYTES],
+        }
+    }
+
+    // RCD-30, RCD-31
+    fn frame_sent(&mut self, now: Time, link: u32, id: PacketId, arena: &Arena) {
+        let Some([from, to]) = self.ends[link as usize] else {
+            return;
+        };
+        let (from_ps, until_ps) = self.window_ps;
+        if !(from_ps..until_ps).contains(&now) {
+            return;
+        }
+        let direction = Link {
+            network: &self.network,
+            from,
+            to,
+        };
+        let bytes = match encode(&direction, arena, id, &mut self.place) {
+            Ok(bytes) => bytes,
+            Err(error) => panic!("a packet on link {link} fits no frame: {error}"),
+        };
+        self.frames.push(CapturedFrame {
+            at_ps: now,
+            link,
+            bytes: bytes as u32,
+            kept: self.place[..bytes.min(self.snaplen)].into(),
+        });
+    }
+
+    fn probe(&mut self, _: Time, out: &mut Merged) {
+        out.add(self.frames.drain(..));
+    }
+
+    fn finish(&mut self, _: Time, _: &View<'_>, out: &mut Merged) {
+        out.add(self.frames.drain(..));
+    }
+}

@@ -1,0 +1,249 @@
+//! Frames of a run as pcapng files: one, or a ring of several (rules RCD-31 to RCD-33 of `specs/record.md`).
+//!
+//! The format is draft-ietf-opsawg-pcapng: a section header, an interface description for each direction of
+//! a link, and an enhanced packet for each frame. Each file of a ring is whole by itself.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use fabric::measure::{CaptureSpec, CapturedFrame};
+use fabric::record::{Rows, Table};
+
+use crate::{Error, directory};
+
+/// Time stamps count 10⁻¹⁰ s: the finest decimal fraction with which Wireshark computes seconds without an
+/// overflow.
+const TICK_EXPONENT: u8 = 10;
+/// The same in ps.
+const TICK_PS: u64 = 100;
+
+/// One direction of a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CapturedLink {
+    /// Index of the sending port in the network.
+    pub link: u32,
+    /// Name, such as `leaf0->spine1`.
+    pub name: String,
+    /// Speed.
+    pub rate_bps: u64,
+}
+
+/// Types of blocks.
+mod block {
+    pub const SECTION: u32 = 0x0a0d_0d0a;
+    pub const INTERFACE: u32 = 1;
+    pub const PACKET: u32 = 6;
+}
+
+/// The files of a capture, under their temporary names.
+pub(crate) struct CaptureFiles {
+    dir: PathBuf,
+    table: Table,
+    spec: CaptureSpec,
+    /// Number of each link's interface in all files.
+    interfaces: HashMap<u32, u32>,
+    /// What each file begins with.
+    head: Vec<u8>,
+    out: BufWriter<File>,
+    path: PathBuf,
+    /// Bytes of the current file.
+    written: u64,
+    /// Files that were begun.
+    begun: u64,
+    /// Frames that found no room.
+    left_out: u64,
+}
+
+impl CaptureFiles {
+    pub(crate) fn create(
+        dir: &Path,
+        table: Table,
+        spec: &CaptureSpec,
+        links: &[CapturedLink],
+    ) -> Result<Self, Error> {
+        let head = head(spec, links);
+        let (out, path) = begin(dir, &table, spec, 0, &head)?;
+        Ok(Self {
+            dir: dir.to_owned(),
+            table,
+            interfaces: (0..)
+                .zip(links)
+                .map(|(number, link)| (link.link, number))
+                .collect(),
+            written: head.len() as u64,
+            head,
+            spec: spec.clone(),
+            out,
+            path,
+            begun: 1,
+            left_out: 0,
+        })
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.table.name
+    }
+
+    // RCD-32
+    pub(crate) fn add(&mut self, rows: &dyn Rows) -> Result<(), Error> {
+        for frame in rows.of::<CapturedFrame>().unwrap_or_default() {
+            let block = packet(self.interfaces[&frame.link], frame);
+            // What is left out once ends the file, also for shorter frames.
+            let full = self.written + block.len() as u64 > self.spec.limit_bytes;
+            if full || self.left_out > 0 {
+                if self.spec.files == 1 {
+                    self.left_out += 1;
+                    continue;
+                }
+                self.sync()?;
+                (self.out, self.path) =
+                    begin(&self.dir, &self.table, &self.spec, self.begun, &self.head)?;
+                self.begun += 1;
+                self.written = self.head.len() as u64;
+            }
+            self.written += block.len() as u64;
+            let done = self.out.write_all(&block);
+            done.map_err(|e| Error::io(&self.path, "write", &e))?;
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), Error> {
+        let done = self
+            .out
+            .flush()
+            .and_then(|()| self.out.get_ref().sync_data());
+        done.map_err(|e| Error::io(&self.path, "write", &e))
+    }
+
+    /// Completes the files and returns their final names. Those of a ring are numbered from the oldest on.
+    pub(crate) fn close(mut self) -> Result<Vec<String>, Error> {
+        self.sync()?;
+        let files = u64::from(self.spec.files);
+        if files == 1 {
+            return Ok(vec![self.table.file()]);
+        }
+        let kept = self.begun.min(files);
+        let first = self.begun - kept;
+        let final_name = |nth: u64| self.table.numbered_file(nth as u16 + 1);
+        // By way of other names, as the name that a file shall have may be that of another one now.
+        let aside = |nth: u64| directory::temporary(&self.dir, &format!("{}~", final_name(nth)));
+        let rename = |from: PathBuf, to: PathBuf| {
+            std::fs::rename(&from, &to).map_err(|e| Error::io(&to, "rename", &e))
+        };
+        for nth in 0..kept {
+            let slot = slot_name(&self.table, &self.spec, first + nth);
+            rename(directory::temporary(&self.dir, &slot), aside(nth))?;
+        }
+        for nth in 0..kept {
+            rename(
+                aside(nth),
+                directory::temporary(&self.dir, &final_name(nth)),
+            )?;
+        }
+        Ok((0..kept).map(final_name).collect())
+    }
+
+    /// What readers of the run have to know.
+    pub(crate) fn warning(&self) -> Option<String> {
+        (self.left_out > 0).then(|| {
+            format!(
+                "{}: {} frames found no room after {} bytes; raise record.capture.limit, name fewer links, or set \
+                 record.capture.files for a ring that keeps the last ones",
+                self.table.file(),
+                self.left_out,
+                self.written
+            )
+        })
+    }
+}
+
+/// Where the file that is begun as the `nth` lies until the end.
+fn slot_name(table: &Table, spec: &CaptureSpec, nth: u64) -> String {
+    match spec.files {
+        1 => table.file(),
+        files => table.numbered_file((nth % u64::from(files)) as u16 + 1),
+    }
+}
+
+fn begin(
+    dir: &Path,
+    table: &Table,
+    spec: &CaptureSpec,
+    nth: u64,
+    head: &[u8],
+) -> Result<(BufWriter<File>, PathBuf), Error> {
+    let path = directory::temporary(dir, &slot_name(table, spec, nth));
+    let file = File::create(&path).map_err(|e| Error::io(&path, "create", &e))?;
+    let mut out = BufWriter::with_capacity(1 << 16, file);
+    let done = out.write_all(head);
+    done.map_err(|e| Error::io(&path, "write", &e))?;
+    Ok((out, path))
+}
+
+/// A block with its length in front and behind, padded to whole words.
+fn put_block(kind: u32, body: &[u8], out: &mut Vec<u8>) {
+    let padded = body.len().next_multiple_of(4);
+    let length = (padded + 12) as u32;
+    out.extend(kind.to_le_bytes());
+    out.extend(length.to_le_bytes());
+    out.extend(body);
+    out.resize(out.len() + padded - body.len(), 0);
+    out.extend(length.to_le_bytes());
+}
+
+fn put_option(code: u16, value: &[u8], out: &mut Vec<u8>) {
+    out.extend(code.to_le_bytes());
+    out.extend((value.len() as u16).to_le_bytes());
+    out.extend(value);
+    out.resize(out.len().next_multiple_of(4), 0);
+}
+
+// RCD-31
+fn head(spec: &CaptureSpec, links: &[CapturedLink]) -> Vec<u8> {
+    const ETHERNET: u32 = 1;
+    let mut out = Vec::new();
+    let mut section = Vec::new();
+    section.extend(0x1a2b_3c4d_u32.to_le_bytes());
+    section.extend([1, 0, 0, 0]); // Version 1.0.
+    section.extend(u64::MAX.to_le_bytes()); // The length of the section is not said.
+    put_option(
+        4,
+        concat!("backwater ", env!("CARGO_PKG_VERSION")).as_bytes(),
+        &mut section,
+    );
+    put_option(0, &[], &mut section);
+    put_block(block::SECTION, &section, &mut out);
+    for link in links {
+        let mut interface = Vec::new();
+        interface.extend(ETHERNET.to_le_bytes());
+        interface.extend(spec.snaplen.to_le_bytes());
+        put_option(2, link.name.as_bytes(), &mut interface);
+        put_option(8, &link.rate_bps.to_le_bytes(), &mut interface);
+        put_option(9, &[TICK_EXPONENT], &mut interface);
+        put_option(0, &[], &mut interface);
+        put_block(block::INTERFACE, &interface, &mut out);
+    }
+    out
+}
+
+fn packet(interface: u32, frame: &CapturedFrame) -> Vec<u8> {
+    let ticks = frame.at_ps / TICK_PS;
+    let mut body = Vec::with_capacity(frame.kept.len() + 20);
+    let kept = frame.kept.len() as u32;
+    for word in [
+        interface,
+        (ticks >> 32) as u32,
+        ticks as u32,
+        kept,
+        frame.bytes,
+    ] {
+        body.extend(word.to_le_bytes());
+    }
+    body.extend(&frame.kept);
+    let mut out = Vec::with_capacity(body.len() + 16);
+    put_block(block::PACKET, &body, &mut out);
+    out
+}
