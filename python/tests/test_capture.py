@@ -91,12 +91,12 @@ def test_int_grows_hop_by_hop(command: Backwater, scenario: Path, tmp_path: Path
     [
         ("bfc", "bwlink.scheme == 1 && bwlink.pause == 1", "bwlink.queue"),
         ("dcqcn", "macc.cbfc.enbv", "macc.cbfc.enbv"),
-        ("floodgate+dcqcn", "bwlink.scheme == 2", "bwlink.destination"),
+        ("dcqcn+floodgate", "bwlink.scheme == 2", "bwlink.destination"),
         ("dcqcn+cbfc", "bwlink.scheme == 3", "bwlink.class"),
         ("expresspass", "bw.message == 14", "bw.number"),
         ("ndp", "bw.message == 12", "bw.number"),
-        ("homa", "bw.message == 14", "bw.level"),
-        ("swift", "bw.message == 1", "bw.sent"),
+        ("homa", "bw.message == 0 && bw.credit", "bw.credit"),
+        ("swift", "bw.message == 1 && bw.sent", "bw.sent"),
     ],
 )
 def test_tshark_reads_the_frames_of_every_kind_of_scheme(
@@ -183,7 +183,7 @@ def test_from_and_until_cut_time(command: Backwater, scenario: Path, tmp_path: P
     ("links", "words"),
     [
         ("leaf0", '"leaf0" names no links'),
-        ("leav0->spine1", 'there is no node "leav0"; did you mean "leaf0"?'),
+        ("leav0->spine1", 'did you mean "leaf0"?'),
         ("spine0->spine1", 'no link is like "spine0->spine1"'),
         ("rack*:*", 'no link is like "rack*:*"'),
         (" ", "no link is named"),
