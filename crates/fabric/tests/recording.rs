@@ -9,8 +9,8 @@ use common::*;
 use dataplane::config::Admission;
 use dataplane::units::{NS, Time, US};
 use fabric::measure::{
-    Blame, DelayBin, DelayHistogram, PauseRecording, QueueHistogram, QueueSeries, RecordSpec,
-    RecordedPorts, RttHistogram, Throughput, Waiting, WaitingRecord,
+    Blame, CaptureSpec, DelayBin, DelayHistogram, PauseRecording, QueueHistogram, QueueSeries,
+    RecordSpec, RecordedPorts, RttHistogram, Throughput, Waiting, WaitingRecord,
 };
 use fabric::record::{Counters, PauseRecord};
 use kernel::random::{Purpose, Stream};
@@ -42,6 +42,14 @@ fn everything() -> RecordSpec {
         }),
         pauses: Some(PauseRecording { flows: true }),
         blame: Some(Blame { hops: true }),
+        capture: Some(CaptureSpec {
+            links: vec![(0, 0), (1, 0)],
+            from_ps: 3 * US,
+            until_ps: 60 * US,
+            snaplen: 64,
+            limit_bytes: 100_000,
+            files: 1,
+        }),
         waiting: Some(Waiting {
             window_ps: (2 * US, 90 * US),
         }),

@@ -303,6 +303,7 @@ fn recording() -> RunInfo {
             window_ps,
         }),
         blame: Some(Blame { hops: true }),
+        capture: None,
     };
     RunInfo { record, ..info() }
 }
