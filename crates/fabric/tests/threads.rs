@@ -14,8 +14,8 @@ use dataplane::units::{MS, NS, Rate, US};
 use fabric::engine::{Simulation, Threads};
 use fabric::link_failures::{LinkFailure, LinkFailures};
 use fabric::measure::{
-    DelayHistogram, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts, RttHistogram,
-    Throughput, Waiting,
+    CaptureSpec, DelayHistogram, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts,
+    RttHistogram, Throughput, Waiting,
 };
 use fabric::record::{Ending, Outcome};
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
