@@ -54,6 +54,14 @@ fn everything() -> RecordSpec {
         }),
         pauses: None, // needs one thread
         blame: None,  // the same
+        capture: Some(CaptureSpec {
+            links: vec![(0, 0), (1, 0)],
+            from_ps: 0,
+            until_ps: u64::MAX,
+            snaplen: 64,
+            limit_bytes: 100_000,
+            files: 1,
+        }),
         waiting: Some(Waiting {
             window_ps: (2 * US, 90 * US),
         }),
