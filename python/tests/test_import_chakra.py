@@ -357,6 +357,8 @@ def test_an_algorithm_of_ones_own(tmp_path: Path) -> None:
         ([node(0, COLL, comm_type=0, comm_size=-1)], [], "comm_size is -1"),
         ([node(0, COLL, comm_type=0, comm_size=1, pg_name="7")], [], "no communicator group `7`"),
         ([node(0, COLL, comm_type=0, comm_size=1, involved_dim=3)], [], "a list of booleans"),
+        ([node(0, COMP, duration_us=10**11)], [], "more than 20 hours"),
+        ([node(0, COLL, comm_type=2, comm_size=2**48)], [], "would end with 562949953421312"),
         ([node(0, SEND, comm_size=1)], [], "the attribute comm_dst is missing"),
         ([node(0, SEND, comm_size=1, comm_dst=2)], [], "comm_dst is 2; expected 0 to 1"),
         ([node(0, SEND, comm_size=1, comm_dst=0)], [], "comm_dst is 0, the rank itself"),

@@ -121,6 +121,12 @@ def test_circles_and_messages_to_oneself_are_refused() -> None:
     assert "rank 0 sends to itself (m)" in refused(lambda findings: converted(own, findings))
 
 
+@pytest.mark.parametrize("statement", ["a: calc 72057594037928", "a: send 281474976710657b to 1"])
+def test_amounts_have_a_limit(statement: str) -> None:
+    text = f"num_ranks 2\nrank 0 {{\n{statement}\n}}\nrank 1 {{\n}}\n"
+    assert "rank 0: a has" in refused(lambda findings: converted(text, findings))
+
+
 def test_what_is_doubtful_is_a_warning() -> None:
     findings = Findings()
     text = (

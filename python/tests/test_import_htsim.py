@@ -129,7 +129,7 @@ def test_operations_of_a_matrix() -> None:
 
 def test_messages_of_a_connection_share_a_queue_pair() -> None:
     text = (
-        "Nodes 2\nConnections 3\n0->1 id 1 msg 1 start 0 size 5\n0->1 id 1 msg 2 start 0 size 5\n"
+        "Nodes 2\nConnections 3\n0->1 id 1 msg 1 start 0 size 5\n0->1 id 1 msg start 0 size 5\n"
         "0->1 id 2 start 0 size 5\n"
     )
     rows = htsim_operations.convert(matrix(text), Findings()).frame()

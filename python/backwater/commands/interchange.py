@@ -19,6 +19,7 @@ def register(app: App) -> None:
     app.add_command(importers)
     exporters = App("export", "Write results as another simulator does.")
     exporters.add(export_ns3, "ns3")
+    exporters.add(export_operations, "operations")
     app.add_command(exporters)
     app.add(validate)
 
@@ -62,6 +63,22 @@ def export_ns3(
         say(f"note: {note}")
     for path in result.files:
         say(f"wrote {path}")
+
+
+def export_operations(
+    run: Annotated[Path, Argument(help="Directory of a run.")],
+    out: Annotated[
+        Path,
+        Option("-o", "--out", metavar="FILE", help="The table, CSV.", show_default=False),
+    ],
+    force: Annotated[bool, Option("--force", help="Write over FILE.")] = False,
+) -> None:
+    """Write when each operation of a workload started and ended, as CSV."""
+    from backwater.interchange.operations_csv import export_operations as export
+    from backwater.results import Run
+
+    count = export(Run(run), out, force)
+    say(f"wrote {out}: {count} operations")
 
 
 def validate(

@@ -37,7 +37,11 @@ Sets = Annotated[
 
 def register(importers: App) -> None:
     """Add a command for each format."""
+    importers.add(import_goal, "goal")
+    importers.add(import_chakra, "chakra")
     importers.add(import_htsim, "htsim")
+    importers.add(import_simai, "simai")
+    importers.add(import_msccl, "msccl")
 
 
 def import_goal(

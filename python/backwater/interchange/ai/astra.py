@@ -26,6 +26,7 @@ _NO_EFFECT = (
     "model-shared-bus",
     "local-reduction-delay",
     "local-mem-latency",
+    "local-mem-trace-filename",
     "remote-mem-bw",
     "remote-mem-latency",
     "inter-dimension-scheduling",

@@ -14,10 +14,10 @@ from backwater.interchange.ai import chakra
 from backwater.interchange.ai.astra import System
 from backwater.interchange.ai.chakra import CollectiveType, Node, NodeType, Trace
 from backwater.interchange.ai.graphs import CircleError, in_order
+from backwater.interchange.ai.limits import LARGEST_BYTES, LONGEST_PS
 from backwater.interchange.source import Findings, shown
 from backwater.workloads import Workload, parallel_groups
 
-MAX_BYTES = 2**62
 _MAX_TAG = 2**32 - 1
 
 CPU, COMPUTE, COMMUNICATION = 0, 1, 2
@@ -215,9 +215,7 @@ class _Converter:
         """Replay what the trace measured, or compute it from operations and bytes."""
         roofline = self.system.roofline
         if roofline is None or self.system.replay_only or node.type is not NodeType.COMP:
-            if node.duration_us > 10**12:
-                trace.fail(node, f"it lasts {node.duration_us} us; expected up to 10^12")
-            return node.duration_us * 10**6 or 1000
+            return self._measured_ps(trace, node) or 1000
         peak, memory = roofline
         work = trace.whole(node, "num_ops", 2**63, 0)
         size = trace.whole(node, "tensor_size", 2**63, 0)
@@ -225,7 +223,16 @@ class _Converter:
             return 1000
         intensity = Decimal(work) / size if size else None
         rate = peak if intensity is None else min(peak, memory * intensity)
-        return max(1000, round(work / rate * 10**12))
+        time = max(1000, round(work / rate * 10**12))
+        if time > LONGEST_PS:
+            trace.fail(node, f"it would take {time / 10**12:.0f} s, more than 20 hours")
+        return time
+
+    def _measured_ps(self, trace: Trace, node: Node) -> int:
+        time = node.duration_us * 10**6
+        if time > LONGEST_PS:
+            trace.fail(node, f"it lasts {node.duration_us} us, more than 20 hours")
+        return time
 
     def _send(
         self,
@@ -237,7 +244,7 @@ class _Converter:
         call: int = 0,
     ) -> int:
         peer = self._peer(rank, trace, node, "comm_dst", "comm_src")
-        size = trace.whole(node, "comm_size", MAX_BYTES)
+        size = trace.whole(node, "comm_size", LARGEST_BYTES)
         tag = self._tag(trace, node, call)
         self.sent[rank, peer, tag] += size
         return self.out.send(
@@ -246,7 +253,7 @@ class _Converter:
 
     def _receive(self, rank: int, trace: Trace, node: Node, after: list[int], call: int = 0) -> int:
         peer = self._peer(rank, trace, node, "comm_src", "comm_dst")
-        size = trace.whole(node, "comm_size", MAX_BYTES)
+        size = trace.whole(node, "comm_size", LARGEST_BYTES)
         tag = self._tag(trace, node, call)
         self.sent[peer, rank, tag] -= size
         return self.out.recv(rank, peer, size, tag, after=after, priority=node.id, name=node.name)
@@ -280,10 +287,12 @@ class _Converter:
                 f"those that can be run are {', '.join(k.name for k in _KINDS)}, BROADCAST",
             )
         word = _KINDS[kind]
-        size = 0 if word == "barrier" else trace.whole(node, "comm_size", MAX_BYTES)
+        size = 0 if word == "barrier" else trace.whole(node, "comm_size", LARGEST_BYTES)
         if word == "all-gather":
             # comm_size is what each rank contributes; here it is what all end with.
             size *= self._members(trace, node)
+            if size > LARGEST_BYTES:
+                trace.fail(node, f"all ranks would end with {size} bytes")
         if word in self.settings.custom and self._whole_network(trace, node):
             return self._custom(rank, trace, node, word, after)
         phases = self._phases(rank, trace, node, word, size)
@@ -442,7 +451,7 @@ class _Converter:
         )
         return self.out.calc(
             rank,
-            node.duration_us * 10**6,
+            self._measured_ps(trace, node),
             after=after,
             resource=self._resource(node, COMMUNICATION),
             priority=node.id,

@@ -35,6 +35,16 @@ _TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9_]*|-?\d+|\S")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _KINDS = ("send", "recv", "calc")
+_PLAIN = re.compile(
+    r"\s*(?:([A-Za-z]\w*)\s*:\s*)?(?:(send|recv)\s+(\d{1,18})\s*b\s+(to|from)\s+(\d{1,7})"
+    r"(?:\s+tag\s+(\d{1,9}))?|calc\s+(\d{1,18}))"
+    r"(?:\s+cpu\s+(\d{1,2}))?(?:\s+nic\s+(\d{1,2}))?\s*",
+    re.ASCII,
+)
+"""A whole line that is one plain statement, as nearly all are. It is read at once; other lines are
+read word by word, which can say what is wrong."""
+
+_PLAIN_EDGE = re.compile(r"\s*([A-Za-z]\w*)\s+(i?requires)\s+([A-Za-z]\w*)\s*", re.ASCII)
 
 
 class Kind(IntEnum):
@@ -113,12 +123,17 @@ class _Parser:
         self.count: int | None = None
         self.rank: Rank | None = None
         self.labels: dict[str, int] = {}
-        self.edges: list[tuple[Line, int, str, bool, str]] = []
-        """Statements of the open block that need labels, which may come later."""
+        self.edges: list[tuple[str, bool, str, int, str, int]] = []
+        """Statements of the open block that need labels, which may come later: a label, whether it
+        waits for the start, the other label; and the line's number, its text, the label's place."""
 
     def schedule(self, text: str) -> Schedule:
         line = Line(self.name, 1, "", self.findings)
         for number, content in enumerate(text.splitlines(), 1):
+            if self.rank is not None and (
+                self._plain(content) or self._plain_edge(number, content)
+            ):
+                continue
             line = Line(self.name, number, content, self.findings, _TOKEN)
             while line:
                 self._statement(line)
@@ -127,6 +142,39 @@ class _Parser:
         if self.count is None:
             line.fail("the file has no `num_ranks`", line.at)
         return Schedule(self._all_ranks(self.count))
+
+    def _plain(self, text: str) -> bool:
+        """Read a line that is a plain operation; returns whether it was one."""
+        match = _PLAIN.fullmatch(text)
+        if match is None:
+            return False
+        label, kind, size, way, peer, tag, time, cpu, nic = match.groups()
+        assert self.rank is not None
+        assert self.count is not None
+        if label is not None and (label in self.labels or label in _KINDS):
+            return False
+        if kind is None:
+            operation = Operation(Kind.CALC, int(time), 0, 0, int(cpu or 0), int(nic or 0))
+        elif int(peer) >= self.count or (kind == "send") != (way == "to"):
+            return False
+        else:
+            what = Kind.SEND if kind == "send" else Kind.RECV
+            operation = Operation(
+                what, int(size), int(peer), int(tag or 0), int(cpu or 0), int(nic or 0)
+            )
+        if label is not None:
+            self.labels[label] = len(self.rank.operations)
+            self.rank.names[len(self.rank.operations)] = label
+        self.rank.operations.append(operation)
+        return True
+
+    def _plain_edge(self, number: int, text: str) -> bool:
+        """Read a line that is a plain edge; returns whether it was one."""
+        match = _PLAIN_EDGE.fullmatch(text)
+        if match is None or match[1] in _KINDS:
+            return False
+        self.edges.append((match[1], match[2] == "irequires", match[3], number, text, 0))
+        return True
 
     def _all_ranks(self, count: int) -> list[Rank]:
         missing = [r for r in range(count) if r not in self.ranks]
@@ -183,7 +231,7 @@ class _Parser:
         other = line.next("a label")
         if not _LABEL.fullmatch(other):
             line.fail(f"expected a label, found {shown(other)}")
-        self.edges.append((line, at, label, word == "irequires", other))
+        self.edges.append((label, word == "irequires", other, line.number, line.text, at))
         self._end(line)
 
     def _operation(self, line: Line, word: str, label: tuple[str, int] | None) -> None:
@@ -241,12 +289,14 @@ class _Parser:
 
     def _close(self) -> None:
         assert self.rank is not None
-        for line, at, label, starts, other in self.edges:
-            for index, name in ((at, label), (at + 2, other)):
-                if name not in self.labels:
-                    line.fail(f"no operation of this rank has the label {name}", index)
-            edge = (self.labels[label], self.labels[other])
-            if edge[0] == edge[1]:
+        for label, starts, other, number, text, at in self.edges:
+            later, earlier = self.labels.get(label), self.labels.get(other)
+            if later is None or earlier is None or later == earlier:
+                line = Line(self.name, number, text, self.findings, _TOKEN)
+                if later is None:
+                    line.fail(f"no operation of this rank has the label {label}", at)
+                if earlier is None:
+                    line.fail(f"no operation of this rank has the label {other}", at + 2)
                 line.fail(f"{label} would wait for itself", at)
-            (self.rank.after_start if starts else self.rank.after_end).append(edge)
+            (self.rank.after_start if starts else self.rank.after_end).append((later, earlier))
         self.rank = None

@@ -8,6 +8,7 @@ from typing import Any
 
 from backwater.interchange.ai.goal import ANY, Kind, Rank, Schedule
 from backwater.interchange.ai.graphs import CircleError, in_order
+from backwater.interchange.ai.limits import LARGEST_BYTES, LONGEST_PS
 from backwater.interchange.source import Findings
 from backwater.workloads import Workload
 
@@ -37,6 +38,7 @@ def convert(name: str, schedule: Schedule, host: Host, findings: Findings) -> Wo
         options={
             "matching": "tag-and-source",
             "send_end": "eager",
+            "queue_pairs": "per-message",
             "rendezvous_above_bytes": host.eager_bytes,
             "overhead_ps": host.overhead_ns * 1000,
         },
@@ -71,6 +73,7 @@ def _rank(name: str, number: int, rank: Rank, workload: Workload, findings: Find
                 "ranks that send to themselves",
             )
             continue
+        _check_amount(name, number, rank, index, findings)
         columns: dict[str, Any] = {
             "after": ended.get(index, ()),
             "after_start": started.get(index, ()),
@@ -94,6 +97,17 @@ def _rank(name: str, number: int, rank: Rank, workload: Workload, findings: Find
                 **columns,
             )
     findings.stop_if_wrong()
+
+
+def _check_amount(name: str, number: int, rank: Rank, index: int, findings: Findings) -> None:
+    operation = rank.operations[index]
+    computes = operation.kind is Kind.CALC
+    most = LONGEST_PS // 1000 if computes else LARGEST_BYTES
+    if operation.amount > most:
+        what = f"{operation.amount} {'ns' if computes else 'bytes'}"
+        findings.fail(
+            f"{name}: rank {number}: {_called(rank, index)} has {what}; up to {most} are possible"
+        )
 
 
 def _called(rank: Rank, index: int) -> str:

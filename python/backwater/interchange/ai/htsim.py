@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from backwater.interchange.ai.limits import LARGEST_BYTES
 from backwater.interchange.ai.lines import Line, read_lines
 from backwater.interchange.source import Findings, nearest, shown
 
 MAX_NODES = 1 << 20
-MAX_SIZE = 2**48
 
 _HEADER = ("Nodes", "Connections", "Triggers", "Failures")
 
@@ -50,7 +50,7 @@ class Connection:
     id: int = 0
     """0 where the file gives none."""
     msg: int = 0
-    """Number of the message on its connection; 0 where the connection has one message."""
+    """Number of the message on its connection, -1 where it has none; 0: it is the only one."""
     start_ps: int | None = None
     trigger: int = 0
     """What starts it where it has no start; 0: nothing."""
@@ -166,9 +166,9 @@ class _Parser:
         made = Connection(ends[0], ends[1], line)
         readers: dict[str, Callable[[], None]] = {
             "id": lambda: setattr(made, "id", line.integer("an id", 1)),
-            "msg": lambda: setattr(made, "msg", line.integer("the number of a message", 1)),
+            "msg": lambda: setattr(made, "msg", _message(line)),
             "start": lambda: setattr(made, "start_ps", line.picoseconds("the start")),
-            "size": lambda: setattr(made, "bytes", line.integer("the size", 1, MAX_SIZE)),
+            "size": lambda: setattr(made, "bytes", line.integer("the size", 1, LARGEST_BYTES)),
             "trigger": lambda: setattr(made, "trigger", line.integer("a trigger", 1)),
             "send_done_trigger": lambda: setattr(made, "send_done", line.integer("a trigger", 1)),
             "recv_done_trigger": lambda: setattr(made, "recv_done", line.integer("a trigger", 1)),
@@ -288,6 +288,13 @@ class _Parser:
                 trigger.line.fail(
                     f"nothing activates trigger {trigger.id}, so what it starts never starts", 0
                 )
+
+
+def _message(line: Line) -> int:
+    """Take the number of a message, which may be left out."""
+    if line and not line.peek().lstrip("-").isdigit():
+        return -1
+    return line.integer("the number of a message", 1)
 
 
 def _adder(kinds: list[Fires], kind: Fires) -> Callable[[], None]:

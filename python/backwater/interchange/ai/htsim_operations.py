@@ -51,12 +51,13 @@ def convert(matrix: Matrix, findings: Findings) -> Workload:
     A start is a computation without a resource in front of the send. Messages of one connection
     share a queue pair, as a channel of their two nodes.
     """
+    shared = any(connection.msg for connection in matrix.connections)
     workload = Workload(
         matrix.nodes,
         options={
             "matching": "none",
             "send_end": "acknowledged",
-            "queue_pairs": "per-channel",
+            "queue_pairs": "per-channel" if shared else "per-message",
         },
         source={"format": "htsim"},
     )

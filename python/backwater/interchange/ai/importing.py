@@ -83,16 +83,25 @@ class Imported:
         return "\n".join("\n".join(lines) + "\n" for lines in parts)
 
 
+def _given(wishes: Wishes, findings: Findings) -> Network | None:
+    """Read the topology that the user names."""
+    return networks.of_file(wishes.topology, findings) if wishes.topology is not None else None
+
+
 def _network(
-    wishes: Wishes, ranks: int, findings: Findings, default: Callable[[], Network] | None = None
+    wishes: Wishes,
+    given: Network | None,
+    ranks: int,
+    findings: Findings,
+    default: Callable[[], Network] | None = None,
 ) -> Network:
     """Find the network, and make sure that it has a host for each rank."""
     if wishes.topology is not None and wishes.sets:
         findings.fail(
             "--topology and --set topology... say the same twice", None, "use one of them"
         )
-    if wishes.topology is not None:
-        network = networks.of_file(wishes.topology, findings)
+    if given is not None:
+        network = given
     elif wishes.sets:
         network = networks.of_sets(wishes.sets, ranks, findings)
     elif default is not None:
@@ -117,7 +126,7 @@ def import_goal(path: Path, wishes: Wishes, host: str = "loggopsim") -> Imported
     else:
         schedule = goal.read_text_file(path, findings)
     operations = goal_operations.convert(str(path), schedule, goal_operations.HOSTS[host], findings)
-    network = _network(wishes, operations.ranks, findings)
+    network = _network(wishes, _given(wishes, findings), operations.ranks, findings)
     return Imported(path, "goal", network, findings, operations)
 
 
@@ -125,7 +134,7 @@ def import_htsim(path: Path, wishes: Wishes) -> Imported:
     """Import a connection matrix."""
     findings = Findings()
     matrix = htsim.read(path, findings)
-    network = _network(wishes, matrix.nodes, findings)
+    network = _network(wishes, _given(wishes, findings), matrix.nodes, findings)
     networks.fail_links(network, matrix.failures, findings)
     htsim_operations.warn_of_priorities(matrix, findings)
     imported = Imported(path, "htsim", network, findings)
@@ -146,9 +155,8 @@ def import_msccl(
     operations = msccl_operations.convert(
         str(path), algorithm, size, reduction_ps_per_byte, findings
     )
-    imported = Imported(
-        path, "msccl", _network(wishes, operations.ranks, findings), findings, operations
-    )
+    network = _network(wishes, _given(wishes, findings), operations.ranks, findings)
+    imported = Imported(path, "msccl", network, findings, operations)
     if size_bytes is None:
         imported.notes.append("an algorithm has no size: 1 MiB is taken; give it by --bytes")
     return imported
@@ -164,7 +172,7 @@ def import_simai(
     """Import a workload of SimAI or AICB."""
     findings = Findings()
     workload = simai.read(path, findings)
-    known = networks.of_file(wishes.topology, findings) if wishes.topology else None
+    known = _given(wishes, findings)
     notes = []
     count = ranks or workload.all_gpus or (known.hosts if known else None)
     if count is None:
@@ -183,7 +191,7 @@ def import_simai(
         count, servers or simai_operations.DEFAULT_SERVER, send_latency_ns, passes
     )
     operations = simai_operations.convert(str(path), workload, settings, findings)
-    network = _network(wishes, count, findings)
+    network = _network(wishes, known, count, findings)
     return Imported(path, "simai", network, findings, operations, notes=notes)
 
 
@@ -209,7 +217,7 @@ def import_chakra(
     )
     operations = chakra_operations.convert(traces, settings, findings)
     default = (lambda: networks.of_dimensions(dimensions)) if dimensions else None
-    found = _network(wishes, len(traces), findings, default)
+    found = _network(wishes, _given(wishes, findings), len(traces), findings, default)
     return Imported(path, "chakra", found, findings, operations)
 
 

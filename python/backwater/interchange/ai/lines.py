@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import NoReturn
 
+from backwater.interchange.ai.limits import LONGEST_PS
 from backwater.interchange.source import Findings, Place, decimal, read_text, shown
 
 WORD = re.compile(r"\S+")
@@ -64,10 +65,12 @@ class Line:
 
     def expect(self, *words: str) -> str:
         """Take the next word, which should be one of ``words``."""
-        wanted = " or ".join(f"`{word}`" for word in words)
-        word = self.next(wanted)
+        word = self.peek()
         if word not in words:
+            wanted = " or ".join(f"`{word}`" for word in words)
+            word = self.next(wanted)
             self.fail(f"expected {wanted}, found {shown(word)}")
+        self.at += 1
         return word
 
     def integer(self, what: str, low: int = 0, high: int = 2**32 - 1) -> int:
@@ -85,8 +88,10 @@ class Line:
         """Take a time in picoseconds, decimals allowed as in `1e6` or `0.5`; cut to whole ones."""
         word = self.next(what)
         value = decimal(word)
-        if value is None or value > 10**18:
+        if value is None:
             self.fail(f"{what} should be a number of picoseconds, found {shown(word)}")
+        if value > LONGEST_PS:
+            self.fail(f"{what} is {shown(word)} ps, more than 20 hours")
         return int(value)
 
     def end(self) -> None:

@@ -31,7 +31,7 @@ def convert(
         options={
             "matching": "tag-and-source",
             "send_end": "acknowledged",
-            "queue_pairs": "per-channel",
+            "queue_pairs": "per-message",
         },
         source={"format": "msccl", "algorithm": algorithm.name, "collective": algorithm.collective},
     )

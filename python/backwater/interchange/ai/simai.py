@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from backwater.interchange.ai.limits import LARGEST_BYTES, LONGEST_PS
 from backwater.interchange.ai.lines import Line, read_lines
 from backwater.interchange.source import Findings, nearest, shown
 
 MAX_LAYERS = 1 << 20
-MAX_BYTES = 2**48
-MAX_NS = 2**53
 
 POLICIES = (
     "MICRO",
@@ -180,16 +179,16 @@ def _layer(line: Line, policy: str) -> Layer:
     forward = _part(line, "forward pass", Group.TP)
     inputs = _part(line, "gradient of the inputs", Group.TP)
     weights = _part(line, "gradient of the weights", Group.DP)
-    update = line.integer("the time of the update in ns", 0, MAX_NS)
+    update = line.integer("the time of the update in ns", 0, LONGEST_PS // 1000)
     own = line.expect(*POLICIES) if columns == 13 else None
     return Layer(name, forward, inputs, weights, update, own, line)
 
 
 def _part(line: Line, what: str, default: Group) -> Part:
-    compute = line.integer(f"the time of the {what} in ns", 0, MAX_NS)
+    compute = line.integer(f"the time of the {what} in ns", 0, LONGEST_PS // 1000)
     word = line.next("a collective")
     at = line.at - 1
-    size = line.integer(f"the bytes of the {what}", 0, MAX_BYTES)
+    size = line.integer(f"the bytes of the {what}", 0, LARGEST_BYTES)
     if word == "NONE":
         return Part(compute)
     found = next((c for c in (*Collective, "ALLREDUCEALLTOALL") if _is(word, c)), None)

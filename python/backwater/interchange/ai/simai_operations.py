@@ -83,7 +83,7 @@ def convert(name: str, workload: Workload, settings: Settings, findings: Finding
         options={
             "matching": "tag-and-source",
             "send_end": "acknowledged",
-            "queue_pairs": "per-channel",
+            "queue_pairs": "per-message",
         },
         groups=groups.members(program.used),
         source={"format": "simai", "policy": workload.policy},

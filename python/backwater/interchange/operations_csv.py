@@ -1,0 +1,61 @@
+"""When each operation of a workload started and ended, as CSV for the program it came from."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from backwater.errors import RunError
+from backwater.files import write_whole
+
+if TYPE_CHECKING:
+    import polars
+
+    from backwater.results import Run
+
+_TIMES = ("ready", "start", "end")
+
+
+def export_operations(run: Run, out: Path, force: bool = False) -> int:
+    """Write all operations that ended, by workload, rank and index; returns their number.
+
+    Times are in nanoseconds since the start of the run, exact to the picosecond; ``name`` is what
+    the file of operations calls an operation, such as the label of a GOAL schedule. Raises
+    ``RunError`` where the run has no workload, or the file exists already and ``force`` is not set.
+    """
+    import polars as pl
+
+    if out.exists() and not force:
+        raise RunError(f"{out}: exists; choose another name, or use --force")
+    try:
+        rows = run.table("operations").cast({"workload": pl.String, "kind": pl.String})
+    except RunError as error:
+        raise RunError(f"{run.path}: the run has no operations of a workload") from error
+    named = rows.join(
+        _names(run), on=["workload", "rank", "index"], how="left", maintain_order="left"
+    )
+    times = [(pl.col(f"{word}_ps") / 1000).alias(f"{word}_ns") for word in _TIMES]
+    columns = ["workload", "rank", "index", "name", "kind", "peer", "bytes", *times]
+    table = named.sort("workload", "rank", "index").select(columns)
+    write_whole(out, table.write_csv(float_precision=3), parents=True)
+    return table.height
+
+
+def _names(run: Run) -> polars.DataFrame:
+    """Find the names of operations in the files of the workloads, as far as these are there."""
+    import polars as pl
+
+    from backwater import workloads
+
+    found = [
+        pl.DataFrame(
+            schema={"workload": pl.String, "rank": pl.UInt32, "index": pl.UInt32, "name": pl.String}
+        )
+    ]
+    for workload in tomllib.loads(run.resolved).get("workload", []):
+        file = Path(workload.get("file", ""))
+        if file.is_file():
+            rows = workloads.read(file).operations.select("rank", "index", "name")
+            found.append(rows.select(pl.lit(workload["name"]).alias("workload"), pl.all()))
+    return pl.concat(found)

@@ -1,0 +1,143 @@
+"""Inputs of other programs imported, run and judged by the audit, as a user goes."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from import_files import goal_binary, node, trace
+
+from backwater.interchange.ai import goal
+from backwater.interchange.source import Findings
+from backwater.results import Run
+
+Backwater = Callable[..., subprocess.CompletedProcess[str]]
+
+GOAL = """\
+num_ranks 3
+rank 0 {
+a: calc 1000
+b: send 100000b to 1 tag 7
+b requires a
+}
+rank 1 {
+a: recv 100000b from -1 tag 7
+b: send 100000b to 2
+b requires a
+}
+rank 2 { recv 100000b from 1 }
+"""
+
+CHAIN = """\
+Nodes 4
+Connections 4
+Triggers 3
+0->1 id 1 start 0 size 100000 send_done_trigger 1
+0->2 id 2 trigger 1 size 100000 recv_done_trigger 2
+2->3 id 3 trigger 2 size 100000 recv_done_trigger 3
+3->0 id 4 trigger 3 size 100000
+trigger id 1 oneshot
+trigger id 2 multishot
+trigger id 3 barrier count 1
+"""
+
+RING = """\
+<algo name="swap" nchunksperloop="2" ngpus="2">
+<gpu id="0"><tb id="0" send="1" recv="1" chan="0">
+<step s="0" type="s" cnt="1" depid="-1" deps="-1"/>
+<step s="1" type="rrc" cnt="1" depid="-1" deps="-1"/>
+</tb></gpu>
+<gpu id="1"><tb id="0" send="0" recv="0" chan="0">
+<step s="0" type="s" cnt="1" depid="-1" deps="-1"/>
+<step s="1" type="rrc" cnt="1" depid="-1" deps="-1"/>
+</tb></gpu>
+</algo>
+"""
+
+SIMAI = """\
+HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 all_gpus: 4
+1
+mlp -1 1000 ALLREDUCE 100000 1000 ALLGATHER 100000 1000 REDUCESCATTER 100000 10
+"""
+
+
+def write_inputs(folder: Path) -> None:
+    (folder / "goal").write_text(GOAL)
+    (folder / "goal.bin").write_bytes(goal_binary(goal.parse("x", GOAL, Findings())))
+    (folder / "htsim").write_text(CHAIN)
+    (folder / "msccl").write_text(RING)
+    (folder / "simai").write_text(SIMAI)
+    (folder / "chakra").mkdir()
+    for rank in range(4):
+        nodes = [
+            node(0, 4, duration_us=5),
+            node(1, 7, 0, comm_type=0, comm_size=100_000),
+            node(2, 7, 1, comm_type=6, comm_size=100_000),
+        ]
+        (folder / "chakra" / f"run.{rank}.et").write_bytes(trace(*nodes))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "operations"),
+    [
+        ("goal", "goal", 5),
+        ("goal", "goal.bin", 5),
+        ("htsim", "htsim", 4),
+        ("msccl", "msccl", 6),
+        ("simai", "simai", 28),
+        ("chakra", "chakra", 12),
+    ],
+)
+def test_an_input_is_imported_and_run(
+    command: Backwater, tmp_path: Path, kind: str, name: str, operations: int
+) -> None:
+    write_inputs(tmp_path)
+    imported = command("import", kind, tmp_path / name, "-o", tmp_path / "x.toml")
+    assert imported.returncode == 0, imported.stderr
+    assert "nothing says what the network is" in imported.stderr
+    ran = command("run", tmp_path / "x.toml", "-o", tmp_path / "out")
+    assert ran.returncode == 0, ran.stderr
+    run = Run(tmp_path / "out")
+    assert run.ok
+    assert run.table("operations").height == operations
+    # What was imported may be imported again, over the old files.
+    assert command("import", kind, tmp_path / name, "-o", tmp_path / "x.toml").returncode == 0
+
+
+def test_times_of_operations_go_back_as_csv(command: Backwater, tmp_path: Path) -> None:
+    (tmp_path / "x.goal").write_text(GOAL)
+    assert command("import", "goal", "x.goal", cwd=tmp_path).returncode == 0
+    assert command("run", "x.toml", "-o", "out", cwd=tmp_path).returncode == 0
+    said = command("export", "operations", "out", "-o", "x.csv", cwd=tmp_path)
+    assert said.returncode == 0, said.stderr
+    header, *rows = (tmp_path / "x.csv").read_text().splitlines()
+    assert header == "workload,rank,index,name,kind,peer,bytes,ready_ns,start_ns,end_ns"
+    assert rows[0] == "x,0,0,a,calc,,0,0.000,0.000,1000.000"
+    words = [row.split(",") for row in rows]
+    assert [(w[1], w[3], w[4], w[5]) for w in words] == [
+        ("0", "a", "calc", ""),
+        ("0", "b", "send", "1"),
+        ("1", "a", "recv", "0"),
+        ("1", "b", "send", "2"),
+        ("2", "", "recv", "1"),
+    ]
+    # Rank 1 sends when it has received, and rank 2 has received after that.
+    assert float(words[2][9]) <= float(words[3][8]) < float(words[4][9])
+    again = command("export", "operations", "out", "-o", "x.csv", cwd=tmp_path)
+    assert again.returncode == 1
+    assert "exists" in again.stderr
+
+
+def test_a_wrong_input_leaves_no_file(command: Backwater, tmp_path: Path) -> None:
+    (tmp_path / "x.goal").write_text("num_ranks 1\nrank 0 {\n  clac 5\n}\n")
+    said = command("import", "goal", tmp_path / "x.goal", "-o", tmp_path / "x.toml")
+    assert said.returncode == 2
+    assert "x.goal:3:8" in said.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["x.goal"]
+    (tmp_path / "mine.toml").write_text("name = 'mine'\n")
+    (tmp_path / "x.goal").write_text(GOAL)
+    said = command("import", "goal", tmp_path / "x.goal", "-o", tmp_path / "mine.toml")
+    assert said.returncode == 1
+    assert "exists and was not imported" in said.stderr
