@@ -202,9 +202,9 @@ def blame(runs: Runs, percentile: float = 99) -> Figure:
         for place, name in enumerate(slows):
             row = rows.get((size_class, name))
             left = 0.0
-            for group, colour in COLOURS.items() if row else ():
-                width = row[group] / 1e6
-                if width > 0:
+            for group, colour in COLOURS.items():
+                width = row[group] / 1e6 if row else 0.0
+                if row and width > 0:
                     panel.barh(place, width, left=left, height=0.72, color=colour)
                     if width >= 0.005 * row["fct_ps"] / 1e6:
                         named.add(group)

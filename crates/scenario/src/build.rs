@@ -12,9 +12,9 @@ use fabric::topology::Graph;
 use fabric::workload::{Job, Jobs};
 use traffic::{Feed, Flow, Hosts};
 
-use crate::check::surroundings;
 use crate::loads::{racks, source};
 use crate::spec::Scenario;
+use crate::surroundings::surroundings;
 
 /// Why a checked scenario cannot be built after all.
 #[derive(Debug)]

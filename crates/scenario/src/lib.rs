@@ -32,6 +32,7 @@ mod run;
 mod schema;
 pub mod scheme;
 mod spec;
+mod surroundings;
 pub mod thresholds;
 pub mod topology;
 mod traffic_spec;
@@ -40,7 +41,6 @@ pub mod workload_file;
 mod workload_spec;
 
 pub use build::{BuildError, Built};
-pub use check::surroundings;
 pub use check_links::LinkEpoch;
 pub use key_tables::{key_tables, with_key_tables};
 pub use layers::{common, default_text};
@@ -53,6 +53,7 @@ pub use run::{NOT_MODELLED, Options, RunError};
 pub use schema::schema;
 pub use scheme::{SchemeConfig, SchemeSpec, Surroundings};
 pub use spec::{RunSpec, Scenario, Spec};
+pub use surroundings::surroundings;
 pub use traffic_spec::{Frequency, MAX_FLOW_BYTES, MAX_TRAFFIC_CLASS, TrafficSpec};
 pub use workload_spec::{CollectiveSpec, FileSpec, WorkSpec, WorkloadSpec};
 

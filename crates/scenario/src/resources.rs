@@ -9,9 +9,9 @@ use dataplane::switch::{SwitchConfig, sticky_ps};
 use dataplane::units::{Rate, Time};
 use fabric::topology::Graph;
 
-use crate::check::surroundings;
 use crate::messages::for_each_size;
 use crate::spec::Scenario;
+use crate::surroundings::surroundings;
 
 /// Bytes of a header that goes back: the smallest frame. With it, the limit below is met by packets
 /// of 533 bytes on average, where the paper says 500.

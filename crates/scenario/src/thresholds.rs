@@ -12,8 +12,8 @@ use fabric::paths::Paths;
 use fabric::topology::{Graph, NodeKind};
 use serde_json::{Value, json};
 
-use crate::check::surroundings;
 use crate::spec::Scenario;
+use crate::surroundings::surroundings;
 
 /// The thresholds of a network and what they are compared with.
 #[derive(Clone, Debug, PartialEq)]

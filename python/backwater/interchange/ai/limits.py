@@ -1,4 +1,4 @@
-"""What an operation can be at most, whoever describes it."""
+"""The largest operation that any importer accepts."""
 
 from __future__ import annotations
 

@@ -1,0 +1,68 @@
+//! What a scheme has to know of the network around it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use dataplane::config::BaseRtt;
+use dataplane::units::{Rate, Time};
+use fabric::paths::Paths;
+use fabric::topology::Graph;
+use traffic::Pattern;
+
+use crate::messages::around;
+use crate::scheme::Surroundings;
+use crate::spec::Spec;
+use crate::traffic_spec::TrafficSpec;
+
+/// What the scheme has to know of the network.
+#[must_use]
+pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Surroundings {
+    let mut rates = BTreeSet::new();
+    let mut max_delay_ps = 0;
+    for index in 0..graph.port_count() as usize {
+        let port = graph.port(index);
+        rates.insert(port.rate.bps());
+        max_delay_ps = max_delay_ps.max(port.delay_ps);
+    }
+    let highest = |t: &TrafficSpec| match &t.pattern {
+        Pattern::List(flows) => flows
+            .iter()
+            .map(|f| f.class.unwrap_or(t.class))
+            .max()
+            .unwrap_or(0),
+        _ => t.class,
+    };
+    Surroundings {
+        rates: rates.into_iter().map(Rate::from_bps).collect(),
+        max_delay_ps,
+        max_class: spec.traffic.iter().map(highest).max().unwrap_or(0),
+        buffer_bytes: spec.buffer_bytes,
+        reserved_bytes: spec.reserved_bytes,
+        nic_bps: nic_bps(graph),
+        transport: around(spec, graph),
+        base_rtt_ps: base_rtt_ps(spec, graph),
+    }
+}
+
+/// The round trip that an interval of the switches counts in; 0 where none does.
+// SPFC-18
+fn base_rtt_ps(spec: &Spec, graph: &Arc<Graph>) -> Time {
+    let scheme = &spec.scheme;
+    let needed = scheme.victims.filter(|victims| victims.needs_base_rtt());
+    match (needed, scheme.base_rtt) {
+        (None, _) => 0,
+        (Some(_), BaseRtt::Fixed(given)) => given,
+        (Some(_), _) => {
+            let frame = scheme.mtu + scheme.header;
+            Paths::new(Arc::clone(graph)).max_base_rtt_ps(frame, scheme.ack_bytes)
+        }
+    }
+}
+
+/// Rate of the link of the host with the lowest number.
+// NS3-11
+fn nic_bps(graph: &Graph) -> u64 {
+    let numbers = fabric::ns3::node_numbers(graph);
+    let first = (0..graph.hosts()).min_by_key(|&host| numbers[host as usize]);
+    first.map_or(0, |host| graph.port(graph.port_index(host, 0)).rate.bps())
+}
