@@ -1,16 +1,17 @@
 //! A run directory as a reader finds it.
 
 use fabric::measure::{
-    Blame, BlameHopRecord, BlameRecord, CauseRecord, DelayBin, DelayHistogram, HeldFlowRecord,
-    Part, PauseRecording, QueueBin, QueueHistogram, QueueSample, QueueSeries, RecordSpec,
-    RecordedPorts, RttBin, RttHistogram, Throughput, ThroughputRecord, Waiting, WaitingRecord,
+    Blame, BlameHopRecord, BlameRecord, CaptureSpec, CapturedFrame, CauseRecord, DelayBin,
+    DelayHistogram, HeldFlowRecord, Part, PauseRecording, QueueBin, QueueHistogram, QueueSample,
+    QueueSeries, RecordSpec, RecordedPorts, RttBin, RttHistogram, Throughput, ThroughputRecord,
+    Waiting, WaitingRecord,
 };
 use fabric::record::{
     BufferSample, Counters, Ending, FlowRecord, Outcome, PauseRecord, PortRecord, Recorder,
     ThreadUse, Violation, Windows,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use results::{NodeInfo, RunInfo, Writer};
+use results::{CapturedLink, NodeInfo, RunInfo, Summary, Writer};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -877,4 +878,76 @@ fn the_summary_is_json_with_the_digest_in_hexadecimal() {
     );
     assert_eq!(value["fct"]["long"]["slowdown"], serde_json::Value::Null);
     assert_eq!(value["tiers"], serde_json::json!(["host", "leaf", "spine"]));
+}
+
+/// Sizes of the frames in a pcapng file, in order.
+fn frames_in(path: &Path) -> Vec<u32> {
+    let data = fs::read(path).unwrap();
+    let word = |at: usize| u32::from_le_bytes(*data[at..].first_chunk().unwrap());
+    let (mut at, mut frames) = (0, Vec::new());
+    while at < data.len() {
+        let length = word(at + 4) as usize;
+        assert_eq!(word(at + length - 4) as usize, length);
+        if word(at) == 6 {
+            frames.push(word(at + 24));
+        }
+        at += length;
+    }
+    frames
+}
+
+fn capture_of(files: u16, dir: &Path) -> Summary {
+    let mut info = info();
+    info.record.capture = Some(CaptureSpec {
+        links: vec![(0, 0)],
+        from_ps: 0,
+        until_ps: u64::MAX,
+        snaplen: 100,
+        limit_bytes: 1_000,
+        files,
+    });
+    info.captured = vec![CapturedLink {
+        link: 0,
+        name: "a->leaf0".into(),
+        rate_bps: 100_000_000_000,
+    }];
+    let mut writer = Writer::create(dir, info, false).unwrap();
+    for nth in 0..20 {
+        // The last ones are short: they would fit a file that has no room for the long ones before.
+        let kept = vec![nth as u8; if nth < 15 { 100 } else { 60 }];
+        writer.rows(&vec![CapturedFrame {
+            at_ps: u64::from(nth) * 1_000,
+            link: 0,
+            bytes: 1_000 + nth,
+            kept: kept.into(),
+        }]);
+    }
+    writer.finish(&outcome(), &[]).unwrap()
+}
+
+// RCD-32
+#[test]
+fn a_capture_ends_where_its_file_is_full_and_a_ring_keeps_the_last_files() {
+    let dir = Scratch::new();
+    let summary = capture_of(1, &dir.0);
+    let seen = frames_in(&dir.0.join("capture.pcapng"));
+    assert_eq!(seen, (1_000..1_000 + seen.len() as u32).collect::<Vec<_>>());
+    assert!((4..8).contains(&seen.len()), "{} frames", seen.len());
+    let left_out = format!("{} frames found no room", 20 - seen.len());
+    assert!(summary.warnings.iter().any(|text| text.contains(&left_out)));
+
+    let summary = capture_of(2, &dir.0);
+    let files = ["capture-01.pcapng", "capture-02.pcapng"].map(|name| dir.0.join(name));
+    let kept: Vec<u32> = files.iter().flat_map(|file| frames_in(file)).collect();
+    assert_eq!(kept, (1_020 - kept.len() as u32..1_020).collect::<Vec<_>>());
+    for file in &files {
+        assert!(fs::metadata(file).unwrap().len() <= 1_000);
+    }
+    assert!(!dir.0.join("capture.pcapng").exists(), "of the run before");
+    assert!(
+        summary
+            .warnings
+            .iter()
+            .all(|text| !text.contains("no room"))
+    );
 }
