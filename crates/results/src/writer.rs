@@ -105,7 +105,7 @@ impl Writer {
 
 /// The file of a table, or the files.
 enum Sink {
-    Columns(TableFile),
+    Columns(Box<TableFile>),
     Frames(Box<CaptureFiles>),
 }
 
@@ -116,7 +116,7 @@ impl Sink {
                 let files = CaptureFiles::create(dir, table, spec, &info.captured)?;
                 Ok(Self::Frames(Box::new(files)))
             }
-            _ => TableFile::create(dir, table).map(Self::Columns),
+            _ => Ok(Self::Columns(Box::new(TableFile::create(dir, table)?))),
         }
     }
 

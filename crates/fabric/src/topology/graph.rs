@@ -316,7 +316,7 @@ impl Graph {
             }
         }
         let stray = |&plane: &u32| hosts_in[plane as usize] < 2;
-        match self.plane.iter().position(|plane| stray(plane)) {
+        match self.plane.iter().position(stray) {
             Some(switch) => Err(TopologyError::StraySwitch {
                 switch: self.name(self.hosts + switch as u32),
             }),
