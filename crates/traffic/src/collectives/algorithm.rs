@@ -7,15 +7,15 @@ use std::fmt;
 /// Algorithms. // OPS-32
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name {
-    /// [`super::ring`]
+    /// Each member sends to the next one (`ring.rs`).
     Ring,
-    /// [`super::double_binary_tree`]
+    /// Two binary trees, each with half of the vector (`double_binary_tree.rs`).
     DoubleBinaryTree,
-    /// [`super::halving_doubling`]
+    /// Exchanges of halves, then of doubles (`halving_doubling.rs`).
     HalvingDoubling,
-    /// [`super::direct`]
+    /// Each member sends to each other one (`direct.rs`).
     Direct,
-    /// [`super::hierarchical`]
+    /// Inside the servers first, then across them (`hierarchical.rs`).
     Hierarchical,
     /// Of a broadcast.
     BinomialTree,

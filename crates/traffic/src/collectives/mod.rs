@@ -2,7 +2,7 @@
 //!
 //! A [`Plan`] is the part of one member. It consists of *lanes*, each a sequence of steps done one
 //! after the other; lanes run side by side. A step is a pure function of lane and number, so a plan
-//! takes no memory however long it is. One file has one algorithm; [`algorithm`] has their list,
+//! takes no memory however long it is. One file has one algorithm; `algorithm.rs` has their list,
 //! [`bounds`] their closed forms. Data is described by spans of the vector of S bytes, so that
 //! tests can follow each contribution. The rules are in `specs/operations.md`.
 
