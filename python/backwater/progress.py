@@ -63,7 +63,7 @@ def _bars(schemes: Sequence[str]) -> Iterator[Shown]:
         yield shown
 
 
-_WIDTHS = {"time": 26, "left": 11, "rate": 14, "trouble": 20, "fullest": 22, "flows": 22}
+_WIDTHS = {"time": 26, "left": 14, "rate": 17, "trouble": 20, "fullest": 22, "flows": 22}
 """Characters that the columns take, with the spaces between them."""
 
 STALL_PS = 100_000_000

@@ -511,4 +511,5 @@ def test_reference_traces_are_imported(folder: Path) -> None:
     assert imported.operations is not None
     assert imported.warnings == []
     kinds = set(imported.operations.frame()["kind"].to_list())
-    assert kinds in ({"send", "recv", "calc"}, {folder.parent.name.replace("_", "-"), "calc"})
+    # One collective, or what it consists of where no algorithm of ours is the same.
+    assert kinds - {"calc"} in ({"send", "recv"}, {folder.parent.name.replace("_", "-")})
