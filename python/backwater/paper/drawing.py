@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from backwater.blame import COLOURS
 from backwater.curves import Line, Style, styles
-from backwater.paper.figure import Axis, Group, Mark, Measure, Panel, Pick, Selection
+from backwater.paper.figure import (
+    Axis,
+    Group,
+    Mark,
+    Measure,
+    Panel,
+    Pick,
+    Selection,
+    Statistic,
+)
 from backwater.paper.measures import evaluate, quantile
 from backwater.paper.quantities import Dimension
 from backwater.paper.samples import Array, Samples
@@ -55,8 +66,9 @@ _NAMES = {
     "sent": "share of the bandwidth",
     "buffer-course": "buffer occupancy of a switch",
     "summary": "number",
+    "blame": "time of flows",
 }
-_LEGEND_ENTRIES = 12
+_LEGEND_ENTRIES = 15
 _PALETTE = ("#d55e00", "#0072b2", "#009e73", "#b5578f", "#c98a00", "#3c4650", "#56b4e9", "#8c564b")
 
 
@@ -216,6 +228,36 @@ def _bars(axes: Axes, panel: Panel, results: Results) -> None:
     _limits(axes, panel, _Unit(1), unit)
 
 
+def _parts(axes: Axes, panel: Panel, results: Results) -> None:
+    assert panel.source is not None
+    group = results.figure.group(panel.select)
+    places = _points(group, panel, panel.x)
+    found: dict[str, Array] = {}
+    for part in COLOURS:
+        source = replace(panel.source, part=part)
+        samples = [
+            results.data.samples(source, results.runs({**panel.select, **place}))
+            for _, place in places
+        ]
+        found[part] = np.array([evaluate(Statistic("mean"), one) for one in samples])
+    whole = np.sum(list(found.values()), axis=0)
+    unit = _Unit.of(Dimension.TIME, float(np.nanmax(whole)))
+    bottom = np.zeros(len(places))
+    for part, heights in found.items():
+        shown = np.nan_to_num(heights) / unit.scale
+        # Parts that nobody would see have no place in the legend.
+        seen = (np.nan_to_num(heights) >= 0.005 * np.nan_to_num(whole, nan=1.0)).any()
+        named = part if seen and shown.any() else None
+        axes.bar(range(len(places)), shown, 0.7, bottom, color=COLOURS[part], label=named)
+        bottom += shown
+    axes.set_xticks(range(len(places)), _broken([label for label, _ in places]))
+    axes.tick_params(axis="x", length=0)
+    axes.grid(visible=False, axis="x")
+    axes.set_ylabel(panel.y_label or unit.label("mean time of a flow"))
+    _marks(axes, panel.marks, None, unit)
+    _limits(axes, panel, _Unit(1), unit)
+
+
 def _broken(labels: list[str]) -> list[str]:
     """Break labels at spaces where they would run into each other in one line."""
     room = 48 // max(len(labels), 1)
@@ -314,6 +356,7 @@ _DRAWERS: dict[str, Callable[[Axes, Panel, Results], None]] = {
     "bars": _bars,
     "lines": _over_axis,
     "curves": _curves,
+    "parts": _parts,
 }
 
 
@@ -452,7 +495,7 @@ def _prepare(axes: Axes, panel: Panel) -> None:
     axes.xaxis.label.set(color=INK, fontsize=9)
     axes.yaxis.label.set(color=INK, fontsize=9)
     axes.set_title(panel.title, color=INK, fontsize=9.5, loc="left")
-    if panel.kind != "bars":
+    if panel.kind not in ("bars", "parts"):
         axes.set_xscale(panel.x_scale)
     axes.set_yscale(panel.y_scale)
 

@@ -110,6 +110,11 @@ class Source:
     """Only incasts, or only other flows; ``None``: both."""
 
     frames: str = ""
+    part: str = ""
+    """A group of parts of a flow's time (`backwater.blame.GROUPS`); none: the whole time."""
+
+    slowest: float | None = None
+    """Only this share of the flows, those with the largest slowdown."""
 
 
 @dataclass(frozen=True, slots=True)

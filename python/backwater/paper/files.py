@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from backwater.blame import GROUPS
 from backwater.breakdown import CLASSES, ROLES
 from backwater.paper import formulas
 from backwater.paper.checked_table import FigureError, File, Table, nearest
@@ -320,6 +321,7 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "queuing-time": (Dimension.TIME, _PORTS | {"incast"}),
     "sent": (Dimension.SHARE, _PORTS | {"frames"}),
     "buffer-course": (Dimension.SIZE, {"tiers", "nodes", "window"}),
+    "blame": (Dimension.TIME, _FLOWS | {"part", "slowest"}),
 }
 """What can be looked at, its dimension, and how it can be narrowed down."""
 
@@ -332,6 +334,7 @@ SERIES = {"queue", "throughput", "in-progress", "pause-rate", "buffer-course"}
 _NARROWING = (
     *("sizes", "window", "traffic", "flows", "ports", "tiers"),
     *("bin", "interval", "total", "key", "classes", "roles", "nodes", "incast", "frames"),
+    *("part", "slowest"),
 )
 
 _SIMPLE = ("mean", "std", "min", "max", "sum", "count")
@@ -376,6 +379,8 @@ def _source_fields(table: Table, of: str) -> Source:
         nodes=table.texts("nodes"),
         incast=table.flag("incast") if "incast" in table else None,
         frames=table.one_of("frames", FRAMES) if of == "sent" else "",
+        part=table.one_of("part", GROUPS) if "part" in table else "",
+        slowest=table.quantity("slowest", Dimension.SHARE) if "slowest" in table else None,
     )
 
 
@@ -506,6 +511,7 @@ PANELS = {
     "bars": "measures as bars, grouped by the points of `x`, coloured by those of `by`",
     "lines": "a measure over the numeric axis `x`, a line per point of `by`",
     "curves": "formulas, over `x_limits`",
+    "parts": "what the time of flows went to, on average, a bar per point of `x`",
 }
 
 
@@ -528,6 +534,10 @@ def _panel(table: Table, book: _Book) -> Panel:
             raise table.fail("measure", "measures of one panel need the same dimension")
     elif kind != "curves":
         source = _used_source(table, book.sources)
+        if kind == "parts" and (source.of != "blame" or source.part):
+            raise table.fail("kind", "`parts` needs `blame` of flows, all of its parts")
+        if kind == "parts" and x is None:
+            raise table.fail(None, "`parts` needs `x`: the axis whose points are bars")
         if kind == "series" and source.of not in SERIES:
             raise table.fail("kind", f"`{source.of}` is not a course in time")
         if kind == "by-size":

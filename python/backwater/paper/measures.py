@@ -221,7 +221,12 @@ def _flows(source: Source, run: Run) -> Samples:
         flows = flows.filter((pl.col("bytes") >= low) & (pl.col("bytes") < high))
     if source.window:
         flows = flows.filter(pl.col("start_ps").is_between(*source.window))
-    if source.of.startswith("slowdown"):
+    if source.slowest is not None:
+        number = max(round(source.slowest * flows.height), 1)
+        flows = flows.sort(["slowdown", "id"], descending=[True, False]).head(number)
+    if source.of == "blame":
+        values = _spent(source, run, flows)
+    elif source.of.startswith("slowdown"):
         values = flows[source.of.replace("-", "_")].to_numpy()
     else:
         end = "acked_ps" if source.of == "fct-acked" else "received_ps"
@@ -231,6 +236,19 @@ def _flows(source: Source, run: Run) -> Samples:
         if source.of == "goodput":
             values = flows["bytes"].to_numpy() * 8e12 / values
     return Samples(values, sizes=flows["bytes"].to_numpy())
+
+
+def _spent(source: Source, run: Run, flows: polars.DataFrame) -> Array:
+    """Return how long each flow spent on some parts of its time, or in all."""
+    import polars as pl
+
+    from backwater.blame import GROUPS
+
+    spent = recorded(run, "blame")
+    chosen = [f"{part}_ps" for part in GROUPS.get(source.part, ())] or ["fct_ps"]
+    sums = spent.select(id="flow", spent_ps=pl.sum_horizontal(chosen))
+    found = flows.select("id").join(sums, on="id", how="left", maintain_order="left")
+    return found["spent_ps"].to_numpy().astype(float)
 
 
 def _of_classes(source: Source, run: Run, flows: polars.DataFrame) -> polars.DataFrame:
@@ -457,6 +475,7 @@ _READERS: dict[str, Callable[[Source, Run], Samples | Lines]] = {
     "queuing-time": _by_role,
     "sent": _by_role,
     "buffer-course": _by_role,
+    "blame": _flows,
 }
 
 
