@@ -5,7 +5,7 @@ Made of the tables of runs with ``[record] blame = {}`` (`specs/blame.md`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,6 +61,9 @@ COLOURS = {
 SMALL, LARGE = 10_000, 1_000_000
 """Flows of at most the first are short, of more than the second long, bytes: as in summaries."""
 
+LEAST = 0.005
+"""Parts that are a smaller share of a flow's time are named together."""
+
 CLASSES = ("short", "medium", "long", "incast")
 """Flows by size; those of incasts apart."""
 
@@ -92,6 +95,10 @@ _WORDS = {
 
 _EVERYWHERE = ("propagation", "serialisation")
 """Parts that are no matter of one port."""
+
+
+Slow = dict[str, dict[str, dict[str, Any]]]
+"""Rows about slow flows, by class and run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +236,28 @@ def slow(run: Run, percentile: float = 99) -> polars.DataFrame:
     )
     order = pl.col("size_class").replace_strict({c: i for i, c in enumerate(CLASSES)})
     return found.sort(order)
+
+
+def slow_by_class(runs: Mapping[str, Run], percentile: float = 99) -> Slow:
+    """Return the rows of :func:`slow` by class and run; classes without flows are left out."""
+    tables = {name: slow(run, percentile) for name, run in runs.items()}
+    found: Slow = {}
+    for size_class in CLASSES:
+        rows = {
+            name: row
+            for name, table in tables.items()
+            for row in table.iter_rows(named=True)
+            if row["size_class"] == size_class
+        }
+        if rows:
+            found[size_class] = rows
+    return found
+
+
+def named(found: Slow) -> list[str]:
+    """Return the groups that are no small part of the time of some row, in their order."""
+    rows = [row for by_run in found.values() for row in by_run.values()]
+    return [g for g in COLOURS if any(row[g] >= LEAST * row["fct_ps"] for row in rows)]
 
 
 def pick(

@@ -79,14 +79,28 @@ ENOUGH = 100
 """Flows of a bin into which the largest flows are split further."""
 
 
-def equal_count_edges(samples: Sequence[Array], bins: int = BINS) -> Array:
+@dataclass(frozen=True, slots=True)
+class BySize:
+    """Values of flows, such as their slowdowns, in the order of the flows' sizes."""
+
+    sizes: Array
+    values: Array
+
+
+def by_size(sizes: Array, values: Array) -> BySize:
+    """Put flows into the order of their sizes: once, for all that divides them by size."""
+    order = np.argsort(sizes)
+    return BySize(sizes[order], values[order])
+
+
+def equal_count_edges(samples: Sequence[BySize], bins: int = BINS) -> Array:
     """Upper edges of size bins with about equally many flows, the lowest edge in front.
 
     The same for all schemes. Most flows are small, and papers look at the large ones too: the
     last bin is halved again and again, as long as its parts hold enough flows to speak of a
     percentile. Sizes that are frequent make bins of their own, so there may be fewer bins.
     """
-    counted = [np.unique(sizes, return_counts=True) for sizes in samples]
+    counted = [_counted(sample.sizes) for sample in samples]
     sizes, first = np.unique(
         np.concatenate([values for values, _ in counted]) if counted else np.array([]),
         return_inverse=True,
@@ -107,23 +121,25 @@ def equal_count_edges(samples: Sequence[Array], bins: int = BINS) -> Array:
     return np.concatenate([[float(sizes[0]) - 1], np.unique(upper)])
 
 
-def in_bins(sizes: Array, values: Array, edges: Array) -> list[tuple[float, Array]]:
+def _counted(ordered: Array) -> tuple[Array, Array]:
+    """Return the different values of a sorted array, and how often each is there."""
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)])
+    return ordered[starts], np.diff(starts, append=len(ordered))
+
+
+def in_bins(flows: BySize, edges: Array) -> list[tuple[float, Array]]:
     """Median size and the sorted values of every bin that holds anything."""
-    number = np.searchsorted(edges, sizes, side="left").astype(np.uint16)
-    order = np.argsort(number, kind="stable")
-    sizes, values = sizes[order], values[order]
-    starts = np.searchsorted(number[order], np.arange(len(edges) + 1))
+    inner = np.searchsorted(flows.sizes, edges[1:-1], side="right")
     return [
-        (float(np.median(sizes[a:b])), np.sort(values[a:b])) for a, b in pairwise(starts) if b > a
+        (_middle(flows.sizes[a:b]), np.sort(flows.values[a:b]))
+        for a, b in pairwise([0, *inner, len(flows.sizes)])
+        if b > a
     ]
 
 
-def binned(
-    sizes: Array, values: Array, edges: Array, statistic: Callable[[Array], float]
-) -> tuple[list[float], list[float]]:
-    """Median size and a statistic of the values, for every bin that holds anything."""
-    bins = in_bins(sizes, values, edges)
-    return [size for size, _ in bins], [float(statistic(held)) for _, held in bins]
+def _middle(ordered: Array) -> float:
+    """Return the median of sorted values."""
+    return float(ordered[(len(ordered) - 1) // 2] / 2 + ordered[len(ordered) // 2] / 2)
 
 
 def nearest_rank(share: float) -> Callable[[Array], float]:
@@ -139,6 +155,33 @@ STATISTICS: dict[str, Callable[[Array], float]] = {
     "99.9th percentile": nearest_rank(0.999),
 }
 """Statistics of sorted values, by the words that figures use."""
+
+
+# --- Time ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """Intervals, cut at the ends of frames of equal length.
+
+    A piece belongs to the interval ``row``, lies in ``frame``, and is this ``share`` of it.
+    """
+
+    row: Array
+    frame: Array
+    share: Array
+
+
+def divided(start: Array, end: Array, frames: int, frame_ps: int) -> Pieces:
+    """Cut intervals at the ends of frames; what lies behind the last frame is left out."""
+    first, last = start // frame_ps, np.maximum(end - 1, start) // frame_ps
+    spans = last - first + 1
+    row = np.repeat(np.arange(len(start)), spans)
+    frame = first[row] + np.arange(len(row)) - np.repeat(spans.cumsum() - spans, spans)
+    row, frame = row[frame < frames], frame[frame < frames]
+    low, high = frame * frame_ps, (frame + 1) * frame_ps
+    within = np.minimum(end[row], high) - np.maximum(start[row], low)
+    return Pieces(row, frame, within / frame_ps)
 
 
 # --- Distributions ---------------------------------------------------------------------------
@@ -178,26 +221,29 @@ def active_flows(run: Run) -> tuple[Array, Array]:
     return rows["active"].to_numpy().astype(float), share
 
 
-def tiers_probed(runs: Runs) -> list[str]:
-    """Return the tiers whose buffers were probed in the measured time, from the hosts up."""
+def buffer_samples(runs: Runs) -> dict[str, dict[str, Array]]:
+    """Bytes in the shared buffers of a tier's switches, by tier from the hosts up, and by run.
+
+    Over all probes of the measured time; tiers that nobody probed then are left out.
+    """
     import polars as pl
 
-    seen = {
-        tier
-        for run in runs.values()
-        for tier in run.measured_queues()["tier"].cast(pl.String).unique()
+    found = {
+        name: {
+            str(tier): table["used_bytes"].to_numpy()
+            for (tier,), table in run.measured_queues()
+            .select(pl.col("tier").cast(pl.String), "used_bytes")
+            .partition_by("tier", as_dict=True)
+            .items()
+        }
+        for name, run in runs.items()
     }
-    return [
-        tier for tier in in_order(run.summary["tiers"] for run in runs.values()) if tier in seen
-    ]
-
-
-def buffer_samples(run: Run, tier: str) -> Array:
-    """Bytes in the shared buffers of a tier's switches, over all probes of the measured time."""
-    import polars as pl
-
-    table = run.measured_queues().filter(pl.col("tier").cast(pl.String) == tier)
-    return table["used_bytes"].to_numpy()
+    none = np.array([], dtype=np.uint64)
+    return {
+        tier: {name: tiers.get(tier, none) for name, tiers in found.items()}
+        for tier in in_order(run.summary["tiers"] for run in runs.values())
+        if any(tier in tiers for tiers in found.values())
+    }
 
 
 def pause_groups(runs: Runs) -> tuple[list[tuple[str, str]], dict[str, dict[Any, float]]]:

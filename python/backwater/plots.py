@@ -67,7 +67,11 @@ def slowdown(runs: Runs) -> Figure:
     import polars as pl
 
     flows = {name: run.measured_flows().filter(~pl.col("incast")) for name, run in runs.items()}
-    edges = curves.equal_count_edges([table["bytes"].to_numpy() for table in flows.values()])
+    ordered = {
+        name: curves.by_size(table["bytes"].to_numpy(), table["slowdown"].to_numpy())
+        for name, table in flows.items()
+    }
+    edges = curves.equal_count_edges(list(ordered.values()))
     if len(edges) < 2:
         return _words("No flow outside an incast finished in the measured time.", height=1.6)
     titles = ["average", "95th percentile", "99th percentile"]
@@ -75,8 +79,8 @@ def slowdown(runs: Runs) -> Figure:
     look = styles(list(runs))
     ends: list[list[tuple[float, str, str]]] = [[] for _ in panels]
     highest = 1.0
-    for name, table in flows.items():
-        bins = curves.in_bins(table["bytes"].to_numpy(), table["slowdown"].to_numpy(), edges)
+    for name, sample in ordered.items():
+        bins = curves.in_bins(sample, edges)
         x = [size for size, _ in bins]
         for panel, title, names in zip(panels, titles, ends, strict=True):
             y = [STATISTICS[title](values) for _, values in bins]
@@ -98,16 +102,13 @@ def slowdown(runs: Runs) -> Figure:
 
 def buffer(runs: Runs) -> Figure:
     """Distribution of the switches' buffer occupancy over probes, tiers apart."""
-    tiers = curves.tiers_probed(runs)
-    if not tiers:
+    samples = curves.buffer_samples(runs)
+    if not samples:
         return _words("No buffer was probed in the measured time.", height=1.6)
-    figure, panels = _figure(len(tiers), "share of probes with at most this", height=3.4)
+    figure, panels = _figure(len(samples), "share of probes with at most this", height=3.4)
     look = styles(list(runs))
-    for panel, tier in zip(panels, tiers, strict=True):
-        lines = [
-            (name, *curves.cdf(curves.buffer_samples(run, tier) / 1e6))
-            for name, run in runs.items()
-        ]
+    for panel, (tier, by_run) in zip(panels, samples.items(), strict=True):
+        lines = [(name, *curves.cdf(values / 1e6)) for name, values in by_run.items()]
         _draw_cdfs(panel, lines, look)
         panel.set_title(f"{tier} switches")
         panel.set_xlabel("buffer occupancy of a switch (MB)")
@@ -185,39 +186,29 @@ def incast(runs: Runs) -> Figure:
 
 def blame(runs: Runs, percentile: float = 99) -> Figure:
     """Mean time of the slow flows of each class, from this percentile on, by what it went to."""
-    from backwater.blame import CLASSES, COLOURS, is_recorded, slow
+    from backwater.blame import COLOURS, is_recorded, named, slow_by_class
 
-    slows = {name: slow(run, percentile) for name, run in runs.items() if is_recorded(run)}
-    rows = {
-        (row["size_class"], name): row
-        for name, table in slows.items()
-        for row in table.iter_rows(named=True)
-    }
-    classes = [c for c in CLASSES if any((c, name) in rows for name in slows)]
-    if not classes:
+    recorded = {name: run for name, run in runs.items() if is_recorded(run)}
+    found = slow_by_class(recorded, percentile)
+    if not found:
         return _words("No run recorded where time went: add [record] blame = {}.", height=1.6)
-    figure, panels = _figure(len(classes), "", height=1.5 + 0.34 * len(slows))
-    named = set()
-    for panel, size_class in zip(panels, classes, strict=True):
-        for place, name in enumerate(slows):
-            row = rows.get((size_class, name))
+    figure, panels = _figure(len(found), "", height=1.5 + 0.34 * len(recorded))
+    for panel, (size_class, rows) in zip(panels, found.items(), strict=True):
+        for place, row in ((place, rows.get(name)) for place, name in enumerate(recorded)):
             left = 0.0
             for group, colour in COLOURS.items():
                 width = row[group] / 1e6 if row else 0.0
-                if row and width > 0:
-                    panel.barh(place, width, left=left, height=0.72, color=colour)
-                    if width >= 0.005 * row["fct_ps"] / 1e6:
-                        named.add(group)
+                panel.barh(place, width, left=left, height=0.72, color=colour)
                 left += width
         panel.set_title(f"{size_class} flows")
         panel.set_xlabel("time of slow flows (µs)")
         panel.grid(visible=False, axis="y")
         panel.margins(x=0.02)
-    panels[0].set_yticks(range(len(slows)), list(slows))
+    panels[0].set_yticks(range(len(recorded)), list(recorded))
     panels[0].invert_yaxis()
     for panel in panels:
         panel.tick_params(axis="y", length=0, labelleft=panel is panels[0])
-    order = [group for group in COLOURS if group in named]
+    order = named(found)
     figure.legend(
         handles=[Patch(color=COLOURS[group], label=group) for group in order],
         loc="outside lower center",

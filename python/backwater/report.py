@@ -20,9 +20,6 @@ from backwater.units import bytes_text, time_text
 if TYPE_CHECKING:
     from backwater.results import Run
 
-SLOWEST = 25
-"""Flows of each scheme that the page lists."""
-
 PORTS = 10
 """Ports of each scheme that the page lists, by each of two measures."""
 
@@ -40,7 +37,7 @@ def render(runs: Mapping[str, Run], about: Mapping[str, Any] | None = None) -> s
     if not runs:
         raise RunError("no run to report on")
     first = next(iter(runs.values()))
-    flows = {name: figures.Flows(run) for name, run in runs.items()}
+    flows = figures.read(runs)
     drawn = figures.charts(runs, flows)
     picture = network.gather(runs)
     sections = [
@@ -49,7 +46,7 @@ def render(runs: Mapping[str, Run], about: Mapping[str, Any] | None = None) -> s
         _table(runs),
         *(chart.html() for chart in drawn),
         _network(runs, picture),
-        _slowest(runs, flows),
+        _slowest(flows),
         _ports(runs),
         _audit(runs),
         _scenario(first, runs, about or {}),
@@ -166,40 +163,35 @@ def _network(runs: Mapping[str, Run], picture: Mapping[str, Any] | None) -> str:
         "<figcaption>Each square is a switch: the redder it is, the more bytes its buffer held in "
         'this part of the run, up to the most of this scheme, <span class="most"></span>. Each '
         "link has two lines, one for each direction; the thicker and redder it is, the longer it "
-        "was paused, or the busier it was. Pause trees need <code>[record] pauses</code> in the "
-        "scenario; a colour stands for a congested port.</figcaption></figure>"
+        "was paused, or the busier it was. In pause trees a colour stands for a congested port; "
+        "they need <code>pauses = { flows = true }</code> under <code>[record]</code> of the "
+        'scenario, utilisation over time <code>utilisation = { every = "10us" }</code>.'
+        "</figcaption></figure>"
     )
 
 
-def _slowest(runs: Mapping[str, Run], flows: Mapping[str, figures.Flows]) -> str:
+def _slowest(flows: Mapping[str, figures.Flows]) -> str:
     """List the flows with the largest slowdown, of each scheme."""
-    import polars as pl
-
-    columns = ["id", "source", "src", "dst", "bytes", "start_ps", "received_ps", "slowdown"]
-    rows: list[list[str]] = []
-    for name, run in runs.items():
-        least = flows[name].least_of_worst(SLOWEST)
-        worst = run.measured_flows(columns, pl.col("slowdown") >= least)
-        worst = worst.sort("slowdown", "id", descending=[True, False]).head(SLOWEST)
-        rows += [
-            [
-                name,
-                str(flow["id"]),
-                str(flow["source"]),
-                f"{flow['src']} → {flow['dst']}",
-                bytes_text(flow["bytes"]),
-                time_text(flow["start_ps"]),
-                time_text(flow["received_ps"] - flow["start_ps"]),
-                f"{flow['slowdown']:.4g}",
-            ]
-            for flow in worst.iter_rows(named=True)
+    rows = [
+        [
+            name,
+            str(flow["id"]),
+            str(flow["source"]),
+            f"{flow['src']} → {flow['dst']}",
+            bytes_text(flow["bytes"]),
+            time_text(flow["start_ps"]),
+            time_text(flow["received_ps"] - flow["start_ps"]),
+            f"{flow['slowdown']:.4g}",
         ]
+        for name, one in flows.items()
+        for flow in one.slowest
+    ]
     if not rows:
         return ""
     head = ("scheme", "flow", "traffic", "hosts", "size", "start", "FCT", "slowdown")
     return (
-        f'<section id="slowest"><h2>The slowest flows</h2><p class="note">The {SLOWEST} flows of '
-        "each scheme with the largest FCT slowdown, incasts included.</p>"
+        f'<section id="slowest"><h2>The slowest flows</h2><p class="note">The {figures.SLOWEST} '
+        "flows of each scheme with the largest FCT slowdown, incasts included.</p>"
         f"{table_html(Table(head, rows), 'The slowest flows')}</section>"
     )
 

@@ -276,12 +276,18 @@ class Run:
         wanted = pl.col("finished") & (pl.col("start_ps") >= self.summary["measure_from_ps"])
         if where is not None:
             wanted &= where
+        return self.flows.filter(wanted) if columns is None else self.select_flows(columns, wanted)
+
+    def select_flows(
+        self, columns: Sequence[str | polars.Expr], where: polars.Expr | None = None
+    ) -> polars.DataFrame:
+        """Return some columns of ``flows``; the others are not read from disk for it."""
+        import polars as pl
+
         path = self.path / "flows.parquet"
         with _reading(path):
-            known = columns is None or "flows" in self.__dict__
-            table = self.flows.lazy() if known else pl.scan_parquet(path)
-            table = table.filter(wanted)
-            return (table if columns is None else table.select(columns)).collect()
+            table = self.flows.lazy() if "flows" in self.__dict__ else pl.scan_parquet(path)
+            return (table if where is None else table.filter(where)).select(columns).collect()
 
     def measured_queues(self) -> polars.DataFrame:
         """Probes of the measured time, a row for each: those of the statistics."""

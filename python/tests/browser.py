@@ -122,6 +122,17 @@ class Tab:
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
+    def drag(self, selector: str, left: float, right: float) -> None:
+        """Draw the pointer over an element, between two places right of its middle, in pixels."""
+        x, y = self.middle(selector)
+        held: dict[str, Any] = {"button": "left", "clickCount": 1}
+        self.point(selector, left)
+        self.call("Input.dispatchMouseEvent", type="mousePressed", x=x + left, y=y, **held)
+        for part in (0.3, 0.6, 1):
+            at = x + left + part * (right - left)
+            self.call("Input.dispatchMouseEvent", type="mouseMoved", x=at, y=y, buttons=1, **held)
+        self.call("Input.dispatchMouseEvent", type="mouseReleased", x=x + right, y=y, **held)
+
     def press(self, key: str) -> None:
         """Press a key, such as ``ArrowRight``, ``Tab`` or ``Enter``."""
         codes = {"ArrowRight": 39, "ArrowLeft": 37, "Tab": 9, "Enter": 13}

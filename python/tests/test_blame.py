@@ -13,7 +13,7 @@ import pytest
 import backwater
 from backwater import blame
 from backwater.errors import RunError
-from backwater.page.figures import Flows, charts
+from backwater.page import figures
 from backwater.results import TABLES
 
 Command = Callable[..., CompletedProcess[str]]
@@ -156,6 +156,37 @@ def test_figures_show_it_where_it_was_recorded(crowd: backwater.Comparison) -> N
     assert "incast flows" in titles
     names = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
     assert {"PFC", "pauses of queues"} <= set(names) <= set(blame.GROUPS)
-    found = charts(crowd.runs, {name: Flows(run) for name, run in crowd.items()})
-    chart = next(c for c in found if c.key == "blame")
-    assert [view.label for view in chart.views][-1] == "incast flows"
+    (chart,) = figures.blame(crowd.runs)
+    charts = figures.charts(crowd.runs, figures.read(crowd.runs))
+    assert [one.data() for one in charts if one.key == "blame"] == [chart.data()]
+    together, *single = chart.views
+    assert [view.label for view in single] == [panel.title for panel in together.panels]
+    assert single[-1].label == "incast flows"
+
+
+def test_a_bar_of_the_page_is_as_high_as_the_mean_time(crowd: backwater.Comparison) -> None:
+    (chart,) = figures.blame(crowd.runs)
+    slow = blame.slow_by_class(crowd.runs)
+    assert [p.title for p in chart.views[0].panels] == [f"{c} flows" for c in slow]
+    for panel, rows in zip(chart.views[0].panels, slow.values(), strict=True):
+        assert [name for _, name in panel.x.ticks] == list(rows)
+        assert {line.name for line in panel.lines} <= {*blame.GROUPS, "the rest"}
+        for place, row in enumerate(rows.values()):
+            height = sum(line.y[place] for line in panel.lines)
+            assert height == pytest.approx(row["fct_ps"] / 1e6)
+
+
+def test_runs_without_the_account_have_no_such_figure(comparison: backwater.Comparison) -> None:
+    assert figures.blame(comparison.runs) == []
+
+
+def test_a_comparison_is_recorded_again_scheme_by_scheme(tmp_path: Path, command: Command) -> None:
+    text = SCENARIO.replace("blame = {}", "").replace("300us", "60us")
+    (tmp_path / "plain.toml").write_text(text, encoding="utf-8")
+    plain = backwater.compare(tmp_path / "plain.toml", ["bfc", "dcqcn"], out=tmp_path / "plain")
+    again = command("explain", plain.path, "--record")
+    assert again.returncode == 0, again.stderr
+    assert again.stderr.count("with the same digest") == 2
+    assert "bfc" in again.stdout
+    for run in plain.values():
+        assert blame.is_recorded(backwater.Run(blame.again(run)))

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from browser import Tab, browser
+from conftest import TINY
 
 import backwater
+from backwater import blame
 
 READY = "document.documentElement.dataset.ready === 'yes'"
 READOUT = "#classes .readout"
@@ -20,16 +22,37 @@ def tab() -> Iterator[Tab]:
         yield started
 
 
-@pytest.fixture
-def page(tab: Tab, comparison: backwater.Comparison) -> Tab:
-    """The page of a comparison, opened anew."""
+def opened(tab: Tab, report: Path) -> Tab:
+    """Open a page anew, as a reader who was never there."""
     tab.errors.clear()
     tab.requests.clear()
     tab.prefer("light")
-    tab.open(comparison.path / "report.html")
+    tab.open(report)
     tab.run("localStorage.clear()")
     tab.wait_for(READY)
     return tab
+
+
+@pytest.fixture
+def page(tab: Tab, comparison: backwater.Comparison) -> Tab:
+    """The page of a comparison."""
+    return opened(tab, comparison.path / "report.html")
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> backwater.Comparison:
+    """A comparison that recorded whatever its page can show, with pauses in it."""
+    folder = tmp_path_factory.mktemp("recorded")
+    record = "[record]\nblame = {}\npauses = { flows = true }\n"
+    text = TINY.replace('"200KB"', '"2MB"') + '[switch]\nbuffer = "500KB"\n' + record
+    (folder / "recorded.toml").write_text(text, encoding="utf-8")
+    return backwater.compare(folder / "recorded.toml", ["dcqcn", "bfc"], out=folder / "out")
+
+
+@pytest.fixture
+def rich(tab: Tab, recorded: backwater.Comparison) -> Tab:
+    """Its page."""
+    return opened(tab, recorded.path / "report.html")
 
 
 def test_it_opens_from_disk_without_errors_or_requests(page: Tab) -> None:
@@ -194,6 +217,56 @@ def test_links_show_pauses_or_utilisation(page: Tab) -> None:
     page.choose("#network select[name=shows]", "paused")
     assert page.run(colours) != used
     assert page.run("document.querySelector('#network option[value=trees]').disabled")
+
+
+def test_a_stack_tells_the_parts_of_a_bar(rich: Tab, recorded: backwater.Comparison) -> None:
+    legend = rich.text("#blame .legend").splitlines()
+    assert {"PFC", "pauses of queues"} <= set(legend) <= {*blame.GROUPS, "the rest"}
+    rich.choose("#blame select", "1")
+    rich.wait_for("document.querySelectorAll('#blame .panel').length === 1")
+    rich.point("#blame .picture", right=-200)
+    rich.wait_for("document.querySelector('#blame .panel .readout').innerText.includes('dcqcn')")
+    told = rich.text("#blame .panel .readout")
+    slow = blame.slow_by_class(recorded.runs)["short"]["dcqcn"]
+    assert f"{slow['fct_ps'] / 1e6:.3g} µs together" in told.replace(",", "")
+    most = max(blame.GROUPS, key=lambda group: slow[group])
+    assert f"{most} {slow[most] / 1e6:.3g} µs" in told.replace(",", "").replace("\n", " ")
+    rich.click("nav input[value=dcqcn]")
+    rich.wait_for("document.querySelector('#blame .panel .readout')?.innerText.includes('point')")
+    rich.point("#blame .picture", right=-200)
+    rich.wait_for("!document.querySelector('#blame .panel .readout').innerText.includes('point')")
+    assert rich.text("#blame .panel .readout").startswith("bfc")
+    assert rich.errors == []
+
+
+def test_a_timeline_is_read_and_enlarged_as_one(page: Tab) -> None:
+    readouts = "[...document.querySelectorAll('#timeline .readout b')].map(b => b.innerText)"
+    page.point("#timeline .panel:nth-child(2) .picture", right=100)
+    page.wait_for(f"{readouts}.every(words => words.startsWith('time '))")
+    spans = (
+        "Bokeh.documents.flatMap(d => d.roots()).filter(p => p.x_range?.end < 5"
+        " && p.min_border_left === 80).map(p => p.x_range.end - p.x_range.start)"
+    )
+    before = page.run(spans)
+    assert len(before) == page.run("document.querySelectorAll('#timeline .panel').length") > 2
+    page.drag("#timeline .panel:nth-child(2) .picture", -100, 100)
+    page.wait_for(f"{spans}.every(span => span < {before[0]} / 2)")
+    assert page.errors == []
+
+
+def test_pause_trees_move_with_the_slider(rich: Tab, recorded: backwater.Comparison) -> None:
+    assert not rich.run("document.querySelector('#network option[value=trees]').disabled")
+    rich.choose("#network select[name=shows]", "trees")
+    causes = recorded["dcqcn"].pause_causes.drop_nulls("root_name")
+    frame_ms = rich.run("JSON.parse(document.getElementById('data').textContent).network.frame_ms")
+    first = causes.row(0, named=True)
+    rich.choose("#network input[name=time]", str(int(first["at_ps"] / 1e9 / frame_ms) + 1))
+    told = rich.text("#network .told")
+    assert "Congested ports: " in told
+    roots = set(zip(causes["root_name"].cast(str), causes["root_peer_name"].cast(str), strict=True))
+    assert any(f"{name} → {peer} holds" in told for name, peer in roots)
+    rich.choose("#network select[name=scheme]", "bfc")
+    assert rich.errors == []
 
 
 def test_dark_mode_is_that_of_the_system_or_chosen(page: Tab) -> None:

@@ -88,18 +88,24 @@ sizes = st.lists(st.integers(1, 10**9), min_size=1, max_size=400).map(np.array)
 
 @given(sizes, st.integers(1, 30))
 def test_every_flow_is_in_one_size_bin(sample: np.ndarray, bins: int) -> None:
-    edges = curves.equal_count_edges([sample], bins)
+    flows = curves.by_size(sample, np.arange(len(sample)))
+    edges = curves.equal_count_edges([flows], bins)
     assert (np.diff(edges) > 0).all()
-    _, counts = curves.binned(sample, np.ones(len(sample)), edges, np.sum)
-    assert sum(counts) == len(sample)
-    assert len(counts) <= bins + 8
+    found = curves.in_bins(flows, edges)
+    assert sorted(np.concatenate([flow for _, flow in found])) == list(range(len(sample)))
+    for (_, held), low, high in zip(found, edges[:-1], edges[1:], strict=True):
+        assert (sample[held] > low).all()
+        assert (sample[held] <= high).all()
+    for middle, held in found:
+        assert middle == pytest.approx(np.median(sample[held]))
+    assert len(found) <= bins + 8
 
 
 def test_bins_hold_about_the_same_number_of_flows_and_the_largest_are_split() -> None:
-    sample = np.arange(1, 8001)
-    edges = curves.equal_count_edges([sample])
-    _, counts = curves.binned(sample, np.ones(len(sample)), edges, np.sum)
-    assert counts == [500.0] * (curves.BINS - 1) + [250.0, 125.0, 125.0]
+    flows = curves.by_size(np.arange(1, 8001), np.ones(8000))
+    found = curves.in_bins(flows, curves.equal_count_edges([flows]))
+    counts = [len(held) for _, held in found]
+    assert counts == [500] * (curves.BINS - 1) + [250, 125, 125]
 
 
 def test_names_of_lines_do_not_lie_on_each_other() -> None:

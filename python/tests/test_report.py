@@ -15,13 +15,14 @@ import pytest
 from conftest import TINY, Backwater
 
 import backwater
-from backwater.page import network
+from backwater.curves import divided
+from backwater.page import figures, network
 from backwater.page.document import _json
 from backwater.report import render, write_report
 
 VOID = {"meta", "br", "link", "img", "input"}
 FIGURES = (
-    *("slowdown", "classes", "incast", "buffer", "buffer-over-time", "pauses", "active"),
+    *("slowdown", "classes", "incast", "buffer", "timeline", "pauses", "active"),
     "network",
 )
 
@@ -112,6 +113,30 @@ def test_the_network_is_the_network(page: str, comparison: backwater.Comparison)
     held = np.frombuffer(base64.b64decode(run["buffers"]), "<u2")
     assert held.max() == 65535
     assert len(held) == network["frames"] * len(network["switches"])
+
+
+def test_the_timeline_counts_what_is_under_way(comparison: backwater.Comparison) -> None:
+    chart = figures.timeline(comparison.runs)
+    panels = {panel.title: panel for panel in chart.views[0].panels}
+    assert {"flows under way", "fullest leaf switch", "fullest spine switch"} <= set(panels)
+    assert len({panel.x for panel in panels.values()}) == 1
+    for line in panels["flows under way"].lines:
+        run = comparison[line.name]
+        for at_ms, number in list(zip(line.x, line.y, strict=True))[::40]:
+            begun = run.flows.filter(pl.col("start_ps") < round(at_ms * 1e9))
+            assert number == begun.filter(pl.col("received_ps") >= round(at_ms * 1e9)).height
+        assert line.y[-1] == run.summary["flows"]["unfinished"]
+    for line in panels["fullest leaf switch"].lines:
+        leaves = comparison[line.name].queues.filter(pl.col("tier").cast(pl.String) == "leaf")
+        assert max(line.y) == leaves["used_bytes"].max() / 1e6
+
+
+def test_intervals_are_cut_at_the_ends_of_frames() -> None:
+    start, end = np.array([1500, 0, 9000, 3999]), np.array([3250, 1000, 9500, 4001])
+    pieces = divided(start, end, 5, 1000)
+    found = list(zip(pieces.row.tolist(), pieces.frame.tolist(), pieces.share, strict=True))
+    cut = [(0, 1, 0.5), (0, 2, 1), (0, 3, 0.25), (1, 0, 1), (3, 3, 0.001), (3, 4, 0.001)]
+    assert found == cut
 
 
 def test_pauses_fill_their_part_of_a_frame(comparison: backwater.Comparison) -> None:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from backwater.commands.common import BAD_INPUT, say
 from backwater.commands.declare import App, Argument, Exit, Option
 
 if TYPE_CHECKING:
-    from backwater.blame import Explanation
-    from backwater.results import Comparison, Run
-
-LEAST = 0.005
-"""Parts that are a smaller share of a flow's time are named together."""
+    from backwater.blame import Explanation, Slow
+    from backwater.results import Run
 
 
 class SizeClass(StrEnum):
@@ -70,7 +68,8 @@ def explain(
         if flow is not None or worst is not None or size_class is not None:
             say(f"error: {path} holds several runs; name one of them, such as {path}/SCHEME")
             raise Exit(BAD_INPUT)
-        return _compare(found, 99 if percentile is None else percentile, as_json)
+        runs = {name: _recorded(run) if record else run for name, run in found.items()}
+        return _compare(runs, 99 if percentile is None else percentile, as_json)
     if not isinstance(found, Run):
         say(f"error: {path} is a campaign; name one of its runs")
         raise Exit(BAD_INPUT)
@@ -89,6 +88,7 @@ def explain(
 def _recorded(run: Run) -> Run:
     """Return the same run with the account; it is made if it is not there."""
     from backwater import blame, simulate
+    from backwater.progress import display
     from backwater.results import Run as Runs
 
     if blame.is_recorded(run):
@@ -96,13 +96,21 @@ def _recorded(run: Run) -> Run:
     out = blame.again(run)
     if (out / "blame.parquet").exists() and Runs(out).digest == run.digest:
         return Runs(out)
-    again = simulate.run(run.path / "resolved.toml", overrides=[blame.RECORD], out=out, force=True)
+    with display([run.scheme]) as tell:
+        again = simulate.run(
+            run.path / "resolved.toml",
+            overrides=[blame.RECORD],
+            out=out,
+            force=True,
+            listener=lambda _, progress: tell(run.scheme, progress),
+        )
     same = "the same digest" if again.digest == run.digest else f"ANOTHER DIGEST: {again.digest}"
     say(f"recorded in {out}, with {same}")
     return again
 
 
 def _lines(one: Explanation) -> list[str]:
+    from backwater.blame import LEAST
     from backwater.units import bytes_text, time_text
 
     of = " of an incast" if one.incast else ""
@@ -124,6 +132,8 @@ def _lines(one: Explanation) -> list[str]:
 
 def _further(run: Run, explained: list[Explanation]) -> list[str]:
     """Return commands that show more of what these flows met."""
+    from backwater.blame import LEAST
+
     parts = {r.part for one in explained for r in one.reasons if r.spent_ps > LEAST * one.fct_ps}
     lines = ["Look further:"]
     if parts & {"class_pause", "nic_class_pause"}:
@@ -134,34 +144,26 @@ def _further(run: Run, explained: list[Explanation]) -> list[str]:
     return lines
 
 
-def _compare(runs: Comparison, percentile: float, as_json: bool) -> None:
+def _compare(runs: Mapping[str, Run], percentile: float, as_json: bool) -> None:
     """Print what the slow flows of each class and scheme spent their time on."""
-    from backwater.blame import slow
+    from backwater.blame import slow, slow_by_class
 
-    tables = {name: slow(run, percentile) for name, run in runs.items()}
     if as_json:
-        print(json.dumps({name: table.to_dicts() for name, table in tables.items()}, indent=2))
+        tables = {name: slow(run, percentile).to_dicts() for name, run in runs.items()}
+        print(json.dumps(tables, indent=2))
         return
-    print("\n".join(_slow_lines(tables, percentile)))
+    print("\n".join(_slow_lines(slow_by_class(runs, percentile), percentile)))
 
 
-def _slow_lines(tables: dict[str, Any], percentile: float) -> list[str]:
-    from backwater.blame import CLASSES, GROUPS
+def _slow_lines(classes: Slow, percentile: float) -> list[str]:
+    from backwater.blame import GROUPS, LEAST
     from backwater.units import time_text
 
     def line(label: str, cells: list[str]) -> str:
         return f"{label:<24}" + "".join(f"{cell:>16}" for cell in cells)
 
     lines = [f"Where the time of slow flows went (slowdown from p{percentile:g} on), on average:"]
-    for size_class in CLASSES:
-        found = {
-            name: row
-            for name, table in tables.items()
-            for row in table.iter_rows(named=True)
-            if row["size_class"] == size_class
-        }
-        if not found:
-            continue
+    for size_class, found in classes.items():
         rows = found.values()
         lines += ["", line(size_class, list(found))]
         lines.append(line("  slowdown", [f"{row['slowdown']:.3g}" for row in rows]))

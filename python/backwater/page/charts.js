@@ -22,11 +22,12 @@ const forward = (axis) => (axis.scale === "log1p" ? Math.log1p : (v) => v);
 const backward = (axis) => (axis.scale === "log1p" ? Math.expm1 : (v) => v);
 const LOG1P_TICKS = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000];
 
-// The scripts of Bokeh's formatters know nothing but the page.
+// The scripts of Bokeh's formatters know nothing but the page. The label of an axis has its unit, unless
+// values are written in a unit of their own.
 Backwater.tick = (value, unit, scale) =>
-  Backwater.text(backward({ scale })(value), unit);
+  Backwater.text(backward({ scale })(value), ["bytes", "share"].includes(unit) ? unit : "");
 
-function dressAxis(model, axis) {
+function dressAxis(model, axis, panels) {
   Object.assign(model, {
     axis_label: axis.label, axis_label_text_font_style: "normal", axis_label_text_font_size: "12px",
     axis_label_text_color: "#1f2933", major_label_text_color: "#3e4c59",
@@ -40,7 +41,7 @@ function dressAxis(model, axis) {
   if (axis.ticks.length) {
     model.major_label_overrides = new Map(axis.ticks.map(([at, words]) => [forward(axis)(at), words]));
     const letters = axis.ticks.reduce((sum, [, words]) => sum + words.length, 0);
-    if (letters > 60) model.major_label_orientation = 0.6;
+    if (letters > 60 / panels) model.major_label_orientation = 0.6;
   } else {
     model.formatter = new Bokeh.CustomJSTickFormatter({
       code: `return Backwater.tick(tick, ${JSON.stringify(axis.unit)}, "${axis.scale}")`,
@@ -65,31 +66,60 @@ function bounds(axis, values) {
   return [axis.start === null ? low : f(axis.start), axis.end === null ? high : f(axis.end)];
 }
 
-function drawLine(plot, chart, panel, line, number, base) {
-  const look = Backwater.schemes[line.name] ?? { colour: "#6b7785", dash: [] };
+// The colour of a line: its own as a part of a stack, else that of its scheme.
+const colourOf = (line) => line.colour ?? Backwater.schemes[line.name]?.colour ?? "#6b7785";
+
+// What of a panel is shown: the schemes that the reader left in, which in a stack are the ticks.
+function withoutHidden(chart, panel) {
+  if (chart.kind !== "stack")
+    return { ...panel, lines: panel.lines.filter((line) => !Backwater.hidden.has(line.name)) };
+  const kept = panel.x.ticks.filter(([, name]) => !Backwater.hidden.has(name));
+  const at = (line, x) => line.x.indexOf(x);
+  return {
+    ...panel,
+    x: { ...panel.x, ticks: kept.map(([, name], i) => [i, name]) },
+    lines: panel.lines.map((line) => ({
+      ...line, x: kept.map((_, i) => i), y: kept.map(([x]) => (at(line, x) < 0 ? 0 : line.y[at(line, x)])),
+    })),
+  };
+}
+
+// Bars side by side, a colour for each scheme; or upon each other, a colour for each part.
+function drawBars(plot, stacked, panel) {
+  const base = new Map();
+  const width = 0.8 / (stacked ? 1 : panel.lines.length);
+  panel.lines.forEach((line, number) => {
+    const left = stacked ? 0 : (number - (panel.lines.length - 1) / 2) * width;
+    const bottom = line.x.map((at) => (stacked ? base.get(at) ?? 0 : 0));
+    const top = line.y.map((value, i) => bottom[i] + value);
+    line.x.forEach((at, i) => base.set(at, top[i]));
+    plot.vbar({ x: line.x.map((at) => at + left), top, bottom, width: (stacked ? 0.8 : 0.92) * width,
+      fill_color: colourOf(line), line_color: null });
+  });
+}
+
+function drawLine(plot, chart, panel, line) {
+  const colour = colourOf(line);
   const x = line.x.map(forward(panel.x));
   const y = line.y.map(forward(panel.y));
-  const stroke = { line_color: look.colour, line_width: 1.8, line_dash: look.dash.map((d) => 1.8 * d) };
-  const made = [];
-  if (chart.kind === "bars") {
-    const width = 0.8 / (chart.stacked ? 1 : panel.lines.length);
-    const left = chart.stacked ? 0 : (number - (panel.lines.length - 1) / 2) * width;
-    const bottom = x.map((at) => (chart.stacked ? base.get(at) ?? 0 : 0));
-    const top = y.map((value, i) => bottom[i] + value);
-    x.forEach((at, i) => base.set(at, top[i]));
-    made.push(plot.vbar({ x: x.map((at) => at + left), top, bottom, width: 0.92 * width,
-      fill_color: look.colour, line_color: null }));
-    return made;
-  }
+  const dash = (Backwater.schemes[line.name]?.dash ?? []).map((d) => 1.8 * d);
+  const stroke = { line_color: colour, line_width: 1.8, line_dash: dash };
   if (line.low) {
-    made.push(plot.varea({ x, y1: line.low, y2: line.high, fill_color: look.colour, fill_alpha: 0.16 }));
-    made.push(plot.segment({ x0: x, x1: x, y0: line.low, y1: line.high, line_color: look.colour }));
+    plot.varea({ x, y1: line.low, y2: line.high, fill_color: colour, fill_alpha: 0.16 });
+    plot.segment({ x0: x, x1: x, y0: line.low, y1: line.high, line_color: colour });
   }
-  made.push(chart.kind === "step"
-    ? plot.step([x[0], ...x], [panel.y.start ?? 0, ...y], "after", stroke)
-    : plot.line(x, y, stroke));
-  if (chart.kind === "points") made.push(plot.scatter(x, y, { size: 5, color: look.colour }));
-  return made;
+  if (chart.kind === "step") plot.step([x[0], ...x], [panel.y.start ?? 0, ...y], "after", stroke);
+  else plot.line(x, y, stroke);
+  if (chart.kind === "points") plot.scatter(x, y, { size: 5, color: colour });
+}
+
+const isBars = (chart) => chart.kind === "bars" || chart.kind === "stack";
+
+// How high the bars of a stack are.
+function heights(lines) {
+  const sums = new Map();
+  for (const line of lines) line.x.forEach((at, i) => sums.set(at, (sums.get(at) ?? 0) + line.y[i]));
+  return [...sums.values()];
 }
 
 // The index of the value that holds at x: of a step the last one before, else the nearest.
@@ -100,23 +130,33 @@ function indexAt(line, x, kind, axis) {
     (Math.abs(f(at) - f(x)) < Math.abs(f(line.x[best]) - f(x)) ? i : best), 0);
 }
 
+// The name of a line beside its colour.
+function named(line) {
+  const entry = document.createElement("span");
+  const swatch = document.createElement("i");
+  swatch.style.background = colourOf(line);
+  entry.append(swatch, line.name);
+  return entry;
+}
+
 // The words below a panel: a legend, and with a position the value of each line there.
 function tell(readout, chart, panel, x) {
   readout.replaceChildren();
   const where = document.createElement("b");
-  if (x === null) where.textContent = chart.kind === "bars" ? "point at a bar" : "point at the curves";
+  if (x === null) where.textContent = isBars(chart) ? "point at a bar" : "point at the curves";
   else {
     const tick = panel.x.ticks.find(([at]) => at === x);
     where.textContent = tick ? tick[1] : `${panel.x.label.split(" (")[0]} ${Backwater.text(x, panel.x.unit)}`;
   }
   where.className = x === null ? "hint" : "";
   readout.append(where);
+  const stacked = chart.kind === "stack";
+  if (stacked && x !== null)
+    where.append(`: ${Backwater.text(heights(panel.lines)[x], panel.y.unit)} together`);
   for (const line of panel.lines) {
-    if (Backwater.hidden.has(line.name)) continue;
-    const entry = document.createElement("span");
-    const swatch = document.createElement("i");
-    swatch.style.background = Backwater.schemes[line.name]?.colour ?? "#6b7785";
-    entry.append(swatch, line.name);
+    // The parts of a stack are named once, above its panels; the smallest are in the table.
+    if (stacked && !(line.y[x] >= 0.005 * heights(panel.lines)[x])) continue;
+    const entry = named(line);
     if (x !== null) {
       const i = indexAt(line, x, chart.kind, panel.x);
       const value = document.createElement("output");
@@ -129,33 +169,37 @@ function tell(readout, chart, panel, x) {
   }
 }
 
-function drawPanel(chart, panel, box, height) {
-  const shown = panel.lines.filter((line) => !Backwater.hidden.has(line.name));
-  const xs = panel.lines.flatMap((line) => line.x);
-  const ys = panel.lines.flatMap((line) => [...line.y, ...(line.low ?? []), ...(line.high ?? [])]);
-  const bars = chart.kind === "bars";
-  const [x0, x1] = bars ? [Math.min(...xs) - 0.55, Math.max(...xs) + 0.55] : bounds(panel.x, xs);
+function drawPanel(chart, whole, box, count, last) {
+  const panel = withoutHidden(chart, whole);
+  const bars = isBars(chart);
+  // Axes stay when schemes come and go, but where the schemes are the axis.
+  const { lines } = chart.kind === "stack" ? panel : whole;
+  const xs = lines.flatMap((line) => line.x);
+  const ys = chart.kind === "stack" ? heights(lines)
+    : lines.flatMap((line) => [...line.y, ...(line.low ?? []), ...(line.high ?? [])]);
+  const [x0, x1] = bars && xs.length ? [Math.min(...xs) - 0.55, Math.max(...xs) + 0.55] : bounds(panel.x, xs);
   const [y0, y1] = bounds(panel.y, ys);
   const plot = Bokeh.Plotting.figure({
-    height, sizing_mode: "stretch_width", output_backend: "svg",
+    height: chart.column ? (last ? 190 : 150) : count > 1 ? 300 : 340, sizing_mode: "stretch_width", output_backend: "svg",
     x_axis_type: panel.x.scale === "log" ? "log" : "linear",
     y_axis_type: panel.y.scale === "log" ? "log" : "linear",
     x_range: new Bokeh.Range1d({ start: x0, end: x1 }),
     y_range: new Bokeh.Range1d({ start: y0, end: y1 }),
-    tools: "pan,box_zoom,reset,save", toolbar_location: "right",
-    active_drag: "box_zoom",
+    tools: chart.column ? "xpan,xbox_zoom,reset,save" : "pan,box_zoom,reset,save", toolbar_location: "right",
+    active_drag: chart.column ? "xbox_zoom" : "box_zoom",
     background_fill_color: null, border_fill_color: null, outline_line_color: null,
-    min_border_right: 12,
+    min_border_right: 12, min_border_left: chart.column ? 80 : undefined,
   });
   plot.toolbar.logo = null;
   plot.toolbar.autohide = true;
-  dressAxis(plot.xaxes[0], panel.x);
-  dressAxis(plot.yaxes[0], panel.y);
+  dressAxis(plot.xaxes[0], panel.x, count);
+  dressAxis(plot.yaxes[0], panel.y, count);
   for (const [grid, axis] of [[plot.xgrids[0], plot.xaxes[0]], [plot.ygrids[0], plot.yaxes[0]]])
     Object.assign(grid, { grid_line_color: "#dfe4ea", ticker: axis.ticker });
   if (bars) plot.xgrids[0].grid_line_color = null;
-  const base = new Map();
-  shown.forEach((line, number) => drawLine(plot, { ...chart }, { ...panel, lines: shown }, line, number, base));
+  if (chart.column && !last) plot.xaxes[0].visible = false;
+  if (bars) drawBars(plot, chart.kind === "stack", panel);
+  else for (const line of panel.lines) drawLine(plot, chart, panel, line);
 
   const holder = document.createElement("div");
   holder.className = "panel";
@@ -187,8 +231,17 @@ function drawPanel(chart, panel, box, height) {
     if (x !== null) cross.location = forward(panel.x)(x);
     tell(readout, chart, panel, x);
   };
-  plot.on_event("mousemove", (event) => point(backward(panel.x)(event.x)));
-  plot.on_event("mouseleave", () => point(null));
+  box.points.push(point);
+  if (chart.column) {
+    // All show the same part of time.
+    box.ranges.push(plot.x_range);
+    plot.x_range.change.connect(() => {
+      for (const other of box.ranges) other.setv({ start: plot.x_range.start, end: plot.x_range.end });
+    });
+  }
+  const all = (x) => (chart.column ? box.points.forEach((other) => other(x)) : point(x));
+  plot.on_event("mousemove", (event) => all(backward(panel.x)(event.x)));
+  plot.on_event("mouseleave", () => all(null));
   let stop = -1;
   picture.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -196,8 +249,11 @@ function drawPanel(chart, panel, box, height) {
     event.preventDefault();
     const stride = event.shiftKey ? 1 : Math.max(1, Math.round(stops.length / 40));
     stop = Math.min(Math.max(stop + step * stride, 0), stops.length - 1);
-    point(stops[stop]);
+    all(stops[stop]);
   });
+  // Room for the values, so that what is below does not move when they come.
+  if (stops.length) tell(readout, chart, panel, stops[Math.floor(stops.length / 2)]);
+  readout.style.minHeight = `${readout.offsetHeight}px`;
   point(null);
   return Bokeh.Plotting.show(plot, picture);
 }
@@ -211,8 +267,17 @@ Backwater.drawChart = (chart) => {
     const panels = chart.views[select ? Number(select.value) : 0];
     for (const view of box.views ?? []) view.model.document?.clear();
     box.replaceChildren();
-    box.style.setProperty("--panels", panels.length);
-    return Promise.all(panels.map((panel) => drawPanel(chart, panel, box, panels.length > 1 ? 300 : 340)))
+    if (chart.kind === "stack") {
+      const parts = new Map(panels.flatMap((panel) => panel.lines).map((line) => [line.name, line]));
+      const legend = document.createElement("p");
+      legend.className = "readout legend";
+      legend.append(...[...parts.values()].map(named));
+      box.append(legend);
+    }
+    [box.points, box.ranges] = [[], []];
+    box.style.setProperty("--panels", chart.column ? 1 : panels.length);
+    return Promise.all(panels.map((panel, i) =>
+      drawPanel(chart, panel, box, chart.column ? 1 : panels.length, i === panels.length - 1)))
       .then((views) => { box.views = views; box.dataset.drawn = chart.key; });
   };
   select?.addEventListener("change", draw);

@@ -2,14 +2,15 @@
 
 A chart has one or several views, of which the reader chooses one; a view has panels side by side;
 a panel has lines. A line has the name of a scheme, whose colour and dashes are the same on the
-whole page. What a chart shows is also told by a table, for readers without eyes or scripts.
+whole page. In a stack a line is a part, with a colour of its own, and the ticks are schemes. What a
+chart shows is also told by a table, for readers without eyes or scripts.
 """
 
 from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from backwater.curves import Array, styles
 
 Scale = Literal["linear", "log", "log1p"]
-Kind = Literal["line", "step", "bars", "points"]
+Kind = Literal["line", "step", "bars", "points", "stack"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +51,23 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Values ``y`` at ``x``, in the units of the axes; ``low`` and ``high`` bound a band."""
+    """Values ``y`` at ``x``, in the units of the axes; ``low`` and ``high`` bound a band.
+
+    ``colour`` is that of a part of a stack; other lines have the colour of their scheme.
+    """
 
     name: str
     x: Array | Sequence[float]
     y: Array | Sequence[float]
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
+    colour: str | None = None
 
     def data(self) -> dict[str, Any]:
         """Return what the scripts read."""
-        found = {"name": self.name, "x": numbers(self.x), "y": numbers(self.y)}
+        found: dict[str, Any] = {"name": self.name, "x": numbers(self.x), "y": numbers(self.y)}
+        if self.colour is not None:
+            found["colour"] = self.colour
         if self.low is not None and self.high is not None:
             found |= {"low": numbers(self.low), "high": numbers(self.high)}
         return found
@@ -103,7 +110,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A figure with its title and caption; without views the sentence stands in its place."""
+    """A figure with its title and caption; without views the sentence stands in its place.
+
+    In a ``column`` panels stand below each other over a common x axis, and are read together.
+    """
 
     key: str
     title: str
@@ -113,7 +123,7 @@ class Chart:
     choice: str = "Show"
     table: Table | None = None
     nothing: str = "There is nothing to show."
-    stacked: bool = field(default=False)
+    column: bool = False
 
     def data(self) -> dict[str, Any]:
         """Return what the scripts read."""
@@ -121,7 +131,7 @@ class Chart:
             "key": self.key,
             "kind": self.kind,
             "title": self.title,
-            "stacked": self.stacked,
+            "column": self.column,
             "views": [[panel.data() for panel in view.panels] for view in self.views],
         }
 

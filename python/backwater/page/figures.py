@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -15,11 +15,14 @@ from backwater.units import bytes_text
 if TYPE_CHECKING:
     from backwater.results import Run
 
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+
 POINTS = 260
 """Points of a distribution; more lie where few values do."""
 
 MOMENTS = 400
-"""Points of a line over time, each the largest value of its part."""
+"""Points of a line over time."""
 
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0)
 """Quantiles of the tables below distributions."""
@@ -28,45 +31,59 @@ SMALL, LARGE = 10_000, 1_000_000
 """Flows of at most the first are short, of more than the second long, bytes: as in summaries."""
 
 
+SLOWEST = 25
+"""Flows of each scheme that the page lists."""
+
+
 class Flows:
-    """What figures need of a run's measured flows, read once: those of incasts stand apart."""
+    """What a page needs of a run's measured flows, read once: those of incasts stand apart."""
 
     def __init__(self, run: Run) -> None:
         import polars as pl
 
+        is_incast = pl.col("incast")
+        # Seven digits are more than a page shows, and are sorted in half of the time.
+        slowdown = pl.col("slowdown").cast(pl.Float32)
+        rest = run.measured_flows(["bytes", slowdown], ~is_incast)
         fct = (pl.col("received_ps") - pl.col("start_ps")).alias("fct_ps")
-        table = run.measured_flows(["bytes", "slowdown", "incast", fct])
-        rest = table.filter(~pl.col("incast"))
-        incast = table.filter(pl.col("incast"))
-        self.sizes: Array = rest["bytes"].to_numpy()
-        self.slowdowns: Array = rest["slowdown"].to_numpy()
-        self.incast_slowdowns: Array = np.sort(incast["slowdown"].to_numpy())
+        incast = run.measured_flows([slowdown, fct], is_incast)
+        self.by_size = curves.by_size(rest["bytes"].to_numpy(), rest["slowdown"].to_numpy())
         self.incast_fct_us: Array = np.sort(incast["fct_ps"].to_numpy() / 1e6)
-
-    def least_of_worst(self, number: int) -> float:
-        """Return the slowdown that only about this many flows exceed."""
-        together = np.concatenate([self.slowdowns, self.incast_slowdowns[-number:]])
-        at = len(together) - min(number, len(together))
-        return float(np.partition(together, at)[at]) if len(together) else 0.0
-
-    def classes(self) -> dict[str, Array]:
-        """Return the sorted slowdowns of each class of flows, by its name."""
-        parts = [
-            np.sort(self.slowdowns[chosen])
-            for chosen in (
-                self.sizes <= SMALL,
-                (self.sizes > SMALL) & (self.sizes <= LARGE),
-                self.sizes > LARGE,
-            )
-        ]
+        parts = np.split(
+            self.by_size.values, np.searchsorted(self.by_size.sizes, [SMALL, LARGE], side="right")
+        )
+        parts = [np.sort(part) for part in parts]
         # Merging sorted parts is quicker than sorting all of them.
         everything = np.sort(np.concatenate(parts), kind="stable")
         names = ("short, up to 10 KB", "medium", "long, above 1 MB")
-        return {
+        self.classes: dict[str, Array] = {
             "all but incasts": everything,
             **dict(zip(names, parts, strict=True)),
-            "incast": self.incast_slowdowns,
+            "incast": np.sort(incast["slowdown"].to_numpy()),
         }
+        """Sorted slowdowns by class of flows."""
+        least = np.sort([*everything[-SLOWEST:], *self.classes["incast"][-SLOWEST:]])[-SLOWEST:]
+        self.slowest: list[dict[str, Any]] = []
+        if len(least):
+            columns = "id", "source", "src", "dst", "bytes", "start_ps", "received_ps", "slowdown"
+            worst = run.measured_flows(columns, slowdown >= float(least[0]))
+            worst = worst.sort("slowdown", "id", descending=[True, False])
+            self.slowest = worst.head(SLOWEST).to_dicts()
+
+
+def read(runs: Runs) -> dict[str, Flows]:
+    """Read the flows of several runs at a time: to sort them is most of a page's work."""
+    return _at_once(Flows, runs)
+
+
+def _at_once(work: Callable[[_In], _Out], items: Mapping[str, _In]) -> dict[str, _Out]:
+    """Do the same for several items on as many threads as there are processors, up to four."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from backwater.simulate import processors
+
+    with ThreadPoolExecutor(min(processors(), 4)) as pool:
+        return dict(zip(items, pool.map(work, items.values()), strict=True))
 
 
 def charts(runs: Runs, flows: Mapping[str, Flows]) -> list[Chart]:
@@ -74,29 +91,33 @@ def charts(runs: Runs, flows: Mapping[str, Flows]) -> list[Chart]:
     return [
         slowdown(flows),
         classes(flows),
+        *blame(runs),
         incast(flows),
         buffer(runs),
-        buffer_over_time(runs),
+        timeline(runs),
         pauses(runs),
         active(runs),
-        *blame(runs),
     ]
 
 
 def slowdown(flows: Mapping[str, Flows]) -> Chart:
     """FCT slowdown against flow size, by several statistics; incast flows excluded."""
-    edges = curves.equal_count_edges([one.sizes for one in flows.values()])
+    edges = curves.equal_count_edges([one.by_size for one in flows.values()])
     found: dict[str, list[Line]] = {statistic: [] for statistic in STATISTICS}
     cells: dict[int, dict[str, str]] = {}
-    for name, one in flows.items():
-        bins = curves.in_bins(one.sizes, one.slowdowns, edges) if len(edges) > 1 else []
-        x = [size for size, _ in bins]
-        for statistic, take in STATISTICS.items():
-            found[statistic].append(Line(name, x, [take(values) for _, values in bins]))
-        for size, values in bins:
-            middle, tail = (STATISTICS[s](values) for s in ("median", "99th percentile"))
+
+    def in_bins(one: Flows) -> list[tuple[float, dict[str, float]]]:
+        return [
+            (size, {statistic: take(values) for statistic, take in STATISTICS.items()})
+            for size, values in curves.in_bins(one.by_size, edges)
+        ]
+
+    for name, bins in _at_once(in_bins, flows).items():
+        for statistic, lines in found.items():
+            lines.append(Line(name, [size for size, _ in bins], [of[statistic] for _, of in bins]))
+        for size, of in bins:
             at = cells.setdefault(int(np.searchsorted(edges, size)), {})
-            at[name] = f"{middle:.4g}, {tail:.4g}"
+            at[name] = f"{of['median']:.4g}, {of['99th percentile']:.4g}"
 
     def panel(statistic: str, highest: float) -> Panel:
         y = Axis("FCT slowdown", "log", start=1, end=max(2.0, highest * 1.1))
@@ -134,7 +155,7 @@ def classes(flows: Mapping[str, Flows]) -> Chart:
     found: dict[str, list[Line]] = {}
     quantiles: dict[str, dict[str, Array]] = {}
     for name, one in flows.items():
-        for label, values in one.classes().items():
+        for label, values in one.classes.items():
             found.setdefault(label, []).append(Line(name, *_distribution(values)))
             quantiles.setdefault(label, {})[name] = values
     views = [
@@ -176,14 +197,13 @@ def incast(flows: Mapping[str, Flows]) -> Chart:
 
 def buffer(runs: Runs) -> Chart:
     """Distribution of the switches' buffer occupancy over probes, tiers apart."""
-    tiers = curves.tiers_probed(runs)
     samples = {
-        (tier, name): np.sort(curves.buffer_samples(run, tier))
-        for tier in tiers
-        for name, run in runs.items()
+        (tier, name): np.sort(values)
+        for tier, by_run in curves.buffer_samples(runs).items()
+        for name, values in by_run.items()
     }
     panels = []
-    for tier in tiers:
+    for tier in dict.fromkeys(tier for tier, _ in samples):
         lines = [Line(name, *_distribution(samples[tier, name] / 1e6)) for name in runs]
         x = Axis("buffer occupancy of a switch (MB)", unit="MB", start=0)
         panels.append(Panel(f"{tier} switches", x, _share_axis(lines, "probes"), lines))
@@ -198,39 +218,70 @@ def buffer(runs: Runs) -> Chart:
     )
 
 
-def buffer_over_time(runs: Runs) -> Chart:
-    """Bytes in the fullest switch of each tier over time."""
-    import polars as pl
-
+def timeline(runs: Runs) -> Chart:
+    """Show runs over time: flows under way, pauses in force, the fullest switch of each tier."""
     end_ps = max(run.summary["end_ps"] for run in runs.values())
     step_ps = max(-(-end_ps // MOMENTS), 1)
-    found: dict[str, list[Line]] = {}
+    panels: dict[str, Panel] = {}
     rows = []
-    for name, run in runs.items():
-        for tier in run.summary["tiers"]:
-            table = (
-                run.queues.filter(pl.col("tier").cast(pl.String) == tier)
-                .group_by(pl.col("at_ps") // step_ps * step_ps)
-                .agg(pl.col("used_bytes").max())
-                .sort("at_ps")
-            )
-            if not table.height:
-                continue
-            at, used = table["at_ps"].to_numpy() / 1e9, table["used_bytes"].to_numpy()
-            found.setdefault(tier, []).append(Line(name, at, used / 1e6))
-            most = int(used.argmax())
-            rows.append([tier, name, bytes_text(used[most]), f"{at[most]:.4g} ms"])
-    x, y = Axis("time (ms)", unit="ms", start=0), Axis("fullest switch (MB)", unit="MB", start=0)
-    panels = [Panel(f"{tier} switches", x, y, lines) for tier, lines in found.items()]
+    x = Axis("time (ms)", unit="ms", start=0, end=end_ps / 1e9)
+    for name, courses in _at_once(lambda run: _courses(run, step_ps), runs).items():
+        for title, (y, at_ms, values) in courses.items():
+            lines = panels.setdefault(title, Panel(title, x, y, [])).lines
+            panels[title] = Panel(title, x, y, [*lines, Line(name, at_ms, values)])
+            most = int(values.argmax())
+            rows.append([title, name, f"{values[most]:.4g} {y.unit}", f"{at_ms[most]:.4g} ms"])
+    shown = [p for p in panels.values() if any(np.any(line.y) for line in p.lines)]
     return Chart(
-        "buffer-over-time",
-        "Buffer occupancy over time",
-        "The fullest switch of a tier; over the whole run, with the time after the last arrival "
-        "in which what is left is sent.",
-        views=[View("", panels)] if panels else [],
-        table=Table(("tier", "scheme", "most", "first at"), rows),
-        nothing="No buffer was probed.",
+        "timeline",
+        "The run over time",
+        "Flows that have started and whose last byte has not arrived; pauses of PFC in force (a "
+        "port and class each); and the fullest switch of a tier, as probes saw it. Over the whole "
+        "run, with the time after the last arrival in which what is left is sent.",
+        views=[View("", shown)] if shown else [],
+        table=Table(("", "scheme", "most", "first at"), rows),
+        nothing="Nothing happened.",
+        column=True,
     )
+
+
+_Course = tuple[Axis, Array, Array]
+"""A quantity over time: its axis, milliseconds, values."""
+
+
+def _courses(run: Run, step_ps: int) -> dict[str, _Course]:
+    """Return what a timeline shows of a run, in steps of this length."""
+    import polars as pl
+
+    steps = -(-run.summary["end_ps"] // step_ps)
+    ends_ms = np.arange(1, steps + 1) * step_ps / 1e9
+
+    def in_steps(times: Array) -> Array:
+        return np.bincount(times.astype(np.int64) // step_ps, minlength=steps)[:steps]
+
+    flows = run.select_flows(["start_ps", "received_ps"])
+    started = in_steps(flows["start_ps"].to_numpy()).cumsum()
+    ended = in_steps(flows["received_ps"].drop_nulls().to_numpy()).cumsum()
+    found: dict[str, _Course] = {
+        "flows under way": (Axis("flows", start=0), ends_ms, started - ended)
+    }
+    held = run.pauses.select(pl.col("from_ps", "to_ps").cast(pl.Int64))
+    pieces = curves.divided(held["from_ps"].to_numpy(), held["to_ps"].to_numpy(), steps, step_ps)
+    in_force = np.bincount(pieces.frame, pieces.share, steps)
+    found["pauses of PFC"] = (Axis("in force", start=0), ends_ms, in_force)
+    probed = (
+        run.queues.group_by(pl.col("tier").cast(pl.String), pl.col("at_ps") // step_ps * step_ps)
+        .agg(pl.col("used_bytes").max())
+        .sort("at_ps")
+        .partition_by("tier", as_dict=True)
+    )
+    for tier in run.summary["tiers"]:
+        if (tier,) in probed:
+            table = probed[(tier,)]
+            y = Axis("MB", unit="MB", start=0)
+            used = table["used_bytes"].to_numpy() / 1e6
+            found[f"fullest {tier} switch"] = (y, table["at_ps"].to_numpy() / 1e9, used)
+    return found
 
 
 def pauses(runs: Runs) -> Chart:
@@ -284,46 +335,48 @@ def active(runs: Runs) -> Chart:
 
 
 def blame(runs: Runs) -> list[Chart]:
-    """Where the time of slow flows went, by class; no chart where no run recorded it."""
-    from backwater.blame import CLASSES, GROUPS, is_recorded, slow
+    """Where the time of slow flows went, by class and scheme; no chart where none recorded it."""
+    from backwater.blame import GROUPS, is_recorded, named, slow_by_class
 
-    slows = {name: slow(run) for name, run in runs.items() if is_recorded(run)}
-    rows = {
-        (row["size_class"], name): row
-        for name, table in slows.items()
-        for row in table.iter_rows(named=True)
-    }
-    views = []
-    for size_class in CLASSES:
-        found = {name: rows[size_class, name] for name in slows if (size_class, name) in rows}
-        groups = [
-            g for g in GROUPS if any(row[g] >= 0.005 * row["fct_ps"] for row in found.values())
-        ]
-        lines = [
-            Line(name, list(range(len(groups))), [row[g] / 1e6 for g in groups])
-            for name, row in found.items()
-        ]
-        x = Axis("what their time went to", ticks=list(enumerate(groups)))
-        y = Axis("mean time of slow flows (µs)", unit="µs", start=0)
-        if groups:
-            views.append(View(f"{size_class} flows", [Panel("", x, y, lines)]))
+    recorded = {name: run for name, run in runs.items() if is_recorded(run)}
+    found = slow_by_class(recorded)
+    parts = named(found)
+    panels = [_spent(f"{size_class} flows", rows, parts) for size_class, rows in found.items()]
+    views = [View(panel.title, [panel]) for panel in panels]
+    if len(views) > 1:
+        views.insert(0, View("all", panels))
     table = [
         [f"{size_class} flows", name, f"{row['fct_ps'] / 1e6:.4g} µs"]
         + [f"{row[g] / 1e6:.4g}" for g in GROUPS]
-        for (size_class, name), row in sorted(rows.items(), key=lambda at: CLASSES.index(at[0][0]))
+        for size_class, rows in found.items()
+        for name, row in rows.items()
     ]
     chart = Chart(
         "blame",
         "Where the slow flows' time went",
         "Flows at or above the 99th percentile of the slowdown of their class: what their "
-        "completion time consisted of, on average. The parts of a scheme add up to its mean time.",
-        "bars",
+        "completion time consisted of, on average. The parts of a bar add up to the mean time of "
+        "these flows.",
+        "stack",
         views,
         "Size class",
         Table(("flows", "scheme", "mean time", *(f"{g} (µs)" for g in GROUPS)), table),
         "No flow finished in the measured time.",
     )
-    return [chart] if slows else []
+    return [chart] if recorded else []
+
+
+def _spent(title: str, rows: Mapping[str, Mapping[str, float]], named: Sequence[str]) -> Panel:
+    """Stack what the slow flows of a class spent their time on: named parts, and all the others."""
+    from backwater.blame import COLOURS
+
+    places = list(range(len(rows)))
+    us = {group: np.array([row[group] / 1e6 for row in rows.values()]) for group in COLOURS}
+    lines = [Line(group, places, us[group], colour=COLOURS[group]) for group in named]
+    rest = np.sum([spent for group, spent in us.items() if group not in named], axis=0)
+    lines.append(Line("the rest", places, rest, colour="#e4e8ed"))
+    x = Axis("scheme", ticks=list(enumerate(rows)))
+    return Panel(title, x, Axis("mean time of slow flows (µs)", unit="µs", start=0), lines)
 
 
 def _distribution(ordered: Array) -> tuple[Array, Array]:

@@ -86,16 +86,17 @@ Backwater.drawNetwork = (net) => {
     switches.data = { ...switches.data, fill: held.map((b) => heat(b / (run.most_bytes || 1))),
       words: held.map((b) => Backwater.text(b, "bytes")) };
 
+    const busyOf = (i) => run.used[(run.used_over_time ? frame * net.links.length : 0) + i] / 200;
     const paused = (i) => (run.paused ? run.paused[frame * net.links.length + i] / 200 : 0);
     const colour = [], width = [], words = [], trees = new Map();
     let waiting = 0;
     net.links.forEach((_, i) => {
       const share = paused(i);
-      const busy = run.used[i] / 200;
+      const busy = busyOf(i);
       const root = run.root?.[frame * net.links.length + i] ?? 0;
       words.push([share ? `paused ${Backwater.text(share, "share")} of this time` : "not paused",
         root && run.roots[root - 1] ? `for ${run.roots[root - 1].join(" → ")}` : "",
-        `busy ${Backwater.text(busy, "share")} of the run`].filter(Boolean).join(", "));
+        `busy ${Backwater.text(busy, "share")} of ${run.used_over_time ? "this time" : "the run"}`].filter(Boolean).join(", "));
       if (share) waiting += 1;
       if (share && root) trees.set(root, (trees.get(root) ?? 0) + 1);
       if (shows.value === "used") {
@@ -112,10 +113,13 @@ Backwater.drawNetwork = (net) => {
       .filter(([b]) => b > 0).slice(0, 4).map(([b, name]) => `${name} ${Backwater.text(b, "bytes")}`);
     const largest = [...trees].sort(([, a], [, b]) => b - a).slice(0, 3)
       .map(([root, ports]) => `${run.roots[root - 1]?.join(" → ") ?? "others"} holds ${ports}`);
+    const busiest = net.links.map((_, i) => [busyOf(i), i]).sort(([a], [b]) => b - a)
+      .filter(([b]) => b > 0).slice(0, 3).map(([b, i]) => `${line.from[i]} → ${line.to[i]} ${Backwater.text(b, "share")}`);
     told.words.textContent = over ? "" : [
       fullest.length ? `Fullest buffers: ${fullest.join(", ")}.` : "All buffers are empty.",
       waiting ? `PFC holds ${waiting} of ${net.links.length} ports.` : "PFC holds no port.",
       largest.length ? `Congested ports: ${largest.join(", ")}.` : "",
+      run.used_over_time && busiest.length ? `Busiest links: ${busiest.join(", ")}.` : "",
     ].join(" ");
   };
 
@@ -123,6 +127,7 @@ Backwater.drawNetwork = (net) => {
     const run = runs[scheme.value];
     figure.querySelector(".most").textContent = Backwater.text(run.most_bytes, "bytes");
     shows.querySelector("[value=trees]").disabled = !run.root;
+    shows.querySelector("[value=used]").textContent = run.used_over_time ? "utilisation" : "utilisation over the run";
     if (shows.value === "trees" && !run.root) shows.value = "paused";
     show();
   };

@@ -1,19 +1,22 @@
 """The network over time, for the page: what switches hold, which links are busy or paused and why.
 
 All runs share one picture and one division of time into frames. What a run recorded besides
-(``[record]``) is shown where it is there: pause trees need ``pauses``.
+(``[record]``) is shown where it is there: pause trees need ``pauses``, the utilisation of links
+over time needs ``utilisation``; without it the picture has that of the whole run.
 """
 
 from __future__ import annotations
 
 import base64
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from backwater.curves import Array, in_order
+from backwater.campaign import quantity
+from backwater.curves import Array, divided, in_order
 
 if TYPE_CHECKING:
     import polars
@@ -80,7 +83,7 @@ def gather(runs: Mapping[str, Run]) -> dict[str, Any] | None:
             name: {
                 "end_ms": run.summary["end_ps"] / 1e9,
                 **_buffers(run, layout, switches, frames, frame_ps),
-                "used": _packed(_whole_run(run, layout)[None] * 200, "u1"),
+                **_utilisation(run, layout, frames, frame_ps),
                 **_pauses(run, layout, frames, frame_ps),
             }
             for name, run in runs.items()
@@ -145,17 +148,25 @@ def _buffers(
     }
 
 
-def _whole_run(run: Run, layout: Layout) -> Array:
-    """Share of a link's time that it sent, over the whole run."""
-    used = np.zeros(len(layout.links))
-    table = run.ports
-    seconds = run.summary["end_ps"] / 1e12
-    shares = (
-        table["tx_bytes"].to_numpy() * 8 / np.maximum(table["rate_bps"].to_numpy() * seconds, 1)
-    )
+def _utilisation(run: Run, layout: Layout, frames: int, frame_ps: int) -> dict[str, Any]:
+    """Share of each frame that each link sent, or of the whole run where only that is known."""
+    if not (run.path / "utilisation.parquet").exists():
+        table = run.ports
+        bits = table["tx_bytes"].to_numpy() * 8
+        most = table["rate_bps"].to_numpy() * (run.summary["end_ps"] / 1e12)
+        used = np.zeros((1, len(layout.links)))
+        place = _port_places(table, layout)
+        used[0, place[place >= 0]] = (bits / np.maximum(most, 1))[place >= 0]
+        return {"used": _packed(used * 200, "u1"), "used_over_time": False}
+    table = run.table("utilisation")
+    every = quantity.number(tomllib.loads(run.resolved)["record"]["utilisation"]["every"]) or 1
     place = _port_places(table, layout)
-    used[place[place >= 0]] = shares[place >= 0]
-    return used
+    end = table["at_ps"].to_numpy().astype(np.int64)[place >= 0]
+    pieces = divided(end - int(every), end, frames, frame_ps)
+    busy = table["busy_ps"].to_numpy()[place >= 0] / every
+    used = np.zeros((frames, len(layout.links)))
+    np.add.at(used, (pieces.frame, place[place >= 0][pieces.row]), pieces.share * busy[pieces.row])
+    return {"used": _packed(used.clip(max=1) * 200, "u1"), "used_over_time": True}
 
 
 def _pauses(run: Run, layout: Layout, frames: int, frame_ps: int) -> dict[str, Any]:
@@ -169,21 +180,13 @@ def _pauses(run: Run, layout: Layout, frames: int, frame_ps: int) -> dict[str, A
     place = place[known]
     start = table["from_ps"].to_numpy()[known].astype(np.int64)
     end = table["to_ps"].to_numpy()[known].astype(np.int64)
-    first, last = start // frame_ps, np.maximum(end - 1, start) // frame_ps
-    spans = last - first + 1
-    row = np.repeat(np.arange(len(start)), spans)
-    frame = first[row] + np.arange(len(row)) - np.repeat(spans.cumsum() - spans, spans)
-    within = frame < frames
-    row, frame = row[within], frame[within]
-    overlap = np.minimum(end[row], (frame + 1) * frame_ps) - np.maximum(
-        start[row], frame * frame_ps
-    )
-    np.add.at(paused, (frame, place[row]), overlap / frame_ps)
+    pieces = divided(start, end, frames, frame_ps)
+    np.add.at(paused, (pieces.frame, place[pieces.row]), pieces.share)
     found: dict[str, Any] = {"paused": _packed(paused.clip(max=1) * 200, "u1")}
     root, names = _roots(run, table, known)
     if root is not None:
         colour = np.zeros((frames, len(layout.links)), dtype=int)
-        colour[frame, place[row]] = root[row]
+        colour[pieces.frame, place[pieces.row]] = root[pieces.row]
         found |= {"root": _packed(colour, "u1"), "roots": names}
     return found
 
