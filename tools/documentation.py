@@ -190,22 +190,34 @@ def gallery() -> str:
     """Show all figures with the number of their claims that hold."""
     lines = ["# Figures", ""]
     lines += [
-        "Every figure of the four papers that a simulator can reproduce. Under each picture: how "
-        "many of the paper's statements that a program can check hold here. A statement that "
-        "differs is a result too; the page behind the picture says by how much, and why where the "
-        "cause is known. `backwater paper NAME` makes a figure again.",
+        "Every figure of the four papers that a simulator can reproduce, and some of others. Under "
+        "each picture: how many of the paper's statements that a program can check hold here. A "
+        "statement that differs is a result too; the page behind the picture says by how much, and "
+        "why where the cause is known. `backwater paper NAME` makes a figure again.",
         "",
     ]
-    for folder in sorted((ROOT / "docs/figures").iterdir()):
-        figures = sorted(folder.glob("*.json")) if folder.is_dir() else []
-        if figures:
-            lines += [f"## {_PAPERS.get(folder.name, folder.name)}", "", '<div class="gallery">']
-            lines += [_card(folder.name, path) for path in figures]
-            lines += ["</div>", ""]
+    for folder, name in _PAPERS.items():
+        figures = sorted((ROOT / "docs/figures" / folder).glob("*.json"), key=_as_in_the_paper)
+        lines += [f"## {name}", "", '<div class="gallery">']
+        lines += [_card(folder, path) for path in figures]
+        lines += ["</div>", ""]
     return "\n".join(lines)
 
 
-_PAPERS = {"hpcc": "HPCC", "bfc": "BFC", "floodgate": "Floodgate", "spfc": "SPFC"}
+_PAPERS = {
+    "hpcc": "HPCC",
+    "bfc": "BFC",
+    "floodgate": "Floodgate",
+    "spfc": "SPFC",
+    "swift": "Swift",
+    "powertcp": "PowerTCP",
+}
+"""Folders of docs/figures, in the order of the gallery."""
+
+
+def _as_in_the_paper(path: Path) -> tuple[bool, str]:
+    """Put the paper's figures and tables before our own."""
+    return not path.stem.startswith(("fig", "table")), path.stem
 
 
 def _card(paper: str, path: Path) -> str:

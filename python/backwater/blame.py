@@ -174,12 +174,21 @@ def is_recorded(run: Run) -> bool:
 
 def require(run: Run) -> None:
     """Raise :class:`~backwater.errors.RunError`, with what to do, where it did not."""
-    if not is_recorded(run):
-        raise RunError(
-            f"{run.path}: it was not recorded where the time of its flows went; record it by\n"
-            f"  backwater run {run.path / 'resolved.toml'} --set '{RECORD}' -o {again(run)}\n"
-            f"which gives the same run, or by `backwater explain {run.path} --record`"
-        )
+    require_all({run.scheme: run}, run.path)
+
+
+def require_all(runs: Mapping[str, Run], path: Path) -> None:
+    """Do so for the runs of a directory, which is where the user found them."""
+    missing = [run for run in runs.values() if not is_recorded(run)]
+    if not missing:
+        return
+    first = missing[0]
+    raise RunError(
+        f"{path}: it was not recorded where the time of flows went; record it by\n"
+        f"  backwater explain {path} --record\n"
+        "which gives the same runs beside these, or when you run a scenario, such as by\n"
+        f"  backwater run {first.path / 'resolved.toml'} --set '{RECORD}' -o {again(first)}"
+    )
 
 
 def again(run: Run) -> Path:

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from backwater.progress import facts
-from backwater.tables import ROWS, best, text
+from backwater.tables import best, rows_of, text
 
 if TYPE_CHECKING:
     from backwater.results import Run
@@ -25,7 +25,7 @@ def table(runs: Mapping[str, Run], failed: Mapping[str, str] | None = None) -> s
     summaries = {name: run.summary for name, run in runs.items()}
     heads = "".join(f"<th {_RIGHT}>{html.escape(name)}</th>" for name in runs)
     lines = [f"<table><thead><tr><th></th>{heads}</tr></thead><tbody>"]
-    for group, rows in groupby(ROWS, key=lambda row: row.group):
+    for group, rows in groupby(rows_of(summaries.values()), key=lambda row: row.group):
         lines.append(f'<tr><th {_LEFT} colspan="{len(runs) + 1}">{html.escape(group)}</th></tr>')
         for row in rows:
             if row.key == "digest":

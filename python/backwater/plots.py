@@ -2,11 +2,12 @@
 
 Every function takes runs by scheme and returns a matplotlib figure. A scheme has the same colour
 and line in every figure; lines carry their names. Where there is nothing to show, the figure says
-so in words.
+so in words. In a notebook a figure shows itself.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,6 +27,15 @@ __all__ = ["Plots", "Style", "styles"]
 INK = "#1f2933"
 MUTED = "#6b7785"
 GRID = "#e4e8ed"
+
+
+class Picture(Figure):
+    """A figure that shows itself in a notebook."""
+
+    def _repr_png_(self) -> bytes:
+        file = io.BytesIO()
+        self.savefig(file, format="png", dpi=100)
+        return file.getvalue()
 
 
 class Plots:
@@ -223,7 +233,7 @@ def blame(runs: Runs, percentile: float = 99) -> Figure:
 
 
 def _figure(panels: int, y_label: str, height: float) -> tuple[Figure, list[Axes]]:
-    figure = Figure(figsize=(10.2, height))
+    figure = Picture(figsize=(10.2, height))
     figure.set_layout_engine("constrained", w_pad=0.08)
     axes = [figure.add_subplot(1, panels, 1)]
     axes += [figure.add_subplot(1, panels, i + 1, sharey=axes[0]) for i in range(1, panels)]
@@ -241,7 +251,7 @@ def _figure(panels: int, y_label: str, height: float) -> tuple[Figure, list[Axes
 
 
 def _words(sentence: str, height: float) -> Figure:
-    figure = Figure(figsize=(10.2, height))
+    figure = Picture(figsize=(10.2, height))
     figure.text(0.5, 0.5, sentence, ha="center", va="center", color=MUTED, fontsize=11)
     return figure
 

@@ -191,7 +191,8 @@ def _slowest(flows: Mapping[str, figures.Flows]) -> str:
     head = ("scheme", "flow", "traffic", "hosts", "size", "start", "FCT", "slowdown")
     return (
         f'<section id="slowest"><h2>The slowest flows</h2><p class="note">The {figures.SLOWEST} '
-        "flows of each scheme with the largest FCT slowdown, incasts included.</p>"
+        "flows of each scheme with the largest FCT slowdown, incasts included. What they waited "
+        "for: <code>backwater explain RUN --worst 25 --record</code>.</p>"
         f"{table_html(Table(head, rows), 'The slowest flows')}</section>"
     )
 

@@ -14,7 +14,7 @@ def bytes_text(value: float) -> str:
 def time_text(ps: float) -> str:
     """Write a time with its unit and at most three digits, such as ``1.25 ms``."""
     for unit, scale in (("s", 1e12), ("ms", 1e9), ("µs", 1e6), ("ns", 1e3)):
-        if ps >= scale:
+        if ps >= scale or ps == 0:
             return f"{ps / scale:.3g} {unit}"
     return f"{ps:.3g} ps"
 

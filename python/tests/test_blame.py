@@ -184,6 +184,9 @@ def test_a_comparison_is_recorded_again_scheme_by_scheme(tmp_path: Path, command
     text = SCENARIO.replace("blame = {}", "").replace("300us", "60us")
     (tmp_path / "plain.toml").write_text(text, encoding="utf-8")
     plain = backwater.compare(tmp_path / "plain.toml", ["bfc", "dcqcn"], out=tmp_path / "plain")
+    refused = command("explain", plain.path)
+    assert refused.returncode == 1
+    assert f"backwater explain {plain.path} --record" in refused.stderr
     again = command("explain", plain.path, "--record")
     assert again.returncode == 0, again.stderr
     assert again.stderr.count("with the same digest") == 2

@@ -36,6 +36,7 @@ def test_notebook_runs(path: Path, tmp_path: Path) -> None:
     pages = [output["data"]["text/html"] for output in shown if "text/html" in output["data"]]
     assert pages
     if path.stem == "compare":
+        assert sum("image/png" in output["data"] for output in shown) == 2
         assert any("<th" in page and "ideal-fq" in page and "Slowdown" in page for page in pages)
         # The bars are gone when the runs are finished.
         assert not any("<progress" in page for page in pages)
@@ -46,9 +47,15 @@ def test_a_comparison_is_a_table(
 ) -> None:
     comparison = backwater.load(compared[1])
     page = comparison._repr_html_()
+    assert "Workloads" not in page
     assert page.count("<th ") >= 2 + 5
     assert "<b>" in page
     assert "bfc" in comparison["bfc"]._repr_html_()
+
+
+def test_a_figure_is_a_picture(compared: tuple[subprocess.CompletedProcess[str], Path]) -> None:
+    figure = backwater.load(compared[1]).plot.slowdown()
+    assert figure._repr_png_().startswith(b"\x89PNG")
 
 
 def test_what_went_wrong_stands_below_the_table() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from browser import Tab, browser
 from conftest import TINY
+from sources import ROOT
 
 import backwater
 from backwater import blame
@@ -317,4 +318,24 @@ def test_a_campaign_has_the_same_kind_of_page(tab: Tab, tiny: Path, tmp_path: Pa
     tab.wait_for(READY)
     tab.point("figure .picture", right=200)
     tab.wait_for("document.querySelector('.readout').innerText.includes('8MB')")
+    assert tab.errors == []
+
+
+def test_the_search_of_the_site_works_from_disk(tab: Tab, tmp_path: Path) -> None:
+    """A browser gives no worker to a page from disk; what docs/iframe-worker.js gives answers."""
+    shim = (ROOT / "docs/iframe-worker.js").read_text(encoding="utf-8")
+    (tmp_path / "shim.js").write_text(shim, encoding="utf-8")
+    (tmp_path / "echo.js").write_text(
+        "addEventListener('message', (event) => postMessage(event.data + 1));", encoding="utf-8"
+    )
+    (tmp_path / "page.html").write_text(
+        '<script src="shim.js"></script><body><script>'
+        "const worker = new Worker('echo.js');"
+        "worker.addEventListener('message', (event) => { document.title = event.data });"
+        "worker.postMessage(41);</script>",
+        encoding="utf-8",
+    )
+    tab.errors.clear()
+    tab.open(tmp_path / "page.html")
+    tab.wait_for("document.title === '42'")
     assert tab.errors == []

@@ -22,7 +22,7 @@ def test_sizes(value: float, expected: str) -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (0, "0 ps"),
+        (0, "0 s"),
         (80, "80 ps"),
         (1_500, "1.5 ns"),
         (2_000_000, "2 µs"),

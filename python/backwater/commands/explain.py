@@ -69,6 +69,7 @@ def explain(
             say(f"error: {path} holds several runs; name one of them, such as {path}/SCHEME")
             raise Exit(BAD_INPUT)
         runs = {name: _recorded(run) if record else run for name, run in found.items()}
+        blame.require_all(runs, path)
         return _compare(runs, 99 if percentile is None else percentile, as_json)
     if not isinstance(found, Run):
         say(f"error: {path} is a campaign; name one of its runs")
