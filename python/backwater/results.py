@@ -160,6 +160,15 @@ class Run:
         return self.table("throughput")
 
     @cached_property
+    def utilisation(self) -> polars.DataFrame:
+        """A row per interval and port that sent something: ``[record] utilisation``.
+
+        ``at_ps`` is the end of the interval. Frames of ``bytes`` began within it, and the port of
+        ``node`` towards ``peer`` sent for ``busy_ps`` of it.
+        """
+        return self.table("utilisation")
+
+    @cached_property
     def port_queues(self) -> polars.DataFrame:
         """Queues of switch ports over time: ``[record] queues``.
 

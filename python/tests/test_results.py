@@ -217,6 +217,7 @@ def test_waiting_for_a_flow_in_the_far_future_takes_two_rows(tmp_path: Path) -> 
 RECORD = """
 [record]
 throughput = { every = "10us" }
+utilisation = { every = "10us" }
 queues = { every = "1us", ports = ["leaf0->host1", "leaf1->spine0"] }
 histogram = { every = "100ns", bin = "1KB" }
 rtt = { bin = "100ns" }
@@ -225,6 +226,7 @@ delay = { bin = "100ns" }
 
 RECORDED = {
     "throughput": ["at_ps", "flow", "bytes"],
+    "utilisation": ["at_ps", "node", "name", "port", "peer", "peer_name", "bytes", "busy_ps"],
     "port_queues": ["at_ps", "node", "name", "port", "peer", "peer_name", "bytes"],
     "queue_histogram": [
         "node",
@@ -267,6 +269,11 @@ def test_what_is_recorded_has_tables(recorded: backwater.Run) -> None:
     flows = recorded.flows.filter("finished").join(by_flow, left_on="id", right_on="flow")
     assert flows.height > 20
     assert flows.filter(pl.col("bytes") != pl.col("bytes_right")).is_empty()
+    by_port = recorded.utilisation.group_by("node", "port").agg(pl.col("bytes").sum())
+    sent = recorded.ports.filter(pl.col("tx_bytes") > 0).join(by_port, on=["node", "port"])
+    assert sent.height == by_port.height > 16
+    assert (sent["bytes"] == sent["tx_bytes"]).all()
+    assert recorded.utilisation["busy_ps"].is_between(1, 10_000_000).all()
     ends = recorded.port_queues.select(pl.col("name", "peer_name").cast(pl.String)).unique()
     assert set(ends.rows()) == {("leaf0", "host1"), ("leaf1", "spine0")}
 

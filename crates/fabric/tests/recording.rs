@@ -10,7 +10,8 @@ use dataplane::config::Admission;
 use dataplane::units::{NS, Time, US};
 use fabric::measure::{
     Blame, CaptureSpec, DelayBin, DelayHistogram, PauseRecording, QueueHistogram, QueueSeries,
-    RecordSpec, RecordedPorts, RttHistogram, Throughput, Waiting, WaitingRecord,
+    RecordSpec, RecordedPorts, RttHistogram, Throughput, Utilisation, UtilisationRecord, Waiting,
+    WaitingRecord,
 };
 use fabric::record::{Counters, PauseRecord};
 use kernel::random::{Purpose, Stream};
@@ -23,6 +24,7 @@ const FRAME_PS: Time = 83_840;
 fn everything() -> RecordSpec {
     RecordSpec {
         throughput: Some(Throughput { every_ps: 7 * US }),
+        utilisation: Some(Utilisation { every_ps: 3 * US }),
         queues: Some(QueueSeries {
             every_ps: US,
             ports: RecordedPorts::Switches,
@@ -115,6 +117,7 @@ fn recording_changes_no_result_and_neither_does_elision_change_what_is_recorded(
         for (what, setup) in [("all events", full), ("other probes", other_probe)] {
             let b = setup.run().1;
             assert_eq!(a.throughput, b.throughput, "{name}, {what}");
+            assert_eq!(a.utilisation, b.utilisation, "{name}, {what}");
             assert_eq!(a.port_queues, b.port_queues, "{name}, {what}");
             assert_eq!(a.histogram, b.histogram, "{name}, {what}");
             assert_eq!(a.rtt, b.rtt, "{name}, {what}");
@@ -166,6 +169,49 @@ fn throughput_adds_up_to_the_flows_also_after_losses() {
         (r[0].at_ps, r[0].flow) < (r[1].at_ps, r[1].flow)
     };
     assert!(keep.throughput.windows(2).all(|w| order(&w)));
+}
+
+// RCD-12
+#[test]
+fn what_ports_sent_by_interval_adds_up_and_frames_under_way_are_divided() {
+    // A tenth of a frame, then much more than one: frames span intervals, and intervals hold several.
+    for every_ps in [FRAME_PS / 10, 7 * US] {
+        let mut s = line_rate(star(2), vec![flow(0, 0, 0, 1, 500_000)]);
+        s.record.utilisation = Some(Utilisation { every_ps });
+        let (_, keep) = s.run();
+        let of_sender = keep.utilisation.iter().filter(|r| r.node == 0);
+        let mut left_ps = 500 * FRAME_PS;
+        for (nth, row) in (1..).zip(of_sender) {
+            assert_eq!((row.at_ps, row.port, row.peer), (nth * every_ps, 0, 2));
+            assert_eq!(row.busy_ps, left_ps.min(every_ps), "it sends without a gap");
+            let (from, to) = (row.at_ps - every_ps, row.at_ps);
+            let began = to.div_ceil(FRAME_PS).min(500) - from.div_ceil(FRAME_PS).min(500);
+            assert_eq!(row.bytes, began * 1048);
+            left_ps -= row.busy_ps;
+        }
+        assert_eq!(left_ps, 0);
+    }
+}
+
+// RCD-12
+#[test]
+fn what_all_ports_sent_adds_up_to_the_counts_of_the_run() {
+    for (name, preset) in PRESETS {
+        let mut s = preset(leaf_spine(2, 2, 4), busy());
+        s.record = everything();
+        let (outcome, keep) = s.run();
+        let place = |r: &UtilisationRecord| (r.at_ps, r.node, r.port);
+        assert!(keep.utilisation.is_sorted_by_key(place), "{name}");
+        let mut bytes: BTreeMap<(u32, u16), u64> = BTreeMap::new();
+        for row in &keep.utilisation {
+            assert!((1..=3 * US).contains(&row.busy_ps), "{name}: {row:?}");
+            *bytes.entry((row.node, row.port)).or_default() += row.bytes;
+        }
+        for port in &outcome.ports {
+            let sent = bytes.get(&(port.node, port.port)).copied();
+            assert_eq!(sent.unwrap_or(0), port.tx_bytes, "{name}: {port:?}");
+        }
+    }
 }
 
 /// Bytes of every switch port at the instants `k * every_ps` up to `end_ps`, from the series.

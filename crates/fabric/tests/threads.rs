@@ -15,7 +15,7 @@ use fabric::engine::{Simulation, Threads};
 use fabric::link_failures::{LinkFailure, LinkFailures};
 use fabric::measure::{
     CaptureSpec, DelayHistogram, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts,
-    RttHistogram, Throughput, Waiting,
+    RttHistogram, Throughput, Utilisation, Waiting,
 };
 use fabric::record::{Ending, Outcome};
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
@@ -35,6 +35,7 @@ fn forced(asked: u32) -> Threads {
 fn everything() -> RecordSpec {
     RecordSpec {
         throughput: Some(Throughput { every_ps: 7 * US }),
+        utilisation: Some(Utilisation { every_ps: 3 * US }),
         queues: Some(QueueSeries {
             every_ps: 500 * NS,
             ports: RecordedPorts::Switches,
@@ -118,6 +119,7 @@ fn same(setup: &Setup, counts: &[u32]) -> Outcome {
         assert_eq!(keep.buffers, kept.buffers, "{told}");
         assert_eq!(keep.pauses, kept.pauses, "{told}");
         assert_eq!(keep.throughput, kept.throughput, "{told}");
+        assert_eq!(keep.utilisation, kept.utilisation, "{told}");
         assert_eq!(keep.port_queues, kept.port_queues, "{told}");
         assert_eq!(keep.histogram, kept.histogram, "{told}");
         assert_eq!(keep.rtt, kept.rtt, "{told}");

@@ -3,7 +3,7 @@
 use fabric::measure::{
     Blame, BlameHopRecord, BlameRecord, CaptureSpec, CapturedFrame, CauseRecord, DelayBin,
     DelayHistogram, HeldFlowRecord, Part, PauseRecording, QueueBin, QueueHistogram, QueueSample,
-    QueueSeries, RecordSpec, RecordedPorts, RttBin, RttHistogram, Throughput, ThroughputRecord,
+    QueueSeries, RecordSpec, RecordedPorts, RttBin, RttHistogram, Throughput, ThroughputRecord, Utilisation, UtilisationRecord,
     Waiting, WaitingRecord,
 };
 use fabric::record::{
@@ -182,6 +182,10 @@ const COLUMNS: [(&str, &str); 13] = [
     ),
     ("active", "node name tier port direction active probes"),
     ("throughput", "at_ps flow bytes"),
+    (
+        "utilisation",
+        "at_ps node name port peer peer_name bytes busy_ps",
+    ),
     ("port_queues", "at_ps node name port peer peer_name bytes"),
     (
         "queue_histogram",
@@ -284,6 +288,7 @@ fn recording() -> RunInfo {
     let window_ps = (0, 1_000_000);
     let record = RecordSpec {
         throughput: Some(Throughput { every_ps: 1_000 }),
+        utilisation: Some(Utilisation { every_ps: 1_000 }),
         queues: Some(QueueSeries {
             every_ps: 1_000,
             ports: RecordedPorts::Switches,
@@ -394,6 +399,14 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
         samples: 5,
     };
     writer.rows(&vec![waited(false), waited(true)]);
+    writer.rows(&vec![UtilisationRecord {
+        at_ps: 1_000,
+        node: 2,
+        port: 1,
+        peer: 4,
+        bytes: 100,
+        busy_ps: 800,
+    }]);
     writer.rows(&vec![WaitingRecord {
         node: 2,
         port: 1,
@@ -422,6 +435,7 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
     let mut names: Vec<&str> = WHOLE.to_vec();
     let recorded = [
         ("throughput.parquet", total as i64),
+        ("utilisation.parquet", 1),
         ("port_queues.parquet", 1),
         ("queue_histogram.parquet", 4),
         ("rtt.parquet", 2),

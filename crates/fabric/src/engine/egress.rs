@@ -110,20 +110,10 @@ impl<C: Calendar> Partition<C> {
         let now = self.core.now;
         let packet = self.arena.hot(id);
         let (size, data) = (u64::from(packet.size), packet.kind() == Kind::Data);
-        if MORE && let Some(recording) = &mut self.recording {
-            recording.frame_sent(now, link, id, &self.arena);
-            let node = self.core.links.near[link as usize].node as usize;
-            if node >= self.nics.len() {
-                recording.packet_leaves(now, link, id, &self.arena);
-            }
-        }
         let links = &mut self.core.links;
         let arrival = links.send(now, link, size, data);
         let near = &links.near[link as usize];
-        if MORE
-            && self.core.listens
-            && let Some(recording) = &mut self.recording
-        {
+        if MORE && let Some(recording) = &mut self.recording {
             recording.sends(&Sending {
                 now,
                 link,
@@ -131,6 +121,7 @@ impl<C: Calendar> Partition<C> {
                 id,
                 packet: self.arena.hot(id),
                 cold: self.arena.cold(id),
+                arena: &self.arena,
                 takes_ps: near.busy_ps - now,
                 delay_ps: near.delay_ps,
             });

@@ -31,7 +31,7 @@ use fabric::engine::{Clock, OnDeadlock, Plan, Simulation, Threads};
 use fabric::link_failures::LinkFailures;
 use fabric::measure::{
     BlameHopRecord, BlameRecord, CauseRecord, DelayBin, HeldFlowRecord, QueueBin, QueueSample,
-    RecordSpec, RttBin, ThroughputRecord, WaitingRecord,
+    RecordSpec, RttBin, ThroughputRecord, UtilisationRecord, WaitingRecord,
 };
 use fabric::record::{BufferSample, FlowRecord, Outcome, PauseRecord, Recorder, Row, Rows};
 use fabric::routing::routes;
@@ -53,6 +53,7 @@ pub struct Keep {
     pub buffers: Vec<BufferSample>,
     pub pauses: Vec<PauseRecord>,
     pub throughput: Vec<ThroughputRecord>,
+    pub utilisation: Vec<UtilisationRecord>,
     pub port_queues: Vec<QueueSample>,
     pub histogram: Vec<QueueBin>,
     pub rtt: Vec<RttBin>,
@@ -73,6 +74,7 @@ impl Recorder for Keep {
         keep(rows, &mut self.buffers);
         keep(rows, &mut self.pauses);
         keep(rows, &mut self.throughput);
+        keep(rows, &mut self.utilisation);
         keep(rows, &mut self.port_queues);
         keep(rows, &mut self.histogram);
         keep(rows, &mut self.rtt);

@@ -1,14 +1,13 @@
 //! Frames on links as their bytes, for programs that read captures (rules RCD-30 to RCD-33 of
 //! `specs/record.md`).
 
-use dataplane::packet::{Arena, PacketId};
 use dataplane::param::{Kind, Param, Value as Given, Values};
 use dataplane::units::Time;
 use wire::frame::{MOST_BYTES, mac};
 use wire::{Link, Network, encode};
 
 use super::super::merge::Merged;
-use super::{LARGEST_BYTES, Measure, Setup, View, time};
+use super::{LARGEST_BYTES, Measure, Sending, Setup, View, time};
 use crate::record::Table;
 use crate::record::table::{Column, Format, Row};
 
@@ -152,7 +151,8 @@ impl Measure for Capture {
     }
 
     // RCD-30, RCD-31
-    fn frame_sent(&mut self, now: Time, link: u32, id: PacketId, arena: &Arena) {
+    fn sends(&mut self, sending: &Sending<'_>) {
+        let &Sending { now, link, id, .. } = sending;
         let Some([from, to]) = self.ends[link as usize] else {
             return;
         };
@@ -165,7 +165,7 @@ impl Measure for Capture {
             from,
             to,
         };
-        let bytes = match encode(&direction, arena, id, &mut self.place) {
+        let bytes = match encode(&direction, sending.arena, id, &mut self.place) {
             Ok(bytes) => bytes,
             Err(error) => panic!("a packet on link {link} fits no frame: {error}"),
         };

@@ -20,6 +20,7 @@ mod port_queues;
 mod queue_histogram;
 mod rtt;
 mod throughput;
+mod utilisation;
 mod view;
 mod waiting;
 mod watch;
@@ -45,6 +46,7 @@ pub use port_queues::{QueueSample, RecordedPorts, Spec as QueueSeries};
 pub use queue_histogram::{QueueBin, Spec as QueueHistogram};
 pub use rtt::{RttBin, Spec as RttHistogram};
 pub use throughput::{Spec as Throughput, ThroughputRecord};
+pub use utilisation::{Spec as Utilisation, UtilisationRecord};
 pub(super) use view::View;
 pub use waiting::{Spec as Waiting, WaitingRecord};
 
@@ -82,6 +84,7 @@ pub(super) struct Sending<'a> {
     pub id: PacketId,
     pub packet: &'a Packet,
     pub cold: &'a Cold,
+    pub arena: &'a Arena,
     /// Its transmission takes so long, and the first bit is so long on the link.
     pub takes_ps: Time,
     pub delay_ps: Time,
@@ -123,8 +126,6 @@ pub(super) trait Measure: Sized {
 
     /// A port of a switch begins to send a packet.
     fn packet_leaves(&mut self, _departure: &Departure<'_>) {}
-    /// A node begins to send a frame; `link` is the index of its port in the network.
-    fn frame_sent(&mut self, _now: Time, _link: u32, _id: PacketId, _arena: &Arena) {}
     /// An ACK came to its NIC `rtt_ps` after the transmission of its packet began.
     fn ack_arrived(&mut self, _now: Time, _rtt_ps: Time) {}
     /// A receiver got payload of a flow in order, at least one byte.
@@ -300,10 +301,6 @@ macro_rules! measures {
                 $(if let Some(m) = &mut self.$key { m.packet_leaves(departure); })*
             }
 
-            fn frame_sent(&mut self, now: Time, link: u32, id: PacketId, arena: &Arena) {
-                $(if let Some(m) = &mut self.$key { m.frame_sent(now, link, id, arena); })*
-            }
-
             fn ack_arrived(&mut self, now: Time, rtt_ps: Time) {
                 $(if let Some(m) = &mut self.$key { m.ack_arrived(now, rtt_ps); })*
             }
@@ -407,6 +404,7 @@ macro_rules! measures {
 // The list: the key under `[record]`, and where the measure is.
 measures! {
     throughput: throughput::Throughput;
+    utilisation: utilisation::Utilisation;
     queues: port_queues::QueueSeries;
     histogram: queue_histogram::QueueHistogram;
     rtt: rtt::RoundTrips;
@@ -455,24 +453,28 @@ impl Recording {
         }
     }
 
-    /// A node begins to send a frame.
-    pub fn frame_sent(&mut self, now: Time, link: u32, id: PacketId, arena: &Arena) {
-        self.measures.frame_sent(now, link, id, arena);
+    /// A port begins to send a frame.
+    pub fn sends(&mut self, sending: &Sending<'_>) {
+        self.measures.sends(sending);
+        if !sending.from_host {
+            self.packet_leaves(sending);
+        }
     }
 
     /// A port of a switch begins to send a packet.
-    pub fn packet_leaves(&mut self, now: Time, link: u32, id: PacketId, arena: &Arena) {
+    #[inline]
+    fn packet_leaves(&mut self, sending: &Sending<'_>) {
         // A frame that the switch made itself never came to it.
         let arrived_ps = self
             .arrived_ps
             .as_ref()
-            .and_then(|all| all.get(id as usize));
+            .and_then(|all| all.get(sending.id as usize));
         self.measures.packet_leaves(&Departure {
-            now,
-            link,
-            packet: arena.hot(id),
-            cold: arena.cold(id),
-            waited_ps: arrived_ps.map_or(0, |at_ps| now - at_ps),
+            now: sending.now,
+            link: sending.link,
+            packet: sending.packet,
+            cold: sending.cold,
+            waited_ps: arrived_ps.map_or(0, |at_ps| sending.now - at_ps),
         });
     }
 
@@ -545,12 +547,6 @@ impl Recording {
     /// A state machine said something. Returns what the frame shall carry that it is about, if any.
     pub fn heard(&mut self, now: Time, heard: Heard, view: &View<'_>) -> Option<Cold> {
         self.measures.heard(now, heard, view)
-    }
-
-    /// A port begins to send a frame.
-    #[inline]
-    pub fn sends(&mut self, sending: &Sending<'_>) {
-        self.measures.sends(sending);
     }
 
     /// A switch has admitted a packet, or made another of it.

@@ -1,0 +1,190 @@
+//! What each port sent, interval by interval (rule RCD-12 of `specs/record.md`).
+
+use dataplane::param::{Param, Values};
+use dataplane::units::Time;
+
+use super::super::merge::Merged;
+use super::{EVERY, Measure, Sending, Setup, View};
+use crate::record::Table;
+use crate::record::table::{Column, Row, Value, column};
+
+/// What a scenario says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Length of an interval, ps; above 0.
+    pub every_ps: Time,
+}
+
+/// What one port sent in one interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UtilisationRecord {
+    /// End of the interval, ps.
+    pub at_ps: Time,
+    /// The node that sends.
+    pub node: u32,
+    /// Its port.
+    pub port: u16,
+    /// The node that the port leads to.
+    pub peer: u32,
+    /// Bytes of the frames whose transmission began in the interval.
+    pub bytes: u64,
+    /// How long the port sent in the interval, ps; above 0.
+    pub busy_ps: Time,
+}
+
+impl Row for UtilisationRecord {
+    const TABLE: &'static str = "utilisation";
+    const ABOUT: &'static str =
+        "What a port of a host or switch sent in one interval; only where it sent something.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("at_ps", Value::U64(|r| r.at_ps), "End of the interval."),
+        column("node", Value::U32(|r| r.node), "The node that sends."),
+        column("name", Value::NodeName(|r| r.node), "Its name."),
+        column("port", Value::U16(|r| r.port), "Its port."),
+        column("peer", Value::U32(|r| r.peer), "The node at the other end."),
+        column("peer_name", Value::NodeName(|r| r.peer), "Its name."),
+        column(
+            "bytes",
+            Value::U64(|r| r.bytes),
+            "Bytes of the frames whose transmission began in the interval.",
+        ),
+        column(
+            "busy_ps",
+            Value::U64(|r| r.busy_ps),
+            "How long the port sent in the interval.",
+        ),
+    ];
+
+    fn order(rows: &mut Vec<Self>) {
+        rows.sort_unstable_by_key(|r| (r.at_ps, r.node, r.port));
+    }
+}
+
+/// A port in the current interval.
+#[derive(Debug)]
+struct Port {
+    node: u32,
+    port: u16,
+    peer: u32,
+    bytes: u64,
+    /// How long the frames take that it sent, with what the interval before left of the last of them.
+    takes_ps: Time,
+    /// When the last of them ends.
+    until_ps: Time,
+}
+
+/// What ports sent in the current interval.
+#[derive(Debug)]
+pub(super) struct Utilisation {
+    every_ps: Time,
+    /// End of the current interval.
+    end_ps: Time,
+    /// Per port of the network.
+    ports: Vec<Port>,
+    /// Those that sent in the current interval.
+    active: Vec<u32>,
+    /// Of intervals that are over.
+    records: Vec<UtilisationRecord>,
+}
+
+impl Utilisation {
+    /// Ends the intervals that end by `now`.
+    fn end_intervals(&mut self, now: Time) {
+        while self.end_ps <= now && !self.active.is_empty() {
+            self.end_interval();
+            self.end_ps += self.every_ps;
+        }
+        if self.end_ps <= now {
+            self.end_ps = (now / self.every_ps + 1) * self.every_ps;
+        }
+    }
+
+    // RCD-12
+    fn end_interval(&mut self) {
+        let at_ps = self.end_ps;
+        let (ports, records) = (&mut self.ports, &mut self.records);
+        self.active.retain(|&link| {
+            let of = &mut ports[link as usize];
+            let left_ps = of.until_ps.saturating_sub(at_ps);
+            records.push(UtilisationRecord {
+                at_ps,
+                node: of.node,
+                port: of.port,
+                peer: of.peer,
+                bytes: std::mem::take(&mut of.bytes),
+                busy_ps: of.takes_ps - left_ps,
+            });
+            of.takes_ps = left_ps;
+            left_ps > 0
+        });
+    }
+}
+
+impl Measure for Utilisation {
+    type Spec = Spec;
+    const KEY: &'static str = "utilisation";
+    const EXAMPLE: &'static str = "utilisation = { every = \"10us\" }";
+    const ABOUT: &'static str = "What each port sent in each interval: `utilisation.parquet`.";
+    const PARAMS: &'static [Param] = &[EVERY.needed("\"10us\"")];
+
+    fn tables() -> Vec<Table> {
+        vec![Table::of::<UtilisationRecord>()]
+    }
+
+    fn configure(values: &Values) -> Spec {
+        Spec {
+            every_ps: values.time("every"),
+        }
+    }
+
+    fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
+        let graph = setup.graph;
+        let of_node = |node| (0..).zip(graph.port_range(node)).map(move |at| (node, at));
+        let all = (0..graph.nodes()).flat_map(of_node);
+        let every_ps = spec.every_ps.max(1);
+        Self {
+            every_ps,
+            end_ps: every_ps,
+            ports: all
+                .map(|(node, (port, index))| Port {
+                    node,
+                    port,
+                    peer: graph.port(index).peer,
+                    bytes: 0,
+                    takes_ps: 0,
+                    until_ps: 0,
+                })
+                .collect(),
+            active: Vec::new(),
+            records: Vec::new(),
+        }
+    }
+
+    // RCD-12
+    fn sends(&mut self, sending: &Sending<'_>) {
+        if sending.now >= self.end_ps {
+            self.end_intervals(sending.now);
+        }
+        let port = &mut self.ports[sending.link as usize];
+        if port.takes_ps == 0 {
+            self.active.push(sending.link);
+        }
+        port.bytes += u64::from(sending.packet.size);
+        port.takes_ps += sending.takes_ps;
+        port.until_ps = sending.now + sending.takes_ps;
+    }
+
+    fn probe(&mut self, at_ps: Time, out: &mut Merged) {
+        self.end_intervals(at_ps.saturating_add(1));
+        out.add(self.records.drain(..));
+    }
+
+    /// The last interval is told with its full length.
+    fn finish(&mut self, end_ps: Time, _: &View<'_>, out: &mut Merged) {
+        self.probe(end_ps, out);
+        if !self.active.is_empty() {
+            self.end_interval();
+        }
+        out.add(self.records.drain(..));
+    }
+}
