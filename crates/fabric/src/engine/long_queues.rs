@@ -1,61 +1,95 @@
-//! The flows with packets in long queues, kept from one probe to the next: only packets that joined or left
-//! are visited, not the ten thousand that are still there.
+//! What long queues hold, kept from one look to the next: only packets that joined or left are visited, not the
+//! ten thousand that are still there.
 
 use std::collections::VecDeque;
+use std::hash::Hash;
 
-use dataplane::packet::{Arena, Kind, NO_PACKET, PacketId};
+use dataplane::packet::{Arena, Kind, NO_PACKET, Packet, PacketId, flag};
 use dataplane::switch::{MixedMap, QueueState};
-
-/// From this many bytes on a queue is long.
-pub(super) const LONG_BYTES: u64 = 1 << 16;
 
 /// How many queues are read in turn.
 const INTERLEAVED: usize = 16;
 
-/// A packet in a queue.
-#[derive(Clone, Copy, Debug)]
-struct QueuedPacket {
-    id: PacketId,
-    /// Its flow, if it is data.
-    flow: Option<u32>,
+/// By what packets of a queue are counted.
+pub(super) trait Counted: Copy + Eq + Hash {
+    /// What a packet counts for, and how much; `None`: for nothing.
+    fn of(packet: &Packet) -> Option<(Self, u64)>;
 }
 
-/// The packets of a queue at the last probe, in its order.
-#[derive(Debug, Default)]
-struct KnownQueue {
-    packets: VecDeque<QueuedPacket>,
-    /// Data packets of each flow.
-    flows: MixedMap<u32, u32>,
+/// Data packets by their flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct OfFlow(pub u32);
+
+impl Counted for OfFlow {
+    fn of(packet: &Packet) -> Option<(Self, u64)> {
+        (packet.kind() == Kind::Data).then_some((Self(packet.flow), 1))
+    }
+}
+
+/// Bytes in the shared buffer by the ingress of their packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct FromIngress(pub u16);
+
+impl Counted for FromIngress {
+    fn of(packet: &Packet) -> Option<(Self, u64)> {
+        let counts = packet.has(flag::BUFFERED);
+        counts.then_some((Self(packet.ingress), packet.size.into()))
+    }
+}
+
+/// A packet in a queue.
+#[derive(Clone, Copy, Debug)]
+struct QueuedPacket<K> {
+    id: PacketId,
+    counts: Option<(K, u64)>,
+}
+
+/// The packets of a queue at the last look, in its order.
+#[derive(Debug)]
+struct KnownQueue<K> {
+    packets: VecDeque<QueuedPacket<K>>,
+    /// What they count together.
+    counts: MixedMap<K, u64>,
     /// What [`QueueState::taken`] said.
     taken: u32,
 }
 
-impl KnownQueue {
-    fn push(&mut self, packet: QueuedPacket) {
+impl<K> Default for KnownQueue<K> {
+    fn default() -> Self {
+        Self {
+            packets: VecDeque::new(),
+            counts: MixedMap::default(),
+            taken: 0,
+        }
+    }
+}
+
+impl<K: Counted> KnownQueue<K> {
+    fn push(&mut self, packet: QueuedPacket<K>) {
         self.packets.push_back(packet);
-        if let Some(flow) = packet.flow {
-            *self.flows.entry(flow).or_default() += 1;
+        if let Some((key, count)) = packet.counts {
+            *self.counts.entry(key).or_default() += count;
         }
     }
 
     fn pop(&mut self) {
         let first = self.packets.pop_front();
-        if let Some(flow) = first.and_then(|packet| packet.flow)
-            && let Some(count) = self.flows.get_mut(&flow)
+        if let Some((key, count)) = first.and_then(|packet| packet.counts)
+            && let Some(left) = self.counts.get_mut(&key)
         {
-            *count -= 1;
-            if *count == 0 {
-                self.flows.remove(&flow);
+            *left -= count;
+            if *left == 0 {
+                self.counts.remove(&key);
             }
         }
     }
 
     fn clear(&mut self) {
         self.packets.clear();
-        self.flows.clear();
+        self.counts.clear();
     }
 
-    /// How many packets were taken since the last probe.
+    /// How many packets were taken since the last look.
     fn gone(&self, queue: &QueueState) -> usize {
         (queue.taken.wrapping_sub(self.taken) % QueueState::TURN) as usize
     }
@@ -84,26 +118,41 @@ impl KnownQueue {
 }
 
 /// The long queues of all switches, by port and queue.
-#[derive(Debug, Default)]
-pub(super) struct LongQueues {
-    known: MixedMap<(u32, u32), KnownQueue>,
+#[derive(Debug)]
+pub(super) struct LongQueues<K> {
+    known: MixedMap<(u32, u32), KnownQueue<K>>,
 }
 
-impl LongQueues {
+impl<K> Default for LongQueues<K> {
+    fn default() -> Self {
+        Self {
+            known: MixedMap::default(),
+        }
+    }
+}
+
+impl<K: Counted> LongQueues<K> {
     /// Begins to read queues as they are now.
-    pub fn read(&mut self) -> Reader<'_> {
+    pub fn read(&mut self) -> Reader<'_, K> {
         Reader {
             known: &mut self.known,
             open: Vec::with_capacity(INTERLEAVED),
         }
     }
 
-    /// Each flow that had a data packet in this queue when it was last read, in no order.
-    pub fn flows(&self, port: u32, queue: u32) -> impl Iterator<Item = u32> {
+    /// What this queue held when it was last read, in no order.
+    pub fn counts(&self, port: u32, queue: u32) -> impl Iterator<Item = K> {
         let contents = self.known.get(&(port, queue));
         contents
             .into_iter()
-            .flat_map(|contents| contents.flows.keys().copied())
+            .flat_map(|contents| contents.counts.keys().copied())
+    }
+
+    /// How much of this it held.
+    pub fn count(&self, port: u32, queue: u32, key: K) -> u64 {
+        let contents = self.known.get(&(port, queue));
+        let count = contents.and_then(|contents| contents.counts.get(&key));
+        count.copied().unwrap_or(0)
     }
 
     /// A queue is short: forgets it.
@@ -116,23 +165,23 @@ impl LongQueues {
 
 /// A queue whose new packets are read.
 #[derive(Debug)]
-struct Open<'a> {
+struct Open<'a, K> {
     port: u32,
     queue: QueueState,
     arena: &'a Arena,
-    contents: KnownQueue,
+    contents: KnownQueue<K>,
     next: PacketId,
 }
 
 /// Reads long queues. The address of a packet is read from the one before it, so that each
 /// packet of a queue waits for memory; several queues are read in turn, so that their waits overlap.
 #[derive(Debug)]
-pub(super) struct Reader<'a> {
-    known: &'a mut MixedMap<(u32, u32), KnownQueue>,
-    open: Vec<Open<'a>>,
+pub(super) struct Reader<'a, K> {
+    known: &'a mut MixedMap<(u32, u32), KnownQueue<K>>,
+    open: Vec<Open<'a, K>>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a, K: Counted> Reader<'a, K> {
     /// Adds a queue; it is read when enough have been added, or with [`Reader::read`].
     pub fn add(&mut self, port: u32, queue: &QueueState, arena: &'a Arena) {
         let mut contents = self.known.remove(&(port, queue.queue)).unwrap_or_default();
@@ -159,10 +208,9 @@ impl<'a> Reader<'a> {
                     return false;
                 }
                 let packet = open.arena.hot(open.next);
-                let flow = (packet.kind() == Kind::Data).then_some(packet.flow);
                 open.contents.push(QueuedPacket {
                     id: open.next,
-                    flow,
+                    counts: K::of(packet),
                 });
                 open.next = packet.next;
                 true
@@ -173,7 +221,7 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 mod tests {
-    use dataplane::packet::{Cold, Packet};
+    use dataplane::packet::Cold;
     use kernel::random::{Purpose, Stream};
 
     use super::*;
@@ -218,26 +266,19 @@ mod tests {
             arena.free(id);
         }
 
-        fn flows(&self, arena: &Arena) -> Vec<u32> {
-            let mut flows = Vec::new();
-            let mut id = self.state.head;
-            while id != NO_PACKET {
-                let packet = arena.hot(id);
-                flows.extend((packet.kind() == Kind::Data).then_some(packet.flow));
-                id = packet.next;
-            }
-            flows.sort_unstable();
-            flows.dedup();
-            flows
+        fn packets<'a>(&self, arena: &'a Arena) -> Vec<&'a Packet> {
+            let mut packets = Vec::new();
+            self.state.for_each(arena, |id| packets.push(arena.hot(id)));
+            packets
         }
     }
 
-    // ENG-31
+    // ENG-31, SPFC-41
     #[test]
-    fn flows_are_those_of_all_queued_packets() {
+    fn what_is_known_of_a_queue_is_what_it_holds() {
         let mut random = Stream::new(7, 0, Purpose::Test);
         let mut arena = Arena::new();
-        let mut long = LongQueues::default();
+        let (mut flows, mut bytes) = (LongQueues::default(), LongQueues::default());
         let state = QueueState {
             queue: 3,
             bytes: 0,
@@ -257,6 +298,8 @@ mod tests {
                 };
                 let packet = Packet {
                     flow: random.below(30) as u32,
+                    ingress: random.below(4) as u16,
+                    flags: [0, flag::BUFFERED][random.below(2) as usize],
                     psn: random.below(3) as u32,
                     ..Packet::new(kind, 2, 60 + random.below(3) as u16)
                 };
@@ -275,12 +318,26 @@ mod tests {
             if random.below(20) == 0 && queue.state.head != queue.tail {
                 queue.pop_last(&mut arena);
             }
-            let mut reader = long.read();
+            let mut reader = flows.read();
             reader.add(9, &queue.state, &arena);
             reader.read();
-            let mut seen: Vec<u32> = long.flows(9, queue.state.queue).collect();
+            let mut reader = bytes.read();
+            reader.add(9, &queue.state, &arena);
+            reader.read();
+            let (at, packets) = (queue.state.queue, queue.packets(&arena));
+            let data = packets.iter().filter(|p| p.kind() == Kind::Data);
+            let mut expected: Vec<u32> = data.map(|p| p.flow).collect();
+            expected.sort_unstable();
+            expected.dedup();
+            let mut seen: Vec<u32> = flows.counts(9, at).map(|OfFlow(flow)| flow).collect();
             seen.sort_unstable();
-            assert_eq!(seen, queue.flows(&arena), "step {step}");
+            assert_eq!(seen, expected, "step {step}");
+            for ingress in 0..4 {
+                let from = |p: &&&Packet| p.ingress == ingress && p.has(flag::BUFFERED);
+                let sizes = packets.iter().filter(from).map(|p| u64::from(p.size));
+                let counted = bytes.count(9, at, FromIngress(ingress));
+                assert_eq!(counted, sizes.sum(), "step {step}");
+            }
         }
     }
 }

@@ -4,10 +4,13 @@ use dataplane::packet::{Arena, Kind};
 use dataplane::switch::Switch;
 use dataplane::units::Time;
 
-use super::long_queues::{LONG_BYTES, LongQueues};
+use super::long_queues::{LongQueues, OfFlow};
 use super::network::Network;
 use crate::record::{BufferSample, Recorder};
 use crate::topology::Graph;
+
+/// From this many bytes on a queue is long.
+const LONG_BYTES: u64 = 1 << 16;
 
 /// Active flows are counted up to this many; more count as this many.
 const MOST_FLOWS: usize = 4096;
@@ -83,7 +86,7 @@ pub(super) struct Probes {
     ports: Vec<u16>,
     first_switch: u32,
     seen: Stamps,
-    long: LongQueues,
+    long: LongQueues<OfFlow>,
     /// Probes so far.
     round: usize,
     samples: Vec<BufferSample>,
@@ -214,8 +217,8 @@ impl Probes {
         let (seen, long) = (&mut self.seen, &mut self.long);
         switch.for_each_queue(port, |queue| {
             if queue.bytes >= LONG_BYTES {
-                long.flows(number, queue.queue)
-                    .for_each(|flow| seen.insert(flow));
+                long.counts(number, queue.queue)
+                    .for_each(|OfFlow(flow)| seen.insert(flow));
                 return;
             }
             long.forget(number, queue.queue);

@@ -2,13 +2,17 @@
 //! SPFC-40 to SPFC-42 of `specs/spfc.md`.
 
 use dataplane::hop::pfc::PauseClasses;
-use dataplane::packet::{Cold, Frame, PacketId};
-use dataplane::switch::MixedMap;
+use dataplane::packet::{Arena, Cold, Frame, PacketId};
+use dataplane::switch::{MixedMap, QueueState};
 use dataplane::units::Time;
 
 use super::super::link_ends::Links;
+use super::super::long_queues::{Counted, FromIngress, LongQueues};
 use super::super::node::PauseSent;
 use super::View;
+
+/// From this many bytes on what a queue holds is kept from one pause to the next.
+const LONG_BYTES: u64 = 1 << 14;
 
 /// A pause that holds a port, or the last that did.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +57,8 @@ pub(super) struct PauseTree {
     sent: MixedMap<u32, u32>,
     /// Per port and class that is held.
     held: MixedMap<u32, Held>,
+    /// Where the bytes of each ingress wait.
+    queues: LongQueues<FromIngress>,
 }
 
 impl PauseTree {
@@ -82,7 +88,7 @@ impl PauseTree {
         }
         *number += 1;
         let number = *number;
-        let (egress, egress_bytes) = view.fullest(sent.node, sent.port, sent.class);
+        let (egress, egress_bytes) = self.fullest(sent, view);
         let egress_link = view.link(sent.node, egress);
         let parent = self
             .held
@@ -104,6 +110,48 @@ impl PauseTree {
             ..Cold::default()
         };
         (cold, Some(cause))
+    }
+
+    /// Egress port at which most of the bytes of the paused ingress and class wait, and how many those are.
+    // SPFC-41
+    fn fullest(&mut self, sent: &PauseSent, view: &View<'_>) -> (u16, u64) {
+        let Some(switch) = view.switch(sent.node) else {
+            return (0, 0);
+        };
+        let from = FromIngress(sent.port);
+        let mut most = (0, 0);
+        for egress in 0..switch.ports() {
+            if switch.queued(egress).0 <= most.1 {
+                continue;
+            }
+            let (link, mut bytes) = (view.link(sent.node, egress), 0);
+            switch.for_each_queue(egress, |queue| {
+                if switch.class_of(queue.queue) == sent.class {
+                    bytes += self.waiting(link, queue, from, view.arena);
+                }
+            });
+            if bytes > most.1 {
+                most = (egress, bytes);
+            }
+        }
+        most
+    }
+
+    /// Bytes of an ingress that wait in a queue.
+    fn waiting(&mut self, link: u32, queue: &QueueState, from: FromIngress, arena: &Arena) -> u64 {
+        if queue.bytes >= LONG_BYTES {
+            let mut reader = self.queues.read();
+            reader.add(link, queue, arena);
+            reader.read();
+            return self.queues.count(link, queue.queue, from);
+        }
+        self.queues.forget(link, queue.queue);
+        let mut bytes = 0;
+        queue.for_each(arena, |id| {
+            let counts = FromIngress::of(arena.hot(id)).filter(|counts| counts.0 == from);
+            bytes += counts.map_or(0, |counts| counts.1);
+        });
+        bytes
     }
 
     /// A pause or resume arrives at a port of a node, which has not read it yet.

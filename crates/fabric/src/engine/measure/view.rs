@@ -1,7 +1,7 @@
 //! The state machines of a partition, to look at.
 
 use dataplane::nic::Nic;
-use dataplane::packet::{Arena, Kind, Packet, PacketId, flag};
+use dataplane::packet::{Arena, Kind, Packet, PacketId};
 use dataplane::switch::Switch;
 use dataplane::units::Time;
 
@@ -59,27 +59,6 @@ impl View<'_> {
     /// The port that leads to an endpoint.
     pub fn last_port(&self, endpoint: u32) -> u32 {
         self.graph.peer_index(endpoint as usize) as u32
-    }
-
-    /// Egress port at which most of the bytes of an ingress and class wait, and how many those are.
-    // SPFC-41
-    pub fn fullest(&self, node: u32, ingress: u16, class: u8) -> (u16, u64) {
-        let Some(switch) = self.switch(node) else {
-            return (0, 0);
-        };
-        let mut most = (0, 0);
-        for egress in 0..switch.ports() {
-            let mut bytes = 0;
-            switch.for_each_queued(egress, self.arena, |id| {
-                let p = self.arena.hot(id);
-                let counts = p.has(flag::BUFFERED) && p.ingress == ingress && p.class() == class;
-                bytes += if counts { u64::from(p.size) } else { 0 };
-            });
-            if bytes > most.1 {
-                most = (egress, bytes);
-            }
-        }
-        most
     }
 
     /// Whether the path of a packet from a switch on leads through a port.
