@@ -220,15 +220,23 @@ fn what_was_lost_is_in_the_account_of_its_flow() {
     }
 }
 
-// BLM-04
+// BLM-04, BLM-31
 #[test]
-fn a_run_with_accounts_has_one_thread_and_says_why() {
-    let mut setup = line_rate(leaf_spine(2, 2, 2), vec![flow(0, 0, 0, 3, 10_000)]);
-    setup.record.blame = Some(Blame { hops: true });
-    setup.threads = Threads {
-        asked: 2,
-        forced: true,
-    };
-    let threads = setup.run().0.threads;
-    assert!(threads.why.unwrap().contains("follows packets"));
+fn accounts_go_with_packets_from_thread_to_thread() {
+    for (name, preset) in PRESETS {
+        let mut setup = preset(leaf_spine(4, 2, 4), busy());
+        setup.switch.mmu.buffer_bytes = 300_000;
+        setup.record.blame = Some(Blame { hops: true });
+        for setup in [setup.clone(), cbfc(setup)] {
+            let (_, one) = setup.clone().run();
+            let threads = Threads {
+                asked: 3,
+                forced: true,
+            };
+            let (outcome, three) = Setup { threads, ..setup }.run();
+            assert!(outcome.threads.used > 1, "{name}: {:?}", outcome.threads.why);
+            assert_eq!(one.blame, three.blame, "{name}");
+            assert_eq!(one.hops, three.hops, "{name}");
+        }
+    }
 }

@@ -14,7 +14,7 @@ use dataplane::units::{MS, NS, Rate, US};
 use fabric::engine::{Simulation, Threads};
 use fabric::link_failures::{LinkFailure, LinkFailures};
 use fabric::measure::{
-    CaptureSpec, DelayHistogram, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts,
+    Blame, CaptureSpec, DelayHistogram, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts,
     RttHistogram, Throughput, Utilisation, Waiting,
 };
 use fabric::record::{Ending, Outcome};
@@ -54,7 +54,7 @@ fn everything() -> RecordSpec {
             window_ps: (0, 1000 * US),
         }),
         pauses: None, // needs one thread
-        blame: None,  // the same
+        blame: Some(Blame { hops: true }),
         capture: Some(CaptureSpec {
             links: vec![(0, 0), (1, 0)],
             from_ps: 0,
@@ -125,6 +125,8 @@ fn same(setup: &Setup, counts: &[u32]) -> Outcome {
         assert_eq!(keep.rtt, kept.rtt, "{told}");
         assert_eq!(keep.delays, kept.delays, "{told}");
         assert_eq!(keep.waiting, kept.waiting, "{told}");
+        assert_eq!(keep.blame, kept.blame, "{told}");
+        assert_eq!(keep.hops, kept.hops, "{told}");
         last = many;
     }
     last

@@ -417,11 +417,13 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
         max_ps: 4,
     }]);
     writer.rows(&vec![BlameRecord {
+        received_ps: 9,
         flow: 3,
         fct_ps: 9,
         parts: [0; Part::ALL.len()],
     }]);
     writer.rows(&vec![BlameHopRecord {
+        received_ps: 9,
         flow: 3,
         hop: 0,
         node: 0,

@@ -157,6 +157,14 @@ pub struct Cold {
     pub credit: u32,
 }
 
+impl Cold {
+    /// Of data: whether it has the last bytes of its flow.
+    #[must_use]
+    pub const fn is_last(&self) -> bool {
+        self.remaining <= self.payload as u64
+    }
+}
+
 impl Packet {
     /// A packet with nothing in it but its kind, class and size.
     #[must_use]

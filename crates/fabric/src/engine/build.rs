@@ -222,7 +222,7 @@ fn partition<C: Calendar>(
         links_fail: link_states.is_some(),
         broken_promises: 0,
         ends: Vec::new(),
-        hears: !plan.jobs.jobs.is_empty(),
+        hears: !plan.jobs.jobs.is_empty() || plan.record.follows_flows(),
         delivered: Vec::new(),
         notices: Notices::new(&plan.nic),
         paused: MixedMap::default(),

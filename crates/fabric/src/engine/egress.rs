@@ -127,8 +127,15 @@ impl<C: Calendar> Partition<C> {
             });
         }
         if near.leaves {
+            let to = links.far[link as usize].node;
+            if MORE
+                && let Some(recording) = &mut self.recording
+                && let Some(journey) = recording.hand_over(id)
+            {
+                self.outbox.to[to as usize].follow(arrival, link, journey);
+            }
             let leaving = Leaving {
-                to: links.far[link as usize].node,
+                to,
                 link,
                 at: arrival,
                 id,

@@ -108,6 +108,7 @@ impl<C: Calendar> Partition<C> {
         if packet.is_progress() {
             self.progress_ps = now.max(self.progress_ps);
         }
+        let is_frame = packet.is_frame();
         let l = &mut self.core.links.far[link as usize];
         let (how, what) = packet.digest_words();
         l.digest = fold(fold(l.digest, now ^ how), what);
@@ -116,7 +117,7 @@ impl<C: Calendar> Partition<C> {
         if l.lossy && self.is_lost(link, id) {
             return self.lose(link, id);
         }
-        if MORE && self.core.follows {
+        if MORE && self.core.follows && is_frame {
             self.read_pause(node, port, id);
         }
         let came = match &self.recording {

@@ -31,7 +31,11 @@ impl<C: Calendar> Partition<C> {
     // PAR-05
     fn take_in(&mut self, batch: &mut FrameBatch) {
         let (calendar, links) = (&mut self.core.calendar, &self.core.links);
-        batch.unpack(&mut self.arena, |at, link, id| {
+        let recording = &mut self.recording;
+        batch.unpack(&mut self.arena, |at, link, id, journey| {
+            if let Some(recording) = recording {
+                recording.take_over(id, journey);
+            }
             let lane = links.near[link as usize].lane;
             calendar.push_to(lane, Event::new(at, phase::ARRIVAL, link, id));
         });

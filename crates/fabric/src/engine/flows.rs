@@ -107,8 +107,8 @@ impl<C: Calendar> Partition<C> {
             record.acked_ps = Some(end.acked_ps);
             record.retransmitted = end.retransmitted;
             self.check_slowdown(&record, end);
-            if self.core.listens {
-                self.close_account(end, &record.flow);
+            if let Some(recording) = &mut self.recording {
+                recording.flow_ended(flow.id);
             }
             self.flows.finished.push(record);
             if self.ranks.is_some() {

@@ -59,7 +59,7 @@ pub(super) struct Core<C> {
     pub links_fail: bool,
     pub broken_promises: u64,
     pub ends: Vec<FlowEnd>,
-    /// Ranks wait for messages: flows that have arrived whole are noted, with their hosts.
+    /// Ranks wait for messages, or flows are followed: flows that have arrived whole are noted, with their hosts.
     pub hears: bool,
     pub delivered: Vec<(u32, u32)>,
     pub notices: Notices,

@@ -8,6 +8,7 @@ use dataplane::packet::{Arena, Cold, Packet, PacketId, flag};
 use dataplane::units::Time;
 
 use super::carried::Carried;
+use super::measure::Journey;
 
 /// How many frames ahead free records are prefetched.
 const AHEAD: usize = 6;
@@ -34,6 +35,8 @@ pub(super) struct FrameBatch {
     hops: Vec<IntHop>,
     /// Lists beside frames between neighbours, in the same order: the length of each, and all words.
     lists: Vec<u32>,
+    /// What is recorded of some of the frames, with the times and links of those, in the same order.
+    journeys: VecDeque<(Time, u32, Journey)>,
     /// What the messages of ranks are that go to hosts of the other partition, by their flows.
     pub messages: Vec<(u32, Carried)>,
 }
@@ -42,6 +45,12 @@ impl FrameBatch {
     /// Nothing is in it.
     pub fn is_empty(&self) -> bool {
         self.frames.is_empty() && self.messages.is_empty()
+    }
+
+    /// What is recorded of a packet goes with it.
+    // BLM-04
+    pub fn follow(&mut self, at: Time, link: u32, journey: Journey) {
+        self.journeys.push_back((at, link, journey));
     }
 
     /// Copies a packet and all that belongs to it.
@@ -65,8 +74,12 @@ impl FrameBatch {
         });
     }
 
-    /// Gives every frame a record, and calls `arrives` with its time, link and record.
-    pub fn unpack(&mut self, arena: &mut Arena, mut arrives: impl FnMut(Time, u32, PacketId)) {
+    /// Gives every frame a record, and calls `arrives` with its time, link and record, and what was recorded of it.
+    pub fn unpack(
+        &mut self,
+        arena: &mut Arena,
+        mut arrives: impl FnMut(Time, u32, PacketId, Option<Journey>),
+    ) {
         let mut stacks = self.stacks.iter();
         let mut hops = self.hops.as_slice();
         let mut lists = self.lists.as_slice();
@@ -87,7 +100,12 @@ impl FrameBatch {
                 arena.set_list(id, list);
                 lists = rest;
             }
-            arrives(frame.at, frame.link, id);
+            // A link has one arrival at an instant.
+            let (at, link) = (frame.at, frame.link);
+            let first = self.journeys.front();
+            let is_followed = first.is_some_and(|of| (of.0, of.1) == (at, link));
+            let journey = is_followed.then(|| self.journeys.pop_front()).flatten();
+            arrives(at, link, id, journey.map(|of| of.2));
         }
         self.frames.clear();
         self.stacks.clear();
@@ -259,7 +277,7 @@ mod tests {
         outbox.pack_all(&mut here);
         assert_eq!((here.alive(), outbox.crossed, outbox.first_ps), (0, 6, 501));
         let mut came = Vec::new();
-        outbox.to[1].unpack(&mut there, |at, link, id| came.push((at, link, id)));
+        outbox.to[1].unpack(&mut there, |at, link, id, _| came.push((at, link, id)));
         for (psn, (like, hops)) in (1..).zip(kinds) {
             let (at, link, id) = came[psn as usize - 1];
             assert_eq!((at, link), (500 + u64::from(psn), 40 + psn));

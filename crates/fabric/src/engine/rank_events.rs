@@ -47,7 +47,12 @@ impl<C: Calendar> Partition<C> {
         let now = self.core.now;
         let mut delivered = std::mem::take(&mut self.core.delivered);
         for (node, flow) in delivered.drain(..) {
-            let Some(ranks) = &mut self.ranks else { break };
+            if self.core.listens {
+                self.close_account(flow);
+            }
+            let Some(ranks) = &mut self.ranks else {
+                continue;
+            };
             let Some(mut carried) = ranks.coming.remove(&flow) else {
                 continue;
             };

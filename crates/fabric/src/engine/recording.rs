@@ -1,10 +1,8 @@
 //! Connects a partition with what it records.
 
 use dataplane::hop::pfc::PauseClasses;
-use dataplane::nic::FlowEnd;
 use dataplane::packet::{Arena, Frame, Kind, PacketId};
 use dataplane::units::Time;
-use traffic::Flow;
 
 use super::heard::Heard;
 use super::measure::{Recording, View};
@@ -153,12 +151,14 @@ impl<C> Partition<C> {
         }
     }
 
-    /// The account of a flow that has finished is closed.
+    /// The receiver of a flow has everything: its account is closed.
     // BLM-02
-    #[cold]
-    pub(super) fn close_account(&mut self, end: &FlowEnd, flow: &Flow) {
-        let wrong = self.with_view(|recording, view| recording.flow_ended(end, flow, view));
-        if let Some(message) = wrong.flatten()
+    pub(super) fn close_account(&mut self, flow: u32) {
+        let Some(recording) = &mut self.recording else {
+            return;
+        };
+        let wrong = recording.flow_delivered(self.core.now, flow, &self.graph);
+        if let Some(message) = wrong
             && self.flows.violations.len() < MOST_VIOLATIONS
         {
             let check = "account";

@@ -3,15 +3,17 @@
 //!
 //! The time at the NIC is kept per flow (`account.rs`). A packet that may complete its flow takes what its flow
 //! has spent so far with it, and collects what it spends on its way (`journey.rs`), for which every port keeps
-//! a clock of what it sends (`ports.rs`). When the flow ends, the two make its row.
+//! a clock of what it sends (`ports.rs`). Where it comes to its receiver and completes the flow, this makes its
+//! row (`arrivals.rs`). So nothing is looked up at another node.
 
 mod account;
+mod arrivals;
 mod journey;
 mod part;
 mod ports;
 
 use dataplane::config::Recovery;
-use dataplane::nic::{FlowEnd, Wait};
+use dataplane::nic::Wait;
 use dataplane::packet::{Cold, Kind, PacketId, flag};
 use dataplane::param::{Param, Values};
 use dataplane::switch::{HeldBy, MixedMap};
@@ -25,10 +27,13 @@ use super::pause_tree::PauseTree;
 use super::{Measure, Sending, Setup, View};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
-use account::{Account, Arrived};
+use crate::topology::Graph;
+use account::Account;
+use arrivals::{Arrivals, Completed};
+pub(in crate::engine) use journey::Journey;
 use journey::{Journeys, Obstacle};
 pub use part::Part;
-use part::{NO_ROOT, PARTS, Piece, add};
+use part::{NEXT_ROOT, NO_ROOT, PARTS, Piece};
 use ports::Port;
 
 /// What a scenario says of it.
@@ -42,6 +47,8 @@ pub struct Spec {
 // BLM-01
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlameRecord {
+    /// When its last byte came to the receiver, ps.
+    pub received_ps: Time,
     /// Number of the flow.
     pub flow: u32,
     /// From its start to its last byte at the receiver, ps.
@@ -54,6 +61,8 @@ pub struct BlameRecord {
 // BLM-03
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlameHopRecord {
+    /// When the flow's last byte came to the receiver, ps.
+    pub received_ps: Time,
     /// Number of the flow.
     pub flow: u32,
     /// Which port of the way, from 0 for the NIC.
@@ -119,8 +128,10 @@ impl Row for BlameRecord {
         of!(Host),
     ];
 
-    /// One partition makes them, in the order in which flows end.
-    fn order(_: &mut Vec<Self>) {}
+    /// By the time at which the receiver had the last byte.
+    fn order(rows: &mut Vec<Self>) {
+        rows.sort_unstable_by_key(|row| (row.received_ps, row.flow));
+    }
 }
 
 impl Row for BlameHopRecord {
@@ -164,8 +175,10 @@ impl Row for BlameHopRecord {
         ),
     ];
 
-    /// One partition makes them, in the order in which flows end.
-    fn order(_: &mut Vec<Self>) {}
+    /// Those of a flow stay in their order.
+    fn order(rows: &mut Vec<Self>) {
+        rows.sort_by_key(|row| (row.received_ps, row.flow));
+    }
 }
 
 /// The accounts of a run.
@@ -173,6 +186,7 @@ impl Row for BlameHopRecord {
 pub(super) struct Blame {
     accounts: MixedMap<u32, Account>,
     journeys: Journeys,
+    arrivals: Arrivals,
     /// Per port of the network.
     ports: Vec<Port>,
     /// Per port of a host: its flows.
@@ -184,8 +198,6 @@ pub(super) struct Blame {
     data_class: u8,
     /// Any packet of a flow can be the one that completes it.
     all: bool,
-    /// The delay of hosts that take time for frames.
-    host_ps: Option<Time>,
     rows: Vec<BlameRecord>,
     /// `None`: only whole flows are told.
     hops: Option<Vec<BlameHopRecord>>,
@@ -197,26 +209,14 @@ const fn name_at(link: u32, number: u32) -> u64 {
 }
 
 impl Blame {
-    /// The port that a pause at `link` goes back to; where it does not say, `next`.
+    /// The port that a pause at `link` goes back to, if it says so.
     // BLM-30, BLM-31, BLM-32
-    fn root(&self, link: u32, class: u8, by: HeldBy, next: impl FnOnce() -> u32) -> u32 {
-        let told = match by {
+    fn root(&self, link: u32, class: u8, by: HeldBy) -> Option<u32> {
+        match by {
             HeldBy::Class => self.tree.root(link, class),
             HeldBy::Named(number) => self.named.get(&name_at(link, number)).copied(),
             HeldBy::Room => None,
-        };
-        told.unwrap_or_else(next)
-    }
-
-    /// The port by which a packet leaves the node that `link` leads to; `link` itself where that is a host.
-    // BLM-31
-    fn next(view: &View<'_>, link: u32, packet: PacketId) -> u32 {
-        let node = view.links.far[link as usize].node;
-        let (hot, cold) = (view.arena.hot(packet), view.arena.cold(packet));
-        let port = view
-            .switch(node)
-            .and_then(|switch| switch.way(hot, cold.src));
-        port.map_or(link, |port| view.link(node, port))
+        }
     }
 
     /// What holds a packet in its queue, and the port that this goes back to.
@@ -232,11 +232,10 @@ impl Blame {
             HeldBy::Room => Part::NoRoom,
             HeldBy::Named(_) => Part::QueuePause,
         };
-        let next = || Self::next(view, link, id);
-        let root = self.root(link, packet.class(), by, next);
+        let root = self.root(link, packet.class(), by);
         Obstacle {
             part: Some(part),
-            root,
+            root: root.unwrap_or(NEXT_ROOT),
         }
     }
 
@@ -270,24 +269,20 @@ impl Blame {
         let again = s.packet.has(flag::RETRANSMITTED);
         account.sends(s.now, s.takes_ps, again);
         self.journeys.end(s.id, &mut self.ports);
-        let last = s.cold.remaining <= u64::from(s.cold.payload);
-        if self.all || last {
-            let incast = s.packet.has(flag::INCAST);
-            // A flow of one packet has no others that it could wait behind.
-            let alone = last && s.packet.psn == 0;
-            let of = (s.packet.flow, incast, alone);
-            self.journeys.begin(s.id, of, account.spent());
+        if self.all || s.cold.is_last() {
+            self.journeys.leaves_host(s, account);
             self.journeys.crosses(s.id, s.link, 0, s.delay_ps);
         }
     }
 
     /// The rows of a flow.
-    fn note(&mut self, flow: &Flow, fct_ps: Time, pieces: &[Piece], view: &View<'_>) {
+    fn note(&mut self, received_ps: Time, flow: u32, fct_ps: Time, pieces: &[Piece], graph: &Graph) {
         let mut parts = [0; PARTS];
         let (mut hop, mut at) = (0, pieces.first().map_or(0, |piece| piece.link));
         let place = |link: u32| {
-            let port = view.links.near[link as usize].port;
-            (view.sender(link), port, view.receiver(link))
+            let far = graph.port(link as usize);
+            let near = graph.port(graph.peer_index(link as usize));
+            (near.peer, near.peer_port, far.peer)
         };
         for piece in pieces {
             parts[piece.part as usize] += piece.spent_ps;
@@ -297,7 +292,8 @@ impl Blame {
             let (node, port, peer) = place(piece.link);
             let Some(hops) = &mut self.hops else { continue };
             hops.push(BlameHopRecord {
-                flow: flow.id,
+                received_ps,
+                flow,
                 hop,
                 node,
                 port,
@@ -308,7 +304,8 @@ impl Blame {
             });
         }
         self.rows.push(BlameRecord {
-            flow: flow.id,
+            received_ps,
+            flow,
             fct_ps,
             parts,
         });
@@ -326,9 +323,6 @@ impl Measure for Blame {
         .about("Also tell the parts by port: `blame_hops.parquet`.")];
     const FOLLOWS_PAUSES: bool = true;
     const FOLLOWS_FLOWS: bool = true;
-    // BLM-04
-    const ONE_THREAD: Option<&'static str> =
-        Some("a run that accounts for the time of flows follows packets through the whole network");
 
     fn tables() -> Vec<Table> {
         vec![Table::of::<BlameRecord>(), Table::of::<BlameHopRecord>()]
@@ -354,13 +348,13 @@ impl Measure for Blame {
         Self {
             accounts: MixedMap::default(),
             journeys: Journeys::new(!setup.links_fail),
+            arrivals: Arrivals::new(setup.nic.host.processing.map(|host| host.delay_ps)),
             ports: vec![Port::default(); ports],
             flows_of: vec![Vec::new(); setup.graph.endpoints() as usize],
             tree: PauseTree::default(),
             named: MixedMap::default(),
             data_class: setup.nic.data_class,
             all: !setup.one_path || setup.links_fail || !in_order,
-            host_ps: setup.nic.host.processing.map(|host| host.delay_ps),
             rows: Vec::new(),
             hops: spec.hops.then(Vec::new),
         }
@@ -368,7 +362,7 @@ impl Measure for Blame {
 
     fn flow_started(&mut self, now: Time, flow: &Flow, (link, last_link): (u32, u32)) {
         let class = self.data_class + flow.class;
-        let account = Account::new(now, flow.bytes, class, (link, last_link));
+        let account = Account::new(now, flow.start_ps, class, (link, last_link));
         self.accounts.insert(flow.id, account);
         self.flows_of[link as usize].push(flow.id);
         let held = self.ports[link as usize].classes;
@@ -423,7 +417,7 @@ impl Measure for Blame {
                 let switch = view.switch(node)?;
                 let by = switch.held_by(queue, view.arena);
                 let class = switch.class_of(queue);
-                let root = by.map(|by| self.root(link, class, by, || link));
+                let root = by.and_then(|by| self.root(link, class, by));
                 return Some(Cold {
                     slot: 1,
                     src: root.unwrap_or(link),
@@ -454,6 +448,7 @@ impl Measure for Blame {
     // BLM-20, BLM-22
     fn came_to_switch(&mut self, now: Time, node: u32, id: PacketId, view: &View<'_>) {
         if let Some((link, held_back)) = view.waits_at(node, id) {
+            self.journeys.comes(id, link);
             self.journeys.joins(now, id, link, &mut self.ports);
             let obstacle = match held_back {
                 true => Obstacle {
@@ -470,20 +465,22 @@ impl Measure for Blame {
         self.journeys.end(id, &mut self.ports);
     }
 
-    fn came_to_host(&mut self, now: Time, id: PacketId, flow: u32) {
-        if !self.journeys.follows(id) {
-            return;
+    fn came_to_host(&mut self, now: Time, id: PacketId) {
+        if let Some(journey) = self.journeys.of(id) {
+            self.arrivals.add(now, journey);
+            self.journeys.end(id, &mut self.ports);
         }
-        if let Some(account) = self.accounts.get_mut(&flow) {
-            let pieces = self.journeys.pieces(id);
-            account.arrived(now, pieces, self.host_ps.is_some());
-        }
-        self.journeys.end(id, &mut self.ports);
     }
 
-    fn data_delivered(&mut self, _: Time, flow: u32, bytes: u64) {
-        if let Some(account) = self.accounts.get_mut(&flow) {
-            account.delivered(bytes);
+    // BLM-04
+    fn hand_over(&mut self, id: PacketId) -> Option<Journey> {
+        self.journeys.hand_over(id)
+    }
+
+    fn take_over(&mut self, id: PacketId, journey: Option<Journey>) {
+        self.journeys.end(id, &mut self.ports);
+        if let Some(journey) = journey {
+            self.journeys.take_over(id, journey);
         }
     }
 
@@ -531,36 +528,32 @@ impl Measure for Blame {
         Some(self.tree.arrived(now, at, frame, view).number)
     }
 
-    // BLM-02
-    fn flow_ended(&mut self, end: &FlowEnd, flow: &Flow, view: &View<'_>) -> Option<String> {
-        let mut account = self.accounts.remove(&flow.id)?;
-        self.flows_of[account.link as usize].retain(|&id| id != flow.id);
-        let fct_ps = end.received_ps - flow.start_ps;
-        let Some(Arrived { at_ps, mut pieces }) = account.last(end.received_ps, self.host_ps)
-        else {
+    // BLM-01, BLM-02
+    fn flow_delivered(&mut self, now: Time, flow: u32, graph: &Graph) -> Option<String> {
+        let Some(Completed { fct_ps, pieces }) = self.arrivals.complete(now, flow) else {
             return Some(format!(
-                "flow {}: the packet that completed it was not followed",
-                flow.id
+                "flow {flow}: the packet that completed it was not followed"
             ));
         };
-        let link = pieces.last().map_or(account.link, |piece| piece.link);
-        let held_ps = end.received_ps.saturating_sub(at_ps);
-        add(&mut pieces, link, Part::Host, NO_ROOT, held_ps);
-        self.note(flow, fct_ps, &pieces, view);
+        self.note(now, flow, fct_ps, &pieces, graph);
         let sum_ps: Time = pieces.iter().map(|piece| piece.spent_ps).sum();
-        let idle = self.journeys.idle(&pieces);
         if sum_ps != fct_ps {
             return Some(format!(
-                "flow {} took {fct_ps} ps, its parts make {sum_ps} ps",
-                flow.id
+                "flow {flow} took {fct_ps} ps, its parts make {sum_ps} ps"
             ));
         }
+        let idle = self.journeys.idle(&pieces);
         idle.map(|ps| {
             format!(
-                "flow {}: its last packet waited {ps} ps at a port that sent nothing, and nothing held it",
-                flow.id
+                "flow {flow}: its last packet waited {ps} ps at a port that sent nothing, and nothing held it"
             )
         })
+    }
+
+    fn flow_ended(&mut self, flow: u32) {
+        if let Some(account) = self.accounts.remove(&flow) {
+            self.flows_of[account.link as usize].retain(|&id| id != flow);
+        }
     }
 
     fn probe(&mut self, _: Time, out: &mut Merged) {

@@ -26,7 +26,7 @@ mod waiting;
 mod watch;
 
 use dataplane::config::NicConfig;
-use dataplane::nic::{FlowEnd, Nic, Wait};
+use dataplane::nic::{Nic, Wait};
 use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId};
 use dataplane::param::{self, Param, Values};
 use dataplane::switch::Switch;
@@ -38,6 +38,7 @@ use super::merge::Merged;
 use super::node::PauseSent;
 use crate::record::Table;
 use crate::topology::Graph;
+pub(super) use blame::Journey;
 pub use blame::{BlameHopRecord, BlameRecord, Part, Spec as Blame};
 pub use capture::{CapturedFrame, Spec as CaptureSpec};
 pub use delay_histogram::{DelayBin, Spec as DelayHistogram};
@@ -161,7 +162,13 @@ pub(super) trait Measure: Sized {
     /// A switch has dropped a packet that came to it.
     fn packet_gone(&mut self, _id: PacketId) {}
     /// A data packet comes to its host, which has not looked at it yet.
-    fn came_to_host(&mut self, _now: Time, _id: PacketId, _flow: u32) {}
+    fn came_to_host(&mut self, _now: Time, _id: PacketId) {}
+    /// A packet leaves for another partition. Returns what goes with it.
+    fn hand_over(&mut self, _id: PacketId) -> Option<Journey> {
+        None
+    }
+    /// A packet comes from another partition, with this.
+    fn take_over(&mut self, _id: PacketId, _journey: Option<Journey>) {}
     /// A flow waits for something else than before.
     fn flow_waits(&mut self, _now: Time, _flow: u32, _wait: Wait) {}
     /// Whether it wants to know more of a packet.
@@ -175,10 +182,12 @@ pub(super) trait Measure: Sized {
     }
     /// It said so.
     fn look_again(&mut self, _now: Time, _link: u32, _view: &View<'_>) {}
-    /// The last acknowledgement of a flow is back at its sender. Returns what is wrong with its account.
-    fn flow_ended(&mut self, _end: &FlowEnd, _flow: &Flow, _view: &View<'_>) -> Option<String> {
+    /// The last byte of a flow is at its receiver. Returns what is wrong with its account.
+    fn flow_delivered(&mut self, _now: Time, _flow: u32, _graph: &Graph) -> Option<String> {
         None
     }
+    /// The last acknowledgement of a flow is back at its sender.
+    fn flow_ended(&mut self, _flow: u32) {}
     /// Everything up to and with `at_ps` has happened: hands over the rows that are complete.
     fn probe(&mut self, _at_ps: Time, _out: &mut Merged) {}
     /// The run ended at `end_ps`: hands over the other rows.
@@ -362,8 +371,20 @@ macro_rules! measures {
                 $(if let Some(m) = &mut self.$key { m.packet_gone(id); })*
             }
 
-            fn came_to_host(&mut self, now: Time, id: PacketId, flow: u32) {
-                $(if let Some(m) = &mut self.$key { m.came_to_host(now, id, flow); })*
+            fn came_to_host(&mut self, now: Time, id: PacketId) {
+                $(if let Some(m) = &mut self.$key { m.came_to_host(now, id); })*
+            }
+
+            fn hand_over(&mut self, id: PacketId) -> Option<Journey> {
+                let mut journey = None;
+                $(if let Some(m) = &mut self.$key { journey = m.hand_over(id).or(journey); })*
+                journey
+            }
+
+            fn take_over(&mut self, id: PacketId, mut journey: Option<Journey>) {
+                $(if let Some(m) = &mut self.$key && $module::$measure::FOLLOWS_FLOWS {
+                    m.take_over(id, journey.take());
+                })*
             }
 
             fn flow_waits(&mut self, now: Time, flow: u32, wait: Wait) {
@@ -384,10 +405,14 @@ macro_rules! measures {
                 $(if let Some(m) = &mut self.$key { m.look_again(now, link, view); })*
             }
 
-            fn flow_ended(&mut self, end: &FlowEnd, flow: &Flow, view: &View<'_>) -> Option<String> {
+            fn flow_delivered(&mut self, now: Time, flow: u32, graph: &Graph) -> Option<String> {
                 let mut wrong = None;
-                $(if let Some(m) = &mut self.$key { wrong = m.flow_ended(end, flow, view).or(wrong); })*
+                $(if let Some(m) = &mut self.$key { wrong = m.flow_delivered(now, flow, graph).or(wrong); })*
                 wrong
+            }
+
+            fn flow_ended(&mut self, flow: u32) {
+                $(if let Some(m) = &mut self.$key { m.flow_ended(flow); })*
             }
 
             fn probe(&mut self, at_ps: Time, out: &mut Merged) {
@@ -493,7 +518,7 @@ impl Recording {
             }
             Kind::Data => {
                 let flow = arena.hot(id).flow;
-                self.measures.came_to_host(now, id, flow);
+                self.measures.came_to_host(now, id);
                 Some(Received {
                     flow,
                     delivered_bytes: nic.counters().delivered_bytes,
@@ -580,9 +605,26 @@ impl Recording {
         self.measures.look_again(now, link, view);
     }
 
-    /// The last acknowledgement of a flow is back at its sender. Returns what is wrong with its account.
-    pub fn flow_ended(&mut self, end: &FlowEnd, flow: &Flow, view: &View<'_>) -> Option<String> {
-        self.measures.flow_ended(end, flow, view)
+    /// A packet leaves for another partition. Returns what goes with it.
+    #[inline]
+    pub fn hand_over(&mut self, id: PacketId) -> Option<Journey> {
+        self.measures.hand_over(id)
+    }
+
+    /// A packet comes from another partition, with this.
+    #[inline]
+    pub fn take_over(&mut self, id: PacketId, journey: Option<Journey>) {
+        self.measures.take_over(id, journey);
+    }
+
+    /// The last byte of a flow is at its receiver. Returns what is wrong with its account.
+    pub fn flow_delivered(&mut self, now: Time, flow: u32, graph: &Graph) -> Option<String> {
+        self.measures.flow_delivered(now, flow, graph)
+    }
+
+    /// The last acknowledgement of a flow is back at its sender.
+    pub fn flow_ended(&mut self, flow: u32) {
+        self.measures.flow_ended(flow);
     }
 
     /// Everything up to and with `at_ps` has happened: hands over the rows that are complete.

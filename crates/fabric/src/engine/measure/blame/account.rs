@@ -5,14 +5,7 @@ use dataplane::units::Time;
 
 use super::part::{NO_ROOT, Part, Piece, add};
 
-/// A packet at the receiver's NIC, with all that its flow had spent until it was sent and it spent itself.
-#[derive(Debug)]
-pub(super) struct Arrived {
-    pub at_ps: Time,
-    pub pieces: Vec<Piece>,
-}
-
-/// The account of a flow. Up to `since_ps` everything is accounted for.
+/// The account of a flow at its NIC. Up to `since_ps` everything is accounted for.
 #[derive(Debug)]
 pub(super) struct Account {
     pub link: u32,
@@ -20,6 +13,7 @@ pub(super) struct Account {
     pub last_link: u32,
     /// Class of its packets.
     pub class: u8,
+    pub start_ps: Time,
     since_ps: Time,
     wait: Wait,
     /// The port that the pause goes back to for which it waits.
@@ -27,25 +21,21 @@ pub(super) struct Account {
     /// What keeps its class from sending, and the port that it goes back to.
     held: Option<(Part, u32)>,
     spent: Vec<Piece>,
-    /// Payload that the receiver does not have.
-    missing_bytes: u64,
-    arrived: Vec<Arrived>,
 }
 
 impl Account {
     /// Of a flow that leaves by the first of these ports and comes to its receiver by the last.
-    pub fn new(now: Time, bytes: u64, class: u8, (link, last_link): (u32, u32)) -> Self {
+    pub fn new(now: Time, start_ps: Time, class: u8, (link, last_link): (u32, u32)) -> Self {
         Self {
             link,
             last_link,
             class,
+            start_ps,
             since_ps: now,
             wait: Wait::Turn,
             root: NO_ROOT,
             held: None,
             spent: Vec::new(),
-            missing_bytes: bytes,
-            arrived: Vec::new(),
         }
     }
 
@@ -107,34 +97,5 @@ impl Account {
     /// What it has spent up to the end of the packet that it sends.
     pub fn spent(&self) -> &[Piece] {
         &self.spent
-    }
-
-    /// A packet has arrived at the receiver's NIC. Where hosts take time, it is known only at the end of the
-    /// flow which one completed it.
-    pub fn arrived(&mut self, at_ps: Time, pieces: &[Piece], hosts_take_time: bool) {
-        if self.missing_bytes == 0 {
-            return;
-        }
-        let spare = match hosts_take_time {
-            true => None,
-            false => self.arrived.pop(),
-        };
-        let mut own = spare.map_or_else(Vec::new, |arrived| arrived.pieces);
-        own.clear();
-        own.extend_from_slice(pieces);
-        self.arrived.push(Arrived { at_ps, pieces: own });
-    }
-
-    /// The receiver has got payload.
-    pub fn delivered(&mut self, bytes: u64) {
-        self.missing_bytes = self.missing_bytes.saturating_sub(bytes);
-    }
-
-    /// The packet that completed the flow at `received_ps`, where hosts take `host_ps` and more for a frame.
-    // BLM-02, BLM-23
-    pub fn last(&mut self, received_ps: Time, host_ps: Option<Time>) -> Option<Arrived> {
-        let latest_ps = received_ps - host_ps.unwrap_or(0);
-        let at = self.arrived.iter().rposition(|a| a.at_ps <= latest_ps)?;
-        Some(self.arrived.swap_remove(at))
     }
 }

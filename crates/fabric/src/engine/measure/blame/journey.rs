@@ -1,9 +1,11 @@
 //! The ways of packets through the network, and what each spends where.
 
-use dataplane::packet::PacketId;
+use dataplane::packet::{PacketId, flag};
 use dataplane::switch::MixedMap;
 use dataplane::units::Time;
 
+use super::super::Sending;
+use super::account::Account;
 use super::part::{NO_ROOT, Part, Piece, add};
 use super::ports::{Port, SORTS, Sort};
 
@@ -40,13 +42,15 @@ struct Stay {
 
 /// A packet that is followed.
 #[derive(Debug, Default)]
-struct Journey {
+pub(in crate::engine) struct Journey {
     id: PacketId,
-    flow: u32,
+    pub(super) flow: u32,
     incast: bool,
     /// The flow has no other packet.
     alone: bool,
-    pieces: Vec<Piece>,
+    /// When the flow started.
+    pub(super) start_ps: Time,
+    pub(super) pieces: Vec<Piece>,
     stay: Option<Stay>,
 }
 
@@ -91,33 +95,58 @@ impl Journeys {
         self.of.get(id as usize).is_some_and(|&at| at != NONE)
     }
 
-    fn journey(&mut self, id: PacketId) -> Option<&mut Journey> {
+    /// What a packet and its flow have spent so far, if it is followed.
+    pub fn of(&self, id: PacketId) -> Option<&Journey> {
+        let at = *self.of.get(id as usize)?;
+        self.all.get(at as usize)
+    }
+
+    fn of_mut(&mut self, id: PacketId) -> Option<&mut Journey> {
         let at = *self.of.get(id as usize)?;
         self.all.get_mut(at as usize)
     }
 
-    /// A packet leaves its host: it is followed from now on.
-    // BLM-20
-    pub fn begin(
-        &mut self,
-        id: PacketId,
-        (flow, incast, alone): (u32, bool, bool),
-        spent: &[Piece],
-    ) {
+    /// A new journey, not used before or not any more.
+    fn begin(&mut self, id: PacketId) -> &mut Journey {
         let at = self.free.pop().unwrap_or_else(|| {
             self.all.push(Journey::default());
             self.all.len() as u32 - 1
         });
-        let journey = &mut self.all[at as usize];
-        (journey.id, journey.flow) = (id, flow);
-        (journey.incast, journey.alone) = (incast, alone);
-        journey.stay = None;
-        journey.pieces.clear();
-        journey.pieces.extend_from_slice(spent);
         if self.of.len() <= id as usize {
             self.of.resize(id as usize + 1, NONE);
         }
         self.of[id as usize] = at;
+        &mut self.all[at as usize]
+    }
+
+    /// A packet leaves its host: it is followed from now on.
+    // BLM-20
+    pub fn leaves_host(&mut self, sending: &Sending<'_>, account: &Account) {
+        let (id, packet) = (sending.id, sending.packet);
+        let is_last = sending.cold.is_last();
+        let journey = self.begin(id);
+        (journey.id, journey.flow) = (id, packet.flow);
+        journey.incast = packet.has(flag::INCAST);
+        // A flow of one packet has no others that it could wait behind.
+        journey.alone = is_last && packet.psn == 0;
+        journey.start_ps = account.start_ps;
+        journey.stay = None;
+        journey.pieces.clear();
+        journey.pieces.extend_from_slice(account.spent());
+    }
+
+    /// A followed packet crosses into another partition.
+    // BLM-04
+    pub fn hand_over(&mut self, id: PacketId) -> Option<Journey> {
+        let of = self.of.get_mut(id as usize).filter(|at| **at != NONE)?;
+        let at = std::mem::replace(of, NONE);
+        self.free.push(at);
+        Some(std::mem::take(&mut self.all[at as usize]))
+    }
+
+    /// It has come there, as this record.
+    pub fn take_over(&mut self, id: PacketId, journey: Journey) {
+        *self.begin(id) = Journey { id, ..journey };
     }
 
     /// A packet is followed no longer.
@@ -132,18 +161,22 @@ impl Journeys {
         }
     }
 
-    /// What a packet and its flow have spent so far.
-    pub fn pieces(&self, id: PacketId) -> &[Piece] {
-        &self.all[self.of[id as usize] as usize].pieces
-    }
-
     /// A packet crosses a link.
     // BLM-20
     pub fn crosses(&mut self, id: PacketId, link: u32, takes_ps: Time, delay_ps: Time) {
-        if let Some(journey) = self.journey(id) {
+        if let Some(journey) = self.of_mut(id) {
             let pieces = &mut journey.pieces;
             add(pieces, link, Part::Serialisation, NO_ROOT, takes_ps);
             add(pieces, link, Part::Propagation, NO_ROOT, delay_ps);
+        }
+    }
+
+    /// A packet has come to a node that it will leave by this port.
+    // BLM-31
+    pub fn comes(&mut self, id: PacketId, link: u32) {
+        if let Some(journey) = self.of_mut(id) {
+            let pieces = journey.pieces.iter_mut();
+            pieces.for_each(|piece| piece.leads_to(link));
         }
     }
 

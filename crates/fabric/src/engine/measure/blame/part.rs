@@ -5,6 +5,9 @@ use dataplane::units::Time;
 /// No port.
 pub(super) const NO_ROOT: u32 = u32::MAX;
 
+/// The port by which the packet will leave the next node, which is not known here.
+pub(super) const NEXT_ROOT: u32 = u32::MAX - 1;
+
 macro_rules! parts {
     ($($name:ident, $word:literal, $about:literal;)*) => {
         /// What time was spent on. Rules in `specs/blame.md`.
@@ -73,6 +76,16 @@ pub(super) struct Piece {
     pub root: u32,
     pub part: Part,
     pub spent_ps: Time,
+}
+
+impl Piece {
+    /// Names the port that was not known, if it was not.
+    // BLM-31
+    pub fn leads_to(&mut self, link: u32) {
+        if self.root == NEXT_ROOT {
+            self.root = link;
+        }
+    }
 }
 
 /// Adds some time to the pieces; those of one port stand together.

@@ -1,0 +1,71 @@
+//! Packets at their receivers that may complete their flows.
+
+use dataplane::switch::MixedMap;
+use dataplane::units::Time;
+
+use super::journey::Journey;
+use super::part::{NO_ROOT, Part, Piece, add};
+
+/// A packet at the receiver's NIC, with all that its flow had spent until it was sent and it spent itself.
+#[derive(Debug, Default)]
+struct Arrived {
+    at_ps: Time,
+    start_ps: Time,
+    pieces: Vec<Piece>,
+}
+
+/// Of each flow the last packet that came and was followed or, where hosts take time, all of them: then it is
+/// known only at the end which one completed the flow.
+#[derive(Debug)]
+pub(super) struct Arrivals {
+    of: MixedMap<u32, Vec<Arrived>>,
+    /// The delay of hosts that take time for frames.
+    host_ps: Option<Time>,
+}
+
+/// A flow whose receiver has everything.
+#[derive(Debug)]
+pub(super) struct Completed {
+    pub fct_ps: Time,
+    pub pieces: Vec<Piece>,
+}
+
+impl Arrivals {
+    pub fn new(host_ps: Option<Time>) -> Self {
+        Self {
+            of: MixedMap::default(),
+            host_ps,
+        }
+    }
+
+    /// A packet has come to its receiver's NIC.
+    pub fn add(&mut self, now: Time, journey: &Journey) {
+        let all = self.of.entry(journey.flow).or_default();
+        if all.is_empty() || self.host_ps.is_some() {
+            all.push(Arrived::default());
+        }
+        if let Some(last) = all.last_mut() {
+            (last.at_ps, last.start_ps) = (now, journey.start_ps);
+            last.pieces.clone_from(&journey.pieces);
+            // BLM-31: the next node is the host.
+            let ended = last.pieces.iter_mut();
+            ended.for_each(|piece| piece.leads_to(piece.link));
+        }
+    }
+
+    /// The receiver has everything: the account of the packet that was the last to come by then. `None`: it was
+    /// not followed.
+    // BLM-02, BLM-23
+    pub fn complete(&mut self, now: Time, flow: u32) -> Option<Completed> {
+        let mut all = self.of.remove(&flow)?;
+        let latest_ps = now - self.host_ps.unwrap_or(0);
+        let at = all.iter().rposition(|a| a.at_ps <= latest_ps)?;
+        let mut last = all.swap_remove(at);
+        let link = last.pieces.last().map_or(0, |piece| piece.link);
+        add(&mut last.pieces, link, Part::Host, NO_ROOT, now - last.at_ps);
+        Some(Completed {
+            fct_ps: now - last.start_ps,
+            pieces: last.pieces,
+        })
+    }
+}
