@@ -93,8 +93,8 @@ _WORDS = {
     "host": "its receiver's host took time",
 }
 
-_EVERYWHERE = ("propagation", "serialisation")
-"""Parts that are no matter of one port."""
+_NO_WAIT = ("nic_sending", "propagation", "serialisation")
+"""Parts that are no waits: they have no rows in ``blame_hops``."""
 
 
 Slow = dict[str, dict[str, dict[str, Any]]]
@@ -285,7 +285,8 @@ def pick(
 
     require(run)
     if flow is not None:
-        if not (run.blame["flow"] == flow).any():
+        finished = run.flows.filter(pl.col("received_ps").is_not_null())["id"]
+        if not (finished == flow).any():
             raise RunError(
                 f"{run.path}: no flow {flow} has finished; "
                 f"numbers go from 0 to {run.flows.height - 1}"
@@ -309,14 +310,21 @@ def explain(run: Run, numbers: Sequence[int]) -> list[Explanation]:
     import polars as pl
 
     require(run)
-    hops = run.blame_hops.filter(pl.col("flow").is_in(list(numbers)))
+    chosen = pl.col("flow").is_in(list(numbers))
+    hops = run.blame_hops.filter(chosen)
+    whole = {row["flow"]: row for row in run.blame.filter(chosen).iter_rows(named=True)}
     flows = run.flows.filter(pl.col("id").is_in(list(numbers)))
     ports = run.ports.select("node", "port", pl.col("name", "peer_name").cast(pl.String))
     name = dict(ports.select("node", "name").unique().iter_rows())
     port = {(node, at): f"{own} -> {peer}" for node, at, own, peer in ports.iter_rows()}
     found = {}
     for row in flows.iter_rows(named=True):
-        reasons = _reasons(hops.filter(pl.col("flow") == row["id"]), row, run, port)
+        reasons = [
+            Reason(part, spent, None, None, 0)
+            for part in _NO_WAIT
+            if (spent := whole[row["id"]][f"{part}_ps"])
+        ]
+        reasons += _waits(hops.filter(pl.col("flow") == row["id"]), row, run, port)
         found[row["id"]] = Explanation(
             flow=row["id"],
             bytes=row["bytes"],
@@ -330,23 +338,19 @@ def explain(run: Run, numbers: Sequence[int]) -> list[Explanation]:
     return [found[number] for number in numbers]
 
 
-def _reasons(
+def _waits(
     hops: polars.DataFrame, flow: dict[str, Any], run: Run, port: dict[tuple[int, int], str]
 ) -> list[Reason]:
-    """Return the parts of one flow's time; those of no single port together."""
-    together = dict.fromkeys(_EVERYWHERE, 0)
+    """Return what one flow waited for, port by port."""
     reasons = []
     for row in hops.iter_rows(named=True):
         part = row["part"]
-        if part in together:
-            together[part] += row["spent_ps"]
-            continue
-        own = part in ("nic_sending", "nic_pace", "nic_window", "nic_receiver", "host")
+        own = part in ("nic_pace", "nic_window", "nic_receiver", "host")
         root = None if row["root_node"] is None else port[row["root_node"], row["root_port"]]
         incast = 0 if root is None else _incast(run, row["root_peer"], flow)
         at = None if own else port[row["node"], row["port"]]
         reasons.append(Reason(part, row["spent_ps"], at, root, incast))
-    return reasons + [Reason(p, spent, None, None, 0) for p, spent in together.items() if spent]
+    return reasons
 
 
 def _incast(run: Run, host: int, flow: dict[str, Any]) -> int:

@@ -233,7 +233,7 @@ class Run:
 
     @cached_property
     def blame(self) -> polars.DataFrame:
-        """A row per finished flow: what its completion time consists of: ``[record] blame``.
+        """A row per flow that arrived whole: what its time consists of: ``[record] blame``.
 
         All columns but ``flow`` and ``fct_ps`` are parts, in picoseconds, that add up to
         ``fct_ps``: ``nic_*`` at its NIC, all others of the packet that completed it.
@@ -242,7 +242,7 @@ class Run:
 
     @cached_property
     def blame_hops(self) -> polars.DataFrame:
-        """The same by port that the last packet left by, the NIC's first: ``[record] blame``.
+        """The waits by port that the last packet left by, the NIC's first: ``[record] blame``.
 
         ``spent_ps`` went to ``part`` at the port of ``node`` towards ``peer``; a pause goes back to
         the port ``root_port`` of ``root_node``.

@@ -80,6 +80,9 @@ fn check(what: &str, plain: &Scenario, recorded: &Scenario) -> Keep {
         let fct_ps = flow.received_ps.unwrap() - flow.flow.start_ps;
         assert_eq!((row.fct_ps, sum), (fct_ps, fct_ps), "{what}: {row:?}");
         let mut by_hop = [0; Part::ALL.len()];
+        for part in [Part::Sending, Part::Propagation, Part::Serialisation] {
+            by_hop[part as usize] = row.parts[part as usize];
+        }
         while let Some(hop) = hops.next_if(|hop| hop.flow == row.flow) {
             by_hop[hop.part as usize] += hop.spent_ps;
         }

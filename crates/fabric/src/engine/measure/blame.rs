@@ -57,7 +57,7 @@ pub struct BlameRecord {
     pub parts: [Time; PARTS],
 }
 
-/// A part of the time of a flow at one port.
+/// What a flow waited for at one port.
 // BLM-03
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlameHopRecord {
@@ -136,8 +136,8 @@ impl Row for BlameRecord {
 
 impl Row for BlameHopRecord {
     const TABLE: &'static str = "blame_hops";
-    const ABOUT: &'static str = "A part of the time of a finished flow at one port: at its NIC, or at a port by which \
-                                 the packet left that completed it.";
+    const ABOUT: &'static str = "What a finished flow waited for at one port: at its NIC, or at a port by which the \
+                                 packet left that completed it.";
     const COLUMNS: &'static [Column<Self>] = &[
         column("flow", Value::U32(|r| r.flow), "Number of the flow."),
         column(
@@ -271,44 +271,33 @@ impl Blame {
         self.journeys.end(s.id, &mut self.ports);
         if self.all || s.cold.is_last() {
             self.journeys.leaves_host(s, account);
-            self.journeys.crosses(s.id, s.link, 0, s.delay_ps);
         }
     }
 
     /// The rows of a flow.
-    fn note(&mut self, received_ps: Time, flow: u32, fct_ps: Time, pieces: &[Piece], graph: &Graph) {
-        let mut parts = [0; PARTS];
-        let (mut hop, mut at) = (0, pieces.first().map_or(0, |piece| piece.link));
-        let place = |link: u32| {
-            let far = graph.port(link as usize);
-            let near = graph.port(graph.peer_index(link as usize));
-            (near.peer, near.peer_port, far.peer)
-        };
-        for piece in pieces {
-            parts[piece.part as usize] += piece.spent_ps;
-            if piece.link != at {
-                (hop, at) = (hop + 1, piece.link);
-            }
-            let (node, port, peer) = place(piece.link);
-            let Some(hops) = &mut self.hops else { continue };
-            hops.push(BlameHopRecord {
-                received_ps,
-                flow,
-                hop,
-                node,
-                port,
-                peer,
-                part: piece.part,
-                spent_ps: piece.spent_ps,
-                root: (piece.root != NO_ROOT).then(|| place(piece.root)),
-            });
+    fn note(&mut self, row: BlameRecord, waits: &[Piece], graph: &Graph) {
+        if let Some(hops) = &mut self.hops {
+            let place = |link: u32| {
+                let far = graph.port(link as usize);
+                let near = graph.port(graph.peer_index(link as usize));
+                (near.peer, near.peer_port, far.peer)
+            };
+            hops.extend(waits.iter().map(|wait| {
+                let (node, port, peer) = place(wait.link);
+                BlameHopRecord {
+                    received_ps: row.received_ps,
+                    flow: row.flow,
+                    hop: wait.hop,
+                    node,
+                    port,
+                    peer,
+                    part: wait.part,
+                    spent_ps: wait.spent_ps,
+                    root: (wait.root != NO_ROOT).then(|| place(wait.root)),
+                }
+            }));
         }
-        self.rows.push(BlameRecord {
-            received_ps,
-            flow,
-            fct_ps,
-            parts,
-        });
+        self.rows.push(row);
     }
 }
 
@@ -433,9 +422,8 @@ impl Measure for Blame {
         if kind == Kind::Data {
             if s.from_host {
                 self.leaves_host(s);
-            } else if self.journeys.follows(s.id) {
-                self.journeys.leaves(s.now, s.id, s.link, &mut self.ports);
-                self.journeys.crosses(s.id, s.link, s.takes_ps, s.delay_ps);
+            } else {
+                self.journeys.leaves(s, &mut self.ports);
             }
         }
         let port = &mut self.ports[s.link as usize];
@@ -530,19 +518,26 @@ impl Measure for Blame {
 
     // BLM-01, BLM-02
     fn flow_delivered(&mut self, now: Time, flow: u32, graph: &Graph) -> Option<String> {
-        let Some(Completed { fct_ps, pieces }) = self.arrivals.complete(now, flow) else {
+        let Some(Completed { fct_ps, spent }) = self.arrivals.complete(now, flow) else {
             return Some(format!(
                 "flow {flow}: the packet that completed it was not followed"
             ));
         };
-        self.note(now, flow, fct_ps, &pieces, graph);
-        let sum_ps: Time = pieces.iter().map(|piece| piece.spent_ps).sum();
+        let parts = spent.parts();
+        let row = BlameRecord {
+            received_ps: now,
+            flow,
+            fct_ps,
+            parts,
+        };
+        self.note(row, &spent.waits, graph);
+        let sum_ps: Time = parts.iter().sum();
         if sum_ps != fct_ps {
             return Some(format!(
                 "flow {flow} took {fct_ps} ps, its parts make {sum_ps} ps"
             ));
         }
-        let idle = self.journeys.idle(&pieces);
+        let idle = self.journeys.idle(&parts);
         idle.map(|ps| {
             format!(
                 "flow {flow}: its last packet waited {ps} ps at a port that sent nothing, and nothing held it"

@@ -3,7 +3,7 @@
 use dataplane::nic::Wait;
 use dataplane::units::Time;
 
-use super::part::{NO_ROOT, Part, Piece, add};
+use super::part::{NO_ROOT, Part, Spent};
 
 /// The account of a flow at its NIC. Up to `since_ps` everything is accounted for.
 #[derive(Debug)]
@@ -20,7 +20,8 @@ pub(super) struct Account {
     root: u32,
     /// What keeps its class from sending, and the port that it goes back to.
     held: Option<(Part, u32)>,
-    spent: Vec<Piece>,
+    /// What it has spent up to the end of the packet that it sends.
+    pub spent: Spent,
 }
 
 impl Account {
@@ -35,12 +36,12 @@ impl Account {
             wait: Wait::Turn,
             root: NO_ROOT,
             held: None,
-            spent: Vec::new(),
+            spent: Spent::default(),
         }
     }
 
     fn add(&mut self, part: Part, root: u32, spent_ps: Time) {
-        add(&mut self.spent, self.link, part, root, spent_ps);
+        self.spent.add((0, self.link), part, root, spent_ps);
     }
 
     /// Accounts for the time up to now. While a packet of the flow is sent, nothing is to be accounted for.
@@ -90,12 +91,9 @@ impl Account {
     pub fn sends(&mut self, now: Time, takes_ps: Time, again: bool) {
         self.settle(now);
         self.since_ps = now + takes_ps;
-        let part = if again { Part::Recovery } else { Part::Sending };
-        self.add(part, NO_ROOT, takes_ps);
-    }
-
-    /// What it has spent up to the end of the packet that it sends.
-    pub fn spent(&self) -> &[Piece] {
-        &self.spent
+        match again {
+            true => self.add(Part::Recovery, NO_ROOT, takes_ps),
+            false => self.spent.sending_ps += takes_ps,
+        }
     }
 }

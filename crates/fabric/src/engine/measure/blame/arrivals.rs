@@ -4,14 +4,16 @@ use dataplane::switch::MixedMap;
 use dataplane::units::Time;
 
 use super::journey::Journey;
-use super::part::{NO_ROOT, Part, Piece, add};
+use super::part::{NO_ROOT, Part, Spent};
 
 /// A packet at the receiver's NIC, with all that its flow had spent until it was sent and it spent itself.
 #[derive(Debug, Default)]
 struct Arrived {
     at_ps: Time,
     start_ps: Time,
-    pieces: Vec<Piece>,
+    /// The port by which it came.
+    by: (u16, u32),
+    spent: Spent,
 }
 
 /// Of each flow the last packet that came and was followed or, where hosts take time, all of them: then it is
@@ -27,7 +29,7 @@ pub(super) struct Arrivals {
 #[derive(Debug)]
 pub(super) struct Completed {
     pub fct_ps: Time,
-    pub pieces: Vec<Piece>,
+    pub spent: Spent,
 }
 
 impl Arrivals {
@@ -46,10 +48,9 @@ impl Arrivals {
         }
         if let Some(last) = all.last_mut() {
             (last.at_ps, last.start_ps) = (now, journey.start_ps);
-            last.pieces.clone_from(&journey.pieces);
-            // BLM-31: the next node is the host.
-            let ended = last.pieces.iter_mut();
-            ended.for_each(|piece| piece.leads_to(piece.link));
+            last.by = journey.place();
+            last.spent.copy(&journey.spent);
+            last.spent.leads_to(last.by.1);
         }
     }
 
@@ -61,11 +62,11 @@ impl Arrivals {
         let latest_ps = now - self.host_ps.unwrap_or(0);
         let at = all.iter().rposition(|a| a.at_ps <= latest_ps)?;
         let mut last = all.swap_remove(at);
-        let link = last.pieces.last().map_or(0, |piece| piece.link);
-        add(&mut last.pieces, link, Part::Host, NO_ROOT, now - last.at_ps);
+        let held_ps = now - last.at_ps;
+        last.spent.add(last.by, Part::Host, NO_ROOT, held_ps);
         Some(Completed {
             fct_ps: now - last.start_ps,
-            pieces: last.pieces,
+            spent: last.spent,
         })
     }
 }

@@ -6,7 +6,7 @@ use dataplane::units::Time;
 
 use super::super::Sending;
 use super::account::Account;
-use super::part::{NO_ROOT, Part, Piece, add};
+use super::part::{NO_ROOT, PARTS, Part, Spent};
 use super::ports::{Port, SORTS, Sort};
 
 /// The packet is not followed.
@@ -50,8 +50,18 @@ pub(in crate::engine) struct Journey {
     alone: bool,
     /// When the flow started.
     pub(super) start_ps: Time,
-    pub(super) pieces: Vec<Piece>,
+    /// The port by which it leaves, or left last, and which of its way this is.
+    link: u32,
+    hop: u16,
+    pub(super) spent: Spent,
     stay: Option<Stay>,
+}
+
+impl Journey {
+    /// The port by which it leaves, or left last.
+    pub fn place(&self) -> (u16, u32) {
+        (self.hop, self.link)
+    }
 }
 
 /// Packets of a flow that wait at a port, and how long the port has sent packets of the flow meanwhile.
@@ -130,9 +140,10 @@ impl Journeys {
         // A flow of one packet has no others that it could wait behind.
         journey.alone = is_last && packet.psn == 0;
         journey.start_ps = account.start_ps;
+        (journey.hop, journey.link) = (0, sending.link);
         journey.stay = None;
-        journey.pieces.clear();
-        journey.pieces.extend_from_slice(account.spent());
+        journey.spent.copy(&account.spent);
+        journey.spent.propagation_ps = sending.delay_ps;
     }
 
     /// A followed packet crosses into another partition.
@@ -161,22 +172,12 @@ impl Journeys {
         }
     }
 
-    /// A packet crosses a link.
-    // BLM-20
-    pub fn crosses(&mut self, id: PacketId, link: u32, takes_ps: Time, delay_ps: Time) {
-        if let Some(journey) = self.of_mut(id) {
-            let pieces = &mut journey.pieces;
-            add(pieces, link, Part::Serialisation, NO_ROOT, takes_ps);
-            add(pieces, link, Part::Propagation, NO_ROOT, delay_ps);
-        }
-    }
-
     /// A packet has come to a node that it will leave by this port.
     // BLM-31
     pub fn comes(&mut self, id: PacketId, link: u32) {
         if let Some(journey) = self.of_mut(id) {
-            let pieces = journey.pieces.iter_mut();
-            pieces.for_each(|piece| piece.leads_to(link));
+            (journey.hop, journey.link) = (journey.hop + 1, link);
+            journey.spent.leads_to(link);
         }
     }
 
@@ -239,26 +240,25 @@ impl Journeys {
         }
     }
 
-    /// A packet leaves its switch by a port.
-    pub fn leaves(&mut self, now: Time, id: PacketId, link: u32, ports: &mut [Port]) {
+    /// A packet leaves its switch.
+    // BLM-20
+    pub fn leaves(&mut self, sending: &Sending<'_>, ports: &mut [Port]) {
+        let &Sending { now, link, id, .. } = sending;
         let Some(&at) = self.of.get(id as usize).filter(|&&at| at != NONE) else {
             return;
         };
         let journey = &mut self.all[at as usize];
         if let Some(stay) = &mut journey.stay
-            && stay.link != link
+            && journey.link != link
         {
             // BLM-25: it had to go to another port.
-            let waited_ps = now - stay.since_ps;
-            add(
-                &mut journey.pieces,
-                link,
-                Part::LinkDown,
-                NO_ROOT,
-                waited_ps,
-            );
-            stay.since_ps = now;
+            let waited_ps = now - std::mem::replace(&mut stay.since_ps, now);
+            journey.link = link;
+            let here = (journey.hop, link);
+            journey.spent.add(here, Part::LinkDown, NO_ROOT, waited_ps);
         }
+        journey.spent.serialisation_ps += sending.takes_ps;
+        journey.spent.propagation_ps += sending.delay_ps;
         self.settle(now, at, &ports[link as usize]);
         self.leave_list(at, ports);
     }
@@ -273,10 +273,9 @@ impl Journeys {
 
     /// Time that a packet waited though its port could send and sent nothing: there must be none.
     // BLM-21
-    pub fn idle(&self, pieces: &[Piece]) -> Option<Time> {
-        let mut down = pieces.iter().filter(|p| p.part == Part::LinkDown);
-        let idle = down.next().filter(|_| self.never_idle);
-        idle.map(|piece| piece.spent_ps)
+    pub fn idle(&self, parts: &[Time; PARTS]) -> Option<Time> {
+        let idle_ps = parts[Part::LinkDown as usize];
+        (self.never_idle && idle_ps > 0).then_some(idle_ps)
     }
 
     /// Accounts for the time up to now of a packet that waits at a port.
@@ -286,11 +285,11 @@ impl Journeys {
         let Some(stay) = &mut journey.stay else {
             return;
         };
-        let link = stay.link;
+        let here = (journey.hop, journey.link);
         let own_ps = match journey.alone {
             true => 0,
             false => {
-                let own = self.own.get(&flow_at(link, journey.flow)).copied();
+                let own = self.own.get(&flow_at(stay.link, journey.flow)).copied();
                 own.unwrap_or_default().sent_ps - port.left_ps(now, journey.flow)
             }
         };
@@ -298,7 +297,7 @@ impl Journeys {
         let waited_ps = now - stay.since_ps;
         let Obstacle { part, root } = stay.obstacle;
         if let Some(part) = part {
-            add(&mut journey.pieces, link, part, root, waited_ps);
+            journey.spent.add(here, part, root, waited_ps);
         } else {
             let mut behind = [0; SORTS];
             for (sort, behind) in behind.iter_mut().enumerate() {
@@ -319,7 +318,7 @@ impl Journeys {
                 (Part::BehindControl, control_ps),
                 (Part::LinkDown, idle_ps),
             ] {
-                add(&mut journey.pieces, link, part, NO_ROOT, spent_ps);
+                journey.spent.add(here, part, NO_ROOT, spent_ps);
             }
         }
         (stay.since_ps, stay.sent_ps, stay.own_ps) = (now, sent_ps, own_ps);

@@ -68,45 +68,84 @@ parts! {
 
 pub(super) const PARTS: usize = Part::ALL.len();
 
-/// A part at one port.
+/// A wait at one port.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub link: u32,
     /// Of a pause the port that it goes back to.
     pub root: u32,
+    /// Which port of the way, from 0 for the NIC.
+    pub hop: u16,
     pub part: Part,
     pub spent_ps: Time,
 }
 
-impl Piece {
-    /// Names the port that was not known, if it was not.
-    // BLM-31
-    pub fn leads_to(&mut self, link: u32) {
-        if self.root == NEXT_ROOT {
-            self.root = link;
-        }
-    }
+/// What a flow, or it and a packet of it, have spent so far.
+#[derive(Debug, Default)]
+pub(super) struct Spent {
+    /// What does not depend on others: transmission at the NIC, propagation, transmission by switches.
+    pub sending_ps: Time,
+    pub propagation_ps: Time,
+    pub serialisation_ps: Time,
+    /// Those of one port stand together.
+    pub waits: Vec<Piece>,
 }
 
-/// Adds some time to the pieces; those of one port stand together.
-pub(super) fn add(pieces: &mut Vec<Piece>, link: u32, part: Part, root: u32, spent_ps: Time) {
-    if spent_ps == 0 {
-        return;
-    }
-    let here = pieces
-        .iter_mut()
-        .rev()
-        .take_while(|piece| piece.link == link);
-    for piece in here {
-        if piece.part == part && piece.root == root {
-            piece.spent_ps += spent_ps;
+impl Spent {
+    /// Adds a wait.
+    #[inline]
+    pub fn add(&mut self, (hop, link): (u16, u32), part: Part, root: u32, spent_ps: Time) {
+        if spent_ps == 0 {
             return;
         }
+        let here = self.waits.iter_mut().rev();
+        for piece in here.take_while(|piece| piece.hop == hop) {
+            if (piece.part, piece.link, piece.root) == (part, link, root) {
+                piece.spent_ps += spent_ps;
+                return;
+            }
+        }
+        self.waits.push(Piece {
+            link,
+            root,
+            hop,
+            part,
+            spent_ps,
+        });
     }
-    pieces.push(Piece {
-        link,
-        root,
-        part,
-        spent_ps,
-    });
+
+    /// The packet has come to a node that it leaves by this port: pauses that go back to it name it.
+    // BLM-31
+    pub fn leads_to(&mut self, link: u32) {
+        for piece in &mut self.waits {
+            if piece.root == NEXT_ROOT {
+                piece.root = link;
+            }
+        }
+    }
+
+    /// All by part.
+    pub fn parts(&self) -> [Time; PARTS] {
+        let mut parts = [0; PARTS];
+        parts[Part::Sending as usize] = self.sending_ps;
+        parts[Part::Propagation as usize] = self.propagation_ps;
+        parts[Part::Serialisation as usize] = self.serialisation_ps;
+        for wait in &self.waits {
+            parts[wait.part as usize] += wait.spent_ps;
+        }
+        parts
+    }
+
+    /// Becomes a copy of another.
+    pub fn copy(&mut self, from: &Self) {
+        let Self {
+            sending_ps,
+            propagation_ps,
+            serialisation_ps,
+            ref waits,
+        } = *from;
+        (self.sending_ps, self.propagation_ps) = (sending_ps, propagation_ps);
+        self.serialisation_ps = serialisation_ps;
+        self.waits.clone_from(waits);
+    }
 }
