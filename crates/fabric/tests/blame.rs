@@ -234,7 +234,11 @@ fn accounts_go_with_packets_from_thread_to_thread() {
                 forced: true,
             };
             let (outcome, three) = Setup { threads, ..setup }.run();
-            assert!(outcome.threads.used > 1, "{name}: {:?}", outcome.threads.why);
+            assert!(
+                outcome.threads.used > 1,
+                "{name}: {:?}",
+                outcome.threads.why
+            );
             assert_eq!(one.blame, three.blame, "{name}");
             assert_eq!(one.hops, three.hops, "{name}");
         }

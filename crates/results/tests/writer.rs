@@ -3,8 +3,8 @@
 use fabric::measure::{
     Blame, BlameHopRecord, BlameRecord, CaptureSpec, CapturedFrame, CauseRecord, DelayBin,
     DelayHistogram, HeldFlowRecord, Part, PauseRecording, QueueBin, QueueHistogram, QueueSample,
-    QueueSeries, RecordSpec, RecordedPorts, RttBin, RttHistogram, Throughput, ThroughputRecord, Utilisation, UtilisationRecord,
-    Waiting, WaitingRecord,
+    QueueSeries, RecordSpec, RecordedPorts, RttBin, RttHistogram, Throughput, ThroughputRecord,
+    Utilisation, UtilisationRecord, Waiting, WaitingRecord,
 };
 use fabric::record::{
     BufferSample, Counters, Ending, FlowRecord, Outcome, PauseRecord, PortRecord, Recorder,
