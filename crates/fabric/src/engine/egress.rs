@@ -131,6 +131,7 @@ impl<C: Calendar> Partition<C> {
             if MORE
                 && let Some(recording) = &mut self.recording
                 && let Some(journey) = recording.hand_over(id)
+                && data
             {
                 self.outbox.to[to as usize].follow(arrival, link, journey);
             }

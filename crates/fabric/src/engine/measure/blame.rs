@@ -462,7 +462,7 @@ impl Measure for Blame {
 
     // BLM-04
     fn hand_over(&mut self, id: PacketId) -> Option<Journey> {
-        self.journeys.hand_over(id)
+        self.journeys.hand_over(id, &mut self.ports)
     }
 
     fn take_over(&mut self, id: PacketId, journey: Option<Journey>) {

@@ -146,12 +146,10 @@ impl Journeys {
         journey.spent.propagation_ps = sending.delay_ps;
     }
 
-    /// A followed packet crosses into another partition.
+    /// A packet crosses into another partition: it is followed no longer here.
     // BLM-04
-    pub fn hand_over(&mut self, id: PacketId) -> Option<Journey> {
-        let of = self.of.get_mut(id as usize).filter(|at| **at != NONE)?;
-        let at = std::mem::replace(of, NONE);
-        self.free.push(at);
+    pub fn hand_over(&mut self, id: PacketId, ports: &mut [Port]) -> Option<Journey> {
+        let at = self.end(id, ports)?;
         Some(std::mem::take(&mut self.all[at as usize]))
     }
 
@@ -160,16 +158,13 @@ impl Journeys {
         *self.begin(id) = Journey { id, ..journey };
     }
 
-    /// A packet is followed no longer.
-    pub fn end(&mut self, id: PacketId, ports: &mut [Port]) {
-        let Some(of) = self.of.get_mut(id as usize) else {
-            return;
-        };
+    /// A packet is followed no longer. Returns its place, if it was followed.
+    pub fn end(&mut self, id: PacketId, ports: &mut [Port]) -> Option<u32> {
+        let of = self.of.get_mut(id as usize).filter(|at| **at != NONE)?;
         let at = std::mem::replace(of, NONE);
-        if at != NONE {
-            self.leave_list(at, ports);
-            self.free.push(at);
-        }
+        self.leave_list(at, ports);
+        self.free.push(at);
+        Some(at)
     }
 
     /// A packet has come to a node that it will leave by this port.
