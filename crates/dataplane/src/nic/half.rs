@@ -41,13 +41,9 @@ impl Common {
     ) {
         let config = &self.config;
         let counters = &mut self.counters;
-        let flow = arena.hot(id).flow;
-        let replies = self.receiver.data(now, config, id, arena, counters);
-        for reply in replies.frames.into_iter().flatten() {
+        let replies = self.receiver.data(now, config, id, arena, counters, sink);
+        for reply in replies.into_iter().flatten() {
             self.egress.push_reply(port, reply, arena, sink);
-        }
-        if replies.last {
-            sink.delivered(flow);
         }
     }
 }

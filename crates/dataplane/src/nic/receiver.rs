@@ -6,6 +6,7 @@ use crate::config::{NicConfig, Recovery};
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::route::mix32;
+use crate::sink::Sink;
 use crate::units::{NEVER, Time};
 
 /// One flow at its receiver, until its last byte is there.
@@ -173,13 +174,8 @@ pub(crate) struct Receiver {
     arrivals: Arrivals,
 }
 
-/// What one data packet causes.
-pub(crate) struct Replies {
-    /// An ACK or NAK, and a CNP.
-    pub frames: [Option<PacketId>; 2],
-    /// With it the receiver has all of the flow.
-    pub last: bool,
-}
+/// Frames that one data packet causes: an ACK or NAK, and a CNP.
+type Replies = [Option<PacketId>; 2];
 
 impl Receiver {
     pub fn new() -> Self {
@@ -194,13 +190,14 @@ impl Receiver {
     }
 
     /// Takes a data packet. Its record becomes the ACK where one is due.
-    pub fn data(
+    pub fn data<S: Sink>(
         &mut self,
         now: Time,
         config: &NicConfig,
         id: PacketId,
         arena: &mut Arena,
         counters: &mut NicCounters,
+        sink: &mut S,
     ) -> Replies {
         let packet = *arena.hot(id);
         counters.received += 1;
@@ -238,6 +235,7 @@ impl Receiver {
         let echo = flow.marked;
         flow.marked &= reply.is_none();
         if last {
+            sink.delivered(packet.flow);
             if !is_new {
                 self.flows.remove(packet.flow);
             }
@@ -253,13 +251,11 @@ impl Receiver {
         });
         let Some(kind) = reply else {
             arena.free(id);
-            let frames = [None, cnp];
-            return Replies { frames, last };
+            return [None, cnp];
         };
         let done_ps = if last { now } else { NEVER };
         become_reply(config, kind, id, expected, echo, done_ps, arena);
-        let frames = [Some(id), cnp];
-        Replies { frames, last }
+        [Some(id), cnp]
     }
 
     /// NIC-14: a packet of a flow that is complete. The last ACK may have been lost, so it is said
@@ -273,18 +269,15 @@ impl Receiver {
         counters: &mut NicCounters,
     ) -> Replies {
         counters.discarded += 1;
-        let last = false; // it had all before
         if !config.host.ack_repeats {
             arena.free(id);
-            let frames = [None, None]; // NS3-22
-            return Replies { frames, last };
+            return [None, None]; // NS3-22
         }
         counters.acks += 1;
         let all = packets_in_all(packet, arena.cold(id), config.mtu);
         let echo = packet.has(flag::CE);
         become_reply(config, Kind::Ack, id, all, echo, done_ps, arena);
-        let frames = [Some(id), None];
-        Replies { frames, last }
+        [Some(id), None]
     }
 }
 

@@ -389,13 +389,9 @@ impl SendingHalf for Scan {
         match arena.hot(id).kind() {
             Kind::Data => {
                 let counters = &mut nic.counters;
-                let flow = arena.hot(id).flow;
-                let replies = nic.receiver.data(now, config, id, arena, counters);
-                for reply in replies.frames.into_iter().flatten() {
+                let replies = nic.receiver.data(now, config, id, arena, counters, sink);
+                for reply in replies.into_iter().flatten() {
                     self.reply(nic, port, reply, arena, sink);
-                }
-                if replies.last {
-                    sink.delivered(flow);
                 }
             }
             Kind::Ack | Kind::Nak => {

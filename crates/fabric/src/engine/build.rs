@@ -221,6 +221,7 @@ fn partition<C: Calendar>(
         lossless: lossless_classes(&plan.switch, !losses.none()),
         links_fail: link_states.is_some(),
         broken_promises: 0,
+        flows_changed: false,
         ends: Vec::new(),
         hears: !plan.jobs.jobs.is_empty() || plan.record.follows_flows(),
         delivered: Vec::new(),

@@ -86,8 +86,7 @@ impl<C: Calendar> Partition<C> {
             phase::TIMER if event.arg() != 0 => self.call(event.id(), event.arg()),
             phase::TIMER => self.timer(event.id()),
             phase::FLOW_START if C::IN_ORDER_OF_SCHEDULING => self.step_flow_start(event.id()),
-            phase::FLOW_START if event.arg() != 0 => self.ranks_act(event.id() - 1),
-            phase::FLOW_START => self.start_flows(),
+            phase::FLOW_START => self.start(event),
             phase::TOPOLOGY => self.change_topology(event.id(), event.arg() != 0),
             _ => {
                 let near = &mut self.core.links.near[event.id() as usize];
@@ -97,6 +96,16 @@ impl<C: Calendar> Partition<C> {
         }
         if MORE && !self.core.heard.is_empty() {
             self.tell_measures();
+        }
+    }
+
+    /// Flows start, or the ranks of a host act. Kept out of the loop over events, most of which are others.
+    #[inline(never)]
+    fn start(&mut self, event: Event) {
+        if event.arg() != 0 {
+            self.ranks_act(event.id() - 1);
+        } else {
+            self.start_flows();
         }
     }
 
@@ -245,12 +254,11 @@ impl<C: Calendar> Partition<C> {
     }
 
     /// Takes note of the flows that a NIC has found to be over, and of those that it has had whole.
-    #[inline]
+    #[inline(always)]
     fn note_flows(&mut self) {
-        if !self.core.delivered.is_empty() {
+        if self.core.flows_changed {
+            self.core.flows_changed = false;
             self.note_delivered();
-        }
-        if !self.core.ends.is_empty() {
             self.note_ends();
         }
     }

@@ -58,6 +58,8 @@ pub(super) struct Core<C> {
     /// Links fail, so a packet may have no route.
     pub links_fail: bool,
     pub broken_promises: u64,
+    /// One of the next two lists has entries.
+    pub flows_changed: bool,
     pub ends: Vec<FlowEnd>,
     /// Ranks wait for messages, or flows are followed: flows that have arrived whole are noted, with their hosts.
     pub hears: bool,
@@ -112,11 +114,17 @@ impl<C: Calendar> Core<C> {
     }
 
     /// Keeps what a node says, where somebody listens.
-    #[inline]
+    #[inline(always)]
     fn hear(&mut self, heard: Heard) {
         if self.listens {
-            self.heard.push(heard);
+            self.keep_heard(heard);
         }
+    }
+
+    // Out of the code of those who speak, which most runs do not listen to.
+    #[inline(never)]
+    fn keep_heard(&mut self, heard: Heard) {
+        self.heard.push(heard);
     }
 
     /// The run ends: pauses that are open end with it.
@@ -306,10 +314,12 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
     fn delivered(&mut self, flow: u32) {
         if self.core.hears {
             self.core.delivered.push((self.node, flow));
+            self.core.flows_changed = true;
         }
     }
 
     fn finished(&mut self, end: FlowEnd) {
         self.core.ends.push(end);
+        self.core.flows_changed = true;
     }
 }

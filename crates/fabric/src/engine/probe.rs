@@ -222,10 +222,12 @@ impl Probes {
                 return;
             }
             long.forget(number, queue.queue);
+            let mut last = None; // packets of a flow often stand one behind the other
             queue.for_each(arena, |id| {
                 let packet = arena.hot(id);
-                if packet.kind() == Kind::Data {
+                if packet.kind() == Kind::Data && last != Some(packet.flow) {
                     seen.insert(packet.flow);
+                    last = Some(packet.flow);
                 }
             });
         });
