@@ -282,7 +282,9 @@ class Run:
         """
         import polars as pl
 
-        wanted = pl.col("finished") & (pl.col("start_ps") >= self.summary["measure_from_ps"])
+        wanted = pl.col("finished")
+        if self.summary["measure_from_ps"]:  # Else that column need not be read.
+            wanted &= pl.col("start_ps") >= self.summary["measure_from_ps"]
         if where is not None:
             wanted &= where
         return self.flows.filter(wanted) if columns is None else self.select_flows(columns, wanted)

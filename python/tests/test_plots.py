@@ -98,7 +98,21 @@ def test_every_flow_is_in_one_size_bin(sample: np.ndarray, bins: int) -> None:
         assert (sample[held] <= high).all()
     for middle, held in found:
         assert middle == pytest.approx(np.median(sample[held]))
+        for take in curves.STATISTICS.values():
+            assert take(held) == pytest.approx(take(np.sort(held)))
     assert len(found) <= bins + 8
+
+
+@given(sizes, st.sampled_from([1, 2**12]))
+def test_flows_are_in_the_order_of_their_sizes(sample: np.ndarray, scale: int) -> None:
+    """The same whether sizes have 32 bits or more."""
+    sizes = sample.astype(np.uint64) * np.uint64(scale)
+    values = np.arange(len(sample), dtype=np.float32)
+    flows = curves.by_size(sizes, values)
+    assert (np.diff(flows.sizes.astype(float)) >= 0).all()
+    assert flows.values.dtype == np.float32
+    assert (sizes[flows.values.astype(int)] == flows.sizes).all()
+    assert sorted(flows.values) == values.tolist()
 
 
 def test_bins_hold_about_the_same_number_of_flows_and_the_largest_are_split() -> None:

@@ -116,7 +116,7 @@ def test_the_network_is_the_network(page: str, comparison: backwater.Comparison)
 
 
 def test_the_timeline_counts_what_is_under_way(comparison: backwater.Comparison) -> None:
-    chart = figures.timeline(comparison.runs)
+    chart = figures.timeline(comparison.runs, figures.read(comparison.runs))
     panels = {panel.title: panel for panel in chart.views[0].panels}
     assert {"flows under way", "fullest leaf switch", "fullest spine switch"} <= set(panels)
     assert len({panel.x for panel in panels.values()}) == 1

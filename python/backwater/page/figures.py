@@ -13,6 +13,8 @@ from backwater.page.charts import Axis, Chart, Line, Panel, Table, View
 from backwater.units import bytes_text
 
 if TYPE_CHECKING:
+    import polars
+
     from backwater.results import Run
 
 _In = TypeVar("_In")
@@ -36,44 +38,79 @@ SLOWEST = 25
 
 
 class Flows:
-    """What a page needs of a run's measured flows, read once: those of incasts stand apart."""
+    """What a page needs of a run's flows, read once.
 
-    def __init__(self, run: Run) -> None:
+    All but ``under_way`` is of measured flows; those of incasts stand apart.
+    """
+
+    def __init__(self, run: Run, step_ps: int) -> None:
         import polars as pl
 
-        is_incast = pl.col("incast")
         # Seven digits are more than a page shows, and are sorted in half of the time.
         slowdown = pl.col("slowdown").cast(pl.Float32)
-        rest = run.measured_flows(["bytes", slowdown], ~is_incast)
-        fct = (pl.col("received_ps") - pl.col("start_ps")).alias("fct_ps")
-        incast = run.measured_flows([slowdown, fct], is_incast)
+        columns = "bytes", "start_ps", "received_ps", "incast", "finished"
+        table = run.select_flows([*columns, slowdown])
+        self.under_way = _under_way(run, table, step_ps)
+        """Flows that have started and not finished, after each step of the run."""
+
+        rest, incast = _measured(run, table, ~pl.col("incast")), _measured(run, table, "incast")
         self.by_size = curves.by_size(rest["bytes"].to_numpy(), rest["slowdown"].to_numpy())
-        self.incast_fct_us: Array = np.sort(incast["fct_ps"].to_numpy() / 1e6)
-        parts = np.split(
-            self.by_size.values, np.searchsorted(self.by_size.sizes, [SMALL, LARGE], side="right")
-        )
-        parts = [np.sort(part) for part in parts]
-        # Merging sorted parts is quicker than sorting all of them.
-        everything = np.sort(np.concatenate(parts), kind="stable")
-        names = ("short, up to 10 KB", "medium", "long, above 1 MB")
-        self.classes: dict[str, Array] = {
-            "all but incasts": everything,
-            **dict(zip(names, parts, strict=True)),
-            "incast": np.sort(incast["slowdown"].to_numpy()),
-        }
+        fct_ps = (incast["received_ps"] - incast["start_ps"]).to_numpy()
+        self.incast_fct_us: Array = np.sort(fct_ps / 1e6)
+        self.classes = _classes(self.by_size, incast["slowdown"].to_numpy())
         """Sorted slowdowns by class of flows."""
-        least = np.sort([*everything[-SLOWEST:], *self.classes["incast"][-SLOWEST:]])[-SLOWEST:]
+
+        worst = [self.classes[name][-SLOWEST:] for name in ("all but incasts", "incast")]
+        least = np.sort(np.concatenate(worst))[-SLOWEST:]
         self.slowest: list[dict[str, Any]] = []
         if len(least):
-            columns = "id", "source", "src", "dst", "bytes", "start_ps", "received_ps", "slowdown"
-            worst = run.measured_flows(columns, slowdown >= float(least[0]))
-            worst = worst.sort("slowdown", "id", descending=[True, False])
-            self.slowest = worst.head(SLOWEST).to_dicts()
+            ends = "id", "source", "src", "dst", "bytes", "start_ps", "received_ps", "slowdown"
+            slow = run.measured_flows(ends, slowdown >= float(least[0]))
+            slow = slow.sort("slowdown", "id", descending=[True, False])
+            self.slowest = slow.head(SLOWEST).to_dicts()
+
+
+def _measured(run: Run, flows: polars.DataFrame, of: str | polars.Expr) -> polars.DataFrame:
+    import polars as pl
+
+    first = run.summary["measure_from_ps"]
+    return flows.filter(pl.col("finished") & (pl.col("start_ps") >= first), of)
+
+
+def _under_way(run: Run, flows: polars.DataFrame, step_ps: int) -> Array:
+    steps = _steps(run, step_ps)
+
+    def after_steps(times: Array) -> Array:
+        return np.bincount(times // np.uint64(step_ps), minlength=steps)[:steps].cumsum()
+
+    ended = flows["received_ps"].drop_nulls().to_numpy()
+    return after_steps(flows["start_ps"].to_numpy()) - after_steps(ended)
+
+
+def _classes(flows: curves.BySize, incast: Array) -> dict[str, Array]:
+    limits = np.searchsorted(flows.sizes, [SMALL, LARGE], side="right")
+    parts = [np.sort(part) for part in np.split(flows.values, limits)]
+    # Merging sorted parts is quicker than sorting all of them.
+    everything = np.sort(np.concatenate(parts), kind="stable")
+    names = ("short, up to 10 KB", "medium", "long, above 1 MB")
+    sizes = dict(zip(names, parts, strict=True))
+    return {"all but incasts": everything, **sizes, "incast": np.sort(incast)}
 
 
 def read(runs: Runs) -> dict[str, Flows]:
     """Read the flows of several runs at a time: to sort them is most of a page's work."""
-    return _at_once(Flows, runs)
+    step_ps = _step_ps(runs)
+    return _at_once(lambda run: Flows(run, step_ps), runs)
+
+
+def _step_ps(runs: Runs) -> int:
+    """Return the step of lines over time, common to all runs."""
+    end_ps = max(int(run.summary["end_ps"]) for run in runs.values())
+    return max(-(-end_ps // MOMENTS), 1)
+
+
+def _steps(run: Run, step_ps: int) -> int:
+    return max(-(-int(run.summary["end_ps"]) // step_ps), 1)
 
 
 def _at_once(work: Callable[[_In], _Out], items: Mapping[str, _In]) -> dict[str, _Out]:
@@ -94,7 +131,7 @@ def charts(runs: Runs, flows: Mapping[str, Flows]) -> list[Chart]:
         *blame(runs),
         incast(flows),
         buffer(runs),
-        timeline(runs),
+        timeline(runs, flows),
         pauses(runs),
         active(runs),
     ]
@@ -218,14 +255,15 @@ def buffer(runs: Runs) -> Chart:
     )
 
 
-def timeline(runs: Runs) -> Chart:
+def timeline(runs: Runs, flows: Mapping[str, Flows]) -> Chart:
     """Show runs over time: flows under way, pauses in force, the fullest switch of each tier."""
+    step_ps = _step_ps(runs)
     end_ps = max(run.summary["end_ps"] for run in runs.values())
-    step_ps = max(-(-end_ps // MOMENTS), 1)
     panels: dict[str, Panel] = {}
     rows = []
     x = Axis("time (ms)", unit="ms", start=0, end=end_ps / 1e9)
-    for name, courses in _at_once(lambda run: _courses(run, step_ps), runs).items():
+    for name, run in runs.items():
+        courses = _courses(run, flows[name].under_way, step_ps)
         for title, (y, at_ms, values) in courses.items():
             lines = panels.setdefault(title, Panel(title, x, y, [])).lines
             panels[title] = Panel(title, x, y, [*lines, Line(name, at_ms, values)])
@@ -249,22 +287,13 @@ _Course = tuple[Axis, Array, Array]
 """A quantity over time: its axis, milliseconds, values."""
 
 
-def _courses(run: Run, step_ps: int) -> dict[str, _Course]:
+def _courses(run: Run, under_way: Array, step_ps: int) -> dict[str, _Course]:
     """Return what a timeline shows of a run, in steps of this length."""
     import polars as pl
 
-    steps = -(-run.summary["end_ps"] // step_ps)
+    steps = _steps(run, step_ps)
     ends_ms = np.arange(1, steps + 1) * step_ps / 1e9
-
-    def in_steps(times: Array) -> Array:
-        return np.bincount(times.astype(np.int64) // step_ps, minlength=steps)[:steps]
-
-    flows = run.select_flows(["start_ps", "received_ps"])
-    started = in_steps(flows["start_ps"].to_numpy()).cumsum()
-    ended = in_steps(flows["received_ps"].drop_nulls().to_numpy()).cumsum()
-    found: dict[str, _Course] = {
-        "flows under way": (Axis("flows", start=0), ends_ms, started - ended)
-    }
+    found: dict[str, _Course] = {"flows under way": (Axis("flows", start=0), ends_ms, under_way)}
     held = run.pauses.select(pl.col("from_ps", "to_ps").cast(pl.Int64))
     pieces = curves.divided(held["from_ps"].to_numpy(), held["to_ps"].to_numpy(), steps, step_ps)
     in_force = np.bincount(pieces.frame, pieces.share, steps)
