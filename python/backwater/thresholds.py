@@ -191,7 +191,11 @@ def _pfc(switch: Facts, facts: Facts, ports: int) -> Iterator[str]:
                 "", f"all {ports} at once already at {bytes_text(together)}: the pool is full then"
             )
     if pfc["victims"]:
-        yield from _said("", "ports with victims have the whole buffer as their threshold instead")
+        beside = switch["beside_bytes"]
+        room = f"; beside the pool they have {bytes_text(beside)}" if beside else ""
+        yield from _said(
+            "", f"ports with victims have the whole buffer as their threshold instead{room}"
+        )
     yield from _said("", f"and resumed {bytes_text(pfc['xon_offset_bytes'])} below")
     bdp = _bdp(facts)
     if alone < bdp:

@@ -170,6 +170,30 @@ pub enum Departures {
     Bytes,
 }
 
+/// Memory beside the pool that victim ports together may fill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// So many bytes.
+    Bytes(u64),
+    /// As much as the whole buffer.
+    Buffer,
+    /// What each ingress by itself needs to hold the whole buffer.
+    Unbounded,
+}
+
+impl Beside {
+    /// Bytes of it at a switch with this buffer and so many ingresses that may be victim ports.
+    // SPFC-08
+    #[must_use]
+    pub const fn bytes(self, buffer_bytes: u64, ingresses: u64) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Buffer => buffer_bytes,
+            Self::Unbounded => buffer_bytes.saturating_mul(ingresses),
+        }
+    }
+}
+
 /// Which ingress ports are victim ports (`specs/spfc.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VictimConfig {
@@ -181,6 +205,10 @@ pub struct VictimConfig {
     pub count: Departures,
     /// A port that has never been paused waits for its first RESUME.
     pub unpaused_waits: bool,
+    /// After a RESUME the state is that of the departures so far, not first when the interval ends.
+    pub resumes_at_once: bool,
+    /// Memory for victim ports beside the pool.
+    pub beside: Beside,
 }
 
 /// Whose books say when an ingress is paused and which space a packet takes.

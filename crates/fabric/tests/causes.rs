@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::*;
-use dataplane::config::{Admission, Departures, PathChoice, Pfc, PfcThreshold, VictimConfig};
+use dataplane::config::{Admission, Beside, Departures, PathChoice, Pfc, PfcThreshold, VictimConfig};
 use dataplane::units::{Time, US};
 use fabric::engine::Threads;
 use fabric::measure::{CauseRecord, PauseRecording};
@@ -274,6 +274,8 @@ fn a_port_with_a_victim_keeps_sending_where_a_dynamic_threshold_stops_it() {
         k: 3 << 16,
         count: Departures::Packets,
         unpaused_waits: false,
+        resumes_at_once: false,
+        beside: Beside::Bytes(0),
     }));
     let paused = |keep: &Keep| keep.pauses.iter().filter(|p| p.node == 0).count();
     assert!(

@@ -55,6 +55,8 @@ pub struct SwitchThresholds {
     pub headroom_bytes: u64,
     /// Bytes of the pool that all share; below 0 where the rest needs more than there is.
     pub shared_bytes: i64,
+    /// Bytes that victim ports may hold beside the pool, all together.
+    pub beside_bytes: u64,
     /// Bytes of one ingress in the pool at which it is paused, if it is alone there.
     pub xoff_alone_bytes: Option<u64>,
     /// The same if all ingresses hold as much as this.
@@ -129,7 +131,7 @@ fn switch(s: &SwitchThresholds) -> Value {
     json!({
         "name": s.name, "count": s.count, "buffer_bytes": s.buffer_bytes,
         "reserved_bytes": s.reserved_bytes, "headroom_bytes": s.headroom_bytes,
-        "shared_bytes": s.shared_bytes,
+        "shared_bytes": s.shared_bytes, "beside_bytes": s.beside_bytes,
         "xoff_alone_bytes": s.xoff_alone_bytes, "xoff_all_bytes": s.xoff_all_bytes,
         "ports": s.ports.iter().map(port).collect::<Vec<_>>(),
     })
@@ -241,6 +243,11 @@ fn one(name: String, count: u32, kind: &[Kind], config: &SwitchConfig) -> Switch
         reserved_bytes,
         headroom_bytes,
         shared_bytes,
+        beside_bytes: pfc.and_then(|pfc| pfc.victims).map_or(0, |victims| {
+            let ingresses = links.len() * pausable_classes(config);
+            let buffer_bytes = config.mmu.buffer_bytes;
+            victims.beside.bytes(buffer_bytes, ingresses as u64)
+        }),
         xoff_alone_bytes: xoff(1),
         xoff_all_bytes: xoff(links.len() as u64),
         ports: ports.into_values().collect(),

@@ -17,8 +17,8 @@ use dataplane::cc::hpcc::{Division, HpccConfig, Reaction};
 use dataplane::cc::line_rate::LineRateConfig;
 use dataplane::cc::timely::TimelyBand;
 use dataplane::config::{
-    Accounting, Admission, Alpha, BaseRtt, Classify, ControlConfig, Departures, HostConfig,
-    IntConfig, IrnConfig, IrnWindow, PathChoice, Pfc, PfcThreshold, Recovery, Schedule, Sending,
+    Accounting, Admission, Alpha, BaseRtt, Beside, Classify, ControlConfig, Departures,
+    HostConfig, IntConfig, IrnConfig, IrnWindow, PathChoice, Pfc, PfcThreshold, Recovery, Schedule, Sending,
 };
 use dataplane::int::{Counter, IntFormat, Layout};
 use dataplane::switch::DATA_CLASS;
@@ -608,7 +608,7 @@ fn spfc_and_its_rivals() {
     }
 }
 
-// PRE-122, SPFC-14, SPFC-16, SPFC-18: what the paper leaves open is an option; SPFC goes with any control.
+// PRE-122, SPFC-08, SPFC-14, SPFC-16, SPFC-18, SPFC-20: what the paper leaves open is an option; SPFC goes with any control.
 #[test]
 fn spfc_is_an_axis() {
     let set = [
@@ -624,6 +624,7 @@ fn spfc_is_an_axis() {
         "scheme.victims=spfc",
         "scheme.spfc.count=bytes",
         "scheme.spfc.unpaused=waits",
+        "scheme.spfc.after_resume=at-once",
         "scheme.spfc.interval=6",
         "scheme.base_rtt=10us",
     ];
@@ -632,6 +633,17 @@ fn spfc_is_an_axis() {
         (found.count, found.unpaused_waits, found.interval_ps),
         (Departures::Bytes, true, 60 * US)
     );
+    assert!(found.resumes_at_once);
+    for (said, beside) in [
+        ("0B", Beside::Bytes(0)),
+        ("2MB", Beside::Bytes(2_000_000)),
+        ("buffer", Beside::Buffer),
+        ("unbounded", Beside::Unbounded),
+    ] {
+        let set = ["scheme.victims=spfc", &format!("scheme.spfc.beside={said}")];
+        let found = pfc(&config("hpcc", &set)).victims.expect("SPFC");
+        assert_eq!((found.beside, found.resumes_at_once), (beside, false));
+    }
     // Links of 1 us: 35 us for the runs of K = 5, 120 us for those of K = 10.
     let auto = |k: &str| {
         let set = ["scheme.victims=spfc", &format!("scheme.spfc.k={k}")];
@@ -667,6 +679,26 @@ fn hosts_of_the_spfc_paper_have_the_values_of_the_papers_it_cites() {
     );
     let timely = config("timely+dt", &[paper]);
     assert_eq!(timely.nic.control, config("timely", &[]).nic.control);
+}
+
+// PRE-128
+#[test]
+fn dcqcn_of_the_mode_dcqcn_paper_differs_by_its_timers_and_its_least_rate() {
+    let [plain, paper] = ["hpcc-paper", "dcqcn-paper@hpcc"].map(|set| {
+        let c = config("dcqcn+spfc", &[&format!("scheme.parameters={set}")]);
+        let Sending::Control(ControlConfig::Dcqcn(dcqcn)) = c.nic.control else {
+            panic!()
+        };
+        (dcqcn, c.switch.ecn)
+    });
+    let expected = DcqcnConfig {
+        alpha_timer_ps: 50 * US,
+        decrease_interval_ps: 50 * US,
+        increase_timer_ps: 55 * US,
+        min_rate_bps: 1e9,
+        ..plain.0
+    };
+    assert_eq!(paper, (expected, plain.1));
 }
 
 /// HPCC paper, Fig. 12: two controls under three flow controls, by configuration alone.

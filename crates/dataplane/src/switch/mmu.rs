@@ -66,6 +66,8 @@ pub(crate) struct Mmu {
     ns3: Option<Box<Books>>,
     shared_used: u64,
     shared_bytes: u64,
+    /// The pool, and what victim ports may fill beside it.
+    room_bytes: u64,
     /// One largest frame for every pausable ingress: the end of the pool that nothing may count on.
     last_frames: u64,
     admission: Admission,
@@ -151,6 +153,14 @@ impl Mmu {
                 }
             }
         }
+        let beside = match config.mmu.admission {
+            Admission::Pfc(pfc) => pfc.victims.map_or(0, |victims| {
+                let ingresses = ports.len() as u64 * u64::from(pausable.count_ones());
+                victims.beside.bytes(config.mmu.buffer_bytes, ingresses)
+            }),
+            _ => 0,
+        };
+        let shared_bytes = shared.max(0) as u64;
         let own_reserve = match config.mmu.admission {
             Admission::Pfc(_) => ns3.is_none(),
             Admission::SharedPool => true,
@@ -163,7 +173,8 @@ impl Mmu {
             buffer_bytes: config.mmu.buffer_bytes,
             ports: ports.len().max(1) as u64,
             reserved: config.mmu.reserved_bytes,
-            shared_bytes: shared.max(0) as u64,
+            shared_bytes,
+            room_bytes: shared_bytes.saturating_add(beside),
             shared_used: 0,
             ingress,
             classes,
@@ -203,6 +214,21 @@ impl Mmu {
     #[inline]
     pub const fn room_for_last_frames(&self) -> bool {
         self.shared_used + self.last_frames <= self.shared_bytes
+    }
+
+    /// SPFC-08: the same of the pool and what victim ports have beside it.
+    pub const fn room_for_victims(&self) -> bool {
+        self.shared_used + self.last_frames <= self.room_bytes
+    }
+
+    /// Bytes that victim ports may fill beside the pool.
+    pub const fn beside_bytes(&self) -> u64 {
+        self.room_bytes - self.shared_bytes
+    }
+
+    /// Bytes that ingresses hold beyond the pool.
+    pub const fn beyond_the_pool(&self) -> u64 {
+        self.shared_used.saturating_sub(self.shared_bytes)
     }
 
     /// Bytes of the shared pool that are free.
@@ -301,7 +327,7 @@ impl Mmu {
         }
         let ingress = &self.ingress[self.at(port, class)];
         let more = self.beyond(ingress.bytes + size) - self.beyond(ingress.bytes);
-        let fits = self.shared_used + more <= self.shared_bytes;
+        let fits = self.shared_used + more <= self.room_bytes;
         match self.admission {
             Admission::Pfc(_) if self.pausable & 1 << class != 0 => {
                 // SW-12: until XOFF is sent packets go to the pool, from then on to the headroom.
@@ -466,10 +492,10 @@ impl Mmu {
             self.admission,
             Admission::Unlimited | Admission::PerPort { .. }
         );
-        if shares && self.shared_used > self.shared_bytes {
+        if shares && self.shared_used > self.room_bytes {
             return Err(format!(
                 "{} B used of a pool of {} B",
-                self.shared_used, self.shared_bytes
+                self.shared_used, self.room_bytes
             ));
         }
         Ok(())

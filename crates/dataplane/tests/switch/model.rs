@@ -81,7 +81,8 @@ struct Model {
     /// For SPFC, of each port: when which packet left that came in by it, and when it paused and
     /// resumed its upstream.
     left: Vec<Vec<(Time, u64)>>,
-    told: Vec<Vec<(Time, u8, bool)>>,
+    /// With how many packets had left by then.
+    told: Vec<Vec<(Time, u8, bool, usize)>>,
     spared: u64,
 }
 
@@ -148,6 +149,26 @@ impl Model {
         self.ingress.iter().map(|i| self.beyond(i.pool)).sum()
     }
 
+    fn free(&self) -> u64 {
+        self.pool_bytes.saturating_sub(self.pool_used())
+    }
+
+    /// Bytes of the pool and of what SPFC has beside it that nobody holds.
+    fn free_for_victims(&self) -> u64 {
+        let beside = match self.config.mmu.admission {
+            Admission::Pfc(pfc) => pfc.victims.map(|victims| victims.beside),
+            _ => None,
+        };
+        let buffer = self.config.mmu.buffer_bytes;
+        let beside = match beside {
+            Some(Beside::Bytes(bytes)) => bytes,
+            Some(Beside::Buffer) => buffer,
+            Some(Beside::Unbounded) => 1 << 40,
+            None => 0,
+        };
+        self.pool_bytes + beside - self.pool_used()
+    }
+
     fn pfc(&self, class: u8) -> Option<Pfc> {
         match self.config.mmu.admission {
             Admission::Pfc(pfc) if self.config.classes[class as usize].pausable => Some(pfc),
@@ -166,7 +187,7 @@ impl Model {
     fn xoff_at(&self, pfc: &Pfc) -> u64 {
         match pfc.threshold {
             PfcThreshold::Static(bytes) => bytes,
-            PfcThreshold::Dynamic(alpha) => alpha.of(self.pool_bytes - self.pool_used()),
+            PfcThreshold::Dynamic(alpha) => alpha.of(self.free()),
             PfcThreshold::Equal => self.config.mmu.buffer_bytes / u64::from(PORTS),
         }
     }
@@ -178,23 +199,34 @@ impl Model {
         };
         let tc = spfc.interval_ps;
         let edge = self.now / tc * tc;
-        let left = self.left[port as usize].iter();
-        let in_last = left.filter(|(at, _)| *at + tc >= edge && *at < edge);
-        let departed: u64 = match spfc.count {
-            Departures::Packets => in_last.count() as u64,
-            Departures::Bytes => in_last.map(|(_, size)| size).sum(),
+        let departed = |from: Time, to: Time, seen: usize| -> u64 {
+            let left = self.left[port as usize][..seen].iter();
+            let of = left.filter(|(at, _)| *at + tc >= from && *at < to);
+            match spfc.count {
+                Departures::Packets => of.count() as u64,
+                Departures::Bytes => of.map(|(_, size)| size).sum(),
+            }
         };
+        let in_last = departed(edge, edge, self.left[port as usize].len());
         let enough = dataplane::hop::pfc::counting_number(&spfc, LINK.0, self.config.max_frame);
         let told = &self.told[port as usize];
-        let paused = |class: u8| {
-            let mut of = told.iter().filter(|(at, c, _)| *c == class && *at < edge);
+        let paused = |class: u8, before: Time| {
+            let mut of = told.iter().filter(|t| t.1 == class && t.0 < before);
             of.next_back().is_some_and(|last| last.2)
         };
-        let paused_since = told.iter().any(|&(at, _, on)| on && at >= edge);
-        let resumed = told.iter().any(|&(at, _, on)| !on && at < edge);
+        if let Some(&(at, _, on, seen)) = told.last()
+            && spfc.resumes_at_once
+            && at >= edge
+        {
+            let in_this = departed(edge + tc, Time::MAX, seen);
+            let fast = in_this >= enough || edge > 0 && in_last >= enough;
+            return !on && fast && !(0..8).any(|class| paused(class, Time::MAX));
+        }
+        let paused_since = told.iter().any(|t| t.2 && t.0 >= edge);
+        let resumed = told.iter().any(|t| !t.2 && t.0 < edge);
         edge > 0
-            && departed >= enough
-            && !(0..8).any(paused)
+            && in_last >= enough
+            && !(0..8).any(|class| paused(class, edge))
             && !paused_since
             && (resumed || !spfc.unpaused_waits)
     }
@@ -307,9 +339,9 @@ impl Model {
         let at = port as usize * 8 + class as usize;
         let ingress = self.ingress[at];
         let more = self.beyond(ingress.pool + size) - self.beyond(ingress.pool);
-        let free = self.pool_bytes - self.pool_used();
+        let free = self.free();
         if let Some(pfc) = self.pfc(class) {
-            if more == 0 || !ingress.xoff && more <= free {
+            if more == 0 || !ingress.xoff && more <= self.free_for_victims() {
                 self.ingress[at].pool += size;
             } else if ingress.headroom + size <= pfc.headroom.unwrap() {
                 self.ingress[at].headroom += size;
@@ -318,16 +350,17 @@ impl Model {
                 return false;
             }
             let inside = self.beyond(self.ingress[at].pool);
-            let free = self.pool_bytes - self.pool_used();
-            let full = inside > 0 && free < self.last_frames();
-            let must = full || self.ingress[at].headroom > 0;
-            let over = inside > self.xoff_at(&pfc);
-            let fits_all = inside <= self.config.mmu.buffer_bytes;
+            let full = inside > 0 && self.free() < self.last_frames();
+            let must = self.ingress[at].headroom > 0;
+            let over = full || inside > self.xoff_at(&pfc);
+            let fits_all = inside <= self.config.mmu.buffer_bytes
+                && self.free_for_victims() >= self.last_frames();
             let spared = over && !must && fits_all && self.is_victim(&pfc, port);
             self.spared += u64::from(spared && !ingress.xoff);
             if !ingress.xoff && (must || over && !spared) {
                 self.ingress[at].xoff = true;
-                self.told[port as usize].push((self.now, class, true));
+                let seen = self.left[port as usize].len();
+                self.told[port as usize].push((self.now, class, true, seen));
                 self.tell(port, Scheme::Pfc, true, 1 << class);
             }
             return true;
@@ -456,7 +489,9 @@ impl Model {
                 let room = self.pool_used() + self.last_frames() <= self.pool_bytes;
                 if inside == 0 || inside + pfc.xon_offset <= self.xoff_at(&pfc) && room {
                     self.ingress[at].xoff = false;
-                    self.told[item.ingress as usize].push((self.now, item.class, false));
+                    let seen = self.left[item.ingress as usize].len();
+                    let told = (self.now, item.class, false, seen);
+                    self.told[item.ingress as usize].push(told);
                     self.tell(item.ingress, Scheme::Pfc, false, 1 << item.class);
                 }
             }
@@ -517,10 +552,17 @@ fn victims_config() -> impl Strategy<Value = SwitchConfig> {
         (0u64..3000).prop_map(PfcThreshold::Static),
         (0.02f64..0.5).prop_map(|a| PfcThreshold::Dynamic(Alpha::new(a))),
     ];
-    let spfc = (US / 2..3 * US, 20u32..200, any::<bool>(), any::<bool>());
+    let beside = prop_oneof![
+        Just(Beside::Bytes(0)),
+        (1_000u64..20_000).prop_map(Beside::Bytes),
+        Just(Beside::Buffer),
+        Just(Beside::Unbounded),
+    ];
+    let yes = any::<bool>;
+    let spfc = (US / 2..3 * US, 20u32..200, yes(), yes(), yes(), beside);
     (threshold, 0u64..2000, any::<bool>(), spfc, 8_000u64..80_000).prop_map(
         |(threshold, xon_offset, headroom_beside, spfc, pool)| {
-            let (interval_ps, k, bytes, unpaused_waits) = spfc;
+            let (interval_ps, k, bytes, unpaused_waits, resumes_at_once, beside) = spfc;
             let mut c = config();
             let count = match bytes {
                 true => Departures::Bytes,
@@ -534,6 +576,8 @@ fn victims_config() -> impl Strategy<Value = SwitchConfig> {
                     k: k << 16,
                     count,
                     unpaused_waits,
+                    resumes_at_once,
+                    beside,
                 }),
                 xon_offset,
                 frame_bytes: 64,
@@ -560,12 +604,12 @@ fn busy_op() -> impl Strategy<Value = Op> {
     ]
 }
 
-// SPFC-01, SPFC-02, SPFC-03, SPFC-04, SPFC-05, SPFC-06, SPFC-07, SPFC-10, SPFC-11, SPFC-12, SPFC-15, SPFC-16,
-// SPFC-17, SPFC-19
+// SPFC-01, SPFC-02, SPFC-03, SPFC-04, SPFC-05, SPFC-06, SPFC-07, SPFC-08, SPFC-09, SPFC-10, SPFC-11, SPFC-12,
+// SPFC-15, SPFC-16, SPFC-17, SPFC-19, SPFC-20
 #[test]
 fn victim_ports_are_what_a_look_at_the_whole_past_says() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
-    let mut sums = (0, 0);
+    let mut sums = (0, 0, 0);
     for _ in 0..300 {
         let strategy = (
             victims_config(),
@@ -578,9 +622,11 @@ fn victim_ports_are_what_a_look_at_the_whole_past_says() {
             agree(&bench, &model);
         }
         let c = bench.switch.hop_counters();
-        sums = (sums.0 + c["spfc_spared"], sums.1 + c["spfc_victim_pauses"]);
+        sums.0 += c["spfc_spared"];
+        sums.1 += c["spfc_victim_pauses"];
+        sums.2 += u64::from(c["spfc_beside_bytes"] > 0);
     }
-    assert!(sums.0 > 300 && sums.1 > 30, "{sums:?}");
+    assert!(sums.0 > 300 && sums.1 > 30 && sums.2 > 5, "{sums:?}");
 }
 
 fn any_config() -> impl Strategy<Value = SwitchConfig> {

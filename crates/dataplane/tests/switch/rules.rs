@@ -2,7 +2,7 @@
 
 use super::*;
 use dataplane::config::{
-    Accounting, Departures, EcnConfig, Pfc, PfcThreshold, Red, Scope, VictimConfig,
+    Accounting, Beside, Departures, EcnConfig, Pfc, PfcThreshold, Red, Scope, VictimConfig,
 };
 use dataplane::hop::bfc::Bitmap;
 use dataplane::hop::bfc::state_entries;
@@ -780,6 +780,11 @@ fn the_flow_with_the_least_left_goes_first() {
 
 /// A switch with a pool of 60 000 B whose normal ports are paused above 3000 B.
 fn selective(xon_offset: u64) -> Bench {
+    selective_with(xon_offset, Beside::Bytes(0))
+}
+
+/// The same with memory for victim ports beside the pool.
+fn selective_with(xon_offset: u64, beside: Beside) -> Bench {
     let mut c = config();
     c.mmu.admission = Admission::Pfc(Pfc {
         accounting: Accounting::Pool,
@@ -789,6 +794,8 @@ fn selective(xon_offset: u64) -> Bench {
             k: 10 << 16, // 12 500 B in 1 us: two packets make a victim
             count: Departures::Packets,
             unpaused_waits: false,
+            resumes_at_once: false,
+            beside,
         }),
         xon_offset,
         frame_bytes: 64,
@@ -838,6 +845,37 @@ fn two_victim_ports_fill_the_pool_and_are_paused_before_it_overflows() {
     assert!(b.ears.drops.is_empty());
     assert_eq!(b.switch.hop_counters()["pfc_pauses"], 3);
     b.sound();
+}
+
+// SPFC-08, SPFC-09
+#[test]
+fn a_victim_port_keeps_its_own_bytes_in_a_full_pool_where_there_is_memory_beside_it() {
+    for (beside, most) in [
+        (Beside::Bytes(20_000), 80_000),
+        (Beside::Buffer, 2 * 60_000),
+        (Beside::Unbounded, 2 * 60_000),
+    ] {
+        let mut b = selective_with(0, beside);
+        make_victim(&mut b, 0);
+        make_victim(&mut b, 1);
+        b.now = US;
+        let mut psn = 0;
+        while b.switch.hop_counters()["pfc_pauses"] == 0 {
+            b.receive(psn as u16 % 2, data(7, 3, psn));
+            b.sound();
+            psn += 1;
+        }
+        // Two ports of 60 000 B each are the bound where the memory is not.
+        let used = b.switch.buffer_used();
+        assert!((most - 4 * 1048..=most + 1048).contains(&used), "{used}");
+        let beyond = b.switch.hop_counters()["spfc_beside_bytes"];
+        assert!((used - 60_000 - 1048..=used - 60_000).contains(&beyond));
+        // A normal port has no threshold left: its first packet pauses it, and nothing is lost.
+        b.receive(2, data(8, 3, 0));
+        assert_eq!(b.switch.hop_counters()["pfc_pauses"], 2);
+        assert!(b.ears.drops.is_empty());
+        b.sound();
+    }
 }
 
 // SPFC-03, SPFC-04

@@ -3,7 +3,7 @@
 use super::*;
 use common::*;
 use dataplane::config::{
-    Accounting, Admission, Alpha, ClassConfig, Departures, Pfc, PfcThreshold, Recovery,
+    Accounting, Admission, Alpha, Beside, ClassConfig, Departures, Pfc, PfcThreshold, Recovery,
     VictimConfig,
 };
 use dataplane::switch::headroom_bytes;
@@ -215,7 +215,7 @@ fn nothing_is_lost_where_the_pool_runs_dry_before_the_threshold() {
 }
 
 /// Random load on small buffers: every PFC preset, thresholds of every kind.
-// SW-12, SW-13, SW-14, SW-18, AUD-05, AUD-06, SPFC-02
+// SW-12, SW-13, SW-14, SW-18, AUD-05, AUD-06, SPFC-02, SPFC-08
 #[test]
 fn random_traffic_on_small_buffers_loses_nothing_under_pfc() {
     let thresholds = [
@@ -251,12 +251,14 @@ fn random_traffic_on_small_buffers_loses_nothing_under_pfc() {
             let Admission::Pfc(pfc) = s.switch.mmu.admission else {
                 panic!("{name} is lossless by PFC");
             };
-            // SPFC-02: victim ports fill the pool, and nothing is lost either.
+            // SPFC-02, SPFC-08: victim ports fill the pool, or more, and nothing is lost either.
             let victims = (seed % 2 == 1).then_some(VictimConfig {
                 interval_ps: 10 * US,
                 k: 8 << 16,
                 count: Departures::Bytes,
                 unpaused_waits: false,
+                resumes_at_once: false,
+                beside: [Beside::Bytes(0), Beside::Unbounded][seed as usize / 2 % 2],
             });
             s.switch.mmu.admission = Admission::Pfc(Pfc {
                 threshold,

@@ -55,6 +55,7 @@ impl Pfc {
         Counter::sum("pfc_resumes"),
         spfc::SPARED,
         spfc::VICTIM_PAUSES,
+        spfc::BESIDE,
     ];
 
     pub fn new<H>(config: &SwitchConfig<H>, ports: &[(Rate, Time)]) -> Self {
@@ -70,9 +71,16 @@ impl Pfc {
         let Thresholds {
             spared,
             victim_pauses,
+            beside_bytes,
             ..
         } = self.thresholds;
-        values.copy_from_slice(&[self.pauses, self.resumes, spared, victim_pauses]);
+        values.copy_from_slice(&[
+            self.pauses,
+            self.resumes,
+            spared,
+            victim_pauses,
+            beside_bytes,
+        ]);
     }
 
     /// A departure changes nothing here but the books.

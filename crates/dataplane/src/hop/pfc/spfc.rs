@@ -10,6 +10,8 @@ pub use spec::{ABOUT, Interval, VictimSpec, WORD};
 
 /// Packets that victim ports kept though the normal threshold would have paused them.
 pub(super) const SPARED: Counter = Counter::sum("spfc_spared");
+/// The most bytes that victim ports ever held beyond the pool of a switch.
+pub(super) const BESIDE: Counter = Counter::largest("spfc_beside_bytes");
 /// Pauses of ports that were victim ports.
 pub(super) const VICTIM_PAUSES: Counter = Counter::sum("spfc_victim_pauses");
 
@@ -20,6 +22,8 @@ struct Port {
     ends_ps: Time,
     /// IRC: departures in this interval.
     departed: u64,
+    /// IRC's output when the last interval ended.
+    was_enough: bool,
     /// The counting number: from here on IRC's output is 1.
     enough: u64,
     /// SH: a victim port.
@@ -54,6 +58,7 @@ impl Victims {
         let port = |rate| Port {
             ends_ps: config.interval_ps,
             departed: 0,
+            was_enough: false,
             enough: counting_number(&config, rate, max_frame),
             held: false,
             pausing: 0,
@@ -76,7 +81,8 @@ impl Victims {
         }
         let whole = (now - p.ends_ps) / interval_ps;
         // Of several intervals that are over, nothing departed in the last one.
-        p.held = p.pausing == 0 && !p.waits && whole == 0 && p.departed >= p.enough;
+        p.was_enough = whole == 0 && p.departed >= p.enough;
+        p.held = p.pausing == 0 && !p.waits && p.was_enough;
         p.departed = 0;
         p.ends_ps += (whole + 1) * interval_ps;
     }
@@ -109,12 +115,16 @@ impl Victims {
     }
 
     /// The port sends a RESUME for a class.
-    // SPFC-12, SPFC-16, SPFC-17
+    // SPFC-12, SPFC-16, SPFC-17, SPFC-20
     pub fn resumed(&mut self, now: Time, port: u16, class: u8) {
         self.advance(now, port);
+        let at_once = self.config.resumes_at_once;
         let p = &mut self.ports[port as usize];
         p.pausing &= !(1 << class);
         p.waits = false;
+        if at_once && p.pausing == 0 {
+            p.held = p.was_enough || p.departed >= p.enough;
+        }
     }
 
     /// Whether the circuits know of exactly the pauses that there are, given as bits of classes by port.
@@ -139,6 +149,7 @@ impl Victims {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Beside;
     use crate::units::US;
     use proptest::prelude::*;
 
@@ -150,6 +161,8 @@ mod tests {
             k: 5 << 16,
             count,
             unpaused_waits: false,
+            resumes_at_once: false,
+            beside: Beside::Bytes(0),
         }
     }
 
@@ -222,6 +235,27 @@ mod tests {
         v.resumed(2 * end, 0, 2);
         assert!(!v.is_victim(3 * end - 1, 0));
         assert!(!v.is_victim(3 * end, 0), "nothing departed in this one");
+    }
+
+    // SPFC-20
+    #[test]
+    fn a_resume_sets_the_state_at_once_where_told_by_this_interval_or_the_last() {
+        let at_once = |departures: [usize; 2]| {
+            let mut v = three();
+            v.config.resumes_at_once = true;
+            let end = v.ports[0].ends_ps;
+            (0..departures[0]).for_each(|_| v.departed(10, 0, 1000));
+            v.paused(end + 1, 0, 2);
+            v.paused(end + 1, 0, 3);
+            (0..departures[1]).for_each(|_| v.departed(end + 2, 0, 1000));
+            v.resumed(end + 3, 0, 2);
+            assert!(!v.is_victim(end + 3, 0), "class 3 is still paused");
+            v.resumed(end + 4, 0, 3);
+            (v.is_victim(end + 4, 0), v.is_victim(2 * end, 0))
+        };
+        assert_eq!(at_once([3, 2]), (true, false));
+        assert_eq!(at_once([2, 3]), (true, true));
+        assert_eq!(at_once([2, 2]), (false, false));
     }
 
     // SPFC-17

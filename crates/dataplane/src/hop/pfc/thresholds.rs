@@ -21,6 +21,8 @@ pub(super) struct Thresholds {
     pub spared: u64,
     /// Pauses of ports that were victim ports.
     pub victim_pauses: u64,
+    /// The most bytes that there ever were beyond the pool.
+    pub beside_bytes: u64,
 }
 
 impl Thresholds {
@@ -39,6 +41,7 @@ impl Thresholds {
             victims: victims.map(|of| Box::new(Victims::new(of, rates, config.max_frame))),
             spared: 0,
             victim_pauses: 0,
+            beside_bytes: 0,
         }
     }
 
@@ -57,14 +60,16 @@ impl Thresholds {
         }
     }
 
-    /// Whether an ingress that has passed the normal threshold keeps what it has, as a victim port.
-    // SPFC-01, SPFC-03
+    /// Whether an ingress that has passed the normal threshold, or found the pool full, keeps what it
+    /// has, as a victim port.
+    // SPFC-01, SPFC-02, SPFC-03, SPFC-08
     fn spares(&mut self, now: Time, mmu: &Mmu, port: u16, inside: u64) -> bool {
-        let whole = mmu.buffer_bytes();
-        let spared = self
-            .victims
-            .as_mut()
-            .is_some_and(|victims| inside <= whole && victims.is_victim(now, port));
+        let Some(victims) = &mut self.victims else {
+            return false;
+        };
+        self.beside_bytes = self.beside_bytes.max(mmu.beyond_the_pool());
+        let room = inside <= mmu.buffer_bytes() && mmu.room_for_victims();
+        let spared = room && victims.is_victim(now, port);
         self.spared += u64::from(spared);
         spared
     }
@@ -101,11 +106,10 @@ impl Thresholds {
     fn must_pause(&mut self, now: Time, mmu: &Mmu, port: u16, class: u8) -> bool {
         // SW-13: paused once the ingress has more than its threshold in the pool.
         let (inside, headroom) = mmu.level(port, class);
-        // SPFC-02: the end of the pool is for nobody, victim port or not.
+        // SW-18: the end of the pool is for nobody.
         let last = inside > 0 && !mmu.room_for_last_frames();
-        let must = last || headroom > 0;
-        let over = inside > self.xoff_threshold(mmu);
-        must || over && !self.spares(now, mmu, port, inside)
+        let over = last || inside > self.xoff_threshold(mmu);
+        headroom > 0 || over && !self.spares(now, mmu, port, inside)
     }
 
     /// A packet entered the buffer: what its upstream is to be told, as the books say it or by comparing.
@@ -180,10 +184,18 @@ impl Thresholds {
         held
     }
 
-    /// The circuits of victim ports know of exactly the pauses that there are.
-    // AUD-01
+    /// Beyond the pool there was never more than there is memory, and nothing unless a victim port was
+    /// spared; the circuits of victim ports know of exactly the pauses that there are.
+    // AUD-01, SPFC-09
     pub fn audit(&self, mmu: &Mmu, ports: u16) -> Option<String> {
         let victims = self.victims.as_ref()?;
+        let (held, most) = (self.beside_bytes, mmu.beside_bytes());
+        if held > most || held > 0 && self.spared == 0 {
+            return Some(format!(
+                "{held} B were held beyond the pool, where SPFC has {most} B for ports that it spares, and spared {}",
+                self.spared
+            ));
+        }
         let mut told = vec![0u8; usize::from(ports)];
         for (port, class) in mmu.pausing() {
             told[usize::from(port)] |= 1 << class;

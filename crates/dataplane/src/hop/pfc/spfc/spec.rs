@@ -1,10 +1,10 @@
 //! `[scheme.spfc]`: SPFC, which tells ports with victims apart.
 
 use crate::config::{Accounting, Pfc};
-use crate::config::{Departures, VictimConfig};
+use crate::config::{Beside, Departures, VictimConfig};
 use crate::hop::HopCounters;
 use crate::hop::spec::Finding;
-use crate::param::{Conflict, Kind, MAX_TIME_PS, Param, Value, Values};
+use crate::param::{Conflict, Kind, MAX_SIZE_BYTES, MAX_TIME_PS, Param, Value, Values};
 use crate::units::{NS, Time};
 
 /// The interval over which departures are counted.
@@ -29,6 +29,10 @@ pub struct VictimSpec {
     pub count: Departures,
     /// A port that has never been paused waits for its first RESUME.
     pub unpaused_waits: bool,
+    /// The state after a RESUME does not wait for the end of the interval.
+    pub resumes_at_once: bool,
+    /// Memory beside the pool.
+    pub beside: Beside,
 }
 
 impl VictimSpec {
@@ -48,6 +52,8 @@ impl VictimSpec {
             k: (self.k * 65_536.0 + 0.5) as u32,
             count: self.count,
             unpaused_waits: self.unpaused_waits,
+            resumes_at_once: self.resumes_at_once,
+            beside: self.beside,
         }
     }
 }
@@ -82,6 +88,19 @@ const PARAMS: &[Param] = &[
     Param::word("unpaused", &["resumed", "waits"])
         .default("\"resumed\"", "PRE-122", "a port without any pause may be a victim port, our choice")
         .about("Whether a port without any pause so far may be a victim port, or waits for its first resume."),
+    Param::word("after_resume", &["interval", "at-once"])
+        .default("\"interval\"", "PRE-122", "a resume only ends the reset (SPFC paper V-A)")
+        .about(
+            "Whether a port that is resumed may be a victim port from the end of the interval on, or at once where this \
+             interval or the last counted enough.",
+        ),
+    Param::size("beside", 0, MAX_SIZE_BYTES)
+        .or(&["buffer", "unbounded"])
+        .default("\"0B\"", "PRE-122", "victim ports share the pool with all others (SPFC paper IV-B)")
+        .about(
+            "Memory beside the pool that victim ports together may fill; `\"buffer\"`: as much as the buffer, \
+             `\"unbounded\"`: each by itself as much.",
+        ),
 ];
 
 impl VictimSpec {
@@ -105,6 +124,12 @@ impl VictimSpec {
                 _ => Departures::Bytes,
             },
             unpaused_waits: values.is("unpaused", "waits"),
+            resumes_at_once: values.is("after_resume", "at-once"),
+            beside: match values.get("beside") {
+                Some(&Value::Size(bytes)) => Beside::Bytes(bytes),
+                _ if values.is("beside", "buffer") => Beside::Buffer,
+                _ => Beside::Unbounded,
+            },
         })
     }
 
