@@ -6,6 +6,7 @@ import json
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from backwater.files import write_whole
 from backwater.paper.claims import DIFFERS, HOLDS, INCONCLUSIVE, Values, Verdict, judge
 from backwater.paper.figure import Figure, Group, Pick, Selection
 from backwater.paper.measures import Data, Value
+from backwater.results import SUMMARY
 
 if TYPE_CHECKING:
     from backwater.campaign import Task
@@ -123,6 +125,7 @@ def finish(results: Results, out: Path, command: str) -> Reproduced:
 def _about(results: Results, verdicts: Iterable[Verdict], command: str) -> dict[str, Any]:
     figure, runs = results.figure, results.all()
     schemes = list(dict.fromkeys(run.scheme for run in runs))
+    ended = [(run.path / SUMMARY).stat().st_mtime for run in runs]
     return {
         "figure": figure.name,
         "title": figure.title,
@@ -138,6 +141,8 @@ def _about(results: Results, verdicts: Iterable[Verdict], command: str) -> dict[
         "unfinished": sum(run.summary["flows"]["unfinished"] for run in runs),
         "packet_hops": sum(run.summary["performance"]["packet_hops"] for run in runs),
         "violations": sum(len(run.summary["violations"]) for run in runs),
+        "seconds": round(sum(run.summary["performance"]["wall_seconds"] for run in runs)),
+        "ended": datetime.fromtimestamp(max(ended), UTC).date().isoformat() if ended else None,
         "claims": [verdict.as_dict() for verdict in verdicts],
     }
 
@@ -175,6 +180,7 @@ def _table(paper: str, entries: Sequence[dict[str, Any]]) -> str:
     )
     lines = [f"# Claims of the paper: {paper}", "", *_paragraph(about), ""]
     lines += [*_score(claims), ""]
+    lines += [*_times(entries), ""]
     for entry in entries:
         lines += _section(entry)
     return "\n".join(lines)
@@ -199,6 +205,28 @@ def _score(claims: Sequence[dict[str, Any]]) -> list[str]:
         few = sum(c["seeds"] < c["seeds_asked"] for c in chosen)
         general = sum(c["general"] and c["verdict"] == HOLDS for c in chosen)
         cells = (name, len(chosen), *counts, few, general)
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return lines
+
+
+def _times(entries: Sequence[dict[str, Any]]) -> list[str]:
+    """Say of each figure how long its runs took, and when the last of them ended."""
+    about = (
+        "What the figures take, in minutes of one core as they were run (other work of the machine "
+        "included), and when. Runs of an earlier version of a figure's file say so."
+    )
+    lines = [*_paragraph(about), "", "| figure | runs | seeds | packet-hops | minutes | run on |"]
+    lines.append("|---|---|---|---|---|---|")
+    for entry in entries:
+        seconds, ended = entry.get("seconds"), entry.get("ended") or ""
+        cells = (
+            entry["figure"],
+            entry["runs"],
+            entry["seeds"],
+            f"{entry['packet_hops'] / 1e6:.3g} M",
+            "" if seconds is None else f"{seconds / 60:.2g}",
+            f"{ended} (earlier version)".strip() if entry.get("note") else ended,
+        )
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return lines
 
