@@ -6,7 +6,9 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::*;
-use dataplane::config::{Admission, Beside, Departures, PathChoice, Pfc, PfcThreshold, VictimConfig};
+use dataplane::config::{
+    Admission, Beside, Departures, PathChoice, Pfc, PfcThreshold, VictimConfig,
+};
 use dataplane::units::{Time, US};
 use fabric::engine::Threads;
 use fabric::measure::{CauseRecord, PauseRecording};

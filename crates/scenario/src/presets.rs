@@ -77,7 +77,13 @@ pub(crate) const PRESET_NAMES: [&str; PRESETS.len()] = {
 };
 
 /// Names of the sets of parameters: whose comparison the values are taken from.
-pub const PARAMETER_SETS: &[&str] = &["bfc-paper", "hpcc-paper", "dcqcn-paper@hpcc", "floodgate-paper", "spfc-paper"];
+pub const PARAMETER_SETS: &[&str] = &[
+    "bfc-paper",
+    "hpcc-paper",
+    "dcqcn-paper@hpcc",
+    "floodgate-paper",
+    "spfc-paper",
+];
 
 impl Preset {
     /// The preset of a name.

@@ -17,8 +17,8 @@ use dataplane::cc::hpcc::{Division, HpccConfig, Reaction};
 use dataplane::cc::line_rate::LineRateConfig;
 use dataplane::cc::timely::TimelyBand;
 use dataplane::config::{
-    Accounting, Admission, Alpha, BaseRtt, Beside, Classify, ControlConfig, Departures,
-    HostConfig, IntConfig, IrnConfig, IrnWindow, PathChoice, Pfc, PfcThreshold, Recovery, Schedule, Sending,
+    Accounting, Admission, Alpha, BaseRtt, Beside, Classify, ControlConfig, Departures, HostConfig,
+    IntConfig, IrnConfig, IrnWindow, PathChoice, Pfc, PfcThreshold, Recovery, Schedule, Sending,
 };
 use dataplane::int::{Counter, IntFormat, Layout};
 use dataplane::switch::DATA_CLASS;

@@ -867,7 +867,7 @@ fn a_victim_port_keeps_its_own_bytes_in_a_full_pool_where_there_is_memory_beside
         }
         // Two ports of 60 000 B each are the bound where the memory is not.
         let used = b.switch.buffer_used();
-        assert!((most - 4 * 1048..=most + 1048).contains(&used), "{used}");
+        assert!((most - 5 * 1048..=most + 1048).contains(&used), "{used}");
         let beyond = b.switch.hop_counters()["spfc_beside_bytes"];
         assert!((used - 60_000 - 1048..=used - 60_000).contains(&beyond));
         // A normal port has no threshold left: its first packet pauses it, and nothing is lost.
