@@ -173,7 +173,7 @@ pub enum Departures {
 /// Memory beside the pool that victim ports together may fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beside {
-    /// So many bytes.
+    /// This number of bytes.
     Bytes(u64),
     /// As much as the whole buffer.
     Buffer,
@@ -182,7 +182,7 @@ pub enum Beside {
 }
 
 impl Beside {
-    /// Bytes of it at a switch with this buffer and so many ingresses that may be victim ports.
+    /// Bytes of it at a switch with this buffer and this number of ingresses that may be victim ports.
     // SPFC-08
     #[must_use]
     pub const fn bytes(self, buffer_bytes: u64, ingresses: u64) -> u64 {

@@ -192,7 +192,7 @@ impl Thresholds {
         let (held, most) = (self.beside_bytes, mmu.beside_bytes());
         if held > most || held > 0 && self.spared == 0 {
             return Some(format!(
-                "{held} B were held beyond the pool, where SPFC has {most} B for ports that it spares, and spared {}",
+                "{held} B were held beyond the pool, where victim ports have {most} B; they kept {} packets",
                 self.spared
             ));
         }
