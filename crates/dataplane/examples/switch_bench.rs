@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use dataplane::config::{
     Accounting, Admission, Alpha, AssignConfig, ClassConfig, Classify, EcnConfig, IntConfig,
-    MmuConfig, PathChoice, Pfc, PfcThreshold, Red, Schedule, Scope,
+    MmuConfig, PathChoice, PauseTime, Pfc, PfcThreshold, Red, Schedule, Scope,
 };
 use dataplane::nic::FlowEnd;
 use dataplane::packet::{Arena, Cold, Kind, Packet};
@@ -80,6 +80,7 @@ fn pfc() -> Admission {
         frame_bytes: 64,
         headroom: None,
         response_ps: 0,
+        pause: PauseTime::UntilResumed,
         victims: None,
         headroom_beside: false,
     })

@@ -246,6 +246,24 @@ pub struct Pfc {
     pub headroom_beside: bool,
     /// Time that the upstream needs to obey, in ps (enters the headroom formula).
     pub response_ps: Time,
+    /// How long a pause lasts.
+    pub pause: PauseTime,
+}
+
+/// How long a pause of PFC lasts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PauseTime {
+    /// Until a resume.
+    #[default]
+    UntilResumed,
+    /// For a time, unless it is repeated or resumed before. Times are in quanta: what the port takes to
+    /// send 512 bits.
+    Quanta {
+        /// Of a pause.
+        quanta: u16,
+        /// After which it is repeated.
+        refresh: u16,
+    },
 }
 
 /// What happens when the buffer gets full.

@@ -20,6 +20,7 @@ pub mod nic;
 pub mod ns3;
 pub mod packet;
 pub mod param;
+pub mod pause_time;
 pub mod prefetch;
 pub mod route;
 pub mod sink;

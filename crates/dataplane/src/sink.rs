@@ -70,6 +70,8 @@ pub trait Sink {
         _level: impl FnOnce() -> Level,
     ) {
     }
+    /// A switch has queued a PFC pause for the upstream of `port` that repeats the last one.
+    fn pfc_refresh_sent(&mut self, _port: u16, _class: u8, _frame: PacketId) {}
     /// A switch has queued a PFC resume for the upstream of `port`.
     fn pfc_resume_sent(&mut self, _port: u16, _class: u8, _frame: PacketId) {}
     /// A switch has queued a pause for the upstream of a port that names a queue or a flow there, as `queue` of

@@ -8,7 +8,7 @@ use dataplane::hop::floodgate::FloodgateConfig;
 use std::sync::Arc;
 
 use common::*;
-use dataplane::config::{Admission, Alpha, Classify, IrnConfig, PathChoice, Recovery};
+use dataplane::config::{Admission, Alpha, Classify, IrnConfig, PathChoice, PauseTime, Recovery};
 use dataplane::route::{Endpoints, PortSets, Routes};
 use dataplane::units::{MS, NS, Rate, US};
 use fabric::engine::{Simulation, Threads};
@@ -270,6 +270,17 @@ fn pauses_bitmaps_and_drops_cross_as_they_are() {
         .iter()
         .filter(|p| p.node >= 20 && p.pauses > 0);
     assert!(up.count() > 0, "leaves pause spines, across a cut");
+
+    // QNT-05
+    let Admission::Pfc(timed) = &mut pfc.switch.mmu.admission else {
+        panic!("this is PFC")
+    };
+    timed.pause = PauseTime::Quanta {
+        quanta: 100,
+        refresh: 50,
+    };
+    let outcome = same_with(&pfc, &[2, 4]);
+    assert!(outcome.counters.hop["pfc_refreshes"] > 10);
 
     let mut small = of(bfc);
     small.switch.mmu.buffer_bytes = 60_000;

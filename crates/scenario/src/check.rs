@@ -4,9 +4,12 @@ use dataplane::hop::spec::NetworkFacts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dataplane::config::{Admission, BaseRtt, IntConfig, PathChoice, PfcThreshold, Recovery};
+use dataplane::config::{
+    Admission, BaseRtt, IntConfig, PathChoice, PauseTime, Pfc, PfcThreshold, Recovery,
+};
 use dataplane::int::{IntFormat, MAX_HOPS, padding_bytes};
-use dataplane::switch::{SwitchConfig, division};
+use dataplane::pause_time::QUANTUM_BYTES;
+use dataplane::switch::{SwitchConfig, division, pausable_classes};
 use dataplane::units::{Rate, Time};
 use fabric::paths::Paths;
 use fabric::routing::{asymmetry, routes};
@@ -281,7 +284,7 @@ fn one_buffer(
     let needed: u64 = ports
         .iter()
         .map(|&(rate, delay)| {
-            let classes = dataplane::switch::pausable_classes(config);
+            let classes = pausable_classes(config);
             dataplane::switch::headroom_bytes(rate, delay, config.max_frame, classes, &pfc)
         })
         .max()
@@ -301,6 +304,31 @@ fn one_buffer(
         );
     }
     marks_before_pauses(name, config, ports, threshold, findings);
+    lasting(config, &pfc, findings);
+}
+
+/// A pause that runs out before the frame that repeats it is there is none.
+// QNT-05
+fn lasting(config: &SwitchConfig, pfc: &Pfc, findings: &mut Findings<'_>) {
+    let PauseTime::Quanta { quanta, refresh } = pfc.pause else {
+        return;
+    };
+    let pauses = pausable_classes(config) as u64 * u64::from(pfc.frame_bytes);
+    let late = u64::from(config.max_frame) + pauses;
+    let left = u64::from(quanta - refresh) * QUANTUM_BYTES;
+    if left < late {
+        let message = format!(
+            "a pause of {quanta} quanta is repeated after {refresh}: that leaves the time of {} until it runs out, \
+             and the frame that repeats it may wait for {}",
+            show_size(left),
+            show_size(late)
+        );
+        findings.error(
+            &["scheme.pfc.refresh", "scheme.pfc.quanta", "scheme.pfc.pause"],
+            message,
+            "raise scheme.pfc.quanta, or lower scheme.pfc.refresh",
+        );
+    }
 }
 
 /// ECN that starts above the PFC threshold comes too late.
@@ -399,11 +427,14 @@ fn losses(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
         );
         return;
     }
-    if matches!(config.switch.mmu.admission, Admission::Pfc(_)) {
+    // QNT-07
+    if let Admission::Pfc(pfc) = config.switch.mmu.admission
+        && pfc.pause == PauseTime::UntilResumed
+    {
         findings.warn(
             &["topology"],
             "links also lose the pauses and resumes of PFC, and nothing repeats them".to_owned(),
-            "a port whose resume is lost stays paused until the next one; see docs/NOT-MODELLED.md",
+            "a port whose resume is lost stays paused until the next one; scheme.pfc.pause = \"quanta\" repairs that",
         );
     }
 }

@@ -45,6 +45,8 @@ pub struct Network {
     pub link_numbers: bool,
     /// ACKs go back by the way of their packets.
     pub ways: bool,
+    /// Pauses of PFC run out.
+    pub timed_pauses: bool,
     /// How many bytes packets take on their links.
     pub sizes: Sizes,
 }
@@ -133,7 +135,7 @@ pub fn decode(network: &Network, frame: &[u8], arena: &mut Arena) -> Result<Pack
     match ethernet.ether_type {
         ether_type::CONTROL => {
             let pause = Pause::parse(body)?;
-            let packet = pfc::record_of(&pause, network.sizes.pause)?;
+            let packet = pfc::record_of(&pause, network.timed_pauses, network.sizes.pause)?;
             Ok(arena.alloc(packet, Cold::default()))
         }
         ether_type::OURS => {

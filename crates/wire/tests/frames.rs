@@ -35,6 +35,7 @@ const PLAIN: Network = Network {
     telemetry: IntFormat::Exact,
     link_numbers: false,
     ways: false,
+    timed_pauses: false,
     sizes: SIZES,
 };
 

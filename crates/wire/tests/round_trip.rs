@@ -3,12 +3,13 @@
 mod common;
 
 use common::{FRAMES, KINDS, Random, any, flow_packet, link, mutate, neighbour, network, repair};
-use dataplane::hop::pfc::PauseClasses;
+use dataplane::hop::pfc::{PauseClasses, PauseFor};
 use dataplane::int::IntFormat;
 use dataplane::packet::{Arena, Cold, Frame, Kind, NO_PACKET, Packet, PacketId, flag};
 use dataplane::trail::Trail;
 use dataplane::units::NEVER;
 use wire::frame::MOST_BYTES;
+use wire::neighbour::pfc::records_of;
 use wire::pause::Pause;
 use wire::{Fault, Network, Unfit, decode, encode};
 
@@ -90,7 +91,7 @@ fn frames_between_neighbours_come_back() {
     for which in 0..FRAMES {
         for _ in 0..500 {
             let network = network(&mut random);
-            let id = neighbour(&mut random, which, &mut arena);
+            let id = neighbour(&mut random, which, &network, &mut arena);
             let came = cross(&network, &mut arena, id);
             assert_eq!(
                 format!("{:?}", arena.hot(came)),
@@ -110,9 +111,13 @@ fn frames_between_neighbours_come_back() {
 fn all_frames_between_neighbours_are_tested() {
     let mut random = Random::new(3);
     let mut arena = Arena::new();
+    let network = Network {
+        timed_pauses: true,
+        ..network(&mut random)
+    };
     let mut identities: Vec<u16> = (0..FRAMES)
         .map(|which| {
-            let id = neighbour(&mut random, which, &mut arena);
+            let id = neighbour(&mut random, which, &network, &mut arena);
             arena.hot(id).upstream_queue
         })
         .collect();
@@ -172,6 +177,7 @@ fn what_does_not_fit_is_said() {
         telemetry: IntFormat::Exact,
         link_numbers: false,
         ways: false,
+        timed_pauses: false,
         sizes: common::SIZES,
     };
     let hot = Packet {
@@ -206,6 +212,7 @@ fn the_icrc_covers_what_it_should() {
         telemetry: IntFormat::Exact,
         link_numbers: false,
         ways: false,
+        timed_pauses: false,
         sizes: common::SIZES,
     };
     let mut arena = Arena::new();
@@ -241,9 +248,13 @@ fn the_icrc_covers_what_it_should() {
 #[test]
 fn a_pause_of_the_standard_is_read_and_what_no_record_says_is_refused() {
     let mut arena = Arena::new();
-    let network = network(&mut Random::new(5));
+    let some = network(&mut Random::new(5));
     let mut place = [0; 64];
-    let mut read = |pause: Pause| {
+    let mut read_as = |pause: Pause, timed_pauses: bool| {
+        let network = Network {
+            timed_pauses,
+            ..some
+        };
         let mut out = wire::Writer::new(&mut place);
         pause.emit([2; 6], &mut out).unwrap();
         let bytes = out.written();
@@ -253,22 +264,27 @@ fn a_pause_of_the_standard_is_read_and_what_no_record_says_is_refused() {
     let mut quanta = [0; 8];
     (quanta[3], quanta[4]) = (1, 700);
     let enabled = 1 << 3 | 1 << 4;
-    let held = read(Pause::Priority { enabled, quanta }).unwrap();
+    let held = read_as(Pause::Priority { enabled, quanta }, false).unwrap();
     let said = PauseClasses::read(&held).unwrap();
     assert_eq!((said.on, said.classes, held.size), (true, enabled, 64));
-    let mixed = read(Pause::Priority {
-        enabled: 0xff,
-        quanta,
-    })
-    .unwrap_err();
-    assert!(matches!(
-        mixed.fault,
-        Fault::Value {
-            found: 0b1110_0111,
-            ..
-        }
-    ));
-    let all = read(Pause::Global { quanta: 9 }).unwrap_err();
+    let enabled = 0xff;
+    let mixed = read_as(Pause::Priority { enabled, quanta }, false).unwrap_err();
+    let found = 1 << 3 | 1 << 4;
+    assert!(matches!(mixed.fault, Fault::Value { found: of, .. } if of == found));
+    // Where pauses run out, times that differ are two pauses.
+    let enabled = 1 << 3 | 1 << 4;
+    assert!(read_as(Pause::Priority { enabled, quanta }, true).is_err());
+    let all: Vec<_> = records_of(0b11011, quanta, true, 64).collect();
+    let pauses = all.iter().filter_map(PauseFor::read);
+    let pauses: Vec<_> = pauses.map(|said| (said.classes, said.quanta)).collect();
+    assert_eq!(pauses, [(1 << 3, 1), (1 << 4, 700)]);
+    let resumed = all.iter().find_map(PauseClasses::read).unwrap();
+    assert_eq!((resumed.on, resumed.classes, all.len()), (false, 0b11, 3));
+    quanta[4] = 1;
+    let held = read_as(Pause::Priority { enabled, quanta }, true).unwrap();
+    let said = PauseFor::read(&held).unwrap();
+    assert_eq!((said.classes, said.quanta), (enabled, 1));
+    let all = read_as(Pause::Global { quanta: 9 }, true).unwrap_err();
     assert_eq!(
         all.to_string(),
         "pause frame, byte 0: opcode is 0x1; expected 0x101: a pause of priorities"

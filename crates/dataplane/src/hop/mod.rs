@@ -167,6 +167,8 @@ impl<S: Sink> Cx<'_, S> {
 pub(crate) trait Egress {
     /// Holds classes, given as bits, or lets them go.
     fn pause_classes(&mut self, classes: u8, on: bool);
+    /// Holds classes, given as bits, for as long as the port takes to send this many times 512 bits.
+    fn pause_classes_for(&mut self, classes: u8, quanta: u16);
     /// Holds a queue by its number at the port, or lets it go.
     fn pause_queue(&mut self, queue: u16, on: bool);
     /// Holds exactly these queues, given in order.
@@ -766,7 +768,7 @@ impl HopCounters {
     pub(crate) fn of(pfc: &Pfc, hop: &Hop, core: &Pipeline) -> Self {
         let mut counters = Self::default();
         let (own, others) = counters.0.split_at_mut(Pfc::COUNTERS.len());
-        pfc.count(own);
+        pfc.count(core, own);
         hop.count_all(core, others);
         counters
     }
@@ -778,6 +780,13 @@ impl HopCounters {
     /// All counters by name.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
         Self::names().map(|c| c.name).zip(self.0)
+    }
+
+    /// Adds to one of them what nodes counted that are no switches. What no scheme counts is left out.
+    pub fn add_to(&mut self, name: &str, more: u64) {
+        if let Some(nth) = Self::names().position(|counter| counter.name == name) {
+            self.0[nth] += more;
+        }
     }
 
     /// Adds what another switch counted; of the largest values the larger stays.

@@ -17,6 +17,7 @@ use super::wait::Wait;
 use crate::config::NicConfig;
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, PacketId};
+use crate::pause_time::TimedPauses;
 use crate::prefetch::{prefetch, prefetch_whole};
 use crate::sink::Sink;
 use crate::units::{NEVER, Rate, Time};
@@ -223,6 +224,8 @@ pub(crate) struct Egress {
     /// Per (port, class): ACKs, NAKs and CNPs that wait.
     replies: Vec<Fifo>,
     classes: usize,
+    /// Pauses of neighbours that run out, once there are any.
+    timed: Option<Box<TimedPauses>>,
 }
 
 impl Egress {
@@ -255,6 +258,7 @@ impl Egress {
             reach: None,
             replies: vec![Fifo::EMPTY; rates.len() * classes],
             classes,
+            timed: None,
         }
     }
 
@@ -580,6 +584,57 @@ impl Egress {
         p.paused_by_frames = if on { before | mask } else { before & !mask };
         p.paused = p.paused_by_frames | p.held_classes;
         (before, p.paused_by_frames)
+    }
+
+    /// Pauses classes of a port for a time. Returns the paused ones before and after, and until when.
+    // QNT-02
+    pub fn pause_classes_for(
+        &mut self,
+        now: Time,
+        port: u16,
+        mask: u8,
+        quanta: u16,
+    ) -> (u8, u8, Time) {
+        let rates = self.ports.iter().map(|port| port.rate);
+        let timed = (self.timed).get_or_insert_with(|| Box::new(TimedPauses::new(rates)));
+        let until = timed.pause(now, port, mask, quanta);
+        let (before, after) = self.pause_classes(port, mask, true);
+        (before, after, until)
+    }
+
+    /// Pauses of these classes of a port do not run out any more.
+    // QNT-04
+    pub fn forget_times(&mut self, port: u16, mask: u8) {
+        if let Some(timed) = &mut self.timed {
+            timed.forget(port, mask);
+        }
+    }
+
+    /// Lets go what is held by pauses that have run out, and asks to be called for the next.
+    #[inline]
+    pub fn end_pauses<S: Sink>(&mut self, now: Time, sink: &mut S) {
+        if self.timed.is_some() {
+            self.end_timed_pauses(now, sink);
+        }
+    }
+
+    // QNT-03
+    #[inline(never)]
+    fn end_timed_pauses<S: Sink>(&mut self, now: Time, sink: &mut S) {
+        while let Some((port, class)) = self.timed.as_mut().and_then(|t| t.expired(now)) {
+            let (before, after) = self.pause_classes(port, 1 << class, false);
+            sink.pfc_received(port, before, after);
+            sink.kick(port);
+        }
+        if let Some(next) = self.timed.as_mut().and_then(|timed| timed.next()) {
+            sink.wake(next);
+        }
+    }
+
+    /// Pauses of neighbours that ran out.
+    // QNT-09
+    pub fn expired_pauses(&self) -> u64 {
+        self.timed.as_ref().map_or(0, |timed| timed.count())
     }
 
     /// The neighbour has no room for a class, or has some again.

@@ -65,6 +65,7 @@ impl Egress {
     /// forgotten here, and only here.
     // LNK-21
     fn forget_neighbour<S: Sink>(&mut self, config: &NicConfig, port: u16, sink: &mut S) {
+        self.forget_times(port, u8::MAX);
         let (before, _) = self.pause_classes(port, u8::MAX, false);
         if before != 0 {
             sink.pfc_received(port, before, 0);

@@ -211,6 +211,7 @@ impl Nic {
         if self.host.is_some() {
             self.process(now, arena, sink);
         }
+        self.common.egress.end_pauses(now, sink);
         each!(&mut self.half, half => half.timer(now, &mut self.common, arena, sink));
         if self.hop.is_some() {
             self.serve_hop(now, arena, sink);
@@ -258,6 +259,12 @@ impl Nic {
     #[must_use]
     pub const fn counters(&self) -> &NicCounters {
         &self.common.counters
+    }
+
+    /// Pauses of the neighbours that ran out.
+    #[must_use]
+    pub fn expired_pauses(&self) -> u64 {
+        self.common.egress.expired_pauses()
     }
 
     /// Payload bytes that the flow with this cookie has had acknowledged, and why it does not

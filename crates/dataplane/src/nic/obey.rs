@@ -10,6 +10,7 @@ use crate::units::Time;
 
 /// A port of a NIC as frames of the neighbour see it.
 struct PortEgress<'a, S> {
+    now: Time,
     nic: &'a mut Common,
     port: u16,
     sink: &'a mut S,
@@ -34,7 +35,7 @@ impl Nic {
         let nic = &mut self.common;
         let scheme = frame.scheme();
         if scheme.is_some_and(|scheme| nic.config.obeys.contains(scheme)) {
-            let mut egress = PortEgress { nic, port, sink };
+            let mut egress = PortEgress { now, nic, port, sink };
             hop::obey(&mut egress, &frame, arena.list(id));
         }
         arena.free(id);
@@ -149,12 +150,22 @@ impl<S> PortEgress<'_, S> {
 impl<S: Sink> Egress for PortEgress<'_, S> {
     // NIC-07
     fn pause_classes(&mut self, classes: u8, on: bool) {
+        self.nic.egress.forget_times(self.port, classes);
         let (before, after) = self.nic.egress.pause_classes(self.port, classes, on);
         self.note(before != after);
         self.sink.pfc_received(self.port, before, after);
         if !on {
             self.sink.kick(self.port);
         }
+    }
+
+    // QNT-02
+    fn pause_classes_for(&mut self, classes: u8, quanta: u16) {
+        let egress = &mut self.nic.egress;
+        let (before, after, until) =
+            egress.pause_classes_for(self.now, self.port, classes, quanta);
+        self.sink.wake(until);
+        self.sink.pfc_received(self.port, before, after);
     }
 
     // BFC-10, BFC-11

@@ -248,6 +248,7 @@ mod tests {
             headroom: None,
             headroom_beside: false,
             response_ps: 0,
+            pause: PauseTime::UntilResumed,
         };
         Books::new(&pfc, links, 3, 4096, shared).unwrap()
     }

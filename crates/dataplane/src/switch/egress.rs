@@ -4,8 +4,10 @@ use super::pipeline::Pipeline;
 use crate::hop::{self, Egress};
 use crate::packet::{Arena, Packet, PacketId};
 use crate::sink::Sink;
+use crate::units::Time;
 
 pub(super) struct PortEgress<'a, S> {
+    pub now: Time,
     pub core: &'a mut Pipeline,
     pub port: u16,
     pub arena: &'a Arena,
@@ -31,16 +33,16 @@ impl<S: Sink> PortEgress<'_, S> {
 impl<S: Sink> Egress for PortEgress<'_, S> {
     // SW-40, SW-43
     fn pause_classes(&mut self, classes: u8, on: bool) {
-        let state = &mut self.core.queueing.ports[self.port as usize];
-        let before = state.paused;
-        let after = if on {
-            before | classes
-        } else {
-            before & !classes
-        };
-        state.paused = after;
-        self.sink.pfc_received(self.port, before, after);
-        self.done(before != after, on);
+        self.core.timed.forget(self.port, classes);
+        let changed = self.core.hold_classes(self.port, classes, on, self.sink);
+        self.done(changed, on);
+    }
+
+    // QNT-02
+    fn pause_classes_for(&mut self, classes: u8, quanta: u16) {
+        let until = self.core.timed.pause(self.now, self.port, classes, quanta);
+        self.sink.wake(until);
+        self.core.hold_classes(self.port, classes, true, self.sink);
     }
 
     // BFC-10

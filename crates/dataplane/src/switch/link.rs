@@ -46,6 +46,7 @@ impl Switch {
         if before != 0 {
             sink.pfc_received(port, before, 0);
         }
+        core.timed.forget(port, u8::MAX);
         core.queueing.let_go(port, arena);
         // Frames for it that have not left.
         while let Some(id) = core.queueing.pop_control(port, arena) {

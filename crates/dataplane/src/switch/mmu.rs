@@ -506,7 +506,7 @@ impl Mmu {
 mod tests {
     use super::*;
     use crate::config::tests::config;
-    use crate::config::{Alpha, PfcThreshold};
+    use crate::config::{Alpha, PauseTime, PfcThreshold};
     use crate::units::US;
 
     const LINK: (Rate, Time) = (Rate::from_gbps(100), US);
@@ -521,6 +521,7 @@ mod tests {
             headroom: Some(5000),
             headroom_beside: false,
             response_ps: 0,
+            pause: PauseTime::UntilResumed,
         }
     }
 

@@ -416,7 +416,7 @@ impl Switch {
     }
 
     /// The time that the switch requested has come.
-    // BFC-30, BFC-38
+    // BFC-30, BFC-38, QNT-03, QNT-05
     pub fn timer<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
         if let Some(shaper) = &mut self.shaper {
             let next = shaper.timer(now, &mut self.core.queueing, sink);
@@ -424,6 +424,8 @@ impl Switch {
                 sink.wake(next);
             }
         }
+        self.core.end_pauses(now, sink);
+        Pfc::timer(cx!(self, now, arena, sink));
         ask!(&mut self.hop, hop => hop.timer(cx!(self, now, arena, sink)), ());
         let Some(clock) = &mut self.clock else { return };
         let due = clock.due(now);
@@ -540,6 +542,7 @@ impl Switch {
         let cx = cx!(self, now, arena, sink);
         if !self.hop.receive(cx, port, id, &frame) {
             let mut egress = PortEgress {
+                now,
                 core: cx.core,
                 port,
                 arena: cx.arena,

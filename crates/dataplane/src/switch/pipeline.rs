@@ -11,6 +11,7 @@ use super::signal::{self, Marker};
 use crate::config::{IntConfig, Scope, SwitchConfig};
 use crate::int::{IntFormat, IntHop, wire};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
+use crate::pause_time::TimedPauses;
 use crate::route::Routes;
 use crate::sink::{DROP_CAUSES, DropCause, Sink};
 use crate::units::{Rate, Time};
@@ -127,6 +128,8 @@ pub(crate) struct Pipeline {
     pub port_counters: Vec<SwitchPortCounters>,
     /// Which packets the flow table counts.
     sampling: Sampling,
+    /// Pauses of neighbours that run out.
+    pub timed: Box<TimedPauses>,
 }
 
 impl Pipeline {
@@ -172,6 +175,7 @@ impl Pipeline {
             port_counters: vec![SwitchPortCounters::default(); ports.len()],
             dead: None,
             sampling: Sampling::new(needs.sampling, id),
+            timed: Box::new(TimedPauses::new(ports.iter().map(|link| link.0))),
         }
     }
 
@@ -193,6 +197,37 @@ impl Pipeline {
     /// Whether the link at a port is down.
     pub fn is_dead(&self, port: u16) -> bool {
         self.dead.as_ref().is_some_and(|d| d.dead[port as usize])
+    }
+
+    /// Holds classes of a port, or lets them go, for the neighbour. Returns whether that changed anything.
+    pub fn hold_classes<S: Sink>(
+        &mut self,
+        port: u16,
+        classes: u8,
+        on: bool,
+        sink: &mut S,
+    ) -> bool {
+        let state = &mut self.queueing.ports[port as usize];
+        let before = state.paused;
+        let after = match on {
+            true => before | classes,
+            false => before & !classes,
+        };
+        state.paused = after;
+        sink.pfc_received(port, before, after);
+        before != after
+    }
+
+    /// Lets go what is held by pauses that have run out, and asks to be called for the next.
+    // QNT-03
+    pub fn end_pauses<S: Sink>(&mut self, now: Time, sink: &mut S) {
+        while let Some((port, class)) = self.timed.expired(now) {
+            self.hold_classes(port, 1 << class, false, sink);
+            sink.kick(port);
+        }
+        if let Some(next) = self.timed.next() {
+            sink.wake(next);
+        }
     }
 
     /// Links or routes change: from now on this is no plain switch.

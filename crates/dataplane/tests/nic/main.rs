@@ -21,7 +21,7 @@ use dataplane::config::*;
 use dataplane::hop::Scheme;
 use dataplane::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
 use dataplane::hop::floodgate::PauseDestination;
-use dataplane::hop::pfc::PauseClasses;
+use dataplane::hop::pfc::{PauseClasses, PauseFor};
 use dataplane::nic::{FlowEnd, FlowStart, Nic};
 use dataplane::packet::{Arena, Cold, Frame, Kind, Packet, PacketId, SchemeSet, flag};
 use dataplane::sink::{DropCause, Sink};

@@ -167,6 +167,33 @@ fn pfc_stops_a_class_of_a_port_until_xon() {
     assert_eq!(deaf.send_all().len(), 5);
 }
 
+// NIC-07, QNT-02, QNT-03, QNT-09
+#[test]
+fn a_pause_with_a_time_stops_a_class_until_it_runs_out() {
+    let mut b = Bench::new(&config());
+    b.start(0, 5000);
+    let pause = |quanta| PauseFor {
+        quanta,
+        classes: 1 << 2,
+    };
+    b.ears.wakes.clear();
+    b.receive(pause(100).packet(64), Cold::default());
+    assert_eq!(b.ears.wakes, [512_000]);
+    b.timer();
+    assert_eq!(b.send_all().len(), 0);
+    b.now = 500_000;
+    b.receive(pause(10).packet(64), Cold::default());
+    b.now = 551_199;
+    b.timer();
+    assert_eq!(b.send_all().len(), 0);
+    b.now = 551_200;
+    b.timer();
+    assert_eq!(b.ears.pauses, [(0, 0, 4), (0, 4, 4), (0, 4, 0)]);
+    assert_eq!(b.send_all().len(), 5);
+    assert_eq!(b.nic.expired_pauses(), 1);
+    assert_eq!(b.nic.counters().repeated_pauses, 0);
+}
+
 // BFC-10, BFC-11
 #[test]
 fn a_bfc_pause_stops_the_flow_of_its_queue_and_no_other() {

@@ -1,7 +1,7 @@
 //! Links that fail and come back, at one switch. Rules of `specs/links.md`.
 
 use super::*;
-use dataplane::config::{Accounting, Pfc, PfcThreshold};
+use dataplane::config::{Accounting, PauseTime, Pfc, PfcThreshold};
 use dataplane::packet::flag;
 use dataplane::switch::{Holds, Stranded};
 
@@ -14,6 +14,7 @@ fn pfc(threshold: u64) -> SwitchConfig {
         frame_bytes: 64,
         headroom: Some(5000),
         response_ps: 0,
+        pause: PauseTime::UntilResumed,
         headroom_beside: false,
         victims: None,
     });

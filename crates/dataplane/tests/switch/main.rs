@@ -3,6 +3,7 @@
 mod floodgate;
 mod links;
 mod model;
+mod quanta;
 mod receivers;
 mod rules;
 

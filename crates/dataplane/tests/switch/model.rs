@@ -584,6 +584,7 @@ fn victims_config() -> impl Strategy<Value = SwitchConfig> {
                 headroom: Some(3000),
                 headroom_beside,
                 response_ps: 0,
+                pause: PauseTime::UntilResumed,
             });
             let (reserved, headroom, _) = dataplane::switch::division(&c, &[LINK; PORTS as usize]);
             c.mmu.buffer_bytes = reserved + headroom + pool;
@@ -666,6 +667,7 @@ fn any_config() -> impl Strategy<Value = SwitchConfig> {
                     headroom: Some(headroom),
                     headroom_beside,
                     response_ps: 0,
+                    pause: PauseTime::UntilResumed,
                 })
             }
         ),

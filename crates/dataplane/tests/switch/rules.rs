@@ -2,7 +2,8 @@
 
 use super::*;
 use dataplane::config::{
-    Accounting, Beside, Departures, EcnConfig, Pfc, PfcThreshold, Red, Scope, VictimConfig,
+    Accounting, Beside, Departures, EcnConfig, PauseTime, Pfc, PfcThreshold, Red, Scope,
+    VictimConfig,
 };
 use dataplane::hop::bfc::Bitmap;
 use dataplane::hop::bfc::state_entries;
@@ -329,6 +330,7 @@ fn told(int: IntConfig, pauses: bool) -> Vec<IntHop> {
         frame_bytes: 64,
         headroom: None,
         response_ps: 0,
+        pause: PauseTime::UntilResumed,
         headroom_beside: false,
         victims: None,
     });
@@ -422,6 +424,7 @@ fn frames_between_neighbours_go_first_and_no_pause_stops_them() {
         frame_bytes: 64,
         headroom: Some(5000),
         response_ps: 0,
+        pause: PauseTime::UntilResumed,
         headroom_beside: false,
         victims: None,
     });
@@ -487,6 +490,7 @@ fn drawn(replay: bool) -> (usize, u32) {
         frame_bytes: 64,
         headroom: None,
         response_ps: 0,
+        pause: PauseTime::UntilResumed,
         headroom_beside: false,
         victims: None,
     });
@@ -802,6 +806,7 @@ fn selective_with(xon_offset: u64, beside: Beside) -> Bench {
         headroom: Some(5000),
         headroom_beside: true,
         response_ps: 0,
+        pause: PauseTime::UntilResumed,
     });
     c.mmu.buffer_bytes = 60_000;
     Bench::new(&c)

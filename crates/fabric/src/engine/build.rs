@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dataplane::config::{Accounting, Admission, Assist, NicConfig, PathChoice, Recovery};
+use dataplane::config::{Accounting, Admission, Assist, NicConfig, PathChoice, PauseTime, Recovery};
 use dataplane::nic::Nic;
 use dataplane::packet::Arena;
 use dataplane::route::Routes;
@@ -161,6 +161,14 @@ fn switch(plan: &Plan, tables: &mut Tables, node: u32) -> Option<Switch> {
     Some(switch)
 }
 
+/// Whether pauses of PFC run out.
+const fn pauses_run_out(switch: &SwitchConfig) -> bool {
+    match &switch.mmu.admission {
+        Admission::Pfc(pfc) => matches!(pfc.pause, PauseTime::Quanta { .. }),
+        _ => false,
+    }
+}
+
 /// What frames of the network look like. The sizes of packets are in their records.
 fn wire_network(plan: &Plan) -> wire::Network {
     wire::Network {
@@ -172,6 +180,7 @@ fn wire_network(plan: &Plan) -> wire::Network {
             .declaration()
             .is_some_and(|hop| hop.numbers_data()),
         ways: plan.switch.acks_return,
+        timed_pauses: pauses_run_out(&plan.switch),
         sizes: wire::Sizes::default(),
     }
 }

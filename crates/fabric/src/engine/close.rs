@@ -119,6 +119,7 @@ impl<C: Calendar> Network<C> {
             c.discarded += n.discarded;
             c.overtaken += n.overtaken;
             c.driven.add(&n.driven);
+            c.hop.add_to("pfc_expiries", nic.expired_pauses()); // QNT-09
         }
         for (_, switch, _) in self.each_switch() {
             let s = switch.counters();

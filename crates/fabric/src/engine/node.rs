@@ -25,8 +25,18 @@ pub(super) struct PauseSent {
     pub port: u16,
     pub class: u8,
     pub frame: PacketId,
-    /// Of a pause; `None`: a resume.
-    pub level: Option<Level>,
+    pub what: PauseFrame,
+}
+
+/// What a frame of PFC does.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum PauseFrame {
+    /// It pauses; this is what the buffer held.
+    Xoff(Level),
+    /// It repeats the last pause.
+    Refresh,
+    /// It resumes.
+    Xon,
 }
 
 /// What a node owns besides its state machine.
@@ -182,13 +192,13 @@ impl<'a, C> NodeSink<'a, C> {
 
     /// Notes a pause or resume that the switch has sent upstream.
     #[cold]
-    fn note_pause_sent(&mut self, port: u16, class: u8, frame: PacketId, level: Option<Level>) {
+    fn note_pause_sent(&mut self, port: u16, class: u8, frame: PacketId, what: PauseFrame) {
         self.core.pauses_sent.push(PauseSent {
             node: self.node,
             port,
             class,
             frame,
-            level,
+            what,
         });
     }
 }
@@ -301,13 +311,19 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
 
     fn pfc_sent(&mut self, port: u16, class: u8, frame: PacketId, level: impl FnOnce() -> Level) {
         if self.core.follows {
-            self.note_pause_sent(port, class, frame, Some(level()));
+            self.note_pause_sent(port, class, frame, PauseFrame::Xoff(level()));
+        }
+    }
+
+    fn pfc_refresh_sent(&mut self, port: u16, class: u8, frame: PacketId) {
+        if self.core.follows {
+            self.note_pause_sent(port, class, frame, PauseFrame::Refresh);
         }
     }
 
     fn pfc_resume_sent(&mut self, port: u16, class: u8, frame: PacketId) {
         if self.core.follows {
-            self.note_pause_sent(port, class, frame, None);
+            self.note_pause_sent(port, class, frame, PauseFrame::Xon);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Connects a partition with what it records.
 
-use dataplane::hop::pfc::PauseClasses;
-use dataplane::packet::{Arena, Frame, Kind, PacketId};
+use dataplane::hop::pfc;
+use dataplane::packet::{Arena, Kind, PacketId};
 use dataplane::units::Time;
 
 use super::heard::Heard;
@@ -78,7 +78,7 @@ impl<C> Partition<C> {
         // BLM-32
         let cold = self.arena.cold(id);
         self.core.reading_root = (cold.slot != 0).then_some(cold.src);
-        if PauseClasses::read(self.arena.hot(id)).is_some() {
+        if pfc::said(self.arena.hot(id)).is_some() {
             let now = self.core.now;
             let number = self
                 .with_view(|recording, view| recording.pfc_arrives(now, (node, port), id, view));

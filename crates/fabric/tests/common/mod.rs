@@ -21,7 +21,7 @@ use dataplane::cc::swift::SwiftConfig;
 use dataplane::cc::timely::TimelyConfig;
 use dataplane::config::{
     Accounting, Admission, Alpha, AssignConfig, Assist, BaseRtt, ClassConfig, Classify,
-    ControlConfig, EcnConfig, HostConfig, IntConfig, MmuConfig, NicConfig, PathChoice, Pfc,
+    ControlConfig, EcnConfig, HostConfig, IntConfig, MmuConfig, NicConfig, PathChoice, PauseTime, Pfc,
     PfcThreshold, Recovery, Red, Schedule, Scope, Sending, TransportConfig,
 };
 use dataplane::switch::{Pairs, SwitchConfig};
@@ -171,6 +171,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         frame_bytes: 64,
         headroom: None,
         response_ps: 0,
+        pause: PauseTime::UntilResumed,
         headroom_beside: false,
         victims: None,
     };

@@ -1,7 +1,7 @@
 //! Deadlocks: foreseen from links and routes, and found while a run goes.
 
 use super::*;
-use dataplane::config::{Admission, Classify, PathChoice, PfcThreshold, Recovery};
+use dataplane::config::{Admission, Classify, PathChoice, PauseTime, PfcThreshold, Recovery};
 use dataplane::units::{MS, US};
 use fabric::backpressure_graph::{BackpressureGraph, port_name, shortest_circle};
 use fabric::engine::OnDeadlock;
@@ -151,6 +151,29 @@ fn the_pod_with_failed_links_deadlocks_and_says_when_where_and_who() {
         first.flows.iter().all(|id| unfinished.contains(id)),
         "who is named is stuck"
     );
+}
+
+// QNT-11, QNT-12
+#[test]
+fn pauses_that_are_repeated_hold_each_other_as_long() {
+    let timed = |on_deadlock| {
+        let mut s = pod_run(1, 0, None);
+        let Admission::Pfc(pfc) = &mut s.switch.mmu.admission else {
+            panic!("this is PFC")
+        };
+        pfc.pause = PauseTime::Quanta {
+            quanta: 1000,
+            refresh: 500,
+        };
+        s.on_deadlock = on_deadlock;
+        s
+    };
+    let (outcome, _) = timed(OnDeadlock::GoOn).run_twice();
+    assert_eq!(outcome.ending, Ending::Stalled, "and the run ends by itself");
+    assert_eq!(outcome.deadlocks[0].ports.len(), 4);
+    assert_eq!(outcome.counters.hop["pfc_expiries"], 0);
+    let (ended, _) = timed(OnDeadlock::End).run();
+    assert_eq!(ended.ending, Ending::Deadlocked);
 }
 
 // LNK-41

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
 use common::*;
-use dataplane::config::{Accounting, Admission, Alpha, ClassConfig, Pfc, PfcThreshold, Recovery};
+use dataplane::config::{Accounting, Admission, Alpha, ClassConfig, PauseTime, Pfc, PfcThreshold, Recovery};
 use dataplane::units::{MS, US};
 use fabric::engine::Simulation;
 use traffic::Flow;
@@ -179,6 +179,7 @@ fn a_resume_leaves_at_the_instant_of_the_departure_that_caused_it() {
         frame_bytes: 64,
         headroom: None,
         response_ps: 0,
+        pause: PauseTime::UntilResumed,
         headroom_beside: false,
         victims: None,
     });
@@ -261,6 +262,7 @@ fn pfc_stops_the_class_that_it_names_and_no_other() {
         frame_bytes: 64,
         headroom: None,
         response_ps: 0,
+        pause: PauseTime::UntilResumed,
         headroom_beside: false,
         victims: None,
     });

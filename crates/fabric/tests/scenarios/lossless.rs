@@ -3,7 +3,8 @@
 use super::*;
 use common::*;
 use dataplane::config::{
-    Accounting, Admission, Alpha, Beside, ClassConfig, Departures, Pfc, PfcThreshold, Recovery,
+    Accounting, Admission, Alpha, Beside, ClassConfig, Departures, PauseTime, Pfc, PfcThreshold,
+    Recovery,
     VictimConfig,
 };
 use dataplane::switch::headroom_bytes;
@@ -40,6 +41,7 @@ impl Corner {
             frame_bytes: 64,
             headroom: self.headroom,
             response_ps: 0,
+            pause: PauseTime::UntilResumed,
             headroom_beside: false,
             victims: None,
         }

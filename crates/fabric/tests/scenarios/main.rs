@@ -14,6 +14,7 @@ mod fairness;
 mod hpcc;
 mod loss;
 mod lossless;
+mod quanta;
 mod queueing;
 mod recovery;
 mod reference;

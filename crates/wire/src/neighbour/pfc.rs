@@ -1,32 +1,32 @@
-//! Pauses of classes as PFC has them: the frames of the standard, from XOFF until XON.
+//! Pauses of classes as PFC has them: the frames of the standard.
 
-use dataplane::hop::pfc::PauseClasses;
+use dataplane::hop::pfc::{PauseClasses, PauseFor};
 use dataplane::packet::{Frame, Packet};
 
 use crate::error::{Fault, Malformed};
 use crate::pause::Pause;
 
-/// Pause time of XOFF: the longest. The neighbour does not count it down, it waits for XON.
+/// Pause time of an XOFF that holds until XON: the longest. The neighbour does not count it down.
 pub const XOFF_QUANTA: u16 = u16::MAX;
 
 /// The frame that a record stands for; `None`: another frame.
 #[must_use]
 pub fn frame_of(packet: &Packet) -> Option<Pause> {
-    let said = PauseClasses::read(packet)?;
-    let time = if said.on { XOFF_QUANTA } else { 0 };
-    let quanta = std::array::from_fn(|class| time * u16::from(said.classes >> class & 1));
-    Some(Pause::Priority {
-        enabled: said.classes,
-        quanta,
-    })
+    let lasting = PauseClasses::read(packet);
+    let lasting = lasting.map(|said| (said.classes, if said.on { XOFF_QUANTA } else { 0 }));
+    let timed = || PauseFor::read(packet).map(|said| (said.classes, said.quanta));
+    let (enabled, time) = lasting.or_else(timed)?;
+    let quanta = std::array::from_fn(|class| time * u16::from(enabled >> class & 1));
+    Some(Pause::Priority { enabled, quanta })
 }
 
-/// The record of a frame that takes this many bytes on its link.
+/// The record of a frame that takes this many bytes on its link. `timed`: pauses run out, else they hold
+/// until XON.
 ///
 /// # Errors
-/// A pause of 802.3x, which a PFC port ignores; a frame that pauses some classes and resumes others, which
-/// one record cannot say.
-pub fn record_of(pause: &Pause, line_bytes: u16) -> Result<Packet, Malformed> {
+/// A pause of 802.3x, which a PFC port ignores; a frame that one record cannot say, as it pauses some
+/// classes and resumes others, or pauses them for different times that run out.
+pub fn record_of(pause: &Pause, timed: bool, line_bytes: u16) -> Result<Packet, Malformed> {
     let wrong = |field, found, expected| Malformed {
         header: "pause frame",
         at: 0,
@@ -40,23 +40,46 @@ pub fn record_of(pause: &Pause, line_bytes: u16) -> Result<Packet, Malformed> {
         let found = crate::pause::GLOBAL.into();
         return Err(wrong("opcode", found, "0x101: a pause of priorities"));
     };
-    let times = |on: bool| {
-        (0..8)
-            .filter(move |class| enabled >> class & 1 != 0 && (quanta[*class] != 0) == on)
-            .fold(0u8, |bits, class| bits | 1 << class)
-    };
-    let (held, resumed) = (times(true), times(false));
-    if held != 0 && resumed != 0 {
-        let found = u64::from(resumed);
-        return Err(wrong(
-            "resumed priorities",
-            found,
-            "none beside paused ones",
-        ));
+    let mut all = records_of(enabled, quanta, timed, line_bytes);
+    let first = all.next();
+    if let Some(other) = all.next() {
+        let found = dataplane::hop::pfc::said(&other).map_or(0, |(_, classes)| classes);
+        let expected = "none whose time differs from that of others";
+        return Err(wrong("priorities", found.into(), expected));
     }
-    let said = PauseClasses {
-        on: held != 0,
-        classes: enabled,
+    let nothing = PauseClasses {
+        on: false,
+        classes: 0,
     };
-    Ok(said.packet(line_bytes))
+    Ok(first.unwrap_or_else(|| nothing.packet(line_bytes)))
+}
+
+/// The records of a pause of priorities: one for those that it resumes, one for each time for which it
+/// pauses others; where pauses hold until XON all times are one. `timed`: pauses run out.
+pub fn records_of(
+    enabled: u8,
+    quanta: [u16; 8],
+    timed: bool,
+    line_bytes: u16,
+) -> impl Iterator<Item = Packet> {
+    let time_of = move |class: usize| match quanta[class] {
+        time if timed => time,
+        time => time.min(1),
+    };
+    let mut left = enabled;
+    std::iter::from_fn(move || {
+        let first = (0..8).find(|class| left >> class & 1 != 0)?;
+        let time = time_of(first);
+        let same = |class: &usize| left >> class & 1 != 0 && time_of(*class) == time;
+        let classes = (0..8).filter(same).fold(0, |bits, class| bits | 1 << class);
+        left &= !classes;
+        Some(match time {
+            quanta if timed && quanta > 0 => PauseFor { quanta, classes }.packet(line_bytes),
+            time => PauseClasses {
+                on: time > 0,
+                classes,
+            }
+            .packet(line_bytes),
+        })
+    })
 }

@@ -3,7 +3,7 @@
 use dataplane::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
 use dataplane::hop::cbfc::{CreditsConsumed, CreditsFreed};
 use dataplane::hop::floodgate::{Credit, Credits, PauseDestination, SwitchSyn};
-use dataplane::hop::pfc::PauseClasses;
+use dataplane::hop::pfc::{PauseClasses, PauseFor};
 use dataplane::int::{IntFormat, IntHop, Layout};
 use dataplane::packet::{Arena, Cold, Frame, Kind, Packet, PacketId, flag};
 use dataplane::units::NEVER;
@@ -56,7 +56,7 @@ pub const KINDS: [Kind; 8] = [
 ];
 
 /// Frames between neighbours that `neighbour` makes.
-pub const FRAMES: u64 = 10;
+pub const FRAMES: u64 = 11;
 
 pub const SIZES: Sizes = Sizes {
     data_header: 48,
@@ -78,6 +78,7 @@ pub fn network(random: &mut Random) -> Network {
         },
         link_numbers: random.flip(),
         ways: random.below(4) == 0,
+        timed_pauses: random.flip(),
         sizes: SIZES,
     }
 }
@@ -184,13 +185,23 @@ fn int_hop(random: &mut Random, telemetry: IntFormat) -> IntHop {
 }
 
 /// A frame between neighbours.
-pub fn neighbour(random: &mut Random, which: u64, arena: &mut Arena) -> PacketId {
+pub fn neighbour(
+    random: &mut Random,
+    which: u64,
+    network: &Network,
+    arena: &mut Arena,
+) -> PacketId {
     let (on, size) = (random.flip(), random.some(16) as u16);
     let (a, b, c) = (random.next(), random.next() as u32, random.next() as u32);
     let (short, class) = (a as u16, (a & 7) as u8);
     let packet = match which {
-        0 => PauseClasses {
-            on,
+        10 if network.timed_pauses => PauseFor {
+            quanta: b as u16 | 1,
+            classes: a as u8 | 1,
+        }
+        .packet(SIZES.pause),
+        0 | 10 => PauseClasses {
+            on: on && !network.timed_pauses,
             classes: a as u8 | 1,
         }
         .packet(SIZES.pause),
@@ -249,7 +260,7 @@ pub fn any(random: &mut Random, network: &Network, arena: &mut Arena) -> PacketI
         nth if (nth as usize) < KINDS.len() => {
             flow_packet(random, network, KINDS[nth as usize], arena)
         }
-        nth => neighbour(random, nth - KINDS.len() as u64, arena),
+        nth => neighbour(random, nth - KINDS.len() as u64, network, arena),
     }
 }
 

@@ -1,9 +1,9 @@
 //! The frames of PFC.
 
 use crate::hop::Scheme;
-use crate::packet::{Frame, SchemeNumber, Words};
+use crate::packet::{Frame, Packet, SchemeNumber, Words};
 
-/// Pauses or resumes classes of the neighbour's port.
+/// Pauses classes of the neighbour's port until they are resumed, or resumes them.
 // SW-41
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseClasses {
@@ -11,6 +11,23 @@ pub struct PauseClasses {
     pub on: bool,
     /// The classes, as bits.
     pub classes: u8,
+}
+
+/// Pauses classes of the neighbour's port for a time. Such frames are repeated while nothing moves.
+// QNT-02
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseFor {
+    /// For how long, in times in which the link sends 512 bits; not 0.
+    pub quanta: u16,
+    /// The classes, as bits.
+    pub classes: u8,
+}
+
+/// What a frame of PFC says: whether it pauses or resumes, and which classes, as bits.
+#[must_use]
+pub fn said(frame: &Packet) -> Option<(bool, u8)> {
+    let lasting = PauseClasses::read(frame).map(|said| (said.on, said.classes));
+    lasting.or_else(|| PauseFor::read(frame).map(|said| (true, said.classes)))
 }
 
 impl Frame for PauseClasses {
@@ -29,6 +46,27 @@ impl Frame for PauseClasses {
         Self {
             on: words.number != 0,
             classes: words.other as u8,
+        }
+    }
+}
+
+impl Frame for PauseFor {
+    const SCHEME: SchemeNumber = Scheme::Pfc.number();
+    const NUMBER: u8 = 1;
+    const IDLE: bool = true;
+
+    fn words(&self) -> Words {
+        Words {
+            flow: self.classes.into(),
+            number: self.quanta.into(),
+            ..Words::NONE
+        }
+    }
+
+    fn from_words(words: Words) -> Self {
+        Self {
+            quanta: words.number as u16,
+            classes: words.flow as u8,
         }
     }
 }

@@ -10,14 +10,15 @@ mod spfc;
 mod thresholds;
 
 use super::{Counter, Cx, Egress};
-use crate::config::{Admission, SwitchConfig};
+use crate::config::{Admission, PauseTime, SwitchConfig};
+use crate::pause_time::Refresh;
 use crate::packet::{Frame, Packet, PacketId, flag};
 use crate::sink::Sink;
 use crate::switch::mmu::Mmu;
 use crate::switch::pipeline::Pipeline;
 use crate::switch::space::Tell;
 use crate::units::{Rate, Time};
-pub use frames::PauseClasses;
+pub use frames::{PauseClasses, PauseFor, said};
 pub use spec::{PARAMS, from_values};
 use spfc::Victims;
 pub use spfc::{ABOUT as VICTIM_ABOUT, Interval, VictimSpec, WORD as VICTIM_WORD, counting_number};
@@ -30,6 +31,8 @@ pub(crate) struct Pfc {
     frame_bytes: u16,
     pauses: u64,
     resumes: u64,
+    /// Where pauses run out, and are repeated before.
+    refresh: Option<Box<Refresh>>,
 }
 
 /// Bytes of a pause frame, where there are any.
@@ -42,17 +45,33 @@ pub const fn frame_bytes<H>(config: &SwitchConfig<H>) -> Option<u16> {
 }
 
 /// What a frame says to the egress.
-// SW-40, NIC-07
+// SW-40, NIC-07, QNT-02
 pub(crate) fn obey<E: Egress>(egress: &mut E, frame: &Packet, _list: &[u32]) {
     if let Some(PauseClasses { on, classes }) = PauseClasses::read(frame) {
         egress.pause_classes(classes, on);
+    } else if let Some(PauseFor { quanta, classes }) = PauseFor::read(frame) {
+        egress.pause_classes_for(classes, quanta);
     }
+}
+
+/// When the pauses that this configuration sends are repeated.
+fn refresh<H>(config: &SwitchConfig<H>, ports: &[(Rate, Time)]) -> Option<Box<Refresh>> {
+    let Admission::Pfc(pfc) = &config.mmu.admission else {
+        return None;
+    };
+    let PauseTime::Quanta { quanta, refresh } = pfc.pause else {
+        return None;
+    };
+    let rates = ports.iter().map(|link| link.0);
+    Some(Box::new(Refresh::new(quanta, refresh, rates)))
 }
 
 impl Pfc {
     pub const COUNTERS: &'static [Counter] = &[
         Counter::sum("pfc_pauses"),
         Counter::sum("pfc_resumes"),
+        Counter::sum("pfc_refreshes"),
+        Counter::sum("pfc_expiries"),
         spfc::SPARED,
         spfc::VICTIM_PAUSES,
         spfc::BESIDE,
@@ -64,10 +83,12 @@ impl Pfc {
             frame_bytes: frame_bytes(config).unwrap_or(0),
             pauses: 0,
             resumes: 0,
+            refresh: refresh(config, ports),
         }
     }
 
-    pub fn count(&self, values: &mut [u64]) {
+    // QNT-09
+    pub fn count(&self, core: &Pipeline, values: &mut [u64]) {
         let Thresholds {
             spared,
             victim_pauses,
@@ -77,6 +98,8 @@ impl Pfc {
         values.copy_from_slice(&[
             self.pauses,
             self.resumes,
+            self.refresh.as_ref().map_or(0, |refresh| refresh.frames),
+            core.timed.count(),
             spared,
             victim_pauses,
             beside_bytes,
@@ -142,11 +165,15 @@ impl Pfc {
         if cx.core.marker.as_ref().is_some_and(|marker| marker.replay) {
             cx.sink.unit(); // NS3-17
         }
-        let frame = PauseClasses {
-            on: xoff,
-            classes: 1 << class,
-        };
-        let frame = cx.emit(port, frame.packet(cx.pfc.frame_bytes));
+        let frame = cx.pfc.frame(class, xoff);
+        if let Some(refresh) = &mut cx.pfc.refresh {
+            if xoff {
+                cx.sink.wake(refresh.sent(cx.now, port, class));
+            } else {
+                refresh.stop(port, 1 << class); // QNT-06
+            }
+        }
+        let frame = cx.emit(port, frame);
         // SPFC-40
         if xoff {
             let (thresholds, mmu) = (&cx.pfc.thresholds, &cx.core.mmu);
@@ -157,9 +184,46 @@ impl Pfc {
         }
     }
 
+    /// The frame that pauses or resumes a class of the upstream at a port.
+    fn frame(&self, class: u8, xoff: bool) -> Packet {
+        let classes = 1 << class;
+        match &self.refresh {
+            Some(refresh) if xoff => {
+                let quanta = refresh.quanta;
+                PauseFor { quanta, classes }.packet(self.frame_bytes)
+            }
+            _ => PauseClasses { on: xoff, classes }.packet(self.frame_bytes),
+        }
+    }
+
+    /// Repeats the pauses whose time has come, and asks to be called for the next.
+    // QNT-05
+    pub fn timer<S: Sink>(cx: &mut Cx<'_, S>) {
+        while let Some((port, class)) = cx.pfc.repeats(cx.now) {
+            let frame = cx.pfc.frame(class, true);
+            let frame = cx.emit(port, frame);
+            cx.sink.pfc_refresh_sent(port, class, frame);
+        }
+        if let Some(next) = cx.pfc.refresh.as_mut().and_then(|refresh| refresh.next()) {
+            cx.sink.wake(next);
+        }
+    }
+
+    /// A port and class whose pause is to be repeated now.
+    fn repeats(&mut self, now: Time) -> Option<(u16, u8)> {
+        let refresh = self.refresh.as_mut()?;
+        let (port, class) = refresh.due(now)?;
+        refresh.sent(now, port, class);
+        refresh.frames += 1;
+        Some((port, class))
+    }
+
     /// The link at a port has failed or is back: nothing of the upstream there is held.
     // LNK-21
     pub fn link<S: Sink>(cx: &mut Cx<'_, S>, port: u16) {
+        if let Some(refresh) = &mut cx.pfc.refresh {
+            refresh.stop(port, u8::MAX);
+        }
         cx.pfc.thresholds.forget(cx.now, &mut cx.core.mmu, port);
     }
 

@@ -1,6 +1,6 @@
 //! `[scheme.pfc]`.
 
-use crate::config::{Accounting, Alpha, Pfc, PfcThreshold};
+use crate::config::{Accounting, Alpha, PauseTime, Pfc, PfcThreshold};
 use crate::param::{Conflict, Kind, MAX_SIZE_BYTES, Param, Value, Values};
 
 /// Parameters of PFC.
@@ -34,6 +34,20 @@ pub const PARAMS: &[Param] = &[
     Param::size("frame", 1, 1_518)
         .default("\"64B\"", "PRE-13", "smallest Ethernet frame (IEEE 802.1Qbb)")
         .about("Bytes of a pause frame."),
+    Param::word("pause", &["until-resumed", "quanta"])
+        .default("\"until-resumed\"", "PRE-240", "what papers simulate: XOFF holds until XON")
+        .about(
+            "How long a pause lasts; `\"quanta\"`: for a time, as IEEE 802.1Qbb has it, and the switch \
+             repeats it.",
+        ),
+    Param::count("quanta", 1, u16::MAX as u64)
+        .default("65535", "PRE-241", "the longest (Linux driver of Intel 82599)")
+        .about("Time of a pause, in times in which the port sends 512 bits.")
+        .with("pause", &["quanta"], "`pause` is not \"quanta\""),
+    Param::number("refresh", 0.001, 0.999)
+        .default("0.5", "PRE-241", "half of the pause time (Linux driver of Intel 82599)")
+        .about("A pause that still holds is repeated after this part of its time.")
+        .with("pause", &["quanta"], "`pause` is not \"quanta\""),
     Param::word("accounting", &["pool", "ns3"])
         .default("\"pool\"", "PRE-82", "the pool until XOFF, then headroom (specs/switch.md)")
         .about("Which bytes count where; `\"ns3\"`: as in ns-3, with `xoff` a power of 1/2."),
@@ -81,6 +95,17 @@ pub fn from_values(values: &Values) -> Result<Pfc, Conflict> {
         headroom: values.some_size("headroom"),
         headroom_beside: values.is("headroom_from", "beside"),
         response_ps: values.time("response"),
+        pause: match values.word("pause") {
+            "quanta" => {
+                let quanta = values.count("quanta") as u16;
+                let refresh = (f64::from(quanta) * values.number("refresh")) as u16;
+                PauseTime::Quanta {
+                    quanta,
+                    refresh: refresh.max(1), // QNT-05
+                }
+            }
+            _ => PauseTime::UntilResumed,
+        },
     })
 }
 

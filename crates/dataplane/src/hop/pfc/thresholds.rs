@@ -208,7 +208,7 @@ impl Thresholds {
 mod tests {
     use super::*;
     use crate::config::tests::config;
-    use crate::config::{Accounting, Alpha, MmuConfig};
+    use crate::config::{Accounting, Alpha, MmuConfig, PauseTime};
     use crate::sink::DropCause;
     use crate::switch::space::Space;
     use crate::units::US;
@@ -225,6 +225,7 @@ mod tests {
             headroom: Some(5000),
             headroom_beside: false,
             response_ps: 0,
+            pause: PauseTime::UntilResumed,
         }
     }
 

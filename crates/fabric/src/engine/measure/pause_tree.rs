@@ -1,14 +1,14 @@
 //! Where a pause of PFC comes from: the pause that caused it, and so on up to a congested port. The rules are
 //! SPFC-40 to SPFC-42 of `specs/spfc.md`.
 
-use dataplane::hop::pfc::PauseClasses;
-use dataplane::packet::{Arena, Cold, Frame, PacketId};
+use dataplane::hop::pfc;
+use dataplane::packet::{Arena, Cold, PacketId};
 use dataplane::switch::{MixedMap, QueueState};
 use dataplane::units::Time;
 
 use super::super::link_ends::Links;
 use super::super::long_queues::{Counted, FromIngress, LongQueues};
-use super::super::node::PauseSent;
+use super::super::node::{PauseFrame, PauseSent};
 use super::View;
 
 /// From this many bytes on what a queue holds is kept from one pause to the next.
@@ -53,8 +53,8 @@ pub(super) struct Arrived {
 /// The pauses of a network as far as they cause each other.
 #[derive(Debug, Default)]
 pub(super) struct PauseTree {
-    /// Pauses sent so far, per port and class that sends them.
-    sent: MixedMap<u32, u32>,
+    /// What the last pause of each port and class that sends them carried, with its number.
+    sent: MixedMap<u32, Cold>,
     /// Per port and class that is held.
     held: MixedMap<u32, Held>,
     /// Where the bytes of each ingress wait.
@@ -76,18 +76,22 @@ impl PauseTree {
         open.into_iter().map(|(k, h)| (place(k), h)).collect()
     }
 
-    /// A switch has queued a pause, with its cause, or a resume. Returns what the frame carries.
-    // SPFC-40, SPFC-41, SPFC-42
+    /// A switch has queued a pause, with its cause, or a frame that repeats or ends it. Returns what the
+    /// frame carries.
+    // SPFC-40, SPFC-41, SPFC-42, QNT-08
     pub fn sent(&mut self, now: Time, sent: &PauseSent, view: &View<'_>) -> (Cold, Option<Cause>) {
         let link = view.link(sent.node, sent.port);
-        let number = self.sent.entry(key(link, sent.class)).or_default();
-        if sent.level.is_none() {
-            let slot = *number;
-            let cold = *view.arena.cold(sent.frame);
-            return (Cold { slot, ..cold }, None);
+        let last = self.sent.entry(key(link, sent.class)).or_default();
+        match sent.what {
+            PauseFrame::Xoff(_) => {}
+            PauseFrame::Refresh => return (*last, None),
+            PauseFrame::Xon => {
+                let slot = last.slot;
+                let cold = *view.arena.cold(sent.frame);
+                return (Cold { slot, ..cold }, None);
+            }
         }
-        *number += 1;
-        let number = *number;
+        let number = last.slot + 1;
         let (egress, egress_bytes) = self.fullest(sent, view);
         let egress_link = view.link(sent.node, egress);
         let parent = self
@@ -109,6 +113,7 @@ impl PauseTree {
             payload: depth,
             ..Cold::default()
         };
+        self.sent.insert(key(link, sent.class), cold);
         (cold, Some(cause))
     }
 
@@ -165,7 +170,7 @@ impl PauseTree {
         let (packet, cold) = (view.arena.hot(frame), view.arena.cold(frame));
         let number = cold.slot;
         let mut over = None;
-        if let Some(PauseClasses { on, classes }) = PauseClasses::read(packet) {
+        if let Some((on, classes)) = pfc::said(packet) {
             let class = classes.trailing_zeros() as u8;
             let link = view.link(node, port);
             let at = key(link, class);
@@ -177,7 +182,10 @@ impl PauseTree {
                     from_ps: now,
                     ended: None,
                 };
-                self.held.insert(at, held);
+                let same = |of: &&Held| of.number == number && of.ended.is_none();
+                if self.held.get(&at).filter(same).is_none() {
+                    self.held.insert(at, held);
+                }
             } else if let Some(held) = self.held.get_mut(&at)
                 && held.ended.is_none()
             {

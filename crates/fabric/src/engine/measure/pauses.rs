@@ -13,7 +13,7 @@ use dataplane::param::{Param, Values};
 use dataplane::units::Time;
 
 use super::super::merge::Merged;
-use super::super::node::PauseSent;
+use super::super::node::{PauseFrame, PauseSent};
 use super::pause_tree::{Held, PauseTree};
 use super::{Measure, Setup, View};
 use crate::record::Table;
@@ -314,7 +314,7 @@ impl Measure for PauseCauses {
     // SPFC-40, SPFC-41, SPFC-42
     fn pfc_sent(&mut self, now: Time, sent: &PauseSent, view: &View<'_>) -> Option<Cold> {
         let (cold, cause) = self.tree.sent(now, sent, view);
-        let (Some(level), Some(cause)) = (sent.level, cause) else {
+        let (PauseFrame::Xoff(level), Some(cause)) = (sent.what, cause) else {
             return Some(cold);
         };
         let (link, root) = (view.link(sent.node, sent.port), cause.root);

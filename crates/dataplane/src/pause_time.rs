@@ -1,0 +1,227 @@
+//! Pauses of PFC that last for a time: when those that a node has received run out, and when those that a
+//! switch has sent are sent again. The rules are in `specs/pfc-quanta.md`.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::units::{NEVER, Rate, Time};
+
+/// Bytes that a link sends in one quantum of pause time.
+// QNT-01
+pub const QUANTUM_BYTES: u64 = 64;
+const CLASSES: usize = 8;
+
+/// For how long a pause of this many quanta lasts at a port of this rate.
+// QNT-01
+#[must_use]
+pub fn pause_ps(rate: Rate, quanta: u16) -> Time {
+    rate.serialisation_ps(QUANTUM_BYTES * u64::from(quanta))
+}
+
+/// A time for each class of each port, and which of them is next.
+#[derive(Clone, Debug, Default)]
+struct Deadlines {
+    /// Per port and class; empty while none was ever set.
+    at: Vec<Time>,
+    /// All that were set, also those that have been moved or taken back since.
+    queue: BinaryHeap<Reverse<(Time, u16, u8)>>,
+}
+
+impl Deadlines {
+    const fn index(port: u16, class: u8) -> usize {
+        port as usize * CLASSES + class as usize
+    }
+
+    fn set(&mut self, port: u16, class: u8, at: Time) {
+        let index = Self::index(port, class);
+        if index >= self.at.len() {
+            self.at.resize((port as usize + 1) * CLASSES, NEVER);
+        }
+        self.at[index] = at;
+        self.queue.push(Reverse((at, port, class)));
+    }
+
+    /// Takes the deadlines of some classes of a port back.
+    fn clear(&mut self, port: u16, classes: u8) {
+        let first = Self::index(port, 0);
+        let of_port = self.at.iter_mut().skip(first).take(CLASSES);
+        for (class, at) in of_port.enumerate() {
+            if classes >> class & 1 != 0 {
+                *at = NEVER;
+            }
+        }
+    }
+
+    /// The first that is due, which is taken back; of those of one instant, ports and classes in order.
+    fn due(&mut self, now: Time) -> Option<(u16, u8)> {
+        let &Reverse((at, port, class)) = self.first()?;
+        if at > now {
+            return None;
+        }
+        self.queue.pop();
+        self.at[Self::index(port, class)] = NEVER;
+        Some((port, class))
+    }
+
+    /// When the first is due.
+    fn next(&mut self) -> Option<Time> {
+        self.first().map(|Reverse((at, ..))| *at)
+    }
+
+    fn first(&mut self) -> Option<&Reverse<(Time, u16, u8)>> {
+        while let Some(&Reverse((at, port, class))) = self.queue.peek()
+            && self.at[Self::index(port, class)] != at
+        {
+            self.queue.pop();
+        }
+        self.queue.peek()
+    }
+}
+
+/// Pauses that neighbours of a node have sent, and that run out.
+// QNT-03
+#[derive(Clone, Debug)]
+pub(crate) struct TimedPauses {
+    /// Of each port.
+    rates: Box<[Rate]>,
+    until: Deadlines,
+    /// Pauses that ran out.
+    expired: u64,
+}
+
+impl TimedPauses {
+    /// Of a node whose ports have these rates.
+    pub fn new(rates: impl Iterator<Item = Rate>) -> Self {
+        Self {
+            rates: rates.collect(),
+            until: Deadlines::default(),
+            expired: 0,
+        }
+    }
+
+    /// Classes of a port are paused from now on. Returns until when.
+    // QNT-02
+    pub fn pause(&mut self, now: Time, port: u16, classes: u8, quanta: u16) -> Time {
+        let until = now + pause_ps(self.rates[usize::from(port)], quanta);
+        for class in (0..8).filter(|class| classes >> class & 1 != 0) {
+            self.until.set(port, class, until);
+        }
+        until
+    }
+
+    /// Classes of a port are resumed, or paused without an end.
+    // QNT-04
+    pub fn forget(&mut self, port: u16, classes: u8) {
+        self.until.clear(port, classes);
+    }
+
+    /// A port and class whose pause has run out.
+    pub fn expired(&mut self, now: Time) -> Option<(u16, u8)> {
+        let due = self.until.due(now)?;
+        self.expired += 1;
+        Some(due)
+    }
+
+    /// When the next pause runs out.
+    pub fn next(&mut self) -> Option<Time> {
+        self.until.next()
+    }
+
+    /// Pauses that ran out so far.
+    pub const fn count(&self) -> u64 {
+        self.expired
+    }
+}
+
+/// When a switch repeats the pauses that it has sent and not taken back.
+// QNT-05
+#[derive(Clone, Debug)]
+pub(crate) struct Refresh {
+    pub quanta: u16,
+    /// Of each port, the time between two frames.
+    periods: Box<[Time]>,
+    due: Deadlines,
+    /// Frames that repeated a pause.
+    pub frames: u64,
+}
+
+impl Refresh {
+    /// Pauses of `quanta` are repeated after `refresh` quanta.
+    pub fn new(quanta: u16, refresh: u16, rates: impl Iterator<Item = Rate>) -> Self {
+        Self {
+            quanta,
+            periods: rates.map(|rate| pause_ps(rate, refresh)).collect(),
+            due: Deadlines::default(),
+            frames: 0,
+        }
+    }
+
+    /// A pause was sent at a port. Returns when it is to be repeated.
+    pub fn sent(&mut self, now: Time, port: u16, class: u8) -> Time {
+        let at = now + self.periods[usize::from(port)];
+        self.due.set(port, class, at);
+        at
+    }
+
+    /// Pauses of a port need not be repeated any more.
+    pub fn stop(&mut self, port: u16, classes: u8) {
+        self.due.clear(port, classes);
+    }
+
+    /// A port and class whose pause is to be repeated now.
+    pub fn due(&mut self, now: Time) -> Option<(u16, u8)> {
+        self.due.due(now)
+    }
+
+    /// When the next pause is to be repeated.
+    pub fn next(&mut self) -> Option<Time> {
+        self.due.next()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATES: [Rate; 2] = [Rate::from_gbps(100), Rate::from_gbps(10)];
+
+    // QNT-01
+    #[test]
+    fn a_quantum_is_512_bits_of_the_port() {
+        assert_eq!(pause_ps(RATES[0], 1), 5_120);
+        assert_eq!(pause_ps(RATES[1], 1), 51_200);
+        // The longest pause at 100 and at 400 Gb/s, as tables of vendors have it.
+        assert_eq!(pause_ps(RATES[0], u16::MAX) / 10_000, 33_553);
+        assert_eq!(pause_ps(Rate::from_gbps(400), u16::MAX) / 10_000, 8_388);
+    }
+
+    // QNT-02, QNT-03, QNT-04
+    #[test]
+    fn the_last_frame_of_a_class_says_until_when_it_is_held() {
+        let mut pauses = TimedPauses::new(RATES.into_iter());
+        assert_eq!(pauses.pause(0, 1, 0b1100, 10), 512_000);
+        assert_eq!(pauses.pause(0, 0, 0b100, 10), 51_200);
+        assert_eq!(pauses.next(), Some(51_200));
+        assert_eq!(pauses.pause(40_000, 0, 0b100, 20), 142_400, "longer");
+        assert_eq!(pauses.expired(51_200), None);
+        assert_eq!(pauses.pause(50_000, 0, 0b100, 5), 75_600, "and shorter");
+        assert_eq!(pauses.expired(75_600), Some((0, 2)));
+        assert_eq!(pauses.expired(200_000), None);
+        pauses.forget(1, 0b100);
+        assert_eq!(pauses.next(), Some(512_000));
+        assert_eq!(pauses.expired(512_000), Some((1, 3)), "class 2 was resumed");
+        assert_eq!((pauses.next(), pauses.count()), (None, 2));
+    }
+
+    #[test]
+    fn deadlines_of_one_instant_come_in_the_order_of_ports_and_classes() {
+        let mut due = Deadlines::default();
+        for (port, class) in [(3, 2), (0, 7), (3, 0)] {
+            due.set(port, class, 100);
+            due.set(port, class, 100);
+        }
+        due.clear(9, u8::MAX);
+        let all: Vec<_> = std::iter::from_fn(|| due.due(100)).collect();
+        assert_eq!(all, [(0, 7), (3, 0), (3, 2)], "each once");
+    }
+}
