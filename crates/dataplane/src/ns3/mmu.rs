@@ -228,7 +228,7 @@ impl Books {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Alpha;
+    use crate::config::{Alpha, PauseTime};
     use crate::units::US;
 
     const FAST: (Rate, Time) = (Rate::from_gbps(400), US);
