@@ -366,6 +366,7 @@ impl<C: Calendar> Simulation<C> {
             probe_ps: plan.probe_ps.max(1),
             lossless,
             losing,
+            pauses_run_out: pauses_run_out(&plan.switch),
             links_change: (plan.link_failures.as_ref()).is_some_and(|o| !o.changes().is_empty()),
             deadlock_search,
             repeats_pauses: (plan.switch.hop.declaration()).is_some_and(|hop| hop.repeats_pauses()),

@@ -5,6 +5,7 @@ use dataplane::units::Time;
 use kernel::Fifo;
 use kernel::calendar::Calendar;
 
+use super::network::LinkDirection;
 use super::upcoming_flows::next_start_ps;
 use super::workers::{self, WorkerPool};
 use super::{Plan, Simulation};
@@ -134,8 +135,9 @@ impl<C: Calendar + Send> Simulation<C> {
     }
 
     /// Nothing has moved for so long that every sender has run into its timeout, and nothing is
-    /// in flight: only timers are left, and they change nothing.
-    // ENG-14
+    /// in flight: only timers are left, and they change nothing. Where pauses are repeated, some of them are
+    /// always in flight; what else was, has arrived.
+    // ENG-14, QNT-12
     fn is_stuck(&self, until: Time) -> bool {
         let Recovery::GoBackN { timeout_ps } = self.net.parts[0].parameters.nic.recovery else {
             return false;
@@ -147,7 +149,10 @@ impl<C: Calendar + Send> Simulation<C> {
             && self
                 .net
                 .each_direction()
-                .all(|(_, direction)| direction.far.arrived == direction.near.packets)
+                .all(|(_, LinkDirection { near, far, .. })| {
+                    let only_pauses = self.pauses_run_out && near.delay_ps < timeout_ps;
+                    far.arrived == near.packets || only_pauses
+                })
     }
 
     fn progress(&self) -> Progress {

@@ -166,6 +166,8 @@ pub struct Simulation<C = Wheel> {
     deadlock_search: Option<Box<DeadlockSearch>>,
     /// Pauses may be repeated though nothing changed.
     repeats_pauses: bool,
+    /// Pauses of PFC run out, and are repeated before.
+    pauses_run_out: bool,
     /// Packets of a flow may take several paths at once, so the ideal of one path is no bound.
     spraying: bool,
     /// A receiver-driven transport repairs what is lost.
