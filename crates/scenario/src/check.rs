@@ -324,7 +324,11 @@ fn lasting(config: &SwitchConfig, pfc: &Pfc, findings: &mut Findings<'_>) {
             show_size(late)
         );
         findings.error(
-            &["scheme.pfc.refresh", "scheme.pfc.quanta", "scheme.pfc.pause"],
+            &[
+                "scheme.pfc.refresh",
+                "scheme.pfc.quanta",
+                "scheme.pfc.pause",
+            ],
             message,
             "raise scheme.pfc.quanta, or lower scheme.pfc.refresh",
         );

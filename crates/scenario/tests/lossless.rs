@@ -77,7 +77,7 @@ impl Tally {
 }
 
 /// Each of these alone, and none of them.
-const AXES: [&[&str]; 13] = [
+const AXES: [&[&str]; 14] = [
     &[],
     &["scheme.ack.class=control"],
     &["scheme.ack.pausable=false"],
@@ -87,13 +87,14 @@ const AXES: [&[&str]; 13] = [
     &["scheme.pfc.xoff=40KB"],
     &["scheme.pfc.response=1us"],
     &["scheme.pfc.frame=512B"],
+    &["scheme.pfc.pause=quanta", "scheme.pfc.quanta=200"],
     &["scheme.admission=pfc"],
     &["scheme.backpressure=floodgate"],
     &["scheme.backpressure=cbfc", "scheme.admission=pool"],
     &["scheme.classify=hash", "scheme.schedule=drr"],
 ];
 
-// AUD-05, SW-11, SW-55
+// AUD-05, SW-11, SW-55, QNT-05
 #[test]
 fn presets_and_their_axes_lose_nothing_where_none_may_be_lost() {
     const FAST: &str = "rate = \"100Gbps\", delay = \"1us\"";

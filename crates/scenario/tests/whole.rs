@@ -440,6 +440,53 @@ recovery = "go-back-n"
     );
 }
 
+// QNT-05, QNT-07, PRE-240, PRE-241
+#[test]
+fn pause_times_are_read_and_those_that_run_out_before_they_are_repeated_are_refused() {
+    let text = r#"
+name = "timed"
+[topology]
+kind = "star"
+hosts = 4
+link = { rate = "100Gbps", delay = "1us", loss = "0.1%" }
+[[traffic]]
+name = "one"
+pattern = "list"
+flows = [{ src = 0, dst = 3, bytes = "1MB" }]
+[scheme]
+preset = "dcqcn"
+recovery = "go-back-n"
+pfc = { pause = "quanta" }
+"#;
+    let scenario = parse(text).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(scenario.warnings, [], "lost pauses are repeated");
+    for line in ["quanta = 65535", "refresh = 0.5"] {
+        assert!(scenario.resolved.contains(line), "{}", scenario.resolved);
+    }
+    let again = parse(&scenario.resolved).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(again.spec, scenario.spec, "{}", scenario.resolved);
+
+    let plain = parse(&text.replace("pfc = { pause = \"quanta\" }\n", "")).unwrap();
+    assert!(plain.resolved.contains("pause = \"until-resumed\""));
+    // 20 quanta are 1280 bytes, of which half are left: less than a frame of 1048 and a pause.
+    let short = text.replace("\"quanta\"", "\"quanta\", quanta = 20");
+    let error = parse(&short).unwrap_err().to_string();
+    assert!(
+        error.contains("a pause of 20 quanta is repeated after 10"),
+        "{error}"
+    );
+    assert!(error.contains("test.toml:14:"), "{error}");
+    let enough = short.replace("= 20", "= 20, refresh = 0.05");
+    assert!(parse(&enough).is_ok());
+    let idle = text.replace("pause = \"quanta\"", "quanta = 20");
+    assert!(
+        parse(&idle)
+            .unwrap_err()
+            .to_string()
+            .contains("`pause` is not")
+    );
+}
+
 // TOP-21, TRA-20, TRA-21
 #[test]
 fn data_centres_sites_and_locality_are_read_and_read_back() {

@@ -35,7 +35,12 @@ impl Nic {
         let nic = &mut self.common;
         let scheme = frame.scheme();
         if scheme.is_some_and(|scheme| nic.config.obeys.contains(scheme)) {
-            let mut egress = PortEgress { now, nic, port, sink };
+            let mut egress = PortEgress {
+                now,
+                nic,
+                port,
+                sink,
+            };
             hop::obey(&mut egress, &frame, arena.list(id));
         }
         arena.free(id);
@@ -162,8 +167,7 @@ impl<S: Sink> Egress for PortEgress<'_, S> {
     // QNT-02
     fn pause_classes_for(&mut self, classes: u8, quanta: u16) {
         let egress = &mut self.nic.egress;
-        let (before, after, until) =
-            egress.pause_classes_for(self.now, self.port, classes, quanta);
+        let (before, after, until) = egress.pause_classes_for(self.now, self.port, classes, quanta);
         self.sink.wake(until);
         self.sink.pfc_received(self.port, before, after);
     }

@@ -142,8 +142,7 @@ fn a_link_that_fails_ends_pauses_and_their_repetition() {
     b.receive(0, pause_for(100, 4));
     let stranded = dataplane::switch::Stranded::Wait;
     for up in [false, true] {
-        b.switch
-            .link(0, 0, up, stranded, &mut b.arena, &mut b.ears);
+        b.switch.link(0, 0, up, stranded, &mut b.arena, &mut b.ears);
     }
     // It is held anew at once (LNK-22), and repeated from now on.
     assert_eq!(b.all(0).len(), 1);
@@ -157,9 +156,18 @@ fn a_link_that_fails_ends_pauses_and_their_repetition() {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// A packet comes to a switch by a port.
-    Arrival { at: usize, port: u16, id: PacketId },
-    Timer { at: usize },
-    Free { at: usize, port: u16 },
+    Arrival {
+        at: usize,
+        port: u16,
+        id: PacketId,
+    },
+    Timer {
+        at: usize,
+    },
+    Free {
+        at: usize,
+        port: u16,
+    },
 }
 
 /// Two switches in a row: packets wait in the first, the second has a slow way out and pauses the first.

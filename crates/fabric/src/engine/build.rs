@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use dataplane::config::{Accounting, Admission, Assist, NicConfig, PathChoice, PauseTime, Recovery};
+use dataplane::config::{
+    Accounting, Admission, Assist, NicConfig, PathChoice, PauseTime, Recovery,
+};
 use dataplane::nic::Nic;
 use dataplane::packet::Arena;
 use dataplane::route::Routes;

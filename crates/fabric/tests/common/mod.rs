@@ -21,8 +21,8 @@ use dataplane::cc::swift::SwiftConfig;
 use dataplane::cc::timely::TimelyConfig;
 use dataplane::config::{
     Accounting, Admission, Alpha, AssignConfig, Assist, BaseRtt, ClassConfig, Classify,
-    ControlConfig, EcnConfig, HostConfig, IntConfig, MmuConfig, NicConfig, PathChoice, PauseTime, Pfc,
-    PfcThreshold, Recovery, Red, Schedule, Scope, Sending, TransportConfig,
+    ControlConfig, EcnConfig, HostConfig, IntConfig, MmuConfig, NicConfig, PathChoice, PauseTime,
+    Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, Sending, TransportConfig,
 };
 use dataplane::switch::{Pairs, SwitchConfig};
 use dataplane::transport::homa::HomaConfig;

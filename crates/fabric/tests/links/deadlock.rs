@@ -169,7 +169,11 @@ fn pauses_that_are_repeated_hold_each_other_as_long() {
         s
     };
     let (outcome, _) = timed(OnDeadlock::GoOn).run_twice();
-    assert_eq!(outcome.ending, Ending::Stalled, "and the run ends by itself");
+    assert_eq!(
+        outcome.ending,
+        Ending::Stalled,
+        "and the run ends by itself"
+    );
     assert_eq!(outcome.deadlocks[0].ports.len(), 4);
     assert_eq!(outcome.counters.hop["pfc_expiries"], 0);
     let (ended, _) = timed(OnDeadlock::End).run();

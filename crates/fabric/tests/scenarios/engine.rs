@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
 use common::*;
-use dataplane::config::{Accounting, Admission, Alpha, ClassConfig, PauseTime, Pfc, PfcThreshold, Recovery};
+use dataplane::config::{
+    Accounting, Admission, Alpha, ClassConfig, PauseTime, Pfc, PfcThreshold, Recovery,
+};
 use dataplane::units::{MS, US};
 use fabric::engine::Simulation;
 use traffic::Flow;

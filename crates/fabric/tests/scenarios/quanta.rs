@@ -108,16 +108,27 @@ fn links_that_lose_frames_hold_nobody_for_ever() {
         assert_eq!(timed.finished, 32, "seed {seed}");
         assert!(timed.counters.hop["pfc_expiries"] > 0, "seed {seed}");
     }
-    assert!(stalled > 0, "without times a lost XON can hold a port for ever");
+    assert!(
+        stalled > 0,
+        "without times a lost XON can hold a port for ever"
+    );
 }
 
 /// What a pause costs of the reverse direction: a frame of 64 bytes each refresh.
 #[test]
 fn repetitions_take_the_capacity_that_their_period_says() {
-    let (outcome, _) = tight(star(9), (0..8).map(|n| flow(n, 0, n, 8, 2_000_000)).collect(), TIMES).run();
+    let (outcome, _) = tight(
+        star(9),
+        (0..8).map(|n| flow(n, 0, n, 8, 2_000_000)).collect(),
+        TIMES,
+    )
+    .run();
     let hop = &outcome.counters.hop;
     let paused_ps: u64 = outcome.ports.iter().map(|port| port.paused_ps).sum();
     let period = pause_ps(GBPS_100, 100);
     let most = paused_ps / period + hop["pfc_pauses"];
-    assert!(hop["pfc_refreshes"] > 0 && hop["pfc_refreshes"] <= most, "{most}");
+    assert!(
+        hop["pfc_refreshes"] > 0 && hop["pfc_refreshes"] <= most,
+        "{most}"
+    );
 }

@@ -11,8 +11,8 @@ mod thresholds;
 
 use super::{Counter, Cx, Egress};
 use crate::config::{Admission, PauseTime, SwitchConfig};
-use crate::pause_time::Refresh;
 use crate::packet::{Frame, Packet, PacketId, flag};
+use crate::pause_time::Refresh;
 use crate::sink::Sink;
 use crate::switch::mmu::Mmu;
 use crate::switch::pipeline::Pipeline;
