@@ -36,7 +36,7 @@ fn incasts() -> Vec<Flow> {
         .collect()
 }
 
-// QNT-05, QNT-09, SW-11
+// QNT-05, QNT-09, QNT-10, SW-11
 #[test]
 fn nothing_is_lost_and_flows_take_as_long_as_with_pauses_until_xon() {
     let run = |pause| tight(leaf_spine(2, 2, 8), incasts(), pause).run();
