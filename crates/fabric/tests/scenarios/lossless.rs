@@ -4,8 +4,7 @@ use super::*;
 use common::*;
 use dataplane::config::{
     Accounting, Admission, Alpha, Beside, ClassConfig, Departures, PauseTime, Pfc, PfcThreshold,
-    Recovery,
-    VictimConfig,
+    Recovery, VictimConfig,
 };
 use dataplane::switch::headroom_bytes;
 use dataplane::units::{MS, US};
