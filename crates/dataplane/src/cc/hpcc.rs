@@ -12,10 +12,11 @@ mod reciprocals;
 mod registers;
 
 use super::{
-    ARITHMETIC_OF_A_WINDOW, AckInfo, Control, LossInfo, Needs, PathInfo, Scheme, floor_window,
+    ADDITIVE_INCREASE, ARITHMETIC_OF_A_WINDOW, AckInfo, Control, LossInfo, Needs, PathInfo, Scheme,
+    floor_window,
 };
 use crate::int::{Counter, IntConfig, IntFormat, IntHop, IntStack, MAX_HOPS};
-use crate::param::{Conflict, Kind, MAX_RATE_BPS, Param, Values};
+use crate::param::{Conflict, Param, Values};
 use crate::units::Time;
 use registers::Registers;
 
@@ -137,21 +138,7 @@ impl Scheme for Hpcc {
             .about("Additive-increase stages before a multiplicative step."),
         Param::either(
             "wai",
-            &[
-                Kind::Counted {
-                    noun: "flows",
-                    min: 1,
-                    max: 1_000_000,
-                },
-                Kind::Rate {
-                    min: 1,
-                    max: MAX_RATE_BPS,
-                },
-                Kind::Size {
-                    min: 1,
-                    max: 10_000_000,
-                },
-            ],
+            ADDITIVE_INCREASE,
         )
         .default("\"80B\"", "PRE-31", "(HPCC paper 5.1)")
         .about(

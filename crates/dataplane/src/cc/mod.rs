@@ -20,7 +20,7 @@ pub mod timely;
 use std::fmt::Debug;
 
 use crate::int::{Counter, IntFormat, IntStack};
-use crate::param::{Conflict, Param, Values};
+use crate::param::{Conflict, Kind, MAX_RATE_BPS, Param, Values};
 use crate::units::{NEVER, Time};
 pub use mixed::{Mixed, PerClass};
 
@@ -124,6 +124,24 @@ pub trait Scheme: Control {
 pub(crate) const ARITHMETIC: Param = Param::word("arithmetic", &["real", "integer"])
     .default("\"real\"", "PRE-83", "real numbers")
     .about("Real numbers, or whole bits per second as in the ns-3 simulator.");
+
+/// The values of an additive increase: the flows on a link of a rule of thumb, what a rate sends in a round
+/// trip, or a size.
+const ADDITIVE_INCREASE: &[Kind] = &[
+    Kind::Counted {
+        noun: "flows",
+        min: 1,
+        max: 1_000_000,
+    },
+    Kind::Rate {
+        min: 1,
+        max: MAX_RATE_BPS,
+    },
+    Kind::Size {
+        min: 1,
+        max: 10_000_000,
+    },
+];
 
 /// The same of a scheme whose real form is a window.
 pub(crate) const ARITHMETIC_OF_A_WINDOW: Param =

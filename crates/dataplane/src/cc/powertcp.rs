@@ -2,9 +2,9 @@
 //! arrives there and of what it holds (rules in `specs/powertcp.md`). What it shares with θ-PowerTCP,
 //! which takes the power from round trips (`theta_powertcp.rs`), stands first.
 
-use super::{AckInfo, Control, LossInfo, Needs, PathInfo, Scheme, floor_window};
+use super::{ADDITIVE_INCREASE, AckInfo, Control, LossInfo, Needs, PathInfo, Scheme, floor_window};
 use crate::int::{IntFormat, IntHop, IntStack, MAX_HOPS};
-use crate::param::{Conflict, Kind, MAX_RATE_BPS, Param, Values};
+use crate::param::{Conflict, Param, Values};
 use crate::units::Time;
 
 /// Parameters of both forms (`specs/powertcp.md`).
@@ -52,21 +52,7 @@ pub(super) const GAMMA: Param = Param::fraction("gamma", 0.01, 1.0)
     .about("Weight of the new window.");
 pub(super) const BETA: Param = Param::either(
     "beta",
-    &[
-        Kind::Counted {
-            noun: "flows",
-            min: 1,
-            max: 1_000_000,
-        },
-        Kind::Rate {
-            min: 1,
-            max: MAX_RATE_BPS,
-        },
-        Kind::Size {
-            min: 1,
-            max: 10_000_000,
-        },
-    ],
+    ADDITIVE_INCREASE,
 )
 .default(
     "\"600Mbps\"",

@@ -44,3 +44,21 @@ pub struct FlowStart {
     /// Equal-cost ways to the receiver, among which the sender chooses; 0: the network chooses.
     pub ways: u32,
 }
+
+impl FlowStart {
+    /// The end of this flow.
+    pub(crate) const fn end(
+        &self,
+        received_ps: Time,
+        acked_ps: Time,
+        retransmitted: u32,
+    ) -> FlowEnd {
+        FlowEnd {
+            flow: self.flow,
+            cookie: self.cookie,
+            received_ps,
+            acked_ps,
+            retransmitted,
+        }
+    }
+}

@@ -2,7 +2,7 @@
 //! acknowledgements, timeouts and notices move it on.
 
 use super::egress::{AlarmKind, Flow, State};
-use super::flow::{FlowEnd, FlowStart};
+use super::flow::FlowStart;
 use super::half::{Common, SendingHalf};
 use super::recovery::Reply;
 use super::wait::Wait;
@@ -374,13 +374,8 @@ impl<C: Chosen> Sender<C> {
             control.on_cnp(parameters, &flow.start.path, now);
         }
         if flow.acked == flow.packets {
-            sink.finished(FlowEnd {
-                flow: packet.flow,
-                cookie: flow.start.cookie,
-                received_ps: cold.done_ps,
-                acked_ps: now,
-                retransmitted: flow.retransmitted,
-            });
+            let end = flow.start.end(cold.done_ps, now, flow.retransmitted);
+            sink.finished(end);
             nic.egress.finish(slot);
         } else {
             self.revive(now, nic, slot, sink);

@@ -11,7 +11,7 @@ use crate::config::{NicConfig, Recovery, Sending};
 use crate::nic::counters::NicCounters;
 use crate::nic::egress::Egress;
 use crate::nic::fifo::Fifo;
-use crate::nic::flow::{FlowEnd, FlowStart};
+use crate::nic::flow::FlowStart;
 use crate::nic::half::{Common, SendingHalf};
 use crate::nic::wait::Wait;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
@@ -285,13 +285,8 @@ impl Scan {
             pair.next = pair.next.max(pair.acked);
         }
         if pair.finished() {
-            sink.finished(FlowEnd {
-                flow: packet.flow,
-                cookie: pair.start.cookie,
-                received_ps: cold.done_ps,
-                acked_ps: now,
-                retransmitted: pair.retransmitted,
-            });
+            let end = pair.start.end(cold.done_ps, now, pair.retransmitted);
+            sink.finished(end);
         } else if packet.kind() == Kind::Nak && config.recovery != Recovery::None {
             pair.next = pair.acked; // NS3-22
         }

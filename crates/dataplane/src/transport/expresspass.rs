@@ -13,7 +13,7 @@ use super::{
     data_packet, packets_of, timeout, turn,
 };
 use crate::mixed::MixedMap;
-use crate::nic::flow::{FlowEnd, FlowStart};
+use crate::nic::flow::FlowStart;
 use crate::nic::recovery::arrivals::Arrivals;
 use crate::nic::wait::Wait;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
@@ -293,8 +293,7 @@ impl ExpressPass {
                 arena,
             );
             arena.hot_mut(id).psn = 0;
-            self.answers.push(port, id, arena);
-            cx.sink.kick(port);
+            self.answers.send(port, id, arena, cx.sink);
             return;
         };
         arena.free(id);
@@ -349,13 +348,8 @@ impl ExpressPass {
             let settled_ps = 2 * flow.start.path.base_rtt_ps;
             self.ended
                 .insert(packet.flow, (cx.now + settled_ps, settled_ps));
-            cx.sink.finished(FlowEnd {
-                flow: packet.flow,
-                cookie: flow.start.cookie,
-                received_ps: cold.done_ps,
-                acked_ps: cx.now,
-                retransmitted: flow.retransmitted,
-            });
+            let end = flow.start.end(cold.done_ps, cx.now, flow.retransmitted);
+            cx.sink.finished(end);
         }
     }
 
@@ -469,8 +463,7 @@ impl ExpressPass {
         };
         let id = arena.alloc(hot, cold);
         cx.counters.naks += 1;
-        self.answers.push(port, id, arena);
-        cx.sink.kick(port);
+        self.answers.send(port, id, arena, cx.sink);
     }
 
     /// Says that a flow is complete.
@@ -483,12 +476,8 @@ impl ExpressPass {
         done_ps: Time,
         arena: &mut Arena,
     ) {
-        cx.counters.acks += 1;
-        turn(id, Kind::Ack, cx.frames.ack_class, cx.frames.ack, arena);
         arena.hot_mut(id).psn = packets;
-        arena.cold_mut(id).done_ps = done_ps;
-        self.answers.push(port, id, arena);
-        cx.sink.kick(port);
+        self.answers.acknowledge(cx, port, id, done_ps, arena);
     }
 
     /// Data came.

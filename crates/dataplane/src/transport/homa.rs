@@ -7,10 +7,10 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::{
     Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, bytes_below, count_sent,
-    data_packet, packets_of, timeout, turn, window, window_packets,
+    data_packet, packets_of, timeout, window, window_packets,
 };
 use crate::mixed::MixedMap;
-use crate::nic::flow::{FlowEnd, FlowStart};
+use crate::nic::flow::FlowStart;
 use crate::nic::recovery::arrivals::Arrivals;
 use crate::nic::wait::Wait;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
@@ -204,13 +204,8 @@ impl Homa {
 
     fn finished<S: Sink>(&mut self, cx: &mut Context<'_, S>, packet: &Packet, cold: &Cold) {
         if let Some(flow) = self.outgoing.remove(cold.slot, packet.flow) {
-            cx.sink.finished(FlowEnd {
-                flow: packet.flow,
-                cookie: flow.start.cookie,
-                received_ps: cold.done_ps,
-                acked_ps: cx.now,
-                retransmitted: flow.retransmitted,
-            });
+            let end = flow.start.end(cold.done_ps, cx.now, flow.retransmitted);
+            cx.sink.finished(end);
         }
     }
 
@@ -227,7 +222,7 @@ impl Homa {
         cx.counters.received += 1;
         if let Some(&done_ps) = self.complete.get(&packet.flow) {
             cx.counters.discarded += 1;
-            return self.acknowledge(cx, port, id, done_ps, arena);
+            return self.answers.acknowledge(cx, port, id, done_ps, arena);
         }
         let (slot, fresh_message) = self.incoming_slot(cx, port, &packet, &cold);
         let Some(flow) = self.incoming.get_mut(slot, packet.flow) else {
@@ -252,7 +247,7 @@ impl Homa {
             self.known.remove(&packet.flow);
             self.complete.insert(packet.flow, cx.now);
             cx.sink.delivered(packet.flow);
-            self.acknowledge(cx, port, id, cx.now, arena);
+            self.answers.acknowledge(cx, port, id, cx.now, arena);
         } else {
             arena.free(id);
         }
@@ -367,29 +362,13 @@ impl Homa {
             let (hot, cold) = control(cx.now, cx.frames, Kind::Grant, next.flow, flow, to);
             cx.counters.driven.grants += 1;
             let id = arena.alloc(hot, cold);
-            self.answers.push(port, id, arena);
-            cx.sink.kick(port);
+            self.answers.send(port, id, arena, cx.sink);
         }
         let whole = flow.granted == flow.packets;
         if whole {
             list.remove(at);
         }
         whole
-    }
-
-    fn acknowledge<S: Sink>(
-        &mut self,
-        cx: &mut Context<'_, S>,
-        port: u16,
-        id: PacketId,
-        done_ps: Time,
-        arena: &mut Arena,
-    ) {
-        cx.counters.acks += 1;
-        turn(id, Kind::Ack, cx.frames.ack_class, cx.frames.ack, arena);
-        arena.cold_mut(id).done_ps = done_ps;
-        self.answers.push(port, id, arena);
-        cx.sink.kick(port);
     }
 
     /// A receiver that waits in vain requests what is missing.

@@ -393,6 +393,27 @@ impl Answers {
         self.ready[port as usize] |= 1 << class;
     }
 
+    /// An answer leaves by a port as soon as it may.
+    pub fn send<S: Sink>(&mut self, port: u16, id: PacketId, arena: &mut Arena, sink: &mut S) {
+        self.push(port, id, arena);
+        sink.kick(port);
+    }
+
+    /// A packet that arrived by a port goes back as an ACK: its flow is complete, since `done_ps`.
+    pub fn acknowledge<S: Sink, P>(
+        &mut self,
+        cx: &mut Context<'_, S, P>,
+        port: u16,
+        id: PacketId,
+        done_ps: Time,
+        arena: &mut Arena,
+    ) {
+        cx.counters.acks += 1;
+        turn(id, Kind::Ack, cx.frames.ack_class, cx.frames.ack, arena);
+        arena.cold_mut(id).done_ps = done_ps;
+        self.send(port, id, arena, cx.sink);
+    }
+
     pub fn pop(&mut self, port: u16, class: u8, arena: &Arena) -> Option<PacketId> {
         let queue = &mut self.queues[port as usize * self.classes + class as usize];
         let id = queue.pop(arena)?;

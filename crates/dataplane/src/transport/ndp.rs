@@ -10,7 +10,7 @@ use super::{
     data_packet, packets_of, timeout, turn, window, window_packets,
 };
 use crate::mixed::MixedMap;
-use crate::nic::flow::{FlowEnd, FlowStart};
+use crate::nic::flow::FlowStart;
 use crate::nic::recovery::arrivals::Arrivals;
 use crate::nic::wait::Wait;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
@@ -224,13 +224,8 @@ impl Ndp {
 
     fn finish<S: Sink>(&mut self, cx: &mut Context<'_, S>, number: u32, cold: &Cold) {
         if let Some(flow) = self.outgoing.remove(cold.slot, number) {
-            cx.sink.finished(FlowEnd {
-                flow: number,
-                cookie: flow.start.cookie,
-                received_ps: cold.done_ps,
-                acked_ps: cx.now,
-                retransmitted: flow.retransmitted,
-            });
+            let end = flow.start.end(cold.done_ps, cx.now, flow.retransmitted);
+            cx.sink.finished(end);
         }
     }
 
@@ -328,8 +323,7 @@ impl Ndp {
         let cold = arena.cold_mut(id);
         cold.remaining = expected.into();
         cold.done_ps = done_ps;
-        self.answers.push(port, id, arena);
-        cx.sink.kick(port);
+        self.answers.send(port, id, arena, cx.sink);
     }
 
     /// Kicks a port whose next pull is due, or asks to be called when it is.
