@@ -150,6 +150,11 @@ MISTAKES = [
     ('below = { name = "p99", scheme = "dcqcn" }', 'below = "3us"', "expected a number, found"),
     ('below = { name = "p99", scheme = "dcqcn" }', "within = [1]", "expected a list of two"),
     ('paper = "B"', "", "figure.toml:28: `claims`: the key `paper` is missing: a text"),
+    (
+        'of = "slowdown"',
+        'of = "throughput"\nflows = [0, 1]\nnames = ["F1"]',
+        "`data.short.names`: expected as many as `flows` has, 2",
+    ),
     ("[[panels]]", "[[panel]]", "a figure needs at least one [[panels]]"),
     ("[[runs]]", "[[run]]", "a figure needs at least one [[runs]], or [formulas]"),
 ]

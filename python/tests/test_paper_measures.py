@@ -183,6 +183,9 @@ def test_throughput_by_flow_has_zeros_where_nothing_came() -> None:
     assert list(lines.times_ps) == [10 * US, 20 * US, 30 * US, 40 * US]
     assert list(lines.values["flow 0"]) == [1e9, 1e9, 0, 0]
     assert list(lines.values["flow 1"]) == [0, 2e9, 2e9, 0]
+    named = source("throughput", Dimension.RATE, flows=(1, 0), names=("F2", "F1"))
+    lines = Data().lines(replace(named, window=(0, 40 * US)), throughput_run())
+    assert list(lines.values["F1"]) == [1e9, 1e9, 0, 0]
 
 
 def test_throughput_in_wider_bins_and_in_all() -> None:

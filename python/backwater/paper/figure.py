@@ -97,6 +97,9 @@ class Source:
     window: tuple[float, float] | None = None
     traffic: tuple[str, ...] = ()
     flows: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+    """What the flows are called, in the same order."""
+
     ports: tuple[str, ...] = ()
     tiers: tuple[str, ...] = ()
     bin_ps: float | None = None

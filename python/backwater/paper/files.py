@@ -305,7 +305,10 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "queueing": (Dimension.TIME, {"ports"}),
     "control-share": (Dimension.SHARE, {"ports"}),
     "buffer": (Dimension.SIZE, {"tiers", "window"}),
-    "throughput": (Dimension.RATE, {"flows", "traffic", "classes", "bin", "total", "window"}),
+    "throughput": (
+        Dimension.RATE,
+        {"flows", "names", "traffic", "classes", "bin", "total", "window"},
+    ),
     "active-flows": (Dimension.NUMBER, {"ports", "tiers"}),
     "in-progress": (Dimension.NUMBER, {"traffic", "sizes", "bin", "window"}),
     "fair-share-change": (Dimension.SHARE, {"traffic", "bin", "interval", "window"}),
@@ -334,7 +337,7 @@ SERIES = {"queue", "throughput", "in-progress", "pause-rate", "buffer-course"}
 _NARROWING = (
     *("sizes", "window", "traffic", "flows", "ports", "tiers"),
     *("bin", "interval", "total", "key", "classes", "roles", "nodes", "incast", "frames"),
-    *("part", "slowest"),
+    *("part", "slowest", "names"),
 )
 
 _SIMPLE = ("mean", "std", "min", "max", "sum", "count")
@@ -359,6 +362,9 @@ def _source_fields(table: Table, of: str) -> Source:
     for flow in flows:
         if isinstance(flow, bool) or not isinstance(flow, int):
             raise table.fail("flows", f"expected numbers of flows, found {flow!r}")
+    names = table.texts("names")
+    if names and len(names) != len(flows):
+        raise table.fail("names", f"expected as many as `flows` has, {len(flows)}")
     return Source(
         of=of,
         dimension=dimension,
@@ -366,6 +372,7 @@ def _source_fields(table: Table, of: str) -> Source:
         window=table.range("window", Dimension.TIME),
         traffic=table.texts("traffic"),
         flows=tuple(flows),
+        names=names,
         ports=table.texts("ports"),
         tiers=table.texts("tiers"),
         bin_ps=table.quantity("bin", Dimension.TIME) if "bin" in table else None,

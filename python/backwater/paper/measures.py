@@ -324,10 +324,10 @@ def _throughput(source: Source, run: Run) -> Lines:
     times = (np.arange(first, last) + 1.0) * wide
     if source.total:
         return Lines(times, {"": np.bincount(place, rate, last - first)})
-    lines = {}
+    lines, names = {}, dict(zip(source.flows, source.names, strict=False))
     for i in ids:
         own = flow == i
-        lines[f"flow {i}"] = np.bincount(place[own], rate[own], last - first)
+        lines[names.get(i, f"flow {i}")] = np.bincount(place[own], rate[own], last - first)
     return Lines(times, lines)
 
 
