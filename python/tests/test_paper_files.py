@@ -151,7 +151,7 @@ MISTAKES = [
     ('below = { name = "p99", scheme = "dcqcn" }', "within = [1]", "expected a list of two"),
     ('paper = "B"', "", "figure.toml:28: `claims`: the key `paper` is missing: a text"),
     (
-        'of = "slowdown"',
+        'of = "slowdown"\nsizes = ["0B", "3KB"]',
         'of = "throughput"\nflows = [0, 1]\nnames = ["F1"]',
         "`data.short.names`: expected as many as `flows` has, 2",
     ),
