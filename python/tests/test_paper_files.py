@@ -401,3 +401,13 @@ def test_runs_without_chance_need_one_seed(figure: Path) -> None:
     figure.write_text(more.replace(seeds, "chance = false\n"), encoding="utf-8")
     with pytest.raises(FigureError, match="runs without chance need one seed"):
         files.read(figure)
+
+
+def test_a_number_of_the_summary_that_counts_bytes_is_a_size(figure: Path) -> None:
+    counted = '[measures.beside]\nof = "summary"\nkey = "counters.x_bytes"\nstatistic = "max"\n'
+    drawn = '[[panels]]\nkind = "bars"\nmeasure = "beside"\nx = "scheme"\n'
+    drawn += 'select = { load = "30 %" }\n\n'
+    written = FIGURE.replace("[[panels]]", counted + drawn + "[[panels]]", 1)
+    figure.write_text(written, encoding="utf-8")
+    (measure,) = files.read(figure).panels[0].measures
+    assert measure.dimension is Dimension.SIZE

@@ -362,6 +362,8 @@ def _source_fields(table: Table, of: str) -> Source:
     for flow in flows:
         if isinstance(flow, bool) or not isinstance(flow, int):
             raise table.fail("flows", f"expected numbers of flows, found {flow!r}")
+    if of == "summary" and table.text("key").endswith("_bytes"):
+        dimension = Dimension.SIZE
     names = table.texts("names")
     if names and len(names) != len(flows):
         raise table.fail("names", f"expected as many as `flows` has, {len(flows)}")
