@@ -196,6 +196,11 @@ def again(run: Run) -> Path:
     return run.path.with_name(f"{run.path.name}-blame")
 
 
+def words(part: str) -> str:
+    """Return what the time of a part was spent on, as a sentence goes on with it."""
+    return _WORDS[part]
+
+
 def with_class(flows: polars.DataFrame) -> polars.DataFrame:
     """Add the ``size_class`` of each flow, one of :data:`CLASSES`."""
     import polars as pl

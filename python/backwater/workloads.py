@@ -94,6 +94,23 @@ def _schema() -> dict[str, pl.DataType]:
     return {column: type_of(word) for column, word in _TYPES.items()}
 
 
+def _column(name: str, values: list[Any], dtype: pl.DataType) -> pl.Series:
+    """Return a column of operations. Lists are gathered first: one by one they take far longer."""
+    import polars as pl
+
+    if not isinstance(dtype, pl.List):
+        return pl.Series(name, values, dtype, strict=True)
+    rows = [row for row, value in enumerate(values) for _ in value or ()]
+    items = pl.Series(name, [item for value in values for item in value or ()], dtype.inner)
+    lists = (
+        pl.DataFrame([pl.Series("row", rows, pl.UInt32), items])
+        .group_by("row", maintain_order=True)
+        .agg(name)
+    )
+    every = pl.DataFrame({"row": pl.arange(len(values), dtype=pl.UInt32, eager=True)})
+    return every.join(lists, on="row", how="left", maintain_order="left")[name]
+
+
 class Workload:
     """A workload under construction.
 
@@ -121,7 +138,7 @@ class Workload:
         self.groups: dict[str, list[int]] = {}
         self.triggers: list[dict[str, Any]] = []
         self._counts = [0] * ranks
-        self._rows: list[tuple[Any, ...]] = []
+        self._rows: list[dict[str, Any]] = []
         self._frames: list[pl.DataFrame] = []
         for name, members in (groups or {}).items():
             self.group(name, members)
@@ -266,27 +283,24 @@ class Workload:
     ) -> int:
         self._check_rank(rank, "rank")
         index = self._counts[rank]
-        ended, started = sorted(set(after)), sorted(set(after_start))
-        for before in (*ended, *started):
-            if not 0 <= before < index:
-                raise WorkloadError(
-                    f"operation {index} of rank {rank} cannot wait for operation {before}; "
-                    f"expected an index below {index}"
-                )
-        if unknown := columns.keys() - _TYPES.keys():
-            raise WorkloadError(f"there is no column {sorted(unknown)[0]!r} in a workload")
-        if twice := columns.keys() & ({*_ALWAYS, "after_end", "after_start"} | given.keys()):
-            raise WorkloadError(f"{sorted(twice)[0]!r} is set by an argument of its own")
-        row = {
-            "rank": rank,
-            "index": index,
-            "kind": kind,
-            "after_end": ended or None,
-            "after_start": started or None,
-            **given,
-            **columns,
-        }
-        self._rows.append(tuple(map(row.get, _TYPES)))
+        row = {"rank": rank, "index": index, "kind": kind, **given}
+        if columns:
+            if unknown := columns.keys() - _TYPES.keys():
+                raise WorkloadError(f"there is no column {sorted(unknown)[0]!r} in a workload")
+            if twice := columns.keys() & (row.keys() | {"after_end", "after_start"}):
+                raise WorkloadError(f"{sorted(twice)[0]!r} is set by an argument of its own")
+            row.update(columns)
+        for column, earlier in (("after_end", after), ("after_start", after_start)):
+            if not (waits := sorted(set(earlier))):
+                continue
+            for before in (waits[0], waits[-1]):
+                if not 0 <= before < index:
+                    raise WorkloadError(
+                        f"operation {index} of rank {rank} cannot wait for operation {before}; "
+                        f"expected an index below {index}"
+                    )
+            row[column] = waits
+        self._rows.append(row)
         self._counts[rank] += 1
         if len(self._rows) == _ROWS_PER_FRAME:
             self._pack()
@@ -296,7 +310,12 @@ class Workload:
         import polars as pl
 
         try:
-            frame = pl.DataFrame(self._rows, schema=_schema(), orient="row", strict=True)
+            frame = pl.DataFrame(
+                [
+                    _column(name, [row.get(name) for row in self._rows], dtype)
+                    for name, dtype in _schema().items()
+                ]
+            )
         except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:
             raise WorkloadError(f"a value does not fit its column: {error}") from error
         self._frames.append(frame)

@@ -402,6 +402,8 @@ pub enum Sending {
     Control(ControlConfig),
     /// Controls of senders, each flow's by its traffic class.
     PerClass(PerClass),
+    /// The same where messages can share queue pairs.
+    Paired(PerClass),
     /// A receiver-driven transport.
     Transport(TransportConfig),
 }
@@ -412,9 +414,18 @@ impl Sending {
     pub fn controls(&self) -> &[ControlConfig] {
         match self {
             Self::Control(control) => std::slice::from_ref(control),
-            Self::PerClass(controls) => controls.all(),
+            Self::PerClass(controls) | Self::Paired(controls) => controls.all(),
             Self::Transport(_) => &[],
         }
+    }
+
+    /// The same controls for messages that can share queue pairs; `None` where a transport takes their
+    /// place, which keeps nothing from message to message.
+    // NIC-53
+    #[must_use]
+    pub fn paired(&self) -> Option<Self> {
+        let controls = self.controls();
+        (!controls.is_empty()).then(|| Self::Paired(PerClass::new(controls)))
     }
 
     /// The receiver-driven transport, if it is one.
@@ -422,7 +433,7 @@ impl Sending {
     pub const fn transport(&self) -> Option<&TransportConfig> {
         match self {
             Self::Transport(transport) => Some(transport),
-            Self::Control(_) | Self::PerClass(_) => None,
+            Self::Control(_) | Self::PerClass(_) | Self::Paired(_) => None,
         }
     }
 

@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
+use dataplane::config::{Arbiter, NicConfig};
 use dataplane::units::Time;
-use traffic::operations::{Source, Stragglers, Workload};
+use traffic::operations::{QueuePairs, Source, Stragglers, Workload};
 
 /// A workload and the hosts of its ranks.
 #[derive(Clone, Debug)]
@@ -27,7 +28,24 @@ pub struct Job {
     pub relay: Option<u32>,
 }
 
+/// Whether flows can share queue pairs at such a NIC: transports keep nothing from message to message,
+/// and in the ns-3 simulator each message has a queue pair of its own.
+// NIC-53
+#[must_use]
+pub fn can_share_queue_pairs(nic: &NicConfig) -> bool {
+    let replays = nic.host.arbiter == Arbiter::Scan || nic.host.ports_in_hash;
+    nic.control.transport().is_none() && !replays
+}
+
 impl Job {
+    /// Whether its messages share queue pairs, one for each channel and peer of a rank.
+    // OPS-15, RNK-15
+    #[must_use]
+    pub fn shares_queue_pairs(&self, nic: &NicConfig) -> bool {
+        let wanted = self.workload.options.queue_pairs == QueuePairs::PerChannel;
+        wanted && can_share_queue_pairs(nic)
+    }
+
     /// The host that a message between two hosts goes by, if it goes by one.
     // RNK-07
     #[must_use]

@@ -14,7 +14,9 @@ use dataplane::units::{Rate, Time};
 use fabric::paths::Paths;
 use fabric::routing::{asymmetry, routes};
 use fabric::topology::{Graph, Loss, NodeKind, TopologySpec};
+use fabric::workload::can_share_queue_pairs;
 use traffic::Hosts;
+use traffic::operations::QueuePairs;
 
 use crate::check_links;
 use crate::findings::Findings;
@@ -44,6 +46,7 @@ pub(crate) fn network(
     losses(graph, &config, &mut findings);
     hop(graph, &config, &mut findings);
     check_links::links(spec, graph, &config, &mut findings);
+    queue_pairs(spec, &config, &mut findings);
     let last_start = spec
         .traffic
         .iter()
@@ -63,6 +66,32 @@ pub(crate) fn network(
         );
     }
     findings.problems
+}
+
+/// Messages that are to share queue pairs, where none can.
+// NIC-53
+fn queue_pairs(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'_>) {
+    if can_share_queue_pairs(&config.nic) {
+        return;
+    }
+    let why = match config.nic.control.transport() {
+        Some(_) => "the transport of this scheme keeps nothing from message to message",
+        None => "in the ns-3 simulator each message has a queue pair of its own",
+    };
+    for (i, workload) in spec.workloads.iter().enumerate() {
+        if workload.queue_pairs == QueuePairs::PerChannel {
+            let (key, file) = (
+                format!("workload.{i}.queue_pairs"),
+                format!("workload.{i}.file"),
+            );
+            let message = format!(
+                "messages of workload \"{}\" are to share queue pairs, which has no effect: {why}",
+                workload.name
+            );
+            let hint = "queue_pairs = \"per-message\" says what is run";
+            findings.warn(&[&key, &file], message, hint);
+        }
+    }
 }
 
 fn traffic(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {

@@ -529,6 +529,11 @@ pub(crate) const WORKLOAD: &[Param] = &[
         .default("\"acknowledged\"", "RNK-04", "our choice")
         .about("A send ends with its last ACK, or when it is handed over.")
         .unless("file", "the file has all operations"),
+    Param::word("queue_pairs", &["per-message", "per-channel"])
+        .absent("what the file says; `per-message` of a collective")
+        .about(
+            "Each message opens a new queue pair, or those of a channel between two ranks share one.",
+        ),
     Param::flag("pxn")
         .default("false", "RNK-07", "our choice")
         .about(

@@ -92,6 +92,8 @@ pub struct WorkloadSpec {
     pub relay: Option<u32>,
     /// Slow ranks and noise.
     pub stragglers: Stragglers,
+    /// Which messages share a queue pair.
+    pub queue_pairs: QueuePairs,
 }
 
 /// What reading workloads needs to know.
@@ -189,8 +191,17 @@ fn one(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Workload
             return None;
         }
     }
+    let of_work = match &work {
+        WorkSpec::File(file) => file.file.workload().options.queue_pairs,
+        WorkSpec::Collective(_) => QueuePairs::PerMessage,
+    };
     Some(WorkloadSpec {
         name: text(values, "name")?,
+        queue_pairs: match values.get("queue_pairs") {
+            None => of_work,
+            Some(_) if values.is("queue_pairs", "per-channel") => QueuePairs::PerChannel,
+            Some(_) => QueuePairs::PerMessage,
+        },
         start_ps: values.time("start"),
         relay: relay(s, values, around)?,
         stragglers: stragglers(s, values, hosts.len() as u32, around.seed)?,
@@ -449,7 +460,6 @@ impl CollectiveSpec {
             ranks,
             options: Options {
                 send_end: self.send_end,
-                queue_pairs: QueuePairs::PerMessage,
                 ..Options::default()
             },
             ..Workload::default()
@@ -482,7 +492,7 @@ impl WorkloadSpec {
     #[must_use]
     pub fn job(&self, number: u16) -> Job {
         let ranks = self.hosts.len();
-        let (workload, source): (_, Arc<dyn Source>) = match &self.work {
+        let (mut workload, source): (_, Arc<dyn Source>) = match &self.work {
             WorkSpec::File(file) => (file.file.workload(), file.file.clone()),
             WorkSpec::Collective(collective) => {
                 let source = InMemory {
@@ -495,6 +505,9 @@ impl WorkloadSpec {
                 )
             }
         };
+        if workload.options.queue_pairs != self.queue_pairs {
+            Arc::make_mut(&mut workload).options.queue_pairs = self.queue_pairs;
+        }
         Job {
             name: self.name.clone(),
             workload,

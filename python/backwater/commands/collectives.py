@@ -1,12 +1,17 @@
-"""The command that shows the collectives of a run, and what made the slowest one late."""
+"""The command that shows the collectives of a run, and what made one and the whole run late."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from backwater.commands.common import BAD_INPUT, say
+from backwater.commands.common import BAD_INPUT, say, with_account
 from backwater.commands.declare import App, Argument, Exit, Option
+
+if TYPE_CHECKING:
+    import polars
+
+    from backwater.results import Run
 
 
 def register(app: App) -> None:
@@ -18,29 +23,41 @@ def collectives(
     path: Annotated[Path, Argument(metavar="RUN", help="Directory of a run.")],
     limit: Annotated[
         int,
-        Option("--limit", min=1, metavar="N", help="Most collectives and sends that are shown."),
+        Option("--limit", min=1, metavar="N", help="Most lines of each list."),
     ] = 10,
+    workload: Annotated[
+        str | None, Option("--workload", metavar="NAME", help="Only this workload.")
+    ] = None,
+    instance: Annotated[
+        int | None,
+        Option("--instance", min=0, metavar="N", help="Explain this one, not the slowest."),
+    ] = None,
+    record: Annotated[
+        bool,
+        Option("--record", help="Run it again with the account of links, where there is none."),
+    ] = False,
 ) -> None:
-    """Show the collectives of workloads, and the sends that made the slowest one late."""
+    """Show the collectives of workloads, and the sends and links that made them late."""
     from backwater import critical
     from backwater.results import Run, load
 
-    run = load(path)
-    if not isinstance(run, Run):
+    found = load(path)
+    if not isinstance(found, Run):
         say(f"error: {path} holds several runs; name one of them, such as {path}/SCHEME")
         raise Exit(BAD_INPUT)
-    table = run.collectives
-    rows = table.head(limit).to_dicts()
-    for row in rows:
+    run = with_account(found) if record else found
+    chosen = critical.chosen(run, workload, instance)
+    table = run.collectives if workload is None else run.collectives.filter(workload=workload)
+    for row in table.head(limit).to_dicts():
         print(_line(row))
     if table.height > limit:
         print(f"and {table.height - limit:,} more; --limit shows them")
-    longest = critical.slowest(run)
-    if longest is None:
+    if chosen is None:
         print("no collective has ended")
-        return
-    print()
-    print("\n".join(_path_lines(run, longest, limit)))
+    else:
+        print("\n".join(["", *_path_lines(run, chosen, instance is None, limit)]))
+    for name in [workload] if workload else run.ranks["workload"].unique(maintain_order=True):
+        print("\n".join(["", *_step_lines(run, str(name), limit)]))
 
 
 def _line(row: dict[str, Any]) -> str:
@@ -56,8 +73,8 @@ def _line(row: dict[str, Any]) -> str:
     return words if bus is None else f"{words}; bus bandwidth {bus / 1e9:,.1f} Gbps"
 
 
-def _path_lines(run: Any, collective: dict[str, Any], limit: int) -> list[str]:
-    from backwater import critical
+def _path_lines(run: Run, collective: dict[str, Any], slowest: bool, limit: int) -> list[str]:
+    from backwater import blame, critical
     from backwater.units import bytes_text, time_text
 
     sends = critical.critical_path(run, collective)
@@ -65,19 +82,79 @@ def _path_lines(run: Any, collective: dict[str, Any], limit: int) -> list[str]:
         sum(sends[name].to_list()) for name in ("took_ps", "ideal_ps", "before_ps")
     )
     lines = [
-        "The slowest: " + _line(collective),
+        ("The slowest: " if slowest else "") + _line(collective),
         f"Its critical path has {sends.height:,} sends, under way for {time_text(took)}; alone in "
         f"the network they would take {time_text(ideal)}. Ranks had what they waited for "
         f"{time_text(before)} before they sent.",
     ]
-    names = {row["rank"]: row for row in run.ranks.to_dicts()}
-    hosts = {row["host"]: rank for rank, row in names.items()}
-    late = sends.with_columns(late_ps=sends["took_ps"] - sends["ideal_ps"])
-    lines += [
-        f"  flow {row['flow']}, host {row['src']} to {row['dst']} "
-        f"(rank {hosts.get(row['src'], '?')} to {hosts.get(row['dst'], '?')}), "
-        f"{bytes_text(row['bytes'])}: {time_text(row['took_ps'])}, "
-        f"{time_text(row['late_ps'])} more than alone"
-        for row in late.sort("late_ps", descending=True).head(limit).to_dicts()
+    ranks = {row["host"]: row["rank"] for row in run.ranks.to_dicts()}
+    late = sends.with_columns(late_ps=sends["took_ps"].cast(int) - sends["ideal_ps"].cast(int))
+    worst = late.sort(["late_ps", "flow"], descending=[True, False]).head(limit)
+    recorded = blame.is_recorded(run)
+    met = {row["flow"]: row for row in critical.shared(run, worst).to_dicts()} if recorded else {}
+    for row in worst.to_dicts():
+        line = (
+            f"  flow {row['flow']}, host {row['src']} to {row['dst']} "
+            f"(rank {ranks.get(row['src'], '?')} to {ranks.get(row['dst'], '?')}), "
+            f"{bytes_text(row['bytes'])}: {time_text(row['took_ps'])}, "
+            f"{time_text(row['late_ps'])} more than alone"
+        )
+        if there := met.get(row["flow"]):
+            line += (
+                f"; {there['port']} was shared with {there['others']:,} other flows of "
+                f"{bytes_text(there['bytes'])}"
+            )
+        lines.append(line)
+    return lines + (_link_lines(critical.links(run, sends), limit) if recorded else _unrecorded(run))
+
+
+def _link_lines(links: polars.DataFrame, limit: int) -> list[str]:
+    from backwater.blame import words
+    from backwater.units import time_text
+
+    if not links.height:
+        return ["None of these sends lost time at a link."]
+    lines = ["Where these sends lost time, and to what:"]
+    for row in links.head(limit).to_dicts():
+        sends = "1 send" if row["sends"] == 1 else f"{row['sends']:,} sends"
+        lines.append(
+            f"  {row['port']}: {time_text(row['late_ps'])} in {sends}, {words(row['part'])}"
+        )
+    if links.height > limit:
+        lines.append(f"  and {links.height - limit:,} more; --limit shows them")
+    return lines
+
+
+def _unrecorded(run: Run) -> list[str]:
+    return [
+        "On which links they lost time is not recorded; this runs it again with the account:",
+        f"  backwater collectives {run.path} --record",
     ]
+
+
+def _step_lines(run: Run, workload: str, limit: int) -> list[str]:
+    from backwater import critical
+    from backwater.units import bytes_text, time_text
+
+    steps = critical.steps(run, workload)
+    spent: dict[str, int] = {}
+    for kind, time in steps.select("kind", "spent_ps").iter_rows():
+        spent[kind] = spent.get(kind, 0) + time
+    total = max(sum(spent.values()), 1)
+    shares = ", ".join(
+        f"{kind} {time_text(time)} ({time / total:.0%})"
+        for kind, time in sorted(spent.items(), key=lambda item: -item[1])
+    )
+    lines = [
+        f"The critical path of workload {workload} has {steps.height:,} operations and takes "
+        f"{time_text(total)}: {shares}. The longest of them:"
+    ]
+    longest = steps.sort(["spent_ps", "end_ps"], descending=[True, False]).head(limit)
+    for row in longest.to_dicts():
+        size = f" of {bytes_text(row['bytes'])}" if row["bytes"] else ""
+        peer = "" if row["peer"] is None else f" from rank {row['peer']}"
+        lines.append(
+            f"  rank {row['rank']}, operation {row['index']}: {row['kind']}{size}"
+            f"{peer if row['kind'] == 'recv' else ''}, {time_text(row['spent_ps'])}"
+        )
     return lines

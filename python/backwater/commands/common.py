@@ -79,3 +79,27 @@ def shown(result: Run | Comparison | Campaign | None) -> str:
 def say(text: str) -> None:
     """Print a line for the user beside the output."""
     print(text, file=sys.stderr)
+
+
+def with_account(run: Run) -> Run:
+    """Return the same run with the account of its flows; it is made if it is not there."""
+    from backwater import blame, simulate
+    from backwater.progress import display
+    from backwater.results import Run as Runs
+
+    if blame.is_recorded(run):
+        return run
+    out = blame.again(run)
+    if (out / "blame.parquet").exists() and Runs(out).digest == run.digest:
+        return Runs(out)
+    with display([run.scheme]) as tell:
+        again = simulate.run(
+            run.path / "resolved.toml",
+            overrides=[blame.RECORD],
+            out=out,
+            force=True,
+            listener=lambda _, progress: tell(run.scheme, progress),
+        )
+    same = "the same digest" if again.digest == run.digest else f"ANOTHER DIGEST: {again.digest}"
+    say(f"recorded in {out}, with {same}")
+    return again

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from backwater.commands.common import BAD_INPUT, say
+from backwater.commands.common import BAD_INPUT, say, with_account
 from backwater.commands.declare import App, Argument, Exit, Option
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def explain(
     if not isinstance(found, Run):
         say(f"error: {path} is a campaign; name one of its runs")
         raise Exit(BAD_INPUT)
-    run = _recorded(found) if record else found
+    run = with_account(found) if record else found
     chosen = size_class.value if size_class else None
     worst = 3 if flow is None and percentile is None and worst is None else worst
     numbers = blame.pick(run, flow, worst, chosen, percentile)
@@ -84,30 +84,6 @@ def explain(
         return
     print("\n\n".join("\n".join(_lines(one)) for one in explained))
     print("\n".join(["", *_further(run, explained)]))
-
-
-def _recorded(run: Run) -> Run:
-    """Return the same run with the account; it is made if it is not there."""
-    from backwater import blame, simulate
-    from backwater.progress import display
-    from backwater.results import Run as Runs
-
-    if blame.is_recorded(run):
-        return run
-    out = blame.again(run)
-    if (out / "blame.parquet").exists() and Runs(out).digest == run.digest:
-        return Runs(out)
-    with display([run.scheme]) as tell:
-        again = simulate.run(
-            run.path / "resolved.toml",
-            overrides=[blame.RECORD],
-            out=out,
-            force=True,
-            listener=lambda _, progress: tell(run.scheme, progress),
-        )
-    same = "the same digest" if again.digest == run.digest else f"ANOTHER DIGEST: {again.digest}"
-    say(f"recorded in {out}, with {same}")
-    return again
 
 
 def _lines(one: Explanation) -> list[str]:

@@ -59,7 +59,14 @@ impl<T: Transport> Driven<T> {
 }
 
 impl<T: Transport> SendingHalf for Driven<T> {
-    fn start<S: Sink>(&mut self, now: Time, nic: &mut Common, flow: &FlowStart, sink: &mut S) {
+    fn start<S: Sink>(
+        &mut self,
+        now: Time,
+        nic: &mut Common,
+        flow: &FlowStart,
+        _pair: Option<u32>,
+        sink: &mut S,
+    ) {
         self.act(now, nic, sink, |t, cx| t.start(cx, flow));
     }
 

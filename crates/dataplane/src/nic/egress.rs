@@ -106,6 +106,11 @@ impl Flow {
         self.asked_ps == NEVER && self.next < self.packets && self.next > self.acked
     }
 
+    /// No packet is left that was not sent at least once.
+    pub const fn has_sent_all(&self) -> bool {
+        self.next >= self.packets
+    }
+
     /// The number of the next packet, which is now sent: a lost one, or a new one.
     pub fn take_number(&mut self, now: Time) -> u32 {
         if let Some(repair) = &mut self.repair

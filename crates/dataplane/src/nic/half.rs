@@ -52,8 +52,16 @@ impl Common {
 /// each receiver-driven transport, and that of the ns-3 simulator. The NIC chooses among them once per
 /// call.
 pub(crate) trait SendingHalf {
-    /// A flow begins.
-    fn start<S: Sink>(&mut self, now: Time, nic: &mut Common, flow: &FlowStart, sink: &mut S);
+    /// A flow begins. Flows with the same `pair` share a queue pair; halves without state that flows
+    /// could share take no notice of it.
+    fn start<S: Sink>(
+        &mut self,
+        now: Time,
+        nic: &mut Common,
+        flow: &FlowStart,
+        pair: Option<u32>,
+        sink: &mut S,
+    );
 
     /// A frame that does not concern neighbours arrived by `port`.
     fn receive<S: Sink>(

@@ -1,6 +1,7 @@
 //! The sending halves that a NIC can have: one for each control of the list, and the others.
 
 use super::driven::Driven;
+use super::pairs::Shared;
 use super::sender::Sender;
 use crate::cc::{ControlConfig, Mixed, controls};
 use crate::config::{Arbiter, NicConfig, Sending};
@@ -22,6 +23,7 @@ macro_rules! define_with {
             $($name(Sender<crate::cc::$module::$name>),)*
             $($other(Box<Driven<crate::transport::$file::$other>>),)*
             Mixed(Sender<Mixed>),
+            Paired(Box<Sender<Mixed, Shared>>),
             Scan(Box<Scan>),
         }
 
@@ -37,6 +39,7 @@ macro_rules! define_with {
                         Self::$other(Box::new(Driven::new(own, config, classes, ports)))
                     })*
                     Sending::PerClass(_) => Self::Mixed(Sender::new()),
+                    Sending::Paired(_) => Self::Paired(Box::new(Sender::new())),
                 }
             }
         }
@@ -48,6 +51,7 @@ macro_rules! define_with {
                     $($crate::nic::halves::Half::$name($half) => $call,)*
                     $($crate::nic::halves::Half::$other($half) => $call,)*
                     $crate::nic::halves::Half::Mixed($half) => $call,
+                    $crate::nic::halves::Half::Paired($half) => $call,
                     $crate::nic::halves::Half::Scan($half) => $call,
                 }
             };

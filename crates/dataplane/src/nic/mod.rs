@@ -17,6 +17,7 @@ mod halves;
 mod host;
 mod link;
 mod obey;
+mod pairs;
 mod reach;
 mod receiver;
 pub(crate) mod recovery;
@@ -73,9 +74,22 @@ impl Nic {
         self.hop = HostHop::of(&switch.hop, &host);
     }
 
-    /// A flow begins.
+    /// A flow begins, on a queue pair of its own.
     pub fn start<S: Sink>(&mut self, now: Time, flow: &FlowStart, sink: &mut S) {
-        each!(&mut self.half, half => half.start(now, &mut self.common, flow, sink));
+        self.start_on(now, flow, None, sink);
+    }
+
+    /// A flow begins. Those with the same number of a queue pair share it, where the configuration is
+    /// [`Sending::Paired`](crate::config::Sending::Paired); all of them have the same ends and class.
+    // NIC-50
+    pub fn start_on<S: Sink>(
+        &mut self,
+        now: Time,
+        flow: &FlowStart,
+        pair: Option<u32>,
+        sink: &mut S,
+    ) {
+        each!(&mut self.half, half => half.start(now, &mut self.common, flow, pair, sink));
     }
 
     /// Fetches the NIC's own record. Changes nothing.

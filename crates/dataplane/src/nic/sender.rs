@@ -4,6 +4,7 @@
 use super::egress::{AlarmKind, Flow, State};
 use super::flow::FlowStart;
 use super::half::{Common, SendingHalf};
+use super::pairs::{Alone, Beside, Pairing};
 use super::recovery::Reply;
 use super::wait::Wait;
 use crate::cc::{AckInfo, Control, Listed, LossInfo, Mixed, PerClass};
@@ -33,16 +34,18 @@ impl Chosen for Mixed {
     #[inline]
     fn parameters(config: &NicConfig) -> &PerClass {
         match &config.control {
-            Sending::PerClass(controls) => controls,
+            Sending::PerClass(controls) | Sending::Paired(controls) => controls,
             _ => unreachable!("the NIC was made for several controls"),
         }
     }
 }
 
-/// The controls of flows; each has the slot of its flow in [`Egress`](super::egress::Egress).
+/// The controls of flows; each has the slot of its flow in [`Egress`](super::egress::Egress), or the
+/// place of its queue pair where flows share them.
 #[derive(Debug)]
-pub(crate) struct Sender<C> {
+pub(super) struct Sender<C, P = Alone> {
     controls: Vec<C>,
+    pairs: P,
 }
 
 /// NIC-04, NIC-09: its window lets the flow send, or no acknowledgement would come that could open it.
@@ -52,9 +55,11 @@ fn may_send<C: Chosen>(
     control: &mut C,
     config: &NicConfig,
     parameters: &C::Config,
+    beside: Beside,
     now: Time,
 ) -> bool {
-    fits(flow, control, config, parameters, now) || config.ack_every > 1 && flow.must_ask()
+    fits(flow, control, config, parameters, beside, now)
+        || config.ack_every > 1 && flow.must_ask()
 }
 
 /// NIC-04: something unsent, and less in flight than the window.
@@ -64,6 +69,7 @@ fn fits<C: Chosen>(
     control: &mut C,
     config: &NicConfig,
     parameters: &C::Config,
+    beside: Beside,
     now: Time,
 ) -> bool {
     // REC-14, REC-31: a lost packet has its place in the window already.
@@ -75,8 +81,8 @@ fn fits<C: Chosen>(
     if flow.next >= flow.packets {
         return false;
     }
-    let mut in_flight =
-        flow.bytes_below(flow.next, config.mtu) - flow.bytes_below(flow.acked, config.mtu);
+    let own = flow.bytes_below(flow.next, config.mtu) - flow.bytes_below(flow.acked, config.mtu);
+    let mut in_flight = own + beside.in_flight; // NIC-51
     let mut window = control.window(parameters, &flow.start.path, now);
     if let Some(repair) = &flow.repair {
         (in_flight, window) = repair.flight(&config.recovery, &flow.start.path, in_flight, window);
@@ -90,8 +96,8 @@ fn read_reply<C: Chosen>(
     flow: &mut Flow,
     control: &mut C,
     config: &NicConfig,
-    nak: bool,
-    cold: &Cold,
+    beside: Beside,
+    (nak, cold): (bool, &Cold),
     now: Time,
     newly: u64,
 ) -> u64 {
@@ -108,9 +114,16 @@ fn read_reply<C: Chosen>(
     };
     let news = repair.replied(&at, &reply);
     if news.loss {
-        lost_something(flow, control, config, now, false);
+        lost_something(flow, control, config, beside, now, false);
     }
     news.newly
+}
+
+/// The first byte of the flow's queue pair that has not been sent.
+// NIC-52
+#[inline]
+fn first_unsent(flow: &Flow, config: &NicConfig, beside: Beside) -> u64 {
+    beside.before + flow.bytes_below(flow.next, config.mtu) + beside.after
 }
 
 /// The control hears of a loss: when, and whether by a timeout.
@@ -118,13 +131,14 @@ fn lost_something<C: Chosen>(
     flow: &mut Flow,
     control: &mut C,
     config: &NicConfig,
+    beside: Beside,
     now: Time,
     timeout: bool,
 ) {
     flow.asked_ps = NEVER; // NIC-09: what asked may be what was lost.
     let loss = LossInfo {
         now,
-        snd_nxt: flow.bytes_below(flow.next, config.mtu),
+        snd_nxt: first_unsent(flow, config, beside),
         timeout,
     };
     control.on_loss(C::parameters(config), &flow.start.path, &loss);
@@ -135,44 +149,116 @@ fn go_back<C: Chosen>(
     flow: &mut Flow,
     control: &mut C,
     config: &NicConfig,
+    beside: Beside,
     now: Time,
     timeout: bool,
 ) {
-    lost_something(flow, control, config, now, timeout);
+    lost_something(flow, control, config, beside, now, timeout);
     flow.next = flow.acked;
 }
 
-impl<C: Chosen> Sender<C> {
+impl<C: Chosen, P: Pairing> Sender<C, P> {
     /// Without flows.
-    pub const fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             controls: Vec::new(),
+            pairs: P::new(),
+        }
+    }
+
+    /// A flow begins, on a queue pair that is its own or has this number.
+    fn begin<S: Sink>(
+        &mut self,
+        now: Time,
+        nic: &mut Common,
+        flow: &FlowStart,
+        pair: Option<u32>,
+        sink: &mut S,
+    ) -> u32 {
+        let config = &*nic.config;
+        let slot = nic.egress.start(now, config, flow, sink);
+        let is_new = (self.pairs).begin(&mut nic.egress.flows[slot as usize], slot, pair);
+        if is_new {
+            let control = C::new(C::parameters(config), &flow.path, now);
+            match self.controls.get_mut(self.pairs.place(slot)) {
+                Some(place) => *place = control,
+                None => self.controls.push(control),
+            }
+        }
+        slot
+    }
+
+    /// The flow in a slot has sent everything: the next message of its queue pair begins. Returns its
+    /// port where it stands in the ring then, as flows do that may send by `by_ps`.
+    // NIC-50
+    fn begin_next<S: Sink>(
+        &mut self,
+        (now, by_ps): (Time, Time),
+        nic: &mut Common,
+        slot: u32,
+        sink: &mut S,
+    ) -> Option<u16> {
+        let (flow, pair) = self.pairs.next(&nic.egress.flows, slot)?;
+        let next = self.begin(now, nic, &flow, Some(pair), sink);
+        let ready = self.join(now, by_ps, nic, next, sink);
+        ready.then_some(flow.port)
+    }
+
+    /// The same for all flows of the queue pair of a slot: they share a window.
+    // NIC-51
+    #[inline]
+    fn revive_pair<S: Sink>(&mut self, now: Time, nic: &mut Common, slot: u32, sink: &mut S) {
+        if !P::SHARED {
+            return self.revive(now, nic, slot, sink);
+        }
+        let mut at = 0;
+        while let Some(open) = self.pairs.nth(slot, at) {
+            self.revive(now, nic, open, sink);
+            at += 1;
         }
     }
 
     /// Puts a blocked flow where it belongs, if it may send again.
+    #[inline]
     fn revive<S: Sink>(&mut self, now: Time, nic: &mut Common, slot: u32, sink: &mut S) {
-        let (flow, control) = (
-            &mut nic.egress.flows[slot as usize],
-            &mut self.controls[slot as usize],
-        );
-        if flow.state != State::Blocked {
-            return;
+        if self.join(now, now, nic, slot, sink) {
+            sink.kick(nic.egress.flows[slot as usize].start.port);
         }
-        if !may_send(flow, control, &nic.config, C::parameters(&nic.config), now) {
+    }
+
+    /// The same; whether it stands in the ring then, as flows do whose pace lets them send by `by_ps`.
+    fn join<S: Sink>(
+        &mut self,
+        now: Time,
+        by_ps: Time,
+        nic: &mut Common,
+        slot: u32,
+        sink: &mut S,
+    ) -> bool {
+        if nic.egress.flows[slot as usize].state != State::Blocked {
+            return false;
+        }
+        let beside = self.beside(nic, slot);
+        let flow = &mut nic.egress.flows[slot as usize];
+        let control = &mut self.controls[self.pairs.place(slot)];
+        let parameters = C::parameters(&nic.config);
+        if !may_send(flow, control, &nic.config, parameters, beside, now) {
             self.await_rise(nic, slot, sink);
-            return;
+            return false;
         }
-        if flow.next_ps > now {
-            flow.state = State::Paced;
-            let at = flow.next_ps;
-            sink.flow_waits(flow.start.flow, Wait::Pace(at));
-            nic.egress.alarm(at, AlarmKind::Pace, slot, sink);
-        } else {
-            let port = flow.start.port;
-            nic.egress.enter_ring(slot, sink);
-            sink.kick(port);
+        flow.next_ps = flow.next_ps.max(self.pairs.next_ps(slot)); // NIC-51
+        if flow.next_ps > by_ps {
+            self.wait_for_pace(nic, slot, sink);
+            return false;
         }
+        nic.egress.enter_ring(slot, sink);
+        true
+    }
+
+    /// What else the queue pair of a flow has.
+    #[inline]
+    fn beside(&self, nic: &Common, slot: u32) -> Beside {
+        (self.pairs).beside(&nic.egress.flows, slot, nic.config.mtu)
     }
 
     /// A flow that its window holds back looks again when its control's timer may have opened it.
@@ -180,13 +266,23 @@ impl<C: Chosen> Sender<C> {
     #[inline]
     fn await_rise<S: Sink>(&mut self, nic: &mut Common, slot: u32, sink: &mut S) {
         let flow = &mut nic.egress.flows[slot as usize];
-        let control = &self.controls[slot as usize];
+        let control = &self.controls[self.pairs.place(slot)];
         let at = control.rises_ps(C::parameters(&nic.config), &flow.start.path);
         if at == NEVER || flow.rising || flow.next >= flow.packets {
             return;
         }
         flow.rising = true;
         nic.egress.alarm(at, AlarmKind::Rise, slot, sink);
+    }
+
+    /// A flow waits until its pace lets it send.
+    #[inline]
+    fn wait_for_pace<S: Sink>(&self, nic: &mut Common, slot: u32, sink: &mut S) {
+        let flow = &mut nic.egress.flows[slot as usize];
+        flow.state = State::Paced;
+        let at = flow.next_ps;
+        sink.flow_waits(flow.start.flow, Wait::Pace(at));
+        nic.egress.alarm(at, AlarmKind::Pace, slot, sink);
     }
 
     /// NIC-03: the next packet of the first flow in the ring that may send.
@@ -222,9 +318,15 @@ impl<C: Chosen> Sender<C> {
                 sink.flow_waits(flow.start.flow, Wait::Paused(number));
                 flow.link = queue.parked;
                 queue.parked = slot;
+            } else if self.pairs.next_ps(slot) > now {
+                flow.next_ps = self.pairs.next_ps(slot); // NIC-51
+                self.wait_for_pace(nic, slot, sink);
             } else {
-                let control = &mut self.controls[slot as usize];
-                if may_send(flow, control, &nic.config, C::parameters(&nic.config), now) {
+                let beside = self.beside(nic, slot);
+                let flow = &mut nic.egress.flows[slot as usize];
+                let control = &mut self.controls[self.pairs.place(slot)];
+                let parameters = C::parameters(&nic.config);
+                if may_send(flow, control, &nic.config, parameters, beside, now) {
                     return Some(self.send_one(now, nic, port, slot, arena, sink));
                 }
                 flow.state = State::Blocked;
@@ -244,11 +346,12 @@ impl<C: Chosen> Sender<C> {
         arena: &mut Arena,
         sink: &mut S,
     ) -> PacketId {
+        let beside = self.beside(nic, slot);
         let config = &*nic.config;
         let parameters = C::parameters(config);
         let rate = nic.egress.ports[port as usize].rate;
         let flow = &mut nic.egress.flows[slot as usize];
-        let control = &mut self.controls[slot as usize];
+        let control = &mut self.controls[self.pairs.place(slot)];
         if flow.next == flow.acked {
             flow.progress_ps = now;
         }
@@ -290,8 +393,9 @@ impl<C: Chosen> Sender<C> {
         let on_wire = rate.serialisation_ps(u64::from(size));
         let paced = control.rate_bps(parameters, path, now);
         flow.next_ps = now + on_wire.max((f64::from(size) * 8e12 / paced) as Time);
+        self.pairs.sent(slot, flow.next_ps);
         let int = config.int > 0;
-        if !fits(flow, control, config, parameters, now) {
+        if !fits(flow, control, config, parameters, beside, now) {
             if config.ack_every > 1 {
                 // NIC-09
                 hot.flags |= flag::ASKS;
@@ -303,10 +407,10 @@ impl<C: Chosen> Sender<C> {
         } else if flow.next_ps <= now + on_wire {
             nic.egress.enter_ring(slot, sink);
         } else {
-            flow.state = State::Paced;
-            let at = flow.next_ps;
-            sink.flow_waits(flow.start.flow, Wait::Pace(at));
-            nic.egress.alarm(at, AlarmKind::Pace, slot, sink);
+            self.wait_for_pace(nic, slot, sink);
+        }
+        if P::SHARED && nic.egress.flows[slot as usize].has_sent_all() {
+            self.begin_next((now, now + on_wire), nic, slot, sink);
         }
         let id = arena.alloc(hot, cold);
         if int {
@@ -326,12 +430,13 @@ impl<C: Chosen> Sender<C> {
     ) {
         let (packet, cold) = (arena.hot(id), arena.cold(id));
         let slot = cold.slot;
-        let config = &*nic.config;
-        let flow = &mut nic.egress.flows[slot as usize];
-        if !flow.is_open(packet.flow) {
+        if !nic.egress.flows[slot as usize].is_open(packet.flow) {
             return; // NIC-22: the flow has finished; this is an echo of a packet that was sent twice.
         }
-        let control = &mut self.controls[slot as usize];
+        let beside = self.beside(nic, slot);
+        let config = &*nic.config;
+        let flow = &mut nic.egress.flows[slot as usize];
+        let control = &mut self.controls[self.pairs.place(slot)];
         let parameters = C::parameters(config);
         let had = flow.bytes_below(flow.acked, config.mtu);
         if cold.sent_ps >= flow.asked_ps {
@@ -346,21 +451,24 @@ impl<C: Chosen> Sender<C> {
         let nak = packet.kind() == Kind::Nak;
         let newly = match flow.repair {
             None => seq - had,
-            Some(_) => read_reply(flow, control, config, nak, cold, now, seq - had),
+            Some(_) => {
+                let reply = (nak, cold);
+                read_reply(flow, control, config, beside, reply, now, seq - had)
+            }
         };
         if nak && flow.repair.is_none() {
             // NIC-20
             if packet.psn >= flow.acked && flow.next > flow.acked {
-                go_back(flow, control, config, now, false);
+                go_back(flow, control, config, beside, now, false);
             }
         } else {
             // REC-19
             let stack = arena.stack(id);
             let ack = AckInfo {
                 now,
-                seq,
+                seq: self.pairs.acknowledged(slot, beside.before + seq),
                 newly,
-                snd_nxt: flow.bytes_below(flow.next, config.mtu),
+                snd_nxt: first_unsent(flow, config, beside),
                 marked: packet.has(flag::CE),
                 rtt_ps: now - cold.sent_ps,
                 remote_host_ps: cold.remote_host_ps,
@@ -377,8 +485,15 @@ impl<C: Chosen> Sender<C> {
             let end = flow.start.end(cold.done_ps, now, flow.retransmitted);
             sink.finished(end);
             nic.egress.finish(slot);
+            if P::SHARED {
+                self.pairs.end(slot);
+                if let Some(port) = self.begin_next((now, now), nic, slot, sink) {
+                    sink.kick(port);
+                }
+                self.revive_pair(now, nic, slot, sink);
+            }
         } else {
-            self.revive(now, nic, slot, sink);
+            self.revive_pair(now, nic, slot, sink);
         }
     }
 
@@ -387,12 +502,13 @@ impl<C: Chosen> Sender<C> {
         let flow = &nic.egress.flows[slot as usize];
         if flow.is_open(number) {
             let parameters = C::parameters(&nic.config);
-            self.controls[slot as usize].on_cnp(parameters, &flow.start.path, now);
+            self.controls[self.pairs.place(slot)].on_cnp(parameters, &flow.start.path, now);
         }
     }
 
     /// NIC-21: nothing moved for the whole timeout though something is in flight.
     fn timeout<S: Sink>(&mut self, now: Time, nic: &mut Common, slot: u32, sink: &mut S) {
+        let beside = self.beside(nic, slot);
         let config = &*nic.config;
         let flow = &mut nic.egress.flows[slot as usize];
         let recovery = &config.recovery;
@@ -418,30 +534,33 @@ impl<C: Chosen> Sender<C> {
         sink.flow_waits(flow.start.flow, Wait::TimedOut);
         flow.progress_ps = now;
         let at = flow.progress(config.mtu);
-        let control = &mut self.controls[slot as usize];
+        let control = &mut self.controls[self.pairs.place(slot)];
         match &mut flow.repair {
             Some(repair) => {
                 repair.timed_out(&at);
-                lost_something(flow, control, config, now, true);
+                lost_something(flow, control, config, beside, now, true);
             }
-            None => go_back(flow, control, config, now, true),
+            None => go_back(flow, control, config, beside, now, true),
         }
         let again = now + shortest_ps;
         nic.egress.alarm(again, AlarmKind::Timeout, slot, sink);
-        self.revive(now, nic, slot, sink);
+        self.revive_pair(now, nic, slot, sink);
     }
 }
 
-impl<C: Chosen> SendingHalf for Sender<C> {
-    fn start<S: Sink>(&mut self, now: Time, nic: &mut Common, flow: &FlowStart, sink: &mut S) {
-        let config = &*nic.config;
-        let control = C::new(C::parameters(config), &flow.path, now);
-        let slot = nic.egress.start(now, config, flow, sink);
-        match self.controls.get_mut(slot as usize) {
-            Some(place) => *place = control,
-            None => self.controls.push(control),
+impl<C: Chosen, P: Pairing> SendingHalf for Sender<C, P> {
+    fn start<S: Sink>(
+        &mut self,
+        now: Time,
+        nic: &mut Common,
+        flow: &FlowStart,
+        pair: Option<u32>,
+        sink: &mut S,
+    ) {
+        if self.pairs.admit(&nic.egress.flows, flow, pair) {
+            let slot = self.begin(now, nic, flow, pair, sink);
+            self.revive(now, nic, slot, sink);
         }
-        self.revive(now, nic, slot, sink);
     }
 
     #[inline]
@@ -514,15 +633,16 @@ impl<C: Chosen> SendingHalf for Sender<C> {
         cold: &Cold,
         sink: &mut S,
     ) {
-        let flow = &mut nic.egress.flows[cold.slot as usize];
-        if !flow.is_open(packet.flow) {
+        if !nic.egress.flows[cold.slot as usize].is_open(packet.flow) {
             return;
         }
+        let beside = self.beside(nic, cold.slot);
+        let flow = &mut nic.egress.flows[cold.slot as usize];
         if let Some(repair) = &mut flow.repair {
             repair.told(packet.psn, u64::from(cold.payload));
-            let control = &mut self.controls[cold.slot as usize];
-            lost_something(flow, control, &nic.config, now, false);
-            self.revive(now, nic, cold.slot, sink);
+            let control = &mut self.controls[self.pairs.place(cold.slot)];
+            lost_something(flow, control, &nic.config, beside, now, false);
+            self.revive_pair(now, nic, cold.slot, sink);
         }
     }
 
@@ -537,13 +657,17 @@ impl<C: Chosen> SendingHalf for Sender<C> {
     #[inline]
     fn prefetch(&self, nic: &Common, slot: u32) {
         nic.egress.prefetch(slot);
+        if P::SHARED {
+            return;
+        }
         if let Some(control) = self.controls.get(slot as usize) {
             prefetch_whole(control);
         }
     }
 
     fn for_each_flow(&self, nic: &Common, visit: &mut dyn FnMut(u32, u64, &'static str)) {
-        nic.egress.for_each_flow(nic.config.mtu, visit);
+        nic.egress.for_each_flow(nic.config.mtu, &mut *visit);
+        (self.pairs).for_each_waiting(|start, why| visit(start.cookie, 0, why));
     }
 
     fn for_each_unsent(
@@ -553,6 +677,11 @@ impl<C: Chosen> SendingHalf for Sender<C> {
         class: u8,
         visit: &mut dyn FnMut(&FlowStart),
     ) {
-        nic.egress.for_each_unsent(port, class, visit);
+        nic.egress.for_each_unsent(port, class, &mut *visit);
+        self.pairs.for_each_waiting(|start, _| {
+            if start.port == port && nic.config.data_class + start.class == class {
+                visit(start);
+            }
+        });
     }
 }

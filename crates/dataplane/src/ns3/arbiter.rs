@@ -343,7 +343,14 @@ impl Scan {
 
 impl SendingHalf for Scan {
     /// NS3-30: a flow begins at line rate, at once.
-    fn start<S: Sink>(&mut self, now: Time, nic: &mut Common, start: &FlowStart, sink: &mut S) {
+    fn start<S: Sink>(
+        &mut self,
+        now: Time,
+        nic: &mut Common,
+        start: &FlowStart,
+        _pair: Option<u32>,
+        sink: &mut S,
+    ) {
         let config = &*nic.config;
         let pair = Pair {
             start: *start,

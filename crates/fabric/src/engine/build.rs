@@ -143,6 +143,19 @@ fn rates(plan: &Plan, node: u32) -> Vec<(Rate, Time)> {
         .collect()
 }
 
+/// What every NIC is: one where messages share queue pairs, if those of a workload do.
+// RNK-15
+fn nic_config(plan: &Plan) -> NicConfig {
+    let mut config = plan.nic.clone();
+    let mut jobs = plan.jobs.jobs.iter();
+    if jobs.any(|job| job.shares_queue_pairs(&config))
+        && let Some(paired) = config.control.paired()
+    {
+        config.control = paired;
+    }
+    config
+}
+
 fn nic(plan: &Plan, config: &Arc<NicConfig>, host: u32) -> Nic {
     let links = rates(plan, host);
     let rates: Vec<Rate> = links.iter().map(|link| link.0).collect();
@@ -252,7 +265,7 @@ fn partition<C: Calendar>(
     let switches: Vec<_> = (places.switches(part).iter())
         .filter_map(|&n| switch(plan, tables, n))
         .collect();
-    let config = Arc::new(plan.nic.clone());
+    let config = Arc::new(nic_config(plan));
     let mut partition = Partition {
         core,
         graph: Arc::clone(graph),

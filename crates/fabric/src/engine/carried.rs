@@ -19,7 +19,49 @@ pub(super) struct Carried {
     pub relayed: bool,
 }
 
+/// A queue pair that messages share: a job, two of its ranks, a channel, and whether it begins where
+/// messages are relayed.
+// RNK-15
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct QueuePair {
+    job: u32,
+    from: u32,
+    to: u32,
+    channel: u16,
+    class: u8,
+    relayed: bool,
+}
+
+impl QueuePair {
+    /// What distinguishes it from all others: the paths of its messages follow from it.
+    pub fn identity(&self) -> u64 {
+        let flags = u64::from(self.class) << 1 | u64::from(self.relayed);
+        let words = [
+            u64::from(self.job) << 32 | u64::from(self.from),
+            u64::from(self.to) << 32 | u64::from(self.channel) << 16 | flags,
+        ];
+        mixed(u64::from(MESSAGE) + 1, &words)
+    }
+}
+
+fn mixed(seed: u64, words: &[u64]) -> u64 {
+    let all = words.iter();
+    all.fold(seed, |all, word| mix64(all ^ word))
+}
+
 impl Carried {
+    /// The queue pair that it shares with others of its channel.
+    pub const fn queue_pair(&self) -> QueuePair {
+        QueuePair {
+            job: self.job,
+            from: self.message.from,
+            to: self.message.to,
+            channel: self.message.channel,
+            class: self.message.class,
+            relayed: self.relayed,
+        }
+    }
+
     /// What distinguishes a message from all others, whatever the order of sending: its paths follow from
     /// it.
     // RNK-02
@@ -35,7 +77,6 @@ impl Carried {
             u64::from(id.index) << 32 | role << 1 | u64::from(self.relayed),
             id.part,
         ];
-        let seed = u64::from(MESSAGE);
-        words.into_iter().fold(seed, |all, word| mix64(all ^ word))
+        mixed(u64::from(MESSAGE), &words)
     }
 }

@@ -51,11 +51,11 @@ impl<C: Calendar> Partition<C> {
 
     pub(super) fn start_flow(&mut self, flow: Flow) {
         let hash = self.parameters.hash(&flow);
-        self.start_hashed(flow, hash);
+        self.start_hashed(flow, hash, None);
     }
 
-    /// Starts a flow whose identity has this hash.
-    pub(super) fn start_hashed(&mut self, flow: Flow, hash: u64) {
+    /// Starts a flow whose identity has this hash, on a queue pair of its own or on this one.
+    pub(super) fn start_hashed(&mut self, flow: Flow, hash: u64, pair: Option<u32>) {
         let now = self.core.now;
         let (src, dst) = self.parameters.endpoints(&flow, hash);
         let port = (src - self.graph.endpoints_of(flow.src).start) as u16;
@@ -90,7 +90,7 @@ impl<C: Calendar> Partition<C> {
             recording.flow_started(now, &flow, links);
         }
         let sink = &mut NodeSink::of(&mut self.core, node);
-        self.nics[node as usize].start(now, &start, sink);
+        self.nics[node as usize].start_on(now, &start, pair, sink);
     }
 
     /// Turns the flows that finished in this event into records.

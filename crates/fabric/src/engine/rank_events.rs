@@ -118,10 +118,12 @@ impl<C: Calendar> Partition<C> {
     }
 
     /// A message becomes a flow; the host that it goes to is told what it is.
-    // RNK-01, RNK-03
+    // RNK-01, RNK-03, RNK-15
     fn send_message(&mut self, node: u32, carried: Carried) {
         let Some(ranks) = &mut self.ranks else { return };
-        let hash = self.parameters.hash_of(carried.identity());
+        let shared = ranks.shared(node, &carried);
+        let identity = shared.map_or_else(|| carried.identity(), |(_, identity)| identity);
+        let hash = self.parameters.hash_of(identity);
         let (flow, carried) = ranks.flow(node, self.core.now, carried);
         let (here, there) = (self.places.of(flow.src).part, self.places.of(flow.dst).part);
         if here == there {
@@ -131,6 +133,6 @@ impl<C: Calendar> Partition<C> {
                 .messages
                 .push((flow.id, carried));
         }
-        self.start_hashed(flow, hash);
+        self.start_hashed(flow, hash, shared.map(|(pair, _)| pair));
     }
 }

@@ -7,7 +7,7 @@ use traffic::Flow;
 use traffic::operations::{Actions, Message, MessageId, Rank, Record, Triggers, explain};
 
 use super::Plan;
-use super::carried::{Carried, MESSAGE};
+use super::carried::{Carried, MESSAGE, QueuePair};
 use super::places::Places;
 use crate::record::{OperationRecord, RankRecord};
 use crate::workload::{Job, Jobs};
@@ -25,6 +25,8 @@ pub(super) enum News {
 /// The ranks of a partition.
 pub(super) struct Ranks {
     jobs: Jobs,
+    /// Jobs whose messages share queue pairs.
+    sharing: Vec<bool>,
     /// How many hosts the network has, and which of them this partition's are.
     hosts_in_all: u32,
     pub hosts: Vec<HostRanks>,
@@ -53,6 +55,8 @@ pub(super) struct HostRanks {
     pub scheduled: Vec<Time>,
     /// Messages that it has sent.
     sent: u32,
+    /// Queue pairs that several of its messages share, by their numbers at its NIC.
+    pairs: MixedMap<QueuePair, u32>,
 }
 
 /// A rank on its host.
@@ -200,9 +204,13 @@ impl Ranks {
             news: Vec::new(),
             scheduled: Vec::new(),
             sent: 0,
+            pairs: MixedMap::default(),
         };
         let mut ranks = Self {
             jobs: plan.jobs.clone(),
+            sharing: (plan.jobs.jobs.iter())
+                .map(|job| job.shares_queue_pairs(&plan.nic))
+                .collect(),
             hosts_in_all: plan.graph.hosts(),
             hosts: places.hosts(part).iter().map(host).collect(),
             coming: MixedMap::default(),
@@ -362,6 +370,19 @@ impl Ranks {
             self.going.insert(flow.id, (carried.job, from, id));
         }
         (flow, carried)
+    }
+
+    /// The number of the queue pair, at the NIC of a host, that a message shares with others, and what
+    /// distinguishes the queue pair; `None`: it opens a new one.
+    // RNK-15
+    pub fn shared(&mut self, node: u32, carried: &Carried) -> Option<(u32, u64)> {
+        if !self.sharing[carried.job as usize] {
+            return None;
+        }
+        let pair = carried.queue_pair();
+        let pairs = &mut self.hosts[node as usize].pairs;
+        let next = pairs.len() as u32;
+        Some((*pairs.entry(pair).or_insert(next), pair.identity()))
     }
 
     /// When the next rank acts of its own accord.

@@ -181,7 +181,7 @@ impl SchemeSpec {
         };
         match &self.control {
             Sending::Control(control) => complete(control).into(),
-            Sending::PerClass(controls) => {
+            Sending::PerClass(controls) | Sending::Paired(controls) => {
                 let controls: Vec<_> = controls.all().iter().map(complete).collect();
                 Sending::PerClass(PerClass::new(&controls))
             }
