@@ -31,7 +31,7 @@ COLUMNS = (
 that took and would take alone, and how long the sender had what it waited for before it sent."""
 
 STEPS = ("rank", "index", "kind", "peer", "bytes", "instance", "start_ps", "end_ps", "spent_ps")
-"""Columns of the path of a workload: operations, and the time of the whole that each accounts for."""
+"""Columns of the path of a workload: operations, and how much of the whole time is theirs."""
 
 _ALONE = ("nic_sending", "propagation", "serialisation")
 """Parts of a flow's time that it has alone in the network, too."""
@@ -91,11 +91,13 @@ def critical_path(run: Run, collective: dict[str, Any]) -> polars.DataFrame:
     while True:
         there = arrived.get(host, [])
         at = bisect_right(there, until, key=lambda row: row[5])
+        arrival = there[at - 1][5] if at else 0
         start = starts.get(host, begin)
-        had = max(there[at - 1][5], start) if at else start
+        if start > until:  # It passes a message on, and starts its own part later.
+            start = 0
         if path:
-            path[-1][-1] = until - had
-        if not at or (path and had == start):
+            path[-1][-1] = until - max(arrival, start)
+        if not at or (path and arrival <= start):
             break
         flow, src, dst, size, start, received, ideal = there[at - 1]
         path.append([flow, src, dst, size, start, received, received - start, ideal, 0])
@@ -148,7 +150,9 @@ def _ports(run: Run) -> polars.DataFrame:
     import polars as pl
 
     ends = [pl.col(end).cast(pl.String) for end in ("name", "peer_name")]
-    return run.ports.select("node", "port", pl.concat_str(ends, separator=" -> ").alias("port_name"))
+    return run.ports.select(
+        "node", "port", pl.concat_str(ends, separator=" -> ").alias("port_name")
+    )
 
 
 def shared(run: Run, sends: polars.DataFrame) -> polars.DataFrame:
@@ -182,7 +186,9 @@ def shared(run: Run, sends: polars.DataFrame) -> polars.DataFrame:
         .sort(["flow", "bytes", "port_name"], descending=[False, True, False])
     )
     return met.group_by("flow", maintain_order=True).agg(
-        port=pl.col("port_name").first(), others=pl.col("others").first(), bytes=pl.col("bytes").first()
+        port=pl.col("port_name").first(),
+        others=pl.col("others").first(),
+        bytes=pl.col("bytes").first(),
     )
 
 
@@ -200,7 +206,9 @@ def steps(run: Run, workload: str) -> polars.DataFrame:
     if not mine.height:
         raise RunError(f"{run.path}: no operation of a workload {workload} has ended")
     place = {key: at for at, key in enumerate(mine.select("rank", "index").iter_rows())}
-    last = mine.with_row_index("at").sort(["end_ps", "rank", "index"], descending=[True, False, False])
+    last = mine.with_row_index("at").sort(
+        ["end_ps", "rank", "index"], descending=[True, False, False]
+    )
     at: int | None = last["at"][0]
     until = last["end_ps"][0]
     path: list[tuple[Any, ...]] = []

@@ -26,6 +26,9 @@ pub struct Job {
     /// GPUs of a server, where a message to another rail of another server goes first, over the
     /// scale-up domain, to the GPU on the receiver's rail. // RNK-07
     pub relay: Option<u32>,
+    /// A message takes the port of its NIC's number, at both ends, of those that are equally near.
+    // RNK-16
+    pub by_rail: bool,
 }
 
 /// Whether flows can share queue pairs at such a NIC: transports keep nothing from message to message,

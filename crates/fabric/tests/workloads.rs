@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use dataplane::config::{PathChoice, Recovery};
+use dataplane::config::{Admission, IrnConfig, PathChoice, Recovery};
 use dataplane::units::{MS, NS, Rate, Time, US};
 use fabric::engine::{Simulation, Threads};
 use fabric::paths::{FrameSizes, Paths};
@@ -18,8 +18,8 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use traffic::collectives::bounds::least_bytes;
 use traffic::operations::{
-    Block, Collective, CollectiveKind, InMemory, Operation, Options, Receive, Send, SendEnd,
-    Source, Trigger, TriggerKind, Work, Workload,
+    Block, Collective, CollectiveKind, InMemory, Operation, Options, QueuePairs, Receive, Send,
+    SendEnd, Source, Trigger, TriggerKind, Work, Workload,
 };
 
 const FRAMES: FrameSizes = FrameSizes {
@@ -75,6 +75,7 @@ fn job(operations: Vec<Vec<Operation>>, options: Options) -> Job {
         start_ps: 0,
         number: 0,
         relay: None,
+        by_rail: false,
     }
 }
 
@@ -258,6 +259,108 @@ fn any_number_of_threads_gives_the_same() {
         let (many, keep) = run(&lanes, work());
         assert_eq!((many.digest, keep), (one.digest, kept), "lanes");
     }
+}
+
+/// The same work, with messages that share queue pairs or not.
+fn pairs(work: Job, queue_pairs: QueuePairs) -> Job {
+    let mut workload = Workload::clone(&work.workload);
+    workload.options.queue_pairs = queue_pairs;
+    Job {
+        workload: Arc::new(workload),
+        ..work
+    }
+}
+
+// RNK-15, NIC-52: also where packets are lost.
+#[test]
+fn queue_pairs_that_messages_share_give_the_same_on_any_number_of_threads() {
+    let mut digests = Vec::new();
+    for queue_pairs in [QueuePairs::PerChannel, QueuePairs::PerMessage] {
+        for recovery in [Recovery::GoBackN { timeout_ps: MS }, Recovery::Irn(IrnConfig::paper())] {
+            let mut setup = dcqcn(leaf_spine(4, 2, 4), (0..40).map(background).collect());
+            setup.nic.recovery = recovery;
+            setup.switch.mmu.buffer_bytes = 60_000;
+            setup.switch.mmu.admission = Admission::SharedPool;
+            setup.nic.ack_every = 4;
+            let work = || {
+                let ring = collective(CollectiveKind::AllReduce, 16, 640_000, "ring:channels=2");
+                let spread = collective(CollectiveKind::AllToAll, 16, 400_000, "direct");
+                let spread = Job { number: 1, ..spread };
+                vec![pairs(ring, queue_pairs), pairs(spread, queue_pairs)]
+            };
+            let (one, kept) = run(&setup, work());
+            assert!(one.counters.retransmissions > 0, "packets are lost");
+            assert_eq!((one.ending, kept.collectives.len()), (Ending::Drained, 2));
+            let threads = Threads {
+                asked: 2,
+                forced: true,
+            };
+            let (many, keep) = run_on(&setup, work(), threads);
+            assert_eq!((many.digest, keep), (one.digest, kept));
+            digests.push(one.digest);
+        }
+    }
+    digests.sort_unstable();
+    digests.dedup();
+    assert_eq!(digests.len(), 4, "it makes a difference");
+}
+
+// RNK-15: as those of one connection do.
+#[test]
+fn messages_of_a_queue_pair_take_one_path() {
+    let links = |queue_pairs| {
+        let setup = line_rate(leaf_spine(2, 8, 1), Vec::new());
+        let operations = vec![
+            (0..32).map(|_| send(1, 10_000, &[])).collect(),
+            (0..32).map(|_| receive(0, &[])).collect(),
+        ];
+        let work = pairs(job(operations, Options::default()), queue_pairs);
+        let (outcome, kept) = run(&setup, vec![work]);
+        let ups = (outcome.ports.iter())
+            .filter(|port| port.node == 2 && port.port >= 1 && port.tx_data_packets > 0);
+        // One after the other: the flow of each begins when the one before has sent everything.
+        let mut ends: Vec<Time> = kept.flows.iter().filter_map(|f| f.received_ps).collect();
+        ends.sort_unstable();
+        (ups.count(), *ends.first().expect("messages"))
+    };
+    let (shared, first) = links(QueuePairs::PerChannel);
+    let (own, together) = links(QueuePairs::PerMessage);
+    assert_eq!(shared, 1);
+    assert!(own > 4, "{own} of 8 links");
+    assert!(first * 4 < together, "{first} ps, {together} ps where all share the port");
+}
+
+// RNK-16
+#[test]
+fn channels_use_the_ports_of_their_rails() {
+    let TopologySpec::Servers(servers) = RAILS else {
+        unreachable!()
+    };
+    let setup = line_rate(
+        TopologySpec::Servers(Servers {
+            nic_ports: 2,
+            planes: 2,
+            ..servers
+        }),
+        Vec::new(),
+    );
+    // Rank r is the first GPU of server r: its ports 1 and 2 are those of the NIC.
+    let on = |by_rail| {
+        let ring = collective(CollectiveKind::AllReduce, 4, 800_000, "ring:channels=2");
+        let work = Job {
+            hosts: (0..4).map(|server| server * 4).collect(),
+            by_rail,
+            ..ring
+        };
+        let (outcome, _) = run(&setup, vec![work]);
+        let ports = outcome.ports.iter().filter(|port| port.node == 0);
+        let sent: Vec<u64> = ports.map(|port| port.tx_data_packets).collect();
+        sent
+    };
+    let by_rail = on(true);
+    assert_eq!(by_rail[0], 0, "nothing stays in the server");
+    assert_eq!(by_rail[1], by_rail[2]);
+    assert_ne!(on(false)[1], on(false)[2], "hashes are not even");
 }
 
 fn background(id: u32) -> traffic::Flow {
@@ -537,6 +640,7 @@ proptest! {
         bytes in 1u64..300_000,
         fabric in 0usize..3,
         acknowledged: bool,
+        shared: bool,
     ) {
         let topology = match fabric {
             0 => star(ranks),
@@ -551,12 +655,66 @@ proptest! {
                 ..work
             };
         }
-        let (outcome, kept) = run(&setup, vec![work]);
+        let queue_pairs = match shared {
+            true => QueuePairs::PerChannel,
+            false => QueuePairs::PerMessage,
+        };
+        let (outcome, kept) = run(&setup, vec![pairs(work, queue_pairs)]);
         prop_assert_eq!(outcome.ending, Ending::Drained);
         let least = least_bytes(kind, ranks, bytes).expect("a bound");
         // All ports of a host, both those of the NIC and of the scale-up domain, send at once at best.
         let gbps = if fabric == 2 { 900 } else { 100 };
         let bound_ps = least * 8_000 / gbps;
         prop_assert!(took(&kept) >= bound_ps, "{} ps, at least {bound_ps}", took(&kept));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    // RNK-01, RNK-12: what a collective must send, with headers and the time of the first packet of
+    // each round, and 1 % for ACKs that share the links.
+    #[test]
+    fn collectives_take_the_time_of_their_closed_forms(
+        kind in prop_oneof![
+            Just(CollectiveKind::AllReduce),
+            Just(CollectiveKind::AllGather),
+            Just(CollectiveKind::ReduceScatter),
+            Just(CollectiveKind::AllToAll),
+        ],
+        ranks in 2u32..13,
+        bytes in 1_000_000u64..4_000_000,
+        sprayed: bool,
+        queue_pairs in prop_oneof![Just(QueuePairs::PerChannel), Just(QueuePairs::PerMessage)],
+    ) {
+        let topology = if sprayed { leaf_spine(4, 4, 4) } else { star(ranks) };
+        let ranks = if sprayed { 16 } else { ranks };
+        let mut setup = network(topology);
+        if sprayed {
+            setup.switch.path = PathChoice::Packet;
+            setup.nic.recovery = Recovery::None;
+        }
+        let algorithm = if kind == CollectiveKind::AllToAll { "direct" } else { "ring" };
+        let work = pairs(collective(kind, ranks, bytes, algorithm), queue_pairs);
+        let (_, kept) = run(&setup, vec![work]);
+        let (n, rounds) = (u64::from(ranks), u64::from(ranks - 1));
+        // Ranks 0 and 1 are neighbours in any case, 3 and 4 are on different leaves.
+        let far = if sprayed { (3, 4) } else { (0, 1) };
+        let (least, most) = match kind {
+            CollectiveKind::AllToAll => {
+                let near = alone(&setup, 0, 1, (bytes / n) * rounds);
+                (near, near + alone(&setup, far.0, far.1, 1))
+            }
+            _ => {
+                let rounds = rounds * if kind == CollectiveKind::AllReduce { 2 } else { 1 };
+                (
+                    rounds * alone(&setup, 0, 1, bytes / n),
+                    rounds * alone(&setup, far.0, far.1, bytes.div_ceil(n)),
+                )
+            }
+        };
+        let took = took(&kept);
+        prop_assert!(took >= least, "{took} ps, at least {least}");
+        prop_assert!(took <= most + most / 100, "{took} ps, at most 1 % above {most}");
     }
 }

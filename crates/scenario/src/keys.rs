@@ -534,6 +534,11 @@ pub(crate) const WORKLOAD: &[Param] = &[
         .about(
             "Each message opens a new queue pair, or those of a channel between two ranks share one.",
         ),
+    Param::word("ports", &["hash", "rail"])
+        .default("\"hash\"", "RNK-16", "our choice")
+        .about(
+            "Of ports that are equally near a message takes one by a hash, or that of its NIC: channel c uses NIC c.",
+        ),
     Param::flag("pxn")
         .default("false", "RNK-07", "our choice")
         .about(

@@ -94,6 +94,8 @@ pub struct WorkloadSpec {
     pub stragglers: Stragglers,
     /// Which messages share a queue pair.
     pub queue_pairs: QueuePairs,
+    /// Ports follow from the NICs of messages.
+    pub by_rail: bool,
 }
 
 /// What reading workloads needs to know.
@@ -197,6 +199,7 @@ fn one(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Workload
     };
     Some(WorkloadSpec {
         name: text(values, "name")?,
+        by_rail: values.is("ports", "rail"),
         queue_pairs: match values.get("queue_pairs") {
             None => of_work,
             Some(_) if values.is("queue_pairs", "per-channel") => QueuePairs::PerChannel,
@@ -517,6 +520,7 @@ impl WorkloadSpec {
             start_ps: self.start_ps,
             number,
             relay: self.relay,
+            by_rail: self.by_rail,
         }
     }
 }

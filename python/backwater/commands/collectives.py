@@ -105,7 +105,9 @@ def _path_lines(run: Run, collective: dict[str, Any], slowest: bool, limit: int)
                 f"{bytes_text(there['bytes'])}"
             )
         lines.append(line)
-    return lines + (_link_lines(critical.links(run, sends), limit) if recorded else _unrecorded(run))
+    return lines + (
+        _link_lines(critical.links(run, sends), limit) if recorded else _unrecorded(run)
+    )
 
 
 def _link_lines(links: polars.DataFrame, limit: int) -> list[str]:

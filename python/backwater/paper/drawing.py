@@ -67,6 +67,8 @@ _NAMES = {
     "buffer-course": "buffer occupancy of a switch",
     "summary": "number",
     "blame": "time of flows",
+    "collective": "time of a collective",
+    "bus-bandwidth": "bus bandwidth",
 }
 _LEGEND_ENTRIES = 15
 _PALETTE = ("#d55e00", "#0072b2", "#009e73", "#b5578f", "#c98a00", "#3c4650", "#56b4e9", "#8c564b")

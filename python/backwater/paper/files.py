@@ -325,6 +325,8 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "sent": (Dimension.SHARE, _PORTS | {"frames"}),
     "buffer-course": (Dimension.SIZE, {"tiers", "nodes", "window"}),
     "blame": (Dimension.TIME, _FLOWS | {"part", "slowest"}),
+    "collective": (Dimension.TIME, {"traffic"}),
+    "bus-bandwidth": (Dimension.RATE, {"traffic"}),
 }
 """What can be looked at, its dimension, and how it can be narrowed down."""
 

@@ -425,6 +425,18 @@ def _wire(source: Source, run: Run) -> Samples:
     return Samples(np.array([float(sent["tx_bytes"].sum()) / payload] if payload else []))
 
 
+def _collectives(source: Source, run: Run) -> Samples:
+    """Read how long collectives took, or their bus bandwidths; those that have ended."""
+    import polars as pl
+
+    table = run.collectives
+    if source.traffic:
+        table = table.filter(pl.col("workload").cast(pl.String).is_in(source.traffic))
+    if source.of == "bus-bandwidth":
+        return Samples(table["bus_bps"].drop_nulls().to_numpy())
+    return Samples((table["end_ps"] - table["start_ps"]).to_numpy().astype(float))
+
+
 def _summary(source: Source, run: Run) -> Samples:
     found: Any = run.summary
     for part in source.key.split("."):
@@ -476,6 +488,8 @@ _READERS: dict[str, Callable[[Source, Run], Samples | Lines]] = {
     "sent": _by_role,
     "buffer-course": _by_role,
     "blame": _flows,
+    "collective": _collectives,
+    "bus-bandwidth": _collectives,
 }
 
 

@@ -1,6 +1,8 @@
 //! Queue pairs that messages share.
 
 use super::*;
+use crate::sets::DctcpSets;
+use dataplane::transport::ndp::NdpConfig;
 
 fn shared(config: NicConfig) -> NicConfig {
     NicConfig {
@@ -113,9 +115,19 @@ fn a_message_that_lost_packets_does_not_hold_up_the_next() {
 // NIC-53
 #[test]
 fn transports_of_receivers_have_nothing_to_share() {
-    use dataplane::transport::homa::HomaConfig;
-    let homa = Sending::Transport(TransportConfig::Homa(HomaConfig::default()));
-    assert_eq!(homa.paired(), None);
+    let ndp = Sending::Transport(TransportConfig::Ndp(NdpConfig {
+        window: None,
+        timeout_ps: MS,
+        trim: TrimConfig {
+            packets: 8,
+            header_bytes: 64,
+            control_bytes: 8000,
+            weight: 10,
+            either: true,
+            returns: true,
+        },
+    }));
+    assert_eq!(ndp.paired(), None);
     let line = Sending::Control(ControlConfig::LineRate(LineRateConfig));
     assert!(matches!(line.paired(), Some(Sending::Paired(_))));
 }

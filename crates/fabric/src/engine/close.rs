@@ -5,6 +5,7 @@ use kernel::digest::Digest;
 use traffic::Flow;
 
 use super::Simulation;
+use super::flow_state::Ends;
 use super::network::Network;
 use crate::record::{Counters, Ending, FlowRecord, Outcome, Recorder, ThreadUse};
 
@@ -68,12 +69,12 @@ impl<C: Calendar> Network<C> {
     fn unfinished(&mut self) -> Vec<FlowRecord> {
         let mut records = Vec::new();
         for part in &mut self.parts {
-            let flows: Vec<(Flow, u64)> = part.flows.live.iter().copied().collect();
+            let flows: Vec<(Flow, Ends)> = part.flows.live.iter().copied().collect();
             let parameters = &mut part.parameters;
             records.extend(
                 flows
                     .into_iter()
-                    .map(|(flow, hash)| parameters.record(flow, hash)),
+                    .map(|(flow, ends)| parameters.record(flow, ends)),
             );
         }
         records.sort_unstable_by_key(|record| record.flow.id);

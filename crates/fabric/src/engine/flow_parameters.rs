@@ -8,12 +8,35 @@ use dataplane::units::{Rate, Time};
 use kernel::random::mix64;
 use traffic::Flow;
 
+use super::flow_state::Ends;
 use super::{Clock, Plan};
 use crate::ns3::{Baselines, SourcePorts};
 use crate::paths::{FrameSizes, Paths};
 use crate::record::FlowRecord;
 use crate::routing::PathCounts;
 use crate::topology::Graph;
+
+/// What says which way a flow goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    /// Hash of its identity.
+    pub hash: u64,
+    /// Its queue pair at its NIC, where it shares one.
+    pub pair: Option<u32>,
+    /// Which of the ports it takes, at both ends; `None`: by its hash. // RNK-16
+    pub rail: Option<u16>,
+}
+
+impl Way {
+    /// Of a flow with nothing but a hash.
+    pub const fn of(hash: u64) -> Self {
+        Self {
+            hash,
+            pair: None,
+            rail: None,
+        }
+    }
+}
 
 /// All that a flow's parameters are computed from.
 pub(super) struct FlowParameters {
@@ -86,10 +109,11 @@ impl FlowParameters {
 
     /// Ports of the two hosts that a flow uses; hosts with several spread their flows over them.
     // ENG-11
-    pub fn endpoints(&mut self, flow: &Flow, hash: u64) -> (u32, u32) {
-        let nth = |salt: u64, of: usize| match of {
-            1 => 0,
-            _ => (mix64(hash ^ salt) % of as u64) as usize,
+    pub fn endpoints(&mut self, flow: &Flow, way: &Way) -> Ends {
+        let nth = |salt: u64, of: usize| match (of, way.rail) {
+            (1, _) => 0,
+            (_, Some(rail)) => usize::from(rail) % of,
+            _ => (mix64(way.hash ^ salt) % of as u64) as usize,
         };
         let ports = |host| self.graph.endpoints_of(host);
         let (from, to) = (ports(flow.src), ports(flow.dst));
@@ -114,6 +138,12 @@ impl FlowParameters {
         senders.dedup();
         let src = senders[nth(1, senders.len())];
         pairs.retain(|pair| pair.1 == src);
+        // RNK-16: the port of the same place at the receiver, if it is as near.
+        let place = src - self.graph.endpoints_of(flow.src).start;
+        let same = self.graph.endpoints_of(flow.dst).start + place;
+        if way.rail.is_some() && pairs.iter().any(|pair| pair.2 == same) {
+            return (src, same);
+        }
         (src, pairs[nth(2, pairs.len())].2)
     }
 
@@ -149,8 +179,7 @@ impl FlowParameters {
     }
 
     /// The record of a flow that has not finished yet.
-    pub fn record(&mut self, flow: Flow, hash: u64) -> FlowRecord {
-        let (src, dst) = self.endpoints(&flow, hash);
+    pub fn record(&mut self, flow: Flow, (src, dst): Ends) -> FlowRecord {
         let frames = FrameSizes::of(&self.nic);
         FlowRecord {
             flow,

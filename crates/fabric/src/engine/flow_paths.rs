@@ -6,6 +6,7 @@ use kernel::Wheel;
 use kernel::calendar::Calendar;
 use traffic::Flow;
 
+use super::flow_parameters::Way;
 use super::partition::Partition;
 use super::{Plan, Simulation, Threads};
 
@@ -50,7 +51,7 @@ impl<C: Calendar> Partition<C> {
     /// The port by which a flow leaves its host, a packet of it, and its source.
     fn first_packet(&mut self, flow: &Flow) -> ((u32, u16), Packet, u32) {
         let hash = self.parameters.hash(flow);
-        let (src, dst) = self.parameters.endpoints(flow, hash);
+        let (src, dst) = self.parameters.endpoints(flow, &Way::of(hash));
         let mut packet = Packet::new(Kind::Data, 0, 0);
         packet.dst = dst;
         packet.hash = self.parameters.packet_hash(flow, hash);

@@ -37,26 +37,29 @@ impl FlowState {
     }
 }
 
-/// Flows that have started and not finished, each with the hash of its identity; a finished one
-/// leaves its place to the next.
+/// The endpoints of a flow: the port of its sender, and that of its receiver.
+pub(super) type Ends = (u32, u32);
+
+/// Flows that have started and not finished, each with its endpoints; a finished one leaves its place
+/// to the next.
 #[derive(Debug, Default)]
 pub(super) struct LiveFlows {
-    flows: Vec<Option<(Flow, u64)>>,
+    flows: Vec<Option<(Flow, Ends)>>,
     free: Vec<u32>,
 }
 
 impl LiveFlows {
-    pub fn insert(&mut self, flow: Flow, hash: u64) -> u32 {
+    pub fn insert(&mut self, flow: Flow, ends: Ends) -> u32 {
         if let Some(at) = self.free.pop() {
-            self.flows[at as usize] = Some((flow, hash));
+            self.flows[at as usize] = Some((flow, ends));
             at
         } else {
-            self.flows.push(Some((flow, hash)));
+            self.flows.push(Some((flow, ends)));
             self.flows.len() as u32 - 1
         }
     }
 
-    pub fn remove(&mut self, at: u32) -> Option<(Flow, u64)> {
+    pub fn remove(&mut self, at: u32) -> Option<(Flow, Ends)> {
         let flow = self.flows[at as usize].take();
         self.free.extend(flow.map(|_| at));
         flow
@@ -68,7 +71,7 @@ impl LiveFlows {
     }
 
     /// All of them, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = &(Flow, u64)> {
+    pub fn iter(&self) -> impl Iterator<Item = &(Flow, Ends)> {
         self.flows.iter().flatten()
     }
 

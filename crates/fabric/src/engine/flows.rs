@@ -5,6 +5,7 @@ use dataplane::nic::{FlowEnd, FlowStart};
 use kernel::calendar::{Calendar, Event, phase};
 use traffic::Flow;
 
+use super::flow_parameters::Way;
 use super::node::NodeSink;
 use super::partition::Partition;
 use crate::record::{FlowRecord, Violation};
@@ -51,13 +52,13 @@ impl<C: Calendar> Partition<C> {
 
     pub(super) fn start_flow(&mut self, flow: Flow) {
         let hash = self.parameters.hash(&flow);
-        self.start_hashed(flow, hash, None);
+        self.start_on(flow, &Way::of(hash));
     }
 
-    /// Starts a flow whose identity has this hash, on a queue pair of its own or on this one.
-    pub(super) fn start_hashed(&mut self, flow: Flow, hash: u64, pair: Option<u32>) {
-        let now = self.core.now;
-        let (src, dst) = self.parameters.endpoints(&flow, hash);
+    /// Starts a flow on its way.
+    pub(super) fn start_on(&mut self, flow: Flow, way: &Way) {
+        let (now, hash) = (self.core.now, way.hash);
+        let (src, dst) = self.parameters.endpoints(&flow, way);
         let port = (src - self.graph.endpoints_of(flow.src).start) as u16;
         let node = self.places.of(flow.src).at;
         let first = self.core.nodes[node as usize].base;
@@ -65,7 +66,7 @@ impl<C: Calendar> Partition<C> {
         let (base_rtt_ps, bdp_bytes) = self.parameters.baseline(src, dst, rate);
         let start = FlowStart {
             flow: flow.id,
-            cookie: self.flows.live.insert(flow, hash),
+            cookie: self.flows.live.insert(flow, (src, dst)),
             port,
             src,
             dst,
@@ -90,19 +91,19 @@ impl<C: Calendar> Partition<C> {
             recording.flow_started(now, &flow, links);
         }
         let sink = &mut NodeSink::of(&mut self.core, node);
-        self.nics[node as usize].start_on(now, &start, pair, sink);
+        self.nics[node as usize].start_on(now, &start, way.pair, sink);
     }
 
     /// Turns the flows that finished in this event into records.
     pub(super) fn note_ends(&mut self) {
         let ends = std::mem::take(&mut self.core.ends);
         for end in &ends {
-            let Some((flow, hash)) = self.flows.live.remove(end.cookie) else {
+            let Some((flow, ends)) = self.flows.live.remove(end.cookie) else {
                 continue;
             };
             self.flows.done += 1;
             self.flows.finished_bytes += flow.bytes;
-            let mut record = self.parameters.record(flow, hash);
+            let mut record = self.parameters.record(flow, ends);
             record.received_ps = Some(end.received_ps);
             record.acked_ps = Some(end.acked_ps);
             record.retransmitted = end.retransmitted;

@@ -11,6 +11,7 @@ use kernel::calendar::{Calendar, Event, phase};
 use traffic::Flow;
 
 use super::carried::Carried;
+use super::flow_parameters::Way;
 use super::partition::Partition;
 use super::ranks::News;
 
@@ -118,12 +119,16 @@ impl<C: Calendar> Partition<C> {
     }
 
     /// A message becomes a flow; the host that it goes to is told what it is.
-    // RNK-01, RNK-03, RNK-15
+    // RNK-01, RNK-03, RNK-15, RNK-16
     fn send_message(&mut self, node: u32, carried: Carried) {
         let Some(ranks) = &mut self.ranks else { return };
         let shared = ranks.shared(node, &carried);
         let identity = shared.map_or_else(|| carried.identity(), |(_, identity)| identity);
-        let hash = self.parameters.hash_of(identity);
+        let way = Way {
+            hash: self.parameters.hash_of(identity),
+            pair: shared.map(|(pair, _)| pair),
+            rail: ranks.rail(&carried),
+        };
         let (flow, carried) = ranks.flow(node, self.core.now, carried);
         let (here, there) = (self.places.of(flow.src).part, self.places.of(flow.dst).part);
         if here == there {
@@ -133,6 +138,6 @@ impl<C: Calendar> Partition<C> {
                 .messages
                 .push((flow.id, carried));
         }
-        self.start_hashed(flow, hash, shared.map(|(pair, _)| pair));
+        self.start_on(flow, &way);
     }
 }

@@ -385,6 +385,13 @@ impl Ranks {
         Some((*pairs.entry(pair).or_insert(next), pair.identity()))
     }
 
+    /// Which of the ports a message takes, where that follows from its NIC.
+    // RNK-16
+    pub fn rail(&self, carried: &Carried) -> Option<u16> {
+        let by_rail = self.jobs.jobs[carried.job as usize].by_rail;
+        by_rail.then_some(carried.message.nic)
+    }
+
     /// When the next rank acts of its own accord.
     pub fn next_ps(&self) -> Option<Time> {
         let scheduled = self.hosts.iter().flat_map(|host| &host.scheduled);
