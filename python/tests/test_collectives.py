@@ -84,6 +84,84 @@ def test_the_critical_path_leads_from_a_start_to_the_end(step: Path, command: Ba
     assert f"Its critical path has {path.height} sends" in shown.stdout
 
 
+def test_the_critical_path_of_a_workload_covers_all_of_its_time(
+    step: Path, command: Backwater
+) -> None:
+    run = backwater.load(step / "out")
+    assert isinstance(run, backwater.Run)
+    steps = critical.steps(run, "reduce")
+    [work] = run.summary["workloads"]
+    assert steps["spent_ps"].sum() == work["took_ps"]
+    # The straggler computes, and all wait for it, both times.
+    assert steps["kind"].to_list() == ["calc", "all-reduce"] * 2
+    assert steps.filter(kind="calc")["spent_ps"].to_list() == [70e6, 70e6]
+    assert set(steps.filter(kind="calc")["rank"]) == {2}
+    shown = command("collectives", "out", "--instance", "0", cwd=step)
+    assert shown.returncode == 0, shown.stderr
+    assert "The critical path of workload reduce has 4 operations" in shown.stdout
+    assert "calc 140 µs" in shown.stdout
+    assert "backwater collectives out --record" in shown.stdout
+    for words, says in [
+        (("--workload", "other"), "there is no workload other"),
+        (("--instance", "7"), "no collective with the number 7"),
+    ]:
+        wrong = command("collectives", "out", *words, cwd=step)
+        assert wrong.returncode != 0
+        assert says in wrong.stderr
+
+
+TREE = """\
+name = "crossing"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+link = { rate = "100Gbps", delay = "1us" }
+
+[[workload]]
+name = "job"
+collective = "all-to-all"
+size = "8MB"
+
+[scheme]
+preset = "line-rate"
+"""
+
+
+def test_links_that_made_a_collective_late_are_named(tmp_path: Path, command: Backwater) -> None:
+    (tmp_path / "tree.toml").write_text(TREE, encoding="utf-8")
+    done = command("run", "tree.toml", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    shown = command("collectives", "out", "--record", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "with the same digest" in shown.stderr
+    run = backwater.load(tmp_path / "out-blame")
+    assert isinstance(run, backwater.Run)
+    slowest = critical.slowest(run)
+    assert slowest is not None
+    sends = critical.critical_path(run, slowest)
+    links = critical.links(run, sends)
+    # All that a message took beyond what it takes alone is in the table, but for what its own
+    # packets do to each other.
+    late = (sends["took_ps"] - sends["ideal_ps"]).sum()
+    assert 0 < late <= links["late_ps"].sum()
+    assert (links["late_ps"] == links["late_ps"].sort(descending=True)).all()
+    # Eight hosts have two links between the leaves: some of them are where time was lost.
+    assert links["port"].str.contains("leaf. -> spine|spine. -> leaf").any()
+    row = links.row(0, named=True)
+    assert f"{row['port']}: " in shown.stdout
+    [shared] = critical.shared(run, sends.tail(1)).to_dicts()
+    assert shared["flow"] == sends["flow"][-1]
+    assert shared["others"] >= 1
+    assert " was shared with " in shown.stdout
+    # Without the account nothing is claimed.
+    plain = backwater.load(tmp_path / "out")
+    assert isinstance(plain, backwater.Run)
+    with pytest.raises(backwater.RunError, match="was not recorded"):
+        critical.links(plain, sends)
+
+
 def test_comparisons_have_rows_of_workloads(step: Path, command: Backwater) -> None:
     words = ("compare", "step.toml", "--schemes", "dcqcn,hpcc", "-o", "both")
     done = command(*words, cwd=step)

@@ -434,6 +434,19 @@ def test_a_system_layer_is_read() -> None:
     assert "s.json:2:6" in said
 
 
+def test_keys_of_models_that_are_not_imported_are_told_apart_from_those_that_only_print() -> None:
+    findings = Findings()
+    changed = SYSTEM | {"model-shared-bus": 1, "g": 0, "trace-enabled": 1}
+    astra.system_of("s.json", json.dumps(changed), findings)
+    [told] = findings.warnings()
+    assert "s.json: model-shared-bus: no effect here" in told["text"]
+    findings = Findings()
+    astra.system_of("s.json", json.dumps(SYSTEM | {"preferred-dataset-splits": 4}), findings)
+    [told] = findings.warnings()
+    assert "scheduling-policy LIFO: no effect here" in told["text"]
+    assert "the 4 chunks of a collective" in told["text"]
+
+
 NETWORK = "topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.5 ]\n"
 
 

@@ -64,6 +64,33 @@ fn a_workload_needs_no_traffic_and_is_read_back() {
     assert!(text.contains("neither traffic nor a workload"), "{text}");
 }
 
+// RNK-15, RNK-16, NIC-53
+#[test]
+fn queue_pairs_and_ports_are_read_and_what_has_no_effect_is_told() {
+    use traffic::operations::QueuePairs;
+    let read = |line: &str| parse(&with(line)).unwrap_or_else(|e| panic!("{e}"));
+    let plain = read("");
+    let job = plain.spec.workloads[0].job(0);
+    assert_eq!(job.workload.options.queue_pairs, QueuePairs::PerMessage);
+    assert!(!job.by_rail);
+    let shared = read("queue_pairs = \"per-channel\"\nports = \"rail\"");
+    let job = shared.spec.workloads[0].job(0);
+    assert_eq!(job.workload.options.queue_pairs, QueuePairs::PerChannel);
+    assert!(job.by_rail);
+    assert!(job.shares_queue_pairs(&shared.build().unwrap().plan.nic));
+    let told = |scenario: &Scenario| {
+        let mut told = scenario.warnings.iter().map(ToString::to_string);
+        told.any(|text| text.contains("are to share queue pairs, which has no effect"))
+    };
+    assert!(!told(&shared));
+    let text = with("queue_pairs = \"per-channel\"").replace("dcqcn", "homa");
+    let homa = parse(&text).unwrap_or_else(|e| panic!("{e}"));
+    assert!(told(&homa), "{:?}", homa.warnings);
+    assert!(homa.warnings.iter().any(|w| w.to_string().contains("step.toml:15:")));
+    assert!(!homa.spec.workloads[0].job(0).shares_queue_pairs(&homa.build().unwrap().plan.nic));
+    refused("ports = \"side\"", &["\"hash\"", "\"rail\""]);
+}
+
 // RNK-14
 #[test]
 fn ranks_are_placed_in_a_row_rack_by_rack_by_chance_or_as_listed() {

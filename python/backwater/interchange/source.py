@@ -260,13 +260,20 @@ class Words:
 def read_text(path: Path, findings: Findings, what: str, limit: int = MAX_BYTES) -> str:
     """Read a whole text file, or say why that cannot be done."""
     try:
-        if path.stat().st_size > limit:
-            findings.fail(f"{path} is larger than {limit >> 20} MiB, which is no {what}")
-        return path.read_bytes().decode("utf-8")
-    except OSError as error:
-        findings.fail(f"cannot read the {what} {path}: {error.strerror}")
+        return read_bytes(path, findings, what, limit).decode("utf-8")
     except UnicodeDecodeError as error:
         findings.fail(f"the {what} {path} is not text: byte {error.start} is wrong")
+    raise AssertionError  # `fail` has raised
+
+
+def read_bytes(path: Path, findings: Findings, what: str, limit: int = MAX_BYTES) -> bytes:
+    """Read a whole file, or say why that cannot be done."""
+    try:
+        if path.stat().st_size > limit:
+            findings.fail(f"{path} is larger than {limit >> 20} MiB, which is no {what}")
+        return path.read_bytes()
+    except OSError as error:
+        findings.fail(f"cannot read the {what} {path}: {error.strerror}")
     except ValueError as error:
         findings.fail(f"cannot read the {what} {path!s}: {error}")
     raise AssertionError  # `fail` has raised

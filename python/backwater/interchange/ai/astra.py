@@ -19,14 +19,13 @@ _WITH_WINDOW = ("direct", "oneDirect")
 _BLOCKS = ("Ring", "Switch", "FullyConnected")
 _GIB = 2**30
 
+_PRINTED = ("boost-mode", "trace-enabled", "track-local-mem", "local-mem-trace-filename")
+"""Keys that concern what ASTRA-sim prints, or how fast it runs."""
+
 _NO_EFFECT = (
-    "boost-mode",
-    "trace-enabled",
-    "track-local-mem",
     "model-shared-bus",
     "local-reduction-delay",
     "local-mem-latency",
-    "local-mem-trace-filename",
     "remote-mem-bw",
     "remote-mem-latency",
     "inter-dimension-scheduling",
@@ -36,7 +35,7 @@ _NO_EFFECT = (
     "g",
     "G",
 )
-"""Keys that concern what ASTRA-sim prints, or its own models of memory and buses."""
+"""Keys of its models of memory and buses, which are not imported."""
 
 
 @dataclass(slots=True)
@@ -82,6 +81,11 @@ def system_of(name: str, text: str, findings: Findings) -> System:
     system.endpoint_delay_ns = found.whole("endpoint-delay", 0, 10**9, 0)
     system.active_chunks = found.whole("active-chunks-per-dimension", 1, 1 << 16, 1)
     system.splits = found.whole("preferred-dataset-splits", 1, 1 << 16, 1)
+    if system.policy != "FIFO" and system.splits > 1 and "scheduling-policy" in found.table:
+        findings.warning(
+            f"{name}: scheduling-policy {system.policy}: no effect here",
+            f"the {system.splits} chunks of a collective have the same size, and go in their order",
+        )
     for collective in COLLECTIVES:
         key = f"{collective}-implementation"
         if listed := found.words(key):
@@ -175,8 +179,13 @@ class _Keys:
         return listed
 
     def rest(self) -> None:
-        """Warn of keys that nobody reads."""
-        known = sorted(self.read | set(_NO_EFFECT))
+        """Warn of keys that nobody reads, and of those whose model is not imported."""
+        known = sorted(self.read | set(_NO_EFFECT) | set(_PRINTED))
+        if idle := [key for key in _NO_EFFECT if self.table.get(key)]:
+            self.findings.warning(
+                f"{self.name}: {', '.join(idle)}: no effect here",
+                "times of memory, buses and reductions are not imported",
+            )
         for key in self.table:
             if key not in known:
                 guess = nearest(key, known)

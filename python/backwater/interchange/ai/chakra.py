@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from backwater.interchange.ai import chakra_schema
-from backwater.interchange.source import MAX_BYTES, Findings, shown
+from backwater.interchange.source import MAX_BYTES, Findings, read_bytes, shown
 
 _GZIP = b"\x1f\x8b"
 _FILE = re.compile(r"(?P<prefix>.*)\.(?P<rank>\d{1,9})\.et(?:\.gz)?", re.DOTALL)
@@ -150,14 +150,7 @@ def find(path: Path, findings: Findings) -> list[Path]:
 
 def read(path: Path, findings: Findings) -> Trace:
     """Read the trace of one rank."""
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            findings.fail(f"{path} is larger than {MAX_BYTES >> 20} MiB")
-        data = path.read_bytes()
-    except OSError as error:
-        findings.fail(f"cannot read the trace {path}: {error.strerror}")
-        raise AssertionError from error  # `fail` has raised
-    return parse(str(path), data, findings)
+    return parse(str(path), read_bytes(path, findings, "trace"), findings)
 
 
 def parse(name: str, data: bytes, findings: Findings) -> Trace:

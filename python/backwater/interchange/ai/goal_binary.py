@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from backwater.interchange.ai.goal import ANY, MAX_RANKS, Kind, Operation, Rank, Schedule
-from backwater.interchange.source import MAX_BYTES, Findings
+from backwater.interchange.source import Findings, read_bytes
 
 MAGIC = 4223
 _CONSUMED = 2342
@@ -39,14 +39,7 @@ def is_binary(path: Path) -> bool:
 
 def read_binary_file(path: Path, findings: Findings) -> Schedule:
     """Read a binary schedule."""
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            findings.fail(f"{path} is larger than {MAX_BYTES >> 20} MiB")
-        data = path.read_bytes()
-    except OSError as error:
-        findings.fail(f"cannot read the GOAL schedule {path}: {error.strerror}")
-        raise AssertionError from error  # `fail` has raised
-    return parse(str(path), data, findings)
+    return parse(str(path), read_bytes(path, findings, "GOAL schedule"), findings)
 
 
 def parse(name: str, data: bytes, findings: Findings) -> Schedule:
