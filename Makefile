@@ -26,7 +26,7 @@ WHEELS := $(WHEEL_VENV)/.wheels
 # Rust's libraries for a target come with: rustup target add TARGET
 WHEEL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
 
-.PHONY: help setup build demo test test-rust test-python lint format docs wheels test-wheel tables figures fast bench bench-against bench-guided bench-quick bench-instructions \
+.PHONY: help setup build demo test test-rust test-python lint format docs wheels test-wheel tables figures fast bench bench-against bench-guided bench-quick bench-collectives bench-instructions \
 	bench-micro test-digests clean
 
 help: ## List the targets
@@ -124,6 +124,9 @@ bench-quick: $(DEPENDENCIES) ## The same for 128 hosts only, once
 
 bench-instructions: $(DEPENDENCIES) ## Count instructions per packet-hop (callgrind), against the recorded ones
 	$(BIN)/python benches/instructions.py
+
+bench-collectives: $(DEPENDENCIES) ## Packet-hops per second of collectives beside plain flows of the same volume, 1 and 2 threads (out/bench)
+	$(BIN)/python benches/collectives.py --threads 2 -o out/bench
 
 bench-micro: ## Cost of calendar, buffer, queues and schedules, each alone
 	cargo run --release --locked -p backwater-kernel --example calendar_bench

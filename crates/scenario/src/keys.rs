@@ -503,6 +503,10 @@ pub(crate) const WORKLOAD: &[Param] = &[
         .default("\"0us\"", "RNK-13", "our choice")
         .about("Each rank computes for this long before each of them.")
         .unless("file", "the file has all operations"),
+    Param::new("latency", INSTANT)
+        .default("\"0us\"", "OPS-17", "our choice")
+        .about("How long each message waits at its host before it is sent.")
+        .unless("file", "the file has all operations"),
     Param::count("ranks", 2, MAX_HOSTS)
         .absent("one for each host, as many as `placement` lists, or those of the file")
         .about("How many ranks.")

@@ -41,6 +41,8 @@ pub struct CollectiveSpec {
     pub repeats: u32,
     /// Each rank computes for this long before each, ps.
     pub compute_ps: Time,
+    /// Each message waits for this long before it is sent, ps.
+    pub latency_ps: Time,
     /// Traffic class of the messages.
     pub class: u8,
     /// When a send ends.
@@ -234,6 +236,7 @@ fn collective(s: &Section<'_>, values: &Values) -> Option<CollectiveSpec> {
         bytes: bytes.unwrap_or(0),
         repeats: values.count("repeats") as u32,
         compute_ps: values.time("compute"),
+        latency_ps: values.time("latency"),
         class: values.count("class") as u8,
         send_end: match values.word("send_end") {
             "eager" => SendEnd::Eager,
@@ -454,6 +457,7 @@ impl CollectiveSpec {
             bytes: self.bytes,
             algorithm: self.algorithm.as_deref().map(Into::into),
             class: self.class,
+            latency_ps: self.latency_ps,
             ..Collective::default()
         }
     }
