@@ -499,7 +499,7 @@ fn places(root: &Table) -> BTreeMap<String, At> {
                     collect(&child(&e.key), &e.node, places);
                 }
             }
-            Value::Array(items) if path == "traffic" => {
+            Value::Array(items) if ["traffic", "workload"].contains(&path) => {
                 for (i, item) in items.iter().enumerate() {
                     places.insert(child(&i.to_string()), item.at.clone());
                     collect(&child(&i.to_string()), item, places);
