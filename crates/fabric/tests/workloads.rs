@@ -276,7 +276,10 @@ fn pairs(work: Job, queue_pairs: QueuePairs) -> Job {
 fn queue_pairs_that_messages_share_give_the_same_on_any_number_of_threads() {
     let mut digests = Vec::new();
     for queue_pairs in [QueuePairs::PerChannel, QueuePairs::PerMessage] {
-        for recovery in [Recovery::GoBackN { timeout_ps: MS }, Recovery::Irn(IrnConfig::paper())] {
+        for recovery in [
+            Recovery::GoBackN { timeout_ps: MS },
+            Recovery::Irn(IrnConfig::paper()),
+        ] {
             let mut setup = dcqcn(leaf_spine(4, 2, 4), (0..40).map(background).collect());
             setup.nic.recovery = recovery;
             setup.switch.mmu.buffer_bytes = 60_000;
@@ -285,7 +288,10 @@ fn queue_pairs_that_messages_share_give_the_same_on_any_number_of_threads() {
             let work = || {
                 let ring = collective(CollectiveKind::AllReduce, 16, 640_000, "ring:channels=2");
                 let spread = collective(CollectiveKind::AllToAll, 16, 400_000, "direct");
-                let spread = Job { number: 1, ..spread };
+                let spread = Job {
+                    number: 1,
+                    ..spread
+                };
                 vec![pairs(ring, queue_pairs), pairs(spread, queue_pairs)]
             };
             let (one, kept) = run(&setup, work());
@@ -327,7 +333,10 @@ fn messages_of_a_queue_pair_take_one_path() {
     let (own, together) = links(QueuePairs::PerMessage);
     assert_eq!(shared, 1);
     assert!(own > 4, "{own} of 8 links");
-    assert!(first * 4 < together, "{first} ps, {together} ps where all share the port");
+    assert!(
+        first * 4 < together,
+        "{first} ps, {together} ps where all share the port"
+    );
 }
 
 // RNK-16

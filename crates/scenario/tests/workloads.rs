@@ -73,6 +73,12 @@ fn queue_pairs_and_ports_are_read_and_what_has_no_effect_is_told() {
     let job = plain.spec.workloads[0].job(0);
     assert_eq!(job.workload.options.queue_pairs, QueuePairs::PerMessage);
     assert!(!job.by_rail);
+    let late = read("latency = \"2us\"").spec.workloads[0].job(0);
+    let block = late.source.read(0, 0).unwrap();
+    let traffic::operations::Work::Collective(reduce) = &block.operations[1].work else {
+        panic!("{:?}", block.operations)
+    };
+    assert_eq!(reduce.latency_ps, 2_000_000);
     let shared = read("queue_pairs = \"per-channel\"\nports = \"rail\"");
     let job = shared.spec.workloads[0].job(0);
     assert_eq!(job.workload.options.queue_pairs, QueuePairs::PerChannel);
@@ -86,9 +92,14 @@ fn queue_pairs_and_ports_are_read_and_what_has_no_effect_is_told() {
     let text = with("queue_pairs = \"per-channel\"").replace("dcqcn", "homa");
     let homa = parse(&text).unwrap_or_else(|e| panic!("{e}"));
     assert!(told(&homa), "{:?}", homa.warnings);
-    assert!(homa.warnings.iter().any(|w| w.to_string().contains("step.toml:15:")));
-    assert!(!homa.spec.workloads[0].job(0).shares_queue_pairs(&homa.build().unwrap().plan.nic));
-    refused("ports = \"side\"", &["\"hash\"", "\"rail\""]);
+    let told: Vec<String> = homa.warnings.iter().map(ToString::to_string).collect();
+    assert!(told.join("\n").contains("step.toml:15:"), "{told:#?}");
+    assert!(
+        !homa.spec.workloads[0]
+            .job(0)
+            .shares_queue_pairs(&homa.build().unwrap().plan.nic)
+    );
+    refused("ports = \"side\"", &["there are: hash, rail"]);
 }
 
 // RNK-14

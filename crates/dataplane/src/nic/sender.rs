@@ -58,8 +58,7 @@ fn may_send<C: Chosen>(
     beside: Beside,
     now: Time,
 ) -> bool {
-    fits(flow, control, config, parameters, beside, now)
-        || config.ack_every > 1 && flow.must_ask()
+    fits(flow, control, config, parameters, beside, now) || config.ack_every > 1 && flow.must_ask()
 }
 
 /// NIC-04: something unsent, and less in flight than the window.

@@ -27,7 +27,8 @@ fn messages_of_a_queue_pair_follow_each_other_and_take_the_turns_of_one_flow() {
     }
     b.start(9, 3000);
     let mut seen = Vec::new();
-    b.nic.for_each_flow(|cookie, _, why| seen.push((cookie, why)));
+    b.nic
+        .for_each_flow(|cookie, _, why| seen.push((cookie, why)));
     let behind = "waits for an earlier message of its queue pair";
     assert_eq!(seen[2..], [(1001, behind), (1002, behind)]);
     let order: Vec<u32> = b.send_all().iter().map(|p| p.flow).collect();
@@ -88,7 +89,11 @@ fn the_control_of_a_queue_pair_outlives_its_messages() {
         control: Sending::Control(ControlConfig::Dctcp(DctcpConfig::line_rate_start())),
         ..config()
     };
-    assert_eq!(gap(dctcp.clone()), 1, "a new queue pair begins at line rate");
+    assert_eq!(
+        gap(dctcp.clone()),
+        1,
+        "a new queue pair begins at line rate"
+    );
     assert_eq!(gap(shared(dctcp)), 2);
 }
 
