@@ -1,5 +1,7 @@
 """Install a wheel into an empty environment, without Rust, and compare two schemes with it.
 
+With what campaigns on clusters need besides, as in the container of the Containerfile.
+
 Usage: python tools/try_wheel.py out/wheels
 """
 
@@ -48,8 +50,10 @@ def main() -> None:
                 sys.exit(f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}")
             return done.stdout
 
-        call(python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", wheel)
+        with_dask = f"{wheel}[cluster]"
+        call(python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", with_dask)
         print(call("backwater", "--version").strip())
+        print(call("dask", "--version").strip())
         words = ["compare", str(SCENARIO), "--schemes", "bfc,hpcc", "-o", "out", "--json"]
         runs = json.loads(call("backwater", *words))["runs"]
         for scheme, summary in runs.items():

@@ -1,4 +1,4 @@
-"""The files of docs/guide/cluster.md, run with stand-ins for SLURM and for containers."""
+"""What the pages about clusters show, run with stand-ins for SLURM and for containers."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ SWEEP = 'scenario = "short.toml"\nschemes = ["hpcc"]\nseeds = { from = 1, to = 3
 LOCAL = "127.0.0.1"
 
 
-def shown(language: str) -> str:
-    """Return the block of the page in a language."""
-    (block,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    return block
+def shown(language: str, page: str = PAGE, of: str = "") -> str:
+    """Return the block of a page in a language, that with a word in it."""
+    found = re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (block,) = (block for block in found if of in block)
+    return str(block)
 
 
 @pytest.fixture
@@ -71,6 +72,38 @@ def test_the_job_of_slurm(folder: Path, port: int) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    campaign = backwater.load(folder / "out/load")
+    assert (len(campaign.rows), campaign.ok) == (3, True)
+
+
+def test_a_slurm_job_per_worker(folder: Path) -> None:
+    commands, jobs = folder / "bin", folder / "jobs"
+    jobs.mkdir()
+    # `sbatch` keeps the script and starts it; `scancel` ends the jobs that it names.
+    start = 'cp "$1" "$n.sh"; SLURM_JOB_ID=$n setsid bash "$n.sh" >"$n.log" 2>&1 & echo $! >"$n.pid"'
+    number = f"cd {jobs}; n=$((1 + $(ls *.pid 2>/dev/null | wc -l)))"
+    stand_in(commands, "sbatch", f'{number}; {start}; echo "Submitted batch job $n"')
+    stand_in(commands, "scancel", f'cd {jobs}; for n in "$@"; do kill -- -$(cat "$n.pid"); done')
+    campaigns = (ROOT / "docs/campaigns.md").read_text(encoding="utf-8")
+    script = shown("python", campaigns, "SLURMCluster").replace("cores=16", "cores=1")
+    assert "cores=1, processes=1" in script
+    (folder / "campaign.py").write_text(f"{script}cluster.close()\n", encoding="utf-8")
+    here = Path(sys.executable).parent
+    done = subprocess.run(
+        [sys.executable, "campaign.py"],
+        cwd=folder,
+        env={
+            **os.environ,
+            "PATH": f"{commands}:{here}:{os.environ['PATH']}",
+            "DASK_JOBQUEUE__SLURM__INTERFACE": "lo",
+        },
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(list(jobs.glob("*.pid"))) >= 1
     campaign = backwater.load(folder / "out/load")
     assert (len(campaign.rows), campaign.ok) == (3, True)
 

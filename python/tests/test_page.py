@@ -15,6 +15,13 @@ from backwater import blame
 
 READY = "document.documentElement.dataset.ready === 'yes'"
 READOUT = "#classes .readout"
+LINKS = (
+    "(() => { const net = Bokeh.documents.flatMap(d => d.roots())"
+    ".flatMap(p => p.renderers ?? []).find("
+    "r => r.glyph.type === 'Segment' && r.data_source.data.from);"
+    " return [...net.data_source.data.colour] })()"
+)
+"""The colours of the links of the network, from first to last."""
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +51,7 @@ def page(tab: Tab, comparison: backwater.Comparison) -> Tab:
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> backwater.Comparison:
     """A comparison that recorded whatever its page can show, with pauses in it."""
     folder = tmp_path_factory.mktemp("recorded")
-    record = "[record]\nblame = {}\npauses = { flows = true }\n"
+    record = '[record]\nblame = {}\npauses = { flows = true }\nutilisation = { every = "10us" }\n'
     text = TINY.replace('"200KB"', '"2MB"') + '[switch]\nbuffer = "500KB"\n' + record
     (folder / "recorded.toml").write_text(text, encoding="utf-8")
     return backwater.compare(folder / "recorded.toml", ["dcqcn", "bfc"], out=folder / "out")
@@ -206,17 +213,11 @@ def test_the_slider_moves_through_the_run(page: Tab, comparison: backwater.Compa
 
 
 def test_links_show_pauses_or_utilisation(page: Tab) -> None:
-    colours = (
-        "(() => { const net = Bokeh.documents.flatMap(d => d.roots())"
-        ".flatMap(p => p.renderers ?? []).find("
-        "r => r.glyph.type === 'Segment' && r.data_source.data.from);"
-        " return [...net.data_source.data.colour] })()"
-    )
     page.choose("#network select[name=shows]", "used")
-    used = page.run(colours)
+    used = page.run(LINKS)
     assert len(set(used)) > 3
     page.choose("#network select[name=shows]", "paused")
-    assert page.run(colours) != used
+    assert page.run(LINKS) != used
     assert page.run("document.querySelector('#network option[value=trees]').disabled")
 
 
@@ -267,6 +268,17 @@ def test_pause_trees_move_with_the_slider(rich: Tab, recorded: backwater.Compari
     roots = set(zip(causes["root_name"].cast(str), causes["root_peer_name"].cast(str), strict=True))
     assert any(f"{name} → {peer} holds" in told for name, peer in roots)
     rich.choose("#network select[name=scheme]", "bfc")
+    assert rich.errors == []
+
+
+def test_utilisation_moves_with_the_slider(rich: Tab, recorded: backwater.Comparison) -> None:
+    rich.choose("#network select[name=shows]", "used")
+    assert rich.text("#network option[value=used]") == "utilisation"
+    rich.choose("#network input[name=time]", "1")
+    busy = rich.run(LINKS)
+    assert "Busiest links: " in rich.text("#network .told")
+    rich.choose("#network input[name=time]", "9999")  # The last frame: nearly all has been sent.
+    assert rich.run(LINKS) != busy
     assert rich.errors == []
 
 

@@ -176,6 +176,28 @@ def test_pause_trees_name_their_congested_ports(command: Backwater, tmp_path: Pa
     assert numbers.any()
 
 
+def test_utilisation_over_time_is_that_of_the_whole_run(command: Backwater, tmp_path: Path) -> None:
+    scenario = tmp_path / "used.toml"
+    scenario.write_text(TINY + '[record]\nutilisation = { every = "7us" }\n')
+    out = tmp_path / "out"
+    assert command("run", scenario, "--scheme", "hpcc", "-o", out).returncode == 0
+    run = backwater.Run(out)
+    picture = network.gather({"hpcc": run})
+    assert picture is not None
+    told = picture["runs"]["hpcc"]
+    assert told["used_over_time"]
+    shares = np.frombuffer(base64.b64decode(told["used"]), "u1").reshape(picture["frames"], -1)
+    busy_ps = run.table("utilisation").group_by("node", "port").agg(pl.col("busy_ps").sum())
+    by_port = {(node, port): busy for node, port, busy in busy_ps.iter_rows()}
+    ends = zip(run.ports["node"], run.ports["port"], strict=True)
+    busy = np.array([by_port.get(end, 0) for end in ends])
+    assert busy.max() > 0
+    # Each value is rounded to half a percent of its frame.
+    frame_ps = picture["frame_ms"] * 1e9
+    rounding = picture["frames"] * frame_ps / 400
+    assert shares.sum(axis=0) / 200 * frame_ps == pytest.approx(busy, abs=rounding)
+
+
 def test_a_network_that_is_too_large_is_shown_without_hosts_or_not(
     comparison: backwater.Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,72 @@
+"""What is given out says one version everywhere; the container file installs what it should."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from sources import ROOT
+
+VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"][
+    "version"
+]
+
+
+def text(path: str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def test_the_changelog_has_a_dated_section_for_the_version_below_what_is_not_released() -> None:
+    heads = re.findall(r"^## (.+)$", text("CHANGELOG.md"), re.MULTILINE)
+    assert heads[0] == "Unreleased"
+    (date,) = re.findall(rf"^{re.escape(VERSION)} \((.+)\)$", heads[1])
+    assert datetime.date.fromisoformat(date)
+
+
+def test_the_citation_is_of_this_version() -> None:
+    citation = yaml.safe_load(text("CITATION.cff"))
+    assert citation["version"] == VERSION
+    needed = {"cff-version", "message", "title", "authors", "license", "date-released"}
+    assert needed <= set(citation)
+
+
+@pytest.mark.parametrize("path", ["Containerfile", "docs/campaigns.md", "docs/guide/cluster.md"])
+def test_images_are_named_by_this_version(path: str) -> None:
+    named = re.findall(r"backwater:([\w.]+)", text(path))
+    assert named
+    assert set(named) == {VERSION}
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_container_installs_the_wheel_of_its_machine(tmp_path: Path, machine: str) -> None:
+    """Run the RUN of the Containerfile, with stand-ins for what it calls."""
+    (copied,) = re.findall(r"^COPY (\S+) (\S+)$", text("Containerfile"), re.MULTILINE)
+    assert copied[0].startswith("out/wheels/")
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    for kind in ("x86_64", "aarch64"):
+        (wheels / f"backwater-{VERSION}-cp311-abi3-manylinux_2_17_{kind}.whl").touch()
+    stand_ins = tmp_path / "bin"
+    stand_ins.mkdir()
+    for name, script in {
+        "uname": f"echo {machine}",
+        "pip": f'echo "$@" > {tmp_path}/pip',
+        "useradd": f'echo "$@" > {tmp_path}/useradd',
+    }.items():
+        (stand_ins / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        (stand_ins / name).chmod(0o755)
+    (run,) = re.findall(r"^RUN ((?:.*\\\n)*.*)$", text("Containerfile"), re.MULTILINE)
+    script = run.replace("\\\n", " ").replace(copied[1].rstrip("/"), str(wheels))
+    path = f"{stand_ins}:{os.environ['PATH']}"
+    subprocess.run(["sh", "-euc", script], env={"PATH": path}, check=True)
+    assert not wheels.exists()
+    installed = (tmp_path / "pip").read_text(encoding="utf-8").split()[-1]
+    assert installed.endswith(f"_{machine}.whl[cluster]")
+    (user,) = re.findall(r"^USER (\w+)$", text("Containerfile"), re.MULTILINE)
+    assert (tmp_path / "useradd").read_text(encoding="utf-8").split()[-1] == user
