@@ -80,7 +80,7 @@ def test_a_slurm_job_per_worker(folder: Path) -> None:
     commands, jobs = folder / "bin", folder / "jobs"
     jobs.mkdir()
     # `sbatch` keeps the script and starts it; `scancel` ends the jobs that it names.
-    start = 'cp "$1" "$n.sh"; SLURM_JOB_ID=$n setsid bash "$n.sh" >"$n.log" 2>&1 & echo $! >"$n.pid"'
+    start = 'cp "$1" $n.sh; SLURM_JOB_ID=$n setsid bash $n.sh >$n.log 2>&1 & echo $! >$n.pid'
     number = f"cd {jobs}; n=$((1 + $(ls *.pid 2>/dev/null | wc -l)))"
     stand_in(commands, "sbatch", f'{number}; {start}; echo "Submitted batch job $n"')
     stand_in(commands, "scancel", f'cd {jobs}; for n in "$@"; do kill -- -$(cat "$n.pid"); done')

@@ -28,9 +28,10 @@ Backwater.drawNetwork = (net) => {
     line.x1.push(net.x[b] + side); line.y1.push(net.y[b]);
     line.from.push(net.names[a]); line.to.push(net.names[b]);
   }
-  const quiet = net.links.map(() => "#d5dbe1");
+  // Links of which there is something to show are drawn above all others.
+  const nothing = net.links.map(() => null);
   const links = new Bokeh.ColumnDataSource({ data: {
-    ...line, colour: [...quiet], width: quiet.map(() => 1), words: quiet.map(() => "") } });
+    ...line, colour: nothing, width: nothing.map(() => 1), words: nothing.map(() => "") } });
   const ofSwitch = (list) => net.switches.map((i) => list[i]);
   const switches = new Bokeh.ColumnDataSource({ data: {
     x: ofSwitch(net.x), y: ofSwitch(net.y), name: ofSwitch(net.names),
@@ -50,6 +51,8 @@ Backwater.drawNetwork = (net) => {
   for (const axis of plot.axes) axis.visible = false;
   for (const grid of plot.grids) grid.visible = false;
   const field = (name) => ({ field: name });
+  const { x0, y0, x1, y1 } = line;
+  plot.segment({ x0, y0, x1, y1, line_color: "#c6cdd5" });
   const drawnLinks = plot.segment({ x0: field("x0"), y0: field("y0"), x1: field("x1"), y1: field("y1"),
     source: links, line_color: field("colour"), line_width: field("width") });
   const drawnEnds = plot.scatter({ x: field("x"), y: field("y"), source: ends, size: Math.max(3, Math.min(8, 600 / count)),
@@ -100,12 +103,12 @@ Backwater.drawNetwork = (net) => {
       if (share) waiting += 1;
       if (share && root) trees.set(root, (trees.get(root) ?? 0) + 1);
       if (shows.value === "used") {
-        colour.push(busy ? heat(0.12 + 0.88 * busy) : quiet[i]);
+        colour.push(busy ? heat(0.12 + 0.88 * busy) : null);
         width.push(1 + 2.5 * busy);
       } else if (share) {
         colour.push(shows.value === "trees" ? ROOTS[(root - 1 + ROOTS.length) % ROOTS.length] : heat(0.45 + 0.55 * share));
         width.push(1.5 + 2 * share);
-      } else { colour.push(quiet[i]); width.push(1); }
+      } else { colour.push(null); width.push(1); }
     });
     links.data = { ...links.data, colour, width, words };
 
