@@ -68,7 +68,7 @@ def explain(
         if flow is not None or worst is not None or size_class is not None:
             say(f"error: {path} holds several runs; name one of them, such as {path}/SCHEME")
             raise Exit(BAD_INPUT)
-        runs = {name: _recorded(run) if record else run for name, run in found.items()}
+        runs = {name: with_account(run) if record else run for name, run in found.items()}
         blame.require_all(runs, path)
         return _compare(runs, 99 if percentile is None else percentile, as_json)
     if not isinstance(found, Run):
