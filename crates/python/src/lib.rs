@@ -3,13 +3,16 @@
 //! It only translates. What it offers to users, and the documentation of that, is in the Python
 //! package `backwater`.
 
+#[cfg(target_os = "linux")]
+mod live;
+
 use fabric::backpressure_graph::{Edge, port_name};
 use fabric::engine::Threads;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use scenario::resources::{RECIRCULATED_BYTES, RECIRCULATION_LIMIT};
-use scenario::{Changes, LinkEpoch, Options, Problem, Scenario, ScenarioError, Severity};
+use scenario::{Changes, LinkEpoch, Options, Problem, RunError, Scenario, ScenarioError, Severity};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -152,36 +155,62 @@ fn run(
     threads: u32,
 ) -> PyResult<String> {
     let scenario = load(py, &path, overrides, seed, scheme, profile)?;
-    let flag = interrupt.flag.clone();
-    let info = scenario.info();
-    let mut teller = Teller {
-        arrivals_end_ps: info.measure_to_ps,
-        names: info.nodes.into_iter().map(|node| node.name).collect(),
-        told: None,
-        progress,
-        failed: None,
-        interrupt: flag.clone(),
+    let threads = Threads {
+        asked: threads,
+        forced: false,
     };
-    let result = py.detach(|| {
-        let mut tell = |now: &fabric::record::Progress| teller.tell(now);
-        let options = Options {
-            out_dir,
-            force,
-            threads: Threads {
-                asked: threads,
-                forced: false,
-            },
-            progress: Some(&mut tell),
-            interrupt: Some(&flag),
+    let told = Told {
+        out_dir,
+        force,
+        progress,
+        interrupt,
+    };
+    let summary = told.run(py, &scenario, threads, |options| scenario.run(options))?;
+    Ok(summary.to_json())
+}
+
+/// Where results go, and who is told of a run while it goes on.
+struct Told<'a> {
+    out_dir: PathBuf,
+    force: bool,
+    progress: Option<Py<PyAny>>,
+    interrupt: &'a Interrupt,
+}
+
+impl Told<'_> {
+    /// Runs a scenario without holding the interpreter.
+    fn run<T: Send>(
+        self,
+        py: Python<'_>,
+        scenario: &Scenario,
+        threads: Threads,
+        run: impl FnOnce(Options<'_>) -> Result<T, RunError> + Send,
+    ) -> PyResult<T> {
+        let flag = self.interrupt.flag.clone();
+        let info = scenario.info();
+        let mut teller = Teller {
+            arrivals_end_ps: info.measure_to_ps,
+            names: info.nodes.into_iter().map(|node| node.name).collect(),
+            told: None,
+            progress: self.progress,
+            failed: None,
+            interrupt: flag.clone(),
         };
-        scenario.run(options)
-    });
-    if let Some(error) = teller.failed {
-        return Err(error);
-    }
-    match result {
-        Ok(summary) => Ok(summary.to_json()),
-        Err(error) => Err(raise(py, "RunError", (error.to_string(), error.errno()))),
+        let (out_dir, force) = (self.out_dir, self.force);
+        let result = py.detach(|| {
+            let mut tell = |now: &fabric::record::Progress| teller.tell(now);
+            run(Options {
+                out_dir,
+                force,
+                threads,
+                progress: Some(&mut tell),
+                interrupt: Some(&flag),
+            })
+        });
+        if let Some(error) = teller.failed {
+            return Err(error);
+        }
+        result.map_err(|error| raise(py, "RunError", (error.to_string(), error.errno())))
     }
 }
 
@@ -566,6 +595,10 @@ mod _core {
         Interrupt, backpressure_graph, catalogue, check, estimate, flow_paths, link_epochs,
         resolve, resources, run, schema, thresholds,
     };
+
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::live::{enter_user_namespace, run_lockstep};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

@@ -49,7 +49,7 @@ pub use loads::{AskedLoad, asked_loads};
 pub use presets::{PARAMETER_SETS, PRESETS, PROFILES, Preset, Profile};
 pub use problem::{Code, Problem, ScenarioError, Severity};
 pub use reader::Origin;
-pub use run::{NOT_MODELLED, Options, RunError};
+pub use run::{Engine, NOT_MODELLED, Options, RunError};
 pub use schema::schema;
 pub use scheme::{SchemeConfig, SchemeSpec, Surroundings};
 pub use spec::{RunSpec, Scenario, Spec};

@@ -59,6 +59,21 @@ impl fmt::Debug for Options<'_> {
     }
 }
 
+/// What runs a plan: the simulator, or another engine. An error is a sentence for people.
+pub trait Engine:
+    FnOnce(Plan, &mut dyn Recorder, &mut dyn FnMut(&Progress) -> bool) -> Result<Outcome, String>
+{
+}
+
+impl<F> Engine for F where
+    F: FnOnce(
+        Plan,
+        &mut dyn Recorder,
+        &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<Outcome, String>
+{
+}
+
 /// Why a run gave no results.
 #[derive(Debug)]
 pub enum RunError {
@@ -68,6 +83,8 @@ pub enum RunError {
     Results(results::Error),
     /// The generator of flows gave up half way.
     Traffic(String),
+    /// Another engine than the simulator could not do it.
+    Other(String),
     /// The engine broke down: a mistake in this program.
     Engine {
         /// What it said.
@@ -95,6 +112,7 @@ impl fmt::Display for RunError {
         match self {
             Self::Build(e) => write!(f, "{e}"),
             Self::Results(e) => write!(f, "{e}"),
+            Self::Other(message) => f.write_str(message),
             Self::Traffic(message) => write!(f, "the traffic ended early: {message}"),
             Self::Engine {
                 message,
@@ -211,6 +229,17 @@ impl Scenario {
     /// It cannot be built, its results cannot be written, or the engine breaks down. Nothing is
     /// left half written.
     pub fn run(&self, options: Options<'_>) -> Result<Summary, RunError> {
+        self.run_by(options, |plan, recorder, watch| {
+            Ok(engine::run(plan, recorder, watch))
+        })
+    }
+
+    /// [`Scenario::run`], with another engine that takes a plan and calls recorder and watch as the simulator
+    /// does.
+    ///
+    /// # Errors
+    /// As there, and [`RunError::Other`] with what that engine says.
+    pub fn run_by(&self, options: Options<'_>, engine: impl Engine) -> Result<Summary, RunError> {
         let built = self.build().map_err(RunError::Build)?;
         let writer = Writer::create(&options.out_dir, self.info(), options.force)
             .map_err(RunError::Results)?;
@@ -236,13 +265,14 @@ impl Scenario {
         // A panic must not take a whole comparison down: what has been written is thrown away with
         // the recording, so nothing that it left inconsistent is ever looked at again.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            engine::run(plan, &mut recording, &mut watch)
+            engine(plan, &mut recording, &mut watch)
         }));
         let outcome = outcome.map_err(|panic| RunError::Engine {
             message: panic_text(panic.as_ref()),
             scenario_hash: self.hash(),
             seed: self.spec.seed,
         })?;
+        let outcome = outcome.map_err(RunError::Other)?;
         if let Some(message) = built.traffic_error.get() {
             return Err(RunError::Traffic(message.clone()));
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use dataplane::config::{
     Accounting, Admission, Assist, NicConfig, PathChoice, PauseTime, Recovery,
 };
+use dataplane::hop::pfc;
 use dataplane::nic::Nic;
 use dataplane::packet::Arena;
 use dataplane::route::Routes;
@@ -16,6 +17,7 @@ use kernel::random::{Purpose, Stream};
 
 use super::collectives::Collectives;
 use super::credits::upward;
+use super::cut::Cut;
 use super::deadlock::DeadlockSearch;
 use super::division::{divide, lanes, undivided};
 use super::flow_parameters::FlowParameters;
@@ -184,8 +186,30 @@ const fn pauses_run_out(switch: &SwitchConfig) -> bool {
     }
 }
 
-/// What frames of the network look like. The sizes of packets are in their records.
-fn wire_network(plan: &Plan) -> wire::Network {
+/// How many bytes packets take on their links, by what they are.
+// LIV-06
+fn sizes(plan: &Plan) -> wire::Sizes {
+    let nic = &plan.nic;
+    let assist = plan.switch.assist;
+    wire::Sizes {
+        data_header: nic.data_bytes(0),
+        reply: nic.ack_bytes(),
+        notification: nic.cnp,
+        trimmed: match assist {
+            Some(Assist::Trim(trim)) => trim.header_bytes,
+            _ => 0,
+        },
+        grant: match assist {
+            Some(Assist::Credits(queue)) => queue.credit_bytes,
+            _ => nic.ack,
+        },
+        request: nic.ack,
+        pause: pfc::frame_bytes(&plan.switch).unwrap_or(0),
+    }
+}
+
+/// What frames of the network look like.
+pub(super) fn wire_network(plan: &Plan) -> wire::Network {
     wire::Network {
         v6: plan.graph.endpoints() > wire::frame::V4_ENDPOINTS,
         telemetry: plan.switch.int.unwrap_or_default().format,
@@ -196,7 +220,7 @@ fn wire_network(plan: &Plan) -> wire::Network {
             .is_some_and(|hop| hop.numbers_data()),
         ways: plan.switch.acks_return,
         timed_pauses: pauses_run_out(&plan.switch),
-        sizes: wire::Sizes::default(),
+        sizes: sizes(plan),
     }
 }
 
@@ -303,6 +327,26 @@ fn partition<C: Calendar>(
 }
 
 impl Simulation<Wheel> {
+    /// Builds the network of a plan with a partition for each node.
+    pub(super) fn of_single_nodes(plan: Plan, cut: &Cut) -> Self {
+        let (least, most) = bucket_shifts(&plan.graph, plan.switch.max_frame);
+        let lane_of = vec![0; cut.part_of.len()];
+        let places = Places::new(&plan.graph, &cut.part_of, &lane_of);
+        let calendar = |_| Lanes::new(Wheel::between(least, most), Vec::new(), Time::MAX);
+        let calendars = cut.part_of.iter().map(calendar).collect();
+        let mut simulation = Self::build(plan, places, calendars);
+        simulation.threads = ThreadUse {
+            asked: cut.parts(),
+            used: cut.parts(),
+            lookahead_ps: Some(cut.lookahead_ps),
+            ..ThreadUse::default()
+        };
+        for part in &mut simulation.net.parts {
+            part.outbox.keep_all();
+        }
+        simulation
+    }
+
     /// Builds the network of a plan.
     #[must_use]
     pub fn new(plan: Plan) -> Self {

@@ -27,15 +27,22 @@ impl Cut {
     }
 }
 
+/// The network with each node in a part of its own. No frame is smaller than `smallest_bytes`.
+// LIV-04
+pub(super) fn cut_all(graph: &Graph, clock: Clock, smallest_bytes: u64) -> Cut {
+    let part_of: Vec<u32> = (0..graph.nodes()).collect();
+    let reach = reaches(graph, clock, smallest_bytes);
+    Cut {
+        lookahead_ps: look_ahead(graph, &reach, &part_of),
+        part_of,
+    }
+}
+
 /// Cuts a network into at most `parts`; `None` where it cannot be cut into parts of about equal
 /// work. No frame is smaller than `smallest_bytes`.
 // PAR-01
 pub(super) fn cut(graph: &Graph, clock: Clock, smallest_bytes: u64, parts: u32) -> Option<Cut> {
-    let reach = |port: usize| {
-        let port = graph.port(port);
-        port.delay_ps + clock.of(port.rate).serialisation_ps(smallest_bytes)
-    };
-    let reach: Vec<Time> = (0..graph.port_count() as usize).map(reach).collect();
+    let reach = reaches(graph, clock, smallest_bytes);
     // The longer the links that are cut, the fewer the windows: distances before racks.
     let all = all_units(graph, &reach);
     let mut most_parts_first = (2..=parts).rev();
@@ -45,6 +52,15 @@ pub(super) fn cut(graph: &Graph, clock: Clock, smallest_bytes: u64, parts: u32) 
         lookahead_ps: look_ahead(graph, &reach, &part_of),
         part_of,
     })
+}
+
+/// Per port, how long the smallest frame takes to the other end of its link.
+fn reaches(graph: &Graph, clock: Clock, smallest_bytes: u64) -> Vec<Time> {
+    let reach = |port: usize| {
+        let port = graph.port(port);
+        port.delay_ps + clock.of(port.rate).serialisation_ps(smallest_bytes)
+    };
+    (0..graph.port_count() as usize).map(reach).collect()
 }
 
 /// The units of a network if no link is cut that is shorter than some power of two, for each power

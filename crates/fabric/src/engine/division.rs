@@ -58,7 +58,7 @@ const SMALLEST_BYTES: u16 = 16;
 
 /// Bytes that no frame of a plan falls below. That none does is checked whenever one crosses.
 // PAR-02
-fn smallest_frame(switch: &SwitchConfig, nic: &NicConfig) -> u64 {
+pub(super) fn smallest_frame(switch: &SwitchConfig, nic: &NicConfig) -> u64 {
     let hop = switch.hop.declaration();
     let hop = hop.map(|scheme| scheme.smallest_frame_bytes());
     let frames = [SMALLEST_BYTES, nic.header + 1, nic.ack, nic.cnp];
@@ -172,6 +172,21 @@ pub(super) fn undivided(plan: &Plan) -> ThreadUse {
 
 /// Why a run cannot be divided at all.
 fn needs_one(plan: &Plan) -> Option<&'static str> {
+    if let Some(why) = needs_order(plan) {
+        return Some(why);
+    }
+    if plan.switch.acks_return {
+        return Some("the way back of an ACK is written down where its packet is");
+    }
+    let triggered = |job: &Job| !job.workload.triggers.is_empty();
+    if plan.jobs.jobs.iter().any(triggered) {
+        return Some("a trigger of a workload acts on other hosts at once"); // RNK-08
+    }
+    None
+}
+
+/// Why nodes of a run need more of each other than frames that they send each other.
+pub(super) fn needs_order(plan: &Plan) -> Option<&'static str> {
     if plan.in_order {
         return Some(
             "events of one instant come in the order of scheduling, of which there is one",
@@ -182,13 +197,6 @@ fn needs_one(plan: &Plan) -> Option<&'static str> {
     }
     if let Some(why) = plan.record.one_thread() {
         return Some(why);
-    }
-    if plan.switch.acks_return {
-        return Some("the way back of an ACK is written down where its packet is");
-    }
-    let triggered = |job: &Job| !job.workload.triggers.is_empty();
-    if plan.jobs.jobs.iter().any(triggered) {
-        return Some("a trigger of a workload acts on other hosts at once"); // RNK-08
     }
     if matches!(plan.nic.recovery, Recovery::Ideal { .. }) {
         return Some("ideal retransmission tells senders of a loss past all links between");

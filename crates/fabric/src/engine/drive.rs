@@ -41,7 +41,7 @@ impl<C: Calendar + Send> Simulation<C> {
         })
     }
 
-    fn drive(
+    pub(super) fn drive(
         mut self,
         mut workers: Option<WorkerPool<'_, C>>,
         recorder: &mut dyn Recorder,

@@ -63,7 +63,7 @@ pub(super) fn exchange_frames<C: Calendar>(parts: &mut [Partition<C>]) {
 /// A number alone on its cache lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Alone(AtomicU64);
+pub(super) struct Alone(pub AtomicU64);
 
 /// What the threads give each other at the end of a window. There are two sets of all: while one thread
 /// still reads the set of one window, another may be at the end of the next.
@@ -97,9 +97,9 @@ impl Mailboxes {
         }
     }
 
-    /// A thread gives up: no other shall wait for it.
-    pub fn break_up(&self) {
-        self.barrier.break_up();
+    /// Where the threads meet.
+    pub fn barrier(&self) -> &Barrier {
+        &self.barrier
     }
 
     /// Lets a partition do its part of everything before `limit`, window by window in step with the

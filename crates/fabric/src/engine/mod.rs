@@ -37,6 +37,7 @@ mod lanes;
 mod link_changes;
 mod link_ends;
 mod link_state;
+pub mod lockstep;
 mod long_queues;
 mod loss;
 pub mod measure;

@@ -130,6 +130,8 @@ pub(super) struct Leaving {
 pub(super) struct Outbox {
     /// The last frames, in order.
     leaving: VecDeque<Leaving>,
+    /// How many of them wait to be copied.
+    later: usize,
     /// Those before, by partition.
     pub to: Vec<FrameBatch>,
     /// When the first of all arrives.
@@ -146,11 +148,22 @@ impl Outbox {
         to.resize_with(parts, FrameBatch::default);
         Self {
             leaving: VecDeque::with_capacity(LATER + 1),
+            later: LATER,
             to,
             first_ps: Time::MAX,
             window_ps: 0,
             crossed: 0,
         }
+    }
+
+    /// None is copied: all stay until they are [taken out](Self::take_out).
+    pub fn keep_all(&mut self) {
+        self.later = usize::MAX;
+    }
+
+    /// The next frame, in the order in which they were sent. Its record has to be freed.
+    pub fn take_out(&mut self) -> Option<Leaving> {
+        self.leaving.pop_front()
     }
 
     /// Begins a window: nothing that is sent in it may arrive before its end.
@@ -179,7 +192,7 @@ impl Outbox {
         arena.prefetch_cold(id);
         arena.prefetch_stack(id);
         self.leaving.push_back(frame);
-        if self.leaving.len() > LATER {
+        if self.leaving.len() > self.later {
             self.pack_first(arena);
         }
     }

@@ -1,5 +1,6 @@
 //! The worker threads of a run. Each works on one partition; at every probe all partitions come back
-//! to the leader, which owns traffic, probes and records.
+//! to the leader, which owns traffic, probes and records. How frames get from one to another is not
+//! known here: each thread is given its [`Work`].
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -9,6 +10,7 @@ use std::time::Instant;
 
 use dataplane::units::Time;
 use kernel::calendar::Calendar;
+use kernel::{Barrier, Broken};
 
 use super::division::Division;
 use super::exchange::{Mailboxes, exchange_frames};
@@ -22,6 +24,11 @@ const SPINS: u32 = 2_000;
 /// Why a thread panicked.
 type Panic = Box<dyn Any + Send>;
 
+/// What a thread does with its partition: everything before a time, window by window in step with the
+/// others. Returns the number of windows.
+pub(super) type Work<'a, C> =
+    Box<dyn FnMut(&mut Partition<C>, Time) -> Result<u64, Broken> + Send + 'a>;
+
 /// A thread besides the leader's.
 #[derive(Debug)]
 struct Worker<C> {
@@ -31,14 +38,24 @@ struct Worker<C> {
 }
 
 /// The leader and the other threads.
-#[derive(Debug)]
 pub(super) struct WorkerPool<'a, C> {
-    division: Division,
-    mailboxes: &'a Mailboxes,
+    /// The leader's own work.
+    own: Work<'a, C>,
+    /// Where all threads meet.
+    barrier: &'a Barrier,
+    spins: u32,
     workers: Vec<Worker<C>>,
-    pace: Pace,
+    /// `None`: all threads work always.
+    alternation: Option<Alternation>,
     /// The windows so far.
     pub windows: Windows,
+}
+
+/// One thread may do the work of all, where that is faster.
+#[derive(Debug)]
+struct Alternation {
+    lookahead_ps: Time,
+    pace: Pace,
 }
 
 /// How often a thread of this run checks before it sleeps.
@@ -65,7 +82,7 @@ fn receive<T>(from: &Receiver<T>, spins: u32) -> Result<T, RecvError> {
 }
 
 impl<'a, C: Calendar + Send> WorkerPool<'a, C> {
-    /// Starts the other threads.
+    /// Starts the other threads of a run whose frames pass through mailboxes.
     pub fn new<'scope>(
         division: Division,
         mailboxes: &'a Mailboxes,
@@ -74,19 +91,42 @@ impl<'a, C: Calendar + Send> WorkerPool<'a, C> {
     where
         C: 'a,
     {
-        let worker = |me: u32| {
+        let lookahead_ps = division.lookahead_ps;
+        let work = |me: u32| -> Work<'a, C> {
+            Box::new(move |part, limit| {
+                mailboxes.run_before(part, me as usize, lookahead_ps, limit)
+            })
+        };
+        let works = (0..division.parts).map(work).collect();
+        let pace = Pace::new(division.parts, division.forced);
+        Self {
+            alternation: Some(Alternation { lookahead_ps, pace }),
+            ..Self::of(works, mailboxes.barrier(), spins(division), scope)
+        }
+    }
+
+    /// Starts a thread for each work but the first, which is the leader's. All meet at the barrier.
+    pub fn of<'scope>(
+        works: Vec<Work<'a, C>>,
+        barrier: &'a Barrier,
+        spins: u32,
+        scope: &'scope Scope<'scope, 'a>,
+    ) -> Self
+    where
+        C: 'a,
+    {
+        let mut works = works.into_iter();
+        let own = works.next().unwrap_or_else(|| Box::new(|_, _| Ok(0)));
+        let worker = |mut work: Work<'a, C>| {
             let (orders, to_do) = channel::<(Partition<C>, Time)>();
             let (report, done) = channel();
             scope.spawn(move || {
-                while let Ok((mut part, limit)) = receive(&to_do, spins(division)) {
-                    let work = || {
-                        mailboxes.run_before(&mut part, me as usize, division.lookahead_ps, limit)
-                    };
-                    let result = catch_unwind(AssertUnwindSafe(work));
+                while let Ok((mut part, limit)) = receive(&to_do, spins) {
+                    let result = catch_unwind(AssertUnwindSafe(|| work(&mut part, limit)));
                     let result = match result {
                         Ok(_) => Ok(part),
                         Err(panic) => {
-                            mailboxes.break_up();
+                            barrier.break_up();
                             Err(panic)
                         }
                     };
@@ -98,10 +138,11 @@ impl<'a, C: Calendar + Send> WorkerPool<'a, C> {
             Worker { orders, done }
         };
         Self {
-            division,
-            mailboxes,
-            workers: (1..division.parts).map(worker).collect(),
-            pace: Pace::new(division.parts, division.forced),
+            own,
+            barrier,
+            spins,
+            workers: works.map(worker).collect(),
+            alternation: None,
             windows: Windows::default(),
         }
     }
@@ -109,22 +150,30 @@ impl<'a, C: Calendar + Send> WorkerPool<'a, C> {
     /// Handles every event before `limit`.
     // PAR-08
     pub fn run_before(&mut self, parts: &mut Vec<Partition<C>>, limit: Time) {
+        let planned = self.alternation.as_ref();
+        let planned = planned.map(|planned| (planned.lookahead_ps, planned.pace.next()));
+        let Some((lookahead_ps, mode)) = planned else {
+            self.windows.together += self.together(parts, limit);
+            return;
+        };
         let events = |parts: &[Partition<C>]| parts.iter().map(|p| p.core.events).sum::<u64>();
         let (before, began) = (events(parts), Instant::now());
-        let windows = match self.pace.next() {
+        let windows = match mode {
             Mode::Together => {
                 let windows = self.together(parts, limit);
                 self.windows.together += windows;
                 windows
             }
             Mode::Alone => {
-                let windows = alone(parts, self.division.lookahead_ps, limit);
+                let windows = alone(parts, lookahead_ps, limit);
                 self.windows.alone += windows;
                 windows
             }
         };
         let took_ns = began.elapsed().as_nanos() as u64;
-        self.pace.note(events(parts) - before, windows, took_ns);
+        if let Some(Alternation { pace, .. }) = &mut self.alternation {
+            pace.note(events(parts) - before, windows, took_ns);
+        }
     }
 
     /// Every partition has a thread of its own.
@@ -133,18 +182,13 @@ impl<'a, C: Calendar + Send> WorkerPool<'a, C> {
             // A thread that is gone has said why, or will: see below.
             let _ = worker.orders.send((part, limit));
         }
-        let work = || {
-            let lookahead_ps = self.division.lookahead_ps;
-            self.mailboxes
-                .run_before(&mut parts[0], 0, lookahead_ps, limit)
-        };
-        let own = catch_unwind(AssertUnwindSafe(work));
+        let own = catch_unwind(AssertUnwindSafe(|| (self.own)(&mut parts[0], limit)));
         if own.is_err() {
-            self.mailboxes.break_up();
+            self.barrier.break_up();
         }
         let mut panic = None;
         for worker in &self.workers {
-            match receive(&worker.done, spins(self.division)) {
+            match receive(&worker.done, self.spins) {
                 Ok(Ok(part)) => parts.push(part),
                 Ok(Err(why)) => panic = panic.or(Some(why)),
                 Err(gone) => panic = panic.or(Some(Box::new(gone.to_string()))),
@@ -152,7 +196,7 @@ impl<'a, C: Calendar + Send> WorkerPool<'a, C> {
         }
         match (own, panic) {
             (Err(why), _) | (_, Some(why)) => resume_unwind(why),
-            // No thread panicked, so none broke the barrier.
+            // Where a thread gave up without a panic, it has left word why.
             (Ok(windows), None) => windows.unwrap_or(0),
         }
     }

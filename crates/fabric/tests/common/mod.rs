@@ -47,7 +47,7 @@ pub const LINK: LinkSpec = LinkSpec {
 };
 
 /// Keeps everything.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Keep {
     pub flows: Vec<FlowRecord>,
     pub buffers: Vec<BufferSample>,

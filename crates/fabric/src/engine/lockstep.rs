@@ -1,0 +1,440 @@
+//! Runs in which every node is alone with its memory and frames go from node to node as bytes, carried by
+//! whatever the caller has (rules LIV-01 to LIV-11 of `specs/lockstep.md`).
+//!
+//! Each node is a partition with a thread of its own; all go on window by window, as in `exchange.rs`. What is
+//! sent in a window is encoded (crate `wire`), handed to the node's [`Carrier`], received by the carrier of
+//! the node at the link's end, and decoded there. Beside the frames, nodes tell each other times: when the
+//! transmission of each frame began, and when their next event is.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use dataplane::units::Time;
+use kernel::calendar::{Calendar, Event, Wheel, phase};
+use kernel::{Barrier, Broken};
+use wire::ethernet::Mac;
+use wire::frame::{MOST_BYTES, mac};
+use wire::{Link, Network, decode, encode};
+
+use super::build::wire_network;
+use super::cut::{Cut, cut_all};
+use super::division::{needs_order, smallest_frame};
+use super::exchange::Alone;
+use super::partition::Partition;
+use super::workers::{Work, WorkerPool};
+use super::{Clock, Plan, Simulation};
+use crate::record::{Outcome, Progress, Recorder};
+use crate::topology::Graph;
+
+/// Carries the frames of one node over its links: to the nodes at their ends, and from them.
+///
+/// Frames of a link arrive in the order in which they were sent, and none is lost: a carrier that cannot promise
+/// that says so as an error. Errors are sentences for people.
+pub trait Carrier: Send {
+    /// A round begins. What was sent in the round before the last has been received.
+    fn begin_round(&mut self);
+
+    /// Takes a frame for the link of a port. `false`: the link has no room for it in this round.
+    ///
+    /// # Errors
+    /// The frame cannot be sent at all.
+    fn send(&mut self, port: u16, frame: &[u8]) -> Result<bool, String>;
+
+    /// All frames of the round have been handed over.
+    ///
+    /// # Errors
+    /// They cannot be sent.
+    fn flush(&mut self) -> Result<(), String>;
+
+    /// Receives exactly this many frames from the link of a port, and calls `take` with each, in their order. The
+    /// caller knows that they were sent.
+    ///
+    /// # Errors
+    /// One did not come, or `take` has refused one.
+    fn receive(
+        &mut self,
+        port: u16,
+        count: usize,
+        take: &mut dyn FnMut(&[u8]) -> Result<(), String>,
+    ) -> Result<(), String>;
+}
+
+/// A run in lockstep, when it has ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// What a run of the simulator has, too.
+    pub outcome: Outcome,
+    /// Frames that were carried.
+    pub frames: u64,
+    /// Bytes of these frames, without the checksum of Ethernet.
+    pub bytes: u64,
+    /// How often all nodes have met.
+    pub rounds: u64,
+}
+
+/// Why nodes of a run would have to know more of each other than their frames say; `None`: they need not.
+// LIV-02
+#[must_use]
+pub fn refusal(plan: &Plan) -> Option<&'static str> {
+    if let Some(why) = needs_order(plan) {
+        return Some(why);
+    }
+    if plan.clock != Clock::Exact {
+        return Some("times are cut to nanoseconds as another simulator cuts them");
+    }
+    if !plan.jobs.jobs.is_empty() {
+        return Some("receivers of a workload know which message a flow is, and no frame says it");
+    }
+    None
+}
+
+/// What both ends of each link know of its frames.
+#[must_use]
+pub fn network(plan: &Plan) -> Network {
+    wire_network(plan)
+}
+
+/// Bytes that the frame of a packet may have beyond its payload.
+const MOST_HEADERS: u32 = 512;
+
+/// Bytes of the largest frame on a link, without the checksum of Ethernet.
+#[must_use]
+pub fn largest_frame(plan: &Plan) -> u32 {
+    u32::from(plan.nic.mtu) + MOST_HEADERS
+}
+
+/// Builds the network of a plan, a thread for each node, and runs it to the end. Carriers come in the order of
+/// the nodes' numbers. The outcome is that of [`super::run`].
+///
+/// # Errors
+/// The plan is [refused](refusal), a carrier fails, or a frame cannot be read: in words.
+pub fn run(
+    plan: Plan,
+    carriers: Vec<Box<dyn Carrier>>,
+    recorder: &mut dyn Recorder,
+    watch: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Ended, String> {
+    if let Some(why) = refusal(&plan) {
+        return Err(why.to_owned());
+    }
+    let smallest = smallest_frame(&plan.switch, &plan.nic);
+    let cut = cut_all(&plan.graph, plan.clock, smallest);
+    let meeting = Meeting::new(&plan, &cut);
+    let simulation = Simulation::of_single_nodes(plan, &cut);
+    let outcome = std::thread::scope(|scope| {
+        let station = |(node, carrier)| Station::new(&meeting, node, carrier);
+        let works = (0..).zip(carriers).map(station).map(Station::work);
+        let workers = WorkerPool::of(works.collect(), &meeting.barrier, 0, scope);
+        let mut watch = |now: &Progress| meeting.failure.get().is_none() && watch(now);
+        simulation.drive(Some(workers), recorder, &mut watch)
+    });
+    match meeting.failure.into_inner() {
+        Some(failure) => Err(failure),
+        None => Ok(Ended {
+            outcome,
+            frames: meeting.frames.into_inner(),
+            bytes: meeting.bytes.into_inner(),
+            rounds: meeting.rounds.into_inner(),
+        }),
+    }
+}
+
+/// What nodes tell each other beside frames: times, and nothing else. There are two sets of all, as in
+/// `exchange.rs`.
+// LIV-05
+struct Meeting {
+    graph: Arc<Graph>,
+    network: Network,
+    lookahead_ps: Time,
+    barrier: Barrier,
+    /// Per node: when the next event is that it knows of.
+    next_ps: [Vec<Alone>; 2],
+    /// Per node: how many frames found no room in this round.
+    waiting: [Vec<Alone>; 2],
+    /// Per link: when the transmission of the frames of this round began.
+    begun_ps: [Vec<Mutex<Vec<Time>>>; 2],
+    /// Why the run cannot go on.
+    failure: OnceLock<String>,
+    frames: AtomicU64,
+    bytes: AtomicU64,
+    rounds: AtomicU64,
+}
+
+impl fmt::Debug for Meeting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Meeting({} nodes)", self.next_ps[0].len())
+    }
+}
+
+impl Meeting {
+    fn new(plan: &Plan, cut: &Cut) -> Self {
+        let numbers = || -> Vec<Alone> { (0..cut.parts()).map(|_| Alone::default()).collect() };
+        let times = || {
+            let links = 0..plan.graph.port_count();
+            links.map(|_| Mutex::default()).collect()
+        };
+        Self {
+            graph: plan.graph.clone(),
+            network: wire_network(plan),
+            lookahead_ps: cut.lookahead_ps,
+            barrier: Barrier::new(cut.parts(), 0),
+            next_ps: [numbers(), numbers()],
+            waiting: [numbers(), numbers()],
+            begun_ps: [times(), times()],
+            failure: OnceLock::new(),
+            frames: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            rounds: AtomicU64::new(0),
+        }
+    }
+
+    fn times(&self, parity: usize, link: usize) -> MutexGuard<'_, Vec<Time>> {
+        let times = self.begun_ps[parity][link].lock();
+        // A thread that panicked ends the run: no other reads what it left.
+        times.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The least of what nodes have told each other, and how many frames wait in all.
+    fn outlook(&self, parity: usize) -> (Time, u64) {
+        let read = |all: &'_ [Alone]| -> Vec<u64> {
+            all.iter()
+                .map(|one| one.0.load(Ordering::Relaxed))
+                .collect()
+        };
+        let first_ps = read(&self.next_ps[parity]).into_iter().min();
+        let waiting = read(&self.waiting[parity]).into_iter().sum();
+        (first_ps.unwrap_or(Time::MAX), waiting)
+    }
+
+    /// The names of a link's ends.
+    fn name(&self, link: usize) -> String {
+        let graph = &self.graph;
+        let from = graph.node_of_port(link);
+        format!(
+            "{}->{}",
+            graph.name(from),
+            graph.name(graph.port(link).peer)
+        )
+    }
+
+    /// One node cannot go on: none does.
+    fn give_up(&self, why: String) -> Broken {
+        // Only the first reason counts: the others follow from it.
+        let _ = self.failure.set(why);
+        self.barrier.break_up();
+        Broken
+    }
+}
+
+/// A port of a node.
+struct Port {
+    /// The link on which it sends, and its addresses.
+    out: usize,
+    from: Mac,
+    to: Mac,
+    /// The link from which it receives.
+    into: usize,
+    /// Frames for which there was no room in the last rounds, with the times at which their transmission began.
+    waiting: VecDeque<(Time, Box<[u8]>)>,
+}
+
+/// A node's thread, and what it needs besides its partition.
+struct Station<'a> {
+    meeting: &'a Meeting,
+    node: u32,
+    carrier: Box<dyn Carrier>,
+    ports: Vec<Port>,
+    /// Which set of all is the current one.
+    parity: usize,
+    /// Everything before this has happened here.
+    done_ps: Time,
+    /// Room for one frame, and for the times of some.
+    place: Vec<u8>,
+    begun_ps: Vec<Time>,
+}
+
+impl<'a> Station<'a> {
+    fn new(meeting: &'a Meeting, node: u32, carrier: Box<dyn Carrier>) -> Self {
+        let graph = &meeting.graph;
+        let port = |number: u16| {
+            let out = graph.port_index(node, number);
+            let far = graph.port(out);
+            Port {
+                out,
+                from: mac(node, number),
+                to: mac(far.peer, far.peer_port),
+                into: graph.peer_index(out),
+                waiting: VecDeque::new(),
+            }
+        };
+        Self {
+            meeting,
+            node,
+            carrier,
+            ports: (0..graph.ports(node)).map(port).collect(),
+            parity: 0,
+            done_ps: 0,
+            place: vec![0; MOST_BYTES],
+            begun_ps: Vec::new(),
+        }
+    }
+
+    fn work(mut self) -> Work<'a, Wheel> {
+        Box::new(move |part, limit| self.run_before(part, limit))
+    }
+
+    /// Lets the node do its part of everything before `limit`, window by window in step with the others. Returns
+    /// the number of windows.
+    // LIV-04, LIV-08
+    fn run_before<C: Calendar>(
+        &mut self,
+        part: &mut Partition<C>,
+        limit: Time,
+    ) -> Result<u64, Broken> {
+        let (meeting, me) = (self.meeting, self.node as usize);
+        let give_up = |why| meeting.give_up(why);
+        let mut windows = 0;
+        let mut next_ps = part.next_ps(limit);
+        loop {
+            let parity = self.parity;
+            let waiting = self.send(part, parity).map_err(give_up)?;
+            let tell = |all: &[Alone], what| all[me].0.store(what, Ordering::Relaxed);
+            tell(&meeting.next_ps[parity], next_ps);
+            tell(&meeting.waiting[parity], waiting);
+            meeting.barrier.wait()?;
+            self.parity ^= 1;
+            self.receive(part, parity).map_err(give_up)?;
+            let (first_ps, waiting) = meeting.outlook(parity);
+            if me == 0 {
+                meeting.rounds.fetch_add(1, Ordering::Relaxed);
+            }
+            if waiting > 0 {
+                continue;
+            }
+            if first_ps >= limit {
+                return Ok(windows);
+            }
+            self.done_ps = limit.min(first_ps.saturating_add(meeting.lookahead_ps));
+            next_ps = part.run_window(self.done_ps, limit);
+            windows += 1;
+        }
+    }
+
+    /// Sends what waits and what the last window has left, as far as there is room. Returns how many frames wait
+    /// now.
+    // LIV-03
+    fn send<C>(&mut self, part: &mut Partition<C>, parity: usize) -> Result<u64, String> {
+        let meeting = self.meeting;
+        self.carrier.begin_round();
+        for (port, number) in self.ports.iter_mut().zip(0..) {
+            while let Some((begun_ps, frame)) = port.waiting.front() {
+                if !self.carrier.send(number, frame)? {
+                    break;
+                }
+                meeting.times(parity, port.out).push(*begun_ps);
+                port.waiting.pop_front();
+            }
+        }
+        while let Some(leaving) = part.outbox.take_out() {
+            let links = &part.core.links;
+            let (near, rate) = (
+                &links.near[leaving.link as usize],
+                links.rates[leaving.link as usize],
+            );
+            let port = &mut self.ports[usize::from(near.port)];
+            let direction = Link {
+                network: &meeting.network,
+                from: port.from,
+                to: port.to,
+            };
+            let size = part.arena.hot(leaving.id).size;
+            let takes_ps = rate.serialisation_ps(size.into()) + near.delay_ps;
+            let begun_ps = leaving.at - takes_ps;
+            let bytes = encode(&direction, &part.arena, leaving.id, &mut self.place);
+            part.arena.free(leaving.id);
+            let bytes = bytes.map_err(|error| {
+                let link = meeting.name(port.out);
+                format!("{link}: a packet that is sent at {begun_ps} ps fits no frame: {error}")
+            })?;
+            let frame = &self.place[..bytes];
+            if port.waiting.is_empty() && self.carrier.send(near.port, frame)? {
+                meeting.times(parity, port.out).push(begun_ps);
+            } else {
+                port.waiting.push_back((begun_ps, frame.into()));
+            }
+        }
+        self.carrier.flush()?;
+        Ok(self
+            .ports
+            .iter()
+            .map(|port| port.waiting.len() as u64)
+            .sum())
+    }
+
+    /// Receives what the nodes at the links' ends have sent in this round.
+    // LIV-03, LIV-06, LIV-07
+    fn receive<C: Calendar>(
+        &mut self,
+        part: &mut Partition<C>,
+        parity: usize,
+    ) -> Result<(), String> {
+        let meeting = self.meeting;
+        let (mut frames, mut all_bytes) = (0, 0);
+        for (port, number) in self.ports.iter().zip(0..) {
+            self.begun_ps.clear();
+            std::mem::swap(&mut self.begun_ps, &mut meeting.times(parity, port.into));
+            if self.begun_ps.is_empty() {
+                continue;
+            }
+            let mut times = self.begun_ps.iter();
+            let done_ps = self.done_ps;
+            let mut take = |frame: &[u8]| {
+                let Some(&begun_ps) = times.next() else {
+                    return Ok(());
+                };
+                frames += 1;
+                all_bytes += frame.len() as u64;
+                arrive(
+                    part,
+                    port.into,
+                    &meeting.network,
+                    (begun_ps, done_ps),
+                    frame,
+                )
+                .map_err(|why| format!("frame sent at {begun_ps} ps: {why}"))
+            };
+            let received = self.carrier.receive(number, self.begun_ps.len(), &mut take);
+            received.map_err(|why| format!("{}: {why}", meeting.name(port.into)))?;
+        }
+        meeting.frames.fetch_add(frames, Ordering::Relaxed);
+        meeting.bytes.fetch_add(all_bytes, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// A frame whose transmission began at a time comes from a link: reads it, and schedules its arrival by the size
+/// that the receiver computes. Nothing can arrive before what has happened already.
+fn arrive<C: Calendar>(
+    part: &mut Partition<C>,
+    link: usize,
+    network: &Network,
+    (begun_ps, done_ps): (Time, Time),
+    frame: &[u8],
+) -> Result<(), String> {
+    let id = decode(network, frame, &mut part.arena).map_err(|error| error.to_string())?;
+    let links = &part.core.links;
+    let size = part.arena.hot(id).size;
+    let takes_ps = links.rates[link].serialisation_ps(size.into()) + links.near[link].delay_ps;
+    let at = begun_ps + takes_ps;
+    if at < done_ps {
+        return Err(format!(
+            "with {size} bytes it arrives at {at} ps, but everything before {done_ps} ps has happened"
+        ));
+    }
+    let lane = links.near[link].lane;
+    let event = Event::new(at, phase::ARRIVAL, link as u32, id);
+    part.core.calendar.push_to(lane, event);
+    Ok(())
+}

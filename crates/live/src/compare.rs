@@ -1,0 +1,187 @@
+//! Where a run in lockstep and the simulator differ first.
+
+use std::fmt;
+
+use dataplane::packet::{Arena, Packet, flag};
+use fabric::engine::lockstep::{self, largest_frame};
+use fabric::engine::{self, Plan};
+use fabric::measure::{CaptureSpec, CapturedFrame, RecordSpec};
+use fabric::record::{Recorder, Rows};
+use fabric::topology::Graph;
+use scenario::{BuildError, Scenario};
+use wire::{Network, decode};
+
+use crate::lockstep::{Carriers, carriers_of, veth_carriers};
+
+/// What the simulator makes of a scenario that ran in lockstep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compared {
+    /// Its digest.
+    pub digest: String,
+    /// Where they differ first; `None`: the digest is the same.
+    pub difference: Option<Difference>,
+}
+
+/// Runs a scenario in the simulator, and compares its digest with that of a run in lockstep. Where they differ both
+/// run once more.
+///
+/// # Errors
+/// As for [`first_difference`].
+// LIV-11
+pub fn compare(scenario: &Scenario, live_digest: &str) -> Result<Compared, String> {
+    let digest = simulated_digest(scenario).map_err(|error| error.to_string())?;
+    let difference = match digest == live_digest {
+        true => None,
+        false => first_difference(scenario, veth_carriers)?,
+    };
+    Ok(Compared { digest, difference })
+}
+
+/// The digest that the simulator has for a scenario.
+///
+/// # Errors
+/// The scenario cannot be built.
+pub fn simulated_digest(scenario: &Scenario) -> Result<String, BuildError> {
+    let plan = scenario.build()?.plan;
+    let outcome = engine::run(plan, &mut Frames::default(), &mut |_| true);
+    Ok(format!("{:016x}", outcome.digest))
+}
+
+/// The first frame that one run sent and the other did not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// When its transmission began, ps.
+    pub at_ps: u64,
+    /// The link, named by both ends.
+    pub link: String,
+    /// What the simulator sent on that link at that time; `None`: nothing.
+    pub simulated: Option<String>,
+    /// What was sent in lockstep.
+    pub live: Option<String>,
+    /// The first byte in which both frames differ, if there are two.
+    pub byte: Option<usize>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { at_ps, link, .. } = self;
+        let frame = |frame: &Option<String>| frame.clone().unwrap_or_else(|| "nothing".to_owned());
+        write!(
+            f,
+            "at {at_ps} ps on {link} the simulator sends {}; in lockstep it is {}",
+            frame(&self.simulated),
+            frame(&self.live)
+        )?;
+        match self.byte {
+            Some(byte) => write!(f, " (their bytes differ from {byte} on)"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Runs a scenario twice, in lockstep and in the simulator, and compares all frames that they send, in the order of
+/// time and link. It holds the frames of both runs in memory. `None`: they are the same.
+///
+/// # Errors
+/// The scenario cannot be built, or cannot be run in lockstep.
+// LIV-11
+pub fn first_difference(
+    scenario: &Scenario,
+    carriers: impl FnOnce(&Graph, u32) -> Result<Carriers, String>,
+) -> Result<Option<Difference>, String> {
+    let plan = || {
+        let built = scenario.build().map_err(|error| error.to_string())?;
+        Ok::<_, String>(captured(built.plan))
+    };
+    let (live, simulated) = (plan()?, plan()?);
+    let network = lockstep::network(&live);
+    let graph = live.graph.clone();
+    let carriers = carriers_of(&live, carriers)?;
+    let mut of_live = Frames::default();
+    // Where it fails, the frames before that are compared all the same.
+    let failure = lockstep::run(live, carriers, &mut of_live, &mut |_| true).err();
+    let mut of_simulator = Frames::default();
+    engine::run(simulated, &mut of_simulator, &mut |_| true);
+    let (one, other) = (&of_simulator.0, &of_live.0);
+    let at = one.iter().zip(other).position(|(a, b)| a != b);
+    let at = at.unwrap_or(one.len().min(other.len()));
+    let (a, b) = (one.get(at), other.get(at));
+    let key = |frame: &&CapturedFrame| (frame.at_ps, frame.link);
+    let first = a.into_iter().chain(b).min_by_key(key);
+    let difference = first.map(|first| {
+        let here = |frame: &&CapturedFrame| key(frame) == key(&first);
+        let (a, b) = (a.filter(here), b.filter(here));
+        Difference {
+            at_ps: first.at_ps,
+            link: link_name(&graph, first.link),
+            simulated: a.map(|frame| in_words(&network, frame)),
+            live: b.map(|frame| in_words(&network, frame)),
+            byte: a.zip(b).and_then(|(a, b)| first_byte(&a.kept, &b.kept)),
+        }
+    });
+    match (difference, failure) {
+        (None, Some(failure)) => Err(failure),
+        (difference, _) => Ok(difference),
+    }
+}
+
+/// A plan whose frames are all recorded, and nothing else is.
+fn captured(plan: Plan) -> Plan {
+    let graph = &plan.graph;
+    let ports =
+        (0..graph.nodes()).flat_map(|node| (0..graph.ports(node)).map(move |port| (node, port)));
+    let capture = CaptureSpec {
+        links: ports.collect(),
+        from_ps: 0,
+        until_ps: u64::MAX,
+        snaplen: largest_frame(&plan),
+        limit_bytes: u64::MAX,
+        files: 1,
+    };
+    Plan {
+        record: RecordSpec {
+            capture: Some(capture),
+            ..RecordSpec::default()
+        },
+        ..plan
+    }
+}
+
+/// Keeps all frames.
+#[derive(Default)]
+struct Frames(Vec<CapturedFrame>);
+
+impl Recorder for Frames {
+    fn rows(&mut self, rows: &dyn Rows) {
+        self.0.extend_from_slice(rows.of().unwrap_or_default());
+    }
+}
+
+fn link_name(graph: &Graph, link: u32) -> String {
+    let from = graph.node_of_port(link as usize);
+    let to = graph.port(link as usize).peer;
+    format!("{}->{}", graph.name(from), graph.name(to))
+}
+
+/// The first byte in which two frames differ.
+fn first_byte(a: &[u8], b: &[u8]) -> Option<usize> {
+    let common = a.iter().zip(b).position(|(a, b)| a != b);
+    common.or((a.len() != b.len()).then_some(a.len().min(b.len())))
+}
+
+/// A frame in words: what the record says that is made of it.
+fn in_words(network: &Network, frame: &CapturedFrame) -> String {
+    let mut arena = Arena::new();
+    match decode(network, &frame.kept, &mut arena) {
+        Ok(id) => {
+            let packet = arena.hot(id);
+            let Packet {
+                flow, psn, size, ..
+            } = *packet;
+            let marked = if packet.has(flag::CE) { ", marked" } else { "" };
+            let kind = packet.kind();
+            format!("{kind:?} of flow {flow}, number {psn}, {size} bytes{marked}")
+        }
+        Err(error) => format!("a frame that cannot be read: {error}"),
+    }
+}
