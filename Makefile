@@ -26,7 +26,7 @@ WHEELS := $(WHEEL_VENV)/.wheels
 # Rust's libraries for a target come with: rustup target add TARGET
 WHEEL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
 
-.PHONY: help setup build demo test test-rust test-python lint format docs wheels test-wheel tables figures fast bench bench-against bench-guided bench-quick bench-collectives bench-instructions \
+.PHONY: help setup build demo live-demo test test-rust test-python lint format docs wheels test-wheel tables figures fast bench bench-against bench-guided bench-quick bench-collectives bench-instructions \
 	bench-micro test-digests clean
 
 help: ## List the targets
@@ -65,6 +65,18 @@ fast: $(DEPENDENCIES) ## Build the extension module guided by what runs tell of 
 
 demo: $(EXTENSION) ## Compare six schemes on a 128-host Clos: out/demo/report.html
 	$(BIN)/backwater compare scenarios/demo.toml --schemes $(SCHEMES) -o out/demo
+
+LIVE_DEMO := out/live-demo
+
+live-demo: $(EXTENSION) ## Run BFC and DCQCN on real frames, without privileges: out/live-demo/report.html
+	$(BIN)/backwater live scenarios/live-demo.toml --lockstep --schemes bfc,dcqcn --check \
+		--capture "leaf0->host0,host0->leaf0" -o $(LIVE_DEMO)
+	@if command -v tshark >/dev/null; then \
+		for scheme in bfc dcqcn; do \
+			tshark -q -X lua_script:$$($(BIN)/backwater dissector) -z io,phs \
+				-r $(LIVE_DEMO)/$$scheme/capture.pcapng; \
+		done; \
+	else echo "tshark is not installed: the captures are in $(LIVE_DEMO)/*/capture.pcapng"; fi
 
 test: test-rust test-python ## Run all tests
 

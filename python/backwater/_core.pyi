@@ -62,6 +62,19 @@ def run(
     profile: str | None = None,
     threads: int = 1,
 ) -> str: ...
+def run_lockstep(
+    path: str,
+    scheme: str | None,
+    overrides: list[str],
+    seed: int | None,
+    out_dir: str,
+    force: bool,
+    progress: Callable[[int, int, int, int, int | None, int, int, tuple[str, int] | None], None]
+    | None,
+    interrupt: Interrupt,
+    compare: bool = False,
+) -> tuple[str, str]: ...
+def enter_user_namespace() -> None: ...
 def backpressure_graph(
     path: str,
     overrides: list[str],

@@ -25,6 +25,7 @@ from backwater.commands import (
     init,
     interchange,
     links,
+    live,
     paper,
     spfc,
     timeline,
@@ -46,6 +47,7 @@ from backwater.commands.common import (
     Scheme,
     Seed,
     Threads,
+    captured,
     say,
     shown,
     warn,
@@ -108,9 +110,7 @@ def run(
     from backwater.progress import display
     from backwater.results import Run
 
-    if capture is not None:
-        links = [link.strip() for link in capture.split(",") if link.strip()]
-        overrides = [*(overrides or []), f"record.capture.links={json.dumps(links)}"]
+    overrides = captured(capture, overrides)
     warn(scenario, overrides, seed, [scheme], profile)
     try:
         with display([scheme or scenario.stem]) as tell:
@@ -324,6 +324,7 @@ explain.register(app)
 graph.register(app)
 interchange.register(app)
 links.register(app)
+live.register(app)
 paper.register(app)
 spfc.register(app)
 timeline.register(app)

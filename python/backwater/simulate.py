@@ -216,18 +216,22 @@ def run(
     listener: Listener | None = None,
     profile: str | None = None,
     threads: int = 1,
+    lockstep: Lockstep | None = None,
 ) -> Run:
     """Simulate a scenario and return what it left in the directory ``out``.
 
     ``overrides`` are texts such as ``"switch.buffer=24MB"``. ``profile`` names a simulator that
     is imitated, such as ``"ns3"``. At most ``threads`` processors work on it (0: all of
-    them), which changes no result. Ctrl-C raises :class:`~backwater.Interrupted`, whose
-    ``result`` is the part that was computed.
+    them), which changes no result. With ``lockstep`` its frames go through the kernel
+    (docs/live.md). Ctrl-C raises :class:`~backwater.Interrupted`, whose ``result`` is the part that
+    was computed.
     """
     _check_threads(threads)
     path = Path(out) if out is not None else default_out(scenario, scheme)
     _core.resolve(str(scenario), list(overrides), seed, scheme, profile)
-    job = _Job(str(scenario), scheme, list(overrides), seed, path, force, profile, threads)
+    job = _Job(
+        str(scenario), scheme, list(overrides), seed, path, force, profile, threads, lockstep
+    )
     with watched([scheme or ""], listener) as (told, show):
         outcome = _run_all({scheme or "": job}, 1, told, show)
     for error in outcome.errors.values():
@@ -251,14 +255,15 @@ def compare(
     report: bool = True,
     profile: str | None = None,
     threads: int = 1,
+    lockstep: Lockstep | None = None,
 ) -> Comparison:
     """Simulate a scenario with several schemes, all on the very same flows.
 
     At most ``jobs`` of them run at a time, each on at most ``threads`` processors (0: all); by
     default as many as there are processors for. A scheme that fails does not stop the others: see
     ``failed`` of the result. Parameters of a choice, such as ``scheme.hpcc.eta=0.9``, concern the
-    schemes that made it. Ctrl-C raises :class:`~backwater.Interrupted`, whose ``result`` has what
-    was computed.
+    schemes that made it. With ``lockstep`` their frames go through the kernel (docs/live.md).
+    Ctrl-C raises :class:`~backwater.Interrupted`, whose ``result`` has what was computed.
     """
     _check_names(schemes)
     _check_threads(threads)
@@ -277,7 +282,7 @@ def compare(
     path = Path(out) if out is not None else default_out(scenario, "compare")
     _claim(path, schemes, force)
     made = {
-        s: _Job(str(scenario), s, concerned[s], seed, path / s, force, profile, threads)
+        s: _Job(str(scenario), s, concerned[s], seed, path / s, force, profile, threads, lockstep)
         for s in schemes
     }
     with watched(schemes, listener) as (told, show):
@@ -340,6 +345,17 @@ def default_out(scenario: str | Path, suffix: str | None) -> Path:
 
 
 @dataclass(frozen=True)
+class Lockstep:
+    """How frames go through the kernel. The process is in a user namespace that allows it."""
+
+    compare: bool = False
+    """The simulator runs as well, and digests are compared."""
+
+    KEPT = "lockstep.json"
+    """Beside the results: how many frames it took, and what the simulator says."""
+
+
+@dataclass(frozen=True)
 class _Job:
     scenario: str
     scheme: str | None
@@ -349,6 +365,7 @@ class _Job:
     force: bool
     profile: str | None = None
     threads: int = 1
+    lockstep: Lockstep | None = None
 
     def work(self, listener: Callable[[Progress], None] | None, interrupt: _core.Interrupt) -> None:
         began = time.monotonic()
@@ -368,18 +385,13 @@ class _Job:
                 known = (now_ps, until_ps, started, finished, flows, hops, seconds)
                 listener(Progress(*known, moved_ps, fullest))
 
-        said = _core.run(
-            self.scenario,
-            self.scheme,
-            self.overrides,
-            self.seed,
-            str(self.out),
-            self.force,
-            progress if listener is not None else None,
-            interrupt,
-            self.profile,
-            self.threads,
-        )
+        tell = progress if listener is not None else None
+        what = (self.scenario, self.scheme, self.overrides, self.seed, str(self.out), self.force)
+        if self.lockstep is None:
+            said = _core.run(*what, tell, interrupt, self.profile, self.threads)
+        else:
+            said, kept = _core.run_lockstep(*what, tell, interrupt, self.lockstep.compare)
+            write_whole(self.out / Lockstep.KEPT, kept + "\n")
         summary = json.loads(said)
         flows, hops = summary["flows"], summary["performance"]["packet_hops"]
         started = None if summary["partial"] else flows["started"]

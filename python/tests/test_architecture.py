@@ -11,7 +11,10 @@ from pathlib import PurePosixPath
 import pytest
 from sources import CRATES, is_test, rust_sources, split_rust
 
-OURS = {"kernel", "dataplane", "fabric", "traffic", "scenario", "results", "wire", "python"}
+OURS = {
+    *("kernel", "dataplane", "fabric", "traffic", "scenario", "results", "wire", "live"),
+    "python",
+}
 MAY_USE = {
     "kernel": set(),
     "dataplane": set(),
@@ -19,6 +22,7 @@ MAY_USE = {
     "traffic": {"kernel"},
     "fabric": {"kernel", "dataplane", "traffic", "wire"},
     "results": {"kernel", "dataplane", "traffic", "fabric"},
+    "live": {"dataplane", "fabric", "results", "scenario", "wire"},
 }
 
 

@@ -132,28 +132,6 @@ fn same(setup: &Setup, counts: &[u32]) -> Outcome {
     last
 }
 
-/// Random flows between `hosts` hosts, many at the same instants, and an incast to host 0.
-fn flows(seed: u64, hosts: u32, many: u32) -> Vec<Flow> {
-    let mut random = Stream::new(seed, 0, Purpose::Test);
-    let mut flows: Vec<Flow> = (0..many)
-        .map(|_| {
-            let src = random.below(u64::from(hosts)) as u32;
-            let dst = (src + 1 + random.below(u64::from(hosts) - 1) as u32) % hosts;
-            let bytes = 1 + random.below(40_000);
-            flow(0, random.below(40) * US, src, dst, bytes)
-        })
-        .collect();
-    flows.extend((1..hosts).map(|src| Flow {
-        incast: true,
-        ..flow(0, 20 * US, src, 0, 60_000)
-    }));
-    flows.sort_by_key(|f| f.start_ps);
-    for (id, f) in (0..).zip(&mut flows) {
-        f.id = id;
-    }
-    flows
-}
-
 // PAR-03, PAR-05, PAR-09
 #[test]
 fn all_controls_give_the_same_on_any_number_of_threads() {

@@ -1,37 +1,26 @@
 //! Scenarios through the kernel, in network namespaces of this test's own.
 //!
-//! A user namespace can be made only by a process with one thread, so this file has a `main` of its own.
+//! A user namespace can be made only by a process with one thread, so this file has a `main` of its own. An argument
+//! names the cases to run.
+#![cfg(target_os = "linux")]
+#![allow(clippy::print_stderr)]
 
-use std::path::PathBuf;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use fabric::engine::Threads;
-use live::enter_user_namespace;
+use fabric::engine::lockstep::Carrier;
+use fabric::topology::{Graph, LinkSpec, Loss, TopologySpec};
+use live::{Carriers, Report, enter_user_namespace, network};
+use nix::unistd::{getgid, getuid};
 use scenario::{Changes, Options, Scenario};
+use wire::frame::mac;
 
-fn scenario(text: &str, scheme: &str) -> Scenario {
-    let changes = Changes {
-        scheme: Some(scheme.to_owned()),
-        ..Changes::default()
-    };
-    let read = Scenario::parse(text, "test.toml", std::path::Path::new("/"), &changes);
-    read.unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn options(name: &str) -> Options<'static> {
-    let out_dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    Options {
-        out_dir,
-        force: true,
-        threads: Threads::ONE,
-        progress: None,
-        interrupt: None,
-    }
-}
-
-const INCAST: &str = r#"
-name = "incast"
-seed = 1
+/// Eight hosts, short flows between them at half of the core, and incasts.
+const BASE: &str = r#"
+name = "live"
+seed = 3
 [topology]
 kind = "leaf-spine"
 leaves = 2
@@ -39,21 +28,258 @@ spines = 2
 hosts_per_leaf = 4
 link = { rate = "100Gbps", delay = "1us" }
 [switch]
-buffer = "200kB"
+buffer = "300kB"
+[[traffic]]
+name = "background"
+pattern = "uniform"
+sizes = "google-allrpc@bfc"
+load = { fraction = 0.5, of = "core" }
+window = ["0us", "50us"]
 [[traffic]]
 name = "incast"
 pattern = "incast"
 degree = 7
-total = "700kB"
-every = "100us"
-window = ["0us", "100us"]
+total = "200kB"
+every = "50us"
+window = ["0us", "50us"]
 [scheme]
-preset = "dcqcn"
+preset = "bfc"
 "#;
 
+fn scenario_with(scheme: &str, set: &[&str]) -> Scenario {
+    let changes = Changes {
+        scheme: Some(scheme.to_owned()),
+        set: set.iter().map(|s| (*s).to_owned()).collect(),
+        ..Changes::default()
+    };
+    let read = Scenario::parse(BASE, "live.toml", Path::new("/"), &changes);
+    read.unwrap_or_else(|error| panic!("{scheme}: {error}"))
+}
+
+fn options(name: &str) -> Options<'static> {
+    Options {
+        out_dir: PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name),
+        force: true,
+        threads: Threads::ONE,
+        progress: None,
+        interrupt: None,
+    }
+}
+
+/// Runs a scenario through the kernel; its digest is that of the simulator.
+fn same(name: &str, scenario: &Scenario) -> Report {
+    let report = live::run(scenario, options(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let compared = live::compare(scenario, &report.summary.digest).unwrap();
+    if let Some(difference) = compared.difference {
+        panic!("{name}: {difference}");
+    }
+    assert_eq!(compared.digest, report.summary.digest, "{name}");
+    assert!(
+        report.frames > 1000 && report.nodes == 12,
+        "{name}: {report:?}"
+    );
+    eprintln!(
+        "    {name}: {} frames in {:.2} s, {:.0} frames/s",
+        report.frames,
+        report.seconds,
+        report.frames as f64 / report.seconds
+    );
+    report
+}
+
+// LIV-01, LIV-03, LIV-04, LIV-05, LIV-06, LIV-07, LIV-08
+fn every_scheme_has_the_digest_of_the_simulator() {
+    for scheme in [
+        "bfc",
+        "hpcc",
+        "dcqcn+floodgate",
+        "dcqcn+spfc",
+        "dcqcn",
+        "dctcp",
+        "timely",
+        "swift",
+        "expresspass",
+        "ndp",
+        "homa",
+        "dcqcn+cbfc",
+        "powertcp",
+    ] {
+        same(scheme, &scenario_with(scheme, &[]));
+    }
+}
+
+// LIV-03
+fn losses_pauses_and_failing_links_have_it_too() {
+    for scheme in ["bfc", "hpcc", "dcqcn"] {
+        let lossy = same(
+            "lossy",
+            &scenario_with(scheme, &["topology.link.loss=0.001"]),
+        );
+        assert!(lossy.summary.drops["link"] > 0, "{scheme}");
+    }
+    let paused = same("paused", &scenario_with("dcqcn", &["switch.buffer=150kB"]));
+    assert!(paused.summary.pfc_paused_ps > 0);
+    let down =
+        "topology.failures=[{ links = [\"leaf0--spine0\"], at = \"20us\", until = \"40us\" }]";
+    let failing = same("failing", &scenario_with("dcqcn", &[down]));
+    assert!(failing.summary.counters["link_changes"] > 0);
+}
+
+/// Marks the tenth data packet of a node on its way.
+struct Marking {
+    inner: Box<dyn Carrier>,
+    data: u64,
+}
+
+/// Bytes of a frame in which ECN, and the checksum of IPv4, stand.
+const ECN: usize = 14 + 4 + 1;
+const CHECKSUM: usize = ECN + 9;
+
+impl Carrier for Marking {
+    fn begin_round(&mut self) {
+        self.inner.begin_round();
+    }
+
+    fn send(&mut self, port: u16, frame: &[u8]) -> Result<bool, String> {
+        if frame.len() < 500 {
+            return self.inner.send(port, frame);
+        }
+        let mut frame = frame.to_vec();
+        if self.data == 10 {
+            assert_eq!(frame[ECN] & 3, 2, "data that may be marked");
+            frame[ECN] |= 3;
+            let sum = u16::from_be_bytes([frame[CHECKSUM], frame[CHECKSUM + 1]]).wrapping_sub(1);
+            frame[CHECKSUM..CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
+        }
+        let sent = self.inner.send(port, &frame)?;
+        self.data += u64::from(sent);
+        Ok(sent)
+    }
+
+    fn flush(&mut self) -> Result<(), String> {
+        self.inner.flush()
+    }
+
+    fn receive(
+        &mut self,
+        port: u16,
+        count: usize,
+        take: &mut dyn FnMut(&[u8]) -> Result<(), String>,
+    ) -> Result<(), String> {
+        self.inner.receive(port, count, take)
+    }
+}
+
+fn marking(graph: &Graph, largest: u32) -> Result<Carriers, String> {
+    let carriers = network::build(graph, largest).map_err(|error| error.to_string())?;
+    let boxed = carriers.into_iter().enumerate().map(|(node, carrier)| {
+        let inner: Box<dyn Carrier> = Box::new(carrier);
+        match node {
+            0 => Box::new(Marking { inner, data: 0 }),
+            _ => inner,
+        }
+    });
+    Ok(boxed.collect())
+}
+
+// LIV-05, LIV-11
+fn a_frame_that_is_changed_on_its_way_changes_the_run() {
+    let scenario = scenario_with("dctcp", &[]);
+    let digest = live::simulated_digest(&scenario).unwrap();
+    let changed = live::run_over(&scenario, options("changed"), marking).unwrap();
+    assert_ne!(changed.summary.digest, digest);
+    let difference = live::first_difference(&scenario, marking).unwrap().unwrap();
+    let told = difference.to_string();
+    eprintln!("    {told}");
+    // The mark travels on as it is; the leaf is the first to send a frame that the simulator does not send.
+    assert!(difference.link.starts_with("leaf0->"), "{told}");
+    assert!(
+        difference
+            .live
+            .is_some_and(|frame| frame.ends_with(", marked")),
+        "{told}"
+    );
+    let unmarked = difference.simulated.unwrap();
+    assert!(
+        unmarked.starts_with("Data of flow ") && !unmarked.contains("marked"),
+        "{told}"
+    );
+}
+
+// LIV-02
+fn what_frames_cannot_say_is_refused() {
+    let refused = |scheme: &str, set: &[&str]| {
+        let error = live::run(&scenario_with(scheme, set), options("refused"));
+        error.unwrap_err().to_string()
+    };
+    let why = refused("dcqcn", &["scheme.recovery=ideal"]);
+    assert!(
+        why.contains("cannot run in lockstep") && why.contains("ideal retransmission"),
+        "{why}"
+    );
+    let why = refused("dcqcn", &["record.pauses={}"]);
+    assert!(why.contains("cannot run in lockstep"), "{why}");
+}
+
+// LIV-09
+fn frames_that_are_not_of_the_run_are_passed_over() {
+    let link = LinkSpec {
+        rate: dataplane::units::Rate::from_gbps(100),
+        delay_ps: 1000,
+        loss: Loss::NONE,
+    };
+    let graph = TopologySpec::Star { hosts: 2, link }.build().unwrap();
+    let mut carriers = network::build(&graph, 9000).unwrap();
+    let from = |source: [u8; 6], tagged: bool, bytes: usize| {
+        let mut frame = mac(2, 0).to_vec();
+        frame.extend_from_slice(&source);
+        if tagged {
+            frame.extend_from_slice(&[0x81, 0, 0x60, 0]);
+        }
+        frame.extend_from_slice(&[0x08, 0]);
+        frame.resize(bytes, 7);
+        frame
+    };
+    let own = mac(0, 0);
+    carriers[0].begin_round();
+    // Such as the kernel sends, then three of the run: short, tagged, and as large as the interface allows.
+    for (source, tagged, bytes) in [
+        ([0x32, 1, 2, 3, 4, 5], false, 90),
+        (own, false, 60),
+        (own, true, 200),
+        ([0x32, 1, 2, 3, 4, 5], true, 1500),
+        (own, false, 9014),
+    ] {
+        assert_eq!(carriers[0].send(0, &from(source, tagged, bytes)), Ok(true));
+    }
+    let mut came = Vec::new();
+    let take = &mut |frame: &[u8]| {
+        came.push((frame.len(), frame[12..14].to_vec()));
+        Ok(())
+    };
+    carriers[2].receive(0, 3, take).unwrap();
+    // The kernel takes the tag off.
+    let expected = [60, 196, 9014].map(|bytes| (bytes, vec![0x08, 0]));
+    assert_eq!(came, expected);
+    assert!(
+        carriers[0].send(0, &from(own, false, 9100)).is_err(),
+        "larger than the interface"
+    );
+}
+
+/// A case by its name.
+type Case = (&'static str, fn());
+
+macro_rules! cases {
+    ($($case:ident),* $(,)?) => { [$((stringify!($case), $case as fn())),*] };
+}
+
 fn main() -> ExitCode {
+    let users = (getuid(), getgid());
     if let Err(why) = enter_user_namespace() {
-        eprintln!("skipped: {why}");
+        let mut told = String::new();
+        let _ = write!(told, "skipped: all of crates/live/tests/lockstep.rs: {why}");
+        eprintln!("{told}");
         let needed = std::env::var_os("BACKWATER_NO_SKIP").is_some_and(|value| value == "1");
         return if needed {
             ExitCode::FAILURE
@@ -61,18 +287,26 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         };
     }
-    for scheme in ["dcqcn", "bfc"] {
-        let scenario = scenario(INCAST, scheme);
-        let report = live::run(&scenario, options(scheme)).unwrap_or_else(|e| panic!("{e}"));
-        let compared = live::compare(&scenario, &report.summary.digest).unwrap();
-        eprintln!(
-            "{scheme}: {} frames, {} rounds, {:.2} s, {:.0} frames/s, {} {compared:?}",
-            report.frames,
-            report.rounds,
-            report.seconds,
-            report.frames as f64 / report.seconds,
-            report.summary.digest
-        );
+    // LIV-10
+    assert_eq!((getuid(), getgid()), users, "users stay what they are");
+    let cases: [Case; 5] = cases![
+        frames_that_are_not_of_the_run_are_passed_over,
+        every_scheme_has_the_digest_of_the_simulator,
+        losses_pauses_and_failing_links_have_it_too,
+        a_frame_that_is_changed_on_its_way_changes_the_run,
+        what_frames_cannot_say_is_refused,
+    ];
+    let wanted = std::env::args()
+        .skip(1)
+        .find(|argument| !argument.starts_with('-'));
+    for (name, case) in cases {
+        if wanted
+            .as_ref()
+            .is_none_or(|wanted| name.contains(wanted.as_str()))
+        {
+            case();
+            eprintln!("{name}: ok");
+        }
     }
     ExitCode::SUCCESS
 }

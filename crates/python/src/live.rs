@@ -14,7 +14,7 @@ pub fn enter_user_namespace(py: Python<'_>) -> PyResult<()> {
     live::enter_user_namespace().map_err(|error| raise(py, "RunError", (error.to_string(),)))
 }
 
-/// Runs a scenario in lockstep, writes its results, and returns as JSON how it went. With `compare` the simulator
+/// Runs a scenario in lockstep, writes its results, and returns the summary and how it went, both as JSON. With `compare` the simulator
 /// runs the same scenario, and where digests differ it says in which frame they do first.
 #[pyfunction]
 #[pyo3(signature = (path, scheme, overrides, seed, out_dir, force, progress, interrupt, compare=false))]
@@ -33,7 +33,7 @@ pub fn run_lockstep(
     progress: Option<Py<PyAny>>,
     interrupt: &Interrupt,
     compare: bool,
-) -> PyResult<String> {
+) -> PyResult<(String, String)> {
     let scenario = load(py, &path, overrides, seed, scheme, None)?;
     let told = Told {
         out_dir,
@@ -61,5 +61,5 @@ pub fn run_lockstep(
             "difference": compared.difference.as_ref().map(ToString::to_string),
         })),
     });
-    Ok(answer.to_string())
+    Ok((report.summary.to_json(), format!("{answer:#}")))
 }

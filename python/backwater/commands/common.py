@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -49,6 +50,14 @@ Capture = Annotated[
 ]
 Force = Annotated[bool, Option("--force", help="Write into DIR even if it holds other things.")]
 Json = Annotated[bool, Option("--json", help="Print the summary as JSON.")]
+
+
+def captured(capture: str | None, overrides: list[str] | None) -> list[str] | None:
+    """Add the links whose frames are to be written to the changed values."""
+    if capture is None:
+        return overrides
+    links = [link.strip() for link in capture.split(",") if link.strip()]
+    return [*(overrides or []), f"record.capture.links={json.dumps(links)}"]
 
 
 def warn(

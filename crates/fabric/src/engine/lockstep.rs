@@ -198,13 +198,8 @@ impl Meeting {
 
     /// The least of what nodes have told each other, and how many frames wait in all.
     fn outlook(&self, parity: usize) -> (Time, u64) {
-        let read = |all: &'_ [Alone]| -> Vec<u64> {
-            all.iter()
-                .map(|one| one.0.load(Ordering::Relaxed))
-                .collect()
-        };
-        let first_ps = read(&self.next_ps[parity]).into_iter().min();
-        let waiting = read(&self.waiting[parity]).into_iter().sum();
+        let first_ps = told(&self.next_ps[parity]).min();
+        let waiting = told(&self.waiting[parity]).sum();
         (first_ps.unwrap_or(Time::MAX), waiting)
     }
 
@@ -226,6 +221,11 @@ impl Meeting {
         self.barrier.break_up();
         Broken
     }
+}
+
+/// What each node has told.
+fn told(all: &[Alone]) -> impl Iterator<Item = u64> {
+    all.iter().map(|one| one.0.load(Ordering::Relaxed))
 }
 
 /// A port of a node.

@@ -36,6 +36,7 @@ use fabric::measure::{
 use fabric::record::{BufferSample, FlowRecord, Outcome, PauseRecord, Recorder, Row, Rows};
 use fabric::routing::routes;
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
+use kernel::random::{Purpose, Stream};
 use sets::{DcqcnSets, DctcpSets, HpccSets, TimelySets};
 use traffic::Flow;
 
@@ -134,6 +135,28 @@ pub fn flow(id: u32, start_ps: Time, src: u32, dst: u32, bytes: u64) -> Flow {
         port: traffic::DEFAULT_PORT,
         src_port: None,
     }
+}
+
+/// Random flows between `hosts` hosts, many at the same instants, and an incast to host 0.
+pub fn flows(seed: u64, hosts: u32, many: u32) -> Vec<Flow> {
+    let mut random = Stream::new(seed, 0, Purpose::Test);
+    let mut flows: Vec<Flow> = (0..many)
+        .map(|_| {
+            let src = random.below(u64::from(hosts)) as u32;
+            let dst = (src + 1 + random.below(u64::from(hosts) - 1) as u32) % hosts;
+            let bytes = 1 + random.below(40_000);
+            flow(0, random.below(40) * US, src, dst, bytes)
+        })
+        .collect();
+    flows.extend((1..hosts).map(|src| Flow {
+        incast: true,
+        ..flow(0, 20 * US, src, 0, 60_000)
+    }));
+    flows.sort_by_key(|f| f.start_ps);
+    for (id, f) in (0..).zip(&mut flows) {
+        f.id = id;
+    }
+    flows
 }
 
 pub fn star(hosts: u32) -> TopologySpec {

@@ -1,0 +1,79 @@
+"""Scenarios on real frames, as a user calls them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import TINY, Backwater
+from test_wire import WRONG, tshark
+from tools import absent
+
+import backwater
+
+SHORT = TINY.replace('"400us"', '"40us"').replace('every = "100us"', 'every = "20us"')
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.toml"
+    path.write_text(SHORT)
+    return path
+
+
+@pytest.fixture(scope="module")
+def live(command: Backwater, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A comparison on real frames, with a capture of the links of a host."""
+    folder = tmp_path_factory.mktemp("live")
+    path = folder / "tiny.toml"
+    path.write_text(SHORT)
+    out = folder / "out"
+    what = ("--lockstep", "--check", "--json", "--schemes", "bfc,hpcc", "--capture", "host0:*")
+    said = command("live", path, *what, "-o", out)
+    if "user namespace" in said.stderr:
+        absent("a system that allows user namespaces")
+    assert said.returncode == 0, said.stderr
+    told = json.loads(said.stdout)
+    assert list(told) == ["bfc", "hpcc"]
+    for scheme, one in told.items():
+        assert one["simulator"] == {"digest": one["digest"], "difference": None}
+        assert one["nodes"] == 12
+        assert one["frames"] > 1000
+        assert json.loads((out / scheme / "lockstep.json").read_text()) == one
+    return out
+
+
+# LIV-11
+def test_results_are_those_of_the_simulator(live: Path, scenario: Path, tmp_path: Path) -> None:
+    assert "BFC" in (live / "report.html").read_text()
+    one = backwater.load(live / "bfc")
+    assert isinstance(one, backwater.Run)
+    other = backwater.run(scenario, scheme="bfc", out=tmp_path / "simulated")
+    assert one.summary["digest"] == other.summary["digest"]
+    assert one.flows.equals(other.flows)
+    assert one.ports.equals(other.ports)
+    assert one.ok
+
+
+def test_tshark_reads_the_frames(live: Path) -> None:
+    for scheme in ("bfc", "hpcc"):
+        frames = tshark(live / scheme / "capture.pcapng", ["bw.message", *WRONG])
+        assert sum(frame["bw.message"] == "0" for frame in frames) > 10
+        assert {frame[name] for frame in frames for name in WRONG} == {""}
+
+
+def test_what_cannot_be_done_is_refused(command: Backwater, scenario: Path, tmp_path: Path) -> None:
+    said = command("live", scenario, "-o", tmp_path / "out")
+    assert said.returncode == 2
+    assert "--lockstep" in said.stderr
+    said = command("live", scenario, "--lockstep", "--scheme", "bfc", "--schemes", "bfc,hpcc")
+    assert said.returncode == 2
+    ideal = ("--scheme", "dcqcn", "--set", "scheme.recovery=ideal")
+    said = command("live", scenario, "--lockstep", *ideal, "-o", tmp_path / "out")
+    if "user namespace" in said.stderr:
+        absent("a system that allows user namespaces")
+    assert said.returncode == 1
+    assert "cannot run in lockstep" in said.stderr
+    assert "ideal retransmission" in said.stderr
+    assert not (tmp_path / "out" / "summary.json").exists()
