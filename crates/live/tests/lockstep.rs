@@ -28,7 +28,7 @@ spines = 2
 hosts_per_leaf = 4
 link = { rate = "100Gbps", delay = "1us" }
 [switch]
-buffer = "300kB"
+buffer = "3MB"
 [[traffic]]
 name = "background"
 pattern = "uniform"
@@ -39,7 +39,7 @@ window = ["0us", "50us"]
 name = "incast"
 pattern = "incast"
 degree = 7
-total = "200kB"
+total = "1MB"
 every = "50us"
 window = ["0us", "50us"]
 [scheme]
@@ -74,6 +74,10 @@ fn same(name: &str, scenario: &Scenario) -> Report {
         panic!("{name}: {difference}");
     }
     assert_eq!(compared.digest, report.summary.digest, "{name}");
+    // Such as "ECN marked no packet": what a scheme does has to be in the comparison.
+    let idle = |warning: &&String| warning.contains("a lighter load than meant");
+    let idle: Vec<&String> = report.summary.warnings.iter().filter(idle).collect();
+    assert_eq!(idle, [] as [&str; 0], "{name}");
     assert!(
         report.frames > 1000 && report.nodes == 12,
         "{name}: {report:?}"
@@ -104,7 +108,13 @@ fn every_scheme_has_the_digest_of_the_simulator() {
         "dcqcn+cbfc",
         "powertcp",
     ] {
-        same(scheme, &scenario_with(scheme, &[]));
+        // Ports are spared pauses where there are some.
+        let small: &[&str] = if scheme == "dcqcn+spfc" {
+            &["switch.buffer=300kB"]
+        } else {
+            &[]
+        };
+        same(scheme, &scenario_with(scheme, small));
     }
 }
 
@@ -117,7 +127,7 @@ fn losses_pauses_and_failing_links_have_it_too() {
         );
         assert!(lossy.summary.drops["link"] > 0, "{scheme}");
     }
-    let paused = same("paused", &scenario_with("dcqcn", &["switch.buffer=150kB"]));
+    let paused = same("paused", &scenario_with("timely", &["switch.buffer=300kB"]));
     assert!(paused.summary.pfc_paused_ps > 0);
     let down =
         "topology.failures=[{ links = [\"leaf0--spine0\"], at = \"20us\", until = \"40us\" }]";
@@ -217,7 +227,7 @@ fn what_frames_cannot_say_is_refused() {
         why.contains("cannot run in lockstep") && why.contains("ideal retransmission"),
         "{why}"
     );
-    let why = refused("dcqcn", &["record.pauses={}"]);
+    let why = refused("dcqcn", &["record.pauses.flows=true"]);
     assert!(why.contains("cannot run in lockstep"), "{why}");
 }
 
