@@ -227,8 +227,10 @@ fn what_frames_cannot_say_is_refused() {
         why.contains("cannot run in lockstep") && why.contains("ideal retransmission"),
         "{why}"
     );
-    let why = refused("dcqcn", &["record.pauses.flows=true"]);
-    assert!(why.contains("cannot run in lockstep"), "{why}");
+    for record in ["record.pauses.flows=true", "record.blame={}"] {
+        let why = refused("dcqcn", &[record]);
+        assert!(why.contains("cannot run in lockstep"), "{record}: {why}");
+    }
 }
 
 // LIV-09

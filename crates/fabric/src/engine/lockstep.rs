@@ -84,6 +84,9 @@ pub fn refusal(plan: &Plan) -> Option<&'static str> {
     if plan.clock != Clock::Exact {
         return Some("times are cut to nanoseconds as another simulator cuts them");
     }
+    if plan.record.follows_flows() {
+        return Some("what is recorded follows packets from node to node, and no frame says it");
+    }
     if !plan.jobs.jobs.is_empty() {
         return Some("receivers of a workload know which message a flow is, and no frame says it");
     }
