@@ -6,7 +6,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use common::*;
-use dataplane::config::{Admission, Alpha, IrnConfig, PathChoice, Recovery, VictimConfig};
+use dataplane::config::{
+    Admission, Alpha, Beside, Departures, IrnConfig, PathChoice, PauseTime, Recovery, VictimConfig,
+};
 use dataplane::hop::HopConfig;
 use dataplane::hop::bfc::BitmapConfig;
 use dataplane::hop::floodgate::FloodgateConfig;
@@ -147,6 +149,17 @@ fn pauses_bitmaps_credits_and_victims_need_no_more_than_frames_say() {
     let paused = same("pauses", &pfc);
     assert!(paused.outcome.ports.iter().any(|port| port.pauses > 0));
 
+    let mut timed = pfc.clone();
+    let Admission::Pfc(times) = &mut timed.switch.mmu.admission else {
+        panic!("it has pauses");
+    };
+    times.pause = PauseTime::Quanta {
+        quanta: 100,
+        refresh: 50,
+    };
+    let refreshed = same("pauses with times", &timed);
+    assert!(refreshed.outcome.counters.hop["pfc_refreshes"] > 10);
+
     let mut victims = pfc;
     let Admission::Pfc(pfc) = &mut victims.switch.mmu.admission else {
         panic!("it has pauses");
@@ -154,8 +167,10 @@ fn pauses_bitmaps_credits_and_victims_need_no_more_than_frames_say() {
     pfc.victims = Some(VictimConfig {
         interval_ps: 10 * US,
         k: 60_000,
-        count: dataplane::config::Departures::Packets,
+        count: Departures::Packets,
         unpaused_waits: false,
+        resumes_at_once: false,
+        beside: Beside::Unbounded,
     });
     same("victims", &victims);
 

@@ -21,7 +21,6 @@ use fabric::record::{Ending, Outcome};
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
 use kernel::random::{Purpose, Stream};
 use proptest::prelude::*;
-use traffic::Flow;
 
 /// This many threads, however many processors there are and however little there is to do.
 fn forced(asked: u32) -> Threads {
