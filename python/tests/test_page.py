@@ -300,6 +300,25 @@ def test_dark_mode_is_that_of_the_system_or_chosen(page: Tab) -> None:
     assert page.run(inverted) == "none"
     assert page.run(background) == "rgb(255, 255, 255)"
     assert page.run("getComputedStyle(document.querySelector('nav')).display") == "none"
+    # Browsers leave backgrounds out on paper, but a legend is its colours.
+    swatch = "getComputedStyle(document.querySelector('#slowdown .readout i'))"
+    assert page.run(f"{swatch}.printColorAdjust") == "exact"
+    page.call("Emulation.setEmulatedMedia", media="", features=[])
+
+
+def test_paper_has_the_figures_of_the_screen(page: Tab) -> None:
+    beside = (
+        "new Set([...document.querySelectorAll('#slowdown .panel')]"
+        ".map(p => p.getBoundingClientRect().top)).size === 1"
+    )
+    assert page.run(beside)
+    page.call("Emulation.setEmulatedMedia", media="print", features=[])
+    size = {"width": 718, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    page.call("Emulation.setDeviceMetricsOverride", **size)
+    page.wait_for(f"innerWidth < 800 && {beside}")
+    assert page.run("document.documentElement.scrollWidth") <= 718
+    page.call("Emulation.clearDeviceMetricsOverride")
+    page.wait_for("innerWidth > 800")
     page.call("Emulation.setEmulatedMedia", media="", features=[])
 
 
