@@ -139,7 +139,12 @@ def compare(
     scenario: Scenario,
     schemes: Annotated[
         str,
-        Option("--schemes", metavar="A,B,…", help="Presets to compare.", show_default=False),
+        Option(
+            "--schemes",
+            metavar="A,B,…",
+            help="Presets to compare, such as bfc,hpcc,dcqcn (`backwater list schemes`).",
+            show_default=False,
+        ),
     ],
     overrides: Overrides = None,
     seed: Seed = None,

@@ -444,7 +444,19 @@ def load(path: str | Path) -> Run | Comparison | Campaign:
         return Campaign(path)
     if (path / COMPARISON).exists():
         return Comparison(path)
+    if not (path / SUMMARY).exists() and (inside := _results_in(path)):
+        more = f" and {len(inside) - 3} more" if len(inside) > 3 else ""
+        raise RunError(
+            f"{path}: no finished run here, but in {', '.join(inside[:3])}{more}; name one of "
+            f"them, or look at all by `backwater ui {path}`"
+        )
     return Run(path)
+
+
+def _results_in(path: Path) -> list[str]:
+    """Name the directories of results that lie directly in a directory."""
+    names = (SUMMARY, COMPARISON, CAMPAIGN)
+    return sorted({str(found.parent) for name in names for found in path.glob(f"*/{name}")})
 
 
 def _read_json(path: Path) -> dict[str, Any]:

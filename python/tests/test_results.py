@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 import threading
 from pathlib import Path
 
@@ -298,3 +299,9 @@ def test_recording_changes_no_digest_and_says_what_was_not_recorded(
     assert plain.summary["queue"] is None
     with pytest.raises(backwater.RunError, match=r"rtt was not recorded; add \[record\]"):
         plain.rtt  # noqa: B018
+
+
+def test_a_directory_above_results_names_them(compared: tuple[object, Path]) -> None:
+    out = compared[1]
+    with pytest.raises(backwater.RunError, match=re.escape(f"but in {out}; name one of")):
+        backwater.load(out.parent)

@@ -148,13 +148,21 @@ def _type(kind: Any, option: Option | None = None) -> click.ParamType[Any]:
         return click.Path(path_type=Path)
     low, high = (None, None) if option is None else (option.min, option.max)
     if kind is int and (low, high) != (None, None):
-        return click.IntRange(low if low is None else int(low), high if high is None else int(high))
+        return _Integer(low if low is None else int(low), high if high is None else int(high))
     if kind is float and (low, high) != (None, None):
-        return click.FloatRange(low, high)
+        return _Number(low, high)
     return _PLAIN[kind]
 
 
 _PLAIN: dict[type, click.ParamType[Any]] = {str: click.STRING, int: click.INT, float: click.FLOAT}
+
+
+class _Integer(click.IntRange):
+    name = "integer"  # In messages; click says "integer range".
+
+
+class _Number(click.FloatRange):
+    name = "number"
 
 
 class _Word(click.Choice[Any]):
