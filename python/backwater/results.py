@@ -311,6 +311,15 @@ class Run:
             table = _one_by_one(table.filter(touching))
         return table.filter(pl.col("at_ps").is_between(first, last))
 
+    def interval_ps(self, record: str) -> int:
+        """Return how often something was recorded that ``[record]`` has ``every`` so long."""
+        import tomllib
+
+        from backwater.campaign import quantity
+
+        every = tomllib.loads(self.resolved)["record"][record]["every"]
+        return int(quantity.number(every) or 0)
+
     def table(self, name: str) -> polars.DataFrame:
         """Return a table by its name; :data:`TABLES` has all of them with their columns.
 

@@ -2,8 +2,9 @@
 
 Each node is a process. A host has its flows, each from its start to its last byte at the receiver;
 flows that overlap lie in lanes. A port that PFC held has a thread of pauses, a switch a counter of
-its buffer, and of its ports' queues where they were recorded. Ranks and collectives of workloads
-are processes too. Times are microseconds in the file (`ts`, `dur`); Perfetto keeps nanoseconds.
+its buffer; queues of ports and utilisation of links are counters where they were recorded. Ranks
+and collectives of workloads are processes too. Times are microseconds in the file (`ts`, `dur`);
+Perfetto keeps nanoseconds.
 """
 
 from __future__ import annotations
@@ -198,8 +199,8 @@ def _slice(pid: int, tid: int, name: str, begin: int, end: int, args: Event) -> 
     return {"ph": "X", "pid": pid, "tid": tid, "name": name, **times, "args": args}
 
 
-def _counter(pid: int, name: str, at: int, value: int) -> Event:
-    return {"ph": "C", "pid": pid, "name": name, "ts": at / 1e6, "args": {"bytes": value}}
+def _counter(pid: int, name: str, at: int, value: float, unit: str = "bytes") -> Event:
+    return {"ph": "C", "pid": pid, "name": name, "ts": at / 1e6, "args": {unit: value}}
 
 
 # --- What a run left, table by table -----------------------------------------------------------
@@ -212,6 +213,14 @@ def _parts(run: Run, tracks: _Tracks) -> Iterator[_Part]:
     yield _pauses(run, tracks)
     yield _buffers(run, tracks)
     yield _queues(run, tracks)
+    yield _utilisation(run, tracks)
+
+
+def _nothing() -> _Part:
+    """Stand for a table that was not recorded."""
+    import polars as pl
+
+    return _Part(pl.DataFrame(schema={"at_ps": pl.UInt64}), "at_ps", lambda _: iter(()))
 
 
 def _flows(run: Run, tracks: _Tracks) -> _Part:
@@ -290,7 +299,6 @@ def _buffers(run: Run, tracks: _Tracks) -> _Part:
 
 def _queues(run: Run, tracks: _Tracks) -> _Part:
     """Queues of ports, where they were recorded."""
-    import polars as pl
 
     def events(table: polars.DataFrame) -> Iterator[Event]:
         for row in table.iter_rows(named=True):
@@ -299,13 +307,33 @@ def _queues(run: Run, tracks: _Tracks) -> _Part:
 
     if (run.path / "port_queues.parquet").exists():
         return _Part(run.port_queues, "at_ps", events)
-    return _Part(pl.DataFrame({"at_ps": []}, schema={"at_ps": pl.UInt64}), "at_ps", events)
+    return _nothing()
+
+
+def _utilisation(run: Run, tracks: _Tracks) -> _Part:
+    """Utilisation of links, where it was recorded; intervals without a row are idle."""
+    import polars as pl
+
+    def events(table: polars.DataFrame) -> Iterator[Event]:
+        for row in table.iter_rows(named=True):
+            pid = tracks.process(row["node"] + 1, row["name"])
+            name = f"link → {row['peer_name']}"
+            yield _counter(pid, name, row["from_ps"], round(100 * row["share"], 2), "%")
+
+    if not (run.path / "utilisation.parquet").exists():
+        return _nothing()
+    every = run.interval_ps("utilisation")
+    link = ["node", "name", "port", "peer_name"]
+    busy = run.utilisation.select(
+        *link, "at_ps", from_ps=pl.col("at_ps") - every, share=pl.col("busy_ps") / every
+    )
+    last = pl.col("at_ps") != pl.col("from_ps").shift(-1).over("node", "port", order_by="at_ps")
+    idle = busy.filter(last.fill_null(True)).with_columns(from_ps="at_ps", share=pl.lit(0.0))
+    return _Part(pl.concat([busy, idle]).sort("node", "port", "from_ps"), "from_ps", events)
 
 
 def _operations(run: Run, tracks: _Tracks, name: str) -> _Part:
     """Operations of ranks, or collectives of groups, where the run has a workload."""
-    import polars as pl
-
     path = run.path / f"{name}.parquet"
     owner, first = ("rank", _RANKS) if name == "operations" else ("group", _COLLECTIVES)
 
@@ -326,6 +354,5 @@ def _operations(run: Run, tracks: _Tracks, name: str) -> _Part:
             yield _slice(pid, tid, row["kind"], row["start_ps"], row["end_ps"], args)
 
     if not path.exists():
-        empty = pl.DataFrame({"start_ps": []}, schema={"start_ps": pl.UInt64})
-        return _Part(empty, "start_ps", events)
+        return _nothing()
     return _Part(run._table(name), "start_ps", events)

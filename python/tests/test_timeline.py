@@ -27,6 +27,7 @@ def run(command: Backwater, tmp_path_factory: pytest.TempPathFactory) -> backwat
     (path / "scenario.toml").write_text(
         TINY.replace('"200KB"', '"20MB"') + '[switch]\nbuffer = "1MB"\n'
         '[record]\npauses = { flows = false }\nqueues = { every = "10us", ports = "switches" }\n'
+        'utilisation = { every = "10us" }\n'
     )
     done = command("run", path / "scenario.toml", "--scheme", "dcqcn", "-o", path / "out")
     assert done.returncode == 0, done.stderr
@@ -92,13 +93,30 @@ def test_every_pause_is_there_with_its_congested_port(events: Events, run: backw
 def test_buffers_and_queues_are_counters(events: Events, run: backwater.Run) -> None:
     counters = defaultdict(list)
     for event in events:
-        if event["ph"] == "C":
+        if event["ph"] == "C" and "bytes" in event["args"]:
             counters[event["pid"], event["name"]].append((event["ts"], event["args"]["bytes"]))
     for node, rows in run.queues.group_by("node"):
         told = counters[int(str(node[0])) + 1, "buffer"]
         assert max(b for _, b in told) == rows["used_bytes"].max()
         assert [at for at, _ in told] == sorted(at for at, _ in told)
     assert sum(name.startswith("queue → ") for _, name in counters) > 4
+
+
+def test_utilisation_is_a_counter_that_falls_to_zero(events: Events, run: backwater.Run) -> None:
+    counters = defaultdict(list)
+    for event in events:
+        if event["ph"] == "C" and event["name"].startswith("link → "):
+            counters[event["pid"], event["name"]].append((event["ts"], event["args"]["%"]))
+    assert len(counters) == run.utilisation.select("node", "port").n_unique()
+    for samples in counters.values():
+        assert samples == sorted(samples)
+        assert len({at for at, _ in samples}) == len(samples)
+        # An interval that goes on behind the end of the run is the last value.
+        assert samples[-1][1] == 0 or (samples[-1][0] + 10) * 1e6 > run.summary["end_ps"]
+        # Between two values above 0 there is no gap.
+        assert all(b - a == 10 for (a, share), (b, _) in pairwise(samples) if share)
+    busy_us = sum(share / 100 * 10 for samples in counters.values() for _, share in samples)
+    assert busy_us == pytest.approx(run.utilisation["busy_ps"].sum() / 1e6, rel=1e-3)
 
 
 def test_all_that_is_used_has_a_name(events: Events) -> None:

@@ -8,14 +8,12 @@ over time needs ``utilisation``; without it the picture has that of the whole ru
 from __future__ import annotations
 
 import base64
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from backwater.campaign import quantity
 from backwater.curves import Array, divided, in_order
 
 if TYPE_CHECKING:
@@ -158,11 +156,11 @@ def _utilisation(run: Run, layout: Layout, frames: int, frame_ps: int) -> dict[s
         place = _port_places(table, layout)
         used[0, place[place >= 0]] = (bits / np.maximum(most, 1))[place >= 0]
         return {"used": _packed(used * 200, "u1"), "used_over_time": False}
-    table = run.table("utilisation")
-    every = quantity.number(tomllib.loads(run.resolved)["record"]["utilisation"]["every"]) or 1
+    table = run.utilisation
+    every = run.interval_ps("utilisation")
     place = _port_places(table, layout)
     end = table["at_ps"].to_numpy().astype(np.int64)[place >= 0]
-    pieces = divided(end - int(every), end, frames, frame_ps)
+    pieces = divided(end - every, end, frames, frame_ps)
     busy = table["busy_ps"].to_numpy()[place >= 0] / every
     used = np.zeros((frames, len(layout.links)))
     np.add.at(used, (pieces.frame, place[place >= 0][pieces.row]), pieces.share * busy[pieces.row])
