@@ -349,6 +349,15 @@ def test_a_number_of_the_summary() -> None:
         measured(source("summary", key="drops.nothing"), Statistic("mean"), fake())
 
 
+def test_the_first_deadlock_of_a_run_has_a_time() -> None:
+    run, calm = fake(), fake()
+    run.summary["deadlocks"] = [{"at_ps": 3 * US}, {"at_ps": 5 * US}]
+    calm.summary["deadlocks"] = []
+    first = source("deadlocks", Dimension.TIME)
+    assert measured(first, Statistic("max"), run) == 3 * US
+    assert measured(first, Statistic("count"), calm) == 0
+
+
 def test_what_was_not_recorded_is_told() -> None:
     with pytest.raises(RunError, match=r"no rtt.parquet: .* \[record\]"):
         measured(source("rtt"), Statistic("max"), fake())

@@ -66,6 +66,7 @@ _NAMES = {
     "sent": "share of the bandwidth",
     "buffer-course": "buffer occupancy of a switch",
     "summary": "number",
+    "deadlocks": "time of the first deadlock",
     "blame": "time of flows",
     "collective": "time of a collective",
     "bus-bandwidth": "bus bandwidth",

@@ -320,6 +320,7 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "pause-level": (Dimension.SIZE, {"ports", "window"}),
     "wire": (Dimension.NUMBER, set()),
     "summary": (Dimension.NUMBER, {"key"}),
+    "deadlocks": (Dimension.TIME, set()),
     "port-buffer": (Dimension.SIZE, _PORTS),
     "queuing-time": (Dimension.TIME, _PORTS | {"incast"}),
     "sent": (Dimension.SHARE, _PORTS | {"frames"}),

@@ -446,6 +446,12 @@ def _summary(source: Source, run: Run) -> Samples:
     return Samples(np.array([float(found)]))
 
 
+def _deadlocks(_source: Source, run: Run) -> Samples:
+    """When the first circle of a run closed; nothing where none did."""
+    first = run.summary["deadlocks"][:1]
+    return Samples(np.array([float(found["at_ps"]) for found in first]))
+
+
 def _by_role(source: Source, run: Run) -> Samples | Lines:
     from backwater.paper import by_role
 
@@ -483,6 +489,7 @@ _READERS: dict[str, Callable[[Source, Run], Samples | Lines]] = {
     "pause-level": pause_levels,
     "wire": _wire,
     "summary": _summary,
+    "deadlocks": _deadlocks,
     "port-buffer": _by_role,
     "queuing-time": _by_role,
     "sent": _by_role,
