@@ -69,18 +69,16 @@ function bounds(axis, values) {
 // The colour of a line: its own as a part of a stack, else that of its scheme.
 const colourOf = (line) => line.colour ?? Backwater.schemes[line.name]?.colour ?? "#6b7785";
 
-// What of a panel is shown: the schemes that the reader left in, which in a stack are the ticks.
+// What of a panel is shown: the schemes that the reader left in. In a stack they are the places of x.
 function withoutHidden(chart, panel) {
   if (chart.kind !== "stack")
     return { ...panel, lines: panel.lines.filter((line) => !Backwater.hidden.has(line.name)) };
   const kept = panel.x.ticks.filter(([, name]) => !Backwater.hidden.has(name));
-  const at = (line, x) => line.x.indexOf(x);
+  const places = kept.map((_, i) => i);
   return {
     ...panel,
     x: { ...panel.x, ticks: kept.map(([, name], i) => [i, name]) },
-    lines: panel.lines.map((line) => ({
-      ...line, x: kept.map((_, i) => i), y: kept.map(([x]) => (at(line, x) < 0 ? 0 : line.y[at(line, x)])),
-    })),
+    lines: panel.lines.map((line) => ({ ...line, x: places, y: kept.map(([place]) => line.y[place]) })),
   };
 }
 
@@ -116,11 +114,7 @@ function drawLine(plot, chart, panel, line) {
 const isBars = (chart) => chart.kind === "bars" || chart.kind === "stack";
 
 // How high the bars of a stack are.
-function heights(lines) {
-  const sums = new Map();
-  for (const line of lines) line.x.forEach((at, i) => sums.set(at, (sums.get(at) ?? 0) + line.y[i]));
-  return [...sums.values()];
-}
+const heights = (lines) => lines[0].x.map((at) => lines.reduce((sum, line) => sum + line.y[at], 0));
 
 // The index of the value that holds at x: of a step the last one before, else the nearest.
 function indexAt(line, x, kind, axis) {
