@@ -257,7 +257,9 @@ def _words(sentence: str, height: float) -> Figure:
 
 
 def _draw(panel: Axes, x: Any, y: Any, style: Style, **more: Any) -> None:
-    panel.plot(x, y, color=style.colour, linestyle=style.line, linewidth=1.7, **more)
+    alone = "o" if len(x) == 1 else ""  # A line through one point would not be seen.
+    look = {"color": style.colour, "linestyle": style.line, "marker": alone}
+    panel.plot(x, y, linewidth=1.7, markersize=4, **look, **more)
 
 
 def _draw_cdfs(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,6 +75,12 @@ def test_a_single_flow_is_enough(
     bare.__dict__["queues"] = comparison["bfc"].queues.head(1)
     bare.__dict__["active"] = comparison["bfc"].active.tail(1)
     getattr(bare.plot, name)().canvas.draw()
+
+
+def test_a_point_alone_is_seen(bare: backwater.Run, comparison: backwater.Comparison) -> None:
+    bare.__dict__["flows"] = comparison["bfc"].flows.filter(~pl.col("incast")).head(1)
+    markers = [line.get_marker() for panel in bare.plot.slowdown().axes for line in panel.lines]
+    assert markers == ["o"] * 3
 
 
 def test_schemes_keep_their_styles_apart() -> None:

@@ -108,7 +108,8 @@ function drawLine(plot, chart, panel, line) {
   }
   if (chart.kind === "step") plot.step([x[0], ...x], [panel.y.start ?? 0, ...y], "after", stroke);
   else plot.line(x, y, stroke);
-  if (chart.kind === "points") plot.scatter(x, y, { size: 5, color: colour });
+  // A line through one point would not be seen.
+  if (chart.kind === "points" || x.length === 1) plot.scatter(x, y, { size: 5, color: colour });
 }
 
 const isBars = (chart) => chart.kind === "bars" || chart.kind === "stack";
