@@ -267,6 +267,11 @@ def buffer_samples(runs: Runs) -> dict[str, dict[str, Array]]:
     }
 
 
+def switch_of(tier: str) -> str:
+    """Return what a switch of a tier is called: ``leaf switch``, or ``switch`` in a star."""
+    return tier if tier == "switch" else f"{tier} switch"
+
+
 def pause_groups(runs: Runs) -> tuple[list[tuple[str, str]], dict[str, dict[Any, float]]]:
     """Return the groups of links by tiers, and of each scheme the share of time paused by group."""
     groups = in_order(

@@ -120,7 +120,7 @@ def buffer(runs: Runs) -> Figure:
     for panel, (tier, by_run) in zip(panels, samples.items(), strict=True):
         lines = [(name, *curves.cdf(values / 1e6)) for name, values in by_run.items()]
         _draw_cdfs(panel, lines, look)
-        panel.set_title(f"{tier} switches")
+        panel.set_title(f"{curves.switch_of(tier)}es")
         panel.set_xlabel("buffer occupancy of a switch (MB)")
     return figure
 

@@ -77,6 +77,10 @@ def test_a_single_flow_is_enough(
     getattr(bare.plot, name)().canvas.draw()
 
 
+def test_tiers_are_named_as_people_do() -> None:
+    assert [curves.switch_of(tier) for tier in ("leaf", "switch")] == ["leaf switch", "switch"]
+
+
 def test_a_point_alone_is_seen(bare: backwater.Run, comparison: backwater.Comparison) -> None:
     bare.__dict__["flows"] = comparison["bfc"].flows.filter(~pl.col("incast")).head(1)
     markers = [line.get_marker() for panel in bare.plot.slowdown().axes for line in panel.lines]

@@ -243,7 +243,7 @@ def buffer(runs: Runs) -> Chart:
     for tier in dict.fromkeys(tier for tier, _ in samples):
         lines = [Line(name, *_distribution(samples[tier, name] / 1e6)) for name in runs]
         x = Axis("buffer occupancy of a switch (MB)", unit="MB", start=0)
-        panels.append(Panel(f"{tier} switches", x, _share_axis(lines, "probes"), lines))
+        panels.append(Panel(f"{curves.switch_of(tier)}es", x, _share_axis(lines, "probes"), lines))
     return Chart(
         "buffer",
         "Buffer occupancy",
@@ -309,7 +309,7 @@ def _courses(run: Run, under_way: Array, step_ps: int) -> dict[str, _Course]:
             table = probed[(tier,)]
             y = Axis("MB", unit="MB", start=0)
             used = table["used_bytes"].to_numpy() / 1e6
-            found[f"fullest {tier} switch"] = (y, table["at_ps"].to_numpy() / 1e9, used)
+            found[f"fullest {curves.switch_of(tier)}"] = (y, table["at_ps"].to_numpy() / 1e9, used)
     return found
 
 
