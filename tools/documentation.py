@@ -211,6 +211,7 @@ _PAPERS = {
     "spfc": "SPFC",
     "swift": "Swift",
     "powertcp": "PowerTCP",
+    "ai": "Collectives of AI fabrics",
 }
 """Folders of docs/figures, in the order of the gallery."""
 
