@@ -258,7 +258,7 @@ def _words(sentence: str, height: float) -> Figure:
 
 def _draw(panel: Axes, x: Any, y: Any, style: Style, **more: Any) -> None:
     alone = "o" if len(x) == 1 else ""  # A line through one point would not be seen.
-    look = {"color": style.colour, "linestyle": style.line, "marker": alone}
+    look: dict[str, Any] = {"color": style.colour, "linestyle": style.line, "marker": alone}
     panel.plot(x, y, linewidth=1.7, markersize=4, **look, **more)
 
 

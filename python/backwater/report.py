@@ -193,7 +193,7 @@ def _slowest(flows: Mapping[str, figures.Flows]) -> str:
         f'<section id="slowest"><h2>The slowest flows</h2><p class="note">The {figures.SLOWEST} '
         "flows of each scheme with the largest FCT slowdown, incasts included. What they waited "
         "for: <code>backwater explain RUN --worst 25 --record</code>.</p>"
-        f"{table_html(Table(head, rows), 'The slowest flows')}</section>"
+        f"{table_html(Table(head, rows, by_scheme=True), 'The slowest flows')}</section>"
     )
 
 
@@ -230,7 +230,7 @@ def _ports(runs: Mapping[str, Run]) -> str:
         '<section id="ports"><h2>The busiest ports</h2><p class="note">The ports of each scheme '
         f"that PFC held longest, and those with the longest queue, {PORTS} each. The other ones "
         "are in <code>ports.parquet</code>.</p>"
-        f"{table_html(Table(head, rows), 'The busiest ports')}</section>"
+        f"{table_html(Table(head, rows, by_scheme=True), 'The busiest ports')}</section>"
     )
 
 

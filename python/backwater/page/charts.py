@@ -102,10 +102,14 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The values of a chart in words: a head, and rows of which the first cell names the row."""
+    """Values in words: a head, and rows of which the first cell names the row.
+
+    Rows ``by_scheme`` have the name of a scheme in their first cell, and go when the scheme does.
+    """
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
+    by_scheme: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +171,12 @@ LONG = 12
 def table_html(table: Table, label: str) -> str:
     """Return a table whose rows the page's script sorts by a column, and filters where long."""
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in table.head)
+
+    def opened(first: str) -> str:
+        return f'<tr data-scheme="{html.escape(first)}">' if table.by_scheme else "<tr>"
+
     rows = "".join(
-        f'<tr><th scope="row">{html.escape(first)}</th>'
+        f'{opened(first)}<th scope="row">{html.escape(first)}</th>'
         + "".join(f"<td>{html.escape(cell)}</td>" for cell in rest)
         + "</tr>"
         for first, *rest in table.rows

@@ -29,7 +29,7 @@
   system.addEventListener("change", showTheme);
   showTheme();
 
-  // --- Schemes: hidden ones leave figures and columns of the table.
+  // --- Schemes: hidden ones leave figures, columns of the results, and rows about them.
   const boxes = [...document.querySelectorAll("nav fieldset input")];
   const chooseSchemes = () => {
     Backwater.hidden = new Set(boxes.filter((box) => !box.checked).map((box) => box.value));
@@ -82,9 +82,9 @@
       const rows = [...table.tBodies[0].rows];
       for (const row of rows) {
         const text = row.textContent.toLowerCase();
-        row.hidden = !words.every((word) => text.includes(word));
+        row.classList.toggle("left-out", !words.every((word) => text.includes(word)));
       }
-      const left = rows.filter((row) => !row.hidden).length;
+      const left = rows.filter((row) => !row.matches(".left-out, [hidden]")).length;
       count.textContent = words.length ? `${left} of ${rows.length}` : "";
     });
   }
