@@ -114,12 +114,10 @@ def _steps(run: Run, step_ps: int) -> int:
 
 
 def _at_once(work: Callable[[_In], _Out], items: Mapping[str, _In]) -> dict[str, _Out]:
-    """Do the same for several items on as many threads as there are processors, up to four."""
+    """Do the same for two items at a time; more would take more memory than they save time."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from backwater.simulate import processors
-
-    with ThreadPoolExecutor(min(processors(), 4)) as pool:
+    with ThreadPoolExecutor(2) as pool:
         return dict(zip(items, pool.map(work, items.values()), strict=True))
 
 
