@@ -38,7 +38,7 @@ impl PacketSocket {
         Ok(Self { socket })
     }
 
-    /// Asks for this much memory for frames that wait, and says how much there is; with it the kernel counts its
+    /// Requests this much memory for frames that wait, and says how much there is; the kernel counts its
     /// own records of the frames, too.
     ///
     /// # Errors

@@ -37,7 +37,7 @@ impl Interfaces {
         });
         match socket {
             Ok(socket) => Ok(Self { socket }),
-            Err(error) => Err(refused("the kernel cannot be asked for interfaces", &error)),
+            Err(error) => Err(refused("a netlink socket cannot be opened", &error)),
         }
     }
 

@@ -74,6 +74,7 @@ def live(
     from backwater import simulate
     from backwater.errors import Interrupted
     from backwater.progress import display
+    from backwater.results import Comparison, Run
 
     overrides = captured(capture, overrides)
     warn(scenario, overrides, seed, [*names] or [scheme])
@@ -106,7 +107,7 @@ def live(
                     lockstep=how,
                 )
     except Interrupted as stop:
-        assert stop.result is not None
+        assert isinstance(stop.result, (Run, Comparison))
         result, stopped = stop.result, True
     good = _show(result, as_json)
     raise Exit(STOPPED if stopped else GOOD if good else FAILED)
