@@ -3,12 +3,13 @@
 use std::fmt;
 
 use dataplane::packet::{Arena, Packet, flag};
-use fabric::engine::lockstep::{self, largest_frame};
+use fabric::engine::lockstep;
 use fabric::engine::{self, Plan};
 use fabric::measure::{CaptureSpec, CapturedFrame, RecordSpec};
 use fabric::record::{Recorder, Rows};
 use fabric::topology::Graph;
 use scenario::{BuildError, Scenario};
+use wire::frame::MOST_BYTES;
 use wire::{Network, decode};
 
 use crate::lockstep::{Carriers, carriers_of, veth_carriers};
@@ -87,7 +88,7 @@ impl fmt::Display for Difference {
 // LIV-11
 pub fn first_difference(
     scenario: &Scenario,
-    carriers: impl FnOnce(&Graph, u32) -> Result<Carriers, String>,
+    carriers: impl FnOnce(&Graph) -> Result<Carriers, String>,
 ) -> Result<Option<Difference>, String> {
     let plan = || {
         let built = scenario.build().map_err(|error| error.to_string())?;
@@ -134,7 +135,7 @@ fn captured(plan: Plan) -> Plan {
         links: ports.collect(),
         from_ps: 0,
         until_ps: u64::MAX,
-        snaplen: largest_frame(&plan),
+        snaplen: MOST_BYTES as u32,
         limit_bytes: u64::MAX,
         files: 1,
     };

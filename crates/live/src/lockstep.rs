@@ -41,8 +41,8 @@ pub fn run(scenario: &Scenario, options: Options<'_>) -> Result<Report, RunError
 }
 
 /// Makes namespaces and interfaces for a network.
-pub(crate) fn veth_carriers(graph: &Graph, largest_frame: u32) -> Result<Carriers, String> {
-    let carriers = network::build(graph, largest_frame).map_err(|error| error.to_string())?;
+pub(crate) fn veth_carriers(graph: &Graph) -> Result<Carriers, String> {
+    let carriers = network::build(graph).map_err(|error| error.to_string())?;
     let boxed = carriers
         .into_iter()
         .map(|carrier| Box::new(carrier) as Box<dyn Carrier>);
@@ -56,7 +56,7 @@ pub(crate) fn veth_carriers(graph: &Graph, largest_frame: u32) -> Result<Carrier
 pub fn run_over(
     scenario: &Scenario,
     options: Options<'_>,
-    carriers: impl FnOnce(&Graph, u32) -> Result<Carriers, String>,
+    carriers: impl FnOnce(&Graph) -> Result<Carriers, String>,
 ) -> Result<Report, RunError> {
     let mut did = None;
     let summary = scenario.run_by(options, |plan, recorder, watch| {
@@ -83,12 +83,12 @@ pub fn run_over(
 // LIV-02
 pub(crate) fn carriers_of(
     plan: &Plan,
-    carriers: impl FnOnce(&Graph, u32) -> Result<Carriers, String>,
+    carriers: impl FnOnce(&Graph) -> Result<Carriers, String>,
 ) -> Result<Carriers, String> {
     if let Some(why) = lockstep::refusal(plan) {
         return Err(format!(
             "this scenario cannot run in lockstep, where nodes know of each other what frames say: {why}"
         ));
     }
-    carriers(&plan.graph, lockstep::largest_frame(plan))
+    carriers(&plan.graph)
 }

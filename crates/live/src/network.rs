@@ -30,8 +30,11 @@ const TRY_MS: i64 = 5;
 /// (`net.core.netdev_max_backlog`), where nobody has set it lower.
 const BACKLOG: usize = 1000;
 
-/// Room for a frame with the interface's largest size; more would be a mistake of the sender.
-const FRAME_ROOM: usize = 1 << 16;
+/// Bytes behind the Ethernet header that an interface takes: as many as the kernel allows.
+const MTU: u32 = 65_535;
+
+/// Room for the largest frame, with its header and a tag.
+const FRAME_ROOM: usize = MTU as usize + 18;
 
 /// Why there is no network.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,13 +76,13 @@ fn interface(port: u16) -> String {
 /// # Errors
 /// The system refuses it; see [`crate::enter_user_namespace`].
 // LIV-01
-pub fn build(graph: &Graph, largest_frame: u32) -> Result<Vec<VethCarrier>, Failure> {
+pub fn build(graph: &Graph) -> Result<Vec<VethCarrier>, Failure> {
     let namespaces: Result<Vec<_>, Refused> = (0..graph.nodes())
         .map(|_| NetworkNamespace::new())
         .collect();
     let namespaces = namespaces?;
     for (node, namespace) in (0..).zip(&namespaces) {
-        namespace.inside(|| join(graph, node, &namespaces, largest_frame))?;
+        namespace.inside(|| join(graph, node, &namespaces))?;
     }
     let room = BACKLOG / 2 / (graph.nodes() as usize).max(1);
     let carrier = |(node, namespace): (u32, &NetworkNamespace)| {
@@ -96,19 +99,14 @@ pub fn build(graph: &Graph, largest_frame: u32) -> Result<Vec<VethCarrier>, Fail
 }
 
 /// Makes the links from a node to nodes with higher numbers.
-fn join(
-    graph: &Graph,
-    node: u32,
-    namespaces: &[NetworkNamespace],
-    mtu: u32,
-) -> Result<(), Refused> {
+fn join(graph: &Graph, node: u32, namespaces: &[NetworkNamespace]) -> Result<(), Refused> {
     let interfaces = Interfaces::here()?;
     for (port, index) in (0..).zip(graph.port_range(node)) {
         let far = graph.port(index);
         if (node, port) < (far.peer, far.peer_port) {
             let there = &namespaces[far.peer as usize];
             let peer = interface(far.peer_port);
-            interfaces.add_pair(&interface(port), (there, &peer), mtu)?;
+            interfaces.add_pair(&interface(port), (there, &peer), MTU)?;
         }
     }
     Ok(())

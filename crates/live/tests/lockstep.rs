@@ -180,8 +180,8 @@ impl Carrier for Marking {
     }
 }
 
-fn marking(graph: &Graph, largest: u32) -> Result<Carriers, String> {
-    let carriers = network::build(graph, largest).map_err(|error| error.to_string())?;
+fn marking(graph: &Graph) -> Result<Carriers, String> {
+    let carriers = network::build(graph).map_err(|error| error.to_string())?;
     let boxed = carriers.into_iter().enumerate().map(|(node, carrier)| {
         let inner: Box<dyn Carrier> = Box::new(carrier);
         match node {
@@ -241,7 +241,7 @@ fn frames_that_are_not_of_the_run_are_passed_over() {
         loss: Loss::NONE,
     };
     let graph = TopologySpec::Star { hosts: 2, link }.build().unwrap();
-    let mut carriers = network::build(&graph, 9000).unwrap();
+    let mut carriers = network::build(&graph).unwrap();
     let from = |source: [u8; 6], tagged: bool, bytes: usize| {
         let mut frame = mac(2, 0).to_vec();
         frame.extend_from_slice(&source);
@@ -260,7 +260,7 @@ fn frames_that_are_not_of_the_run_are_passed_over() {
         (own, false, 60),
         (own, true, 200),
         ([0x32, 1, 2, 3, 4, 5], true, 1500),
-        (own, false, 9014),
+        (own, false, 65_549),
     ] {
         assert_eq!(carriers[0].send(0, &from(source, tagged, bytes)), Ok(true));
     }
@@ -271,10 +271,10 @@ fn frames_that_are_not_of_the_run_are_passed_over() {
     };
     carriers[2].receive(0, 3, take).unwrap();
     // The kernel takes the tag off.
-    let expected = [60, 196, 9014].map(|bytes| (bytes, vec![0x08, 0]));
+    let expected = [60, 196, 65_549].map(|bytes| (bytes, vec![0x08, 0]));
     assert_eq!(came, expected);
     assert!(
-        carriers[0].send(0, &from(own, false, 9100)).is_err(),
+        carriers[0].send(0, &from(own, false, 65_600)).is_err(),
         "larger than the interface"
     );
 }

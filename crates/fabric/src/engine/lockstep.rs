@@ -99,15 +99,6 @@ pub fn network(plan: &Plan) -> Network {
     wire_network(plan)
 }
 
-/// Bytes that the frame of a packet may have beyond its payload.
-const MOST_HEADERS: u32 = 512;
-
-/// Bytes of the largest frame on a link, without the checksum of Ethernet.
-#[must_use]
-pub fn largest_frame(plan: &Plan) -> u32 {
-    u32::from(plan.nic.mtu) + MOST_HEADERS
-}
-
 /// Builds the network of a plan, a thread for each node, and runs it to the end. Carriers come in the order of
 /// the nodes' numbers. The outcome is that of [`super::run`].
 ///
