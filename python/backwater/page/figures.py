@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from backwater import curves
+from backwater.blame import LARGE, SMALL
 from backwater.curves import STATISTICS, Array, Runs
 from backwater.page.charts import Axis, Chart, Line, Panel, Table, View
 from backwater.units import bytes_text
@@ -28,10 +29,6 @@ MOMENTS = 400
 
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0)
 """Quantiles of the tables below distributions."""
-
-SMALL, LARGE = 10_000, 1_000_000
-"""Flows of at most the first are short, of more than the second long, bytes: as in summaries."""
-
 
 SLOWEST = 25
 """Flows of each scheme that the page lists."""
