@@ -11,8 +11,9 @@ use arrow_schema::{DataType, Field, Schema};
 use fabric::record::table::{ColumnInfo, Values};
 use fabric::record::{Rows, Table};
 use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
+use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::WriterProperties;
+use parquet::schema::types::ColumnPath;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,11 +41,7 @@ impl TableFile {
         let file = File::create(&path).map_err(|e| Error::io(&path, "create", &e))?;
         let fields: Vec<Field> = table.columns().iter().map(field).collect();
         let schema = Arc::new(Schema::new(fields));
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_max_row_group_row_count(Some(ROWS_PER_GROUP))
-            .build();
-        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties))
+        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties(&table)))
             .map_err(|e| Error::parquet(&path, e))?;
         Ok(Self {
             waiting: empty(&table),
@@ -100,6 +97,23 @@ impl TableFile {
             .map_err(|e| Error::io(&self.path, "write", &e))?;
         Ok(self.table.file())
     }
+}
+
+/// How a table is encoded. Times and counts, most of which differ from row to row, are written as differences: a
+/// list of those that occur would be as long as the column.
+fn properties(table: &Table) -> WriterProperties {
+    let all = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_max_row_group_row_count(Some(ROWS_PER_GROUP));
+    let columns = table.columns().into_iter();
+    let counts = columns
+        .filter(|column| matches!(column.empty, Values::U64(_) | Values::OptionU64(_)))
+        .map(|column| ColumnPath::from(column.name));
+    let encoded = counts.fold(all, |all, column| {
+        all.set_column_dictionary_enabled(column.clone(), false)
+            .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED)
+    });
+    encoded.build()
 }
 
 /// No values for any column.

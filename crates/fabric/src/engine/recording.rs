@@ -128,7 +128,7 @@ impl<C> Partition<C> {
 
     /// What holds the port that sends on a link may have changed: by what it sent, or by a frame that came.
     // BLM-12, BLM-22
-    #[inline(never)]
+    #[inline]
     pub(super) fn follow_holds(&mut self, link: u32, sent: bool) {
         let now = self.core.now;
         if !self.core.heard.is_empty() {
@@ -142,13 +142,18 @@ impl<C> Partition<C> {
             }
             None => (self.nics[near.node as usize].held_classes(near.port), false),
         };
-        let looks = match &mut self.recording {
-            Some(recording) => recording.holds_change(now, link, classes, !sent || by_flow),
-            None => false,
+        let Some(recording) = &mut self.recording else {
+            return;
         };
-        if looks {
-            self.with_view(|recording, view| recording.look_again(now, link, view));
+        if recording.holds_change(now, link, classes) || !sent || by_flow {
+            self.look_again(link);
         }
+    }
+
+    #[inline(never)]
+    fn look_again(&mut self, link: u32) {
+        let now = self.core.now;
+        self.with_view(|recording, view| recording.look_again(now, link, view));
     }
 
     /// The receiver of a flow has everything: its account is closed.

@@ -28,10 +28,10 @@ use super::{Measure, Sending, Setup, View};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
 use crate::topology::Graph;
-use account::Account;
-use arrivals::{Arrivals, Completed};
+use account::Accounts;
+use arrivals::Arrivals;
 pub(in crate::engine) use journey::Journey;
-use journey::{Journeys, Obstacle};
+use journey::{Journeys, Obstacle, Place};
 pub use part::Part;
 use part::{NEXT_ROOT, NO_ROOT, PARTS, Piece};
 use ports::Port;
@@ -184,13 +184,13 @@ impl Row for BlameHopRecord {
 /// The accounts of a run.
 #[derive(Debug)]
 pub(super) struct Blame {
-    accounts: MixedMap<u32, Account>,
+    accounts: Accounts,
     journeys: Journeys,
     arrivals: Arrivals,
     /// Per port of the network.
     ports: Vec<Port>,
-    /// Per port of a host: its flows.
-    flows_of: Vec<Vec<u32>>,
+    /// Per port of a host: classes that are paused, and those that the neighbour has no room for.
+    held: Vec<(u8, u8)>,
     tree: PauseTree,
     /// Per port and number that a pause names: the port that it goes back to.
     named: MixedMap<u64, u32>,
@@ -219,20 +219,20 @@ impl Blame {
         }
     }
 
-    /// What holds a packet in its queue, and the port that this goes back to.
-    fn obstacle(&self, link: u32, id: PacketId, view: &View<'_>) -> Obstacle {
-        let packet = view.arena.hot(id);
-        let node = view.links.near[link as usize].node;
-        let by = view
-            .switch(node)
-            .and_then(|s| s.held_by(packet.queue, view.arena));
-        let Some(by) = by else { return Obstacle::NONE };
+    /// What holds the packets of a queue at a port, and the port that this goes back to.
+    fn obstacle(&self, link: u32, queue: u32, view: &View<'_>) -> Obstacle {
+        let Some(switch) = view.switch(view.links.near[link as usize].node) else {
+            return Obstacle::NONE;
+        };
+        let Some(by) = switch.held_by(queue, view.arena) else {
+            return Obstacle::NONE;
+        };
         let part = match by {
             HeldBy::Class => Part::ClassPause,
             HeldBy::Room => Part::NoRoom,
             HeldBy::Named(_) => Part::QueuePause,
         };
-        let root = self.root(link, packet.class(), by);
+        let root = self.root(link, switch.class_of(queue), by);
         Obstacle {
             part: Some(part),
             root: root.unwrap_or(NEXT_ROOT),
@@ -242,28 +242,23 @@ impl Blame {
     /// The classes of a NIC's port that may send have changed.
     // BLM-12
     fn hold_flows(&mut self, now: Time, link: u32, (paused, full): (u8, u8)) {
-        let roots = |class| self.tree.root(link, class);
-        for flow in &self.flows_of[link as usize] {
-            let Some(account) = self.accounts.get_mut(flow) else {
-                continue;
-            };
-            let bit = 1 << account.class;
+        let tree = &self.tree;
+        self.accounts.for_each_at(link, |account| {
+            let (class, bit) = (account.class, 1 << account.class);
+            let root = || tree.root(link, class).unwrap_or(NO_ROOT);
             let held = match () {
-                () if paused & bit != 0 => Some((Part::NicClassPause, roots(account.class))),
-                () if full & bit != 0 => Some((Part::NicNoRoom, None)),
+                () if paused & bit != 0 => Some((Part::NicClassPause, root())),
+                () if full & bit != 0 => Some((Part::NicNoRoom, NO_ROOT)),
                 () => None,
             };
-            account.class_held(
-                now,
-                held.map(|(part, root)| (part, root.unwrap_or(NO_ROOT))),
-            );
-        }
+            account.class_held(now, held);
+        });
     }
 
     /// A packet of a flow leaves its host.
     // BLM-10, BLM-20
     fn leaves_host(&mut self, s: &Sending<'_>) {
-        let Some(account) = self.accounts.get_mut(&s.packet.flow) else {
+        let Some(account) = self.accounts.get_mut(s.packet.flow) else {
             return;
         };
         let again = s.packet.has(flag::RETRANSMITTED);
@@ -273,32 +268,34 @@ impl Blame {
             self.journeys.leaves_host(s, account);
         }
     }
+}
 
-    /// The rows of a flow.
-    fn note(&mut self, row: BlameRecord, waits: &[Piece], graph: &Graph) {
-        if let Some(hops) = &mut self.hops {
-            let place = |link: u32| {
-                let far = graph.port(link as usize);
-                let near = graph.port(graph.peer_index(link as usize));
-                (near.peer, near.peer_port, far.peer)
-            };
-            hops.extend(waits.iter().map(|wait| {
-                let (node, port, peer) = place(wait.link);
-                BlameHopRecord {
-                    received_ps: row.received_ps,
-                    flow: row.flow,
-                    hop: wait.hop,
-                    node,
-                    port,
-                    peer,
-                    part: wait.part,
-                    spent_ps: wait.spent_ps,
-                    root: (wait.root != NO_ROOT).then(|| place(wait.root)),
-                }
-            }));
+/// The rows of the waits of a flow.
+// BLM-03
+fn hops<'a>(
+    row: &'a BlameRecord,
+    waits: &'a [Piece],
+    graph: &'a Graph,
+) -> impl Iterator<Item = BlameHopRecord> + 'a {
+    let place = |link: u32| {
+        let far = graph.port(link as usize);
+        let near = graph.port(graph.peer_index(link as usize));
+        (near.peer, near.peer_port, far.peer)
+    };
+    waits.iter().map(move |wait| {
+        let (node, port, peer) = place(wait.link);
+        BlameHopRecord {
+            received_ps: row.received_ps,
+            flow: row.flow,
+            hop: wait.hop,
+            node,
+            port,
+            peer,
+            part: wait.part,
+            spent_ps: wait.spent_ps,
+            root: (wait.root != NO_ROOT).then(|| place(wait.root)),
         }
-        self.rows.push(row);
-    }
+    })
 }
 
 impl Measure for Blame {
@@ -335,11 +332,11 @@ impl Measure for Blame {
             Recovery::None | Recovery::GoBackN { .. }
         );
         Self {
-            accounts: MixedMap::default(),
+            accounts: Accounts::new(setup.graph.endpoints() as usize),
             journeys: Journeys::new(!setup.links_fail),
             arrivals: Arrivals::new(setup.nic.host.processing.map(|host| host.delay_ps)),
             ports: vec![Port::default(); ports],
-            flows_of: vec![Vec::new(); setup.graph.endpoints() as usize],
+            held: vec![(0, 0); setup.graph.endpoints() as usize],
             tree: PauseTree::default(),
             named: MixedMap::default(),
             data_class: setup.nic.data_class,
@@ -351,10 +348,8 @@ impl Measure for Blame {
 
     fn flow_started(&mut self, now: Time, flow: &Flow, (link, last_link): (u32, u32)) {
         let class = self.data_class + flow.class;
-        let account = Account::new(now, flow.start_ps, class, (link, last_link));
-        self.accounts.insert(flow.id, account);
-        self.flows_of[link as usize].push(flow.id);
-        let held = self.ports[link as usize].classes;
+        self.accounts.open(now, flow, class, (link, last_link));
+        let held = self.held[link as usize];
         if held != (0, 0) {
             self.hold_flows(now, link, held);
         }
@@ -362,7 +357,7 @@ impl Measure for Blame {
 
     // BLM-11, BLM-32
     fn flow_waits(&mut self, now: Time, flow: u32, wait: Wait) {
-        let Some(account) = self.accounts.get_mut(&flow) else {
+        let Some(account) = self.accounts.get_mut(flow) else {
             return;
         };
         let root = match wait {
@@ -378,10 +373,14 @@ impl Measure for Blame {
         match heard {
             Heard::Released { node, id } => {
                 if self.journeys.follows(id) {
-                    let link = view.queued_at(node, id)?;
-                    self.journeys.joins(now, id, link, &mut self.ports);
-                    let obstacle = self.obstacle(link, id, view);
-                    self.journeys.meets_here(now, id, obstacle, &self.ports);
+                    let (link, queue) = (view.queued_at(node, id)?, view.arena.hot(id).queue);
+                    let place = Place {
+                        link,
+                        queue,
+                        obstacle: self.obstacle(link, queue, view),
+                    };
+                    let ports = &mut self.ports;
+                    self.journeys.is_released(now, id, place, ports);
                 }
             }
             Heard::Waits { .. } | Heard::Dropped { .. } => {}
@@ -435,18 +434,23 @@ impl Measure for Blame {
 
     // BLM-20, BLM-22
     fn came_to_switch(&mut self, now: Time, node: u32, id: PacketId, view: &View<'_>) {
-        if let Some((link, held_back)) = view.waits_at(node, id) {
-            self.journeys.comes(id, link);
-            self.journeys.joins(now, id, link, &mut self.ports);
-            let obstacle = match held_back {
-                true => Obstacle {
-                    part: Some(Part::Held),
-                    root: view.last_port(view.arena.hot(id).dst), // BLM-33
-                },
-                false => self.obstacle(link, id, view),
-            };
-            self.journeys.meets_here(now, id, obstacle, &self.ports);
-        }
+        let Some((link, held_back)) = view.waits_at(node, id) else {
+            return;
+        };
+        let packet = view.arena.hot(id);
+        let obstacle = match held_back {
+            true => Obstacle {
+                part: Some(Part::Held),
+                root: view.last_port(packet.dst), // BLM-33
+            },
+            false => self.obstacle(link, packet.queue, view),
+        };
+        let place = Place {
+            link,
+            queue: packet.queue,
+            obstacle,
+        };
+        self.journeys.comes(now, id, place, &mut self.ports);
     }
 
     fn packet_gone(&mut self, id: PacketId) {
@@ -454,15 +458,15 @@ impl Measure for Blame {
     }
 
     fn came_to_host(&mut self, now: Time, id: PacketId) {
-        if let Some(journey) = self.journeys.of(id) {
+        if let Some(journey) = self.journeys.end(id, &mut self.ports) {
             self.arrivals.add(now, journey);
-            self.journeys.end(id, &mut self.ports);
         }
     }
 
     // BLM-04
     fn hand_over(&mut self, id: PacketId) -> Option<Journey> {
-        self.journeys.hand_over(id, &mut self.ports)
+        let journey = self.journeys.end(id, &mut self.ports);
+        journey.map(std::mem::take)
     }
 
     fn take_over(&mut self, id: PacketId, journey: Option<Journey>) {
@@ -472,28 +476,33 @@ impl Measure for Blame {
         }
     }
 
-    fn holds_change(&mut self, now: Time, link: u32, classes: (u8, u8), more: bool) -> bool {
-        let port = &mut self.ports[link as usize];
-        let changed = std::mem::replace(&mut port.classes, classes) != classes;
-        let look = (changed || more) && !port.waiting.is_empty();
-        if changed && (link as usize) < self.flows_of.len() {
+    fn holds_change(&mut self, now: Time, link: u32, classes: (u8, u8)) {
+        if let Some(held) = self.held.get_mut(link as usize) {
+            *held = classes;
             self.hold_flows(now, link, classes);
         }
-        look
     }
 
     // BLM-22
     fn look_again(&mut self, now: Time, link: u32, view: &View<'_>) {
+        let mut last = None;
         for nth in 0..self.ports[link as usize].waiting.len() {
             let journey = self.ports[link as usize].waiting[nth];
+            let Some((id, queue)) = self.journeys.queued(journey) else {
+                continue;
+            };
             // What was dropped from a queue is followed until its record is another's.
-            if let Some(id) = self.journeys.queued(journey)
-                && view.arena.hot(id).kind() == Kind::Data
-            {
-                let obstacle = self.obstacle(link, id, view);
-                self.journeys
-                    .meets(now, journey, obstacle, &self.ports[link as usize]);
+            if self.all && view.arena.hot(id).kind() != Kind::Data {
+                continue;
             }
+            // One obstacle holds all packets of a queue.
+            let obstacle = match last {
+                Some((of, obstacle)) if of == queue => obstacle,
+                _ => self.obstacle(link, queue, view),
+            };
+            last = Some((queue, obstacle));
+            let port = &self.ports[link as usize];
+            self.journeys.meets(now, journey, obstacle, port);
         }
     }
 
@@ -518,26 +527,28 @@ impl Measure for Blame {
 
     // BLM-01, BLM-02
     fn flow_delivered(&mut self, now: Time, flow: u32, graph: &Graph) -> Option<String> {
-        let Some(Completed { fct_ps, spent }) = self.arrivals.complete(now, flow) else {
+        let Some((start_ps, spent)) = self.arrivals.complete(now, flow) else {
             return Some(format!(
                 "flow {flow}: the packet that completed it was not followed"
             ));
         };
-        let parts = spent.parts();
         let row = BlameRecord {
             received_ps: now,
             flow,
-            fct_ps,
-            parts,
+            fct_ps: now - start_ps,
+            parts: spent.parts(),
         };
-        self.note(row, &spent.waits, graph);
-        let sum_ps: Time = parts.iter().sum();
+        if let Some(all) = &mut self.hops {
+            all.extend(hops(&row, &spent.waits, graph));
+        }
+        self.rows.push(row);
+        let (fct_ps, sum_ps) = (row.fct_ps, row.parts.iter().sum::<Time>());
         if sum_ps != fct_ps {
             return Some(format!(
                 "flow {flow} took {fct_ps} ps, its parts make {sum_ps} ps"
             ));
         }
-        let idle = self.journeys.idle(&parts);
+        let idle = self.journeys.idle(&row.parts);
         idle.map(|ps| {
             format!(
                 "flow {flow}: its last packet waited {ps} ps at a port that sent nothing, and nothing held it"
@@ -546,9 +557,7 @@ impl Measure for Blame {
     }
 
     fn flow_ended(&mut self, flow: u32) {
-        if let Some(account) = self.accounts.remove(&flow) {
-            self.flows_of[account.link as usize].retain(|&id| id != flow);
-        }
+        self.accounts.close(flow);
     }
 
     fn probe(&mut self, _: Time, out: &mut Merged) {

@@ -175,12 +175,9 @@ pub(super) trait Measure: Sized {
     fn follows(&self, _id: PacketId) -> bool {
         false
     }
-    /// These classes of a port are paused, and for these there is no room; `more` may hold it, too. Returns whether
-    /// it wants to look at what holds the packets that wait there.
-    fn holds_change(&mut self, _now: Time, _link: u32, _classes: (u8, u8), _more: bool) -> bool {
-        false
-    }
-    /// It said so.
+    /// From now on these classes of a port are paused, and for these there is no room.
+    fn holds_change(&mut self, _now: Time, _link: u32, _classes: (u8, u8)) {}
+    /// What holds the packets that wait at a port may have changed.
     fn look_again(&mut self, _now: Time, _link: u32, _view: &View<'_>) {}
     /// The last byte of a flow is at its receiver. Returns what is wrong with its account.
     fn flow_delivered(&mut self, _now: Time, _flow: u32, _graph: &Graph) -> Option<String> {
@@ -395,10 +392,8 @@ macro_rules! measures {
                 false $(|| self.$key.as_ref().is_some_and(|m| m.follows(id)))*
             }
 
-            fn holds_change(&mut self, now: Time, link: u32, classes: (u8, u8), more: bool) -> bool {
-                let mut looks = false;
-                $(if let Some(m) = &mut self.$key { looks |= m.holds_change(now, link, classes, more); })*
-                looks
+            fn holds_change(&mut self, now: Time, link: u32, classes: (u8, u8)) {
+                $(if let Some(m) = &mut self.$key { m.holds_change(now, link, classes); })*
             }
 
             fn look_again(&mut self, now: Time, link: u32, view: &View<'_>) {
@@ -454,6 +449,9 @@ pub(super) struct Recording {
     measures: Measures,
     /// Of each packet that is in a switch, when it came; `None`: no measure wants to know.
     arrived_ps: Option<Vec<Time>>,
+    /// Per port: classes that are paused, and those that the neighbour has no room for, when this was last looked
+    /// at. Empty where no measure follows flows.
+    held_classes: Vec<(u8, u8)>,
 }
 
 impl Recording {
@@ -463,6 +461,10 @@ impl Recording {
             Box::new(Self {
                 measures: Measures::new(spec, setup),
                 arrived_ps: spec.times_waiting().then(Vec::new),
+                held_classes: match spec.follows_flows() {
+                    true => vec![(0, 0); setup.graph.port_count() as usize],
+                    false => Vec::new(),
+                },
             })
         })
     }
@@ -594,13 +596,19 @@ impl Recording {
         self.measures.follows(id)
     }
 
-    /// These classes of a port are paused, and for these there is no room; `more` may hold it, too. Returns whether
-    /// a measure wants to look at what holds the packets that wait there.
-    pub fn holds_change(&mut self, now: Time, link: u32, classes: (u8, u8), more: bool) -> bool {
-        self.measures.holds_change(now, link, classes, more)
+    /// These classes of a port are paused, and for these there is no room. Returns whether that is new.
+    #[inline]
+    pub fn holds_change(&mut self, now: Time, link: u32, classes: (u8, u8)) -> bool {
+        let of = &mut self.held_classes[link as usize];
+        let changes = *of != classes;
+        if changes {
+            *of = classes;
+            self.measures.holds_change(now, link, classes);
+        }
+        changes
     }
 
-    /// A measure said so.
+    /// What holds the packets that wait at a port may have changed.
     pub fn look_again(&mut self, now: Time, link: u32, view: &View<'_>) {
         self.measures.look_again(now, link, view);
     }

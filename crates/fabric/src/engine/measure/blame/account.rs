@@ -1,7 +1,9 @@
 //! What a flow has spent at its NIC.
 
 use dataplane::nic::Wait;
+use dataplane::switch::MixedMap;
 use dataplane::units::Time;
+use traffic::Flow;
 
 use super::part::{NO_ROOT, Part, Spent};
 
@@ -14,6 +16,8 @@ pub(super) struct Account {
     /// Class of its packets.
     pub class: u8,
     pub start_ps: Time,
+    /// Place in the list of its port.
+    nth: u32,
     since_ps: Time,
     wait: Wait,
     /// The port that the pause goes back to for which it waits.
@@ -24,22 +28,85 @@ pub(super) struct Account {
     pub spent: Spent,
 }
 
-impl Account {
-    /// Of a flow that leaves by the first of these ports and comes to its receiver by the last.
-    pub fn new(now: Time, start_ps: Time, class: u8, (link, last_link): (u32, u32)) -> Self {
+/// The accounts of all flows that have started and not ended. Places are used again.
+#[derive(Debug)]
+pub(super) struct Accounts {
+    all: Vec<Account>,
+    free: Vec<u32>,
+    /// By flow.
+    of: MixedMap<u32, u32>,
+    /// Per port of a host.
+    at_port: Vec<Vec<u32>>,
+}
+
+impl Accounts {
+    pub fn new(ports: usize) -> Self {
         Self {
+            all: Vec::new(),
+            free: Vec::new(),
+            of: MixedMap::default(),
+            at_port: vec![Vec::new(); ports],
+        }
+    }
+
+    /// Opens that of a flow that leaves by the first of these ports and comes to its receiver by the last.
+    pub fn open(&mut self, now: Time, flow: &Flow, class: u8, (link, last_link): (u32, u32)) {
+        let at = self.free.pop().unwrap_or(self.all.len() as u32);
+        let here = &mut self.at_port[link as usize];
+        let mut spent = match self.all.get_mut(at as usize) {
+            Some(before) => std::mem::take(&mut before.spent),
+            None => Spent::default(),
+        };
+        spent.clear();
+        let account = Account {
             link,
             last_link,
             class,
-            start_ps,
+            start_ps: flow.start_ps,
+            nth: here.len() as u32,
             since_ps: now,
             wait: Wait::Turn,
             root: NO_ROOT,
             held: None,
-            spent: Spent::default(),
+            spent,
+        };
+        here.push(at);
+        self.of.insert(flow.id, at);
+        match self.all.get_mut(at as usize) {
+            Some(place) => *place = account,
+            None => self.all.push(account),
         }
     }
 
+    #[inline]
+    pub fn get_mut(&mut self, flow: u32) -> Option<&mut Account> {
+        let at = *self.of.get(&flow)?;
+        self.all.get_mut(at as usize)
+    }
+
+    /// A flow has ended.
+    pub fn close(&mut self, flow: u32) {
+        let Some(at) = self.of.remove(&flow) else {
+            return;
+        };
+        let Account { link, nth, .. } = self.all[at as usize];
+        let here = &mut self.at_port[link as usize];
+        here.swap_remove(nth as usize);
+        if let Some(&moved) = here.get(nth as usize) {
+            self.all[moved as usize].nth = nth;
+        }
+        self.free.push(at);
+    }
+
+    /// Calls `visit` with every account of a port.
+    pub fn for_each_at(&mut self, link: u32, mut visit: impl FnMut(&mut Account)) {
+        for &at in &self.at_port[link as usize] {
+            visit(&mut self.all[at as usize]);
+        }
+    }
+}
+
+impl Account {
     fn add(&mut self, part: Part, root: u32, spent_ps: Time) {
         self.spent.add((0, self.link), part, root, spent_ps);
     }

@@ -31,6 +31,7 @@ impl Obstacle {
 #[derive(Clone, Copy, Debug)]
 struct Stay {
     link: u32,
+    queue: u32,
     /// Place in the list of its port.
     nth: u32,
     since_ps: Time,
@@ -38,6 +39,15 @@ struct Stay {
     /// What its port had sent by then, and of that of its own flow.
     sent_ps: [Time; SORTS],
     own_ps: Time,
+}
+
+/// Where a packet begins to wait.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub link: u32,
+    /// `queue` of its record.
+    pub queue: u32,
+    pub obstacle: Obstacle,
 }
 
 /// A packet that is followed.
@@ -105,17 +115,6 @@ impl Journeys {
         self.of.get(id as usize).is_some_and(|&at| at != NONE)
     }
 
-    /// What a packet and its flow have spent so far, if it is followed.
-    pub fn of(&self, id: PacketId) -> Option<&Journey> {
-        let at = *self.of.get(id as usize)?;
-        self.all.get(at as usize)
-    }
-
-    fn of_mut(&mut self, id: PacketId) -> Option<&mut Journey> {
-        let at = *self.of.get(id as usize)?;
-        self.all.get_mut(at as usize)
-    }
-
     /// A new journey, not used before or not any more.
     fn begin(&mut self, id: PacketId) -> &mut Journey {
         let at = self.free.pop().unwrap_or_else(|| {
@@ -146,44 +145,45 @@ impl Journeys {
         journey.spent.propagation_ps = sending.delay_ps;
     }
 
-    /// A packet crosses into another partition: it is followed no longer here.
-    // BLM-04
-    pub fn hand_over(&mut self, id: PacketId, ports: &mut [Port]) -> Option<Journey> {
-        let at = self.end(id, ports)?;
-        Some(std::mem::take(&mut self.all[at as usize]))
-    }
-
     /// It has come there, as this record.
     pub fn take_over(&mut self, id: PacketId, journey: Journey) {
         *self.begin(id) = Journey { id, ..journey };
     }
 
-    /// A packet is followed no longer. Returns its place, if it was followed.
-    pub fn end(&mut self, id: PacketId, ports: &mut [Port]) -> Option<u32> {
+    /// A packet is followed no longer. Returns what was known of it, to take or leave.
+    pub fn end(&mut self, id: PacketId, ports: &mut [Port]) -> Option<&mut Journey> {
         let of = self.of.get_mut(id as usize).filter(|at| **at != NONE)?;
         let at = std::mem::replace(of, NONE);
         self.leave_list(at, ports);
         self.free.push(at);
-        Some(at)
+        Some(&mut self.all[at as usize])
     }
 
-    /// A packet has come to a node that it will leave by this port.
-    // BLM-31
-    pub fn comes(&mut self, id: PacketId, link: u32) {
-        if let Some(journey) = self.of_mut(id) {
-            (journey.hop, journey.link) = (journey.hop + 1, link);
-            journey.spent.leads_to(link);
+    /// A packet has come to a switch, and waits here to leave it.
+    // BLM-20, BLM-31
+    pub fn comes(&mut self, now: Time, id: PacketId, place: Place, ports: &mut [Port]) {
+        if let Some(&at) = self.of.get(id as usize).filter(|&&at| at != NONE) {
+            let journey = &mut self.all[at as usize];
+            (journey.hop, journey.link) = (journey.hop + 1, place.link);
+            journey.spent.leads_to(place.link);
+            self.join_list(now, at, place, ports);
         }
     }
 
-    /// A packet begins to wait at a port, or goes on to wait there in a queue.
+    /// A packet that was held back goes on to wait in a queue.
+    // BLM-24
+    pub fn is_released(&mut self, now: Time, id: PacketId, place: Place, ports: &mut [Port]) {
+        if let Some(&at) = self.of.get(id as usize).filter(|&&at| at != NONE) {
+            self.settle(now, at, &ports[place.link as usize]);
+            self.leave_list(at, ports);
+            self.join_list(now, at, place, ports);
+        }
+    }
+
+    /// A packet joins the list of its port.
     // BLM-21
-    pub fn joins(&mut self, now: Time, id: PacketId, link: u32, ports: &mut [Port]) {
-        let Some(&at) = self.of.get(id as usize).filter(|&&at| at != NONE) else {
-            return;
-        };
-        self.settle(now, at, &ports[link as usize]);
-        self.leave_list(at, ports);
+    fn join_list(&mut self, now: Time, at: u32, place: Place, ports: &mut [Port]) {
+        let link = place.link;
         let journey = &mut self.all[at as usize];
         let port = &mut ports[link as usize];
         let mut own_ps = 0;
@@ -198,20 +198,21 @@ impl Journeys {
         }
         journey.stay = Some(Stay {
             link,
+            queue: place.queue,
             nth: port.waiting.len() as u32,
             since_ps: now,
-            obstacle: Obstacle::NONE,
+            obstacle: place.obstacle,
             sent_ps: port.sent_ps(now),
             own_ps,
         });
         port.waiting.push(at);
     }
 
-    /// The packet of a journey, if it waits in a queue.
-    pub fn queued(&self, at: u32) -> Option<PacketId> {
+    /// The packet of a journey and its queue, if it waits in one.
+    pub fn queued(&self, at: u32) -> Option<(PacketId, u32)> {
         let journey = &self.all[at as usize];
         let stay = journey.stay.as_ref()?;
-        (stay.obstacle.part != Some(Part::Held)).then_some(journey.id)
+        (stay.obstacle.part != Some(Part::Held)).then_some((journey.id, stay.queue))
     }
 
     /// What keeps a packet from leaving its port, from now on.
@@ -223,15 +224,6 @@ impl Journeys {
             if let Some(stay) = &mut self.all[at as usize].stay {
                 stay.obstacle = obstacle;
             }
-        }
-    }
-
-    /// [`Journeys::meets`], by packet.
-    pub fn meets_here(&mut self, now: Time, id: PacketId, obstacle: Obstacle, ports: &[Port]) {
-        let at = self.of.get(id as usize).copied().unwrap_or(NONE);
-        let stay = self.all.get(at as usize).and_then(|journey| journey.stay);
-        if let Some(stay) = stay {
-            self.meets(now, at, obstacle, &ports[stay.link as usize]);
         }
     }
 

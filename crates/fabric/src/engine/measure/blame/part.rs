@@ -136,6 +136,12 @@ impl Spent {
         parts
     }
 
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        (self.sending_ps, self.propagation_ps, self.serialisation_ps) = (0, 0, 0);
+        self.waits.clear();
+    }
+
     /// Becomes a copy of another.
     pub fn copy(&mut self, from: &Self) {
         let Self {

@@ -25,8 +25,9 @@ impl Sort {
     }
 }
 
-/// A port of a node.
+/// A port of a node, in one cache line.
 #[derive(Clone, Debug, Default)]
+#[repr(align(64))]
 pub(super) struct Port {
     /// How long it has sent frames of each kind, the current one counted to its end.
     sent_ps: [Time; SORTS],
@@ -36,8 +37,6 @@ pub(super) struct Port {
     flow: u32,
     /// Journeys of packets that wait here.
     pub waiting: Vec<u32>,
-    /// Classes that are paused, and those that the neighbour has no room for, when this was last looked at.
-    pub classes: (u8, u8),
 }
 
 impl Port {
