@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::hash::Hash;
 
-use dataplane::packet::{Arena, Kind, NO_PACKET, Packet, PacketId, flag};
+use dataplane::packet::{Arena, Kind, NO_PACKET, PacketId, flag};
 use dataplane::switch::{MixedMap, QueueState};
 
 /// How many queues are read in turn.
@@ -13,7 +13,7 @@ const INTERLEAVED: usize = 16;
 /// By what packets of a queue are counted.
 pub(super) trait Counted: Copy + Eq + Hash {
     /// What a packet counts for, and how much; `None`: for nothing.
-    fn of(packet: &Packet) -> Option<(Self, u64)>;
+    fn of(arena: &Arena, id: PacketId) -> Option<(Self, u64)>;
 }
 
 /// Data packets by their flow.
@@ -21,19 +21,46 @@ pub(super) trait Counted: Copy + Eq + Hash {
 pub(super) struct OfFlow(pub u32);
 
 impl Counted for OfFlow {
-    fn of(packet: &Packet) -> Option<(Self, u64)> {
+    fn of(arena: &Arena, id: PacketId) -> Option<(Self, u64)> {
+        let packet = arena.hot(id);
         (packet.kind() == Kind::Data).then_some((Self(packet.flow), 1))
     }
 }
 
-/// Bytes in the shared buffer by the ingress of their packets.
+/// Bytes in the shared buffer by the ingress and class of their packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct FromIngress(pub u16);
+pub(super) struct FromIngress(pub u16, pub u8);
 
 impl Counted for FromIngress {
-    fn of(packet: &Packet) -> Option<(Self, u64)> {
+    fn of(arena: &Arena, id: PacketId) -> Option<(Self, u64)> {
+        let packet = arena.hot(id);
         let counts = packet.has(flag::BUFFERED);
-        counts.then_some((Self(packet.ingress), packet.size.into()))
+        let from = Self(packet.ingress, packet.class());
+        counts.then_some((from, packet.size.into()))
+    }
+}
+
+/// Data packets by their class and all that tells their way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct OnWay {
+    pub flow: u32,
+    pub hash: u32,
+    pub src: u32,
+    pub dst: u32,
+    pub class: u8,
+}
+
+impl Counted for OnWay {
+    fn of(arena: &Arena, id: PacketId) -> Option<(Self, u64)> {
+        let packet = arena.hot(id);
+        let way = || Self {
+            flow: packet.flow,
+            hash: packet.hash,
+            src: arena.cold(id).src,
+            dst: packet.dst,
+            class: packet.class(),
+        };
+        (packet.kind() == Kind::Data).then(|| (way(), 1))
     }
 }
 
@@ -141,18 +168,36 @@ impl<K: Counted> LongQueues<K> {
     }
 
     /// What this queue held when it was last read, in no order.
-    pub fn counts(&self, port: u32, queue: u32) -> impl Iterator<Item = K> {
+    pub fn counts(&self, port: u32, queue: u32) -> impl Iterator<Item = (K, u64)> {
         let contents = self.known.get(&(port, queue));
         contents
             .into_iter()
-            .flat_map(|contents| contents.counts.keys().copied())
+            .flat_map(|contents| contents.counts.iter().map(|(&key, &count)| (key, count)))
     }
 
-    /// How much of this it held.
-    pub fn count(&self, port: u32, queue: u32, key: K) -> u64 {
-        let contents = self.known.get(&(port, queue));
-        let count = contents.and_then(|contents| contents.counts.get(&key));
-        count.copied().unwrap_or(0)
+    /// Calls `visit` with what a queue holds now, in no order; the same may come several times. A queue with
+    /// `long` bytes and more is kept until the next look.
+    pub fn visit(
+        &mut self,
+        port: u32,
+        queue: &QueueState,
+        long: u64,
+        arena: &Arena,
+        mut visit: impl FnMut(K, u64),
+    ) {
+        if queue.bytes >= long {
+            let mut reader = self.read();
+            reader.add(port, queue, arena);
+            reader.read();
+            let counts = self.counts(port, queue.queue);
+            return counts.for_each(|(key, count)| visit(key, count));
+        }
+        self.forget(port, queue.queue);
+        queue.for_each(arena, |id| {
+            if let Some((key, count)) = K::of(arena, id) {
+                visit(key, count);
+            }
+        });
     }
 
     /// A queue is short: forgets it.
@@ -207,12 +252,12 @@ impl<'a, K: Counted> Reader<'a, K> {
                     self.known.insert((open.port, open.queue.queue), contents);
                     return false;
                 }
-                let packet = open.arena.hot(open.next);
+                let id = open.next;
+                open.next = open.arena.hot(id).next;
                 open.contents.push(QueuedPacket {
-                    id: open.next,
-                    counts: K::of(packet),
+                    id,
+                    counts: K::of(open.arena, id),
                 });
-                open.next = packet.next;
                 true
             });
         }
@@ -221,7 +266,7 @@ impl<'a, K: Counted> Reader<'a, K> {
 
 #[cfg(test)]
 mod tests {
-    use dataplane::packet::Cold;
+    use dataplane::packet::{Cold, Packet};
     use kernel::random::{Purpose, Stream};
 
     use super::*;
@@ -321,22 +366,23 @@ mod tests {
             let mut reader = flows.read();
             reader.add(9, &queue.state, &arena);
             reader.read();
-            let mut reader = bytes.read();
-            reader.add(9, &queue.state, &arena);
-            reader.read();
+            let mut seen_bytes = [0; 4];
+            bytes.visit(9, &queue.state, 300, &arena, |FromIngress(n, _), bytes| {
+                seen_bytes[usize::from(n)] += bytes;
+            });
             let (at, packets) = (queue.state.queue, queue.packets(&arena));
             let data = packets.iter().filter(|p| p.kind() == Kind::Data);
             let mut expected: Vec<u32> = data.map(|p| p.flow).collect();
             expected.sort_unstable();
             expected.dedup();
-            let mut seen: Vec<u32> = flows.counts(9, at).map(|OfFlow(flow)| flow).collect();
+            let mut seen: Vec<u32> = flows.counts(9, at).map(|(OfFlow(flow), _)| flow).collect();
             seen.sort_unstable();
             assert_eq!(seen, expected, "step {step}");
             for ingress in 0..4 {
                 let from = |p: &&&Packet| p.ingress == ingress && p.has(flag::BUFFERED);
                 let sizes = packets.iter().filter(from).map(|p| u64::from(p.size));
-                let counted = bytes.count(9, at, FromIngress(ingress));
-                assert_eq!(counted, sizes.sum(), "step {step}");
+                let seen = seen_bytes[usize::from(ingress)];
+                assert_eq!(seen, sizes.sum::<u64>(), "step {step}");
             }
         }
     }

@@ -218,7 +218,7 @@ impl Probes {
         switch.for_each_queue(port, |queue| {
             if queue.bytes >= LONG_BYTES {
                 long.counts(number, queue.queue)
-                    .for_each(|OfFlow(flow)| seen.insert(flow));
+                    .for_each(|(OfFlow(flow), _)| seen.insert(flow));
                 return;
             }
             long.forget(number, queue.queue);

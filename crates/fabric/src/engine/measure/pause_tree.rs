@@ -2,17 +2,17 @@
 //! SPFC-40 to SPFC-42 of `specs/spfc.md`.
 
 use dataplane::hop::pfc;
-use dataplane::packet::{Arena, Cold, PacketId};
-use dataplane::switch::{MixedMap, QueueState};
+use dataplane::packet::{Cold, PacketId};
+use dataplane::switch::MixedMap;
 use dataplane::units::Time;
 
 use super::super::link_ends::Links;
-use super::super::long_queues::{Counted, FromIngress, LongQueues};
+use super::super::long_queues::{FromIngress, LongQueues};
 use super::super::node::{PauseFrame, PauseSent};
 use super::View;
 
 /// From this many bytes on what a queue holds is kept from one pause to the next.
-const LONG_BYTES: u64 = 1 << 14;
+pub(super) const LONG_BYTES: u64 = 1 << 14;
 
 /// A pause that holds a port, or the last that did.
 #[derive(Clone, Copy, Debug)]
@@ -123,7 +123,7 @@ impl PauseTree {
         let Some(switch) = view.switch(sent.node) else {
             return (0, 0);
         };
-        let from = FromIngress(sent.port);
+        let from = FromIngress(sent.port, sent.class);
         let mut most = (0, 0);
         for egress in 0..switch.ports() {
             if switch.queued(egress).0 <= most.1 {
@@ -131,32 +131,16 @@ impl PauseTree {
             }
             let (link, mut bytes) = (view.link(sent.node, egress), 0);
             switch.for_each_queue(egress, |queue| {
-                if switch.class_of(queue.queue) == sent.class {
-                    bytes += self.waiting(link, queue, from, view.arena);
-                }
+                let queues = &mut self.queues;
+                queues.visit(link, queue, LONG_BYTES, view.arena, |of, count| {
+                    bytes += if of == from { count } else { 0 };
+                });
             });
             if bytes > most.1 {
                 most = (egress, bytes);
             }
         }
         most
-    }
-
-    /// Bytes of an ingress that wait in a queue.
-    fn waiting(&mut self, link: u32, queue: &QueueState, from: FromIngress, arena: &Arena) -> u64 {
-        if queue.bytes >= LONG_BYTES {
-            let mut reader = self.queues.read();
-            reader.add(link, queue, arena);
-            reader.read();
-            return self.queues.count(link, queue.queue, from);
-        }
-        self.queues.forget(link, queue.queue);
-        let mut bytes = 0;
-        queue.for_each(arena, |id| {
-            let counts = FromIngress::of(arena.hot(id)).filter(|counts| counts.0 == from);
-            bytes += counts.map_or(0, |counts| counts.1);
-        });
-        bytes
     }
 
     /// A pause or resume arrives at a port of a node, which has not read it yet.

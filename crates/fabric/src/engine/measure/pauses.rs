@@ -12,9 +12,10 @@ use dataplane::packet::{Cold, PacketId};
 use dataplane::param::{Param, Values};
 use dataplane::units::Time;
 
+use super::super::long_queues::{LongQueues, OnWay};
 use super::super::merge::Merged;
 use super::super::node::{PauseFrame, PauseSent};
-use super::pause_tree::{Held, PauseTree};
+use super::pause_tree::{Held, LONG_BYTES, PauseTree};
 use super::{Measure, Setup, View};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
@@ -68,6 +69,34 @@ pub struct CauseRecord {
     pub root_port: u16,
     /// The node that it leads to.
     pub root_peer: u32,
+}
+
+/// The columns of a congested port.
+macro_rules! root {
+    (name) => {
+        column("root_name", Value::NodeName(|r| r.root_node), "Its name.")
+    };
+    (port) => {
+        column(
+            "root_port",
+            Value::U16(|r| r.root_port),
+            "The congested port.",
+        )
+    };
+    (peer_name) => {
+        column(
+            "root_peer_name",
+            Value::NodeName(|r| r.root_peer),
+            "The node that it leads to.",
+        )
+    };
+    (node) => {
+        column(
+            "root_node",
+            Value::U32(|r| r.root_node),
+            "The switch with the congested port.",
+        )
+    };
 }
 
 impl Row for CauseRecord {
@@ -141,22 +170,10 @@ impl Row for CauseRecord {
             Value::U16(|r| r.depth),
             "1 for a root, one more than its cause's for others.",
         ),
-        column(
-            "root_node",
-            Value::U32(|r| r.root_node),
-            "The switch with the congested port.",
-        ),
-        column("root_name", Value::NodeName(|r| r.root_node), "Its name."),
-        column(
-            "root_port",
-            Value::U16(|r| r.root_port),
-            "The congested port.",
-        ),
-        column(
-            "root_peer_name",
-            Value::NodeName(|r| r.root_peer),
-            "The node that it leads to.",
-        ),
+        root!(node),
+        root!(name),
+        root!(port),
+        root!(peer_name),
     ];
 
     /// One partition makes them, in the order of time.
@@ -202,22 +219,10 @@ impl Row for HeldFlowRecord {
             Value::NodeName(|r| r.peer),
             "The node that this port leads to.",
         ),
-        column(
-            "root_node",
-            Value::U32(|r| r.root_node),
-            "The switch with the congested port.",
-        ),
-        column("root_name", Value::NodeName(|r| r.root_node), "Its name."),
-        column(
-            "root_port",
-            Value::U16(|r| r.root_port),
-            "The congested port.",
-        ),
-        column(
-            "root_peer_name",
-            Value::NodeName(|r| r.root_peer),
-            "The node that it leads to.",
-        ),
+        root!(node),
+        root!(name),
+        root!(port),
+        root!(peer_name),
         column(
             "pauses",
             Value::U64(|r| r.pauses),
@@ -252,25 +257,66 @@ pub(super) struct PauseCauses {
     records: Vec<CauseRecord>,
     /// Flow, held port, congested port.
     flows: Option<BTreeMap<HeldKey, HeldFlow>>,
+    /// The flows that wait at ports.
+    queues: LongQueues<OnWay>,
+    links_fail: bool,
 }
 
 impl PauseCauses {
     /// A pause is over: who waited for it?
     // SPFC-44
     fn note_flows(&mut self, now: Time, (link, class): (u32, u8), held: &Held, view: &View<'_>) {
+        let mut seen = BTreeMap::new();
+        let see = |way: OnWay, since_ps| {
+            seen.entry(way.flow).or_insert((way, since_ps));
+        };
+        if self.flows.is_some() {
+            each_waiting(&mut self.queues, (link, class), view, see);
+        }
         let Some(flows) = &mut self.flows else { return };
         let pauser = view.links.far[link as usize].node;
-        let mut seen = BTreeMap::new();
-        view.each_waiting(link, class, |packet, src, since_ps| {
-            seen.entry(packet.flow).or_insert((packet, src, since_ps));
-        });
-        for (flow, (packet, src, since_ps)) in seen {
+        for (flow, (way, since_ps)) in seen {
             let of = flows.entry((flow, link, held.root)).or_default();
             of.pauses += 1;
             of.held_ps += now.saturating_sub(held.from_ps.max(since_ps));
-            of.victim |= !view.leads_through(pauser, &packet, src, held.root);
+            // Paths stay as they are unless links fail.
+            if of.pauses == 1 || self.links_fail {
+                of.victim |= !view.leads_through(pauser, &way, held.root);
+            }
         }
     }
+}
+
+/// Calls `visit` with every flow of a class that waits at a port, and since when it may have waited; a flow may come
+/// several times.
+fn each_waiting(
+    queues: &mut LongQueues<OnWay>,
+    (link, class): (u32, u8),
+    view: &View<'_>,
+    mut visit: impl FnMut(OnWay, Time),
+) {
+    let near = &view.links.near[link as usize];
+    if let Some(switch) = view.switch(near.node) {
+        switch.for_each_queue(near.port, |queue| {
+            queues.visit(link, queue, LONG_BYTES, view.arena, |way, _| {
+                if way.class == class {
+                    visit(way, 0);
+                }
+            });
+        });
+        return;
+    }
+    view.nics[near.node as usize].for_each_unsent(near.port, class, |flow| {
+        let live = view.flows.get(flow.cookie);
+        let way = OnWay {
+            flow: flow.flow,
+            hash: flow.hash,
+            src: flow.src,
+            dst: flow.dst,
+            class,
+        };
+        visit(way, live.map_or(0, |live| live.start_ps));
+    });
 }
 
 impl Measure for PauseCauses {
@@ -308,6 +354,8 @@ impl Measure for PauseCauses {
             tree: PauseTree::default(),
             records: Vec::new(),
             flows: (spec.flows && setup.one_path).then(BTreeMap::new),
+            queues: LongQueues::default(),
+            links_fail: setup.links_fail,
         }
     }
 

@@ -3,10 +3,10 @@
 use dataplane::nic::Nic;
 use dataplane::packet::{Arena, Kind, Packet, PacketId};
 use dataplane::switch::Switch;
-use dataplane::units::Time;
 
 use super::super::flow_state::LiveFlows;
 use super::super::link_ends::Links;
+use super::super::long_queues::OnWay;
 use super::super::node::Node;
 use crate::topology::Graph;
 
@@ -63,9 +63,15 @@ impl View<'_> {
 
     /// Whether the path of a packet from a switch on leads through a port.
     // SPFC-44
-    pub fn leads_through(&self, mut node: u32, packet: &Packet, src: u32, root: u32) -> bool {
+    pub fn leads_through(&self, mut node: u32, way: &OnWay, root: u32) -> bool {
+        let packet = Packet {
+            flow: way.flow,
+            hash: way.hash,
+            dst: way.dst,
+            ..Packet::new(Kind::Data, way.class, 0)
+        };
         for _ in 0..MOST_HOPS {
-            let Some(port) = self.switch(node).and_then(|s| s.way(packet, src)) else {
+            let Some(port) = self.switch(node).and_then(|s| s.way(&packet, way.src)) else {
                 return false;
             };
             let link = self.link(node, port);
@@ -75,30 +81,5 @@ impl View<'_> {
             node = self.links.far[link as usize].node;
         }
         false
-    }
-
-    /// Calls `visit` with a packet of every flow that waits at a port, its source, and since when it
-    /// may have waited; a flow may come several times.
-    pub fn each_waiting(&self, link: u32, class: u8, mut visit: impl FnMut(Packet, u32, Time)) {
-        let l = &self.links.near[link as usize];
-        if let Some(switch) = self.switch(l.node) {
-            switch.for_each_queued(l.port, self.arena, |id| {
-                let packet = *self.arena.hot(id);
-                if packet.kind() == Kind::Data && packet.class() == class {
-                    visit(packet, self.arena.cold(id).src, 0);
-                }
-            });
-            return;
-        }
-        self.nics[l.node as usize].for_each_unsent(l.port, class, |flow| {
-            let live = self.flows.get(flow.cookie);
-            let packet = Packet {
-                flow: flow.flow,
-                hash: flow.hash,
-                dst: flow.dst,
-                ..Packet::new(Kind::Data, class, 0)
-            };
-            visit(packet, flow.src, live.map_or(0, |live| live.start_ps));
-        });
     }
 }
