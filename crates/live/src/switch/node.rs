@@ -1,0 +1,600 @@
+//! A switch of the dataplane between real frames: which record stands for a frame, which port leads to its
+//! station, and when a shaped port may send the next. It is handed frames and the time, and has no sockets, so
+//! that tests can give it a time of their own.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+
+use dataplane::hop::pfc;
+use dataplane::nic::FlowEnd;
+use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
+use dataplane::route::{Routes, mix32};
+use dataplane::sink::{DropCause, Sink};
+use dataplane::switch::{Stranded, Switch};
+use dataplane::units::{NEVER, Rate, Time};
+use wire::ethernet::{Ethernet, Mac, Tag, ether_type};
+use wire::frame::MOST_BYTES;
+use wire::neighbour::pfc as pause_records;
+use wire::pause::Pause;
+use wire::{Link, Network, Writer, decode, encode};
+
+use super::classes::{Classes, priority};
+use super::counters::{Counters, PortCounters};
+use super::marks::{Marked, mark};
+use super::plan::SwitchPlan;
+use super::stations::{Stations, is_group, is_reserved};
+
+/// Bytes of the checksum of Ethernet, which frames do not show, and of the shortest frame without it.
+const FCS_BYTES: usize = 4;
+const SHORTEST_BYTES: usize = wire::ethernet::SHORTEST;
+/// How often another hash is tried until it leads to the wanted one of equal ways.
+const TRIES: u32 = 4096;
+const EVERYBODY: Mac = [0xff; 6];
+
+/// A port as the node sees it.
+#[derive(Debug)]
+struct Port {
+    rate: Rate,
+    /// The last frame has left by then.
+    free_ps: Time,
+    up: bool,
+    own: Mac,
+    /// Who sent the last frame between neighbours.
+    peer: Mac,
+    /// An endpoint to which this port leads, for frames without endpoints.
+    target: Option<u32>,
+    /// Frames for everybody leave by it.
+    floods: bool,
+    counters: PortCounters,
+}
+
+/// What belongs to a record in the switch.
+#[derive(Debug)]
+enum Held {
+    /// A frame as it came.
+    Foreign(Vec<u8>),
+    /// A frame that its record says whole, but for the outer header and the class.
+    Ours {
+        from: Mac,
+        to: Mac,
+        tag: Option<Tag>,
+        class: u8,
+    },
+}
+
+/// What the switch has requested.
+#[derive(Debug)]
+struct Wishes {
+    kicks: VecDeque<u16>,
+    alarm: Time,
+    /// Records that were dropped, whose frames are forgotten.
+    gone: Vec<PacketId>,
+    drops: Vec<(u8, DropCause)>,
+    random: u64,
+}
+
+impl Sink for Wishes {
+    fn kick(&mut self, port: u16) {
+        self.kicks.push_back(port);
+    }
+
+    fn wake(&mut self, at: Time) {
+        self.alarm = self.alarm.min(at);
+    }
+
+    fn dropped(&mut self, packet: &Packet, cause: DropCause) {
+        self.drops.push((packet.class(), cause));
+    }
+
+    fn keep(&mut self, id: PacketId, _cause: DropCause) -> bool {
+        self.gone.push(id);
+        false
+    }
+
+    fn call(&mut self, at: Time, _what: u32) {
+        self.wake(at);
+    }
+
+    /// A generator whose numbers need no secrecy (SplitMix64).
+    fn draw(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn pfc_received(&mut self, _port: u16, _before: u8, _after: u8) {}
+
+    fn finished(&mut self, _end: FlowEnd) {}
+}
+
+/// Where frames go that leave.
+pub type Out<'a> = dyn FnMut(u16, &[u8]) + 'a;
+
+/// A switch between real frames.
+#[derive(Debug)]
+pub struct Node {
+    switch: Switch,
+    arena: Arena,
+    network: Network,
+    classes: Classes,
+    stations: Stations,
+    /// The switch's, to find ways.
+    routes: Routes,
+    endpoints: u32,
+    ports: Vec<Port>,
+    held: HashMap<PacketId, Held>,
+    wishes: Wishes,
+    /// When links will be free.
+    busy: BinaryHeap<Reverse<(Time, u16)>>,
+    now: Time,
+    numbered: u32,
+    largest: usize,
+    counters: Counters,
+    place: Vec<u8>,
+}
+
+impl Node {
+    /// The switch of a plan; `own` are the addresses of its ports.
+    #[must_use]
+    pub fn new(plan: SwitchPlan, own: &[Mac]) -> Self {
+        let port = |(nth, &own): (usize, &Mac)| Port {
+            rate: plan.links[nth].0,
+            free_ps: 0,
+            up: true,
+            own,
+            peer: EVERYBODY,
+            target: plan.targets[nth],
+            floods: plan.floods[nth],
+            counters: PortCounters::default(),
+        };
+        Self {
+            ports: own.iter().enumerate().map(port).collect(),
+            switch: plan.switch,
+            arena: Arena::new(),
+            network: plan.network,
+            classes: plan.classes,
+            stations: Stations::default(),
+            endpoints: plan.endpoints,
+            routes: plan.routes,
+            held: HashMap::new(),
+            wishes: Wishes {
+                kicks: VecDeque::new(),
+                alarm: NEVER,
+                gone: Vec::new(),
+                drops: Vec::new(),
+                random: plan.seed,
+            },
+            busy: BinaryHeap::new(),
+            now: 0,
+            numbered: 0,
+            largest: plan.largest_bytes,
+            counters: Counters::default(),
+            place: vec![0; MOST_BYTES],
+        }
+    }
+
+    /// A station is behind a port for good.
+    pub fn give_station(&mut self, station: Mac, port: u16) {
+        self.stations.give(station, port);
+    }
+
+    /// Does everything that was due by now, each thing at its own time: late calls make no link slower.
+    // WSW-30
+    pub fn advance(&mut self, now: Time, out: &mut Out<'_>) {
+        while let Some(at) = self.next().filter(|&at| at <= now) {
+            self.now = self.now.max(at);
+            if self.wishes.alarm <= at {
+                self.wishes.alarm = NEVER;
+                let (arena, sink) = (&mut self.arena, &mut self.wishes);
+                self.switch.timer(self.now, arena, sink);
+            } else if let Some(Reverse((_, port))) = self.busy.pop() {
+                self.wishes.kick(port);
+            }
+            self.serve(out);
+        }
+        self.now = self.now.max(now);
+    }
+
+    /// When something is due next.
+    #[must_use]
+    pub fn next(&self) -> Option<Time> {
+        let free = self.busy.peek().map(|Reverse((at, _))| *at);
+        let alarm = Some(self.wishes.alarm).filter(|&at| at != NEVER);
+        free.into_iter().chain(alarm).min()
+    }
+
+    /// A frame came by a port, without its checksum.
+    pub fn receive(&mut self, now: Time, port: u16, frame: &[u8], out: &mut Out<'_>) {
+        self.advance(now, out);
+        let counters = &mut self.ports[usize::from(port)].counters;
+        counters.received += 1;
+        counters.received_bytes += frame.len() as u64;
+        let Ok((header, body)) = Ethernet::parse(frame) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        if frame.len() > self.largest {
+            self.counters.oversized += 1;
+            return;
+        }
+        match header.ether_type {
+            ether_type::CONTROL => self.pause(port, body),
+            ether_type::OURS => self.neighbour(port, &header, frame),
+            _ if is_reserved(header.to) => self.counters.reserved += 1, // WSW-03
+            _ => self.forward(port, &header, body, frame),
+        }
+        self.serve(out);
+    }
+
+    /// A pause of a neighbour.
+    // WSW-22, WSW-23
+    fn pause(&mut self, port: u16, body: &[u8]) {
+        let counters = &mut self.ports[usize::from(port)].counters;
+        let (enabled, quanta) = match Pause::parse(body) {
+            Ok(Pause::Priority { enabled, quanta }) => (enabled, quanta),
+            Ok(Pause::Global { .. }) => {
+                counters.global_pauses += 1;
+                return;
+            }
+            Err(_) => {
+                counters.malformed_pauses += 1;
+                return;
+            }
+        };
+        counters.pauses_received += 1;
+        // The longest of the times of the priorities that share a class.
+        let mut of_class = [0; 8];
+        for priority in (0..8u8).filter(|priority| enabled >> priority & 1 != 0) {
+            let time = &mut of_class[usize::from(self.classes.class(priority))];
+            *time = quanta[usize::from(priority)].max(*time);
+        }
+        let classes = self.classes.classes(enabled);
+        let size = self.network.sizes.pause;
+        for packet in pause_records::records_of(classes, of_class, true, size) {
+            let id = self.arena.alloc(packet, Cold::default());
+            self.enter(port, id);
+        }
+    }
+
+    /// A frame between neighbours that no standard has.
+    fn neighbour(&mut self, port: u16, header: &Ethernet, frame: &[u8]) {
+        let Ok(id) = decode(&self.network, frame, &mut self.arena) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        if self.names_nobody(id) {
+            self.counters.malformed += 1;
+            self.arena.free(id);
+            return;
+        }
+        self.ports[usize::from(port)].peer = header.from;
+        self.enter(port, id);
+    }
+
+    /// Whether a frame between neighbours speaks of endpoints that there are not.
+    fn names_nobody(&self, id: PacketId) -> bool {
+        let packet = self.arena.hot(id);
+        let unknown = |endpoint: u32| endpoint >= self.endpoints;
+        let named = packet.dst != u32::MAX && unknown(packet.dst);
+        let listed = packet.has_list() && packet.is_credit();
+        named || listed && self.arena.list(id).iter().step_by(3).any(|&dst| unknown(dst))
+    }
+
+    fn forward(&mut self, port: u16, header: &Ethernet, body: &[u8], frame: &[u8]) {
+        self.stations.learn(self.now, header.from, port); // WSW-01
+        if let Some(id) = self.ours(header, frame) {
+            return self.enter(port, id);
+        }
+        let class = self.classes.class(priority(header, body));
+        let hash = flow_hash(header, body);
+        let known = self.stations.port(self.now, header.to);
+        match known.filter(|_| !is_group(header.to)) {
+            Some(to) if to == port => self.counters.returned += 1,
+            Some(to) => self.foreign(port, to, class, hash, frame),
+            // WSW-02
+            None => {
+                self.counters.flooded += 1;
+                for to in 0..self.ports.len() as u16 {
+                    if to != port && self.ports[usize::from(to)].floods {
+                        self.foreign(port, to, class, hash, frame);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The record of a frame of our own, if it is one.
+    // WSW-12
+    fn ours(&mut self, header: &Ethernet, frame: &[u8]) -> Option<PacketId> {
+        let id = decode(&self.network, frame, &mut self.arena).ok()?;
+        let (packet, src) = (*self.arena.hot(id), self.arena.cold(id).src);
+        if packet.dst >= self.endpoints || src >= self.endpoints {
+            self.arena.free(id);
+            return None;
+        }
+        let held = Held::Ours {
+            from: header.from,
+            to: header.to,
+            tag: header.tag,
+            class: packet.class(),
+        };
+        let class = self.classes.class(packet.class());
+        self.arena.hot_mut(id).become_kind(packet.kind(), class);
+        self.held.insert(id, held);
+        Some(id)
+    }
+
+    /// A frame of others, which the switch takes for data.
+    // WSW-12
+    fn foreign(&mut self, from: u16, to: u16, class: u8, hash: u32, frame: &[u8]) {
+        let (Some(src), Some(dst)) = (self.target(from), self.target(to)) else {
+            self.counters.nowhere += 1;
+            return;
+        };
+        let bytes = frame.len().max(SHORTEST_BYTES) + FCS_BYTES;
+        let mut packet = Packet {
+            flow: hash,
+            psn: self.numbered,
+            hash,
+            dst,
+            ..Packet::new(Kind::Data, class, bytes as u16)
+        };
+        self.numbered = self.numbered.wrapping_add(1);
+        let leads = |packet: &Packet| self.routes.port(packet, || src) == Some(to);
+        let tried = (0..TRIES).find(|&nth| {
+            packet.hash = if nth == 0 { hash } else { mix32(hash ^ nth) };
+            leads(&packet)
+        });
+        if tried.is_none() {
+            self.counters.nowhere += 1;
+            return;
+        }
+        let cold = Cold {
+            src,
+            payload: packet.size,
+            remaining: packet.size.into(),
+            ..Cold::default()
+        };
+        let id = self.arena.alloc(packet, cold);
+        self.held.insert(id, Held::Foreign(frame.to_vec()));
+        self.enter(from, id);
+    }
+
+    fn target(&self, port: u16) -> Option<u32> {
+        self.ports[usize::from(port)].target
+    }
+
+    /// Hands a record to the switch.
+    fn enter(&mut self, port: u16, id: PacketId) {
+        let (arena, sink) = (&mut self.arena, &mut self.wishes);
+        self.switch.receive(self.now, port, id, arena, sink);
+    }
+
+    /// Lets every port send that may, and notes what was dropped.
+    fn serve(&mut self, out: &mut Out<'_>) {
+        while let Some(port) = self.wishes.kicks.pop_front() {
+            self.start(port, out);
+        }
+        for id in self.wishes.gone.drain(..) {
+            self.held.remove(&id);
+        }
+        for (class, cause) in self.wishes.drops.drain(..) {
+            self.counters.dropped(class, cause);
+        }
+    }
+
+    // WSW-30
+    fn start(&mut self, nth: u16, out: &mut Out<'_>) {
+        let port = &mut self.ports[usize::from(nth)];
+        if !port.up || port.free_ps > self.now {
+            return;
+        }
+        let (arena, sink) = (&mut self.arena, &mut self.wishes);
+        let Some(id) = self.switch.transmit(self.now, nth, arena, sink) else {
+            return;
+        };
+        let size = self.arena.hot(id).size;
+        port.free_ps = self.now + port.rate.serialisation_ps(size.into());
+        self.busy.push(Reverse((port.free_ps, nth)));
+        let bytes = self.write(nth, id);
+        self.arena.free(id);
+        let counters = &mut self.ports[usize::from(nth)].counters;
+        counters.sent += 1;
+        counters.sent_bytes += bytes as u64;
+        if bytes > 0 {
+            out(nth, &self.place[..bytes]);
+        }
+    }
+
+    /// Writes the frame of a record that leaves. Returns its bytes; 0: it has no frame.
+    fn write(&mut self, port: u16, id: PacketId) -> usize {
+        let packet = *self.arena.hot(id);
+        if let Some((on, classes)) = pfc::said(&packet) {
+            return self.write_pause(port, &packet, on, classes);
+        }
+        match self.held.remove(&id) {
+            Some(Held::Foreign(mut frame)) => {
+                if packet.has(flag::CE) {
+                    match mark(&mut frame) {
+                        Marked::Yes => self.counters.marked += 1,
+                        Marked::Incapable => self.counters.unmarkable += 1,
+                    }
+                }
+                self.place[..frame.len()].copy_from_slice(&frame);
+                frame.len()
+            }
+            Some(Held::Ours {
+                from,
+                to,
+                tag,
+                class,
+            }) => {
+                self.arena.hot_mut(id).become_kind(packet.kind(), class);
+                let bytes = self.encode(id, from, to);
+                restore_tag(&mut self.place, bytes, tag)
+            }
+            None => {
+                let Port { own, peer, .. } = self.ports[usize::from(port)];
+                self.encode(id, own, peer)
+            }
+        }
+    }
+
+    fn encode(&mut self, id: PacketId, from: Mac, to: Mac) -> usize {
+        let network = &self.network;
+        let link = Link { network, from, to };
+        let written = encode(&link, &self.arena, id, &mut self.place);
+        self.counters.unwritable += u64::from(written.is_err());
+        written.unwrap_or(0)
+    }
+
+    // WSW-22
+    fn write_pause(&mut self, port: u16, packet: &Packet, on: bool, classes: u8) -> usize {
+        let Some(Pause::Priority { quanta, .. }) = pause_records::frame_of(packet) else {
+            return 0;
+        };
+        let time = quanta.into_iter().max().unwrap_or(0);
+        let enabled = self.classes.priorities(classes);
+        let of = |priority: usize| time * u16::from(enabled >> priority & 1);
+        let pause = Pause::Priority {
+            enabled,
+            quanta: std::array::from_fn(of),
+        };
+        let port = &mut self.ports[usize::from(port)];
+        let sent = match on {
+            true => &mut port.counters.pauses_sent,
+            false => &mut port.counters.resumes_sent,
+        };
+        *sent += 1;
+        let mut out = Writer::new(&mut self.place);
+        match pause.emit(port.own, &mut out) {
+            Ok(()) => out.written(),
+            Err(_) => 0,
+        }
+    }
+
+    /// The link of a port has failed, or is back: what waits there is dropped, and nobody holds anybody.
+    // WSW-40: LNK-20
+    pub fn link(&mut self, now: Time, port: u16, up: bool, out: &mut Out<'_>) {
+        self.advance(now, out);
+        let state = &mut self.ports[usize::from(port)];
+        if state.up == up {
+            return;
+        }
+        state.up = up;
+        state.free_ps = self.now;
+        state.peer = EVERYBODY;
+        state.counters.link_changes += 1;
+        if !up {
+            self.stations.forget(port);
+        }
+        let (arena, sink) = (&mut self.arena, &mut self.wishes);
+        self.switch
+            .link(self.now, port, up, Stranded::Drop, arena, sink);
+        self.serve(out);
+    }
+
+    /// What the switch itself counts and holds.
+    #[must_use]
+    pub const fn switch(&self) -> &Switch {
+        &self.switch
+    }
+
+    /// What was counted of all ports together.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// What was counted at a port.
+    #[must_use]
+    pub fn port_counters(&self, port: u16) -> &PortCounters {
+        &self.ports[usize::from(port)].counters
+    }
+
+    /// Priorities of a port that its neighbour pauses, as bits.
+    #[must_use]
+    pub fn paused(&self, port: u16) -> u8 {
+        self.classes.priorities(self.switch.held_classes(port).0)
+    }
+
+    /// Whether the link of a port is up.
+    #[must_use]
+    pub fn is_up(&self, port: u16) -> bool {
+        self.ports[usize::from(port)].up
+    }
+
+    /// How many ports there are.
+    #[must_use]
+    pub const fn ports(&self) -> u16 {
+        self.ports.len() as u16
+    }
+
+    /// Stations that are known.
+    #[must_use]
+    pub fn stations(&self) -> usize {
+        self.stations.len()
+    }
+
+    /// What is broken of the books: of the switch, and of the frames that are kept for its records.
+    #[must_use]
+    pub fn audit(&self) -> Vec<String> {
+        let mut broken = self.switch.audit(&self.arena);
+        let mut packets = 0;
+        for port in 0..self.ports() {
+            self.switch.for_each_queued(port, &self.arena, |id| {
+                packets += usize::from(!self.arena.hot(id).is_frame());
+            });
+        }
+        self.switch.for_each_held(&self.arena, |_| packets += 1);
+        if packets != self.held.len() {
+            let held = self.held.len();
+            broken.push(format!("{held} frames are kept for {packets} packets"));
+        }
+        broken
+    }
+}
+
+/// Gives a frame of our own the tag back with which it came, or none.
+fn restore_tag(frame: &mut [u8], bytes: usize, tag: Option<Tag>) -> usize {
+    if bytes < 18 {
+        return bytes;
+    }
+    match tag {
+        Some(tag) => {
+            let priority = u16::from(tag.priority) << 13;
+            let control = priority | u16::from(tag.drop_eligible) << 12 | tag.vlan;
+            frame[14..16].copy_from_slice(&control.to_be_bytes());
+            bytes
+        }
+        None => {
+            frame.copy_within(16..bytes, 12);
+            bytes - 4
+        }
+    }
+}
+
+/// A hash of what stays the same in a flow: the stations, and of IP the ends and ports.
+fn flow_hash(header: &Ethernet, body: &[u8]) -> u32 {
+    let ends = match header.ether_type {
+        ether_type::IPV4 => body.get(12..20).map(|ends| (ends, transport_v4(body))),
+        ether_type::IPV6 => body.get(8..40).map(|ends| (ends, body.get(40..44))),
+        _ => None,
+    };
+    let (ends, ports) = ends.unwrap_or((&[], None));
+    let stations = header.from.iter().chain(&header.to);
+    let all = stations.chain(ends).chain(ports.into_iter().flatten());
+    all.fold(0x811c_9dc5, |hash, &byte| {
+        mix32(hash ^ u32::from(byte)).wrapping_add(1)
+    })
+}
+
+/// The ports of TCP and UDP in IPv4.
+fn transport_v4(body: &[u8]) -> Option<&[u8]> {
+    let header = usize::from(body[0] & 15) * 4;
+    let whole = matches!(body.get(6..8)?, [flags, 0] if flags & 0x3f == 0);
+    let known = whole && matches!(body[9], 6 | 17);
+    known.then(|| body.get(header..header + 4))?
+}

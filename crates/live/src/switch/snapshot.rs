@@ -1,0 +1,200 @@
+//! What a switch counts and holds at an instant, for people and for Prometheus.
+
+use std::fmt::Write as _;
+
+use dataplane::units::{MS, Time};
+use serde::Serialize;
+
+use super::node::Node;
+use super::socket::PortSocket;
+
+/// A switch at an instant.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Snapshot {
+    /// Name of the switch.
+    pub name: String,
+    /// For how long it has run.
+    pub seconds: f64,
+    /// Bytes in its buffer, and the most that ever were.
+    pub buffer_bytes: u64,
+    /// See there.
+    pub buffer_most_bytes: u64,
+    /// Stations that are known.
+    pub stations: usize,
+    /// Its ports.
+    pub ports: Vec<PortState>,
+    /// What mechanisms did, by name.
+    pub counters: Vec<(String, u64)>,
+    /// What is broken of its books: always empty, but for a mistake of this program.
+    pub broken: Vec<String>,
+}
+
+/// A port at an instant.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct PortState {
+    /// Its interface.
+    pub interface: String,
+    /// Its link is up.
+    pub up: bool,
+    /// Priorities that the neighbour pauses.
+    pub paused: Vec<u8>,
+    /// Bytes that wait, and the most that ever did.
+    pub queued_bytes: u64,
+    /// See there.
+    pub queued_most_bytes: u64,
+    /// Queues that hold something.
+    pub queues: Vec<QueueOf>,
+    /// What was counted, by name.
+    pub counters: Vec<(String, u64)>,
+}
+
+/// A queue that holds something.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct QueueOf {
+    /// Its class.
+    pub class: u8,
+    /// Its number at the port.
+    pub queue: u32,
+    /// Bytes that wait.
+    pub bytes: u64,
+}
+
+fn named(all: &[(&str, u64)]) -> Vec<(String, u64)> {
+    all.iter()
+        .map(|&(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+impl Snapshot {
+    /// The switch now.
+    pub(super) fn of(name: &str, now: Time, node: &Node, sockets: &mut [PortSocket]) -> Self {
+        let mut ports = Vec::new();
+        for (port, socket) in (0..).zip(sockets) {
+            let mut state = PortState::of(node, port);
+            socket.name().clone_into(&mut state.interface);
+            state.counters.extend(named(&[
+                ("socket_dropped", socket.dropped()),
+                ("socket_unsent", socket.unsent()),
+                ("socket_unfinished", socket.unfinished()),
+            ]));
+            ports.push(state);
+        }
+        Self {
+            name: name.to_owned(),
+            seconds: now as f64 / (1000 * MS) as f64,
+            ports,
+            ..Self::of_node(node)
+        }
+    }
+
+    /// All that is known without sockets.
+    #[must_use]
+    pub fn of_node(node: &Node) -> Self {
+        let switch = node.switch();
+        let counters = node.counters();
+        let own = switch.counters();
+        let mut all = named(&[
+            ("received", own.received),
+            ("sent", own.sent),
+            ("dropped", own.dropped),
+            ("ecn_marks", own.marks),
+            ("ecn_marked_frames", counters.marked),
+            ("ecn_unmarkable", counters.unmarkable),
+            ("int_hops", own.int_hops),
+            ("flooded", counters.flooded),
+            ("returned", counters.returned),
+            ("reserved", counters.reserved),
+            ("malformed", counters.malformed),
+            ("oversized", counters.oversized),
+            ("nowhere", counters.nowhere),
+            ("unwritable", counters.unwritable),
+        ]);
+        let hop = switch.hop_counters();
+        all.extend(hop.iter().map(|(name, value)| (name.to_owned(), value)));
+        Self {
+            buffer_bytes: switch.buffer_used(),
+            buffer_most_bytes: switch.buffer_peak().0,
+            stations: node.stations(),
+            ports: (0..node.ports()).map(|p| PortState::of(node, p)).collect(),
+            counters: all,
+            broken: node.audit(),
+            ..Self::default()
+        }
+    }
+
+    /// In the text format of Prometheus.
+    // WSW-43
+    #[must_use]
+    pub fn prometheus(&self) -> String {
+        let mut text = String::new();
+        let switch = format!("switch=\"{}\"", self.name);
+        let mut gauge = |name: &str, labels: &str, value: f64| {
+            let _ = writeln!(text, "backwater_{name}{{{labels}}} {value}");
+        };
+        gauge("uptime_seconds", &switch, self.seconds);
+        gauge("buffer_bytes", &switch, self.buffer_bytes as f64);
+        gauge("buffer_most_bytes", &switch, self.buffer_most_bytes as f64);
+        gauge("stations", &switch, self.stations as f64);
+        for (name, value) in &self.counters {
+            gauge(&format!("{name}_total"), &switch, *value as f64);
+        }
+        for port in &self.ports {
+            let labels = format!("{switch},port=\"{}\"", port.interface);
+            gauge("port_up", &labels, f64::from(u8::from(port.up)));
+            gauge("port_queued_bytes", &labels, port.queued_bytes as f64);
+            for priority in 0..8 {
+                let labels = format!("{labels},priority=\"{priority}\"");
+                let paused = port.paused.contains(&priority);
+                gauge("port_paused", &labels, f64::from(u8::from(paused)));
+            }
+            for (name, value) in &port.counters {
+                gauge(&format!("port_{name}_total"), &labels, *value as f64);
+            }
+        }
+        text
+    }
+
+    /// The value of a counter; 0: there is none.
+    #[must_use]
+    pub fn counted(&self, name: &str) -> u64 {
+        let found = self.counters.iter().find(|(of, _)| of == name);
+        found.map_or(0, |(_, value)| *value)
+    }
+}
+
+impl PortState {
+    fn of(node: &Node, port: u16) -> Self {
+        let switch = node.switch();
+        let counters = node.port_counters(port);
+        let paused = node.paused(port);
+        let (queued_bytes, queued_most_bytes) = switch.queued(port);
+        let mut queues = Vec::new();
+        switch.for_each_queue(port, |queue| {
+            queues.push(QueueOf {
+                class: switch.class_of(queue.queue),
+                queue: queue.queue,
+                bytes: queue.bytes,
+            });
+        });
+        Self {
+            interface: String::new(),
+            up: node.is_up(port),
+            paused: (0..8).filter(|nth| paused >> nth & 1 != 0).collect(),
+            queued_bytes,
+            queued_most_bytes,
+            queues,
+            counters: named(&[
+                ("received", counters.received),
+                ("received_bytes", counters.received_bytes),
+                ("sent", counters.sent),
+                ("sent_bytes", counters.sent_bytes),
+                ("pauses_received", counters.pauses_received),
+                ("pauses_sent", counters.pauses_sent),
+                ("resumes_sent", counters.resumes_sent),
+                ("global_pauses", counters.global_pauses),
+                ("malformed_pauses", counters.malformed_pauses),
+                ("link_changes", counters.link_changes),
+            ]),
+        }
+    }
+}
