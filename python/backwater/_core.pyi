@@ -77,6 +77,21 @@ def run_lockstep(
     compare: bool = False,
 ) -> tuple[str, str]: ...
 def enter_user_namespace() -> None: ...
+def run_switch(
+    path: str,
+    scheme: str | None,
+    overrides: list[str],
+    seed: int | None,
+    node: str | None,
+    interfaces: list[str],
+    classes: list[int] | None,
+    lossless: list[int] | None,
+    stations: list[tuple[bytes, int]],
+    mtu: int,
+    metrics: str | None,
+    ready: Callable[[str, str | None], None],
+    interrupt: Interrupt,
+) -> str: ...
 def backpressure_graph(
     path: str,
     overrides: list[str],

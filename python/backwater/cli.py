@@ -28,6 +28,7 @@ from backwater.commands import (
     live,
     paper,
     spfc,
+    switch,
     timeline,
     ui,
     wire,
@@ -332,6 +333,7 @@ links.register(app)
 live.register(app)
 paper.register(app)
 spfc.register(app)
+switch.register(app)
 timeline.register(app)
 ui.register(app)
 wire.register(app)

@@ -7,11 +7,13 @@
 
 #![cfg(target_os = "linux")]
 
+pub mod clock;
 mod compare;
 mod lockstep;
 pub mod namespace;
 pub mod network;
 pub mod packet_socket;
+pub mod switch;
 pub mod veth;
 
 pub use compare::{Compared, Difference, compare, first_difference, simulated_digest};

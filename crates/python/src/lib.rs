@@ -5,6 +5,8 @@
 
 #[cfg(target_os = "linux")]
 mod live;
+#[cfg(target_os = "linux")]
+mod switch;
 
 use fabric::backpressure_graph::{Edge, port_name};
 use fabric::engine::Threads;
@@ -599,6 +601,10 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::live::{enter_user_namespace, run_lockstep};
+
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::switch::run_switch;
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

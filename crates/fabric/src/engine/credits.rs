@@ -9,8 +9,9 @@ use super::network::Network;
 use crate::topology::Graph;
 
 /// Which ports of a switch lead away from the hosts.
+#[must_use]
 // FG-14
-pub(super) fn upward(graph: &Graph, node: u32) -> Vec<bool> {
+pub fn upward(graph: &Graph, node: u32) -> Vec<bool> {
     let own = graph.tier(node);
     let peers = graph.port_range(node).map(|index| graph.port(index).peer);
     peers.map(|peer| graph.tier(peer) > own).collect()

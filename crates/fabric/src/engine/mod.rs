@@ -72,6 +72,7 @@ use crate::record::{ThreadUse, Violation};
 use crate::topology::Graph;
 use crate::workload::Jobs;
 pub use clock::Clock;
+pub use credits::upward;
 use collectives::Collectives;
 use deadlock::DeadlockSearch;
 pub use deadlock::OnDeadlock;

@@ -22,8 +22,7 @@ use std::time::Duration;
 
 use dataplane::units::{MS, Time};
 use fabric::engine::Plan;
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use wire::ethernet::Mac;
 
@@ -32,6 +31,7 @@ use metrics::Metrics;
 use node::Node;
 use offload::finish;
 use plan::{Choices, switch_plan};
+pub use privileges::keep_raw_sockets_only;
 pub use snapshot::{PortState, QueueOf, Snapshot};
 use socket::PortSocket;
 
@@ -75,7 +75,6 @@ pub fn run(
         .collect();
     let (sockets, interfaces): (Vec<_>, Vec<_>) = opened?.into_iter().unzip();
     let metrics = setup.metrics.map(Metrics::open).transpose()?;
-    privileges::keep_raw_sockets_only()?;
     let own: Vec<Mac> = interfaces.iter().map(|found| found.address).collect();
     let mut node = Node::new(plan, &own);
     for &(station, port) in &setup.stations {
@@ -166,7 +165,7 @@ impl Driver {
             .iter()
             .map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN))
             .collect();
-        let waited = nix::poll::ppoll(&mut ports, Some(TimeSpec::from_duration(time)), None);
+        let waited = ppoll(&mut ports, Some(TimeSpec::from_duration(time)), None);
         // A port that is down says so at once, again and again.
         if waited.is_ok_and(|ready| ready > 0) && !ports.iter().any(|port| port.any() == Some(true))
         {

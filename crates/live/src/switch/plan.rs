@@ -7,8 +7,7 @@ use dataplane::packet::{Kind, Packet};
 use dataplane::route::Routes;
 use dataplane::switch::{Switch, SwitchConfig, division};
 use dataplane::units::{Rate, Time};
-use fabric::engine::Plan;
-use fabric::engine::lockstep;
+use fabric::engine::{Plan, lockstep, upward};
 use fabric::topology::Graph;
 use wire::Network;
 
@@ -101,7 +100,7 @@ pub fn switch_plan(plan: &Plan, choices: &Choices) -> Result<SwitchPlan, String>
     }
     let routes = plan.routes[(node - graph.hosts()) as usize].clone();
     let mut switch = Switch::new(node, &config, &links, routes.clone());
-    switch.set_upward(&lockstep::upward(graph, node));
+    switch.set_upward(&upward(graph, node));
     let target = |port| (0..graph.endpoints()).find(|&dst| leads(&routes, dst, port));
     let network = Network {
         timed_pauses: true,

@@ -16,7 +16,7 @@ use super::offload::{HEADER_BYTES, LeftUndone};
 
 mod option {
     //! Options of packet sockets.
-    use nix::sockopt_impl;
+    use nix::{getsockopt_impl, setsockopt_impl, sockopt_impl};
 
     sockopt_impl!(
         /// Frames are counted that came, and that found no room.
@@ -127,7 +127,7 @@ impl PortSocket {
         setsockopt(&socket, sockopt::RcvBuf, &MEMORY)?;
         setsockopt(&socket, sockopt::SndBuf, &MEMORY)?;
         bind(socket.as_raw_fd(), &address(name)?)?;
-        Ok(Self {
+        let mut port = Self {
             socket,
             name: name.to_owned(),
             place: vec![0; ROOM],
@@ -135,7 +135,12 @@ impl PortSocket {
             dropped: 0,
             unsent: 0,
             unfinished: 0,
-        })
+        };
+        // Until it was bound the socket heard all interfaces.
+        while port.receive().is_ok() {}
+        port.dropped();
+        port.dropped = 0;
+        Ok(port)
     }
 
     /// Receives a frame with its tag, if one has come, and says what is left to do for it.

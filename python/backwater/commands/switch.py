@@ -1,0 +1,154 @@
+"""The command that puts a switch between real interfaces."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated, Any
+
+from backwater.commands.common import Json, Overrides, Scenario, Scheme, Seed, say
+from backwater.commands.declare import App, BadParameter, Option
+
+PRIORITIES = 8
+
+
+def register(app: App) -> None:
+    """Add `switch`."""
+    app.add(switch)
+
+
+def _names(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if len(set(names)) != len(names):
+        raise BadParameter("an interface is named twice")
+    return names
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        numbers = [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise BadParameter("expected numbers with commas between them, like 3,4") from None
+    if not all(0 <= number < PRIORITIES for number in numbers):
+        raise BadParameter("expected numbers from 0 to 7")
+    return numbers
+
+
+def _station(text: str) -> tuple[bytes, str]:
+    address, equals, interface = text.partition("=")
+    parts = address.split(":")
+    try:
+        octets = bytes(int(part, 16) for part in parts)
+    except ValueError:
+        octets = b""
+    if len(octets) != 6 or not equals or not interface:
+        raise BadParameter("expected ADDRESS=INTERFACE, like 02:00:00:00:00:01=eth1")
+    return octets, interface
+
+
+def switch(
+    scenario: Scenario,
+    ports: Annotated[
+        list[str],
+        Option(
+            "--ports",
+            metavar="ETH1,ETH2,…",
+            help="The interfaces, in the order of the switch's ports in the scenario.",
+            parser=_names,
+        ),
+    ],
+    node: Annotated[
+        str | None, Option("--node", help="Which switch of the scenario; not needed for one.")
+    ] = None,
+    scheme: Scheme = None,
+    overrides: Overrides = None,
+    seed: Seed = None,
+    lossless: Annotated[
+        list[int] | None,
+        Option(
+            "--lossless",
+            metavar="3,4",
+            help="Priorities that PFC pauses. Default: those of the scenario's data, from 2 on.",
+            parser=_numbers,
+        ),
+    ] = None,
+    classes: Annotated[
+        list[int] | None,
+        Option(
+            "--classes",
+            metavar="7,1,2,…",
+            help="Classes 1 to 7 of the priorities 0 to 7; lower ones go first.",
+            parser=_numbers,
+        ),
+    ] = None,
+    station: Annotated[
+        list[str] | None,
+        Option("--station", metavar="MAC=ETH", help="A station that is not learned; repeatable."),
+    ] = None,
+    mtu: Annotated[
+        int, Option("--mtu", min=576, max=9216, help="Largest datagram of IP on the ports.")
+    ] = 1500,
+    metrics: Annotated[
+        str | None,
+        Option(
+            "--metrics",
+            metavar="ADDRESS",
+            help="Serve counters and a page there: a port of 127.0.0.1, or ADDRESS:PORT.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Forward real frames between interfaces with the dataplane's switch, until Ctrl-C.
+
+    The scenario says what the switch is: its scheme and buffer, and of each port the rate to which
+    it is shaped. docs/switch.md has what that can and cannot show. It needs the right to open raw
+    sockets (CAP_NET_RAW) and gives up all others.
+    """
+    from backwater import _core
+    from backwater.errors import RunError
+
+    if sys.platform != "linux":
+        raise RunError("a switch between interfaces needs Linux: its raw sockets")
+    given = [_station(text) for text in station or []]
+    for _, interface in given:
+        if interface not in ports:
+            raise BadParameter(f"{interface} is not among --ports", param_hint="--station")
+    if metrics is not None and metrics.isdigit():
+        metrics = f"127.0.0.1:{metrics}"
+
+    def ready(name: str, address: str | None) -> None:
+        page = "" if address is None else f"; http://{address}/ shows it"
+        say(f"{name} forwards between {', '.join(ports)}{page}; Ctrl-C stops it")
+
+    last = json.loads(
+        _core.run_switch(
+            str(scenario),
+            scheme,
+            overrides or [],
+            seed,
+            node,
+            ports,
+            classes,
+            lossless,
+            [(address, ports.index(interface)) for address, interface in given],
+            mtu,
+            metrics,
+            ready,
+            _core.Interrupt(),
+        )
+    )
+    if as_json:
+        print(json.dumps(last, indent=2))
+    else:
+        _show(last)
+
+
+def _show(last: dict[str, Any]) -> None:
+    """Print what was counted, without what is 0."""
+    print(f"{last['name']} ran for {last['seconds']:.1f} s")
+    for port in last["ports"]:
+        counted = dict(port["counters"])
+        told = ", ".join(f"{name} {value:,}" for name, value in counted.items() if value)
+        print(f"{port['interface']}: {told or 'nothing'}")
+    told = ", ".join(f"{name} {value:,}" for name, value in last["counters"] if value)
+    print(f"together: {told or 'nothing'}")
