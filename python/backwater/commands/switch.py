@@ -18,23 +18,30 @@ def register(app: App) -> None:
 
 
 def _names(text: str) -> list[str]:
+    """Return the interfaces of --ports."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     if len(set(names)) != len(names):
-        raise BadParameter("an interface is named twice")
+        raise BadParameter("an interface is named twice", param_hint="--ports")
     return names
 
 
-def _numbers(text: str) -> list[int]:
+def _numbers(text: str | None, option: str) -> list[int] | None:
+    """Return the priorities or classes of an option."""
+    if text is None:
+        return None
     try:
         numbers = [int(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        raise BadParameter("expected numbers with commas between them, like 3,4") from None
+        raise BadParameter(
+            "expected numbers with commas between them, like 3,4", param_hint=option
+        ) from None
     if not all(0 <= number < PRIORITIES for number in numbers):
-        raise BadParameter("expected numbers from 0 to 7")
+        raise BadParameter("expected numbers from 0 to 7", param_hint=option)
     return numbers
 
 
 def _station(text: str) -> tuple[bytes, str]:
+    """Return the address and the interface of --station."""
     address, equals, interface = text.partition("=")
     parts = address.split(":")
     try:
@@ -42,19 +49,20 @@ def _station(text: str) -> tuple[bytes, str]:
     except ValueError:
         octets = b""
     if len(octets) != 6 or not equals or not interface:
-        raise BadParameter("expected ADDRESS=INTERFACE, like 02:00:00:00:00:01=eth1")
+        raise BadParameter(
+            "expected ADDRESS=INTERFACE, like 02:00:00:00:00:01=eth1", param_hint="--station"
+        )
     return octets, interface
 
 
 def switch(
     scenario: Scenario,
     ports: Annotated[
-        list[str],
+        str,
         Option(
             "--ports",
             metavar="ETH1,ETH2,…",
             help="The interfaces, in the order of the switch's ports in the scenario.",
-            parser=_names,
         ),
     ],
     node: Annotated[
@@ -64,21 +72,19 @@ def switch(
     overrides: Overrides = None,
     seed: Seed = None,
     lossless: Annotated[
-        list[int] | None,
+        str | None,
         Option(
             "--lossless",
             metavar="3,4",
             help="Priorities that PFC pauses. Default: those of the scenario's data, from 2 on.",
-            parser=_numbers,
         ),
     ] = None,
     classes: Annotated[
-        list[int] | None,
+        str | None,
         Option(
             "--classes",
             metavar="7,1,2,…",
             help="Classes 1 to 7 of the priorities 0 to 7; lower ones go first.",
-            parser=_numbers,
         ),
     ] = None,
     station: Annotated[
@@ -109,16 +115,17 @@ def switch(
 
     if sys.platform != "linux":
         raise RunError("a switch between interfaces needs Linux: its raw sockets")
+    interfaces = _names(ports)
     given = [_station(text) for text in station or []]
     for _, interface in given:
-        if interface not in ports:
+        if interface not in interfaces:
             raise BadParameter(f"{interface} is not among --ports", param_hint="--station")
     if metrics is not None and metrics.isdigit():
         metrics = f"127.0.0.1:{metrics}"
 
     def ready(name: str, address: str | None) -> None:
         page = "" if address is None else f"; http://{address}/ shows it"
-        say(f"{name} forwards between {', '.join(ports)}{page}; Ctrl-C stops it")
+        say(f"{name} forwards between {', '.join(interfaces)}{page}; Ctrl-C stops it")
 
     last = json.loads(
         _core.run_switch(
@@ -127,10 +134,10 @@ def switch(
             overrides or [],
             seed,
             node,
-            ports,
-            classes,
-            lossless,
-            [(address, ports.index(interface)) for address, interface in given],
+            interfaces,
+            _numbers(classes, "--classes"),
+            _numbers(lossless, "--lossless"),
+            [(address, interfaces.index(interface)) for address, interface in given],
             mtu,
             metrics,
             ready,
