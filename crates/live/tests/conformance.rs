@@ -1,0 +1,542 @@
+//! The criteria of public test plans for lossless switches, on the switch that stands between real frames, with a
+//! time of the test's own. docs/conformance.md has them as a table. The last part holds rules of
+//! `specs/wall-clock.md`.
+#![cfg(target_os = "linux")]
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::path::Path;
+
+use dataplane::pause_time::pause_ps;
+use dataplane::units::{MS, NEVER, Rate, Time, US};
+use live::switch::Snapshot;
+use live::switch::classes::Classes;
+use live::switch::node::Node;
+use live::switch::plan::{Choices, switch_plan};
+use scenario::{Changes, Scenario};
+use wire::Writer;
+use wire::ethernet::{Ethernet, Mac, Tag};
+use wire::ip::{Ends, Ip, ecn};
+use wire::pause::Pause;
+
+const RATE: Rate = Rate::from_gbps(10);
+const DELAY_PS: Time = US;
+/// Bytes of the frames of these tests without their checksum, and the time that they take.
+const BYTES: usize = 996;
+const FRAME_PS: Time = 800_000;
+const PORTS: u16 = 4;
+
+fn station(port: u16) -> Mac {
+    [2, 0, 0, 0, 1, port as u8]
+}
+
+/// A switch with four ports, and what left it when.
+struct Lab {
+    node: Node,
+    now: Time,
+    sent: Vec<(Time, u16, Vec<u8>)>,
+}
+
+fn choices(lossless: Option<u8>) -> Choices {
+    Choices {
+        node: None,
+        ports: PORTS.into(),
+        classes: Classes::default(),
+        lossless,
+        mtu: 1500,
+    }
+}
+
+fn scenario(more: &str) -> Scenario {
+    let text = format!(
+        "name = \"lab\"\n[topology]\nkind = \"star\"\nhosts = 4\nlink = {{ rate = \"10Gbps\", delay = \"1us\" }}\n\
+         [switch]\nbuffer = \"1MB\"\n[[traffic]]\nname = \"none\"\npattern = \"list\"\n\
+         flows = [{{ src = 0, dst = 1, bytes = \"1KB\" }}]\n{more}"
+    );
+    let changes = Changes::default();
+    Scenario::parse(&text, "lab.toml", Path::new("."), &changes).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Marks of ECN at 20 KB, and pauses of PFC above 60 KB.
+const LOSSLESS: &str = "[scheme]\npreset = \"dctcp\"\necn = { kmin = \"20KB\", kmax = \"20KB\" }\n\
+                        pfc = { xoff = \"60KB\" }\n";
+
+impl Lab {
+    fn new(more: &str, lossless: Option<u8>) -> Self {
+        let plan = scenario(more).build().unwrap().plan;
+        let plan = switch_plan(&plan, &choices(lossless)).unwrap_or_else(|why| panic!("{why}"));
+        let own: Vec<Mac> = (0..PORTS).map(|port| [2, 0, 0, 0, 0, port as u8]).collect();
+        let mut node = Node::new(plan, &own);
+        for port in 0..PORTS {
+            node.give_station(station(port), port);
+        }
+        Self {
+            node,
+            now: 0,
+            sent: Vec::new(),
+        }
+    }
+
+    /// Everything up to this time.
+    fn run(&mut self, until: Time) {
+        while let Some(at) = self.node.next().filter(|&at| at <= until) {
+            let sent = &mut self.sent;
+            self.node
+                .advance(at, &mut |port, frame| sent.push((at, port, frame.to_vec())));
+        }
+        self.now = until;
+    }
+
+    fn receive(&mut self, at: Time, port: u16, frame: &[u8]) {
+        self.run(at);
+        let sent = &mut self.sent;
+        self.node.receive(at, port, frame, &mut |port, frame| {
+            sent.push((at, port, frame.to_vec()));
+        });
+    }
+
+    fn link(&mut self, at: Time, port: u16, up: bool) {
+        self.run(at);
+        let sent = &mut self.sent;
+        self.node
+            .link(at, port, up, &mut |port, frame| sent.push((at, port, frame.to_vec())));
+    }
+
+    fn pause(&mut self, at: Time, port: u16, pause: Pause) {
+        self.receive(at, port, &bytes_of(pause));
+    }
+
+    /// When frames of a priority left by a port.
+    fn times(&self, port: u16, priority: u8) -> Vec<Time> {
+        let of = self.sent.iter().filter(|(_, by, frame)| {
+            let tag = Ethernet::parse(frame).unwrap().0.tag;
+            *by == port && tag.is_some_and(|tag| tag.priority == priority)
+        });
+        of.map(|(at, ..)| *at).collect()
+    }
+
+    /// Pauses that left by a port: when, and the times that they name.
+    fn pauses(&self, port: u16) -> Vec<(Time, u8, [u16; 8])> {
+        let of = self.sent.iter().filter(|(_, by, _)| *by == port);
+        of.filter_map(|(at, _, frame)| pause_in(frame).map(|(enabled, quanta)| (*at, enabled, quanta)))
+            .collect()
+    }
+
+    fn shown(&self) -> Snapshot {
+        let shown = Snapshot::of_node(&self.node);
+        assert_eq!(shown.broken, Vec::<String>::new());
+        shown
+    }
+}
+
+fn pause_in(frame: &[u8]) -> Option<(u8, [u16; 8])> {
+    let (header, body) = Ethernet::parse(frame).unwrap();
+    if header.ether_type != 0x8808 {
+        return None;
+    }
+    assert_eq!((frame.len(), header.to), (60, wire::pause::TO));
+    match Pause::parse(body).unwrap() {
+        Pause::Priority { enabled, quanta } => Some((enabled, quanta)),
+        Pause::Global { .. } => panic!("a switch with PFC sends no pause of 802.3x"),
+    }
+}
+
+fn bytes_of(pause: Pause) -> Vec<u8> {
+    let mut place = [0; 60];
+    pause.emit([2; 6], &mut Writer::new(&mut place)).unwrap();
+    place.to_vec()
+}
+
+fn pause_of(priority: u8, quanta: u16) -> Pause {
+    let mut all = [0; 8];
+    all[usize::from(priority)] = quanta;
+    Pause::Priority {
+        enabled: 1 << priority,
+        quanta: all,
+    }
+}
+
+/// A frame of a priority from the station behind a port to that behind another.
+fn frame(from: u16, to: u16, priority: u8) -> Vec<u8> {
+    frame_with(from, to, priority, ecn::CAPABLE)
+}
+
+fn frame_with(from: u16, to: u16, priority: u8, ecn: u8) -> Vec<u8> {
+    let ip = Ip {
+        ends: Ends::V4 {
+            from: [10, 0, 0, from as u8].into(),
+            to: [10, 0, 0, to as u8].into(),
+        },
+        dscp: 0,
+        ecn,
+        hops: 64,
+        protocol: 17,
+        payload_bytes: (BYTES - 18 - 20) as u16,
+    };
+    let header = Ethernet {
+        to: station(to),
+        from: station(from),
+        tag: Some(Tag {
+            priority,
+            drop_eligible: false,
+            vlan: 7,
+        }),
+        ether_type: ip.ether_type(),
+    };
+    let mut place = vec![0; BYTES];
+    let mut out = Writer::new(&mut place);
+    header.emit(&mut out).unwrap();
+    ip.emit(&mut out).unwrap();
+    place
+}
+
+fn marked(frame: &[u8]) -> bool {
+    let (header, body) = Ethernet::parse(frame).unwrap();
+    Ip::parse(header.ether_type, body).unwrap().0.ecn == ecn::CONGESTION
+}
+
+// --- Pauses ---
+
+// Criterion 1. QNT-02
+#[test]
+fn a_paused_priority_delivers_nothing_and_the_others_keep_their_share() {
+    let mut lab = Lab::new(LOSSLESS, Some(0xff));
+    // Seven priorities, each an eighth of the line.
+    let rounds = 2_000;
+    for round in 0..rounds {
+        for priority in 1..8 {
+            let at = round * 8 * FRAME_PS + u64::from(priority) * FRAME_PS;
+            if priority == 1 && round % 20 == 0 {
+                lab.pause(at, 1, pause_of(3, u16::MAX));
+            }
+            // Of the paused one only as much as its ingress may hold.
+            if priority != 3 || round < 40 {
+                lab.receive(at, 0, &frame(0, 1, priority));
+            }
+        }
+    }
+    lab.run(rounds * 8 * FRAME_PS + 10 * FRAME_PS);
+    assert_eq!(lab.times(1, 3), Vec::<Time>::new(), "exactly nothing");
+    for priority in [1, 2, 4, 5, 6, 7] {
+        let got = lab.times(1, priority).len() as f64;
+        assert!((got / rounds as f64 - 1.0).abs() < 0.02, "priority {priority}: {got}");
+    }
+    assert_eq!(lab.shown().counted("dropped"), 0);
+}
+
+// Criterion 2. QNT-01, QNT-03, QNT-04
+#[test]
+fn a_pause_lasts_for_its_quanta_and_a_resume_acts_at_once() {
+    for (priority, quanta) in [(3, 1u16), (3, 100), (4, 1_000), (0, 65_535)] {
+        let mut lab = Lab::new(LOSSLESS, Some(0xff));
+        let start = 5 * US;
+        lab.pause(start, 1, pause_of(priority, quanta));
+        lab.receive(start, 0, &frame(0, 1, priority));
+        let other = (priority + 2) % 8;
+        lab.receive(start, 0, &frame(0, 1, other));
+        lab.run(start + 10 * MS);
+        assert_eq!(lab.times(1, other), [start], "the others go on");
+        // The port may be busy with a frame of another priority when the pause runs out.
+        let ends = start + pause_ps(RATE, quanta);
+        assert_eq!(lab.times(1, priority), [ends.max(start + FRAME_PS)]);
+    }
+    let mut lab = Lab::new(LOSSLESS, Some(0xff));
+    lab.pause(0, 1, pause_of(3, 65_535));
+    lab.receive(0, 0, &frame(0, 1, 3));
+    lab.pause(US, 1, pause_of(3, 0));
+    lab.run(MS);
+    assert_eq!(lab.times(1, 3), [US], "far below a millisecond");
+}
+
+// Criterion 2, of several priorities with times of their own in one frame.
+#[test]
+fn one_frame_pauses_each_priority_for_its_own_time() {
+    let mut lab = Lab::new(LOSSLESS, Some(0xff));
+    let quanta = [0, 0, 0, 200, 400, 0, 0, 0];
+    let enabled = 0b0001_1000;
+    lab.pause(0, 1, Pause::Priority { enabled, quanta });
+    for priority in [5, 4, 3] {
+        lab.receive(0, 0, &frame(0, 1, priority));
+    }
+    lab.run(MS);
+    assert_eq!(lab.times(1, 5), [0]);
+    assert_eq!(lab.times(1, 3), [pause_ps(RATE, 200)]);
+    assert_eq!(lab.times(1, 4), [pause_ps(RATE, 400)]);
+}
+
+/// A host that sends full frames of a priority as fast as its link goes, and obeys pauses.
+struct Host {
+    priority: u8,
+    left: u32,
+    free_ps: Time,
+    paused_until: Time,
+}
+
+/// Hosts at the ports 0 to n that all send to port 3. What a switch sends arrives a delay later.
+fn overload(lab: &mut Lab, hosts: &mut [Host]) {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    enum Event {
+        Pause(usize, u64),
+        Start(usize),
+        Frame(usize),
+    }
+    let mut events = BinaryHeap::new();
+    (0..hosts.len()).for_each(|nth| events.push(Reverse((0, Event::Start(nth)))));
+    let mut seen = 0;
+    loop {
+        let due = events.peek().map(|Reverse((at, _))| *at);
+        let next = due.into_iter().chain(lab.node.next()).min();
+        let Some(at) = next else { return };
+        if due == Some(at) {
+            let Some(Reverse((_, event))) = events.pop() else { return };
+            match event {
+                Event::Frame(nth) => {
+                    let bytes = frame(nth as u16, 3, hosts[nth].priority);
+                    lab.receive(at, nth as u16, &bytes);
+                }
+                Event::Pause(nth, quanta) => {
+                    hosts[nth].paused_until = at + pause_ps(RATE, quanta as u16);
+                    events.push(Reverse((hosts[nth].paused_until, Event::Start(nth))));
+                }
+                Event::Start(nth) => {
+                    let host = &mut hosts[nth];
+                    if host.left > 0 && host.free_ps <= at && host.paused_until <= at {
+                        host.left -= 1;
+                        host.free_ps = at + FRAME_PS;
+                        events.push(Reverse((host.free_ps, Event::Start(nth))));
+                        events.push(Reverse((host.free_ps + DELAY_PS, Event::Frame(nth))));
+                    }
+                }
+            }
+        } else {
+            lab.run(at);
+        }
+        for (sent_ps, port, bytes) in &lab.sent[seen..] {
+            if let Some((_, quanta)) = pause_in(bytes)
+                && usize::from(*port) < hosts.len()
+            {
+                let nth = usize::from(*port);
+                let time = quanta[usize::from(hosts[nth].priority)];
+                let arrives = sent_ps + RATE.serialisation_ps(64) + DELAY_PS;
+                events.push(Reverse((arrives, Event::Pause(nth, time.into()))));
+            }
+        }
+        seen = lab.sent.len();
+    }
+}
+
+fn host(priority: u8, left: u32) -> Host {
+    Host {
+        priority,
+        left,
+        free_ps: 0,
+        paused_until: 0,
+    }
+}
+
+// Criteria 3, 4 and 7. SW-11, QNT-05
+#[test]
+fn twice_the_line_is_paused_marked_before_and_loses_nothing() {
+    let mut lab = Lab::new(LOSSLESS, Some(1 << 3));
+    let mut hosts = [host(3, 3_000), host(3, 3_000)];
+    overload(&mut lab, &mut hosts);
+    let shown = lab.shown();
+    assert_eq!(shown.counted("dropped"), 0, "what came after the pauses found room");
+    assert_eq!(lab.times(3, 3).len(), 6_000);
+    for port in [0, 1] {
+        let pauses = lab.pauses(port);
+        let first = pauses[0];
+        assert_eq!((first.1, first.2[3]), (1 << 3, u16::MAX));
+        assert_eq!(pauses.last().unwrap().2[3], 0, "the last one resumes");
+        let mark = lab.sent.iter().find(|(_, by, frame)| *by == 3 && marked(frame));
+        assert!(mark.unwrap().0 < first.0, "marks come before pauses");
+        // Counters agree with what was seen.
+        let resumes = pauses.iter().filter(|pause| pause.2[3] == 0).count() as u64;
+        let counted = lab.node.port_counters(port);
+        assert_eq!(counted.resumes_sent, resumes);
+        assert_eq!(counted.pauses_sent, pauses.len() as u64 - resumes);
+        assert_eq!(counted.received, 3_000);
+    }
+    assert_eq!(lab.node.port_counters(3).sent, 6_000);
+    let marks = lab.sent.iter().filter(|(_, by, frame)| *by == 3 && marked(frame));
+    assert_eq!(marks.count() as u64, shown.counted("ecn_marked_frames"));
+    assert_eq!(lab.pauses(3), [], "nobody pauses the one who receives");
+}
+
+// Criterion 5. SW-16
+#[test]
+fn lossy_traffic_is_dropped_and_never_paused() {
+    let mut lab = Lab::new(LOSSLESS, Some(1 << 3));
+    let mut hosts = [host(5, 3_000), host(5, 3_000)];
+    overload(&mut lab, &mut hosts);
+    let shown = lab.shown();
+    assert!(shown.counted("dropped") > 500);
+    assert_eq!(lab.node.counters().dropped_of(1 << 5), shown.counted("dropped"));
+    for port in 0..PORTS {
+        assert_eq!(lab.pauses(port), []);
+    }
+}
+
+// Criterion 5, with both kinds: lossy congestion takes nothing from lossless traffic.
+#[test]
+fn lossless_traffic_beside_lossy_congestion_loses_nothing() {
+    let mut lab = Lab::new(LOSSLESS, Some(1 << 3));
+    let mut hosts = [host(5, 3_000), host(3, 2_000), host(5, 3_000)];
+    overload(&mut lab, &mut hosts);
+    assert_eq!(lab.times(3, 3).len(), 2_000);
+    let lost = lab.node.counters();
+    assert_eq!(lost.dropped_of(1 << 3), 0);
+    assert!(lost.dropped_of(1 << 5) > 0);
+}
+
+// Criterion 6: WSW-23
+#[test]
+fn malformed_pauses_and_those_of_802_3x_change_nothing_and_are_counted() {
+    let mut lab = Lab::new(LOSSLESS, Some(0xff));
+    lab.pause(0, 1, Pause::Global { quanta: u16::MAX });
+    let good = bytes_of(pause_of(3, u16::MAX));
+    let (mut opcode, mut vector) = (good.clone(), good.clone());
+    opcode[15] = 7;
+    vector[16] = 1;
+    for bad in [&opcode[..], &vector, &good[..20]] {
+        lab.receive(0, 1, bad);
+    }
+    lab.receive(0, 1, &good[..9]);
+    lab.receive(0, 0, &frame(0, 1, 3));
+    assert_eq!(lab.times(1, 3), [0]);
+    let counted = lab.node.port_counters(1);
+    let seen = (counted.global_pauses, counted.malformed_pauses, counted.pauses_received);
+    assert_eq!(seen, (1, 3, 0));
+    assert_eq!(lab.node.counters().malformed, 1, "it had no header");
+}
+
+// Criterion 7. WSW-40, LNK-21
+#[test]
+fn a_link_that_fails_under_a_pause_clears_it() {
+    let mut lab = Lab::new(LOSSLESS, Some(0xff));
+    lab.pause(0, 1, pause_of(3, u16::MAX));
+    assert_eq!(lab.node.paused(1), 1 << 3);
+    lab.receive(0, 0, &frame(0, 1, 3));
+    lab.link(US, 1, false);
+    assert_eq!(lab.node.paused(1), 0);
+    assert_eq!(lab.shown().counted("dropped"), 1, "what waited is dropped");
+    lab.link(2 * US, 1, true);
+    lab.receive(3 * US, 0, &frame(0, 1, 3));
+    assert_eq!(lab.times(1, 3), [3 * US]);
+    assert_eq!(lab.node.port_counters(1).link_changes, 2);
+    lab.run(NEVER - 1);
+    assert_eq!(lab.shown().counted("pfc_expiries"), 0);
+}
+
+// --- Bridging ---
+
+// WSW-01, WSW-02, WSW-03, WSW-30
+#[test]
+fn frames_go_where_their_station_is_at_the_rate_of_the_port() {
+    let mut lab = Lab::new(LOSSLESS, None);
+    let unknown = [2, 9, 9, 9, 9, 9];
+    let mut odd = frame(0, 1, 2);
+    odd[..6].copy_from_slice(&unknown);
+    lab.receive(0, 0, &odd);
+    let ports: Vec<u16> = lab.sent.iter().map(|(_, port, _)| *port).collect();
+    assert_eq!(ports, [1, 2, 3], "everywhere but where it came from");
+    assert!(lab.sent.iter().all(|(.., frame)| *frame == odd), "unchanged");
+    let mut answer = frame(2, 0, 2);
+    answer[6..12].copy_from_slice(&unknown);
+    lab.sent.clear();
+    lab.receive(MS, 2, &answer);
+    lab.receive(2 * MS, 0, &odd);
+    let ports: Vec<u16> = lab.sent.iter().map(|(_, port, _)| *port).collect();
+    assert_eq!(ports, [0, 2], "it was learned");
+    // Ten at once leave one after the other.
+    lab.sent.clear();
+    for _ in 0..10 {
+        lab.receive(3 * MS, 0, &frame(0, 1, 2));
+    }
+    lab.run(4 * MS);
+    let times: Vec<Time> = (0..10).map(|nth| 3 * MS + nth * FRAME_PS).collect();
+    assert_eq!(lab.times(1, 2), times);
+    let mut bridge = frame(0, 1, 2);
+    bridge[..6].copy_from_slice(&[0x01, 0x80, 0xc2, 0, 0, 0x0e]);
+    lab.sent.clear();
+    lab.receive(5 * MS, 0, &bridge);
+    lab.receive(5 * MS, 0, &vec![0; 9_000]);
+    lab.receive(5 * MS, 1, &frame(0, 1, 2));
+    assert!(lab.sent.is_empty());
+    let counted = lab.node.counters();
+    assert_eq!((counted.reserved, counted.oversized, counted.returned), (1, 1, 1));
+    lab.shown();
+}
+
+// WSW-30: a program that was late sends what it owes, and no more.
+#[test]
+fn late_calls_make_no_link_slower_or_faster() {
+    let mut lab = Lab::new(LOSSLESS, None);
+    for _ in 0..100 {
+        lab.receive(0, 0, &frame(0, 1, 2));
+    }
+    let mut count = 0;
+    lab.node.advance(50 * FRAME_PS, &mut |_, _| count += 1);
+    assert_eq!(count + lab.sent.len(), 51, "the first left at 0");
+}
+
+// WSW-21
+#[test]
+fn frames_whose_ends_do_not_know_ecn_are_left_as_they_are() {
+    let mut lab = Lab::new(LOSSLESS, None);
+    for nth in 0..60 {
+        let bits = [ecn::NOT_CAPABLE, ecn::CAPABLE][nth % 2];
+        lab.receive(0, 0, &frame_with(0, 1, 2, bits));
+    }
+    lab.run(MS);
+    let shown = lab.shown();
+    let (marks, none) = (shown.counted("ecn_marked_frames"), shown.counted("ecn_unmarkable"));
+    assert!(marks > 10 && none > 10, "{marks} {none}");
+    assert_eq!(marks + none, shown.counted("ecn_marks"));
+    let seen = lab.sent.iter().filter(|(.., frame)| marked(frame));
+    assert_eq!(seen.count() as u64, marks);
+}
+
+// WSW-20, WSW-24
+#[test]
+fn what_cannot_stand_between_real_hosts_is_refused_in_words() {
+    let refused = |more: &str, choices: &Choices| {
+        let plan = scenario(more).build().unwrap().plan;
+        switch_plan(&plan, choices).unwrap_err()
+    };
+    let three = Choices {
+        ports: 3,
+        ..choices(None)
+    };
+    assert!(refused(LOSSLESS, &three).contains("has 4 ports in the scenario, and 3 interfaces"));
+    let nobody = Choices {
+        node: Some("spine9".to_owned()),
+        ..choices(None)
+    };
+    assert!(refused(LOSSLESS, &nobody).contains("no switch spine9; it has "));
+    let trims = "[scheme]\npreset = \"ndp\"\n";
+    assert!(refused(trims, &choices(None)).contains("lockstep only"));
+    let credits = "[scheme]\npreset = \"dcqcn+cbfc\"\n";
+    assert!(refused(credits, &choices(None)).contains("room that the neighbour has promised"));
+    let narrow = format!("{LOSSLESS}").replace("60KB", "5KB");
+    let small = scenario(&narrow);
+    let mut plan = small.build().unwrap().plan;
+    plan.switch.mmu.buffer_bytes = 20_000;
+    assert!(switch_plan(&plan, &choices(Some(0xff))).unwrap_err().contains("headroom"));
+}
+
+// WSW-43
+#[test]
+fn counters_are_told_as_prometheus_reads_them() {
+    let mut lab = Lab::new(LOSSLESS, Some(0xff));
+    lab.pause(0, 1, pause_of(3, u16::MAX));
+    lab.receive(0, 0, &frame(0, 1, 3));
+    let text = lab.shown().prometheus();
+    for line in text.lines() {
+        let (name, value) = line.rsplit_once(' ').unwrap();
+        assert!(name.starts_with("backwater_") && name.ends_with('}'), "{line}");
+        assert!(value.parse::<f64>().is_ok(), "{line}");
+    }
+    assert!(text.contains("port_paused{switch=\"\",port=\"\",priority=\"3\"} 1"), "{text}");
+    assert!(text.contains("backwater_received_total"));
+}
