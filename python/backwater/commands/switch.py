@@ -120,6 +120,8 @@ def switch(
     for _, interface in given:
         if interface not in interfaces:
             raise BadParameter(f"{interface} is not among --ports", param_hint="--station")
+    of_priorities = _numbers(classes, "--classes")
+    paused = _numbers(lossless, "--lossless")
     if metrics is not None and metrics.isdigit():
         metrics = f"127.0.0.1:{metrics}"
 
@@ -135,8 +137,8 @@ def switch(
             seed,
             node,
             interfaces,
-            _numbers(classes, "--classes"),
-            _numbers(lossless, "--lossless"),
+            of_priorities,
+            paused,
             [(address, interfaces.index(interface)) for address, interface in given],
             mtu,
             metrics,

@@ -62,6 +62,7 @@ impl Counters {
     #[must_use]
     pub fn dropped_of(&self, classes: u8) -> u64 {
         let of = (0..8).filter(|class| classes >> class & 1 != 0);
-        of.map(|class| self.dropped[class].iter().sum::<u64>()).sum()
+        of.map(|class| self.dropped[class].iter().sum::<u64>())
+            .sum()
     }
 }

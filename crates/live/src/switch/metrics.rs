@@ -88,8 +88,16 @@ fn answer(mut client: TcpStream, shown: &Mutex<Snapshot>) -> std::io::Result<()>
             ("200 OK", "application/json", body)
         }
         ["GET", "/", _] => ("200 OK", "text/html; charset=utf-8", PAGE.to_owned()),
-        ["GET", _, _] => ("404 Not Found", "text/plain", "/, /metrics, /state.json\n".to_owned()),
-        _ => ("405 Method Not Allowed", "text/plain", "only GET\n".to_owned()),
+        ["GET", _, _] => (
+            "404 Not Found",
+            "text/plain",
+            "/, /metrics, /state.json\n".to_owned(),
+        ),
+        _ => (
+            "405 Method Not Allowed",
+            "text/plain",
+            "only GET\n".to_owned(),
+        ),
     };
     let length = body.len();
     write!(

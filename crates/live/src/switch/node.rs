@@ -279,7 +279,14 @@ impl Node {
         let unknown = |endpoint: u32| endpoint >= self.endpoints;
         let named = packet.dst != u32::MAX && unknown(packet.dst);
         let listed = packet.has_list() && packet.is_credit();
-        named || listed && self.arena.list(id).iter().step_by(3).any(|&dst| unknown(dst))
+        named
+            || listed
+                && self
+                    .arena
+                    .list(id)
+                    .iter()
+                    .step_by(3)
+                    .any(|&dst| unknown(dst))
     }
 
     fn forward(&mut self, port: u16, header: &Ethernet, body: &[u8], frame: &[u8]) {

@@ -209,7 +209,9 @@ mod tests {
             frame.extend((20 + tcp_bytes as u16).to_be_bytes());
             frame.extend([0xff, 0xff, 0x40, 0, 64, TCP, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
         }
-        frame.extend([0x10, 0, 0x20, 0, 0, 0, 0, 100, 0, 0, 0, 9, 0x50, flags, 1, 0, 0, 0, 0, 0]);
+        frame.extend([
+            0x10, 0, 0x20, 0, 0, 0, 0, 100, 0, 0, 0, 9, 0x50, flags, 1, 0, 0, 0, 0, 0,
+        ]);
         frame.extend((0..payload).map(|n| n as u8));
         frame
     }
@@ -219,7 +221,11 @@ mod tests {
         let at = Headers::of(frame).unwrap();
         let ends = if at.v6 { 8..40 } else { 12..20 };
         let pseudo = sum_of(&frame[at.ip..][ends]) + u64::from(TCP) + (frame.len() - at.tcp) as u64;
-        let ip = if at.v6 { 0xffff } else { folded(sum_of(&frame[at.ip..at.tcp])) };
+        let ip = if at.v6 {
+            0xffff
+        } else {
+            folded(sum_of(&frame[at.ip..at.tcp]))
+        };
         (ip, folded(pseudo + sum_of(&frame[at.tcp..])))
     }
 

@@ -2,11 +2,21 @@
 
 use std::fmt::Write as _;
 
+use dataplane::sink::DROP_CAUSES;
 use dataplane::units::{MS, Time};
 use serde::Serialize;
 
 use super::node::Node;
 use super::socket::PortSocket;
+
+/// Counters of what was dropped, in the order of [`DropCause`](dataplane::sink::DropCause).
+const CAUSES: [&str; DROP_CAUSES] = [
+    "dropped_buffer",
+    "dropped_egress_threshold",
+    "dropped_no_route",
+    "dropped_link",
+    "dropped_credit_limit",
+];
 
 /// A switch at an instant.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -109,6 +119,10 @@ impl Snapshot {
             ("nowhere", counters.nowhere),
             ("unwritable", counters.unwritable),
         ]);
+        for (cause, name) in CAUSES.iter().enumerate() {
+            let of_cause = counters.dropped.iter().map(|class| class[cause]);
+            all.push(((*name).to_owned(), of_cause.sum()));
+        }
         let hop = switch.hop_counters();
         all.extend(hop.iter().map(|(name, value)| (name.to_owned(), value)));
         Self {

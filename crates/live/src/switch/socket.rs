@@ -149,9 +149,7 @@ impl PortSocket {
     /// `EAGAIN`: none has come; `ENETDOWN`: the interface is down.
     pub fn receive(&mut self) -> Result<(&mut [u8], LeftUndone), Errno> {
         // Room for a tag in front of the place where it belongs.
-        let (first, rest) = self.place.split_at_mut(TAG_ROOM);
-        let _ = first;
-        let mut parts = [IoSliceMut::new(rest)];
+        let mut parts = [IoSliceMut::new(&mut self.place[TAG_ROOM..])];
         let fd = self.socket.as_raw_fd();
         let message = recvmsg::<()>(fd, &mut parts, Some(&mut self.beside), MsgFlags::empty())?;
         let bytes = message.bytes;

@@ -115,7 +115,10 @@ mod tests {
         stations.learn(0, A, 0);
         stations.learn(0, B, 1);
         stations.learn(0, [0xff; 6], 1);
-        assert_eq!((stations.port(0, A), stations.port(0, B)), (Some(0), Some(3)));
+        assert_eq!(
+            (stations.port(0, A), stations.port(0, B)),
+            (Some(0), Some(3))
+        );
         stations.learn(5, A, 2);
         assert_eq!(stations.port(AGEING_PS + 4, A), Some(2));
         assert_eq!(stations.port(AGEING_PS + 5, A), None);
@@ -134,8 +137,12 @@ mod tests {
             stations.learn(0, [2, 0, a, b, c, d], 0);
         }
         assert_eq!(stations.len(), MOST);
-        stations.learn(AGEING_PS, A, 1);
-        assert_eq!((stations.len(), stations.port(AGEING_PS, A)), (1, Some(1)));
+        let new = [4, 0, 0, 0, 0, 1];
+        stations.learn(AGEING_PS, new, 1);
+        assert_eq!(
+            (stations.len(), stations.port(AGEING_PS, new)),
+            (1, Some(1))
+        );
     }
 
     // WSW-03
