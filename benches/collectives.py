@@ -28,7 +28,7 @@ EVERY_PS = 2_000_000
 
 HEAD = (
     *("workload", "scheme", "run as", "threads", "Mhops/s"),
-    *("workload's over this", "times as fast", "events/hop"),
+    *("workload over flows", "times as fast", "events/hop"),
 )
 
 
