@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::Path;
 
+use dataplane::packet::{Arena, Cold, Kind, Packet};
 use dataplane::pause_time::pause_ps;
 use dataplane::units::{MS, NEVER, Rate, Time, US};
 use live::switch::Snapshot;
@@ -14,10 +15,11 @@ use live::switch::classes::Classes;
 use live::switch::node::Node;
 use live::switch::plan::{Choices, switch_plan};
 use scenario::{Changes, Scenario};
-use wire::Writer;
 use wire::ethernet::{Ethernet, Mac, Tag};
+use wire::frame::MOST_BYTES;
 use wire::ip::{Ends, Ip, ecn};
 use wire::pause::Pause;
+use wire::{Link, Network, Writer, decode, encode};
 
 const RATE: Rate = Rate::from_gbps(10);
 const DELAY_PS: Time = US;
@@ -33,6 +35,7 @@ fn station(port: u16) -> Mac {
 /// A switch with four ports, and what left it when.
 struct Lab {
     node: Node,
+    network: Network,
     now: Time,
     sent: Vec<(Time, u16, Vec<u8>)>,
 }
@@ -65,6 +68,7 @@ impl Lab {
     fn new(more: &str, lossless: Option<u8>) -> Self {
         let plan = scenario(more).build().unwrap().plan;
         let plan = switch_plan(&plan, &choices(lossless)).unwrap_or_else(|why| panic!("{why}"));
+        let network = plan.network;
         let own: Vec<Mac> = (0..PORTS).map(|port| [2, 0, 0, 0, 0, port as u8]).collect();
         let mut node = Node::new(plan, &own);
         for port in 0..PORTS {
@@ -72,6 +76,7 @@ impl Lab {
         }
         Self {
             node,
+            network,
             now: 0,
             sent: Vec::new(),
         }
@@ -496,6 +501,49 @@ fn frames_go_where_their_station_is_at_the_rate_of_the_port() {
         (counted.reserved, counted.oversized, counted.returned),
         (1, 1, 1)
     );
+    lab.shown();
+}
+
+// WSW-12
+#[test]
+fn frames_of_our_own_go_by_their_endpoint_and_keep_what_they_say() {
+    let mut lab = Lab::new(LOSSLESS, None);
+    let mut arena = Arena::new();
+    let packet = Packet {
+        flow: 9,
+        psn: 3,
+        hash: 77,
+        dst: 1,
+        ..Packet::new(Kind::Data, 2, lab.network.sizes.data_header + 500)
+    };
+    let cold = Cold {
+        src: 0,
+        payload: 500,
+        remaining: 500,
+        ..Cold::default()
+    };
+    let id = arena.alloc(packet, cold);
+    // Nobody knows this station: the endpoint leads.
+    let stranger = [2, 7, 7, 7, 7, 7];
+    let link = Link {
+        network: &lab.network,
+        from: station(0),
+        to: stranger,
+    };
+    let mut place = vec![0; MOST_BYTES];
+    let bytes = encode(&link, &arena, id, &mut place).unwrap();
+    let tagged = place[..bytes].to_vec();
+    let untagged = [&tagged[..12], &tagged[16..]].concat();
+    for (nth, frame) in [tagged, untagged].iter().enumerate() {
+        lab.receive(nth as Time * MS, 0, frame);
+        let (_, port, sent) = lab.sent.last().unwrap();
+        assert_eq!((lab.sent.len(), *port), (nth + 1, 1));
+        assert_eq!(sent[..14], frame[..14], "stations, and the tag or none");
+        let came = decode(&lab.network, sent, &mut arena).unwrap();
+        let (hot, cold) = (*arena.hot(came), *arena.cold(came));
+        assert_eq!((hot.flow, hot.psn, hot.hash, hot.dst), (9, 3, 77, 1));
+        assert_eq!((hot.size, cold.src, cold.payload), (packet.size, 0, 500));
+    }
     lab.shown();
 }
 

@@ -70,7 +70,7 @@ pub struct SwitchPlan {
 /// Makes a switch of a scenario's plan.
 ///
 /// # Errors
-/// There is no such switch, it has not so many ports, or it cannot do this on a wall clock: in words.
+/// There is no such switch, it has another number of ports, or it cannot do this on a wall clock: in words.
 // WSW-20
 pub fn switch_plan(plan: &Plan, choices: &Choices) -> Result<SwitchPlan, String> {
     let graph = &plan.graph;
