@@ -166,7 +166,8 @@ def tcp(lab: Lab, seconds: int) -> dict[str, Any]:
     told: dict[str, Any] = json.loads(
         lab.call(iperf, "-c", "10.9.0.2", "-t", str(seconds), "-J", host=1)
     )
-    return told["end"]
+    end: dict[str, Any] = told["end"]
+    return end
 
 
 # WSW-01, WSW-02, WSW-30, WSW-31
