@@ -138,6 +138,18 @@ pub(crate) struct Cx<'a, S> {
 }
 
 impl<S: Sink> Cx<'_, S> {
+    /// The same for a call that is rarely made, so that only then it has to lie in memory.
+    #[inline(always)]
+    pub const fn again(&mut self) -> Cx<'_, S> {
+        Cx {
+            now: self.now,
+            core: self.core,
+            pfc: self.pfc,
+            arena: self.arena,
+            sink: self.sink,
+        }
+    }
+
     /// Queues a frame for the neighbour at a port, in front of everything.
     pub fn emit(&mut self, port: u16, frame: Packet) -> PacketId {
         self.core.emit(port, frame, self.arena, self.sink)

@@ -116,7 +116,7 @@ impl Pfc {
     pub fn entered<S: Sink>(cx: &mut Cx<'_, S>, port: u16, class: u8, tell: Tell) {
         let mmu = &mut cx.core.mmu;
         if cx.pfc.thresholds.entered(cx.now, mmu, port, class, tell) == Tell::Xoff {
-            Self::tell(cx, port, class, true);
+            Self::tell(&mut cx.again(), port, class, true);
         }
     }
 
@@ -151,8 +151,9 @@ impl Pfc {
         }
     }
 
-    /// Pauses or resumes a class of the upstream at a port.
+    /// Pauses or resumes a class of the upstream at a port. Kept out of the steps of a packet, few of which do that.
     // SW-41
+    #[inline(never)]
     pub fn tell<S: Sink>(cx: &mut Cx<'_, S>, port: u16, class: u8, xoff: bool) {
         if cx.core.is_dead(port) {
             return; // LNK-21
@@ -232,7 +233,7 @@ impl Pfc {
     pub fn hold_again<S: Sink>(cx: &mut Cx<'_, S>, port: u16) {
         let classes = cx.pfc.thresholds.hold_again(cx.now, &mut cx.core.mmu, port);
         for class in (0..8).filter(|class| classes >> class & 1 != 0) {
-            Self::tell(cx, port, class, true);
+            Self::tell(&mut cx.again(), port, class, true);
         }
     }
 
