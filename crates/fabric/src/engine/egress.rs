@@ -1,6 +1,7 @@
 //! Ports choose what to send, in rounds, and put it on their links.
 
 use dataplane::packet::{Kind, PacketId};
+use dataplane::units::Time;
 use kernel::calendar::{Calendar, Event, phase};
 use kernel::small_sort::{FEW, order_few};
 
@@ -127,21 +128,7 @@ impl<C: Calendar> Partition<C> {
             });
         }
         if near.leaves {
-            let to = links.far[link as usize].node;
-            if MORE
-                && let Some(recording) = &mut self.recording
-                && let Some(journey) = recording.hand_over(id)
-                && data
-            {
-                self.outbox.to[to as usize].follow(arrival, link, journey);
-            }
-            let leaving = Leaving {
-                to,
-                link,
-                at: arrival,
-                id,
-            };
-            return self.outbox.put(leaving, &mut self.arena);
+            return self.leave::<MORE>(link, arrival, id);
         }
         let lane = near.lane;
         if !MORE {
@@ -153,5 +140,20 @@ impl<C: Calendar> Partition<C> {
         self.core
             .calendar
             .push_to(lane, Event::new(arrival, phase::ARRIVAL, link, id));
+    }
+
+    /// A frame goes to another partition. Kept out of the way of those that do not.
+    #[inline(never)]
+    fn leave<const MORE: bool>(&mut self, link: u32, at: Time, id: PacketId) {
+        let to = self.core.links.far[link as usize].node;
+        if MORE
+            && let Some(recording) = &mut self.recording
+            && let Some(journey) = recording.hand_over(id)
+            && self.arena.hot(id).kind() == Kind::Data
+        {
+            self.outbox.to[to as usize].follow(at, link, journey);
+        }
+        let leaving = Leaving { to, link, at, id };
+        self.outbox.put(leaving, &mut self.arena);
     }
 }
