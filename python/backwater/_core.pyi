@@ -18,6 +18,7 @@ __all__ = [
     "resources",
     "run",
     "run_lockstep",
+    "run_switch",
     "schema",
     "thresholds",
 ]

@@ -462,7 +462,13 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
             }
         } else {
             // REC-19
-            let stack = arena.stack(id);
+            let stack; // written where it stays: it is large
+            let int = if packet.has(flag::INT) {
+                stack = arena.stack_of(id);
+                Some(&stack)
+            } else {
+                None
+            };
             let ack = AckInfo {
                 now,
                 seq: self.pairs.acknowledged(slot, beside.before + seq),
@@ -472,7 +478,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
                 rtt_ps: now - cold.sent_ps,
                 remote_host_ps: cold.remote_host_ps,
                 local_host_ps: cold.local_host_ps,
-                int: stack.as_ref(),
+                int,
             };
             control.on_ack(parameters, &flow.start.path, &ack);
         }

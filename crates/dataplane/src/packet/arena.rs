@@ -81,7 +81,13 @@ impl Arena {
     #[inline]
     #[must_use]
     pub fn stack(&self, id: PacketId) -> Option<IntStack> {
-        self.hot(id).has(flag::INT).then(|| self.stacks.get(id))
+        self.hot(id).has(flag::INT).then(|| self.stack_of(id))
+    }
+
+    /// The INT stack of a packet that has one.
+    #[inline]
+    pub(crate) fn stack_of(&self, id: PacketId) -> IntStack {
+        self.stacks.get(id)
     }
 
     /// Adds to the INT stack of a packet what switch `switch` says, see [`IntStack::push`]. `None`

@@ -81,7 +81,8 @@ mod tests {
             tag: None,
             ether_type: ether_type::IPV4,
         };
-        assert_eq!(priority(&header, &[0x45, 0b011_000_10]), 3);
+        // DSCP of class selector 3, ECT(0)
+        assert_eq!(priority(&header, &[0x45, 0b0110_0010]), 3);
         assert_eq!(priority(&header, &[0x45]), 0, "cut off");
         header.ether_type = ether_type::IPV6;
         assert_eq!(priority(&header, &[0x6a, 0]), 5);
