@@ -287,7 +287,8 @@ const BITS_PS_PER_BYTE_S: f64 = 8e12;
 /// always send a packet.
 #[inline]
 pub(crate) fn floor_window(bytes: f64) -> u64 {
-    (bytes as u64).max(1)
+    // Signed: processors convert to that in one step.
+    (bytes as i64).max(1) as u64
 }
 
 /// What a sender knows of a loss.

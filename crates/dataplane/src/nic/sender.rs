@@ -391,7 +391,8 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         // NIC-05: the rate of this moment sets the earliest start of the next packet.
         let on_wire = rate.serialisation_ps(u64::from(size));
         let paced = control.rate_bps(parameters, path, now);
-        flow.next_ps = now + on_wire.max((f64::from(size) * 8e12 / paced) as Time);
+        let apart = f64::from(size) * 8e12 / paced;
+        flow.next_ps = now + (on_wire as i64).max(apart as i64) as Time;
         self.pairs.sent(slot, flow.next_ps);
         let int = config.int > 0;
         if !fits(flow, control, config, parameters, beside, now) {
