@@ -62,12 +62,14 @@ fn scenarios_of_the_benchmarks_are_sound() {
     }
     names.sort();
     let expected = [
+        "all-to-all-256",
         "hadoop-128",
         "incast-128",
         "million-flows",
         "permutation-101306",
         "permutation-1024",
         "permutation-8192",
+        "ring-1024",
     ];
     assert_eq!(names, expected);
 }
