@@ -186,3 +186,22 @@ def test_entries_of_a_spec_are_found_with_all_their_lines() -> None:
     assert "three" not in first.text
     assert not second.not_built
     assert second.id == "X-02"
+
+
+def test_places_of_rules_are_files_that_there_are() -> None:
+    """A place names a file by the end of its path, or by its crate and the end of its path."""
+    files = [path.relative_to(ROOT / "crates") for path in (ROOT / "crates").glob("*/src/**/*.rs")]
+    known: set[str] = set()
+    for file in files:
+        inner = file.parts[2:]
+        ends = {"/".join(inner[nth:]) for nth in range(len(inner))}
+        known |= ends | {f"{file.parts[0]}/{end}" for end in ends}
+    gone = [
+        f"{rule.place}: {rule.id}: {name}"
+        for path in sorted((ROOT / "specs").glob("*.md"))
+        for rule in rules_of(path.read_text(encoding="utf-8"), path.name)
+        if (place := re.search(r"place: ([^;)]*)", rule.text))
+        for name in re.findall(r"[\w/.-]+\.rs", place[1])
+        if name not in known
+    ]
+    assert not gone, "\n".join(gone)
