@@ -14,8 +14,8 @@ pub fn enter_user_namespace(py: Python<'_>) -> PyResult<()> {
     live::enter_user_namespace().map_err(|error| raise(py, "RunError", (error.to_string(),)))
 }
 
-/// Runs a scenario in lockstep, writes its results, and returns the summary and how it went, both as JSON. With `compare` the simulator
-/// runs the same scenario, and where digests differ it says in which frame they do first.
+/// Runs a scenario in lockstep, writes its results, and returns the summary and how it went, both as JSON. With
+/// `compare` the simulator runs the same scenario, and where digests differ it says in which frame they do first.
 #[pyfunction]
 #[pyo3(signature = (path, scheme, overrides, seed, out_dir, force, progress, interrupt, compare=false))]
 #[expect(
