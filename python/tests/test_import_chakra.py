@@ -213,6 +213,58 @@ def test_operations_of_traces() -> None:
     assert rows["name"].to_list() == ["n4", "n6", "n7", "n9", "n5"]
 
 
+def test_control_dependencies_on_nodes_that_were_dropped() -> None:
+    # Traces of PyTorch name nodes by control that their converter drops; nothing waits for them.
+    data = trace(node(5, COMP, duration_us=1, ctrl=[3]), node(6, COMP, 5, duration_us=1, ctrl=[5]))
+    for ctrl_deps, warned in ((False, 0), (True, 1)):
+        findings = Findings()
+        rows = of_rank(converted(data, data, findings=findings, ctrl_deps=ctrl_deps), 0)
+        assert rows["after_end"].to_list()[0] is None
+        told = [w["text"] for w in findings.warnings()]
+        assert len(told) == 2 * warned
+        assert all("node 3, does not exist and is not waited for" in text for text in told)
+
+
+def test_what_the_cpu_does_to_start_a_communication_sends_nothing() -> None:
+    findings = Findings()
+    data = trace(
+        node(1, COLL, is_cpu_op=True, duration_us=85),
+        node(2, COLL, 1, comm_type=0, comm_size=1000, is_cpu_op=False),
+    )
+    rows = of_rank(converted(data, data, findings=findings), 0)
+    assert rows["kind"].to_list() == ["calc", "all-reduce"]
+    assert rows["duration_ps"].to_list() == [85_000_000, None]
+    assert rows["resource"].to_list() == [0, 2]
+    assert "does not say which one: it lasts as long" in findings.warnings()[0]["text"]
+
+
+def test_under_replay_only_nothing_is_sent() -> None:
+    system = astra.system_of("s.json", json.dumps({"replay-only": 1}), Findings())
+    findings = Findings()
+    data = trace(
+        node(1, COLL, duration_us=85, comm_type=0, comm_size=1000),
+        node(2, SEND, comm_size=5, comm_dst=1, duration_us=3),
+        node(3, RECV, comm_size=5, comm_src=1),
+    )
+    rows = of_rank(converted(data, data, system=system, findings=findings), 0)
+    assert rows["kind"].to_list() == ["calc"] * 3
+    assert rows["duration_ps"].to_list() == [85_000_000, 3_000_000, 1000]
+    assert rows["resource"].to_list() == [2, 2, None]
+    assert "communication under replay-only" in findings.warnings()[0]["text"]
+
+
+@pytest.mark.parametrize("form", ["{}", "['{}']", "json"])
+def test_groups_as_programs_write_them(form: str) -> None:
+    groups = json.dumps([{"pg_name": "2", "ranks": [0, 1]}, {"pg_name": "0", "ranks": []}])
+    text = json.dumps([groups]) if form == "json" else form.replace("{}", groups)
+    data = trace(
+        node(0, NodeType.METADATA, name="## process_group:init ##", inputs=text),
+        node(1, COLL, 0, comm_type=0, comm_size=1000, pg_name="2"),
+    )
+    workload = converted(data, data, trace())
+    assert workload.groups == {"2": [0, 1]}
+
+
 def test_times_by_the_roofline() -> None:
     system = astra.system_of(
         "s.json",
@@ -223,10 +275,12 @@ def test_times_by_the_roofline() -> None:
         node(0, COMP, num_ops=10**9, tensor_size=10**6),
         node(1, COMP, num_ops=10**6, tensor_size=10**6),
         node(2, COMP, duration_us=5),
+        node(3, COMP, duration_us=1, num_ops=10**9, tensor_size=10**6, is_cpu_op=True),
     )
     rows = of_rank(converted(data, data, system=system), 0)
     # 10^9 operations at 10^12 per second; 10^6 bytes at 10^11 bytes per second.
-    assert rows["duration_ps"].to_list() == [10**9, 10**7, 1000]
+    # What has no tensor is no computation there, and what the CPU does has no roofline.
+    assert rows["duration_ps"].to_list() == [10**9, 10**7, 0, 10**6]
 
 
 def test_collectives_and_their_groups() -> None:
@@ -399,7 +453,7 @@ def test_what_is_doubtful_is_a_warning() -> None:
         findings=findings,
     )
     told = "\n".join(w["text"] for w in findings.warnings())
-    assert "a BROADCAST sends nothing in ASTRA-sim" in told
+    assert "a BROADCAST is not run, as in ASTRA-sim" in told
     assert "from rank 0 to 1 with tag 0 3 bytes more are received than sent" in told
 
 

@@ -117,8 +117,10 @@ def test_what_is_wrong_in_a_text_is_said(text: str, says: str) -> None:
 def test_circles_and_messages_to_oneself_are_refused() -> None:
     circle = "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb irequires a\n}\n"
     assert "a requires b requires a" in refused(lambda findings: converted(circle, findings))
-    own = "num_ranks 1\nrank 0 {\nm: send 1b to 0\n}\n"
+    own = "num_ranks 1\nrank 0 {\nm: send 1b to 0\nn: calc 1\nn requires m\n}\n"
     assert "rank 0 sends to itself (m)" in refused(lambda findings: converted(own, findings))
+    own = own.replace("send 1b to", "recv 1b from")
+    assert "rank 0 receives from itself (m)" in refused(lambda findings: converted(own, findings))
 
 
 @pytest.mark.parametrize("statement", ["a: calc 72057594037928", "a: send 281474976710657b to 1"])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from import_files import REFERENCE, refused
 
+from backwater import simulate
 from backwater.errors import ScenarioError
 from backwater.interchange.ai import htsim, htsim_operations, htsim_topology, importing, networks
 from backwater.interchange.ai.htsim import Fires, Matrix
@@ -152,6 +153,35 @@ def test_plain_connections_are_a_list_of_flows(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.cm", "x.flows.csv", "x.toml"]
 
 
+def test_connections_without_a_size_last_until_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "x.cm"
+    path.write_text("Nodes 2\nConnections 2\n0->1 start 5 size 0\n1->0 start 0\n")
+    for end, says in (
+        (None, "say when that is, such as --end 1ms"),
+        ("5", "expected a time such as 1ms"),
+        ("0ms", "expected a time such as 1ms"),
+        ("21ms", "20 ms at most"),
+    ):
+        with pytest.raises(ScenarioError, match=says):
+            importing.import_htsim(path, Wishes(), end)
+    importing.write(importing.import_htsim(path, Wishes(), "1.5ms"), tmp_path / "x.toml")
+    assert (tmp_path / "x.flows.csv").read_text() == (
+        "src,dst,bytes,start\n1,0,4294967295,0ps\n0,1,4294967295,5ps\n"
+    )
+    assert tomllib.loads((tmp_path / "x.toml").read_text())["run"] == {"until": "1500us"}
+
+
+@pytest.mark.parametrize("hosts", [40, 8192])
+def test_a_wide_default_network_has_room_for_headroom(hosts: int, tmp_path: Path) -> None:
+    path = tmp_path / "x.cm"
+    path.write_text(f"Nodes {hosts}\nConnections 1\n0->1 start 0 size 10\n")
+    importing.write(importing.import_htsim(path, Wishes()), tmp_path / "x.toml")
+    # Twice 100 KB of a round trip of 2 us at 400 Gbps and four frames, for each port.
+    buffer = tomllib.loads((tmp_path / "x.toml").read_text()).get("switch")
+    assert buffer == (None if hosts == 40 else {"buffer": "2243MB"})
+    assert simulate.check(tmp_path / "x.toml", scheme="hpcc") == []
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -163,7 +193,21 @@ def test_plain_connections_are_a_list_of_flows(tmp_path: Path) -> None:
         ("Nodes 2\n0->2 start 0 size 1\n", "node 2 does not exist"),
         ("Nodes 2\n0->0 start 0 size 1\n", "node 0 would send to itself"),
         ("Nodes 2\n0-> start 0 size 1\n", "expected two nodes such as 0->1"),
-        ("Nodes 2\n0->1 start 0\n", "no `size`"),
+        ("Nodes 2\n0->1 size 0 start 0 send_done_trigger 1\n", "it activates no trigger"),
+        (
+            "Nodes 2\n0->1 size 1 start 0\n1->0 size 1 trigger 1 recv_done_trigger 1\n",
+            "trigger 1 (oneshot) is activated 0 times",
+        ),
+        (
+            "Nodes 2\n0->1 size 1 start 0 recv_done_trigger 1\n1->0 size 1 trigger 1\n"
+            "trigger id 1 barrier count 2\n",
+            "trigger 1 (barrier) is activated 1 of 2 times",
+        ),
+        (
+            "Nodes 2\n0->1 size 1 start 0 recv_done_trigger 1\n1->0 size 1 trigger 1\n"
+            "1->0 size 2 trigger 1\ntrigger id 1 multishot\n",
+            "x.cm:4:1",
+        ),
         ("Nodes 2\n0->1 size 5\n", "neither `start` nor `trigger`"),
         ("Nodes 2\n0->1 id 1 size 5 start 0 trigger 1\n", "both `start` and `trigger`"),
         ("Nodes 2\n0->1 size 5 start x\n", "x.cm:2:19"),
@@ -195,14 +239,15 @@ def test_what_is_doubtful_in_a_matrix_is_a_warning() -> None:
     found = matrix(
         "Nodes 3\nConnections 7\n2->1 size 5 start 0 send_done_trigger 4 prio 1\n"
         "2->0 size 1 trigger 4\n1->0 size 1 trigger 3\n0->1 size 1 start 0 send_done_trigger 3\n"
-        "1->0 size 1 trigger 5\n0->1 size 1 trigger 5 send_done_trigger 5\n"
+        "1->0 size 1 trigger 5\n0->1 size 1 start 0 send_done_trigger 5\n0->1 size 1 trigger 5\n"
+        "0->1 size 1 start 0 recv_done_trigger 5\n"
         "trigger id 3 oneshot count 2\ntrigger id 5 multishot\ntrigger id 6 oneshot\n",
         findings,
     )
     htsim_operations.warn_of_priorities(found, findings)
     htsim_operations.convert(found, findings)
     told = "\n".join(w["text"] for w in findings.warnings())
-    assert "announces 7 connections, but there are 6" in told
+    assert "announces 7 connections, but there are 8" in told
     assert "there are 4 triggers, but the header has no `Triggers`" not in told
     assert "trigger 4 is not defined" in told
     assert "the count of a oneshot trigger has no effect" in told

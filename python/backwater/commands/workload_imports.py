@@ -108,12 +108,21 @@ def import_htsim(
     out: Out = None,
     topology: Topology = None,
     sets: Sets = None,
+    end: Annotated[
+        str | None,
+        Option(
+            "--end",
+            metavar="TIME",
+            help="When the run ends, such as 1ms; needed where a connection has no size.",
+            show_default="100 ms after the last start",
+        ),
+    ] = None,
     force: Force = False,
 ) -> None:
     """Make a scenario of a connection matrix of htsim."""
     from backwater.interchange.ai import importing
 
-    _finish(importing.import_htsim(path, _wishes(topology, sets)), out, force)
+    _finish(importing.import_htsim(path, _wishes(topology, sets), end), out, force)
 
 
 def import_simai(

@@ -21,7 +21,7 @@ _GZIP = b"\x1f\x8b"
 _FILE = re.compile(r"(?P<prefix>.*)\.(?P<rank>\d{1,9})\.et(?:\.gz)?", re.DOTALL)
 
 PROCESS_GROUPS = "process_group:init"
-"""Name of the METADATA node whose inputs list the communicator groups."""
+"""In the name of the METADATA node whose inputs list the communicator groups."""
 
 
 class NodeType(IntEnum):
@@ -192,7 +192,7 @@ class _Reader:
         if at == 0:
             self.fail("the file is empty")
         for node in trace.nodes:
-            for other in (*node.data_deps, *node.ctrl_deps):
+            for other in node.data_deps:
                 if other not in seen:
                     trace.fail(node, f"it waits for node {other}, which does not exist")
         return trace
@@ -289,9 +289,17 @@ def groups_of_text(
 
 
 def groups_of_node(trace: Trace, node: Node, ranks: int) -> dict[str, tuple[int, ...]]:
-    """Read the groups that a METADATA node lists: ``[{"pg_name": "1", "ranks": [0, 1]}]``."""
+    """Read the groups that a METADATA node lists: ``[{"pg_name": "1", "ranks": [0, 1]}]``.
+
+    As PyTorch writes them they are a text, the only one in a list of inputs.
+    """
     where = f"{trace.path}: node {node.id}"
-    found = load_json(where, node.inputs, trace.findings)
+    text = node.inputs.strip()
+    if text.startswith("['") and text.endswith("']"):
+        text = text[2:-2]
+    found = load_json(where, text, trace.findings)
+    if isinstance(found, list) and len(found) == 1 and isinstance(found[0], str):
+        found = load_json(where, found[0], trace.findings)
     groups = {}
     for entry in found if isinstance(found, list) else [None]:
         if not isinstance(entry, dict) or "pg_name" not in entry:

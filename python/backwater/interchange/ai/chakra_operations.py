@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
-from decimal import Decimal
 from math import prod
 from pathlib import Path
 from typing import NamedTuple
@@ -65,6 +64,12 @@ class Settings:
     """Whether also control dependencies are waited for."""
     custom: dict[str, list[Trace]] = field(default_factory=dict)
     """By collective, the traces of all ranks that are its algorithm."""
+
+
+def _says_what(node: Node) -> bool:
+    """Whether a node of communication has what makes it one."""
+    key = "comm_type" if node.type is NodeType.COMM_COLL else "comm_size"
+    return key in node.attributes
 
 
 class _Phase(NamedTuple):
@@ -145,7 +150,7 @@ class _Converter:
     def workload(self) -> Workload:
         for trace in self.traces:
             for node in trace.nodes:
-                if node.type is NodeType.METADATA and node.name == chakra.PROCESS_GROUPS:
+                if node.type is NodeType.METADATA and chakra.PROCESS_GROUPS in node.name:
                     self.groups |= chakra.groups_of_node(trace, node, self.ranks)
         for rank, trace in enumerate(self.traces):
             self._rank(rank, trace)
@@ -166,7 +171,7 @@ class _Converter:
         """Yield the nodes with what each waits for, none before those."""
         nodes = sorted(trace.nodes, key=lambda node: node.id)
         place = {node.id: at for at, node in enumerate(nodes)}
-        before = [(*n.data_deps, *(n.ctrl_deps if self.settings.ctrl_deps else ())) for n in nodes]
+        before = [(*n.data_deps, *self._ctrl_deps(trace, n, place)) for n in nodes]
         edges = {(at, place[other]) for at, waits in enumerate(before) for other in waits}
         try:
             order = in_order(len(nodes), edges)
@@ -179,16 +184,54 @@ class _Converter:
         for at in order:
             yield nodes[at], before[at]
 
+    def _ctrl_deps(self, trace: Trace, node: Node, known: Container[int]) -> list[int]:
+        """Return the nodes that a node waits for by control, where these are waited for."""
+        if not self.settings.ctrl_deps:
+            return []
+        for other in node.ctrl_deps:
+            if other not in known:
+                trace.warning(
+                    node,
+                    f"its control dependency, node {other}, does not exist and is not waited for",
+                    "converters drop nodes that do no work",
+                    f"control dependencies that do not exist, in {trace.path}",
+                )
+        return [other for other in node.ctrl_deps if other in known]
+
     def _node(self, rank: int, trace: Trace, node: Node, after: list[int]) -> int:
         if node.type in _NOTHING:
             return self.out.calc(rank, 0, after=after, name=node.name)
         if node.type in _REPLAYED:
             return self._compute(rank, trace, node, after)
+        if self.system.replay_only:
+            message = "communication under replay-only"
+            return self._lasting(rank, trace, node, after, message, message)
+        if node.attributes.get("is_cpu_op") and not _says_what(node):
+            message = "the CPU starts a communication here and does not say which one"
+            kind = f"communication that the CPU starts, in {trace.path}"
+            return self._lasting(rank, trace, node, after, message, kind)
         if node.type is NodeType.COMM_SEND:
             return self._send(rank, trace, node, after, self._resource(node, COMMUNICATION))
         if node.type is NodeType.COMM_RECV:
             return self._receive(rank, trace, node, after)
         return self._collective(rank, trace, node, after)
+
+    def _lasting(
+        self, rank: int, trace: Trace, node: Node, after: list[int], message: str, kind: str
+    ) -> int:
+        """Let a communication last as long as the trace says, without sending anything."""
+        trace.warning(
+            node, f"{message}: it lasts as long as the trace says, and sends nothing", None, kind
+        )
+        free = node.type is NodeType.COMM_RECV and not node.attributes.get("is_cpu_op")
+        return self.out.calc(
+            rank,
+            self._measured_ps(trace, node) or 1000,
+            after=after,
+            resource=None if free else self._resource(node, COMMUNICATION),
+            priority=node.id,
+            name=node.name,
+        )
 
     def _resource(self, node: Node, otherwise: int) -> int:
         return CPU if node.attributes.get("is_cpu_op") else otherwise
@@ -214,15 +257,18 @@ class _Converter:
     def _duration_ps(self, trace: Trace, node: Node) -> int:
         """Replay what the trace measured, or compute it from operations and bytes."""
         roofline = self.system.roofline
-        if roofline is None or self.system.replay_only or node.type is not NodeType.COMP:
+        replayed = self.system.replay_only or node.type is not NodeType.COMP
+        if roofline is None or replayed or node.attributes.get("is_cpu_op"):
             return self._measured_ps(trace, node) or 1000
         peak, memory = roofline
         work = trace.whole(node, "num_ops", 2**63, 0)
         size = trace.whole(node, "tensor_size", 2**63, 0)
+        if size == 0:
+            # ASTRA-sim takes such a node for no computation at all.
+            return 0
         if work == 0:
             return 1000
-        intensity = Decimal(work) / size if size else None
-        rate = peak if intensity is None else min(peak, memory * intensity)
+        rate = min(peak, memory * work / size)
         time = max(1000, round(work / rate * 10**12))
         if time > LONGEST_PS:
             trace.fail(node, f"it would take {time / 10**12:.0f} s, more than 20 hours")
@@ -279,7 +325,8 @@ class _Converter:
         except ValueError:
             trace.fail(node, f"comm_type {number} is unknown")
         if kind is CollectiveType.BROADCAST:
-            return self._broadcast(rank, trace, node, after)
+            message = "a BROADCAST is not run, as in ASTRA-sim"
+            return self._lasting(rank, trace, node, after, message, "BROADCAST nodes")
         if kind not in _KINDS:
             trace.fail(
                 node,
@@ -440,23 +487,6 @@ class _Converter:
                 yield word, dims[done - 1], -(-size // prod(count[d] for d in dims[done:]))
         else:
             yield from ((word, d, size) for d in dims)
-
-    def _broadcast(self, rank: int, trace: Trace, node: Node, after: list[int]) -> int:
-        trace.warning(
-            node,
-            "a BROADCAST sends nothing in ASTRA-sim: it lasts as long as the trace says, and so "
-            "it does here",
-            None,
-            "BROADCAST nodes",
-        )
-        return self.out.calc(
-            rank,
-            self._measured_ps(trace, node),
-            after=after,
-            resource=self._resource(node, COMMUNICATION),
-            priority=node.id,
-            name=node.name,
-        )
 
     def _custom(self, rank: int, trace: Trace, node: Node, word: str, after: list[int]) -> int:
         """Put the trace that is an algorithm in the place of a collective."""

@@ -46,6 +46,9 @@ def convert(name: str, schedule: Schedule, host: Host, findings: Findings) -> Wo
     )
     _check_matches(name, schedule, findings)
     for number, rank in enumerate(schedule.ranks):
+        _check_operations(name, number, rank, findings)
+    findings.stop_if_wrong()
+    for number, rank in enumerate(schedule.ranks):
         _rank(name, number, rank, workload, findings)
     return workload
 
@@ -66,14 +69,6 @@ def _rank(name: str, number: int, rank: Rank, workload: Workload, findings: Find
     moved = any(at != index for at, index in enumerate(order))
     for index in order:
         operation = rank.operations[index]
-        if operation.kind is Kind.SEND and operation.peer == number:
-            findings.error(
-                f"{name}: rank {number} sends to itself ({_called(rank, index)})",
-                "what stays on a rank is a calc",
-                "ranks that send to themselves",
-            )
-            continue
-        _check_amount(name, number, rank, index, findings)
         columns: dict[str, Any] = {
             "after": ended.get(index, ()),
             "after_start": started.get(index, ()),
@@ -96,18 +91,27 @@ def _rank(name: str, number: int, rank: Rank, workload: Workload, findings: Find
                 nic=operation.nic,
                 **columns,
             )
-    findings.stop_if_wrong()
 
 
-def _check_amount(name: str, number: int, rank: Rank, index: int, findings: Findings) -> None:
-    operation = rank.operations[index]
-    computes = operation.kind is Kind.CALC
-    most = LONGEST_PS // 1000 if computes else LARGEST_BYTES
-    if operation.amount > most:
-        what = f"{operation.amount} {'ns' if computes else 'bytes'}"
-        findings.fail(
-            f"{name}: rank {number}: {_called(rank, index)} has {what}; up to {most} are possible"
-        )
+def _check_operations(name: str, number: int, rank: Rank, findings: Findings) -> None:
+    for index, operation in enumerate(rank.operations):
+        computes = operation.kind is Kind.CALC
+        if not computes and operation.peer == number:
+            does = "sends to" if operation.kind is Kind.SEND else "receives from"
+            findings.error(
+                f"{name}: rank {number} {does} itself ({_called(rank, index)})",
+                "what stays on a rank is a calc",
+                "messages of a rank to itself",
+            )
+        most = LONGEST_PS // 1000 if computes else LARGEST_BYTES
+        if operation.amount > most:
+            what = f"{operation.amount} {'ns' if computes else 'bytes'}"
+            called = _called(rank, index)
+            findings.error(
+                f"{name}: rank {number}: {called} has {what}; up to {most} are possible",
+                None,
+                f"operations of more than {most}",
+            )
 
 
 def _called(rank: Rank, index: int) -> str:

@@ -14,6 +14,7 @@ Starts are in picoseconds, sizes in bytes. `htsim_topology` reads the network.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -47,6 +48,7 @@ class Connection:
     dst: int
     line: Line
     bytes: int = 0
+    """0: it sends until the end of the run."""
     id: int = 0
     """0 where the file gives none."""
     msg: int = 0
@@ -168,15 +170,15 @@ class _Parser:
             "id": lambda: setattr(made, "id", line.integer("an id", 1)),
             "msg": lambda: setattr(made, "msg", _message(line)),
             "start": lambda: setattr(made, "start_ps", line.picoseconds("the start")),
-            "size": lambda: setattr(made, "bytes", line.integer("the size", 1, LARGEST_BYTES)),
+            "size": lambda: setattr(made, "bytes", line.integer("the size", 0, LARGEST_BYTES)),
             "trigger": lambda: setattr(made, "trigger", line.integer("a trigger", 1)),
             "send_done_trigger": lambda: setattr(made, "send_done", line.integer("a trigger", 1)),
             "recv_done_trigger": lambda: setattr(made, "recv_done", line.integer("a trigger", 1)),
             "prio": lambda: setattr(made, "prio", line.integer("the priority")),
         }
         _options(line, readers, "a connection")
-        if made.bytes == 0:
-            line.fail("the connection has no `size`", 0)
+        if made.bytes == 0 and (made.send_done or made.recv_done):
+            line.fail("a connection without a size never ends, so it activates no trigger", 0)
         if made.start_ps is None and not made.trigger:
             line.fail("the connection has neither `start` nor `trigger`", 0)
         if made.start_ps is not None and made.trigger:
@@ -287,6 +289,38 @@ class _Parser:
             elif trigger.id not in fired:
                 trigger.line.fail(
                     f"nothing activates trigger {trigger.id}, so what it starts never starts", 0
+                )
+        self._check_starts()
+
+    def _check_starts(self) -> None:
+        """Make sure that all connections start once all that can have ended."""
+        waiting: dict[int, list[Connection]] = {}
+        for made in self.parsed.connections:
+            if made.trigger:
+                waiting.setdefault(made.trigger, []).append(made)
+        activated: Counter[int] = Counter()
+        ended = [c for c in self.parsed.connections if not c.trigger]
+        while ended:
+            made = ended.pop()
+            for number in (made.send_done, made.recv_done):
+                trigger = self.parsed.triggers.get(number)
+                if trigger is None:
+                    continue
+                activated[number] += 1
+                left = waiting.get(number, [])
+                if trigger.fires is Fires.MULTISHOT:
+                    ended += left[:1]
+                    waiting[number] = left[1:]
+                elif trigger.fires is Fires.ONESHOT or activated[number] >= trigger.count:
+                    ended += waiting.pop(number, [])
+        for number, left in waiting.items():
+            if left:
+                trigger = self.parsed.triggers[number]
+                needs = f" of {trigger.count}" if trigger.fires is Fires.BARRIER else ""
+                left[0].line.fail(
+                    f"this connection never starts: trigger {number} ({trigger.fires}) is "
+                    f"activated {activated[number]}{needs} times",
+                    0,
                 )
 
 

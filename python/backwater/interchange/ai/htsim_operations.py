@@ -9,7 +9,10 @@ from backwater.interchange.source import Findings
 from backwater.workloads import Workload
 
 MAX_FLOW_BYTES = 2**32 - 1
-"""Largest flow of a list of flows."""
+"""Largest flow of a list of flows, and what a connection has that sends until the end."""
+
+LATEST_END_PS = 20 * 10**9
+"""20 ms: until then no connection has sent all of these at 1.6 Tbps."""
 
 _TRIGGERS = {
     Fires.ONESHOT: "one-shot",
@@ -24,6 +27,24 @@ def is_flow_list(matrix: Matrix) -> bool:
         not (c.trigger or c.send_done or c.recv_done or c.msg) and c.bytes <= MAX_FLOW_BYTES
         for c in matrix.connections
     )
+
+
+def find_end(matrix: Matrix, end_ps: int | None, findings: Findings) -> None:
+    """Make sure that the run has an end where connections have none, and give these their bytes."""
+    endless = [c for c in matrix.connections if c.bytes == 0]
+    if not endless:
+        return
+    if end_ps is None:
+        endless[0].line.fail(
+            "a connection without a size sends until the end of the run, as in htsim",
+            0,
+            "say when that is, such as --end 1ms (which is htsim's where it has no -end)",
+        )
+        return
+    if end_ps > LATEST_END_PS:
+        findings.fail("--end: connections without a size can last 20 ms at most")
+    for connection in endless:
+        connection.bytes = MAX_FLOW_BYTES
 
 
 def warn_of_priorities(matrix: Matrix, findings: Findings) -> None:

@@ -25,10 +25,11 @@ from backwater.interchange.ai import (
     simai,
     simai_operations,
 )
+from backwater.interchange.ai.limits import LONGEST_PS
 from backwater.interchange.ai.networks import Network
 from backwater.interchange.importing import IMPORTED, refuse_foreign, scenario_name
-from backwater.interchange.source import Findings, read_text
-from backwater.interchange.toml_words import names, one_line, quoted
+from backwater.interchange.source import Findings, read_text, time_ps
+from backwater.interchange.toml_words import names, one_line, quoted, time
 from backwater.workloads import Workload
 
 DEFAULT_BYTES = 1 << 20
@@ -55,6 +56,8 @@ class Imported:
     flows: str | None = None
     """A list of flows, CSV, where that says all."""
     notes: list[str] = field(default_factory=list)
+    end_ps: int | None = None
+    """When the run ends, where that is said."""
 
     @property
     def warnings(self) -> list[dict[str, Any]]:
@@ -73,6 +76,8 @@ class Imported:
             ],
             self.network.lines,
         ]
+        if switch := self.network.switch():
+            parts.append(switch)
         if self.network.failures:
             parts.append(["[[topology.failures]]", f"links = {names(self.network.failures)}"])
         if self.operations is not None:
@@ -80,6 +85,8 @@ class Imported:
         else:
             traffic = ["[[traffic]]", 'name = "flows"', 'pattern = "list"']
             parts.append([*traffic, f"file = {quoted(file)}"])
+        if self.end_ps is not None:
+            parts.append(["[run]", f"until = {quoted(time(self.end_ps))}"])
         return "\n".join("\n".join(lines) + "\n" for lines in parts)
 
 
@@ -130,19 +137,30 @@ def import_goal(path: Path, wishes: Wishes, host: str = "loggopsim") -> Imported
     return Imported(path, "goal", network, findings, operations)
 
 
-def import_htsim(path: Path, wishes: Wishes) -> Imported:
-    """Import a connection matrix."""
+def import_htsim(path: Path, wishes: Wishes, end: str | None = None) -> Imported:
+    """Import a connection matrix; ``end`` is when the run ends, such as ``1ms``."""
     findings = Findings()
     matrix = htsim.read(path, findings)
+    end_ps = None if end is None else _end(end, findings)
+    htsim_operations.find_end(matrix, end_ps, findings)
     network = _network(wishes, _given(wishes, findings), matrix.nodes, findings)
     networks.fail_links(network, matrix.failures, findings)
     htsim_operations.warn_of_priorities(matrix, findings)
-    imported = Imported(path, "htsim", network, findings)
+    imported = Imported(path, "htsim", network, findings, end_ps=end_ps)
     if htsim_operations.is_flow_list(matrix):
         imported.flows = htsim_operations.flow_list(matrix)
     else:
         imported.operations = htsim_operations.convert(matrix, findings)
     return imported
+
+
+def _end(word: str, findings: Findings) -> int:
+    """Read the time at which a run ends."""
+    value = None if word.isdigit() else time_ps(word)
+    if value is None or not 0 < value <= LONGEST_PS:
+        findings.fail(f"--end {word}: expected a time such as 1ms")
+        raise AssertionError  # `fail` has raised
+    return int(value)
 
 
 def import_msccl(
@@ -253,8 +271,9 @@ def write(imported: Imported, out: Path, force: bool = False) -> list[str]:
             problems = simulate.check(scenario)
             wrong = [p for p in problems if p["severity"] == "error"]
             if wrong:
-                told = "\n\n".join(p["text"] for p in wrong)
-                raise ScenarioError(told.replace(f"{folder}/", ""), wrong)
+                read = " and ".join(filter(None, [str(imported.source), imported.network.source]))
+                told = [f"{read}: no scenario can be made of this:", *(p["text"] for p in wrong)]
+                raise ScenarioError("\n\n".join(told).replace(f"{folder}/", ""), wrong)
             file.replace(beside)
             scenario.replace(out)
     except OSError as error:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from dataclasses import dataclass, field
-from itertools import product
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from itertools import chain, product
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,13 @@ from backwater.interchange.toml_words import names, number, quoted, rate, time
 
 DEFAULT_RATE_BPS = 400 * 10**9
 DEFAULT_DELAY_PS = 10**6
+
+DEFAULT_BUFFER_BYTES = 12 * 10**6
+"""What a switch of a scenario has where nothing says it."""
+
+_LARGEST_BUFFER_BYTES = 4 * 10**9
+_FRAMES_BYTES = 4 * 9216
+"""What may still come after a pause beside the round trip of the link: four large frames."""
 
 _HTSIM_KEYS = {"nodes", "tiers", "podsize", "tier"}
 
@@ -37,6 +45,29 @@ class Network:
     """What the user should know of it."""
     failures: list[str] = field(default_factory=list)
     """Links that are down."""
+    widest_bytes: int = 0
+    """Buffer that the widest switch needs; see `port_bytes`."""
+    source: str = ""
+    """The file that says it, if one does."""
+
+    def switch(self) -> list[str]:
+        """Write the table of the switches, where the buffer of a scenario's default is too small.
+
+        Without it wide switches would refuse schemes that set headroom apart for each port.
+        """
+        if self.widest_bytes <= DEFAULT_BUFFER_BYTES:
+            return []
+        million = -(-min(self.widest_bytes, _LARGEST_BUFFER_BYTES) // 10**6)
+        return [
+            "# Twice the headroom of all ports of the widest switch.",
+            "[switch]",
+            f"buffer = {quoted(f'{million}MB')}",
+        ]
+
+
+def port_bytes(rate_bps: int, delay_ps: int) -> int:
+    """Return the buffer that a port of a switch needs: twice what comes in after a pause."""
+    return 2 * (2 * rate_bps * delay_ps // (8 * 10**12) + _FRAMES_BYTES)
 
 
 def table(values: dict[str, Any], name: str) -> list[str]:
@@ -68,7 +99,8 @@ def non_blocking(hosts: int) -> Network:
         f"{rate(DEFAULT_RATE_BPS)} and {time(DEFAULT_DELAY_PS)} are taken; give it by --topology, "
         "or by --set topology.link.rate=100Gbps and the like"
     )
-    return Network(hosts, table(values, "topology"), note=note)
+    wide = hosts * port_bytes(DEFAULT_RATE_BPS, DEFAULT_DELAY_PS)
+    return Network(hosts, table(values, "topology"), note=note, widest_bytes=wide)
 
 
 def of_sets(sets: list[str], hosts: int, findings: Findings) -> Network:
@@ -100,7 +132,9 @@ def of_sets(sets: list[str], hosts: int, findings: Findings) -> Network:
         merged = base | given if isinstance(given, dict) else given
         values = default | values | {"link": merged}
     # The scenario's own check says whether the hosts suffice.
-    return Network(hosts, table(values, "topology"))
+    star = values["kind"] == quoted("star")
+    wide = hosts * port_bytes(DEFAULT_RATE_BPS, DEFAULT_DELAY_PS) if star else 0
+    return Network(hosts, table(values, "topology"), widest_bytes=wide)
 
 
 def _toml_value(word: str) -> str:
@@ -121,7 +155,7 @@ def of_file(path: Path, findings: Findings) -> Network:
     )
     if first.lower() in _HTSIM_KEYS:
         tree = htsim_topology.parse(str(path), text.splitlines(), findings)
-        return of_fat_tree(tree, findings)
+        return replace(of_fat_tree(tree, findings), source=str(path))
     if not first.isdigit():
         findings.fail(
             f"{path} is no topology that can be read: it begins with {shown(first)}",
@@ -129,8 +163,16 @@ def of_file(path: Path, findings: Findings) -> Network:
             "expected a .topo file of htsim, or a topology of SimAI or HPCC's simulator",
         )
     topology = ns3_topology.parse(Words(str(path), text, findings))
+    switches = set(topology.switches)
+    for edge in topology.links:
+        if edge.a not in switches and edge.b not in switches:
+            findings.error(
+                f"{path}: hosts {edge.a} and {edge.b} are linked to each other",
+                "the second line names all switches; only these forward packets here",
+                "links between two hosts",
+            )
     findings.stop_if_wrong()
-    return of_links(topology)
+    return replace(of_links(topology), source=str(path))
 
 
 # --- htsim ---------------------------------------------------------------------------------------
@@ -146,6 +188,7 @@ def of_fat_tree(tree: FatTree, findings: Findings) -> Network:
     half = [tier.switch_ns * 500 for tier in levels]
     below = [0, *half]
     links = []
+    below_bytes, widest = 0, 0
     for level, tier in enumerate(levels):
         if tier.bundle > 1:
             tier.line.warning(
@@ -155,6 +198,12 @@ def of_fat_tree(tree: FatTree, findings: Findings) -> Network:
             )
         delay = tier.link_ns * 1000 + half[level] + below[level]
         links.append(link(tier.rate_bps * tier.bundle, delay))
+        each = port_bytes(tier.rate_bps * tier.bundle, delay)
+        down = tier.down // tier.bundle * each
+        if level:
+            widest = max(widest, below_bytes + levels[level - 1].up // tier.bundle * each)
+        below_bytes = down
+    widest = max(widest, below_bytes)
     findings.warning(
         f"{tree.name}: Queue_Up and Queue_Down are not imported: ports share the buffer of their "
         "switch here (switch.buffer)"
@@ -180,7 +229,7 @@ def of_fat_tree(tree: FatTree, findings: Findings) -> Network:
             "link": links[0],
             "uplink": links[1],
         }
-    return Network(tree.nodes, table(values, "topology"), fat_tree=tree)
+    return Network(tree.nodes, table(values, "topology"), fat_tree=tree, widest_bytes=widest)
 
 
 def fail_links(network: Network, failures: list[Failure], findings: Findings) -> None:
@@ -243,7 +292,18 @@ def of_links(topology: ns3_topology.Topology) -> Network:
     for edge in topology.links:
         lost = f", loss = {number(edge.loss)}" if edge.loss > 0 else ""
         lines.append(_edge(str(edge.a), str(edge.b), edge.rate_bps, edge.delay_ps, lost))
-    return Network(len(hosts), [*lines, "]"], topology.gpus_per_server)
+    wide = _widest((str(e.a), str(e.b), e.rate_bps, e.delay_ps) for e in topology.links)
+    return Network(len(hosts), [*lines, "]"], topology.gpus_per_server, widest_bytes=wide)
+
+
+def _widest(links: Iterable[tuple[str, str, int, int]]) -> int:
+    """Return the buffer that the widest of the nodes of some links needs."""
+    needs: Counter[str] = Counter()
+    for a, b, rate_bps, delay_ps in links:
+        each = port_bytes(rate_bps, delay_ps)
+        needs[a] += each
+        needs[b] += each
+    return max(needs.values(), default=0)
 
 
 def _edge(a: str, b: str, rate_bps: int, delay_ps: int, more: str = "") -> str:
@@ -268,7 +328,8 @@ def of_dimensions(dimensions: list[Dimension]) -> Network:
             "hosts": str(ranks),
             "link": link(only.rate_bps, only.latency_ps),
         }
-        return Network(ranks, table(values, "topology"))
+        wide = ranks * port_bytes(only.rate_bps, only.latency_ps)
+        return Network(ranks, table(values, "topology"), widest_bytes=wide)
     edges: list[tuple[str, str, Dimension]] = []
     shared: list[str] = []
     stride = 1
@@ -298,7 +359,9 @@ def of_dimensions(dimensions: list[Dimension]) -> Network:
         *(_edge(a, b, d.rate_bps, d.latency_ps) for a, b, d in edges),
         "]",
     ]
-    return Network(ranks, lines)
+    own = ((f"h{rank}", f"n{rank}", quick, 0) for rank in range(ranks))
+    between = ((a, b, d.rate_bps, d.latency_ps) for a, b, d in edges)
+    return Network(ranks, lines, widest_bytes=_widest(chain(own, between)))
 
 
 def _pairs(block: str, group: list[int]) -> list[tuple[int, int]]:

@@ -124,7 +124,11 @@ def parse(name: str, texts: list[str], findings: Findings) -> Workload:
     lines[1].end()
     body = lines[2:]
     if len(body) < count:
-        lines[1].fail(f"the header announces {count} layers, but {len(body)} follow", 0)
+        lines[1].fail(
+            f"the header announces {count} layers, but {len(body)} follow",
+            0,
+            "the file may be cut off; if it is whole, correct the number",
+        )
     if len(body) > count:
         body[count].warning(
             f"the header announces {count} layers: SimAI ignores silently what comes after them, "

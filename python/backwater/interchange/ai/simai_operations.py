@@ -75,7 +75,7 @@ def convert(name: str, workload: Workload, settings: Settings, findings: Finding
             f"{name}: {len(program.steps)} operations of each of {settings.ranks} ranks are more "
             f"than {MAX_OPERATIONS} together",
             None,
-            "import fewer ranks with --ranks, or fewer layers",
+            _smaller(groups, MAX_OPERATIONS // len(program.steps)),
         )
     _warn_of_the_rest(workload, findings)
     operations = Operations(
@@ -111,6 +111,14 @@ def convert(name: str, workload: Workload, settings: Settings, findings: Finding
                 name=step.name,
             )
     return operations
+
+
+def _smaller(groups: _Groups, most: int) -> str:
+    """Say which part of a workload is small enough, with ``most`` ranks at most."""
+    unit = groups.tp * groups.ep
+    if most < unit:
+        return "import fewer layers, or fewer passes"
+    return f"import fewer ranks, such as --ranks {most // unit * unit}, or fewer layers"
 
 
 def _warn_of_the_rest(workload: Workload, findings: Findings) -> None:
