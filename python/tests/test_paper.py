@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -11,6 +12,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from backwater.paper import files, reproduce
+from backwater.paper.figure import Size
 
 Command = Callable[..., CompletedProcess[str]]
 
@@ -209,6 +211,28 @@ def test_quick_is_smaller_and_says_so(command: Command, figure: Path, tmp_path: 
     assert (tmp_path / "s/runs").is_dir()
 
 
+def test_full_runs_what_the_file_says_and_every_seed_that_is_asked_for(
+    command: Command, figure: Path, tmp_path: Path
+) -> None:
+    copied = shutil.copytree(figure.parent, tmp_path / "mine")
+    figure = copied / figure.name
+    text = figure.read_text(encoding="utf-8")
+    quick = 'quick = { set = ["traffic.background.window=[\\"0us\\", \\"20us\\"]"] }\n'
+    assert quick in text
+    full = quick.replace("quick", "full").replace(" }", ', size = "20 µs of arrivals" }')
+    figure.write_text(text.replace(quick, quick + full), encoding="utf-8")
+    store = tmp_path / "s"
+    done = command("paper", figure, "--full", "--json", "-o", tmp_path, "--store", store)
+    assert done.returncode == 0, done.stderr
+    (about,) = json.loads(done.stdout)
+    assert (about["full"], about["runs"], about["seeds"]) == (True, 20, 5)
+    assert about["command"] == "backwater paper mine/fig1 --full"
+    assert about["size"] == "20 µs of arrivals"
+    both = command("paper", figure, "--full", "--quick", "-o", tmp_path)
+    assert both.returncode == 2
+    assert "--quick and --full say two sizes" in both.stderr
+
+
 def test_a_figure_that_cannot_run_does_not_stop_the_others(
     command: Command, figure: Path, reproduced: tuple[CompletedProcess[str], Path]
 ) -> None:
@@ -273,8 +297,8 @@ def test_each_figure_is_whole(name: str) -> None:
     figure = files.load(name)
     assert figure.claims
     assert figure.about
-    for quick in (False, True):
-        for task in reproduce.tasks(figure, quick).values():
+    for size in Size:
+        for task in reproduce.tasks(figure, size).values():
             assert task.resolved
 
 

@@ -10,7 +10,7 @@ import pytest
 from backwater import paper
 from backwater.paper import files, lint
 from backwater.paper.checked_table import FigureError
-from backwater.paper.figure import Pick
+from backwater.paper.figure import Pick, Size
 from backwater.paper.quantities import Dimension, Quantity, parse, text
 
 FIGURE = """\
@@ -66,14 +66,15 @@ def test_a_figure_runs_all_combinations_of_its_axes(figure: Path) -> None:
         "dcqcn, 30 %",
         "dcqcn, 50 %",
     ]
-    last = list(group.cases(quick=True))[-1]
+    last = list(group.cases(Size.QUICK))[-1]
     assert last.scheme == "dcqcn"
     assert last.overrides == (
         "switch.buffer=10MB",
         "traffic.0.load.fraction=0.5",
         "run.until=1ms",
     )
-    assert (group.seeds, group.quick_seeds) == ((1, 2, 3), (1,))
+    assert (group.seeds, group.quick.seeds) == ((1, 2, 3), (1,))
+    assert group.full.seeds == (1, 2, 3, 4, 5), "as many as its claims ask for"
 
 
 def test_what_a_claim_leaves_open_is_as_on_its_other_side(figure: Path) -> None:

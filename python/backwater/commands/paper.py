@@ -12,7 +12,7 @@ from backwater.errors import Interrupted, RunError, ScenarioError
 
 if TYPE_CHECKING:
     from backwater.campaign import Failure, Outcome, Task
-    from backwater.paper.figure import Figure
+    from backwater.paper.figure import Figure, Size
     from backwater.paper.reproduce import Place, Reproduced
 
 
@@ -31,6 +31,9 @@ def paper(
     ],
     quick: Annotated[
         bool, Option("--quick", help="Run a reduced size, to see that it works.")
+    ] = False,
+    full: Annotated[
+        bool, Option("--full", help="Run all that claims ask for: every seed, and longer.")
     ] = False,
     seeds: Annotated[
         int | None,
@@ -66,8 +69,16 @@ def paper(
         _list(as_json)
         return
     figures = [files.load(name) for name in files.wanted(names)]
-    work = _Work(figures, quick, seeds, out, as_json)
+    work = _Work(figures, _size(quick, full), seeds, out, as_json)
     raise Exit(work.run(store or out / "runs", jobs, retry_failed, threads))
+
+
+def _size(quick: bool, full: bool) -> Size:
+    from backwater.paper.figure import Size
+
+    if quick and full:
+        raise ScenarioError("--quick and --full say two sizes; give one of them")
+    return Size.QUICK if quick else Size.FULL if full else Size.USUAL
 
 
 def _list(as_json: bool) -> None:
@@ -91,9 +102,9 @@ class _Work:
     """Some figures that are to be reproduced."""
 
     def __init__(
-        self, figures: list[Figure], quick: bool, seeds: int | None, out: Path, as_json: bool
+        self, figures: list[Figure], size: Size, seeds: int | None, out: Path, as_json: bool
     ) -> None:
-        self.figures, self.quick, self.seeds = figures, quick, seeds
+        self.figures, self.size, self.seeds = figures, size, seeds
         self.out, self.as_json = out, as_json
         self.tasks: dict[str, dict[Place, Task]] = {}
         self.done: list[Reproduced] = []
@@ -134,7 +145,7 @@ class _Work:
         from backwater.paper.reproduce import tasks
 
         for figure in self.figures:
-            found = tasks(figure, self.quick, self.seeds)
+            found = tasks(figure, self.size, self.seeds)
             try:
                 for task in found.values():
                     _ = task.key
@@ -163,10 +174,12 @@ class _Work:
                 said = "; ".join(v["message"] for v in run.summary["violations"]) or "stalled"
                 say(f"error: {figure.name}: {tasks[place].command}: {said}")
                 self.code = self.code or FAILED
-        command = f"backwater paper {figure.name}{' --quick' if self.quick else ''}"
+        command = f"backwater paper {figure.name}"
+        if self.size != "usual":
+            command += f" --{self.size}"
         if self.seeds:
             command += f" --seeds {self.seeds}"
-        results = reproduce.Results(figure, runs, self.quick, self.seeds)
+        results = reproduce.Results(figure, runs, self.size, self.seeds)
         try:
             done = reproduce.finish(results, self.out, command)
         except RunError as error:

@@ -25,6 +25,7 @@ from backwater.paper.figure import (
     Panel,
     Pick,
     Selection,
+    Size,
     Statistic,
 )
 from backwater.paper.measures import evaluate, quantile
@@ -83,7 +84,7 @@ def draw(results: Results) -> Picture:
     picture = Picture(figsize=(_WIDTH * columns, _HEIGHT * rows + 0.5))
     picture.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
     title = f"{figure.title}  ({figure.place})"
-    if results.quick:
+    if results.size is Size.QUICK:
         title += "  — quick: reduced size, the numbers say little"
     picture.suptitle(title, color=INK, fontsize=11, x=0.01, ha="left")
     for i, panel in enumerate(figure.panels):

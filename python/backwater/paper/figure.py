@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import product
 from pathlib import Path
 
@@ -55,6 +56,29 @@ class Case:
         return ", ".join(label for _, label in self.tags)
 
 
+class Size(StrEnum):
+    """How much of a figure is run."""
+
+    USUAL = "usual"
+    """What its file says without more words."""
+
+    QUICK = "quick"
+    """Less, to see that it works."""
+
+    FULL = "full"
+    """All that its claims ask for, and as long as the paper's own runs where that is feasible."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What a size other than the usual one changes in a group."""
+
+    overrides: tuple[str, ...]
+    seeds: tuple[int | None, ...]
+    words: str = ""
+    """How much it is, where that is not what the figure says."""
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """Runs of one scenario: all combinations of the points of its axes."""
@@ -65,8 +89,8 @@ class Group:
     overrides: tuple[str, ...]
     seeds: tuple[int | None, ...]
     profile: str | None
-    quick_overrides: tuple[str, ...]
-    quick_seeds: tuple[int | None, ...]
+    quick: Scale
+    full: Scale
     seeds_asked: int = 5
     """How many seeds a claim needs to be judged; 1 where nothing is left to chance."""
 
@@ -74,8 +98,14 @@ class Group:
         """Find an axis by name."""
         return next((axis for axis in self.axes if axis.name == name), None)
 
-    def cases(self, quick: bool = False) -> Iterator[Case]:
+    def scale(self, size: Size) -> Scale:
+        """Return what is run at a size."""
+        usual = Scale((), self.seeds)
+        return {Size.USUAL: usual, Size.QUICK: self.quick, Size.FULL: self.full}[size]
+
+    def cases(self, size: Size = Size.USUAL) -> Iterator[Case]:
         """All combinations, the last axis fastest."""
+        changed = self.scale(size).overrides
         for points in product(*(axis.points for axis in self.axes)):
             schemes = [point.scheme for point in points if point.scheme is not None]
             yield Case(
@@ -83,7 +113,7 @@ class Group:
                 schemes[-1] if schemes else None,
                 self.overrides
                 + tuple(override for point in points for override in point.overrides)
-                + (self.quick_overrides if quick else ()),
+                + changed,
             )
 
 

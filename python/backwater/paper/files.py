@@ -32,6 +32,7 @@ from backwater.paper.figure import (
     Pick,
     Point,
     Published,
+    Scale,
     Selection,
     Source,
     Statistic,
@@ -173,8 +174,8 @@ def _group(table: Table, alone: bool) -> Group:
     scenario = table.file.path.parent / written
     if not scenario.is_file():
         raise table.fail("scenario", f"there is no file {scenario}")
-    quick = table.table("quick")
-    seeds = _seeds(table)
+    quick, full = table.table("quick"), table.table("full")
+    seeds, asked = _seeds(table), _seeds_asked(table)
     group = Group(
         name=table.text("name", "runs" if alone else None),
         scenario=scenario,
@@ -182,17 +183,30 @@ def _group(table: Table, alone: bool) -> Group:
         overrides=_overrides(table, "set"),
         seeds=seeds,
         profile=table.optional("profile"),
-        quick_overrides=_overrides(quick, "set"),
-        quick_seeds=_seeds(quick) if "seeds" in quick else seeds[:1],
-        seeds_asked=_seeds_asked(table),
+        quick=Scale(_overrides(quick, "set"), _seeds(quick) if "seeds" in quick else seeds[:1]),
+        full=Scale(
+            _overrides(full, "set"),
+            _seeds(full) if "seeds" in full else _up_to(seeds, asked),
+            full.text("size", ""),
+        ),
+        seeds_asked=asked,
     )
     names = [axis.name for axis in group.axes]
     for name in names:
         if names.count(name) > 1 or name in (GROUP, "name"):
             raise table.fail("axes", f"the name `{name}` of an axis is taken")
     quick.close()
+    full.close()
     table.close()
     return group
+
+
+def _up_to(seeds: tuple[int | None, ...], asked: int) -> tuple[int | None, ...]:
+    """Add the next numbers to seeds until there are as many as are asked."""
+    given = [seed for seed in seeds if seed is not None]
+    last = max(given, default=0)
+    more = range(last + 1, last + 1 + max(asked - len(given), 0))
+    return (*given, *more) if given or asked > 1 else seeds
 
 
 def _seeds_asked(table: Table) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from backwater.errors import RunError
 from backwater.files import write_whole
 from backwater.paper.claims import DIFFERS, HOLDS, INCONCLUSIVE, Values, Verdict, judge
-from backwater.paper.figure import Figure, Group, Pick, Selection
+from backwater.paper.figure import Figure, Group, Pick, Selection, Size
 from backwater.paper.measures import Data, Value
 from backwater.results import SUMMARY
 
@@ -37,10 +37,10 @@ class Results(Values):
         self,
         figure: Figure,
         runs: dict[Place, Run],
-        quick: bool = False,
+        size: Size = Size.USUAL,
         most_seeds: int | None = None,
     ) -> None:
-        self.figure, self.quick, self.most_seeds = figure, quick, most_seeds
+        self.figure, self.size, self.most_seeds = figure, size, most_seeds
         self.data = Data()
         self._runs = runs
 
@@ -55,7 +55,7 @@ class Results(Values):
 
     def seeds(self, group: Group) -> tuple[int | None, ...]:
         """Return the seeds of a group that were run."""
-        return _seeds(group, self.quick, self.most_seeds)
+        return _seeds(group, self.size, self.most_seeds)
 
     def value(self, pick: Pick) -> Value:
         """Value of a measure where each axis is at one point."""
@@ -67,14 +67,16 @@ class Results(Values):
         return list(self._runs.values())
 
 
-def tasks(figure: Figure, quick: bool = False, most_seeds: int | None = None) -> dict[Place, Task]:
+def tasks(
+    figure: Figure, size: Size = Size.USUAL, most_seeds: int | None = None
+) -> dict[Place, Task]:
     """Return the runs that a figure needs, with the first of its seeds only where told."""
     from backwater.campaign import Task
 
     found = {}
     for group in figure.groups:
-        for case in group.cases(quick):
-            for seed in _seeds(group, quick, most_seeds):
+        for case in group.cases(size):
+            for seed in _seeds(group, size, most_seeds):
                 found[group.name, case.tags, seed] = Task(
                     scenario=group.scenario,
                     scheme=case.scheme,
@@ -85,8 +87,8 @@ def tasks(figure: Figure, quick: bool = False, most_seeds: int | None = None) ->
     return found
 
 
-def _seeds(group: Group, quick: bool, most: int | None) -> tuple[int | None, ...]:
-    return (group.quick_seeds if quick else group.seeds)[:most]
+def _seeds(group: Group, size: Size, most: int | None) -> tuple[int | None, ...]:
+    return group.scale(size).seeds[:most]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +133,9 @@ def _about(results: Results, verdicts: Iterable[Verdict], command: str) -> dict[
         "title": figure.title,
         "place": figure.place,
         "about": figure.about,
-        "size": figure.size,
-        "quick": results.quick,
+        "size": _size_words(results),
+        "quick": results.size is Size.QUICK,
+        "full": results.size is Size.FULL,
         "command": command,
         "runs": len(runs),
         "seeds": max((len(results.seeds(group)) for group in figure.groups), default=0),
@@ -145,6 +148,12 @@ def _about(results: Results, verdicts: Iterable[Verdict], command: str) -> dict[
         "ended": datetime.fromtimestamp(max(ended), UTC).date().isoformat() if ended else None,
         "claims": [verdict.as_dict() for verdict in verdicts],
     }
+
+
+def _size_words(results: Results) -> str:
+    """Say how much was run: as the file says of the size, else as it says of the usual one."""
+    words = [group.scale(results.size).words for group in results.figure.groups]
+    return "; ".join(dict.fromkeys(filter(None, words))) or results.figure.size
 
 
 # --- The table of claims ---------------------------------------------------------------------
@@ -318,6 +327,8 @@ def size_text(entry: dict[str, Any]) -> str:
         text = f"{entry['size'].rstrip('.')}: {text}"
     if entry["quick"]:
         text = f"QUICK, reduced size. {text}"
+    if entry.get("full"):
+        text = f"Run with `--full`. {text}"
     if entry["unfinished"]:
         text += f" {entry['unfinished']} flows had not ended when their run did."
     if entry["violations"]:
