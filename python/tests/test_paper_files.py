@@ -74,7 +74,7 @@ def test_a_figure_runs_all_combinations_of_its_axes(figure: Path) -> None:
         "run.until=1ms",
     )
     assert (group.seeds, group.quick.seeds) == ((1, 2, 3), (1,))
-    assert group.full.seeds == (1, 2, 3, 4, 5), "as many as its claims ask for"
+    assert group.full.seeds == (1, 2, 3, 4, 5), "as many as its claims need"
 
 
 def test_what_a_claim_leaves_open_is_as_on_its_other_side(figure: Path) -> None:

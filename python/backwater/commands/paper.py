@@ -33,7 +33,7 @@ def paper(
         bool, Option("--quick", help="Run a reduced size, to see that it works.")
     ] = False,
     full: Annotated[
-        bool, Option("--full", help="Run all that claims ask for: every seed, and longer.")
+        bool, Option("--full", help="Run all that claims need: every seed, and longer.")
     ] = False,
     seeds: Annotated[
         int | None,

@@ -66,7 +66,7 @@ class Size(StrEnum):
     """Less, to see that it works."""
 
     FULL = "full"
-    """All that its claims ask for, and as long as the paper's own runs where that is feasible."""
+    """All that its claims need, and as long as the paper's own runs where that is feasible."""
 
 
 @dataclass(frozen=True, slots=True)
