@@ -180,6 +180,10 @@ impl Declaration for CbfcConfig {
         "CBFC"
     }
 
+    fn holds_by_sending(&self) -> bool {
+        true
+    }
+
     fn needs(&self) -> Needs {
         Needs::default()
     }

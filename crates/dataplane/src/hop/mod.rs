@@ -50,6 +50,10 @@ pub trait Declaration {
     fn numbers_data(&self) -> bool {
         false
     }
+    /// What a port sends can hold that port: it takes the last room, or uncovers a packet whose flow is held.
+    fn holds_by_sending(&self) -> bool {
+        self.needs().pauses_flows
+    }
     /// Its frames repeat pauses that hold already.
     fn repeats_pauses(&self) -> bool {
         false

@@ -186,6 +186,14 @@ const fn pauses_run_out(switch: &SwitchConfig) -> bool {
     }
 }
 
+/// Whether what holds a port of a network whose links do not fail can change without a frame that comes there.
+fn holds_itself(plan: &Plan) -> bool {
+    let hop = plan.switch.hop.declaration();
+    hop.is_some_and(|hop| hop.holds_by_sending())
+        || pauses_run_out(&plan.switch)
+        || plan.nic.host.processing.is_some()
+}
+
 /// How many bytes packets take on their links, by what they are.
 // LIV-06
 fn sizes(plan: &Plan) -> wire::Sizes {
@@ -280,6 +288,7 @@ fn partition<C: Calendar>(
         pauses_sent: Vec::new(),
         reading: None,
         listens: plan.record.follows_flows(),
+        sending_holds: link_states.is_some() || holds_itself(plan),
         heard: Vec::new(),
         reading_root: None,
         events: 0,

@@ -42,7 +42,10 @@ impl<C: Calendar> Partition<C> {
         let near = &mut self.core.links.near[link as usize];
         near.kicked = false;
         let (node, port, busy_ps) = (near.node, near.port, near.busy_ps);
-        if MORE && let Some(recording) = &mut self.recording {
+        if MORE
+            && self.core.watched
+            && let Some(recording) = &mut self.recording
+        {
             recording.queue_touched(link);
         }
         if busy_ps <= self.core.now {
@@ -96,7 +99,7 @@ impl<C: Calendar> Partition<C> {
             self.follow_pauses_sent();
         }
         if MORE && self.core.listens {
-            self.follow_holds(link, true);
+            self.follow_choice(link);
         }
         let Some(id) = sent else { return };
         self.put_on_link::<MORE>(link, id);
@@ -131,7 +134,7 @@ impl<C: Calendar> Partition<C> {
             return self.leave::<MORE>(link, arrival, id);
         }
         let lane = near.lane;
-        if !MORE {
+        if !MORE || !self.prefetching.on {
             self.arena.prefetch_if(near.to_host, id);
         }
         if C::IN_ORDER_OF_SCHEDULING {

@@ -67,7 +67,10 @@ impl<C: Calendar> Partition<C> {
                 }
                 self.serve_round::<MORE>();
             }
-            if MORE && let Some(recording) = &mut self.recording {
+            if MORE
+                && self.core.watched
+                && let Some(recording) = &mut self.recording
+            {
                 recording.instant_over(first.time, &self.switches);
             }
         }
@@ -132,7 +135,7 @@ impl<C: Calendar> Partition<C> {
         let came = match &self.recording {
             Some(recording) if MORE && self.core.listens => {
                 let link = base + u32::from(port);
-                Some(Came::of(&self.arena, id, link, recording))
+                Came::of(&self.arena, id, link, recording)
             }
             _ => None,
         };
@@ -167,10 +170,8 @@ impl<C: Calendar> Partition<C> {
                 if MORE && let (Some(received), Some(recording)) = (received, &mut self.recording) {
                     recording.after_receive(now, received, nic);
                 }
-                if let Some(came) = came
-                    && came.is_frame
-                {
-                    self.follow_holds(came.link, false);
+                if let Some(Came::Frame { link }) = came {
+                    self.follow_holds(link, false);
                 }
                 self.note_flows();
             }

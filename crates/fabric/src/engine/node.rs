@@ -86,6 +86,8 @@ pub(super) struct Core<C> {
     /// Flows and packets are followed: what nodes have said in this event, and the port to which the frame goes
     /// back that is being read.
     pub listens: bool,
+    /// What holds a port can change by what it sends, or by time: not only by frames that come there.
+    pub sending_holds: bool,
     pub heard: Vec<Heard>,
     pub reading_root: Option<u32>,
     pub events: u64,

@@ -53,7 +53,9 @@ impl<C: Calendar> Partition<C> {
         let mut at = from;
         while let Some(&link) = self.core.links.kicks.get(at) {
             at += 1;
-            if let Some(recording) = &mut self.recording {
+            if self.core.watched
+                && let Some(recording) = &mut self.recording
+            {
                 recording.queue_touched(link);
             }
             let l = &mut self.core.links.near[link as usize];
@@ -70,7 +72,7 @@ impl<C: Calendar> Partition<C> {
                 None => self.nics[node as usize].transmit(now, port, &mut self.arena, sink),
             };
             if self.core.listens {
-                self.follow_holds(link, true);
+                self.follow_choice(link);
             }
             self.serve_in_order(before);
             if let Some(id) = sent {

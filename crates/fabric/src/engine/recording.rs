@@ -13,32 +13,26 @@ use crate::record::Violation;
 /// Accounts that do not add up are named up to this number.
 const MOST_VIOLATIONS: usize = 20;
 
-/// A frame that has come to a switch. Its record may be another's by now.
+/// A frame that has come to a node, and may change an account.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Came {
-    pub id: PacketId,
-    pub flow: u32,
-    pub psn: u32,
-    /// It is a frame between neighbours.
-    pub is_frame: bool,
-    /// A measure wants to know more of it.
-    pub is_followed: bool,
-    /// The link back.
-    pub link: u32,
+pub(super) enum Came {
+    /// A frame between neighbours; the link back.
+    Frame { link: u32 },
+    /// A data packet that a measure wants to know more of. Its record may be another's by now.
+    Followed { id: PacketId, flow: u32, psn: u32 },
 }
 
 impl Came {
-    /// A frame that came by the other direction of a link.
-    pub fn of(arena: &Arena, id: PacketId, link: u32, recording: &Recording) -> Self {
+    /// A frame that came by the other direction of a link; `None`: no account knows it.
+    #[inline]
+    pub fn of(arena: &Arena, id: PacketId, link: u32, recording: &Recording) -> Option<Self> {
         let packet = arena.hot(id);
-        Self {
-            id,
-            flow: packet.flow,
-            psn: packet.psn,
-            is_frame: packet.is_frame(),
-            is_followed: packet.kind() == Kind::Data && recording.follows(id),
-            link,
+        if packet.is_frame() {
+            return Some(Self::Frame { link });
         }
+        let (flow, psn) = (packet.flow, packet.psn);
+        let is_followed = packet.kind() == Kind::Data && recording.follows(id);
+        is_followed.then_some(Self::Followed { id, flow, psn })
     }
 }
 
@@ -109,18 +103,26 @@ impl<C> Partition<C> {
     #[inline(never)]
     pub(super) fn follow_to_switch(&mut self, node: u32, came: Came) {
         let now = self.core.now;
-        if came.is_followed {
-            let Came { id, flow, psn, .. } = came;
-            let is = |heard: &Heard| matches!(heard, Heard::Dropped { flow: f, psn: p } if (*f, *p) == (flow, psn));
-            let still_data = self.arena.hot(id).kind() == Kind::Data;
-            let gone = !still_data || self.core.heard.iter().any(is);
-            self.with_view(|recording, view| match gone {
-                true => recording.packet_gone(id),
-                false => recording.came_to_switch(now, node, id, view),
-            });
+        match came {
+            Came::Frame { link } => self.follow_holds(link, false),
+            Came::Followed { id, flow, psn } => {
+                let is = |heard: &Heard| matches!(heard, Heard::Dropped { flow: f, psn: p } if (*f, *p) == (flow, psn));
+                let still_data = self.arena.hot(id).kind() == Kind::Data;
+                let gone = !still_data || self.core.heard.iter().any(is);
+                self.with_view(|recording, view| match gone {
+                    true => recording.packet_gone(id),
+                    false => recording.came_to_switch(now, node, id, view),
+                });
+            }
         }
-        if came.is_frame {
-            self.follow_holds(came.link, false);
+    }
+
+    /// A port has chosen what to send, and its node may have said something.
+    // BLM-12, BLM-22
+    #[inline]
+    pub(super) fn follow_choice(&mut self, link: u32) {
+        if self.core.sending_holds {
+            self.follow_holds(link, true);
         } else if !self.core.heard.is_empty() {
             self.tell_measures();
         }
@@ -128,7 +130,7 @@ impl<C> Partition<C> {
 
     /// What holds the port that sends on a link may have changed: by what it sent, or by a frame that came.
     // BLM-12, BLM-22
-    #[inline]
+    #[inline(never)]
     pub(super) fn follow_holds(&mut self, link: u32, sent: bool) {
         let now = self.core.now;
         if !self.core.heard.is_empty() {

@@ -333,7 +333,7 @@ impl Measure for Blame {
         );
         Self {
             accounts: Accounts::new(setup.graph.endpoints() as usize),
-            journeys: Journeys::new(!setup.links_fail),
+            journeys: Journeys::new(ports, !setup.links_fail),
             arrivals: Arrivals::new(setup.nic.host.processing.map(|host| host.delay_ps)),
             ports: vec![Port::default(); ports],
             held: vec![(0, 0); setup.graph.endpoints() as usize],
@@ -417,17 +417,19 @@ impl Measure for Blame {
     }
 
     fn sends(&mut self, s: &Sending<'_>) {
-        let kind = s.packet.kind();
-        if kind == Kind::Data {
-            if s.from_host {
+        let is_data = s.packet.kind() == Kind::Data;
+        if s.from_host {
+            if is_data {
                 self.leaves_host(s);
-            } else {
-                self.journeys.leaves(s, &mut self.ports);
             }
+            return;
+        }
+        if is_data {
+            self.journeys.leaves(s, &mut self.ports);
         }
         let port = &mut self.ports[s.link as usize];
         port.sends(s.now, s.packet, s.takes_ps);
-        if kind == Kind::Data && !port.waiting.is_empty() {
+        if is_data && port.not_alone > 0 {
             self.journeys.own_sent(s.link, s.packet.flow, s.takes_ps);
         }
     }
@@ -458,15 +460,19 @@ impl Measure for Blame {
     }
 
     fn came_to_host(&mut self, now: Time, id: PacketId) {
-        if let Some(journey) = self.journeys.end(id, &mut self.ports) {
-            self.arrivals.add(now, journey);
+        let journeys = &mut self.journeys;
+        if let Some(at) = journeys.arrives(id, &mut self.ports) {
+            let flow = journeys.get_mut(at).flow;
+            self.arrivals.add(now, flow, at, journeys);
         }
     }
 
     // BLM-04
     fn hand_over(&mut self, id: PacketId) -> Option<Journey> {
-        let journey = self.journeys.end(id, &mut self.ports);
-        journey.map(std::mem::take)
+        let journeys = &mut self.journeys;
+        let at = journeys.arrives(id, &mut self.ports)?;
+        journeys.release(at);
+        Some(std::mem::take(journeys.get_mut(at)))
     }
 
     fn take_over(&mut self, id: PacketId, journey: Option<Journey>) {
@@ -486,8 +492,8 @@ impl Measure for Blame {
     // BLM-22
     fn look_again(&mut self, now: Time, link: u32, view: &View<'_>) {
         let mut last = None;
-        for nth in 0..self.ports[link as usize].waiting.len() {
-            let journey = self.ports[link as usize].waiting[nth];
+        for nth in 0..self.journeys.waiting(link).len() {
+            let journey = self.journeys.waiting(link)[nth];
             let Some((id, queue)) = self.journeys.queued(journey) else {
                 continue;
             };
@@ -527,7 +533,7 @@ impl Measure for Blame {
 
     // BLM-01, BLM-02
     fn flow_delivered(&mut self, now: Time, flow: u32, graph: &Graph) -> Option<String> {
-        let Some((start_ps, spent)) = self.arrivals.complete(now, flow) else {
+        let Some(journey) = self.arrivals.complete(now, flow, &mut self.journeys) else {
             return Some(format!(
                 "flow {flow}: the packet that completed it was not followed"
             ));
@@ -535,11 +541,11 @@ impl Measure for Blame {
         let row = BlameRecord {
             received_ps: now,
             flow,
-            fct_ps: now - start_ps,
-            parts: spent.parts(),
+            fct_ps: now - journey.start_ps,
+            parts: journey.spent.parts(),
         };
         if let Some(all) = &mut self.hops {
-            all.extend(hops(&row, &spent.waits, graph));
+            all.extend(hops(&row, &journey.spent.waits, graph));
         }
         self.rows.push(row);
         let (fct_ps, sum_ps) = (row.fct_ps, row.parts.iter().sum::<Time>());

@@ -72,7 +72,7 @@ pub(super) struct Departure<'a> {
     pub link: u32,
     pub packet: &'a Packet,
     pub cold: &'a Cold,
-    /// Time since the packet came, whole, to the switch, ps; known where [`Measure::TIMES_WAITING`] is set.
+    /// Time since the packet came, whole, to the switch, ps.
     pub waited_ps: Time,
 }
 
@@ -125,15 +125,15 @@ pub(super) trait Measure: Sized {
     /// At time 0 of a partition.
     fn new(spec: &Self::Spec, setup: &Setup<'_>) -> Self;
 
-    /// A port of a switch begins to send a packet.
+    /// A port of a switch begins to send a packet. Called where some measure [times](Self::TIMES_WAITING) that.
     fn packet_leaves(&mut self, _departure: &Departure<'_>) {}
     /// An ACK came to its NIC `rtt_ps` after the transmission of its packet began.
     fn ack_arrived(&mut self, _now: Time, _rtt_ps: Time) {}
     /// A receiver got payload of a flow in order, at least one byte.
     fn data_delivered(&mut self, _now: Time, _flow: u32, _bytes: u64) {}
-    /// The queue of this port may have changed.
+    /// The queue of this port may have changed. Called where some measure [watches](Self::WATCHES_QUEUES) that.
     fn queue_touched(&mut self, _link: u32) {}
-    /// Nothing more happens at this instant.
+    /// Nothing more happens at this instant. Called where some measure [watches](Self::WATCHES_QUEUES) queues.
     fn instant_over(&mut self, _now: Time, _switches: &[Switch]) {}
     /// A switch has queued a pause or resume; the frame has not left yet. Returns what it shall carry.
     fn pfc_sent(&mut self, _now: Time, _sent: &PauseSent, _view: &View<'_>) -> Option<Cold> {
@@ -481,15 +481,16 @@ impl Recording {
     }
 
     /// A port begins to send a frame.
+    #[inline]
     pub fn sends(&mut self, sending: &Sending<'_>) {
         self.measures.sends(sending);
-        if !sending.from_host {
+        if self.arrived_ps.is_some() && !sending.from_host {
             self.packet_leaves(sending);
         }
     }
 
     /// A port of a switch begins to send a packet.
-    #[inline]
+    #[inline(never)]
     fn packet_leaves(&mut self, sending: &Sending<'_>) {
         // A frame that the switch made itself never came to it.
         let arrived_ps = self

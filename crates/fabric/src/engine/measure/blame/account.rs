@@ -16,8 +16,6 @@ pub(super) struct Account {
     /// Class of its packets.
     pub class: u8,
     pub start_ps: Time,
-    /// Place in the list of its port.
-    nth: u32,
     since_ps: Time,
     wait: Wait,
     /// The port that the pause goes back to for which it waits.
@@ -33,6 +31,9 @@ pub(super) struct Account {
 pub(super) struct Accounts {
     all: Vec<Account>,
     free: Vec<u32>,
+    /// Of each its port and its place in the list of that. Apart from the rest: what is around an account that ends
+    /// is seldom in the caches.
+    places: Vec<(u32, u32)>,
     /// By flow.
     of: MixedMap<u32, u32>,
     /// Per port of a host.
@@ -44,6 +45,7 @@ impl Accounts {
         Self {
             all: Vec::new(),
             free: Vec::new(),
+            places: Vec::new(),
             of: MixedMap::default(),
             at_port: vec![Vec::new(); ports],
         }
@@ -63,18 +65,21 @@ impl Accounts {
             last_link,
             class,
             start_ps: flow.start_ps,
-            nth: here.len() as u32,
             since_ps: now,
             wait: Wait::Turn,
             root: NO_ROOT,
             held: None,
             spent,
         };
+        let place = (link, here.len() as u32);
         here.push(at);
         self.of.insert(flow.id, at);
-        match self.all.get_mut(at as usize) {
-            Some(place) => *place = account,
-            None => self.all.push(account),
+        if let Some(before) = self.all.get_mut(at as usize) {
+            *before = account;
+            self.places[at as usize] = place;
+        } else {
+            self.all.push(account);
+            self.places.push(place);
         }
     }
 
@@ -89,11 +94,11 @@ impl Accounts {
         let Some(at) = self.of.remove(&flow) else {
             return;
         };
-        let Account { link, nth, .. } = self.all[at as usize];
+        let (link, nth) = self.places[at as usize];
         let here = &mut self.at_port[link as usize];
         here.swap_remove(nth as usize);
         if let Some(&moved) = here.get(nth as usize) {
-            self.all[moved as usize].nth = nth;
+            self.places[moved as usize].1 = nth;
         }
         self.free.push(at);
     }

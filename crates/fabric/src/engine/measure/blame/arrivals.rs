@@ -1,72 +1,83 @@
 //! Packets at their receivers that may complete their flows.
 
-use std::mem::{swap, take};
-
 use dataplane::switch::MixedMap;
 use dataplane::units::Time;
 
-use super::journey::Journey;
-use super::part::{NO_ROOT, Part, Spent};
+use super::journey::{Journey, Journeys};
+use super::part::{NO_ROOT, Part};
 
 /// Followed packets at their receivers: the one that is being received or, where hosts take time, all of flows
 /// that are not complete: then it is known only at the end which one completed its flow.
 #[derive(Debug)]
 pub(super) struct Arrivals {
-    received: Received,
+    received: Option<Received>,
     unprocessed: MixedMap<u32, Vec<Received>>,
     /// The delay of hosts that take time for frames.
     host_ps: Option<Time>,
 }
 
-/// A packet at its receiver's NIC, and when it came.
-#[derive(Debug, Default)]
+/// A packet at its receiver's NIC: when it came, and its journey.
+#[derive(Clone, Copy, Debug)]
 struct Received {
     at_ps: Time,
-    journey: Journey,
+    journey: u32,
 }
 
 impl Arrivals {
     pub fn new(host_ps: Option<Time>) -> Self {
         Self {
-            received: Received::default(),
+            received: None,
             unprocessed: MixedMap::default(),
             host_ps,
         }
     }
 
-    /// A packet has come to its receiver's NIC. What it leaves in the place of its journey has no meaning.
-    pub fn add(&mut self, now: Time, journey: &mut Journey) {
+    /// A packet has come to its receiver's NIC.
+    pub fn add(&mut self, now: Time, flow: u32, journey: u32, journeys: &mut Journeys) {
+        let received = Received {
+            at_ps: now,
+            journey,
+        };
         if self.host_ps.is_some() {
-            let all = self.unprocessed.entry(journey.flow).or_default();
-            all.push(Received {
-                at_ps: now,
-                journey: take(journey),
-            });
+            self.unprocessed.entry(flow).or_default().push(received);
         } else {
-            self.received.at_ps = now;
-            swap(&mut self.received.journey, journey);
+            self.receive(received, journeys);
         }
     }
 
-    /// The receiver has everything: when the flow started, and what it has spent, by the packet that was the last
-    /// to come by then. `None`: it was not followed.
+    /// This packet is being received, and no other.
+    fn receive(&mut self, received: Received, journeys: &mut Journeys) {
+        if let Some(before) = self.received.replace(received) {
+            journeys.release(before.journey);
+        }
+    }
+
+    /// The receiver has everything: the journey of the packet that was the last to come by then, with all that it
+    /// has spent. `None`: it was not followed.
     // BLM-02, BLM-23
-    pub fn complete(&mut self, now: Time, flow: u32) -> Option<(Time, &Spent)> {
+    pub fn complete<'a>(
+        &mut self,
+        now: Time,
+        flow: u32,
+        journeys: &'a mut Journeys,
+    ) -> Option<&'a Journey> {
         let mut came_ps = now;
         if let Some(host_ps) = self.host_ps {
             let mut all = self.unprocessed.remove(&flow)?;
             let at = all.iter().rposition(|a| a.at_ps <= now - host_ps)?;
-            self.received = all.swap_remove(at);
-            came_ps = self.received.at_ps;
+            self.receive(all.swap_remove(at), journeys);
+            all.iter().for_each(|a| journeys.release(a.journey));
+            came_ps = self.received?.at_ps;
         }
-        let Received { at_ps, journey } = &mut self.received;
-        if (*at_ps, journey.flow) != (came_ps, flow) {
+        let Received { at_ps, journey } = self.received?;
+        let journey = journeys.get_mut(journey);
+        if (at_ps, journey.flow) != (came_ps, flow) {
             return None;
         }
         let (hop, link) = journey.place();
         journey.spent.leads_to(link); // BLM-31: to the host
         let spent = &mut journey.spent;
         spent.add((hop, link), Part::Host, NO_ROOT, now - came_ps);
-        Some((journey.start_ps, &journey.spent))
+        Some(journey)
     }
 }

@@ -32,8 +32,6 @@ impl Obstacle {
 struct Stay {
     link: u32,
     queue: u32,
-    /// Place in the list of its port.
-    nth: u32,
     since_ps: Time,
     obstacle: Obstacle,
     /// What its port had sent by then, and of that of its own flow.
@@ -88,6 +86,9 @@ pub(super) struct Journeys {
     free: Vec<u32>,
     /// By packet.
     of: Vec<u32>,
+    /// Those of packets that wait in a switch, by its ports, and the place of each there.
+    at_port: Vec<Vec<u32>>,
+    nth: Vec<u32>,
     /// By port and flow.
     own: MixedMap<u64, Own>,
     /// A port that could send sends.
@@ -99,11 +100,13 @@ const fn flow_at(link: u32, flow: u32) -> u64 {
 }
 
 impl Journeys {
-    pub fn new(never_idle: bool) -> Self {
+    pub fn new(ports: usize, never_idle: bool) -> Self {
         Self {
             all: Vec::new(),
             free: Vec::new(),
             of: Vec::new(),
+            at_port: vec![Vec::new(); ports],
+            nth: Vec::new(),
             own: MixedMap::default(),
             never_idle,
         }
@@ -119,6 +122,7 @@ impl Journeys {
     fn begin(&mut self, id: PacketId) -> &mut Journey {
         let at = self.free.pop().unwrap_or_else(|| {
             self.all.push(Journey::default());
+            self.nth.push(0);
             self.all.len() as u32 - 1
         });
         if self.of.len() <= id as usize {
@@ -150,13 +154,33 @@ impl Journeys {
         *self.begin(id) = Journey { id, ..journey };
     }
 
-    /// A packet is followed no longer. Returns what was known of it, to take or leave.
-    pub fn end(&mut self, id: PacketId, ports: &mut [Port]) -> Option<&mut Journey> {
+    /// A packet is followed no longer. Returns its journey, which has to be [released](Self::release).
+    pub fn arrives(&mut self, id: PacketId, ports: &mut [Port]) -> Option<u32> {
         let of = self.of.get_mut(id as usize).filter(|at| **at != NONE)?;
         let at = std::mem::replace(of, NONE);
         self.leave_list(at, ports);
+        Some(at)
+    }
+
+    /// Nobody wants to know more of a journey.
+    pub fn release(&mut self, at: u32) {
         self.free.push(at);
-        Some(&mut self.all[at as usize])
+    }
+
+    /// A packet is followed no longer, if it was.
+    pub fn end(&mut self, id: PacketId, ports: &mut [Port]) {
+        if let Some(at) = self.arrives(id, ports) {
+            self.release(at);
+        }
+    }
+
+    pub fn get_mut(&mut self, at: u32) -> &mut Journey {
+        &mut self.all[at as usize]
+    }
+
+    /// Those of packets that wait at a port.
+    pub fn waiting(&self, link: u32) -> &[u32] {
+        &self.at_port[link as usize]
     }
 
     /// A packet has come to a switch, and waits here to leave it.
@@ -195,17 +219,19 @@ impl Journeys {
             });
             own.waiting += 1;
             own_ps = own.sent_ps - left_ps;
+            port.not_alone += 1;
         }
         journey.stay = Some(Stay {
             link,
             queue: place.queue,
-            nth: port.waiting.len() as u32,
             since_ps: now,
             obstacle: place.obstacle,
             sent_ps: port.sent_ps(now),
             own_ps,
         });
-        port.waiting.push(at);
+        let here = &mut self.at_port[link as usize];
+        self.nth[at as usize] = here.len() as u32;
+        here.push(at);
     }
 
     /// The packet of a journey and its queue, if it waits in one.
@@ -272,6 +298,10 @@ impl Journeys {
         let Some(stay) = &mut journey.stay else {
             return;
         };
+        let waited_ps = now - stay.since_ps;
+        if waited_ps == 0 {
+            return;
+        }
         let here = (journey.hop, journey.link);
         let own_ps = match journey.alone {
             true => 0,
@@ -281,7 +311,6 @@ impl Journeys {
             }
         };
         let sent_ps = port.sent_ps(now);
-        let waited_ps = now - stay.since_ps;
         let Obstacle { part, root } = stay.obstacle;
         if let Some(part) = part {
             journey.spent.add(here, part, root, waited_ps);
@@ -312,21 +341,25 @@ impl Journeys {
     }
 
     /// Takes a packet out of the list of its port.
+    #[inline]
     fn leave_list(&mut self, at: u32, ports: &mut [Port]) {
         let journey = &mut self.all[at as usize];
         let Some(stay) = journey.stay.take() else {
             return;
         };
         let (flow, alone) = (journey.flow, journey.alone);
-        let waiting = &mut ports[stay.link as usize].waiting;
-        waiting.swap_remove(stay.nth as usize);
-        if let Some(&moved) = waiting.get(stay.nth as usize)
-            && let Some(stay_of_moved) = &mut self.all[moved as usize].stay
-        {
-            stay_of_moved.nth = stay.nth;
+        let here = &mut self.at_port[stay.link as usize];
+        let nth = self.nth[at as usize];
+        here.swap_remove(nth as usize);
+        if let Some(&moved) = here.get(nth as usize) {
+            self.nth[moved as usize] = nth;
         }
+        if alone {
+            return;
+        }
+        ports[stay.link as usize].not_alone -= 1;
         let key = flow_at(stay.link, flow);
-        if !alone && let Some(own) = self.own.get_mut(&key) {
+        if let Some(own) = self.own.get_mut(&key) {
             own.waiting -= 1;
             if own.waiting == 0 {
                 self.own.remove(&key);

@@ -89,6 +89,8 @@ pub(super) struct Spent {
     pub serialisation_ps: Time,
     /// Those of one port stand together.
     pub waits: Vec<Piece>,
+    /// Some of them go back to [`NEXT_ROOT`].
+    names_next: bool,
 }
 
 impl Spent {
@@ -105,6 +107,7 @@ impl Spent {
                 return;
             }
         }
+        self.names_next |= root == NEXT_ROOT;
         self.waits.push(Piece {
             link,
             root,
@@ -117,6 +120,9 @@ impl Spent {
     /// The packet has come to a node that it leaves by this port: pauses that go back to it name it.
     // BLM-31
     pub fn leads_to(&mut self, link: u32) {
+        if !std::mem::take(&mut self.names_next) {
+            return;
+        }
         for piece in &mut self.waits {
             if piece.root == NEXT_ROOT {
                 piece.root = link;
@@ -140,6 +146,7 @@ impl Spent {
     pub fn clear(&mut self) {
         (self.sending_ps, self.propagation_ps, self.serialisation_ps) = (0, 0, 0);
         self.waits.clear();
+        self.names_next = false;
     }
 
     /// Becomes a copy of another.
@@ -149,9 +156,11 @@ impl Spent {
             propagation_ps,
             serialisation_ps,
             ref waits,
+            names_next,
         } = *from;
         (self.sending_ps, self.propagation_ps) = (sending_ps, propagation_ps);
         self.serialisation_ps = serialisation_ps;
+        self.names_next = names_next;
         self.waits.clone_from(waits);
     }
 }

@@ -25,8 +25,8 @@ impl Sort {
     }
 }
 
-/// A port of a node, in one cache line.
-#[derive(Clone, Debug, Default)]
+/// A port of a switch, in one cache line.
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(super) struct Port {
     /// How long it has sent frames of each kind, the current one counted to its end.
@@ -35,8 +35,8 @@ pub(super) struct Port {
     until_ps: Time,
     sort: Sort,
     flow: u32,
-    /// Journeys of packets that wait here.
-    pub waiting: Vec<u32>,
+    /// How many packets wait here that are followed, and are not the only ones of their flows.
+    pub not_alone: u32,
 }
 
 impl Port {
