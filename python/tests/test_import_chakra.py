@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from import_files import REFERENCE, attribute, delimited, node, read_or_refused, refused, trace
 
 from backwater.errors import ScenarioError
+from backwater.estimates import estimate
 from backwater.interchange.ai import (
     astra,
     chakra,
@@ -331,8 +332,31 @@ def test_chunks_of_a_collective() -> None:
     assert rows["bytes"].to_list()[:4] == [1000, 333, 333, 334]
     assert rows["resource"].to_list() == [2, 2, 3, 2, None, 1]
     assert rows["tag"].to_list()[:4] == [0, 1, 2, 3]
-    assert rows["latency_ps"][0] == 10_000
     assert rows["after_end"].to_list() == [None, [0], [0], [0], [1, 2, 3], [4]]
+
+
+def test_a_ring_takes_what_astra_sim_publishes(tmp_path: Path) -> None:
+    # 4 chunks of 14 steps of 610 + 500 ns, 7 reductions of 3 × 655 ns and 15 copies of 10 ns.
+    chunks = {"preferred-dataset-splits": 4, "local-mem-bw": 50}
+    system = astra.system_of("s.json", json.dumps(SYSTEM | chunks), Findings())
+    data = trace(node(0, COLL, comm_type=0, comm_size=1 << 20))
+    path = converted(*[data] * 8, system=system).write(tmp_path / "ring.parquet")
+    network = f"ring:size=8,rate={50 * 2**30 * 8}bps,latency=500ns,grain=1ns"
+    assert estimate(path, [network]).end_ps == 117_780_000
+    assert estimate(path, [network.removesuffix(",grain=1ns")]).end_ps == pytest.approx(
+        117_780_000, rel=1e-3
+    )
+
+
+def test_times_of_a_rank_for_collectives_come_from_the_system_layer() -> None:
+    data = trace(node(0, COLL, comm_type=0, comm_size=8))
+    system = astra.system_of("s.json", "{}", Findings())
+    # ASTRA-sim's default of a system layer that does not say it; no memory, no time for it.
+    assert system.times() == {"copy_ps": 10_000}
+    system = astra.system_of("s.json", json.dumps(SYSTEM), Findings())
+    options = converted(data, data, system=system).options
+    assert options["reduction_per_byte_ps"] == 1.875
+    assert (options["reduction_grain_ps"], options["copy_ps"]) == (3000, 10_000)
 
 
 def test_a_collective_over_two_dimensions() -> None:

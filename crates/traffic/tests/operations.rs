@@ -3,11 +3,11 @@
 
 mod programs;
 
-use programs::{Program, calc, collective, latency, receive, send};
+use programs::{NS, Program, calc, collective, latency, receive, send};
 use std::sync::Arc;
 use traffic::operations::{
-    Actions, Block, CollectiveKind, InMemory, Matching, Message, Operation, Options, QueuePairs,
-    Rank, ReadyOrder, Receive, Record, Role, Send, SendEnd, Source, Stragglers, TriggerKind, Work,
+    Actions, Block, CollectiveKind, InMemory, Matching, Message, Operation, Options, PerByte,
+    QueuePairs, Rank, ReadyOrder, Receive, Record, Role, Send, SendEnd, Source, Stragglers, TriggerKind, Work,
     Workload, needed_at,
 };
 use traffic::{Error, estimate::estimate};
@@ -318,6 +318,55 @@ fn instances() {
             .iter()
             .all(|r| r.collective == Some((None, u64::from(r.index))))
     );
+}
+
+/// OPS-34, OPS-37: a part is copied before it is first sent and after it has come, and sums take
+/// their time: in closed form, for rings in chunks, windows, trees and several members.
+#[test]
+fn copies_and_reductions_in_collectives() {
+    let options = Options {
+        reduction_ps: 7 * NS,
+        reduction_per_byte: PerByte::from_ps(1.5).unwrap(),
+        reduction_grain_ps: NS,
+        copy_ps: 3 * NS,
+        ..Options::default()
+    };
+    let reduced = |bytes: u64| 7 * NS + bytes * 3 / 2 / NS * NS;
+    let (latency_ps, copy) = (100 * NS, 3 * NS);
+    for (kind, algorithm, expected) in [
+        // 2 chunks of 14 messages each, of which 7 are added up.
+        (
+            CollectiveKind::AllReduce,
+            "ring:chunks=2",
+            2 * (15 * copy + 14 * latency_ps + 7 * reduced(5_000)),
+        ),
+        (
+            CollectiveKind::AllGather,
+            "ring",
+            8 * copy + 7 * latency_ps,
+        ),
+        (
+            CollectiveKind::AllReduce,
+            "halving-doubling",
+            7 * copy + 6 * latency_ps + reduced(40_000) + reduced(20_000) + reduced(10_000),
+        ),
+        // All at once, and one after the other.
+        (CollectiveKind::AllToAll, "direct", 2 * copy + latency_ps),
+        (
+            CollectiveKind::AllToAll,
+            "direct:window=1",
+            8 * copy + 7 * latency_ps,
+        ),
+    ] {
+        let mut program = Program::new(8, options.clone());
+        program.everywhere(&collective(kind, 80_000, algorithm));
+        let found = program.run(latency(latency_ps)).unwrap();
+        assert!(
+            found.rank_end_ps.iter().all(|&end| end == expected),
+            "{algorithm}: {:?}, expected {expected}",
+            found.rank_end_ps
+        );
+    }
 }
 
 /// All-to-allv sends each its own bytes, and leaves out what is empty.

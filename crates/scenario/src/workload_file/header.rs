@@ -190,7 +190,7 @@ fn time(key: &str, value: &Value) -> Result<u64, String> {
 }
 
 /// All options of docs/workloads.md.
-pub const OPTIONS: [&str; 15] = [
+pub const OPTIONS: [&str; 17] = [
     "matching",
     "send_end",
     "rendezvous_above_bytes",
@@ -205,6 +205,8 @@ pub const OPTIONS: [&str; 15] = [
     "gap_per_byte_ps",
     "reduction_ps",
     "reduction_per_byte_ps",
+    "reduction_grain_ps",
+    "copy_ps",
     "algorithms",
 ];
 
@@ -269,6 +271,8 @@ pub fn set_option(options: &mut Options, key: &str, value: &Value) -> Result<(),
         "gap_per_byte_ps" => options.gap_per_byte = per_byte(key, value)?,
         "reduction_ps" => options.reduction_ps = time(key, value)?,
         "reduction_per_byte_ps" => options.reduction_per_byte = per_byte(key, value)?,
+        "reduction_grain_ps" => options.reduction_grain_ps = time(key, value)?,
+        "copy_ps" => options.copy_ps = time(key, value)?,
         "algorithms" => {
             for (kind, algorithm) in object("option \"algorithms\"", value)? {
                 let kind = CollectiveKind::of_word(kind).ok_or_else(|| {

@@ -36,6 +36,12 @@ pub trait Plan: Debug + Send {
 
     /// Channel of a lane's messages.
     fn channel(&self, lane: u32) -> u16;
+
+    /// The step with which a lane began the chunk that a step is of, where chunks follow each other
+    /// in a lane.
+    fn begin_of_chunk(&self, _lane: u32, _step: u32) -> u32 {
+        0
+    }
 }
 
 /// One step of a lane. Peers are positions in the group.

@@ -67,6 +67,10 @@ impl Plan for Ring {
         chunks * self.rounds() * 2
     }
 
+    fn begin_of_chunk(&self, _: u32, step: u32) -> u32 {
+        step - step % (2 * self.rounds())
+    }
+
     fn step(&self, lane: u32, step: u32) -> Step {
         let (channel, first) = (lane / self.active, lane % self.active);
         let (rounds, n) = (self.rounds(), self.members);

@@ -14,6 +14,8 @@ pub(super) struct Running {
     pub scope: Scope,
     /// Steps done, by lane.
     done: Vec<u32>,
+    /// The number of steps with which each lane received last; 0 if it has not.
+    received: Vec<u32>,
     lanes_open: u32,
     /// Messages that have been sent and whose last ACK is not back.
     pub sends_open: u64,
@@ -33,6 +35,7 @@ impl Running {
             members,
             scope,
             done: vec![0; lanes as usize],
+            received: vec![0; lanes as usize],
             lanes_open: lanes,
             sends_open: 0,
             waiting: Vec::new(),
@@ -82,6 +85,17 @@ impl Running {
     /// The number of a lane's current step.
     pub fn step_of(&self, lane: u32) -> u32 {
         self.done[lane as usize]
+    }
+
+    /// A lane has received a message with its current step.
+    pub fn note_receipt(&mut self, lane: u32) {
+        self.received[lane as usize] = self.done[lane as usize] + 1;
+    }
+
+    /// Whether a lane has received nothing yet of the chunk that its current step is of. // OPS-37
+    pub fn begins(&self, lane: u32) -> bool {
+        let step = self.step_of(lane);
+        self.received[lane as usize] <= self.plan.begin_of_chunk(lane, step)
     }
 
     /// Whether all lanes are over.

@@ -35,8 +35,23 @@ pub struct Options {
     pub reduction_ps: u64,
     /// The same for each byte. // OPS-34
     pub reduction_per_byte: PerByte,
+    /// What the time of a reduction is a whole multiple of, ps: it is cut to that. 0: to nothing.
+    /// // OPS-34
+    pub reduction_grain_ps: u64,
+    /// Time in which a rank moves a part of a collective between memory and network, ps. // OPS-37
+    pub copy_ps: u64,
     /// Algorithm of each kind of collective that names none, as written. // OPS-32
     pub algorithms: BTreeMap<CollectiveKind, Box<str>>,
+}
+
+impl Options {
+    /// How long a reduction of this many bytes takes, ps. // OPS-34
+    #[must_use]
+    pub fn reduction_ps_of(&self, bytes: u64) -> u64 {
+        let exact = self.reduction_per_byte.times(bytes);
+        let cut = exact.checked_rem(self.reduction_grain_ps).unwrap_or(0);
+        self.reduction_ps + (exact - cut)
+    }
 }
 
 impl Default for Options {
@@ -56,6 +71,8 @@ impl Default for Options {
             gap_per_byte: PerByte::ZERO,
             reduction_ps: 0,
             reduction_per_byte: PerByte::ZERO,
+            reduction_grain_ps: 0,
+            copy_ps: 0,
             algorithms: BTreeMap::new(),
         }
     }

@@ -843,7 +843,7 @@ impl Rank {
         self.end_collective_if_over(slot);
     }
 
-    /// A lane sends. // OPS-16, OPS-17
+    /// A lane sends. // OPS-16, OPS-17, OPS-37
     fn send_step(
         &mut self,
         slot: SlotNumber,
@@ -852,9 +852,10 @@ impl Rank {
         now: Time,
         actions: &mut impl Actions,
     ) {
-        let (overhead_ps, per_byte) = {
+        let (overhead_ps, per_byte, copy_ps) = {
             let options = self.options();
-            (options.overhead_ps, options.overhead_per_byte)
+            let copy_ps = options.copy_ps;
+            (options.overhead_ps, options.overhead_per_byte, copy_ps)
         };
         let operation = self.window.get(slot);
         let Work::Collective(collective) = &operation.work else {
@@ -882,11 +883,11 @@ impl Rank {
             class: collective.class,
             on_received: None,
         };
-        let leaves = handed_over + collective.latency_ps;
-        self.emit(message, leaves, now, actions);
+        let copied = handed_over + if running.begins(lane) { copy_ps } else { 0 };
+        self.emit(message, copied + collective.latency_ps, now, actions);
     }
 
-    /// When a lane is done with a message that is there. // OPS-16, OPS-34
+    /// When a lane is done with a message that is there. // OPS-16, OPS-34, OPS-37
     fn receive_step(
         &mut self,
         slot: SlotNumber,
@@ -904,6 +905,7 @@ impl Rank {
         operation.arrived_from = (message.0, message.1);
         operation.arrived_part = message.2;
         let running = self.running.get_mut(&slot).expect("it is under way");
+        running.note_receipt(lane);
         let step = running.plan.step(lane, running.step_of(lane));
         let reduces = matches!(step, Step::Receive { reduce: true, .. });
         let nic = operation.nic.wrapping_add(running.plan.channel(lane));
@@ -913,11 +915,11 @@ impl Rank {
         running.host_busy_until = at + host_ps;
         self.nics.occupy(nic, true, at, bytes);
         let reduction_ps = if reduces {
-            options.reduction_ps + options.reduction_per_byte.times(bytes)
+            options.reduction_ps_of(bytes)
         } else {
             0
         };
-        at + receive_ps + reduction_ps
+        at + receive_ps + options.copy_ps + reduction_ps
     }
 
     /// A message of a collective arrives, perhaps before this rank takes part in it.

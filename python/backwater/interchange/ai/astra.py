@@ -18,6 +18,8 @@ _ALGORITHMS = ("ring", "oneRing", "doubleBinaryTree", "halvingDoubling", "oneHal
 _WITH_WINDOW = ("direct", "oneDirect")
 _BLOCKS = ("Ring", "Switch", "FullyConnected")
 _GIB = 2**30
+_ACCESSES = 3
+"""How often a reduction moves its bytes through the memory: two reads and a write."""
 
 _PRINTED = ("boost-mode", "trace-enabled", "track-local-mem", "local-mem-trace-filename")
 """Keys that concern what ASTRA-sim prints, or how fast it runs."""
@@ -35,7 +37,7 @@ _NO_EFFECT = (
     "g",
     "G",
 )
-"""Keys of its models of memory and buses, which are not imported."""
+"""Keys of its models of a bus that messages share, which are not imported."""
 
 
 @dataclass(slots=True)
@@ -55,6 +57,16 @@ class System:
     replay_only: bool = False
     roofline: tuple[Decimal, Decimal] | None = None
     """Peak performance in operations per second, bandwidth of the memory in bytes per second."""
+    memory_gbytes: Decimal = Decimal(0)
+    """Bandwidth of the memory in 10^9 bytes per second; 0 where nothing says it."""
+
+    def times(self) -> dict[str, float]:
+        """Return the options for what a rank does with a part of a collective."""
+        found: dict[str, float] = {"copy_ps": self.endpoint_delay_ns * 1000}
+        if self.memory_gbytes:
+            found["reduction_per_byte_ps"] = float(_ACCESSES * 1000 / self.memory_gbytes)
+            found["reduction_grain_ps"] = _ACCESSES * 1000
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +90,7 @@ def system_of(name: str, text: str, findings: Findings) -> System:
     found = _Keys(name, load_json(name, text, findings), findings)
     system = System(name)
     system.policy = found.word("scheduling-policy", ("LIFO", "FIFO", "EXPLICIT"), "LIFO")
-    system.endpoint_delay_ns = found.whole("endpoint-delay", 0, 10**9, 0)
+    system.endpoint_delay_ns = found.whole("endpoint-delay", 0, 10**9, 10)
     system.active_chunks = found.whole("active-chunks-per-dimension", 1, 1 << 16, 1)
     system.splits = found.whole("preferred-dataset-splits", 1, 1 << 16, 1)
     if system.policy != "FIFO" and system.splits > 1 and "scheduling-policy" in found.table:
@@ -98,7 +110,7 @@ def system_of(name: str, text: str, findings: Findings) -> System:
     system.local_bw_aware = optimization == "localBWAware"
     system.replay_only = found.whole("replay-only", 0, 1, 0) == 1
     peak = found.number("peak-perf")
-    memory = found.number("local-mem-bw")
+    memory = system.memory_gbytes = found.number("local-mem-bw")
     if found.whole("roofline-enabled", 0, 1, 0):
         if not peak or not memory:
             found.fail("roofline-enabled", "needs peak-perf and local-mem-bw")
@@ -184,7 +196,7 @@ class _Keys:
         if idle := [key for key in _NO_EFFECT if self.table.get(key)]:
             self.findings.warning(
                 f"{self.name}: {', '.join(idle)}: no effect here",
-                "times of memory, buses and reductions are not imported",
+                "its models of buses and of the order of chunks are not imported",
             )
         for key in self.table:
             if key not in known:

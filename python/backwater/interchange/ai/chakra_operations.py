@@ -124,6 +124,7 @@ class _Converter:
                 "send_end": "acknowledged",
                 "queue_pairs": "per-message",
                 "send_holds_to_end": True,
+                **self.system.times(),
             },
             source={"format": "chakra", "schema": traces[0].version},
         )
@@ -381,7 +382,6 @@ class _Converter:
                     instance=instance,
                     algorithm=self._algorithm(trace, node, phase, splits),
                     after=after,
-                    latency_ps=self.system.endpoint_delay_ns * 1000,
                     resource=self._resource(node, lane),
                     priority=node.id,
                     name=node.name,
