@@ -27,7 +27,7 @@ from backwater.interchange.ai.astra import Dimension, System
 from backwater.interchange.ai.chakra import Node, NodeType, Trace
 from backwater.interchange.ai.chakra_operations import Settings
 from backwater.interchange.ai.importing import Wishes
-from backwater.interchange.source import Findings
+from backwater.interchange.source import Findings, unpacked
 from backwater.workloads import Workload
 
 COMP, SEND, RECV, COLL = (
@@ -50,7 +50,8 @@ SYSTEM = {
 
 
 def parsed(data: bytes, findings: Findings | None = None) -> Trace:
-    return chakra.parse("x.0.et", data, findings or Findings())
+    found = findings or Findings()
+    return chakra.parse("x.0.et", unpacked("x.0.et", data, found), found)
 
 
 def converted(
@@ -173,7 +174,8 @@ def test_broken_traces_are_refused_or_read(data: st.DataObject) -> None:
         whole[at] = data.draw(st.integers(0, 255))
 
     def read(findings: Findings) -> None:
-        found = [chakra.parse(f"x.{rank}.et", bytes(whole), findings) for rank in range(2)]
+        data = unpacked("x.0.et", bytes(whole), findings)
+        found = [chakra.parse(f"x.{rank}.et", data, findings) for rank in range(2)]
         chakra_operations.convert(found, Settings(System("x"), [2]), findings)
 
     said = read_or_refused(read)

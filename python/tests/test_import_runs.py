@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +11,8 @@ from pathlib import Path
 import pytest
 from import_files import goal_binary, node, trace
 
-from backwater.interchange.ai import goal
+from backwater.interchange.ai import goal, importing
+from backwater.interchange.ai.importing import Imported, Wishes
 from backwater.interchange.source import Findings
 from backwater.results import Run
 
@@ -104,6 +107,33 @@ def test_an_input_is_imported_and_run(
     assert run.table("operations").height == operations
     # What was imported may be imported again, over the old files.
     assert command("import", kind, tmp_path / name, "-o", tmp_path / "x.toml").returncode == 0
+
+
+@pytest.mark.parametrize("kind", ["goal", "goal.bin", "htsim", "msccl", "simai"])
+def test_inputs_may_be_compressed_or_begin_with_a_byte_order_mark(
+    tmp_path: Path, kind: str
+) -> None:
+    write_inputs(tmp_path)
+    read: dict[str, Callable[[Path, Wishes], Imported]] = {
+        "goal": importing.import_goal,
+        "goal.bin": importing.import_goal,
+        "htsim": importing.import_htsim,
+        "msccl": importing.import_msccl,
+        "simai": importing.import_simai,
+    }
+    plain = tmp_path / kind
+    packed = tmp_path / f"{kind}.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    variants = [plain, packed]
+    if kind != "goal.bin":
+        variants.append(tmp_path / "marked")
+        variants[-1].write_bytes(codecs.BOM_UTF8 + plain.read_bytes())
+    frames = []
+    for path in variants:
+        imported = read[kind](path, Wishes())
+        assert imported.operations is not None
+        frames.append(imported.operations.frame())
+    assert all(frame.equals(frames[0]) for frame in frames)
 
 
 def test_times_of_operations_go_back_as_csv(command: Backwater, tmp_path: Path) -> None:

@@ -170,6 +170,16 @@ def import_msccl(
             show_default="1048576",
         ),
     ] = None,
+    reduction: Annotated[
+        float,
+        Option(
+            "--reduction",
+            metavar="PS",
+            min=0,
+            max=1e6,
+            help="How long a reduction takes for each byte, in picoseconds.",
+        ),
+    ] = 0,
     topology: Topology = None,
     sets: Sets = None,
     force: Force = False,
@@ -177,7 +187,8 @@ def import_msccl(
     """Make a scenario of a collective algorithm in MSCCL's XML."""
     from backwater.interchange.ai import importing
 
-    _finish(importing.import_msccl(path, _wishes(topology, sets), size), out, force)
+    imported = importing.import_msccl(path, _wishes(topology, sets), size, reduction)
+    _finish(imported, out, force)
 
 
 def _wishes(topology: Path | None, sets: list[str] | None) -> Wishes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
@@ -13,10 +14,12 @@ from typing import Any
 from backwater.errors import ScenarioError
 
 MAX_BYTES = 1 << 30
-"""Largest file that is read."""
+"""Largest file that is read, also when it is unpacked."""
 
 TOLD = 3
 """How many findings of one kind are told in full."""
+
+_GZIP = b"\x1f\x8b"
 
 _WORD = re.compile(r"\S+")
 _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
@@ -260,23 +263,44 @@ class Words:
 def read_text(path: Path, findings: Findings, what: str, limit: int = MAX_BYTES) -> str:
     """Read a whole text file, or say why that cannot be done."""
     try:
-        return read_bytes(path, findings, what, limit).decode("utf-8")
+        # Some editors put a byte order mark before the text.
+        return read_bytes(path, findings, what, limit).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         findings.fail(f"the {what} {path} is not text: byte {error.start} is wrong")
     raise AssertionError  # `fail` has raised
 
 
 def read_bytes(path: Path, findings: Findings, what: str, limit: int = MAX_BYTES) -> bytes:
-    """Read a whole file, or say why that cannot be done."""
+    """Read a whole file, or say why that cannot be done; what gzip has compressed is unpacked."""
     try:
         if path.stat().st_size > limit:
             findings.fail(f"{path} is larger than {limit >> 20} MiB, which is no {what}")
-        return path.read_bytes()
+        return unpacked(str(path), path.read_bytes(), findings, limit)
     except OSError as error:
         findings.fail(f"cannot read the {what} {path}: {error.strerror}")
     except ValueError as error:
         findings.fail(f"cannot read the {what} {path!s}: {error}")
     raise AssertionError  # `fail` has raised
+
+
+def unpacked(name: str, data: bytes, findings: Findings, limit: int = MAX_BYTES) -> bytes:
+    """Unpack the bytes of a file if they begin like those of gzip; ``name`` is that of the file."""
+    if not data.startswith(_GZIP):
+        return data
+    parts, size = [], 0
+    try:
+        while data:
+            stream = zlib.decompressobj(wbits=31)
+            parts.append(stream.decompress(data, limit - size))
+            size += len(parts[-1])
+            if stream.unconsumed_tail:
+                findings.fail(f"{name}: it unpacks to more than {limit >> 20} MiB")
+            if not stream.eof:
+                findings.fail(f"{name}: the compressed file is cut off")
+            data = stream.unused_data.lstrip(b"\0")
+    except zlib.error as error:
+        findings.fail(f"{name}: it begins like a file of gzip, but cannot be unpacked: {error}")
+    return b"".join(parts)
 
 
 def decimal(word: str) -> Decimal | None:

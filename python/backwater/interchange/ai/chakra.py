@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, NoReturn
 
 from backwater.interchange.ai import chakra_schema
-from backwater.interchange.source import MAX_BYTES, Findings, read_bytes, shown
+from backwater.interchange.source import Findings, read_bytes, shown
 
-_GZIP = b"\x1f\x8b"
 _FILE = re.compile(r"(?P<prefix>.*)\.(?P<rank>\d{1,9})\.et(?:\.gz)?", re.DOTALL)
 
 PROCESS_GROUPS = "process_group:init"
@@ -168,8 +166,6 @@ class _Reader:
         raise AssertionError  # `fail` has raised
 
     def trace(self, data: bytes) -> Trace:
-        if data[:2] == _GZIP:
-            data = self._unpacked(data)
         classes = chakra_schema.messages()
         trace = Trace(self.name, "", findings=self.findings)
         seen: set[int] = set()
@@ -196,22 +192,6 @@ class _Reader:
                 if other not in seen:
                     trace.fail(node, f"it waits for node {other}, which does not exist")
         return trace
-
-    def _unpacked(self, data: bytes) -> bytes:
-        parts, size = [], 0
-        try:
-            while data:
-                stream = zlib.decompressobj(wbits=31)
-                parts.append(stream.decompress(data, MAX_BYTES - size))
-                size += len(parts[-1])
-                if stream.unconsumed_tail:
-                    self.fail(f"it unpacks to more than {MAX_BYTES >> 20} MiB")
-                if not stream.eof:
-                    self.fail("the compressed file is cut off")
-                data = stream.unused_data.lstrip(b"\0")
-        except zlib.error as error:
-            self.fail(f"it begins like a file of gzip, but cannot be unpacked: {error}")
-        return b"".join(parts)
 
     def _span(self, data: bytes, at: int) -> tuple[int, int]:
         """Read a length, and return where the message behind it begins and ends."""

@@ -8,7 +8,9 @@ each operation, and an appendix with the operations that wait for each.
 
 from __future__ import annotations
 
+import gzip
 import struct
+import zlib
 from pathlib import Path
 from typing import NoReturn
 
@@ -28,11 +30,14 @@ _MAX_AMOUNT = 2**63 - 1
 
 
 def is_binary(path: Path) -> bool:
-    """Whether a file begins like a binary schedule; also one that was consumed already."""
+    """Whether a file, compressed or not, begins like a binary schedule; also a consumed one."""
     try:
         with path.open("rb") as file:
             first = file.read(_START)
-    except OSError:
+            if first.startswith(b"\x1f\x8b"):
+                file.seek(0)
+                first = gzip.GzipFile(fileobj=file).read(_START)
+    except (OSError, EOFError, zlib.error):
         return False
     return len(first) == _START and int.from_bytes(first, "little") in (MAGIC, _CONSUMED)
 

@@ -53,6 +53,11 @@ class Tier:
     lines: dict[str, Line] = field(default_factory=dict)
 
     @property
+    def has_queues(self) -> bool:
+        """Whether the file says how large the queues of its ports are."""
+        return "queue_up" in self.values or "queue_down" in self.values
+
+    @property
     def rate_bps(self) -> int:
         """Of the links below."""
         return self.values["downlink_speed_gbps"] * 10**9

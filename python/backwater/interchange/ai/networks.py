@@ -204,10 +204,11 @@ def of_fat_tree(tree: FatTree, findings: Findings) -> Network:
             widest = max(widest, below_bytes + levels[level - 1].up // tier.bundle * each)
         below_bytes = down
     widest = max(widest, below_bytes)
-    findings.warning(
-        f"{tree.name}: Queue_Up and Queue_Down are not imported: ports share the buffer of their "
-        "switch here (switch.buffer)"
-    )
+    if any(tier.has_queues for tier in levels):
+        findings.warning(
+            f"{tree.name}: Queue_Up and Queue_Down are not imported: ports share the buffer of "
+            "their switch here (switch.buffer)"
+        )
     if tree.cores:
         values: dict[str, Any] = {
             "kind": quoted("clos"),
