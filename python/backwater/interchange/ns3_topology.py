@@ -67,8 +67,17 @@ class Topology:
 
 
 def read(path: Path, findings: Findings) -> Topology:
-    """Read a topology file."""
-    return parse(Words.read(path, findings, "topology"))
+    """Read a topology file of a run of ns-3."""
+    topology = parse(Words.read(path, findings, "topology"))
+    ends = Counter(n for link in topology.links for n in (link.a, link.b))
+    for host in topology.hosts:
+        if ends[host] > 1:
+            findings.warning(
+                f"host {host} has {ends[host]} links: `--profile ns3` was compared with ns-3 for "
+                "hosts with one link only",
+                kind="hosts with several links",
+            )
+    return topology
 
 
 def parse(words: Words) -> Topology:
@@ -200,12 +209,6 @@ def _check(topology: Topology, words: Words) -> None:
                 f"hosts are numbered up to {MAX_HOST}; give the higher numbers to switches",
             )
             break
-        if ends[host] > 1:
-            findings.warning(
-                f"host {host} has {ends[host]} links: `--profile ns3` was compared with ns-3 for "
-                "hosts with one link only",
-                kind="hosts with several links",
-            )
     for node in sorted(set(range(topology.nodes)) - set(ends)):
         findings.warning(f"node {node} has no link and is left out", kind="nodes without a link")
     if not topology.links:
