@@ -11,8 +11,12 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
+
+from backwater.workloads import Workload
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 BACKWATER = Path(sys.executable).with_name("backwater")
@@ -28,6 +32,41 @@ class Limit:
     most_s: float = float("inf")
     tries: int = 1
     """Of several tries the fastest counts: a busy machine makes the same work take longer."""
+    write: Callable[[Path], object] | None = None
+    """Writes the workload of an estimate, which is its last argument."""
+
+    def command(self, folder: Path) -> list[str]:
+        """Return what is run; what it reads and writes is in a folder."""
+        command = [str(BACKWATER), *self.arguments]
+        if self.write is not None:
+            path = folder / "work.parquet"
+            # Elsewhere, because what this process has taken counts for those that it starts.
+            writer = get_context("spawn").Process(target=self.write, args=(path,))
+            writer.start()
+            writer.join()
+            return [*command, str(path)]
+        return command if self.arguments == ("--help",) else [*command, "-o", str(folder / "run")]
+
+
+def operations_in_turn(path: Path) -> None:
+    """Write a million operations of 8 ranks, of which few can begin before others have ended."""
+    work = Workload(8)
+    for rank in range(8):
+        last: list[int] = []
+        for tag in range(62_500):
+            work.send(rank, (rank + 1) % 8, 1000, tag=tag, after=last)
+            last = [work.recv(rank, (rank - 1) % 8, 1000, tag=tag, after=last)]
+    work.write(path)
+
+
+def operations_at_once(path: Path) -> None:
+    """Write a million operations of 8 ranks that all wait for the first of their rank."""
+    work = Workload(8)
+    for rank in range(8):
+        first = work.calc(rank, 10**9)
+        for _ in range(125_000):
+            work.calc(rank, 1000, after=[first], resource=0)
+    work.write(path)
 
 
 def _run(scenario: str, *arguments: str) -> tuple[str, ...]:
@@ -47,6 +86,9 @@ LIMITS = (
     Limit("100 000 hosts built, BFC", _ready("permutation-101306", "bfc"), 4e9, 20),
     Limit("a million flows, DCQCN", _run("million-flows", "--scheme", "dcqcn"), 500e6),
     Limit("a million flows, BFC", _run("million-flows", "--scheme", "bfc"), 500e6),
+    Limit("a million operations in turn", ("estimate",), 50e6, write=operations_in_turn),
+    # 200 bytes each, and what the program takes besides.
+    Limit("a million operations at once", ("estimate",), 230e6, write=operations_at_once),
     Limit("8192 hosts, HPCC", _run("permutation-8192", "--scheme", "hpcc"), 1e9),
     Limit("8192 hosts, BFC", _run("permutation-8192", "--scheme", "bfc"), 1e9),
 )
@@ -66,8 +108,7 @@ def main() -> int:
 def check(limit: Limit) -> int:
     """Run the command, and compare what it took."""
     with tempfile.TemporaryDirectory() as folder:
-        out = () if limit.arguments[0] == "--help" else ("-o", f"{folder}/run")
-        command = [str(BACKWATER), *limit.arguments, *out]
+        command = limit.command(Path(folder))
         tries = [spend(command) for _ in range(limit.tries)]
     status, seconds, resident = min(tries, key=lambda took: took[1])
     too_much = seconds > limit.most_s or resident > limit.most_bytes or status not in (0, 1)

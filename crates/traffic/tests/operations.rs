@@ -7,8 +7,8 @@ use programs::{NS, Program, calc, collective, latency, receive, send};
 use std::sync::Arc;
 use traffic::operations::{
     Actions, Block, CollectiveKind, InMemory, Matching, Message, Operation, Options, PerByte,
-    QueuePairs, Rank, ReadyOrder, Receive, Record, Role, Send, SendEnd, Source, Stragglers, TriggerKind, Work,
-    Workload, needed_at,
+    QueuePairs, Rank, ReadyOrder, Receive, Record, Role, Send, SendEnd, Source, Stragglers,
+    TriggerKind, Work, Workload, needed_at,
 };
 use traffic::{Error, estimate::estimate};
 
@@ -340,11 +340,7 @@ fn copies_and_reductions_in_collectives() {
             "ring:chunks=2",
             2 * (15 * copy + 14 * latency_ps + 7 * reduced(5_000)),
         ),
-        (
-            CollectiveKind::AllGather,
-            "ring",
-            8 * copy + 7 * latency_ps,
-        ),
+        (CollectiveKind::AllGather, "ring", 8 * copy + 7 * latency_ps),
         (
             CollectiveKind::AllReduce,
             "halving-doubling",

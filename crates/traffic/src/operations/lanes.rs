@@ -16,6 +16,8 @@ pub(super) struct Running {
     done: Vec<u32>,
     /// The number of steps with which each lane received last; 0 if it has not.
     received: Vec<u32>,
+    /// When each lane sent last.
+    sent_at: Vec<Time>,
     lanes_open: u32,
     /// Messages that have been sent and whose last ACK is not back.
     pub sends_open: u64,
@@ -36,6 +38,7 @@ impl Running {
             scope,
             done: vec![0; lanes as usize],
             received: vec![0; lanes as usize],
+            sent_at: vec![0; lanes as usize],
             lanes_open: lanes,
             sends_open: 0,
             waiting: Vec::new(),
@@ -85,6 +88,16 @@ impl Running {
     /// The number of a lane's current step.
     pub fn step_of(&self, lane: u32) -> u32 {
         self.done[lane as usize]
+    }
+
+    /// A lane has sent a message.
+    pub fn note_send(&mut self, lane: u32, now: Time) {
+        self.sent_at[lane as usize] = now;
+    }
+
+    /// When a lane sent last; 0 if it has not.
+    pub fn sent_at(&self, lane: u32) -> Time {
+        self.sent_at[lane as usize]
     }
 
     /// A lane has received a message with its current step.

@@ -87,6 +87,15 @@ enum Timer {
     Lane(SlotNumber, u32),
 }
 
+/// A message of a collective that has come.
+#[derive(Clone, Copy, Debug)]
+struct Came {
+    /// Rank, index and part of the operation that sent it.
+    from: (u32, u32, u64),
+    bytes: u64,
+    at: Time,
+}
+
 /// The release of one rank's operations.
 #[derive(Debug)]
 pub struct Rank {
@@ -116,8 +125,8 @@ pub struct Rank {
     ending: VecDeque<SlotNumber>,
     lanes: VecDeque<(SlotNumber, u32)>,
     running: BTreeMap<SlotNumber, Running>,
-    /// Messages of collectives that came before this rank needed them: their bytes and operation.
-    early: BTreeMap<(Scope, u32, u64), (u64, u32, u64)>,
+    /// Messages of collectives that came before this rank needed them.
+    early: BTreeMap<(Scope, u32, u64), Came>,
     /// Collectives under way, by scope.
     of_scope: BTreeMap<Scope, SlotNumber>,
     /// Collectives read, by group, of those that have no instance number.
@@ -823,9 +832,8 @@ impl Rank {
                             running.awaited.insert((from, tag), lane);
                             break;
                         }
-                        Some((bytes, index, part)) => {
-                            let message = (from, index, part);
-                            let over = self.receive_step(slot, lane, message, bytes, now);
+                        Some(came) => {
+                            let over = self.receive_step(slot, lane, came, now);
                             if over > now {
                                 self.set_timer(over, Timer::Lane(slot, lane));
                                 break;
@@ -884,26 +892,21 @@ impl Rank {
             on_received: None,
         };
         let copied = handed_over + if running.begins(lane) { copy_ps } else { 0 };
+        running.note_send(lane, now);
         self.emit(message, copied + collective.latency_ps, now, actions);
     }
 
     /// When a lane is done with a message that is there. // OPS-16, OPS-34, OPS-37
-    fn receive_step(
-        &mut self,
-        slot: SlotNumber,
-        lane: u32,
-        message: (u32, u32, u64),
-        bytes: u64,
-        now: Time,
-    ) -> Time {
+    fn receive_step(&mut self, slot: SlotNumber, lane: u32, came: Came, now: Time) -> Time {
+        let bytes = came.bytes;
         let receive_ps = self.receive_ps(bytes);
         let options = &self.workload.options;
         let host_ps =
             options.overhead_ps + options.overhead_per_byte.times(bytes.saturating_sub(1));
         let operation = self.window.get_mut(slot);
         operation.has_message = true;
-        operation.arrived_from = (message.0, message.1);
-        operation.arrived_part = message.2;
+        operation.arrived_from = (came.from.0, came.from.1);
+        operation.arrived_part = came.from.2;
         let running = self.running.get_mut(&slot).expect("it is under way");
         running.note_receipt(lane);
         let step = running.plan.step(lane, running.step_of(lane));
@@ -919,7 +922,9 @@ impl Rank {
         } else {
             0
         };
-        at + receive_ps + options.copy_ps + reduction_ps
+        // What has come since the lane sent last has been copied beside the messages before it.
+        let copied = came.at.max(running.sent_at(lane)) + options.copy_ps;
+        at.max(copied) + receive_ps + reduction_ps
     }
 
     /// A message of a collective arrives, perhaps before this rank takes part in it.
@@ -931,17 +936,20 @@ impl Rank {
             bytes,
             ..
         } = message;
+        let came = Came {
+            from: (id.rank, id.index, id.part),
+            bytes,
+            at: now,
+        };
         let waiting = self.of_scope.get(&scope).and_then(|&slot| {
             let running = self.running.get_mut(&slot)?;
             Some((slot, running.awaited.remove(&(id.rank, tag))?))
         });
         let Some((slot, lane)) = waiting else {
-            self.early
-                .insert((scope, id.rank, tag), (bytes, id.index, id.part));
+            self.early.insert((scope, id.rank, tag), came);
             return;
         };
-        let from = (id.rank, id.index, id.part);
-        let over = self.receive_step(slot, lane, from, bytes, now);
+        let over = self.receive_step(slot, lane, came, now);
         if over == now {
             self.lane_received(slot, lane);
         } else {
