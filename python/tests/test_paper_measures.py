@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -356,6 +357,76 @@ def test_the_first_deadlock_of_a_run_has_a_time() -> None:
     first = source("deadlocks", Dimension.TIME)
     assert measured(first, Statistic("max"), run) == 3 * US
     assert measured(first, Statistic("count"), calm) == 0
+
+
+def held_links(*pauses: tuple[str, str, int, int]) -> Any:
+    """Pauses of ports between nodes that are called by letters: from, to, since, until."""
+    letters = "abcd"
+    number = {(a, b): i for i, (a, b) in enumerate(itertools.permutations(letters, 2))}
+    ports = pl.DataFrame(
+        {
+            "node": [letters.index(a) for a, _ in number],
+            "port": list(number.values()),
+            "peer": [letters.index(b) for _, b in number],
+        }
+    )
+    rows = pl.DataFrame(
+        {
+            "node": [letters.index(a) for a, *_ in pauses],
+            "port": [number[a, b] for a, b, *_ in pauses],
+            "from_ps": [since * US for *_, since, _ in pauses],
+            "to_ps": [until * US for *_, until in pauses],
+            "open": [until == 100 for *_, until in pauses],
+        },
+        schema_overrides={"from_ps": pl.UInt64, "to_ps": pl.UInt64},
+    )
+    run = fake(pauses=rows)
+    run.ports = ports
+    run.summary["ending"] = "time-limit"
+    return run
+
+
+def test_a_circle_of_pauses_has_its_ports_paused_together_for_so_long() -> None:
+    circle = source("paused-circles", Dimension.TIME, lasting_ps=10 * US)
+    first = Statistic("min")
+    round_about = [("a", "b", 5, 40), ("b", "c", 8, 30), ("c", "a", 20, 60)]
+    assert measured(circle, first, held_links(*round_about)) == 20 * US
+    # All three only from 20 to 29: not for 10 us. Later once more.
+    shorter = [("a", "b", 5, 29), *round_about[1:]]
+    assert math.isnan(measured(circle, first, held_links(*shorter)))
+    again = [*shorter, ("a", "b", 50, 90), ("b", "c", 45, 90), ("c", "a", 70, 100)]
+    assert measured(circle, first, held_links(*again)) == 70 * US
+    # Both directions of a link, and a chain, are no circles.
+    there_and_back = [("a", "b", 0, 50), ("b", "a", 0, 50), ("b", "c", 0, 50)]
+    assert math.isnan(measured(circle, first, held_links(*there_and_back)))
+    # What a deadlock ended the run with lasts for ever.
+    stuck = held_links(("a", "b", 91, 100), ("b", "c", 95, 100), ("c", "a", 99, 100))
+    assert math.isnan(measured(circle, first, stuck))
+    stuck.summary["ending"] = "deadlock"
+    assert measured(circle, first, stuck) == 99 * US
+
+
+def test_what_an_ingress_holds_has_a_line_beside_its_threshold() -> None:
+    rows = {
+        "at_ps": [0, 2 * US, 1 * US],
+        "node": [3, 3, 3],
+        "port": [0, 0, 1],
+        "class": [2, 2, 2],
+        "bytes": [5, 9, 1],
+        "threshold_bytes": [20, 10, 30],
+    }
+    run = fake(ingress=pl.DataFrame(rows))
+    run.resolved = '[record]\ningress = { every = "1us" }\n'
+    run.summary["end_ps"] = 3 * US
+    one = source("ingress", Dimension.SIZE, ports=("s0->h0",), threshold=True)
+    lines = Data().lines(one, run)
+    assert {name: list(values) for name, values in lines.values.items()} == {
+        "bytes": [5, 5, 9, 9],
+        "X_off": [20, 20, 10, 10],
+    }
+    both = Data().lines(source("ingress", Dimension.SIZE), run)
+    assert list(both.values) == ["s0->h0 bytes", "s0->h1 bytes"]
+    assert list(both.values["s0->h1 bytes"]) == [0, 1, 1, 1]
 
 
 def test_what_was_not_recorded_is_told() -> None:

@@ -220,6 +220,7 @@ RECORD = """
 throughput = { every = "10us" }
 utilisation = { every = "10us" }
 queues = { every = "1us", ports = ["leaf0->host1", "leaf1->spine0"] }
+ingress = { every = "1us", ports = ["leaf0->host1"] }
 histogram = { every = "100ns", bin = "1KB" }
 rtt = { bin = "100ns" }
 delay = { bin = "100ns" }
@@ -229,6 +230,18 @@ RECORDED = {
     "throughput": ["at_ps", "flow", "bytes"],
     "utilisation": ["at_ps", "node", "name", "port", "peer", "peer_name", "bytes", "busy_ps"],
     "port_queues": ["at_ps", "node", "name", "port", "peer", "peer_name", "bytes"],
+    "ingress": [
+        "at_ps",
+        "node",
+        "name",
+        "port",
+        "peer",
+        "peer_name",
+        "class",
+        "bytes",
+        "threshold_bytes",
+        "victim",
+    ],
     "queue_histogram": [
         "node",
         "name",
@@ -277,6 +290,11 @@ def test_what_is_recorded_has_tables(recorded: backwater.Run) -> None:
     assert recorded.utilisation["busy_ps"].is_between(1, 10_000_000).all()
     ends = recorded.port_queues.select(pl.col("name", "peer_name").cast(pl.String)).unique()
     assert set(ends.rows()) == {("leaf0", "host1"), ("leaf1", "spine0")}
+    held = recorded.ingress
+    assert held["bytes"].max() > 0 < held["threshold_bytes"].min()
+    assert set(held.select(pl.col("name", "peer_name").cast(pl.String)).rows()) == {
+        ("leaf0", "host1")
+    }
 
 
 def test_the_summary_has_the_percentiles_of_what_is_recorded(recorded: backwater.Run) -> None:

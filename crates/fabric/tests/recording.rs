@@ -9,9 +9,9 @@ use common::*;
 use dataplane::config::Admission;
 use dataplane::units::{NS, Time, US};
 use fabric::measure::{
-    Blame, CaptureSpec, DelayBin, DelayHistogram, PauseRecording, QueueHistogram, QueueSeries,
-    RecordSpec, RecordedPorts, RttHistogram, Throughput, Utilisation, UtilisationRecord, Waiting,
-    WaitingRecord,
+    Blame, CaptureSpec, DelayBin, DelayHistogram, IngressSeries, PauseRecording, QueueHistogram,
+    QueueSeries, RecordSpec, RecordedPorts, RttHistogram, Throughput, Utilisation,
+    UtilisationRecord, Waiting, WaitingRecord,
 };
 use fabric::record::{Counters, PauseRecord};
 use kernel::random::{Purpose, Stream};
@@ -27,6 +27,10 @@ fn everything() -> RecordSpec {
         utilisation: Some(Utilisation { every_ps: 3 * US }),
         queues: Some(QueueSeries {
             every_ps: US,
+            ports: RecordedPorts::Switches,
+        }),
+        ingress: Some(IngressSeries {
+            every_ps: 700 * NS,
             ports: RecordedPorts::Switches,
         }),
         histogram: Some(QueueHistogram {
@@ -104,6 +108,7 @@ fn recording_changes_no_result_and_neither_does_elision_change_what_is_recorded(
         );
         assert_eq!(nothing.flows, a.flows, "{name}");
         assert!(nothing.throughput.is_empty() && nothing.port_queues.is_empty());
+        assert!(nothing.ingress.is_empty());
         assert!(nothing.histogram.is_empty() && nothing.rtt.is_empty());
         assert!(nothing.waiting.is_empty());
         let full = Setup {
@@ -119,6 +124,7 @@ fn recording_changes_no_result_and_neither_does_elision_change_what_is_recorded(
             assert_eq!(a.throughput, b.throughput, "{name}, {what}");
             assert_eq!(a.utilisation, b.utilisation, "{name}, {what}");
             assert_eq!(a.port_queues, b.port_queues, "{name}, {what}");
+            assert_eq!(a.ingress, b.ingress, "{name}, {what}");
             assert_eq!(a.histogram, b.histogram, "{name}, {what}");
             assert_eq!(a.rtt, b.rtt, "{name}, {what}");
             assert_eq!(a.waiting, b.waiting, "{name}, {what}");
@@ -350,6 +356,38 @@ fn only_the_ports_that_are_named_are_in_the_series() {
             .iter()
             .all(|q| (q.node, q.port, q.peer) == (5, 1, 3))
     );
+}
+
+// RCD-13
+#[test]
+fn an_ingress_holds_what_came_in_by_it_and_the_threshold_falls_as_the_pool_fills() {
+    let flows = (0..7).map(|src| flow(src, 0, src, 7, 400_000)).collect();
+    let mut s = line_rate(star(8), flows);
+    s.switch.mmu.buffer_bytes = 600_000;
+    s.record.ingress = Some(IngressSeries {
+        every_ps: US,
+        ports: RecordedPorts::Listed(vec![(8, 0), (8, 3)]),
+    });
+    s.record.pauses = Some(PauseRecording { flows: false });
+    let (_, keep) = s.run();
+    let of = |port| keep.ingress.iter().filter(move |s| s.port == port);
+    assert_eq!(of(0).count() + of(3).count(), keep.ingress.len());
+    for port in [0, 3] {
+        let levels: Vec<_> = of(port).map(|s| s.level).collect();
+        // Every frame of a busy ingress is in the buffer for a while, and gone in the end.
+        let most = levels.iter().map(|l| l.bytes).max().unwrap();
+        assert!(most > 20_000 && levels.last().unwrap().bytes == 0);
+        let limits = levels.iter().map(|l| l.threshold_bytes);
+        let (low, high) = (limits.clone().min().unwrap(), limits.max().unwrap());
+        assert!(low * 3 < high * 2, "{low} {high}");
+        assert!(levels.iter().all(|l| !l.victim));
+    }
+    // What the switch held and compared with when it paused is what the nearest rows say.
+    let cause = keep.causes.iter().find(|c| c.port == 3).unwrap();
+    let before = of(3).rfind(|s| s.at_ps <= cause.at_ps).unwrap();
+    let after = of(3).find(|s| s.at_ps > cause.at_ps).unwrap();
+    let (least, most) = (before.level.bytes, after.level.bytes);
+    assert!((least..=most).contains(&cause.held_bytes));
 }
 
 // RCD-10

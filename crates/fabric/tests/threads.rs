@@ -14,8 +14,8 @@ use dataplane::units::{MS, NS, Rate, US};
 use fabric::engine::{Simulation, Threads};
 use fabric::link_failures::{LinkFailure, LinkFailures};
 use fabric::measure::{
-    Blame, CaptureSpec, DelayHistogram, QueueHistogram, QueueSeries, RecordSpec, RecordedPorts,
-    RttHistogram, Throughput, Utilisation, Waiting,
+    Blame, CaptureSpec, DelayHistogram, IngressSeries, QueueHistogram, QueueSeries, RecordSpec,
+    RecordedPorts, RttHistogram, Throughput, Utilisation, Waiting,
 };
 use fabric::record::{Ending, Outcome};
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
@@ -37,6 +37,10 @@ fn everything() -> RecordSpec {
         utilisation: Some(Utilisation { every_ps: 3 * US }),
         queues: Some(QueueSeries {
             every_ps: 500 * NS,
+            ports: RecordedPorts::Switches,
+        }),
+        ingress: Some(IngressSeries {
+            every_ps: 700 * NS,
             ports: RecordedPorts::Switches,
         }),
         histogram: Some(QueueHistogram {
@@ -120,6 +124,7 @@ fn same(setup: &Setup, counts: &[u32]) -> Outcome {
         assert_eq!(keep.throughput, kept.throughput, "{told}");
         assert_eq!(keep.utilisation, kept.utilisation, "{told}");
         assert_eq!(keep.port_queues, kept.port_queues, "{told}");
+        assert_eq!(keep.ingress, kept.ingress, "{told}");
         assert_eq!(keep.histogram, kept.histogram, "{told}");
         assert_eq!(keep.rtt, kept.rtt, "{told}");
         assert_eq!(keep.delays, kept.delays, "{told}");

@@ -2,9 +2,10 @@
 
 use fabric::measure::{
     Blame, BlameHopRecord, BlameRecord, CaptureSpec, CapturedFrame, CauseRecord, DelayBin,
-    DelayHistogram, HeldFlowRecord, Part, PauseRecording, QueueBin, QueueHistogram, QueueSample,
-    QueueSeries, RecordSpec, RecordedPorts, RttBin, RttHistogram, Throughput, ThroughputRecord,
-    Utilisation, UtilisationRecord, Waiting, WaitingRecord,
+    DelayHistogram, HeldFlowRecord, IngressHeld, IngressSample, IngressSeries, Part,
+    PauseRecording, QueueBin, QueueHistogram, QueueSample, QueueSeries, RecordSpec, RecordedPorts,
+    RttBin, RttHistogram, Throughput, ThroughputRecord, Utilisation, UtilisationRecord, Waiting,
+    WaitingRecord,
 };
 use fabric::record::{
     BufferSample, Counters, Ending, FlowRecord, Outcome, PauseRecord, PortRecord, Recorder,
@@ -188,6 +189,10 @@ const COLUMNS: [(&str, &str); 14] = [
     ),
     ("port_queues", "at_ps node name port peer peer_name bytes"),
     (
+        "ingress",
+        "at_ps node name port peer peer_name class bytes threshold_bytes victim",
+    ),
+    (
         "queue_histogram",
         "node name tier port peer peer_name bin_bytes samples",
     ),
@@ -293,6 +298,10 @@ fn recording() -> RunInfo {
             every_ps: 1_000,
             ports: RecordedPorts::Switches,
         }),
+        ingress: Some(IngressSeries {
+            every_ps: 1_000,
+            ports: RecordedPorts::Switches,
+        }),
         histogram: Some(QueueHistogram {
             every_ps: 1_000,
             bin_bytes: 1_000,
@@ -333,6 +342,18 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
         port: 1,
         peer: 4,
         bytes: 7,
+    }]);
+    writer.rows(&vec![IngressSample {
+        at_ps: 0,
+        node: 2,
+        port: 1,
+        peer: 4,
+        class: 2,
+        level: IngressHeld {
+            bytes: 7,
+            threshold_bytes: 9,
+            victim: true,
+        },
     }]);
     let bin = |node, bin_bytes, samples| QueueBin {
         node,
@@ -439,6 +460,7 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
         ("throughput.parquet", total as i64),
         ("utilisation.parquet", 1),
         ("port_queues.parquet", 1),
+        ("ingress.parquet", 1),
         ("queue_histogram.parquet", 4),
         ("rtt.parquet", 2),
         ("pause_causes.parquet", 1),

@@ -146,6 +146,10 @@ class Source:
     part: str = ""
     """A group of parts of a flow's time (`backwater.blame.GROUPS`); none: the whole time."""
 
+    threshold: bool = False
+    """Also the threshold that bytes are compared with, as a line of its own."""
+
+    lasting_ps: float = 0.0
     slowest: float | None = None
     """Only this share of the flows, those with the largest slowdown."""
 

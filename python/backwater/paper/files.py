@@ -316,6 +316,7 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "rtt": (Dimension.TIME, set()),
     "queue": (Dimension.SIZE, {"ports", "window"}),
     "queue-samples": (Dimension.SIZE, {"ports"}),
+    "ingress": (Dimension.SIZE, {"ports", "window", "threshold"}),
     "queueing": (Dimension.TIME, {"ports"}),
     "control-share": (Dimension.SHARE, {"ports"}),
     "buffer": (Dimension.SIZE, {"tiers", "window"}),
@@ -335,6 +336,7 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "wire": (Dimension.NUMBER, set()),
     "summary": (Dimension.NUMBER, {"key"}),
     "deadlocks": (Dimension.TIME, set()),
+    "paused-circles": (Dimension.TIME, {"lasting"}),
     "port-buffer": (Dimension.SIZE, _PORTS),
     "queuing-time": (Dimension.TIME, _PORTS | {"incast"}),
     "sent": (Dimension.SHARE, _PORTS | {"frames"}),
@@ -348,13 +350,13 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
 FRAMES = ("data", "replies", "credits")
 """Frames that ports count apart."""
 
-SERIES = {"queue", "throughput", "in-progress", "pause-rate", "buffer-course"}
+SERIES = {"queue", "ingress", "throughput", "in-progress", "pause-rate", "buffer-course"}
 """Those that are a course in time."""
 
 _NARROWING = (
     *("sizes", "window", "traffic", "flows", "ports", "tiers"),
     *("bin", "interval", "total", "key", "classes", "roles", "nodes", "incast", "frames"),
-    *("part", "slowest", "names"),
+    *("part", "slowest", "names", "threshold", "lasting"),
 )
 
 _SIMPLE = ("mean", "std", "min", "max", "sum", "count")
@@ -406,6 +408,8 @@ def _source_fields(table: Table, of: str) -> Source:
         incast=table.flag("incast") if "incast" in table else None,
         frames=table.one_of("frames", FRAMES) if of == "sent" else "",
         part=table.one_of("part", GROUPS) if "part" in table else "",
+        threshold=table.flag("threshold"),
+        lasting_ps=table.quantity("lasting", Dimension.TIME) if of == "paused-circles" else 0.0,
         slowest=table.quantity("slowest", Dimension.SHARE) if "slowest" in table else None,
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,9 +11,25 @@ import numpy as np
 
 from backwater.errors import RunError
 from backwater.paper.figure import Measure, Source, Statistic
-from backwater.paper.pausing import pause_levels, pause_rate, paused, pauses
-from backwater.paper.quantities import Dimension, parse, text
-from backwater.paper.samples import Array, Lines, Samples, of_ports, recorded, window_of
+from backwater.paper.pausing import (
+    ingress,
+    pause_levels,
+    pause_rate,
+    paused,
+    paused_circles,
+    pauses,
+)
+from backwater.paper.quantities import Dimension, text
+from backwater.paper.samples import (
+    Array,
+    Lines,
+    Samples,
+    interval,
+    of_ports,
+    recorded,
+    steps,
+    window_of,
+)
 
 if TYPE_CHECKING:
     import polars
@@ -290,24 +305,15 @@ def _control_share(source: Source, run: Run) -> Samples:
 
 def _queue(source: Source, run: Run) -> Lines:
     """Sample queues at regular times: a row holds until the port's next one."""
-    table = of_ports(source, run, recorded(run, "port_queues")).sort("at_ps")
-    every = _interval(run, "queues")
-    low, high = source.window or (0.0, math.inf)
-    high = min(high, float(run.summary["end_ps"]))
-    times = np.arange(math.ceil(low / every), math.floor(high / every) + 1) * every
-    lines = {}
-    for (name,), rows in table.partition_by("port_name", as_dict=True).items():
-        row = np.searchsorted(rows["at_ps"].to_numpy(), times, side="right") - 1
-        values = rows["bytes"].to_numpy().astype(float)[row.clip(min=0)]
-        lines[str(name)] = np.where(row >= 0, values, 0.0)
-    return Lines(times, lines)
+    table = of_ports(source, run, recorded(run, "port_queues"))
+    return steps(source, run, table, "queues", {"bytes": ""})
 
 
 def _throughput(source: Source, run: Run) -> Lines:
     import polars as pl
 
     table = recorded(run, "throughput")
-    every = _interval(run, "throughput")
+    every = interval(run, "throughput")
     wide = source.bin_ps or every
     if wide % every:  # rows of one interval would fall into now more, now fewer bins
         bins, rows = text(wide, Dimension.TIME), text(every, Dimension.TIME)
@@ -474,6 +480,7 @@ _READERS: dict[str, Callable[[Source, Run], Samples | Lines]] = {
     "rtt": _rtt,
     "queue": _queue,
     "queue-samples": _queue_samples,
+    "ingress": ingress,
     "queueing": _queueing,
     "control-share": _control_share,
     "buffer": _buffer,
@@ -490,6 +497,7 @@ _READERS: dict[str, Callable[[Source, Run], Samples | Lines]] = {
     "wire": _wire,
     "summary": _summary,
     "deadlocks": _deadlocks,
+    "paused-circles": paused_circles,
     "port-buffer": _by_role,
     "queuing-time": _by_role,
     "sent": _by_role,
@@ -498,10 +506,3 @@ _READERS: dict[str, Callable[[Source, Run], Samples | Lines]] = {
     "collective": _collectives,
     "bus-bandwidth": _collectives,
 }
-
-
-def _interval(run: Run, what: str) -> float:
-    every = parse(tomllib.loads(run.resolved)["record"][what]["every"])
-    if every is None:
-        raise RunError(f"{run.path}: resolved.toml does not say every how long `{what}` is kept")
-    return every.value

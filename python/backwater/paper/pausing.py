@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from backwater.paper.figure import Source
-from backwater.paper.samples import Lines, Samples, of_ports, recorded, window_of
+from backwater.paper.samples import Lines, Samples, of_ports, recorded, steps, window_of
 
 if TYPE_CHECKING:
     import polars
@@ -71,3 +71,51 @@ def pause_levels(source: Source, run: Run) -> Samples:
     if source.window:
         held = held.filter(pl.col("at_ps").is_between(*source.window))
     return Samples(held["held_bytes"].to_numpy().astype(float))
+
+
+def ingress(source: Source, run: Run) -> Lines:
+    """Sample what came in by ports and is held, and the threshold where that is asked for."""
+    import polars as pl
+
+    table = of_ports(source, run, recorded(run, "ingress"))
+    if table["class"].n_unique() > 1:
+        named = pl.col("port_name") + pl.format(" class {}", pl.col("class"))
+        table = table.with_columns(port_name=named)
+    columns = {"bytes": "bytes"}
+    if source.threshold:
+        columns["threshold_bytes"] = "X_off"
+    return steps(source, run, table, "ingress", columns)
+
+
+def paused_circles(source: Source, run: Run) -> Samples:
+    """When the first circle of ports closed that PFC held together for so long, or for ever.
+
+    The ports send from switch to switch, each to the node of the next, and no two of them are the
+    directions of one link. A pause that a deadlock ended the run with lasts for ever.
+    """
+    import polars as pl
+
+    ends = run.ports.select("node", "port", pl.col("peer"))
+    held = run.pauses.join(ends, on=["node", "port"], how="inner")
+    if run.summary["ending"] == "deadlock":
+        for_ever = pl.when("open").then(pl.lit(2**63 - 1)).otherwise(pl.col("to_ps"))
+        held = held.with_columns(to_ps=for_ever.cast(pl.UInt64))
+    lasting = int(source.lasting_ps)
+    held = held.filter(pl.col("to_ps") - pl.col("from_ps") >= lasting)
+    begin, end = held["from_ps"].to_numpy(), held["to_ps"].to_numpy()
+    links = list(zip(held["node"].to_list(), held["peer"].to_list(), strict=True))
+    for at in np.unique(begin):
+        together = np.flatnonzero((begin <= at) & (end >= at + lasting))
+        if _closes({links[i] for i in together}):
+            return Samples(np.array([float(at)]))
+    return Samples(np.empty(0))
+
+
+def _closes(links: set[tuple[int, int]]) -> bool:
+    """Whether some links, each from one node to another, lead back to where they begin."""
+    while links:
+        left = {(a, b) for a, b in links if any(c == b and d != a for c, d in links)}
+        if left == links:
+            return True
+        links = left
+    return False

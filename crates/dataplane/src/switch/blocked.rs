@@ -100,26 +100,81 @@ impl Switch {
         });
     }
 
+    /// Which of its packets hold something, as of now.
+    // LNK-41
+    #[must_use]
+    pub fn holding(&self) -> Holding<'_> {
+        let mut pausing: Vec<(u16, u8)> = self.core.mmu.pausing().collect();
+        pausing.sort_unstable();
+        Holding {
+            switch: self,
+            pausing,
+        }
+    }
+
     /// Calls `visit` with (ingress, what it holds of the neighbour there, queue, flow) for every
     /// packet in this switch that holds something.
     // LNK-41
     pub fn for_each_hold(&self, arena: &Arena, mut visit: impl FnMut(u16, Holds, u32, u32)) {
-        let mut pausing: Vec<(u16, u8)> = self.core.mmu.pausing().collect();
-        pausing.sort_unstable();
+        let holding = self.holding();
         for port in 0..self.ports() {
             self.for_each_queued(port, arena, |id| {
                 let packet = arena.hot(id);
-                let from = (packet.ingress, packet.class());
-                let kept = pausing.binary_search(&from).is_ok()
-                    || ask!(&self.hop, hop => hop.holds_class(packet), false);
-                if packet.has(flag::BUFFERED) && kept {
-                    visit(from.0, Holds::Class(from.1), packet.queue, packet.flow);
-                }
-                let named = ask!(&self.hop, hop => hop.holds(packet), None);
-                if let Some(named) = named {
-                    visit(from.0, Holds::Named(named), packet.queue, packet.flow);
+                for holds in holding.of(packet).into_iter().flatten() {
+                    visit(packet.ingress, holds, packet.queue, packet.flow);
                 }
             });
         }
+    }
+}
+
+/// What keeps up the pauses that a switch has sent.
+#[derive(Debug)]
+pub struct Holding<'a> {
+    switch: &'a Switch,
+    /// Ingresses and classes that are paused, ascending.
+    pausing: Vec<(u16, u8)>,
+}
+
+impl Holding<'_> {
+    /// What a packet in this switch holds of the neighbour that it came from: a class, and what has a name.
+    #[must_use]
+    pub fn of(&self, packet: &Packet) -> [Option<Holds>; 2] {
+        let hop = &self.switch.hop;
+        let class = packet.class();
+        let kept = || {
+            let paused = self.pausing.binary_search(&(packet.ingress, class)).is_ok();
+            paused || ask!(hop, hop => hop.holds_class(packet), false)
+        };
+        let by_class = packet.has(flag::BUFFERED) && kept();
+        let named = ask!(hop, hop => hop.holds(packet), None);
+        [
+            by_class.then_some(Holds::Class(class)),
+            named.map(Holds::Named),
+        ]
+    }
+
+    /// Calls `visit` with (ingress, what it holds of the neighbour there) of packets of the queues that
+    /// `which` takes, until it returns true: it has seen enough.
+    pub fn any_in(
+        &self,
+        arena: &Arena,
+        mut which: impl FnMut(u32) -> bool,
+        mut visit: impl FnMut(u16, Holds) -> bool,
+    ) -> bool {
+        let mut enough = false;
+        for port in 0..self.switch.ports() {
+            self.switch.core.queueing.for_each_queue(port, |queue| {
+                if enough || !which(queue.queue) {
+                    return;
+                }
+                enough = queue.packets(arena).any(|id| {
+                    let packet = arena.hot(id);
+                    let mut held = self.of(packet).into_iter().flatten();
+                    held.any(|holds| visit(packet.ingress, holds))
+                });
+            });
+        }
+        enough
     }
 }

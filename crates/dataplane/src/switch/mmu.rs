@@ -269,9 +269,9 @@ impl Mmu {
         ingress.lagging &= xoff;
     }
 
-    /// What an ingress that was paused just now holds, beside the threshold that it was compared with.
-    // SPFC-40
-    pub fn paused_level(&self, port: u16, class: u8, threshold_bytes: u64, victim: bool) -> Level {
+    /// What an ingress holds, beside the threshold that it is compared with.
+    // SPFC-40, RCD-13
+    pub fn level_beside(&self, port: u16, class: u8, threshold_bytes: u64, victim: bool) -> Level {
         if let Some(books) = &self.ns3 {
             return books.level(port, class);
         }

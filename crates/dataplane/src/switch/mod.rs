@@ -604,6 +604,19 @@ impl Switch {
         (p.bytes, p.max_bytes)
     }
 
+    /// Classes that an ingress may pause its upstream for, as bits.
+    #[must_use]
+    pub const fn pausable(&self) -> u8 {
+        self.core.mmu.pausable()
+    }
+
+    /// What came in by a port, of a class, and is in the buffer; and the threshold of PFC for it.
+    // RCD-13
+    #[must_use]
+    pub fn ingress(&self, now: Time, port: u16, class: u8) -> Level {
+        self.pfc.level(now, &self.core, port, class)
+    }
+
     /// What the mechanisms did.
     #[must_use]
     pub const fn counters(&self) -> &SwitchCounters {

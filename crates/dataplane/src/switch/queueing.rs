@@ -99,13 +99,15 @@ impl QueueState {
     /// When the count of packets taken begins anew.
     pub const TURN: u32 = 1 << (u64::BITS - TAKEN.trailing_zeros());
 
+    /// The packets of the queue, in order.
+    pub fn packets<'a>(&self, arena: &'a Arena) -> impl Iterator<Item = PacketId> + use<'a> {
+        let some = |id: PacketId| (id != NO_PACKET).then_some(id);
+        std::iter::successors(some(self.head), move |&id| some(arena.hot(id).next))
+    }
+
     /// Calls `visit` with every packet of the queue, in order.
-    pub fn for_each(&self, arena: &Arena, mut visit: impl FnMut(PacketId)) {
-        let mut id = self.head;
-        while id != NO_PACKET {
-            visit(id);
-            id = arena.hot(id).next;
-        }
+    pub fn for_each(&self, arena: &Arena, visit: impl FnMut(PacketId)) {
+        self.packets(arena).for_each(visit);
     }
 }
 

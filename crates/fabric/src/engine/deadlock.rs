@@ -164,10 +164,8 @@ impl<C: Calendar> Simulation<C> {
             return false;
         }
         let stuck = self.stuck_queues(&links);
-        if stuck
-            .keys()
-            .all(|queue| deadlock_search.dead.contains(queue))
-        {
+        let known = |queue: &QueueAt| deadlock_search.dead.contains(queue);
+        if stuck.keys().all(known) || self.not_released(&stuck).iter().all(known) {
             return false;
         }
         let waiting = self.waiting(&links, stuck);
@@ -237,6 +235,36 @@ impl<C: Calendar> Simulation<C> {
             });
         }
         stuck
+    }
+
+    /// Of the stuck queues those that may be dead: the others wait, for all pauses that hold them, for a packet in
+    /// a queue that is not. More than [`Waiting::never_again`] finds only where a resume is under way. Packets are
+    /// looked at only until each pause has one that can leave, so where nothing is dead this is quick.
+    // LNK-41
+    fn not_released(&self, stuck: &BTreeMap<QueueAt, Stuck>) -> BTreeSet<QueueAt> {
+        let mut kept: BTreeSet<HeldAt> = stuck.values().flat_map(|of| &of.held).copied().collect();
+        let mut left: BTreeSet<QueueAt> = stuck.keys().copied().collect();
+        let mut looked_at = BTreeSet::new();
+        loop {
+            let mut peers: Vec<u32> = kept.iter().map(|held| held.0).collect();
+            peers.dedup();
+            for peer in peers {
+                let of_peer = (peer, 0, Holds::Class(0))..=(peer, u16::MAX, Holds::Named(u32::MAX));
+                let mut open = kept.range(of_peer).count();
+                let (switch, arena) = self.net.switch(peer);
+                let moves =
+                    |queue| !left.contains(&(peer, queue)) && looked_at.insert((peer, queue));
+                switch.holding().any_in(arena, moves, |ingress, holds| {
+                    open -= usize::from(kept.remove(&(peer, ingress, holds)));
+                    open == 0
+                });
+            }
+            let before = left.len();
+            left.retain(|queue| stuck[queue].held.iter().any(|held| kept.contains(held)));
+            if left.len() == before {
+                return left;
+            }
+        }
     }
 
     /// The queues that are stuck at these ports, with all that holds them.

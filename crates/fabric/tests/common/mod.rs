@@ -30,8 +30,8 @@ use dataplane::units::{MS, Rate, Time, US};
 use fabric::engine::{Clock, OnDeadlock, Plan, Simulation, Threads};
 use fabric::link_failures::LinkFailures;
 use fabric::measure::{
-    BlameHopRecord, BlameRecord, CauseRecord, DelayBin, HeldFlowRecord, QueueBin, QueueSample,
-    RecordSpec, RttBin, ThroughputRecord, UtilisationRecord, WaitingRecord,
+    BlameHopRecord, BlameRecord, CauseRecord, DelayBin, HeldFlowRecord, IngressSample, QueueBin,
+    QueueSample, RecordSpec, RttBin, ThroughputRecord, UtilisationRecord, WaitingRecord,
 };
 use fabric::record::{BufferSample, FlowRecord, Outcome, PauseRecord, Recorder, Row, Rows};
 use fabric::routing::routes;
@@ -56,6 +56,7 @@ pub struct Keep {
     pub throughput: Vec<ThroughputRecord>,
     pub utilisation: Vec<UtilisationRecord>,
     pub port_queues: Vec<QueueSample>,
+    pub ingress: Vec<IngressSample>,
     pub histogram: Vec<QueueBin>,
     pub rtt: Vec<RttBin>,
     pub delays: Vec<DelayBin>,
@@ -77,6 +78,7 @@ impl Recorder for Keep {
         keep(rows, &mut self.throughput);
         keep(rows, &mut self.utilisation);
         keep(rows, &mut self.port_queues);
+        keep(rows, &mut self.ingress);
         keep(rows, &mut self.histogram);
         keep(rows, &mut self.rtt);
         keep(rows, &mut self.delays);

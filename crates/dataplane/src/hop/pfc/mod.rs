@@ -13,7 +13,7 @@ use super::{Counter, Cx, Egress};
 use crate::config::{Admission, PauseTime, SwitchConfig};
 use crate::packet::{Frame, Packet, PacketId, flag};
 use crate::pause_time::Refresh;
-use crate::sink::Sink;
+use crate::sink::{Level, Sink};
 use crate::switch::mmu::Mmu;
 use crate::switch::pipeline::Pipeline;
 use crate::switch::space::Tell;
@@ -235,6 +235,11 @@ impl Pfc {
         for class in (0..8).filter(|class| classes >> class & 1 != 0) {
             Self::tell(&mut cx.again(), port, class, true);
         }
+    }
+
+    /// What an ingress and class holds, and the threshold that it has now.
+    pub fn level(&self, now: Time, core: &Pipeline, port: u16, class: u8) -> Level {
+        self.thresholds.level_now(now, &core.mmu, port, class)
     }
 
     /// Says which classes it holds of which upstream.

@@ -94,6 +94,19 @@ impl Victims {
         self.ports[port as usize].held
     }
 
+    /// The same for those who only look: what TC would have done since is not done.
+    // SPFC-19
+    pub fn looks_victim(&self, now: Time, port: u16) -> bool {
+        let p = &self.ports[port as usize];
+        match now.checked_sub(p.ends_ps) {
+            None => p.held,
+            Some(over) => {
+                let enough = over < self.config.interval_ps && p.departed >= p.enough;
+                enough && p.pausing == 0 && !p.waits
+            }
+        }
+    }
+
     /// A packet leaves that came in by this port.
     // SPFC-11, SPFC-15
     #[inline]
@@ -349,6 +362,7 @@ mod tests {
                         c.reset = false;
                     }
                 }
+                prop_assert_eq!(v.looks_victim(now, 0), c.sh);
                 if look {
                     prop_assert_eq!(v.is_victim(now, 0), c.sh);
                 }

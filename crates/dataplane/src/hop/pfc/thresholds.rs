@@ -94,11 +94,23 @@ impl Thresholds {
     /// What an ingress looks like that was paused just now.
     // SPFC-40
     pub fn level(&self, mmu: &Mmu, port: u16, class: u8) -> Level {
-        let threshold_bytes = match self.last_by_victim {
+        self.level_of(mmu, port, class, self.last_by_victim)
+    }
+
+    /// What an ingress looks like.
+    // RCD-13
+    pub fn level_now(&self, now: Time, mmu: &Mmu, port: u16, class: u8) -> Level {
+        let victims = self.victims.as_ref();
+        let victim = victims.is_some_and(|victims| victims.looks_victim(now, port));
+        self.level_of(mmu, port, class, victim)
+    }
+
+    fn level_of(&self, mmu: &Mmu, port: u16, class: u8, victim: bool) -> Level {
+        let threshold_bytes = match victim {
             true => mmu.buffer_bytes(),
             false => self.xoff_threshold(mmu),
         };
-        mmu.paused_level(port, class, threshold_bytes, self.last_by_victim)
+        mmu.level_beside(port, class, threshold_bytes, victim)
     }
 
     /// Whether an ingress that is not paused must be. What it has in its headroom it got after its pause.

@@ -28,6 +28,24 @@ pub enum RecordedPorts {
     Listed(Vec<(u32, u16)>),
 }
 
+impl RecordedPorts {
+    /// Those that a scenario gives as `ports`.
+    pub(super) fn given(values: &Values) -> Self {
+        match values.get("ports") {
+            Some(Given::List(ports)) => Self::Listed(ports.iter().filter_map(port).collect()),
+            _ => Self::Switches,
+        }
+    }
+
+    /// Whether a port of a switch is one of them.
+    pub(super) fn include(&self, node: u32, port: u16) -> bool {
+        match self {
+            Self::Switches => true,
+            Self::Listed(listed) => listed.contains(&(node, port)),
+        }
+    }
+}
+
 /// A sample of one port's queue that differs from the sample before it, or is the port's first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueSample {
@@ -121,15 +139,9 @@ impl Measure for QueueSeries {
     }
 
     fn configure(values: &Values) -> Spec {
-        let ports = match values.get("ports") {
-            Some(Given::List(ports)) => {
-                RecordedPorts::Listed(ports.iter().filter_map(port).collect())
-            }
-            _ => RecordedPorts::Switches,
-        };
         Spec {
             every_ps: values.time("every"),
-            ports,
+            ports: RecordedPorts::given(values),
         }
     }
 

@@ -1,0 +1,268 @@
+//! What ingresses of chosen switch ports hold over time, beside the threshold of PFC (rule RCD-13 of
+//! `specs/record.md`).
+
+use dataplane::param::{Kind, Param, Values};
+use dataplane::switch::Switch;
+use dataplane::units::Time;
+
+use super::super::merge::Merged;
+use super::port_queues::RecordedPorts;
+use super::watch::Grid;
+use super::{EVERY, Measure, Setup, View};
+use crate::record::Table;
+use crate::record::table::{Column, Row, Value, column};
+
+/// What a scenario says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Time between two samples, ps; above 0.
+    pub every_ps: Time,
+    /// Of which ports.
+    pub ports: RecordedPorts,
+}
+
+/// A sample of an ingress and class that differs from the one before it, or is its first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IngressSample {
+    /// When.
+    pub at_ps: Time,
+    /// The switch.
+    pub node: u32,
+    /// The port by which its packets came.
+    pub port: u16,
+    /// The node at the other end.
+    pub peer: u32,
+    /// The class.
+    pub class: u8,
+    /// What it holds.
+    pub level: Held,
+}
+
+/// What an ingress and class holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// In reserve, pool and headroom.
+    pub bytes: u64,
+    /// What its bytes in the pool are compared with.
+    pub threshold_bytes: u64,
+    /// It is a victim port.
+    pub victim: bool,
+}
+
+impl Row for IngressSample {
+    const TABLE: &'static str = "ingress";
+    const ABOUT: &'static str =
+        "A sample of an ingress and class that differs from the sample before it.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("at_ps", Value::U64(|r| r.at_ps), "When."),
+        column("node", Value::U32(|r| r.node), "The switch."),
+        column("name", Value::NodeName(|r| r.node), "Its name."),
+        column(
+            "port",
+            Value::U16(|r| r.port),
+            "The port by which the packets came.",
+        ),
+        column("peer", Value::U32(|r| r.peer), "The node at the other end."),
+        column("peer_name", Value::NodeName(|r| r.peer), "Its name."),
+        column("class", Value::U8(|r| r.class), "The class."),
+        column(
+            "bytes",
+            Value::U64(|r| r.level.bytes),
+            "Bytes in the buffer that came in by the port, of this class.",
+        ),
+        column(
+            "threshold_bytes",
+            Value::U64(|r| r.level.threshold_bytes),
+            "What those of them in the pool are compared with: more of them pause the neighbour.",
+        ),
+        column(
+            "victim",
+            Value::Bool(|r| r.level.victim),
+            "The ingress is a victim port.",
+        ),
+    ];
+
+    fn order(rows: &mut Vec<Self>) {
+        rows.sort_unstable_by_key(|r| (r.at_ps, r.node, r.port, r.class));
+    }
+}
+
+/// One ingress and class.
+#[derive(Debug)]
+struct Watched {
+    port: u16,
+    peer: u32,
+    class: u8,
+    now: Held,
+    since_ps: Time,
+    /// Of the last row.
+    told: Option<Held>,
+}
+
+impl Watched {
+    /// Tells what was until then, unless the row before says so or the grid has no instant in between.
+    // RCD-13
+    fn account(&mut self, until_ps: Time, grid: Grid, node: u32, rows: &mut Vec<IngressSample>) {
+        let first = grid.before(self.since_ps);
+        if self.told != Some(self.now) && grid.before(until_ps) > first {
+            self.told = Some(self.now);
+            rows.push(IngressSample {
+                at_ps: grid.at(first),
+                node,
+                port: self.port,
+                peer: self.peer,
+                class: self.class,
+                level: self.now,
+            });
+        }
+        self.since_ps = until_ps;
+    }
+}
+
+/// A switch of which ingresses are watched.
+#[derive(Debug)]
+struct WatchedSwitch {
+    node: u32,
+    /// Index among the switches of the partition.
+    index: usize,
+    /// Something in it may have changed in this instant.
+    touched: bool,
+    /// Ports that are watched, until the switch is looked at first: it knows their classes.
+    ports: Vec<(u16, u32)>,
+    all: Vec<Watched>,
+}
+
+impl WatchedSwitch {
+    /// Looks at the switch once the instant `now` is over.
+    fn look(&mut self, now: Time, switch: &Switch, grid: Grid, rows: &mut Vec<IngressSample>) {
+        for (port, peer) in self.ports.drain(..) {
+            let classes = (0..8).filter(|class| switch.pausable() >> class & 1 != 0);
+            self.all.extend(classes.map(|class| Watched {
+                port,
+                peer,
+                class,
+                now: held(now, switch, port, class),
+                since_ps: now,
+                told: None,
+            }));
+        }
+        for watched in &mut self.all {
+            let is = held(now, switch, watched.port, watched.class);
+            if is != watched.now {
+                watched.account(now, grid, self.node, rows);
+                watched.now = is;
+            }
+        }
+    }
+}
+
+fn held(now: Time, switch: &Switch, port: u16, class: u8) -> Held {
+    let level = switch.ingress(now, port, class);
+    Held {
+        bytes: level.held_bytes,
+        threshold_bytes: level.threshold_bytes,
+        victim: level.victim,
+    }
+}
+
+/// Samples of the watched ingresses.
+#[derive(Debug)]
+pub(super) struct IngressSeries {
+    grid: Grid,
+    switches: Vec<WatchedSwitch>,
+    /// Per port of the network the place of its switch in this list.
+    switch_of: Vec<Option<u32>>,
+    /// Places of switches in which something may have changed in this instant.
+    touched: Vec<u32>,
+    samples: Vec<IngressSample>,
+}
+
+impl Measure for IngressSeries {
+    type Spec = Spec;
+    const KEY: &'static str = "ingress";
+    const EXAMPLE: &'static str = "ingress = { every = \"1us\", ports = \"switches\" }";
+    const ABOUT: &'static str = "Bytes in the buffer by the port that they came in by, and the threshold of PFC: `ingress.parquet`.";
+    const PARAMS: &'static [Param] = &[
+        EVERY.needed("\"1us\""),
+        Param::list("ports", &Kind::Port)
+            .or(&["switches"])
+            .needed("\"switches\"")
+            .about("Ports of switches by which packets come, by both ends of their links, or all of them."),
+    ];
+    const WATCHES_QUEUES: bool = true;
+
+    fn tables() -> Vec<Table> {
+        vec![Table::of::<IngressSample>()]
+    }
+
+    fn configure(values: &Values) -> Spec {
+        Spec {
+            every_ps: values.time("every"),
+            ports: RecordedPorts::given(values),
+        }
+    }
+
+    fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
+        let graph = setup.graph;
+        let mut switch_of = vec![None; graph.port_count() as usize];
+        let mut switches: Vec<WatchedSwitch> = Vec::new();
+        for (index, &node) in setup.switches.iter().enumerate() {
+            let range = graph.port_range(node);
+            let own = (0..).zip(range.clone());
+            let own = own.filter(|&(port, _)| spec.ports.include(node, port));
+            let ports: Vec<(u16, u32)> =
+                own.map(|(port, at)| (port, graph.port(at).peer)).collect();
+            if ports.is_empty() {
+                continue;
+            }
+            switch_of[range].fill(Some(switches.len() as u32));
+            switches.push(WatchedSwitch {
+                node,
+                index,
+                touched: false,
+                ports,
+                all: Vec::new(),
+            });
+        }
+        Self {
+            grid: Grid::new((0, Time::MAX), spec.every_ps),
+            switches,
+            switch_of,
+            touched: Vec::new(),
+            samples: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn queue_touched(&mut self, link: u32) {
+        if let Some(place) = self.switch_of[link as usize] {
+            let touched = &mut self.switches[place as usize].touched;
+            if !std::mem::replace(touched, true) {
+                self.touched.push(place);
+            }
+        }
+    }
+
+    #[inline]
+    fn instant_over(&mut self, now: Time, switches: &[Switch]) {
+        for place in self.touched.drain(..) {
+            let watched = &mut self.switches[place as usize];
+            watched.touched = false;
+            watched.look(now, &switches[watched.index], self.grid, &mut self.samples);
+        }
+    }
+
+    fn probe(&mut self, at_ps: Time, out: &mut Merged) {
+        for switch in &mut self.switches {
+            for watched in &mut switch.all {
+                let until_ps = at_ps.saturating_add(1);
+                watched.account(until_ps, self.grid, switch.node, &mut self.samples);
+            }
+        }
+        out.add(self.samples.drain(..));
+    }
+
+    fn finish(&mut self, end_ps: Time, _: &View<'_>, out: &mut Merged) {
+        self.probe(end_ps, out);
+    }
+}
