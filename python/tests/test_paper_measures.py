@@ -394,7 +394,7 @@ def test_a_circle_of_pauses_has_its_ports_paused_together_for_so_long() -> None:
     # All three only from 20 to 29: not for 10 us. Later once more.
     shorter = [("a", "b", 5, 29), *round_about[1:]]
     assert math.isnan(measured(circle, first, held_links(*shorter)))
-    again = [*shorter, ("a", "b", 50, 90), ("b", "c", 45, 90), ("c", "a", 70, 100)]
+    again = [*shorter, ("a", "b", 55, 90), ("b", "c", 45, 90), ("c", "a", 70, 100)]
     assert measured(circle, first, held_links(*again)) == 70 * US
     # Both directions of a link, and a chain, are no circles.
     there_and_back = [("a", "b", 0, 50), ("b", "a", 0, 50), ("b", "c", 0, 50)]
@@ -424,6 +424,8 @@ def test_what_an_ingress_holds_has_a_line_beside_its_threshold() -> None:
         "bytes": [5, 5, 9, 9],
         "X_off": [20, 20, 10, 10],
     }
+    alone = source("ingress-threshold", Dimension.SIZE, ports=("s0->h0",), window=(0, 2 * US))
+    assert measured(alone, Statistic("min"), run) == 10
     both = Data().lines(source("ingress", Dimension.SIZE), run)
     assert list(both.values) == ["s0->h0 bytes", "s0->h1 bytes"]
     assert list(both.values["s0->h1 bytes"]) == [0, 1, 1, 1]
@@ -535,6 +537,22 @@ def test_another_measure_as_bound_is_looked_up_at_the_same_point() -> None:
     )
     assert judged.verdict == HOLDS
     assert judged.ours == "a: 1 µs against 1 µs; b: 9 µs against 9 µs"
+
+
+def test_a_ratio_of_what_few_seeds_have_is_judged_without_dividing() -> None:
+    at_most_half = Bound(Quantity(0.5, Dimension.NUMBER), low=False, strict=False)
+    often, seldom, never = [1, 1, 1, 0] * 8, [0] * 31 + [1], [0] * 32
+
+    def verdict(less: list[int], more: list[int]) -> str:
+        table = Table(a=tuple(less), b=tuple(more))
+        return judge(claim(pick("a"), at_most_half, over=pick("b")), NO_FIGURE, table).verdict
+
+    assert verdict(never, often) == HOLDS
+    assert verdict(seldom, often) == HOLDS
+    assert verdict(often, seldom) == DIFFERS
+    assert verdict([1, 0, 0, 0] * 8, [1, 1, 0, 0] * 8) == INCONCLUSIVE
+    # Nothing at all to divide by tells nothing.
+    assert verdict(never, never) == DIFFERS
 
 
 def test_a_ratio_is_compared_with_the_like_ratio() -> None:

@@ -160,7 +160,7 @@ fn rows(dir: &Path, name: &str) -> i64 {
 }
 
 /// The columns of all tables. Programs of users read them by these names.
-const COLUMNS: [(&str, &str); 14] = [
+const COLUMNS: [(&str, &str); 15] = [
     (
         "flows",
         "id source src dst bytes class incast port start_ps received_ps acked_ps \

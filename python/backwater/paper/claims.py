@@ -153,13 +153,25 @@ def _judged(claim: Claim, value: Value, over: Value | None, bounds: Sequence[Val
     found = ratio(value.value, over.value) if over else value.value
     if math.isnan(found):
         return DIFFERS
-    each = [_of_seed(value, over, seed) for seed in range(len(value.by_seed))]
+    each: Sequence[float] = [_of_seed(value, over, i) for i in range(len(value.by_seed))]
+    if over and not all(map(math.isfinite, each)):
+        # Nothing of a rare thing in some seeds: v/o < c is v < c·o there (Fieller's test).
+        bounds = [_times(bound, over) for bound in bounds]
+        found, each = value.value, value.by_seed
     return _worst(
         [
             _by_interval(bound, found, each, other)
             for bound, other in zip(claim.bounds, bounds, strict=True)
         ]
     )
+
+
+def _times(bound: Value, over: Value) -> Value:
+    seeds = range(max(len(bound.by_seed), len(over.by_seed)))
+    each = [
+        bound.by_seed[i % len(bound.by_seed)] * over.by_seed[i % len(over.by_seed)] for i in seeds
+    ]
+    return Value(bound.value * over.value, tuple(each))
 
 
 def _of_seed(value: Value, over: Value | None, seed: int) -> float:

@@ -68,6 +68,7 @@ _NAMES = {
     "buffer-course": "buffer occupancy of a switch",
     "summary": "number",
     "ingress": "bytes of an ingress",
+    "ingress-threshold": "threshold of an ingress",
     "deadlocks": "time of the first deadlock",
     "paused-circles": "time of the first circle of pauses",
     "blame": "time of flows",

@@ -317,6 +317,7 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "queue": (Dimension.SIZE, {"ports", "window"}),
     "queue-samples": (Dimension.SIZE, {"ports"}),
     "ingress": (Dimension.SIZE, {"ports", "window", "threshold"}),
+    "ingress-threshold": (Dimension.SIZE, {"ports", "window"}),
     "queueing": (Dimension.TIME, {"ports"}),
     "control-share": (Dimension.SHARE, {"ports"}),
     "buffer": (Dimension.SIZE, {"tiers", "window"}),
@@ -350,7 +351,10 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
 FRAMES = ("data", "replies", "credits")
 """Frames that ports count apart."""
 
-SERIES = {"queue", "ingress", "throughput", "in-progress", "pause-rate", "buffer-course"}
+SERIES = {
+    *("queue", "ingress", "ingress-threshold", "throughput"),
+    *("in-progress", "pause-rate", "buffer-course"),
+}
 """Those that are a course in time."""
 
 _NARROWING = (

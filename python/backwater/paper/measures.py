@@ -13,6 +13,7 @@ from backwater.errors import RunError
 from backwater.paper.figure import Measure, Source, Statistic
 from backwater.paper.pausing import (
     ingress,
+    ingress_threshold,
     pause_levels,
     pause_rate,
     paused,
@@ -481,6 +482,7 @@ _READERS: dict[str, Callable[[Source, Run], Samples | Lines]] = {
     "queue": _queue,
     "queue-samples": _queue_samples,
     "ingress": ingress,
+    "ingress-threshold": ingress_threshold,
     "queueing": _queueing,
     "control-share": _control_share,
     "buffer": _buffer,

@@ -75,15 +75,24 @@ def pause_levels(source: Source, run: Run) -> Samples:
 
 def ingress(source: Source, run: Run) -> Lines:
     """Sample what came in by ports and is held, and the threshold where that is asked for."""
+    columns = {"bytes": "bytes"}
+    if source.threshold:
+        columns["threshold_bytes"] = "X_off"
+    return _ingress(source, run, columns)
+
+
+def ingress_threshold(source: Source, run: Run) -> Lines:
+    """Sample the threshold that PFC has for what came in by ports."""
+    return _ingress(source, run, {"threshold_bytes": ""})
+
+
+def _ingress(source: Source, run: Run, columns: dict[str, str]) -> Lines:
     import polars as pl
 
     table = of_ports(source, run, recorded(run, "ingress"))
     if table["class"].n_unique() > 1:
         named = pl.col("port_name") + pl.format(" class {}", pl.col("class"))
         table = table.with_columns(port_name=named)
-    columns = {"bytes": "bytes"}
-    if source.threshold:
-        columns["threshold_bytes"] = "X_off"
     return steps(source, run, table, "ingress", columns)
 
 

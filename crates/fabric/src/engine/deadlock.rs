@@ -165,7 +165,12 @@ impl<C: Calendar> Simulation<C> {
         }
         let stuck = self.stuck_queues(&links);
         let known = |queue: &QueueAt| deadlock_search.dead.contains(queue);
-        if stuck.keys().all(known) || self.not_released(&stuck).iter().all(known) {
+        if stuck.keys().all(known) {
+            return false;
+        }
+        if self.not_released(&stuck).iter().all(known) {
+            let all = || self.waiting(&links, stuck.clone()).never_again();
+            debug_assert!(all().iter().all(known), "a deadlock at {now} ps is missed");
             return false;
         }
         let waiting = self.waiting(&links, stuck);
