@@ -179,14 +179,14 @@ class Run:
         return self.table("port_queues")
 
     @cached_property
-    def ingress(self) -> polars.DataFrame:
+    def port_ingress(self) -> polars.DataFrame:
         """What ports of switches let in and still hold, over time: ``[record] ingress``.
 
         ``bytes`` are those of ``class`` that came to ``node`` from ``peer``; its neighbour is
         paused where those of them in the pool are more than ``threshold_bytes``. As in
         :attr:`port_queues`, a row holds until the next one of its port and class.
         """
-        return self.table("ingress")
+        return self.table("port_ingress")
 
     @cached_property
     def queue_histogram(self) -> polars.DataFrame:

@@ -135,7 +135,7 @@ def test_a_figure_can_have_a_thousand_seeds(tmp_path: Path) -> None:
     """Fig. 17 of SPFC is a campaign."""
     shipped = Path(backwater.__file__).parent / "paper/figures/spfc/fig17.toml"
     figure = read(shipped)
-    assert figure.groups[0].seeds == tuple(range(1, 1001))
+    assert figure.groups[0].full.seeds == tuple(range(1, 1001))
     assert figure.groups[0].quick.seeds == (1, 2)
     scenario = (shipped.parent / "scenarios/pod-w1.toml").read_text(encoding="utf-8")
     (tmp_path / "scenarios").mkdir()

@@ -415,7 +415,7 @@ def test_what_an_ingress_holds_has_a_line_beside_its_threshold() -> None:
         "bytes": [5, 9, 1],
         "threshold_bytes": [20, 10, 30],
     }
-    run = fake(ingress=pl.DataFrame(rows))
+    run = fake(port_ingress=pl.DataFrame(rows))
     run.resolved = '[record]\ningress = { every = "1us" }\n'
     run.summary["end_ps"] = 3 * US
     one = source("ingress", Dimension.SIZE, ports=("s0->h0",), threshold=True)

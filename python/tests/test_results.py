@@ -230,7 +230,7 @@ RECORDED = {
     "throughput": ["at_ps", "flow", "bytes"],
     "utilisation": ["at_ps", "node", "name", "port", "peer", "peer_name", "bytes", "busy_ps"],
     "port_queues": ["at_ps", "node", "name", "port", "peer", "peer_name", "bytes"],
-    "ingress": [
+    "port_ingress": [
         "at_ps",
         "node",
         "name",
@@ -290,11 +290,20 @@ def test_what_is_recorded_has_tables(recorded: backwater.Run) -> None:
     assert recorded.utilisation["busy_ps"].is_between(1, 10_000_000).all()
     ends = recorded.port_queues.select(pl.col("name", "peer_name").cast(pl.String)).unique()
     assert set(ends.rows()) == {("leaf0", "host1"), ("leaf1", "spine0")}
-    held = recorded.ingress
-    assert held["bytes"].max() > 0 < held["threshold_bytes"].min()
+    # BFC's switches pause no class with PFC.
+    assert recorded.port_ingress.is_empty()
+
+
+def test_what_an_ingress_holds_is_recorded_beside_the_threshold(tmp_path: Path) -> None:
+    scenario = tmp_path / "tiny.toml"
+    scenario.write_text(TINY + '[record]\ningress = { every = "1us", ports = ["leaf0->host1"] }\n')
+    held = backwater.run(scenario, scheme="dcqcn", out=tmp_path / "out").port_ingress
     assert set(held.select(pl.col("name", "peer_name").cast(pl.String)).rows()) == {
         ("leaf0", "host1")
     }
+    assert held["bytes"].max() > 0 < held["threshold_bytes"].min()
+    assert held["at_ps"].is_sorted()
+    assert not held["victim"].any()
 
 
 def test_the_summary_has_the_percentiles_of_what_is_recorded(recorded: backwater.Run) -> None:

@@ -189,7 +189,7 @@ const COLUMNS: [(&str, &str); 15] = [
     ),
     ("port_queues", "at_ps node name port peer peer_name bytes"),
     (
-        "ingress",
+        "port_ingress",
         "at_ps node name port peer peer_name class bytes threshold_bytes victim",
     ),
     (
@@ -460,7 +460,7 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
         ("throughput.parquet", total as i64),
         ("utilisation.parquet", 1),
         ("port_queues.parquet", 1),
-        ("ingress.parquet", 1),
+        ("port_ingress.parquet", 1),
         ("queue_histogram.parquet", 4),
         ("rtt.parquet", 2),
         ("pause_causes.parquet", 1),

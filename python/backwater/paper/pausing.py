@@ -74,7 +74,7 @@ def pause_levels(source: Source, run: Run) -> Samples:
 
 
 def ingress(source: Source, run: Run) -> Lines:
-    """Sample what came in by ports and is held, and the threshold where that is asked for."""
+    """Sample what came in by ports and is held, and with `threshold` that of PFC."""
     columns = {"bytes": "bytes"}
     if source.threshold:
         columns["threshold_bytes"] = "X_off"
@@ -89,7 +89,7 @@ def ingress_threshold(source: Source, run: Run) -> Lines:
 def _ingress(source: Source, run: Run, columns: dict[str, str]) -> Lines:
     import polars as pl
 
-    table = of_ports(source, run, recorded(run, "ingress"))
+    table = of_ports(source, run, recorded(run, "port_ingress"))
     if table["class"].n_unique() > 1:
         named = pl.col("port_name") + pl.format(" class {}", pl.col("class"))
         table = table.with_columns(port_name=named)

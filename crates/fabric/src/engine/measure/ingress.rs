@@ -50,7 +50,7 @@ pub struct Held {
 }
 
 impl Row for IngressSample {
-    const TABLE: &'static str = "ingress";
+    const TABLE: &'static str = "port_ingress";
     const ABOUT: &'static str =
         "A sample of an ingress and class that differs from the sample before it.";
     const COLUMNS: &'static [Column<Self>] = &[
@@ -181,7 +181,7 @@ impl Measure for IngressSeries {
     type Spec = Spec;
     const KEY: &'static str = "ingress";
     const EXAMPLE: &'static str = "ingress = { every = \"1us\", ports = \"switches\" }";
-    const ABOUT: &'static str = "Bytes in the buffer by the port that they came in by, and the threshold of PFC: `ingress.parquet`.";
+    const ABOUT: &'static str = "Bytes in the buffer by the port that they came in by, and the threshold of PFC: `port_ingress.parquet`.";
     const PARAMS: &'static [Param] = &[
         EVERY.needed("\"1us\""),
         Param::list("ports", &Kind::Port)
