@@ -225,7 +225,7 @@ def _bars(axes: Axes, panel: Panel, results: Results) -> None:
         middles = (np.arange(len(bars)) - (len(bars) - 1) / 2) * width
         axes.set_xticks(middles, _broken([title for title, _, _ in bars]))
     axes.tick_params(axis="x", length=0)
-    if len(places) > 10:
+    if len(places) > 8:
         axes.tick_params(axis="x", labelsize=6)
     axes.grid(visible=False, axis="x")
     axes.margins(y=0.15)
