@@ -75,12 +75,34 @@ pub enum WhenFull {
     ByEntry,
 }
 
+/// What queues a flow table gives to flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AssignBy {
+    /// Empty ones.
+    Empty,
+    /// That of the flow's hash, empty or not. The table then only counts packets.
+    Hash,
+}
+
+/// What of a flow names its entry in a flow table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlotBy {
+    /// A hash of all of it.
+    Flow,
+    /// Source, source port and length, see [`crate::flow_slot`].
+    Source,
+}
+
 /// How dynamic assignment knows and takes empty queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AssignConfig {
     /// A flow keeps its queue for this many 1-hop round trips of the switch, in 1/65536, instead of
     /// the time that [`Classify::Dynamic`] says.
     pub sticky_hrtts: Option<u32>,
+    /// What queues flows get.
+    pub by: AssignBy,
+    /// What entries flows get.
+    pub slot: SlotBy,
     /// Period of the bitmap of empty queues in ps; `None`: it is always up to date.
     pub bitmap_ps: Option<Time>,
     /// An empty queue that downstream has paused may be taken.
@@ -101,6 +123,8 @@ impl AssignConfig {
     // BFC-02
     pub const PAPER: Self = Self {
         sticky_hrtts: None,
+        by: AssignBy::Empty,
+        slot: SlotBy::Flow,
         bitmap_ps: None,
         paused_eligible: false,
         start: SearchStart::Rotating,

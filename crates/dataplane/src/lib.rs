@@ -13,6 +13,7 @@ mod sets;
 pub mod cc;
 pub(crate) mod classes;
 pub mod config;
+pub mod flow_slot;
 pub mod hop;
 pub mod int;
 mod mixed;

@@ -17,8 +17,9 @@ use dataplane::cc::hpcc::{Division, HpccConfig, Reaction};
 use dataplane::cc::line_rate::LineRateConfig;
 use dataplane::cc::timely::TimelyBand;
 use dataplane::config::{
-    Accounting, Admission, Alpha, BaseRtt, Beside, Classify, ControlConfig, Departures, HostConfig,
-    IntConfig, IrnConfig, IrnWindow, PathChoice, Pfc, PfcThreshold, Recovery, Schedule, Sending,
+    Accounting, Admission, Alpha, AssignBy, BaseRtt, Beside, Classify, ControlConfig, Departures,
+    HostConfig, IntConfig, IrnConfig, IrnWindow, PathChoice, Pfc, PfcThreshold, Recovery, Schedule,
+    Sending,
 };
 use dataplane::int::{Counter, IntFormat, Layout};
 use dataplane::switch::DATA_CLASS;
@@ -198,7 +199,15 @@ fn bfc_variants() {
     ));
     assert!(c.switch.hop.bfc().is_some());
     let c = config("bfc-stochastic", &[]);
-    assert_eq!(c.switch.classify, Classify::Hash { queues: 31 });
+    let counted = matches!(
+        c.switch.classify,
+        Classify::Dynamic {
+            queues: 31,
+            table: 3200,
+            ..
+        }
+    );
+    assert!(counted && c.switch.assign.by == AssignBy::Hash);
     assert!(c.switch.hop.bfc().is_some());
     let c = config("bfc-nic-deaf", &[]);
     assert!(!c.nic.obeys.contains(Scheme::Bfc.number()));
@@ -269,10 +278,10 @@ fn bfc_whole() {
 }
 
 // BFCC-01, BFCC-02, BFCC-03, BFCC-04, BFCC-05, BFCC-06, BFCC-07, BFCC-08, BFCC-09, BFCC-10,
-// BFCC-11.
+// BFCC-11, BFCC-12.
 #[test]
 fn the_code_of_the_bfc_paper() {
-    use dataplane::config::{SearchStart, WhenFull};
+    use dataplane::config::{SearchStart, SlotBy, WhenFull};
     let c = config("bfc", &["scheme.profile=nsdi22-code"]);
     assert_eq!(
         (c.nic.data_bytes(1000), c.nic.ack, c.nic.ack_every),
@@ -288,6 +297,7 @@ fn the_code_of_the_bfc_paper() {
     assert_eq!((queues, table), (31, 7200));
     let assign = c.switch.assign;
     assert_eq!(assign.sticky_hrtts, Some(3 << 16));
+    assert_eq!(assign.slot, SlotBy::Source);
     assert_eq!(
         (assign.start, assign.when_full),
         (SearchStart::Random, WhenFull::ByEntry)

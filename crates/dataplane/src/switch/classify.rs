@@ -33,6 +33,13 @@ fn flow_key(port: u16, packet: &Packet) -> u64 {
     flow_at(port, packet.flow) | backward << 48
 }
 
+/// Which of `queues` queues a flow's hash names: the same at all switches (BFC paper §3.2).
+// SW-24
+#[inline]
+pub(super) fn hashed(packet: &Packet, queues: u16) -> u16 {
+    ((u64::from(mix32(packet.hash ^ 0x5eed)) * u64::from(queues)) >> 32) as u16
+}
+
 impl Classifier {
     pub fn new<H>(
         config: &SwitchConfig<H>,
@@ -71,9 +78,7 @@ impl Classifier {
             _ if class < DATA_CLASS => Place::at(queueing.queue_of(port, class, 0)),
             Self::Fifo => Place::at(queueing.queue_of(port, class, 0)),
             Self::Hash { queues } => {
-                // SW-24: the same hash at all switches (BFC paper §3.2).
-                let nth = (u64::from(mix32(packet.hash ^ 0x5eed)) * u64::from(*queues)) >> 32;
-                Place::at(queueing.queue_of(port, class, nth as u16))
+                Place::at(queueing.queue_of(port, class, hashed(packet, *queues)))
             }
             Self::Dynamic(table) => table.place(now, port, packet, queueing, draw),
             // HOM-03

@@ -1,9 +1,10 @@
 //! Dynamic assignment: which queue a flow has at an egress port, in a flow table (Goyal et al., NSDI 2022,
 //! §3.3.1). The rules are in `specs/bfc.md`.
 
-use crate::config::{AssignConfig, Classify, SearchStart, SwitchConfig, WhenFull};
+use crate::config::{AssignBy, AssignConfig, Classify, SearchStart, SwitchConfig, WhenFull};
 use crate::packet::{Packet, flag};
 use crate::route::mix32;
+use crate::switch::classify::hashed;
 use crate::switch::entries::Entries;
 use crate::switch::place::{Assigned, Place};
 use crate::switch::queueing::Queueing;
@@ -137,6 +138,8 @@ pub(crate) struct FlowTable {
     queues: u16,
     sticky_ps: Time,
     assign: AssignConfig,
+    /// Some flows have a queue that is set beforehand (BFC-36, BFC-47).
+    some_fixed: bool,
     ports: u32,
     /// Per (port, pipeline), where the search for an empty queue starts.
     start: Vec<u16>,
@@ -174,6 +177,7 @@ impl FlowTable {
             empty: assign
                 .bitmap_ps
                 .map(|_| EmptyMap::new(queueing.standing(), usize::from(pipelines))),
+            some_fixed: assign.incast_queue || assign.by == AssignBy::Hash,
             assign: AssignConfig {
                 pipelines,
                 ..assign
@@ -218,10 +222,11 @@ impl FlowTable {
         draw: &mut dyn FnMut() -> u64,
     ) -> Place {
         let index = self.index(port, packet);
-        if self.assign.incast_queue && packet.has(flag::INCAST) {
-            // BFC-36
+        if self.some_fixed
+            && let Some(nth) = self.fixed(packet)
+        {
             return Place {
-                queue: queueing.queue_of(port, packet.class(), 0),
+                queue: queueing.queue_of(port, packet.class(), nth),
                 entry: index,
                 assigned: Assigned::Before,
             };
@@ -244,6 +249,15 @@ impl FlowTable {
             entry: index,
             assigned,
         }
+    }
+
+    /// Which of its class' queues a packet joins whatever the table says, if there is one.
+    fn fixed(&self, packet: &Packet) -> Option<u16> {
+        if self.assign.incast_queue && packet.has(flag::INCAST) {
+            return Some(0); // BFC-36
+        }
+        // BFC-47
+        (self.assign.by == AssignBy::Hash).then(|| hashed(packet, self.queues))
     }
 
     /// BFC-02: an empty queue that downstream has not paused, else one by chance.
@@ -589,6 +603,32 @@ mod tests {
             arrive(&mut t, &mut q, &mut a, 0, by(1, flow));
         }
         assert_eq!(t.stale, 1, "queue 0 by way of the second");
+    }
+
+    // BFC-47
+    #[test]
+    fn hashed_flows_keep_to_their_queues_and_are_counted() {
+        let assign = AssignConfig {
+            by: AssignBy::Hash,
+            ..AssignConfig::PAPER
+        };
+        let (mut t, mut q, mut a) = table_with(4, assign);
+        let mut taken = [false; 4];
+        for flow in 0..40 {
+            let p = packet(flow);
+            let nth = hashed(&p, 4);
+            taken[usize::from(nth)] = true;
+            let place = arrive(&mut t, &mut q, &mut a, 0, p);
+            assert_eq!(place.queue, q.queue_of(0, 2, nth), "empty or not");
+        }
+        assert_eq!((t.packets(), taken), (40, [true; 4]));
+        let alone = |t: &mut FlowTable| {
+            let p = packet(100);
+            let place = t.place(0, 0, &p, &q, &mut || 0);
+            t.commit(0, &p, place, true, &q)
+        };
+        assert!(alone(&mut t), "the first of its flow");
+        assert!(!alone(&mut t), "the second");
     }
 
     // BFC-36

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use dataplane::config::{BaseRtt, NicConfig};
+use dataplane::flow_slot::FlowSlots;
 use dataplane::units::{Rate, Time};
 use kernel::random::mix64;
 use traffic::Flow;
@@ -47,6 +48,8 @@ pub(super) struct FlowParameters {
     paths: Paths,
     baselines: Baselines,
     source_ports: SourcePorts,
+    /// Where the source of a flow names its entries in flow tables.
+    slots: Option<FlowSlots>,
     /// Largest base round trip of the network, computed when first needed.
     network_rtt_ps: Option<Time>,
     /// How many equal-cost paths there are, where senders choose among them.
@@ -75,6 +78,7 @@ impl FlowParameters {
             },
             baselines: Baselines::new(Arc::clone(graph), u64::from(nic.mtu)),
             source_ports: SourcePorts::default(),
+            slots: FlowSlots::of(&plan.switch),
             network_rtt_ps: None,
             path_counts,
             nic,
@@ -91,9 +95,13 @@ impl FlowParameters {
         mix64(self.seed ^ mix64(identity))
     }
 
-    /// What the packets of a flow carry for the choice of paths: the hash, or the ports of both ends.
+    /// What the packets of a flow carry for the choice of paths and of flow-table entries: the hash, or the ports
+    /// of both ends.
     pub fn packet_hash(&mut self, flow: &Flow, hash: u64) -> u32 {
-        if self.nic.host.ports_in_hash {
+        if let Some(slots) = &mut self.slots {
+            let packets = flow.bytes.div_ceil(u64::from(self.nic.mtu)).max(1) as u32;
+            slots.next(flow.src, flow.src_port, packets, hash as u32)
+        } else if self.nic.host.ports_in_hash {
             self.source_ports.next(flow)
         } else {
             hash as u32

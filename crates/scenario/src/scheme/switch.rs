@@ -3,7 +3,7 @@
 use super::{ClassifySpec, ScheduleSpec, Sticky};
 use crate::params;
 use crate::reader::Section;
-use dataplane::config::{Admission, Alpha, AssignConfig, SearchStart, WhenFull};
+use dataplane::config::{Admission, Alpha, AssignBy, AssignConfig, SearchStart, SlotBy, WhenFull};
 use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::{self, VICTIM_WORD, VictimSpec};
 use dataplane::param::{Conflict, Kind, MAX_SIZE_BYTES, MAX_TIME_PS, Param, Values};
@@ -20,6 +20,10 @@ pub(super) fn read_classify(s: &Section<'_>, axes: &Values) -> Option<ClassifySp
     }
 }
 
+/// What is told of the search for an empty queue, and why it would do nothing.
+const SEARCHED: &[&str] = &["empty"];
+const HASHED: &str = "`assign` = \"hash\" searches for no queue";
+
 /// Parameters of the assignment of flows to queues.
 pub(super) const DYNAMIC: &[Param] = &[
     Param::count("table", 1, 1_000_000)
@@ -29,6 +33,14 @@ pub(super) const DYNAMIC: &[Param] = &[
             "flow-table entries per queue (BFC paper 3.3.1)",
         )
         .about("Flow-table entries per queue."),
+    Param::word("slot", &["flow", "source"])
+        .default("\"flow\"", "PRE-20", "a hash of the flow (BFC paper 3.3.1)")
+        .about(
+            "What names a flow's entry: a hash of it, or its source, source port and length only.",
+        ),
+    Param::word("assign", &["empty", "hash"])
+        .default("\"empty\"", "PRE-20", "an empty queue (BFC paper 3.3.1)")
+        .about("Which queue a flow gets: an empty one, or that of its hash, empty or not."),
     Param::either(
         "sticky",
         &[
@@ -44,7 +56,8 @@ pub(super) const DYNAMIC: &[Param] = &[
         ],
     )
     .default("2.0", "PRE-21", "in 1-hop RTTs (BFC paper 3.3.2)")
-    .about("How long a flow keeps its queue after its last packet has left."),
+    .about("How long a flow keeps its queue after its last packet has left.")
+    .with("assign", SEARCHED, HASHED),
     Param::time("bitmap", NS)
         .or(&["immediate"])
         .default(
@@ -52,28 +65,32 @@ pub(super) const DYNAMIC: &[Param] = &[
             "PRE-51",
             "the map of empty queues is always up to date (BFC paper 3.3.1)",
         )
-        .about("The map of empty queues is always up to date, or is read at this interval."),
+        .about("The map of empty queues is always up to date, or is read at this interval.")
+        .with("assign", SEARCHED, HASHED),
     Param::flag("paused_eligible")
         .default(
             "false",
             "PRE-51",
             "a paused queue is not taken (authors' code of BFC)",
         )
-        .about("An empty queue that is paused may be taken."),
+        .about("An empty queue that is paused may be taken.")
+        .with("assign", SEARCHED, HASHED),
     Param::word("start", &["rotating", "random"])
         .default(
             "\"rotating\"",
             "PRE-51",
             "the search goes on where it stopped (BFC paper 4)",
         )
-        .about("Where the search for an empty queue starts."),
+        .about("Where the search for an empty queue starts.")
+        .with("assign", SEARCHED, HASHED),
     Param::word("when_full", &["random", "by-entry"])
         .default(
             "\"random\"",
             "PRE-51",
             "any queue by chance (BFC paper 3.3.1)",
         )
-        .about("Which queue a flow takes where none is empty."),
+        .about("Which queue a flow takes where none is empty.")
+        .with("assign", SEARCHED, HASHED),
     Param::flag("incast_queue")
         .default(
             "false",
@@ -89,21 +106,30 @@ pub(super) const DYNAMIC: &[Param] = &[
 fn dynamic(values: &Values) -> Result<ClassifySpec, Conflict> {
     Ok(ClassifySpec::Dynamic {
         table: values.count("table") as u32,
-        sticky: match values.some_time("sticky") {
-            Some(ps) => Sticky::Fixed(ps),
-            None => Sticky::HopRtts(values.number("sticky")),
+        sticky: match (values.some_time("sticky"), values.some_number("sticky")) {
+            (Some(ps), _) => Sticky::Fixed(ps),
+            (None, Some(hop_rtts)) => Sticky::HopRtts(hop_rtts),
+            (None, None) => Sticky::Fixed(0),
         },
         assign: AssignConfig {
             sticky_hrtts: None,
-            bitmap_ps: values.some_time("bitmap"),
-            paused_eligible: values.flag("paused_eligible"),
-            start: match values.word("start") {
-                "rotating" => SearchStart::Rotating,
-                _ => SearchStart::Random,
+            by: match values.word("assign") {
+                "empty" => AssignBy::Empty,
+                _ => AssignBy::Hash,
             },
-            when_full: match values.word("when_full") {
-                "random" => WhenFull::Random,
-                _ => WhenFull::ByEntry,
+            slot: match values.word("slot") {
+                "flow" => SlotBy::Flow,
+                _ => SlotBy::Source,
+            },
+            bitmap_ps: values.some_time("bitmap"),
+            paused_eligible: values.some_flag("paused_eligible") == Some(true),
+            start: match values.some_word("start") {
+                Some("random") => SearchStart::Random,
+                _ => SearchStart::Rotating,
+            },
+            when_full: match values.some_word("when_full") {
+                Some("by-entry") => WhenFull::ByEntry,
+                _ => WhenFull::Random,
             },
             incast_queue: values.flag("incast_queue"),
             pipelines: values.count("pipelines") as u16,
