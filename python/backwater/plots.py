@@ -76,7 +76,10 @@ def slowdown(runs: Runs) -> Figure:
     """FCT slowdown against flow size: mean, 95th and 99th percentile; incast flows excluded."""
     import polars as pl
 
-    flows = {name: run.measured_flows().filter(~pl.col("incast")) for name, run in runs.items()}
+    flows = {
+        name: run.measured_flows(["bytes", *run.flow_ends], ~pl.col("incast"))
+        for name, run in runs.items()
+    }
     ordered = {
         name: curves.by_size(table["bytes"].to_numpy(), table["slowdown"].to_numpy())
         for name, table in flows.items()
@@ -180,8 +183,8 @@ def incast(runs: Runs) -> Figure:
 
     lines = []
     for name, run in runs.items():
-        flows = run.measured_flows().filter(pl.col("incast"))
-        fct = (flows["received_ps"] - flows["start_ps"]).to_numpy() / 1e6
+        flows = run.measured_flows(["start_ps", *run.flow_ends], pl.col("incast"))
+        fct = (flows["ended_ps"] - flows["start_ps"]).to_numpy() / 1e6
         if len(fct):
             lines.append((name, *curves.cdf(fct)))
     if not lines:

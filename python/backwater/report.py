@@ -56,6 +56,9 @@ def render(runs: Mapping[str, Run], about: Mapping[str, Any] | None = None) -> s
     return document(title, sections, list(runs), drawn, picture)
 
 
+_UNTIL = {"received": "until the last byte", "acked": "until the last ACK is back"}
+
+
 def _header(first: Run, runs: Mapping[str, Run]) -> str:
     summary = first.summary
     facts = [
@@ -63,6 +66,7 @@ def _header(first: Run, runs: Mapping[str, Run]) -> str:
         ("flows", f"{summary['flows']['started']:,}"),
         ("measured time", f"{(summary['measure_to_ps'] - summary['measure_from_ps']) / 1e9:g} ms"),
         ("load", _load(summary)),
+        ("times of flows", _UNTIL[first.fct_until]),
         ("seed", str(first.seed)),
         ("version", summary["backwater"]),
     ]
@@ -180,7 +184,7 @@ def _slowest(flows: Mapping[str, figures.Flows]) -> str:
             f"{flow['src']} → {flow['dst']}",
             bytes_text(flow["bytes"]),
             time_text(flow["start_ps"]),
-            time_text(flow["received_ps"] - flow["start_ps"]),
+            time_text(flow["ended_ps"] - flow["start_ps"]),
             f"{flow['slowdown']:.4g}",
         ]
         for name, one in flows.items()

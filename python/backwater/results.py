@@ -282,6 +282,23 @@ class Run:
 
         return write_report(self.path / REPORT, {self.scheme: self})
 
+    @property
+    def fct_until(self) -> str:
+        """Until when flows count: ``received``, their last byte, or ``acked``, their last ACK."""
+        until: str = self.summary.get("fct_until", "received")  # Runs of before it was told.
+        return until
+
+    @property
+    def flow_ends(self) -> list[polars.Expr]:
+        """Columns of ``flows`` by which it is counted, as ``ended_ps`` and ``slowdown``."""
+        import polars as pl
+
+        slowdown = "slowdown" if self.fct_until == "received" else "slowdown_acked"
+        return [
+            pl.col(f"{self.fct_until}_ps").alias("ended_ps"),
+            pl.col(slowdown).alias("slowdown"),
+        ]
+
     def measured_flows(
         self, columns: Sequence[str | polars.Expr] | None = None, where: polars.Expr | None = None
     ) -> polars.DataFrame:

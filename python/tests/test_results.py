@@ -74,6 +74,24 @@ def test_the_summary_agrees_with_the_flows(comparison: backwater.Comparison) -> 
         assert run.summary["flows"]["started"] == run.flows.height
 
 
+# PRE-242
+def test_times_of_flows_may_count_until_the_last_ack(
+    comparison: backwater.Comparison, tiny: Path, tmp_path: Path
+) -> None:
+    first = comparison["bfc"]
+    acked = backwater.run(tiny, overrides=['run.fct="acked"'], out=tmp_path / "acked")
+    assert (first.fct_until, acked.fct_until) == ("received", "acked")
+    assert acked.digest == first.digest, "it changes what is told only"
+    of_incasts = pl.col("incast")
+    for run, column in ((first, "slowdown"), (acked, "slowdown_acked")):
+        flows = run.measured_flows(run.flow_ends, of_incasts)
+        assert flows["slowdown"].max() == run.measured_flows([column], of_incasts)[column].max()
+        assert flows["slowdown"].max() == run.summary["fct"]["incast"]["slowdown"]["max"]
+        ended = run.measured_flows(["start_ps", *run.flow_ends], of_incasts)
+        longest = (ended["ended_ps"] - ended["start_ps"]).max()
+        assert longest == run.summary["fct"]["incast"]["fct_ps"]["max"]
+
+
 def test_ports_carry_what_the_summary_says(comparison: backwater.Comparison) -> None:
     run = comparison["bfc"]
     up = run.ports.filter(

@@ -48,6 +48,8 @@ pub struct RunInfo {
     pub workloads: Vec<String>,
     /// Flows that start earlier are warm-up: in the tables, not in the statistics.
     pub measure_from_ps: u64,
+    /// Statistics count the time of a flow until its last ACK is back, not until its last byte is there.
+    pub fct_acked: bool,
     /// When the last arrivals window closes; loads and buffer statistics are taken up to here.
     /// `None`: the end of the run.
     pub measure_to_ps: Option<u64>,

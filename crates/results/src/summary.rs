@@ -46,6 +46,8 @@ pub struct Summary {
     pub end_ps: u64,
     /// Flows that started earlier are not in the statistics, ps.
     pub measure_from_ps: u64,
+    /// Until when the time of a flow counts in the statistics: `"received"` or `"acked"`.
+    pub fct_until: &'static str,
     /// Where loads and buffer statistics end, ps.
     pub measure_to_ps: u64,
     /// Numbers of flows.
@@ -447,12 +449,15 @@ impl Tally {
             bytes if bytes > LONG_FROM_BYTES => &mut self.long,
             _ => &mut self.medium,
         };
-        match record.slowdown() {
+        let (slowdown, end_ps) = match self.info.fct_acked {
+            false => (record.slowdown(), record.received_ps),
+            true => (record.slowdown_acked(), record.acked_ps),
+        };
+        match slowdown {
             Some(slowdown) if record.is_finished() => {
                 bin.slowdown.push(slowdown);
-                let received_ps = record.received_ps.unwrap_or(flow.start_ps);
-                bin.fct_ps
-                    .push(received_ps.saturating_sub(flow.start_ps) as f64);
+                let end_ps = end_ps.unwrap_or(flow.start_ps);
+                bin.fct_ps.push(end_ps.saturating_sub(flow.start_ps) as f64);
             }
             _ => bin.unfinished += 1,
         }
@@ -570,6 +575,11 @@ impl Tally {
             ok: violations.is_empty(),
             end_ps: outcome.end_ps,
             measure_from_ps: self.info.measure_from_ps,
+            fct_until: if self.info.fct_acked {
+                "acked"
+            } else {
+                "received"
+            },
             measure_to_ps,
             flows: self.flows(outcome),
             fct: FctBins {

@@ -62,6 +62,7 @@ fn info() -> RunInfo {
         ],
         sources: vec!["background".into(), "incast".into()],
         measure_from_ps: 1_000,
+        fct_acked: false,
         measure_to_ps: Some(2_000_000),
         resolved: "seed = 7\n".into(),
         ..RunInfo::default()
@@ -517,6 +518,30 @@ fn many_rows_are_written_in_parts() {
     let summary = writer.finish(&outcome(), &[]).unwrap();
     assert_eq!(rows(&dir.0, "flows.parquet"), i64::from(total));
     assert_eq!(summary.fct.short.finished, u64::from(total));
+}
+
+// PRE-242
+#[test]
+fn times_of_flows_count_until_the_last_byte_or_the_last_ack() {
+    for (fct_acked, until, slowdown, fct_ps) in [
+        (false, "received", 2.0, 2_000.0),
+        (true, "acked", 1.0, 4_000.0),
+    ] {
+        let dir = Scratch::new();
+        let info = RunInfo {
+            fct_acked,
+            ..info()
+        };
+        let mut writer = Writer::create(&dir.0, info, false).unwrap();
+        writer.rows(&vec![flow(0, 1, 1_000)]);
+        let summary = writer.finish(&outcome(), &[]).unwrap();
+        let short = summary.fct.short;
+        assert_eq!(summary.fct_until, until);
+        assert_eq!(
+            (short.slowdown.unwrap().p99, short.fct_ps.unwrap().p99),
+            (slowdown, fct_ps)
+        );
+    }
 }
 
 #[test]

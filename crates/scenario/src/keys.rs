@@ -79,6 +79,12 @@ pub(crate) const RUN: &[Param] = &[
     long("warmup", 0)
         .default("\"0us\"", "PRE-43", "no flow is left out of the statistics")
         .about("Flows that start earlier are left out of the statistics."),
+    Param::word("fct", &["received", "acked"])
+        .default("\"received\"", "PRE-242", "to the receiver's last byte")
+        .about(
+            "Until when a flow's time counts in the statistics and plots: the receiver has its last byte, or its \
+             sender the last ACK. `flows.parquet` has both.",
+        ),
     long("epoch", 0)
         .default("\"0us\"", "PRE-90", "times begin at 0")
         .about("What another simulator's clock shows at time 0 of this run; exports count from there."),

@@ -403,7 +403,8 @@ fn read_run(root: &Section<'_>, traffic: &[TrafficSpec]) -> Option<RunSpec> {
         until_ps: until,
         probe_ps: values.time("probe"),
         warmup_ps: warmup,
-        epoch_ps: values.time("epoch"), // PRE-90
+        fct_acked: values.is("fct", "acked"), // PRE-242
+        epoch_ps: values.time("epoch"),       // PRE-90
         // LNK-43
         on_deadlock: if values.is("on_deadlock", "end") {
             OnDeadlock::End

@@ -211,6 +211,7 @@ impl Scenario {
                 .collect(),
             workloads: spec.workloads.iter().map(|w| w.name.clone()).collect(),
             measure_from_ps: spec.run.warmup_ps,
+            fct_acked: spec.run.fct_acked,
             measure_to_ps: last_arrival_ps(&spec.traffic).map(|to| to.min(spec.run.until_ps)),
             record: spec.record.clone(),
             captured: captured(spec, &self.graph),

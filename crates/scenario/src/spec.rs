@@ -22,6 +22,8 @@ pub struct RunSpec {
     pub probe_ps: Time,
     /// Flows that start earlier are left out of the statistics, ps.
     pub warmup_ps: Time,
+    /// Statistics count the time of a flow until its last ACK is back, not until its last byte is there.
+    pub fct_acked: bool,
     /// What the clock of another simulator shows at time 0 of this run, ps. Exports count from it;
     /// nothing in the simulated network does.
     pub epoch_ps: Time,

@@ -44,15 +44,16 @@ class Flows:
         import polars as pl
 
         # Seven digits are more than a page shows, and are sorted in half of the time.
-        slowdown = pl.col("slowdown").cast(pl.Float32)
+        ended, slowdown = run.flow_ends
+        slowdown = slowdown.cast(pl.Float32)
         columns = "bytes", "start_ps", "received_ps", "incast", "finished"
-        table = run.select_flows([*columns, slowdown])
+        table = run.select_flows([*columns, ended, slowdown])
         self.under_way = _under_way(run, table, step_ps)
         """Flows that have started and not finished, after each step of the run."""
 
         rest, incast = _measured(run, table, ~pl.col("incast")), _measured(run, table, "incast")
         self.by_size = curves.by_size(rest["bytes"].to_numpy(), rest["slowdown"].to_numpy())
-        fct_ps = (incast["received_ps"] - incast["start_ps"]).to_numpy()
+        fct_ps = (incast["ended_ps"] - incast["start_ps"]).to_numpy()
         self.incast_fct_us: Array = np.sort(fct_ps / 1e6)
         self.classes = _classes(self.by_size, incast["slowdown"].to_numpy())
         """Sorted slowdowns by class of flows."""
@@ -61,8 +62,8 @@ class Flows:
         least = np.sort(np.concatenate(worst))[-SLOWEST:]
         self.slowest: list[dict[str, Any]] = []
         if len(least):
-            ends = "id", "source", "src", "dst", "bytes", "start_ps", "received_ps", "slowdown"
-            slow = run.measured_flows(ends, slowdown >= float(least[0]))
+            about = "id", "source", "src", "dst", "bytes", "start_ps"
+            slow = run.measured_flows([*about, *run.flow_ends], slowdown >= float(least[0]))
             slow = slow.sort("slowdown", "id", descending=[True, False])
             self.slowest = slow.head(SLOWEST).to_dicts()
 
