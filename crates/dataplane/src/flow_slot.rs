@@ -50,14 +50,14 @@ impl FlowSlots {
             (u64::from(slot) << 32).div_ceil(entries),
             (1 << 32) / entries,
         );
-        (first + (u64::from(hash) * width >> 32)) as u32
+        (first + ((u64::from(hash) * width) >> 32)) as u32
     }
 }
 
 /// The IPv4 address of a host: each link of the topology has a network of 256 addresses, and the hosts' links
 /// come first.
 const fn address(host: u32) -> u32 {
-    10 << 24 | (host / 254 + 1) << 16 | (host % 254 + 1) << 8 | 1
+    (10 << 24) | ((host / 254 + 1) << 16) | ((host % 254 + 1) << 8) | 1
 }
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ mod tests {
 
     /// The entry that a flow table of this many takes.
     fn entry(hash: u32, entries: u32) -> u64 {
-        u64::from(hash) * u64::from(entries) >> 32
+        (u64::from(hash) * u64::from(entries)) >> 32
     }
 
     // BFCC-12

@@ -4,9 +4,8 @@ use crate::classes::DATA_CLASS;
 use crate::config::{Classify, SwitchConfig};
 use crate::mixed::MixedMap;
 use crate::packet::{Kind, Packet};
-use crate::route::mix32;
 use crate::switch::flow_table::{FlowTable, sticky_ps};
-use crate::switch::place::Place;
+use crate::switch::place::{Place, hashed};
 use crate::switch::queueing::{NO_QUEUE, Queueing};
 use crate::units::{Rate, Time};
 
@@ -31,13 +30,6 @@ fn flow_key(port: u16, packet: &Packet) -> u64 {
     // The two directions of a flow share its number.
     let backward = u64::from(packet.kind() != Kind::Data);
     flow_at(port, packet.flow) | backward << 48
-}
-
-/// Which of `queues` queues a flow's hash names: the same at all switches (BFC paper §3.2).
-// SW-24
-#[inline]
-pub(super) fn hashed(packet: &Packet, queues: u16) -> u16 {
-    ((u64::from(mix32(packet.hash ^ 0x5eed)) * u64::from(queues)) >> 32) as u16
 }
 
 impl Classifier {

@@ -4,9 +4,8 @@
 use crate::config::{AssignBy, AssignConfig, Classify, SearchStart, SwitchConfig, WhenFull};
 use crate::packet::{Packet, flag};
 use crate::route::mix32;
-use crate::switch::classify::hashed;
 use crate::switch::entries::Entries;
-use crate::switch::place::{Assigned, Place};
+use crate::switch::place::{Assigned, Place, hashed};
 use crate::switch::queueing::Queueing;
 use crate::units::{Rate, Time};
 

@@ -1,5 +1,7 @@
 //! Where a packet goes in a switch, as the classifier says it.
 
+use crate::packet::Packet;
+use crate::route::mix32;
 use crate::switch::queueing::NO_QUEUE;
 
 /// Where a packet is to go; `commit` makes it so.
@@ -35,4 +37,11 @@ impl Place {
             assigned: Assigned::Before,
         }
     }
+}
+
+/// Which of `queues` queues a flow's hash names: the same at all switches (BFC paper §3.2).
+// SW-24
+#[inline]
+pub(super) fn hashed(packet: &Packet, queues: u16) -> u16 {
+    ((u64::from(mix32(packet.hash ^ 0x5eed)) * u64::from(queues)) >> 32) as u16
 }
