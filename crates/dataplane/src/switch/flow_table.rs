@@ -250,7 +250,9 @@ impl FlowTable {
         }
     }
 
-    /// Which of its class' queues a packet joins whatever the table says, if there is one.
+    /// Which of its class' queues a packet joins whatever the table says, if there is one. Out of line: BFC as it
+    /// is has none.
+    #[inline(never)]
     fn fixed(&self, packet: &Packet) -> Option<u16> {
         if self.assign.incast_queue && packet.has(flag::INCAST) {
             return Some(0); // BFC-36
