@@ -115,8 +115,7 @@ struct Tables {
 
 impl Tables {
     fn of(plan: &mut Plan) -> Self {
-        let path_counts = (plan.switch.path == PathChoice::Label)
-            .then(|| Arc::new(PathCounts::new(&plan.graph, &plan.routes)));
+        let path_counts = path_counts(plan);
         let routes: Vec<_> = std::mem::take(&mut plan.routes)
             .into_iter()
             .map(Some)
@@ -137,6 +136,12 @@ impl Tables {
     }
 }
 
+/// Where senders choose paths: how many there are.
+pub(super) fn path_counts(plan: &Plan) -> Option<Arc<PathCounts>> {
+    let chosen = plan.switch.path == PathChoice::Label;
+    chosen.then(|| Arc::new(PathCounts::new(&plan.graph, &plan.routes)))
+}
+
 /// The rates of a node's ports, and the delays of their links.
 fn rates(plan: &Plan, node: u32) -> Vec<(Rate, Time)> {
     let ports = plan.graph.port_range(node).map(|i| plan.graph.port(i));
@@ -147,7 +152,7 @@ fn rates(plan: &Plan, node: u32) -> Vec<(Rate, Time)> {
 
 /// What every NIC is: one where messages share queue pairs, if those of a workload do.
 // RNK-15
-fn nic_config(plan: &Plan) -> NicConfig {
+pub(super) fn nic_config(plan: &Plan) -> NicConfig {
     let mut config = plan.nic.clone();
     let mut jobs = plan.jobs.jobs.iter();
     if jobs.any(|job| job.shares_queue_pairs(&config))
@@ -158,7 +163,7 @@ fn nic_config(plan: &Plan) -> NicConfig {
     config
 }
 
-fn nic(plan: &Plan, config: &Arc<NicConfig>, host: u32) -> Nic {
+pub(super) fn nic(plan: &Plan, config: &Arc<NicConfig>, host: u32) -> Nic {
     let links = rates(plan, host);
     let rates: Vec<Rate> = links.iter().map(|link| link.0).collect();
     let mut nic = Nic::new(config, plan.switch.classes.len(), &rates);

@@ -3,8 +3,10 @@
 
 use std::sync::Arc;
 
+use dataplane::cc::PathInfo;
 use dataplane::config::{BaseRtt, NicConfig};
 use dataplane::flow_slot::FlowSlots;
+use dataplane::nic::FlowStart;
 use dataplane::units::{Rate, Time};
 use kernel::random::mix64;
 use traffic::Flow;
@@ -43,6 +45,7 @@ impl Way {
 pub(super) struct FlowParameters {
     graph: Arc<Graph>,
     seed: u64,
+    clock: Clock,
     pub nic: Arc<NicConfig>,
     base_rtt: BaseRtt,
     paths: Paths,
@@ -71,6 +74,7 @@ impl FlowParameters {
         Self {
             graph: Arc::clone(graph),
             seed: plan.seed,
+            clock: plan.clock,
             base_rtt: plan.base_rtt,
             paths: match plan.clock {
                 Clock::Exact => paths,
@@ -110,7 +114,7 @@ impl FlowParameters {
 
     /// How many equal-cost paths there are, where senders choose among them; else 0.
     // NDP-05
-    pub fn path_count(&self, src: u32, dst: u32) -> u32 {
+    fn path_count(&self, src: u32, dst: u32) -> u32 {
         let counts = self.path_counts.as_ref();
         counts.map_or(0, |counts| counts.between(&self.graph, src, dst))
     }
@@ -155,8 +159,35 @@ impl FlowParameters {
         (src, pairs[nth(2, pairs.len())].2)
     }
 
+    /// A flow on its way as its NIC is given it; `cookie` comes back with its end.
+    pub fn start(&mut self, flow: &Flow, way: &Way, (src, dst): Ends, cookie: u32) -> FlowStart {
+        let rate = self.clock.of(self.graph.port(src as usize).rate);
+        let (base_rtt_ps, bdp_bytes) = self.baseline(src, dst, rate);
+        FlowStart {
+            flow: flow.id,
+            cookie,
+            port: (src - self.graph.endpoints_of(flow.src).start) as u16,
+            src,
+            dst,
+            bytes: flow.bytes,
+            hash: self.packet_hash(flow, way.hash),
+            class: flow.class,
+            incast: flow.incast,
+            path: PathInfo {
+                base_rtt_ps,
+                line_bps: rate.bps() as f64,
+                bdp_bytes: bdp_bytes as f64,
+                mtu: u32::from(self.nic.mtu),
+                frame_bytes: self.full_frame_bytes(),
+                hops: self.hops(src, dst),
+                class: flow.class,
+            },
+            ways: self.path_count(src, dst),
+        }
+    }
+
     /// T and BDP of a flow that sends at `rate`.
-    pub fn baseline(&mut self, src: u32, dst: u32, rate: Rate) -> (Time, u64) {
+    fn baseline(&mut self, src: u32, dst: u32, rate: Rate) -> (Time, u64) {
         let (frame, ack) = (self.nic.mtu + self.nic.header, self.nic.ack);
         let rtt_ps = match self.base_rtt {
             BaseRtt::Fixed(rtt_ps) => rtt_ps,
@@ -174,12 +205,12 @@ impl FlowParameters {
     }
 
     /// Bytes on the wire of a full packet.
-    pub fn full_frame_bytes(&self) -> u32 {
+    fn full_frame_bytes(&self) -> u32 {
         self.nic.data_bytes(self.nic.mtu).into()
     }
 
     /// Switches between two endpoints; 0 where no control reads their number.
-    pub fn hops(&mut self, src: u32, dst: u32) -> u16 {
+    fn hops(&mut self, src: u32, dst: u32) -> u16 {
         if !self.nic.control.reads_hops() {
             return 0;
         }

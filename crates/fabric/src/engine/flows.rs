@@ -1,7 +1,6 @@
 //! Flows: their start, and the record of their end.
 
-use dataplane::cc::PathInfo;
-use dataplane::nic::{FlowEnd, FlowStart};
+use dataplane::nic::FlowEnd;
 use kernel::calendar::{Calendar, Event, phase};
 use traffic::Flow;
 
@@ -57,34 +56,11 @@ impl<C: Calendar> Partition<C> {
 
     /// Starts a flow on its way.
     pub(super) fn start_on(&mut self, flow: Flow, way: &Way) {
-        let (now, hash) = (self.core.now, way.hash);
+        let now = self.core.now;
         let (src, dst) = self.parameters.endpoints(&flow, way);
-        let port = (src - self.graph.endpoints_of(flow.src).start) as u16;
         let node = self.places.of(flow.src).at;
-        let first = self.core.nodes[node as usize].base;
-        let rate = self.core.links.rates[(first + u32::from(port)) as usize];
-        let (base_rtt_ps, bdp_bytes) = self.parameters.baseline(src, dst, rate);
-        let start = FlowStart {
-            flow: flow.id,
-            cookie: self.flows.live.insert(flow, (src, dst)),
-            port,
-            src,
-            dst,
-            bytes: flow.bytes,
-            hash: self.parameters.packet_hash(&flow, hash),
-            class: flow.class,
-            incast: flow.incast,
-            path: PathInfo {
-                base_rtt_ps,
-                line_bps: rate.bps() as f64,
-                bdp_bytes: bdp_bytes as f64,
-                mtu: u32::from(self.parameters.nic.mtu),
-                frame_bytes: self.parameters.full_frame_bytes(),
-                hops: self.parameters.hops(src, dst),
-                class: flow.class,
-            },
-            ways: self.parameters.path_count(src, dst),
-        };
+        let cookie = self.flows.live.insert(flow, (src, dst));
+        let start = self.parameters.start(&flow, way, (src, dst), cookie);
         self.flows.started += 1;
         if let Some(recording) = &mut self.recording {
             let links = (src, self.graph.peer_index(dst as usize) as u32);

@@ -55,6 +55,7 @@ mod probe;
 mod rank_events;
 mod ranks;
 mod recording;
+mod single_host;
 mod upcoming_flows;
 mod workers;
 
@@ -84,6 +85,7 @@ use measure::RecordSpec;
 use merge::Merged;
 use network::Network;
 use probe::Probes;
+pub use single_host::SingleHost;
 use upcoming_flows::Traffic;
 
 /// Everything that a run needs.

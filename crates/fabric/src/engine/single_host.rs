@@ -1,0 +1,50 @@
+//! One host of a plan for another driver than the simulator: its NIC, and its flows as the NIC is given them.
+
+use std::sync::Arc;
+
+use dataplane::nic::{FlowStart, Nic};
+use dataplane::units::Time;
+use traffic::Flow;
+
+use super::Plan;
+use super::build::{nic, nic_config, path_counts};
+use super::flow_parameters::{FlowParameters, Way};
+
+/// What a host of a plan knows of its network.
+pub struct SingleHost {
+    parameters: FlowParameters,
+}
+
+impl std::fmt::Debug for SingleHost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SingleHost").finish_non_exhaustive()
+    }
+}
+
+impl SingleHost {
+    /// Of this plan. Flows of workloads, which share queue pairs, are not for it.
+    #[must_use]
+    pub fn new(plan: &Plan) -> Self {
+        let config = Arc::new(nic_config(plan));
+        Self {
+            parameters: FlowParameters::new(plan, config, path_counts(plan)),
+        }
+    }
+
+    /// The NIC of a host.
+    #[must_use]
+    pub fn nic(&self, plan: &Plan, host: u32) -> Nic {
+        nic(plan, &self.parameters.nic, host)
+    }
+
+    /// A flow as the NIC of its sender is given it, on the way that it takes in the simulator, and how long it
+    /// takes alone in the network until its sender has the last acknowledgement, ps.
+    #[must_use]
+    pub fn flow(&mut self, flow: &Flow, cookie: u32) -> (FlowStart, Time) {
+        let way = Way::of(self.parameters.hash(flow));
+        let ends = self.parameters.endpoints(flow, &way);
+        let start = self.parameters.start(flow, &way, ends, cookie);
+        let alone = self.parameters.record(*flow, ends);
+        (start, alone.ideal_acked_ps)
+    }
+}
