@@ -135,9 +135,17 @@ fn losses_pauses_and_failing_links_have_it_too() {
     assert!(failing.summary.counters["link_changes"] > 0);
 }
 
-/// Marks the tenth data packet of a node on its way.
-struct Marking {
+/// What happens to the tenth data packet of a node on its way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    Marked,
+    Lost,
+}
+
+/// A carrier with a fault.
+struct Faulty {
     inner: Box<dyn Carrier>,
+    fault: Fault,
     data: u64,
 }
 
@@ -145,7 +153,7 @@ struct Marking {
 const ECN: usize = 14 + 4 + 1;
 const CHECKSUM: usize = ECN + 9;
 
-impl Carrier for Marking {
+impl Carrier for Faulty {
     fn begin_round(&mut self) {
         self.inner.begin_round();
     }
@@ -155,6 +163,10 @@ impl Carrier for Marking {
             return self.inner.send(port, frame);
         }
         let mut frame = frame.to_vec();
+        if self.data == 10 && self.fault == Fault::Lost {
+            self.data += 1;
+            return Ok(true);
+        }
         if self.data == 10 {
             assert_eq!(frame[ECN] & 3, 2, "data that may be marked");
             frame[ECN] |= 3;
@@ -180,12 +192,17 @@ impl Carrier for Marking {
     }
 }
 
-fn marking(graph: &Graph) -> Result<Carriers, String> {
+/// Carriers of which that of the first node has a fault.
+fn with(fault: Fault, graph: &Graph) -> Result<Carriers, String> {
     let carriers = network::build(graph).map_err(|error| error.to_string())?;
     let boxed = carriers.into_iter().enumerate().map(|(node, carrier)| {
         let inner: Box<dyn Carrier> = Box::new(carrier);
         match node {
-            0 => Box::new(Marking { inner, data: 0 }),
+            0 => Box::new(Faulty {
+                inner,
+                fault,
+                data: 0,
+            }),
             _ => inner,
         }
     });
@@ -195,6 +212,7 @@ fn marking(graph: &Graph) -> Result<Carriers, String> {
 // LIV-05, LIV-11
 fn a_frame_that_is_changed_on_its_way_changes_the_run() {
     let scenario = scenario_with("dctcp", &[]);
+    let marking = |graph: &Graph| with(Fault::Marked, graph);
     let digest = live::simulated_digest(&scenario).unwrap();
     let changed = live::run_over(&scenario, options("changed"), marking).unwrap();
     assert_ne!(changed.summary.digest, digest);
@@ -214,6 +232,25 @@ fn a_frame_that_is_changed_on_its_way_changes_the_run() {
         unmarked.starts_with("Data of flow ") && !unmarked.contains("marked"),
         "{told}"
     );
+}
+
+// LIV-07
+fn a_frame_that_never_comes_ends_the_run_and_is_named() {
+    let scenario = scenario_with("dctcp", &[]);
+    let losing = |graph: &Graph| with(Fault::Lost, graph);
+    let ran = live::run_over(&scenario, options("lost"), losing);
+    let told = ran.expect_err("a frame is missing").to_string();
+    eprintln!("    {told}");
+    assert!(told.contains("host0->leaf0: "), "{told}");
+    assert!(told.contains("came in 10 s"), "{told}");
+    let numbers: Vec<u64> = told
+        .split(|c: char| !c.is_ascii_digit())
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    let [.., sent, came, 10] = numbers[..] else {
+        panic!("{told}");
+    };
+    assert_eq!(came + 1, sent, "{told}");
 }
 
 // LIV-02
@@ -301,11 +338,12 @@ fn main() -> ExitCode {
     }
     // LIV-10
     assert_eq!((getuid(), getgid()), users, "users stay what they are");
-    let cases: [Case; 5] = cases![
+    let cases: [Case; 6] = cases![
         frames_that_are_not_of_the_run_are_passed_over,
         every_scheme_has_the_digest_of_the_simulator,
         losses_pauses_and_failing_links_have_it_too,
         a_frame_that_is_changed_on_its_way_changes_the_run,
+        a_frame_that_never_comes_ends_the_run_and_is_named,
         what_frames_cannot_say_is_refused,
     ];
     let wanted = std::env::args()
