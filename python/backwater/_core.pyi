@@ -17,6 +17,7 @@ __all__ = [
     "resolve",
     "resources",
     "run",
+    "run_host",
     "run_lockstep",
     "run_switch",
     "schema",
@@ -78,6 +79,21 @@ def run_lockstep(
     compare: bool = False,
 ) -> tuple[str, str]: ...
 def enter_user_namespace() -> None: ...
+def run_host(
+    path: str,
+    scheme: str | None,
+    overrides: list[str],
+    seed: int | None,
+    node: str,
+    interfaces: list[str],
+    peers: list[tuple[str, bytes]],
+    listen: bool,
+    seconds: float | None,
+    out_dir: str,
+    force: bool,
+    ready: Callable[[str, list[str]], None],
+    interrupt: Interrupt,
+) -> tuple[str, str | None]: ...
 def run_switch(
     path: str,
     scheme: str | None,
@@ -90,7 +106,7 @@ def run_switch(
     stations: list[tuple[bytes, int]],
     mtu: int,
     metrics: str | None,
-    ready: Callable[[str, str | None], None],
+    ready: Callable[[str, list[str], str | None], None],
     interrupt: Interrupt,
 ) -> str: ...
 def backpressure_graph(

@@ -22,6 +22,7 @@ from backwater.commands import (
     estimates,
     explain,
     graph,
+    host,
     init,
     interchange,
     links,
@@ -328,6 +329,7 @@ collectives.register(app)
 estimates.register(app)
 explain.register(app)
 graph.register(app)
+host.register(app)
 interchange.register(app)
 links.register(app)
 live.register(app)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SUMMARY = "summary.json"
 COMPARISON = "comparison.json"
 CAMPAIGN = "campaign.json"
+HOST = "host.json"
 REPORT = "report.html"
 TABLES: tuple[dict[str, Any], ...] = tuple(json.loads(_core.catalogue("tables")))
 """The tables of a run as the program declares them: ``name``, ``file``, ``about``, ``columns`` and
@@ -499,6 +500,11 @@ def _read_json(path: Path) -> dict[str, Any]:
     try:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
+        if (path.parent / HOST).exists():
+            raise RunError(
+                f"{path.parent}: of a host on real frames; its flows are in flows.parquet, what it "
+                f"counted in {HOST} (docs/host.md)"
+            ) from error
         raise RunError(f"{path.parent}: no finished run here ({path.name} is missing)") from error
     except (OSError, ValueError) as error:
         raise RunError(f"{path}: cannot be read ({error}); repeat the run") from error

@@ -22,7 +22,7 @@ MAY_USE = {
     "traffic": {"kernel"},
     "fabric": {"kernel", "dataplane", "traffic", "wire"},
     "results": {"kernel", "dataplane", "traffic", "fabric"},
-    "live": {"dataplane", "fabric", "results", "scenario", "wire"},
+    "live": {"dataplane", "fabric", "results", "scenario", "traffic", "wire"},
 }
 
 

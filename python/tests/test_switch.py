@@ -14,14 +14,13 @@ from typing import Any
 
 import pytest
 from conftest import COMMAND, Backwater
-from tools import absent, program
+from lab import Lab
+from tools import program
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="raw sockets of Linux")
 
 # Two hosts behind veth pairs; the ends of the switch are in the namespace of the lab itself.
 SETUP = """\
-set -e
-mount -t tmpfs none /run
 ip link set lo up
 for i in 1 2; do
     ip netns add h$i
@@ -31,8 +30,6 @@ for i in 1 2; do
     ip -n h$i link set eth0 up
     ip link set p$i up
 done
-echo ready
-exec sleep 600
 """
 
 SCENARIO = """\
@@ -55,55 +52,8 @@ MARKS = 'preset = "dctcp"\necn = { kmin = "30KB", kmax = "30KB" }'
 NO_MARKS = 'preset = "line-rate"'
 
 
-class Lab:
+class SwitchLab(Lab):
     """Two hosts, and a switch between them."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.children: list[subprocess.Popen[str]] = []
-        words = [program("unshare"), "-Urnm", "--kill-child", "sh", "-c", SETUP]
-        self.holder = subprocess.Popen(
-            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        assert self.holder.stdout is not None
-        if self.holder.stdout.readline() != "ready\n":
-            absent("a system that allows user namespaces, with iproute2")
-        into = ["nsenter", "-t", str(self.holder.pid), "-U", "-m", "-n"]
-        self.inside = [*into, "--preserve-credentials"]
-
-    def close(self) -> None:
-        """End everything."""
-        for child in self.children:
-            if child.poll() is None:
-                child.send_signal(signal.SIGKILL)
-        self.holder.kill()
-        for child in (*self.children, self.holder):
-            child.wait()
-            for pipe in (child.stdout, child.stderr):
-                if pipe is not None:
-                    pipe.close()
-
-    def at(self, host: int) -> list[str]:
-        """What goes before a command of a host."""
-        return [*self.inside, "nsenter", f"--net=/run/netns/h{host}"]
-
-    def call(self, *words: str, host: int | None = None) -> str:
-        """What a command says, of a host or of the switch's namespace."""
-        before = self.inside if host is None else self.at(host)
-        done = subprocess.run(
-            [*before, *words], capture_output=True, text=True, timeout=60, check=False
-        )
-        assert done.returncode == 0, (words, done.stdout, done.stderr)
-        return done.stdout
-
-    def start(self, *words: str, host: int | None = None) -> subprocess.Popen[str]:
-        """Start a command that the lab ends."""
-        before = self.inside if host is None else self.at(host)
-        child = subprocess.Popen(
-            [*before, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        self.children.append(child)
-        return child
 
     def switch(
         self, *more: str, rate: str = "200Mbps", scheme: str = MARKS, buffer: str = "4MB"
@@ -118,11 +68,11 @@ class Lab:
 class Switch:
     """A switch that runs."""
 
-    def __init__(self, lab: Lab, process: subprocess.Popen[str]) -> None:
+    def __init__(self, lab: SwitchLab, process: subprocess.Popen[str]) -> None:
         self.lab, self.process = lab, process
         assert process.stderr is not None
         line = process.stderr.readline()
-        assert "forwards between p1, p2" in line, line + process.stderr.read()
+        assert "forwards between p1 (to host0), p2 (to host1)" in line, line + process.stderr.read()
 
     def page(self, path: str) -> str:
         """What its page says."""
@@ -146,32 +96,32 @@ class Switch:
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
-    made = Lab(tmp_path)
+def lab(tmp_path: Path) -> Iterator[SwitchLab]:
+    made = SwitchLab(tmp_path, SETUP)
     yield made
     made.close()
 
 
-def ping(lab: Lab, count: int = 3) -> None:
+def ping(lab: SwitchLab, count: int = 3) -> None:
     """Require that an answer comes to each of several requests."""
-    told = lab.call(program("ping"), "-c", str(count), "-i", "0.2", "-W", "5", "10.9.0.2", host=1)
+    told = lab.call(program("ping"), "-c", str(count), "-i", "0.2", "-W", "5", "10.9.0.2", at="h1")
     assert " 0% packet loss" in told, told
 
 
-def tcp(lab: Lab, seconds: int) -> dict[str, Any]:
+def tcp(lab: SwitchLab, seconds: int) -> dict[str, Any]:
     """Send by TCP from host 1 to host 2 for some seconds; what iperf3 says."""
     iperf = program("iperf3")
-    lab.start(iperf, "-s", "-1", host=2)
+    lab.start(iperf, "-s", "-1", at="h2")
     time.sleep(1)
     told: dict[str, Any] = json.loads(
-        lab.call(iperf, "-c", "10.9.0.2", "-t", str(seconds), "-J", host=1)
+        lab.call(iperf, "-c", "10.9.0.2", "-t", str(seconds), "-J", at="h1")
     )
     end: dict[str, Any] = told["end"]
     return end
 
 
 # WSW-01, WSW-02, WSW-30, WSW-31
-def test_ping_and_tcp_go_through_at_the_rate_of_the_ports(lab: Lab) -> None:
+def test_ping_and_tcp_go_through_at_the_rate_of_the_ports(lab: SwitchLab) -> None:
     switch = lab.switch()
     ping(lab)
     sent = tcp(lab, 4)
@@ -186,17 +136,17 @@ def test_ping_and_tcp_go_through_at_the_rate_of_the_ports(lab: Lab) -> None:
 
 
 # WSW-21
-def test_tcp_that_knows_ecn_is_marked_and_backs_off(lab: Lab) -> None:
+def test_tcp_that_knows_ecn_is_marked_and_backs_off(lab: SwitchLab) -> None:
     for host in (1, 2):
-        lab.call("sh", "-c", "echo 1 > /proc/sys/net/ipv4/tcp_ecn", host=host)
+        lab.call("sh", "-c", "echo 1 > /proc/sys/net/ipv4/tcp_ecn", at=f"h{host}")
     queues, marks, lost = [], [], []
     for scheme in (MARKS, NO_MARKS):
         switch = lab.switch("--lossless", "3", rate="50Mbps", scheme=scheme, buffer="2MB")
         ping(lab)
         iperf = program("iperf3")
-        server = lab.start(iperf, "-s", "-1", host=2)
+        server = lab.start(iperf, "-s", "-1", at="h2")
         time.sleep(1)
-        client = lab.start(iperf, "-c", "10.9.0.2", "-C", "reno", "-t", "8", "-J", host=1)
+        client = lab.start(iperf, "-c", "10.9.0.2", "-C", "reno", "-t", "8", "-J", at="h1")
         time.sleep(3)
         seen = []
         for _ in range(12):
@@ -250,12 +200,12 @@ while time.monotonic() < end:
 
 
 # WSW-22, QNT-01, QNT-02, QNT-03
-def test_a_pause_of_scapy_holds_the_priority_it_names_for_its_quanta(lab: Lab) -> None:
+def test_a_pause_of_scapy_holds_the_priority_it_names_for_its_quanta(lab: SwitchLab) -> None:
     switch = lab.switch("--lossless", "3,5", rate="10Mbps")
     ping(lab)
-    receiver = lab.start(sys.executable, "-c", RECEIVE, host=2)
+    receiver = lab.start(sys.executable, "-c", RECEIVE, at="h2")
     time.sleep(1)
-    lab.start(sys.executable, "-c", SEND, host=1)
+    lab.start(sys.executable, "-c", SEND, at="h1")
     said, errors = receiver.communicate(timeout=60)
     assert receiver.returncode == 0, errors
     lines = [line.split() for line in said.splitlines()]
@@ -270,7 +220,7 @@ def test_a_pause_of_scapy_holds_the_priority_it_names_for_its_quanta(lab: Lab) -
 
 
 # WSW-40, WSW-42, WSW-43
-def test_it_stops_starts_again_survives_a_flap_and_keeps_no_rights(lab: Lab) -> None:
+def test_it_stops_starts_again_survives_a_flap_and_keeps_no_rights(lab: SwitchLab) -> None:
     for _ in range(2):
         switch = lab.switch()
         ping(lab, 1)
@@ -293,7 +243,7 @@ def test_it_stops_starts_again_survives_a_flap_and_keeps_no_rights(lab: Lab) -> 
 
 
 # WSW-41
-def test_a_burst_beyond_the_machine_is_dropped_at_the_socket(lab: Lab) -> None:
+def test_a_burst_beyond_the_machine_is_dropped_at_the_socket(lab: SwitchLab) -> None:
     switch = lab.switch(rate="1Gbps", buffer="64MB")
     ping(lab, 1)
     switch.process.send_signal(signal.SIGSTOP)
@@ -303,7 +253,7 @@ s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for _ in range(40000):
     s.sendto(bytes(1400), ("10.9.0.2", 7))
 """
-    lab.call(sys.executable, "-c", burst, host=1)
+    lab.call(sys.executable, "-c", burst, at="h1")
     switch.process.send_signal(signal.SIGCONT)
     time.sleep(3)
     last = switch.stop()
@@ -313,7 +263,7 @@ for _ in range(40000):
     assert counted["socket_dropped"] + counted["received"] >= 40000
 
 
-def test_what_is_missing_is_said(lab: Lab, tmp_path: Path, command: Backwater) -> None:
+def test_what_is_missing_is_said(lab: SwitchLab, tmp_path: Path, command: Backwater) -> None:
     path = tmp_path / "lab.toml"
     path.write_text(SCENARIO.format(rate="1Gbps", scheme=MARKS, buffer="4MB"))
     absent_port = lab.start(str(COMMAND), "switch", str(path), "--ports", "p1,eth77")

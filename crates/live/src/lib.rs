@@ -7,14 +7,16 @@
 
 #![cfg(target_os = "linux")]
 
-pub mod clock;
 mod compare;
+pub mod host;
+mod interface;
 mod lockstep;
 pub mod namespace;
 pub mod network;
 pub mod packet_socket;
 pub mod switch;
 pub mod veth;
+pub mod wall;
 
 pub use compare::{Compared, Difference, compare, first_difference, simulated_digest};
 pub use lockstep::{Carriers, Report, run, run_over};

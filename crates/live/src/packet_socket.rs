@@ -3,13 +3,13 @@
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
-use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{
-    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, bind, getsockopt, recv,
-    send, setsockopt, socket, sockopt,
+    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, bind, getsockopt, recv, send,
+    setsockopt, socket, sockopt,
 };
 use nix::sys::time::{TimeVal, TimeValLike};
 
+use crate::interface::look_up;
 use crate::namespace::Refused;
 
 /// An interface with a raw socket on it. It sees every frame that comes to the interface, whomever it is for,
@@ -33,8 +33,8 @@ impl PacketSocket {
             SockProtocol::EthAll,
         );
         let socket = socket.map_err(refused)?;
-        let address = address_of(interface).map_err(refused)?;
-        bind(socket.as_raw_fd(), &address).map_err(refused)?;
+        let link = look_up(interface).map_err(refused)?.link;
+        bind(socket.as_raw_fd(), &link).map_err(refused)?;
         Ok(Self { socket })
     }
 
@@ -84,11 +84,4 @@ impl AsFd for PacketSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
-}
-
-/// The address by which the kernel knows an interface.
-fn address_of(interface: &str) -> Result<LinkAddr, Errno> {
-    let own = getifaddrs()?.filter(|address| address.interface_name == interface);
-    let mut links = own.filter_map(|address| address.address?.as_link_addr().copied());
-    links.next().ok_or(Errno::ENODEV)
 }

@@ -14,6 +14,7 @@ use live::switch::Snapshot;
 use live::switch::classes::Classes;
 use live::switch::node::Node;
 use live::switch::plan::{Choices, switch_plan};
+use live::wall::Machine;
 use scenario::{Changes, Scenario};
 use wire::ethernet::{Ethernet, Mac, Tag};
 use wire::frame::MOST_BYTES;

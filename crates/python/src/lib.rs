@@ -4,9 +4,13 @@
 //! package `backwater`.
 
 #[cfg(target_os = "linux")]
+mod host;
+#[cfg(target_os = "linux")]
 mod live;
 #[cfg(target_os = "linux")]
 mod switch;
+#[cfg(target_os = "linux")]
+mod wall;
 
 use fabric::backpressure_graph::{Edge, port_name};
 use fabric::engine::Threads;
@@ -601,6 +605,10 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::live::{enter_user_namespace, run_lockstep};
+
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::host::run_host;
 
     #[cfg(target_os = "linux")]
     #[pymodule_export]

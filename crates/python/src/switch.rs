@@ -2,22 +2,18 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
+use live::switch::Setup;
 use live::switch::classes::Classes;
 use live::switch::plan::Choices;
-use live::switch::{Setup, keep_raw_sockets_only};
 use pyo3::prelude::*;
 use serde_json::json;
 
+use crate::wall::run_until_interrupted;
 use crate::{Interrupt, load, raise};
 
-/// How often signals are looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
-
-/// Forwards frames between interfaces until it is interrupted; `ready` is told the name of the switch and the
-/// address of the metrics once all ports are open. Returns what was counted, as JSON.
+/// Forwards frames between interfaces until it is interrupted; `ready` is told the names of the switch and of
+/// its neighbours by port, and the address of the metrics, once all ports are open. Returns what was counted, as JSON.
 #[pyfunction]
 #[pyo3(signature = (path, scheme, overrides, seed, node, interfaces, classes, lossless, stations, mtu, metrics, ready, interrupt))]
 #[expect(
@@ -69,36 +65,15 @@ pub fn run_switch(
         stations,
         metrics,
     };
-    // Before there is another thread, so that none keeps more rights than this one.
-    keep_raw_sockets_only().map_err(failed)?;
-    let (stop, asked) = (AtomicBool::new(false), &interrupt.flag);
-    let mut told = Ok(());
-    let result = py.detach(|| {
-        std::thread::scope(|scope| {
-            let mut tell = |name: &str, address: Option<SocketAddr>| {
-                let address = address.map(|address| address.to_string());
-                let call = Python::attach(|py| ready.call1(py, (name, address)).map(drop));
-                if let Err(error) = call {
-                    told = Err(error);
-                    stop.store(true, Ordering::Relaxed);
-                }
-            };
-            let (setup, stop) = (&setup, &stop);
-            let running = scope.spawn(move || live::switch::run(&plan, setup, stop, &mut tell));
-            while !running.is_finished() {
-                std::thread::sleep(LOOK_EVERY);
-                let signalled = Python::attach(|py| py.check_signals()).is_err();
-                if signalled || asked.load(Ordering::Relaxed) {
-                    stop.store(true, Ordering::Relaxed);
-                }
-            }
-            running.join()
-        })
-    });
-    told?;
-    match result {
-        Ok(Ok(last)) => Ok(json!(last).to_string()),
-        Ok(Err(message)) => Err(raise(py, "RunError", (message,))),
-        Err(panic) => std::panic::resume_unwind(panic),
-    }
+    let ready = |py: Python<'_>, told: (String, Vec<String>, Option<String>)| {
+        ready.call1(py, told).map(drop)
+    };
+    let last = run_until_interrupted(py, interrupt, ready, move |stop, tell| {
+        let mut tell = |name: &str, peers: &[String], address: Option<SocketAddr>| {
+            let address = address.map(|address| address.to_string());
+            tell((name.to_owned(), peers.to_vec(), address));
+        };
+        live::switch::run(&plan, &setup, stop, &mut tell)
+    })?;
+    Ok(json!(last).to_string())
 }

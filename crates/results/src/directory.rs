@@ -6,10 +6,14 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 /// Files of a run that are no tables, `summary.json` last.
-const TEXTS: [&str; 2] = ["resolved.toml", SUMMARY];
+pub(crate) const TEXTS: [&str; 2] = ["resolved.toml", SUMMARY];
 
-/// Comes last: a directory with this file is whole.
-const SUMMARY: &str = "summary.json";
+/// The same of a host on real frames.
+pub(crate) const HOST_TEXTS: [&str; 2] = ["resolved.toml", HOST];
+
+/// Comes last: a directory with one of these files is whole.
+pub(crate) const SUMMARY: &str = "summary.json";
+pub(crate) const HOST: &str = "host.json";
 
 /// Files of all tables that a run may write.
 fn tables() -> impl Iterator<Item = String> {
@@ -93,7 +97,10 @@ fn is_ours(name: &str) -> bool {
         return true;
     }
     let name = name.strip_suffix(TEMPORARY).unwrap_or(name);
-    TEXTS.contains(&name) || DERIVED.contains(&name) || tables().any(|table| table == name)
+    TEXTS.contains(&name)
+        || name == HOST
+        || DERIVED.contains(&name)
+        || tables().any(|table| table == name)
 }
 
 /// Writes a small text file under its temporary name.
@@ -102,17 +109,23 @@ pub(crate) fn write_text(dir: &Path, name: &str, text: &str) -> Result<(), Error
     fs::write(&path, text).map_err(|e| Error::io(&path, "write", &e))
 }
 
-/// Gives the texts and these tables their final names. The old summary goes first and the new one comes
-/// last: a directory with a summary is whole, and nothing in it is of another run.
-pub(crate) fn publish(dir: &Path, written: &[String]) -> Result<(), Error> {
-    remove_if_there(&dir.join(SUMMARY))?;
+/// Gives these tables and texts their final names. The old summary goes first and the new one, the last of the
+/// texts, comes last: a directory with a summary is whole, and nothing in it is of another run.
+pub(crate) fn publish(dir: &Path, written: &[String], texts: &[&str]) -> Result<(), Error> {
+    for name in [SUMMARY, HOST] {
+        remove_if_there(&dir.join(name))?;
+    }
     for name in DERIVED {
         remove_if_there(&dir.join(name))?;
     }
     for name in tables() {
         remove_if_there(&dir.join(name))?;
     }
-    for name in written.iter().map(String::as_str).chain(TEXTS) {
+    for name in written
+        .iter()
+        .map(String::as_str)
+        .chain(texts.iter().copied())
+    {
         let to = dir.join(name);
         fs::rename(temporary(dir, name), &to)
             .map_err(|e| Error::io(&to, "rename into place", &e))?;
@@ -122,7 +135,8 @@ pub(crate) fn publish(dir: &Path, written: &[String]) -> Result<(), Error> {
 
 /// Removes what an unfinished run left under temporary names; for a writer that is given up.
 pub(crate) fn discard(dir: &Path) {
-    for name in tables().chain(TEXTS.map(str::to_owned)) {
+    let texts = TEXTS.into_iter().chain([HOST]);
+    for name in tables().chain(texts.map(str::to_owned)) {
         // Nothing can be done about a failure here, and the name says that the file is not whole.
         let _ = fs::remove_file(temporary(dir, &name));
     }

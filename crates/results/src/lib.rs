@@ -8,6 +8,7 @@
 mod capture;
 mod directory;
 mod error;
+mod host;
 mod info;
 mod stats;
 mod summary;
@@ -17,6 +18,7 @@ mod writer;
 
 pub use capture::CapturedLink;
 pub use error::Error;
+pub use host::HostFiles;
 pub use info::{AskedLoad, NodeInfo, RunInfo};
 pub use stats::{Distribution, Histogram, nearest_rank};
 pub use summary::{

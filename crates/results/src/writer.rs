@@ -86,8 +86,8 @@ impl Writer {
         }
         let wall_seconds = self.began.elapsed().as_secs_f64();
         let summary = self.tally.summary(outcome, &warnings, wall_seconds);
-        directory::write_text(&self.dir, "summary.json", &summary.to_json())?;
-        directory::publish(&self.dir, &files)?;
+        directory::write_text(&self.dir, directory::SUMMARY, &summary.to_json())?;
+        directory::publish(&self.dir, &files, &directory::TEXTS)?;
         Ok(summary)
     }
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Annotated, Any
 
 from backwater.commands.common import Json, Overrides, Scenario, Scheme, Seed, say
 from backwater.commands.declare import App, BadParameter, Option
+from backwater.commands.interfaces import address_of, leading, names_of, need_linux, told
 
 PRIORITIES = 8
 
@@ -15,14 +15,6 @@ PRIORITIES = 8
 def register(app: App) -> None:
     """Add `switch`."""
     app.add(switch)
-
-
-def _names(text: str) -> list[str]:
-    """Return the interfaces of --ports."""
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    if len(set(names)) != len(names):
-        raise BadParameter("an interface is named twice", param_hint="--ports")
-    return names
 
 
 def _numbers(text: str | None, option: str) -> list[int] | None:
@@ -43,12 +35,8 @@ def _numbers(text: str | None, option: str) -> list[int] | None:
 def _station(text: str) -> tuple[bytes, str]:
     """Return the address and the interface of --station."""
     address, equals, interface = text.partition("=")
-    parts = address.split(":")
-    try:
-        octets = bytes(int(part, 16) for part in parts)
-    except ValueError:
-        octets = b""
-    if len(octets) != 6 or not equals or not interface:
+    octets = address_of(address)
+    if octets is None or not equals or not interface:
         raise BadParameter(
             "expected ADDRESS=INTERFACE, like 02:00:00:00:00:01=eth1", param_hint="--station"
         )
@@ -62,7 +50,7 @@ def switch(
         Option(
             "--ports",
             metavar="ETH1,ETH2,…",
-            help="The interfaces, in the order of the switch's ports in the scenario.",
+            help="The interfaces, in the order of the switch's ports: those to hosts first.",
         ),
     ],
     node: Annotated[
@@ -111,11 +99,9 @@ def switch(
     sockets (CAP_NET_RAW) and gives up all others.
     """
     from backwater import _core
-    from backwater.errors import RunError
 
-    if sys.platform != "linux":
-        raise RunError("a switch between interfaces needs Linux: its raw sockets")
-    interfaces = _names(ports)
+    need_linux("a switch")
+    interfaces = names_of(ports)
     given = [_station(text) for text in station or []]
     for _, interface in given:
         if interface not in interfaces:
@@ -125,9 +111,9 @@ def switch(
     if metrics is not None and metrics.isdigit():
         metrics = f"127.0.0.1:{metrics}"
 
-    def ready(name: str, address: str | None) -> None:
+    def ready(name: str, peers: list[str], address: str | None) -> None:
         page = "" if address is None else f"; http://{address}/ shows it"
-        say(f"{name} forwards between {', '.join(interfaces)}{page}; Ctrl-C stops it")
+        say(f"{name} forwards between {leading(interfaces, peers)}{page}; Ctrl-C stops it")
 
     last = json.loads(
         _core.run_switch(
@@ -156,8 +142,5 @@ def _show(last: dict[str, Any]) -> None:
     """Print what was counted, without what is 0."""
     print(f"{last['name']} ran for {last['seconds']:.1f} s")
     for port in last["ports"]:
-        counted = dict(port["counters"])
-        told = ", ".join(f"{name} {value:,}" for name, value in counted.items() if value)
-        print(f"{port['interface']}: {told or 'nothing'}")
-    told = ", ".join(f"{name} {value:,}" for name, value in last["counters"] if value)
-    print(f"together: {told or 'nothing'}")
+        print(f"{port['interface']}: {told(port['counters'])}")
+    print(f"together: {told(last['counters'])}")

@@ -2,16 +2,14 @@
 //! station, and when a shaped port may send the next. It is handed frames and the time, and has no sockets, so
 //! that tests can give it a time of their own.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::HashMap;
 
 use dataplane::hop::pfc;
-use dataplane::nic::FlowEnd;
 use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use dataplane::route::{Routes, mix32};
-use dataplane::sink::{DropCause, Sink};
+use dataplane::sink::Sink;
 use dataplane::switch::{Stranded, Switch};
-use dataplane::units::{NEVER, Rate, Time};
+use dataplane::units::{NEVER, Time};
 use wire::ethernet::{Ethernet, Mac, Tag, ether_type};
 use wire::frame::MOST_BYTES;
 use wire::neighbour::pfc as pause_records;
@@ -23,21 +21,17 @@ use super::counters::{Counters, PortCounters};
 use super::marks::{Marked, mark};
 use super::plan::SwitchPlan;
 use super::stations::{Stations, is_group, is_reserved};
+use crate::wall::{EVERYBODY, Lines, Machine, Out, Wishes};
 
 /// Bytes of the checksum of Ethernet, which frames do not show, and of the shortest frame without it.
 const FCS_BYTES: usize = 4;
 const SHORTEST_BYTES: usize = wire::ethernet::SHORTEST;
 /// How often another hash is tried until it leads to the wanted one of equal ways.
 const TRIES: u32 = 4096;
-const EVERYBODY: Mac = [0xff; 6];
 
 /// A port as the node sees it.
 #[derive(Debug)]
 struct Port {
-    rate: Rate,
-    /// The last frame has left by then.
-    free_ps: Time,
-    up: bool,
     own: Mac,
     /// Who sent the last frame between neighbours.
     peer: Mac,
@@ -62,56 +56,6 @@ enum Held {
     },
 }
 
-/// What the switch has requested.
-#[derive(Debug)]
-struct Wishes {
-    kicks: VecDeque<u16>,
-    alarm: Time,
-    /// Records that were dropped, whose frames are forgotten.
-    gone: Vec<PacketId>,
-    drops: Vec<(u8, DropCause)>,
-    random: u64,
-}
-
-impl Sink for Wishes {
-    fn kick(&mut self, port: u16) {
-        self.kicks.push_back(port);
-    }
-
-    fn wake(&mut self, at: Time) {
-        self.alarm = self.alarm.min(at);
-    }
-
-    fn dropped(&mut self, packet: &Packet, cause: DropCause) {
-        self.drops.push((packet.class(), cause));
-    }
-
-    fn keep(&mut self, id: PacketId, _cause: DropCause) -> bool {
-        self.gone.push(id);
-        false
-    }
-
-    fn call(&mut self, at: Time, _what: u32) {
-        self.wake(at);
-    }
-
-    /// A generator whose numbers need no secrecy (SplitMix64).
-    fn draw(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn pfc_received(&mut self, _port: u16, _before: u8, _after: u8) {}
-
-    fn finished(&mut self, _end: FlowEnd) {}
-}
-
-/// Where frames go that leave.
-pub type Out<'a> = dyn FnMut(u16, &[u8]) + 'a;
-
 /// A switch between real frames.
 #[derive(Debug)]
 pub struct Node {
@@ -126,8 +70,7 @@ pub struct Node {
     ports: Vec<Port>,
     held: HashMap<PacketId, Held>,
     wishes: Wishes,
-    /// When links will be free.
-    busy: BinaryHeap<Reverse<(Time, u16)>>,
+    lines: Lines,
     now: Time,
     numbered: u32,
     largest: usize,
@@ -140,9 +83,6 @@ impl Node {
     #[must_use]
     pub fn new(plan: SwitchPlan, own: &[Mac]) -> Self {
         let port = |(nth, &own): (usize, &Mac)| Port {
-            rate: plan.links[nth].0,
-            free_ps: 0,
-            up: true,
             own,
             peer: EVERYBODY,
             target: plan.targets[nth],
@@ -159,14 +99,8 @@ impl Node {
             endpoints: plan.endpoints,
             routes: plan.routes,
             held: HashMap::new(),
-            wishes: Wishes {
-                kicks: VecDeque::new(),
-                alarm: NEVER,
-                gone: Vec::new(),
-                drops: Vec::new(),
-                random: plan.seed,
-            },
-            busy: BinaryHeap::new(),
+            wishes: Wishes::new(plan.seed),
+            lines: Lines::new(plan.links.iter().map(|link| link.0)),
             now: 0,
             numbered: 0,
             largest: plan.largest_bytes,
@@ -178,54 +112,6 @@ impl Node {
     /// A station is behind a port for good.
     pub fn give_station(&mut self, station: Mac, port: u16) {
         self.stations.give(station, port);
-    }
-
-    /// Does everything that was due by now, each thing at its own time: late calls make no link slower.
-    // WSW-30
-    pub fn advance(&mut self, now: Time, out: &mut Out<'_>) {
-        while let Some(at) = self.next().filter(|&at| at <= now) {
-            self.now = self.now.max(at);
-            if self.wishes.alarm <= at {
-                self.wishes.alarm = NEVER;
-                let (arena, sink) = (&mut self.arena, &mut self.wishes);
-                self.switch.timer(self.now, arena, sink);
-            } else if let Some(Reverse((_, port))) = self.busy.pop() {
-                self.wishes.kick(port);
-            }
-            self.serve(out);
-        }
-        self.now = self.now.max(now);
-    }
-
-    /// When something is due next.
-    #[must_use]
-    pub fn next(&self) -> Option<Time> {
-        let free = self.busy.peek().map(|Reverse((at, _))| *at);
-        let alarm = Some(self.wishes.alarm).filter(|&at| at != NEVER);
-        free.into_iter().chain(alarm).min()
-    }
-
-    /// A frame came by a port, without its checksum.
-    pub fn receive(&mut self, now: Time, port: u16, frame: &[u8], out: &mut Out<'_>) {
-        self.advance(now, out);
-        let counters = &mut self.ports[usize::from(port)].counters;
-        counters.received += 1;
-        counters.received_bytes += frame.len() as u64;
-        let Ok((header, body)) = Ethernet::parse(frame) else {
-            self.counters.malformed += 1;
-            return;
-        };
-        if frame.len() > self.largest {
-            self.counters.oversized += 1;
-            return;
-        }
-        match header.ether_type {
-            ether_type::CONTROL => self.pause(port, body),
-            ether_type::OURS => self.neighbour(port, &header, frame),
-            _ if is_reserved(header.to) => self.counters.reserved += 1, // WSW-03
-            _ => self.forward(port, &header, body, frame),
-        }
-        self.serve(out);
     }
 
     /// A pause of a neighbour.
@@ -394,8 +280,7 @@ impl Node {
 
     // WSW-30
     fn start(&mut self, nth: u16, out: &mut Out<'_>) {
-        let port = &mut self.ports[usize::from(nth)];
-        if !port.up || port.free_ps > self.now {
+        if !self.lines.is_free(self.now, nth) {
             return;
         }
         let (arena, sink) = (&mut self.arena, &mut self.wishes);
@@ -403,8 +288,7 @@ impl Node {
             return;
         };
         let size = self.arena.hot(id).size;
-        port.free_ps = self.now + port.rate.serialisation_ps(size.into());
-        self.busy.push(Reverse((port.free_ps, nth)));
+        self.lines.send(self.now, nth, size);
         let bytes = self.write(nth, id);
         self.arena.free(id);
         let counters = &mut self.ports[usize::from(nth)].counters;
@@ -482,27 +366,6 @@ impl Node {
         }
     }
 
-    /// The link of a port has failed, or is back: what waits there is dropped, and nobody holds anybody.
-    // WSW-40: LNK-20
-    pub fn link(&mut self, now: Time, port: u16, up: bool, out: &mut Out<'_>) {
-        self.advance(now, out);
-        let state = &mut self.ports[usize::from(port)];
-        if state.up == up {
-            return;
-        }
-        state.up = up;
-        state.free_ps = self.now;
-        state.peer = EVERYBODY;
-        state.counters.link_changes += 1;
-        if !up {
-            self.stations.forget(port);
-        }
-        let (arena, sink) = (&mut self.arena, &mut self.wishes);
-        self.switch
-            .link(self.now, port, up, Stranded::Drop, arena, sink);
-        self.serve(out);
-    }
-
     /// What the switch itself counts and holds.
     #[must_use]
     pub const fn switch(&self) -> &Switch {
@@ -530,7 +393,7 @@ impl Node {
     /// Whether the link of a port is up.
     #[must_use]
     pub fn is_up(&self, port: u16) -> bool {
-        self.ports[usize::from(port)].up
+        self.lines.is_up(port)
     }
 
     /// How many ports there are.
@@ -561,6 +424,73 @@ impl Node {
             broken.push(format!("{held} frames are kept for {packets} packets"));
         }
         broken
+    }
+}
+
+impl Machine for Node {
+    /// Does everything that was due by now, each thing at its own time: late calls make no link slower.
+    // WSW-30
+    fn advance(&mut self, now: Time, out: &mut Out<'_>) {
+        while let Some(at) = self.next().filter(|&at| at <= now) {
+            self.now = self.now.max(at);
+            if self.wishes.alarm <= at {
+                self.wishes.alarm = NEVER;
+                let (arena, sink) = (&mut self.arena, &mut self.wishes);
+                self.switch.timer(self.now, arena, sink);
+            } else if let Some(port) = self.lines.take_next() {
+                self.wishes.kick(port);
+            }
+            self.serve(out);
+        }
+        self.now = self.now.max(now);
+    }
+
+    /// When something is due next.
+    fn next(&self) -> Option<Time> {
+        let alarm = Some(self.wishes.alarm).filter(|&at| at != NEVER);
+        self.lines.next().into_iter().chain(alarm).min()
+    }
+
+    /// A frame came by a port, without its checksum.
+    fn receive(&mut self, now: Time, port: u16, frame: &[u8], out: &mut Out<'_>) {
+        self.advance(now, out);
+        let counters = &mut self.ports[usize::from(port)].counters;
+        counters.received += 1;
+        counters.received_bytes += frame.len() as u64;
+        let Ok((header, body)) = Ethernet::parse(frame) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        if frame.len() > self.largest {
+            self.counters.oversized += 1;
+            return;
+        }
+        match header.ether_type {
+            ether_type::CONTROL => self.pause(port, body),
+            ether_type::OURS => self.neighbour(port, &header, frame),
+            _ if is_reserved(header.to) => self.counters.reserved += 1, // WSW-03
+            _ => self.forward(port, &header, body, frame),
+        }
+        self.serve(out);
+    }
+
+    /// The link of a port has failed, or is back: what waits there is dropped, and nobody holds anybody.
+    // WSW-40: LNK-20
+    fn link(&mut self, now: Time, port: u16, up: bool, out: &mut Out<'_>) {
+        self.advance(now, out);
+        if !self.lines.set_up(self.now, port, up) {
+            return;
+        }
+        let state = &mut self.ports[usize::from(port)];
+        state.peer = EVERYBODY;
+        state.counters.link_changes += 1;
+        if !up {
+            self.stations.forget(port);
+        }
+        let (arena, sink) = (&mut self.arena, &mut self.wishes);
+        self.switch
+            .link(self.now, port, up, Stranded::Drop, arena, sink);
+        self.serve(out);
     }
 }
 

@@ -12,6 +12,7 @@ use fabric::topology::Graph;
 use wire::Network;
 
 use super::classes::Classes;
+use crate::wall::neighbours;
 
 /// The longest pause, repeated after half of it, where a scenario lets pauses hold until they are resumed.
 // WSW-22, QNT-05
@@ -43,6 +44,8 @@ pub struct Choices {
 pub struct SwitchPlan {
     /// Its name in the scenario.
     pub name: String,
+    /// Names of the nodes to which its ports lead.
+    pub peers: Vec<String>,
     /// The state machine.
     pub switch: Switch,
     /// Its configuration.
@@ -75,16 +78,10 @@ pub struct SwitchPlan {
 pub fn switch_plan(plan: &Plan, choices: &Choices) -> Result<SwitchPlan, String> {
     let graph = &plan.graph;
     let node = find(graph, choices.node.as_deref())?;
-    let name = graph.name(node);
-    let ports = graph.ports(node);
-    if choices.ports != usize::from(ports) {
-        let given = choices.ports;
-        return Err(format!(
-            "{name} has {ports} ports in the scenario, and {given} interfaces are given: \
-             give one for each port, in their order"
-        ));
+    let peers = neighbours(graph, node, choices.ports)?;
+    if let Some(why) = refusal(&plan.switch) {
+        return Err(why);
     }
-    refuse(&plan.switch)?;
     let links: Vec<(Rate, Time)> = graph
         .port_range(node)
         .map(|index| (graph.port(index).rate, graph.port(index).delay_ps))
@@ -107,14 +104,15 @@ pub fn switch_plan(plan: &Plan, choices: &Choices) -> Result<SwitchPlan, String>
         ..lockstep::network(plan)
     };
     Ok(SwitchPlan {
-        targets: (0..ports).map(target).collect(),
+        targets: (0..graph.ports(node)).map(target).collect(),
         floods: flooding_ports(graph, node),
         largest_bytes: usize::from(config.max_frame) - 4,
         endpoints: graph.endpoints(),
         classes: choices.classes,
         seed: plan.seed,
         network,
-        name,
+        name: graph.name(node),
+        peers,
         switch,
         config,
         routes,
@@ -142,25 +140,24 @@ fn find(graph: &Graph, name: Option<&str>) -> Result<u32, String> {
     }
 }
 
-/// What needs more of a neighbour than real hosts and links do.
+/// Why neighbours that are no nodes of the scenario cannot take part; `None`: they can.
 // WSW-24
-fn refuse(config: &SwitchConfig) -> Result<(), String> {
+pub(crate) fn refusal(config: &SwitchConfig) -> Option<String> {
     if config.assist.is_some() {
-        return Err(
+        return Some(
             "receiver-driven transports need hosts of their own, and their switches shape and trim: they run in \
              lockstep only (docs/live.md)"
                 .to_owned(),
         );
     }
-    let declaration = config.hop.declaration();
-    if let Some(hop) = declaration.filter(|hop| hop.is_lossless()) {
-        let name = hop.name();
-        return Err(format!(
+    let declaration = config.hop.declaration()?;
+    let name = declaration.name();
+    declaration.is_lossless().then(|| {
+        format!(
             "{name} sends only into room that the neighbour has promised, which real hosts do not: it runs in \
              lockstep only (docs/live.md)"
-        ));
-    }
-    Ok(())
+        )
+    })
 }
 
 /// The configuration with a class for each that real traffic can have.

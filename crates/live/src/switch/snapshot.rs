@@ -7,7 +7,7 @@ use dataplane::units::{MS, Time};
 use serde::Serialize;
 
 use super::node::Node;
-use super::socket::PortSocket;
+use crate::wall::{PortSocket, named};
 
 /// Counters of what was dropped, in the order of [`DropCause`](dataplane::sink::DropCause).
 const CAUSES: [&str; DROP_CAUSES] = [
@@ -67,12 +67,6 @@ pub struct QueueOf {
     pub queue: u32,
     /// Bytes that wait.
     pub bytes: u64,
-}
-
-fn named(all: &[(&str, u64)]) -> Vec<(String, u64)> {
-    all.iter()
-        .map(|&(name, value)| (name.to_owned(), value))
-        .collect()
 }
 
 impl Snapshot {

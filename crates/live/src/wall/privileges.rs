@@ -1,4 +1,4 @@
-//! Rights that the switch does not need are given up.
+//! Rights that nodes on the wall clock do not need are given up.
 
 use caps::{CapSet, Capability, CapsHashSet};
 

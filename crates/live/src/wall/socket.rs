@@ -1,16 +1,16 @@
-//! A port of the switch: a raw socket on an interface, with what the kernel keeps beside frames.
+//! A port at the wall clock: a raw socket on an interface, with what the kernel keeps beside frames.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
-use nix::ifaddrs::getifaddrs;
-use nix::net::if_::InterfaceFlags;
 use nix::sys::socket::{
-    AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, bind,
+    AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockProtocol, SockType, bind,
     getsockopt, recvmsg, sendmsg, setsockopt, socket, sockopt,
 };
-use wire::ethernet::{Mac, ether_type};
+use wire::ethernet::ether_type;
+
+use crate::interface::{Interface, look_up};
 
 use super::offload::{HEADER_BYTES, LeftUndone};
 
@@ -49,41 +49,20 @@ const MEMORY: usize = 4 << 20;
 /// The tag is there.
 const TAG_VALID: u32 = 1 << 4;
 
-/// An interface as the system shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interface {
-    /// Its address.
-    pub address: Mac,
-    /// It can carry frames.
-    pub up: bool,
-    number: usize,
-}
-
-/// The interface of this name in the thread's network namespace.
-///
-/// # Errors
-/// There is none, or it is no Ethernet.
-pub fn interface(name: &str) -> Result<Interface, Errno> {
-    let own = getifaddrs()?.filter(|of| of.interface_name == name);
-    let mut links = own.filter_map(|of| Some((of.flags, *of.address?.as_link_addr()?)));
-    let (flags, link) = links.next().ok_or(Errno::ENODEV)?;
-    Ok(Interface {
-        address: link.addr().ok_or(Errno::ENODEV)?,
-        up: flags.contains(InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING),
-        number: link.ifindex(),
-    })
-}
-
 /// A raw socket on an interface.
 #[derive(Debug)]
 pub struct PortSocket {
     socket: OwnedFd,
     name: String,
+    /// Number of the interface.
+    number: usize,
     place: Vec<u8>,
     beside: Vec<u8>,
     dropped: u64,
     /// Frames that the interface would not take.
     unsent: u64,
+    /// Of them those that are longer than it takes.
+    too_long: u64,
     /// Joined frames that cannot be taken apart.
     unfinished: u64,
 }
@@ -94,7 +73,7 @@ impl PortSocket {
     /// # Errors
     /// There is no such interface, or the process may not: in words.
     pub fn open(name: &str) -> Result<(Self, Interface), String> {
-        let found = interface(name).map_err(|why| match why {
+        let found = look_up(name).map_err(|why| match why {
             Errno::ENODEV => format!(
                 "there is no Ethernet interface {name} in this network namespace; `ip link` lists those there are"
             ),
@@ -118,7 +97,7 @@ impl PortSocket {
         setsockopt(&socket, option::AuxData, &true)?;
         setsockopt(&socket, option::IgnoreOutgoing, &true)?;
         let everything = libc::packet_mreq {
-            mr_ifindex: interface.number as i32,
+            mr_ifindex: interface.link.ifindex() as i32,
             mr_type: libc::PACKET_MR_PROMISC as u16,
             mr_alen: 0,
             mr_address: [0; 8],
@@ -126,14 +105,16 @@ impl PortSocket {
         setsockopt(&socket, option::Membership, &everything)?;
         setsockopt(&socket, sockopt::RcvBuf, &MEMORY)?;
         setsockopt(&socket, sockopt::SndBuf, &MEMORY)?;
-        bind(socket.as_raw_fd(), &address(name)?)?;
+        bind(socket.as_raw_fd(), &interface.link)?;
         let mut port = Self {
             socket,
             name: name.to_owned(),
+            number: interface.link.ifindex(),
             place: vec![0; ROOM],
             beside: vec![0; BESIDE],
             dropped: 0,
             unsent: 0,
+            too_long: 0,
             unfinished: 0,
         };
         // Until it was bound the socket heard all interfaces.
@@ -182,6 +163,7 @@ impl PortSocket {
         let flags = MsgFlags::MSG_DONTWAIT;
         let sent = sendmsg::<()>(fd, &parts, &[], flags, None);
         self.unsent += u64::from(sent.is_err());
+        self.too_long += u64::from(sent == Err(Errno::EMSGSIZE));
     }
 
     /// A joined frame could not be taken apart.
@@ -190,6 +172,7 @@ impl PortSocket {
     }
 
     /// Frames that came while there was no room for them at the socket, so far.
+    // WSW-41
     pub fn dropped(&mut self) -> u64 {
         if let Ok(since) = getsockopt(&self.socket, option::Statistics) {
             self.dropped += u64::from(since.tp_drops);
@@ -201,6 +184,12 @@ impl PortSocket {
     #[must_use]
     pub const fn unsent(&self) -> u64 {
         self.unsent
+    }
+
+    /// Frames that are longer than the interface takes.
+    #[must_use]
+    pub const fn too_long(&self) -> u64 {
+        self.too_long
     }
 
     /// Joined frames that could not be taken apart.
@@ -215,10 +204,14 @@ impl PortSocket {
         &self.name
     }
 
-    /// Whether the interface can carry frames.
+    /// Whether the interface can carry frames; `None`: it is gone, whatever has its name now.
     #[must_use]
-    pub fn is_up(&self) -> bool {
-        interface(&self.name).is_ok_and(|found| found.up)
+    pub fn is_up(&self) -> Option<bool> {
+        match look_up(&self.name) {
+            Ok(found) if found.link.ifindex() == self.number => Some(found.up),
+            Ok(_) | Err(Errno::ENODEV) => None,
+            Err(_) => Some(false),
+        }
     }
 }
 
@@ -238,11 +231,4 @@ fn tag_of(beside: &[u8]) -> Option<(u16, u16)> {
     let kind = u16::from_ne_bytes(*beside.get(18..)?.first_chunk()?);
     let known = if kind == 0 { ether_type::VLAN } else { kind };
     (status & TAG_VALID != 0).then_some((known, control))
-}
-
-/// The address by which the kernel knows an interface.
-fn address(name: &str) -> Result<LinkAddr, Errno> {
-    let own = getifaddrs()?.filter(|of| of.interface_name == name);
-    let mut links = own.filter_map(|of| of.address?.as_link_addr().copied());
-    links.next().ok_or(Errno::ENODEV)
 }

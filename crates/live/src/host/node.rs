@@ -1,0 +1,325 @@
+//! A NIC of the dataplane between real frames: which flows begin when, which record stands for a frame, and what
+//! is refused. It is handed frames and the time, and has no sockets, so that tests can give it a time of their
+//! own.
+
+use std::ops::Range;
+
+use dataplane::nic::Nic;
+use dataplane::packet::{Arena, Cold, Kind, PacketId};
+use dataplane::units::{NEVER, Time};
+use fabric::engine::SingleHost;
+use wire::ethernet::{Ethernet, Mac, ether_type};
+use wire::frame::MOST_BYTES;
+use wire::neighbour::pfc as pause_records;
+use wire::pause::Pause;
+use wire::{Link, Network, decode, encode};
+
+use super::counters::Counters;
+use super::flows::Flows;
+use super::plan::HostPlan;
+use crate::wall::{EVERYBODY, Lines, Machine, Out, Wishes};
+
+/// A host between real frames.
+#[derive(Debug)]
+pub struct Node {
+    nic: Nic,
+    single: SingleHost,
+    arena: Arena,
+    network: Network,
+    flows: Flows,
+    lines: Lines,
+    /// Addresses of the ports.
+    addresses: Vec<Mac>,
+    /// Who sent the last frame between neighbours, by port.
+    neighbours: Vec<Mac>,
+    /// Its endpoints, one for each port.
+    own: Range<u32>,
+    /// Per endpoint of the network.
+    ends: Vec<End>,
+    mtu: u16,
+    wishes: Wishes,
+    now: Time,
+    counters: Counters,
+    place: Vec<u8>,
+}
+
+/// An endpoint of the network.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    host: u32,
+    /// Where frames for it go.
+    address: Mac,
+    /// Frames that came from it.
+    heard: u64,
+}
+
+impl Node {
+    /// The host of a plan; `addresses` are those of its ports, and `first` tells this start of the program from
+    /// others.
+    #[must_use]
+    pub fn new(plan: HostPlan, addresses: &[Mac], first: u32) -> Self {
+        let end = |&(host, address): &(u32, Mac)| End {
+            host,
+            address,
+            heard: 0,
+        };
+        let of = (plan.own.start, plan.ends.len() as u32);
+        Self {
+            nic: plan.nic,
+            single: plan.single,
+            arena: Arena::new(),
+            network: plan.network,
+            flows: Flows::new(plan.feed, plan.host, of, first),
+            lines: Lines::new(plan.links.iter().map(|link| link.0)),
+            neighbours: vec![EVERYBODY; addresses.len()],
+            addresses: addresses.to_vec(),
+            own: plan.own,
+            ends: plan.ends.iter().map(end).collect(),
+            mtu: plan.mtu,
+            wishes: Wishes::new(plan.seed),
+            now: 0,
+            counters: Counters::default(),
+            place: vec![0; MOST_BYTES],
+        }
+    }
+
+    /// A pause of the switch.
+    // HST-20
+    fn pause(&mut self, port: u16, body: &[u8]) {
+        let (enabled, quanta) = match Pause::parse(body) {
+            Ok(Pause::Priority { enabled, quanta }) => (enabled, quanta),
+            Ok(Pause::Global { .. }) => {
+                self.counters.global_pauses += 1;
+                return;
+            }
+            Err(_) => {
+                self.counters.malformed += 1;
+                return;
+            }
+        };
+        self.counters.pauses_received += 1;
+        let size = self.network.sizes.pause;
+        for packet in pause_records::records_of(enabled, quanta, true, size) {
+            let id = self.arena.alloc(packet, Cold::default());
+            self.enter(port, id);
+        }
+    }
+
+    /// Another frame of the switch.
+    // HST-20
+    fn neighbour(&mut self, port: u16, header: &Ethernet, frame: &[u8]) {
+        let Ok(id) = decode(&self.network, frame, &mut self.arena) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        let packet = self.arena.hot(id);
+        if packet.dst != u32::MAX && packet.dst >= self.ends.len() as u32 {
+            self.counters.malformed += 1;
+            self.arena.free(id);
+            return;
+        }
+        self.counters.neighbour_frames += 1;
+        self.neighbours[usize::from(port)] = header.from;
+        self.enter(port, id);
+    }
+
+    /// A frame of another host.
+    // HST-10, HST-11
+    fn packet(&mut self, port: u16, header: &Ethernet, frame: &[u8]) {
+        let Ok(id) = decode(&self.network, frame, &mut self.arena) else {
+            self.counters.others += 1;
+            return;
+        };
+        let (packet, cold) = (*self.arena.hot(id), *self.arena.cold(id));
+        let refused = if packet.dst != self.own.start + u32::from(port) {
+            &mut self.counters.misdirected
+        } else if self.own.contains(&cold.src) || cold.src as usize >= self.ends.len() {
+            &mut self.counters.impostors
+        } else {
+            let fits = match packet.kind() {
+                Kind::Data => self.fits(packet.psn, &cold),
+                Kind::Ack | Kind::Nak | Kind::Cnp => self.flows.expects(self.now, &packet, &cold),
+                _ => false,
+            };
+            if fits {
+                let end = &mut self.ends[cold.src as usize];
+                end.heard += 1;
+                end.address = header.from; // HST-03
+                self.counters.count(&packet, self.arena.stack(id).as_ref());
+                return self.enter(port, id);
+            }
+            &mut self.counters.unexpected
+        };
+        *refused += 1;
+        self.arena.free(id);
+    }
+
+    /// Whether data can be a packet of a flow: no larger than packets are here, and of one that ends.
+    fn fits(&self, psn: u32, cold: &Cold) -> bool {
+        let packets = cold.remaining.div_ceil(u64::from(self.mtu));
+        (1..=self.mtu).contains(&cold.payload)
+            && cold.remaining >= u64::from(cold.payload)
+            && u64::from(psn) + packets < u64::from(u32::MAX)
+    }
+
+    /// Hands a record to the NIC.
+    fn enter(&mut self, port: u16, id: PacketId) {
+        let (arena, sink) = (&mut self.arena, &mut self.wishes);
+        self.nic.receive(self.now, port, id, arena, sink);
+    }
+
+    /// A flow begins.
+    // HST-05
+    fn begin(&mut self) {
+        let Some((flow, nth)) = self.flows.take_next() else {
+            return;
+        };
+        let (mut start, ideal_ps) = self.single.flow(&flow, nth);
+        self.flows.begin(flow, &mut start, ideal_ps);
+        self.nic.start(self.now, &start, &mut self.wishes);
+    }
+
+    /// Lets every port send that may, and notes what ended.
+    fn serve(&mut self, out: &mut Out<'_>) {
+        while let Some(port) = self.wishes.kicks.pop_front() {
+            self.start(port, out);
+        }
+        for end in self.wishes.ends.drain(..) {
+            self.flows.end(&end);
+        }
+        self.wishes.gone.clear();
+        self.counters.dropped += self.wishes.drops.drain(..).count() as u64;
+    }
+
+    // WSW-30
+    fn start(&mut self, port: u16, out: &mut Out<'_>) {
+        if !self.lines.is_free(self.now, port) {
+            return;
+        }
+        let (arena, sink) = (&mut self.arena, &mut self.wishes);
+        let Some(id) = self.nic.transmit(self.now, port, arena, sink) else {
+            return;
+        };
+        let (packet, cold) = (*self.arena.hot(id), *self.arena.cold(id));
+        self.lines.send(self.now, port, packet.size);
+        if packet.kind() == Kind::Data {
+            self.flows.sent(&packet, &cold);
+        }
+        let to = match self.ends.get(packet.dst as usize) {
+            Some(end) if !packet.is_frame() => end.address,
+            _ => self.neighbours[usize::from(port)],
+        };
+        let link = Link {
+            network: &self.network,
+            from: self.addresses[usize::from(port)],
+            to,
+        };
+        let written = encode(&link, &self.arena, id, &mut self.place);
+        self.arena.free(id);
+        match written {
+            Ok(bytes) => {
+                self.counters.largest_bytes = self.counters.largest_bytes.max(bytes);
+                out(port, &self.place[..bytes]);
+            }
+            Err(_) => self.counters.unwritable += 1,
+        }
+    }
+
+    /// The NIC.
+    #[must_use]
+    pub const fn nic(&self) -> &Nic {
+        &self.nic
+    }
+
+    /// Its flows.
+    #[must_use]
+    pub const fn flows(&self) -> &Flows {
+        &self.flows
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        Counters {
+            pauses_obeyed: self.wishes.pauses,
+            ..self.counters
+        }
+    }
+
+    /// Whether the link of a port is up.
+    #[must_use]
+    pub fn is_up(&self, port: u16) -> bool {
+        self.lines.is_up(port)
+    }
+
+    /// Frames that came from a host.
+    #[must_use]
+    pub fn heard_of(&self, host: u32) -> u64 {
+        let of = self.ends.iter().filter(|end| end.host == host);
+        of.map(|end| end.heard).sum()
+    }
+
+    /// Records that are in use.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.arena.alive() as u64
+    }
+}
+
+impl Machine for Node {
+    fn advance(&mut self, now: Time, out: &mut Out<'_>) {
+        while let Some(at) = self.next().filter(|&at| at <= now) {
+            self.now = self.now.max(at);
+            if self.flows.next_ps().is_some_and(|start| start <= at) {
+                self.begin();
+            } else if self.wishes.alarm <= at {
+                self.wishes.alarm = NEVER;
+                let (arena, sink) = (&mut self.arena, &mut self.wishes);
+                self.nic.timer(self.now, arena, sink);
+            } else if let Some(port) = self.lines.take_next() {
+                self.wishes.kicks.push_back(port);
+            }
+            self.serve(out);
+        }
+        self.now = self.now.max(now);
+    }
+
+    fn next(&self) -> Option<Time> {
+        let alarm = Some(self.wishes.alarm).filter(|&at| at != NEVER);
+        let start = self.flows.next_ps();
+        self.lines
+            .next()
+            .into_iter()
+            .chain(alarm)
+            .chain(start)
+            .min()
+    }
+
+    fn receive(&mut self, now: Time, port: u16, frame: &[u8], out: &mut Out<'_>) {
+        self.advance(now, out);
+        self.counters.received += 1;
+        let Ok((header, body)) = Ethernet::parse(frame) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        match header.ether_type {
+            ether_type::CONTROL => self.pause(port, body),
+            ether_type::OURS => self.neighbour(port, &header, frame),
+            _ => self.packet(port, &header, frame),
+        }
+        self.serve(out);
+    }
+
+    // HST-21: LNK-20
+    fn link(&mut self, now: Time, port: u16, up: bool, out: &mut Out<'_>) {
+        self.advance(now, out);
+        if !self.lines.set_up(self.now, port, up) {
+            return;
+        }
+        self.counters.link_changes += 1;
+        self.neighbours[usize::from(port)] = EVERYBODY;
+        let (arena, sink) = (&mut self.arena, &mut self.wishes);
+        self.nic.link(self.now, port, up, arena, sink);
+        self.serve(out);
+    }
+}

@@ -1,0 +1,183 @@
+//! What a host has sent, measured and counted, for people and programs.
+
+use dataplane::units::{MS, Time};
+use serde::Serialize;
+
+use super::node::Node;
+use crate::wall::{PortSocket, named};
+
+/// Unfinished flows of which it says more.
+const MOST_NAMED: usize = 20;
+
+/// A host when it stops.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Snapshot {
+    /// Name of the host.
+    pub name: String,
+    /// For how long it has run.
+    pub seconds: f64,
+    /// Its flows.
+    pub flows: Totals,
+    /// Some of those that have not finished.
+    pub unfinished: Vec<Unfinished>,
+    /// Its ports.
+    pub ports: Vec<PortState>,
+    /// What mechanisms did, by name.
+    pub counters: Vec<(String, u64)>,
+}
+
+/// The flows of a host together.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Totals {
+    /// Flows that began.
+    pub started: u64,
+    /// Flows whose last acknowledgement came.
+    pub finished: u64,
+    /// Their payload.
+    pub finished_bytes: u64,
+    /// Their times from start to last acknowledgement, ps: the median, and the longest.
+    pub fct_p50_ps: Option<Time>,
+    /// See there.
+    pub fct_max_ps: Option<Time>,
+    /// From the first start to the last end, ps.
+    pub span_ps: Option<Time>,
+}
+
+/// A flow that has not finished.
+#[derive(Clone, Debug, Serialize)]
+pub struct Unfinished {
+    /// Its number in the scenario.
+    pub id: u32,
+    /// Name of its receiver.
+    pub to: String,
+    /// Its payload, and what of it was acknowledged.
+    pub bytes: u64,
+    /// See there.
+    pub acked_bytes: u64,
+    /// What it waits for.
+    pub why: String,
+    /// Whether anything ever came from the receiver.
+    pub heard: bool,
+}
+
+/// A port at an instant.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct PortState {
+    /// Its interface.
+    pub interface: String,
+    /// Its link is up.
+    pub up: bool,
+    /// What was counted, by name.
+    pub counters: Vec<(String, u64)>,
+}
+
+impl Snapshot {
+    /// The host now. `names` are those of all hosts.
+    // HST-30
+    pub(super) fn of(
+        names: (&str, &[String]),
+        now: Time,
+        node: &Node,
+        sockets: &mut [PortSocket],
+    ) -> Self {
+        let port = |(port, socket): (u16, &mut PortSocket)| PortState {
+            interface: socket.name().to_owned(),
+            up: node.is_up(port),
+            counters: named(&[
+                ("socket_dropped", socket.dropped()),
+                ("socket_unsent", socket.unsent()),
+                ("socket_unfinished", socket.unfinished()),
+            ]),
+        };
+        Self {
+            name: names.0.to_owned(),
+            seconds: now as f64 / (1000 * MS) as f64,
+            flows: Totals::of(node),
+            unfinished: unfinished(node, names.1),
+            ports: (0..).zip(sockets).map(port).collect(),
+            counters: counters(node),
+        }
+    }
+
+    /// The value of a counter; 0: there is none.
+    #[must_use]
+    pub fn counted(&self, name: &str) -> u64 {
+        let found = self.counters.iter().find(|(of, _)| of == name);
+        found.map_or(0, |(_, value)| *value)
+    }
+}
+
+impl Totals {
+    fn of(node: &Node) -> Self {
+        let begun = node.flows().begun();
+        let ended = || begun.iter().filter(|flow| flow.acked_ps.is_some());
+        let mut times: Vec<Time> = ended().filter_map(|flow| flow.fct_ps()).collect();
+        times.sort_unstable();
+        let first = begun.iter().map(|flow| flow.flow.start_ps).min();
+        let last = ended().filter_map(|flow| flow.acked_ps).max();
+        Self {
+            started: begun.len() as u64,
+            finished: times.len() as u64,
+            finished_bytes: ended().map(|flow| flow.flow.bytes).sum(),
+            fct_p50_ps: times.get(times.len().saturating_sub(1) / 2).copied(),
+            fct_max_ps: times.last().copied(),
+            span_ps: first
+                .zip(last)
+                .map(|(first, last)| last.saturating_sub(first)),
+        }
+    }
+}
+
+fn unfinished(node: &Node, names: &[String]) -> Vec<Unfinished> {
+    let mut all = Vec::new();
+    node.nic().for_each_flow(|nth, acked_bytes, why| {
+        let own = &node.flows().begun()[nth as usize];
+        if all.len() < MOST_NAMED && own.acked_ps.is_none() {
+            all.push(Unfinished {
+                id: own.flow.id,
+                to: names[own.flow.dst as usize].clone(),
+                bytes: own.flow.bytes,
+                acked_bytes,
+                why: why.to_owned(),
+                heard: node.heard_of(own.flow.dst) > 0,
+            });
+        }
+    });
+    all.sort_unstable_by_key(|flow| flow.id);
+    all
+}
+
+fn counters(node: &Node) -> Vec<(String, u64)> {
+    let (nic, own) = (node.nic().counters(), node.counters());
+    named(&[
+        ("data_packets", nic.data_packets),
+        ("payload_bytes", nic.payload_bytes),
+        ("retransmissions", nic.retransmissions),
+        ("timeouts", nic.timeouts),
+        ("packets_delivered", nic.received - nic.discarded),
+        ("delivered_bytes", nic.delivered_bytes),
+        ("discarded", nic.discarded),
+        ("acks_sent", nic.acks),
+        ("naks_sent", nic.naks),
+        ("cnps_sent", nic.cnps),
+        ("cnps_received", own.cnps_received),
+        ("ecn_marks_received", own.marks_received),
+        ("ecn_echoes_received", own.echoes_received),
+        ("int_stacks_received", own.int_stacks),
+        ("int_hops_received", own.int_hops),
+        ("pauses_received", own.pauses_received),
+        ("neighbour_frames", own.neighbour_frames),
+        ("pauses_obeyed", own.pauses_obeyed),
+        ("pfc_expiries", node.nic().expired_pauses()),
+        ("frames_received", own.received),
+        ("frames_of_others", own.others),
+        ("malformed", own.malformed),
+        ("global_pauses", own.global_pauses),
+        ("misdirected", own.misdirected),
+        ("impostors", own.impostors),
+        ("unexpected", own.unexpected),
+        ("answers_lost_with_link", own.dropped),
+        ("link_changes", own.link_changes),
+        ("unwritable", own.unwritable),
+    ])
+}

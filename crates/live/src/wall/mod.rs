@@ -1,0 +1,203 @@
+//! Nodes of the dataplane on the wall clock: sockets, time, and what a state machine asks of its driver.
+//!
+//! A [`Machine`] is a switch or a host between frames; it has no sockets and no clock, so that tests can give it
+//! a time of their own. A [`Driver`] brings the two together: sockets are read, the machine does what is due, and
+//! what leaves it is sent.
+
+pub mod clock;
+mod lines;
+mod offload;
+mod ports;
+mod privileges;
+mod socket;
+mod wishes;
+
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use dataplane::units::{MS, Time};
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+use wire::ethernet::Mac;
+
+use clock::WallClock;
+pub(crate) use lines::Lines;
+use offload::finish;
+pub(crate) use ports::neighbours;
+pub use privileges::keep_raw_sockets_only;
+pub(crate) use socket::PortSocket;
+pub(crate) use wishes::Wishes;
+
+/// Frames that are taken from a port before the next has its turn.
+const BATCH: usize = 64;
+/// How often links and counters of the system are looked at.
+const LOOK_PS: Time = 100 * MS;
+/// How long the program may sleep at most, so that it hears of the wish to stop.
+const LONGEST_SLEEP: Duration = Duration::from_millis(20);
+
+/// Values with their names, as snapshots have them.
+pub(crate) fn named(all: &[(&str, u64)]) -> Vec<(String, u64)> {
+    all.iter()
+        .map(|&(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+/// The address of everybody on a link.
+pub(crate) const EVERYBODY: Mac = [0xff; 6];
+
+/// Where frames go that leave, by the number of their port.
+pub type Out<'a> = dyn FnMut(u16, &[u8]) + 'a;
+
+/// A node between frames. It is handed them, and the time.
+pub trait Machine {
+    /// Does everything that was due by now, each thing at its own time.
+    fn advance(&mut self, now: Time, out: &mut Out<'_>);
+
+    /// When something is due next.
+    fn next(&self) -> Option<Time>;
+
+    /// A frame came by a port, without its checksum.
+    fn receive(&mut self, now: Time, port: u16, frame: &[u8], out: &mut Out<'_>);
+
+    /// The link of a port is up, or it is not.
+    fn link(&mut self, now: Time, port: u16, up: bool, out: &mut Out<'_>);
+}
+
+/// Opens interfaces, in the order of a node's ports. Returns their sockets and addresses.
+///
+/// # Errors
+/// There is no such interface, or the process may not: in words.
+pub(crate) fn open_ports(names: &[String]) -> Result<(Vec<PortSocket>, Vec<Mac>), String> {
+    let opened = names.iter().map(|name| {
+        let (socket, interface) = PortSocket::open(name)?;
+        Ok((socket, interface.address))
+    });
+    let opened: Result<Vec<_>, String> = opened.collect();
+    Ok(opened?.into_iter().unzip())
+}
+
+/// A machine, its sockets and the clock.
+pub(crate) struct Driver<M> {
+    pub clock: WallClock,
+    pub machine: M,
+    pub sockets: Vec<PortSocket>,
+}
+
+impl<M: Machine> Driver<M> {
+    /// It is 0 now.
+    pub fn new(machine: M, sockets: Vec<PortSocket>) -> Self {
+        Self {
+            clock: WallClock::start(),
+            machine,
+            sockets,
+        }
+    }
+
+    /// Lets the machine run until it is to stop. `look` is called every 100 ms, after links were looked at; it
+    /// says whether to go on.
+    ///
+    /// # Errors
+    /// As `look`.
+    // WSW-40
+    pub fn run(
+        &mut self,
+        stop: &AtomicBool,
+        look: &mut dyn FnMut(&mut Self) -> Result<bool, String>,
+    ) -> Result<(), String> {
+        let mut looked_ps = None;
+        while !stop.load(Ordering::Relaxed) {
+            let now = self.clock.now();
+            if looked_ps.is_none_or(|at| now >= at + LOOK_PS) {
+                looked_ps = Some(now);
+                self.look_at_links(now);
+                if !look(self)? {
+                    break;
+                }
+            }
+            self.turn();
+            self.sleep();
+        }
+        Ok(())
+    }
+
+    /// Does what is due, and takes what has come.
+    fn turn(&mut self) {
+        let mut leaving = Leaving::default();
+        let Self {
+            clock,
+            machine,
+            sockets,
+        } = self;
+        machine.advance(clock.now(), &mut |port, frame| leaving.add(port, frame));
+        leaving.send(sockets);
+        for port in 0..sockets.len() as u16 {
+            for _ in 0..BATCH {
+                let socket = &mut sockets[usize::from(port)];
+                let Ok((frame, left)) = socket.receive() else {
+                    break;
+                };
+                let done = finish(frame, left, &mut |frame| {
+                    let out = &mut |port, frame: &[u8]| leaving.add(port, frame);
+                    machine.receive(clock.now(), port, frame, out);
+                });
+                if !done {
+                    socket.note_unfinished();
+                }
+            }
+            leaving.send(sockets);
+        }
+    }
+
+    fn look_at_links(&mut self, now: Time) {
+        let mut leaving = Leaving::default();
+        for (port, socket) in (0..).zip(&self.sockets) {
+            let out = &mut |port, frame: &[u8]| leaving.add(port, frame);
+            let up = socket.is_up().unwrap_or(false);
+            self.machine.link(now, port, up, out);
+        }
+        leaving.send(&mut self.sockets);
+    }
+
+    /// Waits for a frame, or for what is due next.
+    fn sleep(&self) {
+        let due = self.machine.next().map(|at| self.clock.until(at));
+        let time = due.unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP);
+        let mut ports: Vec<PollFd<'_>> = self
+            .sockets
+            .iter()
+            .map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN))
+            .collect();
+        let waited = ppoll(&mut ports, Some(TimeSpec::from_duration(time)), None);
+        // A port that is down says so at once, again and again.
+        if waited.is_ok_and(|ready| ready > 0) && !ports.iter().any(|port| port.any() == Some(true))
+        {
+            std::thread::sleep(time);
+        }
+    }
+}
+
+/// Frames that leave, until their sockets are free to be used.
+#[derive(Default)]
+struct Leaving {
+    bytes: Vec<u8>,
+    frames: Vec<(u16, usize)>,
+}
+
+impl Leaving {
+    fn add(&mut self, port: u16, frame: &[u8]) {
+        self.bytes.extend_from_slice(frame);
+        self.frames.push((port, frame.len()));
+    }
+
+    fn send(&mut self, sockets: &mut [PortSocket]) {
+        let mut rest = &self.bytes[..];
+        for &(port, bytes) in &self.frames {
+            let (frame, after) = rest.split_at(bytes);
+            sockets[usize::from(port)].send(frame);
+            rest = after;
+        }
+        self.bytes.clear();
+        self.frames.clear();
+    }
+}

@@ -1,0 +1,396 @@
+//! Rules of `specs/wall-clock-host.md`, on hosts with a time of the test's own. Their frames go straight to each
+//! other, or through the switch of the same scenario.
+#![cfg(target_os = "linux")]
+
+#[path = "../../wire/tests/common/mod.rs"]
+#[allow(dead_code)]
+mod common;
+
+use std::path::Path;
+
+use common::{Random, mutate, repair};
+use dataplane::packet::Arena;
+use dataplane::units::{MS, NS, Time, US};
+use live::host::node::Node;
+use live::host::plan::{Choices, HostPlan, host_plan};
+use live::wall::Machine;
+use scenario::{Changes, Scenario};
+use wire::Writer;
+use wire::ethernet::Mac;
+use wire::frame::{MOST_BYTES, mac};
+use wire::pause::Pause;
+use wire::{Link, Network, decode, encode};
+
+/// Frames take this long from host to host.
+const DELAY_PS: Time = 10 * US;
+const FIRST: u32 = 77;
+
+fn scenario(scheme: &str, flows: &str) -> Scenario {
+    let text = format!(
+        "name = \"lab\"\n[topology]\nkind = \"star\"\nhosts = 3\nlink = {{ rate = \"1Gbps\", delay = \"5us\" }}\n\
+         [[traffic]]\nname = \"list\"\npattern = \"list\"\nflows = [{flows}]\n[scheme]\nmtu = \"1000B\"\n{scheme}\n"
+    );
+    Scenario::parse(&text, "lab.toml", Path::new("."), &Changes::default())
+        .unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn address(host: u32) -> Mac {
+    [2, 9, 9, 9, 9, host as u8]
+}
+
+fn plan_of(scenario: &Scenario, host: u32) -> Result<HostPlan, String> {
+    plan_with(scenario, host, &[])
+}
+
+fn plan_with(scenario: &Scenario, host: u32, peers: &[(&str, Mac)]) -> Result<HostPlan, String> {
+    let choices = Choices {
+        node: format!("host{host}"),
+        ports: 1,
+        peers: peers
+            .iter()
+            .map(|&(name, at)| (name.to_owned(), at))
+            .collect(),
+    };
+    host_plan(scenario.build().expect("a plan").plan, &choices)
+}
+
+fn node(scenario: &Scenario, host: u32, first: u32) -> Node {
+    Node::new(
+        plan_of(scenario, host).expect("a host"),
+        &[address(host)],
+        first,
+    )
+}
+
+/// Hosts whose frames go straight to each other.
+struct Lab {
+    hosts: Vec<Node>,
+    now: Time,
+    /// Frames under way: when they arrive, where, and their bytes; in the order of sending.
+    flying: Vec<(Time, usize, Vec<u8>)>,
+    /// All frames that ever left, with their sender.
+    sent: Vec<(usize, Vec<u8>)>,
+}
+
+impl Lab {
+    fn new(hosts: Vec<Node>) -> Self {
+        Self {
+            hosts,
+            now: 0,
+            flying: Vec::new(),
+            sent: Vec::new(),
+        }
+    }
+
+    /// Lets everything happen up to a time.
+    fn run(&mut self, until: Time) {
+        loop {
+            let arrival = self.flying.iter().map(|frame| frame.0).min();
+            let due = self.hosts.iter().filter_map(Machine::next).min();
+            let Some(at) = arrival
+                .into_iter()
+                .chain(due)
+                .min()
+                .filter(|&at| at <= until)
+            else {
+                self.now = until;
+                return;
+            };
+            self.now = self.now.max(at);
+            let mut left = Vec::new();
+            if let Some(nth) = self.flying.iter().position(|frame| frame.0 <= at) {
+                let (_, to, frame) = self.flying.remove(nth);
+                let mut out = |_: u16, frame: &[u8]| left.push((to, frame.to_vec()));
+                self.hosts[to].receive(self.now, 0, &frame, &mut out);
+            }
+            for (nth, host) in self.hosts.iter_mut().enumerate() {
+                host.advance(self.now, &mut |_, frame| left.push((nth, frame.to_vec())));
+            }
+            for (from, frame) in left {
+                let to = 1 - from;
+                self.flying.push((self.now + DELAY_PS, to, frame.clone()));
+                self.sent.push((from, frame));
+            }
+        }
+    }
+
+    fn finished(&self, host: usize) -> u32 {
+        self.hosts[host].flows().finished()
+    }
+}
+
+const ONE_FLOW: &str = "{ src = 0, dst = 1, bytes = \"50KB\", start = \"100us\" }";
+
+fn network(scenario: &Scenario) -> Network {
+    plan_of(scenario, 0).expect("a host").network
+}
+
+// HST-01, HST-03, HST-05
+#[test]
+fn a_list_of_flows_goes_through_at_the_rate_of_the_port_and_peers_are_learned() {
+    let scenario = scenario(
+        "preset = \"line-rate\"",
+        "{ src = 0, dst = 1, bytes = \"50KB\", start = \"100us\" }, \
+         { src = 0, dst = 1, bytes = \"1B\", start = \"5ms\" }, { src = 2, dst = 1, bytes = \"1KB\" }",
+    );
+    let mut lab = Lab::new(vec![node(&scenario, 0, FIRST), node(&scenario, 1, FIRST)]);
+    lab.run(20 * MS);
+    let flows = lab.hosts[0].flows();
+    assert_eq!(
+        (flows.begun().len(), flows.finished()),
+        (2, 2),
+        "those of others are not its own"
+    );
+    assert!(flows.are_done());
+    let long = &flows.begun()[0];
+    // 49 packets at 1 Gbps before the last, there and back; frames of this test arrive at once.
+    let bytes = 49 * (1000 + 48);
+    let took = long.fct_ps().expect("finished");
+    assert_eq!(took, bytes * 8 * NS + 2 * DELAY_PS);
+    assert_eq!(long.acked_ps, Some(took + 100 * US));
+    let to = |nth: usize| <[u8; 6]>::try_from(&lab.sent[nth].1[..6]).expect("an address");
+    assert_eq!(to(0), mac(1, 0), "before the peer was heard of");
+    let last = lab
+        .sent
+        .iter()
+        .rposition(|(from, _)| *from == 0)
+        .expect("some");
+    assert_eq!(to(last), address(1));
+    assert_eq!(&lab.sent[0].1[6..12], &address(0));
+    assert_eq!(lab.hosts.iter().map(Node::records).sum::<u64>(), 0);
+}
+
+// HST-03
+#[test]
+fn frames_go_to_the_address_that_was_given_until_the_peer_is_heard_of() {
+    let scenario = scenario("preset = \"line-rate\"", ONE_FLOW);
+    let given = [2, 7, 7, 7, 7, 7];
+    let plan = plan_with(&scenario, 0, &[("host1", given)]).expect("a host");
+    let sender = Node::new(plan, &[address(0)], FIRST);
+    let mut lab = Lab::new(vec![sender, node(&scenario, 1, FIRST)]);
+    lab.run(5 * MS);
+    let of_sender = lab.sent.iter().filter(|(from, _)| *from == 0);
+    let to: Vec<&[u8]> = of_sender.map(|(_, frame)| &frame[..6]).collect();
+    assert_eq!((to[0], to[to.len() - 1]), (&given[..], &address(1)[..]));
+    let message = plan_with(&scenario, 0, &[("host9", given)]).expect_err("no such host");
+    assert!(message.contains("no host host9"), "{message}");
+}
+
+// HST-04
+#[test]
+fn a_sender_that_starts_anew_is_not_taken_for_its_repetition() {
+    let scenario = scenario("preset = \"line-rate\"", ONE_FLOW);
+    let mut lab = Lab::new(vec![node(&scenario, 0, FIRST), node(&scenario, 1, FIRST)]);
+    lab.run(5 * MS);
+    assert_eq!(lab.finished(0), 1);
+    lab.hosts[0] = node(&scenario, 0, FIRST + 1000);
+    let before = lab.now;
+    // Its clock begins anew; the receiver's goes on.
+    for host in &mut lab.hosts[..1] {
+        host.advance(before, &mut |_, frame| {
+            lab.flying.push((before + DELAY_PS, 1, frame.to_vec()));
+        });
+    }
+    lab.run(before + 20 * MS);
+    assert_eq!(lab.finished(0), 1);
+    let delivered = lab.hosts[1].nic().counters().delivered_bytes;
+    assert_eq!(delivered, 100_000, "both times all bytes went over");
+}
+
+// HST-11
+#[test]
+fn answers_to_what_was_not_sent_change_nothing() {
+    let scenario = scenario("preset = \"dcqcn\"", ONE_FLOW);
+    let network = network(&scenario);
+    let mut lab = Lab::new(vec![node(&scenario, 0, FIRST), node(&scenario, 1, FIRST)]);
+    lab.run(200 * US);
+    let (_, answer) = lab
+        .sent
+        .iter()
+        .find(|(from, _)| *from == 1)
+        .expect("an ACK")
+        .clone();
+    let mut arena = Arena::new();
+    let mut place = vec![0; MOST_BYTES];
+    let mut refused = 0;
+    for fault in 0..6 {
+        let id = decode(&network, &answer, &mut arena).expect("an ACK");
+        match fault {
+            0 => arena.hot_mut(id).psn = 51,
+            1 => arena.hot_mut(id).flow ^= 1,
+            2 => arena.cold_mut(id).slot = 4_000_000,
+            3 => arena.cold_mut(id).sent_ps = 3600 * 1000 * MS,
+            4 => arena.cold_mut(id).local_host_ps = 3600 * 1000 * MS,
+            _ => arena.cold_mut(id).src = 2,
+        }
+        let link = Link {
+            network: &network,
+            from: address(1),
+            to: address(0),
+        };
+        let bytes = encode(&link, &arena, id, &mut place).expect("a frame");
+        arena.free(id);
+        lab.hosts[0].receive(lab.now, 0, &place[..bytes], &mut |_, _| {});
+        refused += 1;
+        assert_eq!(lab.hosts[0].counters().unexpected, refused, "fault {fault}");
+    }
+    lab.run(20 * MS);
+    assert_eq!(lab.finished(0), 1);
+}
+
+// HST-10
+#[test]
+fn frames_of_others_and_for_others_are_counted_and_dropped() {
+    let scenario = scenario("preset = \"dcqcn\"", ONE_FLOW);
+    let network = network(&scenario);
+    let mut lab = Lab::new(vec![node(&scenario, 0, FIRST), node(&scenario, 1, FIRST)]);
+    lab.run(150 * US);
+    let data = lab.sent[0].1.clone();
+    let mut third = node(&scenario, 2, FIRST);
+    let mut none = |_: u16, _: &[u8]| panic!("it answers");
+    third.receive(lab.now, 0, &data, &mut none);
+    assert_eq!(third.counters().misdirected, 1);
+    let mut sender = node(&scenario, 0, FIRST);
+    let mut arena = Arena::new();
+    let mut place = vec![0; MOST_BYTES];
+    let mut send = |node: &mut Node, change: &mut dyn FnMut(&mut Arena, u32)| {
+        let id = decode(&network, &data, &mut arena).expect("data");
+        change(&mut arena, id);
+        let link = Link {
+            network: &network,
+            from: address(1),
+            to: address(0),
+        };
+        let bytes = encode(&link, &arena, id, &mut place).expect("a frame");
+        arena.free(id);
+        node.receive(0, 0, &place[..bytes], &mut |_, _| panic!("it answers"));
+        node.counters()
+    };
+    let to_us = |arena: &mut Arena, id: u32| arena.hot_mut(id).dst = 0;
+    let seen = send(&mut sender, &mut |arena, id| to_us(arena, id));
+    assert_eq!(seen.impostors, 1, "from itself");
+    let seen = send(&mut sender, &mut |arena, id| {
+        to_us(arena, id);
+        arena.cold_mut(id).src = 99;
+    });
+    assert_eq!(seen.impostors, 2, "from nobody");
+    let seen = send(&mut sender, &mut |arena, id| {
+        to_us(arena, id);
+        arena.cold_mut(id).src = 1;
+        arena.cold_mut(id).payload = 1001;
+    });
+    assert_eq!(seen.unexpected, 1, "more than a full packet");
+    let seen = send(&mut sender, &mut |arena, id| {
+        to_us(arena, id);
+        arena.cold_mut(id).src = 1;
+        arena.cold_mut(id).remaining = 5_000_000_000_000;
+    });
+    assert_eq!(seen.unexpected, 2, "a flow without end");
+    sender.receive(0, 0, &[0xff; 60], &mut |_, _| panic!("it answers"));
+    assert_eq!(sender.counters().others, 1);
+    assert_eq!(sender.records(), 0);
+}
+
+// HST-20
+#[test]
+fn a_pause_holds_the_flow_for_its_time_and_no_longer() {
+    let scenario = scenario("preset = \"dcqcn\"", ONE_FLOW);
+    let mut lab = Lab::new(vec![node(&scenario, 0, FIRST), node(&scenario, 1, FIRST)]);
+    lab.run(200 * US);
+    let mut place = [0; 64];
+    let mut out = Writer::new(&mut place);
+    let pause = Pause::Priority {
+        enabled: 1 << 2,
+        quanta: [0, 0, 20_000, 0, 0, 0, 0, 0],
+    };
+    pause.emit(address(9), &mut out).expect("room");
+    lab.hosts[0].receive(lab.now, 0, &place[..60], &mut |_, _| {});
+    let sent = lab.sent.len();
+    // 20 000 quanta of 512 bits at 1 Gbps are 10.24 ms.
+    lab.run(200 * US + 50 * US);
+    let leaving = lab.sent.len();
+    lab.run(200 * US + 10 * MS);
+    let of_sender = lab.sent[leaving..].iter().filter(|(from, _)| *from == 0);
+    assert_eq!(of_sender.count(), 0, "held; {sent} had left before");
+    assert_eq!(lab.hosts[0].counters().pauses_obeyed, 1);
+    assert_eq!(lab.finished(0), 0);
+    lab.run(40 * MS);
+    assert_eq!(lab.finished(0), 1);
+    assert_eq!(lab.hosts[0].nic().expired_pauses(), 1);
+}
+
+// HST-21: LNK-20
+#[test]
+fn a_link_that_fails_costs_time_and_no_flow() {
+    let scenario = scenario("preset = \"dcqcn\"", ONE_FLOW);
+    let mut lab = Lab::new(vec![node(&scenario, 0, FIRST), node(&scenario, 1, FIRST)]);
+    lab.run(200 * US);
+    let none = &mut |_: u16, _: &[u8]| {};
+    lab.hosts[0].link(lab.now, 0, false, none);
+    lab.flying.clear();
+    let before = lab.sent.len();
+    lab.run(2 * MS);
+    let of_sender = lab.sent[before..].iter().filter(|(from, _)| *from == 0);
+    assert_eq!(of_sender.count(), 0);
+    lab.hosts[0].link(lab.now, 0, true, none);
+    lab.run(200 * MS);
+    assert_eq!(lab.finished(0), 1);
+    let again = lab.hosts[0].nic().counters().retransmissions;
+    assert!(again > 0);
+    assert_eq!(
+        u64::from(lab.hosts[0].flows().begun()[0].retransmitted),
+        again
+    );
+    assert_eq!(lab.hosts[0].counters().link_changes, 2);
+}
+
+// HST-10, HST-11: bad input never panics
+#[test]
+fn whatever_comes_no_host_breaks_down() {
+    for scheme in ["dcqcn", "hpcc", "swift", "bfc", "dcqcn+floodgate"] {
+        let scenario = scenario(&format!("preset = \"{scheme}\""), ONE_FLOW);
+        let mut lab = Lab::new(vec![node(&scenario, 0, FIRST), node(&scenario, 1, FIRST)]);
+        lab.run(5 * MS);
+        assert_eq!(lab.finished(0), 1, "{scheme}");
+        let frames = lab.sent.clone();
+        let mut random = Random::new(7);
+        let mut place = vec![0; MOST_BYTES];
+        let mut victims = [node(&scenario, 0, FIRST), node(&scenario, 1, FIRST)];
+        for turn in 0..20_000u64 {
+            let now = 100 * US + turn * US;
+            let (from, frame) = &frames[random.below(frames.len() as u64) as usize];
+            place[..frame.len()].copy_from_slice(frame);
+            let end = mutate(&mut random, &mut place, frame.len());
+            repair(&mut place[..end]);
+            victims[1 - from].receive(now, 0, &place[..end], &mut |_, _| {});
+        }
+        let seen = victims.iter().map(|host| host.counters());
+        assert!(
+            seen.map(|seen| seen.unexpected).sum::<u64>() > 0,
+            "{scheme}"
+        );
+    }
+}
+
+// HST-02
+#[test]
+fn what_frames_cannot_carry_is_refused_by_name() {
+    for (scheme, why) in [
+        ("preset = \"ndp\"", "receiver-driven"),
+        ("preset = \"dcqcn+cbfc\"", "lockstep only"),
+        (
+            "preset = \"dcqcn\"\nrecovery = \"ideal\"",
+            "ideal retransmission",
+        ),
+    ] {
+        let refused = plan_of(&scenario(scheme, ONE_FLOW), 0);
+        let message = refused.expect_err(scheme);
+        assert!(message.contains(why), "{scheme}: {message}");
+    }
+    let good = scenario("preset = \"dcqcn\"", ONE_FLOW);
+    let message = plan_of(&good, 7).expect_err("no such host");
+    assert_eq!(
+        message,
+        "the scenario has no host host7; it has host0 to host2"
+    );
+}

@@ -1,0 +1,171 @@
+"""The command that puts a host between real interfaces."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+from backwater.commands.common import (
+    FAILED,
+    GOOD,
+    Force,
+    Json,
+    Out,
+    Overrides,
+    Scenario,
+    Scheme,
+    Seed,
+    say,
+)
+from backwater.commands.declare import App, BadParameter, Exit, Option
+from backwater.commands.interfaces import address_of, leading, names_of, need_linux, told
+
+
+def register(app: App) -> None:
+    """Add `host`."""
+    app.add(host)
+
+
+def _peer(text: str) -> tuple[str, bytes]:
+    """Return the name and the address of --peer."""
+    name, equals, address = text.partition("=")
+    octets = address_of(address)
+    if octets is None or not equals or not name:
+        raise BadParameter(
+            "expected HOST=ADDRESS, like host1=02:00:00:00:00:01", param_hint="--peer"
+        )
+    return name, octets
+
+
+def host(
+    scenario: Scenario,
+    node: Annotated[str, Option("--node", help="Which host of the scenario, such as host0.")],
+    ports: Annotated[
+        str,
+        Option(
+            "--ports",
+            metavar="ETH1,…",
+            help="Its interfaces, in the order of the host's ports in the scenario.",
+        ),
+    ],
+    flows: Annotated[
+        Path | None,
+        Option(
+            "--flows",
+            metavar="FILE",
+            help="Flows of all hosts as CSV (src,dst,bytes,start,class), in place of the "
+            "scenario's traffic.",
+        ),
+    ] = None,
+    listen: Annotated[
+        bool, Option("--listen", help="Go on answering when its own flows have finished.")
+    ] = False,
+    seconds: Annotated[
+        float | None,
+        Option("--for", metavar="SECONDS", help="Stop after this time at the latest."),
+    ] = None,
+    peer: Annotated[
+        list[str] | None,
+        Option(
+            "--peer",
+            metavar="HOST=MAC",
+            help="Address of another host until it is heard of; repeatable.",
+        ),
+    ] = None,
+    scheme: Scheme = None,
+    overrides: Overrides = None,
+    seed: Seed = None,
+    out: Out = None,
+    as_json: Json = False,
+    force: Force = False,
+) -> None:
+    """Send flows of a scenario on real frames with the dataplane's NIC, answer others, and measure.
+
+    It stops when the last of its flows is acknowledged; with --listen, or without flows of its
+    own, it goes on until Ctrl-C or --for. docs/host.md has what that can and cannot show. It needs
+    the right to open raw sockets (CAP_NET_RAW) and gives up all others.
+    """
+    from backwater import _core
+
+    need_linux("a host")
+    interfaces = names_of(ports)
+    peers = [_peer(text) for text in peer or []]
+    if seconds is not None and not 0 < seconds < 1e9:
+        raise BadParameter("expected a time above 0, in seconds", param_hint="--for")
+    changed = list(overrides or [])
+    if flows is not None:
+        file = json.dumps(str(flows.absolute()), ensure_ascii=False)
+        changed.append(f'traffic=[{{name="flows", pattern="list", file={file}}}]')
+    place = out if out is not None else Path("out") / f"{scenario.stem}-{node}"
+
+    def ready(name: str, peers: list[str]) -> None:
+        say(f"{name} is at {leading(interfaces, peers)}; Ctrl-C stops it")
+
+    said, broken = _core.run_host(
+        str(scenario),
+        scheme,
+        changed,
+        seed,
+        node,
+        interfaces,
+        peers,
+        listen,
+        seconds,
+        str(place),
+        force,
+        ready,
+        _core.Interrupt(),
+    )
+    last = json.loads(said)
+    if as_json:
+        print(json.dumps(last, indent=2))
+    else:
+        _show(last)
+        print(f"results: {place}")
+    _complain(last, broken)
+    good = broken is None and last["flows"]["finished"] == last["flows"]["started"]
+    raise Exit(GOOD if good else FAILED)
+
+
+def _time(picoseconds: int | None) -> str:
+    """Return a time as people read it."""
+    return "–" if picoseconds is None else f"{picoseconds / 1e9:,.3f} ms"
+
+
+def _show(last: dict[str, Any]) -> None:
+    """Print what was measured and counted, without what is 0."""
+    flows = last["flows"]
+    print(f"{last['name']} ran for {last['seconds']:.1f} s")
+    print(f"flows: {flows['finished']} of {flows['started']} finished")
+    if flows["finished"]:
+        mbps = 8e6 * flows["finished_bytes"] / max(flows["span_ps"], 1)
+        print(
+            f"FCT: median {_time(flows['fct_p50_ps'])}, longest {_time(flows['fct_max_ps'])}; "
+            f"{mbps:,.1f} Mbps of payload"
+        )
+    for port in last["ports"]:
+        print(f"{port['interface']}: {told(port['counters'])}")
+    print(f"counters: {told(last['counters'])}")
+
+
+def _complain(last: dict[str, Any], broken: str | None) -> None:
+    """Tell what went wrong, and where to look."""
+    if broken is not None:
+        say(f"error: {broken}")
+    for flow in last["unfinished"]:
+        silent = "" if flow["heard"] else f"; nothing ever came from {flow['to']}"
+        say(
+            f"flow {flow['id']} to {flow['to']} is not finished: {flow['acked_bytes']:,} of "
+            f"{flow['bytes']:,} B acknowledged, {flow['why']}{silent}"
+        )
+    counters = dict(last["counters"])
+    for name, meaning in (
+        ("misdirected", "packets came for another host: is --node right, here and there?"),
+        (
+            "impostors",
+            "packets came from a host that the scenario has not, or that says it is this one",
+        ),
+    ):
+        if counters[name]:
+            say(f"{counters[name]:,} {meaning}")

@@ -1,0 +1,61 @@
+"""Network namespaces of a test, in a user namespace of its own: no privileges are needed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from pathlib import Path
+
+from tools import absent, program
+
+
+class Lab:
+    """Namespaces that a script makes, and what runs in them."""
+
+    def __init__(self, folder: Path, script: str) -> None:
+        self.folder = folder
+        self.children: list[subprocess.Popen[str]] = []
+        script = f"set -e\nmount -t tmpfs none /run\n{script}\necho ready\nexec sleep 600\n"
+        words = [program("unshare"), "-Urnm", "--kill-child", "sh", "-c", script]
+        self.holder = subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert self.holder.stdout is not None
+        if self.holder.stdout.readline() != "ready\n":
+            absent("a system that allows user namespaces, with iproute2")
+        into = ["nsenter", "-t", str(self.holder.pid), "-U", "-m", "-n"]
+        self.inside = [*into, "--preserve-credentials"]
+
+    def close(self) -> None:
+        """End everything."""
+        for child in self.children:
+            if child.poll() is None:
+                child.send_signal(signal.SIGKILL)
+        self.holder.kill()
+        for child in (*self.children, self.holder):
+            child.wait()
+            for pipe in (child.stdout, child.stderr):
+                if pipe is not None:
+                    pipe.close()
+
+    def at(self, name: str | None) -> list[str]:
+        """What goes before a command in a namespace; `None`: in that of the lab itself."""
+        if name is None:
+            return self.inside
+        return [*self.inside, "nsenter", f"--net=/run/netns/{name}"]
+
+    def call(self, *words: str, at: str | None = None) -> str:
+        """What a command says that runs to its end."""
+        done = subprocess.run(
+            [*self.at(at), *words], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, (words, done.stdout, done.stderr)
+        return done.stdout
+
+    def start(self, *words: str, at: str | None = None) -> subprocess.Popen[str]:
+        """Start a command that the lab ends."""
+        child = subprocess.Popen(
+            [*self.at(at), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self.children.append(child)
+        return child

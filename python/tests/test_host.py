@@ -1,0 +1,339 @@
+"""Hosts of the dataplane on real interfaces, through its switches, in namespaces of the tests.
+
+Rates are low, so that a busy machine keeps up; bounds hold whatever it does besides.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from conftest import COMMAND, Backwater
+from lab import Lab
+
+import backwater
+from backwater.errors import RunError
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="raw sockets of Linux")
+
+Links = list[tuple[str, str, str]]
+
+# Two senders and a receiver with a slower link, behind one switch or behind two.
+ONE_SWITCH = [("a", "s", "100Mbps"), ("b", "s", "100Mbps"), ("c", "s", "25Mbps")]
+TWO_SWITCHES = [
+    ("a", "s", "100Mbps"),
+    ("b", "s", "100Mbps"),
+    ("s", "t", "100Mbps"),
+    ("c", "t", "25Mbps"),
+]
+HOSTS = ("a", "b", "c")
+BYTES = 1_500_000
+
+SCENARIO = """\
+name = "lab"
+[topology]
+kind = "links"
+hosts = [{hosts}]
+switches = [{switches}]
+links = [
+{links}
+]
+[switch]
+buffer = "5MB"
+[[traffic]]
+name = "incast"
+pattern = "list"
+flows = [
+    {{ src = 0, dst = 2, bytes = "{bytes}B" }},
+    {{ src = 1, dst = 2, bytes = "{bytes}B" }},
+]
+[scheme]
+mtu = "1000B"
+go-back-n = {{ timeout = "1s" }}
+{scheme}
+"""
+
+
+def written(folder: Path, links: Links, scheme: str) -> Path:
+    """Write the scenario of these links."""
+    quoted = [
+        f'    {{ a = "{a}", b = "{b}", rate = "{rate}", delay = "200us" }},' for a, b, rate in links
+    ]
+    path = folder / "lab.toml"
+    path.write_text(
+        SCENARIO.format(
+            hosts=", ".join(f'"{name}"' for name in HOSTS),
+            switches=", ".join(f'"{name}"' for name in switches_of(links)),
+            links="\n".join(quoted),
+            bytes=BYTES,
+            scheme=scheme,
+        )
+    )
+    return path
+
+
+def switches_of(links: Links) -> list[str]:
+    """Names of the switches."""
+    return sorted({name for link in links for name in link[:2]} - set(HOSTS))
+
+
+class Network(Lab):
+    """A scenario of hosts and switches, each in a namespace of its own."""
+
+    def __init__(self, folder: Path, links: Links) -> None:
+        self.links = links
+        self.switches = switches_of(links)
+        lines = []
+        for name in (*HOSTS, *self.switches):
+            lines.append(f"ip netns add {name}")
+            quiet = "echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6"
+            lines.append(f"ip netns exec {name} sh -c '{quiet}'")
+        for a, b, _ in links:
+            lines.append(f"ip link add to-{b} netns {a} type veth peer name to-{a} netns {b}")
+            lines.extend((f"ip -n {a} link set to-{b} up", f"ip -n {b} link set to-{a} up"))
+        # The kernel takes up to a second to tell that a link is up.
+        for name in (*HOSTS, *self.switches):
+            count = f"ip -n {name} -o link show | grep -c ' to-.* state UP'"
+            up = f'[ "$({count})" = {len(self.ports(name))} ]'
+            lines.append(f"for i in $(seq 50); do {up} && break; sleep 0.1; done")
+        super().__init__(folder, "\n".join(lines))
+
+    def ports(self, name: str) -> list[str]:
+        """The interfaces of a node, those to hosts first."""
+        peers = [a if b == name else b for a, b, _ in self.links if name in (a, b)]
+        return [f"to-{peer}" for peer in sorted(peers, key=lambda peer: peer not in HOSTS)]
+
+    def scenario(self, scheme: str) -> Path:
+        """Write the scenario."""
+        return written(self.folder, self.links, scheme)
+
+    def run_at(self, command: str, name: str, scenario: Path, *more: str) -> subprocess.Popen[str]:
+        """Start a switch or a host, and wait until it is ready."""
+        ports = ",".join(self.ports(name))
+        words = [str(COMMAND), command, str(scenario), "--node", name, "--ports", ports, "--json"]
+        process = self.start(*words, *more, at=name)
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        assert line.startswith(f"{name} "), line + process.stderr.read()
+        for port in self.ports(name):
+            assert f"{port} (to {port.removeprefix('to-')})" in line
+        return process
+
+    def host(self, name: str, scenario: Path, *more: str) -> subprocess.Popen[str]:
+        """Start a host that writes its results into a folder of its name."""
+        return self.run_at("host", name, scenario, "-o", str(self.folder / name), *more)
+
+    def incast(self, scheme: str, *more: str) -> dict[str, dict[str, Any]]:
+        """Let a and b send to c; what every node counted."""
+        scenario = self.scenario(scheme)
+        switches = {name: self.run_at("switch", name, scenario) for name in self.switches}
+        receiver = self.host("c", scenario)
+        senders = {name: self.host(name, scenario, "--for", "60", *more) for name in "ab"}
+        said = {name: finished(process) for name, process in senders.items()}
+        for name, process in {"c": receiver, **switches}.items():
+            said[name] = stopped(process)
+        for name in self.switches:
+            counted = dict(said[name]["counters"])
+            assert said[name]["broken"] == []
+            assert counted["dropped"] == 0, counted
+        for name in "ab":
+            assert said[name]["flows"]["finished"] == 1
+        assert dict(said["c"]["counters"])["delivered_bytes"] == 2 * BYTES
+        for name in HOSTS:
+            counted = dict(said[name]["counters"])
+            wrong = ("misdirected", "impostors", "malformed", "unexpected", "unwritable")
+            assert not any(counted[what] for what in wrong), counted
+        return said
+
+
+def finished(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """What a node says that ends by itself."""
+    said, errors = process.communicate(timeout=90)
+    assert process.returncode == 0, said + errors
+    last: dict[str, Any] = json.loads(said)
+    return last
+
+
+def stopped(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """What a node says that is stopped as batch systems do."""
+    process.send_signal(signal.SIGTERM)
+    return finished(process)
+
+
+@pytest.fixture
+def star(tmp_path: Path) -> Iterator[Network]:
+    made = Network(tmp_path, ONE_SWITCH)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def chain(tmp_path: Path) -> Iterator[Network]:
+    made = Network(tmp_path, TWO_SWITCHES)
+    yield made
+    made.close()
+
+
+def counted(said: dict[str, dict[str, Any]], name: str) -> dict[str, int]:
+    """The counters of a node."""
+    return dict(said[name]["counters"])
+
+
+# Headroom for the time in which a busy machine does not run a sender.
+DCQCN = """\
+preset = "dcqcn"
+ecn = { kmin = "10KB", kmax = "40KB", pmax = 0.2 }
+pfc = { response = "100ms" }
+"""
+
+
+# HST-01, HST-04, HST-10, HST-20, HST-30, HST-31
+def test_marks_come_back_as_cnps_and_pauses_hold_senders(star: Network) -> None:
+    said = star.incast(DCQCN)
+    receiver, switch = counted(said, "c"), counted(said, "s")
+    assert receiver["ecn_marks_received"] > 20
+    assert receiver["cnps_sent"] > 5
+    assert switch["ecn_marks"] >= receiver["ecn_marks_received"]
+    assert switch["pfc_pauses"] > 0
+    for name in "ab":
+        sender = counted(said, name)
+        assert sender["cnps_received"] > 2
+        assert sender["pauses_obeyed"] > 0
+        assert sender["retransmissions"] == 0
+    table = pl.read_parquet(star.folder / "a" / "flows.parquet").to_dicts()
+    assert [(row["src"], row["dst"], row["bytes"]) for row in table] == [(0, 2, BYTES)]
+    assert table[0]["finished"]
+    assert table[0]["fct_ps"] == table[0]["acked_ps"] - table[0]["start_ps"]
+    # Its payload alone takes 0.48 s at 25 Mbps.
+    assert table[0]["fct_ps"] > 0.48e12
+    assert table[0]["slowdown_acked"] > 1
+    assert json.loads((star.folder / "a" / "host.json").read_text()) == said["a"]
+    with pytest.raises(RunError, match="of a host on real frames"):
+        backwater.load(star.folder / "a")
+
+
+def test_telemetry_is_written_by_each_switch_and_read_by_senders(chain: Network) -> None:
+    said = chain.incast('preset = "hpcc"\npfc = { response = "100ms" }')
+    for name in "ab":
+        sender = counted(said, name)
+        assert sender["int_stacks_received"] > 100
+        assert sender["int_hops_received"] == 2 * sender["int_stacks_received"]
+    for name in chain.switches:
+        assert counted(said, name)["int_hops"] >= 2 * BYTES // 1000
+
+
+# HST-20, WSW-23
+def test_bfc_holds_queues_of_the_switch_before_and_of_hosts(chain: Network) -> None:
+    said = chain.incast('preset = "bfc"')
+    for name in chain.switches:
+        assert counted(said, name)["bfc_pauses"] > 0
+        assert counted(said, name)["bfc_resumes"] > 0
+    # Pauses of t reach s, which pauses the hosts in turn.
+    to_t = next(port for port in said["s"]["ports"] if port["interface"] == "to-t")
+    assert to_t["queued_most_bytes"] > 0
+    for name in "ab":
+        assert counted(said, name)["pauses_obeyed"] > 0
+        assert counted(said, name)["retransmissions"] == 0
+
+
+def test_floodgate_holds_an_incast_at_the_switch_before(chain: Network) -> None:
+    said = chain.incast(DCQCN.replace('"dcqcn"', '"dcqcn+floodgate"'))
+    first, last = counted(said, "s"), counted(said, "t")
+    assert first["floodgate_held"] > 0
+    assert first["floodgate_released"] == first["floodgate_held"]
+    assert last["floodgate_credit_frames"] > 0
+    assert last["floodgate_held"] == 0
+
+
+# HST-05, HST-30
+def test_flows_of_a_file_go_both_ways_and_a_signal_keeps_what_was_measured(star: Network) -> None:
+    flows = star.folder / "flows.csv"
+    flows.write_text(
+        "src,dst,bytes,start\n0,1,30000,0us\n2,0,20000,100ms\n2,1,1000,200ms\n0,1,1000,3600s\n"
+    )
+    scenario = star.scenario(DCQCN)
+    switch = star.run_at("switch", "s", scenario)
+    more = ("--flows", str(flows))
+    listening = {name: star.host(name, scenario, *more, "--listen") for name in "ba"}
+    last = finished(star.host("c", scenario, *more, "--for", "60"))
+    assert last["flows"]["started"] == last["flows"]["finished"] == 2
+    said = {name: stopped(process) for name, process in listening.items()}
+    assert dict(said["b"]["counters"])["delivered_bytes"] == 31_000
+    # The flow of the next hour has not begun.
+    assert said["a"]["flows"]["started"] == said["a"]["flows"]["finished"] == 1
+    table = pl.read_parquet(star.folder / "c" / "flows.parquet").to_dicts()
+    assert [(row["dst"], row["bytes"], row["start_ps"]) for row in table] == [
+        (0, 20_000, 100_000_000_000),
+        (1, 1000, 200_000_000_000),
+    ]
+    stopped(switch)
+
+
+# HST-30: what is unfinished is named
+def test_a_peer_that_never_answers_is_named(star: Network) -> None:
+    alone = star.host("a", star.scenario(DCQCN), "--for", "0.5")
+    said, errors = alone.communicate(timeout=60)
+    assert alone.returncode == 1
+    assert "flow 0 to c is not finished: 0 of 1,500,000 B acknowledged" in errors
+    assert "nothing ever came from c" in errors
+    last = json.loads(said)
+    assert (last["flows"]["started"], last["flows"]["finished"]) == (1, 0)
+    assert [flow["id"] for flow in last["unfinished"]] == [0]
+    table = pl.read_parquet(star.folder / "a" / "flows.parquet").to_dicts()
+    assert [(row["finished"], row["acked_ps"]) for row in table] == [(False, None)]
+
+
+# HST-22
+def test_an_interface_that_goes_ends_the_run_and_keeps_its_results(star: Network) -> None:
+    sender = star.host("a", star.scenario(DCQCN))
+    star.call("ip", "link", "del", "to-s", at="a")
+    said, errors = sender.communicate(timeout=60)
+    assert sender.returncode == 1
+    assert "error: interface to-s is gone" in errors
+    assert json.loads((star.folder / "a" / "host.json").read_text()) == json.loads(said)
+
+
+# HST-22
+def test_frames_longer_than_the_interface_takes_are_an_error(star: Network) -> None:
+    star.call("ip", "link", "set", "to-s", "mtu", "600", at="a")
+    sender = star.host("a", star.scenario(DCQCN), "--for", "60")
+    _, errors = sender.communicate(timeout=60)
+    assert sender.returncode == 1
+    assert "to-s takes no frame of" in errors
+    assert "give it a larger MTU" in errors
+
+
+# HST-02
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        (("--node", "d", "--ports", "x"), "the scenario has no host d; it has a to c"),
+        (
+            ("--node", "a", "--ports", "x,y"),
+            "a has 1 port in the scenario, and 2 interfaces",
+        ),
+        (("--node", "a", "--ports", "x,x"), "an interface is named twice"),
+        (("--node", "a", "--ports", "nothing"), "there is no Ethernet interface nothing"),
+        (("--node", "a", "--ports", "x", "--peer", "b=1:2"), "expected HOST=ADDRESS"),
+        (("--node", "a", "--ports", "x", "--peer", "d=2:0:0:0:0:1"), "the scenario has no host d"),
+        (("--node", "a", "--ports", "x", "--for", "-1"), "expected a time above 0"),
+        (("--node", "a", "--ports", "x", "--flows", "none.csv"), "none.csv"),
+        (("--node", "a", "--ports", "x", "--scheme", "ndp"), "receiver-driven transports"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    more: tuple[str, ...], expected: str, tmp_path: Path, command: Backwater
+) -> None:
+    scenario = written(tmp_path, ONE_SWITCH, 'preset = "line-rate"')
+    said = command("host", scenario, "-o", tmp_path / "out", *more)
+    assert said.returncode != 0
+    assert expected in said.stderr
+    assert "Traceback" not in said.stderr
+    assert not (tmp_path / "out" / "host.json").exists()
