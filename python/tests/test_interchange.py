@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import subprocess
 import tomllib
 from collections.abc import Callable
@@ -531,6 +532,40 @@ def test_exit_status_of_wrong_input(
     assert not (tmp_path / "s.toml").exists()
     done = command("import", "ns3", tmp_path / "none.txt")
     assert (done.returncode, "cannot read the configuration" in done.stderr) == (2, True)
+
+
+# AUD-05, SW-11
+def test_what_is_imported_loses_nothing_or_is_refused(
+    case: Callable[..., Path], tmp_path: Path, command: Backwater
+) -> None:
+    """Two full racks over a slow link and a small buffer, for each control and priority of ACKs."""
+    hosts, left, right = range(16), 16, 17
+    links = [f"{h} {left if h < 8 else right} 100Gbps 1us 0" for h in hosts]
+    topology = f"18 2 17\n{left} {right}\n" + "\n".join([*links, f"{left} {right} 100Gbps 1us 0"])
+    pairs = [(a, 15) for a in range(15)] + [(a, (a + 8) % 16) for a in hosts]
+    flows = f"{len(pairs)}\n" + "".join(f"{a} {b} 3 100 60000 2.00000{a % 3}\n" for a, b in pairs)
+    verdicts: dict[str, list[str]] = {"refused": [], "paused": [], "calm": []}
+    for mode, window in (("1", "0"), ("1", "1"), ("3", "1"), ("7", "0"), ("8", "1")):
+        for priority in "01":
+            keys = {"CC_MODE": mode, "HAS_WIN": window, "VAR_WIN": window, "BUFFER_SIZE": "2"}
+            config = changed(CONFIG, **keys, ACK_HIGH_PRIO=priority, SIMULATOR_STOP_TIME="2.02")
+            out = tmp_path / f"{mode}-{window}-{priority}.toml"
+            done = command("import", "ns3", case(config, topology + "\n", flows), "-o", out)
+            assert done.returncode == 0, done.stderr
+            name = f"{mode}-{window}-{priority}"
+            done = command("run", out, "-o", tmp_path / name)
+            if done.returncode == 2:
+                assert "ack.pausable" in done.stderr, done.stderr
+                verdicts["refused"].append(name)
+                continue
+            assert done.returncode == 0, done.stderr
+            summary = json.loads((tmp_path / name / "summary.json").read_text(encoding="utf-8"))
+            assert summary["drops"]["total"] == 0
+            paused = summary["counters"]["pfc_pauses"] > 0
+            verdicts["paused" if paused else "calm"].append(name)
+    assert [name for name in verdicts["refused"] if name.endswith("-0")] == []
+    assert len(verdicts["refused"]) == 5
+    assert len(verdicts["paused"]) >= 3
 
 
 # --- Garbage ---------------------------------------------------------------------------------
