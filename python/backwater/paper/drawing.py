@@ -218,12 +218,15 @@ def _bars(axes: Axes, panel: Panel, results: Results) -> None:
                 ha="center",
                 fontsize=7,
                 color=MUTED,
+                path_effects=_rim(),
+                zorder=5,
             )
     if panel.x:
         axes.set_xticks(range(len(places)), _broken([label for label, _ in places]))
     else:
         middles = (np.arange(len(bars)) - (len(bars) - 1) / 2) * width
-        axes.set_xticks(middles, _broken([title for title, _, _ in bars]))
+        size = 6.5 if len(bars) > 6 else None
+        axes.set_xticks(middles, _broken([title for title, _, _ in bars]), fontsize=size)
     axes.tick_params(axis="x", length=0)
     if len(places) > 8:
         axes.tick_params(axis="x", labelsize=6)
@@ -233,6 +236,9 @@ def _bars(axes: Axes, panel: Panel, results: Results) -> None:
         axes.set_ylim(0, 1)
     axes.set_xlabel(panel.x_label or "")
     axes.set_ylabel(panel.y_label or unit.label(_measured(panel.measures)))
+    if panel.marks:  # Their words stand beside the bars, not on them.
+        left, right = axes.get_xlim()
+        axes.set_xlim(left, right + 0.3 * (right - left))
     _marks(axes, panel.marks, None, unit)
     _limits(axes, panel, _Unit(1), unit)
 
@@ -268,11 +274,14 @@ def _parts(axes: Axes, panel: Panel, results: Results) -> None:
 
 
 def _broken(labels: list[str]) -> list[str]:
-    """Break labels at spaces where they would run into each other in one line."""
+    """Break labels at spaces, and after +, where they would run into each other in one line."""
     room = 48 // max(len(labels), 1)
     if all(len(label) <= room for label in labels):
         return labels
-    return ["\n".join(wrap(label, max(room, 6), break_long_words=False)) for label in labels]
+    apart = [
+        wrap(label.replace("+", "+ "), max(room, 6), break_long_words=False) for label in labels
+    ]
+    return ["\n".join(line.replace("+ ", "+") for line in lines) for lines in apart]
 
 
 def _over_axis(axes: Axes, panel: Panel, results: Results) -> None:
@@ -552,16 +561,19 @@ def _look(style: Style) -> dict[str, Any]:
     return {"color": style.colour, "linestyle": style.line, "linewidth": 1.4}
 
 
+def _rim() -> list[Any]:
+    """Return a rim of white, so that words can be read on bars and lines."""
+    return [patheffects.withStroke(linewidth=2, foreground="white", alpha=0.8)]
+
+
 def _marks(axes: Axes, marks: Sequence[Mark], x: _Unit | None, y: _Unit | None) -> None:
     """Values of the paper: lines, or points where both are known."""
     faint: dict[str, Any] = {"color": MUTED, "alpha": 0.55}
-    # A rim of white, so that they can be read on bars, too.
-    rim = [patheffects.withStroke(linewidth=2, foreground="white", alpha=0.8)]
     words: dict[str, Any] = {
         "color": MUTED,
         "fontsize": 7,
         "fontstyle": "italic",
-        "path_effects": rim,
+        "path_effects": _rim(),
         "zorder": 5,
     }
     for mark in marks:
@@ -574,7 +586,7 @@ def _marks(axes: Axes, marks: Sequence[Mark], x: _Unit | None, y: _Unit | None) 
                 text, (at_x, at_y), xytext=(-4, 5), textcoords="offset points", ha="right", **words
             )
         elif at_y is not None:
-            axes.axhline(at_y, linestyle=(0, (4, 3)), linewidth=1, **faint)
+            axes.axhline(at_y, linestyle=(0, (4, 3)), linewidth=1, zorder=0.9, **faint)
             axes.annotate(
                 text, (1, at_y), xycoords=("axes fraction", "data"), xytext=(-2, 2),
                 textcoords="offset points", ha="right", **words,
