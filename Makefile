@@ -140,6 +140,9 @@ bench-instructions: $(DEPENDENCIES) ## Count instructions per packet-hop (callgr
 bench-collectives: $(DEPENDENCIES) ## Packet-hops per second of collectives beside plain flows of the same volume, 1 and 2 threads (out/bench)
 	$(BIN)/python benches/collectives.py --threads 2 -o out/bench
 
+bench-peers: $(DEPENDENCIES) ## htsim and this simulator on the same connections (HTSIM=FOLDER of its programs; out/bench)
+	HTSIM=$(HTSIM) $(BIN)/python benches/peers.py -o out/bench
+
 bench-micro: ## Cost of calendar, buffer, queues and schedules, each alone
 	cargo run --release --locked -p backwater-kernel --example calendar_bench
 	cargo run --release --locked -p backwater-dataplane --example switch_bench

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,30 @@ def test_links_that_made_a_collective_late_are_named(tmp_path: Path, command: Ba
     assert isinstance(plain, backwater.Run)
     with pytest.raises(backwater.RunError, match="was not recorded"):
         critical.links(plain, sends)
+
+
+def test_hosts_may_have_ranks_of_several_jobs(tmp_path: Path, command: Backwater) -> None:
+    text = """
+        name = "jobs"
+        topology = { kind = "star", hosts = 4, link = { rate = "100Gbps", delay = "1us" } }
+        [[workload]]
+        name = "long"
+        collective = "all-reduce"
+        size = "1MB"
+        placement = ["host3", "host2", "host1", "host0"]
+        [[workload]]
+        name = "short"
+        collective = "all-reduce"
+        size = "100KB"
+    """
+    (tmp_path / "jobs.toml").write_text(text, encoding="utf-8")
+    assert command("run", "jobs.toml", "-o", "out", cwd=tmp_path).returncode == 0
+    said = command("collectives", "out", "--workload", "long", cwd=tmp_path)
+    assert said.returncode == 0, said.stderr
+    sends = re.findall(r"host (\d) to (\d) \(rank (\d) to (\d)\)", said.stdout)
+    assert sends
+    for source, receiver, sender, taker in (map(int, send) for send in sends):
+        assert (sender, taker) == (3 - source, 3 - receiver)
 
 
 def test_comparisons_have_rows_of_workloads(step: Path, command: Backwater) -> None:

@@ -9,9 +9,12 @@ import polars as pl
 import pytest
 from import_files import REFERENCE, refused
 
+from backwater.errors import ScenarioError
+from backwater.estimates import estimate
 from backwater.interchange.ai import importing, networks, simai, simai_operations
 from backwater.interchange.ai.importing import Wishes
 from backwater.interchange.ai.simai import Collective, Group, Workload
+from backwater.interchange.ai.simai_operations import Latency
 from backwater.interchange.source import Findings
 
 TRANSFORMER = (
@@ -48,7 +51,7 @@ def workload(text: str, findings: Findings | None = None) -> Workload:
 
 def program(text: str, ranks: int = 8, rank: int = 0, passes: int = 1) -> pl.DataFrame:
     """Return the operations of one rank."""
-    settings = simai_operations.Settings(ranks, 4, 6000, passes)
+    settings = simai_operations.Settings(ranks, 4, Latency(6000, 6000), passes)
     findings = Findings()
     made = simai_operations.convert("x.txt", workload(text, findings), settings, findings)
     return made.frame().filter(pl.col("rank") == rank)
@@ -112,7 +115,7 @@ def test_the_next_pass_waits_for_the_gradients_of_each_layer() -> None:
 
 
 def test_groups_of_ranks() -> None:
-    settings = simai_operations.Settings(8, 4, 0)
+    settings = simai_operations.Settings(8, 4, Latency(0, 0))
     made = simai_operations.convert("x", workload(TRANSFORMER + LAYERS), settings, Findings())
     assert made.groups["tensor-0"] == [0, 1]
     assert made.groups["data-1"] == [1, 3, 5, 7]
@@ -228,7 +231,7 @@ def test_layers_of_a_customized_workload_have_policies_of_their_own() -> None:
     ],
 )
 def test_what_is_wrong_in_a_workload_is_said(text: str, says: str) -> None:
-    settings = simai_operations.Settings(8, 4, 0)
+    settings = simai_operations.Settings(8, 4, Latency(0, 0))
     said = refused(
         lambda f: simai_operations.convert("x.txt", workload(text, f), settings, f),
     )
@@ -240,7 +243,7 @@ def test_what_is_doubtful_in_a_workload_is_a_warning() -> None:
     text = "HYBRID_TRANSFORMER model_parallel_NPU_group: 8 pp: 4 colour: 3 checkpoints: 1 0\n1\n"
     text += "n -1 1 BROADCAST 5 1 ALLREDUCEALLTOALL 9 1 ALLREDUCE 0 1\n"
     text += "too many\n"
-    settings = simai_operations.Settings(8, 8, 0)
+    settings = simai_operations.Settings(8, 8, Latency(0, 0))
     simai_operations.convert("x.txt", workload(text, findings), settings, findings)
     told = "\n".join(w["text"] for w in findings.warnings())
     assert "SimAI has no collective `BROADCAST` and skips it silently" in told
@@ -266,6 +269,27 @@ def test_a_topology_of_simai_says_how_many_gpus_there_are(tmp_path: Path) -> Non
     (tmp_path / "topo").write_text("hello\n")
     said = refused(lambda findings: networks.of_file(tmp_path / "topo", findings))
     assert "is no topology that can be read: it begins with `hello`" in said
+
+
+def test_send_latencies_are_nanoseconds_or_those_of_a_protocol(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text("MICRO\n1\nm -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 65536 1\n")
+
+    def took(ranks: int, latency: str) -> int:
+        imported = importing.import_simai(path, Wishes(), ranks, latency)
+        assert imported.operations is not None
+        written = imported.operations.write(tmp_path / "x.parquet")
+        return estimate(written, ["loggops:latency=1us,rate=400Gbps"]).end_ps // 1000
+
+    # 14 rounds in one server; in the 30 of two servers a part crosses between them 4 times at most.
+    assert took(8, "6000") - took(8, "0") == 14 * 6000
+    assert took(8, "LL128") - took(8, "0") == 14 * 15_900
+    assert took(8, "simple") - took(8, "0") == 14 * 11_800
+    inside, across = 15_900, 18_000
+    assert took(16, "LL128") - took(16, "0") == 26 * inside + 4 * across
+    for wrong in ("fast", "-1", "1.5", "99999999999"):
+        with pytest.raises(ScenarioError, match="expected nanoseconds"):
+            importing.import_simai(path, Wishes(), 8, wrong)
 
 
 def test_ranks_are_counted() -> None:

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 import backwater.workloads
-from backwater.errors import RunError
+from backwater import simulate
+from backwater.errors import RunError, ScenarioError
 from backwater.workloads import Workload, WorkloadError, parallel_groups, read
 
 
@@ -88,6 +89,29 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         read(tmp_path / "none.parquet")
     with pytest.raises(RunError, match="cannot write"):
         small().write(tmp_path / "no" / "directory.parquet")
+
+
+def test_messages_have_traffic_classes(tmp_path: Path) -> None:
+    scenario = tmp_path / "s.toml"
+    text = """
+        name = "s"
+        topology = { kind = "star", hosts = 2, link = { rate = "100Gbps", delay = "1us" } }
+        [[workload]]
+        name = "job"
+    """
+    for traffic_class in (0, 3, 5, 6, 255):
+        work = Workload(2)
+        work.send(0, 1, 50_000, **{"class": traffic_class})
+        work.recv(1, 0, 50_000)
+        work.write(tmp_path / "w.parquet")
+        scenario.write_text(text + 'file = "w.parquet"')
+        if traffic_class > 5:
+            with pytest.raises(ScenarioError, match=f'"class" is {traffic_class}; .* are 0 to 5'):
+                simulate.run(scenario, out=tmp_path / "out", force=True)
+            continue
+        assert simulate.run(scenario, out=tmp_path / "out", force=True).ok
+    scenario.write_text(text + 'collective = "all-reduce"\nsize = "1MB"\nclass = 4')
+    assert simulate.run(scenario, out=tmp_path / "out", force=True).ok
 
 
 def test_groups_of_parallel_ranks() -> None:

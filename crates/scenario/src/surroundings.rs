@@ -13,6 +13,7 @@ use crate::messages::around;
 use crate::scheme::Surroundings;
 use crate::spec::Spec;
 use crate::traffic_spec::TrafficSpec;
+use crate::workload_spec::WorkloadSpec;
 
 /// What the scheme has to know of the network.
 #[must_use]
@@ -35,7 +36,13 @@ pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Surroundings {
     Surroundings {
         rates: rates.into_iter().map(Rate::from_bps).collect(),
         max_delay_ps,
-        max_class: spec.traffic.iter().map(highest).max().unwrap_or(0),
+        max_class: spec
+            .traffic
+            .iter()
+            .map(highest)
+            .chain(spec.workloads.iter().map(WorkloadSpec::max_class))
+            .max()
+            .unwrap_or(0),
         buffer_bytes: spec.buffer_bytes,
         reserved_bytes: spec.reserved_bytes,
         nic_bps: nic_bps(graph),

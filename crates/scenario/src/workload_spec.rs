@@ -450,6 +450,17 @@ fn stragglers(s: &Section<'_>, values: &Values, ranks: u32, seed: u64) -> Option
     })
 }
 
+impl WorkloadSpec {
+    /// The highest traffic class of its messages.
+    #[must_use]
+    pub fn max_class(&self) -> u8 {
+        match &self.work {
+            WorkSpec::Collective(collective) => collective.class,
+            WorkSpec::File(file) => file.file.max_class,
+        }
+    }
+}
+
 impl CollectiveSpec {
     fn collective(&self) -> Collective {
         Collective {

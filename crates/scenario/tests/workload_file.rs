@@ -210,6 +210,10 @@ fn what_cannot_be_is_refused() {
             "20 hours",
         ),
         (
+            with(&|rows| rows.bytes[1] = Some(1 << 50)),
+            "at most 281474976710656 (256 TiB) are possible",
+        ),
+        (
             with(&|rows| rows.index[1] = 2),
             "row 1: operation 2 of rank 0, where operation 1 of rank 0",
         ),

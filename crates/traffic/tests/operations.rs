@@ -365,6 +365,30 @@ fn copies_and_reductions_in_collectives() {
     }
 }
 
+/// OPS-17: messages of a collective to another server may wait longer than those inside.
+#[test]
+fn latencies_inside_servers_and_across() {
+    let run = |server_ranks: u32, algorithm: &str| {
+        let options = Options {
+            server_ranks,
+            latency_across_ps: 50 * NS,
+            ..Options::default()
+        };
+        let mut program = Program::new(4, options);
+        let mut all_gather = collective(CollectiveKind::AllGather, 4_000, algorithm);
+        all_gather.latency_ps = 10 * NS;
+        program.everywhere(&all_gather);
+        let found = program.run(latency(NS)).unwrap();
+        *found.rank_end_ps.iter().max().unwrap() / NS
+    };
+    // All in one server; two servers, where a part leaves its server once or twice on its way
+    // round; each in its own.
+    assert_eq!(run(0, "ring"), 3 * 11);
+    assert_eq!(run(2, "ring"), 2 * 51 + 11);
+    assert_eq!(run(1, "ring"), 3 * 51);
+    assert_eq!(run(2, "direct"), 51);
+}
+
 /// All-to-allv sends each its own bytes, and leaves out what is empty.
 #[test]
 fn all_to_allv() {

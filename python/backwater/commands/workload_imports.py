@@ -135,13 +135,12 @@ def import_simai(
         Option("--ranks", min=2, max=1 << 20, help="Number of GPUs.", show_default="the file's"),
     ] = None,
     send_latency: Annotated[
-        int | None,
+        str | None,
         Option(
             "--send-latency",
-            min=0,
-            max=10**9,
             metavar="NS",
-            help="How long each message waits at its sender, in ns (AS_SEND_LAT).",
+            help="How long each message waits at its sender, in ns (AS_SEND_LAT); or LL, LL128 or "
+            "Simple: what the tables of that protocol say.",
             show_default="6000",
         ),
     ] = None,

@@ -1,6 +1,7 @@
 //! The columns of a workload's file, and the operations that their rows are.
 
 use crate::problem::nearest;
+use crate::traffic_spec::MAX_TRAFFIC_CLASS;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
@@ -13,6 +14,9 @@ use traffic::operations::{
 
 /// Longest time that a file may state for one operation: 2⁵⁶ ps, 20 hours.
 const MOST_PS: u64 = 1 << 56;
+
+/// Most bytes that a file may state for one operation: 256 TiB.
+const MOST_BYTES: u64 = 1 << 48;
 
 /// The columns, with their types.
 const COLUMNS: [(&str, DataType); 16] = [
@@ -255,6 +259,8 @@ fn unknown_kind(word: &str) -> String {
 /// Checks operations, each by itself. // OPS-02
 pub struct Checker<'a> {
     workload: &'a Workload,
+    /// The highest traffic class of a message so far.
+    pub max_class: u8,
     /// Collectives whose algorithm can do them: kind, members, words.
     known: BTreeSet<(CollectiveKind, u32, Option<Box<str>>)>,
 }
@@ -265,6 +271,7 @@ impl<'a> Checker<'a> {
     pub fn new(workload: &'a Workload) -> Self {
         Self {
             workload,
+            max_class: 0,
             known: BTreeSet::new(),
         }
     }
@@ -298,6 +305,31 @@ impl<'a> Checker<'a> {
                 Ok(())
             }
         };
+        let class = match &operation.work {
+            Work::Send(send) => send.class,
+            Work::Collective(collective) => collective.class,
+            _ => 0,
+        };
+        if u64::from(class) > MAX_TRAFFIC_CLASS {
+            return Err(format!(
+                "\"class\" is {class}; traffic classes are 0 to {MAX_TRAFFIC_CLASS}"
+            ));
+        }
+        self.max_class = self.max_class.max(class);
+        let largest = match &operation.work {
+            Work::Calc { .. } => 0,
+            Work::Send(send) => send.bytes,
+            Work::Receive(receive) => receive.bytes,
+            Work::Collective(collective) => {
+                let each = collective.to_each.iter().chain(&collective.from_each);
+                each.copied().fold(collective.bytes, u64::max)
+            }
+        };
+        if largest > MOST_BYTES {
+            return Err(format!(
+                "{largest} bytes; at most {MOST_BYTES} (256 TiB) are possible"
+            ));
+        }
         match &operation.work {
             Work::Calc { duration_ps } => time("duration_ps", *duration_ps),
             Work::Send(send) => {

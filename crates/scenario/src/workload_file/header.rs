@@ -190,7 +190,7 @@ fn time(key: &str, value: &Value) -> Result<u64, String> {
 }
 
 /// All options of docs/workloads.md.
-pub const OPTIONS: [&str; 17] = [
+pub const OPTIONS: [&str; 19] = [
     "matching",
     "send_end",
     "rendezvous_above_bytes",
@@ -207,6 +207,8 @@ pub const OPTIONS: [&str; 17] = [
     "reduction_per_byte_ps",
     "reduction_grain_ps",
     "copy_ps",
+    "server_ranks",
+    "latency_across_ps",
     "algorithms",
 ];
 
@@ -273,6 +275,12 @@ pub fn set_option(options: &mut Options, key: &str, value: &Value) -> Result<(),
         "reduction_per_byte_ps" => options.reduction_per_byte = per_byte(key, value)?,
         "reduction_grain_ps" => options.reduction_grain_ps = time(key, value)?,
         "copy_ps" => options.copy_ps = time(key, value)?,
+        "server_ranks" => {
+            let ranks = whole(key, value)?;
+            options.server_ranks = u32::try_from(ranks)
+                .map_err(|_| format!("option \"{key}\" is {ranks}, more than there can be"))?;
+        }
+        "latency_across_ps" => options.latency_across_ps = time(key, value)?,
         "algorithms" => {
             for (kind, algorithm) in object("option \"algorithms\"", value)? {
                 let kind = CollectiveKind::of_word(kind).ok_or_else(|| {

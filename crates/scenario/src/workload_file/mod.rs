@@ -36,6 +36,8 @@ pub struct WorkloadFile {
     /// What holds for all ranks.
     pub header: Header,
     workload: Arc<Workload>,
+    /// The highest traffic class of its messages.
+    pub max_class: u8,
     blocks: Vec<BlockInfo>,
     /// By rank: its first block, and its number of operations. One more entry at the end.
     ranks: Vec<(usize, u32)>,
@@ -90,6 +92,7 @@ impl WorkloadFile {
             metadata,
             workload: Arc::new(header.workload.clone()),
             header,
+            max_class: 0,
             blocks: Vec::new(),
             ranks: Vec::new(),
             groups,
@@ -171,6 +174,7 @@ impl WorkloadFile {
             }
             self.close(&mut block, self.groups[group + 1], &expected);
         }
+        self.max_class = checker.max_class;
         while self.ranks.len() <= workload.ranks as usize {
             self.ranks.push((self.blocks.len(), 0));
         }

@@ -40,11 +40,28 @@ pub struct Options {
     pub reduction_grain_ps: u64,
     /// Time in which a rank moves a part of a collective between memory and network, ps. // OPS-37
     pub copy_ps: u64,
+    /// Ranks of a server, which have numbers that follow each other. 0: all are in one. // OPS-17
+    pub server_ranks: u32,
+    /// How long a message of a collective to another server waits at the host before it is sent, in
+    /// the place of what its collective says, ps. // OPS-17
+    pub latency_across_ps: u64,
     /// Algorithm of each kind of collective that names none, as written. // OPS-32
     pub algorithms: BTreeMap<CollectiveKind, Box<str>>,
 }
 
 impl Options {
+    /// How long a message of a collective waits at the host before it is sent, ps; `inside_ps` is
+    /// what the collective says. // OPS-17
+    #[must_use]
+    pub fn latency_ps(&self, inside_ps: u64, from: u32, to: u32) -> u64 {
+        let server = |rank: u32| rank.checked_div(self.server_ranks);
+        if server(from) == server(to) {
+            inside_ps
+        } else {
+            self.latency_across_ps
+        }
+    }
+
     /// How long a reduction of this many bytes takes, ps. // OPS-34
     #[must_use]
     pub fn reduction_ps_of(&self, bytes: u64) -> u64 {
@@ -73,6 +90,8 @@ impl Default for Options {
             reduction_per_byte: PerByte::ZERO,
             reduction_grain_ps: 0,
             copy_ps: 0,
+            server_ranks: 0,
+            latency_across_ps: 0,
             algorithms: BTreeMap::new(),
         }
     }

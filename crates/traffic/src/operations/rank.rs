@@ -893,7 +893,11 @@ impl Rank {
         };
         let copied = handed_over + if running.begins(lane) { copy_ps } else { 0 };
         running.note_send(lane, now);
-        self.emit(message, copied + collective.latency_ps, now, actions);
+        let latency_ps =
+            self.workload
+                .options
+                .latency_ps(collective.latency_ps, self.number, message.to);
+        self.emit(message, copied + latency_ps, now, actions);
     }
 
     /// When a lane is done with a message that is there. // OPS-16, OPS-34, OPS-37

@@ -184,11 +184,13 @@ def import_simai(
     path: Path,
     wishes: Wishes,
     ranks: int | None = None,
-    send_latency_ns: int | None = None,
+    send_latency: str | None = None,
     passes: int = 1,
 ) -> Imported:
-    """Import a workload of SimAI or AICB."""
+    """Import a workload of SimAI or AICB; ``send_latency`` has ns, or names a protocol."""
     findings = Findings()
+    word = str(simai_operations.DEFAULT_SEND_LATENCY_NS) if send_latency is None else send_latency
+    latency = simai_operations.latency(word, findings)
     workload = simai.read(path, findings)
     known = _given(wishes, findings)
     notes = []
@@ -198,15 +200,14 @@ def import_simai(
         notes.append(f"nothing says how many GPUs there are: {count} are taken; see --ranks")
     elif ranks and workload.all_gpus and ranks != workload.all_gpus:
         notes.append(f"{ranks} ranks are taken in the place of all_gpus: {workload.all_gpus}")
-    if send_latency_ns is None:
-        send_latency_ns = simai_operations.DEFAULT_SEND_LATENCY_NS
+    if send_latency is None:
         notes.append(
-            f"each message waits {send_latency_ns} ns at its sender (what AS_SEND_LAT would say, "
-            "in ns); see --send-latency"
+            f"each message waits {word} ns at its sender (what AS_SEND_LAT would say, in ns); see "
+            "--send-latency"
         )
     servers = known.gpus_per_server if known else 0
     settings = simai_operations.Settings(
-        count, servers or simai_operations.DEFAULT_SERVER, send_latency_ns, passes
+        count, servers or simai_operations.DEFAULT_SERVER, latency, passes
     )
     operations = simai_operations.convert(str(path), workload, settings, findings)
     network = _network(wishes, known, count, findings)

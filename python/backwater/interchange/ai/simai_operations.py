@@ -36,13 +36,29 @@ _MODEL_ONLY = ("MODEL", "DISTRIBUTED_INFERENCE")
 _BY_SERVER = ("HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA")
 
 
+class Latency(NamedTuple):
+    """How long each message waits at its sender, in ns."""
+
+    inside_ns: int
+    """To a GPU of the same server."""
+    across_ns: int
+
+
+PROTOCOLS = {
+    "ll": Latency(7200, 9300),
+    "ll128": Latency(15900, 18000),
+    "simple": Latency(11800, 22400),
+}
+"""SimAI's tables for rings over NVLink and over the network, by the library's protocol."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What the file does not say."""
 
     ranks: int
     gpus_per_server: int
-    send_latency_ns: int
+    latency: Latency
     passes: int = 1
 
 
@@ -84,6 +100,7 @@ def convert(name: str, workload: Workload, settings: Settings, findings: Finding
             "matching": "tag-and-source",
             "send_end": "acknowledged",
             "queue_pairs": "per-message",
+            **_across(settings),
         },
         groups=groups.members(program.used),
         source={"format": "simai", "policy": workload.policy},
@@ -107,10 +124,30 @@ def convert(name: str, workload: Workload, settings: Settings, findings: Finding
                 groups.of(step.group, rank),
                 algorithm=algorithms[step.group, step.part.collective],
                 after=step.after,
-                latency_ps=settings.send_latency_ns * 1000,
+                latency_ps=settings.latency.inside_ns * 1000,
                 name=step.name,
             )
     return operations
+
+
+def latency(word: str, findings: Findings) -> Latency:
+    """Read a latency: a number of ns, or a protocol whose tables say it."""
+    if word.lower() in PROTOCOLS:
+        return PROTOCOLS[word.lower()]
+    if not (word.isascii() and word.isdigit()) or len(word) > 10 or int(word) > 10**9:
+        findings.fail(
+            f"--send-latency {word}: expected nanoseconds (0 to 1000000000), LL, LL128 or Simple"
+        )
+    return Latency(int(word), int(word))
+
+
+def _across(settings: Settings) -> dict[str, int]:
+    if settings.latency.inside_ns == settings.latency.across_ns:
+        return {}
+    return {
+        "server_ranks": settings.gpus_per_server,
+        "latency_across_ps": settings.latency.across_ns * 1000,
+    }
 
 
 def _smaller(groups: _Groups, most: int) -> str:
