@@ -26,7 +26,7 @@ WHEELS := $(WHEEL_VENV)/.wheels
 # Rust's libraries for a target come with: rustup target add TARGET
 WHEEL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
 
-.PHONY: help setup build demo live-demo test test-rust test-python lint format docs wheels test-wheel tables figures fast bench bench-against bench-guided bench-quick bench-collectives bench-instructions \
+.PHONY: help setup build demo live-demo test test-rust test-python lint format docs wheels test-wheel tables figures fast bench bench-against bench-guided bench-quick bench-collectives bench-peers bench-instructions \
 	bench-micro test-digests clean
 
 help: ## List the targets
