@@ -90,7 +90,7 @@ const AXES: [&[&str]; 14] = [
     &["scheme.pfc.pause=quanta", "scheme.pfc.quanta=200"],
     &["scheme.admission=pfc"],
     &["scheme.backpressure=floodgate"],
-    &["scheme.backpressure=cbfc", "scheme.admission=pool"],
+    &["scheme.backpressure=cbfc", "scheme.admission=shared-pool"],
     &["scheme.classify=hash", "scheme.schedule=drr"],
 ];
 

@@ -254,6 +254,11 @@ fn what_cannot_work_is_refused() {
     );
     refused(
         "ndp",
+        &["scheme.backpressure=cbfc"],
+        "with credits no buffer overflows",
+    );
+    refused(
+        "ndp",
         &["scheme.classify=hash", "scheme.schedule=drr"],
         "the one data queue of its port",
     );

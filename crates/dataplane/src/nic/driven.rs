@@ -91,6 +91,11 @@ impl<T: Transport> SendingHalf for Driven<T> {
         sink: &mut S,
     ) -> Option<PacketId> {
         while let Some(class) = nic.egress.next_class(&nic.config, port) {
+            // NIC-02, CBFC-15: what a hop scheme tells its neighbour waits with the replies.
+            let frame = nic.egress.pop_reply(port, class, arena);
+            if frame.is_some() {
+                return frame;
+            }
             let sent = self.act(now, nic, sink, |t, cx| t.send(cx, port, class, arena));
             if sent.is_some() {
                 return sent;

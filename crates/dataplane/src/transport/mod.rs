@@ -207,6 +207,8 @@ pub struct Needs {
     pub flow_sizes: bool,
     /// Its packets say whether their receiver granted them.
     pub grants: bool,
+    /// Its switches cut packets to headers, which leave in another class than they came in.
+    pub trims: bool,
 }
 
 impl Needs {
@@ -219,6 +221,7 @@ impl Needs {
         chooses_paths: false,
         flow_sizes: false,
         grants: false,
+        trims: false,
     };
 }
 

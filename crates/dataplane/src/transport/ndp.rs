@@ -518,6 +518,7 @@ impl Declared for Ndp {
     const NEEDS: Needs = Needs {
         one_queue: Some("NDP trims what finds the one data queue of its port full"),
         chooses_paths: true,
+        trims: true,
         ..Needs::NOTHING
     };
 

@@ -3,6 +3,7 @@
 use super::{ClassifySpec, FrameClass, ScheduleSpec, SchemeSpec};
 use crate::reader::Section;
 use dataplane::config::{Arbiter, PathChoice, Recovery};
+use dataplane::hop::spec::Around;
 use dataplane::transport::{Declaration, Needs, TRANSPORTS};
 
 /// The transports with a property, by what `name` takes of them, in a sentence.
@@ -57,6 +58,7 @@ pub(super) fn receivers(s: &Section<'_>, x: &SchemeSpec) {
         return;
     };
     whole(s, x, transport.name());
+    trims(s, x, transport.name(), &needs);
     axes(s, x, transport.name(), &needs);
 }
 
@@ -105,6 +107,19 @@ fn whole(s: &Section<'_>, x: &SchemeSpec, name: &str) {
         format!("{name} says itself what is acknowledged"),
         "set ack.every = 1",
     );
+}
+
+/// Credits of a link are those of a class; what is cut leaves in another one, and nobody would return them.
+// CBFC-35
+fn trims(s: &Section<'_>, x: &SchemeSpec, name: &str, needs: &Needs) {
+    let hop = x.hop.configure(&Around::default());
+    if needs.trims && hop.declaration().is_some_and(|hop| hop.is_lossless()) {
+        s.complain_of(
+            &["backpressure", "control"],
+            format!("{name}'s switches cut packets, and with credits no buffer overflows"),
+            "set backpressure = \"none\"",
+        );
+    }
 }
 
 /// What each of them needs of the others.
