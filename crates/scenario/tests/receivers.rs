@@ -174,6 +174,7 @@ fn levels_have_equally_many_unscheduled_bytes() {
     assert_eq!((homa.level_of(1_000), homa.level_of(50_000)), (0, 1));
 }
 
+// CBFC-35
 #[test]
 fn what_cannot_work_is_refused() {
     refused(
