@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import random
+import re
 import sys
 import tempfile
 from collections.abc import Callable
@@ -111,7 +112,7 @@ def of_htsim(program: Path, flows: list[Flow], folder: Path, repeats: int) -> di
     told = folder / "told"
     seconds = min(run(command, told) for _ in range(repeats))
     text = told.read_text(encoding="utf-8", errors="replace")
-    ends = [float(line.split()[-1]) for line in text.splitlines() if " finished at " in line]
+    ends = [float(at) for at in re.findall(r" finished at ([0-9.]+)", text)]
     hops = sum(-(-flow.bytes // MTU) * 2 * flow.links for flow in flows)
     finished = len(ends) == len(flows)
     return {"s": seconds, "hops": hops, "last_us": max(ends) if finished else None}

@@ -43,6 +43,17 @@ def algorithm(source: str, findings: Findings | None = None) -> Algorithm:
     return msccl.from_tree(xml_tree.parse("x.xml", source, findings or Findings()))
 
 
+def test_attributes_that_say_none_may_be_missing() -> None:
+    short = GOOD.replace(' depid="-1" deps="-1"', "").replace(' send="-1" recv="-1"', "")
+    short = short.replace(' cnt="0"', "")
+    assert len(short) < len(GOOD) - 80
+    made = [
+        msccl_operations.convert("x.xml", algorithm(source), 4000, 0, Findings()).frame()
+        for source in (GOOD, short)
+    ]
+    assert made[0].equals(made[1])
+
+
 def test_operations_of_an_algorithm() -> None:
     findings = Findings()
     made = msccl_operations.convert("x.xml", algorithm(GOOD), 4001, 10.0, findings)

@@ -119,7 +119,7 @@ def _blocks(gpu: Element, rank: int, ranks: int) -> tuple[ThreadBlock, ...]:
         number = tb.integer("id", 0, 1 << 20)
         if number in blocks:
             tb.fail(f"thread block {number} of gpu {rank} comes twice")
-        send, recv = tb.integer("send", -1, ranks - 1), tb.integer("recv", -1, ranks - 1)
+        send, recv = (tb.integer(key, -1, ranks - 1, -1) for key in ("send", "recv"))
         if rank in (send, recv):
             tb.fail(f"gpu {rank} would send to itself")
         steps = _steps(tb, send, recv)
@@ -152,8 +152,9 @@ def _steps(tb: Element, send: int, recv: int) -> tuple[Step, ...]:
             if needs and peer < 0:
                 element.fail(f"a step of type {kind} in a thread block whose {what} is -1")
         moves = kind in SENDS or kind in RECEIVES
-        count = element.integer("cnt", 1 if moves else -1, 1 << 24)
-        block, step = element.integer("depid", -1, 1 << 20), element.integer("deps", -1, 1 << 24)
+        count = element.integer("cnt", *((1, 1 << 24) if moves else (-1, 1 << 24, 0)))
+        block = element.integer("depid", -1, 1 << 20, -1)
+        step = element.integer("deps", -1, 1 << 24, -1)
         if (block < 0) != (step < 0):
             element.fail("depid and deps are both -1, or none of them")
         steps.append(Step(index, kind, count, None if block < 0 else (block, step), element))
