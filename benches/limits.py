@@ -120,13 +120,16 @@ def check(limit: Limit) -> int:
     return int(too_much)
 
 
-def spend(command: list[str], told: Path = Path(os.devnull)) -> tuple[int, float, int]:
+def spend(
+    command: list[str], told: Path = Path(os.devnull), folder: Path = Path()
+) -> tuple[int, float, int]:
     """Run a command; return its status, seconds of processors, and most memory in bytes.
 
-    What it prints goes to the file ``told``.
+    It runs in a folder, and what it prints goes to the file ``told``.
     """
     pid = os.fork()
     if pid == 0:
+        os.chdir(folder)
         printed = os.open(told, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(printed, 1)
         os.dup2(printed, 2)

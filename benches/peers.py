@@ -130,7 +130,8 @@ def of_ours(scheme: str, folder: Path, repeats: int) -> dict[str, Any]:
 
 def run(command: list[str], told: Path) -> float:
     """Run a command; return the seconds of processors that it took."""
-    status, seconds, _ = spend(command, told)
+    # htsim leaves files where it runs.
+    status, seconds, _ = spend(command, told, told.parent)
     if status != 0:
         sys.exit(f"{' '.join(command)} ended with status {status}:\n{told.read_text()[-2000:]}")
     return seconds
@@ -149,7 +150,7 @@ def measure(folder: Path | None, repeats: int) -> list[dict[str, Any]]:
             run([str(BACKWATER), "import", "htsim", str(at / "x.cm"), *given], at / "told")
             for program, scheme in PEERS.items():
                 if folder is not None:
-                    took = of_htsim(folder / program, flows, at, repeats)
+                    took = of_htsim(folder.resolve() / program, flows, at, repeats)
                     rows.append({"connections": name, "simulator": program, "scheme": "", **took})
                 took = of_ours(scheme, at, repeats)
                 rows.append(

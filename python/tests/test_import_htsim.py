@@ -157,7 +157,6 @@ def test_connections_without_a_size_last_until_the_end(tmp_path: Path) -> None:
     path = tmp_path / "x.cm"
     path.write_text("Nodes 2\nConnections 2\n0->1 start 5 size 0\n1->0 start 0\n")
     for end, says in (
-        (None, "say when that is, such as --end 1ms"),
         ("5", "expected a time such as 1ms"),
         ("0ms", "expected a time such as 1ms"),
         ("21ms", "20 ms at most"),
@@ -169,6 +168,12 @@ def test_connections_without_a_size_last_until_the_end(tmp_path: Path) -> None:
         "src,dst,bytes,start\n1,0,4294967295,0ps\n0,1,4294967295,5ps\n"
     )
     assert tomllib.loads((tmp_path / "x.toml").read_text())["run"] == {"until": "1500us"}
+    imported = importing.import_htsim(path, Wishes())
+    [told] = imported.warnings
+    assert "x.cm:3:1" in told["text"]
+    assert "1 ms is taken, as in htsim" in told["text"]
+    importing.write(imported, tmp_path / "x.toml")
+    assert tomllib.loads((tmp_path / "x.toml").read_text())["run"] == {"until": "1ms"}
 
 
 @pytest.mark.parametrize("hosts", [40, 8192])

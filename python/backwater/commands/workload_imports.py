@@ -113,8 +113,8 @@ def import_htsim(
         Option(
             "--end",
             metavar="TIME",
-            help="When the run ends, such as 1ms; needed where a connection has no size.",
-            show_default="100 ms after the last start",
+            help="When the run ends, such as 2ms.",
+            show_default="100 ms after the last start; 1 ms where a connection has no size",
         ),
     ] = None,
     force: Force = False,

@@ -11,6 +11,9 @@ from backwater.workloads import Workload
 MAX_FLOW_BYTES = 2**32 - 1
 """Largest flow of a list of flows, and what a connection has that sends until the end."""
 
+DEFAULT_END_PS = 10**9
+"""When htsim ends a run where nothing says it: 1 ms."""
+
 LATEST_END_PS = 20 * 10**9
 """20 ms: until then no connection has sent all of these at 1.6 Tbps."""
 
@@ -29,22 +32,24 @@ def is_flow_list(matrix: Matrix) -> bool:
     )
 
 
-def find_end(matrix: Matrix, end_ps: int | None, findings: Findings) -> None:
-    """Make sure that the run has an end where connections have none, and give these their bytes."""
+def find_end(matrix: Matrix, end_ps: int | None, findings: Findings) -> int | None:
+    """Find the end of the run where connections have none, and give these their bytes."""
     endless = [c for c in matrix.connections if c.bytes == 0]
     if not endless:
-        return
+        return end_ps
     if end_ps is None:
-        endless[0].line.fail(
-            "a connection without a size sends until the end of the run, as in htsim",
+        end_ps = DEFAULT_END_PS
+        endless[0].line.warning(
+            "a connection without a size sends until the end of the run: 1 ms is taken, as in "
+            "htsim where it has no -end",
             0,
-            "say when that is, such as --end 1ms (which is htsim's where it has no -end)",
+            "another end is given by --end",
         )
-        return
     if end_ps > LATEST_END_PS:
         findings.fail("--end: connections without a size can last 20 ms at most")
     for connection in endless:
         connection.bytes = MAX_FLOW_BYTES
+    return end_ps
 
 
 def warn_of_priorities(matrix: Matrix, findings: Findings) -> None:

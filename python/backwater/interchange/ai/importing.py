@@ -142,7 +142,7 @@ def import_htsim(path: Path, wishes: Wishes, end: str | None = None) -> Imported
     findings = Findings()
     matrix = htsim.read(path, findings)
     end_ps = None if end is None else _end(end, findings)
-    htsim_operations.find_end(matrix, end_ps, findings)
+    end_ps = htsim_operations.find_end(matrix, end_ps, findings)
     network = _network(wishes, _given(wishes, findings), matrix.nodes, findings)
     networks.fail_links(network, matrix.failures, findings)
     htsim_operations.warn_of_priorities(matrix, findings)
