@@ -11,7 +11,7 @@ import signal
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import click
 
@@ -38,7 +38,6 @@ from backwater.commands.common import (
     BAD_INPUT,
     FAILED,
     GOOD,
-    STOPPED,
     Capture,
     Force,
     Json,
@@ -51,14 +50,11 @@ from backwater.commands.common import (
     Threads,
     captured,
     say,
-    shown,
     warn,
 )
 from backwater.commands.declare import App, Argument, Exit, Option
-from backwater.errors import Interrupted, RunError, ScenarioError
-
-if TYPE_CHECKING:
-    from backwater.results import Comparison, Run
+from backwater.commands.outcome import end, watch
+from backwater.errors import RunError, ScenarioError
 
 app = App(
     "backwater", "Simulate flow control and congestion control in lossless data-centre networks."
@@ -109,31 +105,24 @@ def run(
 ) -> None:
     """Simulate a scenario with one scheme."""
     from backwater import simulate
-    from backwater.progress import display
-    from backwater.results import Run
 
     overrides = captured(capture, overrides)
     warn(scenario, overrides, seed, [scheme], profile)
-    try:
-        with display([scheme or scenario.stem]) as tell:
-            result = simulate.run(
-                scenario,
-                scheme=scheme,
-                overrides=overrides or [],
-                seed=seed,
-                out=out,
-                force=force,
-                listener=lambda _, progress: tell(scheme or scenario.stem, progress),
-                profile=profile,
-                threads=threads,
-            )
-    except Interrupted as stop:
-        assert isinstance(stop.result, Run)
-        _end_of_run(stop.result, as_json)
-        say(f"Interrupted. What was computed is in {shown(stop.result)}.")
-        raise Exit(STOPPED) from None
-    _end_of_run(result, as_json)
-    raise Exit(GOOD if result.ok else FAILED)
+    result, stopped = watch(
+        [scheme or scenario.stem],
+        lambda listener: simulate.run(
+            scenario,
+            scheme=scheme,
+            overrides=overrides or [],
+            seed=seed,
+            out=out,
+            force=force,
+            listener=listener,
+            profile=profile,
+            threads=threads,
+        ),
+    )
+    end(result, stopped, summary=result.summary if as_json else None)
 
 
 @app.add
@@ -162,34 +151,26 @@ def compare(
 ) -> None:
     """Simulate a scenario with several schemes, all on the same flows, and report."""
     from backwater import simulate
-    from backwater.progress import display
-    from backwater.results import Comparison
 
     names = [name.strip() for name in schemes.split(",") if name.strip()]
     warn(scenario, overrides, seed, list(names), profile)
-    stopped = False
-    try:
-        with display(names) as tell:
-            result = simulate.compare(
-                scenario,
-                names,
-                overrides=overrides or [],
-                seed=seed,
-                jobs=jobs,
-                out=out,
-                force=force,
-                listener=tell,
-                profile=profile,
-                threads=threads,
-            )
-    except Interrupted as stop:
-        assert isinstance(stop.result, Comparison)
-        result, stopped = stop.result, True
-    _end_of_comparison(result, as_json)
-    if stopped:
-        say(f"Interrupted. What was computed is in {shown(result)}.")
-        raise Exit(STOPPED)
-    raise Exit(GOOD if result.ok else FAILED)
+    result, stopped = watch(
+        names,
+        lambda listener: simulate.compare(
+            scenario,
+            names,
+            overrides=overrides or [],
+            seed=seed,
+            jobs=jobs,
+            out=out,
+            force=force,
+            listener=listener,
+            profile=profile,
+            threads=threads,
+        ),
+    )
+    summaries = {name: one.summary for name, one in result.items()}
+    end(result, stopped, summary={"runs": summaries, "failed": result.failed} if as_json else None)
 
 
 @app.add
@@ -291,33 +272,6 @@ def _described(entry: dict[str, Any]) -> str:
 
     sizes = (f"{part} {bytes_text(entry[f'{part}_bytes'])}" for part in ("mean", "median", "max"))
     return ", ".join(sizes)
-
-
-def _end_of_run(result: Run, as_json: bool) -> None:
-    from backwater.terminal import print_audit, print_table
-
-    if as_json:
-        print(json.dumps(result.summary, indent=2, ensure_ascii=False))
-    else:
-        print_table({result.scheme: result})
-    print_audit({result.scheme: result})
-    say(f"results: {shown(result)}")
-
-
-def _end_of_comparison(result: Comparison, as_json: bool) -> None:
-    from backwater.results import REPORT
-    from backwater.terminal import print_audit, print_table
-
-    if as_json:
-        summaries = {name: one.summary for name, one in result.items()}
-        print(json.dumps({"runs": summaries, "failed": result.failed}, indent=2))
-    elif len(result):
-        print_table(result.runs)
-    print_audit(result.runs)
-    for scheme, why in result.failed.items():
-        say(f"error: {scheme} failed: {why}")
-    if len(result):
-        say(f"report: {shown(result)}/{REPORT}")
 
 
 app.add(list_, "list")

@@ -7,9 +7,6 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 from backwater.commands.common import (
-    FAILED,
-    GOOD,
-    STOPPED,
     Capture,
     Force,
     Json,
@@ -19,14 +16,14 @@ from backwater.commands.common import (
     Scheme,
     Seed,
     captured,
-    say,
-    shown,
     warn,
 )
-from backwater.commands.declare import App, BadParameter, Exit, Option
+from backwater.commands.declare import App, BadParameter, Option
+from backwater.commands.outcome import end, watch
 
 if TYPE_CHECKING:
     from backwater.results import Comparison, Run
+    from backwater.simulate import Listener
 
 
 def register(app: App) -> None:
@@ -72,45 +69,40 @@ def live(
     names = [name.strip() for name in schemes.split(",") if name.strip()] if schemes else []
     _enter()
     from backwater import simulate
-    from backwater.errors import Interrupted
-    from backwater.progress import display
-    from backwater.results import Comparison, Run
 
     overrides = captured(capture, overrides)
     warn(scenario, overrides, seed, [*names] or [scheme])
     how = simulate.Lockstep(compare=check)
-    stopped = False
-    result: Run | Comparison
-    try:
-        with display(names or [scheme or scenario.stem]) as tell:
-            if names:
-                result = simulate.compare(
-                    scenario,
-                    names,
-                    overrides=overrides or [],
-                    seed=seed,
-                    jobs=1,
-                    out=out,
-                    force=force,
-                    listener=tell,
-                    lockstep=how,
-                )
-            else:
-                result = simulate.run(
-                    scenario,
-                    scheme=scheme,
-                    overrides=overrides or [],
-                    seed=seed,
-                    out=out,
-                    force=force,
-                    listener=lambda _, progress: tell(scheme or scenario.stem, progress),
-                    lockstep=how,
-                )
-    except Interrupted as stop:
-        assert isinstance(stop.result, (Run, Comparison))
-        result, stopped = stop.result, True
-    good = _show(result, as_json)
-    raise Exit(STOPPED if stopped else GOOD if good else FAILED)
+
+    def start(listener: Listener) -> Run | Comparison:
+        if not names:
+            return simulate.run(
+                scenario,
+                scheme=scheme,
+                overrides=overrides or [],
+                seed=seed,
+                out=out,
+                force=force,
+                listener=listener,
+                lockstep=how,
+            )
+        return simulate.compare(
+            scenario,
+            names,
+            overrides=overrides or [],
+            seed=seed,
+            jobs=1,
+            out=out,
+            force=force,
+            listener=listener,
+            lockstep=how,
+        )
+
+    result, stopped = watch(names or [scheme or scenario.stem], start)
+    told = _told(result)
+    lines = [f"{name}: {_frames(one)}; {_verdict(one)}" for name, one in told.items()]
+    same = all((one["simulator"] or one)["digest"] == one["digest"] for one in told.values())
+    end(result, stopped, summary=told if as_json else None, details=lines, good=same)
 
 
 def _enter() -> None:
@@ -123,30 +115,16 @@ def _enter() -> None:
     _core.enter_user_namespace()
 
 
-def _show(result: Run | Comparison, as_json: bool) -> bool:
-    """Print what came of it; say whether all is well."""
+def _told(result: Run | Comparison) -> dict[str, dict[str, Any]]:
+    """Return what each run said of its frames, by scheme."""
     from backwater.results import Run
     from backwater.simulate import Lockstep
-    from backwater.terminal import print_audit, print_table
 
     runs = {result.scheme: result} if isinstance(result, Run) else result.runs
-    failed = {} if isinstance(result, Run) else result.failed
-    how: dict[str, dict[str, Any]] = {
+    return {
         name: json.loads((run.path / Lockstep.KEPT).read_text(encoding="utf-8"))
         for name, run in runs.items()
     }
-    if as_json:
-        print(json.dumps(how, indent=2, ensure_ascii=False))
-    else:
-        print_table(runs)
-        for name, one in how.items():
-            print(f"{name}: {_frames(one)}; {_verdict(one)}")
-    print_audit(runs)
-    for name, why in failed.items():
-        say(f"error: {name} failed: {why}")
-    say(f"results: {shown(result)}")
-    same = all((one["simulator"] or one)["digest"] == one["digest"] for one in how.values())
-    return same and not failed and all(run.ok for run in runs.values())
 
 
 def _frames(one: dict[str, Any]) -> str:
