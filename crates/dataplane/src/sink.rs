@@ -1,6 +1,6 @@
 //! What a state machine may ask of its driver.
 
-use crate::nic::flow::FlowEnd;
+use crate::nic::flow::{FlowEnd, FlowStart};
 use crate::nic::wait::Wait;
 use crate::packet::{Packet, PacketId};
 use crate::units::Time;
@@ -86,7 +86,7 @@ pub trait Sink {
         false
     }
     /// What a flow waits for from now on (NICs only). May repeat itself.
-    fn flow_waits(&mut self, _flow: u32, _wait: Wait) {}
+    fn flow_waits(&mut self, _flow: &FlowStart, _wait: Wait) {}
     /// The last missing byte of a flow has come to its receiver (NICs only).
     fn delivered(&mut self, _flow: u32) {}
     /// The last acknowledgement of a flow came back to its sender (NICs only).

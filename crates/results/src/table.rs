@@ -39,12 +39,12 @@ impl TableFile {
     pub(crate) fn create(dir: &Path, table: Table) -> Result<Self, Error> {
         let path = directory::temporary(dir, &table.file());
         let file = File::create(&path).map_err(|e| Error::io(&path, "create", &e))?;
-        let fields: Vec<Field> = table.columns().iter().map(field).collect();
-        let schema = Arc::new(Schema::new(fields));
-        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties(&table)))
+        let columns = table.columns();
+        let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
+        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties(&columns)))
             .map_err(|e| Error::parquet(&path, e))?;
         Ok(Self {
-            waiting: empty(&table),
+            waiting: columns.into_iter().map(|column| column.empty).collect(),
             table,
             path,
             schema,
@@ -74,9 +74,15 @@ impl TableFile {
 
     /// Writes the rows that wait.
     fn write(&mut self, names: &Names) -> Result<(), Error> {
-        let columns = std::mem::replace(&mut self.waiting, empty(&self.table));
-        let columns = columns.into_iter().map(|column| names.array(column));
-        self.rows_waiting = 0;
+        // A table that has filled a part will fill another.
+        let room = match std::mem::take(&mut self.rows_waiting) {
+            ROWS_PER_PART => ROWS_PER_PART,
+            _ => 0,
+        };
+        let columns = self.waiting.iter_mut().map(|column| {
+            let next = column.with_room(room);
+            names.array(std::mem::replace(column, next))
+        });
         let batch = RecordBatch::try_new(self.schema.clone(), columns.collect())
             .map_err(|e| Error::new(&self.path, format!("columns do not fit the table: {e}")))?;
         self.writer
@@ -99,27 +105,21 @@ impl TableFile {
     }
 }
 
-/// How a table is encoded. Times and counts, most of which differ from row to row, are written as differences: a
-/// list of those that occur would be as long as the column.
-fn properties(table: &Table) -> WriterProperties {
+/// How a table is encoded. Whole numbers are written as differences: of times and counts, most of which differ from
+/// row to row, a list of those that occur would be as long as the column, and to look others up in one takes longer.
+fn properties(columns: &[ColumnInfo]) -> WriterProperties {
     let all = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_max_row_group_row_count(Some(ROWS_PER_GROUP));
-    let columns = table.columns().into_iter();
-    let counts = columns
-        .filter(|column| matches!(column.empty, Values::U64(_) | Values::OptionU64(_)))
-        .map(|column| ColumnPath::from(column.name));
-    let encoded = counts.fold(all, |all, column| {
-        all.set_column_dictionary_enabled(column.clone(), false)
-            .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED)
+    let whole = columns
+        .iter()
+        .filter(|column| field(column).data_type().is_integer());
+    let encoded = whole.fold(all, |all, column| {
+        let path = ColumnPath::from(column.name);
+        all.set_column_dictionary_enabled(path.clone(), false)
+            .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED)
     });
     encoded.build()
-}
-
-/// No values for any column.
-fn empty(table: &Table) -> Vec<Values> {
-    let columns = table.columns().into_iter();
-    columns.map(|column| column.empty).collect()
 }
 
 /// The type of a column in the file. Names are stored as numbers into a list of the different ones.

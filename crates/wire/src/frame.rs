@@ -499,6 +499,7 @@ fn decode_flow(
         payload: found.payload,
         level: it.level,
         credit: it.credit,
+        cookie: 0,
     };
     let id = arena.alloc(packet, cold);
     if let Some(stack) = paper {

@@ -52,6 +52,7 @@ fn carried(network: &Network, packet: &Packet, cold: &Cold) -> (Packet, Cold) {
         payload: if_any(kind == Kind::Data, cold.payload.into()) as u16,
         level: if_any(grant || request, cold.level.into()) as u16,
         credit: if_any(data || request, cold.credit.into()) as u32,
+        cookie: 0,
     };
     (hot, cold)
 }

@@ -425,7 +425,7 @@ impl Egress {
     pub fn enter_ring<S: Sink>(&mut self, slot: u32, sink: &mut S) {
         let flow = &mut self.flows[slot as usize];
         flow.state = State::Ready;
-        sink.flow_waits(flow.start.flow, Wait::Turn);
+        sink.flow_waits(&flow.start, Wait::Turn);
         flow.link = NO_SLOT;
         let class = flow.class;
         let port = &mut self.ports[flow.start.port as usize];

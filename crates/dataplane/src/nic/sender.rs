@@ -280,7 +280,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         let flow = &mut nic.egress.flows[slot as usize];
         flow.state = State::Paced;
         let at = flow.next_ps;
-        sink.flow_waits(flow.start.flow, Wait::Pace(at));
+        sink.flow_waits(&flow.start, Wait::Pace(at));
         nic.egress.alarm(at, AlarmKind::Pace, slot, sink);
     }
 
@@ -303,10 +303,10 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
                 egress.release(slot);
             } else if cut {
                 flow.state = State::Cut; // LNK-13
-                sink.flow_waits(flow.start.flow, Wait::Reach);
+                sink.flow_waits(&flow.start, Wait::Reach);
             } else if egress.destinations.is_paused(port, flow.start.dst) {
                 flow.state = State::Waiting;
-                sink.flow_waits(flow.start.flow, Wait::Destination);
+                sink.flow_waits(&flow.start, Wait::Destination);
                 flow.link = egress.destinations.wait(port, flow.start.dst, slot);
             } else if queue.paused
                 || !egress.held.is_empty() && egress.held.contains_key(&flow.start.flow)
@@ -314,7 +314,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
                 flow.state = State::Parked;
                 let by_queue = queue.paused.then_some(flow.queue.into());
                 let number = by_queue.unwrap_or(flow.start.flow);
-                sink.flow_waits(flow.start.flow, Wait::Paused(number));
+                sink.flow_waits(&flow.start, Wait::Paused(number));
                 flow.link = queue.parked;
                 queue.parked = slot;
             } else if self.pairs.next_ps(slot) > now {
@@ -329,7 +329,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
                     return Some(self.send_one(now, nic, port, slot, arena, sink));
                 }
                 flow.state = State::Blocked;
-                sink.flow_waits(flow.start.flow, flow.blocked_by());
+                sink.flow_waits(&flow.start, flow.blocked_by());
                 self.await_rise(nic, slot, sink);
             }
         }
@@ -382,6 +382,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
             done_ps: 0,
             src: flow.start.src,
             slot,
+            cookie: flow.start.cookie,
             remaining: flow.start.bytes - before,
             payload,
             ..Cold::default()
@@ -402,7 +403,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
                 flow.asked_ps = now;
             }
             flow.state = State::Blocked;
-            sink.flow_waits(flow.start.flow, flow.blocked_by());
+            sink.flow_waits(&flow.start, flow.blocked_by());
             self.await_rise(nic, slot, sink);
         } else if flow.next_ps <= now + on_wire {
             nic.egress.enter_ring(slot, sink);
@@ -537,7 +538,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
             return;
         }
         nic.counters.timeouts += 1;
-        sink.flow_waits(flow.start.flow, Wait::TimedOut);
+        sink.flow_waits(&flow.start, Wait::TimedOut);
         flow.progress_ps = now;
         let at = flow.progress(config.mtu);
         let control = &mut self.controls[self.pairs.place(slot)];

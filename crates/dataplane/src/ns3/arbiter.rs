@@ -202,7 +202,7 @@ impl Scan {
     fn note_waits<S: Sink>(&self, nic: &Common, sink: &mut S) {
         if sink.follows_flows() {
             for pair in self.list.iter().map(|&slot| &self.pairs[slot as usize]) {
-                sink.flow_waits(pair.start.flow, pair.wait(&nic.config, &nic.egress));
+                sink.flow_waits(&pair.start, pair.wait(&nic.config, &nic.egress));
             }
         }
     }
@@ -253,6 +253,7 @@ impl Scan {
             done_ps: 0,
             src: pair.start.src,
             slot,
+            cookie: pair.start.cookie,
             remaining: pair.start.bytes - before,
             payload,
             ..Cold::default()

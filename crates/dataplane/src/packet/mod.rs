@@ -155,6 +155,8 @@ pub struct Cold {
     /// On data of a receiver-driven transport: the number of the credit that let it go, or how many packets of
     /// the flow need no grant.
     pub credit: u32,
+    /// Of data that its sender sends: what `cookie` of the flow says. On a link nobody knows it.
+    pub cookie: u32,
 }
 
 impl Cold {

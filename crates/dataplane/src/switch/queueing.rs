@@ -959,7 +959,7 @@ impl Queueing {
         (p.paused, p.shaped)
     }
 
-    /// What keeps a queue that holds packets from sending.
+    /// What keeps a queue from sending. Of one without packets, pauses of queues and flows say nothing.
     pub fn held_by(&self, queue: u32, arena: &Arena) -> Option<HeldBy> {
         let q = self.get(queue);
         let (paused, shaped) = self.held_classes(q.port);
@@ -968,7 +968,8 @@ impl Queueing {
         } else if shaped >> q.class & 1 != 0 {
             Some(HeldBy::Room)
         } else {
-            q.paused.then(|| HeldBy::Named(self.name(queue, arena)))
+            let by_name = q.paused && q.head != NO_PACKET;
+            by_name.then(|| HeldBy::Named(self.name(queue, arena)))
         }
     }
 

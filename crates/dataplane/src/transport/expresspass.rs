@@ -318,7 +318,7 @@ impl ExpressPass {
         };
         cx.counters.driven.credits_used += 1;
         flow.let_go += 1;
-        cx.sink.flow_waits(packet.flow, Wait::Turn);
+        cx.sink.flow_waits(&start, Wait::Turn);
         let job = Job::Data {
             psn,
             credit: packet.psn,
@@ -567,7 +567,7 @@ impl ExpressPass {
                 cold.done_ps = credit_ps;
                 flow.let_go -= 1;
                 if flow.let_go == 0 {
-                    cx.sink.flow_waits(number, Wait::Receiver);
+                    cx.sink.flow_waits(&flow.start, Wait::Receiver);
                 }
                 let again = psn < flow.reached;
                 flow.reached = flow.reached.max(psn + 1);
@@ -590,7 +590,7 @@ impl ExpressPass {
         let silent = cx.now >= flow.heard_ps + timeout_ps;
         if silent {
             cx.counters.timeouts += 1;
-            cx.sink.flow_waits(number, Wait::TimedOut);
+            cx.sink.flow_waits(&flow.start, Wait::TimedOut);
             flow.heard_ps = cx.now;
             flow.next = flow.acked;
             flow.lost.clear();
@@ -780,7 +780,7 @@ impl Transport for ExpressPass {
                 stopped_ps: None,
             },
         );
-        cx.sink.flow_waits(start.flow, Wait::Receiver);
+        cx.sink.flow_waits(start, Wait::Receiver);
         self.do_later(cx, start, slot, Job::Ask);
         self.alarms.push(Reverse(Alarm {
             at: cx.now + cx.config.timeout_ps,

@@ -166,7 +166,7 @@ impl Homa {
             return;
         }
         flow.waits = true;
-        cx.sink.flow_waits(number, Wait::Turn);
+        cx.sink.flow_waits(&flow.start, Wait::Turn);
         let class = cx.frames.data_class + flow.start.class;
         let port = flow.start.port;
         let next = Next {
@@ -409,7 +409,7 @@ impl Homa {
             && !flow.has_something()
         {
             cx.counters.timeouts += 1;
-            cx.sink.flow_waits(number, Wait::TimedOut);
+            cx.sink.flow_waits(&flow.start, Wait::TimedOut);
             flow.lost.push_back(0);
         }
         self.revive(cx, slot, number);
@@ -712,7 +712,7 @@ impl Transport for Homa {
                 continue;
             };
             flow.waits = false;
-            cx.sink.flow_waits(next.flow, Wait::Receiver);
+            cx.sink.flow_waits(&flow.start, Wait::Receiver);
             let again = flow.lost.pop_front();
             let psn = match again {
                 Some(psn) => psn,

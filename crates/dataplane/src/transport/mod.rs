@@ -479,6 +479,7 @@ pub(crate) fn data_packet(
         sent_ps: now,
         src: start.src,
         slot,
+        cookie: start.cookie,
         remaining: start.bytes - before,
         payload,
         ..Cold::default()

@@ -174,7 +174,7 @@ impl Ndp {
             return;
         }
         flow.waits = true;
-        cx.sink.flow_waits(number, Wait::Turn);
+        cx.sink.flow_waits(&flow.start, Wait::Turn);
         let class = cx.frames.data_class + flow.start.class;
         let port = flow.start.port;
         self.rings[port as usize * self.classes + class as usize].push_back((slot, number));
@@ -406,7 +406,7 @@ impl Ndp {
                 None => {
                     flow.allowance = 0;
                     flow.waits = false;
-                    cx.sink.flow_waits(number, Wait::Receiver);
+                    cx.sink.flow_waits(&flow.start, Wait::Receiver);
                     continue;
                 }
             };
@@ -417,7 +417,7 @@ impl Ndp {
                 self.rings[ring].push_back((slot, number));
             } else {
                 flow.allowance = 0;
-                cx.sink.flow_waits(number, Wait::Receiver);
+                cx.sink.flow_waits(&flow.start, Wait::Receiver);
             }
             let (mut hot, cold) = data_packet(cx.now, cx.frames, &flow.start, slot, psn);
             hot.hash = flow.path(&mut || cx.sink.draw());
@@ -438,7 +438,7 @@ impl Ndp {
         let mut more = 0;
         if cx.now >= flow.deadline(timeout_ps) {
             cx.counters.timeouts += 1;
-            cx.sink.flow_waits(number, Wait::TimedOut);
+            cx.sink.flow_waits(&flow.start, Wait::TimedOut);
             flow.news_ps = cx.now;
             while let Some(&(psn, sent_ps)) = flow.flight.front()
                 && sent_ps + timeout_ps <= cx.now

@@ -5,7 +5,7 @@ use dataplane::units::Time;
 use kernel::calendar::{Calendar, Event, phase};
 use kernel::small_sort::{FEW, order_few};
 
-use super::measure::Sending;
+use super::measure::{Passing, Sending};
 use super::node::NodeSink;
 use super::outbox::Leaving;
 use super::partition::Partition;
@@ -116,20 +116,10 @@ impl<C: Calendar> Partition<C> {
         let (size, data) = (u64::from(packet.size), packet.kind() == Kind::Data);
         let links = &mut self.core.links;
         let arrival = links.send(now, link, size, data);
-        let near = &links.near[link as usize];
-        if MORE && let Some(recording) = &mut self.recording {
-            recording.sends(&Sending {
-                now,
-                link,
-                from_host: (near.node as usize) < self.nics.len(),
-                id,
-                packet: self.arena.hot(id),
-                cold: self.arena.cold(id),
-                arena: &self.arena,
-                takes_ps: near.busy_ps - now,
-                delay_ps: near.delay_ps,
-            });
+        if MORE && self.recording.is_some() {
+            self.record_sending(link, id);
         }
+        let near = &self.core.links.near[link as usize];
         if near.leaves {
             return self.leave::<MORE>(link, arrival, id);
         }
@@ -143,6 +133,32 @@ impl<C: Calendar> Partition<C> {
         self.core
             .calendar
             .push_to(lane, Event::new(arrival, phase::ARRIVAL, link, id));
+    }
+
+    /// A port has begun to send a frame. Kept out of the way of runs that record nothing.
+    #[inline(never)]
+    fn record_sending(&mut self, link: u32, id: PacketId) {
+        let Some(recording) = &mut self.recording else {
+            return;
+        };
+        let now = self.core.now;
+        let near = &self.core.links.near[link as usize];
+        let passing = Passing {
+            now,
+            link,
+            from_host: (near.node as usize) < self.nics.len(),
+            id,
+            packet: self.arena.hot(id),
+            takes_ps: near.busy_ps - now,
+        };
+        if recording.passes(&passing) {
+            recording.sends(&Sending {
+                passing,
+                cold: self.arena.cold(id),
+                arena: &self.arena,
+                delay_ps: near.delay_ps,
+            });
+        }
     }
 
     /// A frame goes to another partition. Kept out of the way of those that do not.

@@ -64,7 +64,7 @@ impl<C: Calendar> Partition<C> {
         self.flows.started += 1;
         if let Some(recording) = &mut self.recording {
             let links = (src, self.graph.peer_index(dst as usize) as u32);
-            recording.flow_started(now, &flow, links);
+            recording.flow_started(now, &flow, start.cookie, links);
         }
         let sink = &mut NodeSink::of(&mut self.core, node);
         self.nics[node as usize].start_on(now, &start, way.pair, sink);
@@ -84,9 +84,6 @@ impl<C: Calendar> Partition<C> {
             record.acked_ps = Some(end.acked_ps);
             record.retransmitted = end.retransmitted;
             self.check_slowdown(&record, end);
-            if let Some(recording) = &mut self.recording {
-                recording.flow_ended(flow.id);
-            }
             self.flows.finished.push(record);
             if self.ranks.is_some() {
                 self.message_acknowledged(&flow);

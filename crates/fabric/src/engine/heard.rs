@@ -7,7 +7,7 @@ use dataplane::packet::PacketId;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Heard {
     /// What a flow waits for at its NIC from now on.
-    Waits { flow: u32, wait: Wait },
+    Waits { flow: u32, cookie: u32, wait: Wait },
     /// A switch lets a packet join a queue that it had held back.
     Released { node: u32, id: PacketId },
     /// A packet was dropped.

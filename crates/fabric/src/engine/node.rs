@@ -1,7 +1,7 @@
 //! What a node reaches through its sink: its own ports, timer and random stream, and the counters of its
 //! partition.
 
-use dataplane::nic::{FlowEnd, Wait};
+use dataplane::nic::{FlowEnd, FlowStart, Wait};
 use dataplane::packet::{Packet, PacketId};
 use dataplane::sink::{DROP_CAUSES, DropCause, Sink};
 use dataplane::switch::{Level, MixedMap};
@@ -298,8 +298,9 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
     }
 
     #[inline]
-    fn flow_waits(&mut self, flow: u32, wait: Wait) {
-        self.core.hear(Heard::Waits { flow, wait });
+    fn flow_waits(&mut self, flow: &FlowStart, wait: Wait) {
+        let (flow, cookie) = (flow.flow, flow.cookie);
+        self.core.hear(Heard::Waits { flow, cookie, wait });
     }
 
     fn draw(&mut self) -> u64 {

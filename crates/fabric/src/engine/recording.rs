@@ -84,10 +84,13 @@ impl<C> Partition<C> {
     #[inline(never)]
     pub(super) fn tell_measures(&mut self) {
         let now = self.core.now;
-        let mut all = std::mem::take(&mut self.core.heard);
-        for heard in all.drain(..) {
-            if let (Heard::Waits { flow, wait }, Some(recording)) = (heard, &mut self.recording) {
-                recording.flow_waits(now, flow, wait);
+        let mut at = 0;
+        while let Some(&heard) = self.core.heard.get(at) {
+            at += 1;
+            if let Heard::Waits { flow, cookie, wait } = heard {
+                if let Some(recording) = &mut self.recording {
+                    recording.flow_waits(now, (flow, cookie), wait);
+                }
                 continue;
             }
             let carried = self.with_view(|recording, view| recording.heard(now, heard, view));
@@ -95,7 +98,7 @@ impl<C> Partition<C> {
                 *self.arena.cold_mut(frame) = cold;
             }
         }
-        self.core.heard = all;
+        self.core.heard.clear();
     }
 
     /// A frame has come to a switch, which has done with it what it wanted.

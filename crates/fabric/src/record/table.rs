@@ -86,6 +86,12 @@ macro_rules! types {
         }
 
         impl Values {
+            /// No values of the same type, but room for this number of rows.
+            #[must_use]
+            pub fn with_room(&self, rows: usize) -> Self {
+                match self { $(Self::$name(_) => Self::$name(Vec::with_capacity(rows)),)* }
+            }
+
             /// What the documents call this type.
             #[must_use]
             pub const fn word(&self) -> &'static str {

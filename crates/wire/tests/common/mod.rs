@@ -150,6 +150,7 @@ pub fn flow_packet(
         payload,
         level: random.some(16) as u16,
         credit: random.some(32) as u32,
+        cookie: 7,
     };
     let id = arena.alloc(hot, cold);
     if (data || (answer && kind != Kind::Cnp)) && random.flip() {

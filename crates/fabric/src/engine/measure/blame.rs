@@ -24,7 +24,7 @@ use super::super::heard::Heard;
 use super::super::merge::Merged;
 use super::super::node::PauseSent;
 use super::pause_tree::PauseTree;
-use super::{Measure, Sending, Setup, View};
+use super::{Measure, Passing, Sending, Setup, View};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
 use crate::topology::Graph;
@@ -191,9 +191,7 @@ pub(super) struct Blame {
     ports: Vec<Port>,
     /// Per port of a host: classes that are paused, and those that the neighbour has no room for.
     held: Vec<(u8, u8)>,
-    tree: PauseTree,
-    /// Per port and number that a pause names: the port that it goes back to.
-    named: MixedMap<u64, u32>,
+    roots: Roots,
     /// Class of data whose traffic class is 0.
     data_class: u8,
     /// Any packet of a flow can be the one that completes it.
@@ -208,15 +206,27 @@ const fn name_at(link: u32, number: u32) -> u64 {
     (link as u64) << 32 | number as u64
 }
 
-impl Blame {
+/// The ports that pauses go back to.
+#[derive(Debug, Default)]
+struct Roots {
+    tree: PauseTree,
+    /// Per port and number that a pause names.
+    named: MixedMap<u64, u32>,
+}
+
+impl Roots {
     /// The port that a pause at `link` goes back to, if it says so.
     // BLM-30, BLM-31, BLM-32
-    fn root(&self, link: u32, class: u8, by: HeldBy) -> Option<u32> {
+    fn of(&self, link: u32, class: u8, by: HeldBy) -> Option<u32> {
         match by {
             HeldBy::Class => self.tree.root(link, class),
-            HeldBy::Named(number) => self.named.get(&name_at(link, number)).copied(),
+            HeldBy::Named(number) => self.named(link, number),
             HeldBy::Room => None,
         }
+    }
+
+    fn named(&self, link: u32, number: u32) -> Option<u32> {
+        self.named.get(&name_at(link, number)).copied()
     }
 
     /// What holds the packets of a queue at a port, and the port that this goes back to.
@@ -232,38 +242,50 @@ impl Blame {
             HeldBy::Room => Part::NoRoom,
             HeldBy::Named(_) => Part::QueuePause,
         };
-        let root = self.root(link, switch.class_of(queue), by);
+        let root = self.of(link, switch.class_of(queue), by);
         Obstacle {
             part: Some(part),
             root: root.unwrap_or(NEXT_ROOT),
         }
     }
+}
 
-    /// The classes of a NIC's port that may send have changed.
+impl Blame {
+    /// The classes of a NIC's port that may send have changed, or what they are held for.
     // BLM-12
     fn hold_flows(&mut self, now: Time, link: u32, (paused, full): (u8, u8)) {
-        let tree = &self.tree;
-        self.accounts.for_each_at(link, |account| {
-            let (class, bit) = (account.class, 1 << account.class);
-            let root = || tree.root(link, class).unwrap_or(NO_ROOT);
-            let held = match () {
-                () if paused & bit != 0 => Some((Part::NicClassPause, root())),
-                () if full & bit != 0 => Some((Part::NicNoRoom, NO_ROOT)),
-                () => None,
-            };
-            account.class_held(now, held);
+        let tree = &self.roots.tree;
+        self.accounts.hold_classes(now, link, |class| match () {
+            () if paused >> class & 1 != 0 => {
+                let root = tree.root(link, class).unwrap_or(NO_ROOT);
+                Some((Part::NicClassPause, root))
+            }
+            () if full >> class & 1 != 0 => Some((Part::NicNoRoom, NO_ROOT)),
+            () => None,
         });
+    }
+
+    /// A port of a switch sends a frame.
+    // BLM-21
+    #[inline]
+    fn count(&mut self, p: &Passing<'_>, is_data: bool) {
+        let port = &mut self.ports[p.link as usize];
+        port.sends(p.now, p.packet, p.takes_ps);
+        if is_data && port.not_alone > 0 {
+            self.journeys.own_sent(p.link, p.packet.flow, p.takes_ps);
+        }
     }
 
     /// A packet of a flow leaves its host.
     // BLM-10, BLM-20
     fn leaves_host(&mut self, s: &Sending<'_>) {
-        let Some(account) = self.accounts.get_mut(s.packet.flow) else {
+        let p = &s.passing;
+        let Some(account) = self.accounts.get_mut(p.packet.flow, s.cold.cookie) else {
             return;
         };
-        let again = s.packet.has(flag::RETRANSMITTED);
-        account.sends(s.now, s.takes_ps, again);
-        self.journeys.end(s.id, &mut self.ports);
+        let again = p.packet.has(flag::RETRANSMITTED);
+        account.sends(p.now, p.takes_ps, again);
+        self.journeys.end(p.id, &mut self.ports);
         if self.all || s.cold.is_last() {
             self.journeys.leaves_host(s, account);
         }
@@ -337,8 +359,7 @@ impl Measure for Blame {
             arrivals: Arrivals::new(setup.nic.host.processing.map(|host| host.delay_ps)),
             ports: vec![Port::default(); ports],
             held: vec![(0, 0); setup.graph.endpoints() as usize],
-            tree: PauseTree::default(),
-            named: MixedMap::default(),
+            roots: Roots::default(),
             data_class: setup.nic.data_class,
             all: !setup.one_path || setup.links_fail || !in_order,
             rows: Vec::new(),
@@ -346,22 +367,23 @@ impl Measure for Blame {
         }
     }
 
-    fn flow_started(&mut self, now: Time, flow: &Flow, (link, last_link): (u32, u32)) {
-        let class = self.data_class + flow.class;
-        self.accounts.open(now, flow, class, (link, last_link));
+    fn flow_started(&mut self, now: Time, flow: &Flow, at: u32, (link, last_link): (u32, u32)) {
         let held = self.held[link as usize];
         if held != (0, 0) {
             self.hold_flows(now, link, held);
         }
+        let class = self.data_class + flow.class;
+        self.accounts
+            .open(now, (flow, at), class, (link, last_link));
     }
 
     // BLM-11, BLM-32
-    fn flow_waits(&mut self, now: Time, flow: u32, wait: Wait) {
-        let Some(account) = self.accounts.get_mut(flow) else {
+    fn flow_waits(&mut self, now: Time, (flow, at): (u32, u32), wait: Wait) {
+        let Some(account) = self.accounts.get_mut(flow, at) else {
             return;
         };
         let root = match wait {
-            Wait::Paused(number) => self.named.get(&name_at(account.link, number)).copied(),
+            Wait::Paused(number) => self.roots.named(account.link, number),
             Wait::Destination => Some(account.last_link), // BLM-33
             _ => None,
         };
@@ -377,7 +399,7 @@ impl Measure for Blame {
                     let place = Place {
                         link,
                         queue,
-                        obstacle: self.obstacle(link, queue, view),
+                        obstacle: self.roots.obstacle(link, queue, view),
                     };
                     let ports = &mut self.ports;
                     self.journeys.is_released(now, id, place, ports);
@@ -391,8 +413,8 @@ impl Measure for Blame {
                 root,
             } => {
                 match root.filter(|_| on) {
-                    Some(root) => self.named.insert(name_at(link, number), root),
-                    None => self.named.remove(&name_at(link, number)),
+                    Some(root) => self.roots.named.insert(name_at(link, number), root),
+                    None => self.roots.named.remove(&name_at(link, number)),
                 };
             }
             Heard::HoldSent {
@@ -405,7 +427,7 @@ impl Measure for Blame {
                 let switch = view.switch(node)?;
                 let by = switch.held_by(queue, view.arena);
                 let class = switch.class_of(queue);
-                let root = by.and_then(|by| self.root(link, class, by));
+                let root = by.and_then(|by| self.roots.of(link, class, by));
                 return Some(Cold {
                     slot: 1,
                     src: root.unwrap_or(link),
@@ -416,21 +438,26 @@ impl Measure for Blame {
         None
     }
 
+    #[inline]
+    fn passes(&mut self, p: &Passing<'_>) -> bool {
+        let is_data = p.packet.kind() == Kind::Data;
+        if p.from_host || is_data && self.journeys.follows(p.id) {
+            return is_data;
+        }
+        self.count(p, is_data);
+        false
+    }
+
     fn sends(&mut self, s: &Sending<'_>) {
-        let is_data = s.packet.kind() == Kind::Data;
-        if s.from_host {
-            if is_data {
-                self.leaves_host(s);
-            }
+        let p = &s.passing;
+        if p.packet.kind() != Kind::Data {
             return;
         }
-        if is_data {
+        if p.from_host {
+            self.leaves_host(s);
+        } else if self.journeys.follows(p.id) {
             self.journeys.leaves(s, &mut self.ports);
-        }
-        let port = &mut self.ports[s.link as usize];
-        port.sends(s.now, s.packet, s.takes_ps);
-        if is_data && port.not_alone > 0 {
-            self.journeys.own_sent(s.link, s.packet.flow, s.takes_ps);
+            self.count(p, true);
         }
     }
 
@@ -445,7 +472,7 @@ impl Measure for Blame {
                 part: Some(Part::Held),
                 root: view.last_port(packet.dst), // BLM-33
             },
-            false => self.obstacle(link, packet.queue, view),
+            false => self.roots.obstacle(link, packet.queue, view),
         };
         let place = Place {
             link,
@@ -491,25 +518,12 @@ impl Measure for Blame {
 
     // BLM-22
     fn look_again(&mut self, now: Time, link: u32, view: &View<'_>) {
-        let mut last = None;
-        for nth in 0..self.journeys.waiting(link).len() {
-            let journey = self.journeys.waiting(link)[nth];
-            let Some((id, queue)) = self.journeys.queued(journey) else {
-                continue;
-            };
-            // What was dropped from a queue is followed until its record is another's.
-            if self.all && view.arena.hot(id).kind() != Kind::Data {
-                continue;
-            }
-            // One obstacle holds all packets of a queue.
-            let obstacle = match last {
-                Some((of, obstacle)) if of == queue => obstacle,
-                _ => self.obstacle(link, queue, view),
-            };
-            last = Some((queue, obstacle));
-            let port = &self.ports[link as usize];
-            self.journeys.meets(now, journey, obstacle, port);
-        }
+        let obstacle = |queue| self.roots.obstacle(link, queue, view);
+        // What was dropped from a queue is followed until its record is another's.
+        let is_there = |id| !self.all || view.arena.hot(id).kind() == Kind::Data;
+        let port = &self.ports[link as usize];
+        self.journeys
+            .look_again(now, link, port, obstacle, is_there);
     }
 
     fn follows(&self, id: PacketId) -> bool {
@@ -518,7 +532,7 @@ impl Measure for Blame {
 
     // SPFC-40, SPFC-41, SPFC-42
     fn pfc_sent(&mut self, now: Time, sent: &PauseSent, view: &View<'_>) -> Option<Cold> {
-        Some(self.tree.sent(now, sent, view).0)
+        Some(self.roots.tree.sent(now, sent, view).0)
     }
 
     fn pfc_arrives(
@@ -528,7 +542,7 @@ impl Measure for Blame {
         frame: PacketId,
         view: &View<'_>,
     ) -> Option<u32> {
-        Some(self.tree.arrived(now, at, frame, view).number)
+        Some(self.roots.tree.arrived(now, at, frame, view).number)
     }
 
     // BLM-01, BLM-02
@@ -560,10 +574,6 @@ impl Measure for Blame {
                 "flow {flow}: its last packet waited {ps} ps at a port that sent nothing, and nothing held it"
             )
         })
-    }
-
-    fn flow_ended(&mut self, flow: u32) {
-        self.accounts.close(flow);
     }
 
     fn probe(&mut self, _: Time, out: &mut Merged) {

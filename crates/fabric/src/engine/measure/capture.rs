@@ -7,7 +7,7 @@ use wire::frame::{MOST_BYTES, mac};
 use wire::{Link, Network, encode};
 
 use super::super::merge::Merged;
-use super::{LARGEST_BYTES, Measure, Sending, Setup, View, time};
+use super::{LARGEST_BYTES, Measure, Passing, Sending, Setup, View, time};
 use crate::record::Table;
 use crate::record::table::{Column, Format, Row};
 
@@ -150,14 +150,20 @@ impl Measure for Capture {
         }
     }
 
+    // RCD-30
+    #[inline]
+    fn passes(&mut self, passing: &Passing<'_>) -> bool {
+        let (from_ps, until_ps) = self.window_ps;
+        (from_ps..until_ps).contains(&passing.now) && self.ends[passing.link as usize].is_some()
+    }
+
     // RCD-30, RCD-31
     fn sends(&mut self, sending: &Sending<'_>) {
-        let &Sending { now, link, id, .. } = sending;
+        let Passing { now, link, id, .. } = sending.passing;
         let Some([from, to]) = self.ends[link as usize] else {
             return;
         };
-        let (from_ps, until_ps) = self.window_ps;
-        if !(from_ps..until_ps).contains(&now) {
+        if !self.passes(&sending.passing) {
             return;
         }
         let direction = Link {

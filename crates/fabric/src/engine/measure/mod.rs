@@ -79,17 +79,24 @@ pub(super) struct Departure<'a> {
 }
 
 /// A port of a host or switch begins to send a frame.
-pub(super) struct Sending<'a> {
+#[derive(Clone, Copy)]
+pub(super) struct Passing<'a> {
     pub now: Time,
     /// Index of the port in the network.
     pub link: u32,
     pub from_host: bool,
     pub id: PacketId,
     pub packet: &'a Packet,
+    /// Its transmission takes so long.
+    pub takes_ps: Time,
+}
+
+/// The same, for measures that want to know more of the frame.
+pub(super) struct Sending<'a> {
+    pub passing: Passing<'a>,
     pub cold: &'a Cold,
     pub arena: &'a Arena,
-    /// Its transmission takes so long, and the first bit is so long on the link.
-    pub takes_ps: Time,
+    /// The first bit is so long on the link.
     pub delay_ps: Time,
 }
 
@@ -109,6 +116,8 @@ pub(super) trait Measure: Sized {
     const TIMES_WAITING: bool = false;
     /// It wants to see every port whose queue may have changed.
     const WATCHES_QUEUES: bool = false;
+    /// It wants to see what comes to hosts.
+    const SEES_HOSTS: bool = false;
     /// It wants to see each pause and resume of PFC.
     const FOLLOWS_PAUSES: bool = false;
     /// It wants to know what each flow and each of its packets does and waits for.
@@ -129,9 +138,11 @@ pub(super) trait Measure: Sized {
 
     /// A port of a switch begins to send a packet. Called where some measure [times](Self::TIMES_WAITING) that.
     fn packet_leaves(&mut self, _departure: &Departure<'_>) {}
-    /// An ACK came to its NIC `rtt_ps` after the transmission of its packet began.
+    /// An ACK came to its NIC `rtt_ps` after the transmission of its packet began. Called where some measure
+    /// [sees](Self::SEES_HOSTS) hosts.
     fn ack_arrived(&mut self, _now: Time, _rtt_ps: Time) {}
-    /// A receiver got payload of a flow in order, at least one byte.
+    /// A receiver got payload of a flow in order, at least one byte. Called where some measure
+    /// [sees](Self::SEES_HOSTS) hosts.
     fn data_delivered(&mut self, _now: Time, _flow: u32, _bytes: u64) {}
     /// The queue of this port may have changed. Called where some measure [watches](Self::WATCHES_QUEUES) that.
     fn queue_touched(&mut self, _link: u32) {}
@@ -151,13 +162,19 @@ pub(super) trait Measure: Sized {
     ) -> Option<u32> {
         None
     }
-    /// A flow starts that leaves by the first of these ports, and comes to its receiver by the second.
-    fn flow_started(&mut self, _now: Time, _flow: &Flow, _links: (u32, u32)) {}
+    /// A flow starts, in this place of the live flows. It leaves by the first of these ports, and comes to its receiver
+    /// by the second.
+    fn flow_started(&mut self, _now: Time, _flow: &Flow, _at: u32, _links: (u32, u32)) {}
     /// A state machine said something. Returns what the frame shall carry that it is about, if any.
     fn heard(&mut self, _now: Time, _heard: Heard, _view: &View<'_>) -> Option<Cold> {
         None
     }
-    /// A port begins to send a frame.
+    /// A port begins to send a frame. Returns whether this or another measure has to know [more](Self::sends) of it.
+    #[inline]
+    fn passes(&mut self, _passing: &Passing<'_>) -> bool {
+        false
+    }
+    /// A port begins to send a frame of which some measure has to know more.
     fn sends(&mut self, _sending: &Sending<'_>) {}
     /// A switch has admitted a packet, or made another of it.
     fn came_to_switch(&mut self, _now: Time, _node: u32, _id: PacketId, _view: &View<'_>) {}
@@ -171,8 +188,8 @@ pub(super) trait Measure: Sized {
     }
     /// A packet comes from another partition, with this.
     fn take_over(&mut self, _id: PacketId, _journey: Option<Journey>) {}
-    /// A flow waits for something else than before.
-    fn flow_waits(&mut self, _now: Time, _flow: u32, _wait: Wait) {}
+    /// A flow, by its number and place, waits for something else than before.
+    fn flow_waits(&mut self, _now: Time, _flow: (u32, u32), _wait: Wait) {}
     /// Whether it wants to know more of a packet.
     fn follows(&self, _id: PacketId) -> bool {
         false
@@ -185,8 +202,6 @@ pub(super) trait Measure: Sized {
     fn flow_delivered(&mut self, _now: Time, _flow: u32, _graph: &Graph) -> Option<String> {
         None
     }
-    /// The last acknowledgement of a flow is back at its sender.
-    fn flow_ended(&mut self, _flow: u32) {}
     /// Everything up to and with `at_ps` has happened: hands over the rows that are complete.
     fn probe(&mut self, _at_ps: Time, _out: &mut Merged) {}
     /// The run ended at `end_ps`: hands over the other rows.
@@ -290,6 +305,10 @@ macro_rules! measures {
             fn times_waiting(&self) -> bool {
                 false $(|| $module::$measure::TIMES_WAITING && self.$key.is_some())*
             }
+
+            fn sees_hosts(&self) -> bool {
+                false $(|| $module::$measure::SEES_HOSTS && self.$key.is_some())*
+            }
         }
 
         /// The measures of a run.
@@ -347,8 +366,8 @@ macro_rules! measures {
                 number
             }
 
-            fn flow_started(&mut self, now: Time, flow: &Flow, links: (u32, u32)) {
-                $(if let Some(m) = &mut self.$key { m.flow_started(now, flow, links); })*
+            fn flow_started(&mut self, now: Time, flow: &Flow, at: u32, links: (u32, u32)) {
+                $(if let Some(m) = &mut self.$key { m.flow_started(now, flow, at, links); })*
             }
 
             fn heard(&mut self, now: Time, heard: Heard, view: &View<'_>) -> Option<Cold> {
@@ -358,6 +377,12 @@ macro_rules! measures {
             }
 
             #[inline]
+            fn passes(&mut self, passing: &Passing<'_>) -> bool {
+                let mut more = false;
+                $(if let Some(m) = &mut self.$key { more |= m.passes(passing); })*
+                more
+            }
+
             fn sends(&mut self, sending: &Sending<'_>) {
                 $(if let Some(m) = &mut self.$key { m.sends(sending); })*
             }
@@ -386,10 +411,11 @@ macro_rules! measures {
                 })*
             }
 
-            fn flow_waits(&mut self, now: Time, flow: u32, wait: Wait) {
+            fn flow_waits(&mut self, now: Time, flow: (u32, u32), wait: Wait) {
                 $(if let Some(m) = &mut self.$key { m.flow_waits(now, flow, wait); })*
             }
 
+            #[inline]
             fn follows(&self, id: PacketId) -> bool {
                 false $(|| self.$key.as_ref().is_some_and(|m| m.follows(id)))*
             }
@@ -406,10 +432,6 @@ macro_rules! measures {
                 let mut wrong = None;
                 $(if let Some(m) = &mut self.$key { wrong = m.flow_delivered(now, flow, graph).or(wrong); })*
                 wrong
-            }
-
-            fn flow_ended(&mut self, flow: u32) {
-                $(if let Some(m) = &mut self.$key { m.flow_ended(flow); })*
             }
 
             fn probe(&mut self, at_ps: Time, out: &mut Merged) {
@@ -452,6 +474,8 @@ pub(super) struct Recording {
     measures: Measures,
     /// Of each packet that is in a switch, when it came; `None`: no measure wants to know.
     arrived_ps: Option<Vec<Time>>,
+    /// Some measure wants to see all that arrives at switches, or at hosts.
+    sees_all: bool,
     /// Per port: classes that are paused, and those that the neighbour has no room for, when this was last looked
     /// at. Empty where no measure follows flows.
     held_classes: Vec<(u8, u8)>,
@@ -464,6 +488,7 @@ impl Recording {
             Box::new(Self {
                 measures: Measures::new(spec, setup),
                 arrived_ps: spec.times_waiting().then(Vec::new),
+                sees_all: spec.times_waiting() || spec.sees_hosts(),
                 held_classes: match spec.follows_flows() {
                     true => vec![(0, 0); setup.graph.port_count() as usize],
                     false => Vec::new(),
@@ -483,29 +508,40 @@ impl Recording {
         }
     }
 
-    /// A port begins to send a frame.
+    /// Whether a measure wants to know more of a frame that arrives, which is none between neighbours.
     #[inline]
+    pub fn sees_arrival(&self, id: PacketId) -> bool {
+        self.sees_all || self.measures.follows(id)
+    }
+
+    /// A port begins to send a frame. Returns whether a measure has to know [more](Self::sends) of it.
+    #[inline]
+    pub fn passes(&mut self, passing: &Passing<'_>) -> bool {
+        self.measures.passes(passing) | self.arrived_ps.is_some()
+    }
+
+    /// A port begins to send a frame of which a measure has to know more.
     pub fn sends(&mut self, sending: &Sending<'_>) {
         self.measures.sends(sending);
-        if self.arrived_ps.is_some() && !sending.from_host {
+        if self.arrived_ps.is_some() && !sending.passing.from_host {
             self.packet_leaves(sending);
         }
     }
 
     /// A port of a switch begins to send a packet.
-    #[inline(never)]
     fn packet_leaves(&mut self, sending: &Sending<'_>) {
+        let passing = &sending.passing;
         // A frame that the switch made itself never came to it.
         let arrived_ps = self
             .arrived_ps
             .as_ref()
-            .and_then(|all| all.get(sending.id as usize));
+            .and_then(|all| all.get(passing.id as usize));
         self.measures.packet_leaves(&Departure {
-            now: sending.now,
-            link: sending.link,
-            packet: sending.packet,
+            now: passing.now,
+            link: passing.link,
+            packet: passing.packet,
             cold: sending.cold,
-            waited_ps: arrived_ps.map_or(0, |at_ps| sending.now - at_ps),
+            waited_ps: arrived_ps.map_or(0, |at_ps| passing.now - at_ps),
         });
     }
 
@@ -570,9 +606,10 @@ impl Recording {
         self.measures.pfc_arrives(now, at, frame, view)
     }
 
-    /// A flow starts that leaves by the first of these ports, and comes to its receiver by the second.
-    pub fn flow_started(&mut self, now: Time, flow: &Flow, links: (u32, u32)) {
-        self.measures.flow_started(now, flow, links);
+    /// A flow starts, in this place of the live flows. It leaves by the first of these ports, and comes to its receiver
+    /// by the second.
+    pub fn flow_started(&mut self, now: Time, flow: &Flow, at: u32, links: (u32, u32)) {
+        self.measures.flow_started(now, flow, at, links);
     }
 
     /// A state machine said something. Returns what the frame shall carry that it is about, if any.
@@ -590,12 +627,13 @@ impl Recording {
         self.measures.packet_gone(id);
     }
 
-    /// A flow waits for something else than before.
-    pub fn flow_waits(&mut self, now: Time, flow: u32, wait: Wait) {
+    /// A flow, by its number and place, waits for something else than before.
+    pub fn flow_waits(&mut self, now: Time, flow: (u32, u32), wait: Wait) {
         self.measures.flow_waits(now, flow, wait);
     }
 
     /// Whether a measure wants to know more of a packet.
+    #[inline]
     pub fn follows(&self, id: PacketId) -> bool {
         self.measures.follows(id)
     }
@@ -632,11 +670,6 @@ impl Recording {
     /// The last byte of a flow is at its receiver. Returns what is wrong with its account.
     pub fn flow_delivered(&mut self, now: Time, flow: u32, graph: &Graph) -> Option<String> {
         self.measures.flow_delivered(now, flow, graph)
-    }
-
-    /// The last acknowledgement of a flow is back at its sender.
-    pub fn flow_ended(&mut self, flow: u32) {
-        self.measures.flow_ended(flow);
     }
 
     /// Everything up to and with `at_ps` has happened: hands over the rows that are complete.

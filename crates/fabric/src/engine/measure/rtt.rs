@@ -68,6 +68,7 @@ impl Measure for RoundTrips {
     const EXAMPLE: &'static str = "rtt = { bin = \"100ns\" }";
     const ABOUT: &'static str = "Round trips of all ACKs: `rtt.parquet`.";
     const PARAMS: &'static [Param] = &[BIN_TIME, WINDOW];
+    const SEES_HOSTS: bool = true;
 
     fn tables() -> Vec<Table> {
         vec![Table::of::<RttBin>()]

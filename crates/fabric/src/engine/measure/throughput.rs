@@ -73,6 +73,7 @@ impl Measure for Throughput {
     const ABOUT: &'static str =
         "Payload that each flow received in order in each interval: `throughput.parquet`.";
     const PARAMS: &'static [Param] = &[EVERY.needed("\"10us\"")];
+    const SEES_HOSTS: bool = true;
 
     fn tables() -> Vec<Table> {
         vec![Table::of::<ThroughputRecord>()]

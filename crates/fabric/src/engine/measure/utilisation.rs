@@ -4,7 +4,7 @@ use dataplane::param::{Param, Values};
 use dataplane::units::Time;
 
 use super::super::merge::Merged;
-use super::{EVERY, Measure, Sending, Setup, View};
+use super::{EVERY, Measure, Passing, Setup, View};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
 
@@ -161,17 +161,19 @@ impl Measure for Utilisation {
     }
 
     // RCD-12
-    fn sends(&mut self, sending: &Sending<'_>) {
-        if sending.now >= self.end_ps {
-            self.end_intervals(sending.now);
+    #[inline]
+    fn passes(&mut self, passing: &Passing<'_>) -> bool {
+        if passing.now >= self.end_ps {
+            self.end_intervals(passing.now);
         }
-        let port = &mut self.ports[sending.link as usize];
+        let port = &mut self.ports[passing.link as usize];
         if port.takes_ps == 0 {
-            self.active.push(sending.link);
+            self.active.push(passing.link);
         }
-        port.bytes += u64::from(sending.packet.size);
-        port.takes_ps += sending.takes_ps;
-        port.until_ps = sending.now + sending.takes_ps;
+        port.bytes += u64::from(passing.packet.size);
+        port.takes_ps += passing.takes_ps;
+        port.until_ps = passing.now + passing.takes_ps;
+        false
     }
 
     fn probe(&mut self, at_ps: Time, out: &mut Merged) {

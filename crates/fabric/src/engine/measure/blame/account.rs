@@ -1,112 +1,131 @@
 //! What a flow has spent at its NIC.
 
 use dataplane::nic::Wait;
-use dataplane::switch::MixedMap;
 use dataplane::units::Time;
 use traffic::Flow;
 
 use super::part::{NO_ROOT, Part, Spent};
 
+/// What keeps a class of a port from sending, and the port that it goes back to.
+type Held = Option<(Part, u32)>;
+
+/// Traffic classes of a port.
+const CLASSES: usize = 8;
+/// From this number of changes on a port forgets those that no flow needs any more.
+const MOST_CHANGES: usize = 1 << 10;
+
 /// The account of a flow at its NIC. Up to `since_ps` everything is accounted for.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(super) struct Account {
+    flow: u32,
     pub link: u32,
     /// The port that leads to its receiver.
     pub last_link: u32,
-    /// Class of its packets.
-    pub class: u8,
     pub start_ps: Time,
     since_ps: Time,
     wait: Wait,
     /// The port that the pause goes back to for which it waits.
     root: u32,
-    /// What keeps its class from sending, and the port that it goes back to.
-    held: Option<(Part, u32)>,
+    /// Class of its packets, and what keeps that from sending, after this many changes at its port.
+    class: u8,
+    held: Held,
+    changes: u32,
     /// What it has spent up to the end of the packet that it sends.
     pub spent: Spent,
 }
 
-/// The accounts of all flows that have started and not ended. Places are used again.
+/// What keeps a class from sending from now on.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    at_ps: Time,
+    class: u8,
+    held: Held,
+}
+
+/// A port of a host. What holds its classes is noted here once, and not in all accounts: each looks it up when it
+/// is next asked.
+#[derive(Clone, Debug, Default)]
+struct HostPort {
+    changes: Vec<Change>,
+    held: [Held; CLASSES],
+}
+
+/// The accounts of flows, by their places among the live flows.
 #[derive(Debug)]
 pub(super) struct Accounts {
     all: Vec<Account>,
-    free: Vec<u32>,
-    /// Of each its port and its place in the list of that. Apart from the rest: what is around an account that ends
-    /// is seldom in the caches.
-    places: Vec<(u32, u32)>,
-    /// By flow.
-    of: MixedMap<u32, u32>,
-    /// Per port of a host.
-    at_port: Vec<Vec<u32>>,
+    ports: Vec<HostPort>,
 }
 
 impl Accounts {
     pub fn new(ports: usize) -> Self {
         Self {
             all: Vec::new(),
-            free: Vec::new(),
-            places: Vec::new(),
-            of: MixedMap::default(),
-            at_port: vec![Vec::new(); ports],
+            ports: vec![HostPort::default(); ports],
         }
     }
 
     /// Opens that of a flow that leaves by the first of these ports and comes to its receiver by the last.
-    pub fn open(&mut self, now: Time, flow: &Flow, class: u8, (link, last_link): (u32, u32)) {
-        let at = self.free.pop().unwrap_or(self.all.len() as u32);
-        let here = &mut self.at_port[link as usize];
-        let mut spent = match self.all.get_mut(at as usize) {
-            Some(before) => std::mem::take(&mut before.spent),
-            None => Spent::default(),
-        };
-        spent.clear();
+    pub fn open(
+        &mut self,
+        now: Time,
+        (flow, at): (&Flow, u32),
+        class: u8,
+        (link, last_link): (u32, u32),
+    ) {
+        let port = &self.ports[link as usize];
         let account = Account {
+            flow: flow.id,
             link,
             last_link,
-            class,
             start_ps: flow.start_ps,
             since_ps: now,
             wait: Wait::Turn,
             root: NO_ROOT,
-            held: None,
-            spent,
+            class,
+            held: port.held[class as usize],
+            changes: port.changes.len() as u32,
+            spent: Spent::default(),
         };
-        let place = (link, here.len() as u32);
-        here.push(at);
-        self.of.insert(flow.id, at);
         if let Some(before) = self.all.get_mut(at as usize) {
-            *before = account;
-            self.places[at as usize] = place;
+            let mut spent = std::mem::take(&mut before.spent);
+            spent.clear();
+            *before = Account { spent, ..account };
         } else {
+            // A flow takes the place of one that has ended, or the next.
             self.all.push(account);
-            self.places.push(place);
         }
     }
 
+    /// That of a flow in this place, if it has one, which knows what holds its class.
     #[inline]
-    pub fn get_mut(&mut self, flow: u32) -> Option<&mut Account> {
-        let at = *self.of.get(&flow)?;
-        self.all.get_mut(at as usize)
+    pub fn get_mut(&mut self, flow: u32, at: u32) -> Option<&mut Account> {
+        let account = self.all.get_mut(at as usize).filter(|a| a.flow == flow)?;
+        account.catch_up(&self.ports[account.link as usize].changes);
+        Some(account)
     }
 
-    /// A flow has ended.
-    pub fn close(&mut self, flow: u32) {
-        let Some(at) = self.of.remove(&flow) else {
-            return;
-        };
-        let (link, nth) = self.places[at as usize];
-        let here = &mut self.at_port[link as usize];
-        here.swap_remove(nth as usize);
-        if let Some(&moved) = here.get(nth as usize) {
-            self.places[moved as usize].1 = nth;
+    /// What holds the classes of a port from now on.
+    // BLM-12
+    pub fn hold_classes(&mut self, now: Time, link: u32, held: impl Fn(u8) -> Held) {
+        let port = &mut self.ports[link as usize];
+        for (class, before) in (0..).zip(&mut port.held) {
+            let held = held(class);
+            if std::mem::replace(before, held) != held {
+                port.changes.push(Change {
+                    at_ps: now,
+                    class,
+                    held,
+                });
+            }
         }
-        self.free.push(at);
-    }
-
-    /// Calls `visit` with every account of a port.
-    pub fn for_each_at(&mut self, link: u32, mut visit: impl FnMut(&mut Account)) {
-        for &at in &self.at_port[link as usize] {
-            visit(&mut self.all[at as usize]);
+        if port.changes.len() >= MOST_CHANGES {
+            for account in self.all.iter_mut().filter(|a| a.link == link) {
+                account.catch_up(&port.changes);
+                account.changes = 0;
+            }
+            port.changes.clear();
         }
     }
 }
@@ -152,10 +171,28 @@ impl Account {
         (self.wait, self.root) = (wait, root);
     }
 
-    /// What keeps its class from sending from now on.
-    pub fn class_held(&mut self, now: Time, held: Option<(Part, u32)>) {
-        self.settle(now);
-        self.held = held;
+    /// Takes note of what has happened at its port since it was last asked.
+    // BLM-12
+    #[inline]
+    fn catch_up(&mut self, changes: &[Change]) {
+        if changes.len() > self.changes as usize {
+            self.note(changes);
+        }
+    }
+
+    #[inline(never)]
+    fn note(&mut self, changes: &[Change]) {
+        for change in &changes[self.changes as usize..] {
+            if change.class != self.class {
+                continue;
+            }
+            // Whatever else the flow waits for goes before this.
+            if matches!(self.wait, Wait::Turn | Wait::Pace(_)) {
+                self.settle(change.at_ps);
+            }
+            self.held = change.held;
+        }
+        self.changes = changes.len() as u32;
     }
 
     /// It sends a packet that takes so long, for the first time or again.

@@ -1,10 +1,15 @@
 //! The ways of packets through the network, and what each spends where.
+//!
+//! What holds a queue is noted with the queue, and what a port sends with the port. A packet looks both up when it
+//! leaves. Only packets that may wait behind others of their own flow are gone through at each change.
+
+use std::collections::VecDeque;
 
 use dataplane::packet::{PacketId, flag};
 use dataplane::switch::MixedMap;
 use dataplane::units::Time;
 
-use super::super::Sending;
+use super::super::{Passing, Sending};
 use super::account::Account;
 use super::part::{NO_ROOT, PARTS, Part, Spent};
 use super::ports::{Port, SORTS, Sort};
@@ -33,10 +38,94 @@ struct Stay {
     link: u32,
     queue: u32,
     since_ps: Time,
+    /// What holds it; unless it is the only packet of its flow and in a queue, which says that.
     obstacle: Obstacle,
+    /// How often that had changed for the queue before.
+    changes: u32,
     /// What its port had sent by then, and of that of its own flow.
     sent_ps: [Time; SORTS],
     own_ps: Time,
+}
+
+impl Stay {
+    /// A hop scheme holds the packet back.
+    fn is_held_back(&self) -> bool {
+        self.obstacle.part == Some(Part::Held)
+    }
+}
+
+/// A queue with packets that are followed, each the only one of its flow.
+#[derive(Debug)]
+struct Queue {
+    queue: u32,
+    /// What keeps its packets from leaving.
+    obstacle: Obstacle,
+    /// What did before, as far as one of the packets has waited since then.
+    changes: VecDeque<Change>,
+    forgotten: u32,
+    /// Packets that came after the last change.
+    newest: u32,
+}
+
+/// An obstacle has become another.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    at_ps: Time,
+    before: Obstacle,
+    /// What the port had sent by then.
+    sent_ps: [Time; SORTS],
+    /// Packets that came before this, and after the change before it.
+    packets: u32,
+}
+
+impl Queue {
+    fn new(queue: u32, obstacle: Obstacle) -> Self {
+        Self {
+            queue,
+            obstacle,
+            changes: VecDeque::new(),
+            forgotten: 0,
+            newest: 0,
+        }
+    }
+
+    // BLM-22
+    fn meets(&mut self, now: Time, obstacle: Obstacle, port: &Port) {
+        if obstacle == self.obstacle {
+            return;
+        }
+        let before = std::mem::replace(&mut self.obstacle, obstacle);
+        self.changes.push_back(Change {
+            at_ps: now,
+            before,
+            sent_ps: port.sent_ps(now),
+            packets: std::mem::take(&mut self.newest),
+        });
+    }
+
+    /// A packet joins it. Returns how often its obstacle has changed by now.
+    fn join(&mut self) -> u32 {
+        self.newest += 1;
+        self.forgotten + self.changes.len() as u32
+    }
+
+    /// The changes since a packet joined it, which it did after this number of them.
+    fn since(&self, changes: u32) -> impl Iterator<Item = &Change> {
+        self.changes.range((changes - self.forgotten) as usize..)
+    }
+
+    /// A packet leaves it that joined it after this number of changes. Returns whether no other waits here.
+    fn leave(&mut self, changes: u32) -> bool {
+        match self.changes.get_mut((changes - self.forgotten) as usize) {
+            Some(change) => change.packets -= 1,
+            None => self.newest -= 1,
+        }
+        while self.changes.front().is_some_and(|c| c.packets == 0) {
+            self.changes.pop_front();
+            self.forgotten += 1;
+        }
+        self.changes.is_empty() && self.newest == 0
+    }
 }
 
 /// Where a packet begins to wait.
@@ -70,6 +159,46 @@ impl Journey {
     pub fn place(&self) -> (u16, u32) {
         (self.hop, self.link)
     }
+
+    /// Accounts for the time of its stay up to `now`, in which `obstacle` held it. The port has sent `sent_ps` by
+    /// then, and `own_ps` of that of its own flow.
+    // BLM-21, BLM-22
+    fn settle(&mut self, now: Time, obstacle: Obstacle, sent_ps: [Time; SORTS], own_ps: Time) {
+        let Some(stay) = &mut self.stay else {
+            return;
+        };
+        let waited_ps = now - stay.since_ps;
+        if waited_ps == 0 {
+            return;
+        }
+        let here = (self.hop, self.link);
+        if let Some(part) = obstacle.part {
+            self.spent.add(here, part, obstacle.root, waited_ps);
+        } else {
+            let mut behind = [0; SORTS];
+            for (sort, behind) in behind.iter_mut().enumerate() {
+                *behind = sent_ps[sort] - stay.sent_ps[sort];
+            }
+            let behind_own_ps = own_ps - stay.own_ps;
+            let sort = match self.incast {
+                true => Sort::Incast,
+                false => Sort::Other,
+            };
+            behind[sort as usize] -= behind_own_ps;
+            let [control_ps, other_ps, incast_ps] = behind;
+            let idle_ps = waited_ps - behind_own_ps - behind.iter().sum::<Time>();
+            for (part, spent_ps) in [
+                (Part::BehindOwn, behind_own_ps),
+                (Part::BehindOther, other_ps),
+                (Part::BehindIncast, incast_ps),
+                (Part::BehindControl, control_ps),
+                (Part::LinkDown, idle_ps),
+            ] {
+                self.spent.add(here, part, NO_ROOT, spent_ps);
+            }
+        }
+        (stay.since_ps, stay.sent_ps, stay.own_ps) = (now, sent_ps, own_ps);
+    }
 }
 
 /// Packets of a flow that wait at a port, and how long the port has sent packets of the flow meanwhile.
@@ -86,7 +215,9 @@ pub(super) struct Journeys {
     free: Vec<u32>,
     /// By packet.
     of: Vec<u32>,
-    /// Those of packets that wait in a switch, by its ports, and the place of each there.
+    /// Queues of the only packets of their flows, by port.
+    queues: Vec<Vec<Queue>>,
+    /// The other packets that wait in a switch, by its ports, and the place of each there.
     at_port: Vec<Vec<u32>>,
     nth: Vec<u32>,
     /// By port and flow.
@@ -105,6 +236,7 @@ impl Journeys {
             all: Vec::new(),
             free: Vec::new(),
             of: Vec::new(),
+            queues: (0..ports).map(|_| Vec::new()).collect(),
             at_port: vec![Vec::new(); ports],
             nth: Vec::new(),
             own: MixedMap::default(),
@@ -135,7 +267,9 @@ impl Journeys {
     /// A packet leaves its host: it is followed from now on.
     // BLM-20
     pub fn leaves_host(&mut self, sending: &Sending<'_>, account: &Account) {
-        let (id, packet) = (sending.id, sending.packet);
+        let Passing {
+            id, packet, link, ..
+        } = sending.passing;
         let is_last = sending.cold.is_last();
         let journey = self.begin(id);
         (journey.id, journey.flow) = (id, packet.flow);
@@ -143,7 +277,7 @@ impl Journeys {
         // A flow of one packet has no others that it could wait behind.
         journey.alone = is_last && packet.psn == 0;
         journey.start_ps = account.start_ps;
-        (journey.hop, journey.link) = (0, sending.link);
+        (journey.hop, journey.link) = (0, link);
         journey.stay = None;
         journey.spent.copy(&account.spent);
         journey.spent.propagation_ps = sending.delay_ps;
@@ -178,9 +312,42 @@ impl Journeys {
         &mut self.all[at as usize]
     }
 
-    /// Those of packets that wait at a port.
-    pub fn waiting(&self, link: u32) -> &[u32] {
-        &self.at_port[link as usize]
+    /// What keeps the packets of the queues of a port from leaving, from now on.
+    // BLM-22
+    pub fn look_again(
+        &mut self,
+        now: Time,
+        link: u32,
+        port: &Port,
+        obstacle: impl Fn(u32) -> Obstacle,
+        is_there: impl Fn(PacketId) -> bool,
+    ) {
+        for queue in &mut self.queues[link as usize] {
+            queue.meets(now, obstacle(queue.queue), port);
+        }
+        let mut last = None;
+        for nth in 0..self.at_port[link as usize].len() {
+            let at = self.at_port[link as usize][nth];
+            let journey = &self.all[at as usize];
+            let Some(stay) = journey.stay.filter(|stay| !stay.is_held_back()) else {
+                continue;
+            };
+            if !is_there(journey.id) {
+                continue;
+            }
+            // One obstacle holds all packets of a queue.
+            let now_there = match last {
+                Some((queue, known)) if queue == stay.queue => known,
+                _ => obstacle(stay.queue),
+            };
+            last = Some((stay.queue, now_there));
+            if stay.obstacle != now_there {
+                self.settle(now, at, port);
+                if let Some(stay) = &mut self.all[at as usize].stay {
+                    stay.obstacle = now_there;
+                }
+            }
+        }
     }
 
     /// A packet has come to a switch, and waits here to leave it.
@@ -221,45 +388,40 @@ impl Journeys {
             own_ps = own.sent_ps - left_ps;
             port.not_alone += 1;
         }
-        journey.stay = Some(Stay {
+        let mut stay = Stay {
             link,
             queue: place.queue,
             since_ps: now,
             obstacle: place.obstacle,
+            changes: 0,
             sent_ps: port.sent_ps(now),
             own_ps,
-        });
-        let here = &mut self.at_port[link as usize];
-        self.nth[at as usize] = here.len() as u32;
-        here.push(at);
-    }
-
-    /// The packet of a journey and its queue, if it waits in one.
-    pub fn queued(&self, at: u32) -> Option<(PacketId, u32)> {
-        let journey = &self.all[at as usize];
-        let stay = journey.stay.as_ref()?;
-        (stay.obstacle.part != Some(Part::Held)).then_some((journey.id, stay.queue))
-    }
-
-    /// What keeps a packet from leaving its port, from now on.
-    // BLM-22
-    pub fn meets(&mut self, now: Time, at: u32, obstacle: Obstacle, port: &Port) {
-        let of = self.all[at as usize].stay.map(|stay| stay.obstacle);
-        if of.is_some_and(|before| before != obstacle) {
-            self.settle(now, at, port);
-            if let Some(stay) = &mut self.all[at as usize].stay {
-                stay.obstacle = obstacle;
-            }
+        };
+        if !journey.alone {
+            let here = &mut self.at_port[link as usize];
+            self.nth[at as usize] = here.len() as u32;
+            here.push(at);
+        } else if !stay.is_held_back() {
+            let here = &mut self.queues[link as usize];
+            let known = here.iter().position(|q| q.queue == place.queue);
+            let nth = known.unwrap_or_else(|| {
+                here.push(Queue::new(place.queue, place.obstacle));
+                here.len() - 1
+            });
+            here[nth].meets(now, place.obstacle, port);
+            stay.changes = here[nth].join();
         }
+        journey.stay = Some(stay);
     }
 
     /// A packet leaves its switch.
     // BLM-20
     pub fn leaves(&mut self, sending: &Sending<'_>, ports: &mut [Port]) {
-        let &Sending { now, link, id, .. } = sending;
+        let Passing { now, link, id, .. } = sending.passing;
         let Some(&at) = self.of.get(id as usize).filter(|&&at| at != NONE) else {
             return;
         };
+        self.catch_up(at);
         let journey = &mut self.all[at as usize];
         if let Some(stay) = &mut journey.stay
             && journey.link != link
@@ -270,7 +432,7 @@ impl Journeys {
             let here = (journey.hop, link);
             journey.spent.add(here, Part::LinkDown, NO_ROOT, waited_ps);
         }
-        journey.spent.serialisation_ps += sending.takes_ps;
+        journey.spent.serialisation_ps += sending.passing.takes_ps;
         journey.spent.propagation_ps += sending.delay_ps;
         self.settle(now, at, &ports[link as usize]);
         self.leave_list(at, ports);
@@ -291,18 +453,32 @@ impl Journeys {
         (self.never_idle && idle_ps > 0).then_some(idle_ps)
     }
 
-    /// Accounts for the time up to now of a packet that waits at a port.
-    // BLM-21, BLM-22
-    fn settle(&mut self, now: Time, at: u32, port: &Port) {
+    /// Accounts for the time of a packet up to the last change of what holds its queue.
+    // BLM-22
+    #[inline]
+    fn catch_up(&mut self, at: u32) {
         let journey = &mut self.all[at as usize];
-        let Some(stay) = &mut journey.stay else {
+        let Some(stay) = journey.stay.filter(|s| journey.alone && !s.is_held_back()) else {
             return;
         };
-        let waited_ps = now - stay.since_ps;
-        if waited_ps == 0 {
+        let mut queues = self.queues[stay.link as usize].iter();
+        let Some(queue) = queues.find(|q| q.queue == stay.queue) else {
             return;
+        };
+        for change in queue.since(stay.changes) {
+            journey.settle(change.at_ps, change.before, change.sent_ps, 0);
         }
-        let here = (journey.hop, journey.link);
+        if let Some(stay) = &mut journey.stay {
+            stay.obstacle = queue.obstacle;
+        }
+    }
+
+    /// Accounts for the time up to now of a packet that waits at a port, and has [caught up](Self::catch_up).
+    fn settle(&mut self, now: Time, at: u32, port: &Port) {
+        let journey = &mut self.all[at as usize];
+        let Some(stay) = &journey.stay else {
+            return;
+        };
         let own_ps = match journey.alone {
             true => 0,
             false => {
@@ -310,34 +486,7 @@ impl Journeys {
                 own.unwrap_or_default().sent_ps - port.left_ps(now, journey.flow)
             }
         };
-        let sent_ps = port.sent_ps(now);
-        let Obstacle { part, root } = stay.obstacle;
-        if let Some(part) = part {
-            journey.spent.add(here, part, root, waited_ps);
-        } else {
-            let mut behind = [0; SORTS];
-            for (sort, behind) in behind.iter_mut().enumerate() {
-                *behind = sent_ps[sort] - stay.sent_ps[sort];
-            }
-            let behind_own_ps = own_ps - stay.own_ps;
-            let sort = match journey.incast {
-                true => Sort::Incast,
-                false => Sort::Other,
-            };
-            behind[sort as usize] -= behind_own_ps;
-            let [control_ps, other_ps, incast_ps] = behind;
-            let idle_ps = waited_ps - behind_own_ps - behind.iter().sum::<Time>();
-            for (part, spent_ps) in [
-                (Part::BehindOwn, behind_own_ps),
-                (Part::BehindOther, other_ps),
-                (Part::BehindIncast, incast_ps),
-                (Part::BehindControl, control_ps),
-                (Part::LinkDown, idle_ps),
-            ] {
-                journey.spent.add(here, part, NO_ROOT, spent_ps);
-            }
-        }
-        (stay.since_ps, stay.sent_ps, stay.own_ps) = (now, sent_ps, own_ps);
+        journey.settle(now, stay.obstacle, port.sent_ps(now), own_ps);
     }
 
     /// Takes a packet out of the list of its port.
@@ -348,14 +497,21 @@ impl Journeys {
             return;
         };
         let (flow, alone) = (journey.flow, journey.alone);
+        if alone {
+            let here = &mut self.queues[stay.link as usize];
+            let nth = here.iter().position(|q| q.queue == stay.queue);
+            if let Some(nth) = nth.filter(|_| !stay.is_held_back())
+                && here[nth].leave(stay.changes)
+            {
+                here.swap_remove(nth);
+            }
+            return;
+        }
         let here = &mut self.at_port[stay.link as usize];
         let nth = self.nth[at as usize];
         here.swap_remove(nth as usize);
         if let Some(&moved) = here.get(nth as usize) {
             self.nth[moved as usize] = nth;
-        }
-        if alone {
-            return;
         }
         ports[stay.link as usize].not_alone -= 1;
         let key = flow_at(stay.link, flow);
