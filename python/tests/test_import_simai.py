@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from import_files import REFERENCE, refused
 
+from backwater import simulate
 from backwater.errors import ScenarioError
 from backwater.estimates import estimate
 from backwater.interchange.ai import importing, networks, simai, simai_operations
@@ -124,13 +125,13 @@ def test_groups_of_ranks() -> None:
     rows = made.frame()
     mine = rows.filter((pl.col("rank") == 5) & (pl.col("kind") == "all-to-all"))
     assert made.groups[mine["group"][0]] == [5, 7]
-    # A ring for each rank of a group that is in one server (of 4 GPUs).
+    # Across servers (of 4 GPUs) a ring for each rank of a group that is in one of them.
     found = rows.filter(pl.col("rank") == 5).select("kind", "group", "algorithm").drop_nulls()
     assert set(found.rows()) == {
-        ("all-reduce", "tensor-2", "ring:channels=2,server=2"),
+        ("all-reduce", "tensor-2", "ring"),
         ("all-to-all", "expert-3", "direct"),
         ("all-reduce", "expert-data-1", "ring"),
-        ("all-gather", "tensor-2", "ring:channels=2,server=2"),
+        ("all-gather", "tensor-2", "ring"),
         ("reduce-scatter", "data-1", "ring:channels=2,server=2"),
     }
 
@@ -290,6 +291,23 @@ def test_send_latencies_are_nanoseconds_or_those_of_a_protocol(tmp_path: Path) -
     for wrong in ("fast", "-1", "1.5", "99999999999"):
         with pytest.raises(ScenarioError, match="expected nanoseconds"):
             importing.import_simai(path, Wishes(), 8, wrong)
+
+
+def test_packets_take_what_the_quick_start_of_simai_publishes(tmp_path: Path) -> None:
+    (tmp_path / "topology").write_text(
+        "9 8 1 0 8 H20\n8\n" + "".join(f"{gpu} 8 2400Gbps 25ns 0\n" for gpu in range(8))
+    )
+    layers = [f"n -1 556000 ALLREDUCE {size << 20} 1 NONE 0 1 NONE 0 1" for size in (16, 64)]
+    header = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 8 all_gpus: 8"
+    (tmp_path / "x.txt").write_text("\n".join([header, "2", *layers, ""]))
+    imported = importing.import_simai(
+        tmp_path / "x.txt", Wishes(tmp_path / "topology"), send_latency="6000"
+    )
+    importing.write(imported, tmp_path / "x.toml")
+    run = simulate.run(tmp_path / "x.toml", scheme="dcqcn", out=tmp_path / "out")
+    assert run.ok
+    [work] = run.summary["workloads"]
+    assert 1772e6 < work["took_ps"] < 1772e6 * 1.005
 
 
 def test_ranks_are_counted() -> None:

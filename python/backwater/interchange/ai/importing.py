@@ -58,6 +58,8 @@ class Imported:
     notes: list[str] = field(default_factory=list)
     end_ps: int | None = None
     """When the run ends, where that is said."""
+    mtu_bytes: int | None = None
+    """Payload of a full packet, where the other program has one of its own."""
 
     @property
     def warnings(self) -> list[dict[str, Any]]:
@@ -85,6 +87,8 @@ class Imported:
         else:
             traffic = ["[[traffic]]", 'name = "flows"', 'pattern = "list"']
             parts.append([*traffic, f"file = {quoted(file)}"])
+        if self.mtu_bytes is not None:
+            parts.append(["[scheme]", f"mtu = {quoted(f'{self.mtu_bytes}B')}"])
         if self.end_ps is not None:
             parts.append(["[run]", f"until = {quoted(time(self.end_ps))}"])
         return "\n".join("\n".join(lines) + "\n" for lines in parts)
@@ -211,7 +215,15 @@ def import_simai(
     )
     operations = simai_operations.convert(str(path), workload, settings, findings)
     network = _network(wishes, known, count, findings)
-    return Imported(path, "simai", network, findings, operations, notes=notes)
+    return Imported(
+        path,
+        "simai",
+        network,
+        findings,
+        operations,
+        notes=notes,
+        mtu_bytes=simai_operations.MTU_BYTES,
+    )
 
 
 def import_chakra(

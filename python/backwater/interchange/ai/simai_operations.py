@@ -15,6 +15,9 @@ MAX_OPERATIONS = 20_000_000
 DEFAULT_SERVER = 8
 """GPUs of a server where nothing says how many there are."""
 
+MTU_BYTES = 9000
+"""Payload of a packet in SimAI's configuration of its packet simulator."""
+
 DEFAULT_SEND_LATENCY_NS = 6000
 """What SimAI takes for the latency before a message where its tables have none. Its own runs act
 on these numbers as microseconds, 1000 times too long; here they are the nanoseconds they name."""
@@ -251,14 +254,15 @@ class _Groups:
     def algorithm(self, kind: str, collective: Collective) -> str:
         """Return the algorithm of a collective: a ring for each rank of a server, side by side.
 
-        In an all-to-all each rank sends to each other one at once.
+        Inside one server all of these would share the same links, so one ring stands for them. In
+        an all-to-all each rank sends to each other one at once.
         """
         if collective is Collective.ALL_TO_ALL:
             return "direct"
         server = self.settings.gpus_per_server
         places = [rank for rank in range(self.settings.ranks) if self._with_first(kind, rank)]
         local = sum(rank // server == places[0] // server for rank in places)
-        if local == 1 or len(places) % local:
+        if local in (1, len(places)) or len(places) % local:
             return "ring"
         return f"ring:channels={local},server={local}"
 
