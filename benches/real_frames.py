@@ -4,7 +4,7 @@
 
 Two processes of `backwater host` and one of `backwater switch` stand in network namespaces of one
 machine (Linux, iproute2, no privileges). Prints the table of docs/host.md: the rate of one long
-flow with this many bytes in flight, and the times of flows of one packet that go alone.
+flow with this number of packets in flight, and the times of flows of one packet that go alone.
 """
 
 from __future__ import annotations

@@ -71,7 +71,9 @@ pub fn run(
     let sends = node.flows().next_ps().is_some();
     ready(&name, &peers);
     let mut driver = Driver::new(node, sockets);
-    let stop_ps = setup.stop_after.map(|time| time.as_nanos() as Time * NS);
+    let stop_ps = setup
+        .stop_after
+        .map(|time| (time.as_nanos() as Time).saturating_mul(NS));
     let ran = driver.run(stop, &mut |driver| {
         check_ports(driver)?;
         let over = stop_ps.is_some_and(|at| driver.clock.now() >= at);
