@@ -275,6 +275,7 @@ impl<C: Calendar> Partition<C> {
         }
         // ENG-09: the later time that was requested before is due again.
         alarm.armed_ps = std::mem::replace(&mut alarm.then_ps, NEVER);
+        let over = self.core.pauses.len();
         let sink = &mut NodeSink::of(&mut self.core, node);
         match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => self.switches[switch].timer(now, &mut self.arena, sink),
@@ -283,6 +284,9 @@ impl<C: Calendar> Partition<C> {
                 // NIC-41: what completes a flow may have arrived before.
                 self.note_flows();
             }
+        }
+        if self.core.follows && self.core.pauses.len() > over {
+            self.follow_expired(node, over);
         }
     }
 

@@ -80,6 +80,21 @@ impl<C> Partition<C> {
         }
     }
 
+    /// Pauses of a node have run out, about which no frame came: those of the records from here on.
+    // QNT-08, BLM-22
+    #[cold]
+    pub(super) fn follow_expired(&mut self, node: u32, first: usize) {
+        let (now, base) = (self.core.now, self.core.nodes[node as usize].base);
+        for nth in first..self.core.pauses.len() {
+            let over = &self.core.pauses[nth];
+            let at = (base + u32::from(over.port), over.class);
+            self.with_view(|recording, view| recording.pause_expires(now, at, view));
+            if self.core.listens {
+                self.follow_holds(at.0, false);
+            }
+        }
+    }
+
     /// Passes on what nodes have said.
     #[inline(never)]
     pub(super) fn tell_measures(&mut self) {

@@ -1,12 +1,14 @@
 //! PFC whose pauses run out and are repeated, against PFC that holds until XON. The rules are in
 //! `specs/pfc-quanta.md`.
 
+use std::collections::BTreeMap;
+
 use super::*;
 use common::*;
 use dataplane::config::{Admission, PauseTime, Recovery};
 use dataplane::pause_time::pause_ps;
 use dataplane::units::MS;
-use fabric::measure::{PauseRecording, RecordSpec};
+use fabric::measure::{Blame, PauseRecording, RecordSpec};
 use fabric::record::Ending;
 use traffic::Flow;
 
@@ -112,6 +114,44 @@ fn links_that_lose_frames_hold_nobody_for_ever() {
         stalled > 0,
         "without times a lost XON can hold a port for ever"
     );
+}
+
+// QNT-08
+#[test]
+fn a_pause_that_ran_out_causes_no_other_and_holds_no_flow() {
+    let (mut expired, mut caused) = (0, 0);
+    for seed in 1..6 {
+        let mut s = lossy(seed, TIMES);
+        s.record = RecordSpec {
+            pauses: Some(PauseRecording { flows: true }),
+            blame: Some(Blame { hops: false }),
+            ..RecordSpec::default()
+        };
+        let (outcome, keep) = s.run();
+        expired += outcome.counters.hop["pfc_expiries"];
+        let mut paused = BTreeMap::new();
+        for pause in &keep.pauses {
+            *paused.entry((pause.node, pause.port)).or_insert(0) += pause.to_ps - pause.from_ps;
+        }
+        assert!(!keep.held_flows.is_empty());
+        for held in &keep.held_flows {
+            let of_port = paused[&(held.node, held.port)];
+            assert!(held.held_ps <= of_port, "seed {seed}: {held:?}, {of_port}");
+        }
+        for cause in keep.causes.iter().filter(|cause| cause.parent.is_some()) {
+            caused += 1;
+            let rows = keep.pauses.iter().filter(|pause| {
+                (pause.node, pause.port, pause.class) == (cause.node, cause.egress, cause.class)
+                    && pause.number == cause.parent
+                    && pause.from_ps <= cause.at_ps
+            });
+            let over = rows.map(|pause| pause.to_ps).max().expect("the pause");
+            // A port that goes on to send without a gap still feels it, for as long as buffers take to empty.
+            let felt = over + MS;
+            assert!(cause.at_ps <= felt, "seed {seed}: {over}, {cause:?}");
+        }
+    }
+    assert!(expired > 0 && caused > 0, "{expired}, {caused}");
 }
 
 /// What a pause costs of the reverse direction: a frame of 64 bytes each refresh.

@@ -545,6 +545,11 @@ impl Measure for Blame {
         Some(self.roots.tree.arrived(now, at, frame, view).number)
     }
 
+    // QNT-08
+    fn pause_expires(&mut self, now: Time, at: (u32, u8), view: &View<'_>) {
+        self.roots.tree.end(now, at, view);
+    }
+
     // BLM-01, BLM-02
     fn flow_delivered(&mut self, now: Time, flow: u32, graph: &Graph) -> Option<String> {
         let Some(journey) = self.arrivals.complete(now, flow, &mut self.journeys) else {

@@ -162,6 +162,8 @@ pub(super) trait Measure: Sized {
     ) -> Option<u32> {
         None
     }
+    /// The pause of a port and class has run out.
+    fn pause_expires(&mut self, _now: Time, _at: (u32, u8), _view: &View<'_>) {}
     /// A flow starts, in this place of the live flows. It leaves by the first of these ports, and comes to its receiver
     /// by the second.
     fn flow_started(&mut self, _now: Time, _flow: &Flow, _at: u32, _links: (u32, u32)) {}
@@ -364,6 +366,10 @@ macro_rules! measures {
                     number = m.pfc_arrives(now, at, frame, view).or(number);
                 })*
                 number
+            }
+
+            fn pause_expires(&mut self, now: Time, at: (u32, u8), view: &View<'_>) {
+                $(if let Some(m) = &mut self.$key { m.pause_expires(now, at, view); })*
             }
 
             fn flow_started(&mut self, now: Time, flow: &Flow, at: u32, links: (u32, u32)) {
@@ -604,6 +610,11 @@ impl Recording {
         view: &View<'_>,
     ) -> Option<u32> {
         self.measures.pfc_arrives(now, at, frame, view)
+    }
+
+    /// The pause of a port and class has run out.
+    pub fn pause_expires(&mut self, now: Time, at: (u32, u8), view: &View<'_>) {
+        self.measures.pause_expires(now, at, view);
     }
 
     /// A flow starts, in this place of the live flows. It leaves by the first of these ports, and comes to its receiver

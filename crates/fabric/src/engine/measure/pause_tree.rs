@@ -170,14 +170,23 @@ impl PauseTree {
                 if self.held.get(&at).filter(same).is_none() {
                     self.held.insert(at, held);
                 }
-            } else if let Some(held) = self.held.get_mut(&at)
-                && held.ended.is_none()
-            {
-                over = Some((link, class, *held));
-                held.ended = Some((now, view.links.near[link as usize].bytes));
+            } else {
+                let ended = self.end(now, (link, class), view);
+                over = ended.map(|held| (link, class, held));
             }
         }
         Arrived { number, over }
+    }
+
+    /// The pause of a port and class is over: resumed, or its time is. Returns it as it was, if there was one.
+    pub fn end(&mut self, now: Time, (link, class): (u32, u8), view: &View<'_>) -> Option<Held> {
+        let held = self.held.get_mut(&key(link, class))?;
+        if held.ended.is_some() {
+            return None;
+        }
+        let was = *held;
+        held.ended = Some((now, view.links.near[link as usize].bytes));
+        Some(was)
     }
 }
 

@@ -405,6 +405,13 @@ impl Measure for PauseCauses {
         Some(arrived.number)
     }
 
+    // QNT-08
+    fn pause_expires(&mut self, now: Time, at: (u32, u8), view: &View<'_>) {
+        if let Some(held) = self.tree.end(now, at, view) {
+            self.note_flows(now, at, &held, view);
+        }
+    }
+
     fn probe(&mut self, _: Time, out: &mut Merged) {
         out.add(self.records.drain(..));
     }
