@@ -250,8 +250,8 @@ impl FlowTable {
         }
     }
 
-    /// Which of its class' queues a packet joins whatever the table says, if there is one. Out of line: BFC as it
-    /// is has none.
+    /// Which of its class' queues a packet joins whatever the table says, if there is one. Out of line: by
+    /// default there is none.
     #[inline(never)]
     fn fixed(&self, packet: &Packet) -> Option<u16> {
         if self.assign.incast_queue && packet.has(flag::INCAST) {
