@@ -240,6 +240,10 @@ fn what_cannot_be_is_refused() {
             "expected \"tag-and-source\" or",
         ),
         (
+            r#"{"version": 1, "ranks": 2, "options": {"rendezvous_message_bytes": 1048577}}"#,
+            "at most 1048576 are possible",
+        ),
+        (
             r#"{"version": 1, "ranks": 2, "options": {"matching": "none"}}"#,
             "there are no receives",
         ),

@@ -393,6 +393,9 @@ fn what_cannot_be_is_refused() {
     let inside = "hierarchical:server=6,inside=halving-doubling";
     assert!(check(inside, reduce, 12).unwrap_err().contains("inside:"));
     assert!(check("hierarchical:across=hierarchical", reduce, 4).is_err());
+    let many = check("ring:channels=2048,chunks=1024", reduce, 4);
+    assert!(many.unwrap_err().contains("at most 1048576 are possible"));
+    assert!(check("ring:channels=1024,chunks=1024", reduce, 4).is_ok());
 }
 
 /// OPS-61

@@ -189,6 +189,9 @@ fn time(key: &str, value: &Value) -> Result<u64, String> {
     Ok(ps)
 }
 
+/// Largest announcement of a message, or answer to it: 1 MiB.
+const MOST_RENDEZVOUS_BYTES: u64 = 1 << 20;
+
 /// All options of docs/workloads.md.
 pub const OPTIONS: [&str; 19] = [
     "matching",
@@ -246,7 +249,15 @@ pub fn set_option(options: &mut Options, key: &str, value: &Value) -> Result<(),
                 value => Some(whole(key, value)?),
             };
         }
-        "rendezvous_message_bytes" => options.rendezvous_message_bytes = whole(key, value)?,
+        "rendezvous_message_bytes" => {
+            let bytes = whole(key, value)?;
+            if bytes > MOST_RENDEZVOUS_BYTES {
+                return Err(format!(
+                    "option \"{key}\" is {bytes}; at most {MOST_RENDEZVOUS_BYTES} are possible"
+                ));
+            }
+            options.rendezvous_message_bytes = bytes;
+        }
         "queue_pairs" => {
             let words = [
                 ("per-channel", QueuePairs::PerChannel),

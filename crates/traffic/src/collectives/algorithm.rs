@@ -4,6 +4,9 @@ use crate::error::nearest;
 use crate::operations::{Collective, CollectiveKind};
 use std::fmt;
 
+/// Most parts into which channels and chunks cut a vector.
+const MOST_PARTS: u64 = 1 << 20;
+
 /// Algorithms. // OPS-32
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name {
@@ -221,6 +224,13 @@ impl Algorithm {
             if !parameters_for(kind, self.name).contains(&key) {
                 return Err(format!("{name} has no parameter \"{key}\" in {kind}"));
             }
+        }
+        let parts = u64::from(self.channels) * u64::from(self.chunks);
+        if parts > MOST_PARTS {
+            return Err(format!(
+                "{name} with {} channels of {} chunks has {parts} parts; at most {MOST_PARTS} are possible",
+                self.channels, self.chunks
+            ));
         }
         let power = members.is_power_of_two();
         if self.name == Name::HalvingDoubling && kind != CollectiveKind::AllReduce && !power {
