@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shlex
 import tomllib
 from pathlib import Path
 
@@ -343,11 +344,30 @@ def test_a_ring_takes_what_astra_sim_publishes(tmp_path: Path) -> None:
     system = astra.system_of("s.json", json.dumps(SYSTEM | chunks), Findings())
     data = trace(node(0, COLL, comm_type=0, comm_size=1 << 20))
     path = converted(*[data] * 8, system=system).write(tmp_path / "ring.parquet")
+    _, [dimension] = astra.network_of("n.yml", NETWORK.replace("4", "8"), Findings())
+    assert dimension.estimate == f"ring:size=8,rate={50 * 2**30 * 8}bps,latency=500500ps,grain=1ns"
     network = f"ring:size=8,rate={50 * 2**30 * 8}bps,latency=500ns,grain=1ns"
     assert estimate(path, [network]).end_ps == 117_780_000
     assert estimate(path, [network.removesuffix(",grain=1ns")]).end_ps == pytest.approx(
         117_780_000, rel=1e-3
     )
+
+
+def test_a_note_says_how_to_estimate_what_astra_sim_would_say(tmp_path: Path) -> None:
+    data = trace(node(0, COLL, comm_type=0, comm_size=1 << 20))
+    for rank in range(8):
+        (tmp_path / f"run.{rank}.et").write_bytes(data)
+    chunks = {"preferred-dataset-splits": 4, "local-mem-bw": 50}
+    (tmp_path / "system.json").write_text(json.dumps(SYSTEM | chunks))
+    (tmp_path / "ring.yml").write_text(NETWORK.replace("4", "8").replace("500.5", "500"))
+    imported = importing.import_chakra(
+        tmp_path / "run", Wishes(), tmp_path / "system.json", tmp_path / "ring.yml"
+    )
+    [note] = importing.write(imported, tmp_path / "x.toml")
+    before, _, command = note.partition("backwater estimate ")
+    assert "without packets" in before
+    path, *networks = shlex.split(command.replace("--network", ""))
+    assert estimate(Path(path), networks).end_ps == 117_780_000
 
 
 def test_times_of_a_rank_for_collectives_come_from_the_system_layer() -> None:

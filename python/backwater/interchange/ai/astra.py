@@ -10,6 +10,7 @@ from typing import Any
 
 from backwater.interchange.ai.chakra import load_json
 from backwater.interchange.source import Findings, Place, nearest, read_text, shown
+from backwater.interchange.toml_words import time
 
 COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
 MAX_RANKS = 1 << 20
@@ -78,6 +79,13 @@ class Dimension:
     ranks: int
     rate_bps: int
     latency_ps: int
+
+    @property
+    def estimate(self) -> str:
+        """The same as a network of `backwater estimate`, which counts whole nanoseconds as well."""
+        kind = {"Ring": "ring", "Switch": "switch", "FullyConnected": "fully-connected"}[self.block]
+        link = f"rate={self.rate_bps}bps,latency={time(self.latency_ps)}"
+        return f"{kind}:size={self.ranks},{link},grain=1ns"
 
 
 def read_system(path: Path, findings: Findings) -> System:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -58,6 +59,8 @@ class Imported:
     notes: list[str] = field(default_factory=list)
     end_ps: int | None = None
     """When the run ends, where that is said."""
+    estimate: list[str] = field(default_factory=list)
+    """Networks of `backwater estimate` that are what the other program has for this one."""
     mtu_bytes: int | None = None
     """Payload of a full packet, where the other program has one of its own."""
 
@@ -249,7 +252,8 @@ def import_chakra(
     operations = chakra_operations.convert(traces, settings, findings)
     default = (lambda: networks.of_dimensions(dimensions)) if dimensions else None
     found = _network(wishes, _given(wishes, findings), len(traces), findings, default)
-    return Imported(path, "chakra", found, findings, operations)
+    estimate = [dimension.estimate for dimension in dimensions]
+    return Imported(path, "chakra", found, findings, operations, estimate=estimate)
 
 
 def _groups(path: Path | None, ranks: int, findings: Findings) -> dict[str, tuple[int, ...]]:
@@ -291,5 +295,11 @@ def write(imported: Imported, out: Path, force: bool = False) -> list[str]:
             scenario.replace(out)
     except OSError as error:
         raise RunError(f"{out}: cannot write: {error.strerror}", error.errno) from error
-    note = [imported.network.note] if imported.network.note else []
-    return [*imported.notes, *note]
+    notes = [*imported.notes]
+    if imported.network.note:
+        notes.append(imported.network.note)
+    if imported.estimate:
+        words = [word for network in imported.estimate for word in ("--network", network)]
+        command = shlex.join(["backwater", "estimate", str(beside), *words])
+        notes.append(f"without packets, on the network that ASTRA-sim has for this: {command}")
+    return notes
