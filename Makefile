@@ -119,7 +119,7 @@ test-wheel: ## Install the wheel of this machine into an empty environment witho
 tables: ## Write the tables of keys in docs/scenario.md anew, from the declarations
 	UPDATE_DOCS=1 cargo test --quiet --locked -p backwater-scenario --test declared tables_of_the_document
 
-figures: $(EXTENSION) ## Reproduce the figures of the papers in full size: docs/figures; hours, most of them for the 8000 runs of SPFC, Fig. 17
+figures: $(EXTENSION) ## Reproduce the figures of the papers as docs/figures has them: hours (with --full: half a day on two cores)
 	$(BIN)/backwater paper all -o docs/figures --store out/paper/runs
 
 bench: $(DEPENDENCIES) ## Measure packet-hops per second: four workloads, four schemes (out/bench), half an hour
