@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
+
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from import_files import REFERENCE, goal_binary, goal_text, read_or_refused, refused
 
-from backwater.interchange.ai import goal, goal_operations
+from backwater.estimates import estimate
+from backwater.interchange.ai import goal, goal_operations, importing
 from backwater.interchange.ai import goal_binary as binary
 from backwater.interchange.ai.goal import ANY, Kind, Operation, Rank, Schedule
+from backwater.interchange.ai.importing import Wishes
 from backwater.interchange.source import Findings
 
 SMALL = """\
@@ -205,6 +211,29 @@ def test_broken_binary_files_are_refused_or_read(schedule: Schedule, data: st.Da
 def test_no_text_makes_the_reader_fail(text: str) -> None:
     said = read_or_refused(lambda findings: parsed(text, findings))
     assert said is None or "x.goal" in said
+
+
+def test_a_note_says_how_to_estimate_what_loggopsim_would_say(tmp_path: Path) -> None:
+    lines = ["num_ranks 8"]
+    for rank in range(8):
+        children = [1 << k for k in range(3) if rank % (2 << k) == 0]
+        received = [f"r{bit}: recv 1024b from {rank + bit} tag 0" for bit in children]
+        lines += [f"rank {rank} {{", *received]
+        if rank:
+            lines.append(f"s: send 1024b to {rank & (rank - 1)} tag 0")
+            lines += [f"s requires r{bit}" for bit in children]
+        lines.append("}")
+    (tmp_path / "reduce.goal").write_text("\n".join(lines))
+    imported = importing.import_goal(tmp_path / "reduce.goal", Wishes())
+    *_, note = importing.write(imported, tmp_path / "x.toml")
+    _, _, command = note.partition("backwater estimate ")
+    path, *networks = shlex.split(command.replace("--network", ""))
+    found = estimate(Path(path), networks, record=True).operations
+    assert found is not None
+    ends = found.group_by("rank").agg(pl.col("end_ps").max()).sort("rank")["end_ps"]
+    # As LogGOPSim's README has them.
+    published = [34_914, 1500, 13_138, 1500, 24_776, 1500, 13_138, 1500]
+    assert [end // 1000 for end in ends] == published
 
 
 def test_a_binary_schedule_that_was_run_is_refused() -> None:

@@ -15,18 +15,30 @@ from backwater.workloads import Workload
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What a message costs a host, in the words of LogGOPS; the network has the rest."""
+    """What a message costs, in the words of LogGOPS; with packets the network has the rest."""
 
     overhead_ns: int
     """o: of the processor, for each message that it sends or receives."""
     eager_bytes: int
     """S: longer messages wait until the receiver has a receive for them."""
+    latency_ns: int
+    """L: of the network."""
+    gap_ns: int
+    """g: of the NIC, for each message."""
+    byte_ps: int
+    """G: of the NIC, for each byte."""
+
+    @property
+    def estimate(self) -> str:
+        """The same as a network of `backwater estimate`."""
+        rate = round(8 * 10**12 / self.byte_ps)
+        return f"loggops:latency={self.latency_ns}ns,gap={self.gap_ns}ns,rate={rate}bps"
 
 
 HOSTS = {
-    "loggopsim": Host(1500, 65_535),
-    "atlahs-ai": Host(200, 0),
-    "atlahs-hpc": Host(8000, 256_000),
+    "loggopsim": Host(1500, 65_535, 2500, 1000, 6000),
+    "atlahs-ai": Host(200, 0, 3700, 5, 40),
+    "atlahs-hpc": Host(8000, 256_000, 3000, 0, 180),
 }
 """By whose defaults; `loggopsim` are those of the program itself."""
 

@@ -37,6 +37,10 @@ DEFAULT_BYTES = 1 << 20
 """Size of the data of a collective where nothing says it: 1 MiB."""
 
 
+ESTIMATED = {"chakra": "ASTRA-sim has for this", "goal": "LogGOPS describes, with these defaults"}
+"""Which network an estimate takes, by format."""
+
+
 @dataclass(slots=True)
 class Wishes:
     """What the user says of the network."""
@@ -60,7 +64,7 @@ class Imported:
     end_ps: int | None = None
     """When the run ends, where that is said."""
     estimate: list[str] = field(default_factory=list)
-    """Networks of `backwater estimate` that are what the other program has for this one."""
+    """Networks of `backwater estimate`, the dimensions of the one that the other program has."""
     mtu_bytes: int | None = None
     """Payload of a full packet, where the other program has one of its own."""
 
@@ -141,7 +145,8 @@ def import_goal(path: Path, wishes: Wishes, host: str = "loggopsim") -> Imported
         schedule = goal.read_text_file(path, findings)
     operations = goal_operations.convert(str(path), schedule, goal_operations.HOSTS[host], findings)
     network = _network(wishes, _given(wishes, findings), operations.ranks, findings)
-    return Imported(path, "goal", network, findings, operations)
+    estimate = [goal_operations.HOSTS[host].estimate]
+    return Imported(path, "goal", network, findings, operations, estimate=estimate)
 
 
 def import_htsim(path: Path, wishes: Wishes, end: str | None = None) -> Imported:
@@ -301,5 +306,7 @@ def write(imported: Imported, out: Path, force: bool = False) -> list[str]:
     if imported.estimate:
         words = [word for network in imported.estimate for word in ("--network", network)]
         command = shlex.join(["backwater", "estimate", str(beside), *words])
-        notes.append(f"without packets, on the network that ASTRA-sim has for this: {command}")
+        notes.append(
+            f"without packets, on the network that {ESTIMATED[imported.format]}: {command}"
+        )
     return notes
