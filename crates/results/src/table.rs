@@ -21,6 +21,9 @@ use std::sync::Arc;
 /// Rows that are gathered before they are handed to Parquet.
 pub(crate) const ROWS_PER_PART: usize = 32_768;
 
+/// A table with more rows than this gets room for a whole part at once.
+const MANY_ROWS: usize = ROWS_PER_PART / 16;
+
 /// Rows of a Parquet row group: what is held in memory, compressed, until it is written.
 const ROWS_PER_GROUP: usize = 8 * ROWS_PER_PART;
 
@@ -44,7 +47,7 @@ impl TableFile {
         let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties(&columns)))
             .map_err(|e| Error::parquet(&path, e))?;
         Ok(Self {
-            waiting: columns.into_iter().map(|column| column.empty).collect(),
+            waiting: empty(&table),
             table,
             path,
             schema,
@@ -61,7 +64,13 @@ impl TableFile {
     pub(crate) fn add(&mut self, rows: &dyn Rows, names: &Names) -> Result<(), Error> {
         let mut from = 0;
         while from < rows.len() {
-            let to = rows.len().min(from + ROWS_PER_PART - self.rows_waiting);
+            let left = ROWS_PER_PART - self.rows_waiting;
+            let to = rows.len().min(from + left);
+            if self.rows_waiting + (to - from) > MANY_ROWS {
+                for column in &mut self.waiting {
+                    column.reserve(left);
+                }
+            }
             rows.append(from..to, &mut self.waiting);
             self.rows_waiting += to - from;
             from = to;
@@ -74,15 +83,9 @@ impl TableFile {
 
     /// Writes the rows that wait.
     fn write(&mut self, names: &Names) -> Result<(), Error> {
-        // A table that has filled a part will fill another.
-        let room = match std::mem::take(&mut self.rows_waiting) {
-            ROWS_PER_PART => ROWS_PER_PART,
-            _ => 0,
-        };
-        let columns = self.waiting.iter_mut().map(|column| {
-            let next = column.with_room(room);
-            names.array(std::mem::replace(column, next))
-        });
+        let columns = std::mem::replace(&mut self.waiting, empty(&self.table));
+        let columns = columns.into_iter().map(|column| names.array(column));
+        self.rows_waiting = 0;
         let batch = RecordBatch::try_new(self.schema.clone(), columns.collect())
             .map_err(|e| Error::new(&self.path, format!("columns do not fit the table: {e}")))?;
         self.writer
@@ -120,6 +123,12 @@ fn properties(columns: &[ColumnInfo]) -> WriterProperties {
             .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED)
     });
     encoded.build()
+}
+
+/// No values for any column.
+fn empty(table: &Table) -> Vec<Values> {
+    let columns = table.columns().into_iter();
+    columns.map(|column| column.empty).collect()
 }
 
 /// The type of a column in the file. Names are stored as numbers into a list of the different ones.

@@ -5,7 +5,6 @@ use dataplane::units::Time;
 use kernel::calendar::{Calendar, Event, phase};
 use kernel::small_sort::{FEW, order_few};
 
-use super::measure::{Passing, Sending};
 use super::node::NodeSink;
 use super::outbox::Leaving;
 use super::partition::Partition;
@@ -116,10 +115,11 @@ impl<C: Calendar> Partition<C> {
         let (size, data) = (u64::from(packet.size), packet.kind() == Kind::Data);
         let links = &mut self.core.links;
         let arrival = links.send(now, link, size, data);
-        if MORE && self.recording.is_some() {
-            self.record_sending(link, id);
+        let near = &links.near[link as usize];
+        if MORE && let Some(recording) = &mut self.recording {
+            let from_host = (near.node as usize) < self.nics.len();
+            recording.sends(now, (link, near), from_host, id, &self.arena);
         }
-        let near = &self.core.links.near[link as usize];
         if near.leaves {
             return self.leave::<MORE>(link, arrival, id);
         }
@@ -133,32 +133,6 @@ impl<C: Calendar> Partition<C> {
         self.core
             .calendar
             .push_to(lane, Event::new(arrival, phase::ARRIVAL, link, id));
-    }
-
-    /// A port has begun to send a frame. Kept out of the way of runs that record nothing.
-    #[inline(never)]
-    fn record_sending(&mut self, link: u32, id: PacketId) {
-        let Some(recording) = &mut self.recording else {
-            return;
-        };
-        let now = self.core.now;
-        let near = &self.core.links.near[link as usize];
-        let passing = Passing {
-            now,
-            link,
-            from_host: (near.node as usize) < self.nics.len(),
-            id,
-            packet: self.arena.hot(id),
-            takes_ps: near.busy_ps - now,
-        };
-        if recording.passes(&passing) {
-            recording.sends(&Sending {
-                passing,
-                cold: self.arena.cold(id),
-                arena: &self.arena,
-                delay_ps: near.delay_ps,
-            });
-        }
     }
 
     /// A frame goes to another partition. Kept out of the way of those that do not.

@@ -86,10 +86,9 @@ macro_rules! types {
         }
 
         impl Values {
-            /// No values of the same type, but room for this number of rows.
-            #[must_use]
-            pub fn with_room(&self, rows: usize) -> Self {
-                match self { $(Self::$name(_) => Self::$name(Vec::with_capacity(rows)),)* }
+            /// Makes room for this number of values more.
+            pub fn reserve(&mut self, more: usize) {
+                match self { $(Self::$name(values) => values.reserve(more),)* }
             }
 
             /// What the documents call this type.

@@ -35,6 +35,7 @@ use dataplane::units::{NS, Time};
 use traffic::Flow;
 
 use super::heard::Heard;
+use super::link_ends::Near;
 use super::merge::Merged;
 use super::node::PauseSent;
 use crate::record::Table;
@@ -520,14 +521,36 @@ impl Recording {
         self.sees_all || self.measures.follows(id)
     }
 
-    /// A port begins to send a frame. Returns whether a measure has to know [more](Self::sends) of it.
-    #[inline]
-    pub fn passes(&mut self, passing: &Passing<'_>) -> bool {
-        self.measures.passes(passing) | self.arrived_ps.is_some()
+    /// A port has begun to send a frame. Kept out of the way of runs that record nothing.
+    #[inline(never)]
+    pub fn sends(
+        &mut self,
+        now: Time,
+        (link, near): (u32, &Near),
+        from_host: bool,
+        id: PacketId,
+        arena: &Arena,
+    ) {
+        let passing = Passing {
+            now,
+            link,
+            from_host,
+            id,
+            packet: arena.hot(id),
+            takes_ps: near.busy_ps - now,
+        };
+        if self.measures.passes(&passing) | self.arrived_ps.is_some() {
+            self.tell_sending(&Sending {
+                passing,
+                cold: arena.cold(id),
+                arena,
+                delay_ps: near.delay_ps,
+            });
+        }
     }
 
-    /// A port begins to send a frame of which a measure has to know more.
-    pub fn sends(&mut self, sending: &Sending<'_>) {
+    #[inline(never)]
+    fn tell_sending(&mut self, sending: &Sending<'_>) {
         self.measures.sends(sending);
         if self.arrived_ps.is_some() && !sending.passing.from_host {
             self.packet_leaves(sending);
