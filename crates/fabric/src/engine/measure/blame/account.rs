@@ -4,7 +4,7 @@ use dataplane::nic::Wait;
 use dataplane::units::Time;
 use traffic::Flow;
 
-use super::part::{NO_ROOT, Part, Spent};
+use super::part::{NO_ROOT, Part, Piece};
 
 /// What keeps a class of a port from sending, and the port that it goes back to.
 type Held = Option<(Part, u32)>;
@@ -31,8 +31,42 @@ pub(super) struct Account {
     class: u8,
     held: Held,
     changes: u32,
-    /// What it has spent up to the end of the packet that it sends.
-    pub spent: Spent,
+    /// How long it has sent, to the end of the packet that it sends.
+    pub sending_ps: Time,
+    /// What else it has spent; those without a time are free.
+    waits: [Spell; SPELLS],
+    #[expect(clippy::box_collection, reason = "two cache lines")]
+    more: Option<Box<Vec<Spell>>>,
+}
+
+/// Reasons to wait that most flows have at most.
+const SPELLS: usize = 3;
+
+/// How long a flow waited for something, and the port that a pause goes back to.
+#[derive(Clone, Copy, Debug)]
+struct Spell {
+    part: Part,
+    root: u32,
+    spent_ps: Time,
+}
+
+impl Spell {
+    const FREE: Self = Self {
+        part: Part::Turn,
+        root: NO_ROOT,
+        spent_ps: 0,
+    };
+
+    /// Adds to it, if it is free or the same. Returns whether it did.
+    #[inline]
+    fn take(&mut self, other: Self) -> bool {
+        let takes = self.spent_ps == 0 || (self.part, self.root) == (other.part, other.root);
+        if takes {
+            let spent_ps = self.spent_ps + other.spent_ps;
+            *self = Self { spent_ps, ..other };
+        }
+        takes
+    }
 }
 
 /// What keeps a class from sending from now on.
@@ -86,15 +120,14 @@ impl Accounts {
             class,
             held: port.held[class as usize],
             changes: port.changes.len() as u32,
-            spent: Spent::default(),
+            sending_ps: 0,
+            waits: [Spell::FREE; SPELLS],
+            more: None,
         };
-        if let Some(before) = self.all.get_mut(at as usize) {
-            let mut spent = std::mem::take(&mut before.spent);
-            spent.clear();
-            *before = Account { spent, ..account };
-        } else {
-            // A flow takes the place of one that has ended, or the next.
-            self.all.push(account);
+        // A flow takes the place of one that has ended, or the next.
+        match self.all.get_mut(at as usize) {
+            Some(before) => *before = account,
+            None => self.all.push(account),
         }
     }
 
@@ -132,7 +165,36 @@ impl Accounts {
 
 impl Account {
     fn add(&mut self, part: Part, root: u32, spent_ps: Time) {
-        self.spent.add((0, self.link), part, root, spent_ps);
+        let spell = Spell {
+            part,
+            root,
+            spent_ps,
+        };
+        if spent_ps > 0 && !self.waits.iter_mut().any(|wait| wait.take(spell)) {
+            self.add_to_more(spell);
+        }
+    }
+
+    #[cold]
+    fn add_to_more(&mut self, spell: Spell) {
+        let more = self.more.get_or_insert_default();
+        if !more.iter_mut().any(|wait| wait.take(spell)) {
+            more.push(spell);
+        }
+    }
+
+    /// What it has waited for so far.
+    // BLM-03
+    pub fn waited(&self) -> impl Iterator<Item = Piece> {
+        let more = self.more.iter().flat_map(|more| more.iter());
+        let all = self.waits.iter().filter(|w| w.spent_ps > 0).chain(more);
+        all.map(|wait| Piece {
+            link: self.link,
+            root: wait.root,
+            hop: 0,
+            part: wait.part,
+            spent_ps: wait.spent_ps,
+        })
     }
 
     /// Accounts for the time up to now. While a packet of the flow is sent, nothing is to be accounted for.
@@ -202,7 +264,77 @@ impl Account {
         self.since_ps = now + takes_ps;
         match again {
             true => self.add(Part::Recovery, NO_ROOT, takes_ps),
-            false => self.spent.sending_ps += takes_ps,
+            false => self.sending_ps += takes_ps,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use traffic::DEFAULT_PORT;
+
+    use super::*;
+
+    #[test]
+    fn an_account_fits_two_cache_lines() {
+        assert_eq!((size_of::<Account>(), align_of::<Account>()), (128, 64));
+    }
+
+    fn flow(id: u32, start_ps: Time) -> Flow {
+        Flow {
+            id,
+            start_ps,
+            src: 0,
+            dst: 1,
+            bytes: 1,
+            class: 0,
+            source: 0,
+            incast: false,
+            port: DEFAULT_PORT,
+            src_port: None,
+        }
+    }
+
+    /// What a flow has waited for, by part and root.
+    fn waited(account: &Account) -> Vec<(Part, u32, Time)> {
+        let all = account.waited();
+        all.map(|wait| (wait.part, wait.root, wait.spent_ps))
+            .collect()
+    }
+
+    // BLM-12
+    #[test]
+    fn what_held_a_class_is_found_later_also_where_the_port_has_forgotten_it() {
+        let mut accounts = Accounts::new(1);
+        accounts.open(0, (&flow(7, 0), 0), 0, (0, 5));
+        accounts.open(0, (&flow(8, 0), 1), 1, (0, 5));
+        let pauses = 2 * MOST_CHANGES as Time;
+        for n in 0..pauses {
+            // Held for 3 ps of every 10, in turn because of 5 ports.
+            let held = Some((Part::NicClassPause, (n % 5) as u32));
+            let of_class_0 = |held: Held| move |class| held.filter(|_| class == 0);
+            accounts.hold_classes(10 * n, 0, of_class_0(held));
+            accounts.hold_classes(10 * n + 3, 0, of_class_0(None));
+            if n == pauses / 2 {
+                accounts.open(10 * n + 3, (&flow(9, 10 * n + 3), 2), 0, (0, 5));
+            }
+        }
+        let now = 10 * pauses;
+        assert!(accounts.get_mut(1, 0).is_none());
+        for (id, at) in [(7, 0), (8, 1), (9, 2)] {
+            let account = accounts.get_mut(id, at).expect("it is open");
+            account.sends(now, 1, false);
+            let all: Time = account.waited().map(|wait| wait.spent_ps).sum();
+            assert_eq!(all, now - account.start_ps);
+            let held = waited(account).into_iter();
+            let held: Vec<_> = held.filter(|w| w.0 == Part::NicClassPause).collect();
+            let held_ps: Time = held.iter().map(|w| w.2).sum();
+            let (roots, expected_ps) = match id {
+                7 => (5, 3 * pauses),
+                8 => (0, 0),
+                _ => (5, 3 * (pauses / 2 - 1)),
+            };
+            assert_eq!((held.len(), held_ps), (roots, expected_ps), "flow {id}");
         }
     }
 }

@@ -279,7 +279,7 @@ impl Journeys {
         journey.start_ps = account.start_ps;
         (journey.hop, journey.link) = (0, link);
         journey.stay = None;
-        journey.spent.copy(&account.spent);
+        journey.spent.begin(account.sending_ps, account.waited());
         journey.spent.propagation_ps = sending.delay_ps;
     }
 

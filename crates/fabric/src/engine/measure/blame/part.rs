@@ -80,7 +80,7 @@ pub(super) struct Piece {
     pub spent_ps: Time,
 }
 
-/// What a flow, or it and a packet of it, have spent so far.
+/// What a flow at its NIC and a packet of it on its way have spent so far.
 #[derive(Debug, Default)]
 pub(super) struct Spent {
     /// What does not depend on others: transmission at the NIC, propagation, transmission by switches.
@@ -142,25 +142,11 @@ impl Spent {
         parts
     }
 
-    /// Forgets all.
-    pub fn clear(&mut self) {
-        (self.sending_ps, self.propagation_ps, self.serialisation_ps) = (0, 0, 0);
-        self.waits.clear();
+    /// Begins again, with what a flow has spent at its NIC.
+    pub fn begin(&mut self, sending_ps: Time, waits: impl Iterator<Item = Piece>) {
+        (self.sending_ps, self.propagation_ps, self.serialisation_ps) = (sending_ps, 0, 0);
         self.names_next = false;
-    }
-
-    /// Becomes a copy of another.
-    pub fn copy(&mut self, from: &Self) {
-        let Self {
-            sending_ps,
-            propagation_ps,
-            serialisation_ps,
-            ref waits,
-            names_next,
-        } = *from;
-        (self.sending_ps, self.propagation_ps) = (sending_ps, propagation_ps);
-        self.serialisation_ps = serialisation_ps;
-        self.names_next = names_next;
-        self.waits.clone_from(waits);
+        self.waits.clear();
+        self.waits.extend(waits);
     }
 }
