@@ -186,10 +186,11 @@ def counted(said: dict[str, dict[str, Any]], name: str) -> dict[str, int]:
     return dict(said[name]["counters"])
 
 
-# Headroom for the time in which a busy machine does not run a sender.
+# Headroom for the time in which a busy machine does not run a sender. The lowest rate is that of
+# the links of senders, so that pauses have to hold them.
 DCQCN = """\
 preset = "dcqcn"
-ecn = { kmin = "10KB", kmax = "40KB", pmax = 0.2 }
+ecn = { kmin = "10KB", kmax = "40KB", pmax = 0.2, rate = "25Mbps" }
 pfc = { response = "100ms" }
 """
 
@@ -217,6 +218,26 @@ def test_marks_come_back_as_cnps_and_pauses_hold_senders(star: Network) -> None:
     assert json.loads((star.folder / "a" / "host.json").read_text()) == said["a"]
     with pytest.raises(RunError, match="of a host on real frames"):
         backwater.load(star.folder / "a")
+
+
+SLOW_LINKS = """\
+[scheme.dcqcn]
+min_rate = "1Mbps"
+ai = "500kbps"
+hai = "2Mbps"
+alpha_timer = "2ms"
+increase_timer = "10ms"
+decrease_interval = "2ms"
+cnp_interval = "2ms"
+"""
+
+
+def test_dcqcn_slows_senders_down_with_rates_and_times_of_slow_links(star: Network) -> None:
+    said = star.incast(DCQCN + SLOW_LINKS)
+    receiver = counted(said, "c")
+    assert receiver["cnps_sent"] < receiver["ecn_marks_received"]
+    # Senders that stay at their lines have nearly all packets marked.
+    assert receiver["ecn_marks_received"] < 2 * BYTES // 1000 * 2 // 3
 
 
 def test_telemetry_is_written_by_each_switch_and_read_by_senders(chain: Network) -> None:
