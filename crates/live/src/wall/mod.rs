@@ -1,7 +1,7 @@
 //! Nodes of the dataplane on the wall clock: sockets, time, and what a state machine asks of its driver.
 //!
 //! A [`Machine`] is a switch or a host between frames; it has no sockets and no clock, so that tests can give it
-//! a time of their own. A [`Driver`] brings the two together: sockets are read, the machine does what is due, and
+//! a time of their own. A `Driver` brings the two together: sockets are read, the machine does what is due, and
 //! what leaves it is sent.
 
 pub mod clock;
