@@ -145,7 +145,7 @@ def _show(last: dict[str, Any]) -> None:
             f"{mbps:,.1f} Mbps of payload"
         )
     for port in last["ports"]:
-        print(f"{port['interface']}: {told(port['counters'])}")
+        print(f"lost at {port['interface']}: {told(port['counters'])}")
     print(f"counters: {told(last['counters'])}")
 
 
