@@ -49,6 +49,7 @@ from backwater.commands.common import (
     Seed,
     Threads,
     captured,
+    listed,
     say,
     warn,
 )
@@ -152,7 +153,7 @@ def compare(
     """Simulate a scenario with several schemes, all on the same flows, and report."""
     from backwater import simulate
 
-    names = [name.strip() for name in schemes.split(",") if name.strip()]
+    names = listed(schemes)
     warn(scenario, overrides, seed, list(names), profile)
     result, stopped = watch(
         names,

@@ -12,7 +12,8 @@ use crate::wall::run_until_interrupted;
 use crate::{Interrupt, load, raise};
 
 /// Sends the flows of a host and answers others until it is done or interrupted; `ready` is told its name and
-/// those of its neighbours by port once all ports are open. Returns what it counted, as JSON, and why it could not go on, if it could not.
+/// those of its neighbours by port once all ports are open. Returns what it counted, as JSON, and why it could not
+/// go on, if it could not.
 #[pyfunction]
 #[pyo3(signature = (path, scheme, overrides, seed, node, interfaces, peers, listen, seconds, out_dir, force, ready, interrupt))]
 #[expect(

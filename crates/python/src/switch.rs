@@ -13,7 +13,8 @@ use crate::wall::run_until_interrupted;
 use crate::{Interrupt, load, raise};
 
 /// Forwards frames between interfaces until it is interrupted; `ready` is told the names of the switch and of
-/// its neighbours by port, and the address of the metrics, once all ports are open. Returns what was counted, as JSON.
+/// its neighbours by port, and the address of the metrics, once all ports are open. Returns what was counted, as
+/// JSON.
 #[pyfunction]
 #[pyo3(signature = (path, scheme, overrides, seed, node, interfaces, classes, lossless, stations, mtu, metrics, ready, interrupt))]
 #[expect(

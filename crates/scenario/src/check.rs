@@ -194,21 +194,13 @@ fn overload(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
     }
 }
 
-/// Rates and delays of the ports of a switch.
-fn ports_of(graph: &Graph, node: u32) -> Vec<(Rate, Time)> {
-    graph
-        .port_range(node)
-        .map(|i| (graph.port(i).rate, graph.port(i).delay_ps))
-        .collect()
-}
-
 fn buffers(graph: &Graph, config: &SwitchConfig, findings: &mut Findings<'_>) {
     let mut seen = BTreeSet::new();
     for node in graph.hosts()..graph.nodes() {
         if graph.kind(node) != NodeKind::Switch {
             continue;
         }
-        let ports = ports_of(graph, node);
+        let ports = graph.links(node);
         // Switches with the same ports are judged once.
         let mut kinds: Vec<(u64, Time)> = ports.iter().map(|p| (p.0.bps(), p.1)).collect();
         kinds.sort_unstable();

@@ -7,7 +7,6 @@ use dataplane::config::Classify;
 use dataplane::hop::bfc::{self, state_entries};
 use dataplane::switch::{SwitchConfig, sticky_ps};
 use dataplane::units::{Rate, Time};
-use fabric::topology::Graph;
 
 use crate::messages::for_each_size;
 use crate::spec::Scenario;
@@ -111,7 +110,7 @@ impl Scenario {
             .switch;
         let mut kinds: BTreeMap<Vec<(u64, Time)>, SwitchResources> = BTreeMap::new();
         for node in self.graph.hosts()..self.graph.nodes() {
-            let ports = ports_of(&self.graph, node);
+            let ports = self.graph.links(node);
             let mut kind: Vec<(u64, Time)> = ports.iter().map(|p| (p.0.bps(), p.1)).collect();
             kind.sort_unstable();
             kinds
@@ -123,13 +122,6 @@ impl Scenario {
         all.sort_by(|a, b| a.name.cmp(&b.name));
         all
     }
-}
-
-fn ports_of(graph: &Graph, node: u32) -> Vec<(Rate, Time)> {
-    graph
-        .port_range(node)
-        .map(|i| (graph.port(i).rate, graph.port(i).delay_ps))
-        .collect()
 }
 
 fn one(

@@ -52,12 +52,16 @@ Force = Annotated[bool, Option("--force", help="Write into DIR even if it holds 
 Json = Annotated[bool, Option("--json", help="Print the summary as JSON.")]
 
 
+def listed(text: str) -> list[str]:
+    """Return the names of a text that has commas between them."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
 def captured(capture: str | None, overrides: list[str] | None) -> list[str] | None:
     """Add the links whose frames are to be written to the changed values."""
     if capture is None:
         return overrides
-    links = [link.strip() for link in capture.split(",") if link.strip()]
-    return [*(overrides or []), f"record.capture.links={json.dumps(links)}"]
+    return [*(overrides or []), f"record.capture.links={json.dumps(listed(capture))}"]
 
 
 def warn(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
+from backwater.commands.common import listed
 from backwater.commands.declare import BadParameter
 from backwater.errors import RunError
 
 
 def names_of(text: str) -> list[str]:
     """Return the interfaces of --ports."""
-    names = [name.strip() for name in text.split(",") if name.strip()]
+    names = listed(text)
     if len(set(names)) != len(names):
         raise BadParameter("an interface is named twice", param_hint="--ports")
     return names

@@ -16,6 +16,7 @@ from backwater.commands.common import (
     Scheme,
     Seed,
     captured,
+    listed,
     warn,
 )
 from backwater.commands.declare import App, BadParameter, Option
@@ -66,7 +67,7 @@ def live(
         )
     if scheme is not None and schemes is not None:
         raise BadParameter("give --scheme or --schemes, not both", param_hint="--schemes")
-    names = [name.strip() for name in schemes.split(",") if name.strip()] if schemes else []
+    names = listed(schemes or "")
     _enter()
     from backwater import simulate
 

@@ -144,9 +144,9 @@ pub(super) fn path_counts(plan: &Plan) -> Option<Arc<PathCounts>> {
 
 /// The rates of a node's ports, and the delays of their links.
 fn rates(plan: &Plan, node: u32) -> Vec<(Rate, Time)> {
-    let ports = plan.graph.port_range(node).map(|i| plan.graph.port(i));
-    ports
-        .map(|port| (plan.clock.of(port.rate), port.delay_ps))
+    let links = plan.graph.links(node).into_iter();
+    links
+        .map(|(rate, delay_ps)| (plan.clock.of(rate), delay_ps))
         .collect()
 }
 

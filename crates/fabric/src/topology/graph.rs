@@ -449,6 +449,13 @@ impl Graph {
         self.port_base[node as usize] as usize..self.port_base[node as usize + 1] as usize
     }
 
+    /// Rate and delay of the link of each port of a node.
+    #[must_use]
+    pub fn links(&self, node: u32) -> Vec<(Rate, Time)> {
+        let ports = self.port_range(node).map(|index| self.port(index));
+        ports.map(|port| (port.rate, port.delay_ps)).collect()
+    }
+
     /// Port index of a node's port.
     #[must_use]
     pub fn port_index(&self, node: u32, port: u16) -> usize {

@@ -11,13 +11,12 @@ use fabric::engine::SingleHost;
 use wire::ethernet::{Ethernet, Mac, ether_type};
 use wire::frame::MOST_BYTES;
 use wire::neighbour::pfc as pause_records;
-use wire::pause::Pause;
 use wire::{Link, Network, decode, encode};
 
 use super::counters::Counters;
 use super::flows::Flows;
 use super::plan::HostPlan;
-use crate::wall::{EVERYBODY, Lines, Machine, Out, Wishes};
+use crate::wall::{EVERYBODY, Lines, Machine, Out, Wishes, neighbour, priorities};
 
 /// A host between real frames.
 #[derive(Debug)]
@@ -86,16 +85,10 @@ impl Node {
     /// A pause of the switch.
     // HST-20
     fn pause(&mut self, port: u16, body: &[u8]) {
-        let (enabled, quanta) = match Pause::parse(body) {
-            Ok(Pause::Priority { enabled, quanta }) => (enabled, quanta),
-            Ok(Pause::Global { .. }) => {
-                self.counters.global_pauses += 1;
-                return;
-            }
-            Err(_) => {
-                self.counters.malformed += 1;
-                return;
-            }
+        let counters = &mut self.counters;
+        let (global, malformed) = (&mut counters.global_pauses, &mut counters.malformed);
+        let Some((enabled, quanta)) = priorities(body, global, malformed) else {
+            return;
         };
         self.counters.pauses_received += 1;
         let size = self.network.sizes.pause;
@@ -108,16 +101,11 @@ impl Node {
     /// Another frame of the switch.
     // HST-20
     fn neighbour(&mut self, port: u16, header: &Ethernet, frame: &[u8]) {
-        let Ok(id) = decode(&self.network, frame, &mut self.arena) else {
+        let endpoints = self.ends.len() as u32;
+        let Some(id) = neighbour(&self.network, endpoints, frame, &mut self.arena) else {
             self.counters.malformed += 1;
             return;
         };
-        let packet = self.arena.hot(id);
-        if packet.dst != u32::MAX && packet.dst >= self.ends.len() as u32 {
-            self.counters.malformed += 1;
-            self.arena.free(id);
-            return;
-        }
         self.counters.neighbour_frames += 1;
         self.neighbours[usize::from(port)] = header.from;
         self.enter(port, id);
@@ -285,14 +273,8 @@ impl Machine for Node {
     }
 
     fn next(&self) -> Option<Time> {
-        let alarm = Some(self.wishes.alarm).filter(|&at| at != NEVER);
-        let start = self.flows.next_ps();
-        self.lines
-            .next()
-            .into_iter()
-            .chain(alarm)
-            .chain(start)
-            .min()
+        let all = [self.lines.next(), self.wishes.due(), self.flows.next_ps()];
+        all.into_iter().flatten().min()
     }
 
     fn receive(&mut self, now: Time, port: u16, frame: &[u8], out: &mut Out<'_>) {

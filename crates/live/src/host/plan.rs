@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use dataplane::config::Recovery;
 use dataplane::nic::Nic;
 use dataplane::units::{Rate, Time};
 use fabric::engine::{Plan, SingleHost, lockstep};
@@ -14,7 +13,7 @@ use wire::ethernet::Mac;
 use wire::frame::mac;
 
 use crate::switch::plan::refusal;
-use crate::wall::neighbours;
+use crate::wall::{neighbours, network};
 
 /// What the user says beside the scenario.
 #[derive(Clone, Debug)]
@@ -90,14 +89,8 @@ pub fn host_plan(mut plan: Plan, choices: &Choices) -> Result<HostPlan, String> 
     Ok(HostPlan {
         nic: single.nic(&plan, host),
         feed: std::mem::replace(&mut plan.feed, Box::new(std::iter::empty())),
-        network: Network {
-            timed_pauses: true,
-            ..lockstep::network(&plan)
-        },
-        links: index
-            .clone()
-            .map(|index| (graph.port(index).rate, graph.port(index).delay_ps))
-            .collect(),
+        network: network(&plan),
+        links: graph.links(host),
         own: index.start as u32..index.end as u32,
         mtu: plan.nic.mtu,
         ends: (0..graph.endpoints() as usize).map(end).collect(),
@@ -127,14 +120,5 @@ fn refuse(plan: &Plan) -> Result<(), String> {
             "this scenario cannot run on real frames, where nodes know of each other what frames say: {why}"
         ));
     }
-    if let Some(why) = refusal(&plan.switch) {
-        return Err(why);
-    }
-    match plan.nic.recovery {
-        Recovery::Ideal { .. } => Err(
-            "ideal retransmission tells senders of drops past all links: choose go-back-n or irn"
-                .to_owned(),
-        ),
-        _ => Ok(()),
-    }
+    refusal(&plan.switch).map_or(Ok(()), Err)
 }

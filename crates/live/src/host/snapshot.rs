@@ -83,11 +83,7 @@ impl Snapshot {
         let port = |(port, socket): (u16, &mut PortSocket)| PortState {
             interface: socket.name().to_owned(),
             up: node.is_up(port),
-            counters: named(&[
-                ("socket_dropped", socket.dropped()),
-                ("socket_unsent", socket.unsent()),
-                ("socket_unfinished", socket.unfinished()),
-            ]),
+            counters: socket.lost(),
         };
         Self {
             name: names.0.to_owned(),

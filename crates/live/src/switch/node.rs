@@ -21,7 +21,7 @@ use super::counters::{Counters, PortCounters};
 use super::marks::{Marked, mark};
 use super::plan::SwitchPlan;
 use super::stations::{Stations, is_group, is_reserved};
-use crate::wall::{EVERYBODY, Lines, Machine, Out, Wishes};
+use crate::wall::{EVERYBODY, Lines, Machine, Out, Wishes, neighbour, priorities};
 
 /// Bytes of the checksum of Ethernet, which frames do not show, and of the shortest frame without it.
 const FCS_BYTES: usize = 4;
@@ -118,16 +118,9 @@ impl Node {
     // WSW-22, WSW-23
     fn pause(&mut self, port: u16, body: &[u8]) {
         let counters = &mut self.ports[usize::from(port)].counters;
-        let (enabled, quanta) = match Pause::parse(body) {
-            Ok(Pause::Priority { enabled, quanta }) => (enabled, quanta),
-            Ok(Pause::Global { .. }) => {
-                counters.global_pauses += 1;
-                return;
-            }
-            Err(_) => {
-                counters.malformed_pauses += 1;
-                return;
-            }
+        let (global, malformed) = (&mut counters.global_pauses, &mut counters.malformed_pauses);
+        let Some((enabled, quanta)) = priorities(body, global, malformed) else {
+            return;
         };
         counters.pauses_received += 1;
         // The longest of the times of the priorities that share a class.
@@ -146,33 +139,12 @@ impl Node {
 
     /// A frame between neighbours that no standard has.
     fn neighbour(&mut self, port: u16, header: &Ethernet, frame: &[u8]) {
-        let Ok(id) = decode(&self.network, frame, &mut self.arena) else {
+        let Some(id) = neighbour(&self.network, self.endpoints, frame, &mut self.arena) else {
             self.counters.malformed += 1;
             return;
         };
-        if self.names_nobody(id) {
-            self.counters.malformed += 1;
-            self.arena.free(id);
-            return;
-        }
         self.ports[usize::from(port)].peer = header.from;
         self.enter(port, id);
-    }
-
-    /// Whether a frame between neighbours speaks of endpoints that there are not.
-    fn names_nobody(&self, id: PacketId) -> bool {
-        let packet = self.arena.hot(id);
-        let unknown = |endpoint: u32| endpoint >= self.endpoints;
-        let named = packet.dst != u32::MAX && unknown(packet.dst);
-        let listed = packet.has_list() && packet.is_credit();
-        named
-            || listed
-                && self
-                    .arena
-                    .list(id)
-                    .iter()
-                    .step_by(3)
-                    .any(|&dst| unknown(dst))
     }
 
     fn forward(&mut self, port: u16, header: &Ethernet, body: &[u8], frame: &[u8]) {
@@ -447,8 +419,10 @@ impl Machine for Node {
 
     /// When something is due next.
     fn next(&self) -> Option<Time> {
-        let alarm = Some(self.wishes.alarm).filter(|&at| at != NEVER);
-        self.lines.next().into_iter().chain(alarm).min()
+        [self.lines.next(), self.wishes.due()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// A frame came by a port, without its checksum.

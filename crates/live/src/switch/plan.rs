@@ -7,12 +7,12 @@ use dataplane::packet::{Kind, Packet};
 use dataplane::route::Routes;
 use dataplane::switch::{Switch, SwitchConfig, division};
 use dataplane::units::{Rate, Time};
-use fabric::engine::{Plan, lockstep, upward};
+use fabric::engine::{Plan, upward};
 use fabric::topology::Graph;
 use wire::Network;
 
 use super::classes::Classes;
-use crate::wall::neighbours;
+use crate::wall::{neighbours, network};
 
 /// The longest pause, repeated after half of it, where a scenario lets pauses hold until they are resumed.
 // WSW-22, QNT-05
@@ -82,10 +82,7 @@ pub fn switch_plan(plan: &Plan, choices: &Choices) -> Result<SwitchPlan, String>
     if let Some(why) = refusal(&plan.switch) {
         return Err(why);
     }
-    let links: Vec<(Rate, Time)> = graph
-        .port_range(node)
-        .map(|index| (graph.port(index).rate, graph.port(index).delay_ps))
-        .collect();
+    let links = graph.links(node);
     let config = on_the_wall_clock(&plan.switch, choices);
     let (reserved, headroom, shared) = division(&config, &links);
     if shared < i64::from(config.max_frame) && config.mmu.admission != Admission::Unlimited {
@@ -99,10 +96,6 @@ pub fn switch_plan(plan: &Plan, choices: &Choices) -> Result<SwitchPlan, String>
     let mut switch = Switch::new(node, &config, &links, routes.clone());
     switch.set_upward(&upward(graph, node));
     let target = |port| (0..graph.endpoints()).find(|&dst| leads(&routes, dst, port));
-    let network = Network {
-        timed_pauses: true,
-        ..lockstep::network(plan)
-    };
     Ok(SwitchPlan {
         targets: (0..graph.ports(node)).map(target).collect(),
         floods: flooding_ports(graph, node),
@@ -110,7 +103,7 @@ pub fn switch_plan(plan: &Plan, choices: &Choices) -> Result<SwitchPlan, String>
         endpoints: graph.endpoints(),
         classes: choices.classes,
         seed: plan.seed,
-        network,
+        network: network(plan),
         name: graph.name(node),
         peers,
         switch,

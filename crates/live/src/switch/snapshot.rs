@@ -76,11 +76,7 @@ impl Snapshot {
         for (port, socket) in (0..).zip(sockets) {
             let mut state = PortState::of(node, port);
             socket.name().clone_into(&mut state.interface);
-            state.counters.extend(named(&[
-                ("socket_dropped", socket.dropped()),
-                ("socket_unsent", socket.unsent()),
-                ("socket_unfinished", socket.unfinished()),
-            ]));
+            state.counters.extend(socket.lost());
             ports.push(state);
         }
         Self {

@@ -5,6 +5,7 @@
 //! what leaves it is sent.
 
 pub mod clock;
+mod frames;
 mod lines;
 mod offload;
 mod ports;
@@ -22,6 +23,7 @@ use nix::sys::time::TimeSpec;
 use wire::ethernet::Mac;
 
 use clock::WallClock;
+pub(crate) use frames::{neighbour, network, priorities};
 pub(crate) use lines::Lines;
 use offload::finish;
 pub(crate) use ports::neighbours;

@@ -12,6 +12,7 @@ use wire::ethernet::ether_type;
 
 use crate::interface::{Interface, look_up};
 
+use super::named;
 use super::offload::{HEADER_BYTES, LeftUndone};
 
 mod option {
@@ -171,31 +172,29 @@ impl PortSocket {
         self.unfinished += 1;
     }
 
-    /// Frames that came while there was no room for them at the socket, so far.
+    /// What was lost here so far, by name: frames for which the socket had no room, frames that the interface did
+    /// not take, and joined frames that could not be taken apart.
     // WSW-41
-    pub fn dropped(&mut self) -> u64 {
+    pub fn lost(&mut self) -> Vec<(String, u64)> {
+        named(&[
+            ("socket_dropped", self.dropped()),
+            ("socket_unsent", self.unsent),
+            ("socket_unfinished", self.unfinished),
+        ])
+    }
+
+    /// Frames that came while there was no room for them, so far.
+    fn dropped(&mut self) -> u64 {
         if let Ok(since) = getsockopt(&self.socket, option::Statistics) {
             self.dropped += u64::from(since.tp_drops);
         }
         self.dropped
     }
 
-    /// Frames that the interface did not take.
-    #[must_use]
-    pub const fn unsent(&self) -> u64 {
-        self.unsent
-    }
-
     /// Frames that are longer than the interface takes.
     #[must_use]
     pub const fn too_long(&self) -> u64 {
         self.too_long
-    }
-
-    /// Joined frames that could not be taken apart.
-    #[must_use]
-    pub const fn unfinished(&self) -> u64 {
-        self.unfinished
     }
 
     /// Name of the interface.

@@ -37,6 +37,11 @@ impl Wishes {
             random: seed,
         }
     }
+
+    /// When it is to be called, if it is.
+    pub fn due(&self) -> Option<Time> {
+        Some(self.alarm).filter(|&at| at != NEVER)
+    }
 }
 
 impl Sink for Wishes {
