@@ -33,6 +33,7 @@ from backwater.paper.figure import (
 from backwater.paper.formulas import Formula
 from backwater.paper.measures import Data, Lines, Samples, Value, evaluate, quantile
 from backwater.paper.quantities import Dimension, Quantity
+from backwater.results import Run
 
 US = 1_000_000
 
@@ -70,7 +71,9 @@ def fake(**tables: Any) -> Any:
     about = {"flows": flows, "ports": ports, "summary": summary, "path": Path("fake")}
     about["measured_flows"] = lambda: flows
     about["resolved"] = '[record]\nthroughput = { every = "10us" }\n'
-    return SimpleNamespace(**about, **tables)
+    run = SimpleNamespace(**about, **tables)
+    run.interval_ps = lambda record: Run.interval_ps(run, record)
+    return run
 
 
 def measured(source: Source, statistic: Statistic, run: Any) -> float:
@@ -426,6 +429,9 @@ def test_what_an_ingress_holds_has_a_line_beside_its_threshold() -> None:
     }
     alone = source("ingress-threshold", Dimension.SIZE, ports=("s0->h0",), window=(0, 2 * US))
     assert measured(alone, Statistic("min"), run) == 10
+    # Before the first packet the threshold was not 0.
+    later = replace(alone, ports=("s0->h1",))
+    assert measured(later, Statistic("min"), run) == 30
     both = Data().lines(source("ingress", Dimension.SIZE), run)
     assert list(both.values) == ["s0->h0 bytes", "s0->h1 bytes"]
     assert list(both.values["s0->h1 bytes"]) == [0, 1, 1, 1]
@@ -553,6 +559,20 @@ def test_a_ratio_of_what_few_seeds_have_is_judged_without_dividing() -> None:
     assert verdict([1, 0, 0, 0] * 8, [1, 1, 0, 0] * 8) == INCONCLUSIVE
     # Nothing at all to divide by tells nothing.
     assert verdict(never, never) == DIFFERS
+
+
+def test_what_is_compared_is_of_the_same_seeds() -> None:
+    less = Bound(pick("b"), low=False, strict=True)
+    # Apart from chance: each seed has one more, and a number that has none in it is in between.
+    table = Table(a=(1, 5, 9), b=(2, 6, 10), c=(5,), d=(2, 6))
+    assert judge(claim(pick("a"), less), NO_FIGURE, table).verdict == HOLDS
+    against = Bound(pick("c"), low=False, strict=True)
+    assert judge(claim(pick("a"), against), NO_FIGURE, table).verdict == INCONCLUSIVE
+    turned = judge(claim(pick("c"), Bound(pick("a"), low=True, strict=True)), NO_FIGURE, table)
+    assert (turned.verdict, turned.seeds, turned.seeds_that_hold) == (INCONCLUSIVE, 3, 1)
+    # Where one side has fewer seeds, these are judged.
+    fewer = judge(claim(pick("a"), Bound(pick("d"), low=False, strict=True)), NO_FIGURE, table)
+    assert (fewer.verdict, fewer.seeds) == (HOLDS, 2)
 
 
 def test_a_ratio_is_compared_with_the_like_ratio() -> None:

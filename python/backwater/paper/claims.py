@@ -63,14 +63,11 @@ def judge(claim: Claim, figure: Figure, values: Values) -> Verdict:
     verdicts: list[str] = []
     by_seed: list[bool] = []
     for pick in single(claim.value):
-        value = values.value(pick)
-        over = _other(claim.over, pick, values)
-        bounds = [_bound(bound, pick, values) for bound in claim.bounds]
+        value, over, bounds = _compared(claim, pick, values)
         verdicts.append(_judged(claim, value, over, bounds))
-        for seed in range(len(value.by_seed)):
-            found = _of_seed(value, over, seed)
+        for seed, found in enumerate(_by_seed(value, over)):
             holds = not math.isnan(found) and all(
-                _meets(bound, found, other.by_seed[seed % len(other.by_seed)])
+                _meets(bound, found, other.by_seed[seed])
                 for bound, other in zip(claim.bounds, bounds, strict=True)
             )
             if seed < len(by_seed):
@@ -87,7 +84,7 @@ def judge(claim: Claim, figure: Figure, values: Values) -> Verdict:
         verdict=_worst(verdicts),
         seeds=len(by_seed),
         seeds_that_hold=sum(by_seed),
-        seeds_asked=1 if claim.value.measure.formula else _asked(claim, figure),
+        seeds_asked=_asked(claim, figure),
         source=claim.source,
         numeric=claim.numeric,
         general=_is_general(claim, figure, values),
@@ -105,8 +102,19 @@ def single(pick: Pick) -> Iterator[Pick]:
         yield Pick(pick.measure, {n: (label,) for n, label in zip(names, labels, strict=True)})
 
 
+def _sides(claim: Claim) -> Iterator[Quantity | Pick | None]:
+    """Yield what divides the value of a claim, and of each bound what it is and what divides it."""
+    yield claim.over
+    for bound in claim.bounds:
+        yield bound.than
+        yield bound.over
+
+
 def _asked(claim: Claim, figure: Figure) -> int:
-    return figure.group(claim.value.select).seeds_asked
+    """How many seeds all that a claim compares needs."""
+    picks = [side for side in (claim.value, *_sides(claim)) if isinstance(side, Pick)]
+    runs = (figure.group(pick.select) for pick in picks if not pick.measure.formula)
+    return max((group.seeds_asked for group in runs), default=1)
 
 
 def _worst(verdicts: Sequence[str]) -> str:
@@ -114,6 +122,21 @@ def _worst(verdicts: Sequence[str]) -> str:
         if verdict in verdicts:
             return verdict
     return HOLDS
+
+
+def _compared(claim: Claim, pick: Pick, values: Values) -> tuple[Value, Value | None, list[Value]]:
+    """Return a value, what divides it, and its bounds, all of the same seeds.
+
+    These are the ones that all have. What has one only, since there is no chance in it, is the
+    same for each.
+    """
+    others = [_other(side, pick, values) for side in _sides(claim)]
+    value = values.value(pick)
+    counts = {len(found.by_seed) for found in (value, *others) if found} - {1}
+    seeds = min(counts, default=1)
+    over, *limits = [found and _of_seeds(found, seeds) for found in others]
+    bounds = [_divided(*limits[i : i + 2]) for i in range(0, len(limits), 2)]
+    return _of_seeds(value, seeds), over, bounds
 
 
 def _other(than: Quantity | Pick | None, pick: Pick, values: Values) -> Value | None:
@@ -125,17 +148,16 @@ def _other(than: Quantity | Pick | None, pick: Pick, values: Values) -> Value | 
     return values.value(Pick(than.measure, _at(than.select, pick.select)))
 
 
-def _bound(bound: Bound, pick: Pick, values: Values) -> Value:
-    """Return what a value, or a ratio, is compared with: a number, or the like elsewhere."""
-    than = _other(bound.than, pick, values)
-    assert than is not None
-    if bound.over is None:
-        return than
-    over = _other(bound.over, pick, values)
-    assert over is not None
-    others = over.by_seed
-    by_seed = (ratio(v, others[i % len(others)]) for i, v in enumerate(than.by_seed))
-    return Value(ratio(than.value, over.value), tuple(by_seed))
+def _of_seeds(value: Value, seeds: int) -> Value:
+    each = value.by_seed if len(value.by_seed) > 1 else value.by_seed * seeds
+    return Value(value.value, each[:seeds])
+
+
+def _divided(value: Value | None, over: Value | None) -> Value:
+    assert value is not None
+    if over is None:
+        return value
+    return Value(ratio(value.value, over.value), tuple(_by_seed(value, over)))
 
 
 def _at(select: Selection, point: Selection) -> Mapping[str, tuple[str, ...]]:
@@ -153,7 +175,7 @@ def _judged(claim: Claim, value: Value, over: Value | None, bounds: Sequence[Val
     found = ratio(value.value, over.value) if over else value.value
     if math.isnan(found):
         return DIFFERS
-    each: Sequence[float] = [_of_seed(value, over, i) for i in range(len(value.by_seed))]
+    each = _by_seed(value, over)
     if over and not all(map(math.isfinite, each)):
         # Nothing of a rare thing in some seeds: v/o < c is v < c·o there (Fieller's test).
         bounds = [_times(bound, over) for bound in bounds]
@@ -166,28 +188,25 @@ def _judged(claim: Claim, value: Value, over: Value | None, bounds: Sequence[Val
     )
 
 
-def _times(bound: Value, over: Value) -> Value:
-    seeds = range(max(len(bound.by_seed), len(over.by_seed)))
-    each = [
-        bound.by_seed[i % len(bound.by_seed)] * over.by_seed[i % len(over.by_seed)] for i in seeds
-    ]
-    return Value(bound.value * over.value, tuple(each))
+def _times(value: Value, by: Value) -> Value:
+    each = (v * b for v, b in zip(value.by_seed, by.by_seed, strict=True))
+    return Value(value.value * by.value, tuple(each))
 
 
-def _of_seed(value: Value, over: Value | None, seed: int) -> float:
+def _by_seed(value: Value, over: Value | None) -> Sequence[float]:
+    """Return what each seed has."""
     if over is None:
-        return value.by_seed[seed]
-    return ratio(value.by_seed[seed], over.by_seed[seed % len(over.by_seed)])
+        return value.by_seed
+    return [ratio(v, o) for v, o in zip(value.by_seed, over.by_seed, strict=True)]
 
 
 def _by_interval(bound: Bound, found: float, each: Sequence[float], other: Value) -> str:
     """Judge one bound. A value is compared with another of the same seed."""
-    others = [other.by_seed[i % len(other.by_seed)] for i in range(len(each))]
     if len(each) < 2:
         return HOLDS if _meets(bound, found, other.value) else DIFFERS
-    apart = [v - o for v, o in zip(each, others, strict=True)]
+    apart = [v - o for v, o in zip(each, other.by_seed, strict=True)]
     if not all(map(math.isfinite, apart)):
-        meets = [_meets(bound, v, o) for v, o in zip(each, others, strict=True)]
+        meets = [_meets(bound, v, o) for v, o in zip(each, other.by_seed, strict=True)]
         return HOLDS if all(meets) else INCONCLUSIVE if any(meets) else DIFFERS
     interval = statistics.mean(apart)
     assert interval is not None and interval.low is not None and interval.high is not None
@@ -227,12 +246,8 @@ def _is_general(claim: Claim, figure: Figure, values: Values) -> bool:
         if None in schemes or len(schemes) < 2 or not others:
             continue
         select = {**claim.value.select, axis.name: tuple(others)}
-        for pick in single(Pick(claim.value.measure, select)):
-            bounds = [_bound(bound, pick, values) for bound in claim.bounds]
-            over = _other(claim.over, pick, values)
-            if _judged(claim, values.value(pick), over, bounds) != HOLDS:
-                return False
-        return True
+        elsewhere = single(Pick(claim.value.measure, select))
+        return all(_judged(claim, *_compared(claim, pick, values)) == HOLDS for pick in elsewhere)
     return False
 
 
@@ -249,8 +264,7 @@ def _told(
         found = ratio(value.value, over.value)
         words = f"{words} / {text(over.value, dimension)} = {text(found, Dimension.NUMBER)}"
         dimension = Dimension.NUMBER
-        each = [_of_seed(value, over, seed) for seed in range(len(value.by_seed))]
-        words += _spread(each, dimension)
+        words += _spread(_by_seed(value, over), dimension)
     else:
         words += _spread(value.by_seed, dimension)
     others = [

@@ -25,7 +25,6 @@ from backwater.paper.samples import (
     Array,
     Lines,
     Samples,
-    interval,
     of_ports,
     recorded,
     steps,
@@ -314,7 +313,7 @@ def _throughput(source: Source, run: Run) -> Lines:
     import polars as pl
 
     table = recorded(run, "throughput")
-    every = interval(run, "throughput")
+    every = run.interval_ps("throughput")
     wide = source.bin_ps or every
     if wide % every:  # rows of one interval would fall into now more, now fewer bins
         bins, rows = text(wide, Dimension.TIME), text(every, Dimension.TIME)

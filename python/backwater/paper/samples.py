@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,6 @@ import numpy as np
 
 from backwater.errors import RunError
 from backwater.paper.figure import Source
-from backwater.paper.quantities import parse
 
 if TYPE_CHECKING:
     import polars
@@ -77,22 +75,15 @@ def of_ports(source: Source, run: Run, table: polars.DataFrame) -> polars.DataFr
     return table.join(names, on=["node", "port"], how="inner")
 
 
-def interval(run: Run, what: str) -> float:
-    """Return how often something was recorded over time, in ps."""
-    every = parse(tomllib.loads(run.resolved)["record"][what]["every"])
-    if every is None:
-        raise RunError(f"{run.path}: resolved.toml does not say every how long `{what}` is kept")
-    return every.value
-
-
 def steps(
     source: Source, run: Run, table: polars.DataFrame, what: str, columns: dict[str, str]
 ) -> Lines:
     """Sample columns of ports at regular times, where a row holds until the port's next one.
 
-    What a column says is added to the name of the port, which one port alone does without.
+    Before its first row a port holds no bytes, and all else is what that row says. What a column
+    says is added to the name of the port, which one port alone does without.
     """
-    every = interval(run, what)
+    every = float(run.interval_ps(what))
     low, high = source.window or (0.0, math.inf)
     high = min(high, float(run.summary["end_ps"]))
     times = np.arange(math.ceil(low / every), math.floor(high / every) + 1) * every
@@ -103,5 +94,5 @@ def steps(
         for column, says in columns.items():
             values = rows[column].to_numpy().astype(float)[row.clip(min=0)]
             title = f"{name} {says}".strip() if len(by_port) > 1 or not says else says
-            lines[title] = np.where(row >= 0, values, 0.0)
+            lines[title] = np.where(row >= 0, values, 0.0) if column == "bytes" else values
     return Lines(times, lines)
