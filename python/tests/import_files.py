@@ -136,3 +136,32 @@ def delimited(message: bytes) -> bytes:
         prefix += bytes([length & 0x7F | 0x80])
         length >>= 7
     return prefix + bytes([length]) + message
+
+
+# --- htsim ---------------------------------------------------------------------------------------
+
+THREE_TIERS = """\
+# K = 4
+Nodes 16
+Tiers 3
+Podsize 4
+Tier 0
+ Downlink_speed_Gbps 100
+ Radix_Down 2
+ Radix_Up 2
+ Queue_Up 100000
+ Queue_Down 100000
+ Switch_Latency_ns 10
+ Downlink_Latency_ns 1000
+Tier 1
+ DOWNLINK_SPEED_GBPS 100
+ Radix_Down 2
+ Radix_Up 2
+ Switch_Latency_ns 30
+ Downlink_Latency_ns 1000
+Tier 2
+ Downlink_speed_Gbps 100
+ Radix_Down 4
+ Downlink_Latency_ns 2000
+"""
+"""A fat tree of 16 hosts with k = 4."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from import_files import goal_binary, node, trace
+from import_files import THREE_TIERS, goal_binary, node, trace
 
 from backwater.errors import RunError, ScenarioError
 from backwater.interchange.ai import goal, importing
@@ -51,30 +51,6 @@ trigger id 1 oneshot
 trigger id 2 oneshot
 trigger id 3 barrier count 2
 failure switch_type AGG switch_id 1 link_id 1
-"""
-
-TREE = """\
-# K = 4
-Nodes 16
-Tiers 3
-Podsize 4
-Tier 0
-Downlink_speed_Gbps 100
-Radix_Down 2
-Radix_Up 2
-Queue_Up 100000
-Queue_Down 100000
-Switch_Latency_ns 10
-Downlink_Latency_ns 1000
-Tier 1
-Downlink_speed_Gbps 100
-Radix_Down 2
-Radix_Up 2
-Downlink_Latency_ns 1000
-Tier 2
-Downlink_speed_Gbps 100
-Radix_Down 4
-Downlink_Latency_ns 2000
 """
 
 ALGORITHM = """\
@@ -181,7 +157,7 @@ CASES = {
         lambda p: importing.import_goal(p / "x.bin", Wishes(), "atlahs-ai"),
     ),
     "htsim": Case(
-        {"x.cm": MATRIX.encode(), "x.topo": TREE.encode()},
+        {"x.cm": MATRIX.encode(), "x.topo": THREE_TIERS.encode()},
         lambda p: importing.import_htsim(p / "x.cm", Wishes(p / "x.topo"), "1ms"),
     ),
     "msccl": Case(

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from import_files import REFERENCE, refused
+from import_files import REFERENCE, THREE_TIERS, refused
 
 from backwater import simulate
 from backwater.errors import ScenarioError
@@ -30,31 +30,6 @@ trigger id 1 oneshot
 trigger id 2 multishot
 trigger id 3 barrier count 1
 failure switch_type AGG switch_id 1 link_id 1
-"""
-
-THREE_TIERS = """\
-# K = 4
-Nodes 16
-Tiers 3
-Podsize 4
-Tier 0
- Downlink_speed_Gbps 100
- Radix_Down 2
- Radix_Up 2
- Queue_Up 100000
- Queue_Down 100000
- Switch_Latency_ns 10
- Downlink_Latency_ns 1000
-Tier 1
- DOWNLINK_SPEED_GBPS 100
- Radix_Down 2
- Radix_Up 2
- Switch_Latency_ns 30
- Downlink_Latency_ns 1000
-Tier 2
- Downlink_speed_Gbps 100
- Radix_Down 4
- Downlink_Latency_ns 2000
 """
 
 TWO_TIERS = """\

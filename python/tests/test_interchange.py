@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import subprocess
@@ -19,7 +20,7 @@ from backwater.errors import ScenarioError
 from backwater.interchange import ns3_config, ns3_flows, ns3_topology
 from backwater.interchange.importing import MARK, Imported, import_ns3, scenario_name, write
 from backwater.interchange.ns3_topology import Dialect
-from backwater.interchange.source import Findings, Words, rate_bps, time_ps
+from backwater.interchange.source import Findings, Words, rate_bps, read_bytes, time_ps
 
 Backwater = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -674,3 +675,31 @@ def test_a_first_start_that_may_be_cut_stays_after_time_0(case: Callable[..., Pa
     assert epoch("2.0") == "2s"
     assert epoch("2.0015") == "2001ms"
     assert epoch("2.001") == "2s"
+
+
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        ([1000], None),
+        ([999, 1, 0], None),
+        ([1001], "unpacks to more than 0 MiB"),
+        ([1000, 1], "unpacks to more than 0 MiB"),
+        ([500, 501], "unpacks to more than 0 MiB"),
+        ([], "is larger than 0 MiB"),
+        ([-1], "the compressed file is cut off"),
+    ],
+)
+def test_compressed_files_are_unpacked_up_to_a_limit(
+    parts: list[int], says: str | None, tmp_path: Path
+) -> None:
+    file = tmp_path / "x.gz"
+    packed = b"".join(gzip.compress(bytes(max(size, 0))) for size in parts) or bytes(1001)
+    file.write_bytes(packed[:-4] if -1 in parts else packed)
+    findings = Findings()
+    if says is None:
+        assert read_bytes(file, findings, "trace", limit=1000) == bytes(1000)
+        return
+    with pytest.raises(ScenarioError) as raised:
+        read_bytes(file, findings, "trace", limit=1000)
+    assert says in str(raised.value)
+    assert str(raised.value).count("error:") == 1

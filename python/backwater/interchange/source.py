@@ -273,14 +273,15 @@ def read_text(path: Path, findings: Findings, what: str, limit: int = MAX_BYTES)
 def read_bytes(path: Path, findings: Findings, what: str, limit: int = MAX_BYTES) -> bytes:
     """Read a whole file, or say why that cannot be done; what gzip has compressed is unpacked."""
     try:
-        if path.stat().st_size > limit:
-            findings.fail(f"{path} is larger than {limit >> 20} MiB, which is no {what}")
-        return unpacked(str(path), path.read_bytes(), findings, limit)
+        size = path.stat().st_size
+        data = path.read_bytes() if size <= limit else b""
     except OSError as error:
         findings.fail(f"cannot read the {what} {path}: {error.strerror}")
-    except ValueError as error:
+    except ValueError as error:  # A name with a byte 0.
         findings.fail(f"cannot read the {what} {path!s}: {error}")
-    raise AssertionError  # `fail` has raised
+    if size > limit:
+        findings.fail(f"{path} is larger than {limit >> 20} MiB, which is no {what}")
+    return unpacked(str(path), data, findings, limit)
 
 
 def unpacked(name: str, data: bytes, findings: Findings, limit: int = MAX_BYTES) -> bytes:
@@ -291,9 +292,10 @@ def unpacked(name: str, data: bytes, findings: Findings, limit: int = MAX_BYTES)
     try:
         while data:
             stream = zlib.decompressobj(wbits=31)
-            parts.append(stream.decompress(data, limit - size))
+            # One more than may be: 0 would be no limit at all.
+            parts.append(stream.decompress(data, limit - size + 1))
             size += len(parts[-1])
-            if stream.unconsumed_tail:
+            if size > limit:
                 findings.fail(f"{name}: it unpacks to more than {limit >> 20} MiB")
             if not stream.eof:
                 findings.fail(f"{name}: the compressed file is cut off")
