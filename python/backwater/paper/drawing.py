@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib import patheffects
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Picture
+from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from backwater.blame import COLOURS
@@ -96,6 +98,7 @@ def draw(results: Results) -> Picture:
         _DRAWERS[panel.kind](axes, panel, results)
         _finish(axes, panel)
     _legends(picture)
+    _separate(picture)
     return picture
 
 
@@ -549,6 +552,32 @@ def _legends(picture: Picture) -> None:
     for axes, handles, labels in told:
         axes.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.2),
                     ncols=min(len(labels), 3), **look)  # fmt: skip
+
+
+def _separate(picture: Picture) -> None:
+    """Keep the labels of the horizontal axes apart, as wide as the panels came out.
+
+    Names stand in two rows then; of sizes, some are left out.
+    """
+    FigureCanvasAgg(picture).draw()
+    crowded = [axes for axes in picture.axes if len(_crowded(axes)) > 0]
+    for axes in crowded:
+        if axes.get_xscale() == "log":
+            while gone := _crowded(axes):
+                gone[0].set_visible(False)
+        else:
+            labels = [label.get_text() for label in axes.get_xticklabels()]
+            rows = ["\n" * (i % 2) + label for i, label in enumerate(labels)]
+            axes.set_xticks(axes.get_xticks(), rows)
+
+
+def _crowded(axes: Axes) -> list[Text]:
+    """Return the labels below an axis that begin before the ones to the left of them have ended."""
+    low, high = sorted(axes.get_xlim())
+    places = zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
+    labels = [label for x, label in places if low <= x <= high and label.get_visible()]
+    told = [(label, label.get_window_extent()) for label in labels if label.get_text()]
+    return [right for (_, a), (right, b) in pairwise(told) if b.x0 < a.x1 + 1]
 
 
 def _seen(handle: object, label: str) -> tuple[str, str]:
