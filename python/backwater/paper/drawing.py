@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib import patheffects
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Picture
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
@@ -98,7 +97,7 @@ def draw(results: Results) -> Picture:
         _DRAWERS[panel.kind](axes, panel, results)
         _finish(axes, panel)
     _legends(picture)
-    _separate(picture)
+    separate(picture)
     return picture
 
 
@@ -554,12 +553,12 @@ def _legends(picture: Picture) -> None:
                     ncols=min(len(labels), 3), **look)  # fmt: skip
 
 
-def _separate(picture: Picture) -> None:
+def separate(picture: Picture) -> None:
     """Keep the labels of the horizontal axes apart, as wide as the panels came out.
 
     Names stand in two rows then; of sizes, some are left out.
     """
-    FigureCanvasAgg(picture).draw()
+    picture.draw_without_rendering()
     crowded = [axes for axes in picture.axes if len(_crowded(axes)) > 0]
     for axes in crowded:
         if axes.get_xscale() == "log":
@@ -574,9 +573,9 @@ def _separate(picture: Picture) -> None:
 def _crowded(axes: Axes) -> list[Text]:
     """Return the labels below an axis that begin before the ones to the left of them have ended."""
     low, high = sorted(axes.get_xlim())
-    places = zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
-    labels = [label for x, label in places if low <= x <= high and label.get_visible()]
-    told = [(label, label.get_window_extent()) for label in labels if label.get_text()]
+    labels = [label for label in axes.get_xticklabels() if low <= label.get_position()[0] <= high]
+    seen = [label for label in labels if label.get_visible() and label.get_text()]
+    told = [(label, label.get_window_extent()) for label in seen]
     return [right for (_, a), (right, b) in pairwise(told) if b.x0 < a.x1 + 1]
 
 
