@@ -1,19 +1,25 @@
 """Measures how many frames a second, and how late, pass from host to host through a switch.
 
     python benches/real_frames.py
+    sudo python benches/real_frames.py --xdp --repeat 5
 
 Two processes of `backwater host` and one of `backwater switch` stand in network namespaces of one
-machine (Linux, iproute2, no privileges). Prints the table of docs/host.md: the rate of one long
+machine (Linux, iproute2, no privileges). Prints the tables of docs/host.md: the rate of one long
 flow with this number of packets in flight, and the times of flows of one packet that go alone.
+With --xdp all nodes have sockets of AF_PACKET and of AF_XDP in turn, which needs root.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -53,6 +59,8 @@ go-back-n = {{ timeout = "1s" }}
 BACKWATER = Path(sys.executable).with_name("backwater")
 LONG_BYTES = 40_000_000
 """Of the long flow."""
+NAMES = {"packet": "AF_PACKET", "xdp": "AF_XDP"}
+"""Kinds of sockets."""
 SHORT = 500
 """Flows of one packet, one after the other."""
 SPACE_MS = 10
@@ -62,9 +70,10 @@ SPACE_MS = 10
 class Lab:
     """Namespaces of two hosts, and of the switch between them."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        words = ["unshare", "-Urnm", "--kill-child", "sh", "-c", SETUP]
+    def __init__(self, folder: Path, own_users: bool) -> None:
+        self.folder, self.users = folder, ["-U"] if own_users else []
+        namespaces = "-Urnm" if own_users else "-nm"
+        words = ["unshare", namespaces, "--kill-child", "sh", "-c", SETUP]
         self.holder = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         assert self.holder.stdout is not None
         if self.holder.stdout.readline() != "ready\n":
@@ -72,7 +81,8 @@ class Lab:
 
     def start(self, node: str, *words: str) -> subprocess.Popen[str]:
         """Start a node, and wait until it is ready."""
-        into = ["nsenter", "-t", str(self.holder.pid), "-U", "-m", "-n", "--preserve-credentials"]
+        into = ["nsenter", "-t", str(self.holder.pid), *self.users, "-m", "-n"]
+        into.append("--preserve-credentials")
         if node != "switch":
             into += ["nsenter", f"--net=/run/netns/{node}"]
         started = subprocess.Popen(
@@ -87,15 +97,17 @@ class Lab:
             sys.exit(line + started.stderr.read())
         return started
 
-    def send(self, flows: str, mtu: int, window: int) -> tuple[pl.DataFrame, int]:
+    def send(self, socket: str, flows: str, mtu: int, window: int) -> tuple[pl.DataFrame, int]:
         """Let host 0 send flows; their table, and frames that sockets or the switch dropped."""
         scenario = self.folder / "rate.toml"
         scenario.write_text(SCENARIO.format(flows=flows, mtu=mtu, window=window))
-        switch = self.start("switch", "switch", str(scenario), "--ports", "p0,p1", "--mtu", "9000")
-        running = [switch]
+        by = ("--socket", socket)
+        ports = ("--ports", "p0,p1", "--mtu", "9000")
+        running = [self.start("switch", "switch", str(scenario), *ports, *by)]
         for host in (1, 0):
-            words = ("host", str(scenario), "--node", f"host{host}", "--ports", "eth0", "--force")
-            running.append(self.start(f"h{host}", *words, "-o", str(self.folder / f"host{host}")))
+            words = ("host", str(scenario), "--node", f"host{host}", "--ports", "eth0", *by)
+            out = ("--force", "-o", str(self.folder / f"host{host}"))
+            running.append(self.start(f"h{host}", *words, *out))
         sender = running.pop()
         said, errors = sender.communicate()
         assert sender.returncode == 0, errors
@@ -117,39 +129,67 @@ class Lab:
         self.holder.wait()
 
 
-def rate(lab: Lab, mtu: int, packets: int) -> str:
-    """Return a line of the table of rates: a long flow with this many packets in flight."""
+def rate(lab: Lab, socket: str, mtu: int, packets: int) -> tuple[float, int]:
+    """Return data frames a second of a long flow with this many packets in flight, and losses."""
     flow = f'{{ src = 0, dst = 1, bytes = "{LONG_BYTES}B" }}'
-    table, lost = lab.send(flow, mtu, packets * mtu)
-    seconds = table["fct_ps"][0] / 1e12
-    frames = LONG_BYTES / mtu / seconds
-    mbps = 8e-6 * LONG_BYTES / seconds
-    return f"| {mtu:,} B | {packets} | {frames:,.0f} | {2 * frames:,.0f} | {mbps:,.0f} | {lost} |"
+    table, lost = lab.send(socket, flow, mtu, packets * mtu)
+    return LONG_BYTES / mtu / (table["fct_ps"][0] / 1e12), lost
 
 
-def latency(lab: Lab) -> str:
-    """Return the line of times: flows of one packet, each alone, until the sender has its ACK."""
+def latency(lab: Lab, socket: str) -> list[float]:
+    """Return times of flows of one packet, each alone, until the sender has its ACK: in µs."""
     flows = ", ".join(
         f'{{ src = 0, dst = 1, bytes = "1000B", start = "{100 + nth * SPACE_MS}ms" }}'
         for nth in range(SHORT)
     )
-    table, _ = lab.send(flows, 1000, 1000)
-    times = table["fct_ps"] / 1e6
-    at = [times.quantile(q, "nearest") for q in (0.01, 0.5, 0.9, 0.99, 1.0)]
-    return "| " + " | ".join(f"{time:,.0f}" for time in at) + " |"
+    table, _ = lab.send(socket, flows, 1000, 1000)
+    return [time / 1e6 for time in table["fct_ps"]]
+
+
+def rates(lab: Lab, sockets: Sequence[str], repeat: int) -> None:
+    """Print the table of rates: medians."""
+    print("| socket | payload | in flight | data frames/s | frames/s | Mbps of payload | lost |")
+    print("|---|---|---|---|---|---|---|")
+    for mtu, packets in ((1000, 1), (1000, 16), (1000, 128), (4000, 128)):
+        seen: dict[str, list[tuple[float, int]]] = {socket: [] for socket in sockets}
+        for _ in range(repeat):
+            for socket in sockets:
+                seen[socket].append(rate(lab, socket, mtu, packets))
+        for socket in sockets:
+            frames = statistics.median(frames for frames, _ in seen[socket])
+            lost = sum(lost for _, lost in seen[socket])
+            mbps = 8e-6 * frames * mtu
+            line = f"| {NAMES[socket]} | {mtu:,} B | {packets} | {frames:,.0f} | {2 * frames:,.0f}"
+            print(f"{line} | {mbps:,.0f} | {lost} |", flush=True)
+
+
+def times(lab: Lab, sockets: Sequence[str], repeat: int) -> None:
+    """Print the table of round trips, of all repetitions together."""
+    print("\n| socket | round trip, µs: p1 | median | p90 | p99 | longest |")
+    print("|---|---|---|---|---|---|")
+    seen: dict[str, list[float]] = {socket: [] for socket in sockets}
+    for _ in range(repeat):
+        for socket in sockets:
+            seen[socket] += latency(lab, socket)
+    for socket in sockets:
+        all_times = pl.Series(seen[socket])
+        at = [all_times.quantile(q, "nearest") for q in (0.01, 0.5, 0.9, 0.99, 1.0)]
+        print(f"| {NAMES[socket]} | " + " | ".join(f"{time:,.0f}" for time in at) + " |")
 
 
 def main() -> None:
     """Measure, and print the tables."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--xdp", action="store_true", help="AF_XDP besides, in turn (root)")
+    options.add_argument("--repeat", type=int, default=1, help="how often each is measured")
+    chosen = options.parse_args()
+    sockets = tuple(NAMES) if chosen.xdp else ("packet",)
     with tempfile.TemporaryDirectory() as folder:
-        lab = Lab(Path(folder))
+        lab = Lab(Path(folder), own_users=not chosen.xdp)
         try:
-            print("| payload | in flight | data frames/s | frames/s | Mbps of payload | lost |")
-            print("|---|---|---|---|---|---|")
-            for mtu, packets in ((1000, 1), (1000, 16), (1000, 128), (4000, 128)):
-                print(rate(lab, mtu, packets), flush=True)
-            print("\n| round trip, µs: p1 | median | p90 | p99 | longest |\n|---|---|---|---|---|")
-            print(latency(lab))
+            rates(lab, sockets, chosen.repeat)
+            times(lab, sockets, chosen.repeat)
+            print(f"\nload of the machine: {os.getloadavg()[1]:.1f} on {os.cpu_count()} processors")
         finally:
             lab.close()
 

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 import pytest
 from conftest import COMMAND, Backwater
-from lab import Lab
+from lab import Lab, both
 
 import backwater
 from backwater.errors import RunError
@@ -87,7 +87,7 @@ def switches_of(links: Links) -> list[str]:
 class Network(Lab):
     """A scenario of hosts and switches, each in a namespace of its own."""
 
-    def __init__(self, folder: Path, links: Links) -> None:
+    def __init__(self, folder: Path, links: Links, socket: str) -> None:
         self.links = links
         self.switches = switches_of(links)
         lines = []
@@ -103,7 +103,7 @@ class Network(Lab):
             count = f"ip -n {name} -o link show | grep -c ' to-.* state UP'"
             up = f'[ "$({count})" = {len(self.ports(name))} ]'
             lines.append(f"for i in $(seq 50); do {up} && break; sleep 0.1; done")
-        super().__init__(folder, "\n".join(lines))
+        super().__init__(folder, "\n".join(lines), socket)
 
     def ports(self, name: str) -> list[str]:
         """The interfaces of a node, those to hosts first."""
@@ -118,7 +118,7 @@ class Network(Lab):
         """Start a switch or a host, and wait until it is ready."""
         ports = ",".join(self.ports(name))
         words = [str(COMMAND), command, str(scenario), "--node", name, "--ports", ports, "--json"]
-        process = self.start(*words, *more, at=name)
+        process = self.start(*words, "--socket", self.socket, *more, at=name)
         assert process.stderr is not None
         line = process.stderr.readline()
         assert line.startswith(f"{name} "), line + process.stderr.read()
@@ -168,15 +168,15 @@ def stopped(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def star(tmp_path: Path) -> Iterator[Network]:
-    made = Network(tmp_path, ONE_SWITCH)
+def star(tmp_path: Path, socket: str) -> Iterator[Network]:
+    made = Network(tmp_path, ONE_SWITCH, socket)
     yield made
     made.close()
 
 
 @pytest.fixture
-def chain(tmp_path: Path) -> Iterator[Network]:
-    made = Network(tmp_path, TWO_SWITCHES)
+def chain(tmp_path: Path, socket: str) -> Iterator[Network]:
+    made = Network(tmp_path, TWO_SWITCHES, socket)
     yield made
     made.close()
 
@@ -196,6 +196,7 @@ pfc = { response = "100ms" }
 
 
 # HST-01, HST-04, HST-10, HST-20, HST-30, HST-31
+@both
 def test_marks_come_back_as_cnps_and_pauses_hold_senders(star: Network) -> None:
     said = star.incast(DCQCN)
     receiver, switch = counted(said, "c"), counted(said, "s")
@@ -240,6 +241,7 @@ def test_dcqcn_slows_senders_down_with_rates_and_times_of_slow_links(star: Netwo
     assert receiver["ecn_marks_received"] < 2 * BYTES // 1000 * 2 // 3
 
 
+@both
 def test_telemetry_is_written_by_each_switch_and_read_by_senders(chain: Network) -> None:
     said = chain.incast('preset = "hpcc"\npfc = { response = "100ms" }')
     for name in "ab":
@@ -312,6 +314,7 @@ def test_a_peer_that_never_answers_is_named(star: Network) -> None:
 
 
 # HST-22
+@both
 def test_an_interface_that_goes_ends_the_run_and_keeps_its_results(star: Network) -> None:
     sender = star.host("a", star.scenario(DCQCN))
     star.call("ip", "link", "del", "to-s", at="a")
@@ -322,6 +325,7 @@ def test_an_interface_that_goes_ends_the_run_and_keeps_its_results(star: Network
 
 
 # HST-22
+@both
 def test_frames_longer_than_the_interface_takes_are_an_error(star: Network) -> None:
     star.call("ip", "link", "set", "to-s", "mtu", "600", at="a")
     sender = star.host("a", star.scenario(DCQCN), "--for", "60")

@@ -19,7 +19,16 @@ from backwater.commands.common import (
     say,
 )
 from backwater.commands.declare import App, BadParameter, Exit, Option
-from backwater.commands.interfaces import address_of, leading, names_of, need_linux, told
+from backwater.commands.interfaces import (
+    Socket,
+    SocketKind,
+    address_of,
+    chosen,
+    leading,
+    names_of,
+    need_linux,
+    told,
+)
 
 
 def register(app: App) -> None:
@@ -77,6 +86,7 @@ def host(
     overrides: Overrides = None,
     seed: Seed = None,
     out: Out = None,
+    socket: Socket = SocketKind.PACKET,
     as_json: Json = False,
     force: Force = False,
 ) -> None:
@@ -84,7 +94,8 @@ def host(
 
     It stops when the last of its flows is acknowledged; with --listen, or without flows of its
     own, it goes on until Ctrl-C or --for. docs/host.md has what that can and cannot show. It needs
-    the right to open raw sockets (CAP_NET_RAW) and gives up all others.
+    the right to open raw sockets (CAP_NET_RAW), with --socket xdp CAP_NET_ADMIN and CAP_BPF
+    besides, and gives up all that it does not need any more.
     """
     from backwater import _core
 
@@ -99,8 +110,9 @@ def host(
         changed.append(f'traffic=[{{name="flows", pattern="list", file={file}}}]')
     place = out if out is not None else Path("out") / f"{scenario.stem}-{node}"
 
-    def ready(name: str, peers: list[str]) -> None:
-        say(f"{name} is at {leading(interfaces, peers)}; Ctrl-C stops it")
+    def ready(name: str, peers: list[str], sockets: list[str]) -> None:
+        at = leading(interfaces, peers) + chosen(socket, interfaces, sockets)
+        say(f"{name} is at {at}; Ctrl-C stops it")
 
     said, broken = _core.run_host(
         str(scenario),
@@ -109,6 +121,7 @@ def host(
         seed,
         node,
         interfaces,
+        socket.value,
         peers,
         listen,
         seconds,

@@ -7,7 +7,16 @@ from typing import Annotated, Any
 
 from backwater.commands.common import Json, Overrides, Scenario, Scheme, Seed, say
 from backwater.commands.declare import App, BadParameter, Option
-from backwater.commands.interfaces import address_of, leading, names_of, need_linux, told
+from backwater.commands.interfaces import (
+    Socket,
+    SocketKind,
+    address_of,
+    chosen,
+    leading,
+    names_of,
+    need_linux,
+    told,
+)
 
 PRIORITIES = 8
 
@@ -90,13 +99,15 @@ def switch(
             help="Serve counters and a page there: a port of 127.0.0.1, or ADDRESS:PORT.",
         ),
     ] = None,
+    socket: Socket = SocketKind.PACKET,
     as_json: Json = False,
 ) -> None:
     """Forward real frames between interfaces with the dataplane's switch, until Ctrl-C.
 
     The scenario says what the switch is: its scheme and buffer, and of each port the rate to which
     it is shaped. docs/switch.md has what that can and cannot show. It needs the right to open raw
-    sockets (CAP_NET_RAW) and gives up all others.
+    sockets (CAP_NET_RAW), with --socket xdp CAP_NET_ADMIN and CAP_BPF besides, and gives up all
+    that it does not need any more.
     """
     from backwater import _core
 
@@ -111,9 +122,10 @@ def switch(
     if metrics is not None and metrics.isdigit():
         metrics = f"127.0.0.1:{metrics}"
 
-    def ready(name: str, peers: list[str], address: str | None) -> None:
+    def ready(name: str, peers: list[str], sockets: list[str], address: str | None) -> None:
         page = "" if address is None else f"; http://{address}/ shows it"
-        say(f"{name} forwards between {leading(interfaces, peers)}{page}; Ctrl-C stops it")
+        between = leading(interfaces, peers) + chosen(socket, interfaces, sockets)
+        say(f"{name} forwards between {between}{page}; Ctrl-C stops it")
 
     last = json.loads(
         _core.run_switch(
@@ -123,6 +135,7 @@ def switch(
             seed,
             node,
             interfaces,
+            socket.value,
             of_priorities,
             paused,
             [(address, interfaces.index(interface)) for address, interface in given],

@@ -17,7 +17,7 @@ use dataplane::units::{NS, Time};
 use fabric::engine::Plan;
 use results::HostFiles;
 
-use crate::wall::{Driver, open_ports};
+use crate::wall::{Driver, PortSocket, SocketKind, open_ports};
 use node::Node;
 use plan::{Choices, host_plan};
 pub use snapshot::{PortState, Snapshot, Totals, Unfinished};
@@ -29,6 +29,8 @@ pub struct Setup {
     pub choices: Choices,
     /// Names of the interfaces, in the order of its ports.
     pub interfaces: Vec<String>,
+    /// By which sockets.
+    pub socket: SocketKind,
     /// It goes on when its own flows have finished.
     pub listen: bool,
     /// It stops after this time at the latest.
@@ -51,7 +53,8 @@ pub struct Ended {
 }
 
 /// Sends the flows of a host and answers others until it is done or is to stop, and writes what it measured.
-/// `ready` is called once, with its name and those of its neighbours by port, when all ports are open.
+/// `ready` is called once, when all ports are open: with its name and, by port, the names of its neighbours and
+/// what its sockets are.
 ///
 /// # Errors
 /// The scenario has no such host, the system refuses something, or results cannot be written: in words.
@@ -60,16 +63,17 @@ pub fn run(
     plan: Plan,
     setup: &Setup,
     stop: &AtomicBool,
-    ready: &mut dyn FnMut(&str, &[String]),
+    ready: &mut dyn FnMut(&str, &[String], &[String]),
 ) -> Result<Ended, String> {
     let plan = host_plan(plan, &setup.choices)?;
     let written = |error: results::Error| error.to_string();
     let files = HostFiles::create(&setup.out_dir, setup.force).map_err(written)?;
-    let (sockets, addresses) = open_ports(&setup.interfaces)?;
+    let (sockets, addresses) = open_ports(&setup.interfaces, setup.socket)?;
     let (name, names, peers) = (plan.name.clone(), plan.names.clone(), plan.peers.clone());
     let node = Node::new(plan, &addresses, this_start());
     let sends = node.flows().next_ps().is_some();
-    ready(&name, &peers);
+    let chosen: Vec<String> = sockets.iter().map(PortSocket::chosen).collect();
+    ready(&name, &peers, &chosen);
     let mut driver = Driver::new(node, sockets);
     let stop_ps = setup
         .stop_after
@@ -106,7 +110,7 @@ fn this_start() -> u32 {
 fn check_ports(driver: &Driver<Node>) -> Result<(), String> {
     for socket in &driver.sockets {
         let name = socket.name();
-        if socket.is_up().is_none() {
+        if socket.is_gone() {
             return Err(format!("interface {name} is gone"));
         }
         if socket.too_long() > 0 {

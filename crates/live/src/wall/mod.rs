@@ -13,7 +13,6 @@ mod privileges;
 mod socket;
 mod wishes;
 
-use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -27,8 +26,9 @@ pub(crate) use frames::{neighbour, network, priorities};
 pub(crate) use lines::Lines;
 use offload::finish;
 pub(crate) use ports::neighbours;
-pub use privileges::keep_raw_sockets_only;
+pub use privileges::{keep_raw_sockets_only, keep_what_opens};
 pub(crate) use socket::PortSocket;
+pub use socket::SocketKind;
 pub(crate) use wishes::Wishes;
 
 /// Frames that are taken from a port before the next has its turn.
@@ -66,16 +66,21 @@ pub trait Machine {
     fn link(&mut self, now: Time, port: u16, up: bool, out: &mut Out<'_>);
 }
 
-/// Opens interfaces, in the order of a node's ports. Returns their sockets and addresses.
+/// Opens interfaces, in the order of a node's ports, and gives up the rights of this thread that only that needed.
+/// Returns their sockets and addresses.
 ///
 /// # Errors
-/// There is no such interface, or the process may not: in words.
-pub(crate) fn open_ports(names: &[String]) -> Result<(Vec<PortSocket>, Vec<Mac>), String> {
+/// There is no such interface, or the system refuses this kind of socket: in words.
+pub(crate) fn open_ports(
+    names: &[String],
+    kind: SocketKind,
+) -> Result<(Vec<PortSocket>, Vec<Mac>), String> {
     let opened = names.iter().map(|name| {
-        let (socket, interface) = PortSocket::open(name)?;
+        let (socket, interface) = PortSocket::open(name, kind)?;
         Ok((socket, interface.address))
     });
     let opened: Result<Vec<_>, String> = opened.collect();
+    keep_raw_sockets_only()?;
     Ok(opened?.into_iter().unzip())
 }
 
@@ -153,10 +158,9 @@ impl<M: Machine> Driver<M> {
 
     fn look_at_links(&mut self, now: Time) {
         let mut leaving = Leaving::default();
-        for (port, socket) in (0..).zip(&self.sockets) {
+        for (port, socket) in (0..).zip(&mut self.sockets) {
             let out = &mut |port, frame: &[u8]| leaving.add(port, frame);
-            let up = socket.is_up().unwrap_or(false);
-            self.machine.link(now, port, up, out);
+            self.machine.link(now, port, socket.look(), out);
         }
         leaving.send(&mut self.sockets);
     }
@@ -168,7 +172,8 @@ impl<M: Machine> Driver<M> {
         let mut ports: Vec<PollFd<'_>> = self
             .sockets
             .iter()
-            .map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN))
+            .flat_map(PortSocket::fds)
+            .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
             .collect();
         let waited = ppoll(&mut ports, Some(TimeSpec::from_duration(time)), None);
         // A port that is down says so at once, again and again.
@@ -199,6 +204,7 @@ impl Leaving {
             sockets[usize::from(port)].send(frame);
             rest = after;
         }
+        sockets.iter_mut().for_each(PortSocket::flush);
         self.bytes.clear();
         self.frames.clear();
     }

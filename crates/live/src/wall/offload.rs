@@ -12,7 +12,8 @@ const TCP_V4: u8 = 1;
 const TCP_V6: u8 = 4;
 /// The sender of these segments has seen a mark of ECN: only the first repeats it.
 const WITH_ECN: u8 = 0x80;
-const TCP: u8 = 6;
+/// Protocol of IP.
+pub const TCP: u8 = 6;
 const FIN: u8 = 0x01;
 const PSH: u8 = 0x08;
 const CWR: u8 = 0x80;
@@ -38,6 +39,20 @@ impl LeftUndone {
             segment_bytes: word(4),
             checksum_from: word(6),
             checksum_at: word(8),
+        }
+    }
+
+    /// Nothing, or the checksum that covers what begins at a place and stands at another behind it.
+    #[cfg(feature = "xdp")]
+    #[must_use]
+    pub fn checksum(place: Option<(usize, usize)>) -> Self {
+        let (from, at) = place.unwrap_or_default();
+        Self {
+            flags: if place.is_some() { NEEDS_CHECKSUM } else { 0 },
+            segments: ONE_FRAME,
+            segment_bytes: 0,
+            checksum_from: from as u16,
+            checksum_at: at as u16,
         }
     }
 
@@ -74,7 +89,9 @@ fn complete(frame: &mut [u8], left: LeftUndone) -> Option<()> {
     let sum = folded(sum_of(frame.get(from..)?));
     let at = from + usize::from(left.checksum_at);
     let place = frame.get_mut(at..at + 2)?;
-    place.copy_from_slice(&(!sum).to_be_bytes());
+    // To UDP, 0 says that there is none; both are 0 in its arithmetic.
+    let checksum = if sum == u16::MAX { sum } else { !sum };
+    place.copy_from_slice(&checksum.to_be_bytes());
     Some(())
 }
 
@@ -167,7 +184,7 @@ fn finish_tcp(frame: &mut [u8], at: &Headers) {
 }
 
 /// The sum of words in network order; an odd byte at the end is the upper half of one.
-fn sum_of(bytes: &[u8]) -> u64 {
+pub fn sum_of(bytes: &[u8]) -> u64 {
     let words = bytes.chunks(2).map(|word| match *word {
         [high, low] => u16::from_be_bytes([high, low]),
         [high] => u16::from_be_bytes([high, 0]),
@@ -176,7 +193,8 @@ fn sum_of(bytes: &[u8]) -> u64 {
     words.map(u64::from).sum()
 }
 
-fn folded(mut sum: u64) -> u16 {
+/// A sum of words as checksums have it.
+pub fn folded(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
