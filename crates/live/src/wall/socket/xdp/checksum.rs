@@ -87,6 +87,19 @@ mod tests {
         }
     }
 
+    // WSW-31
+    #[test]
+    fn a_checksum_is_never_written_as_0() {
+        let (mut frame, from) = frame(false, true, UDP);
+        let missing = 0xffff - u64::from(folded(sum_of(&frame[from..])));
+        let word = &mut frame[from + 20..from + 22];
+        let other = folded(u64::from(u16::from_be_bytes([word[0], word[1]])) + missing);
+        word.copy_from_slice(&other.to_be_bytes());
+        let left = LeftUndone::checksum(partial(&frame));
+        assert!(finish(&mut frame, left, &mut |_| ()));
+        assert_eq!(frame[from + 6..from + 8], [0xff, 0xff]);
+    }
+
     // WSW-52
     #[test]
     fn what_has_no_such_checksum_stays_as_it_is() {

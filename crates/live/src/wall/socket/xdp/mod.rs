@@ -31,8 +31,8 @@ const TAG_BYTES: usize = 4;
 pub struct XdpSocket {
     name: String,
     queues: Vec<Queue>,
-    /// The queue that is looked at first.
-    first: usize,
+    /// The queue whose turn it is.
+    next: usize,
     place: Vec<u8>,
     /// Largest datagram of the interface.
     mtu: usize,
@@ -72,7 +72,7 @@ impl XdpSocket {
         Ok(Self {
             name: name.to_owned(),
             queues,
-            first: 0,
+            next: 0,
             place: vec![0; ROOM],
             mtu,
             mode,
@@ -88,13 +88,13 @@ impl XdpSocket {
     /// `EAGAIN`: none has come.
     pub fn receive(&mut self) -> Result<(&mut [u8], LeftUndone), Errno> {
         for _ in 0..self.queues.len() {
-            let came = self.queues[self.first].receive(&mut self.place);
+            let came = self.queues[self.next].receive(&mut self.place);
+            self.next = (self.next + 1) % self.queues.len();
             if let Some(bytes) = came {
                 let frame = &mut self.place[..bytes];
                 let left = LeftUndone::checksum(checksum::partial(frame));
                 return Ok((frame, left));
             }
-            self.first = (self.first + 1) % self.queues.len();
         }
         Err(Errno::EAGAIN)
     }
@@ -104,15 +104,9 @@ impl XdpSocket {
     /// # Errors
     /// `EMSGSIZE`: it is longer than the interface takes; `EAGAIN`: too many wait.
     pub fn send(&mut self, frame: &[u8]) -> Result<(), Errno> {
-        let kind = frame
-            .get(12..14)
-            .map(|kind| u16::from_be_bytes([kind[0], kind[1]]));
-        let tag = if kind == Some(ether_type::VLAN) {
-            TAG_BYTES
-        } else {
-            0
-        };
-        if frame.len() > self.mtu + HEADER_BYTES + tag {
+        let is_tagged = frame.get(12..14) == Some(&ether_type::VLAN.to_be_bytes()[..]);
+        let tag_bytes = if is_tagged { TAG_BYTES } else { 0 };
+        if frame.len() > self.mtu + HEADER_BYTES + tag_bytes {
             return Err(Errno::EMSGSIZE);
         }
         match self.queues[0].send(frame) {
