@@ -164,11 +164,14 @@ def flow_paths(run: Run) -> polars.DataFrame | None:
 
 
 def by_class(run: Run) -> polars.DataFrame:
-    """Completion times of measured flows by class: how many, mean and p99 in ps."""
+    """Completion times of measured flows by class: how many, mean and p99 in ps.
+
+    They end as the scenario says (`run.fct`): with the last byte, or with its ACK.
+    """
     import polars as pl
 
-    fct = pl.col("received_ps") - pl.col("start_ps")
-    table = run.measured_flows().join(flow_classes(run), on="id")
+    fct = pl.col("ended_ps") - pl.col("start_ps")
+    table = run.measured_flows(["id", "start_ps", *run.flow_ends]).join(flow_classes(run), on="id")
     found = table.group_by("flow_class").agg(
         flows=pl.len(),
         mean_fct_ps=fct.mean(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from backwater.paper.figure import Source
 from backwater.paper.measures import Data
 from backwater.paper.quantities import Dimension
 from backwater.paper.samples import Samples
+from backwater.results import Run
 
 Command = Callable[..., CompletedProcess[str]]
 
@@ -147,6 +149,17 @@ def test_roles_of_three_tiers(fat: backwater.Run) -> None:
     names = fat.ports.join(roles, on=["node", "port"]).select("tier", "role").unique()
     tiers = names.with_columns(pl.col("tier").cast(pl.String)).group_by("tier").len()
     assert sorted(tiers["len"].to_list()) == [1, 2, 2]
+
+
+# PRE-242
+def test_times_by_class_end_as_the_scenario_says(crowded: backwater.Run, tmp_path: Path) -> None:
+    acked = Run(shutil.copytree(crowded.path, tmp_path / "acked"))
+    acked.summary["fct_until"] = "acked"
+    for run, column in ((crowded, "received_ps"), (acked, "acked_ps")):
+        flows = run.flows.join(breakdown.flow_classes(run), on="id")
+        flows = flows.filter(flow_class="victim-of-incast")
+        found = breakdown.by_class(run).filter(flow_class="victim-of-incast")
+        assert found["mean_fct_ps"][0] == (flows[column] - flows["start_ps"]).mean()
 
 
 def test_tables_by_class_and_role(crowded: backwater.Run) -> None:
