@@ -219,6 +219,17 @@ def test_bad_words_on_the_command_line(command: Backwater, tiny: Path, tmp_path:
     refused(command("list", "fruit"), out, "schemes")
 
 
+def test_what_is_no_finite_number_is_in_no_range(command: Backwater, tmp_path: Path) -> None:
+    for options in (
+        ("import", "msccl", "x.xml", "--reduction", "nan"),
+        ("explain", tmp_path, "--percentile", "nan"),
+        ("resources", "x.toml", "--packet", "inf"),
+    ):
+        done = command(*options)
+        assert done.returncode == 2
+        assert "is not a finite number" in done.stderr, options
+
+
 def test_a_directory_with_other_things_is_left_alone(
     command: Backwater, tiny: Path, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ each of them.
 from __future__ import annotations
 
 import inspect
+import math
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -163,6 +164,13 @@ class _Integer(click.IntRange):
 
 class _Number(click.FloatRange):
     name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse what is no number, which is in no range either."""
+        found = super().convert(value, param, ctx)
+        if not math.isfinite(found):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return found
 
 
 class _Word(click.Choice[Any]):

@@ -169,7 +169,7 @@ def import_htsim(path: Path, wishes: Wishes, end: str | None = None) -> Imported
 def _end(word: str, findings: Findings) -> int:
     """Read the time at which a run ends."""
     value = None if word.isdigit() else time_ps(word)
-    if value is None or not 0 < value <= LONGEST_PS:
+    if value is None or not 1 <= value <= LONGEST_PS:
         findings.fail(f"--end {word}: expected a time such as 1ms")
         raise AssertionError  # `fail` has raised
     return int(value)
