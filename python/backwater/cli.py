@@ -300,6 +300,8 @@ def main() -> None:
     """Run the command line and exit."""
     # Batch systems say SIGTERM where a person presses Ctrl-C: what was computed is kept.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if sys.stdout is None:  # The shell closed it (`>&-`): nobody wants to read.
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     try:
         app()
         sys.stdout.flush()

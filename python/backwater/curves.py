@@ -6,7 +6,7 @@ numbers in the same colours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Runs = Mapping[str, "Run"]
+
+_UNTIL = {"received": "to its last byte at the receiver", "acked": "until its last ACK is back"}
+
+
+def until(ends: Iterable[str]) -> str:
+    """Say until when flows of runs count, by what their ``fct_until`` say."""
+    return " or ".join(dict.fromkeys(_UNTIL[end] for end in ends))
+
 
 Line = str | tuple[int, tuple[float, ...]]
 """How a line is drawn, as matplotlib takes it: by name, or dashes as an offset and lengths."""

@@ -192,7 +192,8 @@ def incast(runs: Runs) -> Figure:
     figure, (panel,) = _figure(1, "share of incast flows", height=3.4)
     panel.set_xscale("log")
     _draw_cdfs(panel, lines, styles(list(runs)))
-    panel.set_xlabel("FCT of an incast flow, to its last byte (µs)")
+    ended = curves.until(run.fct_until for run in runs.values())
+    panel.set_xlabel(f"FCT of an incast flow, {ended} (µs)")
     _plain_log_ticks(panel, "x")
     return figure
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from backwater.curves import styles
+from backwater.curves import styles, until
 from backwater.errors import RunError
 from backwater.files import write_whole
 from backwater.page import figures, network
@@ -56,9 +56,6 @@ def render(runs: Mapping[str, Run], about: Mapping[str, Any] | None = None) -> s
     return document(title, sections, list(runs), drawn, picture)
 
 
-_UNTIL = {"received": "until the last byte", "acked": "until the last ACK is back"}
-
-
 def _header(first: Run, runs: Mapping[str, Run]) -> str:
     summary = first.summary
     facts = [
@@ -66,7 +63,7 @@ def _header(first: Run, runs: Mapping[str, Run]) -> str:
         ("flows", f"{summary['flows']['started']:,}"),
         ("measured time", f"{(summary['measure_to_ps'] - summary['measure_from_ps']) / 1e9:g} ms"),
         ("load", _load(summary)),
-        ("times of flows", _UNTIL[first.fct_until]),
+        ("time of a flow", until(run.fct_until for run in runs.values())),
         ("seed", str(first.seed)),
         ("version", summary["backwater"]),
     ]
@@ -283,9 +280,15 @@ def _scenario(first: Run, runs: Mapping[str, Run], about: Mapping[str, Any]) -> 
     return "".join(parts) + "</section>"
 
 
+def _with_code(sentence: str) -> str:
+    """Set what stands between backticks as code."""
+    parts = html.escape(sentence).split("`")
+    return "".join(f"<code>{part}</code>" if odd % 2 else part for odd, part in enumerate(parts))
+
+
 def _foot(runs: Mapping[str, Run]) -> str:
     sentences = dict.fromkeys(s for run in runs.values() for s in run.summary["not_modelled"])
     version = html.escape(next(iter(runs.values())).summary["backwater"])
-    items = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in sentences)
+    items = "".join(f"<li>{_with_code(sentence)}</li>" for sentence in sentences)
     left_out = f"<h2>Not modelled</h2><ul>{items}</ul>" if items else ""
     return f"<footer>{left_out}<p>Backwater {version}</p></footer>"

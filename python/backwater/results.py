@@ -51,7 +51,7 @@ class Run:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.summary: dict[str, Any] = _read_json(self.path / SUMMARY)
+        self.summary: dict[str, Any] = _read_json(self.path / SUMMARY, _SUMMARISED)
 
     def __repr__(self) -> str:
         partial = ", partial" if self.partial else ""
@@ -386,7 +386,7 @@ class Comparison(Mapping[str, Run]):
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.about: dict[str, Any] = _read_json(self.path / COMPARISON)
+        self.about: dict[str, Any] = _read_json(self.path / COMPARISON, _COMPARED)
         self._runs = {name: Run(self.path / name) for name in self.about["schemes"]}
 
     def __repr__(self) -> str:
@@ -475,6 +475,13 @@ def _one_by_one(queues: polars.DataFrame) -> polars.DataFrame:
 def load(path: str | Path) -> Run | Comparison | Campaign:
     """Open the directory of an earlier run, comparison or campaign."""
     path = Path(path)
+    if path.is_file():
+        raise RunError(
+            f"{path}: this is a file; name the directory that holds the results of a run "
+            f"(`backwater run SCENARIO -o DIR` makes one)"
+        )
+    if not path.exists():
+        raise RunError(f"{path}: no such directory")
     if (path / CAMPAIGN).exists():
         from backwater.campaign.dataset import Campaign
 
@@ -496,9 +503,14 @@ def _results_in(path: Path) -> list[str]:
     return sorted({str(found.parent) for name in names for found in path.glob(f"*/{name}")})
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+_SUMMARISED = ("name", "scheme", "seed", "digest", "ending", "partial", "ok", "fct")
+_COMPARED = ("command", "schemes", "failed", "interrupted")
+
+
+def _read_json(path: Path, keys: Sequence[str]) -> dict[str, Any]:
+    """Read a file of results, which must have some keys."""
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         if (path.parent / HOST).exists():
             raise RunError(
@@ -508,4 +520,7 @@ def _read_json(path: Path) -> dict[str, Any]:
         raise RunError(f"{path.parent}: no finished run here ({path.name} is missing)") from error
     except (OSError, ValueError) as error:
         raise RunError(f"{path}: cannot be read ({error}); repeat the run") from error
+    if not isinstance(content, dict) or (missing := [key for key in keys if key not in content]):
+        without = f"`{missing[0]}` is missing" if isinstance(content, dict) else "it is no table"
+        raise RunError(f"{path}: not as this version writes it ({without}); repeat the run")
     return content

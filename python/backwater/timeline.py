@@ -14,12 +14,13 @@ import heapq
 import io
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from backwater.errors import RunError
+from backwater.files import whole
 from backwater.units import bytes_text, time_text
 
 if TYPE_CHECKING:
@@ -116,8 +117,7 @@ def _cut(parts: list[_Part], limit: int) -> int | None:
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     """Open a file that has its name only when it is whole."""
-    part = path.with_name(f"{path.name}.part")
-    try:
+    with whole(path) as part:
         if path.suffix == ".gz":
             # Without a name and a time in it the same run makes the same file.
             with (
@@ -129,12 +129,6 @@ def _opened(path: Path) -> Iterator[Any]:
         else:
             with open(part, "w", encoding="utf-8") as text:
                 yield text
-        part.replace(path)
-    except OSError as error:
-        raise RunError(f"{path}: cannot write: {error.strerror}", error.errno) from error
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
 
 
 # --- Tracks: processes and their threads -------------------------------------------------------

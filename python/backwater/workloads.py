@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from backwater.errors import RunError
+from backwater.files import whole
 
 if TYPE_CHECKING:
     import polars as pl
@@ -352,19 +352,13 @@ class Workload:
         path = Path(path)
         frame = self.frame()
         used = [c for c in frame.columns if c in _ALWAYS or frame[c].null_count() < frame.height]
-        part = path.with_name(f"{path.name}.part")
-        try:
+        with whole(path) as part:
             frame.select(used).write_parquet(
                 part,
                 compression="snappy",
                 row_group_size=ROWS_PER_GROUP,
                 metadata={METADATA_KEY: json.dumps(self.header())},
             )
-            part.replace(path)
-        except OSError as error:
-            with suppress(OSError):
-                part.unlink(missing_ok=True)
-            raise RunError(f"{path}: cannot write: {error.strerror}", error.errno) from error
         return path
 
 

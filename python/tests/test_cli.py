@@ -365,6 +365,24 @@ def test_nothing_that_a_shell_can_say_gives_a_traceback(tiny: Path, tmp_path: Pa
             assert done.returncode == code, done.stderr
             assert done.stderr
             assert b"Traceback" not in done.stderr
+    closed = subprocess.run(
+        f"{COMMAND} list schemes >&-", shell=True, capture_output=True, timeout=60, check=False
+    )
+    assert (closed.returncode, closed.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("summary", ["", "[]", "{}", '{"name": "half'])
+def test_results_that_are_no_results_are_told(
+    summary: str, command: Backwater, tmp_path: Path
+) -> None:
+    (tmp_path / "summary.json").write_text(summary, encoding="utf-8")
+    for name in ("report", "explain", "pauses", "breakdown", "timeline"):
+        done = command(name, tmp_path)
+        assert done.returncode == 1
+        assert done.stderr.startswith(f"error: {tmp_path}/summary.json: ")
+        assert "repeat the run" in done.stderr
+        file = command(name, tmp_path / "summary.json")
+        assert "this is a file; name the directory" in file.stderr
 
 
 def test_a_terminal_gets_bars(tiny: Path, tmp_path: Path) -> None:

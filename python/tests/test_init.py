@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 import tomllib
 from pathlib import Path
@@ -122,6 +123,23 @@ def test_questions_are_asked_at_a_terminal_until_the_answer_fits(tmp_path: Path)
     assert scenario["topology"]["link"]["rate"] == "200Gbps"
     assert scenario["traffic"][1]["degree"] == 4
     assert scenario["scheme"]["preset"] == "hpcc"
+
+
+def test_ctrl_c_at_a_question_ends_it(tmp_path: Path) -> None:
+    path = tmp_path / "asked.toml"
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "r+b", buffering=0) as terminal:
+        started = subprocess.Popen(
+            [COMMAND, "init", path], stdin=theirs, stdout=theirs, stderr=theirs
+        )
+        os.close(theirs)
+        said = terminal.read(20)
+        started.send_signal(signal.SIGINT)
+        assert started.wait(30) == 130
+        while b"Interrupted." not in said:
+            said += terminal.read(4096)
+    assert b"Traceback" not in said
+    assert not path.exists()
 
 
 # --- What thresholds mean ---------------------------------------------------------------------

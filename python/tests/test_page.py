@@ -329,6 +329,21 @@ def test_paper_has_the_figures_of_the_screen(page: Tab) -> None:
     page.call("Emulation.setEmulatedMedia", media="", features=[])
 
 
+def test_narrow_pages_do_not_squeeze_figures(page: Tab) -> None:
+    widths = (
+        "Object.fromEntries([...document.querySelectorAll('.panels')].map(p => ["
+        "p.closest('figure').id, getComputedStyle(p).gridTemplateColumns.split(' ').length]))"
+    )
+    size = {"height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    found = {}
+    for width in (600, 800, 1280):
+        page.call("Emulation.setDeviceMetricsOverride", width=width, **size)
+        columns = page.run(widths)
+        found[width] = [columns["slowdown"], columns["timeline"]]
+    page.call("Emulation.clearDeviceMetricsOverride")
+    assert found == {600: [1, 1], 800: [2, 1], 1280: [3, 1]}
+
+
 def test_every_control_has_a_name_and_is_reached_by_tab(page: Tab) -> None:
     unnamed = page.run(
         "[...document.querySelectorAll('button, select, input')].filter(e => "

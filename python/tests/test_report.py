@@ -247,6 +247,14 @@ def test_a_run_where_nothing_happened_has_a_report(bare: backwater.Run) -> None:
     assert data(page)["charts"] == []
 
 
+def test_it_is_said_until_when_flows_count(bare: backwater.Run) -> None:
+    assert "a flow from its start to its last byte at the receiver, divided" in render({"a": bare})
+    bare.summary["fct_until"] = "acked"
+    page = render({"a": bare})
+    assert "a flow from its start until its last ACK is back, divided" in page
+    assert "last byte at the receiver" not in page
+
+
 def test_what_is_wrong_stands_in_front(bare: backwater.Run) -> None:
     bare.summary["violations"] = [{"check": "conservation", "message": "1 byte < 2 & gone"}]
     bare.summary["ok"] = False

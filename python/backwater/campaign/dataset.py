@@ -237,10 +237,13 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         version = about["format"]
+        missing = {"store", "keys", "points"} - about.keys()
     except FileNotFoundError as error:
         raise RunError(f"{path.parent}: no campaign here ({path.name} is missing)") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunError(f"{path}: cannot be read ({error}); repeat the campaign") from error
     if version != FORMAT:
         raise RunError(f"{path}: written by another version (format {version}); repeat it")
+    if missing:
+        raise RunError(f"{path}: not whole ({', '.join(sorted(missing))} missing); repeat it")
     return about

@@ -7,18 +7,12 @@ import errno
 import os
 from pathlib import Path
 
+from backwater.files import cannot_write
+
 STORAGE_ERRORS = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
 )
 """The place itself cannot take more: trying the next file there is of no use."""
-
-_HINTS = {
-    errno.ENOSPC: "free some space or choose another directory",
-    errno.EDQUOT: "free some space or choose another directory",
-    errno.EROFS: "choose a directory that you may write to",
-    errno.EACCES: "choose a directory that you may write to",
-    errno.EPERM: "choose a directory that you may write to",
-}
 
 
 def write_durably(path: Path, text: str) -> None:
@@ -31,9 +25,10 @@ def write_durably(path: Path, text: str) -> None:
             os.fsync(file.fileno())
         part.replace(path)
         sync_directory(path.parent)
-    except OSError:
+    except OSError as error:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
+        error.filename = error.filename or str(path)  # A full disk is not said of a file.
         raise
 
 
@@ -52,7 +47,5 @@ def sync_directory(path: Path) -> None:
 
 
 def explain(error: OSError) -> str:
-    """Say what the system said, and what to do."""
-    hint = _HINTS.get(error.errno or 0)
-    where = f"{error.filename}: " if error.filename else ""
-    return f"{where}cannot write: {error.strerror}" + (f"; {hint}" if hint else "")
+    """Say where it was, what the system said, and what to do."""
+    return (f"{error.filename}: " if error.filename else "") + cannot_write(error)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from backwater.commands.common import FAILED, GOOD, STOPPED, Force, Out, Threads, say, shown
 from backwater.commands.declare import App, Argument, BadParameter, Exit, Option
-from backwater.errors import Interrupted, RunError
+from backwater.errors import Interrupted
 
 if TYPE_CHECKING:
     from backwater.campaign.api import Plan
@@ -197,7 +197,5 @@ def report(
     """Write the report of a finished run, comparison or campaign, and say where it is."""
     from backwater.results import load
 
-    if not directory.is_dir():
-        raise RunError(f"{directory}: no such directory")
     print(load(directory).report())
     sys.stdout.flush()

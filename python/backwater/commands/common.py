@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from backwater.commands.declare import Argument, Option
+from backwater.commands.declare import INTERRUPTED, Argument, Option
 
 if TYPE_CHECKING:
     from backwater.campaign.dataset import Campaign
     from backwater.results import Comparison, Run
 
-GOOD, FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 130
+GOOD, FAILED, BAD_INPUT, STOPPED = 0, 1, 2, INTERRUPTED
 
 Scenario = Annotated[Path, Argument(help="Scenario, a TOML file.")]
 Scheme = Annotated[str | None, Option("--scheme", metavar="NAME", help="Use this preset instead.")]
@@ -113,6 +113,10 @@ def with_account(run: Run) -> Run:
             force=True,
             listener=lambda _, progress: tell(run.scheme, progress),
         )
-    same = "the same digest" if again.digest == run.digest else f"ANOTHER DIGEST: {again.digest}"
-    say(f"recorded in {out}, with {same}")
+    if run.partial:
+        say(f"recorded in {out}: the whole run, of which {run.path} is the first part")
+    elif again.digest == run.digest:
+        say(f"recorded in {out}, with the same digest")
+    else:
+        say(f"recorded in {out}, with ANOTHER DIGEST: {again.digest}; a different version ran it")
     return again

@@ -29,6 +29,9 @@ BadParameter = click.BadParameter
 Exit = click.exceptions.Exit
 """Ends the command with an exit code."""
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
 _SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 
 _Function = TypeVar("_Function", bound=Callable[..., None])
@@ -70,6 +73,14 @@ class App(click.Group):
         """Make a command of a function; without ``name`` it has the function's."""
         self.add_command(_Command(function, name or function.__name__))
         return function
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the command. Ctrl-C ends it, where it does not say itself what it kept."""
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, EOFError, click.Abort):
+            click.echo("Interrupted.", err=True)
+            raise Exit(INTERRUPTED) from None
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Give the commands in the order in which they were added."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -112,13 +112,24 @@ def _further(run: Run, explained: list[Explanation]) -> list[str]:
     from backwater.blame import LEAST
 
     parts = {r.part for one in explained for r in one.reasons if r.spent_ps > LEAST * one.fct_ps}
-    lines = ["Look further:"]
+    lines = [*_counted([run]), "Look further:"]
     if parts & {"class_pause", "nic_class_pause"}:
         lines.append(f"  backwater pauses {run.path}       # who was paused how often")
     if any(part.startswith("behind") for part in parts):
         lines.append(f"  backwater breakdown {run.path}    # flows by class, ports by role")
     lines.append(f"  backwater timeline {run.path}     # the run over time, for Perfetto")
     return lines
+
+
+def _counted(runs: Iterable[Run]) -> list[str]:
+    """Say that an account ends sooner than the times of a table, where it does."""
+    if all(run.fct_until == "received" for run in runs):
+        return []
+    return [
+        "Accounts end with a flow's last byte at its receiver; tables and reports count until the",
+        'last ACK is back here (run.fct = "acked"), so their slowdowns are other ones.',
+        "",
+    ]
 
 
 def _compare(runs: Mapping[str, Run], percentile: float, as_json: bool) -> None:
@@ -130,6 +141,8 @@ def _compare(runs: Mapping[str, Run], percentile: float, as_json: bool) -> None:
         print(json.dumps(tables, indent=2))
         return
     print("\n".join(_slow_lines(slow_by_class(runs, percentile), percentile)))
+    if counted := _counted(runs.values()):
+        print("\n".join(["", *counted[:-1]]))
 
 
 def _slow_lines(classes: Slow, percentile: float) -> list[str]:

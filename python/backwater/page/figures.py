@@ -44,6 +44,7 @@ class Flows:
         import polars as pl
 
         # Seven digits are more than a page shows, and are sorted in half of the time.
+        self.until = run.fct_until
         ended, slowdown = run.flow_ends
         slowdown = slowdown.cast(pl.Float32)
         columns = "bytes", "start_ps", "received_ps", "incast", "finished"
@@ -133,6 +134,10 @@ def charts(runs: Runs, flows: Mapping[str, Flows]) -> list[Chart]:
     ]
 
 
+def _until(flows: Mapping[str, Flows]) -> str:
+    return curves.until(one.until for one in flows.values())
+
+
 def slowdown(flows: Mapping[str, Flows]) -> Chart:
     """FCT slowdown against flow size, by several statistics; incast flows excluded."""
     edges = curves.equal_count_edges([one.by_size for one in flows.values()])
@@ -167,9 +172,10 @@ def slowdown(flows: Mapping[str, Flows]) -> Chart:
     return Chart(
         "slowdown",
         "FCT slowdown against flow size",
-        "FCT to the receiver's last byte, divided by the FCT of the same flow alone in the network "
-        "(base headers, no INT). Each point stands for a bin of flow sizes with about the same "
-        "number of flows, of which the last is split further. Flows of an incast are left out.",
+        f"Time of a flow from its start {_until(flows)}, divided by that of the same flow alone in "
+        "the network (base headers, no INT). Each point stands for a bin of flow sizes with about "
+        "the same number of flows, of which the last is split further. Flows of an incast are left "
+        "out.",
         views=views,
         choice="Percentile",
         table=Table(
@@ -216,11 +222,11 @@ def incast(flows: Mapping[str, Flows]) -> Chart:
     """Distribution of the completion times of incast flows."""
     samples = {name: one.incast_fct_us for name, one in flows.items()}
     lines = [Line(name, *_distribution(values)) for name, values in samples.items() if len(values)]
-    x = Axis("FCT of an incast flow, to its last byte (µs)", "log", "µs")
+    x = Axis("FCT of an incast flow (µs)", "log", "µs")
     return Chart(
         "incast",
         "Completion of incast flows",
-        "From the start of a flow to its last byte at the receiver.",
+        f"From the start of a flow {_until(flows)}.",
         "step",
         [View("", [Panel("", x, _share_axis(lines, "incast flows"), lines)])] if lines else [],
         table=_quantile_table(samples, ("scheme",), lambda v: f"{v:.4g} µs"),

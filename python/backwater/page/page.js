@@ -77,7 +77,7 @@
     const count = document.createElement("output");
     label.append("Only rows with ", field, " ", count);
     table.parentElement.before(label);
-    field.addEventListener("input", () => {
+    const filter = () => {
       const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
       const rows = [...table.tBodies[0].rows];
       for (const row of rows) {
@@ -85,8 +85,11 @@
         row.classList.toggle("left-out", !words.every((word) => text.includes(word)));
       }
       const left = rows.filter((row) => !row.matches(".left-out, [hidden]")).length;
-      count.textContent = words.length ? `${left} of ${rows.length}` : "";
-    });
+      count.textContent = `${left} of ${rows.length}`;
+    };
+    field.addEventListener("input", filter);
+    Backwater.redraws.push(filter);
+    filter();
   }
 
   // The table of results has a column per scheme: its rows put the columns in order.
