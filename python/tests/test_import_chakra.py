@@ -317,7 +317,9 @@ def test_collectives_and_their_groups() -> None:
     assert rows["bytes"].to_list() == [None, 1000, 2000, 1000, 0, None]
     assert rows["group"].to_list() == [None, None, "2", None, None, None]
     assert workload.groups == {"2": [1, 0]}
-    assert rows["tag"].to_list() == [None, 0, 0, 1, 2, None]
+    # Their members meet as they start them.
+    assert rows["tag"].to_list() == [None] * 6
+    assert workload.options["instances"] == "start"
 
 
 def test_chunks_of_a_collective() -> None:
@@ -334,7 +336,7 @@ def test_chunks_of_a_collective() -> None:
     assert rows["algorithm"].to_list()[:2] == ["ring:chunks=3,active=2", "direct:window=4"]
     assert rows["bytes"].to_list()[:4] == [1000, 333, 333, 334]
     assert rows["resource"].to_list() == [2, 2, 3, 2, None, 1]
-    assert rows["tag"].to_list()[:4] == [0, 1, 2, 3]
+    assert rows["tag"].to_list()[:4] == [None] * 4
     assert rows["after_end"].to_list() == [None, [0], [0], [0], [1, 2, 3], [4]]
 
 
@@ -404,9 +406,31 @@ def test_a_collective_over_two_dimensions() -> None:
         ("all-gather", "dim1-1", 80),
     ]
     assert workload.groups["dim1-1"] == [1, 5]
+    assert rows["tag"].to_list() == [0, 0, 1, 2, 3, 1, 4, 2]
     assert rows["algorithm"][1] == "halving-doubling"
     assert rows["after_end"].to_list() == [None, *([i] for i in range(7))]
     assert rows["resource"].to_list()[:2] == [2, 3]
+
+
+@pytest.mark.parametrize(("second", "ends_ns"), [(4096, 36_094), (2048, 35_094)])
+def test_ranks_may_start_collectives_in_different_orders(
+    tmp_path: Path, second: int, ends_ns: int
+) -> None:
+    """By their ids, each rank would hold its communication with what the other cannot start."""
+
+    def data(on_gpu: int, on_cpu: int) -> bytes:
+        return trace(
+            node(0, COMP, duration_us=on_gpu),
+            node(1, COMP, duration_us=on_cpu, is_cpu_op=True),
+            node(2, COLL, 0, comm_type=0, comm_size=4096, pg_name="5"),
+            node(3, COLL, 1, comm_type=0, comm_size=second, pg_name="5"),
+        )
+
+    workload = converted(data(10, 20), data(30, 20), groups={"5": (1, 0)})
+    found = estimate(workload.write(tmp_path / "x.parquet"), ["loggops:latency=1us,rate=8Gbps"])
+    # Rank 1 starts its second one at 30 us, when the first part from rank 0 is there: then two
+    # parts of 2047 ns follow each other, or rank 0 answers the first of them with as many bytes.
+    assert found.end_ps == ends_ns * 1000
 
 
 def test_an_algorithm_has_to_fit_its_collective() -> None:
@@ -467,12 +491,12 @@ def test_an_algorithm_of_ones_own(tmp_path: Path) -> None:
         (
             [node(0, COLL, comm_type=0, comm_size=1)],
             [node(0, COLL, comm_type=0, comm_size=2)],
-            "is all-reduce of 2 bytes here, but all-reduce of 1 bytes for rank 0",
+            "takes part in 0 collectives all-reduce of 1 bytes of all ranks, but rank 0 in 1",
         ),
         (
             [node(0, COLL, comm_type=0, comm_size=1)],
             [node(0, COMP)],
-            "rank 1 takes part in 0 collectives of all ranks, but rank 0 in 1",
+            "takes part in 0 collectives all-reduce of 1 bytes of all ranks, but rank 0 in 1",
         ),
         (
             [node(0, NodeType.METADATA, name="process_group:init", inputs="[{}]")],

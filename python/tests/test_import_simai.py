@@ -79,6 +79,14 @@ def test_a_workload_is_read() -> None:
     assert second.update_ns == 6
 
 
+def test_aicb_writes_what_stages_send_with_a_decimal() -> None:
+    text = TRANSFORMER.replace("pp: 1", "pp: 2").replace("pp_comm 0", "pp_comm: 4194304.0") + LAYERS
+    found = workload(text)
+    assert (found.pp, found.pp_comm) == (2, 4_194_304)
+    with pytest.raises(ScenarioError, match=r"pp_comm should be a whole number, found `4\.5\.6`"):
+        workload(text.replace("4194304.0", "4.5.6"))
+
+
 def test_the_order_of_a_pass() -> None:
     """A checkpointed block is computed again before its gradients."""
     rows = program(TRANSFORMER + LAYERS)

@@ -6,9 +6,9 @@ mod programs;
 use programs::{NS, Program, calc, collective, latency, receive, send};
 use std::sync::Arc;
 use traffic::operations::{
-    Actions, Block, CollectiveKind, InMemory, Matching, Message, Operation, Options, PerByte,
-    QueuePairs, Rank, ReadyOrder, Receive, Record, Role, Send, SendEnd, Source, Stragglers,
-    TriggerKind, Work, Workload, needed_at,
+    Actions, Block, CollectiveKind, InMemory, Instances, Matching, Message, Operation, Options,
+    PerByte, QueuePairs, Rank, ReadyOrder, Receive, Record, Role, Send, SendEnd, Source,
+    Stragglers, TriggerKind, Work, Workload, needed_at,
 };
 use traffic::{Error, estimate::estimate};
 
@@ -318,6 +318,44 @@ fn instances() {
             .iter()
             .all(|r| r.collective == Some((None, u64::from(r.index))))
     );
+}
+
+/// OPS-30: counted in the order of their starts, collectives of one resource meet where by their
+/// indices each rank would hold the resource with one that the other does not start.
+#[test]
+fn instances_in_the_order_of_starts() {
+    let program = |instances| {
+        let mut program = Program::new(
+            2,
+            Options {
+                instances,
+                ..Options::default()
+            },
+        );
+        for rank in 0..2 {
+            // What comes first in the list is ready first at rank 0, and last at rank 1.
+            for duration in [10 + u64::from(rank) * 20, 20] {
+                program.put(rank, free(calc(duration), &[]));
+            }
+            for waits in 0..2 {
+                let gather = collective(CollectiveKind::AllGather, 10, "ring");
+                let work = Work::Collective(Box::new(gather));
+                let mut operation = free(work, &[waits]);
+                operation.resource = Some(0);
+                program.put(rank, operation);
+            }
+        }
+        program
+    };
+    let told = program(Instances::Index).run(latency(100)).unwrap_err();
+    assert!(told.to_string().contains("in a circle"), "{told}");
+    let (_, records) = program(Instances::Start).recorded(latency(100)).unwrap();
+    let mut met: Vec<_> = records
+        .iter()
+        .filter_map(|r| Some((r.rank, r.index, r.collective?.1)))
+        .collect();
+    met.sort_unstable();
+    assert_eq!(met, [(0, 2, 0), (0, 3, 1), (1, 2, 1), (1, 3, 0)]);
 }
 
 /// OPS-34, OPS-37: a part is copied before it is first sent and after it has come, and sums take

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use traffic::collectives::Algorithm;
 use traffic::operations::{
-    CollectiveKind, Group, Matching, Options, PerByte, QueuePairs, ReadyOrder, SendEnd, Trigger,
-    TriggerKind, Workload,
+    CollectiveKind, Group, Instances, Matching, Options, PerByte, QueuePairs, ReadyOrder, SendEnd,
+    Trigger, TriggerKind, Workload,
 };
 
 /// The entry of a file's metadata.
@@ -193,13 +193,14 @@ fn time(key: &str, value: &Value) -> Result<u64, String> {
 const MOST_RENDEZVOUS_BYTES: u64 = 1 << 20;
 
 /// All options of docs/workloads.md.
-pub const OPTIONS: [&str; 19] = [
+pub const OPTIONS: [&str; 20] = [
     "matching",
     "send_end",
     "rendezvous_above_bytes",
     "rendezvous_message_bytes",
     "queue_pairs",
     "ready_order",
+    "instances",
     "send_holds_to_end",
     "receive_holds_while_waiting",
     "overhead_ps",
@@ -275,6 +276,10 @@ pub fn set_option(options: &mut Options, key: &str, value: &Value) -> Result<(),
                     ("last-ready", ReadyOrder::LastReady),
                 ],
             )?;
+        }
+        "instances" => {
+            let words = [("index", Instances::Index), ("start", Instances::Start)];
+            options.instances = word(key, value, &words)?;
         }
         "send_holds_to_end" => options.send_holds_to_end = truth(key)?,
         "receive_holds_while_waiting" => options.receive_holds_while_waiting = truth(key)?,

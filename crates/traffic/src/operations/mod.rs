@@ -20,7 +20,7 @@ mod workload;
 
 pub use message::{Message, MessageId, Role, Scope};
 pub use operation::{Collective, CollectiveKind, Operation, Receive, Send, Work};
-pub use options::{Matching, Options, PerByte, QueuePairs, ReadyOrder, SendEnd};
+pub use options::{Instances, Matching, Options, PerByte, QueuePairs, ReadyOrder, SendEnd};
 pub use rank::{Actions, Rank, Record};
 pub use source::{Block, InMemory, Source, needed_at};
 pub use stragglers::{Drawn, Noise, Stragglers};

@@ -98,7 +98,7 @@ pub struct Collective {
     /// The group, by its place in the workload's list. None: all ranks.
     pub group: Option<u32>,
     /// Which of the group's collectives it is; the members agree on it. None: counted, per rank and
-    /// group, in the order of indices. // OPS-30
+    /// group, as the workload's option says. // OPS-30
     pub instance: Option<u64>,
     /// Bytes S of the whole vector; see the kinds. // OPS-31
     pub bytes: u64,

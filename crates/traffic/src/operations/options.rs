@@ -16,6 +16,8 @@ pub struct Options {
     pub rendezvous_message_bytes: u64,
     /// Which ready operation has a free resource first. // OPS-23
     pub ready_order: ReadyOrder,
+    /// How collectives are counted that have no instance number. // OPS-30
+    pub instances: Instances,
     /// Whether a send occupies its resource until it ends, or during its overhead only. // OPS-22
     pub send_holds_to_end: bool,
     /// Whether a receive occupies its resource while it waits, or during its overhead only.
@@ -79,6 +81,7 @@ impl Default for Options {
             rendezvous_above_bytes: None,
             rendezvous_message_bytes: 64,
             ready_order: ReadyOrder::Index,
+            instances: Instances::Index,
             send_holds_to_end: false,
             receive_holds_while_waiting: false,
             queue_pairs: QueuePairs::PerChannel,
@@ -128,6 +131,15 @@ pub enum ReadyOrder {
     FirstReady,
     /// That which was ready last.
     LastReady,
+}
+
+/// How each rank counts the collectives of a group, so that its members meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instances {
+    /// In the order of their indices.
+    Index,
+    /// In the order in which the rank starts them.
+    Start,
 }
 
 /// Which messages share a queue pair, with the state of its congestion control.

@@ -5,7 +5,7 @@ use super::lanes::Running;
 use super::matching::{Arrived, ByBytes, ByTag};
 use super::message::{Message, MessageId, Role, Scope};
 use super::operation::{Collective, Operation, Receive, Send, Work};
-use super::options::{Matching, Options, SendEnd};
+use super::options::{Instances, Matching, Options, SendEnd};
 use super::resources::{Nics, Resources, Turn, Turns};
 use super::source::Source;
 use super::stragglers::Stragglers;
@@ -129,7 +129,7 @@ pub struct Rank {
     early: BTreeMap<(Scope, u32, u64), Came>,
     /// Collectives under way, by scope.
     of_scope: BTreeMap<Scope, SlotNumber>,
-    /// Collectives read, by group, of those that have no instance number.
+    /// Collectives that have been counted, by group, of those that have no instance number.
     counted: BTreeMap<Option<u32>, u64>,
     /// Receives that wait for the data of a rendezvous, by rank and index of the send.
     cleared: BTreeMap<(u32, u32), SlotNumber>,
@@ -367,12 +367,9 @@ impl Rank {
 
     fn add(&mut self, mut operation: Operation) {
         if let Work::Collective(collective) = &mut operation.work
-            && collective.instance.is_none()
+            && self.workload.options.instances == Instances::Index
         {
-            // OPS-30
-            let next = self.counted.entry(collective.group).or_default();
-            collective.instance = Some(*next);
-            *next += 1;
+            count_instance(&mut self.counted, collective);
         }
         let index = self.window.frontier();
         let slot = self.window.add(operation);
@@ -783,6 +780,9 @@ impl Rank {
     // --- Collectives --------------------------------------------------------------------------
 
     fn begin_collective(&mut self, slot: SlotNumber, actions: &mut impl Actions) {
+        if let Work::Collective(collective) = &mut self.window.get_mut(slot).work {
+            count_instance(&mut self.counted, collective);
+        }
         let Work::Collective(collective) = &self.window.get(slot).work else {
             return;
         };
@@ -1063,6 +1063,15 @@ impl Rank {
             released_by: operation.released_by(),
             ended_by,
         }
+    }
+}
+
+/// Gives a collective the next instance number of its group, unless it has one. // OPS-30
+fn count_instance(counted: &mut BTreeMap<Option<u32>, u64>, collective: &mut Collective) {
+    if collective.instance.is_none() {
+        let next = counted.entry(collective.group).or_default();
+        collective.instance = Some(*next);
+        *next += 1;
     }
 }
 

@@ -124,6 +124,7 @@ class _Converter:
                 "send_end": "acknowledged",
                 "queue_pairs": "per-message",
                 "send_holds_to_end": True,
+                "instances": "start",
                 **self.system.times(),
             },
             source={"format": "chakra", "schema": traces[0].version},
@@ -134,6 +135,8 @@ class _Converter:
         self.calls: list[Counter[str]] = [Counter() for _ in traces]
         """Collectives so far by rank and group: which of the group's it is."""
         self.signatures: dict[tuple[str, int], tuple[str, int, int]] = {}
+        self.kinds: dict[str, dict[int, Counter[tuple[str, int]]]] = {}
+        """By group and rank, how many collectives of each kind and bytes."""
 
     def _define_dimensions(self) -> None:
         dims = self.settings.dims
@@ -368,10 +371,16 @@ class _Converter:
         active = self.system.active_chunks
         for phase in phases:
             name = phase.group or ""
-            instance = self.calls[rank][name]
-            self.calls[rank][name] += 1
             size = phase.bytes * (split + 1) // splits - phase.bytes * split // splits
-            self._sign(rank, trace, node, name, instance, (phase.kind, size))
+            instance = None
+            if name and name == self.of_dimension[phase.dimension].get(rank):
+                # Several parts of a collective are under way in a dimension, and meet by its id.
+                instance = self.calls[rank][name]
+                self.calls[rank][name] += 1
+                self._sign(rank, trace, node, name, instance, (phase.kind, size))
+            else:
+                done = self.kinds.setdefault(name, {}).setdefault(rank, Counter())
+                done[phase.kind, size] += 1
             lane = COMMUNICATION + phase.dimension * active + split % active
             after = [
                 self.out.collective(
@@ -529,22 +538,33 @@ class _Converter:
                 f"collective {instance} of {f'group {shown(group)}' if group else 'all ranks'} is "
                 f"{kind} of {size} bytes here, but {found[0]} of {found[1]} bytes for rank "
                 f"{found[2]}",
-                "the ranks of a group do the same collectives, in the order of their ids",
+                "over several dimensions, the ranks of a group do the same collectives, in the "
+                "order of their ids",
             )
 
     def _check_collectives(self) -> None:
+        for name, of_ranks in sorted(self.kinds.items()):
+            what = f"group {shown(name)}" if name else "all ranks"
+            members = self.out.groups.get(name, range(self.ranks))
+            for kind, size in sorted({found for counts in of_ranks.values() for found in counts}):
+                counts = {rank: of_ranks.get(rank, Counter())[kind, size] for rank in members}
+                self._all_as_many(counts, f"collectives {kind} of {size} bytes of {what}")
         groups = {name for calls in self.calls for name in calls} - {"custom"}
         for name in sorted(groups):
             members = self.out.groups.get(name, range(self.ranks))
             counts = {rank: self.calls[rank][name] for rank in members}
-            most = max(counts, key=lambda rank: counts[rank])
-            least = min(counts, key=lambda rank: counts[rank])
-            if counts[most] != counts[least]:
-                what = f"group {shown(name)}" if name else "all ranks"
-                self.findings.error(
-                    f"{self.traces[least].path}: rank {least} takes part in {counts[least]} "
-                    f"collectives of {what}, but rank {most} in {counts[most]}"
-                )
+            self._all_as_many(counts, f"collectives of group {shown(name)}")
+
+    def _all_as_many(self, counts: dict[int, int], of_what: str) -> None:
+        most = max(counts, key=lambda rank: counts[rank])
+        least = min(counts, key=lambda rank: counts[rank])
+        if counts[most] != counts[least]:
+            self.findings.error(
+                f"{self.traces[least].path}: rank {least} takes part in {counts[least]} "
+                f"{of_what}, but rank {most} in {counts[most]}",
+                "the ranks of a group do the same collectives",
+                of_what,
+            )
 
     def _check_matches(self) -> None:
         for (src, dst, tag), rest in sorted(self.sent.items()):

@@ -84,6 +84,12 @@ class Line:
             self.fail(f"{what} is {word}; expected {low} to {high}")
         return value
 
+    def cut(self) -> None:
+        """Cut the decimals of the next word, as programs do that read a whole number of it."""
+        whole, point, rest = self.peek().partition(".")
+        if point and whole.isdigit() and (rest.isdigit() or not rest):
+            self.words[self.at] = whole
+
     def picoseconds(self, what: str) -> int:
         """Take a time in picoseconds, decimals allowed as in `1e6` or `0.5`; cut to whole ones."""
         word = self.next(what)

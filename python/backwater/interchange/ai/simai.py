@@ -157,6 +157,8 @@ def _header(line: Line) -> Workload:
         key = word.removesuffix(":")
         if key in seen:
             line.fail(f"{key} is given twice")
+        # AICB divides pp_comm, and writes it with a decimal then.
+        line.cut()
         if key in _NUMBERS:
             low = 0 if key in ("pp_comm", "DLRM_LAST_BOTTOM_LAYER") else 1
             setattr(workload, _NUMBERS[key], line.integer(key, low, 2**40))
