@@ -106,13 +106,15 @@ def critical_path(run: Run, collective: dict[str, Any]) -> polars.DataFrame:
 
 
 def _parts(run: Run, collective: dict[str, Any]) -> polars.DataFrame:
-    """Return the operations of ranks that are a collective."""
+    """Return the operations of ranks that are a collective, by its number in its group.
+
+    Their kinds may differ, where ranks count as they start them.
+    """
     import polars as pl
 
     same = pl.col("group").eq_missing(pl.lit(collective["group"], pl.UInt32))
     return run.operations.filter(
         (pl.col("workload") == collective["workload"])
-        & (pl.col("kind") == collective["kind"])
         & (pl.col("instance") == collective["instance"])
         & same
     )

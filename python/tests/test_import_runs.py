@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from import_files import goal_binary, node, trace
 
+from backwater import critical
 from backwater.interchange.ai import goal, importing
 from backwater.interchange.ai.importing import Imported, Wishes
 from backwater.interchange.source import Findings
@@ -80,6 +81,29 @@ def write_inputs(folder: Path) -> None:
             node(2, 7, 1, comm_type=6, comm_size=100_000),
         ]
         (folder / "chakra" / f"run.{rank}.et").write_bytes(trace(*nodes))
+
+
+def test_the_path_of_collectives_that_ranks_start_in_different_orders(
+    command: Backwater, tmp_path: Path
+) -> None:
+    """Rank 0 starts its all-gather first, rank 1 its reduce-scatter: these meet."""
+    for rank, on_gpu in enumerate((10, 30)):
+        nodes = [
+            node(0, 4, duration_us=on_gpu),
+            node(1, 4, duration_us=20, is_cpu_op=True),
+            node(2, 7, 0, comm_type=2, comm_size=50_000),
+            node(3, 7, 1, comm_type=7, comm_size=100_000),
+            node(4, 4, 2, 3, duration_us=40 - on_gpu),
+        ]
+        (tmp_path / f"run.{rank}.et").write_bytes(trace(*nodes))
+    assert command("import", "chakra", tmp_path, "-o", tmp_path / "x.toml").returncode == 0
+    assert command("run", tmp_path / "x.toml", "-o", tmp_path / "out").returncode == 0
+    told = command("collectives", tmp_path / "out")
+    assert told.returncode == 0, told.stderr
+    assert "x: all-gather 0 of all ranks (2)" in told.stdout
+    steps = critical.steps(Run(tmp_path / "out"), "x")
+    assert steps["spent_ps"].sum() == Run(tmp_path / "out").operations["end_ps"].max()
+    assert steps["rank"].to_list() == [1, 0, 0]
 
 
 @pytest.mark.parametrize(
