@@ -6,7 +6,9 @@ nothing to wait for but its own start.
 
 from __future__ import annotations
 
+import tomllib
 from bisect import bisect_right
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from backwater.errors import RunError
@@ -77,8 +79,17 @@ def critical_path(run: Run, collective: dict[str, Any]) -> polars.DataFrame:
         raise RunError(f"{run.path}: there is no workload {collective['workload']}")
     begin, end = collective["start_ps"], collective["end_ps"]
     starts = dict(_parts(run, collective).select("host", "start_ps").iter_rows())
+    members = list(starts)
+    ends = pl.col("src").is_in(members), pl.col("dst").is_in(members)
+    # With PXN other ranks of a server pass messages on.
+    among = (
+        ends[0] | ends[1]
+        if _has_relays(run.resolved, collective["workload"])
+        else ends[0] & ends[1]
+    )
     wanted = (
         (pl.col("source") == collective["workload"])
+        & among
         & (pl.col("start_ps") >= begin)
         & (pl.col("received_ps") <= end)
     )
@@ -103,6 +114,13 @@ def critical_path(run: Run, collective: dict[str, Any]) -> polars.DataFrame:
         path.append([flow, src, dst, size, start, received, received - start, ideal, 0])
         host, until = src, start
     return pl.DataFrame(path[::-1], schema=dict.fromkeys(COLUMNS, pl.UInt64), orient="row")
+
+
+@cache
+def _has_relays(resolved: str, workload: str) -> bool:
+    """Whether ranks of a workload send over others of their server, whose NIC is on the rail."""
+    workloads = tomllib.loads(resolved).get("workload", [])
+    return any(found["name"] == workload and found["pxn"] for found in workloads)
 
 
 def _parts(run: Run, collective: dict[str, Any]) -> polars.DataFrame:
@@ -233,7 +251,8 @@ def _first(
         sends = critical_path(run, row | {"last_rank": row["rank"]} | _begin(run, row))
         if sends.height:
             parts = _parts(run, row).filter(host=sends["src"][0])
-            return parts.sort("start_ps", descending=True).row(0, named=True)
+            if parts.height:
+                return parts.sort("start_ps", descending=True).row(0, named=True)
     elif row["kind"] == "recv" and row["end_ps"] > row["start_ps"]:
         sender = place.get((row["ended_by_rank"], row["ended_by_index"]))
         if sender is not None:

@@ -372,6 +372,22 @@ def test_a_note_says_how_to_estimate_what_astra_sim_would_say(tmp_path: Path) ->
     assert estimate(Path(path), networks).end_ps == 117_780_000
 
 
+def test_a_group_that_an_algorithm_cannot_do_is_told_with_the_users_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for rank in range(6):
+        data = trace(node(0, COLL, comm_type=2, comm_size=100))
+        (tmp_path / f"run.{rank}.et").write_bytes(data)
+    change = {"all-gather-implementation": ["halvingDoubling"]}
+    (tmp_path / "system.json").write_text(json.dumps(SYSTEM | change))
+    monkeypatch.chdir(tmp_path)
+    imported = importing.import_chakra(Path("run"), Wishes(), Path("system.json"))
+    for out in (Path("x.toml"), tmp_path / "x.toml"):
+        with pytest.raises(ScenarioError, match="only in groups of a power of two") as error:
+            importing.write(imported, out)
+        assert ".import-" not in str(error.value)
+
+
 def test_times_of_a_rank_for_collectives_come_from_the_system_layer() -> None:
     data = trace(node(0, COLL, comm_type=0, comm_size=8))
     system = astra.system_of("s.json", "{}", Findings())

@@ -106,6 +106,33 @@ def test_the_path_of_collectives_that_ranks_start_in_different_orders(
     assert steps["rank"].to_list() == [1, 0, 0]
 
 
+def test_the_path_of_a_collective_has_messages_of_its_members_alone(
+    command: Backwater, tmp_path: Path
+) -> None:
+    """Rank 2 sends to rank 1 while that copies what rank 0 has sent."""
+    reduces = node(1, 7, comm_type=0, comm_size=400_000, pg_name="a")
+    gathers = {"comm_type": 2, "comm_size": 1000, "pg_name": "b"}
+    nodes = [[reduces], [reduces, node(2, 7, 1, **gathers)], [node(0, 4, duration_us=6)]]
+    nodes[2].append(node(2, 7, 0, **gathers))
+    (tmp_path / "t").mkdir()
+    for rank, listed in enumerate(nodes):
+        (tmp_path / "t" / f"run.{rank}.et").write_bytes(trace(*listed))
+    (tmp_path / "groups.json").write_text('{"a": [0, 1], "b": [1, 2]}')
+    (tmp_path / "system.json").write_text('{"endpoint-delay": 5000}')
+    more = ["--system", tmp_path / "system.json", "--comm-group", tmp_path / "groups.json"]
+    imported = command("import", "chakra", tmp_path / "t", *more, "-o", tmp_path / "x.toml")
+    assert imported.returncode == 0, imported.stderr
+    assert command("run", tmp_path / "x.toml", "-o", tmp_path / "out").returncode == 0
+    run = Run(tmp_path / "out")
+    sends = critical.critical_path(
+        run, run.collectives.filter(kind="all-reduce").row(0, named=True)
+    )
+    assert sends.height == 2
+    assert {*sends["src"], *sends["dst"]} == {0, 1}
+    came = run.flows.filter(src=2)["received_ps"][0]
+    assert sends["received_ps"][0] < came < sends["start_ps"][1]
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "operations"),
     [

@@ -295,7 +295,7 @@ def write(imported: Imported, out: Path, force: bool = False) -> list[str]:
             if wrong:
                 read = " and ".join(filter(None, [str(imported.source), imported.network.source]))
                 told = [f"{read}: no scenario can be made of this:", *(p["text"] for p in wrong)]
-                raise ScenarioError("\n\n".join(told).replace(f"{folder}/", ""), wrong)
+                raise ScenarioError("\n\n".join(told).replace(f"{scenario.parent}/", ""), wrong)
             file.replace(beside)
             scenario.replace(out)
     except OSError as error:
