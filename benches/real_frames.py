@@ -5,7 +5,8 @@
 
 Two processes of `backwater host` and one of `backwater switch` stand in network namespaces of one
 machine (Linux, iproute2, no privileges). Prints the tables of docs/host.md: the rate of one long
-flow with this number of packets in flight, and the times of flows of one packet that go alone.
+flow with this number of packets in flight, and what the switch used of a processor for each frame,
+which other programs hardly change; and the times of flows of one packet that go alone.
 With --xdp all nodes have sockets of AF_PACKET and of AF_XDP in turn, which needs root.
 """
 
@@ -21,6 +22,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -67,6 +69,23 @@ SPACE_MS = 10
 """Between their starts."""
 
 
+class Sent(NamedTuple):
+    """What came of some flows."""
+
+    times_ps: list[int]
+    """From start to last acknowledgement."""
+    lost: int
+    """Frames that sockets or the switch dropped."""
+    switch_seconds: float
+    """What the switch used of a processor."""
+
+
+def cpu_seconds(process: subprocess.Popen[str]) -> float:
+    """Return what a process has used of processors so far, in its own code and in the kernel."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Lab:
     """Namespaces of two hosts, and of the switch between them."""
 
@@ -97,8 +116,8 @@ class Lab:
             sys.exit(line + started.stderr.read())
         return started
 
-    def send(self, socket: str, flows: str, mtu: int, window: int) -> tuple[pl.DataFrame, int]:
-        """Let host 0 send flows; their table, and frames that sockets or the switch dropped."""
+    def send(self, socket: str, flows: str, mtu: int, window: int) -> Sent:
+        """Let host 0 send flows."""
         scenario = self.folder / "rate.toml"
         scenario.write_text(SCENARIO.format(flows=flows, mtu=mtu, window=window))
         by = ("--socket", socket)
@@ -109,7 +128,9 @@ class Lab:
             out = ("--force", "-o", str(self.folder / f"host{host}"))
             running.append(self.start(f"h{host}", *words, *out))
         sender = running.pop()
+        idle = cpu_seconds(running[0])
         said, errors = sender.communicate()
+        busy = cpu_seconds(running[0]) - idle
         assert sender.returncode == 0, errors
         all_said = [said]
         for node in running:
@@ -121,7 +142,8 @@ class Lab:
             for port in one["ports"]:
                 counted = dict(port["counters"])
                 lost += counted["socket_dropped"] + counted["socket_unsent"]
-        return pl.read_parquet(self.folder / "host0" / "flows.parquet"), lost
+        table = pl.read_parquet(self.folder / "host0" / "flows.parquet")
+        return Sent(table["fct_ps"].to_list(), lost, busy)
 
     def close(self) -> None:
         """End it."""
@@ -129,48 +151,40 @@ class Lab:
         self.holder.wait()
 
 
-def rate(lab: Lab, socket: str, mtu: int, packets: int) -> tuple[float, int]:
-    """Return data frames a second of a long flow with this many packets in flight, and losses."""
+def rates(lab: Lab, sockets: Sequence[str], repeat: int) -> None:
+    """Print the table of rates: medians of a long flow with some packets in flight."""
     flow = f'{{ src = 0, dst = 1, bytes = "{LONG_BYTES}B" }}'
-    table, lost = lab.send(socket, flow, mtu, packets * mtu)
-    return LONG_BYTES / mtu / (table["fct_ps"][0] / 1e12), lost
+    print("| socket | payload | in flight | frames/s | Mbps of payload | µs of the switch | lost |")
+    print("|---|---|---|---|---|---|---|")
+    for mtu, packets in ((1000, 1), (1000, 16), (1000, 128), (4000, 128)):
+        seen: dict[str, list[Sent]] = {socket: [] for socket in sockets}
+        for _ in range(repeat):
+            for socket in sockets:
+                seen[socket].append(lab.send(socket, flow, mtu, packets * mtu))
+        # Of each packet the switch forwards the data and the acknowledgement.
+        frames = 2 * LONG_BYTES / mtu
+        for socket in sockets:
+            seconds = statistics.median(sent.times_ps[0] for sent in seen[socket]) / 1e12
+            each = statistics.median(sent.switch_seconds for sent in seen[socket]) / frames
+            lost = sum(sent.lost for sent in seen[socket])
+            line = f"| {NAMES[socket]} | {mtu:,} B | {packets} | {frames / seconds:,.0f} "
+            mbps = 8e-6 * LONG_BYTES / seconds
+            print(f"{line}| {mbps:,.0f} | {1e6 * each:.1f} | {lost} |", flush=True)
 
 
-def latency(lab: Lab, socket: str) -> list[float]:
-    """Return times of flows of one packet, each alone, until the sender has its ACK: in µs."""
+def times(lab: Lab, sockets: Sequence[str], repeat: int) -> None:
+    """Print the table of round trips: flows of one packet, each alone, of all repetitions."""
     flows = ", ".join(
         f'{{ src = 0, dst = 1, bytes = "1000B", start = "{100 + nth * SPACE_MS}ms" }}'
         for nth in range(SHORT)
     )
-    table, _ = lab.send(socket, flows, 1000, 1000)
-    return [time / 1e6 for time in table["fct_ps"]]
-
-
-def rates(lab: Lab, sockets: Sequence[str], repeat: int) -> None:
-    """Print the table of rates: medians."""
-    print("| socket | payload | in flight | data frames/s | frames/s | Mbps of payload | lost |")
-    print("|---|---|---|---|---|---|---|")
-    for mtu, packets in ((1000, 1), (1000, 16), (1000, 128), (4000, 128)):
-        seen: dict[str, list[tuple[float, int]]] = {socket: [] for socket in sockets}
-        for _ in range(repeat):
-            for socket in sockets:
-                seen[socket].append(rate(lab, socket, mtu, packets))
-        for socket in sockets:
-            frames = statistics.median(frames for frames, _ in seen[socket])
-            lost = sum(lost for _, lost in seen[socket])
-            mbps = 8e-6 * frames * mtu
-            line = f"| {NAMES[socket]} | {mtu:,} B | {packets} | {frames:,.0f} | {2 * frames:,.0f}"
-            print(f"{line} | {mbps:,.0f} | {lost} |", flush=True)
-
-
-def times(lab: Lab, sockets: Sequence[str], repeat: int) -> None:
-    """Print the table of round trips, of all repetitions together."""
     print("\n| socket | round trip, µs: p1 | median | p90 | p99 | longest |")
     print("|---|---|---|---|---|---|")
     seen: dict[str, list[float]] = {socket: [] for socket in sockets}
     for _ in range(repeat):
         for socket in sockets:
-            seen[socket] += latency(lab, socket)
+            sent = lab.send(socket, flows, 1000, 1000)
+            seen[socket] += [time / 1e6 for time in sent.times_ps]
     for socket in sockets:
         all_times = pl.Series(seen[socket])
         at = [all_times.quantile(q, "nearest") for q in (0.01, 0.5, 0.9, 0.99, 1.0)]

@@ -52,9 +52,12 @@ pub struct Ended {
     pub broken: Option<String>,
 }
 
+/// What is told when all ports are open: the name of the host and, by port, those of its neighbours and what its
+/// sockets are.
+pub type Ready<'a> = dyn FnMut(&str, &[String], &[String]) + 'a;
+
 /// Sends the flows of a host and answers others until it is done or is to stop, and writes what it measured.
-/// `ready` is called once, when all ports are open: with its name and, by port, the names of its neighbours and
-/// what its sockets are.
+/// `ready` is called once.
 ///
 /// # Errors
 /// The scenario has no such host, the system refuses something, or results cannot be written: in words.
@@ -63,7 +66,7 @@ pub fn run(
     plan: Plan,
     setup: &Setup,
     stop: &AtomicBool,
-    ready: &mut dyn FnMut(&str, &[String], &[String]),
+    ready: &mut Ready<'_>,
 ) -> Result<Ended, String> {
     let plan = host_plan(plan, &setup.choices)?;
     let written = |error: results::Error| error.to_string();

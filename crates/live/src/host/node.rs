@@ -16,7 +16,7 @@ use wire::{Link, Network, decode, encode};
 use super::counters::Counters;
 use super::flows::Flows;
 use super::plan::HostPlan;
-use crate::wall::{EVERYBODY, Lines, Machine, Out, Wishes, neighbour, priorities};
+use crate::wall::{CATCH_UP, EVERYBODY, Lines, Machine, Out, Wishes, neighbour, priorities};
 
 /// A host between real frames.
 #[derive(Debug)]
@@ -256,7 +256,10 @@ impl Node {
 
 impl Machine for Node {
     fn advance(&mut self, now: Time, out: &mut Out<'_>) {
-        while let Some(at) = self.next().filter(|&at| at <= now) {
+        let mut done = 0;
+        while let Some(due) = self.next().filter(|&at| at <= now) {
+            let at = if done < CATCH_UP { due } else { now };
+            done += 1;
             self.now = self.now.max(at);
             if self.flows.next_ps().is_some_and(|start| start <= at) {
                 self.begin();

@@ -33,6 +33,12 @@ pub(crate) use wishes::Wishes;
 
 /// Frames that are taken from a port before the next has its turn.
 const BATCH: usize = 64;
+/// What was due is done at its own time as far as this many things; the others are due now. A line faster than this
+/// program would leave it ever more to do.
+// WSW-30
+pub(crate) const CATCH_UP: u32 = 10_000;
+/// Frames that leave together at most, for their memory.
+const TOGETHER: usize = 1000;
 /// How often links and counters of the system are looked at.
 const LOOK_PS: Time = 100 * MS;
 /// How long the program may sleep at most, so that it hears of the wish to stop.
@@ -150,6 +156,9 @@ impl<M: Machine> Driver<M> {
                 });
                 if !done {
                     socket.note_unfinished();
+                }
+                if leaving.frames.len() > TOGETHER {
+                    leaving.send(sockets);
                 }
             }
             leaving.send(sockets);
