@@ -18,7 +18,12 @@ pub fn partial(frame: &[u8]) -> Option<(usize, usize)> {
         // Parts of a datagram have no header of their own, or a whole checksum.
         ether_type::IPV4 if word(6)? & 0x3fff == 0 => {
             let header = usize::from(body[0] & 15) * 4;
-            (header, usize::from(word(2)?), body[9], body.get(12..20)?)
+            (
+                header,
+                usize::from(word(2)?),
+                *body.get(9)?,
+                body.get(12..20)?,
+            )
         }
         ether_type::IPV6 => (
             40,
