@@ -306,7 +306,8 @@ def main() -> None:
         app()
         sys.stdout.flush()
     except ScenarioError as error:
-        say(str(error))
+        text = str(error)
+        say(text if "error: " in text else f"error: {text}")
         sys.exit(BAD_INPUT)
     except RunError as error:
         say(f"error: {error}")

@@ -213,6 +213,7 @@ def test_bad_words_on_the_command_line(command: Backwater, tiny: Path, tmp_path:
     refused(command("run", tiny, "--set", "switch.bufer=1MB", "-o", out), out, "bufer", "buffer")
     refused(command("compare", tiny, "--schemes", "bfc,nope", "-o", out), out, "nope")
     refused(command("compare", tiny, "--schemes", "bfc,bfc", "-o", out), out, "twice")
+    assert command("compare", tiny, "--schemes", "bfc,bfc").stderr.startswith("error: scheme")
     refused(command("compare", tiny, "--schemes", "../bfc", "-o", out), out, "../bfc")
     refused(command("compare", tiny, "--schemes", ",", "-o", out), out, "no scheme")
     refused(command("run", tiny, "--seed", "-1", "-o", out), out, "--seed")
