@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -243,6 +244,31 @@ def test_a_directory_with_other_things_is_left_alone(
         assert names(tmp_path) == {"thesis.tex"}
     assert command("run", tiny, "-o", tmp_path, "--force").returncode == 0
     assert names(tmp_path) == {"thesis.tex", *RUN_FILES}
+
+
+def test_a_place_that_takes_no_results_is_told(
+    command: Backwater, tiny: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("precious")
+    for out in (tmp_path / "file", tmp_path / "file/below"):
+        done = command("run", tiny, "-o", out)
+        assert (done.returncode, "a file has this name" in done.stderr) == (1, True), done.stderr
+    assert (tmp_path / "file").read_text() == "precious"
+    # A table that is smaller than what is held back of it fails when it is closed.
+    command("run", tiny, "-o", tmp_path / "first")
+    limit = (tmp_path / "first/ports.parquet").stat().st_size - 1
+    assert limit > (tmp_path / "first/resolved.toml").stat().st_size
+    limited = subprocess.run(
+        [COMMAND, "run", tiny, "-o", tmp_path / "out"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert limited.returncode == 1
+    assert re.search(r"/ports\.parquet\.part: cannot write: File too large", limited.stderr)
+    assert names(tmp_path / "out") == set()
 
 
 def test_a_comparison_replaces_an_earlier_one(

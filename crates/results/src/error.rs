@@ -29,6 +29,9 @@ impl Error {
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
                 "; choose a directory that you may write to"
             }
+            std::io::ErrorKind::AlreadyExists | std::io::ErrorKind::NotADirectory => {
+                "; a file has this name: choose another directory"
+            }
             _ => "",
         };
         Self {

@@ -98,9 +98,11 @@ impl TableFile {
         if self.rows_waiting > 0 {
             self.write(names)?;
         }
-        let file = self
-            .writer
-            .into_inner()
+        // A second handle, because only `close` passes on what the system said.
+        let file = self.writer.inner().try_clone();
+        let file = file.map_err(|e| Error::io(&self.path, "write", &e))?;
+        self.writer
+            .close()
             .map_err(|e| Error::parquet(&self.path, e))?;
         file.sync_data()
             .map_err(|e| Error::io(&self.path, "write", &e))?;
