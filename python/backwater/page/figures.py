@@ -385,9 +385,9 @@ def blame(runs: Runs) -> list[Chart]:
     chart = Chart(
         "blame",
         "Where the slow flows' time went",
-        "Flows at or above the 99th percentile of the slowdown of their class: what their "
-        "completion time consisted of, on average. The parts of a bar add up to the mean time of "
-        "these flows.",
+        "Flows at or above the 99th percentile of the slowdown of their class: what their time to "
+        "the last byte at the receiver consisted of, on average. The parts of a bar add up to the "
+        "mean time of these flows.",
         "stack",
         views,
         "Size class",
