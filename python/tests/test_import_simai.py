@@ -249,7 +249,8 @@ def test_what_is_wrong_in_a_workload_is_said(text: str, says: str) -> None:
 
 def test_what_is_doubtful_in_a_workload_is_a_warning() -> None:
     findings = Findings()
-    text = "HYBRID_TRANSFORMER model_parallel_NPU_group: 8 pp: 4 colour: 3 checkpoints: 1 0\n1\n"
+    text = "HYBRID_TRANSFORMER model_parallel_NPU_group: 8 pp: 4 colour: 3 mode: 1 "
+    text += "checkpoints: 1 0\n1\n"
     text += "n -1 1 BROADCAST 5 1 ALLREDUCEALLTOALL 9 1 ALLREDUCE 0 1\n"
     text += "too many\n"
     settings = simai_operations.Settings(8, 8, Latency(0, 0))
@@ -259,7 +260,10 @@ def test_what_is_doubtful_in_a_workload_is_a_warning() -> None:
     assert "x.txt:3:8" in told
     assert "SimAI reads this as an all-reduce" in told
     assert "a collective of 0 bytes is skipped" in told
-    assert "SimAI skips `colour:` silently" in told
+    assert "SimAI skips `colour: 3` silently" in told
+    assert "AICB marks inference so" in told
+    # A skipped key and its value are one warning.
+    assert told.count("silently, and so does this import") == 2
     assert "announces 1 layers: SimAI ignores silently what comes after them" in told
     assert "checkpoints have a meaning under" in told
     assert "pp is 4" in told

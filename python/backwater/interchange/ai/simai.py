@@ -167,7 +167,16 @@ def _header(line: Line) -> Workload:
             for _ in range(line.integer(f"how many {key} there are", 0, MAX_LAYERS)):
                 numbers.append(line.integer(f"a layer of {key}"))
         else:
-            line.warning(f"SimAI skips {shown(word)} silently, and so does this import")
+            at = line.at - 1
+            if word.endswith(":") and line.peek().isdigit():
+                word = f"{word} {line.next('its value')}"
+            line.warning(
+                f"SimAI skips {shown(word)} silently, and so does this import",
+                at,
+                "AICB marks inference so; SimAI runs its gradients as well"
+                if key == "mode"
+                else None,
+            )
             continue
         seen.add(key)
     return workload
