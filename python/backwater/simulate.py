@@ -298,7 +298,11 @@ def compare(
     write_whole(path / COMPARISON, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
     result = Comparison(path)
     if report and len(result) > 0:
-        result.report()
+        try:
+            result.report()
+        except RunError as error:
+            kept = f"all runs are kept, and `backwater report {path}` writes it later"
+            raise RunError(f"{error}; {kept}", error.errno) from error
     if outcome.interrupted:
         raise Interrupted(result)
     return result

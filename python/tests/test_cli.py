@@ -246,6 +246,18 @@ def test_a_directory_with_other_things_is_left_alone(
     assert names(tmp_path) == {"thesis.tex", *RUN_FILES}
 
 
+def within(limit: int, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    """Call the command where no file may have more bytes than this."""
+    return subprocess.run(
+        [COMMAND, *words],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
 def test_a_place_that_takes_no_results_is_told(
     command: Backwater, tiny: Path, tmp_path: Path
 ) -> None:
@@ -258,17 +270,22 @@ def test_a_place_that_takes_no_results_is_told(
     command("run", tiny, "-o", tmp_path / "first")
     limit = (tmp_path / "first/ports.parquet").stat().st_size - 1
     assert limit > (tmp_path / "first/resolved.toml").stat().st_size
-    limited = subprocess.run(
-        [COMMAND, "run", tiny, "-o", tmp_path / "out"],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    limited = within(limit, "run", tiny, "-o", tmp_path / "out")
     assert limited.returncode == 1
     assert re.search(r"/ports\.parquet\.part: cannot write: File too large", limited.stderr)
     assert names(tmp_path / "out") == set()
+
+
+def test_a_report_that_has_no_room_loses_no_run(
+    command: Backwater, tiny: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    limited = within(1_000_000, "compare", tiny, "--schemes", "bfc,hpcc", "-o", out)
+    assert limited.returncode == 1
+    assert "report.html: cannot write: File too large; all runs are kept" in limited.stderr
+    assert names(out / "bfc") == names(out / "hpcc") == RUN_FILES
+    assert command("report", out).returncode == 0
+    assert "report.html" in names(out)
 
 
 def test_a_comparison_replaces_an_earlier_one(

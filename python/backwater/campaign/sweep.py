@@ -227,8 +227,8 @@ class _Reader:
         if name is None:
             if "scenario" not in self.root:
                 self.problems.append(
-                    f"error: `scenario` is missing\n--> {self.path}\n"
-                    '= name the scenario that is swept: scenario = "first.toml"'
+                    f"error: `scenario` is missing\n --> {self.path}\n"
+                    '  = name the scenario that is swept: scenario = "first.toml"'
                 )
             return self.path
         path = self.path.parent / name
