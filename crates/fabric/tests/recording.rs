@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use common::*;
 use dataplane::config::Admission;
+use dataplane::hop::HopConfig;
+use dataplane::hop::floodgate::FloodgateConfig;
 use dataplane::units::{NS, Time, US};
 use fabric::measure::{
     Blame, CaptureSpec, DelayBin, DelayHistogram, IngressSeries, PauseRecording, QueueHistogram,
@@ -388,6 +390,40 @@ fn an_ingress_holds_what_came_in_by_it_and_the_threshold_falls_as_the_pool_fills
     let after = of(3).find(|s| s.at_ps > cause.at_ps).unwrap();
     let (least, most) = (before.level.bytes, after.level.bytes);
     assert!((least..=most).contains(&cause.held_bytes));
+}
+
+// RCD-13
+#[test]
+fn ingresses_hold_together_what_is_in_the_buffer_also_what_a_hop_scheme_keeps_from_queues() {
+    let mut s = line_rate(leaf_spine(2, 2, 4), flows(3, 8, 60));
+    s.switch.hop = HopConfig::Floodgate(FloodgateConfig::PRACTICAL);
+    s.probe_ps = 100 * NS;
+    s.record.ingress = Some(IngressSeries {
+        every_ps: 100 * NS,
+        ports: RecordedPorts::Switches,
+    });
+    let (outcome, keep) = s.run();
+    assert!(outcome.counters.hop["floodgate_held"] > 0);
+    let mut rows = keep.ingress.iter().peekable();
+    let mut levels = BTreeMap::new();
+    let mut looked_at = 0;
+    for at_ps in (0..outcome.end_ps).step_by(100_000) {
+        while let Some(row) = rows.next_if(|row| row.at_ps <= at_ps) {
+            levels.insert((row.node, row.port, row.class), row.level.bytes);
+        }
+        let probes = keep.buffers.iter();
+        for probe in probes.filter(|probe| (probe.from_ps..=probe.at_ps).contains(&at_ps)) {
+            let of_node = levels.iter().filter(|((node, ..), _)| *node == probe.node);
+            let held: u64 = of_node.map(|(_, bytes)| bytes).sum();
+            assert_eq!(
+                held, probe.used_bytes,
+                "switch {} at {at_ps} ps",
+                probe.node
+            );
+            looked_at += u32::from(held > 0);
+        }
+    }
+    assert!(looked_at > 500, "{looked_at}");
 }
 
 // RCD-10

@@ -258,7 +258,14 @@ impl FlowTable {
             return Some(0); // BFC-36
         }
         // BFC-47
-        (self.assign.by == AssignBy::Hash).then(|| hashed(packet, self.queues))
+        let apart = self.apart();
+        (self.assign.by == AssignBy::Hash).then(|| apart + hashed(packet, self.queues - apart))
+    }
+
+    /// Queues that are set apart for incasts: the first ones of a class.
+    // BFC-36
+    const fn apart(&self) -> u16 {
+        (self.assign.incast_queue && self.queues > 1) as u16
     }
 
     /// BFC-02: an empty queue that downstream has not paused, else one by chance.
@@ -271,8 +278,7 @@ impl FlowTable {
         draw: &mut dyn FnMut() -> u64,
     ) -> (u32, Assigned) {
         let class = packet.class();
-        // BFC-36: the first queue is set apart.
-        let first = u16::from(self.assign.incast_queue && self.queues > 1);
+        let first = self.apart();
         let among = u64::from(self.queues - first);
         let by_chance =
             |random: u64| first + ((u128::from(random) * u128::from(among)) >> 64) as u16;
@@ -623,6 +629,16 @@ mod tests {
             assert_eq!(place.queue, q.queue_of(0, 2, nth), "empty or not");
         }
         assert_eq!((t.packets(), taken), (40, [true; 4]));
+        // BFC-36: but for the queue of incasts, if there is one.
+        let labelled = AssignConfig {
+            incast_queue: true,
+            ..assign
+        };
+        let (mut apart, mut others, mut b) = table_with(4, labelled);
+        for flow in 0..40 {
+            let place = arrive(&mut apart, &mut others, &mut b, 0, packet(flow));
+            assert_ne!(place.queue, others.queue_of(0, 2, 0), "no incast");
+        }
         let alone = |t: &mut FlowTable| {
             let p = packet(100);
             let place = t.place(0, 0, &p, &q, &mut || 0);

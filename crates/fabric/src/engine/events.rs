@@ -179,7 +179,7 @@ impl<C: Calendar> Partition<C> {
         match (node as usize).checked_sub(self.nics.len()) {
             Some(switch) => {
                 if let Some(recording) = &mut self.recording {
-                    recording.packet_arrived(now, id);
+                    recording.packet_arrived(now, base + u32::from(port), id);
                 }
                 self.switches[switch].receive(now, port, id, &mut self.arena, sink);
                 if !self.core.pauses_sent.is_empty() {

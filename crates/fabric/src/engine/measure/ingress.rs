@@ -6,20 +6,11 @@ use dataplane::switch::Switch;
 use dataplane::units::Time;
 
 use super::super::merge::Merged;
-use super::port_queues::RecordedPorts;
+pub use super::port_queues::Spec;
 use super::watch::Grid;
 use super::{EVERY, Measure, Setup, View};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
-
-/// What a scenario says of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spec {
-    /// Time between two samples, ps; above 0.
-    pub every_ps: Time,
-    /// Of which ports.
-    pub ports: RecordedPorts,
-}
 
 /// A sample of an ingress and class that differs from the one before it, or is its first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,11 +94,12 @@ impl Watched {
     /// Tells what was until then, unless the row before says so or the grid has no instant in between.
     // RCD-13
     fn account(&mut self, until_ps: Time, grid: Grid, node: u32, rows: &mut Vec<IngressSample>) {
-        let first = grid.before(self.since_ps);
-        if self.told != Some(self.now) && grid.before(until_ps) > first {
+        if self.told != Some(self.now)
+            && let Some(at_ps) = grid.first(self.since_ps, until_ps)
+        {
             self.told = Some(self.now);
             rows.push(IngressSample {
-                at_ps: grid.at(first),
+                at_ps,
                 node,
                 port: self.port,
                 peer: self.peer,
@@ -190,16 +182,14 @@ impl Measure for IngressSeries {
             .about("Ports of switches by which packets come, by both ends of their links, or all of them."),
     ];
     const WATCHES_QUEUES: bool = true;
+    const SEES_SWITCHES: bool = true;
 
     fn tables() -> Vec<Table> {
         vec![Table::of::<IngressSample>()]
     }
 
     fn configure(values: &Values) -> Spec {
-        Spec {
-            every_ps: values.time("every"),
-            ports: RecordedPorts::given(values),
-        }
+        Spec::given(values)
     }
 
     fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
@@ -231,6 +221,11 @@ impl Measure for IngressSeries {
             touched: Vec::new(),
             samples: Vec::new(),
         }
+    }
+
+    /// A hop scheme may hold it, so that no queue changes.
+    fn packet_came(&mut self, link: u32) {
+        self.queue_touched(link);
     }
 
     #[inline]

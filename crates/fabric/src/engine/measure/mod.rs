@@ -117,6 +117,8 @@ pub(super) trait Measure: Sized {
     const TIMES_WAITING: bool = false;
     /// It wants to see every port whose queue may have changed.
     const WATCHES_QUEUES: bool = false;
+    /// It wants to see what comes to switches.
+    const SEES_SWITCHES: bool = false;
     /// It wants to see what comes to hosts.
     const SEES_HOSTS: bool = false;
     /// It wants to see each pause and resume of PFC.
@@ -145,6 +147,9 @@ pub(super) trait Measure: Sized {
     /// A receiver got payload of a flow in order, at least one byte. Called where some measure
     /// [sees](Self::SEES_HOSTS) hosts.
     fn data_delivered(&mut self, _now: Time, _flow: u32, _bytes: u64) {}
+    /// A frame comes to a switch by this port, or rather its other direction. Called where some measure
+    /// [sees](Self::SEES_SWITCHES) switches.
+    fn packet_came(&mut self, _link: u32) {}
     /// The queue of this port may have changed. Called where some measure [watches](Self::WATCHES_QUEUES) that.
     fn queue_touched(&mut self, _link: u32) {}
     /// Nothing more happens at this instant. Called where some measure [watches](Self::WATCHES_QUEUES) queues.
@@ -309,6 +314,10 @@ macro_rules! measures {
                 false $(|| $module::$measure::TIMES_WAITING && self.$key.is_some())*
             }
 
+            fn sees_switches(&self) -> bool {
+                false $(|| $module::$measure::SEES_SWITCHES && self.$key.is_some())*
+            }
+
             fn sees_hosts(&self) -> bool {
                 false $(|| $module::$measure::SEES_HOSTS && self.$key.is_some())*
             }
@@ -337,6 +346,10 @@ macro_rules! measures {
 
             fn data_delivered(&mut self, now: Time, flow: u32, bytes: u64) {
                 $(if let Some(m) = &mut self.$key { m.data_delivered(now, flow, bytes); })*
+            }
+
+            fn packet_came(&mut self, link: u32) {
+                $(if let Some(m) = &mut self.$key { m.packet_came(link); })*
             }
 
             #[inline]
@@ -495,7 +508,7 @@ impl Recording {
             Box::new(Self {
                 measures: Measures::new(spec, setup),
                 arrived_ps: spec.times_waiting().then(Vec::new),
-                sees_all: spec.times_waiting() || spec.sees_hosts(),
+                sees_all: spec.times_waiting() || spec.sees_switches() || spec.sees_hosts(),
                 held_classes: match spec.follows_flows() {
                     true => vec![(0, 0); setup.graph.port_count() as usize],
                     false => Vec::new(),
@@ -504,8 +517,9 @@ impl Recording {
         })
     }
 
-    /// A packet came, whole, to a switch.
-    pub fn packet_arrived(&mut self, now: Time, id: PacketId) {
+    /// A packet comes, whole, to a switch, by the port that begins this link.
+    pub fn packet_arrived(&mut self, now: Time, link: u32, id: PacketId) {
+        self.measures.packet_came(link);
         if let Some(arrived_ps) = &mut self.arrived_ps {
             let at = id as usize;
             if at >= arrived_ps.len() {

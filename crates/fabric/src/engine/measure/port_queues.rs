@@ -10,13 +10,23 @@ use super::{EVERY, Measure, Setup, View};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
 
-/// What a scenario says of it.
+/// What a scenario says of a measure that samples ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// Time between two samples, ps; above 0.
     pub every_ps: Time,
     /// Of which ports.
     pub ports: RecordedPorts,
+}
+
+impl Spec {
+    /// As a scenario gives it in `every` and `ports`.
+    pub(super) fn given(values: &Values) -> Self {
+        Self {
+            every_ps: values.time("every"),
+            ports: RecordedPorts::given(values),
+        }
+    }
 }
 
 /// Ports that are recorded.
@@ -29,8 +39,7 @@ pub enum RecordedPorts {
 }
 
 impl RecordedPorts {
-    /// Those that a scenario gives as `ports`.
-    pub(super) fn given(values: &Values) -> Self {
+    fn given(values: &Values) -> Self {
         match values.get("ports") {
             Some(Given::List(ports)) => Self::Listed(ports.iter().filter_map(port).collect()),
             _ => Self::Switches,
@@ -98,11 +107,12 @@ pub(super) struct QueueSeries {
 // RCD-04
 fn sample(grid: Grid, samples: &mut Vec<QueueSample>) -> impl FnMut(&mut Watch<Option<u64>>, Time) {
     move |watch, until_ps| {
-        let first = grid.before(watch.since_ps);
-        if watch.kept != Some(watch.bytes) && grid.before(until_ps) > first {
+        if watch.kept != Some(watch.bytes)
+            && let Some(at_ps) = grid.first(watch.since_ps, until_ps)
+        {
             watch.kept = Some(watch.bytes);
             samples.push(QueueSample {
-                at_ps: grid.at(first),
+                at_ps,
                 node: watch.node,
                 port: watch.port,
                 peer: watch.peer,
@@ -139,10 +149,7 @@ impl Measure for QueueSeries {
     }
 
     fn configure(values: &Values) -> Spec {
-        Spec {
-            every_ps: values.time("every"),
-            ports: RecordedPorts::given(values),
-        }
+        Spec::given(values)
     }
 
     fn new(spec: &Spec, setup: &Setup<'_>) -> Self {

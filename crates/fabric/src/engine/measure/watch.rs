@@ -34,8 +34,14 @@ impl Grid {
         elapsed.div_ceil(self.every_ps)
     }
 
+    /// The first instant of the grid from `from_ps` on that lies before `until_ps`, if one does.
+    pub fn first(&self, from_ps: Time, until_ps: Time) -> Option<Time> {
+        let number = self.before(from_ps);
+        (self.before(until_ps) > number).then(|| self.at(number))
+    }
+
     /// The instant with number `k`.
-    pub fn at(&self, k: u64) -> Time {
+    fn at(&self, k: u64) -> Time {
         self.from_ps + k * self.every_ps
     }
 }
