@@ -211,6 +211,14 @@ fn buffers(graph: &Graph, config: &SwitchConfig, findings: &mut Findings<'_>) {
 }
 
 /// Whether the buffer of a switch is large enough for what is set apart in it.
+/// What divides a buffer.
+const APART: [&str; 4] = [
+    "switch.buffer",
+    "switch.reserved",
+    "scheme.pfc.headroom",
+    "topology",
+];
+
 fn one_buffer(
     name: &str,
     config: &SwitchConfig,
@@ -222,12 +230,6 @@ fn one_buffer(
         return;
     }
     let (reserved, headroom, shared) = division(config, ports);
-    let keys = [
-        "switch.buffer",
-        "switch.reserved",
-        "scheme.pfc.headroom",
-        "topology",
-    ];
     if shared < i64::from(config.max_frame) {
         let message = format!(
             "the buffer of {name}, {}, is smaller than what is set apart in it: {} of headroom and {} reserved \
@@ -238,17 +240,26 @@ fn one_buffer(
             ports.len()
         );
         findings.error(
-            &keys,
+            &APART,
             message,
             "raise switch.buffer, or lower switch.reserved or scheme.pfc.headroom",
         );
         return;
     }
     promised(name, config, ports, findings);
-    let Admission::Pfc(pfc) = config.mmu.admission else {
-        return;
-    };
-    let shared = shared as u64;
+    if let Admission::Pfc(pfc) = &config.mmu.admission {
+        pausing(name, config, (pfc, shared as u64), ports, findings);
+    }
+}
+
+/// When PFC pauses in a shared pool, and what may still come then.
+fn pausing(
+    name: &str,
+    config: &SwitchConfig,
+    (pfc, shared): (&Pfc, u64),
+    ports: &[(Rate, Time)],
+    findings: &mut Findings<'_>,
+) {
     // SW-18: the end of the pool that is kept for the frames that cross a threshold.
     let pausable = config.classes.iter().filter(|c| c.pausable && c.buffered);
     let frames = pausable.count() as u64 * ports.len() as u64 * u64::from(config.max_frame);
@@ -259,7 +270,7 @@ fn one_buffer(
             show_size(shared),
             show_size(2 * frames)
         );
-        findings.error(&keys, message, "raise switch.buffer");
+        findings.error(&APART, message, "raise switch.buffer");
         return;
     }
     let threshold = match pfc.threshold {
@@ -267,6 +278,19 @@ fn one_buffer(
         PfcThreshold::Dynamic(alpha) => together(alpha, shared, 1),
         PfcThreshold::Equal => config.mmu.buffer_bytes / ports.len().max(1) as u64,
     };
+    thresholds(name, config, (pfc, threshold, shared), findings);
+    room_after_pauses(name, config, pfc, ports, findings);
+    marks_before_pauses(name, config, ports, threshold, findings);
+    lasting(config, pfc, findings);
+}
+
+/// Thresholds that come too late, too early, or without room to resume.
+fn thresholds(
+    name: &str,
+    config: &SwitchConfig,
+    (pfc, threshold, shared): (&Pfc, u64, u64),
+    findings: &mut Findings<'_>,
+) {
     if threshold > shared {
         let message = format!(
             "PFC of {name} pauses at {}, but its shared pool has only {}: it is full before anyone is told to stop",
@@ -302,11 +326,21 @@ fn one_buffer(
             "lower scheme.pfc.xon_offset",
         );
     }
+}
+
+/// A headroom that is too small for what may still come after a pause.
+fn room_after_pauses(
+    name: &str,
+    config: &SwitchConfig,
+    pfc: &Pfc,
+    ports: &[(Rate, Time)],
+    findings: &mut Findings<'_>,
+) {
     let needed: u64 = ports
         .iter()
         .map(|&(rate, delay)| {
             let classes = pausable_classes(config);
-            dataplane::switch::headroom_bytes(rate, delay, config.max_frame, classes, &pfc)
+            dataplane::switch::headroom_bytes(rate, delay, config.max_frame, classes, pfc)
         })
         .max()
         .unwrap_or(0);
@@ -324,8 +358,6 @@ fn one_buffer(
             "packets can be dropped; \"formula\" gives what is needed",
         );
     }
-    marks_before_pauses(name, config, ports, threshold, findings);
-    lasting(config, &pfc, findings);
 }
 
 /// A pause that runs out before the frame that repeats it is there is none.

@@ -1,6 +1,6 @@
 //! Why operations have not ended when nothing happens any more. // OPS-08
 
-use super::operation::{Operation, Work};
+use super::operation::{Collective, Operation, Receive, Send, Work};
 use super::options::Matching;
 use super::rank::Rank;
 use super::source::Source;
@@ -31,12 +31,16 @@ pub fn explain<'a>(
     source: &dyn Source,
     ranks: impl IntoIterator<Item = &'a Rank>,
 ) -> Vec<String> {
-    let ranks: BTreeMap<u32, &Rank> = ranks.into_iter().map(|r| (r.number(), r)).collect();
+    let stalled = Stalled {
+        workload,
+        source,
+        ranks: ranks.into_iter().map(|r| (r.number(), r)).collect(),
+    };
+    let ranks = &stalled.ranks;
     let mut waits = BTreeMap::new();
-    for (&number, rank) in &ranks {
+    for (&number, rank) in ranks {
         for slot in rank.window().all() {
-            let wait = wait_of(workload, source, &ranks, rank, slot);
-            waits.insert((number, slot.index), wait);
+            waits.insert((number, slot.index), stalled.wait_of(rank, slot));
         }
     }
     let name = |&(rank, index): &Operations| {
@@ -133,137 +137,153 @@ fn find(source: &dyn Source, rank: &Rank, mut is: impl FnMut(&Work) -> bool) -> 
     None
 }
 
-fn wait_of(
-    workload: &Workload,
-    source: &dyn Source,
-    ranks: &BTreeMap<u32, &Rank>,
-    rank: &Rank,
-    slot: &Slot,
-) -> Wait {
-    let number = rank.number();
-    match (slot.phase, &slot.work) {
-        (Phase::Waiting, _) => {
-            let before = rank.window().waits_for(slot.index);
-            if before.is_empty() {
-                let why = "waits for its trigger, which was not activated often enough";
-                return Wait {
-                    why: why.to_owned(),
-                    on: Vec::new(),
-                };
-            }
-            let list: Vec<_> = before.iter().map(ToString::to_string).collect();
-            Wait {
-                why: format!("waits for operation {} of its rank", list.join(", ")),
-                on: before.into_iter().map(|index| (number, index)).collect(),
-            }
+/// What is known of a workload of which nothing happens any more.
+struct Stalled<'a> {
+    workload: &'a Workload,
+    source: &'a dyn Source,
+    /// By their numbers.
+    ranks: BTreeMap<u32, &'a Rank>,
+}
+
+impl Stalled<'_> {
+    fn wait_of(&self, rank: &Rank, slot: &Slot) -> Wait {
+        match (slot.phase, &slot.work) {
+            (Phase::Waiting, _) => for_operations(rank, slot),
+            (Phase::Ready | Phase::Arrived, _) => for_resource(rank, slot),
+            (_, Work::Receive(receive)) => self.for_message(rank, slot, receive),
+            (_, Work::Send(send)) => self.for_receiver(rank, send),
+            (_, Work::Collective(collective)) => self.for_members(rank, slot, collective),
+            (_, Work::Calc { .. }) => Wait {
+                why: "computes".to_owned(),
+                on: Vec::new(),
+            },
         }
-        (Phase::Ready | Phase::Arrived, _) => {
-            let holder = slot.resource.and_then(|resource| rank.holder(resource));
-            let resource = slot.resource.unwrap_or(0);
-            Wait {
-                why: match holder {
-                    Some(holder) => {
-                        format!("waits for resource {resource}, which operation {holder} has")
-                    }
-                    None => "waits for its NIC".to_owned(),
-                },
-                on: holder.into_iter().map(|index| (number, index)).collect(),
-            }
-        }
-        (_, Work::Receive(receive)) => {
-            if let Some(&(from, index)) = rank.cleared_for(slot.index).as_ref() {
-                return Wait {
-                    why: format!("waits for the data of operation {index} of rank {from}"),
-                    on: vec![(from, index)],
-                };
-            }
-            let (from, tag) = (receive.from, receive.tag);
-            let is_for_it = |work: &Work| {
-                matches!(work, Work::Send(send)
-                    if send.to == number && tag.is_none_or(|tag| tag == send.tag))
+    }
+
+    /// A receive waits for its message.
+    fn for_message(&self, rank: &Rank, slot: &Slot, receive: &Receive) -> Wait {
+        if let Some(&(from, index)) = rank.cleared_for(slot.index).as_ref() {
+            return Wait {
+                why: format!("waits for the data of operation {index} of rank {from}"),
+                on: vec![(from, index)],
             };
-            let senders = ranks
-                .iter()
-                .filter(|(sender, _)| from.is_none_or(|from| from == **sender));
-            let on: Vec<_> = senders
-                .filter_map(|(_, sender)| find(source, sender, is_for_it))
-                .collect();
-            let words = from_words(from, tag);
-            let why = match (on.first(), workload.options.matching) {
-                (Some((rank, index)), _) => {
-                    format!("waits for a message from {words}: operation {index} of rank {rank}")
-                }
-                (None, Matching::Bytes) => format!(
-                    "waits for {} bytes from {words}, and no send of them is left",
-                    receive.bytes
-                ),
-                (None, _) => {
-                    format!("waits for a message from {words}, and no send of one is left")
-                }
-            };
-            Wait { why, on }
         }
-        (_, Work::Send(send)) => {
-            let to = send.to;
-            let waits_for_receive = workload
-                .options
-                .rendezvous_above_bytes
-                .is_some_and(|limit| send.bytes > limit);
-            if !waits_for_receive {
-                return Wait {
-                    why: format!("waits for the network to bring its message to rank {to}"),
-                    on: Vec::new(),
-                };
+        let number = rank.number();
+        let (from, tag) = (receive.from, receive.tag);
+        let is_for_it = |work: &Work| {
+            matches!(work, Work::Send(send)
+                if send.to == number && tag.is_none_or(|tag| tag == send.tag))
+        };
+        let senders = self
+            .ranks
+            .iter()
+            .filter(|(sender, _)| from.is_none_or(|from| from == **sender));
+        let on: Vec<_> = senders
+            .filter_map(|(_, sender)| find(self.source, sender, is_for_it))
+            .collect();
+        let words = from_words(from, tag);
+        let why = match (on.first(), self.workload.options.matching) {
+            (Some((rank, index)), _) => {
+                format!("waits for a message from {words}: operation {index} of rank {rank}")
             }
-            let on = ranks.get(&to).and_then(|receiver| {
-                find(source, receiver, |work| {
-                    matches!(work, Work::Receive(receive)
-                        if receive.from.is_none_or(|from| from == number)
-                            && receive.tag.is_none_or(|tag| tag == send.tag))
-                })
-            });
-            let tag = send.tag;
-            let why = match on {
-                Some((_, index)) => {
-                    format!("waits for rank {to} to receive it (operation {index})")
-                }
-                None => format!(
-                    "waits for rank {to} to receive it with tag {tag}, and no receive for it is left"
-                ),
+            (None, Matching::Bytes) => format!(
+                "waits for {} bytes from {words}, and no send of them is left",
+                receive.bytes
+            ),
+            (None, _) => {
+                format!("waits for a message from {words}, and no send of one is left")
+            }
+        };
+        Wait { why, on }
+    }
+
+    /// A send waits for the network, or, where its receiver must be ready first, for that.
+    fn for_receiver(&self, rank: &Rank, send: &Send) -> Wait {
+        let (number, to, tag) = (rank.number(), send.to, send.tag);
+        let limit = self.workload.options.rendezvous_above_bytes;
+        if limit.is_none_or(|limit| send.bytes <= limit) {
+            return Wait {
+                why: format!("waits for the network to bring its message to rank {to}"),
+                on: Vec::new(),
             };
-            Wait {
-                why,
-                on: on.into_iter().collect(),
-            }
         }
-        (_, Work::Collective(collective)) => {
-            let group = workload.group_name(collective.group);
-            let which = collective.instance.unwrap_or(0);
-            let from = rank.awaited_by(slot.index);
-            let on = from.iter().filter_map(|from| {
-                find(source, ranks.get(from)?, |work| {
-                    matches!(work, Work::Collective(other) if other.group == collective.group
-                        && other.instance.is_none_or(|other| other == which))
-                })
-            });
-            let on: Vec<_> = on.collect();
-            let list: Vec<_> = from.iter().map(ToString::to_string).collect();
-            let none = if on.is_empty() {
-                ", which takes no part in it any more"
-            } else {
-                ""
-            };
-            Wait {
-                why: format!(
-                    "waits, in collective {which} of group \"{group}\", for rank {}{none}",
-                    list.join(", ")
-                ),
-                on,
-            }
+        let on = self.ranks.get(&to).and_then(|receiver| {
+            find(self.source, receiver, |work| {
+                matches!(work, Work::Receive(receive)
+                    if receive.from.is_none_or(|from| from == number)
+                        && receive.tag.is_none_or(|of| of == tag))
+            })
+        });
+        let why = match on {
+            Some((_, index)) => format!("waits for rank {to} to receive it (operation {index})"),
+            None => format!(
+                "waits for rank {to} to receive it with tag {tag}, and no receive for it is left"
+            ),
+        };
+        Wait {
+            why,
+            on: on.into_iter().collect(),
         }
-        (_, Work::Calc { .. }) => Wait {
-            why: "computes".to_owned(),
+    }
+
+    /// A collective waits for other members.
+    fn for_members(&self, rank: &Rank, slot: &Slot, collective: &Collective) -> Wait {
+        let group = self.workload.group_name(collective.group);
+        let which = collective.instance.unwrap_or(0);
+        let from = rank.awaited_by(slot.index);
+        let on = from.iter().filter_map(|from| {
+            find(self.source, self.ranks.get(from)?, |work| {
+                matches!(work, Work::Collective(other) if other.group == collective.group
+                    && other.instance.is_none_or(|other| other == which))
+            })
+        });
+        let on: Vec<_> = on.collect();
+        let list: Vec<_> = from.iter().map(ToString::to_string).collect();
+        let none = if on.is_empty() {
+            ", which takes no part in it any more"
+        } else {
+            ""
+        };
+        Wait {
+            why: format!(
+                "waits, in collective {which} of group \"{group}\", for rank {}{none}",
+                list.join(", ")
+            ),
+            on,
+        }
+    }
+}
+
+/// An operation waits for others of its rank, or for its trigger.
+fn for_operations(rank: &Rank, slot: &Slot) -> Wait {
+    let before = rank.window().waits_for(slot.index);
+    if before.is_empty() {
+        let why = "waits for its trigger, which was not activated often enough";
+        return Wait {
+            why: why.to_owned(),
             on: Vec::new(),
+        };
+    }
+    let list: Vec<_> = before.iter().map(ToString::to_string).collect();
+    let number = rank.number();
+    Wait {
+        why: format!("waits for operation {} of its rank", list.join(", ")),
+        on: before.into_iter().map(|index| (number, index)).collect(),
+    }
+}
+
+/// An operation waits for its resource, or for its NIC.
+fn for_resource(rank: &Rank, slot: &Slot) -> Wait {
+    let holder = slot.resource.and_then(|resource| rank.holder(resource));
+    let resource = slot.resource.unwrap_or(0);
+    let number = rank.number();
+    Wait {
+        why: match holder {
+            Some(holder) => {
+                format!("waits for resource {resource}, which operation {holder} has")
+            }
+            None => "waits for its NIC".to_owned(),
         },
+        on: holder.into_iter().map(|index| (number, index)).collect(),
     }
 }
