@@ -10,7 +10,7 @@ use std::ops::Range;
 use crate::classes::{CONTROL_CLASS, DATA_CLASS};
 use crate::config::{Assist, Classify, MAX_CLASSES, Schedule, SwitchConfig};
 use crate::mixed::MixedMap;
-use crate::packet::{Arena, NO_PACKET, PacketId};
+use crate::packet::{Arena, NO_PACKET, Packet, PacketId};
 use crate::prefetch::prefetch;
 use crate::switch::needs::Needs;
 
@@ -936,6 +936,37 @@ impl Queueing {
         }
         let queue = self.pick(at, arena);
         Some(self.take(at, queue, arena))
+    }
+
+    /// Takes the first frame for the neighbour at a port out of its queue that is `wanted`, and shows it those before.
+    // SW-44
+    pub fn take_frame(
+        &mut self,
+        port: u16,
+        arena: &mut Arena,
+        mut wanted: impl FnMut(&Packet) -> bool,
+    ) -> Option<PacketId> {
+        let queue = self.queue_of(port, 0, 0) as usize;
+        let (mut before, mut id) = (NO_PACKET, self.queues[queue].head);
+        while id != NO_PACKET && !wanted(arena.hot(id)) {
+            (before, id) = (id, arena.hot(id).next);
+        }
+        if id == NO_PACKET {
+            return None;
+        }
+        if before == NO_PACKET {
+            return self.pop_control(port, arena);
+        }
+        let packet = arena.hot(id);
+        let (next, size) = (packet.next, u64::from(packet.size));
+        arena.hot_mut(before).next = next;
+        let q = &mut self.queues[queue];
+        if next == NO_PACKET {
+            q.tail = before;
+        }
+        q.note_taken(size);
+        self.ports[port as usize].bytes -= size;
+        Some(id)
     }
 
     /// Whether pauses name flows.

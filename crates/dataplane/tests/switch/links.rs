@@ -1,23 +1,12 @@
 //! Links that fail and come back, at one switch. Rules of `specs/links.md`.
 
 use super::*;
-use dataplane::config::{Accounting, PauseTime, Pfc, PfcThreshold};
 use dataplane::packet::flag;
 use dataplane::switch::{Holds, Stranded};
 
-fn pfc(threshold: u64) -> SwitchConfig {
+fn lossless(threshold: u64) -> SwitchConfig {
     let mut c = config();
-    c.mmu.admission = Admission::Pfc(Pfc {
-        accounting: Accounting::Pool,
-        threshold: PfcThreshold::Static(threshold),
-        xon_offset: 0,
-        frame_bytes: 64,
-        headroom: Some(5000),
-        response_ps: 0,
-        pause: PauseTime::UntilResumed,
-        headroom_beside: false,
-        victims: None,
-    });
+    c.mmu.admission = Admission::Pfc(pfc(threshold, Some(5000)));
     c
 }
 
@@ -48,7 +37,7 @@ impl Bench {
 // LNK-20, LNK-23
 #[test]
 fn a_port_whose_link_fails_gives_up_what_waits_and_what_comes() {
-    let mut b = Bench::new(&pfc(2_500));
+    let mut b = Bench::new(&lossless(2_500));
     for psn in 0..4 {
         b.receive(0, data(1, 2, psn));
     }
@@ -80,7 +69,7 @@ fn a_port_whose_link_fails_gives_up_what_waits_and_what_comes() {
 // LNK-24
 #[test]
 fn what_waits_at_a_dead_port_goes_by_new_routes_and_stays_in_the_buffer() {
-    let mut b = Bench::new(&pfc(2_500));
+    let mut b = Bench::new(&lossless(2_500));
     b.route(&[2]);
     for psn in 0..3 {
         b.receive(0, data(1, 4, psn));
@@ -118,7 +107,7 @@ fn what_waits_and_has_no_way_is_dropped_and_live_ports_keep_theirs() {
 // LNK-21
 #[test]
 fn nobody_is_held_over_a_link_that_has_failed() {
-    let mut b = Bench::new(&pfc(2_500));
+    let mut b = Bench::new(&lossless(2_500));
     // Port 2 is paused, and waits.
     b.receive(2, pause_classes(true, 1 << 2));
     for psn in 0..4 {
@@ -141,7 +130,7 @@ fn nobody_is_held_over_a_link_that_has_failed() {
 // LNK-22
 #[test]
 fn an_ingress_above_its_threshold_is_held_with_the_first_frame() {
-    let mut b = Bench::new(&pfc(2_500));
+    let mut b = Bench::new(&lossless(2_500));
     for psn in 0..5 {
         b.receive(0, data(1, 2, psn));
     }
@@ -207,7 +196,7 @@ fn packets_of_a_failed_ingress_hold_nothing_by_bfc() {
 // LNK-41
 #[test]
 fn what_is_stuck_is_told_with_the_pauses_that_hold_it() {
-    let mut b = Bench::new(&pfc(2_500));
+    let mut b = Bench::new(&lossless(2_500));
     b.receive(0, data(1, 2, 0));
     assert!(!b.switch.may_be_stuck(2));
     b.receive(2, pause_classes(true, 1 << 2));

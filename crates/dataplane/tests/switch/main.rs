@@ -68,6 +68,21 @@ struct Bench {
     now: Time,
 }
 
+/// An ingress is paused above this many bytes, and resumed as soon as it has no more.
+fn pfc(threshold: u64, headroom: Option<u64>) -> Pfc {
+    Pfc {
+        accounting: Accounting::Pool,
+        threshold: PfcThreshold::Static(threshold),
+        xon_offset: 0,
+        frame_bytes: 64,
+        headroom,
+        response_ps: 0,
+        pause: PauseTime::UntilResumed,
+        headroom_beside: false,
+        victims: None,
+    }
+}
+
 /// Endpoints 0 to 3 hang here; endpoint 4 is reached by these ports.
 fn routes(to_4: &[u16]) -> Routes {
     let group = vec![0, 0, 0, 0, 1];

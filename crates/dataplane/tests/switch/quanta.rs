@@ -18,23 +18,17 @@ const TIMES: PauseTime = PauseTime::Quanta {
 };
 const RATE: Rate = LINK.0;
 
-fn pfc(pause: PauseTime) -> Pfc {
+fn lasting(pause: PauseTime) -> Pfc {
     Pfc {
-        accounting: Accounting::Pool,
-        threshold: PfcThreshold::Static(10_000),
         xon_offset: 3_000,
-        frame_bytes: 64,
-        headroom: None,
-        response_ps: 0,
         pause,
-        headroom_beside: false,
-        victims: None,
+        ..pfc(10_000, None)
     }
 }
 
 fn lossless(pause: PauseTime) -> SwitchConfig {
     let mut c = config();
-    c.mmu.admission = Admission::Pfc(pfc(pause));
+    c.mmu.admission = Admission::Pfc(lasting(pause));
     c
 }
 
@@ -129,6 +123,40 @@ fn an_ingress_above_its_threshold_repeats_its_pause_until_it_resumes() {
     let counters = b.switch.hop_counters();
     let seen = ["pfc_pauses", "pfc_refreshes", "pfc_resumes"].map(|name| counters[name]);
     assert_eq!(seen, [1, 3, 1]);
+    b.sound();
+}
+
+// SW-44, QNT-05, QNT-08
+#[test]
+fn a_pause_whose_resume_is_taken_back_is_told_again() {
+    let mut b = Bench::new(&lossless(TIMES));
+    let on = |p: Packet| said(&p).map(|said| said.0);
+    let fill = |b: &mut Bench| (0..11).for_each(|psn| b.receive(0, data(1, 1, psn)));
+    fill(&mut b);
+    assert_eq!(b.send(0).and_then(on), Some(true));
+    b.all(1);
+    // The resume waits; a new time takes its place.
+    let later = pause_ps(RATE, 20);
+    b.now = later;
+    fill(&mut b);
+    assert_eq!(b.ears.wakes.last(), Some(&(later + pause_ps(RATE, 50))));
+    assert_eq!(
+        (b.send(0).and_then(on), b.send(0).is_none()),
+        (Some(true), true)
+    );
+    let counters = b.switch.hop_counters();
+    let seen = ["pfc_pauses", "pfc_refreshes", "pfc_resumes"].map(|name| counters[name]);
+    assert_eq!(seen, [1, 1, 0]);
+    // A pause that waits itself says it already.
+    b.all(1);
+    assert_eq!(b.send(0).and_then(on), Some(false));
+    fill(&mut b);
+    b.all(1);
+    fill(&mut b);
+    assert_eq!(
+        (b.send(0).and_then(on), b.send(0).is_none()),
+        (Some(true), true)
+    );
     b.sound();
 }
 

@@ -323,17 +323,7 @@ fn told(int: IntConfig, pauses: bool) -> Vec<IntHop> {
     let mut c = config();
     c.int = Some(int);
     c.classes[0].int = pauses;
-    c.mmu.admission = Admission::Pfc(Pfc {
-        accounting: Accounting::Pool,
-        threshold: PfcThreshold::Static(1),
-        xon_offset: 0,
-        frame_bytes: 64,
-        headroom: None,
-        response_ps: 0,
-        pause: PauseTime::UntilResumed,
-        headroom_beside: false,
-        victims: None,
-    });
+    c.mmu.admission = Admission::Pfc(pfc(1, None));
     let mut b = Bench::new(&c);
     // Its first packet holds the upstream behind port 2, so that a pause leaves there.
     b.receive(2, data(9, 3, 0));
@@ -413,21 +403,68 @@ fn a_repeated_pause_is_noticed() {
     b.sound();
 }
 
+// SW-44
+#[test]
+fn a_pause_takes_its_resume_back_that_still_waits() {
+    let mut c = config();
+    c.mmu.admission = Admission::Pfc(pfc(2500, Some(5000)));
+    let mut b = Bench::new(&c);
+    let said = |sent: Vec<Packet>| -> Vec<bool> {
+        let said = sent.iter().filter_map(PauseClasses::read);
+        said.map(|said| said.on).collect()
+    };
+    let packets = |b: &mut Bench, n| (0..n).for_each(|psn| b.receive(0, data(1, 2, psn)));
+    let counted = |b: &Bench| {
+        let counters = b.switch.hop_counters();
+        ["pfc_pauses", "pfc_resumes"].map(|name| counters[name])
+    };
+    // Port 0 sends nothing meanwhile: both frames wait, and of the next pause neither the resume nor a second pause.
+    packets(&mut b, 3);
+    b.all(2);
+    assert_eq!(counted(&b), [1, 1]);
+    let waiting = b.switch.queued(0).0;
+    assert_eq!(waiting, 128);
+    packets(&mut b, 3);
+    assert_eq!((counted(&b), b.switch.queued(0).0), ([1, 0], 64));
+    assert_eq!(said(b.all(0)), [true]);
+    // Now the resume waits alone.
+    b.all(2);
+    assert_eq!((counted(&b), b.switch.queued(0).0), ([1, 1], 64));
+    packets(&mut b, 3);
+    assert_eq!((counted(&b), b.switch.queued(0).0), ([1, 0], 0));
+    assert!(b.all(0).is_empty());
+    b.all(2);
+    assert_eq!(said(b.all(0)), [false]);
+    assert_eq!((b.arena.alive(), counted(&b)), (0, [1, 1]));
+    b.sound();
+}
+
+// SW-44
+#[test]
+fn a_resume_of_another_class_stays() {
+    let mut c = config();
+    c.mmu.admission = Admission::Pfc(pfc(2500, Some(5000)));
+    c.classes[3].pausable = true;
+    let mut b = Bench::new(&c);
+    let of = |class: u8, psn| Packet {
+        dst: 2,
+        psn,
+        ..Packet::new(Kind::Data, class, 1000)
+    };
+    (0..3).for_each(|psn| b.receive(0, of(2, psn)));
+    (0..3).for_each(|psn| b.receive(0, of(3, psn)));
+    b.all(2);
+    (0..3).for_each(|psn| b.receive(0, of(3, psn)));
+    let said: Vec<_> = b.all(0).iter().filter_map(PauseClasses::read).collect();
+    let said: Vec<_> = said.iter().map(|said| (said.on, said.classes)).collect();
+    assert_eq!(said, [(true, 4), (true, 8), (false, 4)]);
+}
+
 // SW-42, SW-41
 #[test]
 fn frames_between_neighbours_go_first_and_no_pause_stops_them() {
     let mut c = config();
-    c.mmu.admission = Admission::Pfc(Pfc {
-        accounting: Accounting::Pool,
-        threshold: PfcThreshold::Static(2500),
-        xon_offset: 0,
-        frame_bytes: 64,
-        headroom: Some(5000),
-        response_ps: 0,
-        pause: PauseTime::UntilResumed,
-        headroom_beside: false,
-        victims: None,
-    });
+    c.mmu.admission = Admission::Pfc(pfc(2500, Some(5000)));
     let mut b = Bench::new(&c);
     b.receive(2, data(9, 0, 77));
     b.receive(0, pause_classes(true, 0b1110));
@@ -483,17 +520,7 @@ fn drawn(replay: bool) -> (usize, u32) {
             pmax: 0.5,
         };
     }
-    c.mmu.admission = Admission::Pfc(Pfc {
-        accounting: Accounting::Pool,
-        threshold: PfcThreshold::Static(3500),
-        xon_offset: 0,
-        frame_bytes: 64,
-        headroom: None,
-        response_ps: 0,
-        pause: PauseTime::UntilResumed,
-        headroom_beside: false,
-        victims: None,
-    });
+    c.mmu.admission = Admission::Pfc(pfc(3500, None));
     let mut b = Bench::new(&c);
     for psn in 0..3 {
         b.receive(0, data(1, 2, psn));

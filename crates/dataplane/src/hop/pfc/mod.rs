@@ -10,7 +10,7 @@ mod spfc;
 mod thresholds;
 
 use super::{Counter, Cx, Egress};
-use crate::config::{Admission, PauseTime, SwitchConfig};
+use crate::config::{Accounting, Admission, PauseTime, SwitchConfig};
 use crate::packet::{Frame, Packet, PacketId, flag};
 use crate::pause_time::Refresh;
 use crate::sink::{Level, Sink};
@@ -33,6 +33,8 @@ pub(crate) struct Pfc {
     resumes: u64,
     /// Where pauses run out, and are repeated before.
     refresh: Option<Box<Refresh>>,
+    /// A pause takes a resume back that still waits at its port.
+    takes_back: bool,
 }
 
 /// Bytes of a pause frame, where there are any.
@@ -52,6 +54,12 @@ pub(crate) fn obey<E: Egress>(egress: &mut E, frame: &Packet, _list: &[u32]) {
     } else if let Some(PauseFor { quanta, classes }) = PauseFor::read(frame) {
         egress.pause_classes_for(classes, quanta);
     }
+}
+
+/// Whether a pause takes a resume back that has not left yet. HPCC's simulator sends each frame.
+// SW-44, NS3-12
+fn takes_back<H>(config: &SwitchConfig<H>) -> bool {
+    matches!(&config.mmu.admission, Admission::Pfc(pfc) if pfc.accounting == Accounting::Pool)
 }
 
 /// When the pauses that this configuration sends are repeated.
@@ -84,6 +92,7 @@ impl Pfc {
             pauses: 0,
             resumes: 0,
             refresh: refresh(config, ports),
+            takes_back: takes_back(config),
         }
     }
 
@@ -158,6 +167,9 @@ impl Pfc {
         if cx.core.is_dead(port) {
             return; // LNK-21
         }
+        if xoff && let Some(paused) = Self::take_resume_back(cx, port, class) {
+            return Self::go_on(cx, port, class, paused);
+        }
         if xoff {
             cx.pfc.pauses += 1;
         } else {
@@ -185,6 +197,48 @@ impl Pfc {
         }
     }
 
+    /// Takes the resume of a class that still waits at a port out of its queue, so that the pause goes on of
+    /// which it would have been the end. Returns whether the pause itself still waits; `None`: no resume does.
+    // SW-44
+    fn take_resume_back<S: Sink>(cx: &mut Cx<'_, S>, port: u16, class: u8) -> Option<bool> {
+        if !cx.pfc.takes_back {
+            return None;
+        }
+        let of_class = |frame: &Packet| said(frame).filter(|said| said.1 == 1 << class);
+        let mut paused = false;
+        let is_resume = |frame: &Packet| {
+            let on = of_class(frame).map(|said| said.0);
+            paused |= on == Some(true);
+            on == Some(false)
+        };
+        let queueing = &mut cx.core.queueing;
+        let frame = queueing.take_frame(port, cx.arena, is_resume)?;
+        cx.core.frame_withdrawn(port, cx.arena.hot(frame));
+        cx.arena.free(frame);
+        cx.pfc.resumes -= 1;
+        Some(paused)
+    }
+
+    /// A pause goes on whose resume was taken back. One with a time is told again, unless it still waits.
+    // SW-44
+    fn go_on<S: Sink>(cx: &mut Cx<'_, S>, port: u16, class: u8, paused: bool) {
+        let Some(refresh) = &mut cx.pfc.refresh else {
+            return;
+        };
+        cx.sink.wake(refresh.sent(cx.now, port, class));
+        if !paused {
+            refresh.frames += 1;
+            Self::repeat(cx, port, class);
+        }
+    }
+
+    /// Sends the pause of a class again.
+    fn repeat<S: Sink>(cx: &mut Cx<'_, S>, port: u16, class: u8) {
+        let frame = cx.pfc.frame(class, true);
+        let frame = cx.emit(port, frame);
+        cx.sink.pfc_refresh_sent(port, class, frame);
+    }
+
     /// The frame that pauses or resumes a class of the upstream at a port.
     fn frame(&self, class: u8, xoff: bool) -> Packet {
         let classes = 1 << class;
@@ -201,9 +255,7 @@ impl Pfc {
     // QNT-05
     pub fn timer<S: Sink>(cx: &mut Cx<'_, S>) {
         while let Some((port, class)) = cx.pfc.repeats(cx.now) {
-            let frame = cx.pfc.frame(class, true);
-            let frame = cx.emit(port, frame);
-            cx.sink.pfc_refresh_sent(port, class, frame);
+            Self::repeat(cx, port, class);
         }
         if let Some(next) = cx.pfc.refresh.as_mut().and_then(|refresh| refresh.next()) {
             cx.sink.wake(next);
