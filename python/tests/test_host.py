@@ -313,6 +313,20 @@ def test_a_peer_that_never_answers_is_named(star: Network) -> None:
     assert [(row["finished"], row["acked_ps"]) for row in table] == [(False, None)]
 
 
+# WSW-30
+@both
+def test_a_link_faster_than_the_machine_does_not_keep_it_from_stopping(star: Network) -> None:
+    scenario = star.scenario('preset = "line-rate"')
+    fast = scenario.read_text().replace('"100Mbps"', '"400Gbps"').replace(f"{BYTES}B", "10GB")
+    scenario.write_text(fast)
+    alone = star.host("a", scenario, "--for", "0.5")
+    said, errors = alone.communicate(timeout=60)
+    assert "links were slower than the scenario says" in errors
+    last = json.loads(said)
+    assert dict(last["counters"])["overruns"] > 0
+    assert last["seconds"] < 20
+
+
 # HST-22
 @both
 def test_an_interface_that_goes_ends_the_run_and_keeps_its_results(star: Network) -> None:
@@ -346,6 +360,7 @@ def test_frames_longer_than_the_interface_takes_are_an_error(star: Network) -> N
         ),
         (("--node", "a", "--ports", "x,x"), "an interface is named twice"),
         (("--node", "a", "--ports", "nothing"), "there is no Ethernet interface nothing"),
+        (("--node", "a", "--ports", "lo"), "there is no Ethernet interface lo"),
         (("--node", "a", "--ports", "x", "--peer", "b=1:2"), "expected HOST=ADDRESS"),
         (("--node", "a", "--ports", "x", "--peer", "d=2:0:0:0:0:1"), "the scenario has no host d"),
         (("--node", "a", "--ports", "x", "--for", "-1"), "expected a time above 0"),

@@ -25,6 +25,9 @@ pub fn look_up(name: &str) -> Result<Interface, Errno> {
     let own = getifaddrs()?.filter(|of| of.interface_name == name);
     let mut links = own.filter_map(|of| Some((of.flags, *of.address?.as_link_addr()?)));
     let (flags, link) = links.next().ok_or(Errno::ENODEV)?;
+    if flags.contains(InterfaceFlags::IFF_LOOPBACK) {
+        return Err(Errno::ENODEV); // what is sent there comes back to its sender
+    }
     Ok(Interface {
         address: link.addr().ok_or(Errno::ENODEV)?,
         up: flags.contains(InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING),

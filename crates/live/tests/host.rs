@@ -332,6 +332,7 @@ fn a_line_faster_than_the_program_leaves_it_no_more_to_do_each_time() {
         // 1.2 million were due.
         assert!((1_000..=10_001).contains(&sent), "{sent}");
         assert!(host.next().is_none_or(|at| at > now));
+        assert_eq!(host.counters().overruns, seconds / 10);
     }
 }
 

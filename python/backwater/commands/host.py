@@ -179,6 +179,10 @@ def _complain(last: dict[str, Any], broken: str | None) -> None:
             "impostors",
             "packets came from a host that the scenario has not, or that says it is this one",
         ),
+        (
+            "overruns",
+            "times more was due than can be caught up: links were slower than the scenario says",
+        ),
     ):
         if counters[name]:
             say(f"{counters[name]:,} {meaning}")

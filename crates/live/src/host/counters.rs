@@ -28,6 +28,8 @@ pub struct Counters {
     pub global_pauses: u64,
     /// Times that the link failed or came back.
     pub link_changes: u64,
+    /// Times that more was due than is caught up: it cannot send as fast as its link in the scenario.
+    pub overruns: u64,
     /// Answers that were lost with the link.
     pub dropped: u64,
     /// Frames of no format of ours: of other programs.

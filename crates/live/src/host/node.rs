@@ -272,6 +272,7 @@ impl Machine for Node {
             }
             self.serve(out);
         }
+        self.counters.overruns += u64::from(done > CATCH_UP);
         self.now = self.now.max(now);
     }
 

@@ -177,6 +177,7 @@ fn counters(node: &Node) -> Vec<(String, u64)> {
         ("unexpected", own.unexpected),
         ("answers_lost_with_link", own.dropped),
         ("link_changes", own.link_changes),
+        ("overruns", own.overruns),
         ("unwritable", own.unwritable),
     ])
 }
