@@ -317,8 +317,8 @@ def test_a_peer_that_never_answers_is_named(star: Network) -> None:
 @both
 def test_a_link_faster_than_the_machine_does_not_keep_it_from_stopping(star: Network) -> None:
     scenario = star.scenario('preset = "line-rate"')
-    fast = scenario.read_text().replace('"100Mbps"', '"400Gbps"').replace(f"{BYTES}B", "10GB")
-    scenario.write_text(fast)
+    fast = scenario.read_text().replace('"100Mbps"', '"400Gbps"').replace(f"{BYTES}B", "4GB")
+    scenario.write_text(fast.replace('"5MB"', '"1GB"'))
     alone = star.host("a", scenario, "--for", "0.5")
     said, errors = alone.communicate(timeout=60)
     assert "links were slower than the scenario says" in errors
