@@ -55,28 +55,32 @@ impl<C: Calendar> Partition<C> {
     #[inline(never)]
     fn run_instants<const MORE: bool>(&mut self, limit: Time) {
         while let Some(first) = self.core.calendar.here.pop_before(limit) {
-            self.core.now = first.time;
-            self.handle::<MORE>(first);
-            loop {
-                while let Some(event) = self.core.calendar.here.pop_now() {
-                    self.handle::<MORE>(event);
-                }
-                // ENG-03: the ports choose when everything else of the instant has happened.
-                if self.core.links.kicks.is_empty() {
-                    break;
-                }
-                self.serve_round::<MORE>();
+            let now = first.time;
+            self.core.now = now;
+            let mut event = first;
+            'instant: loop {
+                self.handle::<MORE>(event);
+                event = loop {
+                    if let Some(next) = self.core.calendar.here.pop_now() {
+                        break next;
+                    }
+                    // ENG-03: the ports choose when everything else of the instant has happened.
+                    if self.core.links.kicks.is_empty() {
+                        break 'instant;
+                    }
+                    self.serve_round::<MORE>();
+                };
             }
             if MORE
                 && self.core.watched
                 && let Some(recording) = &mut self.recording
             {
-                recording.instant_over(first.time, &self.switches);
+                recording.instant_over(now, &self.switches);
             }
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn handle<const MORE: bool>(&mut self, event: Event) {
         if MORE && self.prefetching.on {
             self.prefetch();
