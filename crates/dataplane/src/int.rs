@@ -119,6 +119,25 @@ impl IntStack {
     pub const fn path(&self) -> u16 {
         self.path
     }
+
+    /// What it says.
+    #[inline]
+    #[must_use]
+    pub fn telemetry(&self) -> Telemetry<'_> {
+        Telemetry {
+            path: self.path,
+            hops: self.hops(),
+        }
+    }
+}
+
+/// The telemetry of a packet, wherever it lies.
+#[derive(Clone, Copy, Debug)]
+pub struct Telemetry<'a> {
+    /// See [`IntStack::path`].
+    pub path: u16,
+    /// See [`IntStack::hops`].
+    pub hops: &'a [IntHop],
 }
 
 /// Hops that lie side by side in [`Stacks`]: as many as a way through three tiers has.
@@ -216,8 +235,21 @@ impl Stacks {
         }
     }
 
-    /// The stack of a packet, a copy.
+    /// What the stack of a packet says. Only a stack that does not lie side by side is copied, to `room`.
     #[inline]
+    pub fn telemetry<'a>(&'a self, id: u32, room: &'a mut Option<IntStack>) -> Telemetry<'a> {
+        let front = &self.fronts[id as usize];
+        match front.hops.get(..usize::from(front.len)) {
+            Some(hops) => Telemetry {
+                path: front.path,
+                hops,
+            },
+            None => room.insert(self.get(id)).telemetry(),
+        }
+    }
+
+    /// The stack of a packet, a copy.
+    #[inline(never)]
     pub fn get(&self, id: u32) -> IntStack {
         let front = &self.fronts[id as usize];
         let mut stack = IntStack {
@@ -276,6 +308,9 @@ mod tests {
                 }
                 let got = stacks.get(id);
                 assert_eq!((got.hops(), got.path()), (alone.hops(), alone.path()));
+                let mut room = None;
+                let told = stacks.telemetry(id, &mut room);
+                assert_eq!((told.hops, told.path), (alone.hops(), alone.path()));
                 assert_eq!(stacks.last_mut(id).copied(), alone.hops().last().copied());
             }
         }

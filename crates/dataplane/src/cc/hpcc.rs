@@ -15,7 +15,7 @@ use super::{
     ADDITIVE_INCREASE, ARITHMETIC_OF_A_WINDOW, AckInfo, Control, LossInfo, Needs, PathInfo, Scheme,
     floor_window,
 };
-use crate::int::{Counter, IntConfig, IntFormat, IntHop, IntStack, MAX_HOPS};
+use crate::int::{Counter, IntConfig, IntFormat, IntHop, MAX_HOPS, Telemetry};
 use crate::param::{Conflict, Param, Values};
 use crate::units::Time;
 use registers::Registers;
@@ -259,14 +259,14 @@ impl Control for Hpcc {
 
     /// Procedure NewAck.
     fn on_ack(&mut self, config: &HpccConfig, path: &PathInfo, ack: &AckInfo<'_>) {
-        let Some(stack) = ack.int.filter(|stack| !stack.hops().is_empty()) else {
+        let Some(stack) = ack.int.filter(|stack| !stack.hops.is_empty()) else {
             return; // HPCC-04
         };
         if self.hops == 0 {
             // HPCC-09
             self.last_update_seq = ack.snd_nxt;
             self.record(config, stack);
-        } else if self.path != stack.path() || usize::from(self.hops) != stack.hops().len() {
+        } else if self.path != stack.path || usize::from(self.hops) != stack.hops.len() {
             self.record(config, stack); // HPCC-10
         } else {
             self.react(config, path, ack, stack);
@@ -305,11 +305,11 @@ impl Hpcc {
         self.reference_bytes
     }
 
-    fn record(&mut self, config: &HpccConfig, stack: &IntStack) {
-        let hops = stack.hops();
+    fn record(&mut self, config: &HpccConfig, stack: Telemetry<'_>) {
+        let hops = stack.hops;
         self.links[..hops.len()].copy_from_slice(hops);
         self.hops = hops.len() as u8;
-        self.path = stack.path();
+        self.path = stack.path;
         if let Some(alpha) = config.alpha {
             // HPCC-32
             let registers = Registers::new(alpha, hops.len(), self.window_bytes);
@@ -320,7 +320,13 @@ impl Hpcc {
         }
     }
 
-    fn react(&mut self, config: &HpccConfig, path: &PathInfo, ack: &AckInfo<'_>, stack: &IntStack) {
+    fn react(
+        &mut self,
+        config: &HpccConfig,
+        path: &PathInfo,
+        ack: &AckInfo<'_>,
+        stack: Telemetry<'_>,
+    ) {
         // The ACK of a packet that was sent after the last update of the reference.
         let newer = ack.seq > self.last_update_seq;
         if config.reaction == Reaction::PerRtt && !newer {
@@ -342,7 +348,7 @@ impl Hpcc {
         &mut self,
         config: &HpccConfig,
         path: &PathInfo,
-        stack: &IntStack,
+        stack: Telemetry<'_>,
         newer: bool,
     ) -> bool {
         let reading = Reading::new(config, path, newer);
@@ -363,10 +369,10 @@ impl Hpcc {
     fn fullest<const PLAIN: bool>(
         &mut self,
         reading: &Reading,
-        stack: &IntStack,
+        stack: Telemetry<'_>,
     ) -> Option<Measured> {
         let mut fullest: Option<Measured> = None;
-        for (last, new) in self.links.iter_mut().zip(stack.hops()) {
+        for (last, new) in self.links.iter_mut().zip(stack.hops) {
             let Some(link) = reading.link::<PLAIN>(last, new) else {
                 continue;
             };
@@ -402,7 +408,7 @@ impl Hpcc {
         &mut self,
         config: &HpccConfig,
         path: &PathInfo,
-        stack: &IntStack,
+        stack: Telemetry<'_>,
         (newer, update): (bool, bool),
     ) -> bool {
         let Some(registers) = &mut self.registers else {
@@ -410,7 +416,7 @@ impl Hpcc {
         };
         let reading = Reading::new(config, path, newer);
         let mut heard = false;
-        for (at, (last, new)) in self.links.iter_mut().zip(stack.hops()).enumerate() {
+        for (at, (last, new)) in self.links.iter_mut().zip(stack.hops).enumerate() {
             if let Some(link) = reading.link::<false>(last, new) {
                 registers.hear(at, |utilisation| reading.smooth(utilisation, link));
                 heard = true;

@@ -19,7 +19,7 @@ pub mod timely;
 
 use std::fmt::Debug;
 
-use crate::int::{Counter, IntFormat, IntStack};
+use crate::int::{Counter, IntFormat, Telemetry};
 use crate::param::{Conflict, Kind, MAX_RATE_BPS, Param, Values};
 use crate::units::{NEVER, Time};
 pub use mixed::{Mixed, PerClass};
@@ -322,7 +322,7 @@ pub struct AckInfo<'a> {
     /// How much of that the sender's host took before it looked at the ACK, in ps (NIC-42).
     pub local_host_ps: Time,
     /// Telemetry of the packet as the receiver returned it, if there is any (HPCC-04).
-    pub int: Option<&'a IntStack>,
+    pub int: Option<Telemetry<'a>>,
 }
 
 macro_rules! define {

@@ -3,7 +3,7 @@
 //! which takes the power from round trips (`theta_powertcp.rs`), stands first.
 
 use super::{ADDITIVE_INCREASE, AckInfo, Control, LossInfo, Needs, PathInfo, Scheme, floor_window};
-use crate::int::{IntFormat, IntHop, IntStack, MAX_HOPS};
+use crate::int::{IntFormat, IntHop, MAX_HOPS, Telemetry};
 use crate::param::{Conflict, Param, Values};
 use crate::units::Time;
 
@@ -247,12 +247,12 @@ impl Past {
 }
 
 impl Links {
-    fn new(stack: &IntStack, past: Past) -> Self {
-        let hops = stack.hops();
+    fn new(stack: Telemetry<'_>, past: Past) -> Self {
+        let hops = stack.hops;
         let mut links = Self {
             hops: [IntHop::default(); MAX_HOPS],
             len: hops.len(),
-            path: stack.path(),
+            path: stack.path,
             past,
         };
         links.hops[..hops.len()].copy_from_slice(hops);
@@ -264,10 +264,10 @@ impl Links {
         &mut self,
         config: &PowerTcpConfig,
         path: &PathInfo,
-        stack: &IntStack,
+        stack: Telemetry<'_>,
     ) -> Option<Measured> {
-        let new = stack.hops();
-        if self.path != stack.path() || self.len != new.len() {
+        let new = stack.hops;
+        if self.path != stack.path || self.len != new.len() {
             *self = Self::new(stack, self.past.clone());
             return None; // POWER-11
         }
@@ -338,7 +338,7 @@ impl Control for PowerTcp {
     }
 
     fn on_ack(&mut self, config: &PowerTcpConfig, path: &PathInfo, ack: &AckInfo<'_>) {
-        let Some(stack) = ack.int.filter(|stack| !stack.hops().is_empty()) else {
+        let Some(stack) = ack.int.filter(|stack| !stack.hops.is_empty()) else {
             return;
         };
         let Some(links) = &mut self.links else {

@@ -464,13 +464,9 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
             }
         } else {
             // REC-19
-            let stack; // written where it stays: it is large
-            let int = if packet.has(flag::INT) {
-                stack = arena.stack_of(id);
-                Some(&stack)
-            } else {
-                None
-            };
+            let mut room = None;
+            let has_int = packet.has(flag::INT);
+            let int = has_int.then(|| arena.telemetry(id, &mut room));
             let ack = AckInfo {
                 now,
                 seq: self.pairs.acknowledged(slot, beside.before + seq),

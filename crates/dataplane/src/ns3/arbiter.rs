@@ -298,7 +298,8 @@ impl Scan {
             Self::schedule(pair, slot, ticks, sink);
         }
         let seq = pair.bytes_below(pair.acked, config.mtu);
-        let stack = arena.stack(id);
+        let mut room = None;
+        let has_int = arena.hot(id).has(flag::INT);
         let ack = AckInfo {
             now,
             seq,
@@ -308,7 +309,7 @@ impl Scan {
             rtt_ps: now - cold.sent_ps,
             remote_host_ps: cold.remote_host_ps,
             local_host_ps: cold.local_host_ps,
-            int: stack.as_ref(),
+            int: has_int.then(|| arena.telemetry(id, &mut room)),
         };
         let old_bps = pair.control.rate_bps();
         if pair.control.on_ack(control(config), &pair.start.path, &ack) {

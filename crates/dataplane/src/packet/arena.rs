@@ -1,7 +1,7 @@
 //! Records of packets, and what lies beside them.
 
 use super::{Cold, Kind, Packet, PacketId, flag};
-use crate::int::{IntHop, IntStack, Stacks};
+use crate::int::{IntHop, IntStack, Stacks, Telemetry};
 use crate::prefetch::{make_room, prefetch};
 use crate::trail::Trail;
 
@@ -81,23 +81,30 @@ impl Arena {
     #[inline]
     #[must_use]
     pub fn stack(&self, id: PacketId) -> Option<IntStack> {
-        self.hot(id).has(flag::INT).then(|| self.stack_of(id))
+        self.hot(id).has(flag::INT).then(|| self.stacks.get(id))
     }
 
-    /// The INT stack of a packet that has one.
+    /// What the INT stack of a packet says that has one. A long one is copied to `room`.
     #[inline]
-    pub(crate) fn stack_of(&self, id: PacketId) -> IntStack {
-        self.stacks.get(id)
+    pub(crate) fn telemetry<'a>(
+        &'a self,
+        id: PacketId,
+        room: &'a mut Option<IntStack>,
+    ) -> Telemetry<'a> {
+        self.stacks.telemetry(id, room)
     }
 
     /// Adds to the INT stack of a packet what switch `switch` says, see [`IntStack::push`]. `None`
     /// if the packet has no stack.
-    #[inline(always)]
     pub fn push_hop(&mut self, id: PacketId, switch: u32, hop: IntHop) -> Option<bool> {
-        if !self.hot(id).has(flag::INT) {
-            return None;
-        }
-        Some(self.stacks.push(id, switch, hop))
+        let has_one = self.hot(id).has(flag::INT);
+        has_one.then(|| self.push_hop_on(id, switch, hop))
+    }
+
+    /// The same for a packet that has a stack.
+    #[inline(always)]
+    pub(crate) fn push_hop_on(&mut self, id: PacketId, switch: u32, hop: IntHop) -> bool {
+        self.stacks.push(id, switch, hop)
     }
 
     /// The last hop that a packet's INT stack has, to change.

@@ -67,8 +67,8 @@ impl Classifier {
     ) -> Place {
         let class = packet.class();
         match self {
-            _ if class < DATA_CLASS => Place::at(queueing.queue_of(port, class, 0)),
             Self::Fifo => Place::at(queueing.queue_of(port, class, 0)),
+            _ if class < DATA_CLASS => Place::at(queueing.queue_of(port, class, 0)),
             Self::Hash { queues } => {
                 Place::at(queueing.queue_of(port, class, hashed(packet, *queues)))
             }
@@ -125,6 +125,7 @@ impl Classifier {
         queueing: &mut Queueing,
     ) -> (u32, bool) {
         match self {
+            Self::Fifo => (place.queue, false),
             Self::Dynamic(table) if packet.class() >= DATA_CLASS => {
                 let alone = table.commit(now, packet, place, counted, queueing);
                 (place.queue, alone)
@@ -166,7 +167,7 @@ impl Classifier {
         counted: bool,
         queueing: &mut Queueing,
     ) {
-        if packet.class() < DATA_CLASS {
+        if matches!(self, Self::Fifo) || packet.class() < DATA_CLASS {
             return;
         }
         match self {

@@ -410,6 +410,7 @@ mod tests {
     use crate::config::tests::config;
     use crate::packet::{Arena, Cold, Kind};
     use crate::switch::needs::Needs;
+    use crate::switch::queueing::Taken;
     use crate::units::{NS, US};
 
     fn table(queues: u16) -> (FlowTable, Queueing, Arena) {
@@ -513,7 +514,7 @@ mod tests {
 
     /// Takes everything out of the queues and the table.
     fn drain(t: &mut FlowTable, q: &mut Queueing, a: &Arena, now: Time) {
-        while let Some((_, id)) = q.pop::<false>(0, a) {
+        while let Some(Taken { id, .. }) = q.pop::<false>(0, a) {
             t.departed(now, 0, a.hot(id));
         }
     }

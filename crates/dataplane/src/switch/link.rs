@@ -2,6 +2,7 @@
 //! `specs/links.md`.
 
 use super::pipeline::Stranded;
+use super::queueing::Taken;
 use super::shaper::SHAPED_CLASS;
 use super::{Pairs, Switch, cx};
 use crate::hop::pfc::Pfc;
@@ -42,7 +43,7 @@ impl Switch {
     fn forget_neighbour<S: Sink>(&mut self, now: Time, port: u16, arena: &mut Arena, sink: &mut S) {
         // What the neighbour held of us.
         let core = &mut self.core;
-        let before = std::mem::take(&mut core.queueing.ports[port as usize].paused);
+        let before = core.queueing.pause_classes(port, 0);
         if before != 0 {
             sink.pfc_received(port, before, 0);
         }
@@ -62,7 +63,7 @@ impl Switch {
     /// Drops everything that waits at a port.
     // LNK-23
     fn flush<S: Sink>(&mut self, now: Time, port: u16, arena: &mut Arena, sink: &mut S) {
-        while let Some((queue, id)) = self.pop_any(port, arena) {
+        while let Some(Taken { queue, id, .. }) = self.pop_any(port, arena) {
             self.withdraw(now, port, queue, id, arena, sink);
             self.give_up(now, port, id, DropCause::Link, arena, sink);
         }
@@ -71,7 +72,7 @@ impl Switch {
 
     /// Takes the packet that a dead port would send next; no shaper holds it.
     // LNK-28
-    fn pop_any(&mut self, port: u16, arena: &Arena) -> Option<(u32, PacketId)> {
+    fn pop_any(&mut self, port: u16, arena: &Arena) -> Option<Taken> {
         if self.shaper.is_some() {
             self.core.queueing.shape(port, SHAPED_CLASS, false);
         }
@@ -141,7 +142,7 @@ impl Switch {
             if !self.core.is_dead(port) {
                 continue;
             }
-            while let Some((queue, id)) = self.pop_any(port, arena) {
+            while let Some(Taken { queue, id, .. }) = self.pop_any(port, arena) {
                 self.withdraw(now, port, queue, id, arena, sink);
                 moved.push((port, id));
             }

@@ -43,10 +43,22 @@ struct Ingress {
     bytes: u64,
     headroom: u64,
     headroom_limit: u64,
+    /// While it holds fewer bytes than this, what comes and goes concerns nobody else: its reserve lets it in, its
+    /// headroom is empty, and its upstream was not told to stop. 0 where one of these does not hold.
+    calm_below: u32,
     /// Its upstream was told to stop.
     xoff: bool,
     /// Its link came back while its headroom still held packets of before.
     lagging: bool,
+}
+
+impl Ingress {
+    /// Headroom or XOFF have changed. `calm_below`: of one that is calm.
+    #[inline]
+    const fn settle(&mut self, calm_below: u32) {
+        let is_calm = self.headroom == 0 && !self.xoff;
+        self.calm_below = if is_calm { calm_below } else { 0 };
+    }
 }
 
 /// The buffer and its books; first what every packet needs.
@@ -59,8 +71,8 @@ pub(crate) struct Mmu {
     /// All bytes held: reserve, pool and headroom.
     pub used: u64,
     pub max_used: u64,
-    /// Within its reserve an ingress asks nobody.
-    own_reserve: bool,
+    /// [`Ingress::calm_below`] of ingresses that are calm; 0: none asks nobody, even within its reserve.
+    calm_below: u32,
     pausable: u8,
     /// Other books in the place of these fields.
     ns3: Option<Box<Books>>,
@@ -166,13 +178,21 @@ impl Mmu {
             Admission::SharedPool => true,
             _ => false,
         };
+        let reserved = config.mmu.reserved_bytes;
+        let calm_below = match own_reserve {
+            true => u32::try_from(reserved.saturating_add(1)).unwrap_or(u32::MAX),
+            false => 0,
+        };
+        for ingress in &mut ingress {
+            ingress.settle(calm_below);
+        }
         Self {
             admission: config.mmu.admission,
-            own_reserve,
+            calm_below,
             ns3: ns3.map(Box::new),
             buffer_bytes: config.mmu.buffer_bytes,
             ports: ports.len().max(1) as u64,
-            reserved: config.mmu.reserved_bytes,
+            reserved,
             shared_bytes,
             room_bytes: shared_bytes.saturating_add(beside),
             shared_used: 0,
@@ -267,6 +287,7 @@ impl Mmu {
         let ingress = &mut self.ingress[at];
         ingress.xoff = xoff;
         ingress.lagging &= xoff;
+        ingress.settle(self.calm_below);
     }
 
     /// What an ingress holds, beside the threshold that it is compared with.
@@ -292,7 +313,7 @@ impl Mmu {
         let at = self.at(port, class);
         let ingress = &mut self.ingress[at];
         let bytes = ingress.bytes + size;
-        if bytes > self.reserved || ingress.headroom > 0 || !self.own_reserve {
+        if bytes >= u64::from(ingress.calm_below) {
             return false;
         }
         ingress.bytes = bytes;
@@ -381,6 +402,7 @@ impl Mmu {
             }
             Space::Headroom => {
                 ingress.headroom += size;
+                ingress.settle(self.calm_below);
                 self.max_headroom = self.max_headroom.max(ingress.headroom);
             }
         }
@@ -399,7 +421,7 @@ impl Mmu {
         }
         let at = self.at(port, class);
         let ingress = &mut self.ingress[at];
-        if ingress.bytes <= self.reserved && ingress.headroom == 0 && !ingress.xoff {
+        if ingress.bytes < u64::from(ingress.calm_below) {
             ingress.bytes -= size; // nothing was in the pool
             return Tell::Nothing;
         }
@@ -408,6 +430,7 @@ impl Mmu {
         let from_headroom = ingress.headroom.min(size);
         ingress.headroom -= from_headroom;
         ingress.bytes -= size - from_headroom;
+        ingress.settle(self.calm_below);
         let after = ingress.bytes.saturating_sub(self.reserved);
         self.shared_used -= before - after;
         if !self.ingress[at].xoff || self.ingress[at].headroom > 0 {
@@ -435,10 +458,12 @@ impl Mmu {
         let mut held = self.ns3.as_mut().map_or(0, |books| books.forget(port));
         for class in 0..self.classes as u8 {
             let at = self.at(port, class);
-            self.ingress[at].lagging = false;
-            if std::mem::take(&mut self.ingress[at].xoff) {
+            let ingress = &mut self.ingress[at];
+            ingress.lagging = false;
+            if std::mem::take(&mut ingress.xoff) {
                 held |= 1 << class;
             }
+            ingress.settle(self.calm_below);
         }
         held
     }

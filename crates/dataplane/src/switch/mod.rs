@@ -36,6 +36,7 @@ use clock::Clock;
 use egress::PortEgress;
 use pipeline::{Left, Pipeline};
 use place::Place;
+use queueing::Taken;
 use shaper::{SHAPED_CLASS, Shaper};
 use space::Tell;
 use trim::Trimmer;
@@ -479,8 +480,7 @@ impl Switch {
         sink: &mut S,
     ) -> Option<PacketId> {
         let core = &mut self.core;
-        let (queue, id) = core.queueing.pop::<PLAIN>(port, arena)?;
-        let number = core.queueing.get(queue).number;
+        let Taken { queue, number, id } = core.queueing.pop::<PLAIN>(port, arena)?;
         let hot = arena.hot_mut(id);
         let packet = *hot;
         if packet.is_frame() {
@@ -683,7 +683,8 @@ impl Switch {
             if p.bytes > 0 {
                 say(format!(
                     "port {port} has {} B queued, its classes paused by PFC: {:#010b}",
-                    p.bytes, p.paused
+                    p.bytes,
+                    p.paused()
                 ));
             }
         }

@@ -207,13 +207,12 @@ impl Pipeline {
         on: bool,
         sink: &mut S,
     ) -> bool {
-        let state = &mut self.queueing.ports[port as usize];
-        let before = state.paused;
+        let before = self.queueing.ports[port as usize].paused();
         let after = match on {
             true => before | classes,
             false => before & !classes,
         };
-        state.paused = after;
+        self.queueing.pause_classes(port, after);
         sink.pfc_received(port, before, after);
         before != after
     }
@@ -414,7 +413,7 @@ impl Pipeline {
             telemetry.int_bytes -= size;
             let sent_before = telemetry.int_tx;
             telemetry.int_tx += size;
-            if self.int && packet.kind() == Kind::Data {
+            if self.int && packet.kind() == Kind::Data && packet.has(flag::INT) {
                 // SW-33
                 let hop = IntHop {
                     ts_ps: now,
@@ -424,11 +423,10 @@ impl Pipeline {
                         .min(u64::from(u32::MAX)) as u32,
                     rate_mbps: telemetry.rate_mbps,
                 };
-                if let Some(fits) = arena.push_hop(id, self.path_id, hop) {
-                    self.counters.int_hops += 1;
-                    if !PLAIN && fits && self.int_as.is_some() {
-                        self.rewrite_int(port, id, arena);
-                    }
+                let fits = arena.push_hop_on(id, self.path_id, hop);
+                self.counters.int_hops += 1;
+                if !PLAIN && fits && self.int_as.is_some() {
+                    self.rewrite_int(port, id, arena);
                 }
             }
         }

@@ -71,6 +71,15 @@ impl Queue {
     }
 }
 
+/// A packet that was taken out of its queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    pub queue: u32,
+    /// The queue's number at the port.
+    pub number: u16,
+    pub id: PacketId,
+}
+
 /// What keeps a queue from sending that has packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeldBy {
@@ -166,8 +175,10 @@ pub(crate) struct PortQueues {
     held: u16,
     /// Classes with an open queue.
     ready: u8,
+    /// Classes that may not send: paused, behind one that is, or shaped.
+    blocked: u8,
     /// Classes that are paused.
-    pub paused: u8,
+    paused: u8,
     /// Classes whose shaper lets nothing go yet, or for which the neighbour has no room.
     shaped: u8,
     /// Control packets that went since the last data packet, where they take turns.
@@ -175,10 +186,15 @@ pub(crate) struct PortQueues {
 }
 
 impl PortQueues {
-    /// Classes that have something and are not paused.
+    /// Classes that are paused.
+    pub const fn paused(&self) -> u8 {
+        self.paused
+    }
+
+    /// Classes that have something and may send.
     #[inline]
-    const fn open(&self) -> u8 {
-        self.ready & !self.paused
+    const fn may_send(&self) -> u8 {
+        self.ready & !self.blocked
     }
 
     /// The class that sends next where control and data take turns by weight.
@@ -474,18 +490,25 @@ impl Queueing {
                 .is_some_and(|q| u16::from(q.class) >= self.classes - u16::from(self.behind))
     }
 
-    /// Classes of a port that have something and may send; a pause holds the queue behind a class
-    /// with it.
-    #[inline]
-    fn may_send(&self, port: u16) -> u8 {
-        let p = &self.ports[port as usize];
-        p.ready & !(p.paused | p.paused << self.behind | p.shaped)
-    }
-
     /// Whether the port has something that it may send.
     #[inline]
     pub fn waiting(&self, port: u16) -> bool {
-        self.may_send(port) != 0
+        self.ports[port as usize].may_send() != 0
+    }
+
+    /// These classes of a port are paused, and no others. Returns those that were before.
+    #[inline]
+    pub fn pause_classes(&mut self, port: u16, paused: u8) -> u8 {
+        let before = std::mem::replace(&mut self.ports[port as usize].paused, paused);
+        self.block(port);
+        before
+    }
+
+    /// What is paused or shaped at a port has changed; a pause holds the queue behind a class with it.
+    #[inline]
+    fn block(&mut self, port: u16) {
+        let p = &mut self.ports[port as usize];
+        p.blocked = p.paused | p.paused << self.behind | p.shaped;
     }
 
     /// A shaper holds a class of a port, or lets it go.
@@ -494,6 +517,7 @@ impl Queueing {
     pub fn shape(&mut self, port: u16, class: u8, hold: bool) {
         let shaped = &mut self.ports[port as usize].shaped;
         *shaped = *shaped & !(1 << class) | u8::from(hold) << class;
+        self.block(port);
     }
 
     /// Appends a packet to a queue.
@@ -703,11 +727,8 @@ impl Queueing {
 
     /// Takes the packet that the port sends next out of its queue.
     #[inline(always)]
-    pub fn pop<const PLAIN: bool>(&mut self, port: u16, arena: &Arena) -> Option<(u32, PacketId)> {
-        let ready = match PLAIN {
-            true => self.ports[port as usize].open(),
-            false => self.may_send(port),
-        };
+    pub fn pop<const PLAIN: bool>(&mut self, port: u16, arena: &Arena) -> Option<Taken> {
+        let ready = self.ports[port as usize].may_send();
         if ready == 0 {
             return None;
         }
@@ -717,10 +738,10 @@ impl Queueing {
         }
         let at = self.at(port, class);
         if self.single {
-            return Some((at as u32, self.take_single(at, arena)));
+            return Some(self.take_single(at, arena));
         }
         let queue = self.pick(at, arena);
-        Some((queue, self.take(at, queue, arena)))
+        Some(self.take(at, queue, arena))
     }
 
     /// The queue of this round that sends next. The round has an open queue.
@@ -797,7 +818,7 @@ impl Queueing {
     /// Takes the first packet of the only queue of a class, which has the number of its round.
     // SW-20
     #[inline(always)]
-    fn take_single(&mut self, at: usize, arena: &Arena) -> PacketId {
+    fn take_single(&mut self, at: usize, arena: &Arena) -> Taken {
         let q = &mut self.queues[at];
         let id = q.head;
         let packet = arena.hot(id);
@@ -811,14 +832,23 @@ impl Queueing {
         } else {
             arena.prefetch_waiting(q.head);
         }
-        id
+        Taken {
+            queue: at as u32,
+            number: q.number,
+            id,
+        }
     }
 
     /// Takes the first packet of the queue at the head of its round.
     #[inline(always)]
-    fn take(&mut self, at: usize, queue: u32, arena: &Arena) -> PacketId {
+    fn take(&mut self, at: usize, queue: u32, arena: &Arena) -> Taken {
         let q = &mut self.queues[queue as usize];
         let id = q.head;
+        let taken = Taken {
+            queue,
+            number: q.number,
+            id,
+        };
         let packet = arena.hot(id);
         q.head = packet.next;
         q.note_taken(u64::from(packet.size));
@@ -833,7 +863,7 @@ impl Queueing {
         let by_number = matches!(self.schedule, Schedule::Cyclic | Schedule::Strict);
         if by_number || self.schedule == Schedule::ShortestRemaining || self.held_flows.is_some() {
             self.after_take(at, queue, arena);
-            return id;
+            return taken;
         }
         if empty {
             self.close(queue);
@@ -841,7 +871,7 @@ impl Queueing {
         } else if self.schedule == Schedule::RoundRobin {
             self.rotate(at); // SW-21
         }
-        id
+        taken
     }
 
     /// Takes the last packet out of a queue of several; `None` where there are fewer.
@@ -932,10 +962,10 @@ impl Queueing {
         }
         let at = self.at(port, 0);
         if self.single {
-            return Some(self.take_single(at, arena));
+            return Some(self.take_single(at, arena).id);
         }
         let queue = self.pick(at, arena);
-        Some(self.take(at, queue, arena))
+        Some(self.take(at, queue, arena).id)
     }
 
     /// Takes the first frame for the neighbour at a port out of its queue that is `wanted`, and shows it those before.
@@ -1071,7 +1101,7 @@ mod tests {
         std::iter::from_fn(|| {
             queueing
                 .pop::<false>(port, arena)
-                .map(|(_, id)| arena.hot(id).flow)
+                .map(|taken| arena.hot(taken.id).flow)
         })
         .collect()
     }
@@ -1149,8 +1179,8 @@ mod tests {
         };
         put(&mut queueing, &mut arena, 1, 2);
         put(&mut queueing, &mut arena, 3, 2);
-        let (_, id) = queueing.pop::<false>(0, &arena).unwrap();
-        assert_eq!(arena.hot(id).flow, 1);
+        let first = queueing.pop::<false>(0, &arena).unwrap();
+        assert_eq!(arena.hot(first.id).flow, 1);
         // Queue 2 comes last, and has its turn before queue 3.
         put(&mut queueing, &mut arena, 2, 1);
         assert_eq!(drain(&mut queueing, 0, &arena), [2, 3, 1, 3]);
@@ -1167,10 +1197,10 @@ mod tests {
             let q = queueing.queue_of(0, class, 0);
             queueing.push(q, id, &mut arena);
         }
-        queueing.ports[0].paused = 1 << 2;
+        assert_eq!(queueing.pause_classes(0, 1 << 2), 0);
         assert_eq!(drain(&mut queueing, 0, &arena), [0, 1]);
         assert!(!queueing.waiting(0));
-        queueing.ports[0].paused = 0;
+        assert_eq!(queueing.pause_classes(0, 0), 1 << 2);
         assert!(queueing.waiting(0));
         assert_eq!(drain(&mut queueing, 0, &arena), [2]);
     }

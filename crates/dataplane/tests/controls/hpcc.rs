@@ -45,7 +45,7 @@ impl Flow {
 
     pub fn ack(&mut self, seq: u64, snd_nxt: u64, int: &IntStack) {
         let ack = AckInfo {
-            int: Some(int),
+            int: Some(int.telemetry()),
             ..ack(seq, snd_nxt)
         };
         self.hpcc.on_ack(&self.config, &path(100.0), &ack);

@@ -64,7 +64,7 @@ impl Flow {
         self.seq += 1000;
         let ack = AckInfo {
             now: self.now,
-            int,
+            int: int.map(IntStack::telemetry),
             ..ack(self.seq, self.seq)
         };
         self.power.on_ack(&self.config, &path(100.0), &ack);

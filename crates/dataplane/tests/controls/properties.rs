@@ -122,7 +122,7 @@ fn apply(control: &mut Mixed, config: &PerClass, path: &PathInfo, now: u64, op: 
                 rtt_ps: *rtt_ps,
                 remote_host_ps: 0,
                 local_host_ps: 0,
-                int: Some(&stack),
+                int: Some(stack.telemetry()),
             };
             control.on_ack(config, path, &ack);
         }

@@ -196,7 +196,7 @@ fn a_sender_measures_across_a_wrap() {
             PAPER.decode(PAPER.encode(&hop(ts_ns * 1000, tx_bytes, 0))),
         );
         let ack = AckInfo {
-            int: Some(&stack),
+            int: Some(stack.telemetry()),
             ..ack(1, 100_000)
         };
         flow.on_ack(&config, &path(100.0), &ack);

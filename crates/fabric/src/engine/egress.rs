@@ -13,13 +13,29 @@ impl<C: Calendar> Partition<C> {
     /// One round of decisions: the ports that were kicked before it began, in order of links.
     // ENG-03, ENG-04
     pub(super) fn serve_round<const MORE: bool>(&mut self) {
-        if let [link] = self.core.links.kicks[..] {
+        let (one, mut several);
+        let ports = if let [link] = self.core.links.kicks[..] {
             self.core.links.kicks.clear();
-            if self.admit_to_round::<MORE>(link) {
-                self.decide::<MORE>(link);
-            }
-            return;
+            one = [link];
+            let takes_part = self.admit_to_round::<MORE>(link);
+            several = Vec::new();
+            &one[..usize::from(takes_part)]
+        } else {
+            several = self.round_of_several::<MORE>();
+            &several[..]
+        };
+        for &link in ports {
+            self.decide::<MORE>(link);
         }
+        if several.capacity() > 0 {
+            several.clear();
+            self.round = several;
+        }
+    }
+
+    /// The ports of a round that several were kicked for.
+    #[inline(never)]
+    fn round_of_several<const MORE: bool>(&mut self) -> Vec<u32> {
         let mut round = std::mem::take(&mut self.round);
         std::mem::swap(&mut round, &mut self.core.links.kicks);
         match round.len() {
@@ -27,11 +43,7 @@ impl<C: Calendar> Partition<C> {
             _ => round.sort_unstable(),
         }
         round.retain(|&link| self.admit_to_round::<MORE>(link));
-        for &link in &round {
-            self.decide::<MORE>(link);
-        }
-        round.clear();
-        self.round = round;
+        round
     }
 
     /// Whether a kicked port takes part: it has something to send and its link is free. If the link
@@ -71,7 +83,7 @@ impl<C: Calendar> Partition<C> {
 
     /// A free port chooses a frame, if it has one, and starts to send it.
     // ENG-02, ENG-05
-    #[inline]
+    #[inline(always)]
     fn decide<const MORE: bool>(&mut self, link: u32) {
         let now = self.core.now;
         let near = &self.core.links.near[link as usize];
@@ -114,8 +126,7 @@ impl<C: Calendar> Partition<C> {
         let packet = self.arena.hot(id);
         let (size, data) = (u64::from(packet.size), packet.kind() == Kind::Data);
         let links = &mut self.core.links;
-        let arrival = links.send(now, link, size, data);
-        let near = &links.near[link as usize];
+        let (arrival, near) = links.send(now, link, size, data);
         if MORE && let Some(recording) = &mut self.recording {
             let from_host = (near.node as usize) < self.nics.len();
             recording.sends(now, (link, near), from_host, id, &self.arena);

@@ -136,9 +136,9 @@ impl Links {
         links
     }
 
-    /// A port begins to send a frame at `now`: counts it, and returns when it arrives.
+    /// A port begins to send a frame at `now`: counts it, and returns when it arrives, and the link's record.
     #[inline(always)]
-    pub fn send(&mut self, now: Time, link: u32, size: u64, data: bool) -> Time {
+    pub fn send(&mut self, now: Time, link: u32, size: u64, data: bool) -> (Time, &Near) {
         let near = &mut self.near[link as usize];
         near.packets += 1;
         near.bytes += size;
@@ -149,7 +149,7 @@ impl Links {
             ps => size * u64::from(ps),
         };
         near.busy_ps = now + takes_ps;
-        near.busy_ps + near.delay_ps
+        (near.busy_ps + near.delay_ps, near)
     }
 
     /// Puts a port on the kick list, once.

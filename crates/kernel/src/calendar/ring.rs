@@ -69,6 +69,18 @@ impl Ring {
     pub(super) fn insert(&mut self, spares: &mut Spares, number: u64, event: Event) {
         let slot = (number & MASK) as usize;
         let bucket = &mut self.buckets[slot];
+        if bucket.len() < bucket.capacity() {
+            bucket.push(event);
+        } else {
+            self.insert_with_more_room(spares, slot, event);
+        }
+    }
+
+    /// Adds an event to a bucket that is full, or not in use. Out of the way of most events, which only write.
+    #[cold]
+    #[inline(never)]
+    fn insert_with_more_room(&mut self, spares: &mut Spares, slot: usize, event: Event) {
+        let bucket = &mut self.buckets[slot];
         if bucket.capacity() == 0 {
             *bucket = spares.take();
             self.words[slot >> 6] |= 1 << (slot & 63);

@@ -3,7 +3,7 @@
 use super::{increase_bps, line_bps, ns};
 use crate::cc::hpcc::{HpccConfig, Reaction};
 use crate::cc::{AckInfo, PathInfo};
-use crate::int::{IntHop, IntStack, MAX_HOPS};
+use crate::int::{IntHop, MAX_HOPS, Telemetry};
 
 #[derive(Clone, Debug)]
 pub(super) struct Hpcc {
@@ -40,7 +40,7 @@ impl Hpcc {
         let Some(stack) = ack.int else { return false };
         if self.last_update_seq == 0 {
             self.last_update_seq = ack.snd_nxt;
-            let hops = stack.hops();
+            let hops = stack.hops;
             self.links[..hops.len()].copy_from_slice(hops);
             return false;
         }
@@ -69,10 +69,10 @@ impl Hpcc {
     }
 
     /// NS3-51: the utilisation of the fullest hop, smoothed.
-    fn measure(&mut self, config: &HpccConfig, path: &PathInfo, stack: &IntStack, full: bool) {
+    fn measure(&mut self, config: &HpccConfig, path: &PathInfo, stack: Telemetry<'_>, full: bool) {
         let base_ns = ns(path.base_rtt_ps) as f64;
         let (mut most, mut most_ns) = (0.0, 0.0);
-        for (last, new) in self.links.iter_mut().zip(stack.hops()) {
+        for (last, new) in self.links.iter_mut().zip(stack.hops) {
             if config.sample_feedback && !full && new.qlen_bytes == 0 {
                 continue;
             }

@@ -49,7 +49,7 @@ impl HpccHops {
         let Some(stack) = ack.int else { return false };
         if self.last_update_seq == 0 {
             self.last_update_seq = ack.snd_nxt;
-            for (hop, new) in self.hops.iter_mut().zip(stack.hops()) {
+            for (hop, new) in self.hops.iter_mut().zip(stack.hops) {
                 hop.last = *new;
             }
             return false;
@@ -59,7 +59,7 @@ impl HpccHops {
             return false;
         }
         let (mut lowest, mut any) = (line_bps(path), false);
-        for (hop, new) in self.hops.iter_mut().zip(stack.hops()) {
+        for (hop, new) in self.hops.iter_mut().zip(stack.hops) {
             let skipped = config.sample_feedback && !full && new.qlen_bytes == 0;
             let rate = if skipped {
                 hop.reference_bps
@@ -169,7 +169,7 @@ mod tests {
             rtt_ps: 0,
             remote_host_ps: 0,
             local_host_ps: 0,
-            int: Some(stack),
+            int: Some(stack.telemetry()),
         }
     }
 

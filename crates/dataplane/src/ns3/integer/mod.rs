@@ -306,7 +306,7 @@ mod tests {
         let mut control = Control::new(&config, &PATH);
         let mut on = |seq, stack: &IntStack| {
             let ack = AckInfo {
-                int: Some(stack),
+                int: Some(stack.telemetry()),
                 ..ack(seq, seq + 50_000, false, 0)
             };
             let set = control.on_ack(&config, &PATH, &ack);
