@@ -352,10 +352,12 @@ def test_what_is_missing_is_said(lab: SwitchLab, tmp_path: Path, command: Backwa
     _, errors = without.communicate(timeout=60)
     assert without.returncode == 1
     assert "AF_XDP needs the capabilities CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF" in errors
-    words = [program("unshare"), "-U", str(COMMAND), "switch", str(path), "--ports", "lo,lo2"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 1
-    assert "CAP_NET_RAW" in done.stderr
+    words = (program("unshare"), "-U", str(COMMAND), "switch", str(path), "--ports", "p1,p2")
+    _, errors = lab.start(*words).communicate(timeout=60)
+    assert "CAP_NET_RAW" in errors
+    looped = command("switch", path, "--ports", "lo,p2")
+    assert looped.returncode == 1
+    assert "there is no Ethernet interface lo" in looped.stderr
     for bad, what in (
         (("--lossless", "9"), "from 0 to 7"),
         (("--station", "nobody"), "ADDRESS=INTERFACE"),
