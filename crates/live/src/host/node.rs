@@ -16,7 +16,7 @@ use wire::{Link, Network, decode, encode};
 use super::counters::Counters;
 use super::flows::Flows;
 use super::plan::HostPlan;
-use crate::wall::{CATCH_UP, EVERYBODY, Lines, Machine, Out, Wishes, neighbour, priorities};
+use crate::wall::{CatchUp, EVERYBODY, Lines, Machine, Out, Wishes, neighbour, priorities};
 
 /// A host between real frames.
 #[derive(Debug)]
@@ -256,10 +256,8 @@ impl Node {
 
 impl Machine for Node {
     fn advance(&mut self, now: Time, out: &mut Out<'_>) {
-        let mut done = 0;
-        while let Some(due) = self.next().filter(|&at| at <= now) {
-            let at = if done < CATCH_UP { due } else { now };
-            done += 1;
+        let mut late = CatchUp::new(now);
+        while let Some(at) = late.next(self.next()) {
             self.now = self.now.max(at);
             if self.flows.next_ps().is_some_and(|start| start <= at) {
                 self.begin();
@@ -272,7 +270,7 @@ impl Machine for Node {
             }
             self.serve(out);
         }
-        self.counters.overruns += u64::from(done > CATCH_UP);
+        self.counters.overruns += u64::from(late.is_behind());
         self.now = self.now.max(now);
     }
 

@@ -21,7 +21,7 @@ use super::counters::{Counters, PortCounters};
 use super::marks::{Marked, mark};
 use super::plan::SwitchPlan;
 use super::stations::{Stations, is_group, is_reserved};
-use crate::wall::{CATCH_UP, EVERYBODY, Lines, Machine, Out, Wishes, neighbour, priorities};
+use crate::wall::{CatchUp, EVERYBODY, Lines, Machine, Out, Wishes, neighbour, priorities};
 
 /// Bytes of the checksum of Ethernet, which frames do not show, and of the shortest frame without it.
 const FCS_BYTES: usize = 4;
@@ -403,10 +403,8 @@ impl Machine for Node {
     /// Does everything that was due by now, each thing at its own time: late calls make no link slower.
     // WSW-30
     fn advance(&mut self, now: Time, out: &mut Out<'_>) {
-        let mut done = 0;
-        while let Some(due) = self.next().filter(|&at| at <= now) {
-            let at = if done < CATCH_UP { due } else { now };
-            done += 1;
+        let mut late = CatchUp::new(now);
+        while let Some(at) = late.next(self.next()) {
             self.now = self.now.max(at);
             if self.wishes.alarm <= at {
                 self.wishes.alarm = NEVER;

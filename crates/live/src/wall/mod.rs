@@ -33,12 +33,10 @@ pub(crate) use wishes::Wishes;
 
 /// Frames that are taken from a port before the next has its turn.
 const BATCH: usize = 64;
-/// What was due is done at its own time as far as this many things; the others are due now. A line faster than this
-/// program would leave it ever more to do.
-// WSW-30
-pub(crate) const CATCH_UP: u32 = 10_000;
 /// Frames that leave together at most, for their memory.
 const TOGETHER: usize = 1000;
+/// What was due is done at its own time as far as this many things.
+const CATCH_UP: u32 = 10_000;
 /// How often links and counters of the system are looked at.
 const LOOK_PS: Time = 100 * MS;
 /// How long the program may sleep at most, so that it hears of the wish to stop.
@@ -190,6 +188,33 @@ impl<M: Machine> Driver<M> {
         {
             std::thread::sleep(time);
         }
+    }
+}
+
+/// When things are done that were due by now: at their own times, but after many of them now. A line faster than
+/// this program would leave it ever more to do.
+// WSW-30
+#[derive(Debug)]
+pub(crate) struct CatchUp {
+    now: Time,
+    done: u32,
+}
+
+impl CatchUp {
+    pub const fn new(now: Time) -> Self {
+        Self { now, done: 0 }
+    }
+
+    /// When to do what is due next, if that is by now.
+    pub fn next(&mut self, due: Option<Time>) -> Option<Time> {
+        let due = due.filter(|&at| at <= self.now)?;
+        self.done += 1;
+        Some(if self.is_behind() { self.now } else { due })
+    }
+
+    /// More was due than is caught up.
+    pub const fn is_behind(&self) -> bool {
+        self.done > CATCH_UP
     }
 }
 
