@@ -150,6 +150,13 @@ def test_what_is_wrong_is_told(lines: list[str], message: str, tmp_path: Path) -
     assert re.search(message, verdict.failed or "")
 
 
+@pytest.mark.parametrize("time", ["nan", "inf", "soon"])
+def test_a_start_that_is_no_number_is_told(time: str, tmp_path: Path) -> None:
+    put(tmp_path / "x", [line(0, 1, 1, 0, 5)], config=CONFIG.replace("TIME 1.0", f"TIME {time}"))
+    (verdict,) = validate(cases.find(tmp_path))
+    assert f"APP_START_TIME should be a number, found `{time}`" in (verdict.failed or "")
+
+
 def test_a_broken_case_fails_and_stops_no_other(tmp_path: Path) -> None:
     put(tmp_path / "x", [line(0, 1, 1, 0, 4300)], buffer="10000,4\n")
     put(tmp_path / "y", [line(0, 1, 1, 0, 4300)])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -165,11 +166,14 @@ class BfcCase:
         if word is None:
             return None
         try:
-            return float(word)
+            value = float(word)
         except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
             raise RunError(
                 f"{self.flow_list.parent / 'config.txt'}: {key} should be a number, found `{word}`"
-            ) from None
+            )
+        return value
 
     @cached_property
     def _edges(self) -> tuple[int, ...]:
