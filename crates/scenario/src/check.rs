@@ -47,6 +47,7 @@ pub(crate) fn network(
     hop(graph, &config, &mut findings);
     check_links::links(spec, graph, &config, &mut findings);
     queue_pairs(spec, &config, &mut findings);
+    ingresses(spec, &config, &mut findings);
     let last_start = spec
         .traffic
         .iter()
@@ -66,6 +67,19 @@ pub(crate) fn network(
         );
     }
     findings.problems
+}
+
+/// Ingresses that are to be recorded, where PFC holds none of them against a threshold.
+// RCD-13
+fn ingresses(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'_>) {
+    let pfc = matches!(config.switch.mmu.admission, Admission::Pfc(_));
+    let paused = pfc && pausable_classes(&config.switch) > 0;
+    if spec.record.ingress.is_some() && !paused {
+        let message = "port_ingress will be empty: PFC pauses nobody in this scheme".to_owned();
+        let hint =
+            "leave `ingress` out, or choose a scheme with PFC; `queues` shows what waits to leave";
+        findings.warn(&["record.ingress.every", "record"], message, hint);
+    }
 }
 
 /// Messages that are to share queue pairs, where none can.

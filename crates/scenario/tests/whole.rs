@@ -380,6 +380,28 @@ fn what_is_recorded_is_read_filled_in_and_read_back() {
     assert_eq!(plain, fabric::measure::RecordSpec::default());
 }
 
+// RCD-13
+#[test]
+fn ingresses_that_nobody_pauses_are_told() {
+    let told = |scheme: &str| {
+        let record = "[record]\ningress = { every = \"1us\", ports = \"switches\" }\n";
+        let load = "load = { fraction = 0.3, of = \"hosts\" }";
+        let plain = RECORDING
+            .split("[record]")
+            .next()
+            .unwrap()
+            .replace("load = 0.3", load);
+        let text = plain + record;
+        let scenario = Scenario::parse(&text, "own.toml", Path::new("/"), &with_scheme(scheme));
+        let scenario = scenario.unwrap_or_else(|e| panic!("{e}"));
+        let mut told = scenario.warnings.iter().map(ToString::to_string);
+        told.find(|text| text.contains("port_ingress will be empty"))
+    };
+    assert_eq!(told("dcqcn"), None);
+    let said = told("bfc").expect("a scheme without PFC");
+    assert!(said.contains("own.toml:"), "{said}");
+}
+
 // TOP-19
 #[test]
 fn the_testbed_has_the_round_trips_of_the_paper() {

@@ -244,6 +244,10 @@ fn what_cannot_be_is_refused() {
             "at most 1048576 are possible",
         ),
         (
+            r#"{"version": 1, "ranks": 2, "options": {"latency_across_ps": 5}}"#,
+            "needs server_ranks",
+        ),
+        (
             r#"{"version": 1, "ranks": 2, "options": {"matching": "none"}}"#,
             "there are no receives",
         ),

@@ -61,6 +61,11 @@ impl Header {
         if options.rendezvous_above_bytes.is_some() && options.matching != Matching::TagAndSource {
             return Err("rendezvous_above_bytes needs matching \"tag-and-source\"".to_owned());
         }
+        if options.latency_across_ps != 0 && options.server_ranks == 0 {
+            return Err(
+                "latency_across_ps needs server_ranks: all ranks are in one server".to_owned(),
+            );
+        }
         if let Some(triggers) = all.get("triggers").filter(|value| !value.is_null()) {
             let triggers = triggers.as_array().ok_or("\"triggers\" must be a list")?;
             for value in triggers {
