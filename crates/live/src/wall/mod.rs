@@ -37,6 +37,8 @@ const BATCH: usize = 64;
 const TOGETHER: usize = 1000;
 /// What was due is done at its own time as far as this many things.
 const CATCH_UP: u32 = 10_000;
+/// How long frames are taken at most before links, and the wish to stop, are looked at.
+const TURN_PS: Time = 20 * MS;
 /// How often links and counters of the system are looked at.
 const LOOK_PS: Time = 100 * MS;
 /// How long the program may sleep at most, so that it hears of the wish to stop.
@@ -93,6 +95,8 @@ pub(crate) struct Driver<M> {
     pub clock: WallClock,
     pub machine: M,
     pub sockets: Vec<PortSocket>,
+    /// The port whose frames are taken first: no port waits for the others for ever.
+    first: usize,
 }
 
 impl<M: Machine> Driver<M> {
@@ -102,6 +106,7 @@ impl<M: Machine> Driver<M> {
             clock: WallClock::start(),
             machine,
             sockets,
+            first: 0,
         }
     }
 
@@ -139,18 +144,27 @@ impl<M: Machine> Driver<M> {
             clock,
             machine,
             sockets,
+            first,
         } = self;
-        machine.advance(clock.now(), &mut |port, frame| leaving.add(port, frame));
+        let began = clock.now();
+        machine.advance(began, &mut |port, frame| leaving.add(port, frame));
         leaving.send(sockets);
-        for port in 0..sockets.len() as u16 {
+        *first = (*first + 1) % sockets.len().max(1);
+        let ports = (*first..sockets.len()).chain(0..*first);
+        for port in ports {
             for _ in 0..BATCH {
-                let socket = &mut sockets[usize::from(port)];
+                let now = clock.now();
+                if now >= began + TURN_PS {
+                    leaving.send(sockets);
+                    return;
+                }
+                let socket = &mut sockets[port];
                 let Ok((frame, left)) = socket.receive() else {
                     break;
                 };
                 let done = finish(frame, left, &mut |frame| {
                     let out = &mut |port, frame: &[u8]| leaving.add(port, frame);
-                    machine.receive(clock.now(), port, frame, out);
+                    machine.receive(now, port as u16, frame, out);
                 });
                 if !done {
                     socket.note_unfinished();
