@@ -78,8 +78,15 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
-    """Show names that docstrings mark as references as plain names."""
+    """Lead links of notebooks to pages, and show names that docstrings refer to as plain names."""
+    if page.file.src_uri.endswith(".ipynb"):
+        html = notebook_links(html)
     return re.sub(r":(?:func|class|mod|meth|data):<code>~?(?:[\w.]+\.)?(\w+)</code>", _name, html)
+
+
+def notebook_links(html: str) -> str:
+    """Lead a notebook's links to pages: mkdocs sees no Markdown there, and leaves them alone."""
+    return re.sub(r'(href="(?![a-z]+:)[^"#]*)\.(?:md|ipynb)(?=["#])', r"\1.html", html)
 
 
 def _name(match: re.Match[str]) -> str:

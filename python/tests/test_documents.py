@@ -17,6 +17,7 @@ from test_prose import tracked
 
 DOCUMENTS = tracked("*.md")
 SHOWN = re.compile(r"^<!-- from (\S+) -->\n+```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+RULED = re.compile(r"\| ?:?--")
 CUT = re.compile(r"^\s*(?://|#) …$", re.MULTILINE)
 
 
@@ -29,7 +30,7 @@ def without_code(text: str) -> str:
     return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+@pytest.mark.parametrize("path", [*DOCUMENTS, *tracked("*.ipynb")], ids=name_of)
 def test_links_lead_to_files(path: Path) -> None:
     targets = re.findall(r"\]\(([^)\s]+)\)", without_code(path.read_text(encoding="utf-8")))
     local = [target.partition("#")[0] for target in targets if "://" not in target]
@@ -37,6 +38,27 @@ def test_links_lead_to_files(path: Path) -> None:
     # Pages that `make docs` makes, and whose links it checks itself.
     made = {ROOT / "docs" / page for page in site()["GENERATED"]}
     assert [target for target in missing if (path.parent / target).resolve() not in made] == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_lists_and_tables_are_whole(path: Path) -> None:
+    """The site takes a list for text unless a blank line is before it, and so a table's rows
+    behind one."""
+    lines = without_code(path.read_text(encoding="utf-8")).splitlines()
+    torn = []
+    for before, line, after in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
+        if line.startswith("- ") and before.strip() and not before.startswith(("- ", "  ")):
+            torn.append(line)
+        if line.startswith("|") and not before.startswith("|") and not RULED.match(after):
+            torn.append(line)
+    assert torn == []
+
+
+def test_links_of_notebooks_lead_to_pages() -> None:
+    html = '<a href="../scenario.md#keys"> <a href="start.ipynb"> <a href="https://a.org/b.md">'
+    assert site()["notebook_links"](html) == (
+        '<a href="../scenario.html#keys"> <a href="start.html"> <a href="https://a.org/b.md">'
+    )
 
 
 @cache

@@ -342,6 +342,10 @@ def test_quantities_in_words() -> None:
     assert text(float("nan"), Dimension.SIZE) == "no data"
     assert text(0.0123, Dimension.SHARE) == "1.23 %"
     assert text(9.5e10, Dimension.RATE) == "95 Gbps"
+    # No powers of ten: 1.25e+03 Gbps is hard to read, 1e+03 says less than it seems to.
+    assert text(1.254e12, Dimension.RATE) == "1254 Gbps"
+    assert text(12.3, Dimension.SHARE) == "1230 %"
+    assert text(999.6, Dimension.NUMBER) == "1000"
 
 
 def test_the_package_says_what_is_where() -> None:

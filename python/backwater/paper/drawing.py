@@ -30,7 +30,7 @@ from backwater.paper.figure import (
     Statistic,
 )
 from backwater.paper.measures import evaluate, quantile
-from backwater.paper.quantities import Dimension
+from backwater.paper.quantities import Dimension, digits
 from backwater.paper.samples import Array, Samples
 from backwater.plots import GRID, INK, MUTED
 from backwater.units import bytes_text
@@ -213,7 +213,7 @@ def _bars(axes: Axes, panel: Panel, results: Results) -> None:
         axes.bar(x, y, width * 0.92, color=look.colour, hatch=hatch, edgecolor="white", label=name)
         for at, height in zip(x, y, strict=True):
             axes.annotate(
-                "–" if math.isnan(height) else _short(height),
+                "–" if math.isnan(height) else digits(height),
                 (at, 0 if math.isnan(height) else height),
                 xytext=(0, 2),
                 textcoords="offset points",
@@ -468,11 +468,6 @@ def _measured(measures: Sequence[Measure]) -> str:
         return _spoken(measures[0])
     of = {"" if m.over or m.formula else m.source.of for m in measures}
     return _NAMES.get(of.pop(), "") if len(of) == 1 else ""
-
-
-def _short(value: float) -> str:
-    """Write about three digits, and never an exponent."""
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 # --- How it looks ----------------------------------------------------------------------------

@@ -62,9 +62,14 @@ def text(value: float, dimension: Dimension) -> str:
         case Dimension.RATE:
             for unit, scale in (("Gbps", 1e9), ("Mbps", 1e6), ("kbps", 1e3)):
                 if value >= scale:
-                    return f"{value / scale:.3g} {unit}"
-            return f"{value:.3g} bps"
+                    return f"{digits(value / scale)} {unit}"
+            return f"{digits(value)} bps"
         case Dimension.SHARE:
-            return f"{value * 100:.3g} %"
+            return f"{digits(value * 100)} %"
         case Dimension.NUMBER:
-            return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+            return digits(value)
+
+
+def digits(value: float) -> str:
+    """Write about three digits, and no power of ten where the number is large."""
+    return f"{value:.0f}" if abs(value) >= 999.5 else f"{value:.3g}"

@@ -15,6 +15,7 @@ from backwater.files import write_whole
 from backwater.paper.claims import DIFFERS, HOLDS, INCONCLUSIVE, Values, Verdict, judge
 from backwater.paper.figure import Figure, Group, Pick, Selection, Size
 from backwater.paper.measures import Data, Value
+from backwater.paper.quantities import digits
 from backwater.results import SUMMARY
 
 if TYPE_CHECKING:
@@ -232,7 +233,7 @@ def _times(entries: Sequence[dict[str, Any]]) -> list[str]:
             entry["figure"],
             entry["runs"],
             entry["seeds"],
-            f"{entry['packet_hops'] / 1e6:.3g} M",
+            f"{digits(entry['packet_hops'] / 1e6)} M",
             "" if seconds is None else f"{seconds / 60:.2g}",
             f"{ended} (earlier version)".strip() if entry.get("note") else ended,
         )
@@ -321,7 +322,7 @@ def size_text(entry: dict[str, Any]) -> str:
     if entry["seeds"] > 1:
         words.append(f"{entry['seeds']} seeds")
     words.append(f"{entry['flows']:,} flows".replace(",", " "))
-    words.append(f"{entry['packet_hops'] / 1e6:.3g} M packet-hops")
+    words.append(f"{digits(entry['packet_hops'] / 1e6)} M packet-hops")
     text = ", ".join(words) + "."
     if entry["size"]:
         text = f"{entry['size'].rstrip('.')}: {text}"
