@@ -327,7 +327,3 @@ def main() -> None:
 def _drop_output() -> None:
     """Let nothing more be written to standard output, also not at the end of the process."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-if __name__ == "__main__":
-    main()

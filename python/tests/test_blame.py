@@ -114,7 +114,9 @@ def test_the_command_explains_in_words_and_numbers(
     path = crowd["dcqcn"].path
     shown = command("explain", path, "--worst", "2").stdout
     assert "times as long as alone:" in shown
-    assert "goes back to" in shown
+    assert "goes back to" in " ".join(shown.split())
+    told, _, _ = shown.partition("Look further")
+    assert max(map(len, told.splitlines())) <= 100
     assert f"backwater pauses {path}" in shown
     (one,) = json.loads(
         command("explain", path, "--class", "incast", "--percentile", "50", "--json").stdout
@@ -134,7 +136,7 @@ def test_wrong_choices_are_told(crowd: backwater.Comparison, command: Command) -
     assert "give one of them" in both.stderr
     several = command("explain", crowd.path, "--flow", "1")
     assert several.returncode == 2
-    assert "name one of them" in several.stderr
+    assert f"name one of them, such as {crowd.path}/" in several.stderr
 
 
 def test_a_run_without_the_account_says_how_to_get_it(tmp_path: Path, command: Command) -> None:

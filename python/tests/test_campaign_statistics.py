@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backwater.campaign import statistics
+from backwater.campaign.facts import least
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,19 @@ def test_means() -> None:
     alone = statistics.mean([7.0])
     assert alone == statistics.Interval(7.0, None, None, 1)
     assert alone.half_width is None
+
+
+def test_intervals_end_where_no_value_can_be() -> None:
+    free = statistics.mean([1.0, 1.1, 3.0])
+    cut = statistics.mean([1.0, 1.1, 3.0], least=1.0)
+    assert free is not None
+    assert free.low is not None
+    assert free.low < 1
+    assert cut == statistics.Interval(free.estimate, 1.0, free.high, 3)
+    # An estimate below the bound tells that the bound is wrong; its interval holds it all the same.
+    assert statistics.mean([0.9, 0.9], least=1.0) == statistics.Interval(0.9, 0.9, 0.9, 2)
+    assert least("fct.short.slowdown.p99") == 1
+    assert least("pfc_paused_ps") == 0
 
 
 def test_percentiles_lie_between_values() -> None:

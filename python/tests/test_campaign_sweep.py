@@ -232,6 +232,15 @@ def test_mistakes_are_told_with_their_place(tmp_path: Path, text: str, said: str
     assert said.format(path=tmp_path / "sweep.toml") in wrong(tmp_path, text)
 
 
+def test_a_mistake_is_told_once_for_all_schemes(tmp_path: Path) -> None:
+    text = 'schemes = ["bfc", "hpcc", "ideal-fq"]\nseeds = [1, 2]\n[axes]\nswitch.bufer = [1, 2]'
+    told = wrong(tmp_path, text)
+    assert told.count("unknown key `bufer`") == 2  # For each value; for schemes and seeds once.
+    assert "with the scheme" not in told
+    text = 'schemes = ["bfc", "hpcc", "dcqcn"]\n[set]\nscheme.pfc.headroom = "1GB"'
+    assert "with the schemes hpcc, dcqcn)" in wrong(tmp_path, text)
+
+
 def test_a_sweep_without_its_scenario(tmp_path: Path) -> None:
     path = tmp_path / "sweep.toml"
     path.write_text("seeds = [1]\n")

@@ -176,6 +176,21 @@ def test_the_first_minute_loads_nothing_heavy(
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_ctrl_c_is_heard_before_the_command_is_read() -> None:
+    script = (
+        "import sys\n"
+        "class Pressed:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'click':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Pressed())\n"
+        "from backwater.__main__ import main\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 # --- Bad input: one clear message, exit code 2, nothing written -------------------------------
 
 

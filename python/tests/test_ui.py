@@ -243,9 +243,21 @@ def test_a_run_is_repeated_with_a_changed_key(server: Server, results: Path) -> 
     ],
 )
 def test_what_cannot_be_run_is_refused_at_once(server: Server, form: dict[str, str]) -> None:
-    status, _, page = submit(server, "/rerun", **{"path": "both/bfc", "name": "new"} | form)
+    form = {"path": "both/bfc", "name": "new", "changes": "", "seed": "1"} | form
+    status, _, page = submit(server, "/rerun", **form)
     assert status == 400
-    assert len(re.sub(r"<script.*?</script>|<style.*?</style>", "", page, flags=re.DOTALL)) < 3000
+    # The form comes back with the reason, and as it was filled in.
+    assert re.search('<pre class="bad" role="alert">[^<]', page)
+    assert f">\n{form['changes']}</textarea>" in page
+    for name in ("seed", "name"):
+        assert re.search(f'name="{name}"[^>]* value="{re.escape(form[name])}"', page)
+
+
+def test_a_refused_form_cannot_act_in_the_page(server: Server) -> None:
+    awkward = "</textarea><script>alert(1)</script>"
+    _, _, page = submit(server, "/rerun", path="both/bfc", name='"><b>', changes=awkward)
+    assert "<script>alert" not in page
+    assert "<b>" not in page
 
 
 def test_a_run_is_stopped_and_keeps_what_it_computed(
@@ -316,6 +328,12 @@ def test_in_a_browser(server: Server) -> None:
         ) == ("refused")
         tab.errors.clear()
         tab.open(f"http://127.0.0.1:{server.port}/run?path=both/bfc")
+        tab.run("document.querySelector('[name=changes]').value = 'switch.bufer=2MB'")
+        tab.run("document.querySelector('#again button').click()")
+        tab.wait_for("location.pathname === '/rerun' && !!document.querySelector('[role=alert]')")
+        assert "did you mean `buffer`" in tab.run("document.querySelector('#again').innerText")
+        tab.errors.clear()  # Chromium reports the status.
+        assert tab.run("document.querySelector('[name=changes]').value") == "switch.bufer=2MB"
         tab.run("document.querySelector('[name=changes]').value = 'switch.buffer=2MB'")
         tab.run("document.querySelector('[name=name]').value = 'by-hand'")
         tab.run("document.querySelector('#again button').click()")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from backwater.campaign import statistics
+from backwater.campaign.facts import least
 from backwater.campaign.store import Failure, Store
 from backwater.errors import RunError
 from backwater.results import CAMPAIGN, REPORT, Run
@@ -179,7 +180,7 @@ class Campaign:
             numbers = [float(v) for v in by_seed.values()]
             row: dict[str, Any] = dict(zip(self.keys, values, strict=True))
             row |= {"scheme": scheme, "seeds": len(numbers)}
-            row |= _columns("mean", statistics.mean(numbers))
+            row |= _columns("mean", statistics.mean(numbers, least=least(column)))
             for share in percentiles:
                 name = f"p{share * 100:g}"
                 row |= _columns(name, statistics.percentile(numbers, share))

@@ -16,6 +16,11 @@ def facts(summary: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
+def least(column: str) -> float:
+    """Return what no value of a column is below: a slowdown is 1 or more, nothing is negative."""
+    return 1.0 if ".slowdown." in column else 0.0
+
+
 def _flatten(values: dict[str, Any], prefix: str, row: dict[str, Any]) -> None:
     for key, value in values.items():
         if not prefix and key in _LEFT_OUT:

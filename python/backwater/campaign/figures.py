@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from backwater.campaign import quantity, statistics
+from backwater.campaign import facts, quantity, statistics
 from backwater.page.charts import Axis, Line, Panel, Scale
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ class Metric:
         """Return the mean over seeds, in the unit shown."""
         if self.share:
             return statistics.proportion(sum(map(bool, values)), len(values))
-        return statistics.mean([value / self.scale for value in values])
+        least = facts.least(self.column) / self.scale
+        return statistics.mean([value / self.scale for value in values], least=least)
 
 
 METRICS = [

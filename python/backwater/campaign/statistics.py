@@ -37,8 +37,14 @@ class Interval:
         return (self.high - self.low) / 2
 
 
-def mean(values: Sequence[float], level: float = LEVEL) -> Interval | None:
-    """Mean of independent values; ``None`` where there are none."""
+def mean(
+    values: Sequence[float], level: float = LEVEL, least: float = -math.inf
+) -> Interval | None:
+    """Mean of independent values; ``None`` where there are none.
+
+    ``least`` is what no value can be below: the interval ends there at the latest, and holds the
+    true mean as often as without it.
+    """
     count = len(values)
     if count == 0:
         return None
@@ -47,7 +53,7 @@ def mean(values: Sequence[float], level: float = LEVEL) -> Interval | None:
         return Interval(middle, None, None, 1)
     variance = math.fsum((v - middle) ** 2 for v in values) / (count - 1)
     reach = student(0.5 + level / 2, count - 1) * math.sqrt(variance / count)
-    return Interval(middle, middle - reach, middle + reach, count)
+    return Interval(middle, max(middle - reach, min(least, middle)), middle + reach, count)
 
 
 def percentile(values: Sequence[float], share: float, level: float = LEVEL) -> Interval | None:

@@ -6,8 +6,8 @@ import difflib
 import json
 import os
 import tomllib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import product
 from pathlib import Path
@@ -83,7 +83,7 @@ class Sweep:
     def points(self) -> list[Point]:
         """Return all runs, checked; raises ``ScenarioError`` with all that is wrong."""
         points: list[Point] = []
-        mistakes: dict[str, list[dict[str, Any]]] = {}
+        mistakes: dict[str, _Mistake] = {}
         for steps in product(*(range(len(axis.values)) for axis in self.axes)):
             values = self._values(steps)
             for scheme, overrides in self._fitting(values).items():
@@ -92,15 +92,17 @@ class Sweep:
                     try:
                         points.append(_point(task, values))
                     except ScenarioError as error:
-                        text = self._explained(error, steps, scheme)
-                        mistakes.setdefault(text, error.problems)
+                        text = self._explained(error, steps)
+                        found = mistakes.setdefault(text, _Mistake(error.problems))
+                        found.schemes[scheme] = None
                         break
         if mistakes:
-            shown = list(mistakes)[:_SHOWN]
+            shown = [self._told(text, m.schemes) for text, m in list(mistakes.items())[:_SHOWN]]
             more = len(mistakes) - len(shown)
             if more:
                 shown.append(f"… and {more} more mistakes of this kind.")
-            raise ScenarioError("\n\n".join(shown), [p for ps in mistakes.values() for p in ps])
+            problems = [problem for mistake in mistakes.values() for problem in mistake.problems]
+            raise ScenarioError("\n\n".join(shown), problems)
         return points
 
     def _values(self, steps: Sequence[int]) -> dict[str, Any]:
@@ -118,7 +120,7 @@ class Sweep:
         overrides = [f"{key}={toml(value)}" for key, value in changes.items()]
         return simulate.fitting(self.scenario, self.schemes, overrides, self.seeds[0], self.profile)
 
-    def _explained(self, error: ScenarioError, steps: Sequence[int], scheme: str | None) -> str:
+    def _explained(self, error: ScenarioError, steps: Sequence[int]) -> str:
         """Say where in the sweep a mistake comes from."""
         stated = [(key, value, place) for key, value, place in self.fixed]
         for axis, step in zip(self.axes, steps, strict=True):
@@ -140,8 +142,14 @@ class Sweep:
                 texts.append(problem["text"])
             else:
                 texts.append(self._reader.framed(source, problem["message"], problem["hint"] or ""))
-        text = "\n\n".join(texts) or str(error)
-        named = f" (with the scheme {scheme})" if scheme is not None else ""
+        return "\n\n".join(texts) or str(error)
+
+    def _told(self, text: str, schemes: Iterable[str | None]) -> str:
+        """Say which schemes a mistake concerns, where it is not all of several."""
+        names = [scheme for scheme in schemes if scheme is not None]
+        named = ""
+        if names and not 1 < len(names) == len(self.schemes):
+            named = f" (with the scheme{'s' * (len(names) > 1)} {', '.join(names)})"
         return f"{self.path}: a run of this sweep is wrong{named}:\n{text}"
 
     def _check_size(self) -> None:
@@ -150,6 +158,14 @@ class Sweep:
                 f"{self.path}: these are {self.size:,} runs, and more than {MAX_RUNS:,} are not "
                 "taken; take fewer values, or several sweeps on one store"
             )
+
+
+@dataclass(frozen=True, slots=True)
+class _Mistake:
+    """What is wrong with runs of a sweep, and with which schemes."""
+
+    problems: list[dict[str, Any]]
+    schemes: dict[str | None, None] = field(default_factory=dict)
 
 
 def _point(task: Task, values: dict[str, Any]) -> Point:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import textwrap
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -66,7 +68,9 @@ def explain(
     found = load(path)
     if isinstance(found, Comparison):
         if flow is not None or worst is not None or size_class is not None:
-            say(f"error: {path} holds several runs; name one of them, such as {path}/SCHEME")
+            one = next(iter(found.runs.values()), None)
+            such_as = f", such as {one.path}" if one else ""
+            say(f"error: {path} holds several runs; name one of them{such_as}")
             raise Exit(BAD_INPUT)
         runs = {name: with_account(run) if record else run for name, run in found.items()}
         blame.require_all(runs, path)
@@ -90,6 +94,7 @@ def _lines(one: Explanation) -> list[str]:
     from backwater.blame import LEAST
     from backwater.units import bytes_text, time_text
 
+    width = max(shutil.get_terminal_size((100, 0)).columns, 60)
     of = " of an incast" if one.incast else ""
     lines = [
         f"flow {one.flow}{of} ({bytes_text(one.bytes)}, {one.src} → {one.dst}) took "
@@ -101,7 +106,11 @@ def _lines(one: Explanation) -> list[str]:
         if share < LEAST:
             small += reason.spent_ps
             continue
-        lines.append(f"{time_text(reason.spent_ps):>12} {share:>5.0%}  {reason.words()}")
+        numbers = f"{time_text(reason.spent_ps):>12} {share:>5.0%}  "
+        below = " " * len(numbers)
+        lines += textwrap.wrap(
+            reason.words(), width, initial_indent=numbers, subsequent_indent=below
+        )
     if small:
         lines.append(f"{time_text(small):>12} {small / one.fct_ps:>5.1%}  the rest together")
     return lines

@@ -67,7 +67,7 @@ class Jobs:
         with self._lock:
             if sum(job.process.poll() is None for job in self._jobs) >= AT_ONCE:
                 raise Refused(409, f"{AT_ONCE} runs are under way; stop one or wait")
-            command = [sys.executable, "-m", "backwater.cli", "run", str(scenario), "-o", str(out)]
+            command = [sys.executable, "-m", "backwater", "run", str(scenario), "-o", str(out)]
             command += [f"--set={change}" for change in changes]
             if seed is not None:
                 command.append(f"--seed={seed}")

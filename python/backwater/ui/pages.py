@@ -164,9 +164,17 @@ def _runs(folder: Folder, entries: Sequence[Entry]) -> str:
     )
 
 
-def run(folder: Folder, name: str, token: str) -> str:
-    """Return the page of a run: what it was, its files, and how to repeat it with changes."""
+def run(
+    folder: Folder, name: str, token: str, form: dict[str, str] | None = None, why: str = ""
+) -> str:
+    """Return the page of a run: what it was, its files, and how to repeat it with changes.
+
+    A form that was refused comes back as it was filled in, with the reason.
+    """
     found = folder.run(name)
+    given = {"changes": "", "seed": str(found.seed), "name": _new_name(folder, name)} | (form or {})
+    changes, seed, new_name = (html.escape(given[key]) for key in ("changes", "seed", "name"))
+    refused = f'<pre class="bad" role="alert">{html.escape(why)}</pre>' if why else ""
     told = [(HEADS[key], value) for key, value in facts(found).items()]
     where = quote(name)
     files = "".join(
@@ -179,13 +187,15 @@ def run(folder: Folder, name: str, token: str) -> str:
         f'<section><p><a href="/">All results</a> · <a id="report" href="/report?path={where}">'
         f"Report of this run</a></p><h2>Files</h2><ul>{files}</ul></section>",
         '<section id="again"><h2>Run it again with changed keys</h2>'
-        f'<form method="post" action="/rerun">{_secret(token)}'
+        f'{refused}<form method="post" action="/rerun#again">{_secret(token)}'
         f'<input type="hidden" name="path" value="{html.escape(name)}">'
         "<p><label>Changes, one a line, such as <code>switch.buffer=24MB</code><br>"
-        '<textarea name="changes" rows="4" cols="60" spellcheck="false"></textarea></label></p>'
-        f'<p><label>Seed <input name="seed" inputmode="numeric" value="{found.seed}"></label> '
-        f'<label>Name of the new run <input name="name" size="40" '
-        f'value="{html.escape(_new_name(folder, name))}"></label> <button>Run</button></p></form>'
+        '<textarea name="changes" rows="4" cols="60" spellcheck="false">'
+        # A browser leaves out a first line end.
+        f"\n{changes}</textarea></label></p>"
+        f'<p><label>Seed <input name="seed" inputmode="numeric" value="{seed}"></label> '
+        '<label>Name of the new run <input name="name" size="40" '
+        f'value="{new_name}"></label> <button>Run</button></p></form>'
         "<p class=note>All else is as in the resolved scenario:</p>"
         f"<details><summary>Every value, defaults included</summary>"
         f"<pre>{html.escape(found.resolved)}</pre></details></section>",

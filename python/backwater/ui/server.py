@@ -22,6 +22,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from backwater.errors import RunError
 from backwater.page.document import SCRIPTS, asset
+from backwater.results import Run
 from backwater.ui import pages
 from backwater.ui.folder import Folder, Refused
 from backwater.ui.jobs import Jobs
@@ -163,7 +164,14 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refused(403, "this form is not one of this server's; open the page again")
         match urlsplit(self.path).path:
             case "/rerun":
-                self._rerun(form)
+                folder, name = self.server.folder, form.get("path", "")
+                run = folder.run(name)
+                try:
+                    self._rerun(run, form)
+                except Refused as refused:
+                    page = pages.run(folder, name, self.server.form_token, form, str(refused))
+                    self._send(refused.status, page)
+                    return
             case "/stop":
                 number = form.get("job", "")
                 self.server.jobs.stop(int(number) if number.isdecimal() else -1)
@@ -178,9 +186,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(length)).decode("utf-8", errors="replace")
         return {key: values[0] for key, values in parse_qs(body, keep_blank_values=True).items()}
 
-    def _rerun(self, form: dict[str, str]) -> None:
-        folder = self.server.folder
-        run = folder.run(form.get("path", ""))
+    def _rerun(self, run: Run, form: dict[str, str]) -> None:
         changes = [line.strip() for line in form.get("changes", "").splitlines() if line.strip()]
         for change in changes:
             if not _CHANGE.fullmatch(change):
@@ -189,7 +195,7 @@ class _Handler(BaseHTTPRequestHandler):
         if seed and not (seed.isdecimal() and int(seed) < 2**64):
             raise Refused(400, f"`{seed}` is no seed; write a whole number from 0 on")
         name = form.get("name", "").strip()
-        out = folder.free(name)
+        out = self.server.folder.free(name)
         self._check_scenario(run.path / "resolved.toml", changes, int(seed) if seed else None)
         scenario = run.path / "resolved.toml"
         self.server.jobs.start(name, scenario, out, changes, int(seed) if seed else None)
