@@ -289,6 +289,24 @@ def test_utilisation_moves_with_the_slider(rich: Tab, recorded: backwater.Compar
     assert rich.errors == []
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "most", "ticks"),
+    [
+        (1, 16, 7, [1, 2, 5, 10]),
+        (1, 16, 12, [1, 1.5, 2, 3, 5, 7, 10, 15]),
+        (80e3, 900e3, 4, [100e3, 200e3, 500e3]),
+        (5e2, 4e7, 7, [1e3, 1e4, 1e5, 1e6, 1e7]),
+        (1e-9, 1e9, 7, [1e-9, 1e-6, 1e-3, 1, 1e3, 1e6, 1e9]),
+        (21, 29, 7, [21, 23, 25, 27, 29]),
+        (0, 10, 7, []),
+    ],
+)
+def test_ticks_of_logarithmic_axes_have_room(
+    page: Tab, start: float, end: float, most: int, ticks: list[float]
+) -> None:
+    assert page.run(f"Backwater.logTicks({start}, {end}, {most})") == ticks
+
+
 def test_dark_mode_is_that_of_the_system_or_chosen(page: Tab) -> None:
     background = "getComputedStyle(document.body).backgroundColor"
     light = page.run(background)

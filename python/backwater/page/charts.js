@@ -27,7 +27,27 @@ const LOG1P_TICKS = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10
 Backwater.tick = (value, unit, scale) =>
   Backwater.text(backward({ scale })(value), ["bytes", "share"].includes(unit) ? unit : "");
 
-function dressAxis(model, axis, panels) {
+// Ticks of a logarithmic axis: as many of a decade as have room, and even steps where it shows less than one.
+Backwater.logTicks = (start, end, most) => {
+  const [low, high] = [Math.min(start, end), Math.max(start, end)];
+  if (!(low > 0)) return [];
+  const decades = [];
+  for (let d = Math.floor(Math.log10(low)); d <= Math.log10(high); d++) decades.push(d);
+  const within = (ticks) => ticks.filter((tick) => low <= tick && tick <= high);
+  const sets = [[1, 1.5, 2, 3, 5, 7], [1, 2, 5], [1, 3], [1]].map((of) =>
+    within(decades.flatMap((d) => of.map((m) => Number(`${m}e${d}`)))));
+  if (sets[0].length < 2) {
+    const step = 10 ** Math.floor(Math.log10((high - low) / 2));
+    const first = Math.ceil(low / step);
+    const even = Array.from({ length: Math.floor(high / step) - first + 1 }, (_, i) => (first + i) * step);
+    return even.filter((_, i) => i % Math.ceil(even.length / most) === 0);
+  }
+  const found = sets.find((ticks) => ticks.length <= most);
+  const decadesAlone = sets.at(-1);
+  return found ?? decadesAlone.filter((_, i) => i % Math.ceil(decadesAlone.length / most) === 0);
+};
+
+function dressAxis(model, axis, panels, most) {
   Object.assign(model, {
     axis_label: axis.label, axis_label_text_font_style: "normal", axis_label_text_font_size: "12px",
     axis_label_text_color: "#1f2933", major_label_text_color: "#3e4c59",
@@ -46,7 +66,9 @@ function dressAxis(model, axis, panels) {
     model.formatter = new Bokeh.CustomJSTickFormatter({
       code: `return Backwater.tick(tick, ${JSON.stringify(axis.unit)}, "${axis.scale}")`,
     });
-    if (axis.scale === "log") model.ticker = new Bokeh.LogTicker({ desired_num_ticks: 5, mantissas: [1, 2, 5] });
+    if (axis.scale === "log") model.ticker = new Bokeh.CustomJSTicker({
+      major_code: `return Backwater.logTicks(cb_data.start, cb_data.end, ${most})`,
+    });
   }
 }
 
@@ -187,8 +209,8 @@ function drawPanel(chart, whole, box, count, last) {
   });
   plot.toolbar.logo = null;
   plot.toolbar.autohide = true;
-  dressAxis(plot.xaxes[0], panel.x, count);
-  dressAxis(plot.yaxes[0], panel.y, count);
+  dressAxis(plot.xaxes[0], panel.x, count, Math.max(Math.floor(12 / count), 3));
+  dressAxis(plot.yaxes[0], panel.y, count, 7);
   for (const [grid, axis] of [[plot.xgrids[0], plot.xaxes[0]], [plot.ygrids[0], plot.yaxes[0]]])
     Object.assign(grid, { grid_line_color: "#dfe4ea", ticker: axis.ticker });
   if (bars) plot.xgrids[0].grid_line_color = null;
