@@ -276,8 +276,12 @@ def buffer_samples(runs: Runs) -> dict[str, dict[str, Array]]:
 
 
 def switch_of(tier: str) -> str:
-    """Return what a switch of a tier is called: ``leaf switch``, or ``switch`` in a star."""
-    return tier if tier == "switch" else f"{tier} switch"
+    """Return what a switch of a tier is called: ``leaf switch``, or ``switch`` in a star.
+
+    Tiers of a list of links have numbers for names: ``tier 1 switch``.
+    """
+    name = tier.removeprefix("switch")
+    return f"{f'tier {name}' if name.isdecimal() else name} switch".lstrip()
 
 
 def pause_groups(runs: Runs) -> tuple[list[tuple[str, str]], dict[str, dict[Any, float]]]:

@@ -20,7 +20,7 @@ Backwater.drawNetwork = (net) => {
   // A link has two directions, drawn side by side, each on the right of its sender.
   const hosts = net.tiers[0];
   const count = Math.max(...net.tiers.map((tier) => net.tiers.filter((t) => t === tier).length));
-  const apart = 0.25 / count;
+  const apart = Math.min(0.25 / count, 0.006);
   const line = { x0: [], y0: [], x1: [], y1: [], from: [], to: [] };
   for (const [a, b] of net.links) {
     const side = net.y[a] === net.y[b] ? 0 : (net.y[b] > net.y[a] ? apart : -apart) / 2;
