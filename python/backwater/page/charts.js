@@ -25,7 +25,8 @@ const LOG1P_TICKS = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10
 // The scripts of Bokeh's formatters know nothing but the page. The label of an axis has its unit, unless
 // values are written in a unit of their own.
 Backwater.tick = (value, unit, scale) =>
-  Backwater.text(backward({ scale })(value), ["bytes", "share"].includes(unit) ? unit : "");
+  // What comes back through a logarithm misses 1000 by a hair.
+  Backwater.text(Number(backward({ scale })(value).toPrecision(12)), ["bytes", "share"].includes(unit) ? unit : "");
 
 // Ticks of a logarithmic axis: as many of a decade as have room, and even steps where it shows less than one.
 Backwater.logTicks = (start, end, most) => {
