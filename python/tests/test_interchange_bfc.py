@@ -206,6 +206,31 @@ def test_limits() -> None:
     assert verdicts.broken(compared(fewer)) == ["300 flows finished there and 299 here"]
 
 
+def test_with_several_seeds_the_other_simulator_is_held_to_their_range() -> None:
+    def against(*ours: Observed) -> Verdict:
+        return compare("x", bfc_case.SIMULATOR, told(1), *ours)
+
+    # None of the seeds alone is near enough; theirs lies between them.
+    around = against(told(0.9, buffer=90_000), told(1.3, buffer=130_000), told(1.1))
+    assert (around.held, around.seeds) == (True, 3)
+    assert not against(told(0.9)).held
+    average = around.checks[1]
+    assert (average.what, average.apart) == ("avg", 0)
+    assert average.spread == pytest.approx((0.9 * average.theirs, 1.3 * average.theirs))
+    assert average.ours == pytest.approx(1.1 * average.theirs)
+    # Outside of the range the limit counts from its edge.
+    near, far = against(told(1.04), told(1.2)), against(told(1.06), told(1.2))
+    assert (near.held, far.held) == (True, False)
+    assert near.checks[1].apart == pytest.approx(0.04, rel=1e-3)
+    reason = verdicts.broken(far)[0]
+    theirs = average.theirs
+    assert f"{theirs:.6g} there, {1.06 * theirs:.6g} to {1.2 * theirs:.6g} here" in reason
+    # One seed that loses a flow is told.
+    fewer = told(1)
+    fewer.flows.popitem()
+    assert verdicts.broken(against(told(1), fewer)) == ["300 flows finished there and 299 here"]
+
+
 def busy() -> list[str]:
     """Enough small flows for a promise, some larger ones, and an incast of twenty packets each."""
     lines = [line(i % 4, (i + 1 + i // 4 % 3) % 4, 1, 900 * i, 1) for i in range(220)]
@@ -234,6 +259,7 @@ def test_a_small_case_from_end_to_end(tmp_path: Path, command: Backwater) -> Non
     validate(cases.find(case), kept)
     as_ours(case, kept / "case", 1)
     words = ("validate", case, "-o", tmp_path / "v", "--markdown", tmp_path / "page.md")
+    words = (*words, "--seeds", "1")
     done = command(*words)
     assert done.returncode == 0, done.stderr
     assert "1 of 1 cases hold" in done.stdout
@@ -255,6 +281,23 @@ def test_a_small_case_from_end_to_end(tmp_path: Path, command: Backwater) -> Non
     assert done.returncode == 1
     assert "avg of 1000 to 1000 B" in done.stderr
     assert "limit 5.0%" in done.stderr
+
+
+def test_seeds_draw_other_paths(tmp_path: Path, command: Backwater) -> None:
+    case, kept = put(tmp_path / "case", busy()), tmp_path / "kept"
+    page = tmp_path / "page.md"
+    validate(cases.find(case), kept, seeds=1)
+    as_ours(case, kept / "case", 1)
+    done = command("validate", case, "--seeds", 3, "--keep", kept, "--markdown", page)
+    assert done.returncode == 0, done.stderr
+    digests = {load(kept / "case" / inner / "run").digest for inner in (".", "seed-2", "seed-3")}
+    assert len(digests) == 3
+    # What the first seed found is in the range of the three.
+    assert "| 0.00% |" in page.read_text(encoding="utf-8")
+    assert "The range of Backwater's 3 seeds / the simulator of BFC's authors" in page.read_text()
+    done = command("validate", case, "--seeds", 0)
+    assert done.returncode == 2
+    assert "--seeds" in done.stderr
 
 
 @pytest.mark.skipif(

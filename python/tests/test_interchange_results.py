@@ -328,11 +328,12 @@ class Told:
     theirs: Observed
     ours: Observed | None
     simulator: str = "ns-3"
+    chance: bool = False
 
     def expected(self) -> Observed:
         return self.theirs
 
-    def measure(self, folder: Path) -> Measured:
+    def measure(self, folder: Path, seed: int) -> Measured:
         assert folder.is_dir()
         if self.ours is None:
             raise RunError("it broke")

@@ -108,13 +108,21 @@ def validate(
         Path | None,
         Option(metavar="FILE", help="Also write a page with the table and the figures."),
     ] = None,
+    seeds: Annotated[
+        int,
+        Option(
+            min=1,
+            metavar="N",
+            help="Runs of a case in which chance has a part: those of BFC's authors.",
+        ),
+    ] = 5,
     as_json: Annotated[bool, Option("--json", help="Print the verdicts as JSON.")] = False,
 ) -> None:
     """Run cases of another simulator and say how far the results are apart."""
     from backwater.interchange import cases, verdicts
     from backwater.interchange.validate import validate as compare
 
-    found = compare(cases.find(folder), keep, lambda name: say(f"running {name}"))
+    found = compare(cases.find(folder), keep, lambda name: say(f"running {name}"), seeds)
     place = out or Path("out") / f"validate-{folder.resolve().name}"
     written = verdicts.write_results(place, found)
     if markdown is not None:

@@ -117,6 +117,8 @@ class BfcCase:
     flow_list: Path
     name: str
     simulator: str = SIMULATOR
+    chance: bool = True
+    """Which paths flows take, and more; two runs of the authors differ in it."""
 
     def expected(self) -> Observed:
         """Read completion times and buffers."""
@@ -131,14 +133,14 @@ class BfcCase:
         buffer = None if samples is None else sorted(samples.values())
         return Observed(flows, None, buffer, self._edges)
 
-    def measure(self, folder: Path) -> Measured:
+    def measure(self, folder: Path, seed: int) -> Measured:
         """Write the scenario, run it with the profile of this simulator, and look at the same."""
         from backwater import simulate
 
         scenario = folder / "scenario.toml"
         (folder / "flows.csv").write_text(self._flow_csv(), encoding="utf-8")
         scenario.write_text(self._scenario(), encoding="utf-8")
-        run = simulate.run(scenario, out=folder / "run", force=True)
+        run = simulate.run(scenario, seed=seed, out=folder / "run", force=True)
         flows = {}
         for number, row in enumerate(run.flows.sort("id").iter_rows(named=True)):
             flow = self._flows[number]

@@ -33,19 +33,20 @@ class Ns3Case:
     folder: Path
     name: str
     simulator: str = "ns-3"
+    chance: bool = False
 
     def expected(self) -> Observed:
         """Read `fct.txt` and, where it is, `pfc.txt`."""
         return read_ns3(self.folder)
 
-    def measure(self, folder: Path) -> Measured:
+    def measure(self, folder: Path, seed: int) -> Measured:
         """Import, run with ns-3's profile, export, and read what was exported."""
         from backwater import simulate
         from backwater.interchange import exporting, importing
 
         scenario = folder / "scenario.toml"
         imported = importing.write(self.folder / "config.txt", scenario, force=True)
-        run = simulate.run(scenario, profile="ns3", out=folder / "run", force=True)
+        run = simulate.run(scenario, profile="ns3", seed=seed, out=folder / "run", force=True)
         exporting.export_ns3(run, folder / "ns3", force=True)
         warnings = [w["message"] for w in imported.warnings]
         found = read_ns3(folder / "ns3")

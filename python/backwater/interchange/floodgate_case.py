@@ -90,6 +90,7 @@ class FloodgateCase:
     folder: Path
     name: str
     simulator: str = SIMULATOR
+    chance: bool = False
 
     def expected(self) -> Observed:
         """Read completion times, buffers and pauses."""
@@ -100,7 +101,7 @@ class FloodgateCase:
         paused = None if self._pfc is None else self._paused_by_tier(self._pfc)
         return Observed(flows, None, totals=Totals(incasts, paused, self._samples))
 
-    def measure(self, folder: Path) -> Measured:
+    def measure(self, folder: Path, seed: int) -> Measured:
         """Write the scenario, run it with the profile of this simulator, and look at the same."""
         from backwater import simulate
 
@@ -108,7 +109,7 @@ class FloodgateCase:
         findings = Findings()
         (folder / "flows.csv").write_text(self._flow_csv(), encoding="utf-8")
         scenario.write_text(self._scenario(findings), encoding="utf-8")
-        run = simulate.run(scenario, out=folder / "run", force=True)
+        run = simulate.run(scenario, seed=seed, out=folder / "run", force=True)
         told = [w["message"] for w in findings.warnings()]
         return Measured(self._observed(run), run.digest, complaints(run), [*self._doubts(), *told])
 

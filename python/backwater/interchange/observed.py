@@ -90,10 +90,14 @@ class Case(Protocol):
     def simulator(self) -> str:
         """Whose results these are."""
 
+    @property
+    def chance(self) -> bool:
+        """Whether theirs is one draw of many, so that it is run here with several seeds."""
+
     def expected(self) -> Observed:
         """Read what the other simulator found."""
 
-    def measure(self, folder: Path) -> Measured:
+    def measure(self, folder: Path, seed: int) -> Measured:
         """Run it with Backwater, with all files in a folder."""
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from backwater.errors import RunError
@@ -61,7 +62,8 @@ _LIMITS = {
     By.BINS: (
         f"slowdown by the authors' formula in their size bins, from {PART} flows of a bin on, "
         f"{_listed(GIVEN_BINS)} (the worst such bin is shown); from {PART} flows in all on, "
-        f"buffers of switches over time {_listed(BUFFERS)}. In brackets: no limit."
+        f"buffers of switches over time {_listed(BUFFERS)}. With several seeds of ours: how far "
+        "off their range is. In brackets: no limit."
     ),
     By.TOTALS: (
         f"FCT of flows that belong to no incast {_listed(WHOLE)}; time that PFC held the cores "
@@ -179,7 +181,7 @@ def broken(verdict: Verdict) -> list[str]:
             lines.append(f"{check.theirs:g} flows finished there and {check.ours:g} here")
         else:
             lines.append(
-                f"{check.what}{of}: {check.theirs:.6g} there, {check.ours:.6g} here, "
+                f"{check.what}{of}: {check.theirs:.6g} there, {_here(check, '.6g')} here, "
                 f"{_apart(check)} apart, limit {limit}"
             )
     if len(lines) > TOLD:
@@ -245,7 +247,7 @@ def _bin_table(verdict: Verdict) -> list[str]:
         "",
         f"## {verdict.name}: slowdown by size",
         "",
-        f"Backwater / {verdict.simulator}, and how far apart.",
+        f"{_ours_are(verdict)} / {verdict.simulator}, and how far apart.",
         "",
         "| flow size (B) | flows | " + " | ".join(verdict.statistics) + " |",
         "|---|---:|" + "---:|" * len(verdict.statistics),
@@ -270,6 +272,12 @@ def _bin_table(verdict: Verdict) -> list[str]:
     return lines
 
 
+def _ours_are(verdict: Verdict) -> str:
+    if verdict.seeds == 1:
+        return "Backwater"
+    return f"The range of Backwater's {verdict.seeds} seeds"
+
+
 def _total_table(verdict: Verdict) -> list[str]:
     """Every number that is compared, where these are few."""
     if verdict.by is not By.TOTALS or not verdict.checks:
@@ -292,8 +300,16 @@ def _total_table(verdict: Verdict) -> list[str]:
     return lines
 
 
+def _here(check: Check, digits: str) -> str:
+    """Ours, as a range where there are several seeds."""
+    if check.spread is None:
+        return f"{check.ours:{digits}}"
+    low, high = (f"{value:{digits}}" for value in check.spread)
+    return low if low == high else f"{low} to {high}"
+
+
 def _both(check: Check, digits: str) -> str:
-    told = f"{check.ours:{digits}} / {check.theirs:{digits}}"
+    told = f"{_here(check, digits)} / {check.theirs:{digits}}"
     if check.theirs or not check.ours:
         told += f" ({check.apart:.1%})"
     return told if check.held else f"**{told}**"
@@ -361,13 +377,19 @@ def slowdown_figure(verdicts: Mapping[str, Verdict]) -> Figure:
         for name, verdict in verdicts.items():
             bins = _sizes(verdict)
             sizes = [one.middle for one in bins]
-            ours, theirs = (
-                [statistic(side(one), what) for one in bins] for side in (_ours, _theirs)
-            )
+            runs = [[statistic(run, what) for run in one.runs] for one in bins]
+            ours = [median(of_seeds) for of_seeds in runs]
+            theirs = [statistic(one.theirs, what) for one in bins]
+            most = [max(of_seeds) for of_seeds in runs]
+            if verdict.seeds > 1:
+                least = [min(of_seeds) for of_seeds in runs]
+                panel.fill_between(
+                    sizes, least, most, color=look[name].colour, alpha=0.2, linewidth=0
+                )
             plots._draw(panel, sizes, ours, look[name])
             _circles(panel, sizes, theirs, look[name].colour)
             ends[i].append((ours[-1], name, look[name].colour))
-            highest = max(highest, *ours, *theirs)
+            highest = max(highest, *most, *theirs)
         panel.set_title(what)
     if len(verdicts) == 1:
         ends = [[] for _ in panels]
@@ -379,7 +401,7 @@ def slowdown_figure(verdicts: Mapping[str, Verdict]) -> Figure:
         panel.set_xlabel("flow size (B)")
         plots._plain_log_ticks(panel)
         plots._name_line_ends(panel, names)
-    _explain(figure, verdicts)
+    _explain(figure, verdicts, bands=any(v.seeds > 1 for v in verdicts.values()))
     return figure
 
 
@@ -438,14 +460,6 @@ def _above(ordered: Sequence[int], steps: int) -> tuple[list[float], list[float]
     return at, shares
 
 
-def _ours(one: Bin) -> list[float]:
-    return one.ours
-
-
-def _theirs(one: Bin) -> list[float]:
-    return one.theirs
-
-
 def _circles(panel: Any, x: Sequence[float], y: Sequence[float], colour: str) -> None:
     panel.plot(
         x, y, linestyle="", marker="o", markersize=4.5, markerfacecolor="none",
@@ -453,6 +467,7 @@ def _circles(panel: Any, x: Sequence[float], y: Sequence[float], colour: str) ->
     )  # fmt: skip
 
 
-def _explain(figure: Figure, verdicts: Mapping[str, Verdict]) -> None:
+def _explain(figure: Figure, verdicts: Mapping[str, Verdict], bands: bool = False) -> None:
     simulators = ", ".join(dict.fromkeys(v.simulator for v in verdicts.values()))
-    figure.supxlabel(f"lines: Backwater   circles: {simulators}", fontsize=8.5)
+    own = "lines, bands: Backwater, its seeds" if bands else "lines: Backwater"
+    figure.supxlabel(f"{own}   circles: {simulators}", fontsize=8.5)
