@@ -26,7 +26,7 @@ WHEELS := $(WHEEL_VENV)/.wheels
 # Rust's libraries for a target come with: rustup target add TARGET
 WHEEL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
 
-.PHONY: help setup build demo live-demo test test-rust test-python lint format docs wheels test-wheel tables figures fast bench bench-against bench-guided bench-quick bench-collectives bench-peers bench-instructions \
+.PHONY: help setup build demo live-demo test test-rust test-python lint format docs wheels test-wheel test-foreign-wheel tables figures fast bench bench-against bench-guided bench-quick bench-collectives bench-peers bench-instructions \
 	bench-micro test-digests clean
 
 help: ## List the targets
@@ -116,6 +116,9 @@ wheels: $(WHEELS) ## Build wheels for x86_64 and aarch64 (manylinux, every Pytho
 
 test-wheel: ## Install the wheel of this machine into an empty environment without Rust, and run two schemes
 	$(PYTHON) tools/try_wheel.py out/wheels
+
+test-foreign-wheel: $(EXTENSION) ## Run the wheel for aarch64 under qemu-user, and compare its digests with those of this machine
+	$(BIN)/python tools/try_foreign_wheel.py out/wheels aarch64
 
 tables: ## Write the tables of keys in docs/scenario.md anew, from the declarations
 	UPDATE_DOCS=1 cargo test --quiet --locked -p backwater-scenario --test declared tables_of_the_document

@@ -43,6 +43,11 @@ def test_images_are_named_by_this_version(path: str) -> None:
     assert set(named) == {VERSION}
 
 
+def test_docker_and_podman_send_the_wheels_and_nothing_else() -> None:
+    # Docker does not read the first, and would send folders of builds, which are gigabytes.
+    assert text(".containerignore") == text(".dockerignore") == "*\n!out/wheels\n"
+
+
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_the_container_installs_the_wheel_of_its_machine(tmp_path: Path, machine: str) -> None:
     """Run the RUN of the Containerfile, with stand-ins for what it calls."""
