@@ -64,7 +64,8 @@ def _lines(found: Estimate) -> list[str]:
     last = max(range(len(ends)), key=ends.__getitem__)
     lines = [
         f"{summary['ranks']} ranks, {summary['operations']} operations, "
-        f"{summary['messages']} messages of {_size(summary['bytes'])} in all",
+        f"{summary['messages']} message{'s' * (summary['messages'] != 1)} of "
+        f"{_size(summary['bytes'])} in all",
         f"network: {' + '.join(summary['network'])}",
         f"the last rank ends at {time_text(found.end_ps)} (rank {last}), "
         f"the first at {time_text(min(ends))}",
