@@ -602,6 +602,8 @@ pub struct HostConfig {
     pub ack_pausable: bool,
     /// An ACK whose packet was marked is a CNP too.
     pub cnp_on_ack: bool,
+    /// The intervals of CNPs run from a flow's first packet on, and a CNP tells of the one that is over.
+    pub cnp_cycle: bool,
     /// Complain again about the same missing packet after this long, in ps; `None`: never.
     pub nak_interval_ps: Option<Time>,
     /// Acknowledge packets that were had before.
@@ -627,6 +629,7 @@ impl Default for HostConfig {
             arbiter: Arbiter::Ring,
             ack_pausable: true,
             cnp_on_ack: false,
+            cnp_cycle: false,
             nak_interval_ps: None,
             ack_repeats: true,
             ports_in_hash: false,

@@ -81,6 +81,7 @@ pub const PARAMETER_SETS: &[&str] = &[
     "bfc-paper",
     "hpcc-paper",
     "dcqcn-paper@hpcc",
+    "ns3-rdma@bfc",
     "floodgate-paper",
     "spfc-paper",
 ];

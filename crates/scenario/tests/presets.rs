@@ -711,6 +711,36 @@ fn dcqcn_of_the_mode_dcqcn_paper_differs_by_its_timers_and_its_least_rate() {
     assert_eq!(paper, (expected, plain.1));
 }
 
+// PRE-129
+#[test]
+fn dcqcn_of_the_bfc_paper_is_that_of_its_authors_with_a_window() {
+    let c = config("dcqcn", &["scheme.parameters=ns3-rdma@bfc"]);
+    let Sending::Control(ControlConfig::Dcqcn(dcqcn)) = c.nic.control else {
+        panic!()
+    };
+    let expected = DcqcnConfig {
+        alpha_start: 0.5,
+        alpha_first: true,
+        increase_timer_ps: 60 * US,
+        byte_counter: Some(300_000_000),
+        fast_recovery: 4,
+        hai_bps: 2e8,
+        min_rate_bps: 1e8,
+        clamp_target: true,
+        window: true,
+        fixed_window: true,
+        ..DcqcnConfig::paper()
+    };
+    assert_eq!(dcqcn, expected);
+    assert!(c.nic.host.cnp_cycle);
+    assert_eq!(c.nic.cnp_interval_ps, Some(50 * US));
+    assert_ne!(c.nic.cnp_class, c.nic.data_class);
+    assert_eq!(c.nic.header, 20);
+    let plain = config("dcqcn", &[]);
+    assert!(!plain.nic.host.cnp_cycle);
+    assert_eq!(plain.nic.cnp_class, plain.nic.data_class);
+}
+
 /// HPCC paper, Fig. 12: two controls under three flow controls, by configuration alone.
 // PRE-08, PRE-14, PRE-60
 #[test]

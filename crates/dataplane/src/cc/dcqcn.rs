@@ -27,6 +27,10 @@ pub enum CnpReaction {
 pub struct DcqcnConfig {
     /// When a CNP acts.
     pub reaction: CnpReaction,
+    /// α before the first CNP.
+    pub alpha_start: f64,
+    /// With [`CnpReaction::Immediate`]: α rises before the cut, so that the cut knows of it.
+    pub alpha_first: bool,
     /// Gain of the α estimate.
     pub g: f64,
     /// Period of the α timer in ps.
@@ -84,6 +88,7 @@ pub struct Dcqcn {
 }
 
 const AUTHORS_CODE: &str = "(authors' code of HPCC)";
+const SAMPLED: &str = "`reaction` = \"sampled\": α has a timer of its own";
 const ON_ACK: &str = "`cnp` = \"on-ack\": every ACK of a marked packet is a CNP";
 
 impl Scheme for Dcqcn {
@@ -100,6 +105,13 @@ impl Scheme for Dcqcn {
                 "timers look for CNPs (authors' code of HPCC)",
             )
             .about("When a CNP acts: at the next tick of the timers, or as it arrives."),
+        Param::number("alpha_start", 0.0, 1.0)
+            .default("1.0", "PRE-33", AUTHORS_CODE)
+            .about("α before the first CNP."),
+        Param::flag("alpha_first")
+            .default("false", "PRE-33", "known of the DCQCN paper")
+            .about("A CNP raises α before it cuts the rate, not after.")
+            .without("reaction", &["sampled"], SAMPLED),
         Param::number("g", 1e-6, 1.0)
             .default("0.00390625", "PRE-33", "1/256 (authors' code of HPCC)")
             .about("Gain of the α estimate."),
@@ -152,6 +164,10 @@ impl Scheme for Dcqcn {
             )
             .about("Least time between two CNPs of a flow.")
             .without("cnp", &["on-ack"], ON_ACK),
+        Param::flag("cnp_cycle")
+            .default("false", "PRE-35", "the interval begins with a CNP, our choice")
+            .about("Intervals run from a flow's first packet on, and a CNP tells of the marks of the one that is over.")
+            .without("cnp", &["on-ack"], ON_ACK),
         Param::word("cnp_class", &["data", "control"])
             .default(
                 "\"data\"",
@@ -174,6 +190,8 @@ impl Scheme for Dcqcn {
                 "immediate" => CnpReaction::Immediate,
                 _ => CnpReaction::Sampled,
             },
+            alpha_start: values.number("alpha_start"),
+            alpha_first: values.some_flag("alpha_first").unwrap_or(false),
             g: values.number("g"),
             alpha_timer_ps: values.time("alpha_timer"),
             increase_timer_ps: values.time("increase_timer"),
@@ -196,6 +214,7 @@ impl Scheme for Dcqcn {
             Some(bytes) => Notification::Frames {
                 interval_ps: values.time("cnp_interval"),
                 bytes: bytes as u16,
+                cycle: values.flag("cnp_cycle"),
                 control: values.is("cnp_class", "control"),
             },
         })
@@ -206,11 +225,11 @@ impl Control for Dcqcn {
     type Config = DcqcnConfig;
 
     /// A flow that starts at line rate.
-    fn new(_config: &DcqcnConfig, path: &PathInfo, _now: Time) -> Self {
+    fn new(config: &DcqcnConfig, path: &PathInfo, _now: Time) -> Self {
         Self {
             rate_bps: path.line_bps, // DCQCN-01
             target_bps: path.line_bps,
-            alpha: 1.0, // DCQCN-02
+            alpha: config.alpha_start, // DCQCN-02, DCQCN-31
             alpha_at_ps: NEVER,
             increase_at_ps: NEVER, // DCQCN-03
             decrease_at_ps: 0,
@@ -278,7 +297,8 @@ impl Control for Dcqcn {
     fn rises_ps(&self, config: &DcqcnConfig, path: &PathInfo) -> Time {
         let target_grows =
             self.target_bps < path.line_bps && (config.ai_bps > 0.0 || config.hai_bps > 0.0);
-        if config.window && (target_grows || self.rate_bps < self.target_bps) {
+        let follows = config.window && !config.fixed_window;
+        if follows && (target_grows || self.rate_bps < self.target_bps) {
             self.increase_at_ps
         } else {
             NEVER
@@ -377,8 +397,12 @@ impl Dcqcn {
             return; // DCQCN-07
         }
         self.settle_alpha(config, now);
+        let raised = (1.0 - config.g) * self.alpha + config.g;
+        if config.alpha_first {
+            self.alpha = raised; // DCQCN-31
+        }
         self.cut(config, path, now); // DCQCN-05
-        self.alpha = (1.0 - config.g) * self.alpha + config.g; // DCQCN-06
+        self.alpha = raised; // DCQCN-06
         self.alpha_at_ps = now.saturating_add(config.alpha_timer_ps.max(1)); // DCQCN-08
         self.decrease_at_ps = now.saturating_add(config.decrease_interval_ps);
         self.started = true;

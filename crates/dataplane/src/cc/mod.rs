@@ -206,6 +206,8 @@ pub enum Notification {
         interval_ps: Time,
         /// Bytes of the frame.
         bytes: u16,
+        /// Intervals run from a flow's first packet on, not from its last CNP.
+        cycle: bool,
         /// It goes in the class of control, else in that of data.
         control: bool,
     },

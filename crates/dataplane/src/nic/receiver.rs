@@ -22,7 +22,10 @@ struct Incoming {
     complained_ps: Time,
     /// A marked packet came since the last ACK.
     marked: bool,
-    /// Last CNP; [`NEVER`]: none yet.
+    /// A marked packet came in the interval of CNPs that runs (DCQCN-32).
+    noted: bool,
+    /// Last CNP, or where intervals run from the first packet on, when the one that runs began;
+    /// [`NEVER`]: none yet.
     notified_ps: Time,
 }
 
@@ -33,8 +36,50 @@ impl Incoming {
         complained: u32::MAX,
         complained_ps: 0,
         marked: false,
+        noted: false,
         notified_ps: NEVER,
     };
+
+    /// Whether a packet calls for a CNP.
+    // NIC-11, DCQCN-23
+    #[inline]
+    fn notify(&mut self, now: Time, config: &NicConfig, packet: &Packet) -> bool {
+        let marked = packet.has(flag::CE);
+        if !(marked || config.host.cnp_cycle) || config.cnp_classes >> packet.class() & 1 == 0 {
+            return false;
+        }
+        let Some(interval_ps) = config.cnp_interval_ps else {
+            return false;
+        };
+        if config.host.cnp_cycle {
+            return self.notify_in_cycle(now, interval_ps, marked);
+        }
+        let due = self.notified_ps == NEVER || now - self.notified_ps >= interval_ps;
+        if due {
+            self.notified_ps = now;
+        }
+        due
+    }
+
+    /// The same where intervals run from the flow's first packet on: that packet's mark counts at
+    /// once, later ones when the interval is over.
+    // DCQCN-32
+    #[cold]
+    #[inline(never)]
+    fn notify_in_cycle(&mut self, now: Time, interval_ps: Time, marked: bool) -> bool {
+        if self.notified_ps == NEVER {
+            self.notified_ps = now;
+            return marked;
+        }
+        let mut due = false;
+        let over_ps = now - self.notified_ps;
+        if over_ps >= interval_ps {
+            self.notified_ps = now - over_ps % interval_ps.max(1);
+            due = std::mem::take(&mut self.noted);
+        }
+        self.noted |= marked;
+        due
+    }
 
     /// What a data packet calls for: an answer, and whether the flow is complete with it.
     fn take(
@@ -211,14 +256,8 @@ impl Receiver {
                 (&mut fresh, true)
             }
         };
-        let marked = packet.has(flag::CE);
-        flow.marked |= marked; // NIC-16
-        // NIC-11, DCQCN-23
-        let notify = marked
-            && config.cnp_classes >> packet.class() & 1 != 0
-            && config.cnp_interval_ps.is_some_and(|interval| {
-                flow.notified_ps == NEVER || now - flow.notified_ps >= interval
-            });
+        flow.marked |= packet.has(flag::CE); // NIC-16
+        let notify = flow.notify(now, config, &packet);
         let selective = matches!(config.recovery, Recovery::Irn(_))
             && (packet.psn != flow.expected || !self.arrivals.is_empty());
         let cold = arena.cold(id);
@@ -227,10 +266,7 @@ impl Receiver {
         } else {
             flow.take(now, config, &packet, cold, counters)
         };
-        if notify {
-            flow.notified_ps = now;
-            counters.cnps += 1;
-        }
+        counters.cnps += u64::from(notify);
         let expected = flow.expected;
         let echo = flow.marked;
         flow.marked &= reply.is_none();

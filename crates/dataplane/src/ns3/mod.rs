@@ -34,12 +34,14 @@ pub const fn has(control: &ControlConfig) -> bool {
 pub fn conflict(control: &ControlConfig) -> Option<Conflict> {
     match control {
         ControlConfig::Dcqcn(c)
-            if c.byte_counter.is_some() || c.reaction == CnpReaction::Immediate =>
+            if c.byte_counter.is_some()
+                || c.reaction == CnpReaction::Immediate
+                || c.alpha_start != 1.0 =>
         {
             Some(Conflict::new(
                 &["dcqcn"],
                 "DCQCN with whole rates has the vendor's timers only",
-                "set dcqcn.reaction = \"sampled\" and dcqcn.byte_counter = \"off\"",
+                "set dcqcn.reaction = \"sampled\", dcqcn.byte_counter = \"off\" and dcqcn.alpha_start = 1",
             ))
         }
         ControlConfig::Timely(c) if c.band != TimelyBand::Gradient => Some(Conflict::new(

@@ -85,6 +85,29 @@ fn a_cnp_and_the_way_back() {
     assert_eq!(flow.dcqcn.target_bps(), 40e9);
 }
 
+/// DCQCN-31: the first cut has α = 1/2, raised by g already; so has the second.
+#[test]
+fn alpha_may_start_at_a_half_and_rise_before_the_cut() {
+    let config = DcqcnConfig {
+        alpha_start: 0.5,
+        alpha_first: true,
+        ..DcqcnConfig::paper()
+    };
+    let mut flow = Flow::new(config, 40.0);
+    assert_eq!(flow.alpha(99), 0.5);
+    flow.cnp(100);
+    let first = (1.0 - G) * 0.5 + G;
+    close(flow.alpha(100), first);
+    close(flow.gbps(100), 40.0 * (1.0 - first / 2.0));
+    flow.cnp(150);
+    let second = (1.0 - G) * first + G;
+    close(flow.alpha(150), second);
+    close(
+        flow.gbps(150),
+        40.0 * (1.0 - first / 2.0) * (1.0 - second / 2.0),
+    );
+}
+
 /// DCQCN-04, DCQCN-05, DCQCN-06, DCQCN-08, DCQCN-18: the second CNP comes at the instant of two
 /// ticks, after them; α has decayed twice between the two CNPs.
 #[test]
@@ -318,7 +341,7 @@ impl Eager {
             line,
             rate: line,
             target: line,
-            alpha: 1.0,
+            alpha: config.alpha_start,
             alpha_tick: None,
             increase_tick: None,
             decrease_tick: None,
@@ -397,8 +420,12 @@ impl Eager {
                 self.alpha_flag = true;
             }
         } else if now >= self.no_cut_before {
+            let raised = (1.0 - self.config.g) * self.alpha + self.config.g;
+            if self.config.alpha_first {
+                self.alpha = raised;
+            }
             self.cut(now);
-            self.alpha = (1.0 - self.config.g) * self.alpha + self.config.g;
+            self.alpha = raised;
             self.alpha_tick = Some(now + self.config.alpha_timer_ps);
             self.no_cut_before = now + self.config.decrease_interval_ps;
         }
@@ -449,12 +476,15 @@ fn config() -> impl Strategy<Value = DcqcnConfig> {
         any::<bool>(),
     );
     let steps = (0.001f64..0.5, 0.0f64..1e9, 0.0f64..5e9);
-    (periods, rest, steps).prop_map(|(periods, rest, steps)| DcqcnConfig {
+    let starts = (0.0f64..=1.0, any::<bool>());
+    (periods, rest, steps, starts).prop_map(|(periods, rest, steps, starts)| DcqcnConfig {
         reaction: if rest.0 {
             CnpReaction::Sampled
         } else {
             CnpReaction::Immediate
         },
+        alpha_start: starts.0,
+        alpha_first: starts.1,
         g: steps.0,
         alpha_timer_ps: periods.0 * US,
         increase_timer_ps: periods.1 * US,

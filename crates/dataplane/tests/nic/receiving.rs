@@ -118,6 +118,55 @@ fn cnps_of_a_flow_are_apart_by_the_interval() {
     );
 }
 
+// DCQCN-32
+#[test]
+fn cnps_may_tell_of_intervals_from_the_first_packet_on() {
+    let mut config = NicConfig {
+        cnp_interval_ps: Some(50 * US),
+        ack_every: 1000,
+        ..config()
+    };
+    config.host.cnp_cycle = true;
+    let mut b = Bench::new(&config);
+    let mut cnps = Vec::new();
+    for (at, flow, psn, marked) in [
+        (0, 0, 0, false),
+        (1, 1, 0, true), // the first packet's mark is told at once
+        (2, 1, 1, true),
+        (10 * US, 0, 1, true), // told when the interval is over
+        (50 * US - 1, 0, 2, false),
+        (50 * US, 0, 3, false),
+        (60 * US, 1, 2, false),
+        (99 * US, 0, 4, false),
+        (170 * US, 0, 5, true), // two intervals without a mark are over
+        (199 * US, 0, 6, false),
+        (201 * US, 0, 7, true), // that of the last, not its own
+        (249 * US, 0, 8, false),
+        (333 * US, 0, 9, false),
+    ] {
+        b.now = at;
+        let (mut hot, cold) = data(flow, psn, 20);
+        hot.flags = if marked { flag::CE } else { 0 };
+        b.receive(hot, cold);
+        while let Some(reply) = b.send() {
+            if reply.kind() == Kind::Cnp {
+                cnps.push((at, reply.flow));
+            }
+        }
+    }
+    assert_eq!(
+        cnps,
+        [
+            (1, 1),
+            (50 * US, 0),
+            (60 * US, 1),
+            (201 * US, 0),
+            (333 * US, 0)
+        ]
+    );
+    assert_eq!(b.nic.counters().cnps, 5);
+}
+
 // NIC-12
 #[test]
 fn without_recovery_packets_count_in_any_order() {

@@ -425,6 +425,29 @@ fn a_timer_that_opens_the_window_wakes_the_flow() {
     assert_eq!(b.send().map(|p| p.psn), Some(100));
 }
 
+/// A window that stays one BDP is opened by ACKs alone: no tick of the timer, past ones least of all.
+// NIC-08, DCQCN-24
+#[test]
+fn no_timer_opens_a_window_that_stays() {
+    let mut b = Bench::new(&NicConfig {
+        control: Sending::Control(ControlConfig::Dcqcn(DcqcnConfig {
+            window: true,
+            fixed_window: true,
+            ..DcqcnConfig::paper()
+        })),
+        ..config()
+    });
+    b.start(0, 500_000);
+    assert_eq!(b.send_all().len(), 100);
+    b.answer(Kind::Cnp, 0, 0, 0);
+    b.ears.wakes.clear();
+    b.now += 300 * US;
+    assert!(b.send().is_none(), "a BDP is in flight");
+    assert!(b.ears.wakes.is_empty());
+    b.answer(Kind::Ack, 0, 0, 40);
+    assert_eq!(b.send().map(|p| p.psn), Some(100));
+}
+
 /// A window below a packet, and below a byte, still lets one packet go when nothing is in flight.
 // NIC-04, DCQCN-20, DCQCN-24
 #[test]

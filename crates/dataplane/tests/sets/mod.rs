@@ -62,6 +62,8 @@ impl DcqcnSets for DcqcnConfig {
         // DCQCN-22
         Self {
             reaction: CnpReaction::Sampled,
+            alpha_start: 1.0,
+            alpha_first: false,
             g: 1.0 / 256.0,
             alpha_timer_ps: US,
             increase_timer_ps: 300 * US,
@@ -81,6 +83,8 @@ impl DcqcnSets for DcqcnConfig {
         // DCQCN-21
         Self {
             reaction: CnpReaction::Immediate,
+            alpha_start: 1.0,
+            alpha_first: false,
             g: 1.0 / 256.0,
             alpha_timer_ps: 55 * US,
             increase_timer_ps: 55 * US,

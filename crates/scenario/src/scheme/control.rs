@@ -20,6 +20,8 @@ pub(super) struct Control {
     pub cnp: Option<(Time, u16, FrameClass)>,
     /// An ACK whose packet was marked is a CNP.
     pub cnp_on_ack: bool,
+    /// The intervals of CNPs run from a flow's first packet on.
+    pub cnp_cycle: bool,
     /// Whether the control computes with whole rates, where that can be said.
     pub whole_rates: Option<bool>,
 }
@@ -77,6 +79,7 @@ pub(super) fn read_control(s: &Section<'_>) -> Option<Control> {
             sending: transport.into(),
             cnp: None,
             cnp_on_ack: false,
+            cnp_cycle: false,
             whole_rates: None,
         });
     }
@@ -95,6 +98,7 @@ pub(super) fn read_control(s: &Section<'_>) -> Option<Control> {
                 interval_ps,
                 bytes,
                 control,
+                ..
             }) => {
                 let class = match control {
                     true => FrameClass::Control,
@@ -105,6 +109,7 @@ pub(super) fn read_control(s: &Section<'_>) -> Option<Control> {
             _ => None,
         },
         cnp_on_ack: notification == Some(Notification::OnAck),
+        cnp_cycle: matches!(notification, Some(Notification::Frames { cycle: true, .. })),
         whole_rates: each
             .iter()
             .filter_map(|own| own.whole_rates)

@@ -278,6 +278,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         arbiter,
         ack_pausable,
         cnp_on_ack: control.cnp_on_ack,
+        cnp_cycle: control.cnp_cycle,
         nak_interval_ps,
         ack_repeats,
         ports_in_hash: path == PathChoice::Tuple,
