@@ -120,6 +120,15 @@ def test_shown_code_is_compared_part_by_part(shown: str, part: str | None) -> No
     assert missing(block, "fn a() {\n    b();\n}\nfn b() {}\n") == part
 
 
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_files_that_documents_name_in_full_are_there(path: Path) -> None:
+    text = without_code(path.read_text(encoding="utf-8"))
+    tops = "benches|crates|docs|python|scenarios|specs|tools"
+    named = re.findall(rf"`((?:{tops})/[\w./*+-]+)`", text)
+    foreign = {"docs/testplan/pfc"}  # Of SONiC's repository.
+    assert sorted(n for n in {*named} - foreign if not [*ROOT.glob(n.strip("/"))]) == []
+
+
 def test_files_that_the_architecture_names_are_there() -> None:
     text = without_code((ROOT / "docs/ARCHITECTURE.md").read_text(encoding="utf-8"))
     dataplane, fabric = ROOT / "crates/dataplane/src", ROOT / "crates/fabric/src"

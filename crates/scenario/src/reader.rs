@@ -242,6 +242,17 @@ impl<'a> Section<'a> {
 
     /// The table under a key, if it is there and is one.
     pub fn section(&self, key: &'static str) -> Option<Section<'a>> {
+        self.section_or(key, || {
+            format!("write [{}] or {key} = {{ ... }}", self.child(key))
+        })
+    }
+
+    /// The same, with a hint for those who wrote no table.
+    pub fn section_or(
+        &self,
+        key: &'static str,
+        hint: impl FnOnce() -> String,
+    ) -> Option<Section<'a>> {
         let entry = self.entry(key)?;
         match &entry.node.value {
             Value::Table(table) => {
@@ -260,10 +271,14 @@ impl<'a> Section<'a> {
             }
             _ => {
                 let message = format!("`{key}` is {}, not a table", entry.node.kind());
-                let hint = format!("write [{}] or {key} = {{ ... }}", self.child(key));
                 let path = self.child(key);
-                self.context
-                    .error(Code::WrongType, &entry.node.at, &path, message, Some(hint));
+                self.context.error(
+                    Code::WrongType,
+                    &entry.node.at,
+                    &path,
+                    message,
+                    Some(hint()),
+                );
                 None
             }
         }

@@ -539,7 +539,9 @@ fn load(s: &Section<'_>, word: Word) -> Option<Frequency> {
     } else {
         &ANY[..2]
     };
-    let inner = s.section("load")?;
+    let inner = s.section_or("load", || {
+        "write load = { fraction = 0.55, of = \"hosts\" }".to_owned()
+    })?;
     let share = inner.required("fraction", "0.55", |n| {
         let value = fraction(n, 0.0, 1.0)?;
         if value > 0.0 {
@@ -579,7 +581,9 @@ fn arrival_kind(s: &Section<'_>, word: Word, periodic: bool) -> Option<ArrivalKi
             ArrivalKind::Poisson
         });
     }
-    let inner = s.section("arrivals")?;
+    let inner = s.section_or("arrivals", || {
+        "write arrivals = { kind = \"poisson\" }".to_owned()
+    })?;
     let words = [("poisson", 0u8), ("lognormal", 1), ("fixed", 2)];
     let kind = inner.required("kind", "\"poisson\"", |n| choice(n, &words));
     let result = match kind {

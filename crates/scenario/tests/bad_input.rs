@@ -201,8 +201,11 @@ fn wrong_type() {
         18,
         8,
         "`load` is a number, not a table",
-        "load = { ... }",
+        "write load = { fraction = 0.55, of = \"hosts\" }",
     );
+    let text = changed(GOOD, "{ kind = \"lognormal\", sigma = 2.0 }", "\"poisson\"");
+    let hint = "write arrivals = { kind = \"poisson\" }";
+    refused(&text, 17, 12, "`arrivals` is a string, not a table", hint);
 }
 
 #[test]
