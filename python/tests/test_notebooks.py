@@ -24,6 +24,15 @@ def test_there_are_four() -> None:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: str(path.stem))
+def test_lines_fit_the_page_of_the_site(path: Path) -> None:
+    book = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    lines = [
+        line for cell in book.cells if cell.cell_type == "code" for line in cell.source.split("\n")
+    ]
+    assert [line for line in lines if len(line) > 84] == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: str(path.stem))
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_notebook_runs(path: Path, tmp_path: Path) -> None:
     book = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
