@@ -52,7 +52,7 @@ Backwater.drawNetwork = (net) => {
   for (const grid of plot.grids) grid.visible = false;
   const field = (name) => ({ field: name });
   const { x0, y0, x1, y1 } = line;
-  plot.segment({ x0, y0, x1, y1, line_color: "#c6cdd5" });
+  plot.segment({ x0, y0, x1, y1, line_color: "#aab4bf" });
   const drawnLinks = plot.segment({ x0: field("x0"), y0: field("y0"), x1: field("x1"), y1: field("y1"),
     source: links, line_color: field("colour"), line_width: field("width") });
   const drawnEnds = plot.scatter({ x: field("x"), y: field("y"), source: ends, size: Math.max(3, Math.min(8, 600 / count)),
@@ -67,7 +67,7 @@ Backwater.drawNetwork = (net) => {
 
   // From white over yellow to red, readable in grey too.
   const heat = (share) => {
-    const stops = [[255, 255, 255], [255, 221, 120], [240, 120, 40], [150, 10, 30]];
+    const stops = [[255, 255, 255], [255, 221, 120], [240, 120, 40], [205, 20, 30]];
     const at = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
     const i = Math.min(Math.floor(at), stops.length - 2);
     const mix = stops[i].map((c, k) => Math.round(c + (stops[i + 1][k] - c) * (at - i)));
