@@ -290,6 +290,7 @@ def campaign_path(command: Backwater, tmp_path_factory: pytest.TempPathFactory) 
     assert not (folder / "out").exists()
     done = command("sweep", folder / "sweep.toml", "-o", folder / "out")
     assert done.returncode == 0, done.stderr
+    assert done.stderr.endswith(f"report: {folder / 'out/report.html'}\n")
     assert done.stdout == "24 runs, 24 finished\n"
     return folder
 

@@ -161,6 +161,8 @@ def _tell_plan(plan: Plan, as_json: bool) -> None:
 
 
 def _tell_end(campaign: Campaign, as_json: bool) -> None:
+    from backwater.results import REPORT
+
     violated, stalled = campaign.violated, campaign.stalled
     counts = {
         "runs": len({row.key for row in campaign.rows}),
@@ -185,7 +187,8 @@ def _tell_end(campaign: Campaign, as_json: bool) -> None:
         say(f"error: violated a check: {campaign.store.path_of(row.key)}\n  {row.command}")
     if len(violated) > _SHOWN:
         say(f"… and {len(violated) - _SHOWN:,} more violated a check")
-    say(f"results: {shown(campaign)}")
+    report = campaign.path / REPORT
+    say(f"report: {report}" if report.is_file() else f"results: {shown(campaign)}")
 
 
 def report(
