@@ -38,6 +38,10 @@ def chromium() -> str:
     return program("chromium", "chromium-browser", "google-chrome")
 
 
+class Gone(Exception):
+    """The page went away for another before it answered."""
+
+
 class Tab:
     """One page in a browser, and everything that it said and wanted since it was opened."""
 
@@ -63,6 +67,8 @@ class Tab:
         while True:
             said = await asyncio.wait_for(_read(self._socket), PATIENCE_S)
             if said.get("id") == number:
+                if "navigated" in said.get("error", {}).get("message", ""):
+                    raise Gone(message)
                 assert "error" not in said, f"{message}: {said['error']}"
                 result: dict[str, Any] = said["result"]
                 return result
@@ -96,9 +102,15 @@ class Tab:
     def wait_for(self, condition: str) -> None:
         """Wait until a condition of the page holds."""
         until = time.monotonic() + PATIENCE_S
-        while not self.run(condition):
+        while not self._holds(condition):
             assert time.monotonic() < until, f"never came true: {condition}; {self.errors}"
             time.sleep(0.03)
+
+    def _holds(self, condition: str) -> bool:
+        try:
+            return bool(self.run(condition))
+        except Gone:
+            return False  # The next page is on its way.
 
     def middle(self, selector: str) -> tuple[float, float]:
         """Scroll to an element and return the middle of it."""
