@@ -146,15 +146,15 @@ impl<M: Machine> Driver<M> {
             sockets,
             first,
         } = self;
-        let began = clock.now();
-        machine.advance(began, &mut |port, frame| leaving.add(port, frame));
+        machine.advance(clock.now(), &mut |port, frame| leaving.add(port, frame));
         leaving.send(sockets);
+        let until = clock.now() + TURN_PS; // from here on: each turn takes a frame, however late the machine is
         *first = (*first + 1) % sockets.len().max(1);
         let ports = (*first..sockets.len()).chain(0..*first);
         for port in ports {
             for _ in 0..BATCH {
                 let now = clock.now();
-                if now >= began + TURN_PS {
+                if now >= until {
                     leaving.send(sockets);
                     return;
                 }
