@@ -82,24 +82,11 @@ fn one_ack_for_every_nth_packet_and_the_last() {
     assert_eq!(b.arena.cold(id).done_ps, 7);
 }
 
-// NIC-11, DCQCN-23
-#[test]
-fn cnps_of_a_flow_are_apart_by_the_interval() {
-    let mut b = Bench::new(&NicConfig {
-        cnp_interval_ps: Some(50 * US),
-        ack_every: 1000,
-        ..config()
-    });
+/// Packets come: when, of which flow, their numbers, and whether they are marked. Returns when CNPs leave, and of which
+/// flow.
+fn cnps(b: &mut Bench, packets: &[(Time, u32, u32, bool)]) -> Vec<(Time, u32)> {
     let mut cnps = Vec::new();
-    for (at, flow, psn, marked) in [
-        (0, 0, 0, false),
-        (1, 0, 1, true),
-        (2, 0, 2, true),
-        (3, 1, 0, true),
-        (1 + 50 * US - 1, 0, 3, true),
-        (1 + 50 * US, 0, 9, true),
-        (2 + 50 * US, 0, 9, true),
-    ] {
+    for &(at, flow, psn, marked) in packets {
         b.now = at;
         let (mut hot, cold) = data(flow, psn, 20);
         hot.flags = if marked { flag::CE } else { 0 };
@@ -111,6 +98,29 @@ fn cnps_of_a_flow_are_apart_by_the_interval() {
             }
         }
     }
+    cnps
+}
+
+// NIC-11, DCQCN-23
+#[test]
+fn cnps_of_a_flow_are_apart_by_the_interval() {
+    let mut b = Bench::new(&NicConfig {
+        cnp_interval_ps: Some(50 * US),
+        ack_every: 1000,
+        ..config()
+    });
+    let cnps = cnps(
+        &mut b,
+        &[
+            (0, 0, 0, false),
+            (1, 0, 1, true),
+            (2, 0, 2, true),
+            (3, 1, 0, true),
+            (1 + 50 * US - 1, 0, 3, true),
+            (1 + 50 * US, 0, 9, true),
+            (2 + 50 * US, 0, 9, true),
+        ],
+    );
     assert_eq!(
         cnps,
         [(1, 0), (3, 1), (1 + 50 * US, 0)],
@@ -128,32 +138,24 @@ fn cnps_may_tell_of_intervals_from_the_first_packet_on() {
     };
     config.host.cnp_cycle = true;
     let mut b = Bench::new(&config);
-    let mut cnps = Vec::new();
-    for (at, flow, psn, marked) in [
-        (0, 0, 0, false),
-        (1, 1, 0, true), // the first packet's mark is told at once
-        (2, 1, 1, true),
-        (10 * US, 0, 1, true), // told when the interval is over
-        (50 * US - 1, 0, 2, false),
-        (50 * US, 0, 3, false),
-        (60 * US, 1, 2, false),
-        (99 * US, 0, 4, false),
-        (170 * US, 0, 5, true), // two intervals without a mark are over
-        (199 * US, 0, 6, false),
-        (201 * US, 0, 7, true), // that of the last, not its own
-        (249 * US, 0, 8, false),
-        (333 * US, 0, 9, false),
-    ] {
-        b.now = at;
-        let (mut hot, cold) = data(flow, psn, 20);
-        hot.flags = if marked { flag::CE } else { 0 };
-        b.receive(hot, cold);
-        while let Some(reply) = b.send() {
-            if reply.kind() == Kind::Cnp {
-                cnps.push((at, reply.flow));
-            }
-        }
-    }
+    let cnps = cnps(
+        &mut b,
+        &[
+            (0, 0, 0, false),
+            (1, 1, 0, true), // the first packet's mark is told at once
+            (2, 1, 1, true),
+            (10 * US, 0, 1, true), // told when the interval is over
+            (50 * US - 1, 0, 2, false),
+            (50 * US, 0, 3, false),
+            (60 * US, 1, 2, false),
+            (99 * US, 0, 4, false),
+            (170 * US, 0, 5, true), // two intervals without a mark are over
+            (199 * US, 0, 6, false),
+            (201 * US, 0, 7, true), // that of the last, not its own
+            (249 * US, 0, 8, false),
+            (333 * US, 0, 9, false),
+        ],
+    );
     assert_eq!(
         cnps,
         [

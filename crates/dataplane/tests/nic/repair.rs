@@ -396,17 +396,22 @@ fn the_published_values() {
     assert_eq!(paper.window, IrnWindow::Bdp);
 }
 
+/// A NIC whose flows have DCQCN with a window.
+fn with_window(dcqcn: DcqcnConfig) -> Bench {
+    Bench::new(&NicConfig {
+        control: Sending::Control(ControlConfig::Dcqcn(DcqcnConfig {
+            window: true,
+            ..dcqcn
+        })),
+        ..config()
+    })
+}
+
 /// The window is closed until a tick of the increase timer opens it, and no ACK comes.
 // NIC-08, DCQCN-24
 #[test]
 fn a_timer_that_opens_the_window_wakes_the_flow() {
-    let mut b = Bench::new(&NicConfig {
-        control: Sending::Control(ControlConfig::Dcqcn(DcqcnConfig {
-            window: true,
-            ..DcqcnConfig::paper()
-        })),
-        ..config()
-    });
+    let mut b = with_window(DcqcnConfig::paper());
     // BDP 100 000 B at 100 Gb/s.
     b.start(0, 500_000);
     assert_eq!(b.send_all().len(), 100);
@@ -429,13 +434,9 @@ fn a_timer_that_opens_the_window_wakes_the_flow() {
 // NIC-08, DCQCN-24
 #[test]
 fn no_timer_opens_a_window_that_stays() {
-    let mut b = Bench::new(&NicConfig {
-        control: Sending::Control(ControlConfig::Dcqcn(DcqcnConfig {
-            window: true,
-            fixed_window: true,
-            ..DcqcnConfig::paper()
-        })),
-        ..config()
+    let mut b = with_window(DcqcnConfig {
+        fixed_window: true,
+        ..DcqcnConfig::paper()
     });
     b.start(0, 500_000);
     assert_eq!(b.send_all().len(), 100);
@@ -465,14 +466,10 @@ fn a_tiny_window_never_closes_for_good() {
     });
     b.start(0, 5_000);
     assert_eq!(b.send_all().len(), 5);
-    let mut b = Bench::new(&NicConfig {
-        control: Sending::Control(ControlConfig::Dcqcn(DcqcnConfig {
-            window: true,
-            min_rate_bps: 1.0,
-            clamp_target: true,
-            ..DcqcnConfig::paper()
-        })),
-        ..config()
+    let mut b = with_window(DcqcnConfig {
+        min_rate_bps: 1.0,
+        clamp_target: true,
+        ..DcqcnConfig::paper()
     });
     b.start(0, 300_000);
     b.send();
