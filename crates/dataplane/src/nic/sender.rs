@@ -465,8 +465,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         } else {
             // REC-19
             let mut room = None;
-            let has_int = packet.has(flag::INT);
-            let int = has_int.then(|| arena.telemetry(id, &mut room));
+            let int = arena.telemetry(id, &mut room);
             let ack = AckInfo {
                 now,
                 seq: self.pairs.acknowledged(slot, beside.before + seq),

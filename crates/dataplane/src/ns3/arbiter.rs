@@ -299,7 +299,6 @@ impl Scan {
         }
         let seq = pair.bytes_below(pair.acked, config.mtu);
         let mut room = None;
-        let has_int = arena.hot(id).has(flag::INT);
         let ack = AckInfo {
             now,
             seq,
@@ -309,7 +308,7 @@ impl Scan {
             rtt_ps: now - cold.sent_ps,
             remote_host_ps: cold.remote_host_ps,
             local_host_ps: cold.local_host_ps,
-            int: has_int.then(|| arena.telemetry(id, &mut room)),
+            int: arena.telemetry(id, &mut room),
         };
         let old_bps = pair.control.rate_bps();
         if pair.control.on_ack(control(config), &pair.start.path, &ack) {

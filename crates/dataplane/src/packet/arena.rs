@@ -84,14 +84,15 @@ impl Arena {
         self.hot(id).has(flag::INT).then(|| self.stacks.get(id))
     }
 
-    /// What the INT stack of a packet says that has one. A long one is copied to `room`.
+    /// What the INT stack of a packet says, if it has one. A long one is copied to `room`.
     #[inline]
     pub(crate) fn telemetry<'a>(
         &'a self,
         id: PacketId,
         room: &'a mut Option<IntStack>,
-    ) -> Telemetry<'a> {
-        self.stacks.telemetry(id, room)
+    ) -> Option<Telemetry<'a>> {
+        let has_one = self.hot(id).has(flag::INT);
+        has_one.then(|| self.stacks.telemetry(id, room))
     }
 
     /// Adds to the INT stack of a packet what switch `switch` says, see [`IntStack::push`]. `None`
