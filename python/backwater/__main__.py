@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 
 _INTERRUPTED = 130
+"""That of `declare`, which is read too late for this."""
 
 
 def main() -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -167,15 +166,7 @@ class BfcCase:
         word = self._config.get(key)
         if word is None:
             return None
-        try:
-            value = float(word)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise RunError(
-                f"{self.flow_list.parent / 'config.txt'}: {key} should be a number, found `{word}`"
-            )
-        return value
+        return _decimal(f"{self.flow_list.parent / 'config.txt'}", key, word)
 
     @cached_property
     def _edges(self) -> tuple[int, ...]:
