@@ -221,6 +221,22 @@ def test_flows_are_chosen_by_size_traffic_and_start() -> None:
     assert measured(acked, Statistic("min"), run) == 7 * US
 
 
+def test_flows_that_have_not_ended_may_count_with_their_time_so_far() -> None:
+    run = fake()
+    of_all = run.flows
+    started = {"id": 3, "source": "short", "bytes": 2_000, "start_ps": 30 * US, "finished": False}
+    run.flows = pl.concat([of_all, pl.DataFrame([started])], how="diagonal_relaxed")
+    for of, ended in (("fct", 20 * US), ("fct-acked", 22 * US)):
+        short = source(of, Dimension.TIME, sizes=(0, 5_000))
+        assert measured(short, Statistic("max"), run) == ended
+        # It started at 30 µs, and the run ended at 100 µs.
+        assert measured(replace(short, unfinished=True), Statistic("max"), run) == 70 * US
+        assert measured(replace(short, unfinished=True), Statistic("count"), run) == 3
+    run.summary["measure_from_ps"] = 25 * US
+    short = source("fct", Dimension.TIME, unfinished=True)
+    assert measured(short, Statistic("count"), run) == 1
+
+
 def test_pauses_count_within_the_window_only() -> None:
     pauses = pl.DataFrame(
         {

@@ -153,6 +153,9 @@ class Source:
     slowest: float | None = None
     """Only this share of the flows, those with the largest slowdown."""
 
+    unfinished: bool = False
+    """Also flows that have not ended, with the time until the run's end: a lower bound."""
+
 
 @dataclass(frozen=True, slots=True)
 class Statistic:

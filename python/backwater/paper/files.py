@@ -309,8 +309,8 @@ _PORTS = {"ports", "tiers", "roles"}
 SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "slowdown": (Dimension.NUMBER, _FLOWS),
     "slowdown-acked": (Dimension.NUMBER, _FLOWS),
-    "fct": (Dimension.TIME, _FLOWS),
-    "fct-acked": (Dimension.TIME, _FLOWS),
+    "fct": (Dimension.TIME, _FLOWS | {"unfinished"}),
+    "fct-acked": (Dimension.TIME, _FLOWS | {"unfinished"}),
     "delay": (Dimension.TIME, _FLOWS),
     "goodput": (Dimension.RATE, _FLOWS),
     "rtt": (Dimension.TIME, set()),
@@ -360,7 +360,7 @@ SERIES = {
 _NARROWING = (
     *("sizes", "window", "traffic", "flows", "ports", "tiers"),
     *("bin", "interval", "total", "key", "classes", "roles", "nodes", "incast", "frames"),
-    *("part", "slowest", "names", "threshold", "lasting"),
+    *("part", "slowest", "names", "threshold", "lasting", "unfinished"),
 )
 
 _SIMPLE = ("mean", "std", "min", "max", "sum", "count")
@@ -415,6 +415,7 @@ def _source_fields(table: Table, of: str) -> Source:
         threshold=table.flag("threshold"),
         lasting_ps=table.quantity("lasting", Dimension.TIME) if of == "paused-circles" else 0.0,
         slowest=table.quantity("slowest", Dimension.SHARE) if "slowest" in table else None,
+        unfinished=table.flag("unfinished"),
     )
 
 

@@ -228,7 +228,8 @@ def _together(parts: Sequence[Samples]) -> Samples:
 def _flows(source: Source, run: Run) -> Samples:
     import polars as pl
 
-    flows = _of_classes(source, run, run.measured_flows())
+    measured = _started(source, run) if source.unfinished else run.measured_flows()
+    flows = _of_classes(source, run, measured)
     if source.traffic:
         flows = flows.filter(pl.col("source").cast(pl.String).is_in(source.traffic))
     if source.sizes:
@@ -251,6 +252,15 @@ def _flows(source: Source, run: Run) -> Samples:
         if source.of == "goodput":
             values = flows["bytes"].to_numpy() * 8e12 / values
     return Samples(values, sizes=flows["bytes"].to_numpy())
+
+
+def _started(source: Source, run: Run) -> polars.DataFrame:
+    """Measured flows and those that have not ended, as if these did when the run did."""
+    import polars as pl
+
+    times = [pl.col(name).fill_null(run.summary["end_ps"]) for name in ("received_ps", "acked_ps")]
+    started = run.flows.filter(pl.col("start_ps") >= run.summary["measure_from_ps"])
+    return started.with_columns(times)
 
 
 def _spent(source: Source, run: Run, flows: polars.DataFrame) -> Array:
