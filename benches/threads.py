@@ -11,11 +11,10 @@ from __future__ import annotations
 import argparse
 import statistics
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import backwater
+from cases import Case
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 DEFAULT = (
@@ -24,34 +23,6 @@ DEFAULT = (
     f"{SCENARIOS}/hadoop-128.toml:hpcc",
     f"{SCENARIOS}/incast-128.toml:hpcc",
 )
-
-
-@dataclass(frozen=True)
-class Case:
-    """A run that is made again and again."""
-
-    scenario: Path
-    scheme: str | None
-    overrides: tuple[str, ...]
-
-    @classmethod
-    def parse(cls, text: str) -> Case:
-        """Read ``SCENARIO:SCHEME:KEY=VALUE,...``."""
-        scenario, _, rest = text.partition(":")
-        scheme, _, overrides = rest.partition(":")
-        return cls(Path(scenario), scheme or None, tuple(filter(None, overrides.split(","))))
-
-    def run(self, threads: int, folder: Path) -> dict[str, Any]:
-        """Make it once, and return its summary."""
-        run = backwater.run(
-            self.scenario,
-            scheme=self.scheme,
-            overrides=self.overrides,
-            out=folder,
-            force=True,
-            threads=threads,
-        )
-        return run.summary
 
 
 def main() -> None:
@@ -73,17 +44,16 @@ def measure(case: Case, threads: int, repeats: int) -> str:
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(repeats):
             for count, taken in seconds.items():
-                summary = case.run(count, Path(folder) / "run")
+                summary = case.run(Path(folder) / "run", count)
                 digests.add(summary["digest"])
                 taken.append(summary["performance"]["loop_seconds"])
                 used = summary["performance"]["threads"]
     assert len(digests) == 1, f"{case}: {digests}"
     one, many = (statistics.median(taken) for taken in seconds.values())
     words = f"{used['windows_together']} windows together, {used['windows_alone']} alone"
-    name = f"{case.scenario.stem} {case.scheme or ''}".strip()
     why = f" ({used['why']})" if used["why"] else ""
     return (
-        f"{name}: {one:.2f} s with 1 thread, {many:.2f} s with {used['used']}{why}: "
+        f"{case.name}: {one:.2f} s with 1 thread, {many:.2f} s with {used['used']}{why}: "
         f"{one / many:.2f} times as fast; {words}; digest {digests.pop()}"
     )
 

@@ -1,0 +1,43 @@
+"""Runs scenarios with the installed package, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import backwater
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run that is made again and again."""
+
+    scenario: Path
+    scheme: str | None
+    overrides: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Case:
+        """Read ``SCENARIO:SCHEME:KEY=VALUE,...``."""
+        scenario, _, rest = text.partition(":")
+        scheme, _, overrides = rest.partition(":")
+        return cls(Path(scenario), scheme or None, tuple(filter(None, overrides.split(","))))
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables."""
+        return f"{self.scenario.stem} {self.scheme or ''}".strip()
+
+    def run(self, folder: Path, threads: int = 1, also: Sequence[str] = ()) -> dict[str, Any]:
+        """Make it once, with values set besides, and return its summary."""
+        run = backwater.run(
+            self.scenario,
+            scheme=self.scheme,
+            overrides=[*self.overrides, *also],
+            out=folder,
+            force=True,
+            threads=threads,
+        )
+        return run.summary
