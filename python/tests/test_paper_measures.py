@@ -69,10 +69,11 @@ def fake(**tables: Any) -> Any:
         "drops": {"total": 7},
     }
     about = {"flows": flows, "ports": ports, "summary": summary, "path": Path("fake")}
-    about["measured_flows"] = lambda: flows
     about["resolved"] = '[record]\nthroughput = { every = "10us" }\n'
     run = SimpleNamespace(**about, **tables)
     run.interval_ps = lambda record: Run.interval_ps(run, record)
+    run.select_flows = lambda columns, where: Run.select_flows(run, columns, where)
+    run.measured_flows = lambda columns, where: Run.measured_flows(run, columns, where)
     return run
 
 

@@ -225,18 +225,34 @@ def _together(parts: Sequence[Samples]) -> Samples:
 # --- Data of one run -------------------------------------------------------------------------
 
 
+_ENDS = {"fct-acked": "acked_ps"}
+"""Until when flows count; others until their last byte."""
+
+
 def _flows(source: Source, run: Run) -> Samples:
     import polars as pl
 
-    measured = _started(source, run) if source.unfinished else run.measured_flows()
-    flows = _of_classes(source, run, measured)
+    end = _ENDS.get(source.of, "received_ps")
+    columns = {"id", "bytes", "start_ps", end}  # What else there is would fill the memory.
+    if source.of == "slowdown-acked":
+        columns |= {"slowdown_acked"}
+    if source.of in ("slowdown", "delay") or source.slowest is not None:
+        columns |= {"slowdown"}
+    wanted = pl.lit(value=True)
     if source.traffic:
-        flows = flows.filter(pl.col("source").cast(pl.String).is_in(source.traffic))
+        wanted &= pl.col("source").cast(pl.String).is_in(source.traffic)
     if source.sizes:
         low, high = source.sizes
-        flows = flows.filter((pl.col("bytes") >= low) & (pl.col("bytes") < high))
+        wanted &= (pl.col("bytes") >= low) & (pl.col("bytes") < high)
     if source.window:
-        flows = flows.filter(pl.col("start_ps").is_between(*source.window))
+        wanted &= pl.col("start_ps").is_between(*source.window)
+    if source.unfinished:
+        wanted &= pl.col("start_ps") >= run.summary["measure_from_ps"]
+        flows = run.select_flows(sorted(columns), wanted)
+        flows = flows.with_columns(pl.col(end).fill_null(run.summary["end_ps"]))
+    else:
+        flows = run.measured_flows(sorted(columns), wanted)
+    flows = _of_classes(source, run, flows)
     if source.slowest is not None:
         number = max(round(source.slowest * flows.height), 1)
         flows = flows.sort(["slowdown", "id"], descending=[True, False]).head(number)
@@ -245,22 +261,12 @@ def _flows(source: Source, run: Run) -> Samples:
     elif source.of.startswith("slowdown"):
         values = flows[source.of.replace("-", "_")].to_numpy()
     else:
-        end = "acked_ps" if source.of == "fct-acked" else "received_ps"
         values = (flows[end] - flows["start_ps"]).to_numpy().astype(float)
         if source.of == "delay":  # beyond what the flow would take alone
             values -= values / flows["slowdown"].to_numpy()
         if source.of == "goodput":
             values = flows["bytes"].to_numpy() * 8e12 / values
     return Samples(values, sizes=flows["bytes"].to_numpy())
-
-
-def _started(source: Source, run: Run) -> polars.DataFrame:
-    """Measured flows and those that have not ended, as if these did when the run did."""
-    import polars as pl
-
-    times = [pl.col(name).fill_null(run.summary["end_ps"]) for name in ("received_ps", "acked_ps")]
-    started = run.flows.filter(pl.col("start_ps") >= run.summary["measure_from_ps"])
-    return started.with_columns(times)
 
 
 def _spent(source: Source, run: Run, flows: polars.DataFrame) -> Array:
