@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backwater.errors import RunError
-from backwater.paper import formulas
+from backwater.paper import formulas, measures
 from backwater.paper.claims import DIFFERS, HOLDS, INCONCLUSIVE, judge, ratio
 from backwater.paper.figure import (
     Axis,
@@ -220,6 +220,25 @@ def test_flows_are_chosen_by_size_traffic_and_start() -> None:
     assert measured(short, Statistic("max"), run) == 20 * US
     acked = source("fct-acked", Dimension.TIME, window=(0, 15 * US))
     assert measured(acked, Statistic("min"), run) == 7 * US
+
+
+def test_many_numbers_are_read_again_and_what_they_come_to_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = []
+    run = fake()
+    of_run = run.measured_flows
+    run.measured_flows = lambda columns, where: (read.append(columns), of_run(columns, where))[1]
+    measure = Measure("m", source("slowdown"), Statistic("mean"), Dimension.NUMBER)
+    for most, times in ((2, 2), (3, 1)):
+        monkeypatch.setattr(measures, "_MANY", most)
+        data, before = Data(), len(read)
+        assert (
+            data.value(measure, [run]) == data.value(measure, [run]) == Value(6.5 / 3, (6.5 / 3,))
+        )
+        assert len(read) == before + 1
+        assert len(data.samples(measure.source, [run]).values) == 3
+        assert len(read) == before + times
 
 
 def test_flows_that_have_not_ended_may_count_with_their_time_so_far() -> None:

@@ -157,6 +157,10 @@ class Source:
     """Also flows that have not ended, with the time until the run's end: a lower bound."""
 
 
+IN_TIME = ("time-to", "time-of-max", "swings", "jain")
+"""Statistics of a course in time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Statistic:
     """How many numbers become one."""

@@ -20,6 +20,7 @@ from backwater.paper import formulas
 from backwater.paper.checked_table import FigureError, File, Table, nearest
 from backwater.paper.figure import (
     GROUP,
+    IN_TIME,
     Axis,
     Bound,
     Claim,
@@ -364,8 +365,7 @@ _NARROWING = (
 )
 
 _SIMPLE = ("mean", "std", "min", "max", "sum", "count")
-_IN_TIME = ("time-to", "time-of-max", "swings", "jain")
-STATISTICS = (*_SIMPLE, "share", *_IN_TIME)
+STATISTICS = (*_SIMPLE, "share", *IN_TIME)
 
 
 def _source(parent: Table, key: str) -> Source:
@@ -489,7 +489,7 @@ def _statistic(table: Table, source: Source) -> Statistic:
     if word not in STATISTICS:
         words = f"p50, p99 and the like, {', '.join(STATISTICS)}"
         raise table.fail("statistic", f"`{word}` is none of {words}.{nearest(word, STATISTICS)}")
-    if word in _IN_TIME and source.of not in SERIES:
+    if word in IN_TIME and source.of not in SERIES:
         known = " and ".join(sorted(SERIES))
         raise table.fail("statistic", f"`{word}` needs a course in time: {known}")
     if word in ("time-to", "share"):

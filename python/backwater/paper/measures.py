@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from backwater.errors import RunError
-from backwater.paper.figure import Measure, Source, Statistic
+from backwater.paper.figure import IN_TIME, Measure, Source, Statistic
 from backwater.paper.pausing import (
     ingress,
     ingress_threshold,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from backwater.results import Run
 
-_APART = ("sum", "count", "time-to", "time-of-max", "swings", "jain")
+_APART = ("sum", "count", *IN_TIME)
 """Statistics that are made per seed and averaged; all others look at all seeds' data at once."""
 
 
@@ -48,23 +48,34 @@ class Value:
     by_seed: tuple[float, ...]
 
 
+_MANY = 1 << 18
+"""More numbers of one run than these are read again where they are needed again."""
+
+
 class Data:
-    """Data of runs, read once."""
+    """Data of runs, and what they come to: each is read, or reckoned, once."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[Source, str], Samples | Lines] = {}
+        self._values: dict[tuple[Source, Statistic, tuple[str, ...]], Value] = {}
 
     def of(self, source: Source, run: Run) -> Samples | Lines:
         """Return the data that a source stands for in a run."""
         key = (source, str(run.path))
-        if key not in self._kept:
-            self._kept[key] = _READERS[source.of](source, run)
-        return self._kept[key]
+        if key in self._kept:
+            return self._kept[key]
+        found = _READERS[source.of](source, run)
+        if isinstance(found, Lines) or len(found.values) <= _MANY:
+            self._kept[key] = found
+        return found
 
     def samples(self, source: Source, runs: Sequence[Run]) -> Samples:
         """Take data of several runs together."""
-        parts = [self.of(source, run) for run in runs]
-        return _together([p.samples() if isinstance(p, Lines) else p for p in parts])
+        return _together([self._samples(source, run) for run in runs])
+
+    def _samples(self, source: Source, run: Run) -> Samples:
+        found = self.of(source, run)
+        return found.samples() if isinstance(found, Lines) else found
 
     def lines(self, source: Source, run: Run) -> Lines:
         """Return a course in time."""
@@ -85,17 +96,22 @@ class Data:
         return self._value(measure, runs)
 
     def _value(self, measure: Measure, runs: Sequence[Run]) -> Value:
-        by_seed = tuple(self._one(measure, [run]) for run in runs)
-        if measure.statistic.name in _APART:
-            return Value(float(np.mean(by_seed)) if by_seed else math.nan, by_seed)
-        return Value(self._one(measure, runs), by_seed)
+        key = (measure.source, measure.statistic, tuple(str(run.path) for run in runs))
+        if key not in self._values:
+            self._values[key] = self._reckon(measure.source, measure.statistic, runs)
+        return self._values[key]
 
-    def _one(self, measure: Measure, runs: Sequence[Run]) -> float:
-        statistic = measure.statistic
-        if statistic.name in ("time-to", "time-of-max", "swings", "jain"):
-            lines = self.lines(measure.source, runs[0])
-            return _in_time(statistic, lines, _since(statistic, runs[0]))
-        return evaluate(statistic, self.samples(measure.source, runs))
+    def _reckon(self, source: Source, statistic: Statistic, runs: Sequence[Run]) -> Value:
+        if statistic.name in IN_TIME:
+            lines = [self.lines(source, run) for run in runs]
+            since = [_since(statistic, run) for run in runs]
+            by_seed = tuple(_in_time(statistic, *one) for one in zip(lines, since, strict=True))
+        else:
+            parts = [self._samples(source, run) for run in runs]
+            by_seed = tuple(evaluate(statistic, part) for part in parts)
+        if statistic.name in _APART:
+            return Value(float(np.mean(by_seed)) if by_seed else math.nan, by_seed)
+        return Value(evaluate(statistic, _together(parts)), by_seed)
 
 
 def _ratio(above: float, below: float) -> float:
