@@ -62,8 +62,12 @@ pub enum Classify {
 pub enum SearchStart {
     /// One queue further after each assignment.
     Rotating,
-    /// Anywhere, by chance.
-    Random,
+    /// Anywhere, by chance: at one of the queues, or at one of this many numbers without a queue for data, from
+    /// which it goes on to the first.
+    Random {
+        /// Numbers without a queue for data.
+        reserved: u16,
+    },
 }
 
 /// Which queue a flow gets when none is empty.
@@ -593,6 +597,18 @@ pub enum Arbiter {
     Scan,
 }
 
+/// Which of a NIC's flows sends next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FlowOrder {
+    /// A packet of each in turn; one that may send again waits for all others.
+    #[default]
+    Ring,
+    /// The one with the least left to send.
+    ShortestFirst,
+    /// A packet of each in the order of numbers that they have by chance.
+    Cyclic,
+}
+
 /// What hosts of different simulators do differently. The default is what `specs/nic.md` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostConfig {
@@ -671,8 +687,8 @@ pub struct NicConfig {
     pub host: HostConfig,
     /// Queues that the NIC tells apart towards its switch; flows beyond share them.
     pub queues: u16,
-    /// The flow with the least left to send goes first, instead of all in turn.
-    pub shortest_first: bool,
+    /// Which flow sends next.
+    pub order: FlowOrder,
     /// The hop schemes whose frames it obeys.
     pub obeys: SchemeSet,
 }

@@ -54,10 +54,10 @@ impl FlowSlots {
     }
 }
 
-/// The IPv4 address of a host: each link of the topology has a network of 256 addresses, and the hosts' links
-/// come first.
+/// The IPv4 address of a host: each link of the topology has a network of 256 addresses, its switch the first
+/// and its host the second, and the hosts' links come first.
 const fn address(host: u32) -> u32 {
-    (10 << 24) | ((host / 254 + 1) << 16) | ((host % 254 + 1) << 8) | 1
+    (10 << 24) | ((host / 254 + 1) << 16) | ((host % 254 + 1) << 8) | 2
 }
 
 #[cfg(test)]
@@ -80,8 +80,8 @@ mod tests {
     #[test]
     fn source_port_and_length_name_the_entry_and_nothing_else_does() {
         let entries = 7200;
-        // 10.1.1.1 from 49153 with 200 packets: 1235 * 0x0a010101 wraps.
-        let product = 1235_u64 * 0x0a01_0101 % (1 << 32);
+        // 10.1.1.2 from 49153 with 200 packets: 1235 * 0x0a010102 wraps.
+        let product = 1235_u64 * 0x0a01_0102 % (1 << 32);
         let expected = (product + 49_153 + 13 * 200) % (1 << 32) % 7200;
         for hash in [0, 1, 0x8000_0000, u32::MAX] {
             let got = slots(entries).next(0, None, 200, hash);

@@ -18,8 +18,8 @@ use dataplane::cc::line_rate::LineRateConfig;
 use dataplane::cc::timely::TimelyBand;
 use dataplane::config::{
     Accounting, Admission, Alpha, AssignBy, BaseRtt, Beside, Classify, ControlConfig, Departures,
-    HostConfig, IntConfig, IrnConfig, IrnWindow, PathChoice, Pfc, PfcThreshold, Recovery, Schedule,
-    Sending,
+    FlowOrder, HostConfig, IntConfig, IrnConfig, IrnWindow, PathChoice, Pfc, PfcThreshold,
+    Recovery, Schedule, Sending,
 };
 use dataplane::int::{Counter, IntFormat, Layout};
 use dataplane::switch::DATA_CLASS;
@@ -269,7 +269,7 @@ fn bfc_whole() {
     for name in ["bfc-srf", "ideal-srf"] {
         let c = config(name, &[]);
         assert_eq!(c.switch.schedule, Schedule::ShortestRemaining);
-        assert!(c.nic.shortest_first);
+        assert_eq!(c.nic.order, FlowOrder::ShortestFirst);
     }
     let dqa = config("hpcc+dqa", &[]).switch;
     assert!(
@@ -300,7 +300,7 @@ fn the_code_of_the_bfc_paper() {
     assert_eq!(assign.slot, SlotBy::Source);
     assert_eq!(
         (assign.start, assign.when_full),
-        (SearchStart::Random, WhenFull::ByEntry)
+        (SearchStart::Random { reserved: 5 }, WhenFull::ByEntry)
     );
     let bfc = *c.switch.hop.bfc().unwrap();
     assert!(bfc.count_arriving && bfc.first_exempt);
@@ -311,7 +311,10 @@ fn the_code_of_the_bfc_paper() {
         edges: false,
     };
     assert_eq!(bfc.bitmap, Some(bitmap));
-    assert_eq!(c.switch.schedule, Schedule::Cyclic);
+    assert_eq!(
+        (c.switch.schedule, c.nic.order),
+        (Schedule::Cyclic, FlowOrder::Cyclic)
+    );
     // Other schemes only get its packets.
     let c = config("hpcc", &["scheme.profile=nsdi22-code"]);
     assert_eq!((c.switch.classify, c.nic.header), (Classify::Fifo, 20));

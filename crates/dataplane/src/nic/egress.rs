@@ -11,6 +11,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use super::destinations::Destinations;
 use super::fifo::Fifo;
 use super::flow::FlowStart;
+use super::order::Ordered;
 use super::reach::{OUT_OF_REACH, Reach};
 use super::recovery::{Progress, Repair};
 use super::wait::Wait;
@@ -180,18 +181,9 @@ pub(super) struct Port {
     /// Those that it has no room for.
     held_classes: u8,
     rings: Vec<Ring>,
-    /// In the place of the rings, where the flow with the least left goes first.
-    shortest: Vec<BinaryHeap<Reverse<Next>>>,
+    /// In the place of the rings, where flows have another order.
+    ordered: Vec<Ordered>,
     pub queues: Vec<NicQueue>,
-}
-
-/// A flow that is ready, by what it had left when it got so; of equals the one that started first.
-// NIC-30
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Next {
-    remaining: u64,
-    flow: u32,
-    slot: u32,
 }
 
 /// What a neighbour can pause: one flow, or several where there are more flows than queues.
@@ -248,7 +240,7 @@ impl Egress {
             paused_by_frames: 0,
             held_classes: 0,
             rings: vec![ring; classes],
-            shortest: vec![BinaryHeap::new(); if config.shortest_first { classes } else { 0 }],
+            ordered: Ordered::new(config.order).map_or_else(Vec::new, |order| vec![order; classes]),
             queues: Vec::new(),
         };
         let ports = rates.iter().map(port).collect();
@@ -421,7 +413,7 @@ impl Egress {
         self.alarms.push(Reverse(alarm));
     }
 
-    /// A flow that may send joins the end of its ring.
+    /// A flow that may send joins the end of its ring, or takes its place in the order that there is instead.
     pub fn enter_ring<S: Sink>(&mut self, slot: u32, sink: &mut S) {
         let flow = &mut self.flows[slot as usize];
         flow.state = State::Ready;
@@ -429,12 +421,8 @@ impl Egress {
         flow.link = NO_SLOT;
         let class = flow.class;
         let port = &mut self.ports[flow.start.port as usize];
-        if let Some(shortest) = port.shortest.get_mut(class as usize) {
-            shortest.push(Reverse(Next {
-                remaining: flow.remaining(),
-                flow: flow.start.flow,
-                slot,
-            }));
+        if let Some(ordered) = port.ordered.get_mut(class as usize) {
+            ordered.push(flow, slot);
             port.ring_mask |= 1 << class;
             return;
         }
@@ -469,15 +457,15 @@ impl Egress {
         back
     }
 
-    /// Takes the first flow of a ring out of it.
+    /// Takes the flow whose turn it is out of its ring.
     pub fn leave_ring(&mut self, port: u16, class: u8) -> Option<u32> {
         let p = &mut self.ports[port as usize];
-        if let Some(shortest) = p.shortest.get_mut(class as usize) {
-            let next = shortest.pop();
-            if shortest.is_empty() {
+        if let Some(ordered) = p.ordered.get_mut(class as usize) {
+            let next = ordered.pop();
+            if ordered.is_empty() {
                 p.ring_mask &= !(1 << class);
             }
-            return next.map(|next| next.0.slot);
+            return next;
         }
         let ring = &mut p.rings[class as usize];
         let slot = ring.head;

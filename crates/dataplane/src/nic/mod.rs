@@ -17,6 +17,7 @@ mod halves;
 mod host;
 mod link;
 mod obey;
+mod order;
 mod pairs;
 mod reach;
 mod receiver;

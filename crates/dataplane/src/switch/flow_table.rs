@@ -279,12 +279,16 @@ impl FlowTable {
     ) -> (u32, Assigned) {
         let class = packet.class();
         let first = self.apart();
-        let among = u64::from(self.queues - first);
-        let by_chance =
-            |random: u64| first + ((u128::from(random) * u128::from(among)) >> 64) as u16;
+        let among = self.queues - first;
+        let below = |random: u64, end: u16| ((u128::from(random) * u128::from(end)) >> 64) as u16;
+        let by_chance = |random: u64| first + below(random, among);
         let start = match self.assign.start {
             SearchStart::Rotating => self.start[self.part(port, packet) as usize].max(first),
-            SearchStart::Random => by_chance(draw()), // BFC-41
+            // BFC-41
+            SearchStart::Random { reserved } => {
+                let nth = below(draw(), among + reserved);
+                first + if nth < among { nth } else { 0 }
+            }
         };
         let pipeline = self.pipeline(packet) as usize;
         for nth in (start..self.queues).chain(first..start) {
@@ -296,10 +300,7 @@ impl FlowTable {
         let nth = match self.assign.when_full {
             WhenFull::Random => by_chance(draw()),
             // BFC-41
-            WhenFull::ByEntry => {
-                let slot = (entry % u64::from(self.per_port)) as u32;
-                by_chance(u64::from(mix32(slot ^ 3068)) << 32)
-            }
+            WhenFull::ByEntry => by_chance(u64::from(mix32(entry as u32 ^ 3068)) << 32),
         };
         (queueing.queue_of(port, class, nth), Assigned::Shared)
     }
@@ -536,7 +537,7 @@ mod tests {
     #[test]
     fn search_may_start_anywhere_and_a_full_port_may_give_each_entry_its_queue() {
         let assign = AssignConfig {
-            start: SearchStart::Random,
+            start: SearchStart::Random { reserved: 0 },
             when_full: WhenFull::ByEntry,
             ..AssignConfig::PAPER
         };
@@ -557,6 +558,32 @@ mod tests {
         let queues: Vec<u32> = (0..40).map(|flow| shared(0, flow)).collect();
         assert!((0..40).all(|flow| shared(u64::MAX, flow) == queues[flow as usize]));
         assert!((0..4).all(|nth| queues.contains(&q.queue_of(0, 2, nth))));
+        // The entry is one of its port: at another the same flows are dealt out otherwise.
+        for nth in 0..4 {
+            let id = a.alloc(packet(9), Cold::default());
+            let queue = q.queue_of(1, 2, nth);
+            q.push(queue, id, &mut a);
+        }
+        let elsewhere = |flow: u32| t.place(0, 1, &packet(flow), &q, &mut || 0).queue;
+        let first = q.queue_of(1, 2, 0) - q.queue_of(0, 2, 0);
+        assert!((0..40).any(|flow| elsewhere(flow) - first != queues[flow as usize]));
+    }
+
+    // BFC-41
+    #[test]
+    fn a_search_that_starts_at_a_reserved_number_goes_on_with_the_first_queue() {
+        let assign = AssignConfig {
+            start: SearchStart::Random { reserved: 5 },
+            ..AssignConfig::PAPER
+        };
+        let (t, q, _) = table_with(31, assign);
+        let mut found = [0; 31];
+        for nth in 0..36_u128 {
+            let mut draw = || ((nth << 64) / 36 + 1) as u64; // just above nth/36 of the way
+            let place = t.place(0, 0, &packet(1), &q, &mut draw);
+            found[(place.queue - q.queue_of(0, 2, 0)) as usize] += 1;
+        }
+        assert_eq!((found[0], &found[1..]), (6, &[1; 30][..]));
     }
 
     // BFC-38

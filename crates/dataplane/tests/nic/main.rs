@@ -194,7 +194,7 @@ fn config() -> NicConfig {
         recovery: Recovery::GoBackN { timeout_ps: MS },
         host: HostConfig::default(),
         queues: 4,
-        shortest_first: false,
+        order: FlowOrder::Ring,
         obeys: SchemeSet::ALL,
     }
 }

@@ -361,7 +361,7 @@ fn a_pause_by_number_holds_one_flow_of_a_queue() {
 #[test]
 fn the_shortest_flow_may_go_first() {
     let mut b = Bench::new(&NicConfig {
-        shortest_first: true,
+        order: FlowOrder::ShortestFirst,
         ..config()
     });
     b.start(1, 3000);
@@ -372,6 +372,40 @@ fn the_shortest_flow_may_go_first() {
     assert_eq!(
         numbers(&b.send_all()),
         [(2, 1), (3, 0), (1, 0), (1, 1), (1, 2)]
+    );
+}
+
+// NIC-31
+#[test]
+fn flows_may_go_round_by_numbers_that_they_have_by_chance() {
+    let cyclic = NicConfig {
+        order: FlowOrder::Cyclic,
+        ..config()
+    };
+    let mut b = Bench::new(&cyclic);
+    (0..20).for_each(|flow| b.start(flow, 3000));
+    let sent: Vec<u32> = b.send_all().iter().map(|p| p.flow).collect();
+    let round = &sent[..20];
+    assert_eq!([round, round], [&sent[20..40], &sent[40..]]);
+    assert!(!round.is_sorted(), "by number, not as they came");
+    let mut flows = round.to_vec();
+    flows.sort_unstable();
+    assert!(flows.into_iter().eq(0..20), "each once a round");
+    // One that comes later has its turn when its number comes, not after all ten.
+    let waits = (1..=200).map(|trial| {
+        let mut b = Bench::new(&cyclic);
+        let late = 100 * trial;
+        (late + 1..=late + 10).for_each(|flow| b.start(flow, 100_000));
+        for _ in 0..13 {
+            b.send();
+        }
+        b.start(late, 1000);
+        b.send_all().iter().position(|p| p.flow == late).unwrap()
+    });
+    let waits: usize = waits.sum();
+    assert!(
+        (900..1100).contains(&waits),
+        "{waits} in 200, half of ten each"
     );
 }
 

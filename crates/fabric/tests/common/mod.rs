@@ -21,8 +21,8 @@ use dataplane::cc::swift::SwiftConfig;
 use dataplane::cc::timely::TimelyConfig;
 use dataplane::config::{
     Accounting, Admission, Alpha, AssignConfig, Assist, BaseRtt, ClassConfig, Classify,
-    ControlConfig, EcnConfig, HostConfig, IntConfig, MmuConfig, NicConfig, PathChoice, PauseTime,
-    Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, Sending, TransportConfig,
+    ControlConfig, EcnConfig, FlowOrder, HostConfig, IntConfig, MmuConfig, NicConfig, PathChoice,
+    PauseTime, Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, Sending, TransportConfig,
 };
 use dataplane::switch::{Pairs, SwitchConfig};
 use dataplane::transport::homa::HomaConfig;
@@ -234,7 +234,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         recovery: Recovery::GoBackN { timeout_ps: 4 * MS },
         host: HostConfig::default(),
         queues: 1,
-        shortest_first: false,
+        order: FlowOrder::Ring,
         obeys: SchemeSet::ALL.without(Scheme::Bfc.number()),
     };
     Setup {

@@ -5,7 +5,7 @@ use super::*;
 use crate::common::sets::DELAY_WINDOW;
 use common::*;
 use dataplane::cc::fixed_window::FixedWindowConfig;
-use dataplane::config::{AssignConfig, Classify, ControlConfig, Schedule, Sending};
+use dataplane::config::{AssignConfig, Classify, ControlConfig, FlowOrder, Schedule, Sending};
 use dataplane::hop::HopConfig;
 use dataplane::hop::bfc::{BfcConfig, BitmapConfig, PauseBy};
 use dataplane::units::US;
@@ -171,7 +171,7 @@ fn the_shorter_of_two_flows_has_the_link_to_itself() {
     let flows = vec![flow(0, 0, 0, 2, long), flow(1, 0, 1, 2, short)];
     let mut s = bfc(star(3), flows);
     s.switch.schedule = Schedule::ShortestRemaining;
-    s.nic.shortest_first = true;
+    s.nic.order = FlowOrder::ShortestFirst;
     let (_, keep) = s.clone().run();
     let alone = keep.flows.iter().find(|r| r.flow.id == 1).unwrap();
     assert!(keep.fct(1) < alone.ideal_received_ps + 3 * FRAME_PS);

@@ -221,7 +221,7 @@ impl SchemeSpec {
             recovery: self.recovery,
             host: self.host,
             queues: self.nic_queues,
-            shortest_first: self.nic_shortest_first,
+            order: self.nic_order,
             obeys: self.obeys,
         }
     }

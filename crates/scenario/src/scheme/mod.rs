@@ -17,8 +17,8 @@ use crate::reader::Section;
 use combinations::combinations;
 use control::read_control;
 use dataplane::config::{
-    Admission, AssignConfig, BaseRtt, HostConfig, NicConfig, PathChoice, Recovery, Red, Scope,
-    Sending,
+    Admission, AssignConfig, BaseRtt, FlowOrder, HostConfig, NicConfig, PathChoice, Recovery, Red,
+    Scope, Sending,
 };
 use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::VictimSpec;
@@ -205,8 +205,8 @@ pub struct SchemeSpec {
     pub ack_class: FrameClass,
     /// Packets per ACK.
     pub ack_every: u32,
-    /// NICs send the flow with the least left first.
-    pub nic_shortest_first: bool,
+    /// Which flow of a NIC sends next.
+    pub nic_order: FlowOrder,
     /// Queues of a NIC.
     pub nic_queues: u16,
     /// The hop schemes whose frames NICs obey.
@@ -264,7 +264,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     if !good {
         return None;
     }
-    let (nic_queues, obeys, (arbiter, nic_shortest_first), processing) = nic?;
+    let (nic_queues, obeys, (arbiter, nic_order), processing) = nic?;
     let (nak_interval_ps, ack_repeats) = naks?;
     let path = match axes.word("path") {
         "flow" => PathChoice::Flow,
@@ -324,7 +324,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         ack_bytes,
         ack_class,
         ack_every,
-        nic_shortest_first,
+        nic_order,
         nic_queues,
         obeys,
     };

@@ -4,7 +4,7 @@ use super::FrameClass;
 use crate::params;
 use crate::reader::Section;
 use crate::units::TIME;
-use dataplane::config::{Arbiter, IrnConfig, IrnWindow, Processing, Recovery};
+use dataplane::config::{Arbiter, FlowOrder, IrnConfig, IrnWindow, Processing, Recovery};
 use dataplane::hop::{HopSpec, IGNORABLE, NIC_QUEUES, NO_NIC_QUEUES, OBEYS};
 use dataplane::packet::SchemeSet;
 use dataplane::param::{Conflict, MAX_SIZE_BYTES, Param, Value, Values};
@@ -181,13 +181,16 @@ pub(super) fn read_ack(s: &Section<'_>) -> Option<Ack> {
     })
 }
 
-type Nic = (u16, SchemeSet, (Arbiter, bool), Option<Processing>);
+type Nic = (u16, SchemeSet, (Arbiter, FlowOrder), Option<Processing>);
 
 /// Parameters of the NIC.
 pub(super) const NIC: &[Param] = &[
-    Param::word("schedule", &["round-robin", "srf"])
+    Param::word("schedule", &["round-robin", "srf", "cyclic"])
         .default("\"round-robin\"", "PRE-39", "a packet of each flow in turn (authors' code of BFC)")
-        .about("Which flow sends next; `\"srf\"`: the one with the least left."),
+        .about(
+            "Which flow sends next; `\"srf\"`: the one with the least left, `\"cyclic\"`: a packet of each in the \
+             order of numbers that they have by chance.",
+        ),
     OBEYS,
     NIC_QUEUES,
     Param::word("arbiter", &["ring", "scan"])
@@ -219,13 +222,17 @@ pub(super) fn read_nic(s: &Section<'_>, hop: Option<&HopSpec>) -> Option<Nic> {
     });
     inner.finish();
     let values = values?;
-    let srf = values.is("schedule", "srf");
+    let order = match values.word("schedule") {
+        "srf" => FlowOrder::ShortestFirst,
+        "cyclic" => FlowOrder::Cyclic,
+        _ => FlowOrder::Ring,
+    };
     let arbiter = if values.is("arbiter", "scan") {
         Arbiter::Scan
     } else {
         Arbiter::Ring
     };
-    if arbiter == Arbiter::Scan && srf {
+    if arbiter == Arbiter::Scan && order != FlowOrder::Ring {
         inner.complain_of(
             &["schedule"],
             "a NIC that scans its list of flows takes them in turn",
@@ -245,7 +252,7 @@ pub(super) fn read_nic(s: &Section<'_>, hop: Option<&HopSpec>) -> Option<Nic> {
             "set nic.arbiter = \"ring\"",
         );
     }
-    Some((queues, obeyed, (arbiter, srf), processing))
+    Some((queues, obeyed, (arbiter, order), processing))
 }
 
 /// The time that a host takes for frames, if it takes any.

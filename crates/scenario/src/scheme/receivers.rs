@@ -2,7 +2,7 @@
 
 use super::{ClassifySpec, FrameClass, ScheduleSpec, SchemeSpec};
 use crate::reader::Section;
-use dataplane::config::{Arbiter, PathChoice, Recovery};
+use dataplane::config::{Arbiter, FlowOrder, PathChoice, Recovery};
 use dataplane::hop::spec::Around;
 use dataplane::transport::{Declaration, Needs, TRANSPORTS};
 
@@ -96,7 +96,7 @@ fn whole(s: &Section<'_>, x: &SchemeSpec, name: &str) {
         "set path to \"flow\", \"packet\" or \"symmetric\"",
     );
     refuse(
-        x.nic_shortest_first,
+        x.nic_order != FlowOrder::Ring,
         &["nic", "control"],
         format!("{name} has an order of its own among the flows of a NIC"),
         "set nic.schedule = \"round-robin\"",

@@ -83,6 +83,16 @@ pub(super) const DYNAMIC: &[Param] = &[
         )
         .about("Where the search for an empty queue starts.")
         .with("assign", SEARCHED, HASHED),
+    Param::count("reserved", 0, 1000)
+        .default("0", "PRE-51", "the search starts at queues for data")
+        .about(
+            "Numbers without a queue for data where a random search may start, to go on with the first queue.",
+        )
+        .with(
+            "start",
+            &["random"],
+            "only a search that starts by chance starts there",
+        ),
     Param::word("when_full", &["random", "by-entry"])
         .default(
             "\"random\"",
@@ -124,7 +134,9 @@ fn dynamic(values: &Values) -> Result<ClassifySpec, Conflict> {
             bitmap_ps: values.some_time("bitmap"),
             paused_eligible: values.some_flag("paused_eligible") == Some(true),
             start: match values.some_word("start") {
-                Some("random") => SearchStart::Random,
+                Some("random") => SearchStart::Random {
+                    reserved: values.some_count("reserved").unwrap_or(0) as u16,
+                },
                 _ => SearchStart::Rotating,
             },
             when_full: match values.some_word("when_full") {
