@@ -41,13 +41,20 @@ _ALONE = ("nic_sending", "propagation", "serialisation")
 
 def slowest(run: Run) -> dict[str, Any] | None:
     """Return the row of the collective that took longest; nothing where none has ended."""
-    return chosen(run, None, None)
+    return longest(run.collectives)
 
 
-def chosen(run: Run, workload: str | None, instance: int | None) -> dict[str, Any] | None:
-    """Return the row of a collective: the slowest one, of a workload or with an instance number.
+def chosen(
+    run: Run,
+    workload: str | None = None,
+    instance: int | None = None,
+    group: str | None = None,
+    kind: str | None = None,
+) -> polars.DataFrame:
+    """Return the rows of the collectives of a workload, with a number, of a group, of a kind.
 
-    Raises :class:`~backwater.errors.RunError` where there is no such workload or instance.
+    ``group`` is the group's name, its number, or ``all`` for all ranks. Raises
+    :class:`~backwater.errors.RunError` where no such collective has ended.
     """
     import polars as pl
 
@@ -56,13 +63,46 @@ def chosen(run: Run, workload: str | None, instance: int | None) -> dict[str, An
         table = table.filter(pl.col("workload").cast(pl.String) == workload)
         if not table.height and workload not in run.ranks["workload"].cast(pl.String):
             raise RunError(f"{run.path}: there is no workload {workload}")
+    if group is not None:
+        table = _kept(run, table, _of_group(table, group), f"of the group {group}")
+    if kind is not None:
+        table = _kept(run, table, pl.col("kind").cast(pl.String) == kind, f"of the kind {kind}")
     if instance is not None:
-        table = table.filter(pl.col("instance") == instance)
-        if not table.height:
-            raise RunError(f"{run.path}: no collective with the number {instance} has ended")
+        number = pl.col("instance") == instance
+        table = _kept(run, table, number, f"with the number {instance}")
+    return table
+
+
+def _kept(run: Run, table: polars.DataFrame, wanted: polars.Expr, words: str) -> polars.DataFrame:
+    kept = table.filter(wanted)
+    if not kept.height:
+        there = ""
+        if words.startswith("of the kind") and table.height:
+            there = f"; there are {', '.join(table['kind'].cast(str).unique().sort())}"
+        raise RunError(f"{run.path}: no collective {words} has ended{there}")
+    return kept
+
+
+def _of_group(table: polars.DataFrame, group: str) -> polars.Expr:
+    """Whether a collective is of a group: by its name, where groups have names, or its number."""
+    import polars as pl
+
+    if group == "all":
+        return pl.col("group").is_null()
+    if "group_name" in table.columns:
+        named = pl.col("group_name").cast(pl.String) == group
+        if table.select(named.any()).item():
+            return named
+    return pl.col("group") == int(group) if group.isdecimal() else pl.lit(False)
+
+
+def longest(table: polars.DataFrame) -> dict[str, Any] | None:
+    """Return the row of the collective that took longest; nothing where there is none."""
+    import polars as pl
+
     took = pl.col("end_ps") - pl.col("start_ps")
-    longest = table.sort(took, descending=True, maintain_order=True).head(1)
-    return longest.row(0, named=True) if longest.height else None
+    first = table.sort(took, descending=True, maintain_order=True).head(1)
+    return first.row(0, named=True) if first.height else None
 
 
 def critical_path(run: Run, collective: dict[str, Any]) -> polars.DataFrame:
@@ -84,7 +124,7 @@ def critical_path(run: Run, collective: dict[str, Any]) -> polars.DataFrame:
     # With PXN other ranks of a server pass messages on.
     among = (
         ends[0] | ends[1]
-        if _has_relays(run.resolved, collective["workload"])
+        if _declared(run.resolved, collective["workload"]).get("pxn")
         else ends[0] & ends[1]
     )
     wanted = (
@@ -117,10 +157,10 @@ def critical_path(run: Run, collective: dict[str, Any]) -> polars.DataFrame:
 
 
 @cache
-def _has_relays(resolved: str, workload: str) -> bool:
-    """Whether ranks of a workload send over others of their server, whose NIC is on the rail."""
+def _declared(resolved: str, workload: str) -> dict[str, Any]:
+    """Return what a scenario says of a workload."""
     workloads = tomllib.loads(resolved).get("workload", [])
-    return any(found["name"] == workload and found["pxn"] for found in workloads)
+    return next((found for found in workloads if found["name"] == workload), {})
 
 
 def _parts(run: Run, collective: dict[str, Any]) -> polars.DataFrame:
@@ -212,13 +252,72 @@ def shared(run: Run, sends: polars.DataFrame) -> polars.DataFrame:
     )
 
 
-def steps(run: Run, workload: str) -> polars.DataFrame:
+def repeats(run: Run, workload: str) -> polars.DataFrame | None:
+    """Return the times of a workload's repeats, or of the passes of its file.
+
+    A row per repeat of which something has ended: ``repeat`` (from 0), ``operations`` (how many of
+    all ranks have ended), ``whole`` (whether all have), ``start_ps`` and ``end_ps`` (first start,
+    last end of an operation), and ``took_ps`` since the end of the repeat before, or since the
+    workload's start: repeats overlap where ranks are not equally far. Nothing where a workload has
+    one repeat, or nobody knows: the ``repeats`` of a scenario, and ``passes`` in the ``source`` of
+    a file, say how often each rank goes through its operations.
+    """
+    import polars as pl
+
+    length = _repeat_length(run, workload)
+    if length is None:
+        return None
+    ranks = run.ranks.filter(pl.col("workload").cast(pl.String) == workload)
+    start_ps = ranks["start_ps"].min()
+    # When this repeat and all those before it are over.
+    over_ps = pl.col("end_ps").cum_max()
+    return (
+        run.operations.filter(pl.col("workload").cast(pl.String) == workload)
+        .group_by((pl.col("index") // length).alias("repeat"))
+        .agg(
+            pl.len().alias("operations"),
+            (pl.len() == length * ranks.height).alias("whole"),
+            pl.col("start_ps").min(),
+            pl.col("end_ps").max(),
+        )
+        .sort("repeat")
+        .with_columns(took_ps=over_ps - over_ps.shift(fill_value=start_ps))
+    )
+
+
+def _repeat_length(run: Run, workload: str) -> int | None:
+    """Return how many operations of a rank are one repeat; nothing where there is one at most."""
+    declared = _declared(run.resolved, workload)
+    count = declared.get("repeats") or _passes(declared.get("file"))
+    ranks = run.ranks.filter(workload=workload)
+    if not count or count < 2 or not ranks.height or ranks["operations"].n_unique() > 1:
+        return None
+    length, rest = divmod(int(ranks["operations"][0]), count)
+    return length if length and not rest else None
+
+
+@cache
+def _passes(path: str | None) -> int | None:
+    """Return how often ranks go through the operations of a file, where it is there and says so."""
+    from backwater import workloads
+
+    if path is None:
+        return None
+    try:
+        passes = workloads.header(path).get("source", {}).get("passes")
+    except RunError:  # It has gone since the run.
+        return None
+    return passes if isinstance(passes, int) else None
+
+
+def steps(run: Run, workload: str, repeat: int | None = None) -> polars.DataFrame:
     """Return the operations that followed each other up to the end of a workload, first to last.
 
     ``spent_ps`` of all rows adds up to the time from the workload's start to the last end. A
     receive that waited accounts for the time from the start of its send on, a collective from the
-    start of the rank at which its own critical path begins; others from their own start on. Raises
-    :class:`~backwater.errors.RunError` where nothing of such a workload has ended.
+    start of the rank at which its own critical path begins; others from their own start on. With
+    the number of a ``repeat`` these are the operations of this repeat alone. Raises
+    :class:`~backwater.errors.RunError` where nothing of such a workload or repeat has ended.
     """
     import polars as pl
 
@@ -229,11 +328,22 @@ def steps(run: Run, workload: str) -> polars.DataFrame:
     last = mine.with_row_index("at").sort(
         ["end_ps", "rank", "index"], descending=[True, False, False]
     )
+    first_index = 0
+    if repeat is not None:
+        length = _repeat_length(run, workload)
+        if length is None:
+            raise RunError(f"{run.path}: the workload {workload} has no repeats to choose from")
+        first_index = repeat * length
+        last = last.filter(pl.col("index").is_between(first_index, first_index + length - 1))
+        if not last.height:
+            raise RunError(f"{run.path}: nothing of repeat {repeat} of {workload} has ended")
     at: int | None = last["at"][0]
     until = last["end_ps"][0]
     path: list[tuple[Any, ...]] = []
     while at is not None:
         row = mine.row(at, named=True)
+        if row["index"] < first_index:
+            break
         first = _first(run, mine, row, place)
         at = place.get((first["rank"], first["released_by"]))
         began = min(first["start_ps"], until) if at is not None else _start(run, first)

@@ -13,7 +13,8 @@ The file, its columns and all options are described in docs/workloads.md.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -373,28 +374,46 @@ class Read:
     """A row for each operation, with all columns of the format."""
 
 
-def read(path: str | Path) -> Read:
-    """Read a workload. Raises ``RunError`` where the file cannot be read or is none."""
+def header(path: str | Path) -> dict[str, Any]:
+    """Read what holds for all ranks of a workload. Raises ``RunError`` as :func:`read` does."""
     import polars as pl
 
-    try:
+    with _reading(path):
         text = pl.read_parquet_metadata(path).get(METADATA_KEY)
-        frame = pl.read_parquet(path)
-    except OSError as error:
-        raise RunError(f"{path}: cannot read: {error.strerror or error}", error.errno) from error
-    except pl.exceptions.PolarsError as error:
-        raise RunError(f"{path}: this is no Parquet file: {error}") from error
     if text is None:
         raise RunError(
             f"{path}: this is no workload: its metadata has no entry {METADATA_KEY!r}; "
             "write it with backwater.workloads"
         )
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+@contextmanager
+def _reading(path: str | Path) -> Iterator[None]:
+    import polars as pl
+
+    try:
+        yield
+    except OSError as error:
+        raise RunError(f"{path}: cannot read: {error.strerror or error}", error.errno) from error
+    except pl.exceptions.PolarsError as error:
+        raise RunError(f"{path}: this is no Parquet file: {error}") from error
+
+
+def read(path: str | Path) -> Read:
+    """Read a workload. Raises ``RunError`` where the file cannot be read or is none."""
+    import polars as pl
+
+    facts = header(path)
+    with _reading(path):
+        frame = pl.read_parquet(path)
     missing = [
         pl.lit(None, dtype).alias(column)
         for column, dtype in _schema().items()
         if column not in frame.columns
     ]
-    return Read(json.loads(text), frame.with_columns(missing).select(*_TYPES))
+    return Read(facts, frame.with_columns(missing).select(*_TYPES))
 
 
 def parallel_groups(degrees: Mapping[str, int], names: Iterable[str]) -> dict[str, list[int]]:

@@ -11,6 +11,7 @@ from conftest import Backwater
 
 import backwater
 from backwater import critical
+from backwater.units import time_text
 from backwater.workloads import Workload
 
 STEP = """\
@@ -108,6 +109,125 @@ def test_the_critical_path_of_a_workload_covers_all_of_its_time(
         wrong = command("collectives", "out", *words, cwd=step)
         assert wrong.returncode != 0
         assert says in wrong.stderr
+
+
+def test_repeats_have_times_and_critical_paths_of_their_own(step: Path, command: Backwater) -> None:
+    run = backwater.load(step / "out")
+    assert isinstance(run, backwater.Run)
+    times = critical.repeats(run, "reduce")
+    assert times is not None
+    assert times["repeat"].to_list() == [0, 1]
+    assert times["whole"].to_list() == [True, True]
+    assert times["operations"].to_list() == [8, 8]
+    [work] = run.summary["workloads"]
+    assert times["took_ps"].sum() == work["took_ps"]
+    ends = run.collectives.sort("instance")["end_ps"].to_list()
+    assert times["end_ps"].to_list() == ends
+    assert times["took_ps"].to_list() == [ends[0], ends[1] - ends[0]]
+    whole, second = critical.steps(run, "reduce"), critical.steps(run, "reduce", 1)
+    # The path of the whole workload goes on through the first; the other one is over there.
+    assert second.equals(whole.tail(second.height))
+    assert second["kind"].to_list() == ["calc", "all-reduce"]
+    assert critical.steps(run, "reduce", 0)["end_ps"].max() == ends[0]
+    shown = command("collectives", "out", "--repeat", "1", cwd=step)
+    assert shown.returncode == 0, shown.stderr
+    assert "Repeats of workload reduce, each from the end of the one before:" in shown.stdout
+    assert f"  repeat 0: {time_text(ends[0])}, from 0 s to {time_text(ends[0])}" in shown.stdout
+    assert "The critical path of repeat 1 of workload reduce has 2 operations" in shown.stdout
+    wrong = command("collectives", "out", "--repeat", "2", cwd=step)
+    assert wrong.returncode == 1
+    assert "nothing of repeat 2 of reduce has ended" in wrong.stderr
+
+
+GROUPS = """\
+name = "groups"
+topology = { kind = "star", hosts = 4, link = { rate = "100Gbps", delay = "1us" } }
+
+[[workload]]
+name = "job"
+file = "groups.parquet"
+
+[scheme]
+preset = "dcqcn"
+"""
+
+
+@pytest.fixture(scope="module")
+def groups(tmp_path_factory: pytest.TempPathFactory, command: Backwater) -> Path:
+    """Run two passes over collectives of two groups with the same numbers."""
+    folder = tmp_path_factory.mktemp("groups")
+    members = {"near": [0, 1], "far": [2, 3]}
+    work = Workload(4, groups=members, source={"passes": 2})
+    for rank in range(4):
+        group, size = ("near", 1_000_000) if rank < 2 else ("far", 2_000_000)
+        last: list[int] = []
+        for _ in range(2):
+            last = [work.collective(rank, "all-reduce", size, group, after=last)]
+            last = [work.collective(rank, "barrier", after=last)]
+    work.write(folder / "groups.parquet")
+    (folder / "groups.toml").write_text(GROUPS, encoding="utf-8")
+    done = command("run", "groups.toml", "-o", "out", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "explained", "lines"),
+    [
+        # Groups are in the order of their names.
+        (("--instance", "0"), r"The slowest: job: all-reduce 0 of .*\(2\), 2 MB", 6),
+        (("--instance", "0", "--group", "0"), r"job: all-reduce 0 of .*\(2\), 2 MB", 2),
+        (("--instance", "1", "--group", "1"), r"job: all-reduce 1 of .*\(2\), 1 MB", 2),
+        (("--instance", "1", "--group", "all"), r"job: barrier 1 of all ranks \(4\), 0 B", 2),
+        (("--kind", "barrier"), "The slowest: job: barrier", 2),
+        (("--group", "1", "--kind", "all-reduce"), "The slowest: job: all-reduce", 2),
+    ],
+)
+def test_a_collective_is_chosen_by_group_and_kind(
+    groups: Path, command: Backwater, words: tuple[str, ...], explained: str, lines: int
+) -> None:
+    shown = command("collectives", "out", *words, cwd=groups)
+    assert shown.returncode == 0, shown.stderr
+    listed, _, rest = shown.stdout.partition("\n\n")
+    assert len(listed.splitlines()) == lines
+    assert re.match(explained, rest), rest
+    ambiguous = words == ("--instance", "0")
+    assert ("There are 3 collectives with the number 0" in rest) == ambiguous
+
+
+def test_wrong_groups_and_kinds_are_named(groups: Path, command: Backwater) -> None:
+    for words, says in [
+        (("--group", "7"), "no collective of the group 7 has ended"),
+        (("--group", "near-by"), "no collective of the group near-by has ended"),
+        (("--kind", "reduce"), "no collective of the kind reduce has ended; there are all-reduce"),
+        (("--group", "1", "--instance", "2"), "no collective with the number 2 has ended"),
+    ]:
+        wrong = command("collectives", "out", *words, cwd=groups)
+        assert wrong.returncode == 1
+        assert says in wrong.stderr
+
+
+def test_passes_of_a_file_are_repeats(groups: Path, command: Backwater) -> None:
+    run = backwater.load(groups / "out")
+    assert isinstance(run, backwater.Run)
+    times = critical.repeats(run, "job")
+    assert times is not None
+    barriers = run.collectives.filter(kind="barrier").sort("end_ps")
+    assert times["end_ps"].to_list() == barriers["end_ps"].to_list()
+    assert critical.steps(run, "job", 1)["kind"].to_list() == ["all-reduce", "barrier"]
+    # A run whose file has gone still says all the rest.
+    copy = groups / "elsewhere"
+    copy.mkdir()
+    (copy / "groups.parquet").write_bytes((groups / "groups.parquet").read_bytes())
+    (copy / "groups.toml").write_text(GROUPS, encoding="utf-8")
+    assert command("run", "groups.toml", "-o", "out", cwd=copy).returncode == 0
+    (copy / "groups.parquet").unlink()
+    shown = command("collectives", "out", cwd=copy)
+    assert shown.returncode == 0, shown.stderr
+    assert "Repeats" not in shown.stdout
+    wrong = command("collectives", "out", "--repeat", "0", cwd=copy)
+    assert wrong.returncode == 1
+    assert "no workload of it has repeats or passes" in wrong.stderr
 
 
 TREE = """\

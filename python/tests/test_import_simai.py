@@ -121,11 +121,16 @@ def test_the_next_pass_waits_for_the_gradients_of_each_layer() -> None:
     last, update = index["layer 0 emb weight gradient"], index["layer 0 emb update"]
     assert after["pass 1 layer 0 emb forward"] == [last, update]
     assert index["layer 1 moe update"] in after["pass 1 layer 1 moe forward"]
+    # Both passes have the same operations, so that results can tell them apart.
+    half = len(rows) // 2
+    names = rows["name"].to_list()
+    assert names[half:] == [f"pass 1 {name}" for name in names[:half]]
 
 
 def test_groups_of_ranks() -> None:
     settings = simai_operations.Settings(8, 4, Latency(0, 0))
     made = simai_operations.convert("x", workload(TRANSFORMER + LAYERS), settings, Findings())
+    assert made.header()["source"]["passes"] == 1
     assert made.groups["tensor-0"] == [0, 1]
     assert made.groups["data-1"] == [1, 3, 5, 7]
     assert made.groups["expert-0"] == [0, 2]

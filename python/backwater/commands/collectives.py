@@ -30,7 +30,23 @@ def collectives(
     ] = None,
     instance: Annotated[
         int | None,
-        Option("--instance", min=0, metavar="N", help="Explain this one, not the slowest."),
+        Option("--instance", min=0, metavar="N", help="Explain this one, not the slowest of all."),
+    ] = None,
+    group: Annotated[
+        str | None,
+        Option(
+            "--group",
+            metavar="NAME",
+            help="Only collectives of this group: its name, its number, or all (for all ranks).",
+        ),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        Option("--kind", metavar="KIND", help="Only collectives of this kind, such as all-reduce."),
+    ] = None,
+    repeat: Annotated[
+        int | None,
+        Option("--repeat", min=0, metavar="N", help="Explain this repeat or pass of a workload."),
     ] = None,
     record: Annotated[
         bool,
@@ -39,6 +55,7 @@ def collectives(
 ) -> None:
     """Show the collectives of workloads, and the sends and links that made them late."""
     from backwater import critical
+    from backwater.errors import RunError
     from backwater.results import Run, load
 
     found = load(path)
@@ -46,18 +63,32 @@ def collectives(
         say(f"error: {path} holds several runs; name one of them, such as {path}/SCHEME")
         raise Exit(BAD_INPUT)
     run = with_account(found) if record else found
-    chosen = critical.chosen(run, workload, instance)
-    table = run.collectives if workload is None else run.collectives.filter(workload=workload)
+    table = critical.chosen(run, workload, None, group, kind)
+    candidates = critical.chosen(run, workload, instance, group, kind)
+    names = [workload] if workload else run.ranks["workload"].cast(str).unique(maintain_order=True)
+    repeats = {str(name): critical.repeats(run, str(name)) for name in names}
+    if repeat is not None and all(times is None for times in repeats.values()):
+        raise RunError(f"{path}: no workload of it has repeats or passes to choose from")
     for row in table.head(limit).to_dicts():
         print(_line(row))
     if table.height > limit:
         print(f"and {table.height - limit:,} more; --limit shows them")
+    chosen = critical.longest(candidates)
     if chosen is None:
         print("no collective has ended")
     else:
-        print("\n".join(["", *_path_lines(run, chosen, instance is None, limit)]))
-    for name in [workload] if workload else run.ranks["workload"].unique(maintain_order=True):
-        print("\n".join(["", *_step_lines(run, str(name), limit)]))
+        of_several = candidates.height > 1
+        print("\n".join(["", *_path_lines(run, chosen, of_several, limit)]))
+        if of_several and instance is not None:
+            print(
+                f"There are {candidates.height:,} collectives with the number {instance}; --group, "
+                "--kind and --workload choose among them."
+            )
+    for name, times in repeats.items():
+        if times is not None:
+            print("\n".join(["", *_repeat_lines(name, times, limit)]))
+        if repeat is None or times is not None:
+            print("\n".join(["", *_step_lines(run, name, repeat, limit)]))
 
 
 def _line(row: dict[str, Any]) -> str:
@@ -139,21 +170,37 @@ def _unrecorded(run: Run) -> list[str]:
     ]
 
 
-def _step_lines(run: Run, workload: str, limit: int) -> list[str]:
+def _repeat_lines(workload: str, times: polars.DataFrame, limit: int) -> list[str]:
+    from backwater.units import time_text
+
+    lines = [f"Repeats of workload {workload}, each from the end of the one before:"]
+    for row in times.head(limit).to_dicts():
+        over = "" if row["whole"] else f"; not over, {row['operations']:,} operations have ended"
+        lines.append(
+            f"  repeat {row['repeat']}: {time_text(row['took_ps'])}, "
+            f"from {time_text(row['start_ps'])} to {time_text(row['end_ps'])}{over}"
+        )
+    if times.height > limit:
+        lines.append(f"  and {times.height - limit:,} more; --limit shows them")
+    return lines
+
+
+def _step_lines(run: Run, workload: str, repeat: int | None, limit: int) -> list[str]:
     from backwater import critical
     from backwater.units import bytes_text, time_text
 
-    steps = critical.steps(run, workload)
+    steps = critical.steps(run, workload, repeat)
     spent: dict[str, int] = {}
     for kind, time in steps.select("kind", "spent_ps").iter_rows():
         spent[kind] = spent.get(kind, 0) + time
     total = max(sum(spent.values()), 1)
+    of = "" if repeat is None else f"repeat {repeat} of "
     shares = ", ".join(
         f"{kind} {time_text(time)} ({time / total:.0%})"
         for kind, time in sorted(spent.items(), key=lambda item: -item[1])
     )
     lines = [
-        f"The critical path of workload {workload} has {steps.height:,} operations and takes "
+        f"The critical path of {of}workload {workload} has {steps.height:,} operations and takes "
         f"{time_text(total)}: {shares}. The longest of them:"
     ]
     longest = steps.sort(["spent_ps", "end_ps"], descending=[True, False]).head(limit)

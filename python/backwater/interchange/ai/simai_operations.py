@@ -106,7 +106,7 @@ def convert(name: str, workload: Workload, settings: Settings, findings: Finding
             **_across(settings),
         },
         groups=groups.members(program.used),
-        source={"format": "simai", "policy": workload.policy},
+        source={"format": "simai", "policy": workload.policy, "passes": settings.passes},
     )
     algorithms = {
         (kind, collective): groups.algorithm(kind, collective)
