@@ -50,6 +50,12 @@ SYSTEM = {
 }
 
 
+TOO_FEW = [
+    ("ring", [4, 2], "all-reduce-implementation has 1 algorithm, but the network has 2 dim"),
+    ("ring direct", [2, 2, 2], "all-reduce-implementation has 2 algorithms, but the network has 3"),
+]
+
+
 def parsed(data: bytes, findings: Findings | None = None) -> Trace:
     found = findings or Findings()
     return chakra.parse("x.0.et", unpacked("x.0.et", data, found), found)
@@ -109,6 +115,27 @@ def test_attributes_may_be_any_kind_of_integer(kind: str) -> None:
         item.attr.append(attribute(name, value, f"{kind}_val"))
     other = node(0, RECV, comm_src=0, comm_size=77, comm_tag=0)
     assert of_rank(converted(trace(item), trace(other)), 0)["bytes"].to_list() == [77]
+
+
+@pytest.mark.parametrize(
+    ("version", "known"),
+    [
+        ("0.0.4", True),
+        ("1.0.2-chakra.0.0.4", True),
+        ("1.0.1", True),
+        ("", True),
+        ("9.9", False),
+        ("1.0.3-chakra.0.0.4", False),
+        ("0.0.3", False),
+        ("new", False),
+    ],
+)
+def test_versions_of_the_schema_that_are_not_known_are_told(version: str, known: bool) -> None:
+    findings = Findings()
+    parsed(trace(node(0, COMP), version=version), findings)
+    told = [w["text"] for w in findings.warnings()]
+    assert len(told) == (not known)
+    assert known or f"x.0.et: the schema's version `{version}` is unknown" in told[0]
 
 
 def test_the_version_may_be_an_attribute() -> None:
@@ -372,6 +399,31 @@ def test_a_note_says_how_to_estimate_what_astra_sim_would_say(tmp_path: Path) ->
     assert estimate(Path(path), networks).end_ps == 117_780_000
 
 
+@pytest.mark.skipif(not REFERENCE.is_dir(), reason="the reference files are not here")
+@pytest.mark.parametrize(("memory", "reduction_ns"), [(None, 20), (50, 655)])
+def test_the_example_of_the_documentation(
+    tmp_path: Path, memory: int | None, reduction_ns: int
+) -> None:
+    """As `local-mem-bw` is in the file, 1600 GB/s, and as it is in the published value, 50 GB/s.
+
+    A reduction of 32 KiB moves them three times: 20 ns each in whole ones, or 655 ns.
+    """
+    files = REFERENCE / "chakra"
+    system = files / "Ring_4chunks.json"
+    if memory is not None:
+        changed = json.loads(system.read_text()) | {"local-mem-bw": memory}
+        system = tmp_path / "system.json"
+        system.write_text(json.dumps(changed))
+    traces = files / "all_reduce/8npus_1MB"
+    imported = importing.import_chakra(traces, Wishes(), system, files / "Ring_8npus.yml")
+    [note] = importing.write(imported, tmp_path / "x.toml")
+    path, *networks = shlex.split(note.partition("backwater estimate ")[2].replace("--network", ""))
+    found = estimate(Path(path), networks)
+    expected_ns = 4 * (14 * (610 + 500) + 7 * 3 * reduction_ns + 15 * 10)
+    assert expected_ns == (64_440 if memory is None else 117_780)
+    assert found.summary["rank_end_ps"] == [expected_ns * 1000] * 8
+
+
 def test_a_group_that_an_algorithm_cannot_do_is_told_with_the_users_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -536,11 +588,87 @@ def test_what_is_doubtful_is_a_warning() -> None:
     converted(
         trace(node(0, SEND, comm_size=5, comm_dst=1), node(1, COLL, comm_type=5, comm_size=1)),
         trace(node(0, RECV, comm_size=4, comm_src=0), node(1, RECV, comm_size=4, comm_src=0)),
+        trace(node(7, SEND, comm_size=5, comm_dst=1), node(8, SEND, comm_size=5, comm_dst=1)),
         findings=findings,
     )
     told = "\n".join(w["text"] for w in findings.warnings())
     assert "a BROADCAST is not run, as in ASTRA-sim" in told
-    assert "from rank 0 to 1 with tag 0 3 bytes more are received than sent" in told
+    where = "x.1.et: node 0 `n0`: from rank 0 to 1 with tag 0 3 bytes more are received than sent"
+    assert f"{where}: rank 1 waits for ever" in told
+    assert "x.2.et: node 7 `n7`: from rank 2 to 1 with tag 0 10 bytes more are sent than" in told
+
+
+def test_the_rank_that_does_otherwise_is_named_and_not_the_others() -> None:
+    usual = trace(node(3, COLL, comm_type=0, comm_size=1000))
+    for size in (2, 2000):
+        odd = trace(node(5, COLL, comm_type=0, comm_size=size))
+        said = refused(lambda f, odd=odd: converted(usual, usual, odd, usual, findings=f))
+        assert said.count("error: x.2.et: rank 2 takes part in ") == said.count("error: ") == 2
+        assert "in 1 collectives all-reduce of" in said
+        assert "but rank 0 in 0; the first: node 5 `n5` of x.2.et" in said
+        assert "but rank 0 in 1; the first: node 3 `n3` of x.0.et" in said
+    twice = trace(*(node(n, COLL, comm_type=0, comm_size=9, involved_dim=[True]) for n in (1, 2)))
+    once = trace(node(1, COLL, comm_type=0, comm_size=9, involved_dim=[True]))
+    said = refused(lambda f: converted(*[once] * 6, twice, once, dims=[4, 2], findings=f))
+    assert "x.6.et: rank 6 takes part in 2 collectives of group `dim0-1`, but rank 4 in 1" in said
+    assert "node 1 `n1` of x.6.et, node 1 `n1` of x.4.et" in said
+
+
+@pytest.mark.parametrize(("word", "dims", "says"), TOO_FEW)
+def test_lists_of_algorithms_that_are_too_short_are_errors(
+    word: str, dims: list[int], says: str
+) -> None:
+    text = json.dumps(SYSTEM | {"all-reduce-implementation": word.split()}, indent=1)
+    system = astra.system_of("s.json", text, Findings())
+    data = [trace(node(0, COLL, comm_type=0, comm_size=800))] * 8
+    said = refused(lambda f: converted(*data, dims=dims, system=system, findings=f))
+    assert says in said
+    assert '"all-reduce-implementation": [' in said
+    assert "--> s.json:6:3" in said
+
+
+def test_lists_of_algorithms_that_are_too_long_are_warnings() -> None:
+    findings = Findings()
+    text = json.dumps(SYSTEM | {"all-reduce-implementation": ["ring", "direct"]}, indent=1)
+    system = astra.system_of("s.json", text, findings)
+    data = [trace(node(0, COLL, comm_type=0, comm_size=800))] * 2
+    rows = of_rank(converted(*data, system=system, findings=findings), 0)
+    assert rows["algorithm"].to_list() == ["ring"]
+    [told] = findings.warnings()
+    assert "has 2 algorithms, but the network has 1 dimension: only the first 1" in told["text"]
+    assert "--> s.json:6:3" in told["text"]
+
+
+@pytest.mark.parametrize(("word", "ours"), [("oneRing", "ring"), ("oneDirect3", "direct:window=3")])
+def test_algorithms_with_one_go_over_all_dimensions_at_once(word: str, ours: str) -> None:
+    system = astra.system_of(
+        "s.json", json.dumps(SYSTEM | {"all-reduce-implementation": [word]}), Findings()
+    )
+    data = [trace(node(0, COLL, comm_type=0, comm_size=800))] * 8
+    rows = of_rank(converted(*data, dims=[4, 2], system=system), 5)
+    assert rows.select("kind", "group", "bytes", "algorithm").rows() == [
+        ("all-reduce", None, 800, ours)
+    ]
+    part = [trace(node(0, COLL, comm_type=0, comm_size=800, involved_dim=[True, False]))] * 8
+    said = refused(lambda f: converted(*part, dims=[4, 2], system=system, findings=f))
+    assert "x.0.et: node 0 `n0`: involved_dim leaves a dimension out, but all-reduce-impl" in said
+
+
+def test_a_network_of_another_size_is_told_with_the_files(tmp_path: Path) -> None:
+    for rank in range(4):
+        (tmp_path / f"run.{rank}.et").write_bytes(trace())
+    (tmp_path / "n.yml").write_text(NETWORK.replace("[ 4 ]", "[ 5 ]"))
+    with pytest.raises(ScenarioError) as error:
+        importing.import_chakra(tmp_path / "run", Wishes(), None, tmp_path / "n.yml")
+    assert f"{tmp_path}/n.yml: the network has 5 ranks, but there are 4 traces: " in str(
+        error.value
+    )
+    assert f"{tmp_path}/run.0.et to {tmp_path}/run.3.et" in str(error.value)
+    (tmp_path / "two").write_text("3 1 2\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n")
+    with pytest.raises(ScenarioError) as error:
+        importing.import_chakra(tmp_path / "run", Wishes(tmp_path / "two"))
+    said = f"{tmp_path}/two: the network has 2 hosts, but {tmp_path}/run has 4 ranks"
+    assert said in str(error.value)
 
 
 # --- Files of ASTRA-sim --------------------------------------------------------------------------
@@ -560,8 +688,18 @@ def test_what_is_doubtful_is_a_warning() -> None:
     ],
 )
 def test_what_is_wrong_in_a_system_layer_is_said(change: dict, says: str) -> None:
-    text = json.dumps(SYSTEM | change)
-    assert says in refused(lambda findings: astra.system_of("s.json", text, findings))
+    text = json.dumps(SYSTEM | change, indent=1)
+    said = refused(lambda findings: astra.system_of("s.json", text, findings))
+    assert says in said
+    # With the line on which the key stands.
+    [key] = change
+    line = next(n for n, line in enumerate(text.splitlines(), 1) if f'"{key}"' in line)
+    assert f"--> s.json:{line}:3\n" in said
+
+
+def test_a_key_that_is_written_with_escapes_is_told_with_the_file() -> None:
+    said = refused(lambda f: astra.system_of("s.json", '{"\\u0070eak-perf": "x"}', f))
+    assert "s.json: peak-perf is `x`" in said
 
 
 def test_a_system_layer_is_read() -> None:
@@ -579,7 +717,7 @@ def test_keys_of_models_that_are_not_imported_are_told_apart_from_those_that_onl
     changed = SYSTEM | {"model-shared-bus": 1, "g": 0, "trace-enabled": 1}
     astra.system_of("s.json", json.dumps(changed), findings)
     [told] = findings.warnings()
-    assert "s.json: model-shared-bus: no effect here" in told["text"]
+    assert "model-shared-bus: no effect here\n --> s.json:1:" in told["text"]
     findings = Findings()
     astra.system_of("s.json", json.dumps(SYSTEM | {"preferred-dataset-splits": 4}), findings)
     [told] = findings.warnings()
@@ -602,12 +740,29 @@ NETWORK = "topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50.0 ]\nlatency: 
         (NETWORK.replace("[ 4 ]", "[ 4"), "n.yml:3:"),
         ("- 1\n", "expected keys such as topology"),
         ('{"logical-dims": ["8", "x"]}', "logical-dims has `x`"),
+        (NETWORK.replace("Ring", "Torus"), "n.yml:1:13"),
+        (NETWORK.replace("[ 4 ]", "[ 4, 2 ]"), "n.yml:2:1\n"),
+        (NETWORK.replace("[ 4 ]", "[ 4, x ]").replace(" ]", ", Ring ]", 1), "n.yml:3:1\n"),
+        (NETWORK.replace("[ 4 ]", "\n- four\n"), "n.yml:3:3"),
+        (NETWORK.replace("50.0", "0"), "n.yml:3:14"),
+        (NETWORK.replace("[ 500.5 ]", "1.0e+10"), "n.yml:4:10"),
+        ('{"logical-dims": [1000, 1000,\n 1000]}', "n.yml:1:2"),
+        ('{"logical-dims": ["8",\n "x"]}', "n.yml:2:2"),
     ],
 )
 def test_what_is_wrong_in_a_network_is_said(text: str, says: str) -> None:
     said = refused(lambda findings: astra.network_of("n.yml", text, findings))
     assert says in said
     assert "n.yml" in said
+
+
+def test_what_is_doubtful_in_a_network_is_a_warning() -> None:
+    findings = Findings()
+    astra.network_of("n.yml", NETWORK + "latenzy: 3\n", findings)
+    [told] = findings.warnings()
+    assert told["text"].startswith(
+        "warning: `latenzy` is unknown and has no effect\n --> n.yml:5:1"
+    )
 
 
 def test_networks_of_astra_sim() -> None:

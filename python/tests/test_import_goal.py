@@ -124,7 +124,8 @@ def test_circles_and_messages_to_oneself_are_refused() -> None:
     circle = "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb irequires a\n}\n"
     assert "a requires b requires a" in refused(lambda findings: converted(circle, findings))
     own = "num_ranks 1\nrank 0 {\nm: send 1b to 0\nn: calc 1\nn requires m\n}\n"
-    assert "rank 0 sends to itself (m)" in refused(lambda findings: converted(own, findings))
+    said = refused(lambda findings: converted(own, findings))
+    assert "rank 0 sends to itself (m)\n --> x.goal:3:1" in said
     own = own.replace("send 1b to", "recv 1b from")
     assert "rank 0 receives from itself (m)" in refused(lambda findings: converted(own, findings))
 
@@ -132,7 +133,9 @@ def test_circles_and_messages_to_oneself_are_refused() -> None:
 @pytest.mark.parametrize("statement", ["a: calc 72057594037928", "a: send 281474976710657b to 1"])
 def test_amounts_have_a_limit(statement: str) -> None:
     text = f"num_ranks 2\nrank 0 {{\n{statement}\n}}\nrank 1 {{\n}}\n"
-    assert "rank 0: a has" in refused(lambda findings: converted(text, findings))
+    said = refused(lambda findings: converted(text, findings))
+    assert "rank 0: a has" in said
+    assert "x.goal:3:1" in said
 
 
 def test_what_is_doubtful_is_a_warning() -> None:
@@ -145,9 +148,55 @@ def test_what_is_doubtful_is_a_warning() -> None:
     told = "\n".join(w["text"] for w in findings.warnings())
     assert "no block for rank 2" in told
     assert "the label a is taken already" in told
-    assert "there are 1 sends and 0 receives: 1 are never received" in told
-    assert "there are 0 sends and 1 receives: 1 receives wait for ever" in told
+    assert "there are 1 sends and 0 receives: 1 are never received\n --> x.goal:8:1" in told
+    assert "there are 0 sends and 1 receives: 1 receives wait for ever\n --> x.goal:3:1" in told
     assert "here their order is free" in told
+
+
+UNEQUAL = """\
+num_ranks 2
+rank 0 {
+send 7b to 1
+  a: send 10b to 1 tag 1
+send 9b to 1
+send 9b to 1
+}
+rank 1 { recv 9b from 0
+recv 7b from 0 recv 11b from 0 tag 1
+recv 9b from 0
+}
+"""
+
+
+def test_messages_of_other_sizes_than_their_receives_are_told() -> None:
+    text = UNEQUAL.replace("recv 7b from 0 recv", "recv 7b from 0\nrecv")
+    findings = Findings()
+    schedule = parsed(text, findings)
+    goal_operations.convert("x.goal", schedule, goal_operations.HOSTS["loggopsim"], findings)
+    # Those of tag 0 have the same sizes in another order: which takes which is not known here.
+    [told] = [w["text"] for w in findings.warnings()]
+    assert "from rank 0 to 1 with tag 1 this receive is of 11 bytes, but the message" in told
+    assert "has 10 (line 4)\n  --> x.goal:10:1" in told
+    # In a binary file, with its bytes.
+    findings = Findings()
+    data = goal_binary(schedule)
+    read = binary.parse("x.bin", data, findings)
+    goal_operations.convert("x.bin", read, goal_operations.HOSTS["loggopsim"], findings)
+    [told] = [w["text"] for w in findings.warnings()]
+    send, recv = read.ranks[0].places[1], read.ranks[1].places[2]
+    assert f"warning: x.bin: byte {recv}: from rank 0 to 1" in told
+    assert f"has 10 (byte {send})" in told
+    # A record has the bytes of its message behind four words and a byte.
+    assert [int.from_bytes(data[at + 9 : at + 17], "little") for at in (send, recv)] == [10, 11]
+
+
+def test_the_first_message_that_nobody_receives_is_named() -> None:
+    text = "num_ranks 2\nrank 0 {\nsend 1b to 1\nsend 1b to 1\n}\nrank 1 {\nrecv 1b from 0\n}\n"
+    findings = Findings()
+    converted(text, findings)
+    [told] = findings.warnings()
+    assert (told["line"], told["column"]) == (4, 1)
+    assert "there are 2 sends and 1 receives: 1 are never received" in told["text"]
 
 
 # --- Round trips ---------------------------------------------------------------------------------
@@ -234,6 +283,93 @@ def test_a_note_says_how_to_estimate_what_loggopsim_would_say(tmp_path: Path) ->
     # As LogGOPSim's README has them.
     published = [34_914, 1500, 13_138, 1500, 24_776, 1500, 13_138, 1500]
     assert [end // 1000 for end in ends] == published
+
+
+def binary_tree(ranks: int) -> str:
+    """Write a broadcast of one byte: rank r sends to r + 2^k for each 2^k above r."""
+    lines = [f"num_ranks {ranks}"]
+    for rank in range(ranks):
+        bits = [1 << k for k in range(rank.bit_length(), ranks.bit_length() - 1)]
+        lines += [f"rank {rank} {{"]
+        if rank:
+            lines.append(f"r: recv 1b from {rank - (1 << rank.bit_length() - 1)} tag 0")
+        for bit in bits:
+            lines.append(f"s{bit}: send 1b to {rank + bit} tag 0")
+            lines += [f"s{bit} requires r"] * bool(rank)
+        lines.append("}")
+    return "\n".join(lines)
+
+
+def ends_of_binary_tree(ranks: int) -> list[int]:
+    """Return when each rank ends, ns: o = 1500 for each message at either end, and L = 2500."""
+    received, ends = [0] * ranks, [0] * ranks
+    for rank in range(ranks):
+        sends = range(rank.bit_length(), ranks.bit_length() - 1)
+        for place, k in enumerate(sends):
+            received[rank + (1 << k)] = received[rank] + 1500 * (place + 1) + 2500 + 1500
+        ends[rank] = received[rank] + 1500 * len(sends)
+    return ends
+
+
+def two_of(first: str, last: str) -> str:
+    between = "\n".join(f"rank {rank} {{\n}}" for rank in range(1, 15))
+    return f"num_ranks 16\nrank 0 {{\n{first}\n}}\n{between}\nrank 15 {{\n{last}\n}}\n"
+
+
+RENDEZVOUS_NS = 1500 + 3 * 2500 + 6 * (80_000_000 - 1) + 1500
+"""80 MB are above S: o; an announcement, its answer and the message, each L; G for each byte but
+the first; and o."""
+
+SCHEDULES = {
+    "binary_tree_32": (binary_tree(32), ends_of_binary_tree(32)),
+    "comp": (
+        two_of(
+            "l1: recv 80000000b from 15 tag 0",
+            "l1: calc 8000\nl2: send 80000000b to 0 tag 0\nl2 requires l1",
+        ),
+        [8000 + RENDEZVOUS_NS],
+    ),
+    "comp1": (two_of("", "l1: calc 8000"), [0] * 15 + [8000]),
+    "incast_8_1_2MiB": (
+        two_of(
+            "l1: send 80000000b to 15 tag 0\nl2: recv 80000000b from 15 tag 0",
+            "l1: recv 80000000b from 0 tag 0\nl2: send 80000000b to 0 tag 0\nl2 requires l1",
+        ),
+        [2 * RENDEZVOUS_NS],
+    ),
+}
+"""Schedules as LogGOPSim and HTSIM have them under these names, and ends of their ranks, ns."""
+
+
+def check_estimate(path: Path, folder: Path, ends: list[int]) -> None:
+    imported = importing.import_goal(path, Wishes())
+    assert not imported.warnings
+    *_, note = importing.write(imported, folder / "x.toml")
+    file, *networks = shlex.split(note.partition("backwater estimate ")[2].replace("--network", ""))
+    found = [end // 1000 for end in estimate(Path(file), networks).summary["rank_end_ps"]]
+    assert found[: len(ends)] == ends
+    assert max(found) == max(ends)
+
+
+def test_what_paper_gives_in_numbers() -> None:
+    # Five levels of 5500 ns, where each is the first that its parent sends to; then its own sends.
+    ends = ends_of_binary_tree(32)
+    assert [ends[rank] for rank in (1, 3, 7, 15, 31)] == [11_500, 15_500, 19_500, 23_500, 27_500]
+    assert max(ends) == 27_500
+    assert RENDEZVOUS_NS == 480_010_494
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_estimates_of_schedules_are_those_that_paper_gives(tmp_path: Path, name: str) -> None:
+    text, ends = SCHEDULES[name]
+    (tmp_path / "x.goal").write_text(text)
+    check_estimate(tmp_path / "x.goal", tmp_path, ends)
+
+
+@pytest.mark.skipif(not REFERENCE.is_dir(), reason="the reference files are not here")
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_estimates_of_reference_schedules(tmp_path: Path, name: str) -> None:
+    check_estimate(REFERENCE / f"goal/{name}.goal", tmp_path, SCHEDULES[name][1])
 
 
 def test_a_binary_schedule_that_was_run_is_refused() -> None:

@@ -29,7 +29,7 @@ moe -1 11 ALLTOALL_EP 6000 21 NONE 0 31 ALLREDUCE_DP_EP 700 6
 """
 
 TOPOLOGY = """\
-11 4 2 1 12 H100
+11 4 2 1 16 H100
 8 9 10
 0 8 2400Gbps 0.000025ms 0
 1 8 2400Gbps 0.000025ms 0
@@ -43,6 +43,21 @@ TOPOLOGY = """\
 1 10 400Gbps 0.0005ms 0
 4 10 400Gbps 0.0005ms 0
 5 10 400Gbps 0.0005ms 0
+2 10 400Gbps 0.0005ms 0
+3 10 400Gbps 0.0005ms 0
+6 10 400Gbps 0.0005ms 0
+7 10 400Gbps 0.0005ms 0
+"""
+
+
+ISLANDS = """\
+6 2 0 2 5 H100
+4 5
+0 4 400Gbps 0.001ms 0
+1 4 400Gbps 0.001ms 0
+1 5 400Gbps 0.001ms 0
+2 5 400Gbps 0.001ms 0
+3 5 400Gbps 0.001ms 0
 """
 
 
@@ -254,7 +269,7 @@ def test_what_is_wrong_in_a_workload_is_said(text: str, says: str) -> None:
 
 def test_what_is_doubtful_in_a_workload_is_a_warning() -> None:
     findings = Findings()
-    text = "HYBRID_TRANSFORMER model_parallel_NPU_group: 8 pp: 4 colour: 3 mode: 1 "
+    text = "HYBRID_TRANSFORMER model_parallel_NPU_group: 8 pp: 4 vpp: 2 ga: 3 colour: 3 mode: 1 "
     text += "checkpoints: 1 0\n1\n"
     text += "n -1 1 BROADCAST 5 1 ALLREDUCEALLTOALL 9 1 ALLREDUCE 0 1\n"
     text += "too many\n"
@@ -272,6 +287,23 @@ def test_what_is_doubtful_in_a_workload_is_a_warning() -> None:
     assert "announces 1 layers: SimAI ignores silently what comes after them" in told
     assert "checkpoints have a meaning under" in told
     assert "pp is 4" in told
+    assert "vpp is 2: as in SimAI's packet simulator this number changes nothing" in told
+    assert "x.txt:1:54" in told
+    assert "ga is 3: as in SimAI's packet simulator this number changes nothing" in told
+    assert "x.txt:1:61" in told
+
+
+def test_a_topology_in_two_parts_is_told_with_a_link_of_the_other_part(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("MICRO\n1\nm -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 4096 1\n")
+    (tmp_path / "topo").write_text(ISLANDS)
+    with pytest.raises(ScenarioError) as error:
+        importing.import_simai(tmp_path / "x.txt", Wishes(tmp_path / "topo"))
+    # GPU 1 is at both switches, but hosts pass nothing on.
+    assert "no path over switches leads from host 0 to 2, 3" in str(error.value)
+    assert f"--> {tmp_path}/topo:6:1\n" in str(error.value)
+    joined = ISLANDS.replace("\n1 5 ", "\n4 5 ")
+    (tmp_path / "topo").write_text(joined)
+    importing.import_simai(tmp_path / "x.txt", Wishes(tmp_path / "topo"))
 
 
 def test_a_topology_of_simai_says_how_many_gpus_there_are(tmp_path: Path) -> None:

@@ -49,6 +49,8 @@ class Topology:
     links: tuple[Link, ...]
     gpus_per_server: int = 0
     """0 where the file does not say it."""
+    first_link: int = 0
+    """The word of the file with which the links begin."""
 
     @property
     def hosts(self) -> tuple[int, ...]:
@@ -93,6 +95,7 @@ def parse(words: Words) -> Topology:
             f"{words.left} words, and a link has {width} ({lines})",
             words.place(len(words)),
         )
+    first_link = words.at
     links = tuple(_link(words, dialect, nodes) for _ in range(link_count))
     if words.left:
         words.warning(
@@ -100,7 +103,7 @@ def parse(words: Words) -> Topology:
             f"{words.left} words after the {link_count} links that the header announces: ns-3 "
             "ignores them silently, and so does this import",
         )
-    topology = Topology(dialect, nodes, switches, links, gpus_per_server)
+    topology = Topology(dialect, nodes, switches, links, gpus_per_server, first_link)
     _check(topology, words)
     return topology
 
@@ -188,6 +191,33 @@ def _whole_ns(words: Words, delay_ps: Decimal) -> int:
             kind="delays that are no whole number of nanoseconds",
         )
     return whole
+
+
+def check_paths(topology: Topology, words: Words) -> None:
+    """Make sure that hosts reach each other; the error has the first link of one that is apart."""
+    linked, switches = topology.linked(), set(topology.switches)
+    hosts = [n for n in topology.hosts if n in linked]
+    around: dict[int, list[int]] = {n: [] for n in linked}
+    for link in topology.links:
+        around[link.a].append(link.b)
+        around[link.b].append(link.a)
+    reached, edge = set(hosts[:1]), hosts[:1]
+    while edge:
+        further = {n for at in edge for n in around[at]} - reached
+        reached |= further
+        edge = [n for n in further if n in switches]
+    apart = [n for n in hosts if n not in reached]
+    if not apart:
+        return
+    width = 4 if topology.dialect is Dialect.FLOODGATE else 5
+    first = next(at for at, link in enumerate(topology.links) if apart[0] in (link.a, link.b))
+    some = ", ".join(map(str, apart[:5])) + (f" and {len(apart) - 5} more" * (len(apart) > 5))
+    words.findings.fail(
+        f"no path over switches leads from host {hosts[0]} to {some}; this is a link of host "
+        f"{apart[0]}",
+        words.place(topology.first_link + width * first),
+        "add links so that every host can reach every other over switches",
+    )
 
 
 def _check(topology: Topology, words: Words) -> None:

@@ -72,10 +72,16 @@ class Findings:
         if self.wanted("error", kind or message):
             self.add("error", message, None, hint)
 
-    def warning(self, message: str, hint: str | None = None, kind: str | None = None) -> None:
+    def warning(
+        self,
+        message: str,
+        hint: str | None = None,
+        kind: str | None = None,
+        place: Place | None = None,
+    ) -> None:
         """Note something doubtful; of one ``kind`` only the first are told in full."""
         if self.wanted("warning", kind or message):
-            self.add("warning", message, None, hint)
+            self.add("warning", message, place, hint)
 
     def fail(self, message: str, place: Place | None = None, hint: str | None = None) -> None:
         """Note an error after which nothing can be read any more, and give up."""

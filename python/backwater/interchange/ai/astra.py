@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 from math import prod
@@ -60,6 +61,8 @@ class System:
     """Peak performance in operations per second, bandwidth of the memory in bytes per second."""
     memory_gbytes: Decimal = Decimal(0)
     """Bandwidth of the memory in 10^9 bytes per second; 0 where nothing says it."""
+    places: dict[str, Place] = field(default_factory=dict)
+    """Where keys stand that are looked at once more with the traces."""
 
     def times(self) -> dict[str, float]:
         """Return the options for what a rank does with a part of a collective."""
@@ -95,21 +98,24 @@ def read_system(path: Path, findings: Findings) -> System:
 
 def system_of(name: str, text: str, findings: Findings) -> System:
     """Read the text of a system layer."""
-    found = _Keys(name, load_json(name, text, findings), findings)
+    found = _Keys(name, text, findings)
     system = System(name)
     system.policy = found.word("scheduling-policy", ("LIFO", "FIFO", "EXPLICIT"), "LIFO")
     system.endpoint_delay_ns = found.whole("endpoint-delay", 0, 10**9, 10)
     system.active_chunks = found.whole("active-chunks-per-dimension", 1, 1 << 16, 1)
     system.splits = found.whole("preferred-dataset-splits", 1, 1 << 16, 1)
     if system.policy != "FIFO" and system.splits > 1 and "scheduling-policy" in found.table:
-        findings.warning(
-            f"{name}: scheduling-policy {system.policy}: no effect here",
+        found.warning(
+            "scheduling-policy",
+            f"scheduling-policy {system.policy}: no effect here",
             f"the {system.splits} chunks of a collective have the same size, and go in their order",
         )
     for collective in COLLECTIVES:
         key = f"{collective}-implementation"
         if listed := found.words(key):
             system.implementations[collective] = [_algorithm(found, key, x) for x in listed]
+            if place := found.place(key):
+                system.places[key] = place
         if prefix := found.words(f"{key}-custom"):
             if len(prefix) > 1:
                 found.fail(f"{key}-custom", "names several algorithms; expected one")
@@ -148,16 +154,35 @@ def _algorithm(found: _Keys, key: str, word: str) -> str:
 class _Keys:
     """The keys of a JSON object, with errors that name them."""
 
-    def __init__(self, name: str, table: Any, findings: Findings) -> None:
+    def __init__(self, name: str, text: str, findings: Findings) -> None:
+        table = load_json(name, text, findings)
         if not isinstance(table, dict):
             findings.fail(f"{name}: expected a table of keys")
         self.name = name
+        self.text = text
         self.table: dict[str, Any] = table
         self.findings = findings
         self.read: set[str] = set()
 
+    def place(self, key: str) -> Place | None:
+        """Where a key stands, the last time if it is there twice: that one counts."""
+        found = [*re.finditer(rf'"({re.escape(key)})"\s*:', self.text)]
+        if not found:  # It is written with escapes.
+            return None
+        at = found[-1].start(1)
+        line = self.text.count("\n", 0, at) + 1
+        begin = self.text.rfind("\n", 0, at) + 1
+        whole = self.text[begin:].split("\n", 1)[0].rstrip("\r")
+        return Place(self.name, line, at - begin + 1, whole, len(key))
+
     def fail(self, key: str, message: str, hint: str | None = None) -> None:
-        self.findings.fail(f"{self.name}: {key} {message}", None, hint)
+        place = self.place(key)
+        where = "" if place else f"{self.name}: "
+        self.findings.fail(f"{where}{key} {message}", place, hint)
+
+    def warning(self, key: str, message: str, hint: str | None = None) -> None:
+        place = self.place(key)
+        self.findings.warning(message if place else f"{self.name}: {message}", hint, place=place)
 
     def get(self, key: str) -> Any:
         self.read.add(key)
@@ -202,15 +227,17 @@ class _Keys:
         """Warn of keys that nobody reads, and of those whose model is not imported."""
         known = sorted(self.read | set(_NO_EFFECT) | set(_PRINTED))
         if idle := [key for key in _NO_EFFECT if self.table.get(key)]:
-            self.findings.warning(
-                f"{self.name}: {', '.join(idle)}: no effect here",
+            self.warning(
+                idle[0],
+                f"{', '.join(idle)}: no effect here",
                 "its models of buses and of the order of chunks are not imported",
             )
         for key in self.table:
             if key not in known:
                 guess = nearest(key, known)
-                self.findings.warning(
-                    f"{self.name}: {shown(key)} is unknown and has no effect",
+                self.warning(
+                    key,
+                    f"{shown(key)} is unknown and has no effect",
                     f"did you mean {guess}?" if guess else None,
                 )
 
@@ -230,6 +257,7 @@ def network_of(name: str, text: str, findings: Findings) -> tuple[list[int], lis
     try:
         # JSON is YAML as well.
         found = yaml.safe_load(text)
+        tree = yaml.compose(text, yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         if mark is not None:
@@ -242,64 +270,97 @@ def network_of(name: str, text: str, findings: Findings) -> tuple[list[int], lis
         findings.fail(f"{name}: this is no YAML: {error}")
     if not isinstance(found, dict):
         findings.fail(f"{name}: expected keys such as topology, npus_count, bandwidth, latency")
+    lists = _Lists(name, text, found, tree, findings)
     if "logical-dims" in found:
-        dims = [
-            _rank_count(name, "logical-dims", x, findings) for x in _list(found["logical-dims"])
-        ]
-        return _checked(name, dims, findings), []
-    return _network(name, found, findings)
+        count = len(lists.values("logical-dims"))
+        dims = [lists.ranks("logical-dims", d) for d in range(count)]
+        return lists.checked("logical-dims", dims), []
+    return _network(lists)
 
 
-def _network(
-    name: str, found: dict[str, Any], findings: Findings
-) -> tuple[list[int], list[Dimension]]:
+def _network(lists: _Lists) -> tuple[list[int], list[Dimension]]:
     columns = {}
     for key in ("topology", "npus_count", "bandwidth", "latency"):
-        if key not in found:
-            findings.fail(f"{name}: {key} is missing")
-        columns[key] = _list(found[key])
-    for key in found:
+        if key not in lists.found:
+            lists.findings.fail(f"{lists.name}: {key} is missing")
+        columns[key] = lists.values(key)
+    for key in lists.found:
         if key not in columns:
-            findings.warning(f"{name}: {shown(str(key))} is unknown and has no effect")
-    if len({len(column) for column in columns.values()}) != 1 or not columns["topology"]:
-        lengths = ", ".join(f"{key} {len(column)}" for key, column in columns.items())
-        findings.fail(f"{name}: each list has an entry for each dimension, but there are {lengths}")
-    dimensions = []
-    for block, ranks, bandwidth, latency in zip(*columns.values(), strict=True):
-        if block not in _BLOCKS:
-            findings.fail(
-                f"{name}: topology {shown(str(block))}", None, f"known are {', '.join(_BLOCKS)}"
+            lists.findings.warning(
+                f"{shown(str(key))} is unknown and has no effect", place=lists.place(key)
             )
-        count = _rank_count(name, "npus_count", ranks, findings)
-        rate = int(_decimal(name, "bandwidth", bandwidth, findings) * _GIB * 8)
-        delay = int(_decimal(name, "latency", latency, findings) * 1000)
+    count = len(columns["topology"])
+    odd = next((key for key, column in columns.items() if len(column) != count), None)
+    if odd or not count:
+        lengths = ", ".join(f"{key} {len(column)}" for key, column in columns.items())
+        message = f"each list has an entry for each dimension, but there are {lengths}"
+        lists.findings.fail(message, lists.place(odd or "topology"))
+    dimensions = []
+    for d, block in enumerate(columns["topology"]):
+        if block not in _BLOCKS:
+            known = f"known are {', '.join(_BLOCKS)}"
+            lists.fail("topology", d, f"topology {shown(str(block))}", known)
+        ranks = lists.ranks("npus_count", d)
+        rate = int(lists.number("bandwidth", d) * _GIB * 8)
+        delay = int(lists.number("latency", d) * 1000)
         if not 10**6 <= rate <= 10**15:
-            findings.fail(f"{name}: bandwidth {bandwidth} GB/s; expected 0.001 to 100000")
+            message = f"bandwidth {columns['bandwidth'][d]} GB/s; expected 0.001 to 100000"
+            lists.fail("bandwidth", d, message)
         if delay > 10**12:
-            findings.fail(f"{name}: latency {latency} ns is more than a second")
-        dimensions.append(Dimension(block, count, rate, delay))
-    return _checked(name, [d.ranks for d in dimensions], findings), dimensions
+            lists.fail("latency", d, f"latency {columns['latency'][d]} ns is more than a second")
+        dimensions.append(Dimension(block, ranks, rate, delay))
+    return lists.checked("npus_count", [d.ranks for d in dimensions]), dimensions
 
 
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+class _Lists:
+    """The keys of a network, each with a value for each dimension, and where these stand."""
 
+    def __init__(
+        self, name: str, text: str, found: dict[str, Any], tree: Any, findings: Findings
+    ) -> None:
+        self.name = name
+        self.found = found
+        self.findings = findings
+        self._lines = [*text.splitlines(), ""]
+        self._nodes = {key.value: (key, value) for key, value in tree.value}
 
-def _rank_count(name: str, key: str, value: Any, findings: Findings) -> int:
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
-        value = int(value)
-    if type(value) is not int or not 1 <= value <= MAX_RANKS:
-        findings.fail(f"{name}: {key} has {shown(str(value))}; expected whole numbers from 1 on")
-    return int(value)
+    def values(self, key: str) -> list[Any]:
+        value = self.found[key]
+        return value if isinstance(value, list) else [value]
 
+    def place(self, key: Any, dimension: int | None = None) -> Place | None:
+        """Where a key stands, or its value for a dimension."""
+        if str(key) not in self._nodes:
+            return None
+        node, value = self._nodes[str(key)]
+        if dimension is not None:
+            node = value.value[dimension] if isinstance(value.value, list) else value
+        mark, end = node.start_mark, node.end_mark
+        line = self._lines[min(mark.line, len(self._lines) - 1)]
+        width = end.column - mark.column if end.line == mark.line else 1
+        return Place(self.name, mark.line + 1, mark.column + 1, line, width)
 
-def _decimal(name: str, key: str, value: Any, findings: Findings) -> Decimal:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
-        findings.fail(f"{name}: {key} has {shown(str(value))}; expected numbers from 0 on")
-    return Decimal(str(value))
+    def fail(self, key: str, dimension: int, message: str, hint: str | None = None) -> None:
+        self.findings.fail(message, self.place(key, dimension), hint)
 
+    def ranks(self, key: str, dimension: int) -> int:
+        value = self.values(key)[dimension]
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+            value = int(value)
+        if type(value) is not int or not 1 <= value <= MAX_RANKS:
+            message = f"{key} has {shown(str(value))}; expected whole numbers from 1 on"
+            self.fail(key, dimension, message)
+        return int(value)
 
-def _checked(name: str, dims: list[int], findings: Findings) -> list[int]:
-    if prod(dims) > MAX_RANKS:
-        findings.fail(f"{name}: {prod(dims)} ranks are more than {MAX_RANKS}")
-    return dims
+    def number(self, key: str, dimension: int) -> Decimal:
+        value = self.values(key)[dimension]
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
+            message = f"{key} has {shown(str(value))}; expected numbers from 0 on"
+            self.fail(key, dimension, message)
+        return Decimal(str(value))
+
+    def checked(self, key: str, dims: list[int]) -> list[int]:
+        if prod(dims) > MAX_RANKS:
+            message = f"{prod(dims)} ranks are more than {MAX_RANKS}"
+            self.findings.fail(message, self.place(key))
+        return dims

@@ -18,6 +18,9 @@ from backwater.interchange.source import Findings, read_bytes, shown
 
 _FILE = re.compile(r"(?P<prefix>.*)\.(?P<rank>\d{1,9})\.et(?:\.gz)?", re.DOTALL)
 
+_OLDEST, _NEWEST = (0, 0, 4), (1, 0, 2)
+"""Between which versions of the schema the fields are known; what follows a `-` is not compared."""
+
 PROCESS_GROUPS = "process_group:init"
 """In the name of the METADATA node whose inputs list the communicator groups."""
 
@@ -88,6 +91,18 @@ class Trace:
         """Note what is doubtful about a node."""
         text = f"{self.path}: node {node.id} {shown(node.name)}: {message}"
         self.findings.warning(text, hint, kind)
+
+    def check_version(self) -> None:
+        """Warn where nobody knows whether the fields of this version of the schema are the same."""
+        numbers = re.fullmatch(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})(-.*)?", self.version, re.ASCII)
+        known = numbers and _OLDEST <= tuple(int(x) for x in numbers.groups()[:3]) <= _NEWEST
+        if self.version and not known:
+            self.findings.warning(
+                f"{self.path}: the schema's version {shown(self.version)} is unknown: the trace is "
+                "read as one of 1.0.2-chakra.0.0.4",
+                "known are 0.0.4 to 1.0.2-chakra.0.0.4",
+                f"unknown versions of the schema: {self.version}",
+            )
 
     def whole(self, node: Node, key: str, high: int, default: int | None = None) -> int:
         """Read an attribute that is a whole number, whichever kind of number it was written as."""
@@ -178,6 +193,7 @@ class _Reader:
             )
             if at == 0:
                 trace.version = message.version or _version(message)
+                trace.check_version()
             else:
                 node = self._node(message, start, what)
                 if node.id in seen:

@@ -14,7 +14,7 @@ from backwater.interchange.ai.astra import System
 from backwater.interchange.ai.chakra import CollectiveType, Node, NodeType, Trace
 from backwater.interchange.ai.graphs import CircleError, in_order
 from backwater.interchange.ai.limits import LARGEST_BYTES, LONGEST_PS
-from backwater.interchange.source import Findings, shown
+from backwater.interchange.source import Findings, Place, shown
 from backwater.workloads import Workload, parallel_groups
 
 _MAX_TAG = 2**32 - 1
@@ -58,6 +58,8 @@ class Settings:
     system: System
     dims: list[int]
     """Ranks of each dimension of the network, the first changing fastest with the rank."""
+    network: str = ""
+    """The file that says them, if one does."""
     groups: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """Communicator groups of a file."""
     ctrl_deps: bool = False
@@ -116,7 +118,12 @@ class _Converter:
         self.ranks = len(traces)
         if prod(settings.dims) != self.ranks:
             shape = " x ".join(map(str, settings.dims))
-            findings.fail(f"the network has {shape} ranks, but there are {self.ranks} traces")
+            many = "is 1 trace" if self.ranks == 1 else f"are {self.ranks} traces"
+            findings.fail(
+                f"{settings.network}: the network has {shape} ranks, but there {many}: "
+                + " to ".join(dict.fromkeys([traces[0].path, traces[-1].path]))
+            )
+        self._check_lists()
         self.out = Workload(
             self.ranks,
             options={
@@ -132,11 +139,34 @@ class _Converter:
         self.groups = dict(settings.groups)
         self._define_dimensions()
         self.sent: Counter[tuple[int, int, int]] = Counter()
+        self.first_message: dict[tuple[int, int, int, bool], tuple[Trace, Node]] = {}
+        """By sender, receiver, tag, and whether it is a send: the first node."""
         self.calls: list[Counter[str]] = [Counter() for _ in traces]
         """Collectives so far by rank and group: which of the group's it is."""
         self.signatures: dict[tuple[str, int], tuple[str, int, int]] = {}
         self.kinds: dict[str, dict[int, Counter[tuple[str, int]]]] = {}
         """By group and rank, how many collectives of each kind and bytes."""
+        self.first_call: dict[tuple[str, int, tuple[str, int] | None], Node] = {}
+        """By group, rank, and kind and bytes where these are compared: the first node."""
+
+    def _check_lists(self) -> None:
+        """Warn of algorithms for dimensions that the network has not."""
+        count = len(self.settings.dims)
+        for kind, listed in self.system.implementations.items():
+            key = f"{kind}-implementation"
+            if len(listed) > count:
+                where, place = self._of_system(key)
+                self.findings.warning(
+                    f"{where}{key} has {len(listed)} algorithms, but the network has {count} "
+                    f"dimension{'s' * (count != 1)}: only the first {count} count",
+                    "ASTRA-sim stops there; is the network's file given with --network?",
+                    place=place,
+                )
+
+    def _of_system(self, key: str) -> tuple[str, Place | None]:
+        """Return where a key of the system layer stands, or words for it."""
+        place = self.system.places.get(key)
+        return "" if place else f"{self.system.name}: ", place
 
     def _define_dimensions(self) -> None:
         dims = self.settings.dims
@@ -297,6 +327,7 @@ class _Converter:
         size = trace.whole(node, "comm_size", LARGEST_BYTES)
         tag = self._tag(trace, node, call)
         self.sent[rank, peer, tag] += size
+        self.first_message.setdefault((rank, peer, tag, True), (trace, node))
         return self.out.send(
             rank, peer, size, tag, after=after, resource=resource, priority=node.id, name=node.name
         )
@@ -306,6 +337,7 @@ class _Converter:
         size = trace.whole(node, "comm_size", LARGEST_BYTES)
         tag = self._tag(trace, node, call)
         self.sent[peer, rank, tag] -= size
+        self.first_message.setdefault((peer, rank, tag, False), (trace, node))
         return self.out.recv(rank, peer, size, tag, after=after, priority=node.id, name=node.name)
 
     def _peer(self, rank: int, trace: Trace, node: Node, other: str, own: str) -> int:
@@ -377,10 +409,12 @@ class _Converter:
                 # Several parts of a collective are under way in a dimension, and meet by its id.
                 instance = self.calls[rank][name]
                 self.calls[rank][name] += 1
+                self.first_call.setdefault((name, rank, None), node)
                 self._sign(rank, trace, node, name, instance, (phase.kind, size))
             else:
                 done = self.kinds.setdefault(name, {}).setdefault(rank, Counter())
                 done[phase.kind, size] += 1
+                self.first_call.setdefault((name, rank, (phase.kind, size)), node)
             lane = COMMUNICATION + phase.dimension * active + split % active
             after = [
                 self.out.collective(
@@ -401,7 +435,18 @@ class _Converter:
     def _word(self, phase: _Phase) -> str | None:
         """Return ASTRA-sim's word for the algorithm of a phase."""
         listed = self.system.implementations.get(phase.kind)
-        return listed[min(phase.dimension, len(listed) - 1)] if listed else None
+        if not listed:
+            return None
+        if phase.dimension >= len(listed):
+            key, count = f"{phase.kind}-implementation", len(self.settings.dims)
+            where, place = self._of_system(key)
+            self.findings.fail(
+                f"{where}{key} has {len(listed)} algorithm{'s' * (len(listed) != 1)}, but the "
+                f"network has {count} dimensions",
+                place,
+                "give one for each; ASTRA-sim leaves the others out without a word",
+            )
+        return listed[phase.dimension]
 
     def _chunked_by_itself(self, phase: _Phase) -> bool:
         """Whether the algorithm divides the bytes into chunks, so that nothing else need do it."""
@@ -467,12 +512,26 @@ class _Converter:
             self.out.group(name, members)
             return [_Phase(word, 0, name, size)]
         dims = [d for d in self._dimensions(trace, node) if self.settings.dims[d] > 1]
+        if one := self._over_all(word):
+            if len(self._dimensions(trace, node)) < len(self.settings.dims):
+                trace.fail(
+                    node,
+                    f"involved_dim leaves a dimension out, but {word}-implementation is {one}, "
+                    "which goes over all ranks",
+                )
+            return [_Phase(word, 0, None, size)]
         if len(self.settings.dims) == 1 or word == "barrier":
             return [_Phase(word, 0, None, size)] if dims else []
         return [
             _Phase(kind, d, self.of_dimension[d][rank], amount)
             for kind, d, amount in self._by_dimension(word, dims, size)
         ]
+
+    def _over_all(self, word: str) -> str | None:
+        """Return an algorithm that takes all dimensions of the network as one, if it is such."""
+        listed = self.system.implementations.get(word)
+        one = listed and listed[0].startswith("one") and len(self.settings.dims) > 1
+        return listed[0] if listed and one else None
 
     def _by_dimension(
         self, word: str, dims: list[int], size: int
@@ -548,30 +607,44 @@ class _Converter:
             members = self.out.groups.get(name, range(self.ranks))
             for kind, size in sorted({found for counts in of_ranks.values() for found in counts}):
                 counts = {rank: of_ranks.get(rank, Counter())[kind, size] for rank in members}
-                self._all_as_many(counts, f"collectives {kind} of {size} bytes of {what}")
+                of_what = f"collectives {kind} of {size} bytes of {what}"
+                self._all_as_many(counts, of_what, name, (kind, size))
         groups = {name for calls in self.calls for name in calls} - {"custom"}
         for name in sorted(groups):
             members = self.out.groups.get(name, range(self.ranks))
             counts = {rank: self.calls[rank][name] for rank in members}
-            self._all_as_many(counts, f"collectives of group {shown(name)}")
+            self._all_as_many(counts, f"collectives of group {shown(name)}", name, None)
 
-    def _all_as_many(self, counts: dict[int, int], of_what: str) -> None:
-        most = max(counts, key=lambda rank: counts[rank])
-        least = min(counts, key=lambda rank: counts[rank])
-        if counts[most] != counts[least]:
-            self.findings.error(
-                f"{self.traces[least].path}: rank {least} takes part in {counts[least]} "
-                f"{of_what}, but rank {most} in {counts[most]}",
-                "the ranks of a group do the same collectives",
-                of_what,
-            )
+    def _all_as_many(
+        self, counts: dict[int, int], of_what: str, group: str, kind: tuple[str, int] | None
+    ) -> None:
+        """Make sure that the members of a group do as many; those that do otherwise are few."""
+        times = Counter(counts.values())
+        usual = max(times, key=lambda count: (times[count], count))
+        odd = next((rank for rank, count in counts.items() if count != usual), None)
+        if odd is None:
+            return
+        other = next(rank for rank, count in counts.items() if count == usual)
+        named = [
+            f"node {node.id} {shown(node.name)} of {self.traces[rank].path}"
+            for rank in (odd, other)
+            if (node := self.first_call.get((group, rank, kind)))
+        ]
+        self.findings.error(
+            f"{self.traces[odd].path}: rank {odd} takes part in {counts[odd]} {of_what}, but rank "
+            f"{other} in {usual}; the first: {', '.join(named)}",
+            "the ranks of a group do the same collectives",
+            of_what,
+        )
 
     def _check_matches(self) -> None:
         for (src, dst, tag), rest in sorted(self.sent.items()):
             if rest == 0:
                 continue
             more, less = ("sent", "received") if rest > 0 else ("received", "sent")
-            self.findings.warning(
+            trace, node = self.first_message[src, dst, tag, rest > 0]
+            trace.warning(
+                node,
                 f"from rank {src} to {dst} with tag {tag & _MAX_TAG} {abs(rest)} bytes more are "
                 f"{more} than {less}" + (f": rank {dst} waits for ever" if rest < 0 else ""),
                 None,

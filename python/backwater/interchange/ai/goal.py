@@ -18,6 +18,7 @@ Times are in nanoseconds. `goal_binary` reads the same schedules in binary.
 from __future__ import annotations
 
 import re
+from array import array
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
@@ -78,6 +79,8 @@ class Rank:
     """Pairs (later, earlier): the first starts after the second has started."""
     names: dict[int, str] = field(default_factory=dict, compare=False)
     """Labels by operation, where the file has some."""
+    places: array[int] = field(default_factory=lambda: array("Q"), compare=False)
+    """Where each operation stands: its line, or in a binary file its first byte."""
 
 
 @dataclass(slots=True)
@@ -85,6 +88,17 @@ class Schedule:
     """A whole file."""
 
     ranks: list[Rank]
+    text: str | None = field(default=None, compare=False, repr=False)
+    """What was read; ``None`` where the file is binary."""
+
+    def place(self, name: str, rank: int, index: int) -> tuple[str, Place | None]:
+        """Say where an operation of a file stands: words to begin with, and the line of a text."""
+        at = self.ranks[rank].places[index]
+        if self.text is None:
+            return f"{name}: byte {at}: ", None
+        line = self.text.splitlines()[at - 1]
+        start = len(line) - len(line.lstrip())
+        return "", Place(name, at, start + 1, line, len(line.strip()))
 
 
 def read_text_file(path: Path, findings: Findings) -> Schedule:
@@ -131,7 +145,7 @@ class _Parser:
         line = Line(self.name, 1, "", self.findings)
         for number, content in enumerate(text.splitlines(), 1):
             if self.rank is not None and (
-                self._plain(content) or self._plain_edge(number, content)
+                self._plain(number, content) or self._plain_edge(number, content)
             ):
                 continue
             line = Line(self.name, number, content, self.findings, _TOKEN)
@@ -141,9 +155,9 @@ class _Parser:
             line.fail("the file ends inside a rank", line.at, "close the block with `}`")
         if self.count is None:
             line.fail("the file has no `num_ranks`", line.at)
-        return Schedule(self._all_ranks(self.count))
+        return Schedule(self._all_ranks(self.count), text)
 
-    def _plain(self, text: str) -> bool:
+    def _plain(self, number: int, text: str) -> bool:
         """Read a line that is a plain operation; returns whether it was one."""
         match = _PLAIN.fullmatch(text)
         if match is None:
@@ -166,6 +180,7 @@ class _Parser:
             self.labels[label] = len(self.rank.operations)
             self.rank.names[len(self.rank.operations)] = label
         self.rank.operations.append(operation)
+        self.rank.places.append(number)
         return True
 
     def _plain_edge(self, number: int, text: str) -> bool:
@@ -259,6 +274,7 @@ class _Parser:
             tag, cpu, nic = self._options(line, tagged=True, wildcard=not sends)
             operation = Operation(Kind.SEND if sends else Kind.RECV, amount, peer, tag, cpu, nic)
         self.rank.operations.append(operation)
+        self.rank.places.append(line.number)
         self._end(line)
 
     def _peer(self, line: Line, sends: bool) -> int:

@@ -121,6 +121,7 @@ class _Reader:
             where = f"operation {index} of rank {number}"
             operation = self._operation(at, where, kind, amount, peer, tag, cpu, nic, ranks)
             rank.operations.append(operation)
+            rank.places.append(at)
             announced.append(waiting)
             for edges, many, start in (
                 (rank.after_end, ends, first),

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from backwater.interchange.ai.goal import ANY, Kind, Rank, Schedule
+from backwater.interchange.ai.goal import ANY, Kind, Operation, Rank, Schedule
 from backwater.interchange.ai.graphs import CircleError, in_order
 from backwater.interchange.ai.limits import LARGEST_BYTES, LONGEST_PS
 from backwater.interchange.source import Findings
@@ -57,8 +57,8 @@ def convert(name: str, schedule: Schedule, host: Host, findings: Findings) -> Wo
         source={"format": "goal"},
     )
     _check_matches(name, schedule, findings)
-    for number, rank in enumerate(schedule.ranks):
-        _check_operations(name, number, rank, findings)
+    for number in range(len(schedule.ranks)):
+        _check_operations(name, number, schedule, findings)
     findings.stop_if_wrong()
     for number, rank in enumerate(schedule.ranks):
         _rank(name, number, rank, workload, findings)
@@ -105,56 +105,101 @@ def _rank(name: str, number: int, rank: Rank, workload: Workload, findings: Find
             )
 
 
-def _check_operations(name: str, number: int, rank: Rank, findings: Findings) -> None:
+def _check_operations(name: str, number: int, schedule: Schedule, findings: Findings) -> None:
+    rank = schedule.ranks[number]
     for index, operation in enumerate(rank.operations):
         computes = operation.kind is Kind.CALC
         if not computes and operation.peer == number:
             does = "sends to" if operation.kind is Kind.SEND else "receives from"
-            findings.error(
-                f"{name}: rank {number} {does} itself ({_called(rank, index)})",
-                "what stays on a rank is a calc",
-                "messages of a rank to itself",
-            )
+            kind = "messages of a rank to itself"
+            if findings.wanted("error", kind):
+                where, place = schedule.place(name, number, index)
+                message = f"{where}rank {number} {does} itself ({_called(rank, index)})"
+                findings.add("error", message, place, "what stays on a rank is a calc")
         most = LONGEST_PS // 1000 if computes else LARGEST_BYTES
         if operation.amount > most:
             what = f"{operation.amount} {'ns' if computes else 'bytes'}"
             called = _called(rank, index)
-            findings.error(
-                f"{name}: rank {number}: {called} has {what}; up to {most} are possible",
-                None,
-                f"operations of more than {most}",
-            )
+            if findings.wanted("error", f"operations of more than {most}"):
+                where, place = schedule.place(name, number, index)
+                message = f"{where}rank {number}: {called} has {what}; up to {most} are possible"
+                findings.add("error", message, place, None)
 
 
 def _called(rank: Rank, index: int) -> str:
     return rank.names.get(index) or f"operation {index}"
 
 
+_Key = tuple[int, int, int]
+"""Sender, receiver and tag of messages."""
+
+
 def _check_matches(name: str, schedule: Schedule, findings: Findings) -> None:
-    """Warn of messages that are never received, and of receives that wait for ever."""
-    sent: Counter[tuple[int, int, int]] = Counter()
-    received: Counter[tuple[int, int, int]] = Counter()
+    """Warn of messages that are never received, of receives that wait for ever, and of sizes."""
+    left: Counter[tuple[_Key, int]] = Counter()
+    """By messages and their bytes, how many more are sent than received."""
     takes_any = set()
     for number, rank in enumerate(schedule.ranks):
         for operation in rank.operations:
-            if operation.kind is Kind.SEND:
-                sent[number, operation.peer, operation.tag] += 1
-            elif operation.kind is Kind.RECV:
-                received[operation.peer, number, operation.tag] += 1
-                if ANY in (operation.peer, operation.tag):
-                    takes_any.add(number)
-    for src, dst, tag in sorted({*sent, *received}):
-        out, into = sent[src, dst, tag], received[src, dst, tag]
-        if out == into or dst in takes_any:
+            if operation.kind is Kind.CALC:
+                continue
+            sends = operation.kind is Kind.SEND
+            if not sends and ANY in (operation.peer, operation.tag):
+                takes_any.add(number)
+            about = _key(number, operation), operation.amount
+            left[about] += 1 if sends else -1
+            if left[about] == 0:
+                del left[about]
+    rest: Counter[_Key] = Counter()
+    for (key, _), count in left.items():
+        rest[key] += count
+    for key in sorted(rest):
+        src, dst, tag = key
+        if dst in takes_any:
             continue
-        happens = (
-            f"{out - into} are never received"
-            if out > into
-            else f"{into - out} receives wait for ever"
-        )
-        findings.warning(
-            f"{name}: from rank {src} to {dst} with tag {tag} there are {out} sends and {into} "
-            f"receives: {happens}",
-            None,
-            "sends and receives that do not match",
-        )
+        kind = "sends and receives that do not match"
+        if rest[key] == 0:
+            kind = "messages and receives of different sizes"
+        if not findings.wanted("warning", kind):
+            continue
+        happens, at, index = _mismatch(schedule, key)
+        where, place = schedule.place(name, at, index)
+        message = f"{where}from rank {src} to {dst} with tag {tag} {happens}"
+        findings.add("warning", message, place, None)
+
+
+def _mismatch(schedule: Schedule, key: _Key) -> tuple[str, int, int]:
+    """Say what is wrong with some messages, and name the rank and the operation that shows it."""
+    src, dst, _ = key
+    sent = _those(schedule.ranks[src], src, key, Kind.SEND)
+    received = _those(schedule.ranks[dst], dst, key, Kind.RECV)
+    out, into = len(sent), len(received)
+    counts = f"there are {out} sends and {into} receives"
+    if out > into:
+        return f"{counts}: {out - into} are never received", src, sent[into]
+    if into > out:
+        return f"{counts}: {into - out} receives wait for ever", dst, received[out]
+    mine, theirs = (schedule.ranks[rank].operations for rank in (src, dst))
+    pairs = zip(sent, received, strict=True)
+    send, recv = next((a, b) for a, b in pairs if mine[a].amount != theirs[b].amount)
+    happens = (
+        f"this receive is of {theirs[recv].amount} bytes, but the message that it takes has "
+        f"{mine[send].amount} ({'byte' if schedule.text is None else 'line'} "
+        f"{schedule.ranks[src].places[send]})"
+    )
+    return happens, dst, recv
+
+
+def _key(rank: int, operation: Operation) -> _Key:
+    if operation.kind is Kind.SEND:
+        return rank, operation.peer, operation.tag
+    return operation.peer, rank, operation.tag
+
+
+def _those(rank: Rank, number: int, key: _Key, kind: Kind) -> list[int]:
+    """List the sends or receives of a rank that are about some messages."""
+    return [
+        index
+        for index, operation in enumerate(rank.operations)
+        if operation.kind is kind and _key(number, operation) == key
+    ]

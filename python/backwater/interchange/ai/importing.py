@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -107,13 +107,14 @@ def _given(wishes: Wishes, findings: Findings) -> Network | None:
 
 
 def _network(
+    path: Path,
     wishes: Wishes,
     given: Network | None,
     ranks: int,
     findings: Findings,
     default: Callable[[], Network] | None = None,
 ) -> Network:
-    """Find the network, and make sure that it has a host for each rank."""
+    """Find the network, and make sure that it has a host for each rank of what was read."""
     if wishes.topology is not None and wishes.sets:
         findings.fail(
             "--topology and --set topology... say the same twice", None, "use one of them"
@@ -128,8 +129,8 @@ def _network(
         network = networks.non_blocking(max(ranks, 2))
     if network.hosts < ranks:
         findings.fail(
-            f"the network has {network.hosts} hosts, but there are {ranks} ranks, each of which "
-            "needs one"
+            f"{network.source}: the network has {network.hosts} host{'s' * (network.hosts != 1)}, "
+            f"but {path} has {ranks} ranks, each of which needs one"
         )
     return network
 
@@ -144,7 +145,7 @@ def import_goal(path: Path, wishes: Wishes, host: str = "loggopsim") -> Imported
     else:
         schedule = goal.read_text_file(path, findings)
     operations = goal_operations.convert(str(path), schedule, goal_operations.HOSTS[host], findings)
-    network = _network(wishes, _given(wishes, findings), operations.ranks, findings)
+    network = _network(path, wishes, _given(wishes, findings), operations.ranks, findings)
     estimate = [goal_operations.HOSTS[host].estimate]
     return Imported(path, "goal", network, findings, operations, estimate=estimate)
 
@@ -155,7 +156,7 @@ def import_htsim(path: Path, wishes: Wishes, end: str | None = None) -> Imported
     matrix = htsim.read(path, findings)
     end_ps = None if end is None else _end(end, findings)
     end_ps = htsim_operations.find_end(matrix, end_ps, findings)
-    network = _network(wishes, _given(wishes, findings), matrix.nodes, findings)
+    network = _network(path, wishes, _given(wishes, findings), matrix.nodes, findings)
     networks.fail_links(network, matrix.failures, findings)
     htsim_operations.warn_of_priorities(matrix, findings)
     imported = Imported(path, "htsim", network, findings, end_ps=end_ps)
@@ -185,7 +186,7 @@ def import_msccl(
     operations = msccl_operations.convert(
         str(path), algorithm, size, reduction_ps_per_byte, findings
     )
-    network = _network(wishes, _given(wishes, findings), operations.ranks, findings)
+    network = _network(path, wishes, _given(wishes, findings), operations.ranks, findings)
     imported = Imported(path, "msccl", network, findings, operations)
     if size_bytes is None:
         imported.notes.append("an algorithm has no size: 1 MiB is taken; give it by --bytes")
@@ -222,7 +223,7 @@ def import_simai(
         count, servers or simai_operations.DEFAULT_SERVER, latency, passes
     )
     operations = simai_operations.convert(str(path), workload, settings, findings)
-    network = _network(wishes, known, count, findings)
+    network = _network(path, wishes, known, count, findings)
     return Imported(
         path,
         "simai",
@@ -250,13 +251,18 @@ def import_chakra(
     settings = chakra_operations.Settings(
         layer,
         dims,
+        str(network or ""),
         _groups(comm_group, len(traces), findings),
         ctrl_deps,
         chakra_operations.read_custom(layer, findings),
     )
     operations = chakra_operations.convert(traces, settings, findings)
-    default = (lambda: networks.of_dimensions(dimensions)) if dimensions else None
-    found = _network(wishes, _given(wishes, findings), len(traces), findings, default)
+
+    def default() -> Network:
+        return replace(networks.of_dimensions(dimensions), source=str(network))
+
+    given = _given(wishes, findings)
+    found = _network(path, wishes, given, len(traces), findings, default if dimensions else None)
     estimate = [dimension.estimate for dimension in dimensions]
     return Imported(path, "chakra", found, findings, operations, estimate=estimate)
 
@@ -266,6 +272,10 @@ def _groups(path: Path | None, ranks: int, findings: Findings) -> dict[str, tupl
         return {}
     text = read_text(path, findings, "communicator groups")
     return chakra.groups_of_text(str(path), text, ranks, findings)
+
+
+def _hint(words: str | None) -> str:
+    return f"\n  = {words}" if words else ""
 
 
 def write(imported: Imported, out: Path, force: bool = False) -> list[str]:
@@ -294,7 +304,9 @@ def write(imported: Imported, out: Path, force: bool = False) -> list[str]:
             wrong = [p for p in problems if p["severity"] == "error"]
             if wrong:
                 read = " and ".join(filter(None, [str(imported.source), imported.network.source]))
-                told = [f"{read}: no scenario can be made of this:", *(p["text"] for p in wrong)]
+                # Without their places, which are in a scenario that nobody will ever see.
+                said = (f"error: {p['message']}" + _hint(p["hint"]) for p in wrong)
+                told = [f"{read}: no scenario can be made of this:", *said]
                 raise ScenarioError("\n\n".join(told).replace(f"{scenario.parent}/", ""), wrong)
             file.replace(beside)
             scenario.replace(out)

@@ -162,7 +162,8 @@ def of_file(path: Path, findings: Findings) -> Network:
             None,
             "expected a .topo file of htsim, or a topology of SimAI or HPCC's simulator",
         )
-    topology = ns3_topology.parse(Words(str(path), text, findings))
+    words = Words(str(path), text, findings)
+    topology = ns3_topology.parse(words)
     switches = set(topology.switches)
     for edge in topology.links:
         if edge.a not in switches and edge.b not in switches:
@@ -172,6 +173,7 @@ def of_file(path: Path, findings: Findings) -> Network:
                 "links between two hosts",
             )
     findings.stop_if_wrong()
+    ns3_topology.check_paths(topology, words)
     return replace(of_links(topology), source=str(path))
 
 

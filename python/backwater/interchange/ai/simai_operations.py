@@ -169,6 +169,13 @@ def _warn_of_the_rest(workload: Workload, findings: Findings) -> None:
             "file, and what pipeline stages would send to each other (pp_comm) is left out",
             0,
         )
+    for key, value in (("vpp", workload.vpp), ("ga", workload.ga)):
+        if (value or 1) > 1:
+            line.warning(
+                f"{key} is {value}: as in SimAI's packet simulator this number changes nothing: "
+                "all layers of the file run once in each pass",
+                line.words.index(next(w for w in line.words if w.removesuffix(":") == key)),
+            )
     if workload.initiates:
         line.warning(
             "forward passes are repeated as checkpoint_initiates says; SimAI reads these numbers, "
