@@ -7,6 +7,7 @@ import runpy
 import shlex
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +15,8 @@ import click
 import pytest
 from sources import ROOT
 from test_prose import tracked
+
+import backwater
 
 DOCUMENTS = tracked("*.md")
 SHOWN = re.compile(r"^<!-- from (\S+) -->\n+```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -195,6 +198,45 @@ def test_scenarios_in_guides_are_good(path: Path, tmp_path: Path) -> None:
         scenario = tmp_path / "shown.toml"
         scenario.write_text(text, encoding="utf-8")
         assert simulate.check(scenario) == []
+
+
+@cache
+def shown_of_the_api() -> dict[str, Any]:
+    """What the page of the API shows, by name."""
+    page = (ROOT / "docs/reference/api.md").read_text(encoding="utf-8")
+    return {name: found(name) for name in re.findall(r"^::: (\S+)$", page, re.MULTILINE)}
+
+
+def found(name: str) -> Any:
+    """Return what a name such as ``backwater.blame.slow`` stands for; a module, where it is one."""
+    module, _, attribute = name.rpartition(".")
+    try:
+        return getattr(import_module(module), attribute)
+    except AttributeError:
+        return import_module(name)
+
+
+def test_the_api_shows_what_is_promised() -> None:
+    shown = shown_of_the_api()
+    assert [name for name, what in shown.items() if not what.__doc__] == []
+    promised = {name: getattr(backwater, name) for name in backwater.__all__}
+    assert [name for name, what in promised.items() if what not in shown.values()] == [
+        "__version__"
+    ]
+
+
+DESCRIBING = [path for path in DOCUMENTS if path.name != "CHANGELOG.md"]
+
+
+@pytest.mark.parametrize("path", [*DESCRIBING, *tracked("*.ipynb")], ids=name_of)
+def test_documents_use_nothing_private(path: Path) -> None:
+    """What they import or name in code is on the page of the API."""
+    text = path.read_text(encoding="utf-8")
+    named = set(re.findall(r"`(backwater(?:\.\w+){2,})\b", text))
+    for module, names in re.findall(r"from (backwater(?:\.\w+)+) import ([\w, ]+)", text):
+        named |= {f"{module}.{name.strip()}" for name in names.split(",")}
+    shown = shown_of_the_api()
+    assert [name for name in named if found(name) not in shown.values()] == []
 
 
 def test_every_page_is_in_the_navigation_of_the_site() -> None:
