@@ -18,8 +18,8 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use traffic::collectives::bounds::least_bytes;
 use traffic::operations::{
-    Block, Collective, CollectiveKind, InMemory, Operation, Options, QueuePairs, Receive, Send,
-    SendEnd, Source, Trigger, TriggerKind, Work, Workload,
+    Block, By, Collective, CollectiveKind, InMemory, Operation, Options, QueuePairs, Receive, Send,
+    SendEnd, Slow, Source, Stragglers, Trigger, TriggerKind, Who, Work, Workload,
 };
 
 const FRAMES: FrameSizes = FrameSizes {
@@ -443,6 +443,43 @@ fn long_computations_keep_a_run_alive_and_times_are_told_apart() {
         (0, Some(there + 2 * MS)),
         "it waited for the message all the time"
     );
+}
+
+// OPS-70, RNK-05: what is drawn depends on seed and rank, not on who computes it.
+#[test]
+fn ranks_that_are_slow_by_chance_are_so_on_any_number_of_threads() {
+    let by_chance = |by| Slow {
+        who: Who::Chance(0.5),
+        by,
+    };
+    let stragglers = Arc::new(Stragglers {
+        seed: 5,
+        slow: vec![
+            by_chance(By::Factor(3.0)),
+            by_chance(By::LogNormal { sigma: 0.3 }),
+        ],
+        noise: None,
+    });
+    let work = || Job {
+        stragglers: Arc::clone(&stragglers),
+        ..job(vec![vec![calc(MS, &[])]; 16], Options::default())
+    };
+    let setup = network(leaf_spine(4, 2, 4));
+    let (one, kept) = run(&setup, vec![work()]);
+    let mut took: Vec<Time> = kept.ranks.iter().map(|rank| rank.computing_ps).collect();
+    for (rank, &took) in (0..).zip(&took) {
+        let expected = (MS as f64 * stragglers.factor(rank)).round();
+        assert_eq!(took, expected as Time, "rank {rank}");
+    }
+    took.sort_unstable();
+    took.dedup();
+    assert!((4..16).contains(&took.len()), "{took:?}");
+    let threads = Threads {
+        asked: 2,
+        forced: true,
+    };
+    let (many, keep) = run_on(&setup, vec![work()], threads);
+    assert_eq!((many.digest, keep), (one.digest, kept));
 }
 
 // RNK-10

@@ -558,16 +558,27 @@ pub(crate) const WORKLOAD: &[Param] = &[
         "slow",
         "slow rank",
         &[
+            Param::fraction("probability", 0.0, 1.0)
+                .absent("the entry is about the `rank` that it names")
+                .about("Each rank is slow with this probability, drawn by the seed; in the place of `rank`."),
             Param::count("rank", 0, MAX_HOSTS)
                 .needed("3")
-                .about("The rank."),
+                .about("The rank.")
+                .unless("probability", "ranks are drawn; leave `probability` or `rank` out"),
+            Param::number("sigma", 0.0, 10.0)
+                .absent("the factor is stated")
+                .about(
+                    "Each rank concerned draws its factor, log-normal of mean 1; this is the standard deviation of \
+                     its logarithm. In the place of `factor`.",
+                ),
             Param::number("factor", 0.0, 1e6)
                 .needed("1.5")
-                .about("Its computations take this much longer."),
+                .about("Its computations take this much longer; factors of several entries are multiplied.")
+                .unless("sigma", "the factor is drawn; leave `sigma` or `factor` out"),
         ],
     )
     .absent("no rank is slow")
-    .about("Stragglers."),
+    .about("Stragglers: ranks by number or by chance, with the factor of their computations."),
     Param::table(
         "noise",
         &[

@@ -7,14 +7,14 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use dataplane::param::{Value, Values};
+use dataplane::param::{Conflict, Value, Values};
 use dataplane::units::Time;
 use fabric::topology::{Graph, NodeKind, TopologySpec, Wiring};
 use fabric::workload::Job;
 use kernel::{Purpose, Stream};
 use traffic::operations::{
-    Collective, CollectiveKind, InMemory, Noise, Operation, Options, QueuePairs, SendEnd, Source,
-    Stragglers, Work, Workload,
+    By, Collective, CollectiveKind, InMemory, Noise, Operation, Options, QueuePairs, SendEnd, Slow,
+    Source, Stragglers, Who, Work, Workload,
 };
 
 use crate::document;
@@ -404,19 +404,28 @@ fn relay(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Option
     }
 }
 
+// OPS-70
 fn stragglers(s: &Section<'_>, values: &Values, ranks: u32, seed: u64) -> Option<Stragglers> {
-    let mut listed = Vec::new();
-    if let Some(Value::List(slow)) = values.get("slow") {
-        for slow in slow {
-            let Value::Table(slow) = slow else { continue };
-            let (rank, factor) = (slow.count("rank"), slow.number("factor"));
-            if rank >= u64::from(ranks) {
-                let message = format!("there is no rank {rank} that could be slow");
-                s.complain("slow", message, format!("ranks are 0 to {}", ranks - 1));
-                return None;
-            }
-            listed.push((rank as u32, factor));
+    let mut slow = Vec::new();
+    for (index, entry) in values.some_list("slow").iter().flatten().enumerate() {
+        let Value::Table(entry) = entry else { continue };
+        let who = match entry.some_number("probability") {
+            Some(probability) => Who::Chance(probability),
+            None => Who::Rank(entry.count("rank") as u32),
+        };
+        if let Who::Rank(rank) = who
+            && rank >= ranks
+        {
+            let message = format!("there is no rank {rank} that could be slow");
+            let hint = format!("ranks are 0 to {}", ranks - 1);
+            let conflict = Conflict::new(&["rank"], message, hint);
+            return params::settle(s, Err(conflict.in_item("slow", index)));
         }
+        let by = match entry.some_number("sigma") {
+            Some(sigma) => By::LogNormal { sigma },
+            None => By::Factor(entry.number("factor")),
+        };
+        slow.push(Slow { who, by });
     }
     let noise = values
         .some_table("noise")
@@ -432,8 +441,8 @@ fn stragglers(s: &Section<'_>, values: &Values, ranks: u32, seed: u64) -> Option
                 mean_ps: noise.time("mean") as f64,
             },
         });
-    if values.some_time("compute") == Some(0) && (!listed.is_empty() || noise.is_some()) {
-        let key = if listed.is_empty() { "noise" } else { "slow" };
+    if values.some_time("compute") == Some(0) && (!slow.is_empty() || noise.is_some()) {
+        let key = if slow.is_empty() { "noise" } else { "slow" };
         let message = format!("`{key}` is about computations, and there are none");
         s.complain(
             key,
@@ -442,12 +451,7 @@ fn stragglers(s: &Section<'_>, values: &Values, ranks: u32, seed: u64) -> Option
         );
         return None;
     }
-    Some(Stragglers {
-        seed,
-        listed,
-        drawn: None,
-        noise,
-    })
+    Some(Stragglers { seed, slow, noise })
 }
 
 impl WorkloadSpec {

@@ -130,6 +130,32 @@ fn ranks_are_placed_in_a_row_rack_by_rack_by_chance_or_as_listed() {
     );
 }
 
+// OPS-70
+#[test]
+fn ranks_are_slow_by_number_or_by_chance() {
+    let factors = |line: &str| {
+        let scenario = parse(&with(line)).unwrap_or_else(|e| panic!("{e}"));
+        let again = parse(&scenario.resolved).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(again.spec, scenario.spec, "{}", scenario.resolved);
+        let job = scenario.spec.workloads[0].job(0);
+        let factors: Vec<f64> = (0..16).map(|rank| job.stragglers.factor(rank)).collect();
+        factors
+    };
+    let listed = factors("slow = [{ rank = 3, factor = 1.5 }]");
+    assert_eq!((listed[3], listed[4]), (1.5, 1.0));
+    let drawn = factors("slow = [{ probability = \"30%\", factor = 2.0 }]");
+    assert!(drawn.contains(&1.0) && drawn.contains(&2.0), "{drawn:?}");
+    let both = factors("slow = [{ probability = 0.3, factor = 2.0 }, { rank = 3, factor = 1.5 }]");
+    assert_eq!((both[3], both[4]), (drawn[3] * 1.5, drawn[4]));
+    let spread = factors("slow = [{ probability = 1, sigma = 0.1 }]");
+    assert!(spread.iter().all(|factor| (0.5..2.0).contains(factor)));
+    assert_ne!(spread[3], spread[4]);
+    let text = with("slow = [{ probability = 1, sigma = 0.1 }]");
+    let other = parse(&text.replace("name = \"step\"", "name = \"step\"\nseed = 2"));
+    let other = other.unwrap_or_else(|e| panic!("{e}")).spec.workloads[0].job(0);
+    assert_ne!(other.stragglers.factor(3), spread[3], "another seed");
+}
+
 #[test]
 fn what_cannot_be_is_refused_where_it_stands() {
     refused("ranks = 17", &["17 ranks do not fit on 16 hosts"]);
@@ -145,7 +171,25 @@ fn what_cannot_be_is_refused_where_it_stands() {
     refused("pxn = true", &["where there are rails", "rail-optimised"]);
     refused(
         "slow = [{ rank = 16, factor = 2.0 }]",
-        &["there is no rank 16", "0 to 15"],
+        &["workload.0.slow.0.rank", "there is no rank 16", "0 to 15"],
+    );
+    refused(
+        "slow = [{ rank = 1, factor = 2.0 }, { probability = 1.2, factor = 2.0 }]",
+        &["workload.0.slow.1.probability", "1.2 is out of range"],
+    );
+    refused(
+        "slow = [{ probability = 0.2, rank = 1, factor = 2.0 }]",
+        &["`rank` would do nothing: ranks are drawn"],
+    );
+    refused(
+        "slow = [{ rank = 1, sigma = 0.2, factor = 2.0 }]",
+        &["`factor` would do nothing: the factor is drawn"],
+    );
+    refused("slow = [{ factor = 2.0 }]", &["needs `rank`"]);
+    refused("slow = [{ probability = 0.2 }]", &["needs `factor`"]);
+    refused(
+        "slow = [{ probability = 0.2, sigma = -1.0 }]",
+        &["sigma", "out of range"],
     );
     refused(
         "algorithm = \"rign\"",

@@ -23,7 +23,7 @@ pub use operation::{Collective, CollectiveKind, Operation, Receive, Send, Work};
 pub use options::{Instances, Matching, Options, PerByte, QueuePairs, ReadyOrder, SendEnd};
 pub use rank::{Actions, Rank, Record};
 pub use source::{Block, InMemory, Source, needed_at};
-pub use stragglers::{Drawn, Noise, Stragglers};
+pub use stragglers::{By, Noise, Slow, Stragglers, Who};
 pub use stuck::explain;
 pub use triggers::Triggers;
 pub use workload::{Group, Members, Trigger, TriggerKind, Workload};

@@ -7,21 +7,40 @@ use kernel::{Purpose, Stream};
 pub struct Stragglers {
     /// Seed of all draws.
     pub seed: u64,
-    /// Ranks that are slow, with the factor by which their computations take longer.
-    pub listed: Vec<(u32, f64)>,
-    /// Ranks that are slow by chance, beside those.
-    pub drawn: Option<Drawn>,
+    /// Ranks that are slow. Those that several entries concern have the product of the factors.
+    pub slow: Vec<Slow>,
     /// What each computation draws.
     pub noise: Option<Noise>,
 }
 
-/// Each rank is slow with a probability, by a factor.
+/// Ranks whose computations take longer, all of a run by the same factor. // OPS-70
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Drawn {
-    /// 0 to 1.
-    pub probability: f64,
-    /// At least 0.
-    pub factor: f64,
+pub struct Slow {
+    /// Which ranks.
+    pub who: Who,
+    /// By how much.
+    pub by: By,
+}
+
+/// Which ranks are slow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Who {
+    /// The one with this number.
+    Rank(u32),
+    /// Each with this probability, 0 to 1.
+    Chance(f64),
+}
+
+/// The factor of slow ranks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum By {
+    /// This one, at least 0.
+    Factor(f64),
+    /// Each rank draws its own: log-normal of mean 1, whose logarithm has this standard deviation.
+    LogNormal {
+        /// σ.
+        sigma: f64,
+    },
 }
 
 /// Distributions of the factor that each computation draws; the mean is 1 but for `Delay`.
@@ -47,23 +66,24 @@ pub enum Noise {
 }
 
 impl Stragglers {
-    /// The factor of a rank. // OPS-70
+    /// The factor of a rank. What it draws depends on seed, rank and the place of the entry alone.
+    /// // OPS-70
     #[must_use]
     pub fn factor(&self, rank: u32) -> f64 {
-        if let Some(&(_, factor)) = self.listed.iter().find(|(slow, _)| *slow == rank) {
-            return factor;
-        }
-        match self.drawn {
-            Some(Drawn {
-                probability,
-                factor,
-            }) if Stream::new(self.seed, u64::from(rank), Purpose::SlowRanks).unit()
-                < probability =>
-            {
-                factor
+        let of = |(nth, slow): (u64, &Slow)| {
+            let entity = nth << 32 | u64::from(rank);
+            let mut stream = Stream::new(self.seed, entity, Purpose::SlowRanks);
+            let concerned = match slow.who {
+                Who::Rank(number) => number == rank,
+                Who::Chance(probability) => stream.unit() < probability,
+            };
+            match slow.by {
+                _ if !concerned => 1.0,
+                By::Factor(factor) => factor,
+                By::LogNormal { sigma } => log_normal(sigma, &mut stream),
             }
-            _ => 1.0,
-        }
+        };
+        (0..).zip(&self.slow).map(of).product()
     }
 
     /// How long a computation takes: its own time, times the factor of its rank, times or plus what
@@ -79,9 +99,7 @@ impl Stragglers {
         let noisy = match self.noise {
             None => slow,
             Some(Noise::Uniform { width }) => slow * (1.0 + width * (2.0 * stream.unit() - 1.0)),
-            Some(Noise::LogNormal { sigma }) => {
-                slow * libm::exp(sigma * stream.normal() - sigma * sigma / 2.0)
-            }
+            Some(Noise::LogNormal { sigma }) => slow * log_normal(sigma, &mut stream),
             Some(Noise::Delay {
                 probability,
                 mean_ps,
@@ -98,25 +116,61 @@ impl Stragglers {
     }
 }
 
+/// A log-normal number of mean 1.
+fn log_normal(sigma: f64, stream: &mut Stream) -> f64 {
+    libm::exp(sigma * stream.normal() - sigma * sigma / 2.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// OPS-70: listed ranks have their factor, the share drawn is as stated, and noise keeps its mean.
+    const fn slow(who: Who, by: By) -> Slow {
+        Slow { who, by }
+    }
+
+    /// OPS-70: ranks are slow by number, by chance, and by a distribution of the factor.
     #[test]
-    fn slow_ranks_and_noise() {
-        let mut model = Stragglers {
+    fn ranks_are_slow_by_number_and_by_chance() {
+        let twice = |slow| Stragglers {
             seed: 3,
-            listed: vec![(7, 2.5)],
-            drawn: Some(Drawn {
-                probability: 0.2,
-                factor: 1.5,
-            }),
+            slow,
             noise: None,
         };
-        assert_eq!(model.factor(7), 2.5);
-        let slow = (1_000..11_000).filter(|&rank| model.factor(rank) == 1.5);
-        assert!((1_850..2_150).contains(&slow.count()));
+        let chance = slow(Who::Chance(0.2), By::Factor(1.5));
+        let model = twice(vec![slow(Who::Rank(7), By::Factor(2.5)), chance]);
+        let slow_ranks = (0..10_000).filter(|&rank| model.factor(rank) == 1.5);
+        assert!((1_850..2_150).contains(&slow_ranks.count()));
+        // Factors of several entries are multiplied.
+        assert!([2.5, 2.5 * 1.5].contains(&model.factor(7)));
+        let sure = slow(Who::Chance(1.0), By::Factor(2.0));
+        assert_eq!(twice(vec![sure, sure]).factor(4), 4.0);
+        // Entries draw on their own: 4 % of the ranks are slow by both.
+        let both = twice(vec![chance, chance]);
+        let by_both = (0..10_000)
+            .filter(|&rank| both.factor(rank) == 2.25)
+            .count();
+        assert!((330..470).contains(&by_both), "{by_both}");
+        let spread = slow(Who::Chance(1.0), By::LogNormal { sigma: 0.4 });
+        let spread = twice(vec![spread]);
+        let factors: Vec<f64> = (0..20_000).map(|rank| spread.factor(rank)).collect();
+        let mean = factors.iter().sum::<f64>() / 20_000.0;
+        assert!((mean - 1.0).abs() < 0.02, "{mean}");
+        let square = |factor: &f64| (libm::log(*factor) + 0.08) * (libm::log(*factor) + 0.08);
+        let deviation = libm::sqrt(factors.iter().map(square).sum::<f64>() / 20_000.0);
+        assert!((deviation - 0.4).abs() < 0.01, "{deviation}");
+        assert_eq!(spread.factor(5), spread.factor(5));
+        let other = Stragglers { seed: 4, ..spread };
+        assert_ne!(other.factor(5), factors[5]);
+    }
+
+    /// OPS-70: computations of slow ranks take longer, and noise keeps its mean.
+    #[test]
+    fn computations_take_their_time_by_rank_and_by_chance() {
+        let mut model = Stragglers {
+            seed: 3,
+            ..Stragglers::default()
+        };
         assert_eq!(model.duration_ps(2.5, 7, 0, 1_000), 2_500);
         assert_eq!(model.duration_ps(1.0, 8, 0, 1_001), 1_001);
         for (noise, mean) in [
