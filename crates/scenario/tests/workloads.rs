@@ -171,11 +171,11 @@ fn what_cannot_be_is_refused_where_it_stands() {
     refused("pxn = true", &["where there are rails", "rail-optimised"]);
     refused(
         "slow = [{ rank = 16, factor = 2.0 }]",
-        &["workload.0.slow.0.rank", "there is no rank 16", "0 to 15"],
+        &["step.toml:15:18", "there is no rank 16", "0 to 15"],
     );
     refused(
         "slow = [{ rank = 1, factor = 2.0 }, { probability = 1.2, factor = 2.0 }]",
-        &["workload.0.slow.1.probability", "1.2 is out of range"],
+        &["`probability`: 1.2 is out of range"],
     );
     refused(
         "slow = [{ probability = 0.2, rank = 1, factor = 2.0 }]",
