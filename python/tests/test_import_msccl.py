@@ -39,6 +39,13 @@ GOOD = text(
 )
 
 
+def placed(side: str, buffer: str, offset: int, kind: str = "s") -> str:
+    """State where a step of gpu 0 takes its two chunks, or puts them."""
+    known = GOOD.replace('<gpu id="0"', '<gpu id="0" i_chunks="4" o_chunks="2" s_chunks="0"')
+    place = f'{side}buf="{buffer}" {side}off="{offset}" '
+    return known.replace(f'type="{kind}" ', f'type="{kind}" {place}', 1)
+
+
 def algorithm(source: str, findings: Findings | None = None) -> Algorithm:
     return msccl.from_tree(xml_tree.parse("x.xml", source, findings or Findings()))
 
@@ -87,6 +94,15 @@ def test_operations_of_an_algorithm() -> None:
         (GOOD.replace('s="1"', 's="7"'), "this is step 1 of its thread block, but s is 7"),
         (GOOD.replace('depid="1"', 'depid="8"'), "which gpu 0 does not have"),
         (GOOD.replace('deps="0"', 'deps="-1"'), "both -1, or none"),
+        (placed("src", "i", 3), "x.xml:4:1"),
+        (
+            placed("src", "i", 3),
+            "srcoff 3 and cnt 2 go beyond the input buffer of gpu 0, which has 4",
+        ),
+        (placed("dst", "o", 1, "rrc"), "dstoff 1 and cnt 2 go beyond the output buffer of gpu 0"),
+        (placed("src", "s", 0, "rrc"), "the scratch buffer of gpu 0, which has 0 chunks"),
+        (placed("src", "x", 0), "srcbuf of <step> is `x`"),
+        (placed("src", "i", -2), "srcoff of <step> is -2"),
         (GOOD.replace('deps="0"', 'deps="zero"'), "deps of <step> should be a whole number"),
         (GOOD.replace('send="1" recv="1"', 'send="-1" recv="1"'), "whose send is -1"),
         (GOOD.replace('send="1" recv="1"', 'send="0" recv="1"'), "would send to itself"),
@@ -113,6 +129,56 @@ def test_what_is_wrong_in_an_algorithm_is_said(source: str, says: str) -> None:
     said = refused(read)
     assert says in said
     assert "x.xml:" in said
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        GOOD,
+        placed("src", "i", 2),
+        placed("dst", "o", 0, "rrc"),
+        # A send writes nothing here: that place is the receiver's.
+        placed("dst", "o", 7),
+        placed("src", "i", -1),
+        # In place the output may have no size of its own.
+        placed("dst", "o", 2, "rrc").replace('o_chunks="2"', 'o_chunks="0"'),
+        # Nothing says how large it is.
+        placed("src", "i", 30).replace(' i_chunks="4"', "").replace(' o_chunks="2"', ""),
+    ],
+)
+def test_an_algorithm_that_stays_in_its_buffers_is_read(source: str) -> None:
+    findings = Findings()
+    algorithm(source, findings)
+    assert findings.warnings() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (('coll="allreduce"', 'coll="bogus"'), "coll of <algo> is `bogus`, which is unknown"),
+        (('coll="allreduce"', 'coll="allreduc"'), "did you mean allreduce?"),
+        (('name="try"', 'name="try" proto="bogus"'), "known are Simple, LL, LL128"),
+        (('nchannels="2"', 'nchannels="1"'), "chan of <tb> is 1, but <algo> announces 1 channel"),
+        (('name="try"', 'name="try" colour="red"'), "`colour` of <algo> is unknown"),
+        (('<gpu id="1"', '<gpu id="1" i_chunk="2"'), "did you mean i_chunks?"),
+        (('type="cpy"', 'type="cpy" dstof="2"'), "did you mean dstoff?"),
+    ],
+)
+def test_what_is_doubtful_in_an_algorithm_is_a_warning(change: tuple[str, str], says: str) -> None:
+    findings = Findings()
+    source = GOOD.replace(*change)
+    algorithm(source, findings)
+    told = findings.warnings()
+    assert len(told) == (2 if "nchannels" in change[0] else 1)
+    assert says in told[0]["text"]
+    changed = next(n for n, line in enumerate(source.splitlines(), 1) if line not in GOOD)
+    assert told[0]["line"] == (3 if "nchannels" in change[0] else changed)
+
+
+def test_protocols_and_collectives_may_be_written_small() -> None:
+    findings = Findings()
+    algorithm(GOOD.replace('name="try"', 'name="try" proto="simple" inplace="0"'), findings)
+    assert findings.warnings() == []
 
 
 def test_cut_files_are_refused() -> None:

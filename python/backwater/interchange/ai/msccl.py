@@ -12,7 +12,7 @@ from pathlib import Path
 
 from backwater.interchange.ai import xml_tree
 from backwater.interchange.ai.xml_tree import Element
-from backwater.interchange.source import Findings
+from backwater.interchange.source import Findings, nearest, shown
 
 MAX_RANKS = 1 << 16
 
@@ -21,7 +21,30 @@ SENDS = ("s", "rcs", "rrs", "rrcs")
 REDUCES = ("rrc", "rrs", "rrcs", "re")
 TYPES = ("s", *RECEIVES, "cpy", "re", "nop")
 
+READS = ("s", "rrc", "rrs", "rrcs", "cpy", "re")
+"""Steps that take chunks from a buffer of their own rank."""
+WRITES = ("r", "rrc", "rcs", "rrcs", "cpy", "re")
+"""Steps that put chunks into a buffer of their own rank."""
+
+BUFFERS = {"i": "input", "o": "output", "s": "scratch"}
+
 _CHILDREN = {"algo": "gpu", "gpu": "tb", "tb": "step"}
+_ATTRIBUTES = {
+    "algo": (
+        *("name", "proto", "nchannels", "nchunksperloop", "ngpus", "coll", "inplace"),
+        *("outofplace", "minBytes", "maxBytes", "redop"),
+    ),
+    "gpu": ("id", "i_chunks", "o_chunks", "s_chunks"),
+    "tb": ("id", "send", "recv", "chan"),
+    "step": (
+        *("s", "type", "srcbuf", "srcoff", "dstbuf", "dstoff", "cnt", "depid", "deps", "hasdep"),
+    ),
+}
+_COLLECTIVES = (
+    *("allreduce", "allgather", "reduce_scatter", "reducescatter", "alltoall", "alltonext"),
+    *("broadcast", "reduce", "scatter", "gather", "custom"),
+)
+_PROTOCOLS = ("Simple", "LL", "LL128")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +105,8 @@ def from_tree(top: Element) -> Algorithm:
     if top.name != "algo":
         top.fail(f"expected <algo>, found <{top.name}>")
     _check_children(top)
+    _check_word(top, "coll", _COLLECTIVES)
+    _check_word(top, "proto", _PROTOCOLS)
     ranks = top.integer("ngpus", 1, MAX_RANKS)
     found: dict[int, tuple[ThreadBlock, ...]] = {}
     for gpu in top.children:
@@ -100,11 +125,46 @@ def from_tree(top: Element) -> Algorithm:
         top.integer("nchunksperloop", 1, 1 << 24),
         tuple(found[rank] for rank in range(ranks)),
     )
+    _check_channels(top, algorithm)
     _check_pairs(algorithm)
     return algorithm
 
 
+def _check_word(top: Element, key: str, known: tuple[str, ...]) -> None:
+    """Warn of a word that nobody knows; without effect it is in any case."""
+    word = top.attributes.get(key)
+    if word is None or word.lower() in [name.lower() for name in known]:
+        return
+    guess = nearest(word, list(known))
+    hint = f"did you mean {guess}?" if guess else f"known are {', '.join(known)}"
+    top.warning(f"{key} of <algo> is {shown(word)}, which is unknown", hint)
+
+
+def _check_channels(top: Element, algorithm: Algorithm) -> None:
+    """Warn of channels that the file does not announce."""
+    if "nchannels" not in top.attributes:
+        return
+    for gpu in top.children:
+        for tb in gpu.children:
+            if tb.integer("chan", 0, 1 << 16, 0) >= algorithm.channels:
+                many = "1 channel" if algorithm.channels == 1 else f"{algorithm.channels} channels"
+                tb.warning(
+                    f"chan of <tb> is {tb.attributes['chan']}, but <algo> announces {many}, from 0",
+                    "the channel is taken as it is; correct nchannels",
+                    "channels that are not announced",
+                )
+
+
 def _check_children(element: Element) -> None:
+    for key in element.attributes:
+        known = _ATTRIBUTES.get(element.name, ())
+        if key not in known:
+            guess = nearest(key, list(known))
+            element.warning(
+                f"{shown(key)} of <{element.name}> is unknown and has no effect",
+                f"did you mean {guess}?" if guess else None,
+                f"unknown attributes {key}",
+            )
     expected = _CHILDREN.get(element.name)
     for child in element.children:
         if child.name != expected:
@@ -123,6 +183,9 @@ def _blocks(gpu: Element, rank: int, ranks: int) -> tuple[ThreadBlock, ...]:
         if rank in (send, recv):
             tb.fail(f"gpu {rank} would send to itself")
         steps = _steps(tb, send, recv)
+        for step in steps:
+            _check_place(gpu, step, "src", step.type in READS)
+            _check_place(gpu, step, "dst", step.type in WRITES)
         blocks[number] = ThreadBlock(number, send, recv, tb.integer("chan", 0, 1 << 16, 0), steps)
     for block in blocks.values():
         for step in block.steps:
@@ -159,6 +222,24 @@ def _steps(tb: Element, send: int, recv: int) -> tuple[Step, ...]:
             element.fail("depid and deps are both -1, or none of them")
         steps.append(Step(index, kind, count, None if block < 0 else (block, step), element))
     return tuple(steps)
+
+
+def _check_place(gpu: Element, step: Step, side: str, used: bool) -> None:
+    """Make sure that a step stays in its buffer, where the file says how many chunks that has."""
+    element = step.element
+    if f"{side}buf" not in element.attributes:
+        return
+    buffer = element.choice(f"{side}buf", tuple(BUFFERS))
+    offset = element.integer(f"{side}off", -1, 1 << 24, -1)
+    sizes = {key: gpu.integer(f"{key}_chunks", 0, 1 << 24, -1) for key in BUFFERS}
+    # In place an algorithm names one of the two buffers, and the other may have no size.
+    size = sizes[buffer] or (max(sizes["i"], sizes["o"]) if buffer != "s" else 0)
+    if used and offset >= 0 and size >= 0 and offset + step.count > size:
+        element.fail(
+            f"{side}off {offset} and cnt {step.count} go beyond the {BUFFERS[buffer]} buffer of "
+            f"gpu {gpu.attributes['id']}, which has {size} chunk{'s' * (size != 1)}",
+            f"it is stated in line {gpu.place.line}, by {buffer}_chunks",
+        )
 
 
 def _check_pairs(algorithm: Algorithm) -> None:

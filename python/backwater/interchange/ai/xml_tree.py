@@ -25,6 +25,10 @@ class Element:
         self.findings.fail(message, self.place, hint)
         raise AssertionError  # `fail` has raised
 
+    def warning(self, message: str, hint: str | None = None, kind: str | None = None) -> None:
+        """Note what is doubtful about this element; of one ``kind`` only the first in full."""
+        self.findings.warning(message, hint, kind, self.place)
+
     def integer(self, key: str, low: int, high: int, default: int | None = None) -> int:
         """Read an attribute that is a whole number."""
         word = self.attributes.get(key)
