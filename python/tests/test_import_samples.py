@@ -1,0 +1,91 @@
+"""The samples of the reference: each imported, run with the audit, and finished."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from import_files import REFERENCE
+
+from backwater import simulate
+from backwater.interchange.ai import importing
+from backwater.interchange.ai.importing import Imported, Wishes
+from backwater.tables import audit
+
+NONE = Wishes()
+LARGEST = 10**7
+"""Layers with larger collectives are left out, so that a sample takes a second."""
+
+SCHEDULES = ("binary_tree_32", "comp", "comp1", "incast_8_1_2MiB")
+MATRICES = (
+    *("one", "bidir", "incast", "incast_2to1_size4194304B", "outcast_incast", "incast_128"),
+    *("perm_16n_16c_2MB", "perm_32n_32c_2MB", "perm_128n_128c_2MB", "alltoall_serial_16n"),
+)
+COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
+LAYERS = ("all_reduce", "all_gather", "all_to_all", "muti_all_reduce", "microAllReduce")
+CUSTOM = "chakra/custom_ring_allreduce_8npus_1MB"
+
+
+def schedule(path: Path, folder: Path) -> Imported:
+    return importing.import_goal(path, NONE)
+
+
+def matrix(path: Path, folder: Path) -> Imported:
+    return importing.import_htsim(path, NONE)
+
+
+def traces(path: Path, folder: Path) -> Imported:
+    """Import traces with the files that have their number of ranks."""
+    ranks = len(list(path.glob("*.et")))
+    chakra = REFERENCE / "chakra"
+    network = chakra / f"Ring_{ranks}npus.yml"
+    return importing.import_chakra(path, NONE, chakra / "Ring_4chunks.json", network)
+
+
+def traces_on_a_switch(path: Path, folder: Path) -> Imported:
+    files = (path.parents[1] / f"HGX-H100-validated.{end}" for end in ("json", "yml"))
+    return importing.import_chakra(path, NONE, *files)
+
+
+def algorithm(path: Path, folder: Path) -> Imported:
+    return importing.import_msccl(path, NONE)
+
+
+def layers(path: Path, folder: Path) -> Imported:
+    """Import those of the first layers that are small, or all where the first is not."""
+    header, _, *lines = path.read_text().splitlines()
+    small = [x for x in lines if x.strip() and max(map(int, x.split()[4::3])) <= LARGEST]
+    kept = small or [x for x in lines if x.strip()]
+    (folder / path.name).write_text("\n".join([header, str(len(kept)), *kept]) + "\n")
+    return importing.import_simai(folder / path.name, NONE, 8)
+
+
+SAMPLES: list[tuple[str, Callable[[Path, Path], Imported]]] = [
+    *((f"goal/{name}.goal", schedule) for name in SCHEDULES),
+    *((f"htsim/{name}.cm", matrix) for name in MATRICES),
+    *((f"chakra/{kind}/{n}npus_1MB", traces) for kind in COLLECTIVES for n in (4, 8)),
+    ("chakra/all_reduce/8npus_1MB", traces_on_a_switch),
+    (CUSTOM, traces),
+    (f"{CUSTOM}/custom_allreduce.xml", algorithm),
+    *((f"simai/{name}.txt", layers) for name in LAYERS),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "read"), SAMPLES, ids=[f"{read.__name__}-{name}" for name, read in SAMPLES]
+)
+def test_a_sample_is_imported_run_and_finished(
+    tmp_path: Path, name: str, read: Callable[[Path, Path], Imported]
+) -> None:
+    if not (REFERENCE / name).exists():
+        pytest.skip(f"{name} is not here")
+    imported = read(REFERENCE / name, tmp_path)
+    importing.write(imported, tmp_path / "x.toml")
+    run = simulate.run(tmp_path / "x.toml", out=tmp_path / "out", overrides=["scheme.mtu=9000B"])
+    assert run.ok
+    assert audit(run.summary) == "ok"
+    assert run.summary["ending"] == "drained"
+    if imported.operations is not None:
+        assert run.operations.height == len(imported.operations)
+    assert run.summary["flows"]["unfinished"] == 0
