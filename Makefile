@@ -114,7 +114,7 @@ wheels: $(WHEELS) ## Build wheels for x86_64 and aarch64 (manylinux, every Pytho
 	done
 	$(WHEEL_VENV)/bin/maturin sdist -o out/wheels
 
-test-wheel: ## Install the wheel of this machine into an empty environment without Rust, and run two schemes
+test-wheel: ## Install the wheel of this machine into an empty environment without Rust, and run the demo
 	$(PYTHON) tools/try_wheel.py out/wheels
 
 test-foreign-wheel: $(EXTENSION) ## Run the wheel for aarch64 under qemu-user, and compare its digests with those of this machine
