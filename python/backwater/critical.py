@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from bisect import bisect_right
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +104,15 @@ def longest(table: polars.DataFrame) -> dict[str, Any] | None:
     took = pl.col("end_ps") - pl.col("start_ps")
     first = table.sort(took, descending=True, maintain_order=True).head(1)
     return first.row(0, named=True) if first.height else None
+
+
+def group_words(collective: Mapping[str, Any]) -> str:
+    """Return what the ranks of a collective are called: their group by its name, or all ranks."""
+    if collective["group"] is None:
+        return "all ranks"
+    # Tables of earlier versions have no names.
+    name = collective.get("group_name")
+    return f"group {collective['group'] if name is None else name}"
 
 
 def critical_path(run: Run, collective: dict[str, Any]) -> polars.DataFrame:

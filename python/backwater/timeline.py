@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from backwater.critical import group_words
 from backwater.errors import RunError
 from backwater.files import whole
 from backwater.units import bytes_text, time_text
@@ -32,6 +33,9 @@ LIMIT = 500_000
 """Events that are written unless more are requested: what Perfetto opens within seconds."""
 
 Event = dict[str, Any]
+
+_SHOWN = ("index", "peer", "instance", "bytes", "ranks", "last_rank", "bus_bps", "bound_bps")
+"""What a click on an operation or a collective shows besides."""
 
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -339,12 +343,11 @@ def _operations(run: Run, tracks: _Tracks, name: str) -> _Part:
             pid = tracks.process(first + number, f"{row['workload']}: {name}")
             of = -1 if row[owner] is None else int(row[owner])
             lane = lanes.setdefault((number, of), _Lanes()).take(row["start_ps"], row["end_ps"])
-            words = "all ranks" if of < 0 else f"{owner} {of}"
+            words = f"rank {of}" if owner == "rank" else group_words(row)
             if lane:
                 words += f", lane {lane + 1}"
             tid = tracks.thread(pid, (of + 1) * 1000 + lane + 1, words)
-            kept = ("index", "peer", "instance", "bytes", "ranks", "last_rank", "bus_bps")
-            args = {key: row[key] for key in kept if row.get(key) is not None}
+            args = {key: row[key] for key in _SHOWN if row.get(key) is not None}
             yield _slice(pid, tid, row["kind"], row["start_ps"], row["end_ps"], args)
 
     if not path.exists():

@@ -14,6 +14,7 @@ import pytest
 from lab import PACKET
 
 import backwater
+from backwater.workloads import Workload
 
 COMMAND = Path(sys.executable).with_name("backwater")
 
@@ -37,6 +38,23 @@ total = "200KB"
 every = "100us"
 window = ["0us", "400us"]
 """  # noqa: E501
+
+TRAINED = """\
+name = "step"
+record = { blame = {} }
+
+[topology]
+kind = "rail-optimised"
+servers = 2
+gpus_per_server = 4
+spines = 1
+scale_up = { rate = "800Gbps", delay = "500ns" }
+link = { rate = "100Gbps", delay = "1us" }
+
+[[workload]]
+name = "train"
+file = "step.parquet"
+"""
 
 Backwater = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -87,6 +105,27 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("scenario") / "long.toml"
     path.write_text(TINY.replace('"400us"', '"5s"'), encoding="utf-8")
     return path
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> backwater.Comparison:
+    """Two schemes that run a workload of groups, on two servers of four GPUs, with the account."""
+    folder = tmp_path_factory.mktemp("trained")
+    groups = {"tensor-0": range(4), "tensor-1": range(4, 8)}
+    groups |= {f"data-{rank}": range(rank, 8, 4) for rank in range(4)}
+    work = Workload(8, groups={name: list(ranks) for name, ranks in groups.items()})
+    for rank in range(8):
+        first = work.calc(rank, 20_000_000)
+        inside = f"tensor-{rank // 4}"
+        reduced = work.collective(rank, "all-reduce", 400_000, inside, after=[first])
+        second = work.calc(rank, 5_000_000 * (1 + rank % 2), after=[reduced])
+        across = f"data-{rank % 4}"
+        joined = work.collective(rank, "all-reduce", 1_000_000, across, after=[second])
+        sizes = [1000 * (1 + (rank + other) % 3) for other in range(8)]
+        work.collective(rank, "all-to-allv", to_each=sizes, from_each=sizes, after=[joined])
+    work.write(folder / "step.parquet")
+    (folder / "step.toml").write_text(TRAINED, encoding="utf-8")
+    return backwater.compare(folder / "step.toml", ["dcqcn", "bfc"], out=folder / "out")
 
 
 @pytest.fixture(scope="session")

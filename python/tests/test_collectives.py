@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 from conftest import Backwater
 
@@ -64,6 +65,38 @@ def test_a_run_says_what_its_ranks_and_collectives_did(step: Path) -> None:
     # Ranks wait for the straggler in the first one: bandwidth is from the first start.
     assert first["last_start_ps"] - first["start_ps"] == 20e6
     assert first["bus_bps"] == pytest.approx(first["algorithm_bps"] * 1.5)
+    assert first["group_name"] is None
+    # One link of 100 Gbps each, of which headers take their part.
+    assert 90e9 < first["bound_bps"] < 100e9
+    assert first["bus_bps"] < first["bound_bps"]
+
+
+# OPS-31, OPS-61, RNK-17
+def test_groups_have_names_and_all_to_allv_its_bytes(
+    trained: backwater.Comparison, command: Backwater
+) -> None:
+    run = trained["dcqcn"]
+    table = run.collectives
+    assert set(table["group_name"].drop_nulls()) == {
+        *("tensor-0", "tensor-1"),
+        *(f"data-{rank}" for rank in range(4)),
+    }
+    assert table.filter(pl.col("group").is_null())["group_name"].null_count() == 1
+    assert (table["bus_bps"] <= table["bound_bps"]).all()
+    # Inside a server, and over one NIC each.
+    bounds = table.group_by("group_name").agg(pl.col("bound_bps").max() / 1e9)
+    named = dict(bounds.iter_rows())
+    assert 700 < named["tensor-0"] < 800
+    assert 90 < named["data-2"] < 100
+    row = table.filter(kind="all-to-allv").row(0, named=True)
+    sizes = [[1000 * (1 + (one + other) % 3) for other in range(8)] for one in range(8)]
+    assert row["bytes"] == sum(map(sum, sizes))
+    most = max(sum(each) - each[rank] for rank, each in enumerate(sizes))
+    took_ps = row["end_ps"] - row["start_ps"]
+    assert row["bus_bps"] == pytest.approx(most * 8e12 / took_ps)
+    shown = command("collectives", run.path)
+    assert shown.returncode == 0, shown.stderr
+    assert "all-reduce 0 of group tensor-0 (4), 400 KB" in shown.stdout
 
 
 def test_the_critical_path_leads_from_a_start_to_the_end(step: Path, command: Backwater) -> None:

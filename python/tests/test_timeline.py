@@ -191,12 +191,13 @@ def test_ranks_and_collectives_are_there_where_a_run_has_them(
     ).write_parquet(path / "operations.parquet")
     pl.DataFrame(
         {
-            "workload": ["train"],
-            "group": [None],
-            "instance": [0],
-            "kind": ["all-reduce"],
-            "start_ps": [0],
-            "end_ps": [7_000_000],
+            "workload": ["train"] * 2,
+            "group": [None, 3],
+            "group_name": [None, "tensor-0"],
+            "instance": [0, 0],
+            "kind": ["all-reduce", "all-gather"],
+            "start_ps": [0, 0],
+            "end_ps": [7_000_000, 7_000_000],
         },
         schema_overrides={"group": pl.UInt32},
     ).write_parquet(path / "collectives.parquet")
@@ -209,6 +210,7 @@ def test_ranks_and_collectives_are_there_where_a_run_has_them(
     assert slices(found, "all-reduce")[0]["dur"] == 7
     names = {e["args"]["name"] for e in found if e["name"].endswith("_name")}
     assert {"train: operations", "train: collectives", "rank 0", "rank 0, lane 2"} <= names
+    assert {"all ranks", "group tensor-0"} <= names
 
 
 def test_several_runs_and_bad_places_are_refused(

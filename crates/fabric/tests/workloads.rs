@@ -18,8 +18,8 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use traffic::collectives::bounds::least_bytes;
 use traffic::operations::{
-    Block, By, Collective, CollectiveKind, InMemory, Operation, Options, QueuePairs, Receive, Send,
-    SendEnd, Slow, Source, Stragglers, Trigger, TriggerKind, Who, Work, Workload,
+    Block, By, Collective, CollectiveKind, Group, InMemory, Operation, Options, QueuePairs, Receive,
+    Send, SendEnd, Slow, Source, Stragglers, Trigger, TriggerKind, Who, Work, Workload,
 };
 
 const FRAMES: FrameSizes = FrameSizes {
@@ -133,7 +133,7 @@ fn close_to(took: Time, expected: Time, what: &str) {
 }
 
 fn took(kept: &Kept) -> Time {
-    let [one] = kept.collectives[..] else {
+    let [one] = &kept.collectives[..] else {
         panic!("{:?}", kept.collectives)
     };
     one.end_ps - one.start_ps
@@ -763,4 +763,134 @@ proptest! {
         prop_assert!(took >= least, "{took} ps, at least {least}");
         prop_assert!(took <= most + most / 100, "{took} ps, at most 1 % above {most}");
     }
+}
+
+/// The share of payload in a full frame.
+fn payload_share(setup: &Setup) -> f64 {
+    f64::from(setup.nic.mtu) / f64::from(setup.nic.data_bytes(setup.nic.mtu))
+}
+
+fn close(found: Option<f64>, expected: f64) {
+    let found = found.expect("a value");
+    assert!(
+        (found / expected - 1.0).abs() < 1e-9,
+        "{found}, not {expected}"
+    );
+}
+
+// RNK-17
+#[test]
+fn bounds_are_those_of_the_links() {
+    use CollectiveKind::*;
+    let rails = |hosts: Vec<u32>, kind| Job {
+        hosts: hosts.into(),
+        ..collective(kind, 4, 4_000_000, "ring")
+    };
+    let bound = |setup: &Setup, work: Job| {
+        let (_, kept) = run(setup, vec![work]);
+        let whole = kept.collectives[0].clone();
+        assert!(whole.bus_bps() <= whole.bound_bps(), "{whole:?}");
+        whole.bound_bps().expect("a bound") / payload_share(setup)
+    };
+    let one = network(star(8));
+    let all = collective(AllReduce, 8, 4_000_000, "ring");
+    close(Some(bound(&one, all)), 100e9);
+    // Two links of each leaf carry what four hosts have for four others: 2 S in an all-to-all.
+    let two = network(leaf_spine(2, 2, 4));
+    let all = collective(AllToAll, 8, 4_000_000, "direct");
+    close(Some(bound(&two, all)), 0.875 * 200e9 / 2.0);
+    // Of a server the scale-up domain; of four GPUs on one rail their NICs; of two in each of two
+    // servers the NICs too, S or S/2 in each direction for two of them.
+    let servers = network(RAILS);
+    close(
+        Some(bound(&servers, rails(vec![0, 1, 2, 3], AllReduce))),
+        800e9,
+    );
+    close(
+        Some(bound(&servers, rails(vec![0, 4, 8, 12], AllReduce))),
+        100e9,
+    );
+    close(
+        Some(bound(&servers, rails(vec![0, 1, 4, 5], AllReduce))),
+        1.5 * 200e9,
+    );
+    close(
+        Some(bound(&servers, rails(vec![0, 1, 4, 5], AllGather))),
+        0.75 * 200e9 / 0.5,
+    );
+    // Where others pass messages on, all NICs of the server may take part.
+    let relayed = Job {
+        relay: Some(4),
+        ..rails(vec![0, 1, 4, 5], AllReduce)
+    };
+    close(Some(bound(&servers, relayed)), 1.5 * 400e9);
+    // Two ranks on each host: 2 (2 - 1)/2 S leaves a host.
+    close(
+        Some(bound(&one, rails(vec![0, 0, 1, 1], AllReduce))),
+        1.5 * 100e9,
+    );
+    let (_, kept) = run(&one, vec![rails(vec![3, 3, 3, 3], AllReduce)]);
+    assert_eq!(kept.collectives[0].bound_bps(), None);
+    let (_, kept) = run(&one, vec![collective(Barrier, 8, 0, "dissemination")]);
+    let barrier = &kept.collectives[0];
+    let bandwidths = (
+        barrier.algorithm_bps(),
+        barrier.bus_bps(),
+        barrier.bound_bps(),
+    );
+    assert_eq!(bandwidths, (None, None, None));
+}
+
+// OPS-31, OPS-61, RNK-17
+#[test]
+fn an_all_to_allv_is_as_fast_as_its_busiest_member() {
+    let sizes: [[u64; 3]; 3] = [[900, 300_000, 500_000], [700_000, 0, 0], [1_000, 2_000, 0]];
+    let operations = (0..3).map(|rank| {
+        let work = Collective {
+            kind: CollectiveKind::AllToAllV,
+            group: Some(0),
+            to_each: sizes[rank].to_vec(),
+            from_each: sizes.iter().map(|row| row[rank]).collect(),
+            ..Collective::default()
+        };
+        vec![Operation {
+            work: Work::Collective(Box::new(work)),
+            ..Operation::default()
+        }]
+    });
+    let work = job(operations.collect(), Options::default());
+    let group = Group {
+        name: "expert-0".to_owned(),
+        ranks: [0, 1, 2].into(),
+    };
+    let work = Job {
+        workload: Arc::new(Workload {
+            groups: vec![group],
+            ..(*work.workload).clone()
+        }),
+        ..work
+    };
+    let setup = network(star(4));
+    let (_, kept) = run(&setup, vec![work.clone()]);
+    let mut each: Vec<_> = kept
+        .operations
+        .iter()
+        .map(|one| (one.rank, one.bytes))
+        .collect();
+    each.sort_unstable();
+    assert_eq!(each, [(0, 800_900), (1, 700_000), (2, 3_000)]);
+    let whole = &kept.collectives[0];
+    assert_eq!(whole.bytes, 1_503_900);
+    assert_eq!(whole.group_name.as_deref(), Some("expert-0"));
+    // Rank 0 sends 800 KB to others and receives 701 KB.
+    close(whole.bus_bps(), 800_000.0 * 8e12 / took(&kept) as f64);
+    close(whole.bound_bps(), 100e9 * payload_share(&setup));
+    assert!(whole.bus_bps() <= whole.bound_bps());
+    let shared = Job {
+        hosts: [0, 1, 1].into(),
+        ..work
+    };
+    let (_, kept) = run(&setup, vec![shared]);
+    assert_eq!(kept.collectives[0].bound_bps(), None);
+    assert!(kept.collectives[0].bus_bps().is_some());
 }

@@ -145,6 +145,7 @@ fn field(column: &ColumnInfo) -> Field {
         Values::OptionU64(_) => (DataType::UInt64, true),
         Values::OptionF64(_) => (DataType::Float64, true),
         Values::Bool(_) => (DataType::Boolean, false),
+        Values::OptionText(_) => (DataType::Utf8, true),
         Values::NodeName(_) | Values::NodeTier(_) | Values::TrafficName(_) => (names(), false),
         Values::Direction(_) | Values::Word(_) => (DataType::Utf8, false),
     };
@@ -181,6 +182,7 @@ impl Names {
             Values::OptionU64(values) => Arc::new(UInt64Array::from(values)),
             Values::OptionF64(values) => Arc::new(Float64Array::from(values)),
             Values::Bool(values) => Arc::new(BooleanArray::from(values)),
+            Values::OptionText(values) => Arc::new(StringArray::from_iter(values)),
             Values::NodeName(nodes) => self.nodes.column(nodes),
             Values::NodeTier(nodes) => self.tiers.column(nodes),
             Values::TrafficName(traffics) => self.traffics.column(traffics),

@@ -50,12 +50,18 @@ pub fn estimate_file(path: &Path, networks: &[String], record: bool) -> Result<E
         if let Some((group, instance)) = one.collective {
             let all = collectives.entry((group, instance)).or_insert(Together {
                 kind: one.kind,
-                bytes: one.bytes,
+                bytes: 0,
+                moved_bytes: 0,
                 members: 0,
                 start_ps: one.start_ps,
                 end_ps: one.end_ps,
             });
             all.members += 1;
+            all.bytes = match one.kind == CollectiveKind::AllToAllV.word() {
+                true => all.bytes.saturating_add(one.bytes),
+                false => all.bytes.max(one.bytes),
+            };
+            all.moved_bytes = all.moved_bytes.max(one.moved_bytes);
             all.start_ps = all.start_ps.min(one.start_ps);
             all.end_ps = all.end_ps.max(one.end_ps);
         }
@@ -90,6 +96,8 @@ pub fn estimate_file(path: &Path, networks: &[String], record: bool) -> Result<E
 struct Together {
     kind: &'static str,
     bytes: u64,
+    /// Of an all-to-allv what the busiest member sends or receives.
+    moved_bytes: u64,
     members: u32,
     start_ps: u64,
     end_ps: u64,
@@ -98,9 +106,15 @@ struct Together {
 impl Together {
     fn told(&self, group: &str, instance: u64) -> Value {
         let seconds = (self.end_ps - self.start_ps) as f64 / 1e12;
-        let kind = CollectiveKind::of_word(self.kind);
-        let factor = kind.and_then(|kind| bus_factor(kind, self.members));
-        let per_second = (seconds > 0.0).then_some(self.bytes as f64 / seconds);
+        // OPS-61
+        let bus_bytes = match CollectiveKind::of_word(self.kind) {
+            Some(CollectiveKind::AllToAllV) if self.moved_bytes > 0 => {
+                Some(self.moved_bytes as f64)
+            }
+            Some(kind) => bus_factor(kind, self.members).map(|factor| factor * self.bytes as f64),
+            None => None,
+        };
+        let speed = |bytes: f64| (seconds > 0.0).then(|| bytes / seconds);
         json!({
             "group": group,
             "instance": instance,
@@ -109,9 +123,8 @@ impl Together {
             "bytes": self.bytes,
             "start_ps": self.start_ps,
             "end_ps": self.end_ps,
-            // OPS-61
-            "algorithm_bytes_per_second": factor.and(per_second),
-            "bus_bytes_per_second": factor.zip(per_second).map(|(factor, speed)| factor * speed),
+            "algorithm_bytes_per_second": bus_bytes.and_then(|_| speed(self.bytes as f64)),
+            "bus_bytes_per_second": bus_bytes.and_then(speed),
         })
     }
 }

@@ -8,7 +8,7 @@ use kernel::{Purpose, Stream};
 use programs::{Program, bandwidth_only, collective, latency};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use traffic::collectives::bounds::{bus_factor, least_bytes};
+use traffic::collectives::bounds::{bus_factor, least_across, least_between, least_bytes};
 use traffic::collectives::{Algorithm, Name, Part, Plan, Span, Step, algorithms_of, plan};
 use traffic::operations::{CollectiveKind, Options};
 
@@ -413,6 +413,30 @@ fn closed_forms() {
     assert_eq!(bus_factor(CollectiveKind::AllReduce, 8), Some(1.75));
     assert_eq!(bus_factor(CollectiveKind::AllGather, 8), Some(0.875));
     assert_eq!(bus_factor(CollectiveKind::Barrier, 8), None);
+}
+
+/// OPS-62: one member against the others sends what the busiest one does, where all have to.
+#[test]
+fn closed_forms_of_sets() {
+    use CollectiveKind::{AllGather, AllReduce, AllToAll, Barrier, Broadcast, ReduceScatter};
+    for (kind, one, half) in [
+        (AllReduce, 800, 800),
+        (Broadcast, 800, 800),
+        (AllGather, 700, 400),
+        (ReduceScatter, 700, 400),
+        (AllToAll, 700, 1600),
+        (Barrier, 0, 0),
+    ] {
+        assert_eq!(least_across(kind, 8, 1, 800), one, "{kind}");
+        assert_eq!(least_across(kind, 8, 4, 800), half, "{kind}");
+        assert_eq!(least_across(kind, 8, 8, 800), 0, "{kind}");
+        assert_eq!(least_across(kind, 8, 0, 800), 0, "{kind}");
+    }
+    // Eight members, one by one: 2 (n - 1)/n S each.
+    let each = least_bytes(AllReduce, 8, 800).map(u128::from);
+    assert_eq!(Some(least_between(AllReduce, 8, 800) / 8), each);
+    assert_eq!(least_between(AllReduce, 1, 800), 0);
+    assert_eq!(least_between(AllGather, 8, 800), 0);
 }
 
 /// All algorithms are among the collectives that are tried.

@@ -92,12 +92,13 @@ def collectives(
 
 
 def _line(row: dict[str, Any]) -> str:
+    from backwater.critical import group_words
     from backwater.units import bytes_text, time_text
 
     took = time_text(row["end_ps"] - row["start_ps"])
-    group = "all ranks" if row["group"] is None else f"group {row['group']}"
     words = (
-        f"{row['workload']}: {row['kind']} {row['instance']} of {group} ({row['ranks']}), "
+        f"{row['workload']}: {row['kind']} {row['instance']} of {group_words(row)} "
+        f"({row['ranks']}), "
         f"{bytes_text(row['bytes'])}: {took}, rank {row['last_rank']} last"
     )
     bus = row["bus_bps"]

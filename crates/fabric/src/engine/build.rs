@@ -422,6 +422,7 @@ impl<C: Calendar> Simulation<C> {
             Admission::Pfc(pfc) => !losing && pfc.accounting == Accounting::Pool, // NS3-10
             _ => is_lossless_by_hop(&plan.switch, losing),
         };
+        let collectives = Collectives::new(&plan);
         Self {
             probes: Probes::new(&plan.graph),
             net: Network {
@@ -431,7 +432,7 @@ impl<C: Calendar> Simulation<C> {
             },
             traffic: Traffic::new(plan.feed, plan.clock),
             flows: plan.flows,
-            collectives: Collectives::new(&plan.jobs),
+            collectives,
             division: None,
             threads: ThreadUse::default(),
             merged: Merged::default(),

@@ -1,12 +1,16 @@
 //! Collective operations as a whole, put together from the operations of their ranks.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use traffic::collectives::bounds::bus_factor;
 use traffic::operations::CollectiveKind;
 
+use super::Plan;
+use super::member_links::MemberLinks;
 use crate::record::{CollectiveRecord, OperationRecord};
-use crate::workload::Jobs;
+use crate::topology::Graph;
+use crate::workload::{Job, Jobs};
 
 /// Workload, group, and which of the group's collectives.
 type Key = (u16, Option<u32>, u64);
@@ -15,15 +19,52 @@ type Key = (u16, Option<u32>, u64);
 #[derive(Debug)]
 pub(super) struct Collectives {
     jobs: Jobs,
-    /// How many of the ranks have ended each.
-    open: BTreeMap<Key, (u32, CollectiveRecord)>,
+    graph: Arc<Graph>,
+    /// How much of a full frame is payload.
+    payload_share: f64,
+    open: BTreeMap<Key, Open>,
+    /// Groups of workloads of which a collective has ended.
+    groups: BTreeMap<(u16, Option<u32>), Group>,
+}
+
+/// A collective that some ranks have ended.
+#[derive(Debug)]
+struct Open {
+    /// How many.
+    ended: u32,
+    /// Of an all-to-allv the most bytes that one of them sends or receives, and how long its host's
+    /// links need for them, ps.
+    moved: (u64, f64),
+    whole: CollectiveRecord,
+}
+
+/// What all collectives of a group have in common.
+#[derive(Debug)]
+struct Group {
+    name: Option<Arc<str>>,
+    ranks: u32,
+    links: MemberLinks,
+}
+
+impl Group {
+    fn new(graph: &Graph, job: &Job, group: Option<u32>) -> Self {
+        Self {
+            name: group.map(|_| job.workload.group_name(group).into()),
+            ranks: job.workload.members(group).count(),
+            links: MemberLinks::new(graph, job, group),
+        }
+    }
 }
 
 impl Collectives {
-    pub fn new(jobs: &Jobs) -> Self {
+    pub fn new(plan: &Plan) -> Self {
+        let nic = &plan.nic;
         Self {
-            jobs: jobs.clone(),
+            jobs: plan.jobs.clone(),
+            graph: Arc::clone(&plan.graph),
+            payload_share: f64::from(nic.mtu) / f64::from(nic.data_bytes(nic.mtu)),
             open: BTreeMap::new(),
+            groups: BTreeMap::new(),
         }
     }
 
@@ -39,38 +80,72 @@ impl Collectives {
     }
 
     /// A rank has ended an operation. Returns the collective that is whole with it.
+    // RNK-12
     pub fn add(&mut self, record: &OperationRecord) -> Option<CollectiveRecord> {
         let kind = CollectiveKind::of_word(record.kind)?;
+        let of = (record.workload, record.group);
+        if !self.groups.contains_key(&of) {
+            let job = self.jobs.jobs.iter().find(|job| job.number == of.0)?;
+            self.groups.insert(of, Group::new(&self.graph, job, of.1));
+        }
+        let group = &self.groups[&of];
         let key = (record.workload, record.group, record.instance?);
-        let members = || {
-            let mut jobs = self.jobs.jobs.iter();
-            let job = jobs.find(|job| job.number == record.workload);
-            job.map_or(0, |job| job.workload.members(record.group).count())
-        };
-        let (ended, whole) = self.open.entry(key).or_insert_with(|| {
-            let ranks = members();
-            let whole = CollectiveRecord {
+        let open = self.open.entry(key).or_insert_with(|| Open {
+            ended: 0,
+            moved: (0, 0.0),
+            whole: CollectiveRecord {
                 workload: record.workload,
                 group: record.group,
+                group_name: group.name.clone(),
                 instance: key.2,
                 kind: record.kind,
-                ranks,
-                bytes: record.bytes,
+                ranks: group.ranks,
+                bytes: 0,
                 start_ps: record.start_ps,
                 last_start_ps: record.start_ps,
                 end_ps: record.end_ps,
                 last_rank: record.rank,
-                bus_factor: bus_factor(kind, ranks),
-            };
-            (0, whole)
+                bus_bytes: None,
+                least_ps: None,
+            },
         });
-        *ended += 1;
-        whole.bytes = whole.bytes.max(record.bytes);
+        open.ended += 1;
+        let whole = &mut open.whole;
         whole.start_ps = whole.start_ps.min(record.start_ps);
         whole.last_start_ps = whole.last_start_ps.max(record.start_ps);
         let last = (whole.end_ps, whole.last_rank).max((record.end_ps, record.rank));
         (whole.end_ps, whole.last_rank) = last;
-        let is_whole = *ended == whole.ranks;
-        is_whole.then(|| self.open.remove(&key).map(|(_, whole)| whole))?
+        if kind == CollectiveKind::AllToAllV {
+            whole.bytes = whole.bytes.saturating_add(record.bytes);
+            let rate_bps = group.links.host_bps(&self.graph, record.host);
+            let payload_bps = rate_bps as f64 * self.payload_share;
+            let least_ps = record.moved_bytes as f64 * 8e12 / payload_bps;
+            open.moved.0 = open.moved.0.max(record.moved_bytes);
+            open.moved.1 = open.moved.1.max(least_ps);
+        } else {
+            whole.bytes = whole.bytes.max(record.bytes);
+        }
+        if open.ended < group.ranks {
+            return None;
+        }
+        let Open {
+            moved, mut whole, ..
+        } = self.open.remove(&key)?;
+        // OPS-61, RNK-17
+        (whole.bus_bytes, whole.least_ps) = match kind {
+            CollectiveKind::AllToAllV => {
+                let (bytes, least_ps) = moved;
+                let some = bytes > 0;
+                (
+                    some.then_some(bytes as f64),
+                    (some && group.links.are_apart()).then_some(least_ps),
+                )
+            }
+            _ => (
+                bus_factor(kind, group.ranks).map(|factor| factor * whole.bytes as f64),
+                (group.links).least_ps(kind, whole.bytes, self.payload_share),
+            ),
+        };
+        Some(whole)
     }
 }

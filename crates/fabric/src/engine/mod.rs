@@ -41,6 +41,7 @@ pub mod lockstep;
 mod long_queues;
 mod loss;
 pub mod measure;
+mod member_links;
 mod merge;
 mod network;
 mod node;

@@ -174,6 +174,7 @@ impl Actions for Wishes<'_> {
             group: record.collective.and_then(|(group, _)| group),
             instance: record.collective.map(|(_, instance)| instance),
             bytes: record.bytes,
+            moved_bytes: record.moved_bytes,
             ready_ps: record.ready_ps,
             start_ps: from,
             end_ps: to,

@@ -1,5 +1,7 @@
 //! `operations.parquet`, `collectives.parquet`, `ranks.parquet`.
 
+use std::sync::Arc;
+
 use dataplane::units::Time;
 
 use super::table::{Column, Row, Value, column};
@@ -25,6 +27,9 @@ pub struct OperationRecord {
     pub instance: Option<u64>,
     /// Payload.
     pub bytes: u64,
+    /// Of an all-to-allv the bytes that the rank sends to others or receives from others, whichever
+    /// are more.
+    pub moved_bytes: u64,
     /// When its dependencies were met, ps.
     pub ready_ps: Time,
     /// When it started, ps.
@@ -101,19 +106,21 @@ impl Row for OperationRecord {
 }
 
 /// A collective operation of a group that all members have ended.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CollectiveRecord {
     /// Number of the workload among the sources of flows.
     pub workload: u16,
     /// Its group; none: all ranks.
     pub group: Option<u32>,
+    /// The name of the group.
+    pub group_name: Option<Arc<str>>,
     /// Which of the group's collectives it was.
     pub instance: u64,
     /// What it did.
     pub kind: &'static str,
     /// How many ranks took part.
     pub ranks: u32,
-    /// Bytes of the whole vector.
+    /// Bytes of the whole vector; of an all-to-allv those that all members have for each.
     pub bytes: u64,
     /// When the first rank started, ps.
     pub start_ps: Time,
@@ -123,8 +130,12 @@ pub struct CollectiveRecord {
     pub end_ps: Time,
     /// The rank that ended last.
     pub last_rank: u32,
-    /// Bus bandwidth over algorithm bandwidth, where it has one.
-    pub bus_factor: Option<f64>,
+    /// Bytes whose speed is the bus bandwidth, where it has one: the vector times the factor of its
+    /// kind; of an all-to-allv what its busiest member sends or receives.
+    pub bus_bytes: Option<f64>,
+    /// How long the links of its members' hosts need at least, ps; none: nothing crosses them, or it
+    /// is not known.
+    pub least_ps: Option<f64>,
 }
 
 impl CollectiveRecord {
@@ -133,14 +144,23 @@ impl CollectiveRecord {
     #[must_use]
     pub fn algorithm_bps(&self) -> Option<f64> {
         let took_ps = self.end_ps - self.start_ps;
-        (took_ps > 0).then(|| self.bytes as f64 * 8e12 / took_ps as f64)
+        (took_ps > 0 && self.bytes > 0).then(|| self.bytes as f64 * 8e12 / took_ps as f64)
     }
 
     /// The same, comparable with the rate of a link whatever the number of ranks.
     // RNK-12
     #[must_use]
     pub fn bus_bps(&self) -> Option<f64> {
-        Some(self.algorithm_bps()? * self.bus_factor?)
+        let took_ps = self.end_ps - self.start_ps;
+        let bus_bytes = self.bus_bytes.filter(|_| took_ps > 0)?;
+        Some(bus_bytes * 8e12 / took_ps as f64)
+    }
+
+    /// The bus bandwidth that it would have if it were as fast as its members' links allow.
+    // RNK-17
+    #[must_use]
+    pub fn bound_bps(&self) -> Option<f64> {
+        Some(self.bus_bytes? * 8e12 / self.least_ps?)
     }
 }
 
@@ -159,6 +179,11 @@ impl Row for CollectiveRecord {
             "Its group, by its place in the workload; null: all ranks.",
         ),
         column(
+            "group_name",
+            Value::OptionText(|r| r.group_name.clone()),
+            "The name of the group.",
+        ),
+        column(
             "instance",
             Value::U64(|r| r.instance),
             "Which of the group's collectives it was.",
@@ -168,7 +193,7 @@ impl Row for CollectiveRecord {
         column(
             "bytes",
             Value::U64(|r| r.bytes),
-            "Bytes of the whole vector.",
+            "Bytes of the whole vector; of an all-to-allv those that all members have for each.",
         ),
         column(
             "start_ps",
@@ -194,7 +219,13 @@ impl Row for CollectiveRecord {
         column(
             "bus_bps",
             Value::OptionF64(Self::bus_bps),
-            "The same times the factor of its kind, comparable with the rate of a link.",
+            "The same times the factor of its kind, comparable with the rate of a link; of an \
+             all-to-allv that of its busiest member.",
+        ),
+        column(
+            "bound_bps",
+            Value::OptionF64(Self::bound_bps),
+            "The bus bandwidth that the links of its members' hosts allow at most; null: not known.",
         ),
     ];
 

@@ -6,6 +6,7 @@
 use std::any::Any;
 use std::fmt::Debug;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// One type of rows, and the table that they make.
 pub trait Row: Clone + Debug + Send + 'static {
@@ -123,6 +124,8 @@ types! {
     NodeTier(u32, "text");
     /// The name of the traffic with this number.
     TrafficName(u32, "text");
+    /// A name that may be missing.
+    OptionText(Option<Arc<str>>, "text or null");
     /// One of some words.
     Word(&'static str, "text");
     /// `up`, `down` or `side`: the direction from the first of two nodes to the second.

@@ -22,7 +22,8 @@ pub fn least_bytes(kind: CollectiveKind, members: u32, bytes: u64) -> Option<u64
 }
 
 /// Bus bandwidth divided by algorithm bandwidth, S/time: what makes it comparable with the speed
-/// of a link, whatever n. None where S is no measure of the work. // OPS-61
+/// of a link, whatever n. None where S is no measure of the work; of an all-to-allv it is what the
+/// busiest member sends or receives. // OPS-61
 #[must_use]
 pub fn bus_factor(kind: CollectiveKind, members: u32) -> Option<f64> {
     let n = f64::from(members);
@@ -36,5 +37,36 @@ pub fn bus_factor(kind: CollectiveKind, members: u32) -> Option<f64> {
         }
         CollectiveKind::Broadcast => Some(1.0),
         CollectiveKind::AllToAllV | CollectiveKind::Barrier => None,
+    }
+}
+
+/// Bytes that must cross the edge of a set with `inside` of a group's members, in one direction at
+/// least, whatever the algorithm. Parts of S/n are rounded down. // OPS-62
+///
+/// What is outside needs the sum, or the parts, of what is inside, or the other way round. Of an
+/// all-to-allv nothing is known here.
+#[must_use]
+pub fn least_across(kind: CollectiveKind, members: u32, inside: u32, bytes: u64) -> u64 {
+    let outside = members.saturating_sub(inside);
+    if inside == 0 || outside == 0 {
+        return 0;
+    }
+    let parts = |count: u64| (bytes / u64::from(members)).saturating_mul(count);
+    match kind {
+        CollectiveKind::AllReduce | CollectiveKind::Broadcast => bytes,
+        CollectiveKind::AllGather | CollectiveKind::ReduceScatter => parts(outside.into()),
+        CollectiveKind::AllToAll => parts(u64::from(inside) * u64::from(outside)),
+        CollectiveKind::AllToAllV | CollectiveKind::Barrier => 0,
+    }
+}
+
+/// Bytes that must leave this number of sets, which hold all members, taken together: of an
+/// all-reduce each byte of the sum needs m − 1 sends to be added up, and m − 1 to be known
+/// everywhere. For other kinds the sets one by one say as much. // OPS-62
+#[must_use]
+pub fn least_between(kind: CollectiveKind, sets: u32, bytes: u64) -> u128 {
+    match kind {
+        CollectiveKind::AllReduce => 2 * u128::from(bytes) * u128::from(sets.saturating_sub(1)),
+        _ => 0,
     }
 }

@@ -100,7 +100,7 @@ pub struct Collective {
     /// Which of the group's collectives it is; the members agree on it. None: counted, per rank and
     /// group, as the workload's option says. // OPS-30
     pub instance: Option<u64>,
-    /// Bytes S of the whole vector; see the kinds. // OPS-31
+    /// Bytes S of the whole vector; see the kinds. Of an all-to-allv nothing reads it. // OPS-31
     pub bytes: u64,
     /// Position in the group of the rank that broadcasts.
     pub root: u32,
@@ -116,6 +116,37 @@ pub struct Collective {
     pub to_each: Vec<u64>,
     /// All-to-allv: bytes from each member, in the order of the group.
     pub from_each: Vec<u64>,
+}
+
+impl Collective {
+    /// S; of an all-to-allv the bytes for all members, this one's own among them. // OPS-31
+    #[must_use]
+    pub fn vector_bytes(&self) -> u64 {
+        match self.kind {
+            CollectiveKind::AllToAllV => sum(&self.to_each),
+            _ => self.bytes,
+        }
+    }
+
+    /// All-to-allv: bytes that the member at a position sends to others.
+    #[must_use]
+    pub fn to_others(&self, position: u32) -> u64 {
+        without(&self.to_each, position)
+    }
+
+    /// All-to-allv: bytes that the member at a position receives from others.
+    #[must_use]
+    pub fn from_others(&self, position: u32) -> u64 {
+        without(&self.from_each, position)
+    }
+}
+
+fn sum(each: &[u64]) -> u64 {
+    each.iter().fold(0, |sum, &bytes| sum.saturating_add(bytes))
+}
+
+fn without(each: &[u64], position: u32) -> u64 {
+    sum(each).saturating_sub(each.get(position as usize).copied().unwrap_or(0))
 }
 
 /// Collective operations. n is the number of members, S the bytes of the operation. // OPS-31

@@ -51,8 +51,11 @@ pub struct Record {
     pub peer: Option<u32>,
     /// Group and instance of a collective.
     pub collective: Option<(Option<u32>, u64)>,
-    /// Bytes; those that arrived, of a receive.
+    /// Bytes; those that arrived, of a receive; those for all members, of an all-to-allv.
     pub bytes: u64,
+    /// Of an all-to-allv the bytes that this rank sends to others or receives from others, whichever
+    /// are more. // OPS-61
+    pub moved_bytes: u64,
     /// What it occupied.
     pub resource: Option<u16>,
     /// When its dependencies were met, ps.
@@ -1046,7 +1049,7 @@ impl Rank {
             Work::Receive(_) => (Some(rank), operation.arrived_bytes, None),
             Work::Collective(collective) => {
                 let which = (collective.group, collective.instance.unwrap_or(0));
-                (None, collective.bytes, Some(which))
+                (None, collective.vector_bytes(), Some(which))
             }
         };
         Record {
@@ -1056,6 +1059,7 @@ impl Rank {
             peer,
             collective,
             bytes,
+            moved_bytes: self.moved_bytes(&operation.work),
             resource: operation.resource,
             ready_ps: operation.ready_ps,
             start_ps: operation.start_ps,
@@ -1063,6 +1067,19 @@ impl Rank {
             released_by: operation.released_by(),
             ended_by,
         }
+    }
+
+    /// See [`Record::moved_bytes`].
+    fn moved_bytes(&self, work: &Work) -> u64 {
+        let Work::Collective(collective) = work else {
+            return 0;
+        };
+        let members = self.workload.members(collective.group);
+        members.position(self.number).map_or(0, |position| {
+            collective
+                .to_others(position)
+                .max(collective.from_others(position))
+        })
     }
 }
 

@@ -1,0 +1,141 @@
+//! What the links of a group's hosts carry at most, and so how long a collective takes at least.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use traffic::collectives::bounds::{least_across, least_between};
+use traffic::operations::CollectiveKind;
+
+use crate::topology::Graph;
+use crate::workload::Job;
+
+/// Sets of members whose bytes to others have to cross certain links: those on one host, by its
+/// ports; those on one switch, by its links to switches and by their hosts' links to others.
+// RNK-17
+#[derive(Debug, Default)]
+pub(super) struct MemberLinks {
+    /// Members of the group.
+    count: u32,
+    /// Switches that all their hosts hang on: nothing takes another way while these links are up.
+    common: BTreeSet<u32>,
+    /// Members in a set, and the rate of its links in bit/s, each pair once.
+    sets: BTreeSet<(u32, u64)>,
+    /// Sets that hold each member once: how many, and the rate of all their links.
+    divisions: BTreeSet<(u32, u64)>,
+}
+
+impl MemberLinks {
+    pub fn new(graph: &Graph, job: &Job, group: Option<u32>) -> Self {
+        let members = job.workload.members(group);
+        let count = members.count();
+        // Several ranks may be on one host.
+        let mut hosts: BTreeMap<u32, u32> = BTreeMap::new();
+        for position in 0..count {
+            let host = job.hosts[members.rank(position) as usize];
+            *hosts.entry(host).or_default() += 1;
+        }
+        let mut found = Self {
+            count,
+            ..Self::default()
+        };
+        let on = |host: u32| -> BTreeSet<u32> {
+            let endpoints = graph.endpoints_of(host);
+            endpoints
+                .map(|endpoint| graph.switch_of(endpoint))
+                .collect()
+        };
+        let common = hosts.keys().map(|&host| on(host));
+        let common = common.reduce(|common, on| &common & &on);
+        found.common = common.unwrap_or_default();
+        let of_hosts = hosts
+            .iter()
+            .map(|(&host, &inside)| (inside, found.host_bps(graph, host)));
+        let of_hosts = of_hosts.collect();
+        found.add(of_hosts);
+        // A host has links to the switch of its server, to others, or to both: each kind divides the
+        // members of its own.
+        for scale_up in [true, false] {
+            let mut switches: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+            let mut once = true;
+            for &host in hosts.keys() {
+                let mut on = on(host);
+                on.retain(|&switch| graph.is_scale_up_switch(switch) == scale_up);
+                once &= on.len() == 1;
+                for switch in on {
+                    switches.entry(switch).or_default().insert(host);
+                }
+            }
+            let sets = switches.iter().map(|(&switch, on)| {
+                let inside = on.iter().map(|host| hosts[host]).sum();
+                (inside, edge_bps(graph, switch, on, job.relay.is_some()))
+            });
+            let sets: Vec<_> = sets.collect();
+            match once {
+                true => found.add(sets),
+                false => found.sets.extend(sets),
+            }
+        }
+        found
+    }
+
+    /// Sets that hold each member once.
+    fn add(&mut self, sets: Vec<(u32, u64)>) {
+        let rate_bps = sets.iter().map(|(_, rate_bps)| rate_bps).sum();
+        self.divisions.insert((sets.len() as u32, rate_bps));
+        self.sets.extend(sets);
+    }
+
+    /// How long a collective takes at least, ps, where bytes of its vector cross links; frames have
+    /// `share` of payload.
+    // RNK-17
+    pub fn least_ps(&self, kind: CollectiveKind, bytes: u64, share: f64) -> Option<f64> {
+        let one_by_one = self.sets.iter().map(|&(inside, rate_bps)| {
+            let crossing = least_across(kind, self.count, inside, bytes);
+            (crossing as f64, rate_bps)
+        });
+        let together = self.divisions.iter().map(|&(sets, rate_bps)| {
+            let crossing = least_between(kind, sets, bytes);
+            (crossing as f64, rate_bps)
+        });
+        let crossing = one_by_one
+            .chain(together)
+            .filter(|&(bytes, rate_bps)| bytes > 0.0 && rate_bps > 0);
+        crossing
+            .map(|(bytes, rate_bps)| bytes * 8e12 / (rate_bps as f64 * share))
+            .reduce(f64::max)
+    }
+
+    /// The rate of the ports by which a member's host reaches others.
+    pub fn host_bps(&self, graph: &Graph, host: u32) -> u64 {
+        rate_bps(graph, host, |peer| {
+            self.common.is_empty() || self.common.contains(&(peer - graph.hosts()))
+        })
+    }
+
+    /// Whether no two members share a host.
+    pub fn are_apart(&self) -> bool {
+        self.divisions.iter().any(|&(hosts, _)| hosts == self.count)
+    }
+}
+
+/// The rate of a node's links to such peers.
+fn rate_bps(graph: &Graph, node: u32, to: impl Fn(u32) -> bool) -> u64 {
+    let ports = graph.port_range(node).map(|index| graph.port(index));
+    let chosen = ports.filter(|port| to(port.peer));
+    chosen.map(|port| port.rate.bps()).sum()
+}
+
+/// The rate of the links that lead away from a switch (counted among switches) and hosts on it: those
+/// of the members, or of all where others pass messages on.
+fn edge_bps(graph: &Graph, switch: u32, members: &BTreeSet<u32>, relays: bool) -> u64 {
+    let node = graph.hosts() + switch;
+    let all = || {
+        let endpoints = graph.endpoints_on(switch);
+        endpoints.map(|endpoint| graph.host_of(endpoint)).collect()
+    };
+    let hosts = if relays { all() } else { members.clone() };
+    let up = rate_bps(graph, node, |peer| peer >= graph.hosts());
+    let others = hosts
+        .iter()
+        .map(|&host| rate_bps(graph, host, |peer| peer != node));
+    up + others.sum::<u64>()
+}
