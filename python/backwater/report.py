@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from backwater.curves import styles, until
 from backwater.errors import RunError
 from backwater.files import write_whole
-from backwater.page import figures, network
+from backwater.page import figures, network, workloads
 from backwater.page.charts import Table, table_html
 from backwater.page.document import document, header
 from backwater.tables import audit, best, rows_of, text
@@ -46,6 +46,7 @@ def render(runs: Mapping[str, Run], about: Mapping[str, Any] | None = None) -> s
         _table(runs),
         *(chart.html() for chart in drawn),
         _network(runs, picture),
+        _late_collectives(runs),
         _slowest(flows),
         _ports(runs),
         _audit(runs),
@@ -168,6 +169,45 @@ def _network(runs: Mapping[str, Run], picture: Mapping[str, Any] | None) -> str:
         "they need <code>pauses = { flows = true }</code> under <code>[record]</code> of the "
         'scenario, utilisation over time <code>utilisation = { every = "10us" }</code>.'
         "</figcaption></figure>"
+    )
+
+
+def _late_collectives(runs: Mapping[str, Run]) -> str:
+    """List what made the slowest collectives of each scheme late."""
+    late = workloads.late(runs)
+    if late is None:
+        return ""
+    links = ""
+    if late.links.rows:
+        links = (
+            "<h3>Links on which the sends of these paths lost time</h3>"
+            f"{table_html(late.links, 'Links that made collectives late')}"
+        )
+    elif not late.unrecorded:
+        links = '<p class="note">No send of these paths lost time at a link.</p>'
+    sends = ""
+    if late.sends.rows:
+        sends = (
+            "<h3>Sends of these paths that took longest beyond what they take alone</h3>"
+            f"{table_html(late.sends, 'Sends that made collectives late')}"
+        )
+    schemes = html.escape(", ".join(late.unrecorded))
+    unrecorded = (
+        f'<p class="note">On which links sends lost time is not recorded of {schemes}: it needs '
+        "<code>blame = {}</code> under <code>[record]</code> of the scenario, or <code>backwater "
+        "collectives RUN --record</code>.</p>"
+        if late.unrecorded
+        else ""
+    )
+    return (
+        '<section id="late"><h2>What made the slowest collectives late</h2><p class="note">The '
+        f"{workloads.LATE} collectives of each scheme that took longest (where there are "
+        f"{workloads.MANY:,} flows or more, the slowest alone), and their critical paths: "
+        "the sends that followed each other up to the end of the last rank. Under way is how long "
+        "these were on their way, alone how long they take where nothing else sends, before sends "
+        "how long ranks had what they waited for. All: <code>backwater collectives RUN</code>.</p>"
+        f"{table_html(late.collectives, 'The slowest collectives')}{links}{sends}{unrecorded}"
+        "</section>"
     )
 
 

@@ -147,7 +147,8 @@ class Tab:
 
     def press(self, key: str) -> None:
         """Press a key, such as ``ArrowRight``, ``Tab`` or ``Enter``."""
-        codes = {"ArrowRight": 39, "ArrowLeft": 37, "Tab": 9, "Enter": 13}
+        arrows = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
+        codes = {**arrows, "Tab": 9, "Enter": 13}
         more = {"text": "\r"} if key == "Enter" else {}
         for kind in ("keyDown", "keyUp"):
             self.call(

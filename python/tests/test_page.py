@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -246,6 +247,68 @@ def test_a_stack_tells_the_parts_of_a_bar(rich: Tab, recorded: backwater.Compari
     rich.wait_for("!document.querySelector('#blame .panel .readout').innerText.includes('point')")
     assert rich.text("#blame .panel .readout").startswith("bfc")
     assert rich.errors == []
+
+
+@pytest.fixture
+def ranks(tab: Tab, trained: backwater.Comparison) -> Tab:
+    """The page of runs with a workload."""
+    return opened(tab, trained.path / "report.html")
+
+
+def test_lanes_of_ranks_show_what_is_under_the_pointer(
+    ranks: Tab, trained: backwater.Comparison
+) -> None:
+    assert ranks.text("#ranks .legend").splitlines() == ["computing", "exposed communication"]
+    readout = "#ranks .panel .readout"
+    assert ranks.text(readout) == "point at a lane"
+    ranks.point("#ranks .picture", right=-100)
+    ranks.wait_for(f"document.querySelector('{readout}').innerText.startsWith('rank ')")
+    assert "time " in ranks.text(readout)
+    # A rank computes for 20 us first, and then reduces with its server.
+    ranks.run("document.querySelector('#ranks .picture').focus()")
+    ranks.press("ArrowRight")
+    first = ranks.text(readout).replace("\n", " ")
+    assert first.startswith("rank 0, time 0.01 ms computing")
+    assert first.endswith("20 µs")
+    ranks.press("ArrowRight")
+    assert ranks.text(readout).endswith("up to the end of all-reduce 0 of group tensor-0")
+    for _ in range(5):
+        ranks.press("ArrowDown")
+    assert ranks.text(readout).startswith("rank 5")
+    assert ranks.text(readout).endswith("up to the end of all-reduce 0 of group tensor-1")
+    framed = (
+        "Bokeh.documents.flatMap(d => d.roots()).flatMap(p => p.center ?? [])"
+        ".filter(a => a.type === 'BoxAnnotation' && a.visible).map(a => a.top)"
+    )
+    assert ranks.run(framed) == [5.45]
+    ranks.choose("#ranks select", "1")
+    ranks.wait_for(f"document.querySelector('{readout}')?.innerText === 'point at a lane'")
+    assert ranks.errors == []
+
+
+def test_bars_of_bandwidth_are_told_beside_their_bounds(ranks: Tab) -> None:
+    ranks.point("#bandwidths .picture", right=-300)
+    readout = "#bandwidths .panel .readout"
+    ranks.wait_for(f"document.querySelector('{readout}').innerText.includes('Gbps of')")
+    told = ranks.run(f"[...document.querySelectorAll('{readout} output')].map(o => o.innerText)")
+    assert len(told) == 2
+    for words in told:
+        found = re.fullmatch(r"(\S+) Gbps of (\S+) Gbps \((\S+) %\)", words)
+        assert found, words
+        bus, bound, share = found.groups()
+        assert float(share) == pytest.approx(100 * float(bus) / float(bound), rel=0.02)
+        assert float(share) <= 100
+    marks = (
+        "Bokeh.documents.flatMap(d => d.roots()).flatMap(p => p.renderers ?? [])"
+        ".filter(r => r.glyph.type === 'Segment' && r.glyph.line_width.value === 2.5)"
+        ".map(r => r.data_source.data.y0.length)"
+    )
+    assert ranks.run(marks) == [3, 3]
+    ranks.click("nav input[value=bfc]")
+    ranks.wait_for(f"!document.querySelector('{readout}')?.innerText.includes('bfc')")
+    rows = "[...document.querySelectorAll('#late tbody tr:not([hidden]) th')].map(h => h.innerText)"
+    assert set(ranks.run(rows)) == {"dcqcn"}
+    assert ranks.errors == []
 
 
 def test_a_timeline_is_read_and_enlarged_as_one(page: Tab) -> None:

@@ -16,7 +16,7 @@ from conftest import TINY, Backwater
 
 import backwater
 from backwater.curves import divided
-from backwater.page import figures, network
+from backwater.page import figures, network, workloads
 from backwater.page.document import _json
 from backwater.report import render, write_report
 
@@ -272,3 +272,97 @@ def test_a_report_that_cannot_be_written_is_an_error(bare: backwater.Run, tmp_pa
         write_report(tmp_path / "missing" / "report.html", {"bfc": bare})
     with pytest.raises(backwater.RunError, match="no run"):
         render({})
+
+
+# RNK-11
+def test_lanes_of_ranks_are_their_time(trained: backwater.Comparison) -> None:
+    (chart,) = [c for c in workloads.charts(trained.runs) if c.key == "ranks"]
+    assert [view.label for view in chart.views] == ["dcqcn", "bfc"]
+    for view, run in zip(chart.views, trained.values(), strict=True):
+        (panel,) = view.panels
+        assert [words for _, words in panel.y.ticks] == [str(rank) for rank in range(8)]
+        assert [line.name for line in panel.lines] == list(workloads.STATES)
+        for line, column in zip(
+            panel.lines, ("computing_ps", "exposed_ps", "idle_ps"), strict=True
+        ):
+            lasted = np.bincount(line.y, np.subtract(line.until, line.x) * 1e9, 8)
+            assert lasted == pytest.approx(run.ranks.sort("rank")[column].to_numpy(), abs=1)
+            assert len(line.words) == len(line.x)
+
+
+def test_lanes_are_bounded() -> None:
+    """Three ranks that compute and send a thousand times each, without a gap."""
+    made = pl.DataFrame(
+        {
+            "lane": np.repeat(np.arange(3), 2000),
+            "start_ps": np.tile(np.arange(2000) * 10, 3),
+            "end_ps": np.tile(np.arange(2000) * 10 + 10, 3),
+            "kind": ["calc", "send"] * 3000,
+        },
+        schema_overrides={"lane": pl.Int64},
+    )
+    busy, computing = workloads.merged(made), workloads.merged(made.filter(kind="calc"))
+    assert (len(busy.lane), len(computing.lane)) == (3, 3000)
+    exposed = workloads.without(busy, computing)
+    assert (exposed.end_ps - exposed.start_ps).sum() == 3 * 10_000
+    whole = workloads.Stretches(np.arange(3), np.zeros(3, int), np.full(3, 25_000))
+    idle = workloads.without(whole, busy)
+    assert (idle.start_ps.tolist(), idle.end_ps.tolist()) == ([20_000] * 3, [25_000] * 3)
+    # Of equal halves the first state counts; what is idle stays so.
+    parts = workloads.in_slices(whole, busy, computing, 10)
+    assert [len(part.lane) for part in parts] == [3, 0, 3]
+    assert parts[0].end_ps.tolist() == parts[2].start_ps.tolist() == [20_000] * 3
+    fine = workloads.in_slices(whole, busy, computing, 2500)
+    assert [len(part.lane) for part in fine] == [3000, 3000, 3]
+
+
+def test_of_many_ranks_the_last_and_some_are_shown() -> None:
+    class Many:
+        ranks = pl.DataFrame(
+            {
+                "workload": ["w"] * 200,
+                "rank": range(200),
+                "end_ps": [None if rank == 77 else (rank * 37) % 200 for rank in range(200)],
+            }
+        )
+
+    shown = workloads.chosen(Many(), "w")  # type: ignore[arg-type]
+    assert shown.height == workloads.LANES
+    assert shown["rank"].is_sorted()
+    latest = {rank for rank in range(200) if (rank * 37) % 200 >= 200 - workloads.LAST + 1}
+    assert {77, *latest} <= set(shown["rank"])
+    assert shown["rank"].to_list()[0] <= 5
+    assert shown["rank"].to_list()[-1] >= 195
+    assert workloads.chosen(Many(), "other").height == 0  # type: ignore[arg-type]
+
+
+# OPS-61, RNK-17
+def test_bars_of_bandwidth_stay_below_their_bounds(trained: backwater.Comparison) -> None:
+    (chart,) = [c for c in workloads.charts(trained.runs) if c.key == "bandwidths"]
+    (panel,) = chart.views[0].panels
+    assert {words for _, words in panel.x.ticks} == {
+        "all-reduce, tensor (4), 400 KB",
+        "all-reduce, data (2), 1 MB",
+        "all-to-allv, all ranks (8), 128 KB",
+    }
+    for line in panel.lines:
+        assert line.marks is not None
+        assert all(0 < bus <= bound for bus, bound in zip(line.y, line.marks, strict=True))
+    assert chart.table is not None
+    assert {row[2] for row in chart.table.rows} >= {"group tensor-1 (4)", "group data-3 (2)"}
+
+
+def test_late_collectives_have_their_links(trained: backwater.Comparison) -> None:
+    page = (trained.path / "report.html").read_text(encoding="utf-8")
+    late = page[page.index('<section id="late">') :].partition("</section>")[0]
+    assert "Links on which the sends of these paths lost time" in late
+    found = workloads.late(trained.runs)
+    assert found is not None
+    assert {row[0] for row in found.links.rows} == {"dcqcn", "bfc"}
+    assert len(found.collectives.rows) == 2 * workloads.LATE
+    assert found.unrecorded == []
+
+
+def test_runs_without_ranks_have_nothing_of_workloads(page: str) -> None:
+    for key in ("ranks", "bandwidths", "late"):
+        assert f'id="{key}"' not in page

@@ -89,11 +89,12 @@ function bounds(axis, values) {
   return [axis.start === null ? low : f(axis.start), axis.end === null ? high : f(axis.end)];
 }
 
-// The colour of a line: its own as a part of a stack, else that of its scheme.
+// The colour of a line: its own as a part of a stack or a state, else that of its scheme.
 const colourOf = (line) => line.colour ?? Backwater.schemes[line.name]?.colour ?? "#6b7785";
 
 // What of a panel is shown: the schemes that the reader left in. In a stack they are the places of x.
 function withoutHidden(chart, panel) {
+  if (chart.kind === "lanes") return panel;
   if (chart.kind !== "stack")
     return { ...panel, lines: panel.lines.filter((line) => !Backwater.hidden.has(line.name)) };
   const kept = panel.x.ticks.filter(([, name]) => !Backwater.hidden.has(name));
@@ -116,7 +117,85 @@ function drawBars(plot, stacked, panel) {
     line.x.forEach((at, i) => base.set(at, top[i]));
     plot.vbar({ x: line.x.map((at) => at + left), top, bottom, width: (stacked ? 0.8 : 0.92) * width,
       fill_color: colourOf(line), line_color: null });
+    if (!line.marks) return;
+    const marked = line.x.map((_, i) => i).filter((i) => line.marks[i] !== null);
+    const [x, y] = [marked.map((i) => line.x[i] + left), marked.map((i) => line.marks[i])];
+    plot.segment({ x0: x.map((at) => at - width / 2), x1: x.map((at) => at + width / 2), y0: y, y1: y,
+      line_color: "#1f2933", line_width: 2.5 });
   });
+}
+
+// Lanes one below the other, a stretch of each state in its colour.
+function drawLanes(plot, panel) {
+  for (const line of panel.lines)
+    plot.hbar({ y: line.y, left: line.x, right: line.until, height: 0.82, fill_color: colourOf(line), line_color: null });
+}
+
+// The state of a lane at a time, and which of its stretches that is.
+function stretchAt(panel, lane, x) {
+  for (const line of panel.lines) {
+    const i = line.y.findIndex((at, k) => at === lane && line.x[k] <= x && x < line.until[k]);
+    if (i >= 0) return { line, i };
+  }
+  return null;
+}
+
+// The words below lanes: states and their colours, and with a position what the lane is doing there.
+function tellLane(readout, panel, lane, x) {
+  const where = document.createElement("b");
+  readout.replaceChildren(where);
+  if (x === null) {
+    where.textContent = "point at a lane";
+    where.className = "hint";
+    return null;
+  }
+  const found = stretchAt(panel, lane, x);
+  const name = panel.y.ticks.find(([at]) => at === lane)?.[1];
+  where.textContent = `${panel.y.label} ${name}, ${panel.x.label.split(" (")[0]} ${Backwater.text(x, panel.x.unit)}`;
+  if (!found) return null;
+  const value = document.createElement("output");
+  value.textContent = found.line.words[found.i];
+  const entry = named(found.line);
+  entry.append(" ", value);
+  readout.append(entry);
+  return found;
+}
+
+// Lets pointer and keys read lanes: left and right go from stretch to stretch, up and down to other lanes.
+function readLanes(plot, panel, picture, readout) {
+  const frame = new Bokeh.BoxAnnotation({ fill_alpha: 0, line_color: "#1f2933", line_width: 1.5, visible: false });
+  plot.add_layout(frame);
+  const show = (lane, x) => {
+    const found = tellLane(readout, panel, lane, x);
+    frame.visible = found !== null;
+    if (found) frame.setv({ left: found.line.x[found.i], right: found.line.until[found.i], bottom: lane - 0.45, top: lane + 0.45 });
+    return found;
+  };
+  const lanes = panel.y.ticks.map(([at]) => at);
+  plot.on_event("mousemove", (event) => {
+    const lane = Math.round(event.y);
+    if (lanes.includes(lane)) show(lane, event.x);
+  });
+  plot.on_event("mouseleave", () => show(0, null));
+  let lane = 0;
+  let number = -1;
+  picture.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const within = (at, last) => Math.min(Math.max(at, 0), last);
+    lane = within(lane + step[1], lanes.length - 1);
+    const middles = panel.lines.flatMap((line) => line.x.map((from, i) => [line.y[i], (from + line.until[i]) / 2]))
+      .filter(([at]) => at === lane).map(([, middle]) => middle).sort((a, b) => a - b);
+    if (!middles.length) return;
+    number = within(number + step[0], middles.length - 1);
+    show(lane, middles[number]);
+  });
+  // Room for the words of a stretch, so that what is below does not move when they come.
+  const [line] = panel.lines.filter((one) => one.x.length);
+  if (line) tellLane(readout, panel, line.y[0], (line.x[0] + line.until[0]) / 2);
+  readout.style.minHeight = `${readout.offsetHeight}px`;
+  show(0, null);
 }
 
 function drawLine(plot, chart, panel, line) {
@@ -179,8 +258,10 @@ function tell(readout, chart, panel, x) {
       const i = indexAt(line, x, chart.kind, panel.x);
       const value = document.createElement("output");
       const words = (numbers) => Backwater.text(numbers[i], panel.y.unit);
+      const mark = line.marks?.[i] ?? null;
       value.textContent = i < 0 ? Backwater.text(panel.y.unit === "share" ? 0 : null, "share")
-        : words(line.y) + (line.low ? ` [${words(line.low)}, ${words(line.high)}]` : "");
+        : words(line.y) + (line.low ? ` [${words(line.low)}, ${words(line.high)}]` : "")
+          + (mark === null ? "" : ` of ${words(line.marks)} (${Backwater.text(line.y[i] / mark, "share")})`);
       entry.append(" ", value);
     }
     readout.append(entry);
@@ -192,13 +273,18 @@ function drawPanel(chart, whole, box, count, last) {
   const bars = isBars(chart);
   // Axes stay when schemes come and go, but where the schemes are the axis.
   const { lines } = chart.kind === "stack" ? panel : whole;
+  const isLanes = chart.kind === "lanes";
   const xs = lines.flatMap((line) => line.x);
   const ys = chart.kind === "stack" ? heights(lines)
-    : lines.flatMap((line) => [...line.y, ...(line.low ?? []), ...(line.high ?? [])]);
+    : lines.flatMap((line) => [...line.y, ...(line.low ?? []), ...(line.high ?? []),
+      ...(line.marks ?? []).filter((mark) => mark !== null)]);
   const [x0, x1] = bars && xs.length ? [Math.min(...xs) - 0.55, Math.max(...xs) + 0.55] : bounds(panel.x, xs);
-  const [y0, y1] = bounds(panel.y, ys);
+  // The first lane is the highest.
+  const [y0, y1] = isLanes ? [panel.y.ticks.length - 0.5, -0.5] : bounds(panel.y, ys);
   const plot = Bokeh.Plotting.figure({
-    height: chart.column ? (last ? 190 : 150) : count > 1 ? 300 : 340, sizing_mode: "stretch_width", output_backend: "svg",
+    height: isLanes ? 90 + Math.max(panel.y.ticks.length * 12, 80)
+      : chart.column ? (last ? 190 : 150) : count > 1 ? 300 : 340,
+    sizing_mode: "stretch_width", output_backend: "svg",
     x_axis_type: panel.x.scale === "log" ? "log" : "linear",
     y_axis_type: panel.y.scale === "log" ? "log" : "linear",
     x_range: new Bokeh.Range1d({ start: x0, end: x1 }),
@@ -216,7 +302,9 @@ function drawPanel(chart, whole, box, count, last) {
     Object.assign(grid, { grid_line_color: "#dfe4ea", ticker: axis.ticker });
   if (bars) plot.xgrids[0].grid_line_color = null;
   if (chart.column && !last) plot.xaxes[0].visible = false;
-  if (bars) drawBars(plot, chart.kind === "stack", panel);
+  if (isLanes) plot.ygrids[0].grid_line_color = null;
+  if (isLanes) drawLanes(plot, panel);
+  else if (bars) drawBars(plot, chart.kind === "stack", panel);
   else for (const line of panel.lines) drawLine(plot, chart, panel, line);
 
   const holder = document.createElement("div");
@@ -232,12 +320,17 @@ function drawPanel(chart, whole, box, count, last) {
   picture.setAttribute("role", "group");
   picture.setAttribute("aria-label",
     `${chart.title}${panel.title ? `, ${panel.title}` : ""}: ${panel.y.label} over ${panel.x.label}. ` +
-    "Left and right arrow keys read the values.");
+    `Left and right arrow keys read the values${isLanes ? ", up and down choose the lane" : ""}.`);
   const readout = document.createElement("p");
   readout.className = "readout";
   readout.setAttribute("aria-live", "polite");
   holder.append(picture, readout);
   box.append(holder);
+
+  if (isLanes) {
+    readLanes(plot, panel, picture, readout);
+    return Bokeh.Plotting.show(plot, picture);
+  }
 
   const stops = [...new Set(xs)].sort((a, b) => a - b);
   const cross = new Bokeh.Span({ dimension: "height", line_color: "#9aa5b1", line_dash: [3, 3], visible: false });
@@ -285,7 +378,7 @@ Backwater.drawChart = (chart) => {
     const panels = chart.views[select ? Number(select.value) : 0];
     for (const view of box.views ?? []) view.model.document?.clear();
     box.replaceChildren();
-    if (chart.kind === "stack") {
+    if (chart.kind === "stack" || chart.kind === "lanes") {
       const parts = new Map(panels.flatMap((panel) => panel.lines).map((line) => [line.name, line]));
       const legend = document.createElement("p");
       legend.className = "readout legend";

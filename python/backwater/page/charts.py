@@ -2,8 +2,9 @@
 
 A chart has one or several views, of which the reader chooses one; a view has panels side by side;
 a panel has lines. A line has the name of a scheme, whose colour and dashes are the same on the
-whole page. In a stack a line is a part, with a colour of its own, and the ticks are schemes. What a
-chart shows is also told by a table, for readers without eyes or scripts.
+whole page. In a stack a line is a part, with a colour of its own, and the ticks are schemes; in
+lanes it is a state, of which ``y`` are the lanes. What a chart shows is also told by a table, for
+readers without eyes or scripts.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from backwater.curves import Array, styles
 
 Scale = Literal["linear", "log", "log1p"]
-Kind = Literal["line", "step", "bars", "points", "stack"]
+Kind = Literal["line", "step", "bars", "points", "stack", "lanes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,9 @@ class Axis:
 class Line:
     """Values ``y`` at ``x``, in the units of the axes; ``low`` and ``high`` bound a band.
 
-    ``colour`` is that of a part of a stack; other lines have the colour of their scheme.
+    ``colour`` is that of a part of a stack or a state in lanes; other lines have the colour of
+    their scheme. In lanes a stretch goes from ``x`` ``until`` there, and ``words`` tell about it.
+    ``marks`` are what the values of bars are compared with.
     """
 
     name: str
@@ -62,12 +65,19 @@ class Line:
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
     colour: str | None = None
+    until: Array | Sequence[float] | None = None
+    words: Sequence[str] | None = None
+    marks: Sequence[float | None] | None = None
 
     def data(self) -> dict[str, Any]:
         """Return what the scripts read."""
         found: dict[str, Any] = {"name": self.name, "x": numbers(self.x), "y": numbers(self.y)}
         if self.colour is not None:
             found["colour"] = self.colour
+        if self.until is not None and self.words is not None:
+            found |= {"until": numbers(self.until), "words": list(self.words)}
+        if self.marks is not None:
+            found["marks"] = [None if mark is None else numbers([mark])[0] for mark in self.marks]
         if self.low is not None and self.high is not None:
             found |= {"low": numbers(self.low), "high": numbers(self.high)}
         return found

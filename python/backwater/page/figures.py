@@ -10,6 +10,7 @@ import numpy as np
 from backwater import curves
 from backwater.blame import LARGE, SMALL
 from backwater.curves import STATISTICS, Array, Runs
+from backwater.page import workloads
 from backwater.page.charts import Axis, Chart, Line, Panel, Table, View
 from backwater.units import bytes_text
 
@@ -123,6 +124,7 @@ def _at_once(work: Callable[[_In], _Out], items: Mapping[str, _In]) -> dict[str,
 def charts(runs: Runs, flows: Mapping[str, Flows]) -> list[Chart]:
     """Return all figures, those with nothing to show among them."""
     return [
+        *workloads.charts(runs),
         slowdown(flows),
         classes(flows),
         *blame(runs),
