@@ -18,8 +18,8 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use traffic::collectives::bounds::least_bytes;
 use traffic::operations::{
-    Block, By, Collective, CollectiveKind, Group, InMemory, Operation, Options, QueuePairs, Receive,
-    Send, SendEnd, Slow, Source, Stragglers, Trigger, TriggerKind, Who, Work, Workload,
+    Block, By, Collective, CollectiveKind, Group, InMemory, Operation, Options, QueuePairs,
+    Receive, Send, SendEnd, Slow, Source, Stragglers, Trigger, TriggerKind, Who, Work, Workload,
 };
 
 const FRAMES: FrameSizes = FrameSizes {
