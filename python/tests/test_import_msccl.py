@@ -8,7 +8,13 @@ import polars as pl
 import pytest
 from import_files import REFERENCE, read_or_refused, refused
 
-from backwater.interchange.ai import importing, msccl, msccl_operations, xml_tree
+from backwater.interchange.ai import (
+    importing,
+    msccl,
+    msccl_chunks,
+    msccl_operations,
+    xml_tree,
+)
 from backwater.interchange.ai.importing import Wishes
 from backwater.interchange.ai.msccl import Algorithm
 from backwater.interchange.source import Findings
@@ -187,12 +193,144 @@ def test_cut_files_are_refused() -> None:
         assert said is not None
 
 
+# --- Where chunks end ----------------------------------------------------------------------------
+
+
+Move = tuple[str, str, int, str, int]
+"""A step: its type, the buffer and chunk that it reads, those that it writes."""
+
+
+def written(
+    coll: str, chunks: int, gpus: list[list[tuple[int, int, list[Move]]]], more: str
+) -> str:
+    """Write an algorithm: for each gpu thread blocks, which send to a gpu and receive from one."""
+    lines = [f'<algo coll="{coll}" nchunksperloop="{chunks}" ngpus="{len(gpus)}"{more}>']
+    for gpu, blocks in enumerate(gpus):
+        lines.append(f'<gpu id="{gpu}">')
+        for number, (send, recv, moves) in enumerate(blocks):
+            steps = [
+                f'<step s="{s}" type="{kind}" srcbuf="{a}" srcoff="{i}" dstbuf="{b}" dstoff="{j}" '
+                'cnt="1"/>'
+                for s, (kind, a, i, b, j) in enumerate(moves)
+            ]
+            lines.append(tb(number, send, recv, *steps))
+        lines.append("</gpu>")
+    return "\n".join([*lines, "</algo>"])
+
+
+def ring(ranks: int, out: str) -> str:
+    """An all-reduce in place whose last steps are received into a buffer."""
+    gpus = []
+    for rank in range(ranks):
+        moves: list[Move] = []
+        for number in range(2 * ranks - 2):
+            there, here = (rank - number) % ranks, (rank - number - 1) % ranks
+            kind = "rrc" if number < ranks - 1 else "r"
+            moves += [("s", "i", there, "i", there), (kind, "i", here, out, here)]
+        gpus.append([((rank + 1) % ranks, (rank - 1) % ranks, moves)])
+    return written("allreduce", ranks, gpus, ' inplace="1"')
+
+
+def fused_ring(ranks: int) -> str:
+    """A reduce-scatter whose steps receive, add and pass on at once."""
+    gpus = []
+    for rank in range(ranks):
+        moves: list[Move] = [("s", "i", (rank - 1) % ranks, "i", 0)]
+        moves += [("rrs", "i", (rank - 1 - n) % ranks, "i", 0) for n in range(1, ranks - 1)]
+        moves += [("rrc", "i", rank, "o", 0)]
+        gpus.append([((rank + 1) % ranks, (rank - 1) % ranks, moves)])
+    return written("reduce_scatter", ranks, gpus, "")
+
+
+def to_each(coll: str, ranks: int, copies: bool = True) -> str:
+    """An all-gather or all-to-all of single sends, with a copy of what is a gpu's own."""
+    gpus = []
+    for rank in range(ranks):
+        own = rank if coll == "alltoall" else 0
+        blocks: list[tuple[int, int, list[Move]]] = []
+        if copies:
+            blocks.append((-1, -1, [("cpy", "i", own, "o", rank)]))
+        for peer in (p for p in range(ranks) if p != rank):
+            sent = peer if coll == "alltoall" else 0
+            moves: list[Move] = [("s", "i", sent, "o", rank), ("r", "i", 0, "o", peer)]
+            blocks.append((peer, peer, moves))
+        gpus.append(blocks)
+    return written(coll, ranks, gpus, f' inplace="{int(not copies)}"')
+
+
+def looked_through(source: str) -> list[str]:
+    findings = Findings()
+    msccl_chunks.check(algorithm(source, findings))
+    return [w["text"] for w in findings.warnings()]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        ring(4, "i"),
+        ring(5, "o"),
+        fused_ring(4),
+        fused_ring(4).replace("reduce_scatter", "custom").replace('"i"', '"s"'),
+        to_each("allgather", 3),
+        to_each("allgather", 4, copies=False),
+        to_each("alltoall", 4),
+    ],
+)
+def test_an_algorithm_that_does_what_it_promises_is_not_doubted(source: str) -> None:
+    assert looked_through(source) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        (
+            ring(4, "i").replace('"rrc"', '"r"', 1),
+            "this allreduce chunk 3 of the output of gpu 0 l",
+        ),
+        (ring(4, "i").replace('inplace="1"', 'inplace="0"'), "is not the one that belongs there"),
+        (ring(4, "i").replace("allreduce", "alltoall"), "alltoall chunk 0 of the output of gpu 0"),
+        (
+            fused_ring(4).replace('"rrs"', '"rcs"', 1),
+            "reduce_scatter chunk 0 of the output of gpu 0 is not",
+        ),
+        (to_each("allgather", 3).replace('"cpy"', '"nop"', 1), "chunk 0 of the output of gpu 0 is"),
+        (to_each("alltoall", 3).replace('srcoff="2"', 'srcoff="1"', 1), "chunk 0 of the output of"),
+        (to_each("allgather", 3).replace("allgather", "alltoall"), "of gpu 1 is not the one"),
+    ],
+)
+def test_an_algorithm_that_ends_otherwise_is_told(source: str, says: str) -> None:
+    [told] = looked_through(source)
+    assert says in told
+    assert "its messages are run as they are" in told
+
+
+def test_an_algorithm_whose_gpus_wait_for_each_other_is_told_with_the_step() -> None:
+    receives = [("r", "i", 0, "o", 1), ("s", "i", 0, "o", 0)]
+    gpus = [[(1 - rank, 1 - rank, receives)] for rank in range(2)]
+    [told] = looked_through(written("allgather", 2, gpus, ""))
+    assert "gpu 0 never comes beyond this step" in told
+    assert "x.xml:4:1" in told
+
+
 @pytest.mark.skipif(not REFERENCE.is_dir(), reason="the reference files are not here")
 def test_the_reference_algorithm_is_imported() -> None:
     path = REFERENCE / "chakra/custom_ring_allreduce_8npus_1MB/custom_allreduce.xml"
     imported = importing.import_msccl(Path(path), Wishes())
     assert imported.operations is not None
+    assert imported.warnings == []
     rows = imported.operations.frame()
     counts = dict(rows.filter(pl.col("rank") == 3)["kind"].value_counts().rows())
     assert counts == {"send": 14, "recv": 14, "calc": 7}
     assert rows["bytes"].drop_nulls().unique().to_list() == [131_072]
+    # OPS-61: 2 (n - 1) / n of S by the time.
+    assert "its bus bandwidth is 14/8 of 1048576 bytes by the time" in imported.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("coll", "share"),
+    [("allreduce", "2/2"), ("reduce_scatter", "1/2"), ("AllGather", "1/2"), ("custom", None)],
+)
+def test_the_bus_bandwidth_of_an_algorithm(coll: str, share: str | None) -> None:
+    note = msccl_operations.bus_note(algorithm(GOOD.replace("allreduce", coll)), 4000)
+    assert (note is None) == (share is None)
+    assert share is None or f"{share} of 4000 bytes by the time of the workload" in str(note)

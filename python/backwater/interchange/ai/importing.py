@@ -21,6 +21,7 @@ from backwater.interchange.ai import (
     htsim,
     htsim_operations,
     msccl,
+    msccl_chunks,
     msccl_operations,
     networks,
     simai,
@@ -182,12 +183,15 @@ def import_msccl(
     """Import an algorithm, for data of a size."""
     findings = Findings()
     algorithm = msccl.read(path, findings)
+    msccl_chunks.check(algorithm)
     size = DEFAULT_BYTES if size_bytes is None else size_bytes
     operations = msccl_operations.convert(
         str(path), algorithm, size, reduction_ps_per_byte, findings
     )
     network = _network(path, wishes, _given(wishes, findings), operations.ranks, findings)
     imported = Imported(path, "msccl", network, findings, operations)
+    if note := msccl_operations.bus_note(algorithm, size):
+        imported.notes.append(note)
     if size_bytes is None:
         imported.notes.append("an algorithm has no size: 1 MiB is taken; give it by --bytes")
     return imported

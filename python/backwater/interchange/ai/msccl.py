@@ -58,6 +58,10 @@ class Step:
     waits_for: tuple[int, int] | None
     """Thread block and step of the same rank that have to be over."""
     element: Element
+    source: tuple[str, int] | None = None
+    """Buffer and first chunk that it reads, where that is stated."""
+    target: tuple[str, int] | None = None
+    """Buffer and first chunk that it writes."""
 
     @property
     def receives(self) -> bool:
@@ -93,6 +97,10 @@ class Algorithm:
     chunks: int
     """In how many chunks the data are cut."""
     gpus: tuple[tuple[ThreadBlock, ...], ...]
+    elements: tuple[Element, ...]
+    """The element of each gpu."""
+    in_place: bool | None
+    """Whether input and output are one buffer; ``None`` where nothing says it."""
 
 
 def read(path: Path, findings: Findings) -> Algorithm:
@@ -124,6 +132,8 @@ def from_tree(top: Element) -> Algorithm:
         top.integer("nchannels", 1, 1 << 16, 1),
         top.integer("nchunksperloop", 1, 1 << 24),
         tuple(found[rank] for rank in range(ranks)),
+        tuple(sorted(top.children, key=lambda gpu: gpu.integer("id", 0, ranks - 1))),
+        {"0": False, "1": True}.get(top.attributes.get("inplace", "")),
     )
     _check_channels(top, algorithm)
     _check_pairs(algorithm)
@@ -184,8 +194,10 @@ def _blocks(gpu: Element, rank: int, ranks: int) -> tuple[ThreadBlock, ...]:
             tb.fail(f"gpu {rank} would send to itself")
         steps = _steps(tb, send, recv)
         for step in steps:
-            _check_place(gpu, step, "src", step.type in READS)
-            _check_place(gpu, step, "dst", step.type in WRITES)
+            if step.type in READS:
+                _check_place(gpu, step, "src", step.source)
+            if step.type in WRITES:
+                _check_place(gpu, step, "dst", step.target)
         blocks[number] = ThreadBlock(number, send, recv, tb.integer("chan", 0, 1 << 16, 0), steps)
     for block in blocks.values():
         for step in block.steps:
@@ -220,22 +232,31 @@ def _steps(tb: Element, send: int, recv: int) -> tuple[Step, ...]:
         step = element.integer("deps", -1, 1 << 24, -1)
         if (block < 0) != (step < 0):
             element.fail("depid and deps are both -1, or none of them")
-        steps.append(Step(index, kind, count, None if block < 0 else (block, step), element))
+        places = (_place(element, side) for side in ("src", "dst"))
+        waits_for = None if block < 0 else (block, step)
+        steps.append(Step(index, kind, count, waits_for, element, *places))
     return tuple(steps)
 
 
-def _check_place(gpu: Element, step: Step, side: str, used: bool) -> None:
-    """Make sure that a step stays in its buffer, where the file says how many chunks that has."""
-    element = step.element
+def _place(element: Element, side: str) -> tuple[str, int] | None:
+    """Read the buffer and the first chunk of a side of a step, where the step states both."""
     if f"{side}buf" not in element.attributes:
-        return
+        return None
     buffer = element.choice(f"{side}buf", tuple(BUFFERS))
     offset = element.integer(f"{side}off", -1, 1 << 24, -1)
+    return None if offset < 0 else (buffer, offset)
+
+
+def _check_place(gpu: Element, step: Step, side: str, place: tuple[str, int] | None) -> None:
+    """Make sure that a step stays in its buffer, where the file says how many chunks that has."""
     sizes = {key: gpu.integer(f"{key}_chunks", 0, 1 << 24, -1) for key in BUFFERS}
+    if place is None:
+        return
+    buffer, offset = place
     # In place an algorithm names one of the two buffers, and the other may have no size.
     size = sizes[buffer] or (max(sizes["i"], sizes["o"]) if buffer != "s" else 0)
-    if used and offset >= 0 and size >= 0 and offset + step.count > size:
-        element.fail(
+    if size >= 0 and offset + step.count > size:
+        step.element.fail(
             f"{side}off {offset} and cnt {step.count} go beyond the {BUFFERS[buffer]} buffer of "
             f"gpu {gpu.attributes['id']}, which has {size} chunk{'s' * (size != 1)}",
             f"it is stated in line {gpu.place.line}, by {buffer}_chunks",

@@ -7,6 +7,21 @@ from backwater.interchange.ai.msccl import REDUCES, Algorithm, ThreadBlock
 from backwater.interchange.source import Findings
 from backwater.workloads import Workload
 
+_BUS = {"allreduce": 2, "allgather": 1, "reducescatter": 1, "alltoall": 1}
+"""How often all but one n-th of the data go over the link of a rank at least, by collective."""
+
+
+def bus_note(algorithm: Algorithm, size_bytes: int) -> str | None:
+    """Say how the time of a workload becomes a bus bandwidth, where the collective is known."""
+    times, ranks = _BUS.get(algorithm.collective.lower().replace("_", "")), len(algorithm.gpus)
+    if times is None or ranks < 2:
+        return None
+    return (
+        f"results have the messages of this {algorithm.collective} and no collective: its bus "
+        f"bandwidth is {times * (ranks - 1)}/{ranks} of {size_bytes} bytes by the time of the "
+        "workload"
+    )
+
 
 def convert(
     name: str,
