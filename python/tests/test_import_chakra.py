@@ -748,12 +748,26 @@ NETWORK = "topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50.0 ]\nlatency: 
         (NETWORK.replace("[ 500.5 ]", "1.0e+10"), "n.yml:4:10"),
         ('{"logical-dims": [1000, 1000,\n 1000]}', "n.yml:1:2"),
         ('{"logical-dims": ["8",\n "x"]}', "n.yml:2:2"),
+        ('{"logical-dims": []}', "n.yml:1:2"),
+        (NETWORK.replace("[ 4 ]", "{a: 1}"), "n.yml:2:13"),
+        (
+            "<<: {npus_count: four}\n" + NETWORK.replace("npus_count: [ 4 ]\n", ""),
+            "n.yml: npus_count",
+        ),
     ],
 )
 def test_what_is_wrong_in_a_network_is_said(text: str, says: str) -> None:
     said = refused(lambda findings: astra.network_of("n.yml", text, findings))
     assert says in said
     assert "n.yml" in said
+
+
+def test_numbers_of_a_network_may_be_written_as_astra_sim_reads_them() -> None:
+    for word in ("50", "5e1", "'50.0'"):
+        text = NETWORK.replace("50.0", word)
+        assert astra.network_of("n.yml", text, Findings()) == astra.network_of(
+            "n.yml", NETWORK, Findings()
+        )
 
 
 def test_what_is_doubtful_in_a_network_is_a_warning() -> None:
@@ -802,7 +816,9 @@ def test_groups_of_a_file() -> None:
         ('{"1": [0, 0]}', "a rank is listed twice"),
         ('{"1": ["a"]}', "expected a list of ranks"),
     ):
-        assert says in refused(lambda f, text=text: chakra.groups_of_text("g.json", text, 2, f))
+        said = refused(lambda f, text=text: chakra.groups_of_text("g.json", text, 2, f))
+        assert says in said
+        assert text == "[]" or ("group `1`" in said and "--> g.json:1:3" in said)
 
 
 @pytest.mark.skipif(not REFERENCE.is_dir(), reason="the reference files are not here")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 from math import prod
 from pathlib import Path
 from typing import Any
 
-from backwater.interchange.ai.chakra import load_json
-from backwater.interchange.source import Findings, Place, nearest, read_text, shown
+from backwater.interchange.ai.chakra import load_json, place_of_key
+from backwater.interchange.source import Findings, Place, decimal, nearest, read_text, shown
 from backwater.interchange.toml_words import time
 
 COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
@@ -165,15 +164,8 @@ class _Keys:
         self.read: set[str] = set()
 
     def place(self, key: str) -> Place | None:
-        """Where a key stands, the last time if it is there twice: that one counts."""
-        found = [*re.finditer(rf'"({re.escape(key)})"\s*:', self.text)]
-        if not found:  # It is written with escapes.
-            return None
-        at = found[-1].start(1)
-        line = self.text.count("\n", 0, at) + 1
-        begin = self.text.rfind("\n", 0, at) + 1
-        whole = self.text[begin:].split("\n", 1)[0].rstrip("\r")
-        return Place(self.name, line, at - begin + 1, whole, len(key))
+        """Where a key stands."""
+        return place_of_key(self.name, self.text, key)
 
     def fail(self, key: str, message: str, hint: str | None = None) -> None:
         place = self.place(key)
@@ -273,6 +265,8 @@ def network_of(name: str, text: str, findings: Findings) -> tuple[list[int], lis
     lists = _Lists(name, text, found, tree, findings)
     if "logical-dims" in found:
         count = len(lists.values("logical-dims"))
+        if not count:
+            findings.fail("logical-dims has no dimension", lists.place("logical-dims"))
         dims = [lists.ranks("logical-dims", d) for d in range(count)]
         return lists.checked("logical-dims", dims), []
     return _network(lists)
@@ -286,9 +280,10 @@ def _network(lists: _Lists) -> tuple[list[int], list[Dimension]]:
         columns[key] = lists.values(key)
     for key in lists.found:
         if key not in columns:
-            lists.findings.warning(
-                f"{shown(str(key))} is unknown and has no effect", place=lists.place(key)
-            )
+            place = lists.place(key)
+            where = "" if place else f"{lists.name}: "
+            message = f"{where}{shown(str(key))} is unknown and has no effect"
+            lists.findings.warning(message, place=place)
     count = len(columns["topology"])
     odd = next((key for key, column in columns.items() if len(column) != count), None)
     if odd or not count:
@@ -334,14 +329,16 @@ class _Lists:
             return None
         node, value = self._nodes[str(key)]
         if dimension is not None:
-            node = value.value[dimension] if isinstance(value.value, list) else value
+            listed = isinstance(self.found.get(key), list) and isinstance(value.value, list)
+            node = value.value[dimension] if listed else value
         mark, end = node.start_mark, node.end_mark
         line = self._lines[min(mark.line, len(self._lines) - 1)]
         width = end.column - mark.column if end.line == mark.line else 1
         return Place(self.name, mark.line + 1, mark.column + 1, line, width)
 
     def fail(self, key: str, dimension: int, message: str, hint: str | None = None) -> None:
-        self.findings.fail(message, self.place(key, dimension), hint)
+        place = self.place(key, dimension)
+        self.findings.fail(message if place else f"{self.name}: {message}", place, hint)
 
     def ranks(self, key: str, dimension: int) -> int:
         value = self.values(key)[dimension]
@@ -354,7 +351,13 @@ class _Lists:
 
     def number(self, key: str, dimension: int) -> Decimal:
         value = self.values(key)[dimension]
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
+        if isinstance(value, str):
+            # What YAML takes for a text, such as 1e3, ASTRA-sim reads as a number.
+            value = decimal(value)
+        if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+            value = None
+        if value is None or not 0 <= value < 10**12:
+            value = self.values(key)[dimension]
             message = f"{key} has {shown(str(value))}; expected numbers from 0 on"
             self.fail(key, dimension, message)
         return Decimal(str(value))

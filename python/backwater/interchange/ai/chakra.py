@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from backwater.interchange.ai import chakra_schema
-from backwater.interchange.source import Findings, read_bytes, shown
+from backwater.interchange.source import Findings, Place, read_bytes, shown
 
 _FILE = re.compile(r"(?P<prefix>.*)\.(?P<rank>\d{1,9})\.et(?:\.gz)?", re.DOTALL)
 
@@ -279,9 +279,12 @@ def groups_of_text(
     if not isinstance(found, dict):
         findings.fail(f'{name}: expected groups such as {{"1": [0, 1]}}')
         raise AssertionError  # `fail` has raised
-    return {
-        key: _members(f"{name}: group {shown(key)}", x, ranks, findings) for key, x in found.items()
-    }
+    groups = {}
+    for key, listed in found.items():
+        place = place_of_key(name, text, key)
+        where = f"group {shown(key)}" if place else f"{name}: group {shown(key)}"
+        groups[key] = _members(where, listed, ranks, findings, place)
+    return groups
 
 
 def groups_of_node(trace: Trace, node: Node, ranks: int) -> dict[str, tuple[int, ...]]:
@@ -316,8 +319,6 @@ def load_json(name: str, text: str, findings: Findings) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        from backwater.interchange.source import Place
-
         lines = text.splitlines() or [""]
         line = lines[min(error.lineno, len(lines)) - 1]
         place = Place(name, error.lineno, error.colno, line, 1)
@@ -327,12 +328,25 @@ def load_json(name: str, text: str, findings: Findings) -> Any:
     raise AssertionError  # `fail` has raised
 
 
-def _members(where: str, listed: Any, ranks: int, findings: Findings) -> tuple[int, ...]:
+def place_of_key(name: str, text: str, key: str) -> Place | None:
+    """Find a key of JSON, the last one if it is there twice, as that one counts."""
+    found = [*re.finditer(rf'"({re.escape(key)})"\s*:', text)]
+    if not found:  # It is written with escapes.
+        return None
+    at = found[-1].start(1)
+    begin = text.rfind("\n", 0, at) + 1
+    line = text[begin:].split("\n", 1)[0].rstrip("\r")
+    return Place(name, text.count("\n", 0, at) + 1, at - begin + 1, line, len(key))
+
+
+def _members(
+    where: str, listed: Any, ranks: int, findings: Findings, place: Place | None = None
+) -> tuple[int, ...]:
     if not isinstance(listed, list) or not listed or any(type(r) is not int for r in listed):
-        findings.fail(f"{where}: expected a list of ranks")
+        findings.fail(f"{where}: expected a list of ranks", place)
     for rank in listed:
         if not 0 <= rank < ranks:
-            findings.fail(f"{where}: rank {rank} does not exist: there are {ranks}")
+            findings.fail(f"{where}: rank {rank} does not exist: there are {ranks}", place)
     if len(set(listed)) != len(listed):
-        findings.fail(f"{where}: a rank is listed twice")
+        findings.fail(f"{where}: a rank is listed twice", place)
     return tuple(listed)

@@ -60,17 +60,21 @@ def convert(name: str, schedule: Schedule, host: Host, findings: Findings) -> Wo
     for number in range(len(schedule.ranks)):
         _check_operations(name, number, schedule, findings)
     findings.stop_if_wrong()
-    for number, rank in enumerate(schedule.ranks):
-        _rank(name, number, rank, workload, findings)
+    for number in range(len(schedule.ranks)):
+        _rank(name, number, schedule, workload, findings)
     return workload
 
 
-def _rank(name: str, number: int, rank: Rank, workload: Workload, findings: Findings) -> None:
+def _rank(
+    name: str, number: int, schedule: Schedule, workload: Workload, findings: Findings
+) -> None:
+    rank = schedule.ranks[number]
     try:
         order = in_order(len(rank.operations), [*rank.after_end, *rank.after_start])
     except CircleError as error:
         found = " requires ".join(_called(rank, i) for i in [*error.members, error.members[0]])
-        findings.fail(f"{name}: rank {number} can never finish: {found}")
+        where, at = schedule.place(name, number, error.members[0])
+        findings.fail(f"{where}rank {number} can never finish: {found}", at)
         raise AssertionError from error  # `fail` has raised
     place = {index: at for at, index in enumerate(order)}
     ended: dict[int, list[int]] = {}
