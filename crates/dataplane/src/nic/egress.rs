@@ -422,7 +422,7 @@ impl Egress {
         let class = flow.class;
         let port = &mut self.ports[flow.start.port as usize];
         if let Some(ordered) = port.ordered.get_mut(class as usize) {
-            ordered.push(flow, slot);
+            ordered.push(&flow.start, flow.remaining(), slot);
             port.ring_mask |= 1 << class;
             return;
         }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::Bound::{Excluded, Unbounded};
 
-use super::egress::Flow;
+use super::flow::FlowStart;
 use crate::config::FlowOrder;
 use crate::route::mix32;
 
@@ -51,18 +51,15 @@ impl Ordered {
         }
     }
 
-    pub fn push(&mut self, flow: &Flow, slot: u32) {
-        let number = flow.start.flow;
+    /// Adds the flow in a slot that has this much left.
+    pub fn push(&mut self, start: &FlowStart, bytes: u64, slot: u32) {
+        let flow = start.flow;
         match self {
-            Self::Shortest(heap) => heap.push(Reverse(Remaining {
-                bytes: flow.remaining(),
-                flow: number,
-                slot,
-            })),
+            Self::Shortest(heap) => heap.push(Reverse(Remaining { bytes, flow, slot })),
             Self::Cyclic(cyclic) => {
                 cyclic.ready.insert(Numbered {
-                    number: mix32(flow.start.hash ^ 0x3c6e_f372),
-                    flow: number,
+                    number: mix32(start.hash ^ 0x3c6e_f372),
+                    flow,
                     slot,
                 });
             }

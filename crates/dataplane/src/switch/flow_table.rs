@@ -4,6 +4,7 @@
 use crate::config::{AssignBy, AssignConfig, Classify, SearchStart, SwitchConfig, WhenFull};
 use crate::packet::{Packet, flag};
 use crate::route::mix32;
+use crate::switch::c_random;
 use crate::switch::entries::Entries;
 use crate::switch::place::{Assigned, Place, hashed};
 use crate::switch::queueing::Queueing;
@@ -73,6 +74,9 @@ struct Entry {
     /// Queue number at the port.
     queue: u16,
 }
+
+/// Ports of a switch of BFC's authors' simulator: its entries are numbered slot by slot, port by port.
+const MOST_PORTS: u64 = 64;
 
 /// Fewer entries than this are not worth a sweep.
 const LEAST_SWEEP: usize = 256;
@@ -300,9 +304,21 @@ impl FlowTable {
         let nth = match self.assign.when_full {
             WhenFull::Random => by_chance(draw()),
             // BFC-41
-            WhenFull::ByEntry => by_chance(u64::from(mix32(entry as u32 ^ 3068)) << 32),
+            WhenFull::ByEntry => first + self.by_entry(entry, among),
         };
         (queueing.queue_of(port, class, nth), Assigned::Shared)
+    }
+
+    /// One of `among` queues for an entry, the same at every switch.
+    // BFCC-06
+    #[inline(never)]
+    fn by_entry(&self, entry: u64, among: u16) -> u16 {
+        let (part, slot) = (
+            entry / u64::from(self.per_port),
+            entry % u64::from(self.per_port),
+        );
+        let seed = (slot * MOST_PORTS + part + 1) as u32;
+        (c_random::first(seed) % u32::from(among)) as u16
     }
 
     #[inline]

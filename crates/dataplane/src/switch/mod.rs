@@ -7,6 +7,7 @@
 //! `specs/switch.md`.
 
 mod blocked;
+mod c_random;
 pub(crate) mod classify;
 mod clock;
 mod egress;
