@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use dataplane::config::{Arbiter, NicConfig};
 use dataplane::units::Time;
-use traffic::operations::{QueuePairs, Source, Stragglers, Workload};
+use traffic::operations::{QueuePairs, ReceiveEnd, SendEnd, Source, Stragglers, Workload};
 
 /// A workload and the hosts of its ranks.
 #[derive(Clone, Debug)]
@@ -47,6 +47,21 @@ impl Job {
     pub fn shares_queue_pairs(&self, nic: &NicConfig) -> bool {
         let wanted = self.workload.options.queue_pairs == QueuePairs::PerChannel;
         wanted && can_share_queue_pairs(nic)
+    }
+
+    /// Why its ranks cannot be on several threads: what happens at one host acts at once on another.
+    #[must_use]
+    pub fn acts_at_once(&self) -> Option<&'static str> {
+        let options = &self.workload.options;
+        if !self.workload.triggers.is_empty() {
+            Some("a trigger of a workload acts on other hosts at once") // RNK-08
+        } else if options.receive_end == ReceiveEnd::Acknowledged {
+            Some("receives of a workload end with the last ACK at another host") // RNK-18
+        } else if options.send_end == SendEnd::Received {
+            Some("sends of a workload end with the last byte at another host") // RNK-18
+        } else {
+            None
+        }
     }
 
     /// The host that a message between two hosts goes by, if it goes by one.

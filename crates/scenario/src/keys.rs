@@ -535,10 +535,19 @@ pub(crate) const WORKLOAD: &[Param] = &[
         .default("0", "RNK-01", "our choice")
         .about("Traffic class of its messages; lower ones are served strictly first.")
         .unless("file", "the file has all operations"),
-    Param::word("send_end", &["acknowledged", "eager"])
+    Param::word("send_end", &["acknowledged", "eager", "received"])
         .default("\"acknowledged\"", "RNK-04", "our choice")
-        .about("A send ends with its last ACK, or when it is handed over.")
+        .about(
+            "A send ends with its last ACK, when it is handed over, or when the receiver has the last byte; the last \
+             takes one thread.",
+        )
         .unless("file", "the file has all operations"),
+    Param::word("receive_end", &["received", "acknowledged"])
+        .absent("what the file says; `received` of a collective")
+        .about(
+            "A receive ends with the last byte, or when the sender has the last ACK, as in ASTRA-sim over ns-3; the \
+             latter takes one thread.",
+        ),
     Param::word("queue_pairs", &["per-message", "per-channel"])
         .absent("what the file says; `per-message` of a collective")
         .about(

@@ -13,8 +13,8 @@ use fabric::topology::{Graph, NodeKind, TopologySpec, Wiring};
 use fabric::workload::Job;
 use kernel::{Purpose, Stream};
 use traffic::operations::{
-    By, Collective, CollectiveKind, InMemory, Noise, Operation, Options, QueuePairs, SendEnd, Slow,
-    Source, Stragglers, Who, Work, Workload,
+    By, Collective, CollectiveKind, InMemory, Noise, Operation, Options, QueuePairs, ReceiveEnd,
+    SendEnd, Slow, Source, Stragglers, Who, Work, Workload,
 };
 
 use crate::document;
@@ -96,6 +96,8 @@ pub struct WorkloadSpec {
     pub stragglers: Stragglers,
     /// Which messages share a queue pair.
     pub queue_pairs: QueuePairs,
+    /// When a receive ends.
+    pub receive_end: ReceiveEnd,
     /// Ports follow from the NICs of messages.
     pub by_rail: bool,
 }
@@ -196,16 +198,24 @@ fn one(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Workload
         }
     }
     let of_work = match &work {
-        WorkSpec::File(file) => file.file.workload().options.queue_pairs,
-        WorkSpec::Collective(_) => QueuePairs::PerMessage,
+        WorkSpec::File(file) => file.file.workload().options.clone(),
+        WorkSpec::Collective(_) => Options {
+            queue_pairs: QueuePairs::PerMessage,
+            ..Options::default()
+        },
     };
     Some(WorkloadSpec {
         name: text(values, "name")?,
         by_rail: values.is("ports", "rail"),
         queue_pairs: match values.get("queue_pairs") {
-            None => of_work,
+            None => of_work.queue_pairs,
             Some(_) if values.is("queue_pairs", "per-channel") => QueuePairs::PerChannel,
             Some(_) => QueuePairs::PerMessage,
+        },
+        receive_end: match values.some_word("receive_end") {
+            None => of_work.receive_end,
+            Some("acknowledged") => ReceiveEnd::Acknowledged,
+            Some(_) => ReceiveEnd::Received,
         },
         start_ps: values.time("start"),
         relay: relay(s, values, around)?,
@@ -240,6 +250,7 @@ fn collective(s: &Section<'_>, values: &Values) -> Option<CollectiveSpec> {
         class: values.count("class") as u8,
         send_end: match values.word("send_end") {
             "eager" => SendEnd::Eager,
+            "received" => SendEnd::Received,
             _ => SendEnd::Acknowledged,
         },
     })
@@ -527,8 +538,11 @@ impl WorkloadSpec {
                 )
             }
         };
-        if workload.options.queue_pairs != self.queue_pairs {
-            Arc::make_mut(&mut workload).options.queue_pairs = self.queue_pairs;
+        let options = &workload.options;
+        if (options.queue_pairs, options.receive_end) != (self.queue_pairs, self.receive_end) {
+            let options = &mut Arc::make_mut(&mut workload).options;
+            options.queue_pairs = self.queue_pairs;
+            options.receive_end = self.receive_end;
         }
         Job {
             name: self.name.clone(),

@@ -67,7 +67,7 @@ fn a_workload_needs_no_traffic_and_is_read_back() {
 // RNK-15, RNK-16, NIC-53
 #[test]
 fn queue_pairs_and_ports_are_read_and_what_has_no_effect_is_told() {
-    use traffic::operations::QueuePairs;
+    use traffic::operations::{QueuePairs, ReceiveEnd, SendEnd};
     let read = |line: &str| parse(&with(line)).unwrap_or_else(|e| panic!("{e}"));
     let plain = read("");
     let job = plain.spec.workloads[0].job(0);
@@ -83,6 +83,11 @@ fn queue_pairs_and_ports_are_read_and_what_has_no_effect_is_told() {
     let job = shared.spec.workloads[0].job(0);
     assert_eq!(job.workload.options.queue_pairs, QueuePairs::PerChannel);
     assert!(job.by_rail);
+    assert_eq!(job.workload.options.receive_end, ReceiveEnd::Received);
+    let late = read("send_end = \"received\"\nreceive_end = \"acknowledged\"");
+    let options = late.spec.workloads[0].job(0).workload.options.clone();
+    let ends = (options.send_end, options.receive_end);
+    assert_eq!(ends, (SendEnd::Received, ReceiveEnd::Acknowledged));
     assert!(job.shares_queue_pairs(&shared.build().unwrap().plan.nic));
     let told = |scenario: &Scenario| {
         let mut told = scenario.warnings.iter().map(ToString::to_string);
@@ -100,6 +105,10 @@ fn queue_pairs_and_ports_are_read_and_what_has_no_effect_is_told() {
             .shares_queue_pairs(&homa.build().unwrap().plan.nic)
     );
     refused("ports = \"side\"", &["there are: hash, rail"]);
+    refused(
+        "receive_end = \"eager\"",
+        &["there are: received, acknowledged"],
+    );
 }
 
 // RNK-14

@@ -119,7 +119,12 @@ fn resources_may_be_held_to_the_end() {
 /// OPS-14: an eager send is over at once, an acknowledged one when the network says so.
 #[test]
 fn ends_of_sends() {
-    for (send_end, end_ps) in [(SendEnd::Eager, 3), (SendEnd::Acknowledged, 13)] {
+    let ends = [
+        (SendEnd::Eager, 3),
+        (SendEnd::Acknowledged, 13),
+        (SendEnd::Received, 13),
+    ];
+    for (send_end, end_ps) in ends {
         let options = Options {
             send_end,
             overhead_ps: 3,

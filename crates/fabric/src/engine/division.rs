@@ -178,11 +178,7 @@ fn needs_one(plan: &Plan) -> Option<&'static str> {
     if plan.switch.acks_return {
         return Some("the way back of an ACK is written down where its packet is");
     }
-    let triggered = |job: &Job| !job.workload.triggers.is_empty();
-    if plan.jobs.jobs.iter().any(triggered) {
-        return Some("a trigger of a workload acts on other hosts at once"); // RNK-08
-    }
-    None
+    plan.jobs.jobs.iter().find_map(Job::acts_at_once)
 }
 
 /// Why nodes of a run need more of each other than frames that they send each other.

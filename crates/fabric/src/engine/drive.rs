@@ -5,6 +5,7 @@ use dataplane::units::Time;
 use kernel::Fifo;
 use kernel::calendar::Calendar;
 
+use super::ended;
 use super::network::LinkDirection;
 use super::upcoming_flows::next_start_ps;
 use super::workers::{self, WorkerPool};
@@ -193,16 +194,14 @@ impl<C: Calendar + Send> Simulation<C> {
         for part in &mut self.net.parts {
             self.merged.add(part.flows.finished.drain(..));
             self.merged.add(part.core.pauses.drain(..));
-            if let Some(ranks) = &mut part.ranks {
-                let records = ranks.ended.drain(..);
-                let records: Vec<_> = records.collect();
-                let whole = records
-                    .iter()
-                    .filter_map(|record| self.collectives.add(record));
-                self.merged.add(whole.collect::<Vec<_>>());
-                self.merged.add(records);
-            }
         }
+        // RNK-19
+        let ranks = (self.net.parts.iter_mut()).filter_map(|part| part.ranks.as_deref_mut());
+        ended::pass_on(ranks.map(|ranks| &mut ranks.ended), |rows| {
+            let whole = rows.iter().filter_map(|row| self.collectives.add(row));
+            self.merged.add(whole);
+            recorder.rows(rows);
+        });
         self.merged.deliver(recorder);
     }
 }

@@ -26,6 +26,7 @@ mod deadlock;
 mod division;
 mod drive;
 mod egress;
+mod ended;
 mod events;
 mod exchange;
 mod flow_parameters;

@@ -45,7 +45,6 @@ impl<C: Calendar> Partition<C> {
     /// The last byte of these flows has come to their receivers.
     // RNK-03, RNK-07
     pub(super) fn note_delivered(&mut self) {
-        let now = self.core.now;
         let mut delivered = std::mem::take(&mut self.core.delivered);
         for (node, flow) in delivered.drain(..) {
             if self.core.listens {
@@ -60,25 +59,39 @@ impl<C: Calendar> Partition<C> {
             if carried.to_relay {
                 carried.relayed = true;
                 self.send_message(node, carried);
+                continue;
+            }
+            let sender = ranks.sender_of(&carried);
+            if ranks.waits_for_ack(&carried) {
+                ranks.coming.insert(flow, carried);
             } else {
-                let on = &mut ranks.hosts[node as usize];
-                on.news.push(News::Received(carried));
-                self.schedule(node, now);
+                self.tell(node, News::Received(carried));
+            }
+            if let Some((host, news)) = sender {
+                self.tell(self.places.of(host).at, news);
             }
         }
         self.core.delivered = delivered;
     }
 
     /// The last ACK of a message is back.
-    // RNK-04
+    // RNK-04, RNK-18
     pub(super) fn message_acknowledged(&mut self, flow: &Flow) {
-        let (now, node) = (self.core.now, self.places.of(flow.src).at);
         let Some(ranks) = &mut self.ranks else { return };
-        if let Some((job, from, id)) = ranks.going.remove(&flow.id) {
-            let on = &mut ranks.hosts[node as usize];
-            on.news.push(News::Sent(job, from, id));
-            self.schedule(node, now);
+        let (sent, waiting) = (ranks.going.remove(&flow.id), ranks.coming.remove(&flow.id));
+        if let Some((job, from, id)) = sent {
+            self.tell(self.places.of(flow.src).at, News::Sent(job, from, id));
         }
+        if let Some(carried) = waiting {
+            self.tell(self.places.of(flow.dst).at, News::Received(carried));
+        }
+    }
+
+    /// The ranks of a host hear of something, and act in this instant.
+    fn tell(&mut self, node: u32, news: News) {
+        let Some(ranks) = &mut self.ranks else { return };
+        ranks.hosts[node as usize].news.push(news);
+        self.schedule(node, self.core.now);
     }
 
     /// A message to a host of this partition is on its way.

@@ -4,10 +4,13 @@
 use dataplane::switch::MixedMap;
 use dataplane::units::{NEVER, Time};
 use traffic::Flow;
-use traffic::operations::{Actions, Message, MessageId, Rank, Record, Triggers, explain};
+use traffic::operations::{
+    Actions, Message, MessageId, Rank, ReceiveEnd, Record, Role, SendEnd, Triggers, explain,
+};
 
 use super::Plan;
 use super::carried::{Carried, MESSAGE, QueuePair};
+use super::ended::Ended;
 use super::places::Places;
 use crate::record::{OperationRecord, RankRecord};
 use crate::workload::{Job, Jobs};
@@ -16,7 +19,7 @@ use crate::workload::{Job, Jobs};
 #[derive(Clone, Copy, Debug)]
 pub(super) enum News {
     Received(Carried),
-    /// The last ACK of a message is back: its job, the rank that sent it, and which it was.
+    /// A message has arrived, as its sender's job says: the job, the rank that sent it, and which it was.
     Sent(u32, u32, MessageId),
     /// A trigger has fired: the job, the rank, and the operation that may begin.
     Released(u32, u32, u32),
@@ -30,14 +33,14 @@ pub(super) struct Ranks {
     /// How many hosts the network has, and which of them this partition's are.
     hosts_in_all: u32,
     pub hosts: Vec<HostRanks>,
-    /// Messages to hosts of this partition, by the number of their flow.
+    /// Messages to hosts of this partition of which the ranks have not heard, by the number of their flow.
     pub coming: MixedMap<u32, Carried>,
     /// Messages of hosts of this partition whose last ACK is not back, by the number of their flow.
     pub going: MixedMap<u32, (u32, u32, MessageId)>,
     /// Ranks that have not finished.
     pub unfinished: u32,
-    /// Records that no recorder has had.
-    pub ended: Vec<OperationRecord>,
+    /// Operations that have ended and that no recorder has had.
+    pub ended: Ended,
     /// What the ranks of a host send while they act.
     pub outgoing: Vec<Carried>,
     /// Triggers of each job, and those that the ranks of a host have activated while they acted.
@@ -135,7 +138,7 @@ pub(super) fn explain_waits<'a>(
 struct Wishes<'a> {
     outgoing: &'a mut Vec<Carried>,
     wake_ps: &'a mut Time,
-    ended: &'a mut Vec<OperationRecord>,
+    ended: &'a mut Ended,
     times: &'a mut Times,
     activated: &'a mut Vec<(u32, u32)>,
     jobs: &'a Jobs,
@@ -164,7 +167,7 @@ impl Actions for Wishes<'_> {
         if record.kind == "calc" {
             self.times.computing.add(from, to);
         }
-        self.ended.push(OperationRecord {
+        self.ended.put(&OperationRecord {
             workload: self.jobs.jobs[self.job as usize].number,
             rank: record.rank,
             index: record.index,
@@ -217,7 +220,7 @@ impl Ranks {
             coming: MixedMap::default(),
             going: MixedMap::default(),
             unfinished: 0,
-            ended: Vec::new(),
+            ended: Ended::default(),
             outgoing: Vec::new(),
             triggers: triggers(&plan.jobs),
             activated: Vec::new(),
@@ -366,7 +369,7 @@ impl Ranks {
             port: traffic::DEFAULT_PORT,
             src_port: None,
         };
-        if !carried.relayed {
+        if !carried.relayed && job.workload.options.send_end != SendEnd::Received {
             let Message { from, id, .. } = carried.message;
             self.going.insert(flow.id, (carried.job, from, id));
         }
@@ -384,6 +387,24 @@ impl Ranks {
         let pairs = &mut self.hosts[node as usize].pairs;
         let next = pairs.len() as u32;
         Some((*pairs.entry(pair).or_insert(next), pair.identity()))
+    }
+
+    /// Whether the receiver of a message hears of it with the last ACK.
+    // RNK-18
+    pub fn waits_for_ack(&self, carried: &Carried) -> bool {
+        let options = &self.jobs.jobs[carried.job as usize].workload.options;
+        options.receive_end == ReceiveEnd::Acknowledged && carried.message.id.role == Role::Data
+    }
+
+    /// The host whose rank hears at once that its message has arrived, and what it hears; `None`: it hears
+    /// of the last ACK.
+    // RNK-18
+    pub fn sender_of(&self, carried: &Carried) -> Option<(u32, News)> {
+        let job = &self.jobs.jobs[carried.job as usize];
+        let Message { from, id, .. } = carried.message;
+        let at_once = job.workload.options.send_end == SendEnd::Received;
+        let news = News::Sent(carried.job, from, id);
+        at_once.then(|| (job.hosts[from as usize], news))
     }
 
     /// Which of the ports a message takes, where that follows from its NIC.

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use traffic::collectives::Algorithm;
 use traffic::operations::{
-    CollectiveKind, Group, Instances, Matching, Options, PerByte, QueuePairs, ReadyOrder, SendEnd,
-    Trigger, TriggerKind, Workload,
+    CollectiveKind, Group, Instances, Matching, Options, PerByte, QueuePairs, ReadyOrder,
+    ReceiveEnd, SendEnd, Trigger, TriggerKind, Workload,
 };
 
 /// The entry of a file's metadata.
@@ -198,9 +198,10 @@ fn time(key: &str, value: &Value) -> Result<u64, String> {
 const MOST_RENDEZVOUS_BYTES: u64 = 1 << 20;
 
 /// All options of docs/workloads.md.
-pub const OPTIONS: [&str; 20] = [
+pub const OPTIONS: [&str; 21] = [
     "matching",
     "send_end",
+    "receive_end",
     "rendezvous_above_bytes",
     "rendezvous_message_bytes",
     "queue_pairs",
@@ -246,8 +247,16 @@ pub fn set_option(options: &mut Options, key: &str, value: &Value) -> Result<(),
             let words = [
                 ("eager", SendEnd::Eager),
                 ("acknowledged", SendEnd::Acknowledged),
+                ("received", SendEnd::Received),
             ];
             options.send_end = word(key, value, &words)?;
+        }
+        "receive_end" => {
+            let words = [
+                ("received", ReceiveEnd::Received),
+                ("acknowledged", ReceiveEnd::Acknowledged),
+            ];
+            options.receive_end = word(key, value, &words)?;
         }
         "rendezvous_above_bytes" => {
             options.rendezvous_above_bytes = match value {

@@ -20,7 +20,9 @@ mod workload;
 
 pub use message::{Message, MessageId, Role, Scope};
 pub use operation::{Collective, CollectiveKind, Operation, Receive, Send, Work};
-pub use options::{Instances, Matching, Options, PerByte, QueuePairs, ReadyOrder, SendEnd};
+pub use options::{
+    Instances, Matching, Options, PerByte, QueuePairs, ReadyOrder, ReceiveEnd, SendEnd,
+};
 pub use rank::{Actions, Rank, Record};
 pub use source::{Block, InMemory, Source, needed_at};
 pub use stragglers::{By, Noise, Slow, Stragglers, Who};

@@ -10,6 +10,8 @@ pub struct Options {
     pub matching: Matching,
     /// When a send ends.
     pub send_end: SendEnd,
+    /// When a receive ends.
+    pub receive_end: ReceiveEnd,
     /// Messages of more bytes than this wait until the receiver has a receive for them. // OPS-13
     pub rendezvous_above_bytes: Option<u64>,
     /// Bytes of each of the two messages that a rendezvous exchanges first. // OPS-13
@@ -78,6 +80,7 @@ impl Default for Options {
         Self {
             matching: Matching::TagAndSource,
             send_end: SendEnd::Acknowledged,
+            receive_end: ReceiveEnd::Received,
             rendezvous_above_bytes: None,
             rendezvous_message_bytes: 64,
             ready_order: ReadyOrder::Index,
@@ -119,6 +122,17 @@ pub enum SendEnd {
     /// When the host has given the message to its NIC. // OPS-14
     Eager,
     /// When the sender knows that the receiver has it: with the last ACK. // OPS-14
+    Acknowledged,
+    /// When the receiver has the last byte. // OPS-14
+    Received,
+}
+
+/// When a receive ends, but for the time of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiveEnd {
+    /// When the last byte is there. // OPS-14
+    Received,
+    /// When the sender has the last ACK. // OPS-14
     Acknowledged,
 }
 

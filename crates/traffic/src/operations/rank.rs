@@ -21,7 +21,8 @@ use std::sync::Arc;
 /// What a rank wants of the program that runs it.
 pub trait Actions {
     /// Give this message to the network, now. The rank is told by [`Rank::on_sent`] when its last
-    /// ACK is back; the receiver by [`Rank::on_received`].
+    /// ACK is back, the receiver by [`Rank::on_received`] when its last byte is there, unless the
+    /// options say that either is told when the other is. // OPS-14
     fn send(&mut self, message: Message);
 
     /// Call [`Rank::on_wake`] at this instant. Earlier requests stay valid; a call too many does no
@@ -193,7 +194,7 @@ impl Rank {
         self.settle(now, actions);
     }
 
-    /// The last ACK of a message that this rank sent is back. // OPS-14
+    /// A message that this rank sent has arrived: the last ACK is back, or as the options say. // OPS-14
     pub fn on_sent(&mut self, id: &MessageId, now: Time, actions: &mut impl Actions) {
         if id.role != Role::Data || id.rank != self.number {
             return;
@@ -217,7 +218,7 @@ impl Rank {
         self.settle(now, actions);
     }
 
-    /// The last byte of a message to this rank is there.
+    /// The last byte of a message to this rank is there, or as the options say. // OPS-14
     pub fn on_received(&mut self, message: &Message, now: Time, actions: &mut impl Actions) {
         debug_assert_eq!(message.to, self.number, "a message for this rank");
         match message.scope {
