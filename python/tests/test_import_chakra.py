@@ -438,6 +438,8 @@ def test_a_group_that_an_algorithm_cannot_do_is_told_with_the_users_file(
         with pytest.raises(ScenarioError, match="only in groups of a power of two") as error:
             importing.write(imported, out)
         assert ".import-" not in str(error.value)
+        # No place in a scenario that was never written.
+        assert "-->" not in str(error.value)
 
 
 def test_times_of_a_rank_for_collectives_come_from_the_system_layer() -> None:

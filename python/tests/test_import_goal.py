@@ -319,7 +319,7 @@ def two_of(first: str, last: str) -> str:
 
 RENDEZVOUS_NS = 1500 + 3 * 2500 + 6 * (80_000_000 - 1) + 1500
 """80 MB are above S: o; an announcement, its answer and the message, each L; G for each byte but
-the first; and o."""
+the first; and o. In LogGOPSim the first two of these are no messages (OPS-13), so 2 L less."""
 
 SCHEDULES = {
     "binary_tree_32": (binary_tree(32), ends_of_binary_tree(32)),
