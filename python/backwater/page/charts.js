@@ -163,7 +163,7 @@ function tellLane(readout, panel, lane, x) {
 
 // Lets pointer and keys read lanes: left and right go from stretch to stretch, up and down to other lanes.
 function readLanes(plot, panel, picture, readout) {
-  const frame = new Bokeh.BoxAnnotation({ fill_alpha: 0, line_color: "#1f2933", line_width: 1.5, visible: false });
+  const frame = new Bokeh.BoxAnnotation({ fill_alpha: 0, line_alpha: 1, line_color: "#1f2933", line_width: 1.5, visible: false });
   plot.add_layout(frame);
   const show = (lane, x) => {
     const found = tellLane(readout, panel, lane, x);
