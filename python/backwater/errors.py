@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ScenarioError(ValueError):
-    """A scenario that cannot be run.
+    """A scenario that cannot be run, or a workload that cannot be estimated.
 
     The message says what is wrong, where, and what to do. ``problems`` has the same as a list of
     dictionaries with the keys ``severity``, ``code``, ``key``, ``message``, ``hint``, ``source``,

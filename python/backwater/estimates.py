@@ -40,7 +40,8 @@ def estimate(path: str | Path, networks: Sequence[str] = (), record: bool = Fals
     such as ``ring:size=8,rate=400Gbps,latency=500ns`` (also ``switch``, ``fully-connected``). With
     ``record`` the operations are returned too.
 
-    Raises ``RunError`` where the file or the network is wrong, or operations wait for each other.
+    Raises ``ScenarioError`` where the file or the network is wrong, and ``RunError`` where
+    operations wait for each other.
     """
     from backwater import _core
 

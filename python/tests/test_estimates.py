@@ -7,8 +7,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from conftest import Backwater
 
-from backwater.errors import RunError
+from backwater.errors import RunError, ScenarioError
 from backwater.estimates import estimate
 from backwater.workloads import Workload
 
@@ -64,7 +65,7 @@ def test_dimensions(tmp_path: Path) -> None:
     ],
 )
 def test_networks_that_cannot_be(tmp_path: Path, networks: list[str], says: str) -> None:
-    with pytest.raises(RunError) as error:
+    with pytest.raises(ScenarioError) as error:
         estimate(ring(tmp_path), networks)
     assert says in str(error.value)
 
@@ -75,6 +76,26 @@ def test_what_is_stuck_is_named(tmp_path: Path) -> None:
     path = work.write(tmp_path / "stuck.parquet")
     with pytest.raises(RunError, match='rank 0, operation 0 \\(recv "line 17"\\) waits for a mess'):
         estimate(path)
+
+
+def test_wrong_input_ends_the_command_with_2(tmp_path: Path, command: Backwater) -> None:
+    ring(tmp_path)
+    (tmp_path / "text.parquet").write_text("no workload")
+    for words, says in [
+        (("none.parquet",), "none.parquet"),
+        (("text.parquet",), "text.parquet"),
+        (("ring.parquet", "--network", "rings"), "did you mean ring?"),
+    ]:
+        done = command("estimate", *words, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, ""), done
+        assert done.stderr.startswith("error: ")
+        assert says in done.stderr
+    # What cannot go on has failed while it ran.
+    work = Workload(2)
+    work.recv(0, 1, 5, tag=3)
+    work.write(tmp_path / "stuck.parquet")
+    done = command("estimate", "stuck.parquet", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

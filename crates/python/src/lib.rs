@@ -17,6 +17,7 @@ use fabric::engine::Threads;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
+use scenario::estimate::{Failure, estimate_file};
 use scenario::resources::{RECIRCULATED_BYTES, RECIRCULATION_LIMIT};
 use scenario::{Changes, LinkEpoch, Options, Problem, RunError, Scenario, ScenarioError, Severity};
 use serde_json::{Value, json};
@@ -99,8 +100,11 @@ fn estimate<'py>(
     record: bool,
 ) -> PyResult<(String, Bound<'py, PyDict>)> {
     let found = py
-        .detach(|| scenario::estimate::estimate_file(&path, &networks, record))
-        .map_err(|error| raise(py, "RunError", (error.to_string(),)))?;
+        .detach(|| estimate_file(&path, &networks, record))
+        .map_err(|failure| match failure {
+            Failure::Input(error) => raise(py, "ScenarioError", (error.to_string(),)),
+            Failure::Run(error) => raise(py, "RunError", (error.to_string(),)),
+        })?;
     let columns = PyDict::new(py);
     let all = &found.records;
     let u32s = |value: fn(&Record) -> u32| {

@@ -24,6 +24,15 @@ pub struct Estimated {
     pub records: Vec<Record>,
 }
 
+/// Why there is no estimate.
+#[derive(Debug)]
+pub enum Failure {
+    /// The file or the network is wrong.
+    Input(Error),
+    /// The operations cannot go on, or can be read no more.
+    Run(Error),
+}
+
 /// Estimates how long a workload takes.
 ///
 /// `networks` are words such as `loggops:latency=1us,rate=400Gbps`, or one for each dimension such
@@ -31,8 +40,8 @@ pub struct Estimated {
 ///
 /// # Errors
 /// If the file or the network is wrong, or the workload is stuck.
-pub fn estimate_file(path: &Path, networks: &[String], record: bool) -> Result<Estimated, Error> {
-    let file = WorkloadFile::open(path)?;
+pub fn estimate_file(path: &Path, networks: &[String], record: bool) -> Result<Estimated, Failure> {
+    let file = WorkloadFile::open(path).map_err(Failure::Input)?;
     let mut workload = (*file.workload()).clone();
     let default = [DEFAULT_NETWORK.to_owned()];
     let words = if networks.is_empty() {
@@ -40,7 +49,9 @@ pub fn estimate_file(path: &Path, networks: &[String], record: bool) -> Result<E
     } else {
         networks
     };
-    let network = network(words, &mut workload).map_err(Error::new)?;
+    let network = network(words, &mut workload)
+        .map_err(Error::new)
+        .map_err(Failure::Input)?;
     let workload = Arc::new(workload);
     let operations = file.operations();
     let source: Arc<dyn Source> = Arc::new(file);
@@ -71,7 +82,7 @@ pub fn estimate_file(path: &Path, networks: &[String], record: bool) -> Result<E
     };
     let stragglers = Arc::new(Stragglers::default());
     let found = estimate(&workload, &source, &stragglers, network, &mut recorder)
-        .map_err(|error| Error::new(format!("{}: {error}", path.display())))?;
+        .map_err(|error| Failure::Run(Error::new(format!("{}: {error}", path.display()))))?;
     let collectives: Vec<Value> = collectives
         .into_iter()
         .map(|((group, instance), all)| all.told(workload.group_name(group), instance))
