@@ -1,7 +1,7 @@
 """The compiled part. Private: use the functions of :mod:`backwater`."""
 
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 __all__ = [
     "Interrupt",
@@ -35,6 +35,22 @@ class Interrupt:
     def __init__(self) -> None: ...
     def set(self) -> None: ...
 
+_Told: TypeAlias = Callable[
+    [
+        int,
+        int | None,
+        int,
+        int,
+        int | None,
+        int,
+        int,
+        tuple[str, int] | None,
+        tuple[float, int] | None,
+    ],
+    None,
+]
+"""Is told how far a run is: what `backwater.simulate.Progress` has, in that order."""
+
 def resolve(
     path: str,
     overrides: list[str],
@@ -60,8 +76,7 @@ def run(
     seed: int | None,
     out_dir: str,
     force: bool,
-    progress: Callable[[int, int, int, int, int | None, int, int, tuple[str, int] | None], None]
-    | None,
+    progress: _Told | None,
     interrupt: Interrupt,
     profile: str | None = None,
     threads: int = 1,
@@ -73,8 +88,7 @@ def run_lockstep(
     seed: int | None,
     out_dir: str,
     force: bool,
-    progress: Callable[[int, int, int, int, int | None, int, int, tuple[str, int] | None], None]
-    | None,
+    progress: _Told | None,
     interrupt: Interrupt,
     compare: bool = False,
 ) -> tuple[str, str]: ...

@@ -35,7 +35,7 @@ def _bars(schemes: Sequence[str]) -> Iterator[Shown]:
 
     console = Console(stderr=True)
     # The least needed stands last, and is left out where the window has no room for it.
-    fields = ("time", "left", "rate", "trouble", "fullest", "flows")
+    fields = ("time", "left", "rate", "trouble", "fullest", "work")
     room = max(console.width - max(map(len, schemes), default=0) - 22, 0)
     kept = [
         name for i, name in enumerate(fields) if sum(_WIDTHS[n] for n in fields[: i + 1]) < room
@@ -63,7 +63,7 @@ def _bars(schemes: Sequence[str]) -> Iterator[Shown]:
         yield shown
 
 
-_WIDTHS = {"time": 26, "left": 14, "rate": 17, "trouble": 20, "fullest": 22, "flows": 22}
+_WIDTHS = {"time": 26, "left": 14, "rate": 17, "trouble": 20, "fullest": 22, "work": 26}
 """Characters that the columns take, with the spaces between them."""
 
 STALL_PS = 100_000_000
@@ -73,16 +73,24 @@ STALL_PS = 100_000_000
 def _fields(progress: Progress) -> dict[str, str]:
     """Say how far a run is, in the words of each column."""
     of = f" of {progress.flows:,}" if progress.flows is not None else ""
-    draining = " (drains)" if progress.now_ps > progress.until_ps else ""
+    until_ps = progress.until_ps
+    clock = time_text(progress.now_ps)
+    work = f"{progress.finished:,}{of} flows"
+    # Nobody knows beforehand when the last operation ends.
+    if progress.operations is not None:
+        ended, operations = progress.operations
+        work = f"{int(ended):,} of {operations:,} operations"
+    elif until_ps is not None:
+        clock += f" of {time_text(until_ps)}{' (drains)' if progress.now_ps > until_ps else ''}"
     stalled = progress.stalled_ps >= STALL_PS
     fullest = progress.fullest
     return {
-        "time": f"{time_text(progress.now_ps)} of {time_text(progress.until_ps)}{draining}",
+        "time": clock,
         "left": f"{clock_text(progress.seconds_left)} left",
         "rate": f"{progress.packet_hops_per_s / 1e6:.2f} M hops/s",
         "trouble": f"stalls for {time_text(progress.stalled_ps)}" if stalled else "",
         "fullest": f"{fullest[0]} holds {bytes_text(fullest[1])}" if fullest else "",
-        "flows": f"{progress.finished:,}{of} flows",
+        "work": work,
     }
 
 
@@ -99,8 +107,8 @@ def _lines() -> Shown:
 
 
 def facts(progress: Progress) -> str:
-    """Say how far a run is: times, flows, speed, what is left, and whether it stalls."""
+    """Say how far a run is: times, flows or operations, speed, time left, whether it stalls."""
     said = _fields(progress)
     rate = said["rate"].replace("hops", "packet-hops")
-    words = [said["time"], said["flows"], rate, said["left"], said["trouble"]]
+    words = [said["time"], said["work"], rate, said["left"], said["trouble"]]
     return ", ".join(word for word in words if word)

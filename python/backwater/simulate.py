@@ -33,8 +33,9 @@ class Progress:
     now_ps: int
     """Simulated time."""
 
-    until_ps: int
-    """When the last flow may start; what is on its way then takes as long as it takes."""
+    until_ps: int | None
+    """When the last flow may start; what is on its way then takes as long as it takes. ``None``:
+    flows start only when operations of workloads say so."""
 
     started: int
     finished: int
@@ -52,14 +53,27 @@ class Progress:
     fullest: tuple[str, int] | None = None
     """The switch whose buffer holds most, and the bytes in it; ``None``: all are empty."""
 
+    operations: tuple[float, int] | None = None
+    """Operations of workloads that have ended, and how many there are; of a collective under way
+    the part of its steps that is over counts. ``None``: there are no workloads."""
+
     @property
     def fraction(self) -> float:
-        """Part of the work that is done, between 0 and 1."""
+        """Part of the work that is done, between 0 and 1: of operations, or of flows.
+
+        Where there are both, the smaller of the two.
+        """
         if self.flows:
             return min(self.finished / self.flows, 1.0)
+        worked = 1.0
+        if self.operations is not None:
+            ended, operations = self.operations
+            worked = min(ended / operations, 1.0) if operations else 1.0
+            if self.until_ps is None:
+                return worked
         arrived = min(self.now_ps / self.until_ps, 1.0) if self.until_ps else 1.0
         served = min(self.finished / self.started, 1.0) if self.started else 0.0
-        return arrived * served
+        return min(arrived * served, worked)
 
     @property
     def stalled_ps(self) -> int:
@@ -376,18 +390,19 @@ class _Job:
 
         def progress(
             now_ps: int,
-            until_ps: int,
+            until_ps: int | None,
             started: int,
             finished: int,
             flows: int | None,
             hops: int,
             moved_ps: int | None = None,
             fullest: tuple[str, int] | None = None,
+            operations: tuple[float, int] | None = None,
         ) -> None:
             if listener is not None:
                 seconds = time.monotonic() - began
                 known = (now_ps, until_ps, started, finished, flows, hops, seconds)
-                listener(Progress(*known, moved_ps, fullest))
+                listener(Progress(*known, moved_ps, fullest, operations))
 
         tell = progress if listener is not None else None
         what = (self.scenario, self.scheme, self.overrides, self.seed, str(self.out), self.force)

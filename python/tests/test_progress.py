@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from conftest import COMMAND, TINY
 
+import backwater
+
 
 def in_terminal(columns: int, *words: str | Path) -> list[str]:
     """Run a command in a terminal of this width and return all lines that it ever showed."""
@@ -59,6 +61,43 @@ def test_each_scheme_has_a_line_with_buffers(scenario: Path, tmp_path: Path) -> 
         assert re.search(r"100%.* left .* M hops/s .* flows", last)
     assert any(re.search(r"(leaf|spine)\d holds [\d.]+ [KM]?B", line) for line in said)
     assert any(re.search(r"[\d.]+ ms of 10 ms", line) for line in said)
+
+
+WORK = """\
+name = "work"
+topology = { kind = "star", hosts = 8, link = { rate = "100Gbps", delay = "1us" } }
+
+[[workload]]
+name = "reduce"
+collective = "all-reduce"
+size = "64MB"
+compute = "1ms"
+repeats = 2
+
+[scheme]
+preset = "line-rate"
+"""
+
+
+def test_a_workload_says_how_many_of_its_operations_are_over(tmp_path: Path) -> None:
+    path = tmp_path / "work.toml"
+    path.write_text(WORK, encoding="utf-8")
+    told: list[backwater.Progress] = []
+    backwater.run(path, out=tmp_path / "out", listener=lambda _, progress: told.append(progress))
+    done = [progress.fraction for progress in told]
+    assert len(done) > 3
+    assert done == sorted(done)
+    assert done[0] < 0.5 < done[-1]
+    assert all(progress.until_ps is None for progress in told)
+    assert {progress.operations[1] for progress in told if progress.operations} == {32}
+    # Of a collective that no rank has ended its steps count.
+    assert any(part % 1 for progress in told if progress.operations for part in progress.operations)
+
+    said = in_terminal(200, "run", path, "-o", tmp_path / "shown")
+    bars = [line for line in said if line.startswith("work ")]
+    assert any(re.search(r"\d+ of 32 operations", line) for line in bars)
+    assert any(re.search(r"\d:\d\d left", line) for line in bars)
+    assert not any(" of 100 " in line for line in bars)
 
 
 def test_a_narrow_terminal_leaves_out_what_has_no_room(scenario: Path, tmp_path: Path) -> None:

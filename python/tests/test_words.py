@@ -94,6 +94,22 @@ def test_progress_never_leaves_its_bar(
     assert progress.seconds_left is None or progress.seconds_left >= 0
 
 
+def test_operations_say_how_far_a_workload_is() -> None:
+    def now(until_ps: int | None, operations: tuple[float, int] | None) -> backwater.Progress:
+        known = (424 * 10**9, until_ps, 900, 890, None, 10**6, 30.0)
+        return backwater.Progress(*known, 424 * 10**9, None, operations)
+
+    alone = now(None, (150.5, 200))
+    assert alone.fraction == 150.5 / 200
+    assert alone.seconds_left == pytest.approx(30 * 49.5 / 150.5)
+    assert facts(alone).startswith("424 ms, 150 of 200 operations, ")
+    assert "0:10 left" in facts(alone)
+    # Beside flows with times of their own the run takes as long as what takes longer.
+    assert now(10**12, (150.5, 200)).fraction == pytest.approx(0.424 * 890 / 900)
+    assert now(10**9, (20, 200)).fraction == 0.1
+    assert now(None, (0, 0)).fraction == 1
+
+
 def test_a_stall_is_said_while_flows_are_unfinished() -> None:
     def told(started: int, finished: int, moved_ps: int | None) -> str:
         known = (10**9, 2 * 10**9, started, finished, None, 7, 1.0)

@@ -468,7 +468,7 @@ fn catalogue(what: &str) -> PyResult<String> {
 
 /// Tells a Python callable how far a run is, now and then.
 struct Teller {
-    /// A run goes on after this, but nobody knows for how long.
+    /// A run goes on after this, but nobody knows for how long. `None`: no flow has a time of its own.
     arrivals_end_ps: Option<u64>,
     /// Of the nodes.
     names: Vec<String>,
@@ -491,7 +491,10 @@ impl Teller {
             return;
         }
         self.told = Some(Instant::now());
-        let until_ps = now.until_ps.min(self.arrivals_end_ps.unwrap_or(u64::MAX));
+        let until_ps = match self.arrivals_end_ps {
+            None if now.operations.is_some() => None,
+            end_ps => Some(now.until_ps.min(end_ps.unwrap_or(u64::MAX))),
+        };
         let numbers = (
             now.now_ps,
             until_ps,
@@ -502,6 +505,7 @@ impl Teller {
             now.moved_ps,
             now.fullest
                 .map(|(node, bytes)| (self.names[node as usize].as_str(), bytes)),
+            now.operations,
         );
         if let Err(error) = Python::attach(|py| callable.call1(py, numbers)) {
             // There is nobody left to tell: end the run, and raise what the listener raised.

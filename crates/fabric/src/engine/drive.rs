@@ -7,6 +7,7 @@ use kernel::calendar::Calendar;
 
 use super::ended;
 use super::network::LinkDirection;
+use super::ranks::Ranks;
 use super::upcoming_flows::next_start_ps;
 use super::workers::{self, WorkerPool};
 use super::{Plan, Simulation};
@@ -163,10 +164,19 @@ impl<C: Calendar + Send> Simulation<C> {
             started: self.net.started(),
             finished: self.net.finished(),
             flows: self.flows,
+            operations: self.operations(),
             packet_hops: self.net.packet_hops(),
             moved_ps: self.net.progress_ps(),
             fullest: self.probes.fullest(),
         }
+    }
+
+    /// Operations of the ranks of all partitions: how many are over, of how many.
+    fn operations(&self) -> Option<(f64, u64)> {
+        let ranks = self.net.parts.iter().filter_map(|p| p.ranks.as_deref());
+        ranks
+            .map(Ranks::progress)
+            .reduce(|(done, all), (more, others)| (done + more, all + others))
     }
 
     /// Handles every event before `limit`.

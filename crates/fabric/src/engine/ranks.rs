@@ -420,6 +420,15 @@ impl Ranks {
         scheduled.copied().min()
     }
 
+    /// Operations that have ended, with the parts of collectives that are over, and how many there are.
+    pub fn progress(&self) -> (f64, u64) {
+        let ranks = self.hosts.iter().flat_map(|on| &on.ranks);
+        ranks.fold((0.0, 0), |(done, all), placed| {
+            let (_, operations) = placed.rank.progress();
+            (done + placed.rank.done(), all + u64::from(operations))
+        })
+    }
+
     /// What became of the ranks, when the run ends.
     // RNK-11
     pub fn records(&self, end_ps: Time) -> impl Iterator<Item = RankRecord> {

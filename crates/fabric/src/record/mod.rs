@@ -213,7 +213,7 @@ pub struct Outcome {
 }
 
 /// How far a run is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// Simulated time, ps.
     pub now_ps: Time,
@@ -225,6 +225,9 @@ pub struct Progress {
     pub finished: u64,
     /// Flows that the traffic has in all, where that is known beforehand.
     pub flows: Option<u64>,
+    /// Operations of ranks that have ended, with the parts of collectives that are over, and how many
+    /// there are; `None`: there are no ranks.
+    pub operations: Option<(f64, u64)>,
     /// Packet-hops so far.
     pub packet_hops: u64,
     /// Last time that anything arrived or started, ps.

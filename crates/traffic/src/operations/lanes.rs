@@ -111,6 +111,18 @@ impl Running {
         self.received[lane as usize] <= self.plan.begin_of_chunk(lane, step)
     }
 
+    /// The part of its steps that is over, from 0 to 1.
+    pub fn part_done(&self) -> f64 {
+        let steps: u64 = (0..self.plan.lanes())
+            .map(|lane| u64::from(self.plan.steps(lane)))
+            .sum();
+        let done: u64 = self.done.iter().map(|&done| u64::from(done)).sum();
+        match steps {
+            0 => 0.0,
+            steps => done as f64 / steps as f64,
+        }
+    }
+
     /// Whether all lanes are over.
     pub fn lanes_over(&self) -> bool {
         self.lanes_open == 0

@@ -275,6 +275,13 @@ impl Rank {
         (self.ended, self.count)
     }
 
+    /// Operations that have ended, and of each collective under way the part that is over.
+    #[must_use]
+    pub fn done(&self) -> f64 {
+        let under_way: f64 = self.running.values().map(Running::part_done).sum();
+        f64::from(self.ended) + under_way
+    }
+
     /// Operations in memory.
     #[must_use]
     pub fn live(&self) -> u32 {
