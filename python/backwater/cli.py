@@ -307,7 +307,8 @@ def main() -> None:
         sys.stdout.flush()
     except ScenarioError as error:
         text = str(error)
-        say(text if "error: " in text else f"error: {text}")
+        marked = any(line.startswith("error: ") for line in text.splitlines())
+        say(text if marked else f"error: {text}")
         sys.exit(BAD_INPUT)
     except RunError as error:
         say(f"error: {error}")
