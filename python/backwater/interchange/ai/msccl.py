@@ -32,7 +32,7 @@ _CHILDREN = {"algo": "gpu", "gpu": "tb", "tb": "step"}
 _ATTRIBUTES = {
     "algo": (
         *("name", "proto", "nchannels", "nchunksperloop", "ngpus", "coll", "inplace"),
-        *("outofplace", "minBytes", "maxBytes", "redop"),
+        *("outofplace", "minBytes", "maxBytes", "redop", "nthreadblocks", "maxcount"),
     ),
     "gpu": ("id", "i_chunks", "o_chunks", "s_chunks"),
     "tb": ("id", "send", "recv", "chan"),
