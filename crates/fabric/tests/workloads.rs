@@ -937,7 +937,7 @@ proptest! {
     ) {
         let ranks = match algorithm {
             "halving-doubling" => 1 << (ranks % 4 + 1),
-            "hierarchical:server=4" => ranks.next_multiple_of(4),
+            "hierarchical:server=4" => ranks.next_multiple_of(4).max(8),
             _ => ranks,
         };
         // What crosses the three tiers of a small fat tree fills it, but for a ring.
