@@ -174,7 +174,7 @@ mod tests {
         let mut row = |index: u32| {
             let number = |stream: &mut Stream| stream.next_u64() >> stream.below(64);
             let some = |stream: &mut Stream| (stream.unit() < 0.5).then(|| number(stream));
-            let end_ps = if index % 3 == 0 {
+            let end_ps = if index.is_multiple_of(3) {
                 7
             } else {
                 number(&mut stream)
