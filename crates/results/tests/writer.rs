@@ -8,8 +8,8 @@ use fabric::measure::{
     WaitingRecord,
 };
 use fabric::record::{
-    BufferSample, Counters, Ending, FlowRecord, Outcome, PauseRecord, PortRecord, Recorder,
-    ThreadUse, Violation, Windows,
+    BufferSample, CollectiveRecord, Counters, Ending, FlowRecord, Outcome, PauseRecord, PortRecord,
+    Recorder, ThreadUse, Violation, Windows,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use results::{CapturedLink, NodeInfo, RunInfo, Summary, Writer};
@@ -505,6 +505,63 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
     assert_eq!(names_in(&dir.0), WHOLE);
     assert_eq!(summary.percentiles["queue"], None);
     assert_eq!(summary.percentiles["rtt"], None);
+}
+
+// RNK-12, RNK-17
+#[test]
+fn collectives_have_names_and_bounds_where_there_are_some() {
+    let dir = Scratch::new();
+    let info = RunInfo {
+        workloads: vec!["incast".into()],
+        ..info()
+    };
+    let mut writer = Writer::create(&dir.0, info, false).unwrap();
+    let of_all = CollectiveRecord {
+        workload: 1,
+        group: None,
+        group_name: None,
+        instance: 0,
+        kind: "barrier",
+        ranks: 4,
+        bytes: 0,
+        start_ps: 1_000,
+        last_start_ps: 1_000,
+        end_ps: 2_000,
+        last_rank: 3,
+        bus_bytes: None,
+        least_ps: None,
+    };
+    let of_group = CollectiveRecord {
+        group: Some(0),
+        group_name: Some("tensor-0".into()),
+        kind: "all-reduce",
+        bytes: 100,
+        bus_bytes: Some(150.0),
+        least_ps: Some(500.0),
+        ..of_all.clone()
+    };
+    writer.rows(&vec![of_all, of_group]);
+    let summary = writer.finish(&outcome(), &[]).unwrap();
+    let file = fs::File::open(dir.0.join("collectives.parquet")).unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let told = reader.get_row_iter(None).unwrap().map(|row| {
+        let row = row.unwrap();
+        let wanted = ["group_name", "algorithm_bps", "bus_bps", "bound_bps"];
+        let columns = row
+            .get_column_iter()
+            .filter(|(name, _)| wanted.contains(&name.as_str()));
+        let values: Vec<String> = columns.map(|(_, value)| value.to_string()).collect();
+        values.join(" ")
+    });
+    let told: Vec<String> = told.collect();
+    assert_eq!(
+        told,
+        [
+            "null null null null",
+            "\"tensor-0\" 800000000000.0 1200000000000.0 2400000000000.0",
+        ]
+    );
+    assert_eq!(summary.workloads[0].mean_bus_bps, Some(1.2e12));
 }
 
 #[test]
