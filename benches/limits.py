@@ -21,7 +21,8 @@ from pathlib import Path
 
 from backwater.workloads import Workload
 
-SCENARIOS = Path(__file__).parent / "scenarios"
+HERE = Path(__file__).parent
+SCENARIOS = HERE / "scenarios"
 SHIPPED = Path(__file__).resolve().parents[1] / "scenarios"
 DEMO = "bfc,hpcc,dcqcn,dctcp,timely,ideal-fq"
 """The schemes that `make demo` compares."""
@@ -121,7 +122,7 @@ LIMITS = (
     # Some 50 bytes more for each that has ended and is not yet on the disk.
     Limit(
         "a million operations that end at once, with packets",
-        _run("operations", "--set", f'workload.0.file="{INPUT}"'),
+        ("run", str(HERE / "operations.toml"), "--set", f'workload.0.file="{INPUT}"'),
         300e6,
         write=operations_that_end_at_once,
     ),
