@@ -241,19 +241,9 @@ def _together(parts: Sequence[Samples]) -> Samples:
 # --- Data of one run -------------------------------------------------------------------------
 
 
-_ENDS = {"fct-acked": "acked_ps"}
-"""Until when flows count; others until their last byte."""
-
-
 def _flows(source: Source, run: Run) -> Samples:
     import polars as pl
 
-    end = _ENDS.get(source.of, "received_ps")
-    columns = {"id", "bytes", "start_ps", end}  # What else there is would fill the memory.
-    if source.of == "slowdown-acked":
-        columns |= {"slowdown_acked"}
-    if source.of in ("slowdown", "delay") or source.slowest is not None:
-        columns |= {"slowdown"}
     wanted = pl.lit(value=True)
     if source.traffic:
         wanted &= pl.col("source").cast(pl.String).is_in(source.traffic)
@@ -262,26 +252,27 @@ def _flows(source: Source, run: Run) -> Samples:
         wanted &= (pl.col("bytes") >= low) & (pl.col("bytes") < high)
     if source.window:
         wanted &= pl.col("start_ps").is_between(*source.window)
+    end = pl.col("acked_ps" if source.of == "fct-acked" else "received_ps")
     if source.unfinished:
         wanted &= pl.col("start_ps") >= run.summary["measure_from_ps"]
-        flows = run.select_flows(sorted(columns), wanted)
-        flows = flows.with_columns(pl.col(end).fill_null(run.summary["end_ps"]))
-    else:
-        flows = run.measured_flows(sorted(columns), wanted)
-    flows = _of_classes(source, run, flows)
+        end = end.fill_null(run.summary["end_ps"])
+    took = (end - pl.col("start_ps")).cast(pl.Float64)
+    value = {
+        "slowdown": pl.col("slowdown"),
+        "slowdown-acked": pl.col("slowdown_acked"),
+        "delay": took - took / pl.col("slowdown"),  # beyond what the flow would take alone
+        "goodput": pl.col("bytes") * 8e12 / took,
+    }.get(source.of, took)
+    # The other columns would fill the memory.
+    columns: list[str | pl.Expr] = ["id", "bytes", value.alias("value")]
+    if source.slowest is not None:
+        columns.append("slowdown")
+    select = run.select_flows if source.unfinished else run.measured_flows
+    flows = _of_classes(source, run, select(columns, wanted))
     if source.slowest is not None:
         number = max(round(source.slowest * flows.height), 1)
         flows = flows.sort(["slowdown", "id"], descending=[True, False]).head(number)
-    if source.of == "blame":
-        values = _spent(source, run, flows)
-    elif source.of.startswith("slowdown"):
-        values = flows[source.of.replace("-", "_")].to_numpy()
-    else:
-        values = (flows[end] - flows["start_ps"]).to_numpy().astype(float)
-        if source.of == "delay":  # beyond what the flow would take alone
-            values -= values / flows["slowdown"].to_numpy()
-        if source.of == "goodput":
-            values = flows["bytes"].to_numpy() * 8e12 / values
+    values = _spent(source, run, flows) if source.of == "blame" else flows["value"].to_numpy()
     return Samples(values, sizes=flows["bytes"].to_numpy())
 
 
