@@ -306,7 +306,6 @@ def _repeat_length(run: Run, workload: str) -> int | None:
     return length if length and not rest else None
 
 
-@cache
 def _passes(path: str | None) -> int | None:
     """Return how often ranks go through the operations of a file, where it is there and says so."""
     from backwater import workloads

@@ -120,7 +120,7 @@ class _Run:
     def _difference(self, found: _Chunk | None, expected: _Chunk) -> str:
         if found is None or found.number != expected.number:
             return "is not the one that belongs there"
-        missing = [gpu for gpu in range(self.ranks) if expected.gpus & ~found.gpus >> gpu & 1]
+        missing = [gpu for gpu in range(self.ranks) if (expected.gpus & ~found.gpus) >> gpu & 1]
         listed = ", ".join(map(str, missing[:5])) + ", ..." * (len(missing) > 5)
         if missing:
             return f"lacks what gpu {listed} has" if len(missing) == 1 else f"lacks gpus {listed}"
