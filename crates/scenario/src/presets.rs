@@ -82,6 +82,7 @@ pub const PARAMETER_SETS: &[&str] = &[
     "hpcc-paper",
     "dcqcn-paper@hpcc",
     "ns3-rdma@bfc",
+    "ns3-hpcc@bfc",
     "floodgate-paper",
     "spfc-paper",
 ];

@@ -744,6 +744,44 @@ fn dcqcn_of_the_bfc_paper_is_that_of_its_authors_with_a_window() {
     assert_eq!(plain.nic.cnp_class, plain.nic.data_class);
 }
 
+// PRE-130
+#[test]
+fn hpcc_and_dctcp_of_the_bfc_papers_curves_are_those_of_a_fork() {
+    let set = ["scheme.parameters=ns3-hpcc@bfc"];
+    for preset in ["hpcc", "hpcc-no-pfc"] {
+        let c = config(preset, &set);
+        let Sending::Control(ControlConfig::Hpcc(hpcc)) = c.nic.control else {
+            panic!()
+        };
+        let expected = HpccConfig {
+            max_stage: 0,
+            wai_bytes: 0.0,
+            ai_bps: Some(5e7),
+            ..HpccConfig::paper(1e11)
+        };
+        assert_eq!(hpcc, expected);
+        assert_eq!(c.nic.int, 42);
+        assert_ne!(c.nic.ack_class, c.nic.data_class);
+    }
+    let c = config("dctcp", &set);
+    let Sending::Control(ControlConfig::Dctcp(dctcp)) = c.nic.control else {
+        panic!()
+    };
+    let plain = dataplane::cc::dctcp::DctcpConfig::line_rate_start();
+    let expected = dataplane::cc::dctcp::DctcpConfig {
+        g: 1.0 / 256.0,
+        ai_bps: Some(5e8),
+        ..plain
+    };
+    assert_eq!(dctcp, expected);
+    let red = c.switch.ecn.unwrap().profiles[0].1;
+    assert_eq!(
+        (red.kmin_bytes, red.kmax_bytes, red.pmax),
+        (100_000, 400_000, 1.0)
+    );
+    assert_ne!(c.nic.ack_class, c.nic.data_class);
+}
+
 /// HPCC paper, Fig. 12: two controls under three flow controls, by configuration alone.
 // PRE-08, PRE-14, PRE-60
 #[test]

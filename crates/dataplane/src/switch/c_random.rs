@@ -1,6 +1,6 @@
 //! Numbers of the C library that BFC's authors' simulator runs with (`srand` and `rand` on Linux).
 
-/// Words of its state, and how far the word that is added lies ahead of that which it is added to.
+/// Words of its state, and how far the word that is added to lies ahead of the one that is added.
 const WORDS: usize = 31;
 const AHEAD: usize = 3;
 /// Numbers that it drops before it gives the first.
@@ -8,7 +8,7 @@ const DROPPED: usize = 310;
 
 /// The first number after the generator has begun with `seed`: a multiplicative generator fills 31 words, and each
 /// number is the sum of two of them, without its last bit.
-// BFC-41
+// BFCC-06
 pub(super) fn first(seed: u32) -> u32 {
     const MODULUS: u64 = (1 << 31) - 1;
     let mut words = [0; WORDS];
@@ -30,7 +30,7 @@ pub(super) fn first(seed: u32) -> u32 {
 mod tests {
     use super::*;
 
-    // BFC-41
+    // BFCC-06
     #[test]
     fn numbers_are_those_of_the_c_library() {
         let known = [
