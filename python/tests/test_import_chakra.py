@@ -756,6 +756,11 @@ NETWORK = "topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50.0 ]\nlatency: 
             "<<: {npus_count: four}\n" + NETWORK.replace("npus_count: [ 4 ]\n", ""),
             "n.yml: npus_count",
         ),
+        (
+            "<<: {npus_count: [4, 2]}\n" + NETWORK.replace("npus_count: [ 4 ]\n", ""),
+            "n.yml: each list has an entry for each dimension",
+        ),
+        ("<<: {logical-dims: [2000, 2000]}\n", "n.yml: 4000000 ranks are more than"),
     ],
 )
 def test_what_is_wrong_in_a_network_is_said(text: str, says: str) -> None:

@@ -9,7 +9,7 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Any
 
-from backwater.interchange.source import Findings, Words, nearest, rate_bps, shown
+from backwater.interchange.source import Findings, Words, meant, rate_bps, shown
 
 REQUIRED = object()
 """In the place of a default: ns-3 has none that could be used."""
@@ -237,13 +237,12 @@ def _skip(words: Words, first: int, lines: set[int]) -> None:
     if not words.findings.wanted("warning", "unknown keys"):
         return
     skipped = words.words[first : words.at]
-    meant = nearest(skipped[0], sorted(ALL_KEYS))
     words.findings.add(
         "warning",
         f"{shown(' '.join(skipped[:4]))}: no such key; ns-3 skips it silently, and so does this "
         "import",
         words.place(first),
-        f"did you mean {meant}?" if meant else None,
+        meant(skipped[0], sorted(ALL_KEYS)),
     )
 
 

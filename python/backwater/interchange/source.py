@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
@@ -53,11 +54,25 @@ class Place:
 
     file: str
     line: int
+    """0: the file as a whole, or a part of it that is no line; `in_file` makes these."""
     column: int
     text: str
-    """The whole line."""
+    """The whole line; of a part that is no line, what it is called."""
 
     width: int
+
+
+def in_file(name: str, part: str = "") -> Place:
+    """Return the place of what stands in no line that could be shown; ``part`` as ``byte 12``."""
+    return Place(name, 0, 0, part, 0)
+
+
+def place_at(name: str, text: str, start: int, width: int = 1) -> Place:
+    """Return the place of what begins at a character of a text."""
+    begin = text.rfind("\n", 0, start) + 1
+    end = text.find("\n", start)
+    whole = text[begin : end if end >= 0 else len(text)].rstrip("\r")
+    return Place(name, text.count("\n", 0, start) + 1, start - begin + 1, whole, width)
 
 
 @dataclass(slots=True)
@@ -101,7 +116,7 @@ class Findings:
     def told(self) -> list[dict[str, Any]]:
         """All findings, those of one kind cut short."""
         more = [
-            _problem(severity, f"{count - TOLD} more like it: {kind}", None, None)
+            problem(severity, f"{count - TOLD} more like it: {kind}")
             for (severity, kind), count in self._counts.items()
             if count > TOLD
         ]
@@ -115,12 +130,20 @@ class Findings:
 
     def add(self, severity: str, message: str, place: Place | None, hint: str | None) -> None:
         """Note something."""
-        self.problems.append(_problem(severity, message, place, hint))
+        self.problems.append(problem(severity, message, place, hint))
 
 
-def _problem(severity: str, message: str, place: Place | None, hint: str | None) -> dict[str, Any]:
+def problem(
+    severity: str, message: str, place: Place | None = None, hint: str | None = None
+) -> dict[str, Any]:
+    """Make a finding: what programs read of it, and its text.
+
+    The message begins with the place where no line can be shown.
+    """
+    if place is not None and not place.line:
+        message = ": ".join(filter(None, (place.file, place.text, message)))
     lines = [f"{severity}: {message}"]
-    if place is not None:
+    if place is not None and place.line:
         number = str(place.line)
         room = " " * len(number)
         text, column = _window(place)
@@ -141,8 +164,8 @@ def _problem(severity: str, message: str, place: Place | None, hint: str | None)
         "message": message,
         "hint": hint,
         "source": place.file if place else None,
-        "line": place.line if place else None,
-        "column": place.column if place else None,
+        "line": place.line or None if place else None,
+        "column": place.column or None if place else None,
         "text": "\n".join(lines),
     }
 
@@ -193,11 +216,7 @@ class Words:
         match = next(islice(_WORD.finditer(self.text), index, None), None)
         start = match.start() if match else len(self.text.rstrip())
         width = len(match.group()) if match else 1
-        line = self.text.count("\n", 0, start) + 1
-        begin = self.text.rfind("\n", 0, start) + 1
-        end = self.text.find("\n", start)
-        whole = self.text[begin : end if end >= 0 else len(self.text)].rstrip("\r")
-        return Place(self.name, line, start - begin + 1, whole, width)
+        return place_at(self.name, self.text, start, width)
 
     def next(self, what: str) -> str:
         """Take the next word, which should be ``what``."""
@@ -357,7 +376,7 @@ def shown(word: str) -> str:
     return f"`{cut if cut.isprintable() else ascii(cut)}`"
 
 
-def nearest(word: str, known: list[str]) -> str | None:
-    """Name the known word that was probably meant."""
-    found = get_close_matches(word, known, n=1, cutoff=0.75)
-    return found[0] if found else None
+def meant(word: str, known: Iterable[str]) -> str | None:
+    """Ask whether a known word was meant, where one is like it."""
+    found = get_close_matches(word, list(known), n=1, cutoff=0.75)
+    return f"did you mean {found[0]}?" if found else None

@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from backwater.interchange.ai.chakra import load_json, place_of_key
-from backwater.interchange.source import Findings, Place, decimal, nearest, read_text, shown
+from backwater.interchange.source import (
+    Findings,
+    Place,
+    decimal,
+    in_file,
+    meant,
+    place_at,
+    read_text,
+    shown,
+)
 from backwater.interchange.toml_words import time
 
 COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
@@ -63,6 +72,10 @@ class System:
     places: dict[str, Place] = field(default_factory=dict)
     """Where keys stand that are looked at once more with the traces."""
 
+    def place(self, key: str) -> Place:
+        """Return where such a key stands."""
+        return self.places.get(key, in_file(self.name))
+
     def times(self) -> dict[str, float]:
         """Return the options for what a rank does with a part of a collective."""
         found: dict[str, float] = {"copy_ps": self.endpoint_delay_ns * 1000}
@@ -113,8 +126,7 @@ def system_of(name: str, text: str, findings: Findings) -> System:
         key = f"{collective}-implementation"
         if listed := found.words(key):
             system.implementations[collective] = [_algorithm(found, key, x) for x in listed]
-            if place := found.place(key):
-                system.places[key] = place
+            system.places[key] = found.place(key)
         if prefix := found.words(f"{key}-custom"):
             if len(prefix) > 1:
                 found.fail(f"{key}-custom", "names several algorithms; expected one")
@@ -141,12 +153,8 @@ def _algorithm(found: _Keys, key: str, word: str) -> str:
             return word
     if word not in _ALGORITHMS:
         known = [*_ALGORITHMS, *_WITH_WINDOW]
-        guess = nearest(word, known)
-        found.fail(
-            key,
-            f"names the algorithm {shown(word)}",
-            f"did you mean {guess}?" if guess else f"known are {', '.join(known)}",
-        )
+        hint = meant(word, known) or f"known are {', '.join(known)}"
+        found.fail(key, f"names the algorithm {shown(word)}", hint)
     return word
 
 
@@ -156,25 +164,22 @@ class _Keys:
     def __init__(self, name: str, text: str, findings: Findings) -> None:
         table = load_json(name, text, findings)
         if not isinstance(table, dict):
-            findings.fail(f"{name}: expected a table of keys")
+            findings.fail("expected a table of keys", in_file(name))
         self.name = name
         self.text = text
         self.table: dict[str, Any] = table
         self.findings = findings
         self.read: set[str] = set()
 
-    def place(self, key: str) -> Place | None:
+    def place(self, key: str) -> Place:
         """Where a key stands."""
         return place_of_key(self.name, self.text, key)
 
     def fail(self, key: str, message: str, hint: str | None = None) -> None:
-        place = self.place(key)
-        where = "" if place else f"{self.name}: "
-        self.findings.fail(f"{where}{key} {message}", place, hint)
+        self.findings.fail(f"{key} {message}", self.place(key), hint)
 
     def warning(self, key: str, message: str, hint: str | None = None) -> None:
-        place = self.place(key)
-        self.findings.warning(message if place else f"{self.name}: {message}", hint, place=place)
+        self.findings.warning(message, hint, place=self.place(key))
 
     def get(self, key: str) -> Any:
         self.read.add(key)
@@ -226,12 +231,8 @@ class _Keys:
             )
         for key in self.table:
             if key not in known:
-                guess = nearest(key, known)
-                self.warning(
-                    key,
-                    f"{shown(key)} is unknown and has no effect",
-                    f"did you mean {guess}?" if guess else None,
-                )
+                message = f"{shown(key)} is unknown and has no effect"
+                self.warning(key, message, meant(key, known))
 
 
 def read_network(path: Path, findings: Findings) -> tuple[list[int], list[Dimension]]:
@@ -252,16 +253,13 @@ def network_of(name: str, text: str, findings: Findings) -> tuple[list[int], lis
         tree = yaml.compose(text, yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        if mark is not None:
-            lines = [*text.splitlines(), ""]
-            line = lines[min(mark.line, len(lines) - 1)]
-            place = Place(name, mark.line + 1, mark.column + 1, line, 1)
-            findings.fail(f"this is no YAML: {error.problem}", place)
-        findings.fail(f"{name}: this is no YAML: {error.problem}")
+        place = place_at(name, text, mark.index) if mark else in_file(name)
+        findings.fail(f"this is no YAML: {error.problem}", place)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        findings.fail(f"{name}: this is no YAML: {error}")
+        findings.fail(f"this is no YAML: {error}", in_file(name))
     if not isinstance(found, dict):
-        findings.fail(f"{name}: expected keys such as topology, npus_count, bandwidth, latency")
+        message = "expected keys such as topology, npus_count, bandwidth, latency"
+        findings.fail(message, in_file(name))
     lists = _Lists(name, text, found, tree, findings)
     if "logical-dims" in found:
         count = len(lists.values("logical-dims"))
@@ -276,14 +274,12 @@ def _network(lists: _Lists) -> tuple[list[int], list[Dimension]]:
     columns = {}
     for key in ("topology", "npus_count", "bandwidth", "latency"):
         if key not in lists.found:
-            lists.findings.fail(f"{lists.name}: {key} is missing")
+            lists.findings.fail(f"{key} is missing", in_file(lists.name))
         columns[key] = lists.values(key)
     for key in lists.found:
         if key not in columns:
-            place = lists.place(key)
-            where = "" if place else f"{lists.name}: "
-            message = f"{where}{shown(str(key))} is unknown and has no effect"
-            lists.findings.warning(message, place=place)
+            message = f"{shown(str(key))} is unknown and has no effect"
+            lists.findings.warning(message, place=lists.place(key))
     count = len(columns["topology"])
     odd = next((key for key, column in columns.items() if len(column) != count), None)
     if odd or not count:
@@ -316,29 +312,27 @@ class _Lists:
         self.name = name
         self.found = found
         self.findings = findings
-        self._lines = [*text.splitlines(), ""]
+        self._text = text
         self._nodes = {key.value: (key, value) for key, value in tree.value}
 
     def values(self, key: str) -> list[Any]:
         value = self.found[key]
         return value if isinstance(value, list) else [value]
 
-    def place(self, key: Any, dimension: int | None = None) -> Place | None:
+    def place(self, key: Any, dimension: int | None = None) -> Place:
         """Where a key stands, or its value for a dimension."""
-        if str(key) not in self._nodes:
-            return None
+        if str(key) not in self._nodes:  # It comes from elsewhere by `<<`, or is no text.
+            return in_file(self.name)
         node, value = self._nodes[str(key)]
         if dimension is not None:
             listed = isinstance(self.found.get(key), list) and isinstance(value.value, list)
             node = value.value[dimension] if listed else value
         mark, end = node.start_mark, node.end_mark
-        line = self._lines[min(mark.line, len(self._lines) - 1)]
         width = end.column - mark.column if end.line == mark.line else 1
-        return Place(self.name, mark.line + 1, mark.column + 1, line, width)
+        return place_at(self.name, self._text, mark.index, width)
 
     def fail(self, key: str, dimension: int, message: str, hint: str | None = None) -> None:
-        place = self.place(key, dimension)
-        self.findings.fail(message if place else f"{self.name}: {message}", place, hint)
+        self.findings.fail(message, self.place(key, dimension), hint)
 
     def ranks(self, key: str, dimension: int) -> int:
         value = self.values(key)[dimension]
@@ -351,16 +345,12 @@ class _Lists:
 
     def number(self, key: str, dimension: int) -> Decimal:
         value = self.values(key)[dimension]
-        if isinstance(value, str):
-            # What YAML takes for a text, such as 1e3, ASTRA-sim reads as a number.
-            value = decimal(value)
-        if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-            value = None
-        if value is None or not 0 <= value < 10**12:
-            value = self.values(key)[dimension]
+        # What YAML takes for a text, such as 1e3, ASTRA-sim reads as a number.
+        number: Any = decimal(value) if isinstance(value, str) else value
+        if type(number) not in (int, float, Decimal) or not 0 <= number < 10**12:
             message = f"{key} has {shown(str(value))}; expected numbers from 0 on"
             self.fail(key, dimension, message)
-        return Decimal(str(value))
+        return Decimal(str(number))
 
     def checked(self, key: str, dims: list[int]) -> list[int]:
         if prod(dims) > MAX_RANKS:

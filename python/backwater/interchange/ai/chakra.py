@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from backwater.interchange.ai import chakra_schema
-from backwater.interchange.source import Findings, Place, read_bytes, shown
+from backwater.interchange.source import (
+    Findings,
+    Place,
+    in_file,
+    place_at,
+    read_bytes,
+    shown,
+)
 
 _FILE = re.compile(r"(?P<prefix>.*)\.(?P<rank>\d{1,9})\.et(?:\.gz)?", re.DOTALL)
 
@@ -101,7 +108,7 @@ class Trace:
                 f"{self.path}: the schema's version {shown(self.version)} is unknown: the trace is "
                 "read as one of 1.0.2-chakra.0.0.4",
                 "known are 0.0.4 to 1.0.2-chakra.0.0.4",
-                f"unknown versions of the schema: {self.version}",
+                f"unknown versions of the schema: {shown(self.version)}",
             )
 
     def whole(self, node: Node, key: str, high: int, default: int | None = None) -> int:
@@ -277,14 +284,12 @@ def groups_of_text(
     """Read a communicator file: JSON such as ``{"1": [0, 1], "2": [2, 3]}``."""
     found = load_json(name, text, findings)
     if not isinstance(found, dict):
-        findings.fail(f'{name}: expected groups such as {{"1": [0, 1]}}')
+        findings.fail('expected groups such as {"1": [0, 1]}', in_file(name))
         raise AssertionError  # `fail` has raised
-    groups = {}
     for key, listed in found.items():
-        place = place_of_key(name, text, key)
-        where = f"group {shown(key)}" if place else f"{name}: group {shown(key)}"
-        groups[key] = _members(where, listed, ranks, findings, place)
-    return groups
+        if wrong := _wrong_members(listed, ranks):
+            findings.fail(f"group {shown(key)}: {wrong}", place_of_key(name, text, key))
+    return {key: tuple(listed) for key, listed in found.items()}
 
 
 def groups_of_node(trace: Trace, node: Node, ranks: int) -> dict[str, tuple[int, ...]]:
@@ -308,9 +313,10 @@ def groups_of_node(trace: Trace, node: Node, ranks: int) -> dict[str, tuple[int,
         if listed == []:
             # The default group names nobody and means all.
             groups[name] = tuple(range(ranks))
+        elif wrong := _wrong_members(listed, ranks):
+            trace.findings.fail(f"{where}: group {shown(name)}: {wrong}")
         else:
-            what = f"{where}: group {shown(name)}"
-            groups[name] = _members(what, listed, ranks, trace.findings)
+            groups[name] = tuple(listed)
     return groups
 
 
@@ -319,34 +325,25 @@ def load_json(name: str, text: str, findings: Findings) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        lines = text.splitlines() or [""]
-        line = lines[min(error.lineno, len(lines)) - 1]
-        place = Place(name, error.lineno, error.colno, line, 1)
-        findings.fail(f"this is no JSON: {error.msg}", place)
+        findings.fail(f"this is no JSON: {error.msg}", place_at(name, text, error.pos))
     except RecursionError:
-        findings.fail(f"{name}: this JSON is nested too deeply")
+        findings.fail("this JSON is nested too deeply", in_file(name))
     raise AssertionError  # `fail` has raised
 
 
-def place_of_key(name: str, text: str, key: str) -> Place | None:
+def place_of_key(name: str, text: str, key: str) -> Place:
     """Find a key of JSON, the last one if it is there twice, as that one counts."""
     found = [*re.finditer(rf'"({re.escape(key)})"\s*:', text)]
     if not found:  # It is written with escapes.
-        return None
-    at = found[-1].start(1)
-    begin = text.rfind("\n", 0, at) + 1
-    line = text[begin:].split("\n", 1)[0].rstrip("\r")
-    return Place(name, text.count("\n", 0, at) + 1, at - begin + 1, line, len(key))
+        return in_file(name)
+    return place_at(name, text, found[-1].start(1), len(key))
 
 
-def _members(
-    where: str, listed: Any, ranks: int, findings: Findings, place: Place | None = None
-) -> tuple[int, ...]:
+def _wrong_members(listed: Any, ranks: int) -> str | None:
+    """Say what is wrong with the ranks of a group."""
     if not isinstance(listed, list) or not listed or any(type(r) is not int for r in listed):
-        findings.fail(f"{where}: expected a list of ranks", place)
+        return "expected a list of ranks"
     for rank in listed:
         if not 0 <= rank < ranks:
-            findings.fail(f"{where}: rank {rank} does not exist: there are {ranks}", place)
-    if len(set(listed)) != len(listed):
-        findings.fail(f"{where}: a rank is listed twice", place)
-    return tuple(listed)
+            return f"rank {rank} does not exist: there are {ranks}"
+    return "a rank is listed twice" if len(set(listed)) != len(listed) else None

@@ -14,7 +14,7 @@ from backwater.interchange.ai.astra import System
 from backwater.interchange.ai.chakra import CollectiveType, Node, NodeType, Trace
 from backwater.interchange.ai.graphs import CircleError, in_order
 from backwater.interchange.ai.limits import LARGEST_BYTES, LONGEST_PS
-from backwater.interchange.source import Findings, Place, shown
+from backwater.interchange.source import Findings, shown
 from backwater.workloads import Workload, parallel_groups
 
 _MAX_TAG = 2**32 - 1
@@ -155,18 +155,12 @@ class _Converter:
         for kind, listed in self.system.implementations.items():
             key = f"{kind}-implementation"
             if len(listed) > count:
-                where, place = self._of_system(key)
                 self.findings.warning(
-                    f"{where}{key} has {len(listed)} algorithms, but the network has {count} "
+                    f"{key} has {len(listed)} algorithms, but the network has {count} "
                     f"dimension{'s' * (count != 1)}: only the first {count} count",
                     "ASTRA-sim stops there; is the network's file given with --network?",
-                    place=place,
+                    place=self.system.place(key),
                 )
-
-    def _of_system(self, key: str) -> tuple[str, Place | None]:
-        """Return where a key of the system layer stands, or words for it."""
-        place = self.system.places.get(key)
-        return "" if place else f"{self.system.name}: ", place
 
     def _define_dimensions(self) -> None:
         dims = self.settings.dims
@@ -439,11 +433,10 @@ class _Converter:
             return None
         if phase.dimension >= len(listed):
             key, count = f"{phase.kind}-implementation", len(self.settings.dims)
-            where, place = self._of_system(key)
             self.findings.fail(
-                f"{where}{key} has {len(listed)} algorithm{'s' * (len(listed) != 1)}, but the "
+                f"{key} has {len(listed)} algorithm{'s' * (len(listed) != 1)}, but the "
                 f"network has {count} dimensions",
-                place,
+                self.system.place(key),
                 "give one for each; ASTRA-sim leaves the others out without a word",
             )
         return listed[phase.dimension]

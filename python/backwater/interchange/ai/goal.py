@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from backwater.interchange.ai.lines import Line
-from backwater.interchange.source import Findings, Place, read_text, shown
+from backwater.interchange.source import Findings, Place, in_file, place_at, read_text, shown
 
 ANY = 0xFFFF_FFFF
 """Stands for any source, and for any tag."""
@@ -91,14 +91,14 @@ class Schedule:
     text: str | None = field(default=None, compare=False, repr=False)
     """What was read; ``None`` where the file is binary."""
 
-    def place(self, name: str, rank: int, index: int) -> tuple[str, Place | None]:
-        """Say where an operation of a file stands: words to begin with, and the line of a text."""
+    def place(self, name: str, rank: int, index: int) -> Place:
+        """Return where an operation of a file stands."""
         at = self.ranks[rank].places[index]
         if self.text is None:
-            return f"{name}: byte {at}: ", None
+            return in_file(name, f"byte {at}")
         line = self.text.splitlines()[at - 1]
         start = len(line) - len(line.lstrip())
-        return "", Place(name, at, start + 1, line, len(line.strip()))
+        return Place(name, at, start + 1, line, len(line.strip()))
 
 
 def read_text_file(path: Path, findings: Findings) -> Schedule:
@@ -118,12 +118,7 @@ def _without_comments(name: str, text: str, findings: Findings) -> str:
     bare = _COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
     start = bare.find("/*")
     if start >= 0:
-        line = bare.count("\n", 0, start) + 1
-        begin = bare.rfind("\n", 0, start) + 1
-        whole = bare[begin:].split("\n", 1)[0]
-        findings.fail(
-            "this comment is never closed", Place(name, line, start - begin + 1, whole, 2)
-        )
+        findings.fail("this comment is never closed", place_at(name, bare, start, 2))
     return bare
 
 

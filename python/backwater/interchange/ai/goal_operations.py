@@ -73,15 +73,15 @@ def _rank(
         order = in_order(len(rank.operations), [*rank.after_end, *rank.after_start])
     except CircleError as error:
         found = " requires ".join(_called(rank, i) for i in [*error.members, error.members[0]])
-        where, at = schedule.place(name, number, error.members[0])
-        findings.fail(f"{where}rank {number} can never finish: {found}", at)
+        place = schedule.place(name, number, error.members[0])
+        findings.fail(f"rank {number} can never finish: {found}", place)
         raise AssertionError from error  # `fail` has raised
-    place = {index: at for at, index in enumerate(order)}
+    position = {index: at for at, index in enumerate(order)}
     ended: dict[int, list[int]] = {}
     started: dict[int, list[int]] = {}
     for edges, before in ((rank.after_end, ended), (rank.after_start, started)):
         for later, earlier in edges:
-            before.setdefault(later, []).append(place[earlier])
+            before.setdefault(later, []).append(position[earlier])
     moved = any(at != index for at, index in enumerate(order))
     for index in order:
         operation = rank.operations[index]
@@ -111,23 +111,23 @@ def _rank(
 
 def _check_operations(name: str, number: int, schedule: Schedule, findings: Findings) -> None:
     rank = schedule.ranks[number]
+
+    def wrong(index: int, kind: str, message: str, hint: str | None = None) -> None:
+        if findings.wanted("error", kind):
+            findings.add("error", message, schedule.place(name, number, index), hint)
+
     for index, operation in enumerate(rank.operations):
         computes = operation.kind is Kind.CALC
         if not computes and operation.peer == number:
             does = "sends to" if operation.kind is Kind.SEND else "receives from"
-            kind = "messages of a rank to itself"
-            if findings.wanted("error", kind):
-                where, place = schedule.place(name, number, index)
-                message = f"{where}rank {number} {does} itself ({_called(rank, index)})"
-                findings.add("error", message, place, "what stays on a rank is a calc")
+            message = f"rank {number} {does} itself ({_called(rank, index)})"
+            wrong(index, "messages of a rank to itself", message, "what stays on a rank is a calc")
         most = LONGEST_PS // 1000 if computes else LARGEST_BYTES
         if operation.amount > most:
             what = f"{operation.amount} {'ns' if computes else 'bytes'}"
             called = _called(rank, index)
-            if findings.wanted("error", f"operations of more than {most}"):
-                where, place = schedule.place(name, number, index)
-                message = f"{where}rank {number}: {called} has {what}; up to {most} are possible"
-                findings.add("error", message, place, None)
+            message = f"rank {number}: {called} has {what}; up to {most} are possible"
+            wrong(index, f"operations of more than {most}", message)
 
 
 def _called(rank: Rank, index: int) -> str:
@@ -167,9 +167,8 @@ def _check_matches(name: str, schedule: Schedule, findings: Findings) -> None:
         if not findings.wanted("warning", kind):
             continue
         happens, at, index = _mismatch(schedule, key)
-        where, place = schedule.place(name, at, index)
-        message = f"{where}from rank {src} to {dst} with tag {tag} {happens}"
-        findings.add("warning", message, place, None)
+        message = f"from rank {src} to {dst} with tag {tag} {happens}"
+        findings.add("warning", message, schedule.place(name, at, index), None)
 
 
 def _mismatch(schedule: Schedule, key: _Key) -> tuple[str, int, int]:

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from backwater.interchange.ai.limits import LARGEST_BYTES
 from backwater.interchange.ai.lines import Line, read_lines
-from backwater.interchange.source import Findings, nearest, shown
+from backwater.interchange.source import Findings, meant, shown
 
 MAX_NODES = 1 << 20
 
@@ -146,12 +146,11 @@ class _Parser:
             self.parsed.failures.append(self._failure(line))
         else:
             known = [*_HEADER, "trigger", "failure"]
-            guess = nearest(word, known)
             line.fail(
                 f"expected a connection such as 0->1, or one of {', '.join(known)}; found "
                 f"{shown(word)}",
                 None,
-                f"did you mean {guess}?" if guess else None,
+                meant(word, known),
             )
 
     def _connection(self, line: Line, word: str) -> Connection:
@@ -341,11 +340,10 @@ def _options(line: Line, readers: dict[str, Callable[[], None]], what: str) -> N
     while line:
         word = line.next("a name")
         if word not in readers:
-            guess = nearest(word, list(readers))
             line.fail(
                 f"{what} has no {shown(word)}",
                 None,
-                f"did you mean {guess}?" if guess else f"known are {', '.join(readers)}",
+                meant(word, readers) or f"known are {', '.join(readers)}",
             )
         if word in seen:
             line.fail(f"`{word}` is given twice")

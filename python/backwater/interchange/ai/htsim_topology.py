@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from backwater.interchange.ai.lines import Line, read_lines
-from backwater.interchange.source import Findings, nearest, shown
+from backwater.interchange.source import Findings, meant, shown
 
 TIERS = ("ToR", "aggregation", "core")
 
@@ -133,11 +133,10 @@ def parse(name: str, lines: list[str], findings: Findings) -> FatTree:
             _value(line, key, tier)
         else:
             known = list(_VALUES) if tier else [*_HEADER, "tier"]
-            guess = nearest(key, known)
             line.fail(
                 f"{shown(word)} does not belong here",
                 None,
-                f"did you mean {guess}?" if guess else f"expected one of {', '.join(known)}",
+                meant(key, known) or f"expected one of {', '.join(known)}",
             )
         line.end()
     for key, shown_as in _HEADER.items():

@@ -30,7 +30,7 @@ from backwater.interchange.ai import (
 from backwater.interchange.ai.limits import LONGEST_PS
 from backwater.interchange.ai.networks import Network
 from backwater.interchange.importing import IMPORTED, refuse_foreign, scenario_name
-from backwater.interchange.source import Findings, read_text, time_ps
+from backwater.interchange.source import Findings, problem, read_text, time_ps
 from backwater.interchange.toml_words import names, one_line, quoted, time
 from backwater.workloads import Workload
 
@@ -278,10 +278,6 @@ def _groups(path: Path | None, ranks: int, findings: Findings) -> dict[str, tupl
     return chakra.groups_of_text(str(path), text, ranks, findings)
 
 
-def _hint(words: str | None) -> str:
-    return f"\n  = {words}" if words else ""
-
-
 def write(imported: Imported, out: Path, force: bool = False) -> list[str]:
     """Write the scenario ``out`` and the file that it names beside it; returns what to note.
 
@@ -309,7 +305,7 @@ def write(imported: Imported, out: Path, force: bool = False) -> list[str]:
             if wrong:
                 read = " and ".join(filter(None, [str(imported.source), imported.network.source]))
                 # Without their places, which are in a scenario that nobody will ever see.
-                said = (f"error: {p['message']}" + _hint(p["hint"]) for p in wrong)
+                said = (problem("error", p["message"], hint=p["hint"])["text"] for p in wrong)
                 told = [f"{read}: no scenario can be made of this:", *said]
                 raise ScenarioError("\n\n".join(told).replace(f"{scenario.parent}/", ""), wrong)
             file.replace(beside)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from backwater.interchange.ai import xml_tree
 from backwater.interchange.ai.xml_tree import Element
-from backwater.interchange.source import Findings, nearest, shown
+from backwater.interchange.source import Findings, meant, shown
 
 MAX_RANKS = 1 << 16
 
@@ -145,8 +145,7 @@ def _check_word(top: Element, key: str, known: tuple[str, ...]) -> None:
     word = top.attributes.get(key)
     if word is None or word.lower() in [name.lower() for name in known]:
         return
-    guess = nearest(word, list(known))
-    hint = f"did you mean {guess}?" if guess else f"known are {', '.join(known)}"
+    hint = meant(word, known) or f"known are {', '.join(known)}"
     top.warning(f"{key} of <algo> is {shown(word)}, which is unknown", hint)
 
 
@@ -169,10 +168,9 @@ def _check_children(element: Element) -> None:
     for key in element.attributes:
         known = _ATTRIBUTES.get(element.name, ())
         if key not in known:
-            guess = nearest(key, list(known))
             element.warning(
                 f"{shown(key)} of <{element.name}> is unknown and has no effect",
-                f"did you mean {guess}?" if guess else None,
+                meant(key, known),
                 f"unknown attributes {key}",
             )
     expected = _CHILDREN.get(element.name)

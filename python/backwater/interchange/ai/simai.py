@@ -14,7 +14,7 @@ from pathlib import Path
 
 from backwater.interchange.ai.limits import LARGEST_BYTES, LONGEST_PS
 from backwater.interchange.ai.lines import Line, read_lines
-from backwater.interchange.source import Findings, nearest, shown
+from backwater.interchange.source import Findings, meant, shown
 
 MAX_LAYERS = 1 << 20
 
@@ -144,11 +144,10 @@ def parse(name: str, texts: list[str], findings: Findings) -> Workload:
 def _header(line: Line) -> Workload:
     policy = line.next("a policy")
     if policy not in POLICIES:
-        guess = nearest(policy, list(POLICIES))
         line.fail(
             f"expected a policy, found {shown(policy)}",
             None,
-            f"did you mean {guess}?" if guess else f"known are {', '.join(POLICIES)}",
+            meant(policy, POLICIES) or f"known are {', '.join(POLICIES)}",
         )
     workload = Workload(policy, line)
     seen: set[str] = set()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 from xml.parsers import expat
 
-from backwater.interchange.source import Findings, Place, nearest, read_text, shown
+from backwater.interchange.source import Findings, Place, meant, read_text, shown
 
 
 @dataclass(slots=True)
@@ -49,11 +49,8 @@ class Element:
         if word is None:
             self.fail(f"<{self.name}> has no {key}")
         if word not in known:
-            guess = nearest(word, list(known))
-            self.fail(
-                f"{key} of <{self.name}> is {shown(word)}",
-                f"did you mean {guess}?" if guess else f"known are {', '.join(known)}",
-            )
+            hint = meant(word, known) or f"known are {', '.join(known)}"
+            self.fail(f"{key} of <{self.name}> is {shown(word)}", hint)
         return word
 
 
