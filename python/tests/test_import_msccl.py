@@ -106,6 +106,10 @@ def test_operations_of_an_algorithm() -> None:
             "srcoff 3 and cnt 2 go beyond the input buffer of gpu 0, which has 4",
         ),
         (placed("dst", "o", 1, "rrc"), "dstoff 1 and cnt 2 go beyond the output buffer of gpu 0"),
+        (
+            placed("dst", "o", 3, "rrc").replace('o_chunks="2"', 'o_chunks="0"'),
+            "it is stated in line 2, by i_chunks",
+        ),
         (placed("src", "s", 0, "rrc"), "the scratch buffer of gpu 0, which has 0 chunks"),
         (placed("src", "x", 0), "srcbuf of <step> is `x`"),
         (placed("src", "i", -2), "srcoff of <step> is -2"),

@@ -102,6 +102,11 @@ class Algorithm:
     in_place: bool | None
     """Whether input and output are one buffer; ``None`` where nothing says it."""
 
+    @property
+    def kind(self) -> str:
+        """The collective, in small letters and one word."""
+        return self.collective.lower().replace("_", "")
+
 
 def read(path: Path, findings: Findings) -> Algorithm:
     """Read an algorithm."""
@@ -117,10 +122,12 @@ def from_tree(top: Element) -> Algorithm:
     _check_word(top, "proto", _PROTOCOLS)
     ranks = top.integer("ngpus", 1, MAX_RANKS)
     found: dict[int, tuple[ThreadBlock, ...]] = {}
+    elements: dict[int, Element] = {}
     for gpu in top.children:
         number = gpu.integer("id", 0, ranks - 1)
         if number in found:
             gpu.fail(f"gpu {number} comes twice")
+        elements[number] = gpu
         found[number] = _blocks(gpu, number, ranks)
     if len(found) != ranks:
         missing = next(r for r in range(ranks) if r not in found)
@@ -132,7 +139,7 @@ def from_tree(top: Element) -> Algorithm:
         top.integer("nchannels", 1, 1 << 16, 1),
         top.integer("nchunksperloop", 1, 1 << 24),
         tuple(found[rank] for rank in range(ranks)),
-        tuple(sorted(top.children, key=lambda gpu: gpu.integer("id", 0, ranks - 1))),
+        tuple(elements[rank] for rank in range(ranks)),
         {"0": False, "1": True}.get(top.attributes.get("inplace", "")),
     )
     _check_channels(top, algorithm)
@@ -183,6 +190,7 @@ def _check_children(element: Element) -> None:
 
 def _blocks(gpu: Element, rank: int, ranks: int) -> tuple[ThreadBlock, ...]:
     blocks: dict[int, ThreadBlock] = {}
+    sizes = {key: gpu.integer(f"{key}_chunks", 0, 1 << 24, -1) for key in BUFFERS}
     for tb in gpu.children:
         number = tb.integer("id", 0, 1 << 20)
         if number in blocks:
@@ -193,9 +201,9 @@ def _blocks(gpu: Element, rank: int, ranks: int) -> tuple[ThreadBlock, ...]:
         steps = _steps(tb, send, recv)
         for step in steps:
             if step.type in READS:
-                _check_place(gpu, step, "src", step.source)
+                _check_place(gpu, sizes, step, "src", step.source)
             if step.type in WRITES:
-                _check_place(gpu, step, "dst", step.target)
+                _check_place(gpu, sizes, step, "dst", step.target)
         blocks[number] = ThreadBlock(number, send, recv, tb.integer("chan", 0, 1 << 16, 0), steps)
     for block in blocks.values():
         for step in block.steps:
@@ -245,19 +253,21 @@ def _place(element: Element, side: str) -> tuple[str, int] | None:
     return None if offset < 0 else (buffer, offset)
 
 
-def _check_place(gpu: Element, step: Step, side: str, place: tuple[str, int] | None) -> None:
+def _check_place(
+    gpu: Element, sizes: dict[str, int], step: Step, side: str, place: tuple[str, int] | None
+) -> None:
     """Make sure that a step stays in its buffer, where the file says how many chunks that has."""
-    sizes = {key: gpu.integer(f"{key}_chunks", 0, 1 << 24, -1) for key in BUFFERS}
     if place is None:
         return
     buffer, offset = place
     # In place an algorithm names one of the two buffers, and the other may have no size.
-    size = sizes[buffer] or (max(sizes["i"], sizes["o"]) if buffer != "s" else 0)
+    stated = max("io", key=sizes.__getitem__) if buffer != "s" and not sizes[buffer] else buffer
+    size = sizes[stated]
     if size >= 0 and offset + step.count > size:
         step.element.fail(
             f"{side}off {offset} and cnt {step.count} go beyond the {BUFFERS[buffer]} buffer of "
             f"gpu {gpu.attributes['id']}, which has {size} chunk{'s' * (size != 1)}",
-            f"it is stated in line {gpu.place.line}, by {buffer}_chunks",
+            f"it is stated in line {gpu.place.line}, by {stated}_chunks",
         )
 
 

@@ -28,7 +28,7 @@ class _Chunk(NamedTuple):
 def check(algorithm: Algorithm) -> None:
     """Warn of an algorithm that cannot end, or that ends with a wrong chunk in some place."""
     steps = [step for blocks in algorithm.gpus for block in blocks for step in block.steps]
-    kind = algorithm.collective.lower().replace("_", "")
+    kind = algorithm.kind
     unknown = any(
         (step.type in READS and step.source is None)
         or (step.type in WRITES and step.target is None)
@@ -39,24 +39,23 @@ def check(algorithm: Algorithm) -> None:
     if kind != "allreduce" and algorithm.chunks % len(algorithm.gpus):
         return
     ways = [way for way in (True, False) if algorithm.in_place in (None, way)]
-    found = [_Run(algorithm, kind, way).wrong() for way in ways]
-    if first := found[0]:
-        element, message = first
-        if all(found):
-            element.warning(message, "its messages are run as they are")
+    found = [wrong for way in ways if (wrong := _Run(algorithm, way).wrong())]
+    if len(found) == len(ways):
+        element, message = found[0]
+        element.warning(message, "its messages are run as they are")
 
 
 class _Run:
     """An algorithm, step by step."""
 
-    def __init__(self, algorithm: Algorithm, kind: str, in_place: bool) -> None:
+    def __init__(self, algorithm: Algorithm, in_place: bool) -> None:
         self.algorithm = algorithm
-        self.kind = kind
+        self.kind = algorithm.kind
         self.in_place = in_place
         self.ranks = len(algorithm.gpus)
         self.share = algorithm.chunks // self.ranks
         self.chunks: list[dict[tuple[str, int], _Chunk | None]] = [{} for _ in algorithm.gpus]
-        inputs = self.share if kind == "allgather" else algorithm.chunks
+        inputs = self.share if self.kind == "allgather" else algorithm.chunks
         for rank, chunks in enumerate(self.chunks):
             for number in range(inputs):
                 chunks[self._place(rank, "i", number)] = _Chunk(number, 1 << rank)

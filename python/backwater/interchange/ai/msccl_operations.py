@@ -13,7 +13,7 @@ _BUS = {"allreduce": 2, "allgather": 1, "reducescatter": 1, "alltoall": 1}
 
 def bus_note(algorithm: Algorithm, size_bytes: int) -> str | None:
     """Say how the time of a workload becomes a bus bandwidth, where the collective is known."""
-    times, ranks = _BUS.get(algorithm.collective.lower().replace("_", "")), len(algorithm.gpus)
+    times, ranks = _BUS.get(algorithm.kind), len(algorithm.gpus)
     if times is None or ranks < 2:
         return None
     return (
