@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use traffic::Error;
-use traffic::collectives::bounds::bus_factor;
+use traffic::collectives::bounds::{bus_bytes, whole_bytes};
 use traffic::estimate::{Dimension, LogGops, Network, Shape, StoreAndForward, estimate};
 use traffic::operations::{CollectiveKind, Options, PerByte, Record, Source, Stragglers, Workload};
 
@@ -58,9 +58,11 @@ pub fn estimate_file(path: &Path, networks: &[String], record: bool) -> Result<E
     let mut collectives = BTreeMap::new();
     let mut records = Vec::new();
     let mut recorder = |one: &Record| {
-        if let Some((group, instance)) = one.collective {
+        if let Some((group, instance)) = one.collective
+            && let Some(kind) = CollectiveKind::of_word(one.kind)
+        {
             let all = collectives.entry((group, instance)).or_insert(Together {
-                kind: one.kind,
+                kind,
                 bytes: 0,
                 moved_bytes: 0,
                 members: 0,
@@ -68,10 +70,7 @@ pub fn estimate_file(path: &Path, networks: &[String], record: bool) -> Result<E
                 end_ps: one.end_ps,
             });
             all.members += 1;
-            all.bytes = match one.kind == CollectiveKind::AllToAllV.word() {
-                true => all.bytes.saturating_add(one.bytes),
-                false => all.bytes.max(one.bytes),
-            };
+            all.bytes = whole_bytes(kind, all.bytes, one.bytes);
             all.moved_bytes = all.moved_bytes.max(one.moved_bytes);
             all.start_ps = all.start_ps.min(one.start_ps);
             all.end_ps = all.end_ps.max(one.end_ps);
@@ -105,7 +104,7 @@ pub fn estimate_file(path: &Path, networks: &[String], record: bool) -> Result<E
 
 /// A collective, of all its members.
 struct Together {
-    kind: &'static str,
+    kind: CollectiveKind,
     bytes: u64,
     /// Of an all-to-allv what the busiest member sends or receives.
     moved_bytes: u64,
@@ -117,19 +116,12 @@ struct Together {
 impl Together {
     fn told(&self, group: &str, instance: u64) -> Value {
         let seconds = (self.end_ps - self.start_ps) as f64 / 1e12;
-        // OPS-61
-        let bus_bytes = match CollectiveKind::of_word(self.kind) {
-            Some(CollectiveKind::AllToAllV) if self.moved_bytes > 0 => {
-                Some(self.moved_bytes as f64)
-            }
-            Some(kind) => bus_factor(kind, self.members).map(|factor| factor * self.bytes as f64),
-            None => None,
-        };
+        let bus_bytes = bus_bytes(self.kind, self.members, self.bytes, self.moved_bytes);
         let speed = |bytes: f64| (seconds > 0.0).then(|| bytes / seconds);
         json!({
             "group": group,
             "instance": instance,
-            "kind": self.kind,
+            "kind": self.kind.word(),
             "members": self.members,
             "bytes": self.bytes,
             "start_ps": self.start_ps,

@@ -1,13 +1,14 @@
 //! Collective operations as a whole, put together from the operations of their ranks.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use traffic::collectives::bounds::bus_factor;
+use traffic::collectives::bounds::{bus_bytes, whole_bytes};
 use traffic::operations::CollectiveKind;
 
 use super::Plan;
-use super::member_links::MemberLinks;
+use super::member_links::{MemberLinks, needed_ps};
 use crate::record::{CollectiveRecord, OperationRecord};
 use crate::topology::Graph;
 use crate::workload::{Job, Jobs};
@@ -84,11 +85,13 @@ impl Collectives {
     pub fn add(&mut self, record: &OperationRecord) -> Option<CollectiveRecord> {
         let kind = CollectiveKind::of_word(record.kind)?;
         let of = (record.workload, record.group);
-        if !self.groups.contains_key(&of) {
-            let job = self.jobs.jobs.iter().find(|job| job.number == of.0)?;
-            self.groups.insert(of, Group::new(&self.graph, job, of.1));
-        }
-        let group = &self.groups[&of];
+        let group = match self.groups.entry(of) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let job = self.jobs.jobs.iter().find(|job| job.number == of.0)?;
+                place.insert(Group::new(&self.graph, job, of.1))
+            }
+        };
         let key = (record.workload, record.group, record.instance?);
         let open = self.open.entry(key).or_insert_with(|| Open {
             ended: 0,
@@ -115,36 +118,28 @@ impl Collectives {
         whole.last_start_ps = whole.last_start_ps.max(record.start_ps);
         let last = (whole.end_ps, whole.last_rank).max((record.end_ps, record.rank));
         (whole.end_ps, whole.last_rank) = last;
+        whole.bytes = whole_bytes(kind, whole.bytes, record.bytes);
         if kind == CollectiveKind::AllToAllV {
-            whole.bytes = whole.bytes.saturating_add(record.bytes);
+            let bytes = record.moved_bytes;
             let rate_bps = group.links.host_bps(&self.graph, record.host);
-            let payload_bps = rate_bps as f64 * self.payload_share;
-            let least_ps = record.moved_bytes as f64 * 8e12 / payload_bps;
-            open.moved.0 = open.moved.0.max(record.moved_bytes);
-            open.moved.1 = open.moved.1.max(least_ps);
-        } else {
-            whole.bytes = whole.bytes.max(record.bytes);
+            let least_ps = needed_ps(bytes as f64, rate_bps, self.payload_share);
+            open.moved = (open.moved.0.max(bytes), open.moved.1.max(least_ps));
         }
         if open.ended < group.ranks {
             return None;
         }
         let Open {
-            moved, mut whole, ..
+            moved: (moved_bytes, moved_ps),
+            mut whole,
+            ..
         } = self.open.remove(&key)?;
-        // OPS-61, RNK-17
-        (whole.bus_bytes, whole.least_ps) = match kind {
+        whole.bus_bytes = bus_bytes(kind, group.ranks, whole.bytes, moved_bytes);
+        // RNK-17
+        whole.least_ps = match kind {
             CollectiveKind::AllToAllV => {
-                let (bytes, least_ps) = moved;
-                let some = bytes > 0;
-                (
-                    some.then_some(bytes as f64),
-                    (some && group.links.are_apart()).then_some(least_ps),
-                )
+                (moved_bytes > 0 && group.links.are_apart()).then_some(moved_ps)
             }
-            _ => (
-                bus_factor(kind, group.ranks).map(|factor| factor * whole.bytes as f64),
-                (group.links).least_ps(kind, whole.bytes, self.payload_share),
-            ),
+            _ => (group.links).least_ps(kind, whole.bytes, self.payload_share),
         };
         Some(whole)
     }

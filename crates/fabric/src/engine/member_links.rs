@@ -18,9 +18,9 @@ pub(super) struct MemberLinks {
     /// Switches that all their hosts hang on: nothing takes another way while these links are up.
     common: BTreeSet<u32>,
     /// Members in a set, and the rate of its links in bit/s, each pair once.
-    sets: BTreeSet<(u32, u64)>,
+    sets: BTreeSet<(u32, u128)>,
     /// Sets that hold each member once: how many, and the rate of all their links.
-    divisions: BTreeSet<(u32, u64)>,
+    divisions: BTreeSet<(u32, u128)>,
 }
 
 impl MemberLinks {
@@ -78,7 +78,7 @@ impl MemberLinks {
     }
 
     /// Sets that hold each member once.
-    fn add(&mut self, sets: Vec<(u32, u64)>) {
+    fn add(&mut self, sets: Vec<(u32, u128)>) {
         let rate_bps = sets.iter().map(|(_, rate_bps)| rate_bps).sum();
         self.divisions.insert((sets.len() as u32, rate_bps));
         self.sets.extend(sets);
@@ -100,15 +100,16 @@ impl MemberLinks {
             .chain(together)
             .filter(|&(bytes, rate_bps)| bytes > 0.0 && rate_bps > 0);
         crossing
-            .map(|(bytes, rate_bps)| bytes * 8e12 / (rate_bps as f64 * share))
+            .map(|(bytes, rate_bps)| needed_ps(bytes, rate_bps, share))
             .reduce(f64::max)
     }
 
     /// The rate of the ports by which a member's host reaches others.
-    pub fn host_bps(&self, graph: &Graph, host: u32) -> u64 {
-        rate_bps(graph, host, |peer| {
-            self.common.is_empty() || self.common.contains(&(peer - graph.hosts()))
-        })
+    pub fn host_bps(&self, graph: &Graph, host: u32) -> u128 {
+        let endpoints = graph.endpoints_of(host);
+        graph.endpoints_bps(endpoints.filter(|&endpoint| {
+            self.common.is_empty() || self.common.contains(&graph.switch_of(endpoint))
+        }))
     }
 
     /// Whether no two members share a host.
@@ -117,25 +118,20 @@ impl MemberLinks {
     }
 }
 
-/// The rate of a node's links to such peers.
-fn rate_bps(graph: &Graph, node: u32, to: impl Fn(u32) -> bool) -> u64 {
-    let ports = graph.port_range(node).map(|index| graph.port(index));
-    let chosen = ports.filter(|port| to(port.peer));
-    chosen.map(|port| port.rate.bps()).sum()
+/// How long links of this rate together need for payload, ps; frames have `share` of it.
+pub(super) fn needed_ps(bytes: f64, rate_bps: u128, share: f64) -> f64 {
+    bytes * 8e12 / (rate_bps as f64 * share)
 }
 
 /// The rate of the links that lead away from a switch (counted among switches) and hosts on it: those
 /// of the members, or of all where others pass messages on.
-fn edge_bps(graph: &Graph, switch: u32, members: &BTreeSet<u32>, relays: bool) -> u64 {
-    let node = graph.hosts() + switch;
+fn edge_bps(graph: &Graph, switch: u32, members: &BTreeSet<u32>, relays: bool) -> u128 {
     let all = || {
         let endpoints = graph.endpoints_on(switch);
         endpoints.map(|endpoint| graph.host_of(endpoint)).collect()
     };
     let hosts = if relays { all() } else { members.clone() };
-    let up = rate_bps(graph, node, |peer| peer >= graph.hosts());
-    let others = hosts
-        .iter()
-        .map(|&host| rate_bps(graph, host, |peer| peer != node));
-    up + others.sum::<u64>()
+    let others = hosts.iter().flat_map(|&host| graph.endpoints_of(host));
+    let others = others.filter(|&endpoint| graph.switch_of(endpoint) != switch);
+    graph.sum_bps(graph.fabric_ports(switch)) + graph.endpoints_bps(others)
 }

@@ -143,17 +143,21 @@ impl CollectiveRecord {
     // RNK-12
     #[must_use]
     pub fn algorithm_bps(&self) -> Option<f64> {
-        let took_ps = self.end_ps - self.start_ps;
-        (took_ps > 0 && self.bytes > 0).then(|| self.bytes as f64 * 8e12 / took_ps as f64)
+        let speed_bps = self.speed_bps(self.bytes as f64);
+        speed_bps.filter(|&bps| bps > 0.0)
     }
 
     /// The same, comparable with the rate of a link whatever the number of ranks.
     // RNK-12
     #[must_use]
     pub fn bus_bps(&self) -> Option<f64> {
+        self.speed_bps(self.bus_bytes?)
+    }
+
+    /// Of bytes in the time from the first start to the last end.
+    fn speed_bps(&self, bytes: f64) -> Option<f64> {
         let took_ps = self.end_ps - self.start_ps;
-        let bus_bytes = self.bus_bytes.filter(|_| took_ps > 0)?;
-        Some(bus_bytes * 8e12 / took_ps as f64)
+        (took_ps > 0).then(|| bytes * 8e12 / took_ps as f64)
     }
 
     /// The bus bandwidth that it would have if it were as fast as its members' links allow.

@@ -40,10 +40,16 @@ impl Graph {
     pub fn hosts_bps(&self, hosts: impl Iterator<Item = u32>) -> u128 {
         let ends = hosts.flat_map(|host| self.endpoints_of(host));
         let ends = ends.filter(|&endpoint| !self.is_scale_up(endpoint));
-        self.sum_bps(ends.map(|endpoint| endpoint as usize))
+        self.endpoints_bps(ends)
     }
 
-    fn sum_bps(&self, ports: impl Iterator<Item = usize>) -> u128 {
+    /// Sum of the rates of the links at some endpoints, in bits per second.
+    pub(crate) fn endpoints_bps(&self, endpoints: impl Iterator<Item = u32>) -> u128 {
+        self.sum_bps(endpoints.map(|endpoint| endpoint as usize))
+    }
+
+    /// Sum of the rates of the links at some ports, by port index, in bits per second.
+    pub(crate) fn sum_bps(&self, ports: impl Iterator<Item = usize>) -> u128 {
         ports
             .map(|index| u128::from(self.port(index).rate.bps()))
             .sum()

@@ -40,6 +40,26 @@ pub fn bus_factor(kind: CollectiveKind, members: u32) -> Option<f64> {
     }
 }
 
+/// Bytes of a collective, as its members say them one by one: each says S; of an all-to-allv what it
+/// has for all, and these add up. // OPS-31
+#[must_use]
+pub fn whole_bytes(kind: CollectiveKind, so_far: u64, of_member: u64) -> u64 {
+    match kind {
+        CollectiveKind::AllToAllV => so_far.saturating_add(of_member),
+        _ => so_far.max(of_member),
+    }
+}
+
+/// Bytes whose speed is the bus bandwidth: S times [`bus_factor`]; of an all-to-allv those that the
+/// busiest member moves. None: there is no such speed. // OPS-61
+#[must_use]
+pub fn bus_bytes(kind: CollectiveKind, members: u32, bytes: u64, moved: u64) -> Option<f64> {
+    match kind {
+        CollectiveKind::AllToAllV => (moved > 0).then_some(moved as f64),
+        _ => bus_factor(kind, members).map(|factor| factor * bytes as f64),
+    }
+}
+
 /// Bytes that must cross the edge of a set with `inside` of a group's members, in one direction at
 /// least, whatever the algorithm. Parts of S/n are rounded down. // OPS-62
 ///

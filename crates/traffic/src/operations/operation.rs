@@ -128,16 +128,11 @@ impl Collective {
         }
     }
 
-    /// All-to-allv: bytes that the member at a position sends to others.
+    /// All-to-allv: bytes that the member at a position sends to others or receives from others,
+    /// whichever are more. // OPS-61
     #[must_use]
-    pub fn to_others(&self, position: u32) -> u64 {
-        without(&self.to_each, position)
-    }
-
-    /// All-to-allv: bytes that the member at a position receives from others.
-    #[must_use]
-    pub fn from_others(&self, position: u32) -> u64 {
-        without(&self.from_each, position)
+    pub fn moved_bytes(&self, position: u32) -> u64 {
+        without(&self.to_each, position).max(without(&self.from_each, position))
     }
 }
 

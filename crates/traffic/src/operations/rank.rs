@@ -4,7 +4,7 @@
 use super::lanes::Running;
 use super::matching::{Arrived, ByBytes, ByTag};
 use super::message::{Message, MessageId, Role, Scope};
-use super::operation::{Collective, Operation, Receive, Send, Work};
+use super::operation::{Collective, CollectiveKind, Operation, Receive, Send, Work};
 use super::options::{Instances, Matching, Options, SendEnd};
 use super::resources::{Nics, Resources, Turn, Turns};
 use super::source::Source;
@@ -1082,12 +1082,12 @@ impl Rank {
         let Work::Collective(collective) = work else {
             return 0;
         };
+        if collective.kind != CollectiveKind::AllToAllV {
+            return 0;
+        }
         let members = self.workload.members(collective.group);
-        members.position(self.number).map_or(0, |position| {
-            collective
-                .to_others(position)
-                .max(collective.from_others(position))
-        })
+        let position = members.position(self.number);
+        position.map_or(0, |position| collective.moved_bytes(position))
     }
 }
 
