@@ -5,7 +5,6 @@ mod common;
 use common::*;
 use dataplane::config::{Admission, Alpha, IrnConfig, Processing, Recovery};
 use dataplane::units::{Rate, Time, US};
-use fabric::engine::Threads;
 use fabric::measure::{Blame, BlameRecord, Part};
 use kernel::random::{Purpose, Stream};
 use traffic::Flow;
@@ -229,10 +228,7 @@ fn accounts_go_with_packets_from_thread_to_thread() {
         setup.record.blame = Some(Blame { hops: true });
         for setup in [setup.clone(), cbfc(setup)] {
             let (_, one) = setup.clone().run();
-            let threads = Threads {
-                asked: 3,
-                forced: true,
-            };
+            let threads = forced(3);
             let (outcome, three) = Setup { threads, ..setup }.run();
             assert!(
                 outcome.threads.used > 1,

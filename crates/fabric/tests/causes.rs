@@ -10,7 +10,6 @@ use dataplane::config::{
     Admission, Beside, Departures, PathChoice, Pfc, PfcThreshold, VictimConfig,
 };
 use dataplane::units::{Time, US};
-use fabric::engine::Threads;
 use fabric::measure::{CauseRecord, PauseRecording};
 use kernel::random::{Purpose, Stream};
 use traffic::Flow;
@@ -221,10 +220,7 @@ fn following_changes_nothing_and_does_not_depend_on_elision_or_probes() {
 fn pauses_are_followed_by_one_thread_with_the_same_result() {
     let one = with_threshold(line_rate(leaf_spine(4, 2, 2), busy(3)), 10_000);
     let mut asked = one.clone();
-    asked.threads = Threads {
-        asked: 2,
-        forced: true,
-    };
+    asked.threads = forced(2);
     let (a, of_one) = one.run();
     let (b, of_two) = asked.clone().run();
     assert_eq!((a.digest, &of_one.causes), (b.digest, &of_two.causes));

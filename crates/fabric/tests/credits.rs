@@ -188,12 +188,6 @@ fn nothing_depends_on_the_number_of_threads() {
             };
             setup.run().0.digest
         };
-        assert_eq!(
-            digest(Threads::ONE),
-            digest(Threads {
-                asked: 2,
-                forced: true,
-            })
-        );
+        assert_eq!(digest(Threads::ONE), digest(forced(2)));
     }
 }

@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use dataplane::units::{MS, NS, Rate, Time, US};
-use fabric::engine::{Threads, flow_paths};
+use fabric::engine::flow_paths;
 use fabric::link_failures::{LinkFailure, LinkFailures};
 use fabric::paths::{FrameSizes, PathProfile, Paths};
 use fabric::topology::{
@@ -278,12 +278,8 @@ fn threads_are_cut_apart_at_the_nics_and_change_nothing() {
         let setup = setup(servers, flows.collect());
         let (one, kept) = setup.clone().run();
         for asked in [2, 4] {
-            let threads = Threads {
-                asked,
-                forced: true,
-            };
             let many = Setup {
-                threads,
+                threads: forced(asked),
                 ..setup.clone()
             };
             let (many, keep) = many.run_raw();

@@ -22,14 +22,6 @@ use fabric::topology::{LinkSpec, Loss, TopologySpec};
 use kernel::random::{Purpose, Stream};
 use proptest::prelude::*;
 
-/// This many threads, however many processors there are and however little there is to do.
-fn forced(asked: u32) -> Threads {
-    Threads {
-        asked,
-        forced: true,
-    }
-}
-
 /// Everything that can be recorded.
 fn everything() -> RecordSpec {
     RecordSpec {

@@ -16,7 +16,7 @@ use fabric::workload::{Job, Jobs};
 use kernel::Wheel;
 use proptest::prelude::*;
 use std::sync::Arc;
-use traffic::collectives::bounds::least_bytes;
+use traffic::collectives::bounds::{least_across, least_bytes};
 use traffic::operations::{
     Block, By, Collective, CollectiveKind, Group, InMemory, Operation, Options, QueuePairs,
     Receive, ReceiveEnd, Send, SendEnd, Slow, Source, Stragglers, Trigger, TriggerKind, Who, Work,
@@ -318,11 +318,7 @@ fn any_number_of_threads_gives_the_same() {
         assert_eq!((one.ending, kept.collectives.len()), (Ending::Drained, 2));
         assert!(kept.ranks.iter().all(|rank| rank.end_ps.is_some()));
         for asked in [2, 4] {
-            let threads = Threads {
-                asked,
-                forced: true,
-            };
-            let (many, keep) = run_on(&setup, work(), threads);
+            let (many, keep) = run_on(&setup, work(), forced(asked));
             assert_eq!(many.threads.used, asked);
             assert_eq!(many.digest, one.digest, "{asked} threads");
             assert_eq!(keep, kept, "{asked} threads");
@@ -335,13 +331,9 @@ fn any_number_of_threads_gives_the_same() {
 }
 
 /// The same work, with messages that share queue pairs or not.
-fn pairs(work: Job, queue_pairs: QueuePairs) -> Job {
-    let mut workload = Workload::clone(&work.workload);
-    workload.options.queue_pairs = queue_pairs;
-    Job {
-        workload: Arc::new(workload),
-        ..work
-    }
+fn pairs(mut work: Job, queue_pairs: QueuePairs) -> Job {
+    Arc::make_mut(&mut work.workload).options.queue_pairs = queue_pairs;
+    work
 }
 
 // RNK-15, NIC-52: also where packets are lost.
@@ -370,11 +362,7 @@ fn queue_pairs_that_messages_share_give_the_same_on_any_number_of_threads() {
             let (one, kept) = run(&setup, work());
             assert!(one.counters.retransmissions > 0, "packets are lost");
             assert_eq!((one.ending, kept.collectives.len()), (Ending::Drained, 2));
-            let threads = Threads {
-                asked: 2,
-                forced: true,
-            };
-            let (many, keep) = run_on(&setup, work(), threads);
+            let (many, keep) = run_on(&setup, work(), forced(2));
             assert_eq!((many.digest, keep), (one.digest, kept));
             digests.push(one.digest);
         }
@@ -547,11 +535,7 @@ fn ranks_that_are_slow_by_chance_are_so_on_any_number_of_threads() {
     took.sort_unstable();
     took.dedup();
     assert!((4..16).contains(&took.len()), "{took:?}");
-    let threads = Threads {
-        asked: 2,
-        forced: true,
-    };
-    let (many, keep) = run_on(&setup, vec![work()], threads);
+    let (many, keep) = run_on(&setup, vec![work()], forced(2));
     assert_eq!((many.digest, keep), (one.digest, kept));
 }
 
@@ -559,10 +543,6 @@ fn ranks_that_are_slow_by_chance_are_so_on_any_number_of_threads() {
 #[test]
 fn sends_and_receives_end_when_this_end_or_the_other_knows() {
     let setup = network(RAILS);
-    let threads = Threads {
-        asked: 2,
-        forced: true,
-    };
     // GPU 1 of server 0 to GPU 2 of server 1, on its own rail or over the GPU on the other one.
     for relay in [None, Some(4)] {
         for send_end in [SendEnd::Eager, SendEnd::Acknowledged, SendEnd::Received] {
@@ -579,7 +559,7 @@ fn sends_and_receives_end_when_this_end_or_the_other_knows() {
                     relay,
                     ..job(operations, options)
                 };
-                let (outcome, kept) = run_on(&setup, vec![work], threads);
+                let (outcome, kept) = run_on(&setup, vec![work], forced(2));
                 let (first, last) = (&kept.flows[0], &kept.flows[kept.flows.len() - 1]);
                 let there = last.received_ps.expect("all is there");
                 let acked = |flow: &FlowRecord| flow.acked_ps.expect("acknowledged");
@@ -620,15 +600,8 @@ fn collectives_go_on_with_the_last_ack_where_receives_end_with_it() {
     let operations = vec![vec![send(1, 250_000, &[])], vec![receive(0, &[])]];
     let (_, kept) = run(&setup, vec![job(operations, options.clone())]);
     let alone = kept.flows[0].acked_ps.expect("acknowledged");
-    let ring = collective(CollectiveKind::AllReduce, 4, 1_000_000, "ring");
-    let workload = Workload {
-        options,
-        ..Workload::clone(&ring.workload)
-    };
-    let ring = Job {
-        workload: Arc::new(workload),
-        ..ring
-    };
+    let mut ring = collective(CollectiveKind::AllReduce, 4, 1_000_000, "ring");
+    Arc::make_mut(&mut ring.workload).options = options;
     let (_, kept) = run(&setup, vec![ring]);
     close_to(took(&kept), 6 * alone, "a ring of four");
 }
@@ -746,18 +719,10 @@ fn triggers_act_at_once_on_any_host() {
         ..Options::default()
     };
     let mut work = job(vec![vec![first], vec![], vec![next], vec![]], options);
-    let triggers = vec![Trigger {
+    Arc::make_mut(&mut work.workload).triggers = vec![Trigger {
         kind: TriggerKind::OneShot,
     }];
-    work.workload = Arc::new(Workload {
-        triggers,
-        ..Workload::clone(&work.workload)
-    });
-    let threads = Threads {
-        asked: 2,
-        forced: true,
-    };
-    let (outcome, kept) = run_on(&setup, vec![work], threads);
+    let (outcome, kept) = run_on(&setup, vec![work], forced(2));
     assert_eq!(outcome.threads.used, 1);
     let why = outcome.threads.why.expect("a reason");
     assert!(why.contains("trigger"), "{why}");
@@ -831,25 +796,9 @@ fn kinds() -> impl Strategy<Value = (CollectiveKind, &'static str, u32)> {
     ]
 }
 
-/// What no collective of GPUs 0 to n − 1 of [`RAILS`] goes below: bytes that must leave a server, or come in, over the
-/// rails of its ranks.
-// OPS-31
-fn bytes_of_server(kind: CollectiveKind, n: u32, bytes: u64, inside: u32) -> u64 {
-    use CollectiveKind::*;
-    let (inside, outside) = (u64::from(inside), u64::from(n - inside));
-    let part = bytes / u64::from(n);
-    match kind {
-        _ if outside == 0 => 0,
-        AllReduce | Broadcast => bytes,
-        AllGather | ReduceScatter => outside * part,
-        AllToAll => inside * outside * part,
-        AllToAllV | Barrier => 0,
-    }
-}
-
 /// What no collective of hosts 0 to n − 1 goes below, ps: headers and all bytes that must pass the ports of a host, or
 /// the rails of a server, and the way over two links.
-// RNK-12, OPS-61
+// RNK-12, OPS-61, OPS-62
 fn bound_ps(setup: &Setup, kind: CollectiveKind, n: u32, bytes: u64) -> Time {
     let through = |payload: u64, gbps: u64, link: &LinkSpec| {
         let packets = payload.div_ceil(setup.nic.mtu.into());
@@ -863,7 +812,7 @@ fn bound_ps(setup: &Setup, kind: CollectiveKind, n: u32, bytes: u64) -> Time {
     };
     let of_server = |first: u32| {
         let inside = (n - first).min(4);
-        let least = bytes_of_server(kind, n, bytes, inside);
+        let least = least_across(kind, n, inside, bytes);
         through(least, 100 * u64::from(inside), &LINK)
     };
     // A host has a port of 800 Gbps to its server, and one of 100 Gbps to its rail.
@@ -1053,18 +1002,11 @@ fn an_all_to_allv_is_as_fast_as_its_busiest_member() {
             ..Operation::default()
         }]
     });
-    let work = job(operations.collect(), Options::default());
-    let group = Group {
+    let mut work = job(operations.collect(), Options::default());
+    Arc::make_mut(&mut work.workload).groups = vec![Group {
         name: "expert-0".to_owned(),
         ranks: [0, 1, 2].into(),
-    };
-    let work = Job {
-        workload: Arc::new(Workload {
-            groups: vec![group],
-            ..(*work.workload).clone()
-        }),
-        ..work
-    };
+    }];
     let setup = network(star(4));
     let (_, kept) = run(&setup, vec![work.clone()]);
     let mut each: Vec<_> = kept

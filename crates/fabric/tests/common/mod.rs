@@ -161,6 +161,14 @@ pub fn flows(seed: u64, hosts: u32, many: u32) -> Vec<Flow> {
     flows
 }
 
+/// This many threads, however many processors there are and however little there is to do.
+pub const fn forced(asked: u32) -> Threads {
+    Threads {
+        asked,
+        forced: true,
+    }
+}
+
 pub fn star(hosts: u32) -> TopologySpec {
     TopologySpec::Star { hosts, link: LINK }
 }

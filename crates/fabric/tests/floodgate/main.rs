@@ -12,7 +12,6 @@ use common::*;
 use dataplane::hop::HopConfig;
 use dataplane::hop::floodgate::{FloodgateConfig, WindowConfig};
 use dataplane::units::{Rate, Time, US};
-use fabric::engine::Threads;
 use fabric::record::Outcome;
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
 use traffic::Flow;
@@ -165,10 +164,7 @@ fn threads_change_nothing_and_credits_cross_whole() {
     for config in [FloodgateConfig::PRACTICAL, FloodgateConfig::IDEAL] {
         let run = |asked| {
             let mut setup = with(dcqcn(fabric(4, 2, 8), flows.clone()), config);
-            setup.threads = Threads {
-                asked,
-                forced: true,
-            };
+            setup.threads = forced(asked);
             setup.run().0
         };
         let one = run(1);

@@ -14,7 +14,6 @@ use common::*;
 use dataplane::sink::DropCause;
 use dataplane::switch::Stranded;
 use dataplane::units::Time;
-use fabric::engine::Threads;
 use fabric::link_failures::{LinkFailure, LinkFailures};
 use fabric::record::Outcome;
 use fabric::topology::Graph;
@@ -68,12 +67,8 @@ impl Setup {
 
     /// On several threads, whatever it gains.
     fn divided(&self) -> Self {
-        let threads = Threads {
-            asked: 3,
-            forced: true,
-        };
         Self {
-            threads,
+            threads: forced(3),
             ..self.clone()
         }
     }
