@@ -197,23 +197,23 @@ fn one(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Workload
             return None;
         }
     }
-    let of_work = match &work {
-        WorkSpec::File(file) => file.file.workload().options.clone(),
-        WorkSpec::Collective(_) => Options {
-            queue_pairs: QueuePairs::PerMessage,
-            ..Options::default()
-        },
+    let (queue_pairs, receive_end) = match &work {
+        WorkSpec::File(file) => {
+            let of_file = file.file.workload();
+            (of_file.options.queue_pairs, of_file.options.receive_end)
+        }
+        WorkSpec::Collective(_) => (QueuePairs::PerMessage, ReceiveEnd::Received),
     };
     Some(WorkloadSpec {
         name: text(values, "name")?,
         by_rail: values.is("ports", "rail"),
         queue_pairs: match values.get("queue_pairs") {
-            None => of_work.queue_pairs,
+            None => queue_pairs,
             Some(_) if values.is("queue_pairs", "per-channel") => QueuePairs::PerChannel,
             Some(_) => QueuePairs::PerMessage,
         },
         receive_end: match values.some_word("receive_end") {
-            None => of_work.receive_end,
+            None => receive_end,
             Some("acknowledged") => ReceiveEnd::Acknowledged,
             Some(_) => ReceiveEnd::Received,
         },

@@ -135,7 +135,7 @@ fn dynamic(values: &Values) -> Result<ClassifySpec, Conflict> {
             paused_eligible: values.some_flag("paused_eligible") == Some(true),
             start: match values.some_word("start") {
                 Some("random") => SearchStart::Random {
-                    reserved: values.some_count("reserved").unwrap_or(0) as u16,
+                    reserved: values.count("reserved") as u16,
                 },
                 _ => SearchStart::Rotating,
             },
