@@ -132,27 +132,27 @@ mod tests {
     /// OPS-70: ranks are slow by number, by chance, and by a distribution of the factor.
     #[test]
     fn ranks_are_slow_by_number_and_by_chance() {
-        let twice = |slow| Stragglers {
+        let stragglers = |slow| Stragglers {
             seed: 3,
             slow,
             noise: None,
         };
         let chance = slow(Who::Chance(0.2), By::Factor(1.5));
-        let model = twice(vec![slow(Who::Rank(7), By::Factor(2.5)), chance]);
+        let model = stragglers(vec![slow(Who::Rank(7), By::Factor(2.5)), chance]);
         let slow_ranks = (0..10_000).filter(|&rank| model.factor(rank) == 1.5);
         assert!((1_850..2_150).contains(&slow_ranks.count()));
         // Factors of several entries are multiplied.
         assert!([2.5, 2.5 * 1.5].contains(&model.factor(7)));
         let sure = slow(Who::Chance(1.0), By::Factor(2.0));
-        assert_eq!(twice(vec![sure, sure]).factor(4), 4.0);
+        assert_eq!(stragglers(vec![sure, sure]).factor(4), 4.0);
         // Entries draw on their own: 4 % of the ranks are slow by both.
-        let both = twice(vec![chance, chance]);
+        let both = stragglers(vec![chance, chance]);
         let by_both = (0..10_000)
             .filter(|&rank| both.factor(rank) == 2.25)
             .count();
         assert!((330..470).contains(&by_both), "{by_both}");
         let spread = slow(Who::Chance(1.0), By::LogNormal { sigma: 0.4 });
-        let spread = twice(vec![spread]);
+        let spread = stragglers(vec![spread]);
         let factors: Vec<f64> = (0..20_000).map(|rank| spread.factor(rank)).collect();
         let mean = factors.iter().sum::<f64>() / 20_000.0;
         assert!((mean - 1.0).abs() < 0.02, "{mean}");
