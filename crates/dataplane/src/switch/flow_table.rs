@@ -304,20 +304,17 @@ impl FlowTable {
         let nth = match self.assign.when_full {
             WhenFull::Random => by_chance(draw()),
             // BFC-41
-            WhenFull::ByEntry => first + self.by_entry(entry, among),
+            WhenFull::ByEntry => first + self.by_entry(port, entry, among),
         };
         (queueing.queue_of(port, class, nth), Assigned::Shared)
     }
 
-    /// One of `among` queues for an entry, the same at every switch.
+    /// One of `among` queues for an entry of a port, the same at every switch.
     // BFCC-06
     #[inline(never)]
-    fn by_entry(&self, entry: u64, among: u16) -> u16 {
-        let (part, slot) = (
-            entry / u64::from(self.per_port),
-            entry % u64::from(self.per_port),
-        );
-        let seed = (slot * MOST_PORTS + part + 1) as u32;
+    fn by_entry(&self, port: u16, entry: u64, among: u16) -> u16 {
+        let slot = entry % u64::from(self.per_port);
+        let seed = (slot * MOST_PORTS + u64::from(port) + 1) as u32;
         (c_random::first(seed) % u32::from(among)) as u16
     }
 
@@ -583,6 +580,29 @@ mod tests {
         let elsewhere = |flow: u32| t.place(0, 1, &packet(flow), &q, &mut || 0).queue;
         let first = q.queue_of(1, 2, 0) - q.queue_of(0, 2, 0);
         assert!((0..40).any(|flow| elsewhere(flow) - first != queues[flow as usize]));
+    }
+
+    // BFCC-06
+    #[test]
+    fn the_queue_of_an_entry_depends_on_its_slot_and_port_in_any_pipeline() {
+        let of = |pipelines, pipeline: u64, port: u16, slot: u64| {
+            let assign = AssignConfig {
+                pipelines,
+                ..AssignConfig::PAPER
+            };
+            let (t, ..) = table_with(31, assign);
+            let part = u64::from(port) * u64::from(pipelines) + pipeline;
+            t.by_entry(port, part * u64::from(t.per_port) + slot, 31)
+        };
+        // The seeds are 1, 2, and 64 · 2 + 2.
+        assert_eq!(u32::from(of(1, 0, 0, 0)), 1_804_289_383 % 31);
+        assert_eq!(u32::from(of(1, 0, 1, 0)), 1_505_335_290 % 31);
+        assert_eq!(u32::from(of(1, 0, 1, 2)), c_random::first(130) % 31);
+        for (port, slot) in [(0, 0), (1, 0), (1, 2)] {
+            for pipeline in 0..2 {
+                assert_eq!(of(2, pipeline, port, slot), of(1, 0, port, slot));
+            }
+        }
     }
 
     // BFC-41
