@@ -67,19 +67,24 @@ def chosen(
     if group is not None:
         table = _kept(run, table, _of_group(table, group), f"of the group {group}")
     if kind is not None:
-        table = _kept(run, table, pl.col("kind").cast(pl.String) == kind, f"of the kind {kind}")
+        kinds = table["kind"].cast(pl.String)
+        there = f"; there are {', '.join(kinds.unique().sort())}" if table.height else ""
+        table = _kept(run, table, kinds == kind, f"of the kind {kind}", there)
     if instance is not None:
         number = pl.col("instance") == instance
         table = _kept(run, table, number, f"with the number {instance}")
     return table
 
 
-def _kept(run: Run, table: polars.DataFrame, wanted: polars.Expr, words: str) -> polars.DataFrame:
+def _kept(
+    run: Run,
+    table: polars.DataFrame,
+    wanted: polars.Expr | polars.Series,
+    words: str,
+    there: str = "",
+) -> polars.DataFrame:
     kept = table.filter(wanted)
     if not kept.height:
-        there = ""
-        if words.startswith("of the kind") and table.height:
-            there = f"; there are {', '.join(table['kind'].cast(str).unique().sort())}"
         raise RunError(f"{run.path}: no collective {words} has ended{there}")
     return kept
 

@@ -154,19 +154,20 @@ class BfcCase:
 
     # --- What the files say ------------------------------------------------------------------
 
+    @property
+    def _config_file(self) -> Path:
+        return self.flow_list.parent / "config.txt"
+
     @cached_property
     def _config(self) -> dict[str, str]:
-        path = self.flow_list.parent / "config.txt"
-        if not path.is_file():
+        if not self._config_file.is_file():
             return {}
-        lines = (line.split() for _, line in _lines(path))
+        lines = (line.split() for _, line in _lines(self._config_file))
         return {words[0]: " ".join(words[1:]) for words in lines if words}
 
     def _number(self, key: str) -> float | None:
         word = self._config.get(key)
-        if word is None:
-            return None
-        return _decimal(f"{self.flow_list.parent / 'config.txt'}", key, word)
+        return None if word is None else _decimal(str(self._config_file), key, word)
 
     @cached_property
     def _edges(self) -> tuple[int, ...]:
@@ -350,7 +351,7 @@ class BfcCase:
             return []
         queues = count - _NOT_FOR_DATA
         if queues < 2:
-            raise RunError(f"{self.flow_list.parent / 'config.txt'}: QCOUNT {count} is too few")
+            raise RunError(f"{self._config_file}: QCOUNT {count} is too few")
         return [
             f"queues = {queues}",
             f"dynamic.table = {round(count * _TABLE_PER_QUEUE / queues)}",

@@ -26,6 +26,11 @@ class Dialect(StrEnum):
     FLOODGATE = "Floodgate"
     SIMAI = "SimAI"
 
+    @property
+    def link_words(self) -> int:
+        """How many words a link has."""
+        return 4 if self is Dialect.FLOODGATE else 5
+
 
 @dataclass(frozen=True, slots=True)
 class Link:
@@ -87,7 +92,7 @@ def parse(words: Words) -> Topology:
     dialect = _dialect(words)
     nodes, switch_count, link_count, gpus_per_server = _header(words, dialect)
     switches = _switches(words, nodes, switch_count)
-    width = 4 if dialect is Dialect.FLOODGATE else 5
+    width = dialect.link_words
     if words.left < width * link_count:
         lines = "source, target, rate, delay" + (", loss" if width == 5 else "")
         words.findings.fail(
@@ -209,13 +214,12 @@ def check_paths(topology: Topology, words: Words) -> None:
     apart = [n for n in hosts if n not in reached]
     if not apart:
         return
-    width = 4 if topology.dialect is Dialect.FLOODGATE else 5
     first = next(at for at, link in enumerate(topology.links) if apart[0] in (link.a, link.b))
     some = ", ".join(map(str, apart[:5])) + (f" and {len(apart) - 5} more" * (len(apart) > 5))
     words.findings.fail(
         f"no path over switches leads from host {hosts[0]} to {some}; this is a link of host "
         f"{apart[0]}",
-        words.place(topology.first_link + width * first),
+        words.place(topology.first_link + topology.dialect.link_words * first),
         "add links so that every host can reach every other over switches",
     )
 

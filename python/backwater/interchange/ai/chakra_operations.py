@@ -522,9 +522,8 @@ class _Converter:
 
     def _over_all(self, word: str) -> str | None:
         """Return an algorithm that takes all dimensions of the network as one, if it is such."""
-        listed = self.system.implementations.get(word)
-        one = listed and listed[0].startswith("one") and len(self.settings.dims) > 1
-        return listed[0] if listed and one else None
+        first = self.system.implementations.get(word, [""])[0]
+        return first if first.startswith("one") and len(self.settings.dims) > 1 else None
 
     def _by_dimension(
         self, word: str, dims: list[int], size: int

@@ -169,13 +169,9 @@ def _header(line: Line) -> Workload:
             at = line.at - 1
             if word.endswith(":") and line.peek().isdigit():
                 word = f"{word} {line.next('its value')}"
-            line.warning(
-                f"SimAI skips {shown(word)} silently, and so does this import",
-                at,
-                "AICB marks inference so; SimAI runs its gradients as well"
-                if key == "mode"
-                else None,
-            )
+            marks = "AICB marks inference so; SimAI runs its gradients as well"
+            message = f"SimAI skips {shown(word)} silently, and so does this import"
+            line.warning(message, at, marks if key == "mode" else None)
             continue
         seen.add(key)
     return workload
