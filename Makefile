@@ -11,7 +11,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SCHEMES ?= bfc,hpcc,dcqcn,dctcp,timely,ideal-fq
+SCHEMES ?= $(shell cat scenarios/demo.schemes)
 
 # What the extension module is made of. A directory of its own keeps maturin and cargo from
 # rebuilding each other's work.
