@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from backwater.errors import ScenarioError
+from backwater.estimates import Estimate, estimate
 from backwater.interchange.ai import chakra_schema
 from backwater.interchange.ai.goal import ANY, Kind, Operation, Rank, Schedule
 from backwater.interchange.source import Findings
@@ -31,6 +33,13 @@ def read_or_refused(read: Callable[[Findings], object]) -> str | None:
     except ScenarioError as error:
         return str(error)
     return None
+
+
+def estimated(note: str, record: bool = False) -> Estimate:
+    """Run the estimate whose command the note of an import names."""
+    command = note.partition("backwater estimate ")[2]
+    path, *networks = shlex.split(command.replace("--network", ""))
+    return estimate(Path(path), networks, record=record)
 
 
 # --- GOAL ----------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import shlex
 import tomllib
 from pathlib import Path
 
@@ -12,7 +11,16 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from import_files import REFERENCE, attribute, delimited, node, read_or_refused, refused, trace
+from import_files import (
+    REFERENCE,
+    attribute,
+    delimited,
+    estimated,
+    node,
+    read_or_refused,
+    refused,
+    trace,
+)
 
 from backwater.errors import ScenarioError
 from backwater.estimates import estimate
@@ -68,6 +76,11 @@ def converted(
     read = [chakra.parse(f"x.{rank}.et", data, found) for rank, data in enumerate(traces)]
     system = more.pop("system", System("x"))
     return chakra_operations.convert(read, Settings(system, dims or [len(read)], **more), found)
+
+
+def layer(change: dict, findings: Findings | None = None) -> System:
+    """Read a system layer in which some keys are changed."""
+    return astra.system_of("s.json", json.dumps(SYSTEM | change), findings or Findings())
 
 
 def of_rank(workload: Workload, rank: int) -> pl.DataFrame:
@@ -350,8 +363,7 @@ def test_collectives_and_their_groups() -> None:
 
 
 def test_chunks_of_a_collective() -> None:
-    chunks = {"preferred-dataset-splits": 3, "active-chunks-per-dimension": 2}
-    system = astra.system_of("s.json", json.dumps(SYSTEM | chunks), Findings())
+    system = layer({"preferred-dataset-splits": 3, "active-chunks-per-dimension": 2})
     data = trace(
         node(7, COLL, comm_type=0, comm_size=1000),
         node(8, COLL, 7, comm_type=6, comm_size=1000),
@@ -369,8 +381,7 @@ def test_chunks_of_a_collective() -> None:
 
 def test_a_ring_takes_what_astra_sim_publishes(tmp_path: Path) -> None:
     # 4 chunks of 14 steps of 610 + 500 ns, 7 reductions of 3 × 655 ns and 15 copies of 10 ns.
-    chunks = {"preferred-dataset-splits": 4, "local-mem-bw": 50}
-    system = astra.system_of("s.json", json.dumps(SYSTEM | chunks), Findings())
+    system = layer({"preferred-dataset-splits": 4, "local-mem-bw": 50})
     data = trace(node(0, COLL, comm_type=0, comm_size=1 << 20))
     path = converted(*[data] * 8, system=system).write(tmp_path / "ring.parquet")
     _, [dimension] = astra.network_of("n.yml", NETWORK.replace("4", "8"), Findings())
@@ -393,20 +404,19 @@ def test_a_note_says_how_to_estimate_what_astra_sim_would_say(tmp_path: Path) ->
         tmp_path / "run", Wishes(), tmp_path / "system.json", tmp_path / "ring.yml"
     )
     [note] = importing.write(imported, tmp_path / "x.toml")
-    before, _, command = note.partition("backwater estimate ")
-    assert "without packets" in before
-    path, *networks = shlex.split(command.replace("--network", ""))
-    assert estimate(Path(path), networks).end_ps == 117_780_000
+    assert "without packets" in note
+    assert estimated(note).end_ps == 117_780_000
 
 
 @pytest.mark.skipif(not REFERENCE.is_dir(), reason="the reference files are not here")
-@pytest.mark.parametrize(("memory", "reduction_ns"), [(None, 20), (50, 655)])
+@pytest.mark.parametrize(("memory", "expected_ns"), [(None, 64_440), (50, 117_780)])
 def test_the_example_of_the_documentation(
-    tmp_path: Path, memory: int | None, reduction_ns: int
+    tmp_path: Path, memory: int | None, expected_ns: int
 ) -> None:
     """As `local-mem-bw` is in the file, 1600 GB/s, and as it is in the published value, 50 GB/s.
 
-    A reduction of 32 KiB moves them three times: 20 ns each in whole ones, or 655 ns.
+    4 chunks of 14 steps of 610 + 500 ns, 7 reductions, and 15 copies of 10 ns. A reduction of 32
+    KiB moves them three times: 20 ns each in whole ones, or 655 ns.
     """
     files = REFERENCE / "chakra"
     system = files / "Ring_4chunks.json"
@@ -417,11 +427,7 @@ def test_the_example_of_the_documentation(
     traces = files / "all_reduce/8npus_1MB"
     imported = importing.import_chakra(traces, Wishes(), system, files / "Ring_8npus.yml")
     [note] = importing.write(imported, tmp_path / "x.toml")
-    path, *networks = shlex.split(note.partition("backwater estimate ")[2].replace("--network", ""))
-    found = estimate(Path(path), networks)
-    expected_ns = 4 * (14 * (610 + 500) + 7 * 3 * reduction_ns + 15 * 10)
-    assert expected_ns == (64_440 if memory is None else 117_780)
-    assert found.summary["rank_end_ps"] == [expected_ns * 1000] * 8
+    assert estimated(note).summary["rank_end_ps"] == [expected_ns * 1000] * 8
 
 
 def test_a_group_that_an_algorithm_cannot_do_is_told_with_the_users_file(
@@ -447,8 +453,7 @@ def test_times_of_a_rank_for_collectives_come_from_the_system_layer() -> None:
     system = astra.system_of("s.json", "{}", Findings())
     # ASTRA-sim's default of a system layer that does not say it; no memory, no time for it.
     assert system.times() == {"copy_ps": 10_000}
-    system = astra.system_of("s.json", json.dumps(SYSTEM), Findings())
-    options = converted(data, data, system=system).options
+    options = converted(data, data, system=layer({})).options
     assert options["reduction_per_byte_ps"] == 1.875
     assert (options["reduction_grain_ps"], options["copy_ps"]) == (3000, 10_000)
 
@@ -460,8 +465,7 @@ def test_a_collective_over_two_dimensions() -> None:
         node(2, COLL, 1, comm_type=7, comm_size=1000),
         node(3, COLL, 2, comm_type=2, comm_size=10),
     )
-    text = json.dumps(SYSTEM | {"all-reduce-implementation": ["ring", "halvingDoubling"]})
-    system = astra.system_of("s.json", text, Findings())
+    system = layer({"all-reduce-implementation": ["ring", "halvingDoubling"]})
     workload = converted(*[data] * 8, dims=[4, 2], system=system)
     rows = of_rank(workload, 5)
     steps = rows.select("kind", "group", "bytes").rows()
@@ -504,8 +508,7 @@ def test_ranks_may_start_collectives_in_different_orders(
 
 
 def test_an_algorithm_has_to_fit_its_collective() -> None:
-    change = {"all-gather-implementation": ["doubleBinaryTree"]}
-    system = astra.system_of("s.json", json.dumps(SYSTEM | change), Findings())
+    system = layer({"all-gather-implementation": ["doubleBinaryTree"]})
     data = trace(node(7, COLL, comm_type=2, comm_size=1000))
     said = refused(lambda findings: converted(data, data, system=system, findings=findings))
     assert "doubleBinaryTree can do an all-reduce only" in said
@@ -643,9 +646,7 @@ def test_lists_of_algorithms_that_are_too_long_are_warnings() -> None:
 
 @pytest.mark.parametrize(("word", "ours"), [("oneRing", "ring"), ("oneDirect3", "direct:window=3")])
 def test_algorithms_with_one_go_over_all_dimensions_at_once(word: str, ours: str) -> None:
-    system = astra.system_of(
-        "s.json", json.dumps(SYSTEM | {"all-reduce-implementation": [word]}), Findings()
-    )
+    system = layer({"all-reduce-implementation": [word]})
     data = [trace(node(0, COLL, comm_type=0, comm_size=800))] * 8
     rows = of_rank(converted(*data, dims=[4, 2], system=system), 5)
     assert rows.select("kind", "group", "bytes", "algorithm").rows() == [
@@ -706,7 +707,7 @@ def test_a_key_that_is_written_with_escapes_is_told_with_the_file() -> None:
 
 def test_a_system_layer_is_read() -> None:
     findings = Findings()
-    system = astra.system_of("s.json", json.dumps(SYSTEM | {"peek-perf": 1}), findings)
+    system = layer({"peek-perf": 1}, findings)
     assert system.implementations == {"all-reduce": ["ring"], "all-to-all": ["direct4"]}
     assert system.local_bw_aware
     assert "did you mean peak-perf?" in findings.warnings()[0]["text"]
@@ -716,12 +717,11 @@ def test_a_system_layer_is_read() -> None:
 
 def test_keys_of_models_that_are_not_imported_are_told_apart_from_those_that_only_print() -> None:
     findings = Findings()
-    changed = SYSTEM | {"model-shared-bus": 1, "g": 0, "trace-enabled": 1}
-    astra.system_of("s.json", json.dumps(changed), findings)
+    layer({"model-shared-bus": 1, "g": 0, "trace-enabled": 1}, findings)
     [told] = findings.warnings()
     assert "model-shared-bus: no effect here\n --> s.json:1:" in told["text"]
     findings = Findings()
-    astra.system_of("s.json", json.dumps(SYSTEM | {"preferred-dataset-splits": 4}), findings)
+    layer({"preferred-dataset-splits": 4}, findings)
     [told] = findings.warnings()
     assert "scheduling-policy LIFO: no effect here" in told["text"]
     assert "the 4 chunks of a collective" in told["text"]

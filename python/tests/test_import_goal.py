@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from import_files import REFERENCE, goal_binary, goal_text, read_or_refused, refused
+from import_files import REFERENCE, estimated, goal_binary, goal_text, read_or_refused, refused
 
-from backwater.estimates import estimate
 from backwater.interchange.ai import goal, goal_operations, importing
 from backwater.interchange.ai import goal_binary as binary
 from backwater.interchange.ai.goal import ANY, Kind, Operation, Rank, Schedule
@@ -276,9 +274,7 @@ def test_a_note_says_how_to_estimate_what_loggopsim_would_say(tmp_path: Path) ->
     (tmp_path / "reduce.goal").write_text("\n".join(lines))
     imported = importing.import_goal(tmp_path / "reduce.goal", Wishes())
     *_, note = importing.write(imported, tmp_path / "x.toml")
-    _, _, command = note.partition("backwater estimate ")
-    path, *networks = shlex.split(command.replace("--network", ""))
-    found = estimate(Path(path), networks, record=True).operations
+    found = estimated(note, record=True).operations
     assert found is not None
     ends = found.group_by("rank").agg(pl.col("end_ps").max()).sort("rank")["end_ps"]
     # As LogGOPSim's README has them.
@@ -342,22 +338,28 @@ SCHEDULES = {
 """Schedules as LogGOPSim and HTSIM have them under these names, and ends of their ranks, ns."""
 
 
-def check_estimate(path: Path, folder: Path, ends: list[int]) -> None:
+def estimated_ends(path: Path, folder: Path) -> list[int]:
+    """Return when each rank of a schedule ends by the estimate, ns."""
     imported = importing.import_goal(path, Wishes())
     assert not imported.warnings
     *_, note = importing.write(imported, folder / "x.toml")
-    file, *networks = shlex.split(note.partition("backwater estimate ")[2].replace("--network", ""))
-    found = [end // 1000 for end in estimate(Path(file), networks).summary["rank_end_ps"]]
+    return [end // 1000 for end in estimated(note).summary["rank_end_ps"]]
+
+
+def check_estimate(path: Path, folder: Path, ends: list[int]) -> None:
+    found = estimated_ends(path, folder)
     assert found[: len(ends)] == ends
     assert max(found) == max(ends)
 
 
-def test_what_paper_gives_in_numbers() -> None:
+def test_estimates_of_schedules_in_numbers(tmp_path: Path) -> None:
+    (tmp_path / "tree.goal").write_text(SCHEDULES["binary_tree_32"][0])
+    ends = estimated_ends(tmp_path / "tree.goal", tmp_path)
     # Five levels of 5500 ns, where each is the first that its parent sends to; then its own sends.
-    ends = ends_of_binary_tree(32)
     assert [ends[rank] for rank in (1, 3, 7, 15, 31)] == [11_500, 15_500, 19_500, 23_500, 27_500]
     assert max(ends) == 27_500
-    assert RENDEZVOUS_NS == 480_010_494
+    (tmp_path / "comp.goal").write_text(SCHEDULES["comp"][0])
+    assert estimated_ends(tmp_path / "comp.goal", tmp_path)[0] == 8000 + 480_010_494
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
