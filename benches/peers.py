@@ -1,12 +1,13 @@
 """Runs htsim and this simulator on the same connections over the same fat tree.
 
-    python benches/peers.py [--htsim FOLDER] [--repeats N] [-o FOLDER]
+    python benches/peers.py [--htsim FOLDER] [--repeats N] [--only TEXT] [-o FOLDER]
 
 FOLDER has the programs htsim_roce and htsim_hpcc, as their makefile leaves them; without it, and
 without the variable HTSIM, only this simulator runs, and a line says so. Connections and topology
-are written here and imported as a user's are. Seconds are those of processors for the whole
-process, start and results included, the least of the repeats. Packet-hops of htsim are its count of
-packets times the links of their ways, and as many for the ACKs. Writes peers.json.
+are written here and imported as a user's are. A ring is written with triggers: the last ACK of a
+message starts the next one at its receiver. Seconds are those of processors for the whole process,
+start and results included, the least of the repeats. Packet-hops of htsim are its count of packets
+times the links of their ways, and as many for the ACKs. Writes peers.json.
 """
 
 from __future__ import annotations
@@ -25,19 +26,65 @@ from typing import Any
 
 from limits import BACKWATER, spend
 
-HOSTS, PER_RACK, PER_POD = 128, 4, 16
-"""A fat tree of switches with 8 ports: 32 racks, 8 pods, 16 cores."""
-
 MTU = 4096
 RATE_GBPS = 100
 DELAY_NS = 1000
 END_US = 100_000
 """Long after the last packet: it only bounds the run."""
 
+STEPS = 64
+"""The first steps of a ring all-reduce of 64 MB on 1024 hosts, which has 2046 of them.
+
+htsim builds all connections before it starts, and took 24 times as long for 64 steps as for 8.
+"""
+
 PEERS = {"htsim_roce": "line-rate", "htsim_hpcc": "hpcc"}
 """Programs of htsim, and the scheme here that does the same: PFC alone, and HPCC."""
 
 HEAD = ("connections", "simulator", "scheme", "s", "M packet-hops", "Mhops/s", "last flow, us")
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The fat tree that htsim builds of switches with some ports."""
+
+    ports: int
+
+    @property
+    def per_rack(self) -> int:
+        """Hosts of a ToR."""
+        return self.ports // 2
+
+    @property
+    def per_pod(self) -> int:
+        """Hosts of a pod."""
+        return self.per_rack**2
+
+    @property
+    def hosts(self) -> int:
+        """All hosts: as many pods as a switch has ports."""
+        return self.per_pod * self.ports
+
+    def links(self, a: int, b: int) -> int:
+        """How many links are between two hosts."""
+        for near, links in ((self.per_rack, 2), (self.per_pod, 4)):
+            if a // near == b // near:
+                return links
+        return 6
+
+    def text(self) -> str:
+        """Write it as htsim does."""
+        half = self.ports // 2
+        lines = [f"Nodes {self.hosts}", "Tiers 3", f"Podsize {self.per_pod}"]
+        for tier, down in enumerate((half, half, self.ports)):
+            lines += [f"Tier {tier}", f"Downlink_speed_Gbps {RATE_GBPS}", f"Radix_Down {down}"]
+            lines += [f"Radix_Up {half}"] if tier < 2 else []
+            lines += [f"Downlink_Latency_ns {DELAY_NS}"]
+        return "\n".join(lines) + "\n"
+
+
+SMALL, LARGE = Tree(8), Tree(16)
+"""128 hosts in 32 racks and 8 pods; 1024 in 128 racks and 16 pods."""
 
 
 @dataclass(frozen=True)
@@ -47,19 +94,21 @@ class Flow:
     source: int
     receiver: int
     bytes: int
+    after: int = 0
+    """The trigger that starts it; 0: it starts at once."""
+    then: int = 0
+    """The trigger that its end activates; 0: none."""
 
-    @property
-    def links(self) -> int:
-        """How many links its packets cross."""
-        for near, links in ((PER_RACK, 2), (PER_POD, 4)):
-            if self.source // near == self.receiver // near:
-                return links
-        return 6
+    def line(self, number: int) -> str:
+        """Write it as htsim reads it."""
+        begin = f"trigger {self.after}" if self.after else "start 0"
+        end = f" send_done_trigger {self.then}" if self.then else ""
+        return f"{self.source}->{self.receiver} id {number} {begin} size {self.bytes}{end}"
 
 
-def permutation(size: int) -> list[Flow]:
+def permutation(tree: Tree, size: int) -> list[Flow]:
     """Each host sends to another one, chosen with a seed."""
-    order = list(range(HOSTS))
+    order = list(range(tree.hosts))
     random.Random(1).shuffle(order)
     ring = zip(order, order[1:] + order[:1], strict=True)
     return [Flow(source, receiver, size) for source, receiver in sorted(ring)]
@@ -70,42 +119,52 @@ def incast(size: int) -> list[Flow]:
     return [Flow(source, 0, size) for source in range(1, 101)]
 
 
-def all_to_all(size: int) -> list[Flow]:
-    """32 hosts of different racks send to each other."""
-    hosts = range(0, HOSTS, PER_RACK)
+def all_to_all(hosts: range, size: int) -> list[Flow]:
+    """Each host sends to each other."""
     return [Flow(a, b, size) for a in hosts for b in hosts if a != b]
 
 
-CONNECTIONS: dict[str, Callable[[], list[Flow]]] = {
-    "permutation of 128, 16 MB each": lambda: permutation(16_000_000),
-    "incast of 100, 4 MB each": lambda: incast(4_000_000),
-    "all-to-all of 32, 2 MB each": lambda: all_to_all(2_000_000),
+def ring(hosts: int, size: int, steps: int) -> list[Flow]:
+    """In each step of a ring each host passes on to the next what came in the step before."""
+    return [
+        Flow(
+            source,
+            (source + 1) % hosts,
+            size,
+            # Triggers have the number of the message that activates them.
+            after=(step - 1) * hosts + (source - 1) % hosts + 1 if step else 0,
+            then=step * hosts + source + 1 if step + 1 < steps else 0,
+        )
+        for step in range(steps)
+        for source in range(hosts)
+    ]
+
+
+CONNECTIONS: dict[str, tuple[Tree, Callable[[], list[Flow]]]] = {
+    "permutation of 128, 16 MB each": (SMALL, lambda: permutation(SMALL, 16_000_000)),
+    "incast of 100, 4 MB each": (SMALL, lambda: incast(4_000_000)),
+    "all-to-all of 32, 2 MB each": (SMALL, lambda: all_to_all(range(0, 128, 4), 2_000_000)),
+    # 64 MB among 256 of 1024 hosts, two of each rack.
+    "all-to-all of 256, 250 KB each": (LARGE, lambda: all_to_all(range(0, 1024, 4), 250_000)),
+    f"ring of 1024, {STEPS} steps of 62.5 KB": (LARGE, lambda: ring(1024, 62_500, STEPS)),
 }
 
 
-def matrix(flows: list[Flow]) -> str:
+def matrix(tree: Tree, flows: list[Flow]) -> str:
     """Write connections as htsim reads them."""
-    lines = [f"Nodes {HOSTS}", f"Connections {len(flows)}"]
-    lines += [
-        f"{flow.source}->{flow.receiver} id {number} start 0 size {flow.bytes}"
-        for number, flow in enumerate(flows, 1)
-    ]
+    triggers = [flow.then for flow in flows if flow.then]
+    lines = [f"Nodes {tree.hosts}", f"Connections {len(flows)}"]
+    lines += [f"Triggers {len(triggers)}"] if triggers else []
+    lines += [flow.line(number) for number, flow in enumerate(flows, 1)]
+    lines += [f"trigger id {number} oneshot" for number in triggers]
     return "\n".join(lines) + "\n"
 
 
-def topology() -> str:
-    """Write the fat tree that htsim builds of 128 nodes."""
-    lines = [f"Nodes {HOSTS}", "Tiers 3", f"Podsize {PER_POD}"]
-    for tier, down in enumerate((4, 4, 8)):
-        lines += [f"Tier {tier}", f"Downlink_speed_Gbps {RATE_GBPS}", f"Radix_Down {down}"]
-        lines += ["Radix_Up 4"] if tier < 2 else []
-        lines += [f"Downlink_Latency_ns {DELAY_NS}"]
-    return "\n".join(lines) + "\n"
-
-
-def of_htsim(program: Path, flows: list[Flow], folder: Path, repeats: int) -> dict[str, Any]:
+def of_htsim(
+    program: Path, tree: Tree, flows: list[Flow], folder: Path, repeats: int
+) -> dict[str, Any]:
     """Return what a program of htsim took."""
-    command = [str(program), "-nodes", str(HOSTS), "-tm", str(folder / "x.cm")]
+    command = [str(program), "-nodes", str(tree.hosts), "-tm", str(folder / "x.cm")]
     command += ["-strat", "ecmp_host", "-paths", "128", "-queue_type", "lossless_input"]
     command += ["-linkspeed", str(RATE_GBPS * 1000), "-hop_latency", str(DELAY_NS / 1000)]
     command += ["-mtu", str(MTU), "-end", str(END_US), "-seed", "1", "-o", str(folder / "log")]
@@ -113,7 +172,7 @@ def of_htsim(program: Path, flows: list[Flow], folder: Path, repeats: int) -> di
     seconds = min(run(command, told) for _ in range(repeats))
     text = told.read_text(encoding="utf-8", errors="replace")
     ends = [float(at) for at in re.findall(r" finished at ([0-9.]+)", text)]
-    hops = sum(-(-flow.bytes // MTU) * 2 * flow.links for flow in flows)
+    hops = sum(-(-f.bytes // MTU) * 2 * tree.links(f.source, f.receiver) for f in flows)
     finished = len(ends) == len(flows)
     return {"s": seconds, "hops": hops, "last_us": max(ends) if finished else None}
 
@@ -137,20 +196,22 @@ def run(command: list[str], told: Path) -> float:
     return seconds
 
 
-def measure(folder: Path | None, repeats: int) -> list[dict[str, Any]]:
-    """Run all pairs, one after the other."""
+def measure(folder: Path | None, repeats: int, only: str) -> list[dict[str, Any]]:
+    """Run all pairs, or those whose name has a text, one after the other."""
     rows = []
-    for name, made in CONNECTIONS.items():
+    for name, (tree, made) in CONNECTIONS.items():
+        if only not in name:
+            continue
         flows = made()
         with tempfile.TemporaryDirectory() as scratch:
             at = Path(scratch)
-            (at / "x.cm").write_text(matrix(flows), encoding="utf-8")
-            (at / "x.topo").write_text(topology(), encoding="utf-8")
+            (at / "x.cm").write_text(matrix(tree, flows), encoding="utf-8")
+            (at / "x.topo").write_text(tree.text(), encoding="utf-8")
             given = ["--topology", str(at / "x.topo"), "-o", str(at / "x.toml")]
             run([str(BACKWATER), "import", "htsim", str(at / "x.cm"), *given], at / "told")
             for program, scheme in PEERS.items():
                 if folder is not None:
-                    took = of_htsim(folder.resolve() / program, flows, at, repeats)
+                    took = of_htsim(folder.resolve() / program, tree, flows, at, repeats)
                     rows.append({"connections": name, "simulator": program, "scheme": "", **took})
                 took = of_ours(scheme, at, repeats)
                 rows.append(
@@ -178,6 +239,7 @@ def main() -> None:
     given = os.environ.get("HTSIM")
     parser.add_argument("--htsim", type=Path, default=Path(given) if given else None)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--only", default="", help="part of the name of the connections")
     parser.add_argument("-o", "--out", type=Path)
     options = parser.parse_args()
     if options.htsim is None:
@@ -186,7 +248,7 @@ def main() -> None:
         missing = [name for name in PEERS if not (options.htsim / name).is_file()]
         if missing:
             sys.exit(f"{options.htsim} has no {' and no '.join(missing)}")
-    rows = measure(options.htsim, options.repeats)
+    rows = measure(options.htsim, options.repeats, options.only)
     print(markdown(rows))
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
