@@ -61,7 +61,7 @@ def chosen(
 
     table = run.collectives
     if workload is not None:
-        table = table.filter(pl.col("workload").cast(pl.String) == workload)
+        table = table.filter(workload=workload)
         if not table.height and workload not in run.ranks["workload"].cast(pl.String):
             raise RunError(f"{run.path}: there is no workload {workload}")
     if group is not None:
@@ -102,13 +102,23 @@ def _of_group(table: polars.DataFrame, group: str) -> polars.Expr:
     return pl.col("group") == int(group) if group.isdecimal() else pl.lit(False)
 
 
-def longest(table: polars.DataFrame) -> dict[str, Any] | None:
-    """Return the row of the collective that took longest; nothing where there is none."""
+def slowest_first(table: polars.DataFrame) -> polars.DataFrame:
+    """Return collectives by how long they took, the longest first."""
     import polars as pl
 
     took = pl.col("end_ps") - pl.col("start_ps")
-    first = table.sort(took, descending=True, maintain_order=True).head(1)
+    return table.sort(took, descending=True, maintain_order=True)
+
+
+def longest(table: polars.DataFrame) -> dict[str, Any] | None:
+    """Return the row of the collective that took longest; nothing where there is none."""
+    first = slowest_first(table).head(1)
     return first.row(0, named=True) if first.height else None
+
+
+def ranks_of(run: Run, workload: str) -> dict[int, int]:
+    """Return the ranks of a workload by their hosts; a host may have ranks of others, too."""
+    return dict(run.ranks.filter(workload=workload).select("host", "rank").iter_rows())
 
 
 def group_words(collective: Mapping[str, Any]) -> str:
@@ -128,8 +138,7 @@ def critical_path(run: Run, collective: dict[str, Any]) -> polars.DataFrame:
     """
     import polars as pl
 
-    ranks = run.ranks.filter(pl.col("workload") == collective["workload"])
-    last = ranks.filter(pl.col("rank") == collective["last_rank"])
+    last = run.ranks.filter(workload=collective["workload"], rank=collective["last_rank"])
     if not last.height:
         raise RunError(f"{run.path}: there is no workload {collective['workload']}")
     begin, end = collective["start_ps"], collective["end_ps"]
@@ -150,7 +159,7 @@ def critical_path(run: Run, collective: dict[str, Any]) -> polars.DataFrame:
     )
     fields = ["id", "src", "dst", "bytes", "start_ps", "received_ps", "ideal_received_ps"]
     arrived: dict[int, list[tuple[Any, ...]]] = {}
-    for row in run.flows.filter(wanted).sort(["received_ps", "id"]).select(fields).iter_rows():
+    for row in run.select_flows(fields, wanted).sort(["received_ps", "id"]).iter_rows():
         arrived.setdefault(row[2], []).append(row)
     host, until = last["host"][0], end
     path: list[list[Any]] = []
@@ -169,6 +178,20 @@ def critical_path(run: Run, collective: dict[str, Any]) -> polars.DataFrame:
         path.append([flow, src, dst, size, start, received, received - start, ideal, 0])
         host, until = src, start
     return pl.DataFrame(path[::-1], schema=dict.fromkeys(COLUMNS, pl.UInt64), orient="row")
+
+
+def latest(path: polars.DataFrame, count: int) -> polars.DataFrame:
+    """Return the messages of a path that took longest beyond what they take alone, as ``late_ps``.
+
+    ``count`` is how many they are at most; the first is the latest.
+    """
+    import polars as pl
+
+    late_ps = pl.col("took_ps").cast(pl.Int64) - pl.col("ideal_ps").cast(pl.Int64)
+    by_delay = path.with_columns(late_ps=late_ps).sort(
+        ["late_ps", "flow"], descending=[True, False]
+    )
+    return by_delay.head(count)
 
 
 @cache
@@ -282,12 +305,12 @@ def repeats(run: Run, workload: str) -> polars.DataFrame | None:
     length = _repeat_length(run, workload)
     if length is None:
         return None
-    ranks = run.ranks.filter(pl.col("workload").cast(pl.String) == workload)
+    ranks = run.ranks.filter(workload=workload)
     start_ps = ranks["start_ps"].min()
     # When this repeat and all those before it are over.
     over_ps = pl.col("end_ps").cum_max()
     return (
-        run.operations.filter(pl.col("workload").cast(pl.String) == workload)
+        run.operations.filter(workload=workload)
         .group_by((pl.col("index") // length).alias("repeat"))
         .agg(
             pl.len().alias("operations"),
@@ -335,7 +358,7 @@ def steps(run: Run, workload: str, repeat: int | None = None) -> polars.DataFram
     """
     import polars as pl
 
-    mine = run.operations.filter(pl.col("workload").cast(pl.String) == workload)
+    mine = run.operations.filter(workload=workload)
     if not mine.height:
         raise RunError(f"{run.path}: no operation of a workload {workload} has ended")
     place = {key: at for at, key in enumerate(mine.select("rank", "index").iter_rows())}

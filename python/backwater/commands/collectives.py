@@ -120,14 +120,8 @@ def _path_lines(run: Run, collective: dict[str, Any], slowest: bool, limit: int)
         f"the network they would take {time_text(ideal)}. Ranks had what they waited for "
         f"{time_text(before)} before they sent.",
     ]
-    # A host may have ranks of several workloads.
-    ranks = {
-        row["host"]: row["rank"]
-        for row in run.ranks.to_dicts()
-        if row["workload"] == collective["workload"]
-    }
-    late = sends.with_columns(late_ps=sends["took_ps"].cast(int) - sends["ideal_ps"].cast(int))
-    worst = late.sort(["late_ps", "flow"], descending=[True, False]).head(limit)
+    ranks = critical.ranks_of(run, collective["workload"])
+    worst = critical.latest(sends, limit)
     recorded = blame.is_recorded(run)
     met = {row["flow"]: row for row in critical.shared(run, worst).to_dicts()} if recorded else {}
     for row in worst.to_dicts():

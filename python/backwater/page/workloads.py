@@ -128,7 +128,7 @@ def chosen(run: Run, workload: str) -> polars.DataFrame:
     """
     import polars as pl
 
-    mine = run.ranks.filter(pl.col("workload").cast(pl.String) == workload).sort("rank")
+    mine = run.ranks.filter(workload=workload).sort("rank")
     if mine.height <= LANES:
         return mine
     by_end = mine.sort(["end_ps", "rank"], descending=[True, False], nulls_last=False)
@@ -145,7 +145,7 @@ def _states(
 
     lanes = shown.select("rank", lane=pl.int_range(pl.len()))
     done = (
-        run.operations.filter(pl.col("workload").cast(pl.String) == workload)
+        run.operations.filter(workload=workload)
         .join(lanes, on="rank")
         .with_columns(pl.col("start_ps", "end_ps").cast(pl.Int64))
     )
@@ -266,9 +266,7 @@ def _operation(
 
 def _group_names(run: Run, workload: str) -> dict[int, str]:
     """Return the groups of a workload by their numbers, as :func:`critical.group_words` says."""
-    import polars as pl
-
-    table = run.collectives.filter(pl.col("workload").cast(pl.String) == workload)
+    table = run.collectives.filter(workload=workload)
     groups = table.unique("group").drop_nulls("group")
     return {row["group"]: critical.group_words(row) for row in groups.to_dicts()}
 
@@ -455,11 +453,8 @@ def late(runs: Runs) -> Late | None:
 
 
 def _critical_paths(run: Run) -> list[tuple[dict[str, Any], polars.DataFrame]]:
-    import polars as pl
-
-    took = pl.col("end_ps") - pl.col("start_ps")
     number = LATE if run.summary["flows"]["started"] < MANY else 1
-    slowest = run.collectives.sort(took, descending=True, maintain_order=True).head(number)
+    slowest = critical.slowest_first(run.collectives).head(number)
     return [(row, critical.critical_path(run, row)) for row in slowest.to_dicts()]
 
 
@@ -477,15 +472,9 @@ def _late_cells(row: Mapping[str, Any], path: polars.DataFrame) -> list[str]:
 
 
 def _late_sends(run: Run, row: Mapping[str, Any], path: polars.DataFrame) -> Iterator[list[str]]:
-    import polars as pl
-
-    mine = run.ranks.filter(pl.col("workload") == row["workload"])
-    ranks = dict(mine.select("host", "rank").iter_rows())
-    more = pl.col("took_ps").cast(pl.Int64) - pl.col("ideal_ps").cast(pl.Int64)
-    worst = path.with_columns(late_ps=more).filter(pl.col("late_ps") > 0)
-    for send in (
-        worst.sort(["late_ps", "flow"], descending=[True, False]).head(LINKS // LATE).to_dicts()
-    ):
+    ranks = critical.ranks_of(run, row["workload"])
+    latest = critical.latest(path, LINKS // LATE)
+    for send in latest.filter(latest["late_ps"] > 0).to_dicts():
         yield [
             f"{row['kind']} {row['instance']} of {critical.group_words(row)}",
             str(send["flow"]),
