@@ -130,11 +130,22 @@ def group_words(collective: Mapping[str, Any]) -> str:
     return f"group {collective['group'] if name is None else name}"
 
 
-def critical_path(run: Run, collective: dict[str, Any]) -> polars.DataFrame:
+def messages(run: Run, workload: str) -> polars.DataFrame:
+    """Return the messages of a workload as flows, with the columns that critical paths need."""
+    import polars as pl
+
+    columns = ["id", "src", "dst", "bytes", "start_ps", "received_ps", "ideal_received_ps"]
+    return run.select_flows(columns, pl.col("source") == workload)
+
+
+def critical_path(
+    run: Run, collective: dict[str, Any], sent: polars.DataFrame | None = None
+) -> polars.DataFrame:
     """Return the messages that followed each other up to the end of a collective, first to last.
 
-    ``collective`` is a row of ``run.collectives``. Raises :class:`~backwater.errors.RunError` where
-    the run has no such workload.
+    ``collective`` is a row of ``run.collectives``; ``sent`` is :func:`messages` of its workload,
+    for those who want many paths. Raises :class:`~backwater.errors.RunError` where the run has no
+    such workload.
     """
     import polars as pl
 
@@ -151,15 +162,11 @@ def critical_path(run: Run, collective: dict[str, Any]) -> polars.DataFrame:
         if _declared(run.resolved, collective["workload"]).get("pxn")
         else ends[0] & ends[1]
     )
-    wanted = (
-        (pl.col("source") == collective["workload"])
-        & among
-        & (pl.col("start_ps") >= begin)
-        & (pl.col("received_ps") <= end)
-    )
-    fields = ["id", "src", "dst", "bytes", "start_ps", "received_ps", "ideal_received_ps"]
+    if sent is None:
+        sent = messages(run, collective["workload"])
+    wanted = among & (pl.col("start_ps") >= begin) & (pl.col("received_ps") <= end)
     arrived: dict[int, list[tuple[Any, ...]]] = {}
-    for row in run.select_flows(fields, wanted).sort(["received_ps", "id"]).iter_rows():
+    for row in sent.filter(wanted).sort(["received_ps", "id"]).iter_rows():
         arrived.setdefault(row[2], []).append(row)
     host, until = last["host"][0], end
     path: list[list[Any]] = []
@@ -268,7 +275,7 @@ def shared(run: Run, sends: polars.DataFrame) -> polars.DataFrame:
     numbers = sends["flow"].cast(pl.UInt32)
     paths = run.blame_hops.select("flow", "node", "port").unique()
     own = paths.filter(pl.col("flow").is_in(numbers.to_list()))
-    times = run.flows.select(pl.col("id").alias("flow"), "bytes", "start_ps", "received_ps")
+    times = run.select_flows([pl.col("id").alias("flow"), "bytes", "start_ps", "received_ps"])
     others = paths.join(own.select("node", "port").unique(), on=["node", "port"], how="semi")
     met = (
         own.join(times, on="flow")
@@ -376,12 +383,13 @@ def steps(run: Run, workload: str, repeat: int | None = None) -> polars.DataFram
             raise RunError(f"{run.path}: nothing of repeat {repeat} of {workload} has ended")
     at: int | None = last["at"][0]
     until = last["end_ps"][0]
+    sent = messages(run, workload)
     path: list[tuple[Any, ...]] = []
     while at is not None:
         row = mine.row(at, named=True)
         if row["index"] < first_index:
             break
-        first = _first(run, mine, row, place)
+        first = _first(run, mine, row, place, sent)
         at = place.get((first["rank"], first["released_by"]))
         began = min(first["start_ps"], until) if at is not None else _start(run, first)
         path.append((*(row[name] for name in STEPS[:-1]), until - began))
@@ -391,11 +399,16 @@ def steps(run: Run, workload: str, repeat: int | None = None) -> polars.DataFram
 
 
 def _first(
-    run: Run, mine: polars.DataFrame, row: dict[str, Any], place: dict[tuple[int, int], int]
+    run: Run,
+    mine: polars.DataFrame,
+    row: dict[str, Any],
+    place: dict[tuple[int, int], int],
+    sent: polars.DataFrame,
 ) -> dict[str, Any]:
     """Return the operation with which the time begins that one accounts for."""
     if row["instance"] is not None:
-        sends = critical_path(run, row | {"last_rank": row["rank"]} | _begin(run, row))
+        whole = row | {"last_rank": row["rank"]} | _begin(run, row)
+        sends = critical_path(run, whole, sent)
         if sends.height:
             parts = _parts(run, row).filter(host=sends["src"][0])
             if parts.height:

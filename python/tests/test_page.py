@@ -13,6 +13,7 @@ from sources import ROOT
 
 import backwater
 from backwater import blame
+from backwater.workloads import Workload
 
 READY = "document.documentElement.dataset.ready === 'yes'"
 READOUT = "#classes .readout"
@@ -284,6 +285,32 @@ def test_lanes_of_ranks_show_what_is_under_the_pointer(
     ranks.choose("#ranks select", "1")
     ranks.wait_for(f"document.querySelector('{readout}')?.innerText === 'point at a lane'")
     assert ranks.errors == []
+
+
+def test_a_rank_that_did_nothing_is_told_as_such(tab: Tab, tmp_path: Path) -> None:
+    work = Workload(3)  # The last rank has no operation.
+    work.send(0, to=1, size_bytes=300_000, tag=1)
+    work.recv(1, peer=0, size_bytes=300_000, tag=1)
+    work.write(tmp_path / "small.parquet")
+    small = '[[workload]]\nname = "small"\nfile = "small.parquet"\n'
+    big = '[[workload]]\nname = "big"\ncollective = "all-reduce"\nsize = "100KB"\n'
+    (tmp_path / "two.toml").write_text(TINY + big + small, encoding="utf-8")
+    compared = backwater.compare(tmp_path / "two.toml", ["dcqcn"], out=tmp_path / "out")
+    page = opened(tab, compared.path / "report.html")
+    readout = "#ranks .panel .readout"
+    page.run("document.querySelector('#ranks .picture').focus()")
+    for _ in range(4):
+        page.press("ArrowDown")
+    assert page.text(readout).startswith("rank 4")
+    page.choose("#ranks select", "1")
+    page.wait_for(f"document.querySelector('{readout}')?.innerText === 'point at a lane'")
+    page.run("document.querySelector('#ranks .picture').focus()")
+    told = []
+    for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowUp"):
+        page.press(key)
+        told.append(page.text(readout).split(",")[0])
+    assert told == ["rank 0", "rank 1", "rank 2: nothing", "rank 1"]
+    assert page.errors == []
 
 
 def test_bars_of_bandwidth_are_told_beside_their_bounds(ranks: Tab) -> None:

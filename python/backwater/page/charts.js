@@ -140,7 +140,8 @@ function stretchAt(panel, lane, x) {
   return null;
 }
 
-// The words below lanes: states and their colours, and with a position what the lane is doing there.
+// The words below lanes: states and their colours, and with a time what the lane is doing there. Keys come to lanes
+// without a stretch, too, and have no time there.
 function tellLane(readout, panel, lane, x) {
   const where = document.createElement("b");
   readout.replaceChildren(where);
@@ -149,9 +150,13 @@ function tellLane(readout, panel, lane, x) {
     where.className = "hint";
     return null;
   }
+  const name = `${panel.y.label} ${panel.y.ticks.find(([at]) => at === lane)?.[1]}`;
+  if (x === undefined) {
+    where.textContent = `${name}: nothing`;
+    return null;
+  }
   const found = stretchAt(panel, lane, x);
-  const name = panel.y.ticks.find(([at]) => at === lane)?.[1];
-  where.textContent = `${panel.y.label} ${name}, ${panel.x.label.split(" (")[0]} ${Backwater.text(x, panel.x.unit)}`;
+  where.textContent = `${name}, ${panel.x.label.split(" (")[0]} ${Backwater.text(x, panel.x.unit)}`;
   if (!found) return null;
   const value = document.createElement("output");
   value.textContent = found.line.words[found.i];
@@ -187,8 +192,7 @@ function readLanes(plot, panel, picture, readout) {
     lane = within(lane + step[1], lanes.length - 1);
     const middles = panel.lines.flatMap((line) => line.x.map((from, i) => [line.y[i], (from + line.until[i]) / 2]))
       .filter(([at]) => at === lane).map(([, middle]) => middle).sort((a, b) => a - b);
-    if (!middles.length) return;
-    number = within(number + step[0], middles.length - 1);
+    number = within(number + step[0], Math.max(middles.length - 1, 0));
     show(lane, middles[number]);
   });
   // Room for the words of a stretch, so that what is below does not move when they come.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +51,11 @@ def charts(runs: Runs) -> list[Chart]:
     return [ranks(with_ranks), bandwidths(with_ranks)] if with_ranks else []
 
 
+def _with_names(runs: Runs) -> bool:
+    """Say whether workloads are told by their names: where a run has several."""
+    return any(len(run.summary["workloads"]) > 1 for run in runs.values())
+
+
 # --- Ranks over time -------------------------------------------------------------------------
 
 
@@ -71,7 +75,7 @@ class Stretches:
 
 def ranks(runs: Runs) -> Chart:
     """Show what each rank did over time."""
-    several = any(len(run.summary["workloads"]) > 1 for run in runs.values())
+    with_names = _with_names(runs)
     ends = [run.summary["end_ps"] for run in runs.values()]
     x = Axis("time (ms)", unit="ms", start=0, end=max(ends) / 1e9)
     views, rows, left_out = [], [], 0
@@ -87,7 +91,7 @@ def ranks(runs: Runs) -> Chart:
             ]
             numbers = [str(rank) for rank in shown["rank"]]
             y = Axis("rank", ticks=list(enumerate(numbers)))
-            label = f"{name}: {work['name']}" if several else name
+            label = f"{name}: {work['name']}" if with_names else name
             views.append(View(label, [Panel("", x, y, lines)]))
             rows += [_row(name, row) for row in shown.to_dicts()]
     which = (
@@ -279,9 +283,9 @@ _MEASURES = ("mean time", "mean", "lowest", "bound", "of the bound")
 
 def bandwidths(runs: Runs) -> Chart:
     """Mean bus bandwidth of collectives, by kind, beside what their links allow."""
-    several = any(len(run.summary["workloads"]) > 1 for run in runs.values())
-    tables = {name: _by_group(run) for name, run in runs.items()}
-    drawn = {name: _by_family(table, several) for name, table in tables.items()}
+    with_names = _with_names(runs)
+    tables = {name: _by_group(run, with_names) for name, run in runs.items()}
+    drawn = {name: _by_family(table) for name, table in tables.items()}
     spent: dict[str, float] = {}
     for families in drawn.values():
         for words, of in families.items():
@@ -314,7 +318,11 @@ def bandwidths(runs: Runs) -> Chart:
         [View("", [Panel("", x, y, lines)])] if kinds else [],
         table=Table(
             ("scheme", "collective", "group", "bytes", "number", *_MEASURES),
-            [_cells(name, row, several) for name, table in tables.items() for row in table[:ROWS]],
+            [
+                _cells(name, row)
+                for name, table in tables.items()
+                for row in table.head(ROWS).to_dicts()
+            ],
             by_scheme=True,
         ),
         nothing="No collective with a bus bandwidth has ended.",
@@ -325,8 +333,11 @@ def _gbps(bps: float | None) -> float | None:
     return None if bps is None else bps / 1e9
 
 
-def _by_group(run: Run) -> list[dict[str, Any]]:
-    """Return the collectives of each workload, kind, group and size together, the longest first."""
+def _by_group(run: Run, with_names: bool) -> polars.DataFrame:
+    """Return the collectives of each workload, kind, group and size together, the longest first.
+
+    ``collective`` is what the report calls them: their kind, behind the workload's name if told.
+    """
     import polars as pl
 
     table = run.collectives.with_columns(pl.col("workload").cast(pl.String))
@@ -334,7 +345,8 @@ def _by_group(run: Run) -> list[dict[str, Any]]:
     for column, kind in (("bound_bps", pl.Float64), ("group_name", pl.String)):
         if column not in table.columns:
             table = table.with_columns(pl.lit(None, kind).alias(column))
-    found = (
+    name = [pl.col("workload"), pl.lit(": "), pl.col("kind")] if with_names else [pl.col("kind")]
+    return (
         table.drop_nulls("bus_bps")
         .group_by("workload", "kind", "group", "group_name", "ranks", "bytes", maintain_order=True)
         .agg(
@@ -345,37 +357,46 @@ def _by_group(run: Run) -> list[dict[str, Any]]:
             bound_bps=pl.col("bound_bps").mean(),
         )
         .sort(["took_ps", "workload", "group"], descending=[True, False, False])
+        .with_columns(collective=pl.concat_str(name))
     )
-    return found.to_dicts()
 
 
-def _by_family(table: Iterable[Mapping[str, Any]], several: bool) -> dict[str, dict[str, Any]]:
-    """Take groups together whose names differ in a number, by the words for them."""
-    rows: dict[str, list[Mapping[str, Any]]] = {}
-    for row in table:
-        family = re.sub(r"[-_ ]?\d+$", "", row["group_name"] or "")
-        group = family or "groups" if row["group"] is not None else "all ranks"
-        words = f"{row['kind']}, {group} ({row['ranks']}), {bytes_text(row['bytes'])}"
-        rows.setdefault(f"{row['workload']}: {words}" if several else words, []).append(row)
-    found: dict[str, dict[str, Any]] = {}
-    for words, of in rows.items():
-        number = sum(row["number"] for row in of)
-        bounds = [(row["bound_bps"], row["number"]) for row in of if row["bound_bps"] is not None]
-        known = sum(count for _, count in bounds)
-        found[words] = {
-            "took_ps": sum(row["took_ps"] for row in of),
-            "bus_bps": sum(row["bus_bps"] * row["number"] for row in of) / number,
-            "bound_bps": sum(bps * count for bps, count in bounds) / known if known else None,
-        }
-    return found
+def _by_family(groups: polars.DataFrame) -> dict[str, dict[str, Any]]:
+    """Take groups together whose names differ in a number at their end, by the words for them."""
+    import polars as pl
+
+    name = pl.col("group_name").fill_null("").str.replace(r"[-_ ]?\d+$", "")
+    family = (
+        pl.when(pl.col("group").is_null())
+        .then(pl.lit("all ranks"))
+        .when(name == "")
+        .then(pl.lit("groups"))
+        .otherwise(name)
+    )
+    number = pl.col("number")
+    bounded = number.filter(pl.col("bound_bps").is_not_null()).sum()
+    found = (
+        groups.with_columns(
+            family=family, size=pl.col("bytes").map_elements(bytes_text, return_dtype=pl.String)
+        )
+        .group_by(
+            pl.format("{}, {} ({}), {}", "collective", "family", "ranks", "size").alias("words"),
+            maintain_order=True,
+        )
+        .agg(
+            pl.col("took_ps").sum(),
+            (pl.col("bus_bps") * number).sum() / number.sum(),
+            pl.when(bounded > 0).then((pl.col("bound_bps") * number).sum() / bounded),
+        )
+    )
+    return {row.pop("words"): row for row in found.to_dicts()}
 
 
-def _cells(scheme: str, row: Mapping[str, Any], several: bool) -> list[str]:
-    kind = f"{row['workload']}: {row['kind']}" if several else row["kind"]
+def _cells(scheme: str, row: Mapping[str, Any]) -> list[str]:
     bound = row["bound_bps"]
     return [
         scheme,
-        kind,
+        row["collective"],
         f"{critical.group_words(row)} ({row['ranks']})",
         bytes_text(row["bytes"]),
         f"{row['number']:,}",
