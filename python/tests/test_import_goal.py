@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from import_files import REFERENCE, estimated, goal_binary, goal_text, read_or_refused, refused
 
+from backwater.errors import ScenarioError
 from backwater.interchange.ai import goal, goal_operations, importing
 from backwater.interchange.ai import goal_binary as binary
 from backwater.interchange.ai.goal import ANY, Kind, Operation, Rank, Schedule
@@ -380,6 +381,14 @@ def test_a_binary_schedule_that_was_run_is_refused() -> None:
     data[:2] = (2342).to_bytes(2, "little")
     said = refused(lambda findings: binary.parse("x.bin", bytes(data), findings))
     assert "LogGOPSim has run this schedule" in said
+
+
+def test_what_is_wrong_in_a_binary_schedule_has_the_file_for_programs_too() -> None:
+    with pytest.raises(ScenarioError) as error:
+        binary.parse("x.bin", b"", Findings())
+    [problem] = error.value.problems
+    assert (problem["source"], problem["line"], problem["column"]) == ("x.bin", None, None)
+    assert problem["text"].startswith("error: x.bin: byte 0: this is no binary GOAL schedule")
 
 
 @pytest.mark.skipif(not REFERENCE.is_dir(), reason="the reference files are not here")

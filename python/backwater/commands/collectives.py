@@ -65,8 +65,8 @@ def collectives(
     run = with_account(found) if record else found
     table = critical.chosen(run, workload, None, group, kind)
     candidates = critical.chosen(run, workload, instance, group, kind)
-    everything = run.ranks["workload"].cast(str).unique(maintain_order=True).to_list()
-    names: list[str] = [workload] if workload else everything
+    all_names = run.ranks["workload"].cast(str).unique(maintain_order=True).to_list()
+    names: list[str] = [workload] if workload else all_names
     repeats = {name: critical.repeats(run, name) for name in names}
     if repeat is not None and all(times is None for times in repeats.values()):
         raise RunError(f"{path}: no workload of it has repeats or passes to choose from")

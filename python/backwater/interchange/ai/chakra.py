@@ -89,7 +89,8 @@ class Trace:
 
     def fail(self, node: Node, message: str, hint: str | None = None) -> NoReturn:
         """Give up because of a node."""
-        self.findings.fail(f"{self.path}: node {node.id} {shown(node.name)}: {message}", None, hint)
+        place = in_file(self.path, f"node {node.id} {shown(node.name)}")
+        self.findings.fail(message, place, hint)
         raise AssertionError  # `fail` has raised
 
     def warning(
@@ -184,7 +185,7 @@ class _Reader:
         self.findings = findings
 
     def fail(self, message: str, hint: str | None = None) -> NoReturn:
-        self.findings.fail(f"{self.name}: {message}", None, hint)
+        self.findings.fail(message, in_file(self.name), hint)
         raise AssertionError  # `fail` has raised
 
     def trace(self, data: bytes) -> Trace:

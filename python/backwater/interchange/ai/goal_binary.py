@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from backwater.interchange.ai.goal import ANY, MAX_RANKS, Kind, Operation, Rank, Schedule
-from backwater.interchange.source import Findings, read_bytes
+from backwater.interchange.source import Findings, in_file, read_bytes
 
 MAGIC = 4223
 _CONSUMED = 2342
@@ -59,7 +59,7 @@ class _Reader:
         self.findings = findings
 
     def fail(self, at: int, message: str, hint: str | None = None) -> NoReturn:
-        self.findings.fail(f"{self.name}: byte {at}: {message}", None, hint)
+        self.findings.fail(message, in_file(self.name, f"byte {at}"), hint)
         raise AssertionError  # `fail` has raised
 
     def schedule(self) -> Schedule:
