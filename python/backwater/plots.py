@@ -188,7 +188,8 @@ def incast(runs: Runs) -> Figure:
         if len(fct):
             lines.append((name, *curves.cdf(fct)))
     if not lines:
-        return _words("No flow of an incast finished: the scenario has none.", height=1.6)
+        words = "No flow of an incast finished in the measured time, or the scenario has none."
+        return _words(words, height=1.6)
     figure, (panel,) = _figure(1, "share of incast flows", height=3.4)
     panel.set_xscale("log")
     _draw_cdfs(panel, lines, styles(list(runs)))

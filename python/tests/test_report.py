@@ -267,6 +267,25 @@ def test_what_is_wrong_stands_in_front(bare: backwater.Run) -> None:
     assert page.index("nobody read") < page.index("<h2>Results</h2>")
 
 
+def test_captions_say_what_a_run_left_unfinished(
+    trained: backwater.Comparison, tmp_path: Path
+) -> None:
+    scenario = trained.path.parent / "step.toml"
+    cut = backwater.run(scenario, out=tmp_path / "cut", overrides=["run.until=100us"])
+    flows = cut.summary["flows"]
+    (work,) = cut.summary["workloads"]
+    assert flows["unfinished"]
+    assert work["finished"] < work["ranks"]
+    found = render({"cut": cut, "whole": trained["dcqcn"]})
+    captions = dict(re.findall(r'<figure id="(\w+)">.*?<figcaption>(.*?)<', found, re.DOTALL))
+    words = f"not in it: {flows['unfinished']:,} of {flows['started']:,} with cut."
+    assert {key for key, caption in captions.items() if words in caption} == {
+        *("slowdown", "classes", "blame", "incast")
+    }
+    at_work = f"their run ended: {work['ranks'] - work['finished']} of 8 of train with cut."
+    assert at_work in captions["bandwidths"]
+
+
 def test_a_report_that_cannot_be_written_is_an_error(bare: backwater.Run, tmp_path: Path) -> None:
     with pytest.raises(backwater.RunError, match=r"report\.html: cannot write"):
         write_report(tmp_path / "missing" / "report.html", {"bfc": bare})

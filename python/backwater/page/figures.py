@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -123,17 +124,31 @@ def _at_once(work: Callable[[_In], _Out], items: Mapping[str, _In]) -> dict[str,
 
 def charts(runs: Runs, flows: Mapping[str, Flows]) -> list[Chart]:
     """Return all figures, those with nothing to show among them."""
+    of_finished = [slowdown(flows), classes(flows), *blame(runs), incast(flows)]
+    cut = _cut(runs)
     return [
         *workloads.charts(runs),
-        slowdown(flows),
-        classes(flows),
-        *blame(runs),
-        incast(flows),
+        *(replace(chart, caption=chart.caption + cut) for chart in of_finished),
         buffer(runs),
         timeline(runs, flows),
         pauses(runs),
         active(runs),
     ]
+
+
+def _cut(runs: Runs) -> str:
+    """Say how many flows of runs that ended before them are in none of the figures of flows."""
+    counts = {name: run.summary["flows"] for name, run in runs.items()}
+    left_out = [
+        f"{of['unfinished']:,} of {of['started']:,} with {name}"
+        for name, of in counts.items()
+        if of["unfinished"]
+    ]
+    if not left_out:
+        return ""
+    return (
+        f" Flows that had not finished when their run ended are not in it: {'; '.join(left_out)}."
+    )
 
 
 def _until(flows: Mapping[str, Flows]) -> str:
@@ -232,7 +247,7 @@ def incast(flows: Mapping[str, Flows]) -> Chart:
         "step",
         [View("", [Panel("", x, _share_axis(lines, "incast flows"), lines)])] if lines else [],
         table=_quantile_table(samples, ("scheme",), lambda v: f"{v:.4g} µs"),
-        nothing="No flow of an incast finished: the scenario has none.",
+        nothing="No flow of an incast finished in the measured time, or the scenario has none.",
     )
 
 

@@ -313,7 +313,7 @@ def bandwidths(runs: Runs) -> Chart:
         "Means over all collectives of a kind and size. Groups whose names differ in a number "
         "alone are taken together. The line across a bar is the bound: the bus bandwidth if what "
         "takes longest of the ports of a host, the NICs of a server and the uplinks of a leaf sent "
-        f"payload in full frames all the time, whatever the algorithm.{more}",
+        f"payload in full frames all the time, whatever the algorithm.{more}{_cut(runs)}",
         "bars",
         [View("", [Panel("", x, y, lines)])] if kinds else [],
         table=Table(
@@ -326,6 +326,22 @@ def bandwidths(runs: Runs) -> Chart:
             by_scheme=True,
         ),
         nothing="No collective with a bus bandwidth has ended.",
+    )
+
+
+def _cut(runs: Runs) -> str:
+    """Say which runs ended before their ranks, so that collectives are missing."""
+    at_work = [
+        f"{work['ranks'] - work['finished']:,} of {work['ranks']:,} of {work['name']} with {name}"
+        for name, run in runs.items()
+        for work in run.summary["workloads"]
+        if work["finished"] < work["ranks"]
+    ]
+    if not at_work:
+        return ""
+    return (
+        f" Ranks that were at work when their run ended: {'; '.join(at_work)}. Collectives that "
+        "they had not ended are not in it."
     )
 
 
