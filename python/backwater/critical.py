@@ -211,10 +211,17 @@ def _declared(resolved: str, workload: str) -> dict[str, Any]:
 def _parts(run: Run, collective: dict[str, Any]) -> polars.DataFrame:
     """Return the operations of ranks that are a collective, by its number in its group.
 
-    Their kinds may differ, where ranks count as they start them.
+    Their kinds may differ, where ranks count as they start them. Of one that a file composes of
+    operations it is the one with which each rank started.
     """
     import polars as pl
 
+    if collective.get("composed"):
+        parts = run.operations.filter(
+            (pl.col("workload") == collective["workload"])
+            & (pl.col("part_of") == collective["instance"])
+        )
+        return parts.sort("start_ps", "index").unique("rank", keep="first", maintain_order=True)
     same = pl.col("group").eq_missing(pl.lit(collective["group"], pl.UInt32))
     return run.operations.filter(
         (pl.col("workload") == collective["workload"])

@@ -34,7 +34,10 @@ LIMIT = 500_000
 
 Event = dict[str, Any]
 
-_SHOWN = ("index", "peer", "instance", "bytes", "ranks", "last_rank", "bus_bps", "bound_bps")
+_SHOWN = (
+    *("index", "peer", "instance", "part_of"),
+    *("bytes", "ranks", "last_rank", "bus_bps", "bound_bps"),
+)
 """What a click on an operation or a collective shows besides."""
 
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

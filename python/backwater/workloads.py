@@ -73,6 +73,7 @@ _TYPES = {
     "trigger": "UInt32",
     "on_sent": "UInt32",
     "on_received": "UInt32",
+    "part_of": "UInt32",
     "name": "String",
 }
 """The columns of a file, with their types in polars."""
@@ -138,6 +139,7 @@ class Workload:
         self.source = dict(source or {})
         self.groups: dict[str, list[int]] = {}
         self.triggers: list[dict[str, Any]] = []
+        self.collectives: list[dict[str, Any]] = []
         self._counts = [0] * ranks
         self._rows: list[dict[str, Any]] = []
         self._frames: list[pl.DataFrame] = []
@@ -177,6 +179,25 @@ class Workload:
         self.triggers.append({"kind": kind} | ({} if count is None else {"count": count}))
         return len(self.triggers) - 1
 
+    def composed(self, kind: str, size_bytes: int = 0, group: str | None = None) -> int:
+        """Define a collective that operations of a group (all ranks without one) make up.
+
+        Returns its number: ``calc``, ``send`` and ``recv`` take it as ``part_of``. Results then
+        have it as one, with times and bandwidths; ``size_bytes`` is S, the bytes of the whole
+        vector.
+        """
+        if kind not in COLLECTIVES or kind == "all-to-allv":
+            known = [word for word in COLLECTIVES if word != "all-to-allv"]
+            raise WorkloadError(f"{kind!r} cannot be composed; expected {', '.join(known)}")
+        if (kind == "barrier") != (size_bytes == 0) or size_bytes < 0:
+            raise WorkloadError(f"{size_bytes} bytes; expected more than 0, but for a barrier")
+        if group is not None and group not in self.groups:
+            raise WorkloadError(f'there is no group "{group}"; define it with group()')
+        self.collectives.append(
+            {"kind": kind, "bytes": size_bytes} | ({} if group is None else {"group": group})
+        )
+        return len(self.collectives) - 1
+
     def calc(
         self,
         rank: int,
@@ -186,7 +207,10 @@ class Workload:
         after_start: Iterable[int] = (),
         **columns: Any,
     ) -> int:
-        """Add a computation; ``columns``: ``resource``, ``priority``, ``trigger``, ``name``."""
+        """Add a computation.
+
+        ``columns``: ``resource``, ``priority``, ``trigger``, ``part_of``, ``name``.
+        """
         return self._add(rank, "calc", after, after_start, columns, {"duration_ps": duration_ps})
 
     def send(
@@ -291,6 +315,7 @@ class Workload:
             if twice := columns.keys() & (row.keys() | {"after_end", "after_start"}):
                 raise WorkloadError(f"{sorted(twice)[0]!r} is set by an argument of its own")
             row.update(columns)
+            self._check_part(row)
         for column, earlier in (("after_end", after), ("after_start", after_start)):
             if not (waits := sorted(set(earlier))):
                 continue
@@ -306,6 +331,17 @@ class Workload:
         if len(self._rows) == _ROWS_PER_FRAME:
             self._pack()
         return index
+
+    def _check_part(self, row: dict[str, Any]) -> None:
+        if (whole := row.get("part_of")) is None:
+            return
+        if row["kind"] in COLLECTIVES:
+            raise WorkloadError(f"{row['kind']!r} is no part of a collective, but one by itself")
+        if not 0 <= whole < len(self.collectives):
+            raise WorkloadError(f"there is no collective {whole}; define it with composed()")
+        group = self.collectives[whole].get("group")
+        if group is not None and row["rank"] not in self.groups[group]:
+            raise WorkloadError(f'rank {row["rank"]} is not in group "{group}"')
 
     def _pack(self) -> None:
         import polars as pl
@@ -342,6 +378,8 @@ class Workload:
             "groups": self.groups,
             "options": self.options,
             "triggers": self.triggers,
+            # Earlier versions read files that compose none.
+            **({"collectives": self.collectives} if self.collectives else {}),
             "source": self.source,
         }
 
@@ -368,7 +406,8 @@ class Read:
     """A workload that was read from a file."""
 
     header: dict[str, Any]
-    """What holds for all ranks: version, ranks, groups, options, triggers, source."""
+    """What holds for all ranks: version, ranks, groups, options, triggers, collectives,
+    source."""
 
     operations: pl.DataFrame
     """A row for each operation, with all columns of the format."""

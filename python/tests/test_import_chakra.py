@@ -541,6 +541,10 @@ def test_an_algorithm_of_ones_own(tmp_path: Path) -> None:
     assert rows["after_end"].to_list() == [None, None, [1], [0, 2], [3], [3], [5], [4, 6]]
     # The messages of the two calls do not mix.
     assert rows["tag"].to_list() == [2**32 + 4] * 2 + [None] * 2 + [2**33 + 4] * 2 + [None] * 2
+    # OPS-38: each call is a collective.
+    whole = {"kind": "all-reduce", "bytes": 1000}
+    assert imported.operations.collectives == [whole, whole]
+    assert rows["part_of"].to_list() == [0] * 4 + [1] * 4
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from conftest import Backwater
 from import_files import REFERENCE, read_or_refused, refused
 
 from backwater.interchange.ai import (
@@ -18,6 +19,7 @@ from backwater.interchange.ai import (
 from backwater.interchange.ai.importing import Wishes
 from backwater.interchange.ai.msccl import Algorithm
 from backwater.interchange.source import Findings
+from backwater.results import Run, load
 
 STEP = '<step s="{s}" type="{type}" cnt="{cnt}" depid="{depid}" deps="{deps}" hasdep="0"/>'
 
@@ -262,6 +264,15 @@ def to_each(coll: str, ranks: int, copies: bool = True) -> str:
     return written(coll, ranks, gpus, f' inplace="{int(not copies)}"')
 
 
+def mixed_up(source: str) -> str:
+    """Let gpu 0 put what it receives from gpus 1 and 2 into each other's place."""
+    receives = [f'type="r" srcbuf="i" srcoff="0" dstbuf="o" dstoff="{peer}"' for peer in (1, 2)]
+    one, other = (source.index(receive) for receive in receives)
+    assert one < other < source.index('<gpu id="1">')
+    between = source[one + len(receives[0]) : other]
+    return source[:one] + receives[1] + between + receives[0] + source[other + len(receives[1]) :]
+
+
 def looked_through(source: str) -> list[str]:
     findings = Findings()
     msccl_chunks.check(algorithm(source, findings))
@@ -297,6 +308,10 @@ def test_an_algorithm_that_does_what_it_promises_is_not_doubted(source: str) -> 
             fused_ring(4).replace('"rrs"', '"rcs"', 1),
             "reduce_scatter chunk 0 of the output of gpu 0 is not",
         ),
+        (
+            mixed_up(to_each("allgather", 3)),
+            "chunk 1 of the output of gpu 0 lacks what gpu 1 has",
+        ),
         (to_each("allgather", 3).replace('"cpy"', '"nop"', 1), "chunk 0 of the output of gpu 0 is"),
         (to_each("alltoall", 3).replace('srcoff="2"', 'srcoff="1"', 1), "chunk 0 of the output of"),
         (to_each("allgather", 3).replace("allgather", "alltoall"), "of gpu 1 is not the one"),
@@ -326,15 +341,64 @@ def test_the_reference_algorithm_is_imported() -> None:
     counts = dict(rows.filter(pl.col("rank") == 3)["kind"].value_counts().rows())
     assert counts == {"send": 14, "recv": 14, "calc": 7}
     assert rows["bytes"].drop_nulls().unique().to_list() == [131_072]
-    # OPS-61: 2 (n - 1) / n of S by the time.
-    assert "its bus bandwidth is 14/8 of 1048576 bytes by the time" in imported.notes[0]
+    assert imported.operations.collectives == [{"kind": "all-reduce", "bytes": 1_048_576}]
+    assert imported.notes == ["an algorithm has no size: 1 MiB is taken; give it by --bytes"]
 
 
+# OPS-38
 @pytest.mark.parametrize(
-    ("coll", "share"),
-    [("allreduce", "2/2"), ("reduce_scatter", "1/2"), ("AllGather", "1/2"), ("custom", None)],
+    ("coll", "kind"),
+    [
+        ("allreduce", "all-reduce"),
+        ("reduce_scatter", "reduce-scatter"),
+        ("AllGather", "all-gather"),
+        ("alltoall", "all-to-all"),
+        ("broadcast", "broadcast"),
+        ("custom", None),
+    ],
 )
-def test_the_bus_bandwidth_of_an_algorithm(coll: str, share: str | None) -> None:
-    note = msccl_operations.bus_note(algorithm(GOOD.replace("allreduce", coll)), 4000)
-    assert (note is None) == (share is None)
-    assert share is None or f"{share} of 4000 bytes by the time of the workload" in str(note)
+def test_the_steps_of_an_algorithm_are_parts_of_its_collective(coll: str, kind: str | None) -> None:
+    source = algorithm(GOOD.replace("allreduce", coll))
+    made = msccl_operations.convert("x.xml", source, 4000, 0, Findings())
+    rows = made.frame()
+    if kind is None:
+        assert made.collectives == []
+        assert rows["part_of"].null_count() == rows.height
+    else:
+        assert made.collectives == [{"kind": kind, "bytes": 4000}]
+        assert (rows["part_of"] == 0).all()
+
+
+# OPS-38, RNK-20
+def test_an_imported_algorithm_is_one_collective_of_a_run(
+    tmp_path: Path, command: Backwater
+) -> None:
+    (tmp_path / "swap.xml").write_text(GOOD, encoding="utf-8")
+    done = command(
+        "import", "msccl", "swap.xml", "--bytes", "8000000", "-o", "s.toml", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert command("run", "s.toml", "-o", "out", cwd=tmp_path).returncode == 0
+    run = load(tmp_path / "out")
+    assert isinstance(run, Run)
+    [whole] = run.collectives.to_dicts()
+    assert (whole["kind"], whole["bytes"], whole["ranks"]) == ("all-reduce", 8_000_000, 2)
+    assert whole["composed"] and whole["group"] is None
+    # OPS-61: 2 (n - 1) / n of S by the time from the first start to the last end.
+    times = run.operations.select(pl.col("start_ps").min(), pl.col("end_ps").max()).row(0)
+    assert (whole["start_ps"], whole["end_ps"]) == times
+    assert whole["bus_bps"] == pytest.approx(8e6 * 8e12 / (times[1] - times[0]))
+    assert run.operations["part_of"].to_list() == [0] * 8
+    assert run.summary["workloads"][0]["collectives"] == 1
+    shown = command("collectives", "out", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "s: all-reduce 0 of all ranks (2), 8 MB: " in shown.stdout
+    assert "; bus bandwidth " in shown.stdout
+    # Half of the data goes to the other gpu and comes back as a sum.
+    assert "Its critical path has 2 sends" in shown.stdout
+    told = command("estimate", "s.operations.parquet", cwd=tmp_path).stdout
+    assert 'all-reduce 0 of group "all" (2 ranks, 8 MB): ' in told
+    page = command("report", "out", cwd=tmp_path)
+    assert page.returncode == 0, page.stderr
+    text = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert "from rank 1, part of all-reduce 0 of all ranks" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,6 +49,14 @@ def traces_on_a_switch(path: Path, folder: Path) -> Imported:
     return importing.import_chakra(path, NONE, *files)
 
 
+def traces_by_custom_ring(path: Path, folder: Path) -> Imported:
+    """Put the algorithm that other traces are in the place of an all-reduce."""
+    prefix = REFERENCE / CUSTOM / "custom_allreduce"
+    system = folder / "system.json"
+    system.write_text(json.dumps({"all-reduce-implementation-custom": [str(prefix)]}))
+    return importing.import_chakra(path, NONE, system)
+
+
 def algorithm(path: Path, folder: Path) -> Imported:
     return importing.import_msccl(path, NONE)
 
@@ -66,6 +75,7 @@ SAMPLES: list[tuple[str, Callable[[Path, Path], Imported]]] = [
     *((f"htsim/{name}.cm", matrix) for name in MATRICES),
     *((f"chakra/{kind}/{n}npus_1MB", traces) for kind in COLLECTIVES for n in (4, 8)),
     ("chakra/all_reduce/8npus_1MB", traces_on_a_switch),
+    ("chakra/all_reduce/8npus_1MB", traces_by_custom_ring),
     (CUSTOM, traces),
     (f"{CUSTOM}/custom_allreduce.xml", algorithm),
     *((f"simai/{name}.txt", layers) for name in LAYERS),
@@ -89,3 +99,10 @@ def test_a_sample_is_imported_run_and_finished(
     if imported.operations is not None:
         assert run.operations.height == len(imported.operations)
     assert run.summary["flows"]["unfinished"] == 0
+    if read in (algorithm, traces_by_custom_ring):
+        # OPS-38: its messages are one collective, with the bandwidths of a native one.
+        [whole] = run.collectives.to_dicts()
+        assert (whole["kind"], whole["bytes"], whole["ranks"]) == ("all-reduce", 2**20, 8)
+        assert whole["composed"]
+        assert whole["bus_bps"] == pytest.approx(whole["algorithm_bps"] * 14 / 8)
+        assert whole["bus_bps"] <= whole["bound_bps"]

@@ -18,9 +18,9 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use traffic::collectives::bounds::{least_across, least_bytes};
 use traffic::operations::{
-    Block, By, Collective, CollectiveKind, Group, InMemory, Operation, Options, QueuePairs,
-    Receive, ReceiveEnd, Send, SendEnd, Slow, Source, Stragglers, Trigger, TriggerKind, Who, Work,
-    Workload,
+    Block, By, Collective, CollectiveKind, Composed, Group, InMemory, Operation, Options,
+    QueuePairs, Receive, ReceiveEnd, Send, SendEnd, Slow, Source, Stragglers, Trigger, TriggerKind,
+    Who, Work, Workload,
 };
 
 const FRAMES: FrameSizes = FrameSizes {
@@ -983,6 +983,96 @@ fn bounds_are_those_of_the_links() {
         barrier.bound_bps(),
     );
     assert_eq!(bandwidths, (None, None, None));
+}
+
+/// An all-gather of a group, 2,700 kB in all, as a collective or as its messages.
+fn gathered(composed: bool) -> Job {
+    const PART: u64 = 900_000;
+    let members = [0, 1, 3];
+    let group = Group {
+        name: "tensor-0".to_owned(),
+        ranks: members.into(),
+    };
+    let whole = Composed {
+        kind: CollectiveKind::AllGather,
+        group: Some(0),
+        bytes: 3 * PART,
+        parts: 12,
+    };
+    let native = Collective {
+        kind: whole.kind,
+        group: whole.group,
+        bytes: whole.bytes,
+        algorithm: Some("direct".into()),
+        ..Collective::default()
+    };
+    let native = Operation {
+        work: Work::Collective(Box::new(native)),
+        after_end: vec![0],
+        ..Operation::default()
+    };
+    let of = |rank: u32| {
+        // The last one begins late, and one computation is no part of it.
+        let mut operations = vec![calc(Time::from(rank) * US, &[])];
+        let Some(at) = members.iter().position(|&member| member == rank) else {
+            return operations;
+        };
+        if !composed {
+            operations.push(native.clone());
+            return operations;
+        }
+        let others = [members[(at + 1) % 3], members[(at + 2) % 3]];
+        let sends = others.map(|to| send(to, PART, &[0]));
+        let receives = others.map(|from| receive(from, &[0]));
+        operations.extend(sends.into_iter().chain(receives).map(|one| Operation {
+            part_of: Some(0),
+            ..one
+        }));
+        operations
+    };
+    let options = Options {
+        send_end: SendEnd::Eager,
+        ..Options::default()
+    };
+    let work = job((0..4).map(of).collect(), options);
+    let workload = Workload {
+        groups: vec![group],
+        collectives: composed.then_some(whole).into_iter().collect(),
+        ..(*work.workload).clone()
+    };
+    Job {
+        workload: Arc::new(workload),
+        ..work
+    }
+}
+
+// OPS-38, RNK-20
+#[test]
+fn messages_that_make_up_a_collective_are_recorded_as_it() {
+    let setup = network(star(4));
+    let (_, native) = run(&setup, vec![gathered(false)]);
+    let (one, kept) = run(&setup, vec![gathered(true)]);
+    let [whole] = &kept.collectives[..] else {
+        panic!("{:?}", kept.collectives)
+    };
+    assert!(whole.composed && whole.last_start_ps == 3 * US);
+    assert!(whole.bound_bps() > whole.bus_bps() && whole.bus_bps() > Some(0.0));
+    let same = CollectiveRecord {
+        composed: false,
+        ..whole.clone()
+    };
+    assert_eq!([same], native.collectives[..]);
+    let parts = kept.operations.iter().filter(|row| row.part_of.is_some());
+    assert_eq!((parts.count(), kept.operations.len()), (12, 16));
+    let (two, again) = run_on(
+        &setup,
+        vec![gathered(true)],
+        Threads {
+            asked: 2,
+            forced: true,
+        },
+    );
+    assert_eq!((two.digest, again), (one.digest, kept));
 }
 
 // OPS-31, OPS-61, RNK-17

@@ -521,6 +521,7 @@ fn collectives_have_names_and_bounds_where_there_are_some() {
         group: None,
         group_name: None,
         instance: 0,
+        composed: false,
         kind: "barrier",
         ranks: 4,
         bytes: 0,

@@ -58,19 +58,20 @@ pub fn estimate_file(path: &Path, networks: &[String], record: bool) -> Result<E
     let mut collectives = BTreeMap::new();
     let mut records = Vec::new();
     let mut recorder = |one: &Record| {
-        if let Some((group, instance)) = one.collective
-            && let Some(kind) = CollectiveKind::of_word(one.kind)
-        {
-            let all = collectives.entry((group, instance)).or_insert(Together {
+        if let Some((key, kind)) = whole_of(one, &workload) {
+            let all = collectives.entry(key).or_insert(Together {
                 kind,
                 bytes: 0,
                 moved_bytes: 0,
-                members: 0,
+                members: workload.members(key.1).count(),
                 start_ps: one.start_ps,
                 end_ps: one.end_ps,
             });
-            all.members += 1;
-            all.bytes = whole_bytes(kind, all.bytes, one.bytes);
+            let bytes = match one.part_of {
+                Some(number) => workload.collectives[number as usize].bytes,
+                None => one.bytes,
+            };
+            all.bytes = whole_bytes(kind, all.bytes, bytes);
             all.moved_bytes = all.moved_bytes.max(one.moved_bytes);
             all.start_ps = all.start_ps.min(one.start_ps);
             all.end_ps = all.end_ps.max(one.end_ps);
@@ -84,7 +85,7 @@ pub fn estimate_file(path: &Path, networks: &[String], record: bool) -> Result<E
         .map_err(|error| Failure::Run(Error::new(format!("{}: {error}", path.display()))))?;
     let collectives: Vec<Value> = collectives
         .into_iter()
-        .map(|((group, instance), all)| all.told(workload.group_name(group), instance))
+        .map(|(key, all)| all.told(workload.group_name(key.1), key))
         .collect();
     let end_ps = found.rank_end_ps.iter().max().copied().unwrap_or(0);
     let summary = json!({
@@ -102,6 +103,19 @@ pub fn estimate_file(path: &Path, networks: &[String], record: bool) -> Result<E
     Ok(Estimated { summary, records })
 }
 
+/// Which collective: whether operations make it up, its group, and its number (OPS-30, OPS-38).
+type Key = (bool, Option<u32>, u64);
+
+/// The collective that an operation is, or is a part of.
+fn whole_of(one: &Record, workload: &Workload) -> Option<(Key, CollectiveKind)> {
+    if let Some(number) = one.part_of {
+        let whole = &workload.collectives[number as usize];
+        return Some(((true, whole.group, number.into()), whole.kind));
+    }
+    let (group, instance) = one.collective?;
+    Some(((false, group, instance), CollectiveKind::of_word(one.kind)?))
+}
+
 /// A collective, of all its members.
 struct Together {
     kind: CollectiveKind,
@@ -114,13 +128,14 @@ struct Together {
 }
 
 impl Together {
-    fn told(&self, group: &str, instance: u64) -> Value {
+    fn told(&self, group: &str, (composed, _, instance): Key) -> Value {
         let seconds = (self.end_ps - self.start_ps) as f64 / 1e12;
         let bus_bytes = bus_bytes(self.kind, self.members, self.bytes, self.moved_bytes);
         let speed = |bytes: f64| (seconds > 0.0).then(|| bytes / seconds);
         json!({
             "group": group,
             "instance": instance,
+            "composed": composed,
             "kind": self.kind.word(),
             "members": self.members,
             "bytes": self.bytes,

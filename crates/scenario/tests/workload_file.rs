@@ -10,7 +10,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 use traffic::estimate::{LogGops, Network, estimate};
-use traffic::operations::{Record, Source, Stragglers, Work};
+use traffic::operations::{CollectiveKind, Record, Source, Stragglers, Work};
 
 /// The rows of a file, column by column; all columns are as long as `rank`.
 #[derive(Clone, Default)]
@@ -174,6 +174,91 @@ fn blocks_are_read_when_they_are_needed() {
     let whole = run(100_000);
     assert_eq!(run(700), whole);
     assert_eq!(run(1024), whole);
+}
+
+/// A calc, a send and a receive, of which the first or the others are parts of collectives.
+fn composed(part_of: [Option<u32>; 3]) -> Vec<(&'static str, ArrayRef)> {
+    let mut columns = small().columns();
+    let parts = UInt32Array::from(part_of.to_vec());
+    columns.push(("part_of", Arc::new(parts)));
+    columns
+}
+
+// OPS-38
+#[test]
+fn operations_may_be_parts_of_collectives() {
+    let header = r#"{"version": 1, "ranks": 2, "groups": {"pair": [1, 0], "one": [1]}, "collectives": [
+        {"kind": "broadcast", "bytes": 1000, "group": "pair"}, {"kind": "barrier"}]}"#;
+    let parts = [None, Some(0), Some(0)];
+    let path = write("composed", composed([Some(1), Some(0), Some(0)]), header, 1);
+    let file = WorkloadFile::open(&path).unwrap();
+    let workload = file.workload();
+    let [broadcast, barrier] = workload.collectives[..] else {
+        panic!("{workload:?}")
+    };
+    assert_eq!(broadcast.kind, CollectiveKind::Broadcast);
+    assert_eq!(workload.group_name(broadcast.group), "pair");
+    assert_eq!(broadcast.bytes, 1000);
+    assert_eq!((barrier.group, barrier.bytes), (None, 0));
+    assert_eq!((broadcast.parts, barrier.parts), (2, 1));
+    let first = file.read(0, 0).unwrap().operations;
+    assert_eq!(first[0].part_of, Some(1));
+    std::fs::remove_file(path).unwrap();
+    let told = |part_of, from: &str, to: &str| {
+        assert!(header.contains(from), "{from}");
+        error("composed", composed(part_of), &header.replace(from, to))
+    };
+    for (told, says) in [
+        (
+            told([None, Some(0), Some(2)], "", ""),
+            "rank 1, operation 0 \"line 7\": \"part_of\" is collective 2, but the metadata lists 2",
+        ),
+        (
+            told([Some(1), Some(0), Some(0)], "\"pair\"}", "\"one\"}"),
+            "rank 0, operation 1: it is part of collective 0, but its rank is not in group \"one\"",
+        ),
+        (
+            told(parts, "", ""),
+            "collective 1 of the metadata has no operation whose \"part_of\" is 1",
+        ),
+        (
+            told(parts, "\"pair\"}", "\"pear\"}"),
+            "collective 0: there is no group \"pear\"",
+        ),
+        (
+            told(parts, "broadcast", "broadcats"),
+            "collective 0: \"kind\" is \"broadcats\"; expected all-reduce, ",
+        ),
+        (
+            told(parts, "broadcast", "all-to-allv"),
+            "collective 0: \"kind\" is \"all-to-allv\"; expected",
+        ),
+        (
+            told(parts, "1000", "0"),
+            "collective 0: \"bytes\" is more than 0, but for a barrier",
+        ),
+        (
+            told(parts, "1000", "1125899906842624"),
+            "at most 281474976710656 (256 TiB) are possible",
+        ),
+        (
+            told(parts, "\"barrier\"", "\"barrier\", \"size\": 1"),
+            "collective 1: it has no key \"size\"",
+        ),
+    ] {
+        assert!(told.contains(says), "{told}");
+    }
+    let mut rows = small();
+    rows.kind[0] = "all-reduce";
+    rows.duration_ps[0] = None;
+    let mut columns = rows.columns();
+    let parts = UInt32Array::from(vec![Some(1), None, None]);
+    columns.push(("part_of", Arc::new(parts)));
+    let told = error("composed", columns, header);
+    assert!(
+        told.contains("\"part_of\" is for calc, send and recv only"),
+        "{told}"
+    );
 }
 
 #[test]

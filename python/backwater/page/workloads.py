@@ -164,13 +164,15 @@ def _states(
             break
         found = in_slices(whole, busy, computing, slices)
     messages = done.filter(pl.col("kind") != "calc").sort("lane", "end_ps")
-    names = _group_names(run, workload)
+    names, wholes = _group_names(run, workload), _wholes(run, workload)
     for state, stretches in zip(STATES, found, strict=True):
         took = [time_text(ps) for ps in stretches.end_ps - stretches.start_ps]
         if state == "exposed communication":
             took = [
                 f"{time}, {which}" if which else time
-                for time, which in zip(took, _last_of(messages, stretches, names), strict=True)
+                for time, which in zip(
+                    took, _last_of(messages, stretches, names, wholes), strict=True
+                )
             ]
         yield stretches.lane, stretches.start_ps, stretches.end_ps, took
 
@@ -235,7 +237,10 @@ def in_slices(
 
 
 def _last_of(
-    messages: polars.DataFrame, stretches: Stretches, names: Mapping[int, str]
+    messages: polars.DataFrame,
+    stretches: Stretches,
+    names: Mapping[int, str],
+    wholes: Mapping[int, str],
 ) -> Iterator[str]:
     """Say for each stretch which operation ended last in it, or else was under way at its end."""
     done = Stretches(*(messages[name].to_numpy() for name in ("lane", "start_ps", "end_ps")))
@@ -252,10 +257,15 @@ def _last_of(
         is_under_way = (behind < len(ends)) & (starts[coming] < stretches.end_ps[here])
         found = np.where(ended[here], last, np.where(is_under_way, coming, -1))
         number[here] = np.where(found < 0, -1, found + np.searchsorted(done.lane, lane))
-    about = messages[number.clip(0)].select("kind", "group", "instance", "peer").rows()
-    for at, is_end, row in zip(number, ended, about, strict=True):
+    about = messages[number.clip(0)]
+    rows = about.select("kind", "group", "instance", "peer").rows()
+    # Runs of earlier versions have no operations that are parts.
+    has_parts = "part_of" in about.columns
+    parts = about["part_of"].to_list() if has_parts else [None] * about.height
+    for at, is_end, row, part in zip(number, ended, rows, parts, strict=True):
         place = "up to the end of" if is_end else "in"
-        yield "" if at < 0 else f"{place} {_operation(names, *row)}"
+        of = f", part of {wholes[part]}" if part in wholes else ""
+        yield "" if at < 0 else f"{place} {_operation(names, *row)}{of}"
 
 
 def _operation(
@@ -273,6 +283,19 @@ def _group_names(run: Run, workload: str) -> dict[int, str]:
     table = run.collectives.filter(workload=workload)
     groups = table.unique("group").drop_nulls("group")
     return {row["group"]: critical.group_words(row) for row in groups.to_dicts()}
+
+
+def _wholes(run: Run, workload: str) -> dict[int, str]:
+    """Return what the collectives are called that operations of a workload's file make up."""
+    import polars as pl
+
+    table = run.collectives.filter(pl.col("workload").cast(pl.String) == workload)
+    if "composed" not in table.columns:
+        return {}
+    return {
+        row["instance"]: f"{row['kind']} {row['instance']} of {critical.group_words(row)}"
+        for row in table.filter("composed").to_dicts()
+    }
 
 
 # --- Bus bandwidth ---------------------------------------------------------------------------

@@ -5,9 +5,10 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use traffic::collectives::bounds::{bus_bytes, whole_bytes};
-use traffic::operations::CollectiveKind;
+use traffic::operations::{CollectiveKind, Composed};
 
 use super::Plan;
+use super::composed::OpenComposed;
 use super::member_links::{MemberLinks, needed_ps};
 use crate::record::{CollectiveRecord, OperationRecord};
 use crate::topology::Graph;
@@ -24,6 +25,7 @@ pub(super) struct Collectives {
     /// How much of a full frame is payload.
     payload_share: f64,
     open: BTreeMap<Key, Open>,
+    composed: OpenComposed,
     /// Groups of workloads of which a collective has ended.
     groups: BTreeMap<(u16, Option<u32>), Group>,
 }
@@ -55,6 +57,32 @@ impl Group {
             links: MemberLinks::new(graph, job, group),
         }
     }
+
+    /// The row of a collective of which one operation has ended.
+    fn begun(
+        &self,
+        record: &OperationRecord,
+        group: Option<u32>,
+        instance: u64,
+        kind: CollectiveKind,
+    ) -> CollectiveRecord {
+        CollectiveRecord {
+            workload: record.workload,
+            group,
+            group_name: self.name.clone(),
+            instance,
+            composed: false,
+            kind: kind.word(),
+            ranks: self.ranks,
+            bytes: 0,
+            start_ps: record.start_ps,
+            last_start_ps: record.start_ps,
+            end_ps: record.end_ps,
+            last_rank: record.rank,
+            bus_bytes: None,
+            least_ps: None,
+        }
+    }
 }
 
 impl Collectives {
@@ -65,6 +93,7 @@ impl Collectives {
             graph: Arc::clone(&plan.graph),
             payload_share: f64::from(nic.mtu) / f64::from(nic.data_bytes(nic.mtu)),
             open: BTreeMap::new(),
+            composed: OpenComposed::default(),
             groups: BTreeMap::new(),
         }
     }
@@ -83,34 +112,17 @@ impl Collectives {
     /// A rank has ended an operation. Returns the collective that is whole with it.
     // RNK-12
     pub fn add(&mut self, record: &OperationRecord) -> Option<CollectiveRecord> {
+        if let Some(number) = record.part_of {
+            return self.add_part(record, number);
+        }
         let kind = CollectiveKind::of_word(record.kind)?;
         let of = (record.workload, record.group);
-        let group = match self.groups.entry(of) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => {
-                let job = self.jobs.jobs.iter().find(|job| job.number == of.0)?;
-                place.insert(Group::new(&self.graph, job, of.1))
-            }
-        };
+        let group = group_of(&mut self.groups, &self.jobs, &self.graph, of)?;
         let key = (record.workload, record.group, record.instance?);
         let open = self.open.entry(key).or_insert_with(|| Open {
             ended: 0,
             moved: (0, 0.0),
-            whole: CollectiveRecord {
-                workload: record.workload,
-                group: record.group,
-                group_name: group.name.clone(),
-                instance: key.2,
-                kind: record.kind,
-                ranks: group.ranks,
-                bytes: 0,
-                start_ps: record.start_ps,
-                last_start_ps: record.start_ps,
-                end_ps: record.end_ps,
-                last_rank: record.rank,
-                bus_bytes: None,
-                least_ps: None,
-            },
+            whole: group.begun(record, of.1, key.2, kind),
         });
         open.ended += 1;
         let whole = &mut open.whole;
@@ -143,4 +155,44 @@ impl Collectives {
         };
         Some(whole)
     }
+
+    /// A rank has ended a part of the collective at a place of its workload's list.
+    // RNK-20
+    fn add_part(&mut self, record: &OperationRecord, number: u32) -> Option<CollectiveRecord> {
+        let jobs = &self.jobs.jobs;
+        let job = jobs.iter().find(|job| job.number == record.workload)?;
+        let &Composed {
+            kind,
+            group: of_group,
+            bytes,
+            parts,
+        } = job.workload.collectives.get(number as usize)?;
+        let of = (record.workload, of_group);
+        let group = group_of(&mut self.groups, &self.jobs, &self.graph, of)?;
+        let whole = || CollectiveRecord {
+            bytes,
+            composed: true,
+            ..group.begun(record, of_group, number.into(), kind)
+        };
+        let mut whole = self.composed.add(record, number, parts, whole)?;
+        whole.bus_bytes = bus_bytes(kind, group.ranks, bytes, 0);
+        whole.least_ps = group.links.least_ps(kind, bytes, self.payload_share);
+        Some(whole)
+    }
+}
+
+/// What the collectives of a workload's group have in common.
+fn group_of<'a>(
+    groups: &'a mut BTreeMap<(u16, Option<u32>), Group>,
+    jobs: &Jobs,
+    graph: &Graph,
+    of: (u16, Option<u32>),
+) -> Option<&'a Group> {
+    Some(match groups.entry(of) {
+        Entry::Occupied(known) => known.into_mut(),
+        Entry::Vacant(place) => {
+            let job = jobs.jobs.iter().find(|job| job.number == of.0)?;
+            place.insert(Group::new(graph, job, of.1))
+        }
+    })
 }

@@ -37,6 +37,7 @@ const GROUP: u64 = 2;
 const INSTANCE: u64 = 4;
 const RELEASED_BY: u64 = 8;
 const ENDED_BY: u64 = 16;
+const PART_OF: u64 = 32;
 
 impl Ended {
     /// Adds a row.
@@ -58,6 +59,7 @@ impl Ended {
             (PEER, row.peer.map(u64::from)),
             (GROUP, row.group.map(u64::from)),
             (INSTANCE, row.instance),
+            (PART_OF, row.part_of.map(u64::from)),
             (RELEASED_BY, row.released_by.map(u64::from)),
             (ENDED_BY, row.ended_by.map(|(rank, _)| rank.into())),
             (ENDED_BY, row.ended_by.map(|(_, index)| index.into())),
@@ -96,6 +98,7 @@ impl Ended {
             peer: optional(PEER).map(|peer| peer as u32),
             group: optional(GROUP).map(|group| group as u32),
             instance: optional(INSTANCE),
+            part_of: optional(PART_OF).map(|whole| whole as u32),
             bytes,
             moved_bytes,
             ready_ps: key.end_ps.wrapping_sub(ready_ps),
@@ -188,6 +191,7 @@ mod tests {
                 peer: some(&mut stream).map(|peer| peer as u32),
                 group: some(&mut stream).map(|group| group as u32),
                 instance: some(&mut stream),
+                part_of: some(&mut stream).map(|whole| whole as u32),
                 bytes: number(&mut stream),
                 moved_bytes: number(&mut stream),
                 ready_ps: stream.below(end_ps.max(1)),
@@ -235,6 +239,7 @@ mod tests {
                 peer: Some(901),
                 group: None,
                 instance: None,
+                part_of: Some(3),
                 bytes: 1 << 30,
                 moved_bytes: 1 << 30,
                 ready_ps: 5,

@@ -20,6 +20,7 @@ mod carried;
 mod clock;
 mod close;
 mod collectives;
+mod composed;
 mod credits;
 mod cut;
 mod deadlock;

@@ -176,6 +176,7 @@ impl Actions for Wishes<'_> {
             peer: record.peer,
             group: record.collective.and_then(|(group, _)| group),
             instance: record.collective.map(|(_, instance)| instance),
+            part_of: record.part_of,
             bytes: record.bytes,
             moved_bytes: record.moved_bytes,
             ready_ps: record.ready_ps,

@@ -25,6 +25,8 @@ pub struct OperationRecord {
     pub group: Option<u32>,
     /// Which of the group's collectives it was.
     pub instance: Option<u64>,
+    /// The collective that it was a part of, by its place in the workload's list.
+    pub part_of: Option<u32>,
     /// Payload.
     pub bytes: u64,
     /// Of an all-to-allv the bytes that the rank sends to others or receives from others, whichever
@@ -74,6 +76,12 @@ impl Row for OperationRecord {
             Value::OptionU64(|r| r.instance),
             "Which of the group's collectives it was.",
         ),
+        column(
+            "part_of",
+            Value::OptionU32(|r| r.part_of),
+            "The collective of the file's list that it was a part of: its `instance` among those \
+             that are `composed`.",
+        ),
         column("bytes", Value::U64(|r| r.bytes), "Payload."),
         column(
             "ready_ps",
@@ -114,8 +122,11 @@ pub struct CollectiveRecord {
     pub group: Option<u32>,
     /// The name of the group.
     pub group_name: Option<Arc<str>>,
-    /// Which of the group's collectives it was.
+    /// Which of the group's collectives it was; of one that operations make up its place in the
+    /// workload's list.
     pub instance: u64,
+    /// Whether computations, sends and receives make it up.
+    pub composed: bool,
     /// What it did.
     pub kind: &'static str,
     /// How many ranks took part.
@@ -190,7 +201,13 @@ impl Row for CollectiveRecord {
         column(
             "instance",
             Value::U64(|r| r.instance),
-            "Which of the group's collectives it was.",
+            "Which of the group's collectives it was; of a composed one its place in the list of \
+             the workload's file.",
+        ),
+        column(
+            "composed",
+            Value::Bool(|r| r.composed),
+            "Sends, receives and computations of the file make it up.",
         ),
         column("kind", Value::Word(|r| r.kind), "What it did."),
         column("ranks", Value::U32(|r| r.ranks), "How many took part."),
@@ -235,7 +252,7 @@ impl Row for CollectiveRecord {
 
     /// By the time of the end.
     fn order(rows: &mut Vec<Self>) {
-        rows.sort_unstable_by_key(|r| (r.end_ps, r.workload, r.group, r.instance));
+        rows.sort_unstable_by_key(|r| (r.end_ps, r.workload, r.group, r.composed, r.instance));
     }
 }
 

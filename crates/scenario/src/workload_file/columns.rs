@@ -16,10 +16,10 @@ use traffic::operations::{
 const MOST_PS: u64 = 1 << 56;
 
 /// Most bytes that a file may state for one operation: 256 TiB.
-const MOST_BYTES: u64 = 1 << 48;
+pub(super) const MOST_BYTES: u64 = 1 << 48;
 
 /// The columns, with their types.
-const COLUMNS: [(&str, DataType); 16] = [
+const COLUMNS: [(&str, DataType); 17] = [
     ("rank", DataType::UInt32),
     ("index", DataType::UInt32),
     ("kind", DataType::Utf8),
@@ -35,6 +35,7 @@ const COLUMNS: [(&str, DataType); 16] = [
     ("priority", DataType::UInt64),
     ("group", DataType::Utf8),
     ("algorithm", DataType::Utf8),
+    ("part_of", DataType::UInt32),
     ("name", DataType::Utf8),
 ];
 
@@ -190,6 +191,7 @@ impl Columns {
             only(name, kind == "all-to-allv", "all-to-allv")?;
         }
         only("peer", kind != "calc", "send, recv and broadcast")?;
+        only("part_of", !is_collective, "calc, send and recv")?;
         let work = match kind {
             "calc" => Work::Calc {
                 duration_ps: u64s("duration_ps").unwrap_or(0),
@@ -240,6 +242,7 @@ impl Columns {
             resource: u16s("resource"),
             nic: u16s("nic").unwrap_or(0),
             priority: u64s("priority").unwrap_or(0),
+            part_of: u32s("part_of"),
         })
     }
 }
@@ -263,6 +266,8 @@ pub struct Checker<'a> {
     pub max_class: u8,
     /// Collectives whose algorithm can do them: kind, members, words.
     known: BTreeSet<(CollectiveKind, u32, Option<Box<str>>)>,
+    /// By collective of the header, how many operations so far are parts of it.
+    pub parts: Vec<u64>,
 }
 
 impl<'a> Checker<'a> {
@@ -273,6 +278,7 @@ impl<'a> Checker<'a> {
             workload,
             max_class: 0,
             known: BTreeSet::new(),
+            parts: vec![0; workload.collectives.len()],
         }
     }
 
@@ -296,6 +302,9 @@ impl<'a> Checker<'a> {
             _ => Ok(()),
         };
         trigger("trigger", operation.trigger)?;
+        if let Some(whole) = operation.part_of {
+            self.check_part(rank, whole)?;
+        }
         let time = |name: &str, ps: u64| {
             if ps > MOST_PS {
                 Err(format!(
@@ -356,6 +365,25 @@ impl<'a> Checker<'a> {
                 self.check_collective(rank, collective)
             }
         }
+    }
+
+    /// Whether a rank can do a part of a collective of the header. // OPS-38
+    fn check_part(&mut self, rank: u32, whole: u32) -> Result<(), String> {
+        let there = self.workload.collectives.len();
+        let Some(collective) = self.workload.collectives.get(whole as usize) else {
+            return Err(format!(
+                "\"part_of\" is collective {whole}, but the metadata lists {there}"
+            ));
+        };
+        let members = self.workload.members(collective.group);
+        if members.position(rank).is_none() {
+            let group = self.workload.group_name(collective.group);
+            return Err(format!(
+                "it is part of collective {whole}, but its rank is not in group \"{group}\""
+            ));
+        }
+        self.parts[whole as usize] += 1;
+        Ok(())
     }
 
     fn check_peer(&self, rank: u32, peer: u32) -> Result<(), String> {

@@ -1,11 +1,12 @@
 //! What holds for all ranks of a workload: the JSON of its file's metadata.
 
+use super::columns::MOST_BYTES;
 use crate::problem::nearest;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use traffic::collectives::Algorithm;
 use traffic::operations::{
-    CollectiveKind, Group, Instances, Matching, Options, PerByte, QueuePairs, ReadyOrder,
+    CollectiveKind, Composed, Group, Instances, Matching, Options, PerByte, QueuePairs, ReadyOrder,
     ReceiveEnd, SendEnd, Trigger, TriggerKind, Workload,
 };
 
@@ -17,7 +18,7 @@ const VERSION: u64 = 1;
 /// What a file says of all ranks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Header {
-    /// Ranks, groups, options, triggers.
+    /// Ranks, groups, options, triggers, collectives.
     pub workload: Workload,
     /// Facts about where it came from.
     pub source: Map<String, Value>,
@@ -32,7 +33,13 @@ impl Header {
         let value: Value = serde_json::from_str(text)
             .map_err(|error| format!("the metadata \"{KEY}\" is no JSON: {error}"))?;
         let keys = [
-            "version", "ranks", "groups", "options", "triggers", "source",
+            "version",
+            "ranks",
+            "groups",
+            "options",
+            "triggers",
+            "collectives",
+            "source",
         ];
         let all = object("the metadata", &value)?;
         known("the metadata", all, &keys)?;
@@ -66,11 +73,13 @@ impl Header {
                 "latency_across_ps needs server_ranks: all ranks are in one server".to_owned(),
             );
         }
-        if let Some(triggers) = all.get("triggers").filter(|value| !value.is_null()) {
-            let triggers = triggers.as_array().ok_or("\"triggers\" must be a list")?;
-            for value in triggers {
-                workload.triggers.push(trigger(value)?);
-            }
+        for value in list(all, "triggers")? {
+            workload.triggers.push(trigger(value)?);
+        }
+        for (number, value) in list(all, "collectives")?.iter().enumerate() {
+            let composed = composed(value, &workload.groups);
+            let composed = composed.map_err(|why| format!("collective {number}: {why}"))?;
+            workload.collectives.push(composed);
         }
         Ok(Self {
             workload,
@@ -105,6 +114,15 @@ fn part<'a>(
     let value = all.get(key).filter(|value| !value.is_null());
     let part = value.map(|value| object(&format!("\"{key}\""), value));
     Ok(part.transpose()?.into_iter().flatten())
+}
+
+fn list<'a>(all: &'a Map<String, Value>, key: &str) -> Result<&'a [Value], String> {
+    match all.get(key).filter(|value| !value.is_null()) {
+        None => Ok(&[]),
+        Some(value) => {
+            (value.as_array().map(Vec::as_slice)).ok_or_else(|| format!("\"{key}\" must be a list"))
+        }
+    }
 }
 
 fn whole(key: &str, value: &Value) -> Result<u64, String> {
@@ -159,6 +177,46 @@ fn trigger(value: &Value) -> Result<Trigger, String> {
         }
     };
     Ok(Trigger { kind })
+}
+
+/// A collective that operations make up. // OPS-38
+fn composed(value: &Value, groups: &[Group]) -> Result<Composed, String> {
+    let all = object("it", value)?;
+    known("it", all, &["kind", "bytes", "group"])?;
+    let word = all.get("kind").and_then(Value::as_str);
+    let kind = word
+        .and_then(CollectiveKind::of_word)
+        .filter(|&kind| kind != CollectiveKind::AllToAllV);
+    let kind = kind.ok_or_else(|| {
+        let kinds = CollectiveKind::ALL
+            .into_iter()
+            .filter(|&kind| kind != CollectiveKind::AllToAllV);
+        let kinds: Vec<_> = kinds.map(CollectiveKind::word).collect();
+        let given = all.get("kind").unwrap_or(&Value::Null);
+        format!("\"kind\" is {given}; expected {}", kinds.join(", "))
+    })?;
+    let bytes = all.get("bytes").map_or(Ok(0), |v| whole("bytes", v))?;
+    if bytes > MOST_BYTES {
+        return Err(format!(
+            "{bytes} bytes; at most {MOST_BYTES} (256 TiB) are possible"
+        ));
+    }
+    if (bytes == 0) != (kind == CollectiveKind::Barrier) {
+        return Err("\"bytes\" is more than 0, but for a barrier".to_owned());
+    }
+    let group = match all.get("group").filter(|value| !value.is_null()) {
+        None => None,
+        Some(name) => {
+            let at = (groups.iter()).position(|group| name.as_str() == Some(&group.name));
+            Some(at.ok_or_else(|| format!("there is no group {name}"))? as u32)
+        }
+    };
+    Ok(Composed {
+        kind,
+        group,
+        bytes,
+        parts: 0,
+    })
 }
 
 /// The value of an option that is one of several words.

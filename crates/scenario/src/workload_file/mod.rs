@@ -175,6 +175,16 @@ impl WorkloadFile {
             self.close(&mut block, self.groups[group + 1], &expected);
         }
         self.max_class = checker.max_class;
+        if let Some(empty) = checker.parts.iter().position(|&parts| parts == 0) {
+            return Err(told(format!(
+                "collective {empty} of the metadata has no operation whose \"part_of\" is {empty}"
+            )));
+        }
+        let counted = checker.parts;
+        let collectives = &mut Arc::make_mut(&mut self.workload).collectives;
+        for (collective, parts) in collectives.iter_mut().zip(counted) {
+            collective.parts = parts;
+        }
         while self.ranks.len() <= workload.ranks as usize {
             self.ranks.push((self.blocks.len(), 0));
         }

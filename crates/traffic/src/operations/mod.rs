@@ -28,4 +28,4 @@ pub use source::{Block, InMemory, Source, needed_at};
 pub use stragglers::{By, Noise, Slow, Stragglers, Who};
 pub use stuck::explain;
 pub use triggers::Triggers;
-pub use workload::{Group, Members, Trigger, TriggerKind, Workload};
+pub use workload::{Composed, Group, Members, Trigger, TriggerKind, Workload};

@@ -19,6 +19,8 @@ pub struct Operation {
     pub nic: u16,
     /// Smaller is first among operations that are ready; equal ones by index. // OPS-23
     pub priority: u64,
+    /// The collective that it is a part of, by its place in the workload's list. // OPS-38
+    pub part_of: Option<u32>,
 }
 
 /// What an operation does.

@@ -52,6 +52,8 @@ pub struct Record {
     pub peer: Option<u32>,
     /// Group and instance of a collective.
     pub collective: Option<(Option<u32>, u64)>,
+    /// The collective that it is a part of, by its place in the workload's list. // OPS-38
+    pub part_of: Option<u32>,
     /// Bytes; those that arrived, of a receive; those for all members, of an all-to-allv.
     pub bytes: u64,
     /// Of an all-to-allv the bytes that this rank sends to others or receives from others, whichever
@@ -1066,6 +1068,7 @@ impl Rank {
             kind: operation.work.word(),
             peer,
             collective,
+            part_of: operation.part_of(),
             bytes,
             moved_bytes: self.moved_bytes(&operation.work),
             resource: operation.resource,

@@ -41,6 +41,8 @@ pub(super) struct Slot {
     pub pending: u32,
     /// What it waited for last: the index of an operation of this rank, or `u32::MAX`.
     pub released_by: u32,
+    /// The collective that it is a part of, or `u32::MAX`.
+    part_of: u32,
     first_edge: u32,
     pub resource: Option<u16>,
     pub nic: u16,
@@ -130,6 +132,7 @@ impl Window {
             index,
             pending,
             released_by: NONE,
+            part_of: operation.part_of.unwrap_or(NONE),
             first_edge: NONE,
             resource: operation.resource,
             nic: operation.nic,
@@ -245,6 +248,10 @@ impl Slot {
 
     pub fn released_by(&self) -> Option<u32> {
         (self.released_by != NONE).then_some(self.released_by)
+    }
+
+    pub fn part_of(&self) -> Option<u32> {
+        (self.part_of != NONE).then_some(self.part_of)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What holds for all ranks of a workload.
 
-use super::operation::Collective;
+use super::operation::{Collective, CollectiveKind};
 use super::options::Options;
 use crate::collectives::{Algorithm, algorithms_of};
 use std::sync::Arc;
@@ -16,6 +16,8 @@ pub struct Workload {
     pub options: Options,
     /// Triggers that operations name.
     pub triggers: Vec<Trigger>,
+    /// Collectives that operations name as what they are parts of.
+    pub collectives: Vec<Composed>,
 }
 
 impl Workload {
@@ -60,6 +62,20 @@ pub struct Group {
     pub name: String,
     /// Its members, all different, in the order that algorithms go by.
     pub ranks: Arc<[u32]>,
+}
+
+/// A collective that computations, sends and receives of a group make up. What moves its data is
+/// theirs; it has times, and bandwidths by its kind. // OPS-38
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Composed {
+    /// What they do together.
+    pub kind: CollectiveKind,
+    /// Their group, by its place in the workload's list. None: all ranks.
+    pub group: Option<u32>,
+    /// Bytes S of the whole vector.
+    pub bytes: u64,
+    /// How many operations of all ranks make it up.
+    pub parts: u64,
 }
 
 /// The members of a group.

@@ -143,6 +143,8 @@ class _Converter:
         """By sender, receiver, tag, and whether it is a send: the first node."""
         self.calls: list[Counter[str]] = [Counter() for _ in traces]
         """Collectives so far by rank and group: which of the group's it is."""
+        self.composed: dict[int, int] = {}
+        """By call of an algorithm of traces, the collective that it is."""
         self.signatures: dict[tuple[str, int], tuple[str, int, int]] = {}
         self.kinds: dict[str, dict[int, Counter[tuple[str, int]]]] = {}
         """By group and rank, how many collectives of each kind and bytes."""
@@ -316,6 +318,7 @@ class _Converter:
         after: list[int],
         resource: int | None,
         call: int = 0,
+        part_of: int | None = None,
     ) -> int:
         peer = self._peer(rank, trace, node, "comm_dst", "comm_src")
         size = trace.whole(node, "comm_size", LARGEST_BYTES)
@@ -323,16 +326,41 @@ class _Converter:
         self.sent[rank, peer, tag] += size
         self.first_message.setdefault((rank, peer, tag, True), (trace, node))
         return self.out.send(
-            rank, peer, size, tag, after=after, resource=resource, priority=node.id, name=node.name
+            rank,
+            peer,
+            size,
+            tag,
+            after=after,
+            resource=resource,
+            priority=node.id,
+            part_of=part_of,
+            name=node.name,
         )
 
-    def _receive(self, rank: int, trace: Trace, node: Node, after: list[int], call: int = 0) -> int:
+    def _receive(
+        self,
+        rank: int,
+        trace: Trace,
+        node: Node,
+        after: list[int],
+        call: int = 0,
+        part_of: int | None = None,
+    ) -> int:
         peer = self._peer(rank, trace, node, "comm_src", "comm_dst")
         size = trace.whole(node, "comm_size", LARGEST_BYTES)
         tag = self._tag(trace, node, call)
         self.sent[peer, rank, tag] -= size
         self.first_message.setdefault((peer, rank, tag, False), (trace, node))
-        return self.out.recv(rank, peer, size, tag, after=after, priority=node.id, name=node.name)
+        return self.out.recv(
+            rank,
+            peer,
+            size,
+            tag,
+            after=after,
+            priority=node.id,
+            part_of=part_of,
+            name=node.name,
+        )
 
     def _peer(self, rank: int, trace: Trace, node: Node, other: str, own: str) -> int:
         peer = trace.whole(node, other, self.ranks - 1)
@@ -371,7 +399,7 @@ class _Converter:
             if size > LARGEST_BYTES:
                 trace.fail(node, f"all ranks would end with {size} bytes")
         if word in self.settings.custom and self._whole_network(trace, node):
-            return self._custom(rank, trace, node, word, after)
+            return self._custom(rank, trace, node, (word, size), after)
         phases = self._phases(rank, trace, node, word, size)
         if not phases:
             return self.out.calc(rank, 0, after=after, name=node.name)
@@ -548,8 +576,11 @@ class _Converter:
         else:
             yield from ((word, d, size) for d in dims)
 
-    def _custom(self, rank: int, trace: Trace, node: Node, word: str, after: list[int]) -> int:
-        """Put the trace that is an algorithm in the place of a collective."""
+    def _custom(
+        self, rank: int, trace: Trace, node: Node, what: tuple[str, int], after: list[int]
+    ) -> int:
+        """Put the trace that is an algorithm in the place of a collective: kind and bytes."""
+        word, size = what
         traces = self.settings.custom[word]
         if len(traces) != self.ranks:
             self.findings.fail(
@@ -557,6 +588,12 @@ class _Converter:
                 f"{self.ranks}"
             )
         call = self.calls[rank]["custom"] = self.calls[rank]["custom"] + 1
+        self._sign(rank, trace, node, "", call - 1, what)
+        whole = None
+        if size or word == "barrier":
+            if call not in self.composed:
+                self.composed[call] = self.out.composed(word, size)
+            whole = self.composed[call]
         own = traces[rank]
         last: dict[int, int] = {}
         waited: set[int] = set()
@@ -564,16 +601,18 @@ class _Converter:
             before = [last[other] for other in waits] or after
             waited.update(waits)
             if inner.type is NodeType.COMM_SEND:
-                last[inner.id] = self._send(rank, own, inner, before, None, call)
+                last[inner.id] = self._send(rank, own, inner, before, None, call, whole)
             elif inner.type is NodeType.COMM_RECV:
-                last[inner.id] = self._receive(rank, own, inner, before, call)
+                last[inner.id] = self._receive(rank, own, inner, before, call, whole)
             elif inner.type is NodeType.COMM_COLL:
                 own.fail(inner, "an algorithm is made of sends and receives")
             else:
                 time = self._duration_ps(own, inner) if inner.type is NodeType.COMP else 0
-                last[inner.id] = self.out.calc(rank, time, after=before, name=inner.name)
+                last[inner.id] = self.out.calc(
+                    rank, time, after=before, part_of=whole, name=inner.name
+                )
         ends = [end for inner_id, end in last.items() if inner_id not in waited]
-        return self.out.calc(rank, 0, after=ends or after, name=node.name)
+        return self.out.calc(rank, 0, after=ends or after, part_of=whole, name=node.name)
 
     # --- Whether the ranks agree ---------------------------------------------------------------
 
@@ -589,8 +628,8 @@ class _Converter:
                 f"collective {instance} of {f'group {shown(group)}' if group else 'all ranks'} is "
                 f"{kind} of {size} bytes here, but {found[0]} of {found[1]} bytes for rank "
                 f"{found[2]}",
-                "over several dimensions, the ranks of a group do the same collectives, in the "
-                "order of their ids",
+                "over several dimensions, or with algorithms of traces, the ranks of a group do "
+                "the same collectives, in the order of their ids",
             )
 
     def _check_collectives(self) -> None:

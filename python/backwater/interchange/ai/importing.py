@@ -190,8 +190,6 @@ def import_msccl(
     )
     network = _network(path, wishes, _given(wishes, findings), operations.ranks, findings)
     imported = Imported(path, "msccl", network, findings, operations)
-    if note := msccl_operations.bus_note(algorithm, size):
-        imported.notes.append(note)
     if size_bytes is None:
         imported.notes.append("an algorithm has no size: 1 MiB is taken; give it by --bytes")
     return imported

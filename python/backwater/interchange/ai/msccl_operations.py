@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from backwater.interchange.ai.graphs import CircleError, in_order
 from backwater.interchange.ai.msccl import REDUCES, Algorithm, ThreadBlock
 from backwater.interchange.source import Findings
 from backwater.workloads import Workload
 
-_BUS = {"allreduce": 2, "allgather": 1, "reducescatter": 1, "alltoall": 1}
-"""How often all but one n-th of the data go over the link of a rank at least, by collective."""
-
-
-def bus_note(algorithm: Algorithm, size_bytes: int) -> str | None:
-    """Say how the time of a workload becomes a bus bandwidth, where the collective is known."""
-    times, ranks = _BUS.get(algorithm.kind), len(algorithm.gpus)
-    if times is None or ranks < 2:
-        return None
-    return (
-        f"results have the messages of this {algorithm.collective} and no collective: its bus "
-        f"bandwidth is {times * (ranks - 1)}/{ranks} of {size_bytes} bytes by the time of the "
-        "workload"
-    )
+_KINDS = {
+    "allreduce": "all-reduce",
+    "allgather": "all-gather",
+    "reducescatter": "reduce-scatter",
+    "alltoall": "all-to-all",
+    "broadcast": "broadcast",
+}
+"""Collectives that results know, by the words of the XML."""
 
 
 def convert(
@@ -33,7 +29,8 @@ def convert(
     """Make operations of an algorithm for data of ``size_bytes``.
 
     A step is a receive, a reduction and a send, or what of these it has. A thread block takes one
-    step after the other; the end of a send is its last ACK.
+    step after the other; the end of a send is its last ACK. Together they are the collective that
+    the algorithm is for, where that is one which results know.
     """
     chunk = -(-size_bytes // algorithm.chunks)
     if size_bytes % algorithm.chunks:
@@ -50,19 +47,21 @@ def convert(
         },
         source={"format": "msccl", "algorithm": algorithm.name, "collective": algorithm.collective},
     )
+    kind = _KINDS.get(algorithm.kind)
+    has_steps = any(block.steps for blocks in algorithm.gpus for block in blocks)
+    whole = workload.composed(kind, size_bytes) if kind and size_bytes and has_steps else None
     for rank, blocks in enumerate(algorithm.gpus):
-        _rank(name, rank, blocks, chunk, reduction_ps_per_byte, workload, findings)
+        _rank(rank, blocks, chunk, reduction_ps_per_byte, workload, whole)
     return workload
 
 
 def _rank(
-    name: str,
     rank: int,
     blocks: tuple[ThreadBlock, ...],
     chunk: int,
     reduction_ps_per_byte: float,
     workload: Workload,
-    findings: Findings,
+    whole: int | None,
 ) -> None:
     steps = [(block, step) for block in blocks for step in block.steps]
     number = {(block.id, step.number): at for at, (block, step) in enumerate(steps)}
@@ -87,11 +86,12 @@ def _rank(
         after = [last[earlier] for earlier in before[at]]
         size = step.count * chunk
         label = f"gpu {rank} tb {block.id} step {step.number}"
+        common: dict[str, Any] = {"part_of": whole, "name": label}
         if step.receives:
-            after = [workload.recv(rank, block.recv, size, block.channel, after=after, name=label)]
+            after = [workload.recv(rank, block.recv, size, block.channel, after=after, **common)]
         if step.type in REDUCES:
             time = round(max(step.count, 1) * chunk * reduction_ps_per_byte)
-            after = [workload.calc(rank, time, after=after, name=label)]
+            after = [workload.calc(rank, time, after=after, **common)]
         if step.sends:
             after = [
                 workload.send(
@@ -101,9 +101,9 @@ def _rank(
                     block.channel,
                     after=after,
                     channel=block.channel,
-                    name=label,
+                    **common,
                 )
             ]
         if step.type in ("cpy", "nop"):
-            after = [workload.calc(rank, 0, after=after, name=label)]
+            after = [workload.calc(rank, 0, after=after, **common)]
         last[at] = after[0]
