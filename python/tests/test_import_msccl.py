@@ -19,6 +19,7 @@ from backwater.interchange.ai import (
 from backwater.interchange.ai.importing import Wishes
 from backwater.interchange.ai.msccl import Algorithm
 from backwater.interchange.source import Findings
+from backwater.page import workloads
 from backwater.results import Run, load
 
 STEP = '<step s="{s}" type="{type}" cnt="{cnt}" depid="{depid}" deps="{deps}" hasdep="0"/>'
@@ -373,32 +374,31 @@ def test_the_steps_of_an_algorithm_are_parts_of_its_collective(coll: str, kind: 
 def test_an_imported_algorithm_is_one_collective_of_a_run(
     tmp_path: Path, command: Backwater
 ) -> None:
-    (tmp_path / "swap.xml").write_text(GOOD, encoding="utf-8")
-    done = command(
-        "import", "msccl", "swap.xml", "--bytes", "8000000", "-o", "s.toml", cwd=tmp_path
-    )
+    (tmp_path / "ring.xml").write_text(ring(4, "i"), encoding="utf-8")
+    size = ("--bytes", "8000000")
+    done = command("import", "msccl", "ring.xml", *size, "-o", "s.toml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert command("run", "s.toml", "-o", "out", cwd=tmp_path).returncode == 0
     run = load(tmp_path / "out")
     assert isinstance(run, Run)
     [whole] = run.collectives.to_dicts()
-    assert (whole["kind"], whole["bytes"], whole["ranks"]) == ("all-reduce", 8_000_000, 2)
-    assert whole["composed"] and whole["group"] is None
+    assert (whole["kind"], whole["bytes"], whole["ranks"]) == ("all-reduce", 8_000_000, 4)
+    assert whole["composed"]
+    assert whole["group"] is None
     # OPS-61: 2 (n - 1) / n of S by the time from the first start to the last end.
     times = run.operations.select(pl.col("start_ps").min(), pl.col("end_ps").max()).row(0)
     assert (whole["start_ps"], whole["end_ps"]) == times
-    assert whole["bus_bps"] == pytest.approx(8e6 * 8e12 / (times[1] - times[0]))
-    assert run.operations["part_of"].to_list() == [0] * 8
+    assert whole["bus_bps"] == pytest.approx(12e6 * 8e12 / (times[1] - times[0]))
+    assert run.operations["part_of"].to_list() == [0] * 60
     assert run.summary["workloads"][0]["collectives"] == 1
     shown = command("collectives", "out", cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr
-    assert "s: all-reduce 0 of all ranks (2), 8 MB: " in shown.stdout
+    assert "s: all-reduce 0 of all ranks (4), 8 MB: " in shown.stdout
     assert "; bus bandwidth " in shown.stdout
-    # Half of the data goes to the other gpu and comes back as a sum.
-    assert "Its critical path has 2 sends" in shown.stdout
+    assert "Its critical path has 6 sends" in shown.stdout
     told = command("estimate", "s.operations.parquet", cwd=tmp_path).stdout
-    assert 'all-reduce 0 of group "all" (2 ranks, 8 MB): ' in told
-    page = command("report", "out", cwd=tmp_path)
-    assert page.returncode == 0, page.stderr
-    text = (tmp_path / "out/report.html").read_text(encoding="utf-8")
-    assert "from rank 1, part of all-reduce 0 of all ranks" in text
+    assert 'all-reduce 0 of group "all" (4 ranks, 8 MB): ' in told
+    [view] = workloads.ranks({"s": run}).views
+    words = {words for line in view.panels[0].lines for words in line.words or ()}
+    assert len(words) == 4
+    assert all(said.endswith(", part of all-reduce 0 of all ranks") for said in words), words
