@@ -144,8 +144,8 @@ CONNECTIONS: dict[str, tuple[Tree, Callable[[], list[Flow]]]] = {
     "permutation of 128, 16 MB each": (SMALL, lambda: permutation(SMALL, 16_000_000)),
     "incast of 100, 4 MB each": (SMALL, lambda: incast(4_000_000)),
     "all-to-all of 32, 2 MB each": (SMALL, lambda: all_to_all(range(0, 128, 4), 2_000_000)),
-    # 64 MB among 256 of 1024 hosts, two of each rack.
-    "all-to-all of 256, 250 KB each": (LARGE, lambda: all_to_all(range(0, 1024, 4), 250_000)),
+    # 16 MB among 256 of 1024 hosts, two of each rack.
+    "all-to-all of 256, 62.5 KB each": (LARGE, lambda: all_to_all(range(0, 1024, 4), 62_500)),
     f"ring of 1024, {STEPS} steps of 62.5 KB": (LARGE, lambda: ring(1024, 62_500, STEPS)),
 }
 
