@@ -1,6 +1,7 @@
 //! From the wish to lists of nodes and links: the one place that knows the regular shapes.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 
 use super::{BuildOptions, LinkSpec, TopologyError, TopologySpec};
 
@@ -72,6 +73,29 @@ pub(super) struct Edge {
     pub(super) a: u32,
     pub(super) b: u32,
     pub(super) link: u32,
+}
+
+impl Edge {
+    /// Links of one kind from a node to each of others.
+    pub(super) fn to_each(a: u32, others: Range<u32>, link: u32) -> impl Iterator<Item = Self> {
+        others.map(move |b| Self { a, b, link })
+    }
+
+    /// Links of one kind from nodes to others above them: as many to the first of these as `below` says, then as
+    /// many to the next.
+    pub(super) fn in_turn(
+        nodes: Range<u32>,
+        below: u32,
+        first: u32,
+        link: u32,
+    ) -> impl Iterator<Item = Self> {
+        let above = move |nth| first + nth / below;
+        (0..).zip(nodes).map(move |(nth, a)| Self {
+            a,
+            b: above(nth),
+            link,
+        })
+    }
 }
 
 /// All nodes and links of a network.
@@ -253,18 +277,11 @@ fn star(hosts: u32, link: LinkSpec) -> Result<Plan, TopologyError> {
     check_counts("star", &[("hosts", hosts)])?;
     check_size(hosts.into(), 1, hosts.into())?;
     check_delays(&[link])?;
-    let edges = (0..hosts)
-        .map(|host| Edge {
-            a: host,
-            b: hosts,
-            link: 0,
-        })
-        .collect();
     Ok(Plan {
         shape: "star",
         hosts,
         switches: 1,
-        edges,
+        edges: Edge::in_turn(0..hosts, hosts, hosts, 0).collect(),
         links: vec![link],
         names: Names::Runs(vec![("host", hosts), ("switch", 1)]),
         pod_racks: Some(1),
@@ -318,17 +335,9 @@ fn leaf_spine(
     let (hosts, switches) = check_size(l * h, l + s, l * h + l * s)?;
     check_delays(&[link, uplink])?;
     let mut edges = Vec::with_capacity((l * h + l * s) as usize);
-    edges.extend((0..hosts).map(|host| Edge {
-        a: host,
-        b: hosts + host / hosts_per_leaf,
-        link: 0,
-    }));
-    for leaf in 0..leaves {
-        edges.extend((0..spines).map(|s| Edge {
-            a: hosts + leaf,
-            b: hosts + leaves + s,
-            link: 1,
-        }));
+    edges.extend(Edge::in_turn(0..hosts, hosts_per_leaf, hosts, 0));
+    for leaf in hosts..hosts + leaves {
+        edges.extend(Edge::to_each(leaf, hosts + leaves..hosts + switches, 1));
     }
     Ok(Plan {
         shape: "leaf-spine",
@@ -377,26 +386,14 @@ impl ThreeTier {
         let (first_agg, first_core) = (hosts + tors, hosts + tors + aggs);
         let share = self.cores / self.aggs_per_pod;
         let mut edges = Vec::with_capacity(links as usize);
-        edges.extend((0..hosts).map(|host| Edge {
-            a: host,
-            b: hosts + host / self.hosts_per_tor,
-            link: 0,
-        }));
+        edges.extend(Edge::in_turn(0..hosts, self.hosts_per_tor, hosts, 0));
         for tor in 0..tors {
-            let pod_aggs = first_agg + tor / self.tors_per_pod * self.aggs_per_pod;
-            edges.extend((0..self.aggs_per_pod).map(|i| Edge {
-                a: hosts + tor,
-                b: pod_aggs + i,
-                link: 1,
-            }));
+            let own = first_agg + tor / self.tors_per_pod * self.aggs_per_pod;
+            edges.extend(Edge::to_each(hosts + tor, own..own + self.aggs_per_pod, 1));
         }
         for agg in 0..aggs {
-            let own_cores = first_core + agg % self.aggs_per_pod * share;
-            edges.extend((0..share).map(|i| Edge {
-                a: first_agg + agg,
-                b: own_cores + i,
-                link: 2,
-            }));
+            let own = first_core + agg % self.aggs_per_pod * share;
+            edges.extend(Edge::to_each(first_agg + agg, own..own + share, 2));
         }
         let runs = vec![
             ("host", hosts),
@@ -438,22 +435,16 @@ fn dual_homed(
     let mut host = 0;
     for pair in 0..pairs {
         let own = hosts / pairs + u32::from(pair < hosts % pairs);
+        let tor = hosts + 2 * pair;
         for a in host..host + own {
-            edges.extend([0, 1].map(|side| Edge {
-                a,
-                b: hosts + 2 * pair + side,
-                link: 0,
-            }));
+            edges.extend(Edge::to_each(a, tor..tor + 2, 0));
         }
         host += own;
     }
     let tors = 2 * pairs;
-    for tor in 0..tors {
-        edges.extend((0..aggs).map(|agg| Edge {
-            a: hosts + tor,
-            b: hosts + tors + agg,
-            link: 1,
-        }));
+    let first_agg = hosts + tors;
+    for tor in hosts..first_agg {
+        edges.extend(Edge::to_each(tor, first_agg..first_agg + aggs, 1));
     }
     Ok(Plan {
         shape: "dual-homed",
@@ -485,30 +476,16 @@ fn multi_dc(counts: [u32; 4], links: [LinkSpec; 4]) -> Result<Plan, TopologyErro
     let first_spine = first_leaf + sites * leaves;
     let first_gateway = first_spine + sites * spines;
     let mut edges = Vec::with_capacity(count as usize);
-    edges.extend((0..hosts).map(|host| Edge {
-        a: host,
-        b: first_leaf + host / hosts_per_leaf,
-        link: 0,
-    }));
+    edges.extend(Edge::in_turn(0..hosts, hosts_per_leaf, first_leaf, 0));
     for leaf in 0..sites * leaves {
         let own = first_spine + leaf / leaves * spines;
-        edges.extend((0..spines).map(|spine| Edge {
-            a: first_leaf + leaf,
-            b: own + spine,
-            link: 1,
-        }));
+        edges.extend(Edge::to_each(first_leaf + leaf, own..own + spines, 1));
     }
-    edges.extend((0..sites * spines).map(|spine| Edge {
-        a: first_spine + spine,
-        b: first_gateway + spine / spines,
-        link: 2,
-    }));
-    for a in 0..sites {
-        edges.extend((a + 1..sites).map(|b| Edge {
-            a: first_gateway + a,
-            b: first_gateway + b,
-            link: 3,
-        }));
+    let all_spines = first_spine..first_gateway;
+    edges.extend(Edge::in_turn(all_spines, spines, first_gateway, 2));
+    let end = first_gateway + sites;
+    for gateway in first_gateway..end {
+        edges.extend(Edge::to_each(gateway, gateway + 1..end, 3));
     }
     let runs = vec![
         ("host", hosts),

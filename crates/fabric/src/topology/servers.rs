@@ -124,19 +124,18 @@ impl Servers {
         let mut edges = Vec::with_capacity(links as usize);
         for gpu in 0..hosts {
             let server = gpu / self.gpus_per_server;
-            let edge = |b, link| Edge { a: gpu, b, link };
-            edges.push(edge(hosts + server, 0));
+            edges.push(Edge {
+                a: gpu,
+                b: hosts + server,
+                link: 0,
+            });
             let first = first_leaf + self.first_leaf_of(gpu);
-            edges.extend((0..self.nic_ports).map(|port| edge(first + port, 1)));
+            edges.extend(Edge::to_each(gpu, first..first + self.nic_ports, 1));
         }
         for leaf in 0..leaves {
             let plane = leaf % self.nic_ports % self.planes;
             let own = first_spine + plane * self.spines;
-            edges.extend((own..own + self.spines).map(|spine| Edge {
-                a: first_leaf + leaf,
-                b: spine,
-                link: 2,
-            }));
+            edges.extend(Edge::to_each(first_leaf + leaf, own..own + self.spines, 2));
         }
         Ok(Plan {
             shape,
