@@ -79,15 +79,6 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    pub const fn bytes_below(&self, psn: u32, mtu: u16) -> u64 {
-        let bytes = psn as u64 * mtu as u64;
-        if bytes < self.start.bytes {
-            bytes
-        } else {
-            self.start.bytes
-        }
-    }
-
     /// NIC-30: payload bytes that it has not sent yet, or must send again.
     pub const fn remaining(&self) -> u64 {
         let sent = self.next as u64 * self.start.path.mtu as u64;
@@ -831,7 +822,11 @@ impl Egress {
                 State::Parked => "its queue is paused",
                 State::Waiting => "its destination is paused",
             };
-            visit(flow.start.cookie, flow.bytes_below(flow.acked, mtu), why);
+            visit(
+                flow.start.cookie,
+                flow.start.bytes_below(flow.acked, mtu),
+                why,
+            );
         }
     }
 

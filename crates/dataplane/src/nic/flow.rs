@@ -46,6 +46,18 @@ pub struct FlowStart {
 }
 
 impl FlowStart {
+    /// Payload bytes of the packets below a number.
+    // NIC-01
+    #[inline]
+    pub(crate) const fn bytes_below(&self, psn: u32, mtu: u16) -> u64 {
+        let bytes = psn as u64 * mtu as u64;
+        if bytes < self.bytes {
+            bytes
+        } else {
+            self.bytes
+        }
+    }
+
     /// The end of this flow.
     pub(crate) const fn end(
         &self,

@@ -253,8 +253,8 @@ impl Pairing for Shared {
                 continue;
             }
             let flow = &flows[other as usize];
-            let sent = flow.bytes_below(flow.next, mtu);
-            beside.in_flight += sent - flow.bytes_below(flow.acked, mtu);
+            let sent = flow.start.bytes_below(flow.next, mtu);
+            beside.in_flight += sent - flow.start.bytes_below(flow.acked, mtu);
             beside.after += if later { sent } else { 0 };
         }
         beside

@@ -80,7 +80,8 @@ fn fits<C: Chosen>(
     if flow.next >= flow.packets {
         return false;
     }
-    let own = flow.bytes_below(flow.next, config.mtu) - flow.bytes_below(flow.acked, config.mtu);
+    let own = flow.start.bytes_below(flow.next, config.mtu)
+        - flow.start.bytes_below(flow.acked, config.mtu);
     let mut in_flight = own + beside.in_flight; // NIC-51
     let mut window = control.window(parameters, &flow.start.path, now);
     if let Some(repair) = &flow.repair {
@@ -122,7 +123,7 @@ fn read_reply<C: Chosen>(
 // NIC-52
 #[inline]
 fn first_unsent(flow: &Flow, config: &NicConfig, beside: Beside) -> u64 {
-    beside.before + flow.bytes_below(flow.next, config.mtu) + beside.after
+    beside.before + flow.start.bytes_below(flow.next, config.mtu) + beside.after
 }
 
 /// The control hears of a loss: when, and whether by a timeout.
@@ -355,7 +356,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
             flow.progress_ps = now;
         }
         let psn = flow.take_number(now);
-        let before = flow.bytes_below(psn, config.mtu);
+        let before = flow.start.bytes_below(psn, config.mtu);
         let payload = (flow.start.bytes - before).min(u64::from(config.mtu)) as u16;
         let size = config.data_bytes(payload);
         let mut flags = if flow.start.incast { flag::INCAST } else { 0 };
@@ -439,7 +440,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         let flow = &mut nic.egress.flows[slot as usize];
         let control = &mut self.controls[self.pairs.place(slot)];
         let parameters = C::parameters(config);
-        let had = flow.bytes_below(flow.acked, config.mtu);
+        let had = flow.start.bytes_below(flow.acked, config.mtu);
         if cold.sent_ps >= flow.asked_ps {
             flow.asked_ps = NEVER; // NIC-09: this answers the packet that asked, or a later one.
         }
@@ -448,7 +449,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
             flow.next = flow.next.max(flow.acked);
             flow.progress_ps = now;
         }
-        let seq = flow.bytes_below(flow.acked, config.mtu);
+        let seq = flow.start.bytes_below(flow.acked, config.mtu);
         let nak = packet.kind() == Kind::Nak;
         let newly = match flow.repair {
             None => seq - had,

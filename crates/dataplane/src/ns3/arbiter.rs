@@ -50,15 +50,6 @@ fn control(config: &NicConfig) -> &ControlConfig {
 }
 
 impl Pair {
-    const fn bytes_below(&self, psn: u32, mtu: u16) -> u64 {
-        let bytes = psn as u64 * mtu as u64;
-        if bytes < self.start.bytes {
-            bytes
-        } else {
-            self.start.bytes
-        }
-    }
-
     const fn finished(&self) -> bool {
         self.acked == self.packets
     }
@@ -69,8 +60,8 @@ impl Pair {
 
     /// NS3-33: as many payload bytes in flight as the window has, or more.
     fn held_by_window(&self, config: &NicConfig) -> bool {
-        let under_way =
-            self.bytes_below(self.next, config.mtu) - self.bytes_below(self.acked, config.mtu);
+        let under_way = self.start.bytes_below(self.next, config.mtu)
+            - self.start.bytes_below(self.acked, config.mtu);
         under_way >= self.control.window(control(config), &self.start.path)
     }
 }
@@ -223,7 +214,7 @@ impl Scan {
     ) -> PacketId {
         let pair = &mut self.pairs[slot as usize];
         let psn = pair.next;
-        let before = pair.bytes_below(psn, config.mtu);
+        let before = pair.start.bytes_below(psn, config.mtu);
         let payload = (pair.start.bytes - before).min(u64::from(config.mtu)) as u16;
         let size = config.data_bytes(payload);
         pair.next += 1;
@@ -280,7 +271,7 @@ impl Scan {
         if pair.start.flow != packet.flow || pair.finished() {
             return;
         }
-        let had = pair.bytes_below(pair.acked, config.mtu);
+        let had = pair.start.bytes_below(pair.acked, config.mtu);
         if packet.psn > pair.acked {
             pair.acked = packet.psn;
             pair.next = pair.next.max(pair.acked);
@@ -297,13 +288,13 @@ impl Scan {
             let ticks = pair.control.on_cnp(control(config), now);
             Self::schedule(pair, slot, ticks, sink);
         }
-        let seq = pair.bytes_below(pair.acked, config.mtu);
+        let seq = pair.start.bytes_below(pair.acked, config.mtu);
         let mut room = None;
         let ack = AckInfo {
             now,
             seq,
             newly: seq - had,
-            snd_nxt: pair.bytes_below(pair.next, config.mtu),
+            snd_nxt: pair.start.bytes_below(pair.next, config.mtu),
             marked,
             rtt_ps: now - cold.sent_ps,
             remote_host_ps: cold.remote_host_ps,
@@ -497,7 +488,7 @@ impl SendingHalf for Scan {
             };
             visit(
                 pair.start.cookie,
-                pair.bytes_below(pair.acked, config.mtu),
+                pair.start.bytes_below(pair.acked, config.mtu),
                 why,
             );
         }

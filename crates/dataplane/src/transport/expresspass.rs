@@ -9,8 +9,8 @@ use std::collections::{BinaryHeap, VecDeque};
 use self::pacing::Port;
 use super::assist::{Assist, CreditQueue};
 use super::{
-    Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, bytes_below, count_sent,
-    data_packet, packets_of, timeout, turn,
+    Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, count_sent, data_packet,
+    packets_of, timeout, turn,
 };
 use crate::mixed::MixedMap;
 use crate::nic::flow::FlowStart;
@@ -905,7 +905,7 @@ impl Transport for ExpressPass {
 
     fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, u64, &'static str)) {
         for flow in self.outgoing.iter() {
-            let acked = bytes_below(flow.acked, frames.mtu, flow.start.bytes);
+            let acked = flow.start.bytes_below(flow.acked, frames.mtu);
             let why = if flow.next < flow.packets {
                 "waits for credits"
             } else {

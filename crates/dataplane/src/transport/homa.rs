@@ -6,8 +6,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use super::{
-    Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, bytes_below, count_sent,
-    data_packet, packets_of, timeout, window, window_packets,
+    Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, count_sent, data_packet,
+    packets_of, timeout, window, window_packets,
 };
 use crate::mixed::MixedMap;
 use crate::nic::flow::FlowStart;
@@ -85,7 +85,7 @@ impl Outgoing {
 
     /// Payload bytes that it has not sent yet.
     fn remaining(&self, mtu: u16) -> u64 {
-        self.start.bytes - bytes_below(self.next, mtu, self.start.bytes)
+        self.start.bytes - self.start.bytes_below(self.next, mtu)
     }
 }
 
@@ -781,7 +781,7 @@ impl Transport for Homa {
 
     fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, u64, &'static str)) {
         for flow in self.outgoing.iter() {
-            let sent = bytes_below(flow.next, frames.mtu, flow.start.bytes);
+            let sent = flow.start.bytes_below(flow.next, frames.mtu);
             let why = if flow.waits {
                 "ready to send"
             } else if flow.next < flow.packets {

@@ -498,11 +498,6 @@ pub(crate) fn count_sent(counters: &mut NicCounters, hot: &mut Packet, payload: 
     }
 }
 
-/// Payload bytes of the packets below a number, of a flow of `bytes`.
-pub(crate) fn bytes_below(psn: u32, mtu: u16, bytes: u64) -> u64 {
-    (u64::from(psn) * u64::from(mtu)).min(bytes)
-}
-
 /// Packets of a flow of this many bytes.
 // NIC-01
 pub(crate) fn packets_of(bytes: u64, mtu: u16) -> u32 {

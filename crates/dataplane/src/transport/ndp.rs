@@ -6,8 +6,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::assist::{Assist, TrimConfig};
 use super::{
-    Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, bytes_below, count_sent,
-    data_packet, packets_of, timeout, turn, window, window_packets,
+    Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, count_sent, data_packet,
+    packets_of, timeout, turn, window, window_packets,
 };
 use crate::mixed::MixedMap;
 use crate::nic::flow::FlowStart;
@@ -682,7 +682,7 @@ impl Transport for Ndp {
 
     fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, u64, &'static str)) {
         for flow in self.outgoing.iter() {
-            let acked = bytes_below(flow.acked, frames.mtu, flow.start.bytes);
+            let acked = flow.start.bytes_below(flow.acked, frames.mtu);
             let why = if flow.waits {
                 "ready to send"
             } else if flow.has_something() {
