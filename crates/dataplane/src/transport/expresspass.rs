@@ -9,8 +9,8 @@ use std::collections::{BinaryHeap, VecDeque};
 use self::pacing::Port;
 use super::assist::{Assist, CreditQueue};
 use super::{
-    Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, count_sent, data_packet,
-    packets_of, timeout, turn,
+    Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, Turns, count_sent,
+    data_packet, packets_of, timeout, turn,
 };
 use crate::mixed::MixedMap;
 use crate::nic::flow::FlowStart;
@@ -235,8 +235,7 @@ pub struct ExpressPass {
     /// long not after that.
     ended: MixedMap<u32, (Time, Time)>,
     /// Per (port, class): place and number of the flow, and what of it is to be sent.
-    jobs: Vec<VecDeque<(u32, u32, Job)>>,
-    classes: usize,
+    jobs: Turns<VecDeque<(u32, u32, Job)>>,
     incoming: Slots<Incoming>,
     /// Places of incoming flows by their numbers.
     known: MixedMap<u32, u32>,
@@ -258,8 +257,8 @@ impl ExpressPass {
         job: Job,
     ) {
         let class = cx.frames.data_class + start.class;
-        let at = start.port as usize * self.classes + class as usize;
-        self.jobs[at].push_back((slot, start.flow, job));
+        let jobs = self.jobs.of(start.port, class);
+        jobs.push_back((slot, start.flow, job));
         cx.sink.kick(start.port);
     }
 
@@ -750,8 +749,7 @@ impl Transport for ExpressPass {
         Self {
             outgoing: Slots::new(),
             ended: MixedMap::default(),
-            jobs: vec![VecDeque::new(); ports.len() * classes],
-            classes,
+            jobs: Turns::new(ports.len(), classes),
             incoming: Slots::new(),
             known: MixedMap::default(),
             complete: MixedMap::default(),
@@ -825,10 +823,7 @@ impl Transport for ExpressPass {
     fn ready(&self, frames: &Frames, now: Time, port: u16) -> u8 {
         let p = &self.ports[port as usize];
         let credit = !p.credits.is_empty() && p.bucket.opens_ps() <= now;
-        let first = port as usize * self.classes;
-        let jobs = (frames.data_class as usize..self.classes)
-            .filter(|class| !self.jobs[first + class].is_empty())
-            .fold(0, |bits, class| bits | 1 << class);
+        let jobs = self.jobs.filled(frames, port, VecDeque::is_empty);
         self.answers.ready(port) | jobs | u8::from(credit) << CREDIT_CLASS
     }
 
@@ -845,8 +840,7 @@ impl Transport for ExpressPass {
         if class == CREDIT_CLASS {
             return self.send_credit(cx, port, arena);
         }
-        let at = port as usize * self.classes + class as usize;
-        while let Some((slot, number, job)) = self.jobs[at].pop_front() {
+        while let Some((slot, number, job)) = self.jobs.of(port, class).pop_front() {
             let sent = self.build(cx, slot, number, job, arena);
             if sent.is_some() {
                 return sent;

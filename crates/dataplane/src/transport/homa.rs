@@ -6,8 +6,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use super::{
-    Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, count_sent, data_packet,
-    packets_of, timeout, window, window_packets,
+    Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, Turns, count_sent,
+    data_packet, packets_of, timeout, window, window_packets,
 };
 use crate::mixed::MixedMap;
 use crate::nic::flow::FlowStart;
@@ -134,8 +134,7 @@ struct Alarm {
 pub struct Homa {
     outgoing: Slots<Outgoing>,
     /// Per (port, class): messages with something to send.
-    ready: Vec<BinaryHeap<Reverse<Next>>>,
-    classes: usize,
+    ready: Turns<BinaryHeap<Reverse<Next>>>,
     incoming: Slots<Incoming>,
     known: MixedMap<u32, u32>,
     /// NIC-32: messages that are complete, and since when.
@@ -174,7 +173,7 @@ impl Homa {
             flow: number,
             slot,
         };
-        self.ready[port as usize * self.classes + class as usize].push(Reverse(next));
+        self.ready.of(port, class).push(Reverse(next));
         cx.sink.kick(port);
     }
 
@@ -623,8 +622,7 @@ impl Transport for Homa {
     fn new(_config: &HomaConfig, _frames: &Frames, classes: usize, ports: &[Rate]) -> Self {
         Self {
             outgoing: Slots::new(),
-            ready: vec![BinaryHeap::new(); ports.len() * classes],
-            classes,
+            ready: Turns::new(ports.len(), classes),
             incoming: Slots::new(),
             known: MixedMap::default(),
             complete: MixedMap::default(),
@@ -684,11 +682,7 @@ impl Transport for Homa {
     }
 
     fn ready(&self, frames: &Frames, _: Time, port: u16) -> u8 {
-        let first = port as usize * self.classes;
-        let data = (frames.data_class as usize..self.classes)
-            .filter(|class| !self.ready[first + class].is_empty())
-            .fold(0, |bits, class| bits | 1 << class);
-        self.answers.ready(port) | data
+        self.answers.ready(port) | self.ready.filled(frames, port, BinaryHeap::is_empty)
     }
 
     // HOM-02, HOM-03, HOM-04
@@ -706,8 +700,7 @@ impl Transport for Homa {
             return None;
         }
         let levels = u16::from(cx.config.levels);
-        let at = port as usize * self.classes + class as usize;
-        while let Some(Reverse(next)) = self.ready[at].pop() {
+        while let Some(Reverse(next)) = self.ready.of(port, class).pop() {
             let Some(flow) = self.outgoing.get_mut(next.slot, next.flow) else {
                 continue;
             };

@@ -368,6 +368,34 @@ impl<T> Slots<T> {
     }
 }
 
+/// Flows with something to send, per port and class, in lists of the transport's kind.
+#[derive(Debug)]
+pub(crate) struct Turns<L> {
+    lists: Vec<L>,
+    classes: usize,
+}
+
+impl<L: Clone + Default> Turns<L> {
+    pub fn new(ports: usize, classes: usize) -> Self {
+        Self {
+            lists: vec![L::default(); ports * classes],
+            classes,
+        }
+    }
+
+    pub fn of(&mut self, port: u16, class: u8) -> &mut L {
+        &mut self.lists[port as usize * self.classes + class as usize]
+    }
+
+    /// Classes of data whose lists at a port have something, as bits.
+    pub fn filled(&self, frames: &Frames, port: u16, is_empty: impl Fn(&L) -> bool) -> u8 {
+        let first = port as usize * self.classes;
+        (frames.data_class as usize..self.classes)
+            .filter(|class| !is_empty(&self.lists[first + class]))
+            .fold(0, |bits, class| bits | 1 << class)
+    }
+}
+
 /// Answers that wait, per port and class.
 #[derive(Debug)]
 pub(crate) struct Answers {

@@ -6,8 +6,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::assist::{Assist, TrimConfig};
 use super::{
-    Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, count_sent, data_packet,
-    packets_of, timeout, turn, window, window_packets,
+    Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, Turns, count_sent,
+    data_packet, packets_of, timeout, turn, window, window_packets,
 };
 use crate::mixed::MixedMap;
 use crate::nic::flow::FlowStart;
@@ -143,8 +143,7 @@ struct Alarm {
 pub struct Ndp {
     outgoing: Slots<Outgoing>,
     /// Per (port, class): flows that may send, in turn.
-    rings: Vec<VecDeque<(u32, u32)>>,
-    classes: usize,
+    rings: Turns<VecDeque<(u32, u32)>>,
     incoming: Slots<Incoming>,
     known: MixedMap<u32, u32>,
     /// NIC-32: flows that are complete, and since when.
@@ -177,7 +176,7 @@ impl Ndp {
         cx.sink.flow_waits(&flow.start, Wait::Turn);
         let class = cx.frames.data_class + flow.start.class;
         let port = flow.start.port;
-        self.rings[port as usize * self.classes + class as usize].push_back((slot, number));
+        self.rings.of(port, class).push_back((slot, number));
         cx.sink.kick(port);
     }
 
@@ -384,14 +383,16 @@ impl Ndp {
         sent
     }
 
-    /// The next packet of a ring.
+    /// The next packet of the ring of a port and class.
     fn send_data<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
-        ring: usize,
+        port: u16,
+        class: u8,
         arena: &mut Arena,
     ) -> Option<PacketId> {
-        while let Some((slot, number)) = self.rings[ring].pop_front() {
+        let ring = self.rings.of(port, class);
+        while let Some((slot, number)) = ring.pop_front() {
             let Some(flow) = self.outgoing.get_mut(slot, number) else {
                 continue;
             };
@@ -414,7 +415,7 @@ impl Ndp {
             flow.flight.push_back((psn, cx.now));
             flow.waits = flow.allowance > 0 && flow.has_something();
             if flow.waits {
-                self.rings[ring].push_back((slot, number));
+                ring.push_back((slot, number));
             } else {
                 flow.allowance = 0;
                 cx.sink.flow_waits(&flow.start, Wait::Receiver);
@@ -566,8 +567,7 @@ impl Transport for Ndp {
         };
         Self {
             outgoing: Slots::new(),
-            rings: vec![VecDeque::new(); ports.len() * classes],
-            classes,
+            rings: Turns::new(ports.len(), classes),
             incoming: Slots::new(),
             known: MixedMap::default(),
             complete: MixedMap::default(),
@@ -632,10 +632,7 @@ impl Transport for Ndp {
     fn ready(&self, frames: &Frames, now: Time, port: u16) -> u8 {
         let p = &self.ports[port as usize];
         let pull = !p.pulls.is_empty() && p.next_pull_ps <= now;
-        let first = port as usize * self.classes;
-        let rings = (frames.data_class as usize..self.classes)
-            .filter(|class| !self.rings[first + class].is_empty())
-            .fold(0, |bits, class| bits | 1 << class);
+        let rings = self.rings.filled(frames, port, VecDeque::is_empty);
         self.answers.ready(port) | rings | u8::from(pull) << CONTROL_CLASS
     }
 
@@ -652,7 +649,7 @@ impl Transport for Ndp {
         if class == CONTROL_CLASS {
             return self.send_pull(cx, port, arena);
         }
-        self.send_data(cx, port as usize * self.classes + class as usize, arena)
+        self.send_data(cx, port, class, arena)
     }
 
     fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S>, _: &mut Arena) {
