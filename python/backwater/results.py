@@ -358,6 +358,8 @@ class Run:
             raise RunError(f"there is no table `{name}`; there are {', '.join(examples)}")
         example = examples[name]
         if example is not None and not (self.path / f"{name}.parquet").exists():
+            if example.startswith("[["):
+                raise RunError(f"{self.path}: this run has no {example}, and so no {name}")
             how = example if example.startswith("[") else f"[record] with {example}"
             raise RunError(f"{self.path}: {name} was not recorded; add {how}")
         return self._table(name)

@@ -241,6 +241,8 @@ def run(
     was computed.
     """
     _check_threads(threads)
+    if scheme is not None:
+        _check_overrides([scheme], overrides)
     path = Path(out) if out is not None else default_out(scenario, scheme)
     _core.resolve(str(scenario), list(overrides), seed, scheme, profile)
     job = _Job(
@@ -280,6 +282,7 @@ def compare(
     Ctrl-C raises :class:`~backwater.Interrupted`, whose ``result`` has what was computed.
     """
     _check_names(schemes)
+    _check_overrides(schemes, overrides)
     _check_threads(threads)
     concerned = fitting(scenario, schemes, overrides, seed, profile)
     # All mistakes are told before anything is written.
@@ -468,6 +471,18 @@ def _check_threads(threads: int) -> None:
         raise ScenarioError(
             f"{threads} threads: a run can have 1 to {MOST_THREADS}; 0 stands for all processors"
         )
+
+
+def _check_overrides(schemes: Sequence[str], overrides: Sequence[str]) -> None:
+    """Refuse an override that makes another scheme of one: results would have the wrong name."""
+    for override in overrides:
+        key, _, value = override.partition("=")
+        if key.strip() == "scheme.preset" or (key.strip() == "scheme" and "preset" in value):
+            raise ScenarioError(
+                f"error: `{override}` would take the place of the chosen scheme: "
+                f"{', '.join(schemes)}\n  = name each scheme once: by --scheme or --schemes, or by "
+                "the override"
+            )
 
 
 def _check_names(schemes: Sequence[str]) -> None:

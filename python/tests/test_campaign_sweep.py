@@ -196,6 +196,8 @@ def test_a_changed_value_makes_only_what_it_changes(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("sceme = 1", "unknown key `sceme`\n --> {path}:2:1\n"),
+        ("switch.buffer = [1]", "unknown key `switch`\n --> {path}:2:1\n"),
+        ("switch.buffer = [1]", "keys of the scenario stand under [axes]"),
         ("seeds = [1, -1]", "{path}:2:13\n"),
         ("seeds = [3, 3]", "seed 3 is named twice\n --> {path}:2:13"),
         ("seeds = 5", "`seeds`: expected a list"),

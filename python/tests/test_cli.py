@@ -234,6 +234,21 @@ def test_bad_words_on_the_command_line(command: Backwater, tiny: Path, tmp_path:
     refused(command("compare", tiny, "--schemes", ",", "-o", out), out, "no scheme")
     refused(command("run", tiny, "--seed", "-1", "-o", out), out, "--seed")
     refused(command("list", "fruit"), out, "schemes")
+    refused(command("comapre", tiny), out, "Did you mean 'compare'?")
+    refused(command("import", "nothing", tiny), out, "There are ns3,")
+
+
+@pytest.mark.parametrize("other", ["scheme.preset=bfc", 'scheme = { preset = "bfc" }'])
+def test_no_override_makes_another_scheme_of_one(
+    command: Backwater, tiny: Path, tmp_path: Path, other: str
+) -> None:
+    out = tmp_path / "out"
+    for words in (("run", "--scheme", "hpcc"), ("compare", "--schemes", "hpcc,dcqcn")):
+        done = command(*words, tiny, "--set", other, "-o", out)
+        refused(done, out, other, "the chosen scheme: hpcc")
+    done = command("run", tiny, "--set", other, "--set", "run.until=1us", "-o", out)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((out / "summary.json").read_text())["scheme"] == "bfc"
 
 
 def test_what_is_no_finite_number_is_in_no_range(command: Backwater, tmp_path: Path) -> None:

@@ -361,7 +361,7 @@ def test_runs_without_workloads_have_no_such_rows_or_tables(
     assert "Workloads" not in done.stdout
     shown = command("collectives", "out", cwd=tmp_path)
     assert shown.returncode != 0
-    assert "collectives was not recorded; add [[workload]]" in shown.stderr
+    assert "this run has no [[workload]], and so no collectives" in shown.stderr
 
 
 OPERATIONS = """\

@@ -68,6 +68,12 @@ def test_the_graph_in_the_language_of_graphviz(command: Backwater, ring: Path) -
     assert dot.count("[color=red];") == 10 + 8
 
 
+def test_costs_are_those_of_bfc_and_floodgate_alone(command: Backwater, tiny: Path) -> None:
+    told = command("resources", tiny, "--scheme", "dcqcn").stdout
+    assert told.startswith("neither BFC nor Floodgate")
+    assert len(told.splitlines()) == 1
+
+
 # BFC-16, BFC-53
 def test_the_costs_of_a_switch_are_those_of_the_paper(command: Backwater, tiny: Path) -> None:
     cost = json.loads(command("resources", tiny, "--packet", 500, "--json").stdout)

@@ -198,18 +198,28 @@ class _Reader:
         self.seen: dict[str, positions.Path] = {}
         for key in self.root:
             if key not in _KEYS:
-                self.complain((key,), f"unknown key `{key}`", _nearest(key, _KEYS), at_key=True)
+                hint = _nearest(key, _KEYS)
+                if isinstance(self.root[key], dict) and not hint.startswith("did"):
+                    hint = "keys of the scenario stand under [axes], or under [set] for all runs"
+                self.complain((key,), f"unknown key `{key}`", hint, at_key=True)
 
     def finish(self) -> None:
         """Raise what was found wrong."""
         if self.problems:
             raise ScenarioError("\n\n".join(self.problems))
 
-    def framed(self, where: positions.Path, message: str, hint: str, at_key: bool = False) -> str:
-        """Write a message with the place that it is about."""
+    def _span(self, where: positions.Path) -> positions.Span:
+        """Find a place; that of a table without a line of its own is that of its first key."""
+        inside = [span for place, span in self.spans.items() if place[: len(where)] == where]
+        if where and where not in self.spans and inside:
+            return min(inside, key=lambda span: span.key)
         while where not in self.spans and where:
             where = where[:-1]
-        span = self.spans.get(where, positions.Span(0, 0, 1))
+        return self.spans.get(where, positions.Span(0, 0, 1))
+
+    def framed(self, where: positions.Path, message: str, hint: str, at_key: bool = False) -> str:
+        """Write a message with the place that it is about."""
+        span = self._span(where)
         start = span.key if at_key else span.start
         line, column = positions.line_column(self.text, start)
         lines = self.text.splitlines()

@@ -29,6 +29,9 @@ BadParameter = click.BadParameter
 Exit = click.exceptions.Exit
 """Ends the command with an exit code."""
 
+_FEW = 10
+"""Commands that are all named where none is near what was typed."""
+
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
 
@@ -81,6 +84,20 @@ class App(click.Group):
         except (KeyboardInterrupt, EOFError, click.Abort):
             click.echo("Interrupted.", err=True)
             raise Exit(INTERRUPTED) from None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is meant; one that is not there is answered by the nearest."""
+        name = args[0]
+        if name not in self.commands and not name.startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(name, self.commands, 1)
+            few = f" There are {', '.join(self.commands)}." if len(self.commands) <= _FEW else ""
+            hint = f" Did you mean '{near[0]}'?" if near else few
+            ctx.fail(f"No such command '{name}'.{hint}")
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Give the commands in the order in which they were added."""

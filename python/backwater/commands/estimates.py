@@ -56,7 +56,7 @@ def estimate(
 
 
 def _lines(found: Estimate) -> list[str]:
-    from backwater.units import time_text
+    from backwater.units import bytes_text, time_text
 
     summary = found.summary
     ends, computing = summary["rank_end_ps"], summary["rank_computing_ps"]
@@ -65,7 +65,7 @@ def _lines(found: Estimate) -> list[str]:
     lines = [
         f"{summary['ranks']} ranks, {summary['operations']} operations, "
         f"{summary['messages']} message{'s' * (summary['messages'] != 1)} of "
-        f"{_size(summary['bytes'])} in all",
+        f"{bytes_text(summary['bytes'])} in all",
         f"network: {' + '.join(summary['network'])}",
         f"the last rank ends at {time_text(found.end_ps)} (rank {last}), "
         f"the first at {time_text(min(ends))}",
@@ -78,15 +78,8 @@ def _lines(found: Estimate) -> list[str]:
         speed = "" if bus is None else f", bus bandwidth {bus / 1e9:.2f} GB/s"
         lines.append(
             f'  {one["kind"]} {one["instance"]} of group "{one["group"]}" ({one["members"]} ranks, '
-            f"{_size(one['bytes'])}): {took}{speed}"
+            f"{bytes_text(one['bytes'])}): {took}{speed}"
         )
     if len(collectives) > _LISTED:
         lines.append(f"  and {len(collectives) - _LISTED} more collectives (--json has all)")
     return lines
-
-
-def _size(size_bytes: int) -> str:
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if size_bytes >= factor:
-            return f"{size_bytes / factor:.3g} {unit}"
-    return f"{size_bytes} B"

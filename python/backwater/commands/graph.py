@@ -142,6 +142,9 @@ def resources(
     if cost["floodgate"] is not None:
         print("\n".join(floodgate_lines(cost["floodgate"])))
         return
+    if not any(switch["table_entries"] or switch["counters"] for switch in cost["switches"]):
+        print("neither BFC nor Floodgate is in this scheme, and only their costs are known here")
+        return
     mean, share = cost["packet_bytes"], cost["short_share"]
     mix = f", {share:.0%} of them not full" if share is not None else ""
     print(f"packets of {mean:.0f} B on average{mix}; {cost['header_bytes']} B of each go back")
