@@ -35,7 +35,7 @@ END_US = 100_000
 STEPS = 64
 """The first steps of a ring all-reduce of 64 MB on 1024 hosts, which has 2046 of them.
 
-htsim builds all connections before it starts, and took 24 times as long for 64 steps as for 8.
+htsim builds all connections before it starts, and took some 20 times as long for 64 steps as for 8.
 """
 
 PEERS = {"htsim_roce": "line-rate", "htsim_hpcc": "hpcc"}
